@@ -1,0 +1,155 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The minimal deterministic automaton of an encoding table."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+
+from utf8fpga.model.table import EncodingTable, Range
+
+__all__ = ["DFA", "REJECT", "START", "State", "UnitClass"]
+
+START = 0
+"""The state in which nothing is open; a transition back to it completes a sequence."""
+REJECT = -1
+"""The target of a unit that does not continue: not counted among the states."""
+
+
+@dataclass(frozen=True, slots=True)
+class UnitClass:
+    """Code units that no state tells apart, as ranges in ascending order."""
+
+    ranges: tuple[Range, ...]
+
+    def __contains__(self, unit: object) -> bool:
+        return any(unit in allowed for allowed in self.ranges)
+
+    def __str__(self) -> str:
+        return " ".join(map(str, self.ranges))
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """A state that is not reject.
+
+    Attributes:
+        name: ``start``, or the ranges that the state awaits, such as ``A0..BF 80..BF``.
+        remaining: how many units complete the open sequence, the fewest and the most; (0, 0) in
+            the start state.
+        transitions: per unit class the number of the next state, `START` where the unit
+            completes a sequence, `REJECT` where it does not continue one.
+    """
+
+    name: str
+    remaining: tuple[int, int]
+    transitions: tuple[int, ...]
+
+
+_Residual = frozenset[tuple[Range, ...]]
+
+
+@dataclass(frozen=True)
+class DFA:
+    """Rows → minimal DFA. For Table 3-7: 8 states that are not reject, 12 byte classes.
+
+    Attributes:
+        table: the rows it was made from.
+        classes: the unit classes, ordered by their first unit.
+        states: the states; number 0 is the start, the others follow by what they await.
+    """
+
+    table: EncodingTable
+    classes: tuple[UnitClass, ...]
+    states: tuple[State, ...]
+
+    @staticmethod
+    @lru_cache(maxsize=32)
+    def of(table: EncodingTable) -> DFA:
+        """The minimal DFA of `table` (the same object for an equal table)."""
+        return _build(table)
+
+    @cached_property
+    def _class_starts(self) -> tuple[list[int], list[int]]:
+        pieces = sorted((r.first, number) for number, c in enumerate(self.classes) for r in c.ranges)
+        return [first for first, _ in pieces], [number for _, number in pieces]
+
+    def class_of(self, unit: int) -> int:
+        """The number of the class that `unit` is in.
+
+        Raises:
+            ValueError: the unit does not fit the table's width.
+        """
+        if not 0 <= unit < 1 << self.table.unit_width:
+            raise ValueError(unit_message(self.table, unit))
+        firsts, numbers = self._class_starts
+        return numbers[bisect_right(firsts, unit) - 1]
+
+    def step(self, state: int, unit: int) -> int:
+        """The state after `unit`: `START` when it completes a sequence, `REJECT` when it breaks one."""
+        return self.states[state].transitions[self.class_of(unit)]
+
+
+def unit_message(table: EncodingTable, unit: object, where: str = "") -> str:
+    """The error text for something that is not a code unit of `table`."""
+    digits = -(-table.unit_width // 4)
+    return f"code unit {unit!r}{where} is not in 0..{(1 << table.unit_width) - 1:0{digits}X} (hexadecimal)"
+
+
+def _build(table: EncodingTable) -> DFA:
+    cuts = {0, 1 << table.unit_width}
+    for row in table.rows:
+        for allowed in row.units:
+            cuts |= {allowed.first, allowed.last + 1}
+    edges = sorted(cuts)
+    pieces = [Range(first, after - 1) for first, after in zip(edges, edges[1:], strict=False)]
+
+    # What may still follow is a set of row tails; two tails sets with the same tree are one state,
+    # so the key of a state is its tree of keys: minimal by construction, since there are no cycles.
+    keys: dict[_Residual, tuple[object, ...]] = {}
+
+    def key(tails: _Residual) -> tuple[object, ...]:
+        if tails not in keys:
+            keys[tails] = tuple(
+                "complete" if after == {()} else key(after) if after else None
+                for piece in pieces
+                for after in [_after(tails, piece)]
+            )
+        return keys[tails]
+
+    start: _Residual = frozenset(row.units for row in table.rows)
+    key(start)
+    others = {keys[tails]: tails for tails in sorted(keys, key=_order, reverse=True) if tails != start}
+    ordered = [start, *sorted(others.values(), key=_order)]
+    number = {keys[tails]: n for n, tails in enumerate(ordered)}
+
+    def target(tails: _Residual, piece: Range) -> int:
+        after = _after(tails, piece)
+        if not after:
+            return REJECT
+        return START if after == {()} else number[key(after)]
+
+    columns: dict[tuple[int, ...], list[Range]] = {}
+    for piece in pieces:
+        column = columns.setdefault(tuple(target(tails, piece) for tails in ordered), [])
+        if column and column[-1].last + 1 == piece.first:
+            piece = Range(column.pop().first, piece.last)
+        column.append(piece)
+    states = tuple(
+        State(
+            "start" if n == START else " | ".join(sorted(" ".join(map(str, tail)) for tail in tails)),
+            (0, 0) if n == START else (min(map(len, tails)), max(map(len, tails))),
+            tuple(column[n] for column in columns),
+        )
+        for n, tails in enumerate(ordered)
+    )
+    return DFA(table, tuple(UnitClass(tuple(ranges)) for ranges in columns.values()), states)
+
+
+def _after(tails: _Residual, piece: Range) -> _Residual:
+    return frozenset(tail[1:] for tail in tails if piece.first in tail[0])
+
+
+def _order(tails: _Residual) -> tuple[object, ...]:
+    return min(map(len, tails)), sorted(tuple((r.first, r.last) for r in tail) for tail in tails)

@@ -1,0 +1,334 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""An encoding form as data: rows of code unit ranges, and the checks that make them a form.
+
+Everything else in the project, software and hardware, is derived from such rows. In every row
+the sequences in lexicographic order are the code points in order, so the row alone defines the
+mapping (Table 3-7 of the Unicode Standard is written this way).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import combinations
+from math import prod
+
+__all__ = ["BitPattern", "EncodingTable", "Range", "Row", "TableError"]
+
+LAST_CODE_POINT = 0x7FFF_FFFF
+"""The last code point a row may name: the 31 bits of ISO/IEC 10646-1:1993."""
+
+
+class TableError(ValueError):
+    """Rows that cannot be an encoding form; the message names the rows and the reason."""
+
+
+@dataclass(frozen=True, slots=True)
+class Range:
+    """The integers from ``first`` to ``last``, both inclusive, as the standard writes ``A0..BF``."""
+
+    first: int
+    last: int
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.first <= self.last:
+            raise TableError(
+                f"range {self.first:X}..{self.last:X} is empty or negative: "
+                f"its first value must be 0 or more and not above its last"
+            )
+
+    @classmethod
+    def parse(cls, text: str) -> Range:
+        """The range written as ``"A0..BF"`` or, for a single value, ``"E0"`` (hexadecimal).
+
+        Raises:
+            TableError: `text` is written otherwise, or the range is empty.
+        """
+        first, dots, last = text.partition("..")
+        try:
+            return cls(int(first, 16), int(last if dots else first, 16))
+        except ValueError as error:
+            if isinstance(error, TableError):
+                raise
+            raise TableError(f"{text!r} is not a range: write it as A0..BF or E0") from None
+
+    def __contains__(self, value: object) -> bool:
+        return isinstance(value, int) and self.first <= value <= self.last
+
+    def __len__(self) -> int:
+        return self.last - self.first + 1
+
+    def __iter__(self) -> Iterator[int]:
+        return iter(range(self.first, self.last + 1))
+
+    def __str__(self) -> str:
+        return f"{self.first:02X}" if self.first == self.last else f"{self.first:02X}..{self.last:02X}"
+
+    def overlaps(self, other: Range) -> bool:
+        """Whether some value is in both ranges."""
+        return self.first <= other.last and other.first <= self.last
+
+    def aligned_hull(self, other: Range | None = None) -> Range:
+        """The smallest aligned power-of-two block that holds this range (and `other`).
+
+        >>> str(Range(0xC2, 0xDF).aligned_hull())
+        'C0..DF'
+        """
+        first = min(self.first, other.first) if other else self.first
+        last = max(self.last, other.last) if other else self.last
+        mask = (1 << (first ^ last).bit_length()) - 1
+        return Range(first & ~mask, last | mask)
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One row of an encoding table.
+
+    Attributes:
+        code_points: the code points of the row.
+        units: one range of code units per position.
+    """
+
+    code_points: Range
+    units: tuple[Range, ...]
+
+    @classmethod
+    def parse(cls, text: str) -> Row:
+        """The row written as in Table 3-7, in hexadecimal.
+
+        >>> str(Row.parse("0800..0FFF  E0  A0..BF  80..BF"))
+        'U+0800..U+0FFF as E0 A0..BF 80..BF'
+
+        Raises:
+            TableError: a range is malformed or there are no code units.
+        """
+        first, *units = (Range.parse(word) for word in text.split()) if text.strip() else (None,)
+        if first is None or not units:
+            raise TableError(f"row {text!r} needs a range of code points and at least one of code units")
+        return cls(first, tuple(units))
+
+    def __str__(self) -> str:
+        first, last = self.code_points.first, self.code_points.last
+        points = f"U+{first:04X}" + (f"..U+{last:04X}" if last != first else "")
+        return f"{points} as {' '.join(map(str, self.units))}"
+
+    def matches(self, units: Sequence[int]) -> bool:
+        """Whether `units` is a whole sequence of this row."""
+        return len(units) == len(self.units) and all(
+            unit in allowed for unit, allowed in zip(units, self.units, strict=True)
+        )
+
+    def code_point(self, units: Sequence[int]) -> int:
+        """The code point of a sequence that the row `matches`: first + mixed-radix index."""
+        index = 0
+        for unit, allowed in zip(units, self.units, strict=True):
+            index = index * len(allowed) + unit - allowed.first
+        return self.code_points.first + index
+
+    def encode(self, code_point: int) -> tuple[int, ...]:
+        """The sequence of a code point that is in `code_points`."""
+        index = code_point - self.code_points.first
+        units = []
+        for allowed in reversed(self.units):
+            index, digit = divmod(index, len(allowed))
+            units.append(allowed.first + digit)
+        return tuple(reversed(units))
+
+
+@dataclass(frozen=True, slots=True)
+class BitPattern:
+    """Where the bits of a code point lie in the sequences of one length (Tables 3-5 and 3-6).
+
+    Derived from the rows: at each position the smallest aligned power-of-two block that holds
+    the ranges of all rows of that length. The block's size is the payload, its first unit the
+    fixed bits.
+
+    Attributes:
+        blocks: per position, all units with the fixed bits of that position.
+        base: what is added to the concatenated payload bits to give the code point
+            (0 in UTF-8, 10000 hexadecimal for the surrogate pairs of UTF-16).
+    """
+
+    blocks: tuple[Range, ...]
+    base: int
+
+    @property
+    def payload_bits(self) -> tuple[int, ...]:
+        """Per position, how many low bits of the unit are payload."""
+        return tuple((len(block) - 1).bit_length() for block in self.blocks)
+
+    @property
+    def code_points(self) -> Range:
+        """The code points that all sequences of the pattern, well-formed or not, stand for."""
+        return self.reachable(())
+
+    def matches(self, prefix: Sequence[int]) -> bool:
+        """Whether `prefix` starts some sequence of the pattern."""
+        return len(prefix) <= len(self.blocks) and all(
+            unit in block for unit, block in zip(prefix, self.blocks, strict=False)
+        )
+
+    def reachable(self, prefix: Sequence[int]) -> Range:
+        """The code points of the pattern's sequences that start with `prefix`."""
+        payload = 0
+        for unit, block in zip(prefix, self.blocks, strict=False):
+            payload = payload * len(block) + unit - block.first
+        rest = prod(len(block) for block in self.blocks[len(prefix) :])
+        return Range(self.base + payload * rest, self.base + payload * rest + rest - 1)
+
+
+@dataclass(frozen=True)
+class EncodingTable:
+    """An encoding form (D79): a code unit width and rows, checked when it is made.
+
+    Checked: every unit fits the width; a row has as many code points as sequences; the code
+    points of rows are disjoint; no sequence is in two rows or starts another; and, unless
+    `self_synchronising` is false, no unit that starts a sequence may also continue one.
+
+    Attributes:
+        name: what the standard calls the form.
+        source: the document and table that the rows were taken from.
+        unit_width: bits in a code unit, 1 to 32.
+        rows: the rows, in the order of the source.
+        self_synchronising: whether the rows are claimed, and checked, to be self-synchronising.
+
+    Raises:
+        TableError: a check failed; the message names the rows and the reason.
+    """
+
+    name: str
+    source: str
+    unit_width: int
+    rows: tuple[Row, ...]
+    self_synchronising: bool = True
+
+    @classmethod
+    def parse(
+        cls, name: str, text: str, *, source: str, unit_width: int = 8, self_synchronising: bool = True
+    ) -> EncodingTable:
+        """The table whose rows stand in `text`, one a line as `Row.parse` reads them.
+
+        >>> EncodingTable.parse("ASCII", "0000..007F  00..7F", source="X3.4").encode(0x41)
+        (65,)
+        """
+        rows = tuple(Row.parse(line) for line in text.splitlines() if line.strip())
+        return cls(name, source, unit_width, rows, self_synchronising)
+
+    def __post_init__(self) -> None:
+        if not 1 <= self.unit_width <= 32:
+            raise TableError(f"{self.name}: unit width {self.unit_width} is not in 1..32 bits")
+        if not self.rows:
+            raise TableError(f"{self.name}: a table needs at least one row")
+        for number, row in enumerate(self.rows, 1):
+            self._check_row(number, row)
+        for (i, a), (j, b) in combinations(enumerate(self.rows, 1), 2):
+            self._check_pair(f"{self.name}: rows {i} ({a}) and {j} ({b})", a, b)
+        if self.self_synchronising:
+            self._check_self_synchronising()
+
+    def _check_row(self, number: int, row: Row) -> None:
+        where = f"{self.name}: row {number} ({row})"
+        top = (1 << self.unit_width) - 1
+        for position, allowed in enumerate(row.units, 1):
+            if allowed.last > top:
+                raise TableError(
+                    f"{where}: unit {position} reaches {allowed.last:X}, "
+                    f"but a unit of {self.unit_width} bits ends at {top:X}"
+                )
+        if row.code_points.last > LAST_CODE_POINT:
+            raise TableError(f"{where}: code points end at U+{LAST_CODE_POINT:X}")
+        sequences = prod(map(len, row.units))
+        if sequences != len(row.code_points):
+            raise TableError(f"{where}: {len(row.code_points)} code points, but {sequences} code unit sequences")
+
+    @staticmethod
+    def _check_pair(where: str, a: Row, b: Row) -> None:
+        if a.code_points.overlaps(b.code_points):
+            shared = max(a.code_points.first, b.code_points.first)
+            raise TableError(f"{where}: both encode U+{shared:04X}")
+        if all(x.overlaps(y) for x, y in zip(a.units, b.units, strict=False)):
+            shorter = min(len(a.units), len(b.units))
+            example = " ".join(
+                f"{max(x.first, y.first):02X}" for x, y in zip(a.units[:shorter], b.units[:shorter], strict=True)
+            )
+            verb = "is in both" if len(a.units) == len(b.units) else "is a sequence of one and starts one of the other"
+            raise TableError(f"{where}: {example} {verb}")
+
+    def _check_self_synchronising(self) -> None:
+        for i, a in enumerate(self.rows, 1):
+            for j, b in enumerate(self.rows, 1):
+                for position, allowed in enumerate(b.units[1:], 2):
+                    if allowed.overlaps(a.units[0]):
+                        shared = max(allowed.first, a.units[0].first)
+                        raise TableError(
+                            f"{self.name}: not self-synchronising: {shared:02X} starts a sequence of row {i} ({a}) "
+                            f"and continues one of row {j} ({b}) as unit {position}"
+                        )
+
+    @property
+    def longest(self) -> int:
+        """The number of code units in the longest sequence."""
+        return max(len(row.units) for row in self.rows)
+
+    @property
+    def last_code_point(self) -> int:
+        """The last code point that has a sequence."""
+        return max(row.code_points.last for row in self.rows)
+
+    @cached_property
+    def patterns(self) -> dict[int, BitPattern]:
+        """The bit distribution for each length of sequence, derived from the rows.
+
+        Raises:
+            TableError: the rows of one length place their code points differently, so that no
+                bit distribution exists.
+        """
+        patterns: dict[int, BitPattern] = {}
+        for length in sorted({len(row.units) for row in self.rows}):
+            rows = [row for row in self.rows if len(row.units) == length]
+            blocks = tuple(
+                Range(
+                    min(row.units[k].first for row in rows), max(row.units[k].last for row in rows)
+                ).aligned_hull()
+                for k in range(length)
+            )
+            placed = BitPattern(blocks, 0)
+            bases = {
+                row.code_points.first - placed.reachable([r.first for r in row.units]).first: row for row in rows
+            }
+            if len(bases) != 1 or not all(self._is_linear(row, placed) for row in rows):
+                raise TableError(f"{self.name}: the rows of {length} units have no bit distribution in common")
+            patterns[length] = BitPattern(blocks, bases.popitem()[0])
+        return patterns
+
+    @staticmethod
+    def _is_linear(row: Row, pattern: BitPattern) -> bool:
+        # Past the first position that a row narrows nothing may vary, or the index is not the payload.
+        first = pattern.reachable([r.first for r in row.units]).first
+        last = pattern.reachable([r.last for r in row.units]).first
+        return last - first + 1 == len(row.code_points)
+
+    def encode(self, code_point: int) -> tuple[int, ...]:
+        """The code units of one code point (D79).
+
+        Raises:
+            ValueError: no row holds the code point.
+        """
+        for row in self.rows:
+            if code_point in row.code_points:
+                return row.encode(code_point)
+        shown = f"U+{code_point:04X}" if code_point >= 0 else str(code_point)
+        raise ValueError(f"{shown} has no sequence in {self.name}: its code points are {self._spans()}")
+
+    def _spans(self) -> str:
+        spans: list[Range] = []
+        for points in sorted((row.code_points for row in self.rows), key=lambda points: points.first):
+            if spans and spans[-1].last + 1 == points.first:
+                spans[-1] = Range(spans[-1].first, points.last)
+            else:
+                spans.append(points)
+        return " and ".join(f"U+{span.first:04X}..U+{span.last:04X}" for span in spans)
+
+    def __str__(self) -> str:
+        return "\n".join(map(str, self.rows))
