@@ -1,1 +1,10 @@
 # SPDX-License-Identifier: BSD-2-Clause
+"""The decoders in Amaranth, generated from the same rows as the golden model."""
+
+from __future__ import annotations
+
+from utf8fpga.hdl.ports import Kind, item_layout, unit_layout
+from utf8fpga.hdl.serial import PIPELINES, SerialDecoder
+from utf8fpga.hdl.verilog import AxiStreamDecoder, axi_rtlil
+
+__all__ = ["PIPELINES", "AxiStreamDecoder", "Kind", "SerialDecoder", "axi_rtlil", "item_layout", "unit_layout"]

@@ -1,0 +1,55 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The payloads of a decoder's two streams."""
+
+from __future__ import annotations
+
+from amaranth.lib import data, enum
+
+from utf8fpga.model import EncodingTable, ErrorKind
+
+__all__ = ["Kind", "item_layout", "unit_layout"]
+
+
+class Kind(enum.Enum, shape=3):  # type: ignore[call-arg]  # amaranth's metaclass takes the shape
+    """The model's `ErrorKind` as a three-bit shape, and NONE where the item is well-formed."""
+
+    NONE = 0
+    UNEXPECTED_CONTINUATION = ErrorKind.UNEXPECTED_CONTINUATION.value
+    INVALID_BYTE = ErrorKind.INVALID_BYTE.value
+    OVERLONG = ErrorKind.OVERLONG.value
+    SURROGATE = ErrorKind.SURROGATE.value
+    OUT_OF_RANGE = ErrorKind.OUT_OF_RANGE.value
+    TRUNCATED = ErrorKind.TRUNCATED.value
+    INCOMPLETE = ErrorKind.INCOMPLETE.value
+
+
+
+def unit_layout(table: EncodingTable) -> data.StructLayout:
+    """One beat of the input.
+
+    Fields:
+        unit: the code unit; anything where `keep` is 0.
+        keep: 1 where a unit is present. A beat without one must have `last` set.
+        last: the text ends after this beat.
+    """
+    return data.StructLayout({"unit": table.unit_width, "keep": 1, "last": 1})
+
+
+def item_layout(table: EncodingTable, *, kind: bool = False, length: bool = False) -> data.StructLayout:
+    """One beat of the output.
+
+    Fields:
+        code_point: the scalar value, or U+FFFD where `error` is set.
+        error: the item is ill-formed.
+        keep: 1 where an item is present; a beat without one only carries `last`, and its other
+            fields mean nothing.
+        last: no further item of this text follows.
+        kind: the cause of the error, `Kind.NONE` without one (only with `kind`).
+        length: the code units of the item (only with `length`).
+    """
+    fields: dict[str, object] = {"code_point": table.last_code_point.bit_length(), "error": 1, "keep": 1, "last": 1}
+    if kind:
+        fields["kind"] = Kind
+    if length:
+        fields["length"] = table.longest.bit_length()
+    return data.StructLayout(fields)
