@@ -1,1 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
+"""Simulation of the decoders against the golden model."""
+
+from __future__ import annotations
+
+from utf8fpga.sim.simulation import ContractError, Run, Simulation, Word, simulate
+
+__all__ = ["ContractError", "Run", "Simulation", "Word", "simulate"]

@@ -1,0 +1,99 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The open FPGA tools that pip installs: where they are, and running them.
+
+A tool is looked for where its environment variable points (the names that Amaranth uses, such as
+``NEXTPNR_ICE40``), beside this Python, and on the path, as YoWASP names it and by its plain name.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sysconfig
+from collections.abc import Sequence
+from pathlib import Path
+
+__all__ = ["ToolError", "find_tool", "run_tool", "tool_environment", "tool_version"]
+
+_EXTRA = {"yosys": "", "nextpnr-ice40": "[boards]", "icepack": "[boards]", "nextpnr-ecp5": "[boards]", "ecppack": "[boards]"}
+
+
+class ToolError(RuntimeError):
+    """A tool is missing or has failed; one line says which and why."""
+
+
+def find_tool(tool: str) -> str:
+    """The command that runs `tool`, such as ``nextpnr-ice40``.
+
+    Raises:
+        ToolError: it is not installed.
+    """
+    variable = _variable(tool)
+    if chosen := os.environ.get(variable):
+        if found := shutil.which(chosen):
+            return found
+        raise ToolError(f"{variable} names {chosen!r}, which is not a program")
+    scripts = sysconfig.get_path("scripts")
+    for name, path in ((f"yowasp-{tool}", scripts), (f"yowasp-{tool}", None), (tool, None)):
+        if found := shutil.which(name, path=path):
+            return found
+    raise ToolError(f"{tool} is not installed: pip install 'utf8fpga{_EXTRA.get(tool, '')}'")
+
+
+def tool_environment(tools: Sequence[str]) -> dict[str, str]:
+    """Environment variables that name `tools`, as Amaranth's build scripts read them.
+
+    Raises:
+        ToolError: one of them is not installed.
+    """
+    return {_variable(tool): find_tool(tool) for tool in tools}
+
+
+def run_tool(tool: str, arguments: Sequence[str], *, directory: Path) -> str:
+    """Run a tool and return what it printed, standard output and standard error together.
+
+    Args:
+        tool: its plain name.
+        arguments: what it is told; files by paths relative to `directory`, the only folder that
+            YoWASP's tools are sure to see.
+        directory: where it runs.
+
+    Raises:
+        ToolError: it is not installed, or it ended with another status than 0.
+    """
+    done = subprocess.run(
+        [find_tool(tool), *arguments],
+        cwd=directory,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        errors="replace",
+        check=False,
+    )
+    if done.returncode:
+        raise ToolError(f"{tool} failed with status {done.returncode}: {_reason(done.stdout)}")
+    return done.stdout
+
+
+def tool_version(tool: str) -> str:
+    """The version that a tool prints of itself, such as ``0.11.1``.
+
+    Raises:
+        ToolError: it is not installed or does not run.
+    """
+    printed = run_tool(tool, ["--version"], directory=Path.cwd())
+    found = re.search(r"\d+\.\d+(?:\.\d+)*(?:[+-][\w.+-]*\w)?", printed)
+    return found[0] if found else printed.strip()
+
+
+def _variable(tool: str) -> str:
+    return tool.upper().replace("-", "_")
+
+
+def _reason(printed: str) -> str:
+    lines = [line.strip() for line in printed.splitlines() if line.strip()]
+    errors = [line for line in lines if line.upper().startswith("ERROR")]
+    return (errors or lines or ["it printed nothing"])[-1]
