@@ -5,6 +5,15 @@ from __future__ import annotations
 
 from utf8fpga.hdl.ports import Kind, item_layout, unit_layout
 from utf8fpga.hdl.serial import PIPELINES, SerialDecoder
-from utf8fpga.hdl.verilog import AxiStreamDecoder, axi_rtlil
+from utf8fpga.hdl.verilog import AxiStreamDecoder, axi_rtlil, axi_verilog
 
-__all__ = ["PIPELINES", "AxiStreamDecoder", "Kind", "SerialDecoder", "axi_rtlil", "item_layout", "unit_layout"]
+__all__ = [
+    "PIPELINES",
+    "AxiStreamDecoder",
+    "Kind",
+    "SerialDecoder",
+    "axi_rtlil",
+    "axi_verilog",
+    "item_layout",
+    "unit_layout",
+]

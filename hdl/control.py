@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What a serial decoder must know of a unit, as sums of products derived from the rows.
+"""What a serial decoder must know of a unit, as logic functions derived from the rows.
 
 Each function is given only the inputs that can occur where it is asked; the rest is left to the
 minimiser. For UTF-8 this alone turns "is a continuation" into one bit.
@@ -13,25 +13,26 @@ from functools import cached_property, lru_cache
 
 from amaranth.hdl import Cat, Value
 
-from utf8fpga.hdl.logic import Cube, minimise, sum_of_products
-from utf8fpga.model import DFA, REJECT, START, EncodingTable, TableError, cause
+from utf8fpga.hdl.logic import Function, minimise
+from utf8fpga.model import DFA, REJECT, START, EncodingTable, ErrorKind, TableError, cause
 
 __all__ = ["SerialControl"]
+
+_KIND_BITS = max(ErrorKind).bit_length()
 
 
 @dataclass(frozen=True)
 class SerialControl:
     """The logic of one encoding table, ready to be put between registers.
 
-    State is held as: how many more units the open sequence needs (`longest` - 1 bits, bit k set
-    while more than k are needed), and a constraint code. Where only the unit after a lead is ever
-    constrained, as in UTF-8, the code is one bit, "this lead constrains the unit after it", and
-    *which* constraint is read off the lead's payload, which is stored anyway. Otherwise the code
-    numbers the states that need equally many units.
+    The state of an open sequence is held as `remaining`, a register of `longest` - 1 bits of which
+    bit k is set while more than k units are needed, and as a constraint code. Where only the unit
+    after a lead is ever constrained, as in UTF-8, the code is one bit, "this lead constrains the
+    unit after it", and *which* constraint is read off the lead's payload, which is kept anyway.
+    Otherwise the code numbers the states that need equally many units.
 
-    Raises:
-        TableError: the table is of a kind that no serial decoder is made for: units wider than
-            16 bits, a state whose sequences differ in length, or payloads that are not placed alike.
+    In the functions below a *context* is, from bit 0: the unit, `remaining`, the code, and the
+    low `payload_bits` of the payload of the unit before.
     """
 
     table: EncodingTable
@@ -40,7 +41,13 @@ class SerialControl:
     @staticmethod
     @lru_cache(maxsize=32)
     def of(table: EncodingTable) -> SerialControl:
-        """The control functions of `table` (the same object for an equal table)."""
+        """The control functions of `table` (the same object for an equal table).
+
+        Raises:
+            TableError: no serial decoder is made for such a table: its units are wider than 16
+                bits, a state leads to sequences of different lengths, or payloads are not placed
+                alike in all sequences.
+        """
         control = SerialControl(table, DFA.of(table))
         control._check()
         return control
@@ -48,45 +55,20 @@ class SerialControl:
     def _check(self) -> None:
         name = self.table.name
         if self.table.unit_width > 16:
-            raise TableError(f"{name}: a serial decoder takes units of 16 bits or fewer, not {self.table.unit_width}")
+            raise TableError(f"{name}: a serial decoder takes units of up to 16 bits, not {self.table.unit_width}")
         for state in self.dfa.states:
             if state.remaining[0] != state.remaining[1]:
                 raise TableError(f"{name}: state {state.name!r} leads to sequences of different lengths")
         for length, pattern in self.table.patterns.items():
             if pattern.base:
-                raise TableError(f"{name}: sequences of {length} units are offset by {pattern.base:X}, not supported")
+                raise TableError(
+                    f"{name}: a serial decoder adds nothing to the payload bits, "
+                    f"but sequences of {length} units need {pattern.base:X} added"
+                )
             if any(bits != self.trail_bits for bits in pattern.payload_bits[1:]):
-                raise TableError(f"{name}: the payload of units after the first is not {self.trail_bits} bits everywhere")
+                raise TableError(f"{name}: not every unit after the first has {self.trail_bits} payload bits")
 
-    # What the rows say, as sets of units.
-
-    @cached_property
-    def _units(self) -> range:
-        return range(1 << self.table.unit_width)
-
-    @cached_property
-    def _allowed(self) -> tuple[frozenset[int], ...]:
-        """Per state the units that do not break it."""
-        return tuple(
-            frozenset(
-                unit for c, to in zip(self.dfa.classes, state.transitions, strict=True) if to != REJECT
-                for allowed in c.ranges for unit in allowed
-            )
-            for state in self.dfa.states
-        )
-
-    @cached_property
-    def _singles(self) -> frozenset[int]:
-        return frozenset(unit for unit in self._allowed[START] if self.dfa.step(START, unit) == START)
-
-    @cached_property
-    def _leads(self) -> dict[int, int]:
-        """Per unit that opens a sequence the state it leads to."""
-        return {unit: self.dfa.step(START, unit) for unit in sorted(self._allowed[START] - self._singles)}
-
-    @cached_property
-    def _trails(self) -> frozenset[int]:
-        return frozenset().union(*self._allowed[1:])
+    # Sizes.
 
     @property
     def longest(self) -> int:
@@ -103,213 +85,216 @@ class SerialControl:
         """Payload bits of every unit after the first (0 where there is none)."""
         return max((pattern.payload_bits[-1] for n, pattern in self.table.patterns.items() if n > 1), default=0)
 
-    def _remaining(self, state: int) -> int:
-        return self.dfa.states[state].remaining[0]
-
-    # The constraint code.
-
-    @cached_property
-    def _constrained(self) -> frozenset[int]:
-        return frozenset(n for n, allowed in enumerate(self._allowed) if n != START and allowed != self._trails)
-
-    @cached_property
-    def reads_lead(self) -> bool:
-        """Whether the constraint code is the one bit that goes with the payload of the lead."""
-        targets = {to for state in self.dfa.states[1:] for to in state.transitions}
-        return not targets & self._constrained
-
     @cached_property
     def code_bits(self) -> int:
         """Bits of the constraint code."""
         if self.reads_lead:
             return 1 if self._constrained else 0
-        return max(self._code(state) for state in range(1, len(self.dfa.states))).bit_length()
+        return max(map(self._code, self._open_states)).bit_length()
+
+    @cached_property
+    def payload_bits(self) -> int:
+        """How many low bits of a lead's payload its constraint is read from: those kept just as they come."""
+        if not self.reads_lead or not self._constrained:
+            return 0
+        for bit in range(self.trail_bits):
+            as_it_comes = Function(((1 << bit, 1 << bit),))
+            if self._own_bit(bit, leads=True, singles=False) != as_it_comes:
+                return bit
+        return self.trail_bits
+
+    # Sets of units and states.
+
+    @cached_property
+    def _units(self) -> frozenset[int]:
+        return frozenset(range(1 << self.table.unit_width))
+
+    @cached_property
+    def _open_states(self) -> range:
+        return range(1, len(self.dfa.states))
+
+    @cached_property
+    def _allowed(self) -> tuple[frozenset[int], ...]:
+        """Per state the units that do not break it."""
+        return tuple(
+            frozenset(
+                unit
+                for unit_class, to in zip(self.dfa.classes, state.transitions, strict=True)
+                if to != REJECT
+                for allowed in unit_class.ranges
+                for unit in allowed
+            )
+            for state in self.dfa.states
+        )
+
+    @cached_property
+    def _singles(self) -> frozenset[int]:
+        return frozenset(unit for unit in self._allowed[START] if self.dfa.step(START, unit) == START)
+
+    @cached_property
+    def _leads(self) -> dict[int, int]:
+        """Per unit that opens a sequence the state it leads to."""
+        return {unit: self.dfa.step(START, unit) for unit in sorted(self._allowed[START] - self._singles)}
+
+    @cached_property
+    def _trails(self) -> frozenset[int]:
+        return frozenset[int]().union(*self._allowed[1:])
+
+    def _remaining(self, state: int) -> int:
+        return self.dfa.states[state].remaining[0]
+
+    @cached_property
+    def _constrained(self) -> frozenset[int]:
+        return frozenset(state for state in self._open_states if self._allowed[state] != self._trails)
+
+    @cached_property
+    def reads_lead(self) -> bool:
+        """Whether the constraint code is the one bit that goes with the payload of the lead."""
+        targets = {to for state in self._open_states for to in self.dfa.states[state].transitions}
+        return not targets & self._constrained
 
     def _code(self, state: int) -> int:
         if self.reads_lead:
             return int(state in self._constrained)
-        alike = [n for n in range(1, len(self.dfa.states)) if self._remaining(n) == self._remaining(state)]
-        alike.sort(key=lambda n: (n in self._constrained, min(self._allowed[n])))
+        alike = [other for other in self._open_states if self._remaining(other) == self._remaining(state)]
+        alike.sort(key=lambda other: (other in self._constrained, min(self._allowed[other])))
         return alike.index(state)
 
     def _contexts(self, state: int) -> list[int]:
-        """All that the registers may hold in an open state: `remaining`, `code`, `payload`, low to high."""
-        if self.reads_lead:
-            payloads = range(1 << self.payload_bits)
-            if state in self._constrained:
-                payloads = sorted({unit & (1 << self.payload_bits) - 1 for unit, to in self._leads.items() if to == state})
-        else:
-            payloads = [0]
-        remaining = (1 << self._remaining(state)) - 1
-        low = remaining | self._code(state) << self.longest - 1
+        """All contexts, less the unit, in an open state."""
+        payloads: Iterable[int] = range(1 << self.payload_bits)
+        if self.reads_lead and state in self._constrained:
+            mask = (1 << self.payload_bits) - 1
+            payloads = sorted({unit & mask for unit, to in self._leads.items() if to == state})
+        low = (1 << self._remaining(state)) - 1 | self._code(state) << self.longest - 1
         return [low | payload << self.longest - 1 + self.code_bits for payload in payloads]
 
-    @cached_property
-    def payload_bits(self) -> int:
-        """How many low bits of a lead its constraint may be read from: those that are kept as they are."""
-        if not self.reads_lead or not self._constrained:
-            return 0
-        kept = 0
-        while kept < self.trail_bits and self._own_bit(kept, leads=True, singles=False) == ((1 << kept, 1 << kept),):
-            kept += 1
-        return kept
+    # Functions of the unit.
 
-    # Functions of the unit alone.
-
-    def _of_unit(self, on: Iterable[int], off: Iterable[int]) -> tuple[Cube, ...]:
+    def _of_unit(self, on: Iterable[int], off: Iterable[int]) -> Function:
         return minimise(on, off, self.table.unit_width)
 
-    @cached_property
-    def _single_cubes(self) -> tuple[Cube, ...]:
-        return self._of_unit(self._singles, set(self._units) - self._singles)
+    def _word_of_unit(self, wanted: dict[int, int], bits: int) -> tuple[Function, ...]:
+        return tuple(
+            self._of_unit(
+                [unit for unit, value in wanted.items() if value >> bit & 1],
+                [unit for unit, value in wanted.items() if not value >> bit & 1],
+            )
+            for bit in range(bits)
+        )
 
-    def is_single(self, unit: Value) -> Value:
+    @cached_property
+    def is_single(self) -> Function:
         """The unit is a whole sequence by itself."""
-        return sum_of_products(self._single_cubes, unit)
+        return self._of_unit(self._singles, self._units - self._singles)
 
     @cached_property
-    def _opens_cubes(self) -> tuple[Cube, ...]:
-        return self._of_unit(self._leads, set(self._units) - set(self._leads))
-
-    def opens(self, unit: Value) -> Value:
-        """The unit starts a sequence of several units."""
-        return sum_of_products(self._opens_cubes, unit)
+    def is_not_single(self) -> Function:
+        """Of a unit that is in some sequence: it is not the whole of it."""
+        return self._of_unit(self._trails.union(self._leads), self._singles)
 
     @cached_property
-    def _needs_cubes(self) -> tuple[tuple[Cube, ...], ...]:
-        needs = {unit: self._remaining(state) for unit, state in self._leads.items()}
+    def opens(self) -> Function:
+        """Of a unit that `is_not_single`: it starts a sequence."""
+        return self._of_unit(self._leads, self._units - self._singles - set(self._leads))
+
+    @cached_property
+    def needs_more_than(self) -> tuple[Function, ...]:
+        """Of a unit that `opens`: entry k, it needs more than k further units."""
         return tuple(
-            self._of_unit([u for u, n in needs.items() if n > k], [u for u, n in needs.items() if n <= k])
-            for k in range(1, self.longest - 1)
+            self._of_unit(
+                [unit for unit, state in self._leads.items() if self._remaining(state) > k],
+                [unit for unit, state in self._leads.items() if self._remaining(state) <= k],
+            )
+            for k in range(self.longest - 1)
         )
 
-    def needs_more_than(self, k: int, unit: Value) -> Value:
-        """A unit that `opens` needs more than `k` further units, k from 1."""
-        return sum_of_products(self._needs_cubes[k - 1], unit)
-
     @cached_property
-    def _code_cubes(self) -> tuple[tuple[Cube, ...], ...]:
-        inputs: list[tuple[int, int]] = [(unit, self._code(state)) for unit, state in self._leads.items()]
+    def _code_after_unit(self) -> tuple[Function, ...]:
+        wanted = {unit: self._code(state) for unit, state in self._leads.items()}
         if self.reads_lead:
-            inputs += [(unit, 0) for unit in self._trails]
-        return tuple(
-            self._of_unit([u for u, c in inputs if c >> k & 1], [u for u, c in inputs if not c >> k & 1])
-            for k in range(self.code_bits)
-        )
+            wanted |= dict.fromkeys(self._trails, 0)
+        return self._word_of_unit(wanted, self.code_bits)
 
     def code_after_unit(self, unit: Value) -> Value:
-        """The constraint code of the state that a lead opens (and, where `reads_lead`, of any later state)."""
-        return Cat(*(sum_of_products(cubes, unit) for cubes in self._code_cubes))
+        """The constraint code of the state that a lead opens and, where `reads_lead`, of any later state."""
+        return Cat(*(function(unit) for function in self._code_after_unit))
 
-    # Functions of the state and the unit.
+    @cached_property
+    def _stray_kind(self) -> tuple[Function, ...]:
+        strays = self._units - self._allowed[START]
+        return self._word_of_unit({unit: cause(self.table, [unit], None) for unit in strays}, _KIND_BITS)
+
+    def stray_kind(self, unit: Value) -> Value:
+        """The error kind of a unit that neither starts nor continues a sequence."""
+        return Cat(*(function(unit) for function in self._stray_kind))
+
+    # Functions of the context.
 
     def _of_context(
-        self, states: Iterable[int], units: Callable[[int], Iterable[int]], wanted: Callable[[int, int], bool]
-    ) -> tuple[Cube, ...]:
+        self, units: Callable[[int], Iterable[int]], wanted: Callable[[int, int], int], bits: int = 1
+    ) -> tuple[Function, ...]:
+        """Functions that give the bits of ``wanted(state, unit)`` for every open state and ``units(state)``."""
         width = self.table.unit_width
-        on: set[int] = set()
-        off: set[int] = set()
-        for state in states:
+        on: list[set[int]] = [set() for _ in range(bits)]
+        off: list[set[int]] = [set() for _ in range(bits)]
+        for state in self._open_states:
             contexts = self._contexts(state)
             for unit in units(state):
-                (on if wanted(state, unit) else off).update(unit | context << width for context in contexts)
-        return minimise(on, off, width + self.code_bits + self.payload_bits + self.longest - 1)
+                words = [unit | context << width for context in contexts]
+                value = wanted(state, unit)
+                for bit in range(bits):
+                    (on if value >> bit & 1 else off)[bit].update(words)
+        inputs = width + self.longest - 1 + self.code_bits + self.payload_bits
+        return tuple(minimise(ones, zeros, inputs) for ones, zeros in zip(on, off, strict=True))
+
+    def context(self, unit: Value, remaining: Value, code: Value, payload: Value) -> Value:
+        """The context word of these values."""
+        return Cat(unit, remaining, code, payload[: self.payload_bits])
 
     @cached_property
-    def _trail_cubes(self) -> tuple[Cube, ...]:
-        return self._of_unit(self._trails, set(self._units) - self._trails)
+    def _is_trail(self) -> Function:
+        return self._of_unit(self._trails, self._units - self._trails)
 
     @cached_property
-    def _fits_cubes(self) -> tuple[Cube, ...]:
-        states = range(1, len(self.dfa.states))
-        return self._of_context(states, lambda _: self._trails, lambda state, unit: unit in self._allowed[state])
+    def _fits(self) -> Function:
+        """Of a unit that continues some open state: it continues this one."""
+        return self._of_context(lambda _: self._trails, lambda state, unit: unit in self._allowed[state])[0]
 
-    def continues(self, unit: Value, code: Value, payload: Value, remaining: Value) -> Value:
+    def continues(self, context: Value) -> Value:
         """The unit continues the open sequence; asked only while one is open."""
-        context = Cat(unit, remaining, code, payload[: self.payload_bits])
-        return sum_of_products(self._trail_cubes, unit) & sum_of_products(self._fits_cubes, context)
+        return self._is_trail(context[: self.table.unit_width]) & self._fits(context)
 
     @property
     def pairwise(self) -> bool:
-        """Whether `continues` does not look at `remaining`: the unit before then says all there is to know."""
+        """Whether `continues` needs nothing but the unit before, where the two are in one sequence."""
         remaining = (1 << self.longest - 1) - 1 << self.table.unit_width
-        return self.reads_lead and not any(care & remaining for care, _ in self._fits_cubes)
+        return self.reads_lead and not self._fits.support & remaining
+
+    def payload_is_read(self, bit: int, *, kind: bool) -> bool:
+        """Whether `continues` or, if `kind`, `broken_kind` looks at this bit of the payload."""
+        functions = (self._fits, *self._broken_kind) if kind else (self._fits,)
+        place = self.table.unit_width + self.longest - 1 + self.code_bits + bit
+        return any(function.support >> place & 1 for function in functions)
 
     @cached_property
-    def _next_code_cubes(self) -> tuple[tuple[Cube, ...], ...]:
-        def after(state: int) -> list[int]:
+    def _code_after_trail(self) -> tuple[Function, ...]:
+        def staying_open(state: int) -> list[int]:
             return [unit for unit in self._allowed[state] if self.dfa.step(state, unit) != START]
 
-        states = range(1, len(self.dfa.states))
-        return tuple(
-            self._of_context(states, after, lambda s, u, k=k: bool(self._code(self.dfa.step(s, u)) >> k & 1))
-            for k in range(self.code_bits)
+        return self._of_context(
+            staying_open, lambda state, unit: self._code(self.dfa.step(state, unit)), self.code_bits
         )
 
-    def code_after_trail(self, unit: Value, code: Value, remaining: Value) -> Value:
+    def code_after_trail(self, context: Value) -> Value:
         """The constraint code after a unit that continues, where not `reads_lead`."""
-        context = Cat(unit, remaining, code)
-        return Cat(*(sum_of_products(cubes, context) for cubes in self._next_code_cubes))
-
-    # Data.
-
-    def _own_bit(self, bit: int, *, leads: bool, singles: bool) -> tuple[Cube, ...]:
-        """Bit `bit` of what a unit itself puts into the code point."""
-        patterns = self.table.patterns
-        on: list[int] = []
-        off: list[int] = []
-
-        def put(unit: int, payload_bits: int, falls_out: bool) -> None:
-            if bit < payload_bits:
-                (on if unit >> bit & 1 else off).append(unit)
-            elif not falls_out:
-                off.append(unit)
-
-        for unit in self._trails:
-            put(unit, self.trail_bits, False)
-        for unit in self._singles if singles else ():
-            put(unit, patterns[1].payload_bits[0], False)
-        for unit, state in self._leads.items() if leads else ():
-            further = self._remaining(state)
-            falls_out = bit + self.trail_bits * further >= self.code_point_bits
-            put(unit, patterns[further + 1].payload_bits[0], falls_out)
-        return self._of_unit(on, off)
-
-    def _shift_cubes(self, *, leads: bool, singles: bool) -> tuple[Cube, ...]:
-        return self._of_unit(
-            self._trails, [*(self._leads if leads else ()), *(self._singles if singles else ())]
-        )
-
-    def accumulate(self, before: Value, unit: Value, width: int, *, leads: bool, singles: bool) -> Value:
-        """The payload bits of a sequence, after one more unit of it.
-
-        Args:
-            before: the payload bits before it; not looked at where the unit starts a sequence.
-            unit: the unit.
-            width: bits of the result.
-            leads: whether the result matters after a unit that opens a sequence.
-            singles: whether it matters after a unit that is a sequence by itself.
-        """
-        shift = sum_of_products(self._shift_cubes(leads=leads, singles=singles), unit)
-        bits: list[Value] = []
-        for place in range(width):
-            cubes = self._own_bit(place, leads=leads, singles=singles)
-            own = sum_of_products(cubes, unit)
-            below = place - self.trail_bits
-            if below < 0 or not self.trail_bits:
-                bits.append(own)
-            else:
-                moved = before[below] & shift
-                bits.append(moved | own if cubes else moved)
-        return Cat(*bits)
-
-    # Causes.
+        return Cat(*(function(context) for function in self._code_after_trail))
 
     @cached_property
     def _subparts(self) -> tuple[tuple[int, ...], ...]:
         """Per state a shortest sequence of units that leads to it."""
         found: dict[int, tuple[int, ...]] = {START: ()}
-        queue: list[int] = [START]
+        queue = [START]
         for state in queue:
             for unit in sorted(self._allowed[state]):
                 to = self.dfa.step(state, unit)
@@ -319,32 +304,53 @@ class SerialControl:
         return tuple(found[state] for state in range(len(self.dfa.states)))
 
     @cached_property
-    def _stray_cubes(self) -> tuple[tuple[Cube, ...], ...]:
-        kinds = {u: cause(self.table, [u], None) for u in self._units if u not in self._allowed[START]}
-        return tuple(
-            self._of_unit([u for u, kind in kinds.items() if kind >> k & 1], [u for u, kind in kinds.items() if not kind >> k & 1])
-            for k in range(3)
+    def _broken_kind(self) -> tuple[Function, ...]:
+        return self._of_context(
+            lambda state: self._units - self._allowed[state],
+            lambda state, unit: cause(self.table, self._subparts[state], unit),
+            _KIND_BITS,
         )
 
-    def stray_kind(self, unit: Value) -> Value:
-        """The error kind of a unit that neither starts nor continues a sequence."""
-        return Cat(*(sum_of_products(cubes, unit) for cubes in self._stray_cubes))
+    def broken_kind(self, context: Value) -> Value:
+        """The error kind of an open sequence that the unit breaks."""
+        return Cat(*(function(context) for function in self._broken_kind))
 
-    @cached_property
-    def _broken_cubes(self) -> tuple[tuple[Cube, ...], ...]:
-        units = tuple(sorted(set(self._units) - allowed) for allowed in self._allowed)
-        kinds = {
-            (state, unit): cause(self.table, self._subparts[state], unit)
-            for state in range(1, len(self.dfa.states))
-            for unit in units[state]
-        }
-        states = range(1, len(self.dfa.states))
-        return tuple(
-            self._of_context(states, lambda state: units[state], lambda s, u, k=k: bool(kinds[s, u] >> k & 1))
-            for k in range(3)
-        )
+    # Data.
 
-    def broken_kind(self, unit: Value, code: Value, payload: Value, remaining: Value) -> Value:
-        """The error kind of an open sequence that `unit` breaks."""
-        context = Cat(unit, remaining, code, payload[: self.payload_bits])
-        return Cat(*(sum_of_products(cubes, context) for cubes in self._broken_cubes))
+    def _own_bit(self, bit: int, *, leads: bool, singles: bool) -> Function:
+        """Bit `bit` of what a unit itself puts into the code point."""
+        patterns = self.table.patterns
+        payloads = [(unit, self.trail_bits, 0) for unit in self._trails]
+        if singles:
+            payloads += [(unit, patterns[1].payload_bits[0], 0) for unit in self._singles]
+        if leads:
+            further = {unit: self._remaining(state) for unit, state in self._leads.items()}
+            payloads += [(unit, patterns[n + 1].payload_bits[0], n) for unit, n in further.items()]
+        on = [unit for unit, bits, _ in payloads if bit < bits and unit >> bit & 1]
+        off = [unit for unit, bits, _ in payloads if bit < bits and not unit >> bit & 1]
+        # A fixed bit of a lead must not get into the code point, unless it falls out at the top.
+        off += [unit for unit, bits, n in payloads if bit >= bits and bit + n * self.trail_bits < self.code_point_bits]
+        return self._of_unit(on, off)
+
+    def accumulate(self, before: Value, unit: Value, width: int, *, leads: bool, singles: bool) -> list[Value]:
+        """The payload bits of a sequence after one more unit of it, bit 0 first.
+
+        Args:
+            before: the payload bits before it; not looked at where the unit starts a sequence.
+            unit: the unit.
+            width: how many bits are wanted.
+            leads: whether the result matters after a unit that opens a sequence.
+            singles: whether it matters after a unit that is a sequence by itself.
+        """
+        starts = [*(self._leads if leads else ()), *(self._singles if singles else ())]
+        shift = self._of_unit(self._trails, starts)(unit)
+        bits: list[Value] = []
+        for place in range(width):
+            function = self._own_bit(place, leads=leads, singles=singles)
+            own = function(unit)
+            if place < self.trail_bits or not self.trail_bits:
+                bits.append(own)
+            else:
+                moved = before[place - self.trail_bits] & shift
+                bits.append(moved if function.is_zero else moved | own)
+        return bits

@@ -23,7 +23,6 @@ class Kind(enum.Enum, shape=3):  # type: ignore[call-arg]  # amaranth's metaclas
     INCOMPLETE = ErrorKind.INCOMPLETE.value
 
 
-
 def unit_layout(table: EncodingTable) -> data.StructLayout:
     """One beat of the input.
 

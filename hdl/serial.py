@@ -98,9 +98,7 @@ class SerialDecoder(wiring.Component):
         arriving = _Unit(units.payload.unit, units.payload.keep, units.payload.last)
         slot = _Slot(self)
         m.d.comb += [
-            slot.continued.eq(
-                slot.occupied & arriving.keep & control.continues(arriving.unit, slot.code, slot.lead, slot.remaining)
-            ),
+            slot.continued.eq(slot.occupied & arriving.keep & control.continues(slot.context(control, arriving.unit))),
             items.valid.eq(slot.occupied & (~slot.open | (units.valid & ~slot.continued))),
             units.ready.eq(items.ready | ~items.valid),
             Value.cast(items.payload).eq(slot.payload(self, arriving)),
@@ -109,19 +107,34 @@ class SerialDecoder(wiring.Component):
         m.d.sync += slot.occupied.eq(units.valid | (slot.occupied & ~(items.ready & ~slot.open)))
         with m.If(units.valid & (items.ready | ~items.valid)):
             slot.load(m, self, arriving, control.opens(arriving.unit), control.code_after_unit(arriving.unit))
-            if self.replacement:
-                # While a sequence is open the output already holds the error it may become, so that
-                # no multiplexer follows it; its payload bits are kept beside it.
-                kept = len(slot.gathered)
-                m.d.sync += slot.gathered.eq(
-                    control.accumulate(slot.gathered, arriving.unit, kept, leads=True, singles=False)
-                )
-                whole = control.accumulate(
-                    slot.gathered, arriving.unit, len(slot.code_point), leads=False, singles=True
-                )
-                m.d.sync += slot.code_point.eq(whole)
-                with m.If(~slot.completed):
-                    m.d.sync += slot.code_point.eq(REPLACEMENT_CHARACTER)
+        if self.replacement:
+            self._keep_payload_apart(m, slot, arriving)
+
+    def _keep_payload_apart(self, m: Module, slot: _Slot, arriving: _Unit) -> None:
+        """While a sequence is open the output already holds the error it may become; its payload is elsewhere.
+
+        This is smaller than a multiplexer behind the output.
+        """
+        control, units, items = self._control, self.units, self.items
+        gathered = control.accumulate(slot.gathered, arriving.unit, len(slot.gathered), leads=True, singles=False)
+        whole = control.accumulate(slot.gathered, arriving.unit, len(slot.code_point), leads=False, singles=True)
+        with m.If(units.valid & (items.ready | ~items.valid)):
+            m.d.sync += slot.code_point.eq(Cat(*whole))
+            with m.If(~slot.completed):
+                m.d.sync += slot.code_point.eq(REPLACEMENT_CHARACTER)
+            m.d.sync += [
+                slot.gathered[bit].eq(value)
+                for bit, value in enumerate(gathered)
+                if control.payload_is_read(bit, kind=self.kind)
+            ]
+        # The other bits matter only while the sequence goes on, and then nothing waits at the output:
+        # they need not know whether something does, which keeps the path to their enable short.
+        with m.If(units.valid):
+            m.d.sync += [
+                slot.gathered[bit].eq(value)
+                for bit, value in enumerate(gathered)
+                if not control.payload_is_read(bit, kind=self.kind)
+            ]
 
     def _register_output(self, m: Module) -> None:
         """The slot is one stage before the output; the whole pipeline moves unless an item waits."""
@@ -144,19 +157,16 @@ class SerialDecoder(wiring.Component):
             arriving = _Unit(units.payload.unit, units.payload.keep, units.payload.last)
             opens, code = control.opens(arriving.unit), control.code_after_unit(arriving.unit)
             advance = units.valid & (items.ready | ~shown)
+            fits = control.continues(slot.context(control, arriving.unit))
             m.d.comb += [
                 slot.arrived.eq(units.valid),
-                slot.continued.eq(
-                    slot.occupied
-                    & arriving.keep
-                    & control.continues(arriving.unit, slot.code, slot.lead, slot.remaining)
-                ),
+                slot.continued.eq(slot.occupied & arriving.keep & fits),
             ]
         else:
             arriving, opens, code, advance = self._register_unit(m, slot, shown, shown_next)
 
         # While an open sequence is in the slot and no unit arrives it stays, whatever moves.
-        m.d.sync += slot.occupied.eq(advance | (slot.occupied & (~(items.ready | ~shown) | slot.open)))
+        m.d.sync += slot.occupied.eq(advance | (slot.occupied & (slot.open | ~move)))
         with m.If(advance):
             slot.load(m, self, arriving, opens, code)
         output = Signal(items.payload.shape(), reset_less=True)
@@ -180,10 +190,13 @@ class SerialDecoder(wiring.Component):
         opens = Signal(reset_less=True)
         code = Signal(control.code_bits, name="unit_code", reset_less=True)
         # A unit in this stage, by whether it may move on at once or must wait for the output.
-        free, held = Signal(), Signal()
-        present = free | held
-        present_next = Mux(items.ready | ~shown, units.valid, present)
-        m.d.sync += [free.eq(present_next & ~shown_next), held.eq(present_next & shown_next)]
+        present, free, held = Signal(), Signal(), Signal()
+        present_next = (units.valid & (items.ready | ~shown)) | (held & ~items.ready)
+        m.d.sync += [
+            present.eq(present_next),
+            free.eq(present_next & ~shown_next),
+            held.eq(present_next & shown_next),
+        ]
         m.d.comb += slot.arrived.eq(present)
         with m.If(units.valid & (items.ready | ~shown)):
             m.d.sync += [
@@ -199,15 +212,12 @@ class SerialDecoder(wiring.Component):
             follows, fits = Signal(), Signal(reset_less=True)
             m.d.sync += follows.eq(follows | units.valid)
             with m.If(units.valid & (items.ready | ~shown)):
-                m.d.sync += fits.eq(
-                    units.payload.keep
-                    & follows
-                    & control.continues(units.payload.unit, code, unit.unit, Const(0, control.longest - 1))
-                )
+                pair = control.context(units.payload.unit, Const(0, control.longest - 1), code, unit.unit)
+                m.d.sync += fits.eq(units.payload.keep & follows & control.continues(pair))
             m.d.comb += slot.continued.eq(fits)
         else:
             m.d.comb += slot.continued.eq(
-                slot.occupied & unit.keep & control.continues(unit.unit, slot.code, slot.lead, slot.remaining)
+                slot.occupied & unit.keep & control.continues(slot.context(control, unit.unit))
             )
         return unit, opens, code, free | (held & items.ready)
 
@@ -243,7 +253,9 @@ class _Slot:
         """The arriving unit completes a sequence."""
         self.code_point = Signal(width, reset_less=True)
         separate = decoder.pipeline == 0 and decoder.replacement
-        self.gathered = Signal(width - control.trail_bits, reset_less=True) if separate else self.code_point
+        self.gathered = (
+            Signal(width - control.trail_bits, reset_less=True, name="gathered") if separate else self.code_point
+        )
         """The payload bits of the sequence so far."""
         self.kind = Signal(Kind, reset_less=True)
         self.units = Signal(range(decoder.table.longest + 1), reset_less=True)
@@ -252,10 +264,9 @@ class _Slot:
     def open(self) -> Value:
         return self.remaining[0]
 
-    @property
-    def lead(self) -> Value:
-        """The payload bits of the last unit, of which a constraint may be read."""
-        return self.gathered
+    def context(self, control: SerialControl, unit: Value) -> Value:
+        """What `SerialControl` looks at when `unit` arrives."""
+        return control.context(unit, self.remaining, self.code, self.gathered)
 
     def load(self, m: Module, decoder: SerialDecoder, arriving: _Unit, opens: Value, code: Value) -> None:
         """Put the item of the arriving unit into the slot."""
@@ -265,11 +276,11 @@ class _Slot:
         last_of_sequence = self.remaining[0] & ~(self.remaining[1] if needed > 1 else Const(0, 1))
         m.d.comb += self.completed.eq(control.is_single(unit) | (continued & last_of_sequence))
         for k in range(needed):
-            starts = opens & control.needs_more_than(k, unit) if k else opens
+            starts = opens & control.needs_more_than[k](unit) if k else opens
             goes_on = continued & self.remaining[k + 1] if k + 1 < needed else Const(0, 1)
             m.d.sync += self.remaining[k].eq(starts | goes_on)
         if not control.reads_lead:
-            code = Mux(continued, control.code_after_trail(unit, self.code, self.remaining), code)
+            code = Mux(continued, control.code_after_trail(self.context(control, unit)), code)
         m.d.sync += [
             self.code.eq(code),
             self.error.eq(~self.completed),
@@ -277,9 +288,8 @@ class _Slot:
             self.last.eq(arriving.last),
         ]
         if self.gathered is self.code_point:
-            m.d.sync += self.code_point.eq(
-                control.accumulate(self.code_point, unit, len(self.code_point), leads=True, singles=True)
-            )
+            payload = control.accumulate(self.code_point, unit, len(self.code_point), leads=True, singles=True)
+            m.d.sync += self.code_point.eq(Cat(*payload))
         if decoder.kind:
             unfinished = opens | (continued & self.open)
             m.d.sync += self.kind.eq(
@@ -287,14 +297,14 @@ class _Slot:
             )
         if decoder.length:
             m.d.sync += self.units.eq(Mux(continued & self.open, self.units + 1, 1))
-        with m.If(arriving.last):
+        with m.If(arriving.last | ~control.is_not_single(unit)):
             m.d.sync += self.remaining.eq(0)
 
     def payload(self, decoder: SerialDecoder, arriving: _Unit) -> Value:
         """The item as `item_layout` has it."""
         fields = [self.code_point, self.error, self.keep, self.last]
         if decoder.kind:
-            broken = decoder._control.broken_kind(arriving.unit, self.code, self.lead, self.remaining)
+            broken = decoder._control.broken_kind(self.context(decoder._control, arriving.unit))
             ended = Mux(arriving.keep, broken, Kind.INCOMPLETE)
             fields.append(Mux(self.open, ended, self.kind))
         if decoder.length:

@@ -17,7 +17,13 @@ from pathlib import Path
 
 __all__ = ["ToolError", "find_tool", "run_tool", "tool_environment", "tool_version"]
 
-_EXTRA = {"yosys": "", "nextpnr-ice40": "[boards]", "icepack": "[boards]", "nextpnr-ecp5": "[boards]", "ecppack": "[boards]"}
+_EXTRA = {
+    "yosys": "",
+    "nextpnr-ice40": "[boards]",
+    "icepack": "[boards]",
+    "nextpnr-ecp5": "[boards]",
+    "ecppack": "[boards]",
+}
 
 
 class ToolError(RuntimeError):

@@ -25,6 +25,10 @@ PATIENCE = 64
 """Clocks in which both sides are willing but nothing moves, after which a decoder counts as stuck."""
 
 
+Beat = tuple[int | None, bool]
+"""An input beat: the code unit or None, and `last`."""
+
+
 class ContractError(AssertionError):
     """The decoder broke the stream contract, or stopped."""
 
@@ -34,6 +38,10 @@ class Word(NamedTuple):
 
     code_point: int
     error: bool
+
+
+Take = Callable[[Item | Word | None, bool, int], None]
+"""What is called with an output beat: its item or None, its `last`, and the clock that first showed it."""
 
 
 @dataclass
@@ -71,8 +79,11 @@ class Simulation:
 
     def expected(self, text: Iterable[int]) -> list[Item | Word]:
         """What the golden model gives for `text`, in the fields that this decoder has."""
-        items = decode(text, self.decoder.table)
-        return list(items) if self._complete else [Word(item.code_point, item.error is not None) for item in items]
+        return [self.like(item) for item in decode(text, self.decoder.table)]
+
+    def like(self, item: Item) -> Item | Word:
+        """A model's item, in the fields that this decoder has."""
+        return item if self._complete else Word(item.code_point, item.error is not None)
 
     def run(
         self,
@@ -111,27 +122,31 @@ class Simulation:
 
         beats = _beats(texts, separate_ends)
         result.clocks = self.stream(
-            beats, take, input_pauses=input_pauses, output_pauses=output_pauses, accepted=result.accepted.append, vcd=vcd
+            beats,
+            take,
+            input_pauses=input_pauses,
+            output_pauses=output_pauses,
+            accepted=result.accepted.append,
+            vcd=vcd,
         )
         result.texts.pop()
         return result
 
     def stream(
         self,
-        beats: Iterator[tuple[int | None, bool]],
-        take: Callable[[Item | Word | None, bool, int], None],
+        beats: Iterator[Beat],
+        take: Take,
         *,
         input_pauses: Sequence[bool] = (False,),
         output_pauses: Sequence[bool] = (False,),
-        accepted: Callable[[int], None] = lambda clock: None,
+        accepted: Callable[[int], None] | None = None,
         vcd: Path | None = None,
     ) -> int:
         """The same for input of any length, piece by piece; returns how many clocks it took.
 
         Args:
-            beats: (code unit or None, last).
-            take: called for each output beat with its item or None, its `last` and the clock in
-                which it was first shown.
+            beats: the input.
+            take: called with each output beat.
             input_pauses: see `run`.
             output_pauses: see `run`.
             accepted: called with the clock in which an input beat was taken.
@@ -144,13 +159,10 @@ class Simulation:
         for name, pattern in (("input_pauses", input_pauses), ("output_pauses", output_pauses)):
             if all(pattern):
                 raise ValueError(f"{name} has no clock without a pause: {list(pattern)!r}")
-        clocks = 0
+        bench = _Bench(self.decoder, self._item, beats, take, accepted)
 
         async def play(ctx: Any) -> None:
-            nonlocal clocks
-            clocks = await _Bench(self.decoder, self._item).play(
-                ctx, beats, take, input_pauses, output_pauses, accepted
-            )
+            await bench.play(ctx, input_pauses, output_pauses)
 
         if self._play is not None:
             self._simulator.reset()
@@ -158,7 +170,7 @@ class Simulation:
         ports = [self.decoder.units, self.decoder.items]
         with self._simulator.write_vcd(str(vcd), traces=ports) if vcd else nullcontext():
             self._simulator.run()
-        return clocks
+        return bench.clock
 
     async def _testbench(self, ctx: Any) -> None:
         assert self._play is not None
@@ -176,76 +188,87 @@ class Simulation:
         return Item(offset, beat.length, code_point, kind)
 
 
+@dataclass
 class _Bench:
-    def __init__(self, decoder: SerialDecoder, item: Callable[[data.Const, int], Item | Word]) -> None:
-        self._units = decoder.units
-        self._items = decoder.items
-        self._item = item
-        self._offset = 0
+    """Both ends of a decoder during one run, and a watch on the stream contract."""
 
-    async def play(
-        self,
-        ctx: Any,
-        beats: Iterator[tuple[int | None, bool]],
-        take: Callable[[Item | Word | None, bool, int], None],
-        input_pauses: Sequence[bool],
-        output_pauses: Sequence[bool],
-        accepted: Callable[[int], None],
-    ) -> int:
-        units, items = self._units, self._items
-        items_payload, layout = Value.cast(items.payload), items.payload.shape()
-        upcoming = next(beats, None)
-        clock = ended = idle = shown = 0
-        offered = within = False
-        waiting: int | None = None
-        while upcoming is not None or ended or within:
-            if upcoming is not None and not offered and not input_pauses[clock % len(input_pauses)]:
-                unit, last = upcoming
+    decoder: SerialDecoder
+    item: Callable[[data.Const, int], Item | Word]
+    beats: Iterator[Beat]
+    take: Take
+    accepted: Callable[[int], None] | None
+
+    clock: int = 0
+    offered: bool = False
+    idle: int = 0
+    """Clocks in a row in which both sides were willing and nothing moved."""
+    inside: bool = False
+    """A text has begun and not ended."""
+    ended: int = 0
+    """Texts that have ended at the input and not yet at the output."""
+    offset: int = 0
+    waiting: int | None = None
+    shown: int = 0
+
+    def __post_init__(self) -> None:
+        self.upcoming = next(self.beats, None)
+        self.payload = Value.cast(self.decoder.items.payload)
+
+    async def play(self, ctx: Any, input_pauses: Sequence[bool], output_pauses: Sequence[bool]) -> None:
+        units, items = self.decoder.units, self.decoder.items
+        while self.upcoming is not None or self.ended or self.inside:
+            if self.upcoming is not None and not self.offered and not input_pauses[self.clock % len(input_pauses)]:
+                unit, last = self.upcoming
                 ctx.set(units.payload, {"unit": unit or 0, "keep": unit is not None, "last": last})
-                offered = True
-            ready = not output_pauses[clock % len(output_pauses)]
-            ctx.set(units.valid, offered)
+                self.offered = True
+            ready = not output_pauses[self.clock % len(output_pauses)]
+            ctx.set(units.valid, self.offered)
             ctx.set(items.ready, ready)
-            # Both sides are willing, or there is nothing left to offer.
-            idle = idle + 1 if ready and (offered or upcoming is None) else 0
-
-            if ctx.get(items.valid):
-                payload = ctx.get(items_payload)
-                if waiting is None:
-                    shown = clock
-                elif payload != waiting:
-                    raise ContractError(f"clock {clock}: a waiting payload changed from {waiting:#x} to {payload:#x}")
-                waiting = payload
-                if ready:
-                    beat = layout.from_bits(payload)
-                    self._take(beat, shown, take)
-                    ended -= beat.last
-                    waiting, idle = None, 0
-            elif waiting is not None:
-                raise ContractError(f"clock {clock}: valid fell before the payload {waiting:#x} was taken")
-
-            if offered and ctx.get(units.ready):
-                accepted(clock)
-                assert upcoming is not None
-                ended += upcoming[1]
-                within = not upcoming[1]
-                upcoming, offered, idle = next(beats, None), False, 0
-            if ended < 0:
-                raise ContractError(f"clock {clock}: last came out before a text had ended")
-            if idle > PATIENCE:
-                raise ContractError(f"clock {clock}: nothing has moved for {PATIENCE} clocks")
+            willing = ready and (self.offered or self.upcoming is None)
+            self.idle = self.idle + 1 if willing else 0
+            self.watch_output(ctx, ready)
+            if self.offered and ctx.get(units.ready):
+                self.accept()
+            if self.ended < 0:
+                raise ContractError(f"clock {self.clock}: last came out before a text had ended")
+            if self.idle > PATIENCE:
+                raise ContractError(f"clock {self.clock}: nothing has moved for {PATIENCE} clocks")
             await ctx.tick()
-            clock += 1
-        return clock
+            self.clock += 1
 
-    def _take(self, beat: data.Const, shown: int, take: Callable[[Item | Word | None, bool, int], None]) -> None:
-        item = self._item(beat, self._offset) if beat.keep else None
-        take(item, bool(beat.last), shown)
+    def watch_output(self, ctx: Any, ready: bool) -> None:
+        if not ctx.get(self.decoder.items.valid):
+            if self.waiting is not None:
+                raise ContractError(f"clock {self.clock}: valid fell before the payload {self.waiting:#x} was taken")
+            return
+        payload = ctx.get(self.payload)
+        if self.waiting is None:
+            self.shown = self.clock
+        elif payload != self.waiting:
+            raise ContractError(f"clock {self.clock}: a waiting payload changed from {self.waiting:#x} to {payload:#x}")
+        self.waiting = payload
+        if ready:
+            self.deliver(self.decoder.items.payload.shape().from_bits(payload))
+
+    def deliver(self, beat: data.Const) -> None:
+        item = self.item(beat, self.offset) if beat.keep else None
+        self.take(item, bool(beat.last), self.shown)
         length = item.length if isinstance(item, Item) else 0
-        self._offset = 0 if beat.last else self._offset + length
+        self.offset = 0 if beat.last else self.offset + length
+        self.ended -= beat.last
+        self.waiting, self.idle = None, 0
+
+    def accept(self) -> None:
+        assert self.upcoming is not None
+        _, last = self.upcoming
+        if self.accepted:
+            self.accepted(self.clock)
+        self.ended += last
+        self.inside = not last
+        self.upcoming, self.offered, self.idle = next(self.beats, None), False, 0
 
 
-def _beats(texts: Iterable[Iterable[int]], separate_ends: Sequence[bool]) -> Iterator[tuple[int | None, bool]]:
+def _beats(texts: Iterable[Iterable[int]], separate_ends: Sequence[bool]) -> Iterator[Beat]:
     """The input beats of texts, one after the other."""
     for number, text in enumerate(texts):
         held: int | None = None
