@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from utf8fpga.hdl.ports import Kind, item_layout, unit_layout
 from utf8fpga.hdl.serial import PIPELINES, SerialDecoder
-from utf8fpga.hdl.verilog import AxiStreamDecoder, axi_rtlil, axi_verilog
+from utf8fpga.hdl.verilog import AxiStreamDecoder, axi_rtlil, axi_signature, axi_verilog
 
 __all__ = [
     "PIPELINES",
@@ -13,6 +13,7 @@ __all__ = [
     "Kind",
     "SerialDecoder",
     "axi_rtlil",
+    "axi_signature",
     "axi_verilog",
     "item_layout",
     "unit_layout",

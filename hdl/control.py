@@ -14,6 +14,7 @@ from functools import cached_property, lru_cache
 from amaranth.hdl import Cat, Value
 
 from utf8fpga.hdl.logic import Function, minimise
+from utf8fpga.hdl.ports import code_point_bits
 from utf8fpga.model import DFA, REJECT, START, EncodingTable, ErrorKind, TableError, cause
 
 __all__ = ["SerialControl"]
@@ -77,8 +78,8 @@ class SerialControl:
 
     @property
     def code_point_bits(self) -> int:
-        """Bits of the last code point."""
-        return self.table.last_code_point.bit_length()
+        """Bits of any code point that comes out."""
+        return code_point_bits(self.table)
 
     @cached_property
     def trail_bits(self) -> int:

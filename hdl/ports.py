@@ -5,9 +5,9 @@ from __future__ import annotations
 
 from amaranth.lib import data, enum
 
-from utf8fpga.model import EncodingTable, ErrorKind
+from utf8fpga.model import REPLACEMENT_CHARACTER, EncodingTable, ErrorKind
 
-__all__ = ["Kind", "item_layout", "unit_layout"]
+__all__ = ["Kind", "code_point_bits", "item_layout", "unit_layout"]
 
 
 class Kind(enum.Enum, shape=3):  # type: ignore[call-arg]  # amaranth's metaclass takes the shape
@@ -21,6 +21,11 @@ class Kind(enum.Enum, shape=3):  # type: ignore[call-arg]  # amaranth's metaclas
     OUT_OF_RANGE = ErrorKind.OUT_OF_RANGE.value
     TRUNCATED = ErrorKind.TRUNCATED.value
     INCOMPLETE = ErrorKind.INCOMPLETE.value
+
+
+def code_point_bits(table: EncodingTable) -> int:
+    """Bits of the last code point of a table, or of U+FFFD where that is above it."""
+    return max(table.last_code_point, REPLACEMENT_CHARACTER).bit_length()
 
 
 def unit_layout(table: EncodingTable) -> data.StructLayout:
@@ -46,7 +51,7 @@ def item_layout(table: EncodingTable, *, kind: bool = False, length: bool = Fals
         kind: the cause of the error, `Kind.NONE` without one (only with `kind`).
         length: the code units of the item (only with `length`).
     """
-    fields: dict[str, object] = {"code_point": table.last_code_point.bit_length(), "error": 1, "keep": 1, "last": 1}
+    fields: dict[str, object] = {"code_point": code_point_bits(table), "error": 1, "keep": 1, "last": 1}
     if kind:
         fields["kind"] = Kind
     if length:

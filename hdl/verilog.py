@@ -14,8 +14,9 @@ from amaranth.lib.wiring import In, Out
 
 from utf8fpga.hdl.serial import SerialDecoder
 from utf8fpga.hdl.tools import run_tool
+from utf8fpga.model import EncodingTable
 
-__all__ = ["AxiStreamDecoder", "axi_rtlil", "axi_verilog"]
+__all__ = ["AxiStreamDecoder", "axi_rtlil", "axi_signature", "axi_verilog"]
 
 _RESERVED = """
     always and assign automatic begin buf bufif0 bufif1 case casex casez cell cmos config deassign default defparam
@@ -32,35 +33,40 @@ _KEYWORDS = frozenset(_RESERVED.split())
 """Reserved in IEEE Std 1364-2005, annex B."""
 
 
+def axi_signature(table: EncodingTable) -> wiring.Signature:
+    """The ports of the generated Verilog, for one code unit a clock."""
+    return wiring.Signature(
+        {
+            "clk": In(1),
+            "rst": In(1),
+            "s_axis_tdata": In(table.unit_width),
+            "s_axis_tkeep": In(1),
+            "s_axis_tlast": In(1),
+            "s_axis_tvalid": In(1),
+            "s_axis_tready": Out(1),
+            "m_axis_tdata": Out(32),
+            "m_axis_tkeep": Out(4),
+            "m_axis_tuser": Out(1),
+            "m_axis_tlast": Out(1),
+            "m_axis_tvalid": Out(1),
+            "m_axis_tready": In(1),
+        }
+    )
+
+
 class AxiStreamDecoder(wiring.Component):
     """`SerialDecoder` behind AXI4-Stream names: bytes in, UTF-32 words out.
 
     Args:
         decoder: the decoder, with 8-bit units and neither `kind` nor `length`.
 
-    Ports: as the project's Verilog has them, ``s_axis_*`` in and ``m_axis_*`` out; the word of
-    an item lies in 32 bits, ``m_axis_tuser`` is its error flag.
+    Ports: those of `axi_signature`; the word of an item lies in the low bits of
+    ``m_axis_tdata``, ``m_axis_tuser`` is its error flag.
     """
 
     def __init__(self, decoder: SerialDecoder) -> None:
         self._decoder = decoder
-        super().__init__(
-            {
-                "clk": In(1),
-                "rst": In(1),
-                "s_axis_tdata": In(decoder.table.unit_width),
-                "s_axis_tkeep": In(1),
-                "s_axis_tlast": In(1),
-                "s_axis_tvalid": In(1),
-                "s_axis_tready": Out(1),
-                "m_axis_tdata": Out(32),
-                "m_axis_tkeep": Out(4),
-                "m_axis_tuser": Out(1),
-                "m_axis_tlast": Out(1),
-                "m_axis_tvalid": Out(1),
-                "m_axis_tready": In(1),
-            }
-        )
+        super().__init__(axi_signature(decoder.table))
 
     def elaborate(self, platform: object) -> Module:
         m = Module()

@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -73,9 +74,14 @@ class Simulation:
         self.decoder = decoder or SerialDecoder(kind=True, length=True)
         self._complete = self.decoder.kind and self.decoder.length
         self._play: Callable[[Any], Any] | None = None
-        self._simulator = Simulator(self.decoder)
-        self._simulator.add_clock(CLOCK_PERIOD)
-        self._simulator.add_testbench(self._testbench)
+
+    @cached_property
+    def _simulator(self) -> Simulator:
+        # Not before the first run: a testbench that is never run makes Python warn.
+        simulator = Simulator(self.decoder)
+        simulator.add_clock(CLOCK_PERIOD)
+        simulator.add_testbench(self._testbench)
+        return simulator
 
     def expected(self, text: Iterable[int]) -> list[Item | Word]:
         """What the golden model gives for `text`, in the fields that this decoder has."""

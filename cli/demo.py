@@ -1,0 +1,75 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The whole path once, on texts that come with the package."""
+
+from __future__ import annotations
+
+import time
+from importlib.resources import files
+from pathlib import Path
+
+from utf8fpga.boards import build_board, require_tools
+from utf8fpga.hdl import PIPELINES, SerialDecoder
+from utf8fpga.model import DFA, TABLE_3_7, decode
+from utf8fpga.output import CommandError, progress, say
+from utf8fpga.show import Tally, table_text
+from utf8fpga.sim import Simulation, compare
+
+__all__ = ["TEXTS", "run_demo"]
+
+TEXTS = ("multilingual.txt", "torture.txt")
+"""Many scripts, and every cause of error."""
+
+BOARD = "icebreaker"
+
+
+def run_demo(directory: Path) -> None:
+    """Table → DFA → golden model → simulated hardware → bitstream, with what each step shows.
+
+    Args:
+        directory: where the bitstream goes.
+
+    Raises:
+        CommandError: the simulated decoder differs from the model.
+        ToolError: a tool is missing or the bitstream could not be built.
+    """
+    began = time.monotonic()
+    require_tools(BOARD)
+
+    _title("1. Table 3-7, nine rows of byte ranges")
+    print("\n".join(table_text(TABLE_3_7)))
+
+    _title("2. Its minimal DFA")
+    dfa = DFA.of(TABLE_3_7)
+    print(f"{len(dfa.states)} states that are not reject, {len(dfa.classes)} byte classes; the states await:")
+    print("; ".join(state.name for state in dfa.states))
+
+    _title("3. The golden model")
+    for name in TEXTS:
+        tally = Tally()
+        tally.add(decode(_text(name)))
+        print(f"{name}: " + "\n".join(tally.lines()))
+
+    _title("4. The decoder in simulated hardware, against the model on every byte")
+    for pipeline in PIPELINES:
+        simulation = Simulation(SerialDecoder(pipeline=pipeline, kind=True, length=True))
+        for name in TEXTS:
+            text = _text(name)
+            with progress(f"simulating {name}, pipeline {pipeline}", len(text)) as done:
+                if mismatch := compare(simulation, text, on_unit=done):
+                    raise CommandError(str(mismatch), status=1)
+            items = len(list(decode(text)))
+            print(f"pipeline {pipeline}, {name}: {len(text)} bytes, {items} items, all equal")
+
+    _title(f"5. A bitstream for the board {BOARD}")
+    with progress("synthesis, place and route", None):
+        report = build_board(BOARD, directory, say=say)
+    print(report)
+    print(f"\nAll of it took {time.monotonic() - began:.0f} s.")
+
+
+def _title(text: str) -> None:
+    print(f"\n{text}\n", flush=True)
+
+
+def _text(name: str) -> bytes:
+    return files("utf8fpga").joinpath("texts", name).read_bytes()

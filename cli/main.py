@@ -1,0 +1,248 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The command line. Data goes to standard output, talk to standard error."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import click
+
+from utf8fpga import __version__
+from utf8fpga.model import DFA, TABLE_3_7, TableError
+from utf8fpga.output import CommandError, progress, say, write_bytes, write_lines
+from utf8fpga.show import columns, dfa_text, table_text
+
+__all__ = ["main"]
+
+MAX_LANES = 256
+"""The contract of the generated Verilog."""
+
+
+@click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.version_option(__version__, message="%(prog)s %(version)s")
+def cli() -> None:
+    """A UTF-8 decoder in hardware, generated from Table 3-7 of the Unicode Standard.
+
+    FILE may be - for standard input or output.
+    """
+
+
+pipeline_option = click.option(
+    "--pipeline",
+    type=click.IntRange(0, 2),
+    default=0,
+    show_default=True,
+    help="Register stages on top of the smallest decoder: 0 is the smallest, 2 the fastest.",
+)
+output_option = click.option(
+    "-o", "--output", metavar="FILE", default="-", help="Where the result goes; standard output without it."
+)
+json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON, for a program to read.")
+
+
+@cli.command()
+@click.option("--directory", metavar="DIR", default="build", show_default=True, help="Where the bitstream goes.")
+def demo(directory: str) -> None:
+    """Show the whole path once: table, DFA, model, simulated hardware, iCEBreaker bitstream."""
+    from utf8fpga.demo import run_demo
+
+    run_demo(Path(directory))
+
+
+@cli.command()
+@click.argument("file", default="-")
+@output_option
+@click.option("--json", "form", flag_value="json", help="One JSON object a line for each item.")
+@click.option("--summary", "form", flag_value="summary", help="Counts, and each ill-formed span with its cause.")
+@click.option("--strict", is_flag=True, help="Exit status 1 where anything is ill-formed.")
+def decode(file: str, output: str, form: str | None, strict: bool) -> None:
+    """Decode FILE with the golden model: as text with U+FFFD, as JSON lines, or as a summary."""
+    from utf8fpga.runs import decode_file
+
+    decode_file(file, output, form=form or "text", strict=strict)
+
+
+@cli.command()
+@output_option
+def table(output: str) -> None:
+    """Print Table 3-7 as rows, and the minimal DFA that they become."""
+    dfa = DFA.of(TABLE_3_7)
+    counts = f"{len(dfa.states)} states that are not reject, {len(dfa.classes)} byte classes"
+    write_lines(output, *table_text(TABLE_3_7), "", counts, "", *dfa_text(dfa))
+
+
+@cli.command()
+@click.option("--lanes", type=int, default=1, show_default=True, help="Bytes a clock.")
+@click.option(
+    "--architecture", type=click.Choice(["serial", "parallel"]), default="serial", show_default=True, help="Which one."
+)
+@pipeline_option
+@click.option("--packed", is_flag=True, help="Words contiguous from word 0; one lane always is.")
+@click.option(
+    "--no-replacement", is_flag=True, help="Leave tdata undefined where tuser is set: smaller than U+FFFD in it."
+)
+@click.option("--name", default="utf8_decoder", show_default=True, help="The top module.")
+@output_option
+def generate(
+    lanes: int, architecture: str, pipeline: int, packed: bool, no_replacement: bool, name: str, output: str
+) -> None:
+    """Write the decoder as one self-contained Verilog-2005 file with AXI4-Stream ports."""
+    from utf8fpga.hdl import SerialDecoder, axi_verilog
+
+    if not 1 <= lanes <= MAX_LANES:
+        raise CommandError(f"lanes {lanes} is not in 1..{MAX_LANES}")
+    if lanes > 1 or architecture == "parallel":
+        raise CommandError(f"{architecture} with {lanes} lanes is not built yet: use --lanes 1 --architecture serial")
+    del packed  # the words of one lane are contiguous
+    try:
+        verilog = axi_verilog(SerialDecoder(pipeline=pipeline, replacement=not no_replacement), name)
+    except ValueError as error:
+        raise CommandError(f"--name {error}") from None
+    write_bytes(output, verilog.encode())
+
+
+def _pattern(_context: click.Context, option: click.Parameter, value: str) -> list[bool]:
+    if not value or set(value) - set("01") or "0" not in value:
+        raise CommandError(f"--{(option.name or '').replace('_', '-')} {value!r} must be 0s and 1s with at least one 0")
+    return [bit == "1" for bit in value]
+
+
+@cli.command()
+@click.argument("file", required=False)
+@click.option("--hex", "digits", metavar="BYTES", help="Bytes in hexadecimal in place of a file, such as 'C2 41'.")
+@pipeline_option
+@click.option(
+    "--input-pauses", default="0", callback=_pattern, metavar="PATTERN", help="Per clock 1: no input; repeated."
+)
+@click.option(
+    "--output-pauses", default="0", callback=_pattern, metavar="PATTERN", help="Per clock 1: not ready; repeated."
+)
+@click.option("--vcd", metavar="FILE", help="Write a waveform.")
+@click.option("-o", "--output", metavar="FILE", help="Write the decoded text, with U+FFFD.")
+@json_option
+def simulate(
+    file: str | None,
+    digits: str | None,
+    pipeline: int,
+    input_pauses: list[bool],
+    output_pauses: list[bool],
+    vcd: str | None,
+    output: str | None,
+    as_json: bool,
+) -> None:
+    """Decode FILE through the simulated hardware and compare each item with the golden model."""
+    from utf8fpga.runs import simulate_file
+
+    if (file is None) == (digits is None):
+        raise CommandError("give either FILE or --hex BYTES")
+    simulate_file(
+        file,
+        digits,
+        pipeline=pipeline,
+        input_pauses=input_pauses,
+        output_pauses=output_pauses,
+        vcd=vcd,
+        output=output,
+        as_json=as_json,
+    )
+
+
+@cli.command()
+@click.argument("board")
+@click.option("--directory", metavar="DIR", default="build", show_default=True, help="Where the files go.")
+@click.option("--baud", type=click.FloatRange(min=1), default=1e6, show_default=True, help="Of the UART.")
+@pipeline_option
+@click.option("--seed", type=click.IntRange(min=0), default=1, show_default=True, help="Of place and route.")
+@json_option
+def build(board: str, directory: str, baud: float, pipeline: int, seed: int, as_json: bool) -> None:
+    """Build the bitstream for BOARD: UART in, decoder, UART out."""
+    from utf8fpga.boards import build_board
+
+    report = build_board(board, Path(directory), baud=baud, pipeline=pipeline, seed=seed, say=say)
+    click.echo(json.dumps(report.as_dict(), indent=2) if as_json else str(report))
+
+
+@cli.command()
+@json_option
+def boards(as_json: bool) -> None:
+    """List the boards that bitstreams can be built for."""
+    from utf8fpga.boards import BOARDS
+
+    if as_json:
+        known = [{"name": b.name, "family": b.family, "description": b.description} for b in BOARDS.values()]
+        click.echo(json.dumps(known, indent=2))
+    else:
+        rows = [[b.name, b.description] for b in BOARDS.values()]
+        click.echo("\n".join(columns(rows, ["board", "device and clock"])))
+
+
+@cli.command()
+@click.option("--device", "devices", multiple=True, metavar="NAME", help="hx8k, up5k or ecp5-85k; all without it.")
+@click.option("--seeds", type=click.IntRange(1, 100), default=5, show_default=True, help="Runs of place and route.")
+@click.option("--record", metavar="DIR", help="Write the figures into the README.md of a checkout, and beside it.")
+@json_option
+def bench(devices: tuple[str, ...], seeds: int, record: str | None, as_json: bool) -> None:
+    """Measure area and speed of the decoders with the place and route tools."""
+    from utf8fpga.boards import DEVICES, figures_table, measure_all, record_figures
+
+    if unknown := [name for name in devices if name not in DEVICES]:
+        raise CommandError(f"unknown device {unknown[0]!r} (known: {', '.join(DEVICES)})")
+    chosen = [DEVICES[name] for name in devices] or list(DEVICES.values())
+    if record and devices:
+        raise CommandError("--record wants the figures of all devices: leave out --device")
+    with progress("measuring", None) as done:
+        figures = measure_all(chosen, range(1, seeds + 1), on_figure=done)
+    if record:
+        try:
+            record_figures(figures, Path(record))
+        except OSError as error:
+            raise CommandError(f"cannot record in {record!r}: {error.strerror}") from None
+    click.echo(json.dumps(figures, indent=2) if as_json else figures_table(figures))
+
+
+def _interpret(error: BaseException) -> tuple[str, int]:
+    """What is said of an error, and the exit status."""
+    from utf8fpga.hdl.tools import ToolError
+
+    if isinstance(error, click.ClickException):
+        return error.format_message().rstrip(".").replace("\n", " "), error.exit_code
+    if isinstance(error, CommandError):
+        return str(error), error.status
+    if isinstance(error, ToolError):
+        return str(error), 1
+    if isinstance(error, TableError | ValueError):
+        return str(error), 2
+    raise error
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Run the command line and end the process.
+
+    Args:
+        arguments: what it is told, without the program's name; those of the process if None.
+
+    Raises:
+        SystemExit: always; the status is 0, 1 for a check that failed, 2 for bad use, 130 after
+            Ctrl-C, and 141 where standard output was closed.
+    """
+    status: Any = 0
+    try:
+        status = cli.main(arguments, prog_name="utf8fpga", standalone_mode=False) or 0
+        sys.stdout.flush()
+    except (KeyboardInterrupt, click.Abort):
+        say("utf8fpga: interrupted")
+        status = 130
+    except BrokenPipeError:
+        # Whatever is still buffered has nowhere to go, not even when Python ends.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        say("utf8fpga: standard output was closed")
+        status = 141
+    except Exception as error:
+        message, status = _interpret(error)
+        say(f"utf8fpga: {message}")
+    sys.exit(status)

@@ -1,0 +1,69 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Hypothesis strategies for what a decoder must survive; needs hypothesis (``utf8fpga[test]``)."""
+
+from __future__ import annotations
+
+from itertools import chain
+
+from hypothesis import strategies as st
+
+from utf8fpga.model import TABLE_3_7, EncodingTable
+
+__all__ = ["any_text", "boundary_units", "damaged", "near_boundaries", "noise", "pauses", "texts", "well_formed"]
+
+
+def boundary_units(table: EncodingTable = TABLE_3_7) -> list[int]:
+    """Every bound of the table's ranges and its neighbours, ascending."""
+    bounds = {bound for row in table.rows for allowed in row.units for bound in (allowed.first, allowed.last)}
+    top = (1 << table.unit_width) - 1
+    near = {unit for bound in bounds for unit in (bound - 1, bound, bound + 1) if 0 <= unit <= top}
+    return sorted(near | {0, top})
+
+
+def well_formed(table: EncodingTable = TABLE_3_7) -> st.SearchStrategy[tuple[int, ...]]:
+    """Well-formed text, all rows equally likely."""
+    character = st.sampled_from(table.rows).flatmap(
+        lambda row: st.integers(row.code_points.first, row.code_points.last).map(row.encode)
+    )
+    return st.lists(character, max_size=12).map(lambda sequences: tuple(chain.from_iterable(sequences)))
+
+
+@st.composite
+def damaged(draw: st.DrawFn, table: EncodingTable = TABLE_3_7) -> tuple[int, ...]:
+    """Well-formed text with units dropped, doubled, replaced or cut off at the end."""
+    units = list(draw(well_formed(table)))
+    for _ in range(draw(st.integers(1, 4))):
+        if not units:
+            break
+        place = draw(st.integers(0, len(units) - 1))
+        units[place : place + 1] = draw(
+            st.sampled_from([[], [units[place]] * 2, [units[place] ^ 1 << table.unit_width - 1]])
+            | st.integers(0, (1 << table.unit_width) - 1).map(lambda unit: [unit])
+        )
+    return tuple(units[: draw(st.integers(0, len(units)))] if draw(st.booleans()) else units)
+
+
+def near_boundaries(table: EncodingTable = TABLE_3_7) -> st.SearchStrategy[tuple[int, ...]]:
+    """Sequences of nothing but range bounds and their neighbours."""
+    return st.lists(st.sampled_from(boundary_units(table)), max_size=12).map(tuple)
+
+
+def noise(table: EncodingTable = TABLE_3_7) -> st.SearchStrategy[tuple[int, ...]]:
+    """Any units."""
+    return st.lists(st.integers(0, (1 << table.unit_width) - 1), max_size=12).map(tuple)
+
+
+def any_text(table: EncodingTable = TABLE_3_7) -> st.SearchStrategy[tuple[int, ...]]:
+    """One of all the kinds."""
+    return st.one_of(near_boundaries(table), damaged(table), well_formed(table), noise(table))
+
+
+def texts(table: EncodingTable = TABLE_3_7, max_size: int = 6) -> st.SearchStrategy[list[tuple[int, ...]]]:
+    """Several texts to be sent back to back."""
+    return st.lists(any_text(table), max_size=max_size)
+
+
+def pauses() -> st.SearchStrategy[list[bool]]:
+    """A pattern of pauses, clock by clock, that does not pause for ever."""
+    patterns = st.lists(st.booleans(), min_size=1, max_size=9).filter(lambda pattern: not all(pattern))
+    return st.just([False]) | patterns

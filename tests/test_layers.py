@@ -1,0 +1,67 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The architecture: which folder may import which, and what a file must carry."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+import pytest
+
+CHECKOUT = Path(__file__).parent.parent
+ORDER = ["model", "hdl", "sim", "boards", "cli"]
+"""Each may import itself and those before it."""
+
+SOURCES = sorted(path for folder in ORDER for path in (CHECKOUT / folder).glob("**/*.py"))
+
+
+def imported_modules(path: Path) -> set[str]:
+    modules = set()
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            modules |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{path}: a relative import"
+            modules.add(node.module or "")
+    return modules
+
+
+def folder_of(module: str) -> str | None:
+    parts = module.split(".")
+    if parts[0] != "utf8fpga":
+        return None
+    return parts[1] if len(parts) > 1 and parts[1] in ORDER else "cli"
+
+
+@pytest.mark.parametrize("path", SOURCES, ids=lambda path: str(path.relative_to(CHECKOUT)))
+def test_imports_run_one_way(path: Path) -> None:
+    folder = path.relative_to(CHECKOUT).parts[0]
+    allowed = set(ORDER[: ORDER.index(folder) + 1])
+    wrong = {module for module in imported_modules(path) if (folder_of(module) or folder) not in allowed}
+    assert not wrong
+
+
+@pytest.mark.parametrize("path", sorted((CHECKOUT / "model").glob("*.py")), ids=lambda path: path.name)
+def test_the_model_needs_the_standard_library_alone(path: Path) -> None:
+    import sys
+
+    outside = {m for m in imported_modules(path) if m.split(".")[0] not in {*sys.stdlib_module_names, "utf8fpga"}}
+    assert not outside
+
+
+@pytest.mark.parametrize("folder", ["hdl", "sim", "boards", "cli"])
+def test_no_byte_range_of_table_3_7_outside_the_model(folder: str) -> None:
+    bounds = {0xC2, 0xDF, 0xE0, 0xEC, 0xED, 0xEE, 0xEF, 0xF0, 0xF1, 0xF3, 0xF4, 0xA0, 0xBF, 0x9F, 0x8F, 0x90}
+    for path in (CHECKOUT / folder).glob("**/*.py"):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Constant) and type(node.value) is int:
+                assert node.value not in bounds, f"{path}:{node.lineno}: {node.value:#x}"
+
+
+@pytest.mark.parametrize(
+    "path",
+    [path for folder in [*ORDER, "tests"] for path in sorted((CHECKOUT / folder).glob("**/*.py"))],
+    ids=lambda path: str(path.relative_to(CHECKOUT)),
+)
+def test_every_source_file_has_its_licence_line(path: Path) -> None:
+    assert path.read_text(encoding="utf-8").startswith("# SPDX-License-Identifier: BSD-2-Clause\n")

@@ -1,0 +1,261 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The serial decoder in Amaranth's simulator: equal to the model, and every sentence of its contract."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+from itertools import product
+
+import pytest
+from amaranth.sim import Simulator
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from utf8fpga.hdl import PIPELINES, SerialDecoder
+from utf8fpga.model import TABLE_3_7, EncodingTable, ErrorKind, Item, TableError
+from utf8fpga.sim import Simulation, Word
+from utf8fpga.sim.strategies import boundary_units, pauses, texts
+
+FULL = {"kind": True, "length": True}
+CONFIGURATIONS = {
+    f"pipeline{pipeline}-{name}": {"pipeline": pipeline, **options}
+    for pipeline in PIPELINES
+    for name, options in {"full": FULL, "bare": {}, "no-replacement": {"replacement": False}}.items()
+}
+
+RFC_2279 = EncodingTable.parse(
+    "UTF-8 of RFC 2279",
+    """
+    00000000..0000007F  00..7F
+    00000080..000007FF  C2..DF  80..BF
+    00000800..00000FFF  E0      A0..BF  80..BF
+    00001000..0000FFFF  E1..EF  80..BF  80..BF
+    00010000..0003FFFF  F0      90..BF  80..BF  80..BF
+    00040000..001FFFFF  F1..F7  80..BF  80..BF  80..BF
+    00200000..00FFFFFF  F8      88..BF  80..BF  80..BF  80..BF
+    01000000..03FFFFFF  F9..FB  80..BF  80..BF  80..BF  80..BF
+    04000000..3FFFFFFF  FC      84..BF  80..BF  80..BF  80..BF  80..BF
+    40000000..7FFFFFFF  FD      80..BF  80..BF  80..BF  80..BF  80..BF
+    """,
+    source="RFC 2279, section 2",
+)
+LATER_CONSTRAINT = EncodingTable.parse(
+    "a third unit constrained",
+    """
+    00..7F      00..7F
+    80..7FF     C2..DF  80..BF
+    1000..1FFF  E1      80..BF  80..BF
+    2000..201F  E2      80      80..9F
+    2080..20BF  E2      82      80..BF
+    3FE0..3FFF  E3      BF      A0..BF
+    """,
+    source="made for this test",
+)
+
+
+@pytest.fixture(scope="module", params=CONFIGURATIONS.values(), ids=CONFIGURATIONS)
+def simulation(request: pytest.FixtureRequest) -> Simulation:
+    return Simulation(SerialDecoder(**request.param))
+
+
+@pytest.fixture(scope="module", params=PIPELINES, ids=lambda pipeline: f"pipeline{pipeline}")
+def full(request: pytest.FixtureRequest) -> Simulation:
+    return Simulation(SerialDecoder(pipeline=request.param, **FULL))
+
+
+@given(texts=texts(), input_pauses=pauses(), output_pauses=pauses(), ends=st.lists(st.booleans(), min_size=1))
+@settings(max_examples=150, deadline=None)
+def test_equals_the_model(
+    simulation: Simulation,
+    texts: list[tuple[int, ...]],
+    input_pauses: list[bool],
+    output_pauses: list[bool],
+    ends: list[bool],
+) -> None:
+    run = simulation.run(texts, input_pauses=input_pauses, output_pauses=output_pauses, separate_ends=ends)
+    assert run.texts == [simulation.expected(text) for text in texts]
+
+
+def test_all_pairs_of_boundary_bytes_each_as_a_text(full: Simulation) -> None:
+    pairs = [bytes(pair) for pair in product(boundary_units(), repeat=2)]
+    assert len(pairs) == len(boundary_units()) ** 2 > 600
+    assert full.run(pairs).texts == [full.expected(pair) for pair in pairs]
+
+
+def class_members() -> list[int]:
+    """One byte of each class that Table 3-7 or the causes tell apart."""
+    return [0x41, 0x80, 0x90, 0xA0, 0xC0, 0xC2, 0xE0, 0xE1, 0xED, 0xF0, 0xF1, 0xF4, 0xF5, 0xF8]
+
+
+@pytest.mark.parametrize("pipeline", PIPELINES)
+def test_all_triples_of_classes_against_cpython(pipeline: int) -> None:
+    simulation = Simulation(SerialDecoder(pipeline=pipeline))
+    triples = [bytes(triple) for triple in product(class_members(), repeat=3)]
+    for triple, items in zip(triples, simulation.run(triples).texts, strict=True):
+        assert "".join(chr(item.code_point) for item in items) == triple.decode("utf-8", "replace"), triple.hex(" ")
+
+
+def test_one_unit_a_clock_on_any_input(full: Simulation) -> None:
+    for text in (b"\xc2A" * 60, b"\xf0\x90\x80" * 40, b"\xff" * 120, b"\xe0\x80" * 60, "é€😀a".encode() * 12):
+        run = full.run([text, text])
+        assert run.accepted == list(range(2 * len(text)))
+
+
+def beats_that_determine(text: bytes, items: list[Item | Word]) -> Iterator[int]:
+    """Per item the number of the beat that determines it: its own last unit, or the one that breaks it."""
+    for item in items:
+        assert isinstance(item, Item)
+        end = item.offset + item.length
+        started = len(text[item.offset : end].decode("utf-8", "ignore")) == 0 and text[item.offset] in range(0xC2, 0xF5)
+        yield end if item.error is not None and started and end < len(text) else end - 1
+
+
+def test_items_come_within_the_latency(full: Simulation) -> None:
+    rng = random.Random(1)
+    seen = set()
+    text = bytes(rng.choice(class_members()) for _ in range(600))
+    run = full.run([text])
+    assert run.texts == [full.expected(text)]
+    for beat, shown in zip(beats_that_determine(text, run.texts[0]), run.shown, strict=True):
+        seen.add(shown - run.accepted[beat])
+    assert max(seen) == full.decoder.latency == 1 + full.decoder.pipeline
+
+
+def test_a_lone_unit_does_not_wait_for_the_next(full: Simulation) -> None:
+    # Nothing follows the first byte for 20 clocks.
+    run = full.run([b"AB"], input_pauses=[False, *[True] * 20])
+    assert run.shown[0] - run.accepted[0] <= full.decoder.latency
+    assert run.accepted[1] > run.shown[0] + 10
+
+
+def test_back_to_back_texts_leave_no_gap_and_no_trace(full: Simulation) -> None:
+    pieces = [b"\xf0\x90\x80", b"\x80", b"\xe0", b"\xa0\x80", b"", b"\xc2", b"\x80", b"A", b""] * 5
+    for ends in ([False], [True]):
+        run = full.run(pieces, separate_ends=ends)
+        assert run.texts == [full.expected(piece) for piece in pieces]
+        assert run.accepted == list(range(len(run.accepted)))
+
+
+def test_an_empty_text_is_one_beat_without_an_item(full: Simulation) -> None:
+    assert full.run([b"", b"", b""]).texts == [[], [], []]
+
+
+def test_valid_does_not_depend_on_ready(full: Simulation) -> None:
+    decoder = SerialDecoder(pipeline=full.decoder.pipeline)
+    compared = 0
+
+    async def bench(ctx) -> None:  # type: ignore[no-untyped-def]  # amaranth's contexts have no types
+        nonlocal compared
+        rng = random.Random(2)
+        for _ in range(400):
+            ctx.set(decoder.units.payload, {"unit": rng.choice(class_members()), "keep": 1, "last": 0})
+            ctx.set(decoder.units.valid, 1)
+            ctx.set(decoder.items.ready, 0)
+            without = ctx.get(decoder.items.valid)
+            ctx.set(decoder.items.ready, 1)
+            assert ctx.get(decoder.items.valid) == without
+            compared += without
+            while not ctx.get(decoder.units.ready):
+                await ctx.tick()
+            await ctx.tick()
+
+    simulator = Simulator(decoder)
+    simulator.add_clock(1e-6)
+    simulator.add_testbench(bench)
+    simulator.run()
+    assert compared > 100
+
+
+def test_ready_stays_high_while_the_consumer_is_ready(full: Simulation) -> None:
+    decoder = SerialDecoder(pipeline=full.decoder.pipeline)
+
+    async def bench(ctx) -> None:  # type: ignore[no-untyped-def]  # amaranth's contexts have no types
+        rng = random.Random(3)
+        ctx.set(decoder.items.ready, 1)
+        for _ in range(500):
+            ctx.set(decoder.units.valid, rng.random() < 0.6)
+            ctx.set(decoder.units.payload, {"unit": rng.choice(class_members()), "keep": 1, "last": rng.random() < 0.1})
+            assert ctx.get(decoder.units.ready)
+            await ctx.tick()
+
+    simulator = Simulator(decoder)
+    simulator.add_clock(1e-6)
+    simulator.add_testbench(bench)
+    simulator.run()
+
+
+def test_reset_in_the_middle_of_anything(full: Simulation) -> None:
+    """After a reset of one clock, at any moment, the next text is decoded as if it were the first."""
+    from amaranth.hdl import ResetInserter, Signal
+
+    decoder = SerialDecoder(pipeline=full.decoder.pipeline, **FULL)
+    reset = Signal()
+    found: list[tuple[int, int]] = []
+
+    async def bench(ctx) -> None:  # type: ignore[no-untyped-def]  # amaranth's contexts have no types
+        for junk in (b"\xf0\x90", b"\xf0\x90\x80", b"\xe0", b"\xed", b"\xc2", b"\xc2A", b"AAA", b"\xff\xff", b"\xf4"):
+            for stalled in (False, True):
+                ctx.set(decoder.items.ready, not stalled)
+                for unit in junk:
+                    ctx.set(decoder.units.payload, {"unit": unit, "keep": 1, "last": 0})
+                    ctx.set(decoder.units.valid, 1)
+                    await ctx.tick()
+                ctx.set(reset, 1)
+                await ctx.tick()
+                ctx.set(reset, 0)
+                ctx.set(decoder.items.ready, 1)
+                found.clear()
+                for unit in (*b"\xa0\x80\x80\x80Z", None, None, None, None):
+                    ctx.set(decoder.units.valid, unit is not None)
+                    ctx.set(decoder.units.payload, {"unit": unit or 0, "keep": 1, "last": unit == 0x5A})
+                    if ctx.get(decoder.items.valid):
+                        beat = ctx.get(decoder.items.payload)
+                        found.append((beat.code_point, beat.kind.value))
+                    await ctx.tick()
+                stray = (0xFFFD, ErrorKind.UNEXPECTED_CONTINUATION)
+                assert found == [stray] * 4 + [(0x5A, 0)], (junk, stalled)
+
+    simulator = Simulator(ResetInserter(reset)(decoder))
+    simulator.add_clock(1e-6)
+    simulator.add_testbench(bench)
+    simulator.run()
+
+
+OTHER_TABLES = {table.name: table for table in (RFC_2279, LATER_CONSTRAINT)}
+
+
+@pytest.fixture(scope="module", params=list(product(OTHER_TABLES, PIPELINES)), ids=lambda pair: f"{pair[0]}-{pair[1]}")
+def other(request: pytest.FixtureRequest) -> Simulation:
+    name, pipeline = request.param
+    return Simulation(SerialDecoder(OTHER_TABLES[name], pipeline=pipeline, **FULL))
+
+
+@given(data=st.data(), input_pauses=pauses(), output_pauses=pauses())
+@settings(max_examples=80, deadline=None)
+def test_other_tables_equal_their_models(
+    other: Simulation, data: st.DataObject, input_pauses: list[bool], output_pauses: list[bool]
+) -> None:
+    drawn = data.draw(texts(other.decoder.table))
+    run = other.run(drawn, input_pauses=input_pauses, output_pauses=output_pauses)
+    assert run.texts == [other.expected(text) for text in drawn]
+
+
+def test_units_that_are_too_wide_are_refused() -> None:
+    utf_32 = EncodingTable.parse("UTF-32", "0..D7FF 0..D7FF\nE000..10FFFF E000..10FFFF", source="D90", unit_width=32)
+    with pytest.raises(TableError, match=r"^UTF-32: a serial decoder takes units of up to 16 bits, not 32$"):
+        SerialDecoder(utf_32)
+
+
+def test_a_payload_with_an_offset_is_refused() -> None:
+    rows = "0..D7FF 0..D7FF\n10000..10FFFF D800..DBFF DC00..DFFF\nE000..FFFF E000..FFFF"
+    utf_16 = EncodingTable.parse("UTF-16", rows, source="D91", unit_width=16)
+    message = "UTF-16: a serial decoder adds nothing to the payload bits, but sequences of 2 units need 10000 added"
+    with pytest.raises(TableError, match=f"^{message}$"):
+        SerialDecoder(utf_16)
+
+
+@pytest.mark.parametrize("pipeline", [-1, 3, 99])
+def test_a_pipeline_out_of_range_is_refused(pipeline: int) -> None:
+    with pytest.raises(ValueError, match=rf"^pipeline {pipeline} is not in 0\.\.2$"):
+        SerialDecoder(TABLE_3_7, pipeline=pipeline)
