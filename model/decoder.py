@@ -4,9 +4,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from functools import lru_cache
+from math import prod
+from operator import index, mul
 from typing import NamedTuple
 
-from utf8fpga.model.dfa import DFA, REJECT, START, unit_message
+from utf8fpga.model.dfa import DFA, REJECT, START, checked_unit
 from utf8fpga.model.forms import TABLE_3_7
 from utf8fpga.model.kinds import ErrorKind, cause
 from utf8fpga.model.table import EncodingTable, Row
@@ -57,19 +60,17 @@ class Decoder:
 
     def __init__(self, table: EncodingTable = TABLE_3_7) -> None:
         self.table = table
-        self._dfa = DFA.of(table)
-        self._rows = _rows_by_lead(self._dfa)
         self.reset()
 
     def reset(self) -> None:
         """Forget the open sequence and count offsets from 0 again."""
-        self._open: list[int] = []
+        self._open: tuple[int, ...] = ()
         self._state = START
         self._offset = 0
 
     def getstate(self) -> tuple[tuple[int, ...], int]:
         """The code units of the open sequence, and the offset of the first of them in the text."""
-        return tuple(self._open), self._offset
+        return self._open, self._offset
 
     def setstate(self, state: tuple[Iterable[int], int]) -> None:
         """Go on from what `getstate` gave, here or in another process.
@@ -77,10 +78,15 @@ class Decoder:
         Raises:
             ValueError: the units do not start a sequence of the table, or the offset is negative.
         """
-        units, offset = list(state[0]), state[1]
+        try:
+            given, place = state
+            units, offset = tuple(map(index, given)), index(place)
+        except (TypeError, ValueError):
+            raise ValueError(f"state {state!r} is not a pair of code units and an offset") from None
+        dfa = DFA.of(self.table)
         number = START
         for position, unit in enumerate(units):
-            number = self._dfa.step(number, unit)
+            number = dfa.step(number, unit)
             if number in (REJECT, START):
                 shown = " ".join(f"{u:02X}" for u in units[: position + 1])
                 raise ValueError(f"state {shown} is not an open sequence of {self.table.name}")
@@ -96,71 +102,83 @@ class Decoder:
             final: the text ends after this chunk; the decoder then starts anew.
 
         Raises:
-            TypeError: `data` is text, not code units.
+            TypeError: `data` is text or no iterable at all.
             ValueError: a code unit is outside the table's width. The decoder is as it was before.
         """
-        before = self.getstate()
-        items: list[Item] = []
-        try:
-            self._run(_units(data), items)
-        except (TypeError, ValueError):
-            self.setstate(before)
-            raise
+        units = _code_units(data, self.table, self._offset + len(self._open))
+        return list(self._items(units, final))
+
+    def _items(self, units: Iterable[int], final: bool) -> Iterator[Item]:
+        """Each item as soon as it is determined. The decoder itself changes only after the last unit."""
+        dfa, mappings = DFA.of(self.table), _mappings(self.table)
+        classify, transitions = dfa.classify, [state.transitions for state in dfa.states]
+        sequence, state, offset = list(self._open), self._state, self._offset
+        for unit in units:
+            unit_class = classify(unit)
+            after = transitions[state][unit_class]
+            if after == REJECT and sequence:
+                yield _ill_formed(self.table, offset, sequence, unit)
+                offset += len(sequence)
+                sequence.clear()
+                after = transitions[START][unit_class]
+            sequence.append(unit)
+            if after > START:
+                state = after
+                continue
+            if after == REJECT:
+                yield _ill_formed(self.table, offset, sequence, None)
+            else:
+                weights, constant = mappings[classify(sequence[0])] or _mapping_of(self.table, sequence)
+                yield Item(offset, len(sequence), sum(map(mul, weights, sequence), constant), None)
+            offset += len(sequence)
+            sequence.clear()
+            state = START
         if final:
-            if self._open:
-                items.append(self._ill_formed(None))
+            if sequence:
+                yield _ill_formed(self.table, offset, sequence, None)
             self.reset()
-        return items
-
-    def _run(self, data: Iterable[int], items: list[Item]) -> None:
-        states, class_of = self._dfa.states, self._dfa.class_of
-        for unit in data:
-            try:
-                unit_class = class_of(unit)
-            except (TypeError, ValueError):
-                where = f" at offset {self._offset + len(self._open)}"
-                raise ValueError(unit_message(self.table, unit, where)) from None
-            state = states[self._state].transitions[unit_class]
-            if state == REJECT:
-                if self._open:
-                    items.append(self._ill_formed(unit))
-                    state = states[START].transitions[unit_class]
-                if state == REJECT:
-                    self._open.append(unit)
-                    items.append(self._ill_formed(None))
-                    continue
-            self._open.append(unit)
-            self._state = state
-            if state == START:
-                items.append(self._item(self._code_point(), None))
-
-    def _ill_formed(self, following: int | None) -> Item:
-        return self._item(REPLACEMENT_CHARACTER, cause(self.table, self._open, following))
-
-    def _item(self, code_point: int, error: ErrorKind | None) -> Item:
-        item = Item(self._offset, len(self._open), code_point, error)
-        self._offset += len(self._open)
-        self._open.clear()
-        self._state = START
-        return item
-
-    def _code_point(self) -> int:
-        rows = self._rows[self._dfa.class_of(self._open[0])]
-        row = rows[0] if len(rows) == 1 else next(row for row in rows if row.matches(self._open))
-        return row.code_point(self._open)
+        else:
+            self._open, self._state, self._offset = tuple(sequence), state, offset
 
 
-def _rows_by_lead(dfa: DFA) -> tuple[tuple[Row, ...], ...]:
-    return tuple(
-        tuple(row for row in dfa.table.rows if unit_class.ranges[0].first in row.units[0])
-        for unit_class in dfa.classes
-    )
+def _ill_formed(table: EncodingTable, offset: int, subpart: list[int], following: int | None) -> Item:
+    return Item(offset, len(subpart), REPLACEMENT_CHARACTER, _cause(table, tuple(subpart), following))
 
 
-def _units(data: Iterable[int]) -> Iterable[int]:
-    if isinstance(data, str):
-        raise TypeError("decode takes code units such as bytes, not str; encode gives the code units of text")
-    return data
+_cause = lru_cache(maxsize=1 << 14)(cause)  # room for every cause in UTF-8 with at most one unit open
+
+
+_Mapping = tuple[tuple[int, ...], int]
+"""`Row.code_point` multiplied out: a weight for each unit, and a constant."""
+
+
+def _mapping(row: Row) -> _Mapping:
+    weights = tuple(prod(map(len, row.units[position:])) for position in range(1, len(row.units) + 1))
+    return weights, row.code_point([0] * len(row.units))
+
+
+def _mapping_of(table: EncodingTable, sequence: list[int]) -> _Mapping:
+    return next(_mapping(row) for row in table.rows if row.matches(sequence))
+
+
+@lru_cache(maxsize=32)
+def _mappings(table: EncodingTable) -> tuple[_Mapping | None, ...]:
+    """Per class of the unit that starts a sequence the mapping of its rows; None where they differ."""
+    found = [
+        {_mapping(row) for row in table.rows if any(row.units[0].overlaps(piece) for piece in unit_class.ranges)}
+        for unit_class in DFA.of(table).classes
+    ]
+    return tuple(mappings.pop() if len(mappings) == 1 else None for mappings in found)
+
+
+def _code_units(data: Iterable[int], table: EncodingTable, offset: int) -> Iterable[int]:
+    """`data`, each unit checked when its turn comes; `offset` is that of the first."""
+    if isinstance(data, str) or not isinstance(data, Iterable):
+        kind = type(data).__name__
+        raise TypeError(f"code units are wanted, such as bytes, not {kind}: encode makes them of text")
+    if isinstance(data, bytes | bytearray) and table.unit_width >= 8:
+        return data
+    return (checked_unit(table, unit, position) for position, unit in enumerate(data, offset))
 
 
 def decode(data: Iterable[int], table: EncodingTable = TABLE_3_7) -> Iterator[Item]:
@@ -171,7 +189,7 @@ def decode(data: Iterable[int], table: EncodingTable = TABLE_3_7) -> Iterator[It
         table: the encoding form.
 
     Raises:
-        TypeError: `data` is text, not code units.
+        TypeError: `data` is text or no iterable at all.
         ValueError: a code unit is outside the table's width.
 
     >>> for item in decode(b"\\xe1\\x80A"):
@@ -179,31 +197,25 @@ def decode(data: Iterable[int], table: EncodingTable = TABLE_3_7) -> Iterator[It
     0+2 U+FFFD TRUNCATED
     2+1 U+0041
     """
-    units = _units(data)
-
-    def items() -> Iterator[Item]:
-        decoder = Decoder(table)
-        for unit in units:
-            yield from decoder.decode((unit,))
-        yield from decoder.decode((), final=True)
-
-    return items()
+    decoder = Decoder(table)
+    return decoder._items(_code_units(data, table, 0), final=True)
 
 
 def is_well_formed(data: Iterable[int], table: EncodingTable = TABLE_3_7) -> bool:
     """Whether the code units are well-formed (D85): only minimal well-formed subsequences (D85a).
 
     Raises:
-        TypeError: `data` is text, not code units.
+        TypeError: `data` is text or no iterable at all.
         ValueError: a code unit is outside the table's width.
 
     >>> is_well_formed(b"\\x41\\xc3\\xb1\\x42"), is_well_formed(b"\\x41\\xc2\\xc3\\xb1\\x42")
     (True, False)
     """
     dfa = DFA.of(table)
+    classify, transitions = dfa.classify, [state.transitions for state in dfa.states]
     state = START
-    for unit in _units(data):
-        state = dfa.step(state, unit)
+    for unit in _code_units(data, table, 0):
+        state = transitions[state][classify(unit)]
         if state == REJECT:
             return False
     return state == START

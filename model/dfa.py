@@ -4,8 +4,12 @@
 from __future__ import annotations
 
 from bisect import bisect_right
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
+from itertools import pairwise
+from operator import index
+from typing import SupportsIndex
 
 from utf8fpga.model.table import EncodingTable, Range
 
@@ -71,9 +75,19 @@ class DFA:
         return _build(table)
 
     @cached_property
-    def _class_starts(self) -> tuple[list[int], list[int]]:
-        pieces = sorted((r.first, number) for number, c in enumerate(self.classes) for r in c.ranges)
-        return [first for first, _ in pieces], [number for _, number in pieces]
+    def classify(self) -> Callable[[int], int]:
+        """`class_of` without the check, for units that are known to fit the table's width."""
+        if self.table.unit_width > 16:
+            return self._search
+        return [number for piece, number in self._pieces for _ in piece].__getitem__
+
+    @cached_property
+    def _pieces(self) -> list[tuple[Range, int]]:
+        pieces = [(piece, number) for number, c in enumerate(self.classes) for piece in c.ranges]
+        return sorted(pieces, key=_first)
+
+    def _search(self, unit: int) -> int:
+        return self._pieces[bisect_right(self._pieces, unit, key=_first) - 1][1]
 
     def class_of(self, unit: int) -> int:
         """The number of the class that `unit` is in.
@@ -81,20 +95,38 @@ class DFA:
         Raises:
             ValueError: the unit does not fit the table's width.
         """
-        if not 0 <= unit < 1 << self.table.unit_width:
-            raise ValueError(unit_message(self.table, unit))
-        firsts, numbers = self._class_starts
-        return numbers[bisect_right(firsts, unit) - 1]
+        return self.classify(checked_unit(self.table, unit))
 
     def step(self, state: int, unit: int) -> int:
-        """The state after `unit`: `START` when it completes a sequence, `REJECT` when it breaks one."""
+        """The state after `unit`: `START` when it completes a sequence, `REJECT` when it breaks one.
+
+        Raises:
+            ValueError: the unit does not fit the table's width.
+        """
         return self.states[state].transitions[self.class_of(unit)]
 
 
-def unit_message(table: EncodingTable, unit: object, where: str = "") -> str:
-    """The error text for something that is not a code unit of `table`."""
-    digits = -(-table.unit_width // 4)
-    return f"code unit {unit!r}{where} is not in 0..{(1 << table.unit_width) - 1:0{digits}X} (hexadecimal)"
+def _first(piece: tuple[Range, int]) -> int:
+    return piece[0].first
+
+
+def checked_unit(table: EncodingTable, unit: SupportsIndex, offset: int | None = None) -> int:
+    """`unit` as an integer of the table's width.
+
+    Raises:
+        ValueError: it is none; the message names the offset, if there is one.
+    """
+    top = (1 << table.unit_width) - 1
+    try:
+        value = index(unit)
+    except TypeError:
+        shown = repr(unit)
+    else:
+        if 0 <= value <= top:
+            return value
+        shown = f"{value:#x}"
+    where = "" if offset is None else f" at offset {offset}"
+    raise ValueError(f"code unit {shown}{where} is not an integer in 0..{top:#x}")
 
 
 def _build(table: EncodingTable) -> DFA:
@@ -103,7 +135,7 @@ def _build(table: EncodingTable) -> DFA:
         for allowed in row.units:
             cuts |= {allowed.first, allowed.last + 1}
     edges = sorted(cuts)
-    pieces = [Range(first, after - 1) for first, after in zip(edges, edges[1:], strict=False)]
+    pieces = [Range(first, after - 1) for first, after in pairwise(edges)]
 
     # What may still follow is a set of row tails; two tails sets with the same tree are one state,
     # so the key of a state is its tree of keys: minimal by construction, since there are no cycles.

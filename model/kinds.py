@@ -3,7 +3,8 @@
 
 The rows say only what is well-formed. Their bit distribution (Table 3-6) says what a unit outside
 the rows would have meant: a unit sequence that fits the distribution of some length but no row
-is overlong, a surrogate, or out of range by the code points it would stand for.
+is overlong, a surrogate, or out of range by the code points it would stand for. Where the rows
+have no bit distribution those three causes do not exist.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from enum import IntEnum
 
-from utf8fpga.model.table import EncodingTable, Range
+from utf8fpga.model.table import EncodingTable, Range, TableError
 
 __all__ = ["ErrorKind", "cause"]
 
@@ -60,11 +61,15 @@ def cause(table: EncodingTable, subpart: Sequence[int], following: int | None) -
 
 def _cause_by_pattern(table: EncodingTable, prefix: Sequence[int]) -> ErrorKind | None:
     """What the code points that `prefix` would lead to are, if it fits some bit distribution."""
-    for length, pattern in table.patterns.items():
+    try:
+        patterns = table.patterns
+    except TableError:
+        return None
+    for length, pattern in patterns.items():
         if len(prefix) > length or not pattern.matches(prefix):
             continue
         points = pattern.reachable(prefix)
-        shorter = [p.code_points.last for n, p in table.patterns.items() if n < length]
+        shorter = [p.code_points.last for n, p in patterns.items() if n < length]
         if shorter and points.last <= max(shorter):
             return ErrorKind.OVERLONG
         if points.first > table.last_code_point:

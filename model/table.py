@@ -215,6 +215,9 @@ class EncodingTable:
         rows = tuple(Row.parse(line) for line in text.splitlines() if line.strip())
         return cls(name, source, unit_width, rows, self_synchronising)
 
+    def __hash__(self) -> int:
+        return hash(self.name)  # cheap, for the caches keyed by table; few tables share a name
+
     def __post_init__(self) -> None:
         if not 1 <= self.unit_width <= 32:
             raise TableError(f"{self.name}: unit width {self.unit_width} is not in 1..32 bits")
@@ -297,7 +300,7 @@ class EncodingTable:
             bases = {
                 row.code_points.first - placed.reachable([r.first for r in row.units]).first: row for row in rows
             }
-            if len(bases) != 1 or not all(self._is_linear(row, placed) for row in rows):
+            if len(bases) != 1 or min(bases) < 0 or not all(self._is_linear(row, placed) for row in rows):
                 raise TableError(f"{self.name}: the rows of {length} units have no bit distribution in common")
             patterns[length] = BitPattern(blocks, bases.popitem()[0])
         return patterns
@@ -318,7 +321,8 @@ class EncodingTable:
         for row in self.rows:
             if code_point in row.code_points:
                 return row.encode(code_point)
-        shown = f"U+{code_point:04X}" if code_point >= 0 else str(code_point)
+        is_code_point = isinstance(code_point, int) and code_point >= 0
+        shown = f"U+{code_point:04X}" if is_code_point else repr(code_point)
         raise ValueError(f"{shown} has no sequence in {self.name}: its code points are {self._spans()}")
 
     def _spans(self) -> str:
