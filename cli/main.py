@@ -8,7 +8,6 @@ import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import click
 
@@ -23,13 +22,18 @@ MAX_LANES = 256
 """The contract of the generated Verilog."""
 
 
-@click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.group(
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100}, invoke_without_command=True
+)
 @click.version_option(__version__, message="%(prog)s %(version)s")
-def cli() -> None:
+@click.pass_context
+def cli(context: click.Context) -> None:
     """A UTF-8 decoder in hardware, generated from Table 3-7 of the Unicode Standard.
 
     FILE may be - for standard input or output.
     """
+    if context.invoked_subcommand is None:
+        raise CommandError(f"no command given: one of {', '.join(cli.commands)}; -h tells more")
 
 
 pipeline_option = click.option(
@@ -230,11 +234,16 @@ def main(arguments: Sequence[str] | None = None) -> None:
         SystemExit: always; the status is 0, 1 for a check that failed, 2 for bad use, 130 after
             Ctrl-C, and 141 where standard output was closed.
     """
-    status: Any = 0
+    status = 0
     try:
-        status = cli.main(arguments, prog_name="utf8fpga", standalone_mode=False) or 0
+        words = list(sys.argv[1:] if arguments is None else arguments)
+        # Not click's own main, which writes an empty line before it reports an interrupt.
+        with cli.make_context("utf8fpga", words) as context:
+            cli.invoke(context)
         sys.stdout.flush()
-    except (KeyboardInterrupt, click.Abort):
+    except click.exceptions.Exit as done:
+        status = done.exit_code
+    except KeyboardInterrupt:
         say("utf8fpga: interrupted")
         status = 130
     except BrokenPipeError:

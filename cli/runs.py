@@ -135,10 +135,8 @@ def simulate_file(
             on_item=on_item,
             on_unit=done,
         )
-        if mismatch and text:
+        if mismatch:
             raise CommandError(str(mismatch), status=1)
-    if mismatch:
-        raise CommandError(str(mismatch), status=1)
     if not as_json and output != "-":
         print("\n".join([*tally.lines(), "the simulated decoder gave exactly the model's items"]))
 
@@ -160,7 +158,13 @@ def _waveform(path: str) -> Iterator[Path]:
     target = Path(path).resolve()
     beside = target.with_name(f".{target.name}.{os.getpid()}")
     try:
-        yield beside
+        beside.touch()
+        try:
+            yield beside
+        except CommandError:
+            # A waveform of a decoder that is wrong is what it was asked for.
+            beside.replace(target)
+            raise
         beside.replace(target)
     except OSError as error:
         raise CommandError(f"cannot write {path!r}: {error.strerror}") from None

@@ -250,7 +250,5 @@ def encode(code_points: str | Iterable[int], table: EncodingTable = TABLE_3_7) -
     '4d d0 b0 e4 ba 8c f0 90 8c 82'
     """
     if table.unit_width != 8:
-        raise ValueError(
-            f"{table.name} has code units of {table.unit_width} bits, not bytes: encode_units gives them"
-        )
+        raise ValueError(f"{table.name} has code units of {table.unit_width} bits, not bytes: encode_units gives them")
     return bytes(encode_units(code_points, table))

@@ -291,15 +291,11 @@ class EncodingTable:
         for length in sorted({len(row.units) for row in self.rows}):
             rows = [row for row in self.rows if len(row.units) == length]
             blocks = tuple(
-                Range(
-                    min(row.units[k].first for row in rows), max(row.units[k].last for row in rows)
-                ).aligned_hull()
+                Range(min(row.units[k].first for row in rows), max(row.units[k].last for row in rows)).aligned_hull()
                 for k in range(length)
             )
             placed = BitPattern(blocks, 0)
-            bases = {
-                row.code_points.first - placed.reachable([r.first for r in row.units]).first: row for row in rows
-            }
+            bases = {row.code_points.first - placed.reachable([r.first for r in row.units]).first: row for row in rows}
             if len(bases) != 1 or min(bases) < 0 or not all(self._is_linear(row, placed) for row in rows):
                 raise TableError(f"{self.name}: the rows of {length} units have no bit distribution in common")
             patterns[length] = BitPattern(blocks, bases.popitem()[0])

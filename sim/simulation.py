@@ -207,7 +207,7 @@ class _Bench:
     clock: int = 0
     offered: bool = False
     idle: int = 0
-    """Clocks in a row in which both sides were willing and nothing moved."""
+    """Clocks in which both sides were willing and nothing moved."""
     inside: bool = False
     """A text has begun and not ended."""
     ended: int = 0
@@ -230,8 +230,7 @@ class _Bench:
             ready = not output_pauses[self.clock % len(output_pauses)]
             ctx.set(units.valid, self.offered)
             ctx.set(items.ready, ready)
-            willing = ready and (self.offered or self.upcoming is None)
-            self.idle = self.idle + 1 if willing else 0
+            self.idle += ready and (self.offered or self.upcoming is None)
             self.watch_output(ctx, ready)
             if self.offered and ctx.get(units.ready):
                 self.accept()

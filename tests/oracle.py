@@ -14,9 +14,7 @@ import pytest
 
 from utf8fpga.model import EncodingTable, Item
 
-BOUNDARY = bytes.fromhex(
-    "00 7F 80 8F 90 9F A0 BF C0 C1 C2 DF E0 E1 EC ED EE EF F0 F1 F3 F4 F5 F7 F8 FF"
-)
+BOUNDARY = bytes.fromhex("00 7F 80 8F 90 9F A0 BF C0 C1 C2 DF E0 E1 EC ED EE EF F0 F1 F3 F4 F5 F7 F8 FF")
 """Every bound of Table 3-7 and the bytes next to it."""
 
 REPRESENTATIVES = bytes.fromhex("41 80 90 A0 C0 C2 E0 E1 ED F0 F1 F4")

@@ -404,9 +404,7 @@ def test_bytes_are_checked_against_a_narrower_unit() -> None:
 @pytest.mark.parametrize(
     "call", [decode, is_well_formed, Decoder().decode], ids=["decode", "is_well_formed", "Decoder"]
 )
-def test_what_is_no_sequence_of_units_is_refused_at_once(
-    call: Callable[..., object], data: object, named: str
-) -> None:
+def test_what_is_no_sequence_of_units_is_refused_at_once(call: Callable[..., object], data: object, named: str) -> None:
     message = f"code units are wanted, such as bytes, not {named}: encode makes them of text"
     assert refusal(TypeError, call, data) == message
 
@@ -423,7 +421,8 @@ def test_an_iterable_that_fails_leaves_the_decoder_as_it_was() -> None:
 
 
 @pytest.mark.parametrize(
-    "kind", [bytes, bytearray, memoryview, list, tuple, iter, lambda text: array("B", text)],
+    "kind",
+    [bytes, bytearray, memoryview, list, tuple, iter, lambda text: array("B", text)],
     ids=["bytes", "bytearray", "memoryview", "list", "tuple", "iterator", "array"],
 )
 def test_code_units_may_come_in_any_iterable(kind: Callable[[bytes], object]) -> None:
@@ -438,7 +437,9 @@ def test_code_units_may_come_in_any_iterable(kind: Callable[[bytes], object]) ->
 
 def test_an_item_reads_well() -> None:
     assert [str(item) for item in decode(b"\xe1\x80A\xf4\x8f\xbf\xbf")] == [
-        "0+2 U+FFFD TRUNCATED", "2+1 U+0041", "3+4 U+10FFFF",
+        "0+2 U+FFFD TRUNCATED",
+        "2+1 U+0041",
+        "3+4 U+10FFFF",
     ]
 
 

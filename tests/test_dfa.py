@@ -97,8 +97,18 @@ def test_classes_are_in_the_order_of_their_first_unit() -> None:
     firsts = [unit_class.ranges[0].first for unit_class in UTF_8.classes]
     assert firsts == sorted(firsts)
     assert [str(unit_class) for unit_class in UTF_8.classes] == [
-        "00..7F", "80..8F", "90..9F", "A0..BF", "C0..C1 F5..FF", "C2..DF",
-        "E0", "E1..EC EE..EF", "ED", "F0", "F1..F3", "F4",
+        "00..7F",
+        "80..8F",
+        "90..9F",
+        "A0..BF",
+        "C0..C1 F5..FF",
+        "C2..DF",
+        "E0",
+        "E1..EC EE..EF",
+        "ED",
+        "F0",
+        "F1..F3",
+        "F4",
     ]
 
 
@@ -179,8 +189,29 @@ def test_a_unit_out_of_width_has_no_class(table: EncodingTable, alphabet: tuple[
 # Other forms, from rows of their own.
 
 SAMPLE = [
-    *range(0x100), 0x4D, 0x430, 0x4E8C, 0x10302, 0x7FF, 0x800, 0xFFF, 0x1000, 0xCFFF, 0xD000, 0xD7FF, 0xE000, 0xFFFD,
-    0xFFFF, 0x10000, 0x103FF, 0x10400, 0x3FFFF, 0x40000, 0xFFFFF, 0x100000, 0x10FFFF,
+    *range(0x100),
+    0x4D,
+    0x430,
+    0x4E8C,
+    0x10302,
+    0x7FF,
+    0x800,
+    0xFFF,
+    0x1000,
+    0xCFFF,
+    0xD000,
+    0xD7FF,
+    0xE000,
+    0xFFFD,
+    0xFFFF,
+    0x10000,
+    0x103FF,
+    0x10400,
+    0x3FFFF,
+    0x40000,
+    0xFFFFF,
+    0x100000,
+    0x10FFFF,
     *random.Random(3).sample(range(0xE000, 0x110000), 2000),
 ]
 

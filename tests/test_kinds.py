@@ -167,5 +167,7 @@ def test_without_a_bit_distribution_the_rows_alone_tell_the_cause() -> None:
 def test_without_code_points_below_the_first_a_unit_is_invalid() -> None:
     table = EncodingTable.parse("low", "0000..0001  41..42", source="made up")
     assert plain(decode(b"\x40\x41\x43", table)) == [
-        (0, 1, 0xFFFD, "INVALID_BYTE"), (1, 1, 0, None), (2, 1, 0xFFFD, "INVALID_BYTE"),
+        (0, 1, 0xFFFD, "INVALID_BYTE"),
+        (1, 1, 0, None),
+        (2, 1, 0xFFFD, "INVALID_BYTE"),
     ]

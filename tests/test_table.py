@@ -22,65 +22,77 @@ def _table(rows: str, width: int = 8, name: str = "T") -> EncodingTable:
     ("rows", "width", "message"),
     [
         pytest.param(
-            "0000..007F  80..FF", 7,
+            "0000..007F  80..FF",
+            7,
             "T: row 1 (U+0000..U+007F as 80..FF): unit 1 reaches FF, but a unit of 7 bits ends at 7F",
             id="unit_out_of_width",
         ),
         pytest.param(
-            "0000..007F  00..7F\n0080..00FF  C0  80..FF\n0100..01FF  C1  80..17F", 8,
+            "0000..007F  00..7F\n0080..00FF  C0  80..FF\n0100..01FF  C1  80..17F",
+            8,
             "T: row 3 (U+0100..U+01FF as C1 80..17F): unit 2 reaches 17F, but a unit of 8 bits ends at FF",
             id="second_unit_out_of_width",
         ),
         pytest.param(
-            "0080..07FF  C0..DF  80..BF", 8,
+            "0080..07FF  C0..DF  80..BF",
+            8,
             "T: row 1 (U+0080..U+07FF as C0..DF 80..BF): 1920 code points, but 2048 code unit sequences",
             id="too_few_code_points",
         ),
         pytest.param(
-            "0000..0080  00..7F", 8,
+            "0000..0080  00..7F",
+            8,
             "T: row 1 (U+0000..U+0080 as 00..7F): 129 code points, but 128 code unit sequences",
             id="too_many_code_points",
         ),
         pytest.param(
-            "80000000  00", 8,
+            "80000000  00",
+            8,
             "T: row 1 (U+80000000 as 00): code points end at U+7FFFFFFF",
             id="code_point_of_32_bits",
         ),
         pytest.param(
-            "0000..007F  00..7F\n0040  80", 8,
+            "0000..007F  00..7F\n0040  80",
+            8,
             "T: rows 1 (U+0000..U+007F as 00..7F) and 2 (U+0040 as 80): both encode U+0040",
             id="code_point_twice",
         ),
         pytest.param(
-            "0000..000F  00..0F\n0010..001F  0F..1E", 8,
+            "0000..000F  00..0F\n0010..001F  0F..1E",
+            8,
             "T: rows 1 (U+0000..U+000F as 00..0F) and 2 (U+0010..U+001F as 0F..1E): 0F is in both",
             id="sequence_twice",
         ),
         pytest.param(
-            "0000..003F  C3  80..BF\n0040..00FF  C2..C4  80..BF", 8,
+            "0000..003F  C3  80..BF\n0040..00FF  C2..C4  80..BF",
+            8,
             "T: rows 1 (U+0000..U+003F as C3 80..BF) and 2 (U+0040..U+00FF as C2..C4 80..BF): C3 80 is in both",
             id="sequence_of_two_twice",
         ),
         pytest.param(
-            "0000..00FF  00..FF\n0100..013F  C3  80..BF", 8,
+            "0000..00FF  00..FF\n0100..013F  C3  80..BF",
+            8,
             "T: rows 1 (U+0000..U+00FF as 00..FF) and 2 (U+0100..U+013F as C3 80..BF): "
             "C3 is a sequence of one and starts one of the other",
             id="sequence_starts_another",
         ),
         pytest.param(
-            "0000..003F  C3  80..BF\n0040..004F  C3  80  80..8F", 8,
+            "0000..003F  C3  80..BF\n0040..004F  C3  80  80..8F",
+            8,
             "T: rows 1 (U+0000..U+003F as C3 80..BF) and 2 (U+0040..U+004F as C3 80 80..8F): "
             "C3 80 is a sequence of one and starts one of the other",
             id="sequence_of_two_starts_another",
         ),
         pytest.param(
-            "0000..007F  00..7F\n0080..00FF  81  00..7F", 8,
+            "0000..007F  00..7F\n0080..00FF  81  00..7F",
+            8,
             "T: not self-synchronising: 00 starts a sequence of row 1 (U+0000..U+007F as 00..7F) "
             "and continues one of row 2 (U+0080..U+00FF as 81 00..7F) as unit 2",
             id="not_self_synchronising",
         ),
         pytest.param(
-            "0000..0003  80  80..83", 8,
+            "0000..0003  80  80..83",
+            8,
             "T: not self-synchronising: 80 starts a sequence of row 1 (U+0000..U+0003 as 80 80..83) "
             "and continues one of row 1 (U+0000..U+0003 as 80 80..83) as unit 2",
             id="row_not_self_synchronising_by_itself",
@@ -91,7 +103,8 @@ def _table(rows: str, width: int = 8, name: str = "T") -> EncodingTable:
         pytest.param("0000  00", 33, "T: unit width 33 is not in 1..32 bits", id="width_33"),
         pytest.param("0000  00", -8, "T: unit width -8 is not in 1..32 bits", id="width_negative"),
         pytest.param(
-            "0000..007F", 8,
+            "0000..007F",
+            8,
             "row '0000..007F' needs a range of code points and at least one of code units",
             id="row_without_units",
         ),
@@ -101,7 +114,8 @@ def _table(rows: str, width: int = 8, name: str = "T") -> EncodingTable:
         pytest.param("0000..007F  ..7F", 8, "'..7F' is not a range: write it as A0..BF or E0", id="no_first"),
         pytest.param("0000..007F  0..1..7F", 8, "'0..1..7F' is not a range: write it as A0..BF or E0", id="three"),
         pytest.param(
-            "0000..007F  7F..00", 8,
+            "0000..007F  7F..00",
+            8,
             "range 7F..0 is empty or negative: its first value must be 0 or more and not above its last",
             id="empty_range",
         ),
@@ -208,7 +222,8 @@ def test_longest_sequence_and_last_code_point(table: EncodingTable, longest: int
 
 def test_tables_are_values() -> None:
     again = EncodingTable.parse(
-        TABLE_3_7.name, "\n".join(str(row).replace("U+", "").replace(" as", "") for row in TABLE_3_7.rows),
+        TABLE_3_7.name,
+        "\n".join(str(row).replace("U+", "").replace(" as", "") for row in TABLE_3_7.rows),
         source=TABLE_3_7.source,
     )
     assert again == TABLE_3_7
@@ -265,7 +280,11 @@ def test_a_pattern_knows_what_a_prefix_reaches() -> None:
     assert str(pattern.reachable(b"\xed\xa0")) == "D800..D83F"
     assert str(pattern.reachable(b"\xed\xbf\xbf")) == "DFFF"
     assert [pattern.matches(units) for units in (b"", b"\xe0\x80", b"\xe0\xc0", b"\xf0", b"\xe0\x80\x80\x80")] == [
-        True, True, False, False, False,
+        True,
+        True,
+        False,
+        False,
+        False,
     ]
 
 

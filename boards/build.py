@@ -1,0 +1,323 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""From a board's name to a bitstream, with pip's tools, and a report of what the tools said."""
+
+from __future__ import annotations
+
+import importlib
+import json
+import re
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import asdict, dataclass
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+from amaranth.build.run import BuildPlan
+from amaranth.hdl import Elaboratable, Module
+from amaranth.lib import io
+
+from utf8fpga.boards.catalog import Board, find_board
+from utf8fpga.boards.top import UartDecoder
+from utf8fpga.hdl.tools import ToolError, find_tool, run_tool, tool_version
+
+__all__ = ["BuildError", "BuildReport", "build_board", "require_tools"]
+
+
+class BuildError(ToolError):
+    """A bitstream could not be built; one line says why, and where the full log is."""
+
+
+@dataclass(frozen=True, slots=True)
+class BuildReport:
+    """What a build made, by the tools' own reports.
+
+    Attributes:
+        board: its name in the catalog.
+        device: the part and its package.
+        bitstream: the file.
+        baud: bits per second of the UART.
+        pipeline: the decoder's setting.
+        seed: of place and route.
+        logic_cells, logic_cells_available: ICESTORM_LC on iCE40, TRELLIS_COMB on ECP5.
+        flip_flops: in the logic cells.
+        block_rams, block_rams_available: ICESTORM_RAM (4 Kbit) on iCE40, DP16KD (16 Kbit) on ECP5.
+        fmax_mhz: the highest clock after routing.
+        required_mhz: the clock of the board.
+        tools: versions by name.
+    """
+
+    board: str
+    device: str
+    bitstream: Path
+    baud: float
+    pipeline: int
+    seed: int
+    logic_cells: int
+    logic_cells_available: int
+    flip_flops: int
+    block_rams: int
+    block_rams_available: int
+    fmax_mhz: float
+    required_mhz: float
+    tools: dict[str, str]
+
+    def lines(self) -> list[str]:
+        """The report for a person to read."""
+        share = self.logic_cells / self.logic_cells_available
+        tools = ", ".join(f"{name} {number}" for name, number in self.tools.items())
+        return [
+            f"board        {self.board}: {self.device}, {self.required_mhz:.10g} MHz, UART {self.baud:.10g} baud 8N1",
+            f"bitstream    {self.bitstream}",
+            f"logic cells  {self.logic_cells} of {self.logic_cells_available} ({share:.1%})",
+            f"flip-flops   {self.flip_flops}",
+            f"block RAMs   {self.block_rams} of {self.block_rams_available}",
+            f"clock        {self.fmax_mhz:.2f} MHz reached, {self.required_mhz:.10g} MHz required",
+            f"tools        {tools}; pipeline {self.pipeline}, seed {self.seed}",
+        ]
+
+    def __str__(self) -> str:
+        return "\n".join(self.lines())
+
+    def as_dict(self) -> dict[str, Any]:
+        """The report for JSON; the attributes by their names."""
+        return asdict(self) | {"bitstream": str(self.bitstream)}
+
+
+@dataclass(frozen=True, slots=True)
+class _Flow:
+    """A device family's tools in the order they run, and the names they use."""
+
+    synthesis: str
+    place_and_route: str
+    pack: str
+    suffix: str
+    logic_cells: str
+    block_rams: str
+    flip_flops: str | None
+    """None where the report does not count them and the log does."""
+
+
+_FLOWS = {
+    "ice40": _Flow("yosys", "nextpnr-ice40", "icepack", "bin", "ICESTORM_LC", "ICESTORM_RAM", None),
+    "ecp5": _Flow("yosys", "nextpnr-ecp5", "ecppack", "bit", "TRELLIS_COMB", "DP16KD", "TRELLIS_FF"),
+}
+
+_NAME = "top"
+"""Of the design, and so of the files in the working folder."""
+
+
+class _BoardTop(Elaboratable):
+    """`UartDecoder` on the pins of a board."""
+
+    def __init__(self, decoder: UartDecoder, board: Board) -> None:
+        self._decoder = decoder
+        self._leds = board.leds
+
+    def elaborate(self, platform: Any) -> Module:
+        m = Module()
+        m.submodules.decoder = decoder = self._decoder
+        uart = platform.request("uart", 0, dir="-")
+        m.submodules.rx = rx = io.Buffer("i", uart.rx)
+        m.submodules.tx = tx = io.Buffer("o", uart.tx)
+        m.d.comb += [decoder.rx.eq(rx.i), tx.o.eq(decoder.tx)]
+
+        shown = [name for number, name in enumerate(self._leds) if ("led", number) in platform.resources]
+        for number, name in enumerate(shown):
+            state = getattr(decoder, name)
+            if name == "error" and "overflow" not in shown:
+                state |= decoder.overflow
+            # The resource knows whether the LED lights when it is low.
+            m.submodules[f"led_{name}"] = led = io.Buffer("o", platform.request("led", number, dir="-"))
+            m.d.comb += led.o.eq(state)
+        return m
+
+
+def build_board(
+    board: str | Board,
+    directory: Path,
+    *,
+    baud: float = 1_000_000,
+    pipeline: int = 0,
+    seed: int = 1,
+    say: Callable[[str], None] | None = None,
+) -> BuildReport:
+    """Build the bitstream of `UartDecoder` for a board.
+
+    Makes ``<board>.bin`` or ``<board>.bit`` and the report ``<board>.json``. Both appear only when
+    all is well: a build that fails leaves what an earlier one made. The tools work, and leave
+    their logs and netlists, in the folder ``<board>``. Equal arguments and tools give equal
+    bitstreams, byte for byte.
+
+    Args:
+        board: a name in the catalog, or a board that is not in it.
+        directory: where the files go; made if it does not exist.
+        baud: bits per second; the board's clock must make it to 2%, in at least 4 clocks per bit.
+        pipeline: as for `SerialDecoder`.
+        seed: of place and route, at least 0; the clock that is reached varies by some 5% with it.
+        say: called with a line when a tool starts.
+
+    Raises:
+        UnknownBoardError: no board has that name.
+        ValueError: the clock cannot make the baud rate; `pipeline` or `seed` is out of its range.
+        BuildError: a tool is missing or fails, the design misses the board's clock, the directory
+            cannot be written, or amaranth-boards is not installed.
+    """
+    board, flow = _board_and_flow(board)
+    if seed < 0:
+        raise ValueError(f"seed {seed} is negative")
+    platform = _platform(board)
+    decoder = UartDecoder(platform.default_clk_frequency, baud, pipeline=pipeline)
+    plan = platform.prepare(
+        _BoardTop(decoder, board),
+        _NAME,
+        emit_src=False,  # no paths of this machine in what the tools read
+        # Timing is judged by the report below, which says by how much it is missed.
+        nextpnr_opts=f"--seed {seed} --report {_NAME}.report.json --timing-allow-fail",
+    )
+
+    try:
+        tools = _Tools(board.name, flow, plan, directory / board.name, say)
+        tools.place_and_route()
+        report = BuildReport(
+            board=board.name,
+            device=f"{platform.device}-{platform.package}",
+            bitstream=directory / f"{board.name}.{flow.suffix}",
+            baud=baud,
+            pipeline=pipeline,
+            seed=seed,
+            required_mhz=platform.default_clk_frequency / 1e6,
+            tools=_versions(flow),
+            **tools.figures(),
+        )
+        if report.fmax_mhz < report.required_mhz:
+            raise ToolError(
+                f"timing is not met: {report.fmax_mhz:.2f} MHz reached, {report.required_mhz:.10g} MHz required "
+                f"(another seed or pipeline may help); see {tools.log}"
+            )
+        packed = tools.pack()
+        written = packed.with_suffix(".written.json")
+        written.write_text(json.dumps(report.as_dict(), indent=2) + "\n", encoding="utf-8")
+        written.replace(directory / f"{board.name}.json")
+        packed.replace(report.bitstream)
+    except ToolError as error:
+        raise BuildError(f"{board.name}: {error}") from None
+    except OSError as error:
+        raise BuildError(
+            f"{board.name}: cannot write {str(error.filename or directory)!r}: {error.strerror or error}"
+        ) from None
+    return report
+
+
+def require_tools(board: str | Board) -> None:
+    """Find out at once whether what `build_board` needs is installed.
+
+    Args:
+        board: as for `build_board`.
+
+    Raises:
+        UnknownBoardError: no board has that name.
+        BuildError: a tool or amaranth-boards is missing.
+    """
+    board, flow = _board_and_flow(board)
+    _platform(board)
+    try:
+        _find_tools(flow)
+    except ToolError as error:
+        raise BuildError(f"{board.name}: {error}") from None
+
+
+def _board_and_flow(board: str | Board) -> tuple[Board, _Flow]:
+    if isinstance(board, str):
+        board = find_board(board)
+    if board.family not in _FLOWS:
+        raise ValueError(f"board {board.name} has family {board.family!r}, which is not one of {', '.join(_FLOWS)}")
+    return board, _FLOWS[board.family]
+
+
+def _find_tools(flow: _Flow) -> None:
+    for tool in (flow.synthesis, flow.place_and_route, flow.pack):
+        find_tool(tool)
+
+
+class _Tools:
+    """The tools of one build, at work in its folder."""
+
+    def __init__(
+        self, board: str, flow: _Flow, plan: BuildPlan, folder: Path, say: Callable[[str], None] | None
+    ) -> None:
+        self._board, self._flow, self._folder, self._say = board, flow, folder, say
+        self.log = folder / f"{_NAME}.tim"
+        """Of place and route."""
+        # Amaranth's own list of commands, run without the shell that its build scripts need.
+        commands = json.loads(plan.files[f"build_{_NAME}.json"])["commands"]
+        self._commands = {tool: arguments for tool, *arguments in commands}
+        _find_tools(flow)
+        folder.mkdir(parents=True, exist_ok=True)
+        # Files of an earlier build must not pass for new ones.
+        for left in folder.glob(f"{_NAME}.*"):
+            left.unlink()
+        plan.extract(folder)
+
+    def place_and_route(self) -> None:
+        self._run(self._flow.synthesis, "synthesis", self._folder / f"{_NAME}.rpt")
+        self._run(self._flow.place_and_route, "place and route", self.log)
+
+    def pack(self) -> Path:
+        """The bitstream, still in the folder."""
+        self._run(self._flow.pack, "packing", self._folder)
+        packed = self._folder / f"{_NAME}.{self._flow.suffix}"
+        if not packed.exists():
+            raise ToolError(f"{self._flow.pack} wrote no bitstream; see {self._folder}")
+        return packed
+
+    def figures(self) -> dict[str, Any]:
+        """The figures of `BuildReport` in nextpnr's report and log."""
+        flow = self._flow
+        try:
+            report = json.loads((self._folder / f"{_NAME}.report.json").read_text(encoding="utf-8"))
+            used = report["utilization"]
+            return {
+                "logic_cells": used[flow.logic_cells]["used"],
+                "logic_cells_available": used[flow.logic_cells]["available"],
+                "flip_flops": used[flow.flip_flops]["used"] if flow.flip_flops else self._logged_flip_flops(),
+                "block_rams": used[flow.block_rams]["used"],
+                "block_rams_available": used[flow.block_rams]["available"],
+                "fmax_mhz": min(clock["achieved"] for clock in report["fmax"].values()),
+            }
+        except (FileNotFoundError, KeyError, ValueError) as error:
+            raise ToolError(
+                f"{flow.place_and_route} wrote no report that can be read: {error}; see {self._folder}"
+            ) from None
+
+    def _logged_flip_flops(self) -> int:
+        counts = re.findall(r"(\d+) LCs used as (?:LUT4 and DFF|DFF only)", self.log.read_text(encoding="utf-8"))
+        if not counts:
+            raise ValueError("no count of flip-flops in its log")
+        return sum(map(int, counts))
+
+    def _run(self, tool: str, doing: str, log: Path) -> None:
+        if self._say is not None:
+            self._say(f"{self._board}: {doing} ({tool})")
+        try:
+            run_tool(tool, self._commands[tool], directory=self._folder)
+        except ToolError as error:
+            raise ToolError(f"{error}; see {log if log.exists() else self._folder}") from None
+
+
+def _platform(board: Board) -> Any:
+    module, _, name = board.platform.partition(":")
+    try:
+        return getattr(importlib.import_module(module), name)()
+    except ImportError:
+        if not module.startswith("amaranth_boards"):
+            raise
+        raise BuildError("amaranth-boards is not installed: pip install 'utf8fpga[boards]'") from None
+
+
+def _versions(flow: _Flow) -> dict[str, str]:
+    versions = {tool: tool_version(tool) for tool in (flow.synthesis, flow.place_and_route)}
+    for package in ("amaranth", "amaranth-boards"):
+        with suppress(PackageNotFoundError):  # a board of one's own does without amaranth-boards
+            versions[package] = version(package)
+    return versions

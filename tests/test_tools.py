@@ -1,0 +1,60 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Finding and running the tools."""
+
+from __future__ import annotations
+
+import re
+import sys
+from pathlib import Path
+
+import pytest
+
+from utf8fpga.hdl.tools import ToolError, find_tool, run_tool, tool_environment, tool_version
+
+
+def script(path: Path, body: str) -> Path:
+    path.write_text(f"#!{sys.executable}\n{body}\n")
+    path.chmod(0o755)
+    return path
+
+
+def test_the_environment_chooses_a_tool(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    chosen = script(tmp_path / "mine", "print('mine 1.2.3+4')")
+    monkeypatch.setenv("NEXTPNR_ICE40", str(chosen))
+    assert find_tool("nextpnr-ice40") == str(chosen)
+    assert tool_version("nextpnr-ice40") == "1.2.3+4"
+    assert tool_environment(["nextpnr-ice40"]) == {"NEXTPNR_ICE40": str(chosen)}
+
+
+def test_an_environment_that_names_no_program(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("YOSYS", "/nonexistent/yosys")
+    with pytest.raises(ToolError, match=r"^YOSYS names '/nonexistent/yosys', which is not a program$"):
+        find_tool("yosys")
+
+
+@pytest.mark.parametrize(
+    ("tool", "package"), [("yosys", "utf8fpga"), ("icepack", "utf8fpga[boards]"), ("nextpnr-ecp5", "utf8fpga[boards]")]
+)
+def test_a_missing_tool(tool: str, package: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setattr("sysconfig.get_path", lambda _: str(tmp_path))
+    with pytest.raises(ToolError, match=f"^{re.escape(f'{tool} is not installed: pip install {package!r}')}$"):
+        find_tool(tool)
+
+
+def test_yosys_is_found_and_runs(tmp_path: Path) -> None:
+    assert re.match(r"0\.\d+", tool_version("yosys"))
+    (tmp_path / "a.v").write_text("module a(input x, output y); assign y = x; endmodule")
+    run_tool("yosys", ["-q", "-p", "read_verilog a.v; write_json a.json"], directory=tmp_path)
+    assert '"a"' in (tmp_path / "a.json").read_text()
+
+
+def test_a_tool_that_fails_says_why(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    failing = script(tmp_path / "failing", "print('working'); print('ERROR: no such part'); print('bye'); exit(3)")
+    monkeypatch.setenv("ICEPACK", str(failing))
+    with pytest.raises(ToolError, match=r"^icepack failed with status 3: ERROR: no such part$"):
+        run_tool("icepack", [], directory=tmp_path)
+    silent = script(tmp_path / "silent", "exit(1)")
+    monkeypatch.setenv("ICEPACK", str(silent))
+    with pytest.raises(ToolError, match=r"^icepack failed with status 1: it printed nothing$"):
+        run_tool("icepack", [], directory=tmp_path)
