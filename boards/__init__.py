@@ -5,7 +5,6 @@ from __future__ import annotations
 
 from utf8fpga.boards.bench import (
     DEVICES,
-    FIGURES_FILE,
     SETTINGS,
     Area,
     Device,
@@ -15,9 +14,7 @@ from utf8fpga.boards.bench import (
     measure_all,
     measure_area,
     measure_speed,
-    record_figures,
     tool_versions,
-    with_figures,
 )
 from utf8fpga.boards.build import BuildError, BuildReport, build_board, require_tools
 from utf8fpga.boards.catalog import BOARDS, Board, UnknownBoardError, find_board
@@ -28,7 +25,6 @@ __all__ = [
     "BOARDS",
     "BYTES_PER_WORD",
     "DEVICES",
-    "FIGURES_FILE",
     "FRAME_LAYOUT",
     "MINIMUM_DIVISOR",
     "SETTINGS",
@@ -50,9 +46,7 @@ __all__ = [
     "measure_all",
     "measure_area",
     "measure_speed",
-    "record_figures",
     "require_tools",
     "tool_versions",
     "uart_divisor",
-    "with_figures",
 ]

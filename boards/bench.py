@@ -19,6 +19,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Executor, ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -29,7 +30,6 @@ from utf8fpga.hdl.tools import ToolError, run_tool, tool_version
 
 __all__ = [
     "DEVICES",
-    "FIGURES_FILE",
     "SETTINGS",
     "Area",
     "Device",
@@ -39,9 +39,7 @@ __all__ = [
     "measure_all",
     "measure_area",
     "measure_speed",
-    "record_figures",
     "tool_versions",
-    "with_figures",
 ]
 
 TARGET_MHZ = 400
@@ -125,9 +123,9 @@ class Speed:
 
 
 def tool_versions(devices: Iterable[Device]) -> dict[str, str]:
-    """The versions of the tools that figures for `devices` depend on."""
+    """The versions of what figures for `devices` depend on."""
     tools = ["yosys", *sorted({device.router for device in devices})]
-    return {tool: tool_version(tool) for tool in tools}
+    return {"amaranth": version("amaranth"), **{tool: tool_version(tool) for tool in tools}}
 
 
 def measure_area(decoder: SerialDecoder, device: Device) -> Area:
@@ -309,42 +307,9 @@ def figures_table(figures: dict[str, Any]) -> str:
         cells = lines.setdefault(row["setting"], [row["setting"], f"{row['latency']}"])
         cells += [str(row["area"]["cells"]), f"{row['speed']['mhz']:.0f}"]
     seeds = len(figures["figures"][0]["speed"]["by_seed"])
-    tools = ", ".join(f"{tool} {version}" for tool, version in figures["tools"].items())
+    tools = ", ".join(f"{tool} {number}" for tool, number in figures["tools"].items())
     table = [heading, ["---"] * 2 + ["---:"] * (len(heading) - 2), *lines.values()]
     note = (
         f"Median of {seeds} seeds; one byte a clock, so MHz are also MB/s. {tools}; written by `{figures['command']}`."
     )
     return "\n".join([*("| " + " | ".join(cells) + " |" for cells in table), "", note])
-
-
-BEGIN, END = "<!-- figures: begin -->", "<!-- figures: end -->"
-FIGURES_FILE = Path("boards", "figures.json")
-"""Where a checkout keeps the figures that its README shows."""
-
-
-def with_figures(readme: str, figures: dict[str, Any]) -> str:
-    """The text of a README with its table of figures written anew.
-
-    Raises:
-        ValueError: it has no place marked for them.
-    """
-    before, begin, rest = readme.partition(BEGIN)
-    _, end, after = rest.partition(END)
-    if not begin or not end:
-        raise ValueError(f"the README has no lines {BEGIN} and {END}")
-    return f"{before}{begin}\n{figures_table(figures)}\n{end}{after}"
-
-
-def record_figures(figures: dict[str, Any], checkout: Path) -> None:
-    """Write figures into the README of a checkout, and beside it as JSON.
-
-    Raises:
-        OSError: a file cannot be read or written.
-        ValueError: the README has no place marked for them.
-    """
-    readme = checkout / "README.md"
-    text = with_figures(readme.read_text(encoding="utf-8"), figures)
-    for path, content in ((checkout / FIGURES_FILE, json.dumps(figures, indent=1) + "\n"), (readme, text)):
-        beside = path.with_name(f".{path.name}.{os.getpid()}")
-        beside.write_text(content, encoding="utf-8")
-        beside.replace(path)

@@ -192,7 +192,7 @@ def boards(as_json: bool) -> None:
 @json_option
 def bench(devices: tuple[str, ...], seeds: int, record: str | None, as_json: bool) -> None:
     """Measure area and speed of the decoders with the place and route tools."""
-    from utf8fpga.boards import DEVICES, figures_table, measure_all, record_figures
+    from utf8fpga.boards import DEVICES, figures_table, measure_all
 
     if unknown := [name for name in devices if name not in DEVICES]:
         raise CommandError(f"unknown device {unknown[0]!r} (known: {', '.join(DEVICES)})")
@@ -202,10 +202,9 @@ def bench(devices: tuple[str, ...], seeds: int, record: str | None, as_json: boo
     with progress("measuring", None) as done:
         figures = measure_all(chosen, range(1, seeds + 1), on_figure=done)
     if record:
-        try:
-            record_figures(figures, Path(record))
-        except OSError as error:
-            raise CommandError(f"cannot record in {record!r}: {error.strerror}") from None
+        from utf8fpga.record import record as record_figures
+
+        record_figures(figures, Path(record))
     click.echo(json.dumps(figures, indent=2) if as_json else figures_table(figures))
 
 
