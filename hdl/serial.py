@@ -258,7 +258,7 @@ class _Slot:
         )
         """The payload bits of the sequence so far."""
         self.kind = Signal(Kind, reset_less=True)
-        self.units = Signal(range(decoder.table.longest + 1), reset_less=True)
+        self.length = Signal(range(decoder.table.longest + 1), reset_less=True)
 
     @property
     def open(self) -> Value:
@@ -296,7 +296,7 @@ class _Slot:
                 Mux(self.completed, Kind.NONE, Mux(unfinished, Kind.INCOMPLETE, control.stray_kind(unit)))
             )
         if decoder.length:
-            m.d.sync += self.units.eq(Mux(continued & self.open, self.units + 1, 1))
+            m.d.sync += self.length.eq(Mux(continued & self.open, self.length + 1, 1))
         with m.If(arriving.last | ~control.is_not_single(unit)):
             m.d.sync += self.remaining.eq(0)
 
@@ -308,5 +308,5 @@ class _Slot:
             ended = Mux(arriving.keep, broken, Kind.INCOMPLETE)
             fields.append(Mux(self.open, ended, self.kind))
         if decoder.length:
-            fields.append(self.units)
+            fields.append(self.length)
         return Cat(*fields)

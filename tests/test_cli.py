@@ -206,6 +206,10 @@ REFUSED = {
         ["simulate", "--hex", "41", "--vcd", "/nonexistent/w.vcd"],
         "cannot write '/nonexistent/w.vcd': No such file or directory",
     ),
+    "unknown board": (
+        ["build", "icebraker"],
+        "unknown board 'icebraker'; did you mean icebreaker? (known: icebreaker, ulx3s-85f)",
+    ),
     "unknown device": (["bench", "--device", "hx9k"], "unknown device 'hx9k' (known: hx8k, up5k, ecp5-85k)"),
 }
 
@@ -213,6 +217,32 @@ REFUSED = {
 @pytest.mark.parametrize(("arguments", "message"), REFUSED.values(), ids=REFUSED)
 def test_bad_use_is_one_line_and_status_2(arguments: list[str], message: str) -> None:
     assert_refused(utf8fpga(*arguments), message)
+
+
+@pytest.mark.parametrize("command", [["demo"], ["build", "icebreaker"]])
+def test_a_missing_tool_is_said_before_anything_else(command: list[str], tmp_path: Path) -> None:
+    environment = {**os.environ, "NEXTPNR_ICE40": "/nonexistent/nextpnr"}
+    done = utf8fpga(*command, "--directory", tmp_path, env=environment)
+    message = "icebreaker: NEXTPNR_ICE40 names '/nonexistent/nextpnr', which is not a program"
+    assert_refused(done, message, status=1)
+    assert not list(tmp_path.glob("*.bin"))
+
+
+def test_a_baud_rate_that_the_clock_cannot_make(tmp_path: Path) -> None:
+    done = utf8fpga("build", "icebreaker", "--baud", "5000000", "--directory", tmp_path)
+    assert done.returncode == 2
+    assert re.fullmatch(r"utf8fpga: [^\n]*5000000[^\n]*\n", done.stderr.decode())
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.build
+def test_build_prints_the_report_it_writes(tmp_path: Path) -> None:
+    done = utf8fpga("build", "icebreaker", "--json", "--pipeline", "2", "--baud", "115200", "--directory", tmp_path)
+    report = json.loads(done.stdout)
+    assert (done.returncode, report["board"], report["pipeline"], report["baud"]) == (0, "icebreaker", 2, 115200)
+    assert json.loads((tmp_path / "icebreaker.json").read_text()) == report
+    assert Path(report["bitstream"]).stat().st_size > 100_000
+    assert [line.split(": ")[0] for line in done.stderr.decode().splitlines()] == ["icebreaker"] * 3
 
 
 def test_unknown_option() -> None:
