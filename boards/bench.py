@@ -302,7 +302,7 @@ def figures_table(figures: dict[str, Any]) -> str:
     heading = ["setting", "latency"]
     for name in names:
         heading += [f"{DEVICES[name].title}, cells", "MHz"]
-    lines = {}
+    lines: dict[str, list[str]] = {}
     for row in figures["figures"]:
         cells = lines.setdefault(row["setting"], [row["setting"], f"{row['latency']}"])
         cells += [str(row["area"]["cells"]), f"{row['speed']['mhz']:.0f}"]

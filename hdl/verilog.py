@@ -93,7 +93,7 @@ class AxiStreamDecoder(wiring.Component):
 
 def axi_rtlil(decoder: SerialDecoder, name: str = "utf8_decoder") -> str:
     """`AxiStreamDecoder` in Yosys's RTLIL, with `name` as its top module."""
-    return rtlil.convert(AxiStreamDecoder(decoder), name=name, emit_src=False)
+    return str(rtlil.convert(AxiStreamDecoder(decoder), name=name, emit_src=False))
 
 
 def axi_verilog(decoder: SerialDecoder, name: str = "utf8_decoder") -> str:
