@@ -10,8 +10,9 @@ from pathlib import Path
 from utf8fpga.boards import build_board, require_tools
 from utf8fpga.hdl import PIPELINES, SerialDecoder
 from utf8fpga.model import DFA, TABLE_3_7, decode
+from utf8fpga.model.render import table_text
 from utf8fpga.output import CommandError, progress, say
-from utf8fpga.show import Tally, table_text
+from utf8fpga.show import Tally
 from utf8fpga.sim import Simulation, compare
 
 __all__ = ["TEXTS", "run_demo"]

@@ -12,9 +12,9 @@ from pathlib import Path
 import click
 
 from utf8fpga import __version__
-from utf8fpga.model import DFA, TABLE_3_7, TableError
-from utf8fpga.output import CommandError, progress, say, write_bytes, write_lines
-from utf8fpga.show import columns, dfa_text, table_text
+from utf8fpga.model import TABLE_3_7, TableError
+from utf8fpga.model.render import FORMATS, columns, render
+from utf8fpga.output import CommandError, progress, say, write_bytes
 
 __all__ = ["main"]
 
@@ -72,12 +72,13 @@ def decode(file: str, output: str, form: str | None, strict: bool) -> None:
 
 
 @cli.command()
+@click.option(
+    "--format", "form", type=click.Choice(list(FORMATS)), default="text", show_default=True, help="What to write."
+)
 @output_option
-def table(output: str) -> None:
-    """Print Table 3-7 as rows, and the minimal DFA that they become."""
-    dfa = DFA.of(TABLE_3_7)
-    counts = f"{len(dfa.states)} states that are not reject, {len(dfa.classes)} byte classes"
-    write_lines(output, *table_text(TABLE_3_7), "", counts, "", *dfa_text(dfa))
+def table(form: str, output: str) -> None:
+    """Write Table 3-7 and the minimal DFA that it becomes: to read, as a picture, or as a C header."""
+    write_bytes(output, render(TABLE_3_7, form).encode())
 
 
 @cli.command()

@@ -14,7 +14,7 @@ from typing import BinaryIO
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
-__all__ = ["CommandError", "progress", "read_chunks", "say", "write_bytes", "write_lines", "writing"]
+__all__ = ["CommandError", "progress", "read_chunks", "say", "write_bytes", "writing"]
 
 CHUNK = 1 << 16
 """Bytes read at once."""
@@ -95,11 +95,6 @@ def write_bytes(path: str, data: bytes) -> None:
     """
     with writing(path) as file:
         file.write(data)
-
-
-def write_lines(path: str, *lines: str) -> None:
-    """Write lines of text, as UTF-8, to a file, or to standard output for ``-``."""
-    write_bytes(path, "".join(f"{line}\n" for line in lines).encode())
 
 
 @contextmanager

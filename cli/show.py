@@ -1,43 +1,14 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Tables, automata and items as text."""
+"""Items and their counts as text."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 
-from utf8fpga.model import DFA, REJECT, START, EncodingTable, ErrorKind, Item
+from utf8fpga.model import ErrorKind, Item
 
-__all__ = ["Tally", "columns", "dfa_text", "json_line", "table_text"]
-
-
-def columns(rows: Iterable[Sequence[str]], heading: Sequence[str]) -> list[str]:
-    """Lines with `rows` in columns under a heading."""
-    cells = [tuple(heading), *(tuple(row) for row in rows)]
-    widths = [max(len(row[i]) for row in cells) for i in range(len(heading))]
-    return ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in cells]
-
-
-def table_text(table: EncodingTable) -> list[str]:
-    """The rows of a table, as the standard prints them."""
-    heading = ["Code points", *(f"Unit {n}" for n in range(1, table.longest + 1))]
-    rows = []
-    for row in table.rows:
-        points = f"U+{row.code_points.first:04X}..U+{row.code_points.last:04X}"
-        units = [str(allowed) for allowed in row.units]
-        rows.append([points, *units, *[""] * (table.longest - len(units))])
-    return columns(rows, heading)
-
-
-def dfa_text(dfa: DFA) -> list[str]:
-    """The states of a DFA with what each awaits, and where each unit class leads."""
-    heading = ["", *(str(unit_class) for unit_class in dfa.classes)]
-    rows = []
-    for number, state in enumerate(dfa.states):
-        named = {REJECT: "", START: "done"}
-        rows.append([str(number), *(named.get(target, str(target)) for target in state.transitions)])
-    states = columns([[str(n), state.name] for n, state in enumerate(dfa.states)], ["State", "awaits"])
-    return [*states, "", *columns(rows, heading)]
+__all__ = ["Tally", "json_line"]
 
 
 class Tally:

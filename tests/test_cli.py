@@ -95,7 +95,7 @@ def test_decode_strict(damaged: Path, tmp_path: Path) -> None:
 def test_table_prints_rows_and_dfa() -> None:
     text = utf8fpga("table").stdout.decode()
     assert "U+D000..U+D7FF      ED      80..9F  80..BF" in text
-    assert "8 states that are not reject, 12 byte classes" in text
+    assert "8 states that are not reject, 12 unit classes" in text
 
 
 def test_generate_to_standard_output_and_to_a_file_are_equal(tmp_path: Path) -> None:

@@ -1,0 +1,334 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Tables and automata to look at, and to build into other programs."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from html import escape
+
+from utf8fpga.model.dfa import DFA, REJECT, START
+from utf8fpga.model.table import EncodingTable
+
+__all__ = ["FORMATS", "columns", "dfa_text", "render", "table_text"]
+
+
+def columns(rows: Iterable[Sequence[str]], heading: Sequence[str]) -> list[str]:
+    """Lines with `rows` in columns under a heading."""
+    cells = [tuple(heading), *(tuple(row) for row in rows)]
+    widths = [max(len(row[i]) for row in cells) for i in range(len(heading))]
+    return ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in cells]
+
+
+def _table_cells(table: EncodingTable) -> tuple[list[str], list[list[str]]]:
+    heading = ["Code points", *(f"Unit {n}" for n in range(1, table.longest + 1))]
+    rows = []
+    for row in table.rows:
+        points = f"U+{row.code_points.first:04X}..U+{row.code_points.last:04X}"
+        units = [str(allowed) for allowed in row.units]
+        rows.append([points, *units, *[""] * (table.longest - len(units))])
+    return heading, rows
+
+
+def table_text(table: EncodingTable) -> list[str]:
+    """The rows of a table, as the standard prints them."""
+    heading, rows = _table_cells(table)
+    return columns(rows, heading)
+
+
+def _transition_cells(dfa: DFA) -> tuple[list[str], list[list[str]]]:
+    named = {REJECT: "", START: "done"}
+    rows = [
+        [str(number), *(named.get(target, str(target)) for target in state.transitions)]
+        for number, state in enumerate(dfa.states)
+    ]
+    return ["", *map(str, dfa.classes)], rows
+
+
+def _state_cells(dfa: DFA) -> tuple[list[str], list[list[str]]]:
+    return ["State", "awaits"], [[str(number), state.name] for number, state in enumerate(dfa.states)]
+
+
+def _counts(dfa: DFA) -> str:
+    return f"{len(dfa.states)} states that are not reject, {len(dfa.classes)} unit classes"
+
+
+def dfa_text(dfa: DFA) -> list[str]:
+    """The states of a DFA with what each awaits, and where each unit class leads."""
+    state_heading, states = _state_cells(dfa)
+    heading, rows = _transition_cells(dfa)
+    return [_counts(dfa), "", *columns(states, state_heading), "", *columns(rows, heading)]
+
+
+def _as_text(table: EncodingTable) -> str:
+    lines = [f"{table.name}: {table.source}", "", *table_text(table), "", *dfa_text(DFA.of(table))]
+    return "\n".join(lines) + "\n"
+
+
+def _as_markdown(table: EncodingTable) -> str:
+    dfa = DFA.of(table)
+    parts = [f"# {table.name}", table.source]
+    for heading, rows in (_table_cells(table), _state_cells(dfa), _transition_cells(dfa)):
+        lines = [heading, ["---"] * len(heading), *rows]
+        parts.append("\n".join("| " + " | ".join(cells) + " |" for cells in lines))
+    parts.insert(3, f"{_counts(dfa)}.")
+    return "\n\n".join(parts) + "\n"
+
+
+def _as_json(table: EncodingTable) -> str:
+    dfa = DFA.of(table)
+    content = {
+        "name": table.name,
+        "source": table.source,
+        "unit_width": table.unit_width,
+        "rows": [
+            {
+                "code_points": [row.code_points.first, row.code_points.last],
+                "units": [[allowed.first, allowed.last] for allowed in row.units],
+            }
+            for row in table.rows
+        ],
+        "classes": [[[allowed.first, allowed.last] for allowed in c.ranges] for c in dfa.classes],
+        "states": [
+            {"awaits": state.name, "transitions": [None if to == REJECT else to for to in state.transitions]}
+            for state in dfa.states
+        ],
+    }
+    return json.dumps(content, indent=1) + "\n"
+
+
+def _edges(dfa: DFA) -> dict[tuple[int, int], str]:
+    """Per (state, next state) the units that lead from one to the other."""
+    edges: dict[tuple[int, int], list[str]] = {}
+    for number, state in enumerate(dfa.states):
+        for target in sorted(set(state.transitions) - {REJECT}):
+            ranges = sorted(
+                (allowed.first, allowed.last)
+                for unit_class, to in zip(dfa.classes, state.transitions, strict=True)
+                if to == target
+                for allowed in unit_class.ranges
+            )
+            edges[number, target] = _joined(ranges)
+    return {edge: " ".join(label) for edge, label in edges.items()}
+
+
+def _joined(ranges: list[tuple[int, int]]) -> list[str]:
+    spans: list[tuple[int, int]] = []
+    for first, last in ranges:
+        if spans and spans[-1][1] + 1 == first:
+            spans[-1] = (spans[-1][0], last)
+        else:
+            spans.append((first, last))
+    return [f"{first:02X}" if first == last else f"{first:02X}..{last:02X}" for first, last in spans]
+
+
+def _as_dot(table: EncodingTable) -> str:
+    """The DFA for Graphviz."""
+    dfa = DFA.of(table)
+    lines = [f'digraph "{table.name}" {{', "  rankdir=LR;", "  node [shape=box, fontname=monospace];"]
+    lines += [f'  s{number} [label="{state.name}"];' for number, state in enumerate(dfa.states)]
+    lines.append('  done [label="code point", shape=ellipse];')
+    for (number, target), label in _edges(dfa).items():
+        lines.append(f'  s{number} -> {f"s{target}" if target != START else "done"} [label="{label}"];')
+    return "\n".join([*lines, "}"]) + "\n"
+
+
+_CELL = 8.4
+"""Width of a monospace character of 14 pixels, in pixels."""
+_BOX_HEIGHT, _ROW, _GAP = 34, 62, 120
+
+
+def _as_svg(table: EncodingTable) -> str:
+    """The DFA as a picture: from the left the start, then the states by how many units they await.
+
+    Each state has a row of its own, so that the arrows from the start reach it without crossing
+    another state.
+    """
+    dfa = DFA.of(table)
+    edges = _edges(dfa)
+    entered = Counter(to for source, to in edges if source != START)
+    order = sorted(range(1, len(dfa.states)), key=lambda n: (dfa.states[n].remaining, entered[n], dfa.states[n].name))
+    deepest = max((dfa.states[n].remaining[1] for n in order), default=0)
+    names = {START: "start", **{n: dfa.states[n].name for n in order}}
+    width = max(map(len, names.values())) * _CELL + 24
+    lead = max((len(label) for (source, _), label in edges.items() if source == START), default=0) * _CELL + 60
+
+    def place(number: int, row: int) -> _Point:
+        remaining = dfa.states[number].remaining[1]
+        return width + lead + (deepest - remaining) * (width + _GAP), row * _ROW
+
+    at = {number: place(number, row) for row, number in enumerate(order, 1)}
+    done = place(START, 0)
+    start = (16.0, len(order) * _ROW / 2)
+    parts = []
+    for (source, to), label in edges.items():
+        target = done if to == START else at[to]
+        parts.append(
+            _way_in(start, target, width, label) if source == START else _way_on(at[source], target, width, label)
+        )
+    parts.append(_box(start, width, "start", corner=4))
+    parts += [_box(at[number], width, names[number], corner=4) for number in order]
+    parts.append(_box(done, width, "code point", corner=17))
+    note = f"{table.name}: {_counts(dfa)}; any other unit breaks the sequence"
+    parts.append(f'<text x="16" y="{len(order) * _ROW + 62:.0f}">{escape(note)}</text>\n')
+    size = f"{done[0] + width + 16:.0f}", f"{len(order) * _ROW + 94:.0f}"
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 -16 {size[0]} {size[1]}" '
+        f'width="{size[0]}" height="{size[1]}" font-family="monospace" font-size="14">\n'
+        '<defs><marker id="tip" viewBox="0 0 8 8" refX="8" refY="4" markerWidth="8" markerHeight="8" orient="auto">'
+        '<path d="M0 0L8 4L0 8z" fill="#456"/></marker></defs>\n'
+        f'<rect x="0" y="-16" width="100%" height="100%" fill="white"/>\n{"".join(parts)}</svg>\n'
+    )
+
+
+_Point = tuple[float, float]
+
+
+def _box(at: _Point, width: float, name: str, *, corner: int) -> str:
+    return (
+        f'<rect x="{at[0]:.0f}" y="{at[1]:.0f}" width="{width:.0f}" height="{_BOX_HEIGHT}" rx="{corner}" '
+        f'fill="#eef2f8" stroke="#456"/>\n'
+        f'<text x="{at[0] + width / 2:.0f}" y="{at[1] + 22:.0f}" text-anchor="middle">{escape(name)}</text>\n'
+    )
+
+
+def _way_in(start: _Point, to: _Point, width: float, label: str) -> str:
+    """The arrow from the start into a state's left side."""
+    x, y = start[0] + width, start[1] + _BOX_HEIGHT / 2
+    bend, level = x + 50, to[1] + _BOX_HEIGHT / 2
+    curve = f"M{x:.0f} {y:.0f}C{bend:.0f} {y:.0f} {x:.0f} {level:.0f} {bend:.0f} {level:.0f}L{to[0]:.0f} {level:.0f}"
+    return _arrow(curve, (bend + 4, level - 5), label)
+
+
+def _way_on(source: _Point, to: _Point, width: float, label: str) -> str:
+    """The arrow from a state to the next, which it enters from below."""
+    x, y = source[0] + width, source[1] + _BOX_HEIGHT / 2
+    across, up = to[0] + width / 2, to[1] + _BOX_HEIGHT
+    curve = f"M{x:.0f} {y:.0f}C{across:.0f} {y:.0f} {across:.0f} {y:.0f} {across:.0f} {up:.0f}"
+    return _arrow(curve, (x + 6, y - 5), label)
+
+
+def _arrow(curve: str, where: _Point, label: str) -> str:
+    return (
+        f'<path d="{curve}" fill="none" stroke="#456" marker-end="url(#tip)"/>\n'
+        f'<text x="{where[0]:.0f}" y="{where[1]:.0f}" fill="#234">{escape(label)}</text>\n'
+    )
+
+
+def _as_c(table: EncodingTable) -> str:
+    """A C header with the tables of a unit-wise decoder, and the decoder.
+
+    Raises:
+        ValueError: the units are not bytes, or the payload bits do not place the code points.
+    """
+    if table.unit_width != 8:
+        raise ValueError(f"{table.name} has units of {table.unit_width} bits: the C header is for tables of bytes")
+    dfa = DFA.of(table)
+    if any(pattern.base for pattern in table.patterns.values()):
+        raise ValueError(f"{table.name} adds a constant to the payload bits: the C header is for tables that do not")
+    prefix = "".join(c if c.isalnum() else "_" for c in table.name.lower())
+    trail_bits = {bits for pattern in table.patterns.values() for bits in pattern.payload_bits[1:]} or {0}
+    if len(trail_bits) > 1:
+        raise ValueError(
+            f"{table.name} has trailing units of {sorted(trail_bits)} payload bits: the C header is for one"
+        )
+    classes = [dfa.class_of(unit) for unit in range(256)]
+    masks = [0] * len(dfa.classes)
+    for number, unit_class in enumerate(dfa.classes):
+        for length, pattern in table.patterns.items():
+            for row in table.rows:
+                if len(row.units) == length and unit_class.ranges[0].first in row.units[0]:
+                    masks[number] = (1 << pattern.payload_bits[0]) - 1
+    reject = len(dfa.states)
+    steps = [reject if to == REJECT else to for state in dfa.states for to in state.transitions]
+    return _C_HEADER.format(
+        name=table.name,
+        source=table.source,
+        guard=f"{prefix.upper()}_DFA_H",
+        prefix=prefix,
+        states=len(dfa.states),
+        number=len(dfa.classes),
+        reject=reject,
+        trail_bits=trail_bits.pop(),
+        classes=_c_list(classes),
+        steps=_c_list(steps),
+        masks=_c_list(masks),
+        awaits="\n".join(f" *   {number}  {state.name}" for number, state in enumerate(dfa.states)),
+    )
+
+
+def _c_list(values: Sequence[int]) -> str:
+    lines = [values[at : at + 24] for at in range(0, len(values), 24)]
+    return "\n".join("    " + " ".join(f"{value}," for value in line) for line in lines)
+
+
+_C_HEADER = """\
+/* SPDX-License-Identifier: BSD-2-Clause
+ * {name} by a DFA, one byte at a time. Generated by utf8fpga from: {source}.
+ *
+ * States, and what each awaits:
+{awaits}
+ */
+#ifndef {guard}
+#define {guard}
+
+#include <stdint.h>
+
+enum {{ {prefix}_start = 0, {prefix}_reject = {reject} }};
+
+static const uint8_t {prefix}_class[256] = {{
+{classes}
+}};
+
+/* [state][class] */
+static const uint8_t {prefix}_step[{states} * {number}] = {{
+{steps}
+}};
+
+/* per class the payload bits of a byte that starts a sequence */
+static const uint8_t {prefix}_mask[{number}] = {{
+{masks}
+}};
+
+/* Takes one byte. Returns the next state: {prefix}_start when *code_point is complete,
+ * {prefix}_reject when the byte does not continue the sequence. After a reject the bytes before
+ * this one are one ill-formed item, if there were any, and the byte is taken again from
+ * {prefix}_start; a byte that is rejected there is an ill-formed item by itself. */
+static inline uint32_t {prefix}_decode(uint32_t state, uint32_t *code_point, uint8_t byte)
+{{
+    uint32_t byte_class = {prefix}_class[byte];
+    *code_point = state == {prefix}_start
+        ? (uint32_t)(byte & {prefix}_mask[byte_class])
+        : *code_point << {trail_bits} | (byte & ((1u << {trail_bits}) - 1));
+    return {prefix}_step[state * {number} + byte_class];
+}}
+
+#endif
+"""
+
+FORMATS: dict[str, Callable[[EncodingTable], str]] = {
+    "text": _as_text,
+    "markdown": _as_markdown,
+    "json": _as_json,
+    "dot": _as_dot,
+    "svg": _as_svg,
+    "c": _as_c,
+}
+"""By name what `render` can make."""
+
+
+def render(table: EncodingTable, form: str = "text") -> str:
+    """The rows of a table and its minimal DFA, to look at or to build in.
+
+    Args:
+        table: the encoding form.
+        form: ``text``, ``markdown``, ``json``; ``dot`` for Graphviz; ``svg``, a picture; ``c``, a
+            C header with the tables of a decoder of bytes.
+
+    Raises:
+        ValueError: no such form, or ``c`` for a table that is not of bytes.
+    """
+    if form not in FORMATS:
+        raise ValueError(f"format {form!r} is not one of {', '.join(FORMATS)}")
+    return FORMATS[form](table)
