@@ -13,7 +13,10 @@ import click
 
 from utf8fpga import __version__
 from utf8fpga.model import TABLE_3_7, TableError
+from utf8fpga.model.forms import CATALOGUE
+from utf8fpga.model.practices import Practice
 from utf8fpga.model.render import FORMATS, columns, render
+from utf8fpga.model.vectors import VECTOR_FORMATS, render_vectors
 from utf8fpga.output import CommandError, progress, say, write_bytes
 
 __all__ = ["main"]
@@ -43,6 +46,13 @@ pipeline_option = click.option(
     show_default=True,
     help="Register stages on top of the smallest decoder: 0 is the smallest, 2 the fastest.",
 )
+practice_option = click.option(
+    "--practice",
+    type=click.Choice([practice.value for practice in Practice]),
+    default=Practice.MAXIMAL_SUBPARTS.value,
+    show_default=True,
+    help="How many marks stand for ill-formed bytes.",
+)
 output_option = click.option(
     "-o", "--output", metavar="FILE", default="-", help="Where the result goes; standard output without it."
 )
@@ -63,22 +73,46 @@ def demo(directory: str) -> None:
 @output_option
 @click.option("--json", "form", flag_value="json", help="One JSON object a line for each item.")
 @click.option("--summary", "form", flag_value="summary", help="Counts, and each ill-formed span with its cause.")
+@practice_option
 @click.option("--strict", is_flag=True, help="Exit status 1 where anything is ill-formed.")
-def decode(file: str, output: str, form: str | None, strict: bool) -> None:
+def decode(file: str, output: str, form: str | None, practice: str, strict: bool) -> None:
     """Decode FILE with the golden model: as text with U+FFFD, as JSON lines, or as a summary."""
     from utf8fpga.runs import decode_file
 
-    decode_file(file, output, form=form or "text", strict=strict)
+    decode_file(file, output, form=form or "text", practice=Practice(practice), strict=strict)
 
 
 @cli.command()
-@click.option(
-    "--format", "form", type=click.Choice(list(FORMATS)), default="text", show_default=True, help="What to write."
-)
+@click.argument("name", default=TABLE_3_7.name)
+@click.option("--format", "form", type=click.Choice(list(FORMATS)), default="text", show_default=True)
+@click.option("--list", "names", is_flag=True, help="List the names.")
+@click.option("--documents", is_flag=True, help="Compare the older documents' rules with Table 3-7.")
 @output_option
-def table(form: str, output: str) -> None:
-    """Write Table 3-7 and the minimal DFA that it becomes: to read, as a picture, or as a C header."""
-    write_bytes(output, render(TABLE_3_7, form).encode())
+def table(name: str, form: str, names: bool, documents: bool, output: str) -> None:
+    """Write an encoding table and its minimal DFA: to read, as a picture, or as a C header.
+
+    NAME is that of the encoding form, UTF-8 (Table 3-7) unless given.
+    """
+    if names:
+        rows = [[table.name, table.source] for table in CATALOGUE.values()]
+        text = "\n".join(columns(rows, ["name", "source"])) + "\n"
+    elif documents:
+        from utf8fpga.model.comparison import comparison_text
+
+        text = "\n".join(comparison_text()) + "\n"
+    elif name not in CATALOGUE:
+        raise CommandError(f"unknown table {name!r} (known: {', '.join(CATALOGUE)})")
+    else:
+        text = render(CATALOGUE[name], form)
+    write_bytes(output, text.encode())
+
+
+@cli.command()
+@click.option("--format", "form", type=click.Choice(list(VECTOR_FORMATS)), default="json", show_default=True)
+@output_option
+def vectors(form: str, output: str) -> None:
+    """Write named test vectors by cause, with the items expected under every practice."""
+    write_bytes(output, render_vectors(form).encode())
 
 
 @cli.command()
@@ -91,21 +125,34 @@ def table(form: str, output: str) -> None:
 @click.option(
     "--no-replacement", is_flag=True, help="Leave tdata undefined where tuser is set: smaller than U+FFFD in it."
 )
+@practice_option
 @click.option("--name", default="utf8_decoder", show_default=True, help="The top module.")
 @output_option
 def generate(
-    lanes: int, architecture: str, pipeline: int, packed: bool, no_replacement: bool, name: str, output: str
+    lanes: int,
+    architecture: str,
+    pipeline: int,
+    packed: bool,
+    no_replacement: bool,
+    practice: str,
+    name: str,
+    output: str,
 ) -> None:
     """Write the decoder as one self-contained Verilog-2005 file with AXI4-Stream ports."""
-    from utf8fpga.hdl import SerialDecoder, axi_verilog
+    from utf8fpga.hdl import MARK_PRACTICES, PracticeDecoder, SerialDecoder, axi_verilog
 
+    if practice not in MARK_PRACTICES:
+        raise CommandError(f"practice {practice} is not one for hardware: {', '.join(MARK_PRACTICES)}")
     if not 1 <= lanes <= MAX_LANES:
         raise CommandError(f"lanes {lanes} is not in 1..{MAX_LANES}")
     if lanes > 1 or architecture == "parallel":
         raise CommandError(f"{architecture} with {lanes} lanes is not built yet: use --lanes 1 --architecture serial")
     del packed  # the words of one lane are contiguous
+    decoder: SerialDecoder | PracticeDecoder = SerialDecoder(pipeline=pipeline, replacement=not no_replacement)
+    if practice != decoder.practice:
+        decoder = PracticeDecoder(Practice(practice), pipeline=pipeline, replacement=not no_replacement)
     try:
-        verilog = axi_verilog(SerialDecoder(pipeline=pipeline, replacement=not no_replacement), name)
+        verilog = axi_verilog(decoder, name)
     except ValueError as error:
         raise CommandError(f"--name {error}") from None
     write_bytes(output, verilog.encode())
@@ -189,10 +236,14 @@ def boards(as_json: bool) -> None:
 @cli.command()
 @click.option("--device", "devices", multiple=True, metavar="NAME", help="hx8k, up5k or ecp5-85k; all without it.")
 @click.option("--seeds", type=click.IntRange(1, 100), default=5, show_default=True, help="Runs of place and route.")
+@click.option("--software", is_flag=True, help="Measure decode_array instead: ratios to the plain decoder and CPython.")
 @click.option("--record", metavar="DIR", help="Write the figures into the README.md of a checkout, and beside it.")
 @json_option
-def bench(devices: tuple[str, ...], seeds: int, record: str | None, as_json: bool) -> None:
+def bench(devices: tuple[str, ...], seeds: int, software: bool, record: str | None, as_json: bool) -> None:
     """Measure area and speed of the decoders with the place and route tools."""
+    if software:
+        _bench_software(as_json)
+        return
     from utf8fpga.boards import DEVICES, figures_table, measure_all
 
     if unknown := [name for name in devices if name not in DEVICES]:
@@ -207,6 +258,15 @@ def bench(devices: tuple[str, ...], seeds: int, record: str | None, as_json: boo
 
         record_figures(figures, Path(record))
     click.echo(json.dumps(figures, indent=2) if as_json else figures_table(figures))
+
+
+def _bench_software(as_json: bool) -> None:
+    try:
+        from utf8fpga.model.arrays import measure_speed
+    except ImportError as error:
+        raise CommandError(str(error), status=1) from None
+    speeds = measure_speed()
+    click.echo(json.dumps([speed._asdict() for speed in speeds], indent=2) if as_json else "\n".join(map(str, speeds)))
 
 
 def _interpret(error: BaseException) -> tuple[str, int]:

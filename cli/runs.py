@@ -6,75 +6,85 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
+from itertools import chain, islice
 from pathlib import Path
 
 from utf8fpga.model import Decoder, Item, encode
+from utf8fpga.model.practices import Practice, decode_with
 from utf8fpga.output import CommandError, progress, read_chunks, writing
 from utf8fpga.show import Tally, json_line
 
 __all__ = ["decode_file", "simulate_file"]
 
 
-def decode_file(file: str, output: str, *, form: str, strict: bool) -> None:
+def decode_file(file: str, output: str, *, form: str, practice: Practice, strict: bool) -> None:
     """Decode a file with the golden model.
 
     Args:
         file: what is read, or ``-``.
         output: what is written, or ``-``.
         form: ``text``, ``json`` or ``summary``.
+        practice: how many marks stand for ill-formed bytes.
         strict: count an ill-formed item as a failure.
 
     Raises:
         CommandError: a file cannot be read or written, or `strict` and something is ill-formed.
     """
     tally = Tally()
+    window = bytearray()
     with writing(output) as out, progress("decoding", _size(file)) as done:
-        for items, source in _decoded(read_chunks(file), done):
-            out.write(_FORMS[form](items, source))
-            tally.add(items)
+        items = _items(_watched(read_chunks(file), window, done), practice)
+        while batch := list(islice(items, _BATCH)):
+            out.write("".join(_FORMS[form](item, window) for item in batch).encode())
+            tally.add(batch)
         if form == "summary":
             out.write("".join(f"{line}\n" for line in tally.lines()).encode())
     if strict and tally.ill_formed:
         raise CommandError(f"{file!r} is ill-formed: {tally.ill_formed} of {tally.items} items", status=1)
 
 
-def _decoded(
-    chunks: Iterable[bytes], done: Callable[[int], None]
-) -> Iterator[tuple[Sequence[Item], Callable[[Item], bytes]]]:
-    """Per chunk the items that it completes, and what gives the bytes of one of them."""
-    decoder = Decoder()
-    window, first = b"", 0
+_BATCH = 4096
+"""Items written at once."""
 
-    def source(item: Item) -> bytes:
-        return window[item.offset - first : item.offset - first + item.length]
 
+def _watched(chunks: Iterable[bytes], window: bytearray, done: Callable[[int], None]) -> Iterator[bytes]:
+    """The chunks; what has been read goes to `window`, and how much of it to `done`."""
+    read = 0
     for chunk in chunks:
         window += chunk
-        yield decoder.decode(chunk), source
-        done(first + len(window))
-        _, after = decoder.getstate()
-        window, first = window[after - first :], after
-    yield decoder.decode(b"", final=True), source
+        yield chunk
+        read += len(chunk)
+        done(read)
 
 
-def _as_text(items: Iterable[Item], _source: Callable[[Item], bytes]) -> bytes:
-    return encode(item.code_point for item in items)
+def _items(chunks: Iterator[bytes], practice: Practice) -> Iterator[Item]:
+    if practice is not Practice.MAXIMAL_SUBPARTS:
+        yield from decode_with(chain.from_iterable(chunks), practice)
+        return
+    decoder = Decoder()
+    for chunk in chunks:
+        yield from decoder.decode(chunk)
+    yield from decoder.decode(b"", final=True)
 
 
-def _as_json(items: Iterable[Item], _source: Callable[[Item], bytes]) -> bytes:
-    return "".join(f"{json_line(item)}\n" for item in items).encode()
+def _as_text(item: Item, window: bytearray) -> str:
+    del window[: item.length]
+    return chr(item.code_point)
 
 
-def _as_spans(items: Iterable[Item], source: Callable[[Item], bytes]) -> bytes:
-    spans = (
-        f"offset {item.offset}: {source(item).hex(' ').upper()} {item.error.name}\n"
-        for item in items
-        if item.error is not None
-    )
-    return "".join(spans).encode()
+def _as_json(item: Item, window: bytearray) -> str:
+    del window[: item.length]
+    return f"{json_line(item)}\n"
 
 
-_FORMS = {"text": _as_text, "json": _as_json, "summary": _as_spans}
+def _as_span(item: Item, window: bytearray) -> str:
+    units = bytes(window[: item.length])
+    del window[: item.length]
+    return f"offset {item.offset}: {units.hex(' ').upper()} {item.error.name}\n" if item.error else ""
+
+
+_FORMS = {"text": _as_text, "json": _as_json, "summary": _as_span}
+"""What is written of an item, which is taken from the window of bytes that have been read."""
 
 
 def simulate_file(

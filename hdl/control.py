@@ -16,6 +16,7 @@ from amaranth.hdl import Cat, Value
 from utf8fpga.hdl.logic import Function, minimise
 from utf8fpga.hdl.ports import code_point_bits
 from utf8fpga.model import DFA, REJECT, START, EncodingTable, ErrorKind, TableError, cause
+from utf8fpga.model.forms import RFC_2279
 
 __all__ = ["SerialControl"]
 
@@ -57,6 +58,8 @@ class SerialControl:
         name = self.table.name
         if self.table.unit_width > 16:
             raise TableError(f"{name}: a serial decoder takes units of up to 16 bits, not {self.table.unit_width}")
+        if self.longest == 1:
+            raise TableError(f"{name}: a serial decoder is for sequences of several units, and here all are of one")
         for state in self.dfa.states:
             if state.remaining[0] != state.remaining[1]:
                 raise TableError(f"{name}: state {state.name!r} leads to sequences of different lengths")
@@ -96,8 +99,11 @@ class SerialControl:
     @cached_property
     def payload_bits(self) -> int:
         """How many low bits of a lead's payload its constraint is read from: those kept just as they come."""
-        if not self.reads_lead or not self._constrained:
-            return 0
+        return self._kept_bits if self.reads_lead and self._constrained else 0
+
+    @cached_property
+    def _kept_bits(self) -> int:
+        """How many low bits of a lead are kept just as they come."""
         for bit in range(self.trail_bits):
             as_it_comes = Function(((1 << bit, 1 << bit),))
             if self._own_bit(bit, leads=True, singles=False) != as_it_comes:
@@ -152,7 +158,16 @@ class SerialControl:
     def reads_lead(self) -> bool:
         """Whether the constraint code is the one bit that goes with the payload of the lead."""
         targets = {to for state in self._open_states for to in self.dfa.states[state].transitions}
-        return not targets & self._constrained
+        if targets & self._constrained:
+            return False
+        # The payload must tell apart the leads that constrain differently.
+        mask = (1 << self._kept_bits) - 1
+        states: dict[tuple[int, int], int] = {}
+        return all(
+            states.setdefault((self._remaining(state), unit & mask), state) == state
+            for unit, state in self._leads.items()
+            if state in self._constrained
+        )
 
     def _code(self, state: int) -> int:
         if self.reads_lead:
@@ -190,13 +205,13 @@ class SerialControl:
         return self._of_unit(self._singles, self._units - self._singles)
 
     @cached_property
-    def is_not_single(self) -> Function:
+    def may_stay_open(self) -> Function:
         """Of a unit that is in some sequence: it is not the whole of it."""
         return self._of_unit(self._trails.union(self._leads), self._singles)
 
     @cached_property
     def opens(self) -> Function:
-        """Of a unit that `is_not_single`: it starts a sequence."""
+        """Of a unit that `may_stay_open`: it starts a sequence."""
         return self._of_unit(self._leads, self._units - self._singles - set(self._leads))
 
     @cached_property
@@ -229,6 +244,16 @@ class SerialControl:
     def stray_kind(self, unit: Value) -> Value:
         """The error kind of a unit that neither starts nor continues a sequence."""
         return Cat(*(function(unit) for function in self._stray_kind))
+
+    @cached_property
+    def _announced(self) -> tuple[Function, ...]:
+        patterns = RFC_2279.patterns.items()
+        announced = {unit: length for length, pattern in patterns for unit in pattern.blocks[0]}
+        return self._word_of_unit({unit: announced.get(unit, 1) for unit in self._units}, RFC_2279.longest.bit_length())
+
+    def announced(self, unit: Value) -> Value:
+        """How many bytes a first byte announces by the bit distribution of RFC 2279; 1 for any other byte."""
+        return Cat(*(function(unit) for function in self._announced))
 
     # Functions of the context.
 
@@ -292,23 +317,37 @@ class SerialControl:
         return Cat(*(function(context) for function in self._code_after_trail))
 
     @cached_property
-    def _subparts(self) -> tuple[tuple[int, ...], ...]:
-        """Per state a shortest sequence of units that leads to it."""
-        found: dict[int, tuple[int, ...]] = {START: ()}
-        queue = [START]
-        for state in queue:
-            for unit in sorted(self._allowed[state]):
-                to = self.dfa.step(state, unit)
-                if to not in found:
-                    found[to] = (*found[state], unit)
-                    queue.append(to)
-        return tuple(found[state] for state in range(len(self.dfa.states)))
+    def _causes(self) -> dict[tuple[int, int], ErrorKind]:
+        """Per open state and unit that breaks it the cause of the error.
+
+        Raises:
+            TableError: the cause depends on more of the sequence than the state.
+        """
+        causes: dict[tuple[int, int], ErrorKind] = {}
+        for lead, opened in self._leads.items():
+            subpart, state = [lead], opened
+            while state != START:
+                for unit in self._units - self._allowed[state]:
+                    kind = cause(self.table, subpart, unit)
+                    if causes.setdefault((state, unit), kind) is not kind:
+                        shown = " ".join(f"{u:02X}" for u in subpart)
+                        raise TableError(
+                            f"{self.table.name}: {shown} before {unit:02X} is {kind.name}, but another sequence "
+                            f"in the same state is {causes[state, unit].name}: leave out kind"
+                        )
+                unit = min(self._allowed[state])
+                subpart, state = [*subpart, unit], self.dfa.step(state, unit)
+        return causes
+
+    def check_kinds(self) -> None:
+        """Raise `TableError` where the cause of an error depends on more of the sequence than the state."""
+        assert self._causes
 
     @cached_property
     def _broken_kind(self) -> tuple[Function, ...]:
         return self._of_context(
             lambda state: self._units - self._allowed[state],
-            lambda state, unit: cause(self.table, self._subparts[state], unit),
+            lambda state, unit: self._causes[state, unit],
             _KIND_BITS,
         )
 
@@ -349,7 +388,7 @@ class SerialControl:
         for place in range(width):
             function = self._own_bit(place, leads=leads, singles=singles)
             own = function(unit)
-            if place < self.trail_bits or not self.trail_bits:
+            if place < self.trail_bits:
                 bits.append(own)
             else:
                 moved = before[place - self.trail_bits] & shift

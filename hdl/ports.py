@@ -6,6 +6,7 @@ from __future__ import annotations
 from amaranth.lib import data, enum
 
 from utf8fpga.model import REPLACEMENT_CHARACTER, EncodingTable, ErrorKind
+from utf8fpga.model.forms import RFC_2279
 
 __all__ = ["Kind", "code_point_bits", "item_layout", "unit_layout"]
 
@@ -21,6 +22,10 @@ class Kind(enum.Enum, shape=3):  # type: ignore[call-arg]  # amaranth's metaclas
     OUT_OF_RANGE = ErrorKind.OUT_OF_RANGE.value
     TRUNCATED = ErrorKind.TRUNCATED.value
     INCOMPLETE = ErrorKind.INCOMPLETE.value
+
+
+LONGEST_ANNOUNCED = RFC_2279.longest
+"""The most units that a first byte has ever announced."""
 
 
 def code_point_bits(table: EncodingTable) -> int:
@@ -39,7 +44,9 @@ def unit_layout(table: EncodingTable) -> data.StructLayout:
     return data.StructLayout({"unit": table.unit_width, "keep": 1, "last": 1})
 
 
-def item_layout(table: EncodingTable, *, kind: bool = False, length: bool = False) -> data.StructLayout:
+def item_layout(
+    table: EncodingTable, *, kind: bool = False, length: bool = False, announced: bool = False
+) -> data.StructLayout:
     """One beat of the output.
 
     Fields:
@@ -50,10 +57,13 @@ def item_layout(table: EncodingTable, *, kind: bool = False, length: bool = Fals
         last: no further item of this text follows.
         kind: the cause of the error, `Kind.NONE` without one (only with `kind`).
         length: the code units of the item (only with `length`).
+        announced: how many units the first unit of the item announces (only with `announced`).
     """
     fields: dict[str, object] = {"code_point": code_point_bits(table), "error": 1, "keep": 1, "last": 1}
     if kind:
         fields["kind"] = Kind
     if length:
         fields["length"] = table.longest.bit_length()
+    if announced:
+        fields["announced"] = LONGEST_ANNOUNCED.bit_length()
     return data.StructLayout(fields)

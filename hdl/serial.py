@@ -10,8 +10,9 @@ from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from utf8fpga.hdl.control import SerialControl
-from utf8fpga.hdl.ports import Kind, item_layout, unit_layout
+from utf8fpga.hdl.ports import LONGEST_ANNOUNCED, Kind, item_layout, unit_layout
 from utf8fpga.model import REPLACEMENT_CHARACTER, TABLE_3_7, EncodingTable
+from utf8fpga.model.practices import Practice
 
 __all__ = ["PIPELINES", "SerialDecoder"]
 
@@ -37,6 +38,10 @@ class SerialDecoder(wiring.Component):
     A beat without a unit ends the text: an open sequence comes out as an error without `last`,
     and a beat without an item and with `last` follows. The first unit after `last` starts anew.
 
+    A beat without a unit and without `last` has no meaning. While reset is held `units.ready` may be
+    high; what is offered then is lost. `items.ready` reaches `units.ready` without a register and,
+    with ``pipeline=0``, so do `units.valid` and its payload `items.valid`.
+
     Args:
         table: the encoding form; UTF-8 unless given.
         pipeline: register stages on top of the slot, 0 to 2. 0 is the smallest; 1 registers the
@@ -45,6 +50,8 @@ class SerialDecoder(wiring.Component):
             which saves its multiplexer.
         kind: add the field `kind`, the cause of an error.
         length: add the field `length`, the units of an item.
+        announced: add the field `announced`, the bytes that the first byte of an item announces by
+            the bit distribution of RFC 2279; for tables of bytes.
 
     Ports:
         units: stream of `unit_layout`.
@@ -52,8 +59,11 @@ class SerialDecoder(wiring.Component):
 
     Raises:
         ValueError: `pipeline` is not one of `PIPELINES`.
-        TableError: the table is not of a kind that a serial decoder is made for.
+        TableError: the table is not of a kind that a serial decoder is made for, or, with `kind`,
+            the cause of some error depends on more than the state.
     """
+
+    practice = Practice.MAXIMAL_SUBPARTS
 
     def __init__(
         self,
@@ -63,19 +73,25 @@ class SerialDecoder(wiring.Component):
         replacement: bool = True,
         kind: bool = False,
         length: bool = False,
+        announced: bool = False,
     ) -> None:
         if pipeline not in PIPELINES:
             raise ValueError(f"pipeline {pipeline} is not in 0..{PIPELINES[-1]}")
+        if announced and table.unit_width != 8:
+            raise ValueError(f"{table.name} has units of {table.unit_width} bits, but only bytes announce a length")
         self.table = table
         self.pipeline = pipeline
         self.replacement = replacement
         self.kind = kind
         self.length = length
+        self.announced = announced
         self._control = SerialControl.of(table)
+        if kind:
+            self._control.check_kinds()
         super().__init__(
             {
                 "units": In(stream.Signature(unit_layout(table))),
-                "items": Out(stream.Signature(item_layout(table, kind=kind, length=length))),
+                "items": Out(stream.Signature(item_layout(table, kind=kind, length=length, announced=announced))),
             }
         )
 
@@ -140,8 +156,8 @@ class SerialDecoder(wiring.Component):
         """The slot is one stage before the output; the whole pipeline moves unless an item waits."""
         control, units, items = self._control, self.units, self.items
         slot = _Slot(self)
-        # Three copies of "an item waits at the output", one an inverted one, so that each clock
-        # enable is one look-up table away from registers: sharing them would make it two.
+        # Two copies of "an item waits at the output", the second inverted, so that each clock enable
+        # is one look-up table away from registers: sharing one would make it two.
         shown = Signal()
         hidden = Signal(init=1)
         move = items.ready | hidden
@@ -190,7 +206,7 @@ class SerialDecoder(wiring.Component):
         opens = Signal(reset_less=True)
         code = Signal(control.code_bits, name="unit_code", reset_less=True)
         # A unit in this stage, by whether it may move on at once or must wait for the output.
-        present, free, held = Signal(), Signal(), Signal()
+        present, free, held = (Signal(name=name) for name in ("present", "free", "held"))
         present_next = (units.valid & (items.ready | ~shown)) | (held & ~items.ready)
         m.d.sync += [
             present.eq(present_next),
@@ -209,7 +225,8 @@ class SerialDecoder(wiring.Component):
         if control.pairwise:
             # The unit before is in this stage even if it has moved on, so whether two units fit is
             # known before the state is; the first unit after a reset has none before it.
-            follows, fits = Signal(), Signal(reset_less=True)
+            follows = Signal()
+            fits = Signal(reset_less=True)
             m.d.sync += follows.eq(follows | units.valid)
             with m.If(units.valid & (items.ready | ~shown)):
                 pair = control.context(units.payload.unit, Const(0, control.longest - 1), code, unit.unit)
@@ -259,6 +276,7 @@ class _Slot:
         """The payload bits of the sequence so far."""
         self.kind = Signal(Kind, reset_less=True)
         self.length = Signal(range(decoder.table.longest + 1), reset_less=True)
+        self.announced = Signal(range(LONGEST_ANNOUNCED + 1), reset_less=True)
 
     @property
     def open(self) -> Value:
@@ -283,7 +301,7 @@ class _Slot:
             code = Mux(continued, control.code_after_trail(self.context(control, unit)), code)
         m.d.sync += [
             self.code.eq(code),
-            self.error.eq(~self.completed),
+            self.error.eq(~self.completed & arriving.keep),
             self.keep.eq(arriving.keep),
             self.last.eq(arriving.last),
         ]
@@ -297,7 +315,9 @@ class _Slot:
             )
         if decoder.length:
             m.d.sync += self.length.eq(Mux(continued & self.open, self.length + 1, 1))
-        with m.If(arriving.last | ~control.is_not_single(unit)):
+        if decoder.announced:
+            m.d.sync += self.announced.eq(Mux(continued & self.open, self.announced, control.announced(unit)))
+        with m.If(arriving.last | ~control.may_stay_open(unit)):
             m.d.sync += self.remaining.eq(0)
 
     def payload(self, decoder: SerialDecoder, arriving: _Unit) -> Value:
@@ -309,4 +329,6 @@ class _Slot:
             fields.append(Mux(self.open, ended, self.kind))
         if decoder.length:
             fields.append(self.length)
+        if decoder.announced:
+            fields.append(self.announced)
         return Cat(*fields)

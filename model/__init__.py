@@ -8,6 +8,20 @@
 
 from __future__ import annotations
 
+from utf8fpga.model.comparison import (
+    compare_documents,
+    comparison_text,
+)
+from utf8fpga.model.conversion import (
+    SCHEMES,
+    UTF_16BE,
+    UTF_16LE,
+    UTF_32BE,
+    UTF_32LE,
+    ConversionError,
+    EncodingScheme,
+    convert,
+)
 from utf8fpga.model.decoder import (
     REPLACEMENT_CHARACTER,
     Decoder,
@@ -17,30 +31,111 @@ from utf8fpga.model.decoder import (
     encode_units,
     is_well_formed,
 )
-from utf8fpga.model.dfa import DFA, REJECT, START, State, UnitClass
-from utf8fpga.model.forms import TABLE_3_7
-from utf8fpga.model.kinds import ErrorKind, cause
-from utf8fpga.model.table import BitPattern, EncodingTable, Range, Row, TableError
+from utf8fpga.model.dfa import (
+    DFA,
+    REJECT,
+    START,
+    State,
+    UnitClass,
+)
+from utf8fpga.model.forms import (
+    CATALOGUE,
+    CESU_8,
+    CESU_8_CODE_UNITS,
+    COMPOSITIONS,
+    GENERALISED_UTF_8,
+    MODIFIED_UTF_8,
+    MODIFIED_UTF_8_CODE_UNITS,
+    RFC_2279,
+    TABLE_3_7,
+    UTF_16,
+    UTF_32,
+)
+from utf8fpga.model.historical import (
+    Answer,
+    BrownRule,
+    Conversion,
+    brown,
+    hopwood,
+    table_3_1b,
+)
+from utf8fpga.model.kinds import (
+    ErrorKind,
+    cause,
+)
+from utf8fpga.model.partition import (
+    Subsequence,
+    partition,
+)
+from utf8fpga.model.practices import (
+    Practice,
+    decode_with,
+)
+from utf8fpga.model.table import (
+    BitDistribution,
+    BitPattern,
+    Composition,
+    EncodingTable,
+    Range,
+    Row,
+    TableError,
+    bit_distribution,
+    spell,
+)
 
 __all__ = [
+    "CATALOGUE",
+    "CESU_8",
+    "CESU_8_CODE_UNITS",
+    "COMPOSITIONS",
     "DFA",
+    "GENERALISED_UTF_8",
+    "MODIFIED_UTF_8",
+    "MODIFIED_UTF_8_CODE_UNITS",
     "REJECT",
     "REPLACEMENT_CHARACTER",
+    "RFC_2279",
+    "SCHEMES",
     "START",
     "TABLE_3_7",
+    "UTF_16",
+    "UTF_16BE",
+    "UTF_16LE",
+    "UTF_32",
+    "UTF_32BE",
+    "UTF_32LE",
+    "Answer",
+    "BitDistribution",
     "BitPattern",
+    "BrownRule",
+    "Composition",
+    "Conversion",
+    "ConversionError",
     "Decoder",
+    "EncodingScheme",
     "EncodingTable",
     "ErrorKind",
     "Item",
+    "Practice",
     "Range",
     "Row",
     "State",
+    "Subsequence",
     "TableError",
     "UnitClass",
+    "bit_distribution",
+    "brown",
     "cause",
+    "compare_documents",
+    "comparison_text",
+    "convert",
     "decode",
+    "decode_with",
     "encode",
     "encode_units",
+    "hopwood",
     "is_well_formed",
+    "partition",
+    "spell",
+    "table_3_1b",
 ]

@@ -3,16 +3,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections import deque
+from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
+from itertools import groupby
 from math import prod
 from operator import index, mul
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 from utf8fpga.model.dfa import DFA, REJECT, START, checked_unit
 from utf8fpga.model.forms import TABLE_3_7
 from utf8fpga.model.kinds import ErrorKind, cause
-from utf8fpga.model.table import EncodingTable, Row
+from utf8fpga.model.table import Composition, EncodingTable, Row
 
 __all__ = ["REPLACEMENT_CHARACTER", "Decoder", "Item", "decode", "encode", "encode_units", "is_well_formed"]
 
@@ -49,7 +51,11 @@ class Decoder:
     an open sequence is one ill-formed item.
 
     Args:
-        table: the encoding form, UTF-8 unless given.
+        table: the encoding form, UTF-8 unless given. A composition such as CESU-8 has no single
+            table: `decode` reads it, as determined from an iterator too.
+
+    Raises:
+        TypeError: `table` is no table.
 
     >>> decoder = Decoder()
     >>> decoder.decode(b"\\xe1\\x80")
@@ -59,6 +65,8 @@ class Decoder:
     """
 
     def __init__(self, table: EncodingTable = TABLE_3_7) -> None:
+        if not isinstance(table, EncodingTable):
+            raise TypeError(f"an EncodingTable is wanted, not {type(table).__name__}")
         self.table = table
         self.reset()
 
@@ -181,12 +189,29 @@ def _code_units(data: Iterable[int], table: EncodingTable, offset: int) -> Itera
     return (checked_unit(table, unit, position) for position, unit in enumerate(data, offset))
 
 
-def decode(data: Iterable[int], table: EncodingTable = TABLE_3_7) -> Iterator[Item]:
+def kept(data: Iterable[int]) -> Sequence[int]:
+    """`data` as a sequence that an item's offset and length select from; `decode` refuses what is none.
+
+    >>> kept(iter([0x41, 0x42]))
+    (65, 66)
+    """
+    if isinstance(data, str | bytes | bytearray) or not isinstance(data, Iterable):
+        return cast("Sequence[int]", data)
+    return tuple(data)
+
+
+def decode(data: Iterable[int], table: EncodingTable | Composition = TABLE_3_7) -> Iterator[Item]:
     """The items of a whole text, in order, as they are determined.
+
+    In a composition an ill-formed item of the unit table stands as it is, and breaks an open
+    sequence of the form like a unit that does not continue it. Causes are those of the table
+    that found them: in CESU-8 the bytes of a high surrogate that no low one follows are
+    TRUNCATED (or INCOMPLETE at the end of the text), those of a low surrogate alone are
+    UNEXPECTED_CONTINUATION.
 
     Args:
         data: the code units of one text; for UTF-8 any bytes-like object.
-        table: the encoding form.
+        table: the encoding form, or a composition.
 
     Raises:
         TypeError: `data` is text or no iterable at all.
@@ -197,11 +222,41 @@ def decode(data: Iterable[int], table: EncodingTable = TABLE_3_7) -> Iterator[It
     0+2 U+FFFD TRUNCATED
     2+1 U+0041
     """
+    if isinstance(table, Composition):
+        return _composed(decode(data, table.unit_table), table.form)
     decoder = Decoder(table)
     return decoder._items(_code_units(data, table, 0), final=True)
 
 
-def is_well_formed(data: Iterable[int], table: EncodingTable = TABLE_3_7) -> bool:
+def _composed(pieces: Iterable[Item], form: EncodingTable) -> Iterator[Item]:
+    """The items of `form` whose code units are `pieces`, with offsets and lengths of what was written."""
+    held: deque[Item] = deque()  # the pieces of the open sequence
+
+    def code_units(run: Iterable[Item]) -> Iterator[int]:
+        for piece in run:
+            held.append(piece)
+            yield piece.code_point
+
+    last = None
+    for well_formed, run in groupby(pieces, key=lambda piece: piece.error is None):
+        if last:  # not the end of the text: something ill-formed broke it off
+            yield last._replace(error=ErrorKind.TRUNCATED)
+            last = None
+        if not well_formed:
+            yield from run
+            continue
+        for found in decode(code_units(run), form):
+            parts = [held.popleft() for _ in range(found.length)]
+            item = found._replace(offset=parts[0].offset, length=sum(part.length for part in parts))
+            if item.error is ErrorKind.INCOMPLETE:
+                last = item
+            else:
+                yield item
+    if last:
+        yield last
+
+
+def is_well_formed(data: Iterable[int], table: EncodingTable | Composition = TABLE_3_7) -> bool:
     """Whether the code units are well-formed (D85): only minimal well-formed subsequences (D85a).
 
     Raises:
@@ -211,6 +266,8 @@ def is_well_formed(data: Iterable[int], table: EncodingTable = TABLE_3_7) -> boo
     >>> is_well_formed(b"\\x41\\xc3\\xb1\\x42"), is_well_formed(b"\\x41\\xc2\\xc3\\xb1\\x42")
     (True, False)
     """
+    if isinstance(table, Composition):
+        return all(item.error is None for item in decode(data, table))
     dfa = DFA.of(table)
     classify, transitions = dfa.classify, [state.transitions for state in dfa.states]
     state = START
@@ -221,12 +278,12 @@ def is_well_formed(data: Iterable[int], table: EncodingTable = TABLE_3_7) -> boo
     return state == START
 
 
-def encode_units(code_points: str | Iterable[int], table: EncodingTable = TABLE_3_7) -> tuple[int, ...]:
+def encode_units(code_points: str | Iterable[int], table: EncodingTable | Composition = TABLE_3_7) -> tuple[int, ...]:
     """The code units of code points in any encoding form (D79).
 
     Args:
         code_points: integers, or a string.
-        table: the encoding form.
+        table: the encoding form, or a composition.
 
     Raises:
         ValueError: a code point has no sequence in the table, such as a surrogate in UTF-8.
@@ -235,12 +292,12 @@ def encode_units(code_points: str | Iterable[int], table: EncodingTable = TABLE_
     return tuple(unit for point in points for unit in table.encode(point))
 
 
-def encode(code_points: str | Iterable[int], table: EncodingTable = TABLE_3_7) -> bytes:
+def encode(code_points: str | Iterable[int], table: EncodingTable | Composition = TABLE_3_7) -> bytes:
     """The bytes of code points in an encoding form of 8-bit code units (D92 unless another is given).
 
     Args:
         code_points: integers, or a string.
-        table: the encoding form.
+        table: the encoding form, or a composition.
 
     Raises:
         ValueError: a code point has no sequence in the table, such as a surrogate in UTF-8; or

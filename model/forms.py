@@ -1,11 +1,50 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The encoding forms, as data with their sources; nothing is computed here."""
+"""The encoding forms, as data with their sources; nothing is computed here.
+
+The three Unicode encoding forms (D79) and their relatives. A relative that no single
+self-synchronising table describes is a composition of two.
+
+| form | code points | what differs from UTF-8 |
+| --- | --- | --- |
+| UTF-8, UTF-16, UTF-32 | the scalar values (D76) | |
+| UTF-8 of RFC 2279 | 0 to 7FFFFFFF, surrogates too | sequences of up to six bytes |
+| generalised UTF-8 | 0 to 10FFFF, surrogates too | a superset, and also one of WTF-8 |
+| CESU-8 | the scalar values | two times three bytes from U+10000 on |
+| Modified UTF-8 | the scalar values | as CESU-8, and C0 80 for U+0000 |
+
+The causes (`ErrorKind`) of what is ill-formed follow from the rows like those of UTF-8:
+
+- UTF-16: a low surrogate where nothing is open is an UNEXPECTED_CONTINUATION; a high one is
+  TRUNCATED by the unit after it or INCOMPLETE at the end. Any other unit is well-formed.
+- UTF-32: SURROGATE, and OUT_OF_RANGE for every unit above 10FFFF.
+- UTF-8 of RFC 2279: as UTF-8, with OVERLONG also for F8 before 80..87 and FC before 80..83;
+  INVALID_BYTE is FE and FF alone; no SURROGATE and no OUT_OF_RANGE, since all 31 bits are used.
+- generalised UTF-8: as UTF-8 without SURROGATE.
+- the code units of CESU-8 and of Modified UTF-8: no row has four bytes, so F0..FF are
+  INVALID_BYTE and nothing is OUT_OF_RANGE. In Modified UTF-8 the byte 00 is an INVALID_BYTE,
+  and C0 is OVERLONG before 81..BF. In the composition surrogates have the causes of UTF-16.
+"""
 
 from __future__ import annotations
 
-from utf8fpga.model.table import EncodingTable
+from collections.abc import Mapping
+from types import MappingProxyType
 
-__all__ = ["TABLE_3_7"]
+from utf8fpga.model.table import Composition, EncodingTable
+
+__all__ = [
+    "CATALOGUE",
+    "CESU_8",
+    "CESU_8_CODE_UNITS",
+    "COMPOSITIONS",
+    "GENERALISED_UTF_8",
+    "MODIFIED_UTF_8",
+    "MODIFIED_UTF_8_CODE_UNITS",
+    "RFC_2279",
+    "TABLE_3_7",
+    "UTF_16",
+    "UTF_32",
+]
 
 TABLE_3_7 = EncodingTable.parse(
     "UTF-8",
@@ -23,3 +62,111 @@ TABLE_3_7 = EncodingTable.parse(
     source="The Unicode Standard, section 3.9, D92 and Table 3-7",
 )
 """UTF-8 (D92): the well-formed byte sequences of Table 3-7."""
+
+UTF_16 = EncodingTable.parse(
+    "UTF-16",
+    """
+    0000..D7FF      0000..D7FF
+    E000..FFFF      E000..FFFF
+    10000..10FFFF   D800..DBFF  DC00..DFFF
+    """,
+    source="The Unicode Standard, section 3.9, D91 and Table 3-5",
+    unit_width=16,
+)
+"""UTF-16 (D91): one code unit of 16 bits, or a surrogate pair."""
+
+UTF_32 = EncodingTable.parse(
+    "UTF-32",
+    """
+    0000..D7FF      0000..D7FF
+    E000..10FFFF    E000..10FFFF
+    """,
+    source="The Unicode Standard, section 3.9, D90",
+    unit_width=32,
+)
+"""UTF-32 (D90): one code unit of 32 bits with the value of the code point."""
+
+RFC_2279 = EncodingTable.parse(
+    "UTF-8 of RFC 2279",
+    """
+    0000..007F          00..7F
+    0080..07FF          C2..DF  80..BF
+    0800..0FFF          E0      A0..BF  80..BF
+    1000..FFFF          E1..EF  80..BF  80..BF
+    10000..3FFFF        F0      90..BF  80..BF  80..BF
+    40000..1FFFFF       F1..F7  80..BF  80..BF  80..BF
+    200000..FFFFFF      F8      88..BF  80..BF  80..BF  80..BF
+    1000000..3FFFFFF    F9..FB  80..BF  80..BF  80..BF  80..BF
+    4000000..3FFFFFFF   FC      84..BF  80..BF  80..BF  80..BF  80..BF
+    40000000..7FFFFFFF  FD      80..BF  80..BF  80..BF  80..BF  80..BF
+    """,
+    source="RFC 2279, section 2, after ISO/IEC 10646-1:1993, Amendment 2, Annex R; shortest forms alone",
+)
+"""UTF-8 as it was before 2003: up to six bytes, 31 bits. The bit distribution gives surrogates a
+sequence too; what the RFC says of them is a duty of converters from UTF-16, not of the table."""
+
+GENERALISED_UTF_8 = EncodingTable.parse(
+    "generalised UTF-8",
+    """
+    0000..007F      00..7F
+    0080..07FF      C2..DF  80..BF
+    0800..0FFF      E0      A0..BF  80..BF
+    1000..FFFF      E1..EF  80..BF  80..BF
+    10000..3FFFF    F0      90..BF  80..BF  80..BF
+    40000..FFFFF    F1..F3  80..BF  80..BF  80..BF
+    100000..10FFFF  F4      80..8F  80..BF  80..BF
+    """,
+    source="The WTF-8 encoding (Sapin), generalized UTF-8",
+)
+"""UTF-8 for all code points, surrogates included. WTF-8 is what is left without the six bytes of
+a surrogate pair. No encoding form by D79, since surrogates are no scalar values."""
+
+CESU_8_CODE_UNITS = EncodingTable.parse(
+    "CESU-8 code units",
+    """
+    0000..007F      00..7F
+    0080..07FF      C2..DF  80..BF
+    0800..0FFF      E0      A0..BF  80..BF
+    1000..FFFF      E1..EF  80..BF  80..BF
+    """,
+    source="UTR #26; the rows of generalised UTF-8 up to three bytes",
+)
+"""How CESU-8 writes a code unit of UTF-16: surrogates as code points of their own."""
+
+CESU_8 = Composition("CESU-8", "UTR #26", UTF_16, CESU_8_CODE_UNITS)
+"""UTF-16 with each code unit in one to three bytes: six for a supplementary code point."""
+
+MODIFIED_UTF_8_CODE_UNITS = EncodingTable.parse(
+    "Modified UTF-8 code units",
+    """
+    0001..007F      01..7F
+    0000            C0      80
+    0080..07FF      C2..DF  80..BF
+    0800..0FFF      E0      A0..BF  80..BF
+    1000..FFFF      E1..EF  80..BF  80..BF
+    """,
+    source="Java SE, java.io.DataInput, Modified UTF-8",
+)
+"""How Java writes a `char`. A Java string may hold surrogates alone; this table reads them too."""
+
+MODIFIED_UTF_8 = Composition("Modified UTF-8", "Java SE, java.io.DataInput", UTF_16, MODIFIED_UTF_8_CODE_UNITS)
+"""The text of a Java string that is well-formed UTF-16, as `DataOutput.writeUTF` has it after the length."""
+
+CATALOGUE: Mapping[str, EncodingTable] = MappingProxyType(
+    {
+        table.name: table
+        for table in (
+            TABLE_3_7,
+            UTF_16,
+            UTF_32,
+            RFC_2279,
+            GENERALISED_UTF_8,
+            CESU_8_CODE_UNITS,
+            MODIFIED_UTF_8_CODE_UNITS,
+        )
+    }
+)
+"""Every table by its name, the Unicode encoding forms first."""
+
+COMPOSITIONS: Mapping[str, Composition] = MappingProxyType({form.name: form for form in (CESU_8, MODIFIED_UTF_8)})
+"""Every composition by its name."""

@@ -13,8 +13,19 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations
 from math import prod
+from typing import NamedTuple
 
-__all__ = ["BitPattern", "EncodingTable", "Range", "Row", "TableError"]
+__all__ = [
+    "BitDistribution",
+    "BitPattern",
+    "Composition",
+    "EncodingTable",
+    "Range",
+    "Row",
+    "TableError",
+    "bit_distribution",
+    "spell",
+]
 
 LAST_CODE_POINT = 0x7FFF_FFFF
 """The last code point a row may name: the 31 bits of ISO/IEC 10646-1:1993."""
@@ -317,9 +328,12 @@ class EncodingTable:
         for row in self.rows:
             if code_point in row.code_points:
                 return row.encode(code_point)
+        raise self._no_sequence(code_point, self.name)
+
+    def _no_sequence(self, code_point: int, name: str) -> ValueError:
         is_code_point = isinstance(code_point, int) and code_point >= 0
         shown = f"U+{code_point:04X}" if is_code_point else repr(code_point)
-        raise ValueError(f"{shown} has no sequence in {self.name}: its code points are {self._spans()}")
+        return ValueError(f"{shown} has no sequence in {name}: its code points are {self._spans()}")
 
     def _spans(self) -> str:
         spans: list[Range] = []
@@ -332,3 +346,139 @@ class EncodingTable:
 
     def __str__(self) -> str:
         return "\n".join(map(str, self.rows))
+
+
+@dataclass(frozen=True)
+class Composition:
+    """An encoding form whose code units are written as sequences of another table, one by one.
+
+    CESU-8 is UTF-16 with each code unit written in one to three bytes. As rows it would not be
+    self-synchronising (ED starts the three bytes of a surrogate and continues the six of a pair),
+    so it is two tables, each of which is.
+
+    Attributes:
+        name: what its document calls it.
+        source: the document.
+        form: code points to code units, for CESU-8 UTF-16.
+        unit_table: each code unit of `form`, as if it were a code point, to the units written.
+
+    Raises:
+        TableError: a code unit of `form` has no sequence in `unit_table`, or a code point of
+            `unit_table` is too large for a code unit of `form`.
+    """
+
+    name: str
+    source: str
+    form: EncodingTable
+    unit_table: EncodingTable
+
+    def __post_init__(self) -> None:
+        top = (1 << self.form.unit_width) - 1
+        if self.unit_table.last_code_point > top:
+            raise TableError(
+                f"{self.name}: {self.unit_table.name} reaches {self.unit_table.last_code_point:X}, "
+                f"but a code unit of {self.form.name} ends at {top:X}"
+            )
+        written = sorted((row.code_points for row in self.unit_table.rows), key=lambda points: points.first)
+        for allowed in (allowed for row in self.form.rows for allowed in row.units):
+            unit = allowed.first
+            for points in written:
+                if unit in points:
+                    unit = points.last + 1
+            if unit <= allowed.last:
+                raise TableError(
+                    f"{self.name}: code unit {unit:02X} of {self.form.name} has no sequence in {self.unit_table.name}"
+                )
+
+    @property
+    def unit_width(self) -> int:
+        """Bits in a code unit that is written."""
+        return self.unit_table.unit_width
+
+    @property
+    def last_code_point(self) -> int:
+        """The last code point that has a sequence."""
+        return self.form.last_code_point
+
+    def encode(self, code_point: int) -> tuple[int, ...]:
+        """The code units written for one code point.
+
+        Raises:
+            ValueError: no row of `form` holds the code point.
+        """
+        if not any(code_point in row.code_points for row in self.form.rows):
+            raise self.form._no_sequence(code_point, self.name)
+        return tuple(unit for written in self.form.encode(code_point) for unit in self.unit_table.encode(written))
+
+
+def spell(units: Sequence[int], unit_width: int) -> str:
+    """Code units as the standard writes them: hexadecimal, each as long as its width allows.
+
+    >>> spell([0xD800, 0xDF02], 16)
+    'D800 DF02'
+    """
+    return " ".join(f"{unit:0{-(-unit_width // 4)}X}" for unit in units)
+
+
+PLANE_BITS = 16
+"""The bits of a code point below its plane number."""
+
+
+class BitDistribution(NamedTuple):
+    """One row of a table like Table 3-5 or 3-6: where the bits of a code point go.
+
+    Attributes:
+        code_point: its bits, in as many bytes as hold them and at least two; the bytes apart from
+            each other where code units are bytes.
+        units: the bits of each code unit, fixed ones as 0 and 1, the others by the same letters.
+        note: what ``w`` stands for, such as ``wwww = uuuuu - 1``; empty where there is none.
+    """
+
+    code_point: str
+    units: tuple[str, ...]
+    note: str
+
+
+def bit_distribution(table: EncodingTable) -> tuple[BitDistribution, ...]:
+    """The bit distribution of a table, one row for each length, with the standard's letters.
+
+    Bits of the plane number are ``u``. The bits below are ``x``, ``y``, ``z``, a letter for each
+    code unit, the last unit first. Where a base is subtracted first (UTF-16's pairs), its
+    multiples are the planes: what remains of ``u`` is ``w``, and all bits below are ``x``.
+
+    Raises:
+        TableError: the rows have no bit distribution; or more than three units hold bits below
+            the plane number, or a base is no multiple of a plane, so that letters are missing.
+
+    >>> for row in bit_distribution(EncodingTable.parse("T", "0000..003F  80..BF", source="example")):
+    ...     print(row.code_point, "|", *row.units)
+    00000000 00xxxxxx | 10xxxxxx
+    """
+    return tuple(_distribution(table, pattern) for pattern in table.patterns.values())
+
+
+def _distribution(table: EncodingTable, pattern: BitPattern) -> BitDistribution:
+    planes, below = divmod(pattern.base, 1 << PLANE_BITS)
+    letters = ""  # of the payload, the lowest bit first
+    for number, size in enumerate(reversed(pattern.payload_bits)):
+        low = max(0, min(size, PLANE_BITS - len(letters)))
+        if below or (low and not planes and number >= len("xyz")):
+            raise TableError(f"{table.name}: no letters for the bits of {len(pattern.blocks)} units")
+        letters += ("x" if planes else "xyz"[number] if low else "") * low + ("w" if planes else "u") * (size - low)
+
+    code_point = letters.replace("w", "")
+    if planes:
+        last = max(row.code_points.last for row in table.rows if len(row.units) == len(pattern.blocks))
+        code_point += "u" * (last.bit_length() - PLANE_BITS)
+    octets = max(2, -(-len(code_point) // 8))
+    shown = code_point[::-1].rjust(8 * octets, "0")
+    if table.unit_width == 8:
+        shown = " ".join(shown[place : place + 8] for place in range(0, len(shown), 8))
+
+    units, rest = [], letters[::-1]
+    for block, size in zip(pattern.blocks, pattern.payload_bits, strict=True):
+        fixed = f"{block.first >> size:0{table.unit_width - size}b}" if size < table.unit_width else ""
+        units.append(fixed + rest[:size])
+        rest = rest[size:]
+    note = f"{'w' * letters.count('w')} = {'u' * code_point.count('u')} - {planes}" if planes else ""
+    return BitDistribution(shown, tuple(units), note)

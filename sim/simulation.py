@@ -14,8 +14,9 @@ from amaranth.hdl import Value
 from amaranth.lib import data
 from amaranth.sim import Simulator
 
-from utf8fpga.hdl import SerialDecoder
-from utf8fpga.model import REPLACEMENT_CHARACTER, TABLE_3_7, ErrorKind, Item, decode
+from utf8fpga.hdl import PracticeDecoder, SerialDecoder
+from utf8fpga.model import REPLACEMENT_CHARACTER, TABLE_3_7, ErrorKind, Item
+from utf8fpga.model.practices import decode_with
 
 __all__ = ["ContractError", "Run", "Simulation", "Word", "simulate"]
 
@@ -70,7 +71,7 @@ class Simulation:
             they are `Word`.
     """
 
-    def __init__(self, decoder: SerialDecoder | None = None) -> None:
+    def __init__(self, decoder: SerialDecoder | PracticeDecoder | None = None) -> None:
         self.decoder = decoder or SerialDecoder(kind=True, length=True)
         self._complete = self.decoder.kind and self.decoder.length
         self._play: Callable[[Any], Any] | None = None
@@ -85,7 +86,7 @@ class Simulation:
 
     def expected(self, text: Iterable[int]) -> list[Item | Word]:
         """What the golden model gives for `text`, in the fields that this decoder has."""
-        return [self.like(item) for item in decode(text, self.decoder.table)]
+        return [self.like(item) for item in decode_with(text, self.decoder.practice, self.decoder.table)]
 
     def like(self, item: Item) -> Item | Word:
         """A model's item, in the fields that this decoder has."""
@@ -198,7 +199,7 @@ class Simulation:
 class _Bench:
     """Both ends of a decoder during one run, and a watch on the stream contract."""
 
-    decoder: SerialDecoder
+    decoder: SerialDecoder | PracticeDecoder
     item: Callable[[data.Const, int], Item | Word]
     beats: Iterator[Beat]
     take: Take
@@ -302,6 +303,7 @@ def simulate(
 
     See `Simulation.run` for the arguments; whoever runs often keeps a `Simulation`.
 
+    >>> from utf8fpga.model import decode
     >>> simulate(b"\\xc2A") == [list(decode(b"\\xc2A"))]
     True
     """

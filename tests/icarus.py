@@ -60,6 +60,45 @@ endmodule
 """
 
 
+RESET_BENCH = r"""
+module bench;
+  parameter FIRST = 8'h41, SECOND = 8'h41;
+  reg clk = 0, rst = 1; reg [7:0] tdata = FIRST; reg tlast = 0, tvalid = 0, mready = 0;
+  wire tready, muser, mlast, mvalid; wire [31:0] mdata; wire [3:0] mkeep;
+  integer n;
+  always #5 clk = ~clk;
+  utf8_decoder dut(.clk(clk), .rst(rst),
+    .s_axis_tdata(tdata), .s_axis_tkeep(1'b1), .s_axis_tlast(tlast), .s_axis_tvalid(tvalid), .s_axis_tready(tready),
+    .m_axis_tdata(mdata), .m_axis_tkeep(mkeep), .m_axis_tuser(muser), .m_axis_tlast(mlast), .m_axis_tvalid(mvalid),
+    .m_axis_tready(mready));
+  initial begin
+    @(posedge clk); #1 rst = 0; tvalid = 1;
+    for (n = 0; n < 6; n = n + 1) begin @(posedge clk); #1 tdata = n & 1 ? FIRST : SECOND; end
+    rst = 1; tvalid = 0; @(posedge clk); #1 rst = 0; mready = 1;
+    for (n = 0; n < 6; n = n + 1) begin #1 if (mvalid) $display("%h %h", mdata, muser); @(posedge clk); #1; end
+    $display("then");
+    tdata = 8'h80; tlast = 1; tvalid = 1;
+    for (n = 0; n < 6; n = n + 1) begin
+      #1 if (mvalid) $display("%h %h", mdata, muser); @(posedge clk); #1 tvalid = 0;
+    end
+    $finish;
+  end
+endmodule
+"""
+"""Two bytes again and again into a stalled decoder, one clock of reset, silence, and then a stray byte."""
+
+
+def run_reset(verilog: str, first: int, second: int, directory: Path) -> list[str]:
+    """What `RESET_BENCH` prints: a line for each word shown, ``then`` before the stray byte."""
+    (directory / "dut.v").write_text(verilog, encoding="utf-8")
+    (directory / "bench.v").write_text(RESET_BENCH, encoding="utf-8")
+    parameters = [f"-Pbench.FIRST={first}", f"-Pbench.SECOND={second}"]
+    command = ["iverilog", "-g2005", "-s", "bench", *parameters, "-o", "bench.vvp", "dut.v", "bench.v"]
+    subprocess.run(command, cwd=directory, check=True)
+    done = subprocess.run(["vvp", "-n", "bench.vvp"], cwd=directory, capture_output=True, text=True, check=True)
+    return done.stdout.splitlines()
+
+
 class Beat(NamedTuple):
     """An output beat of the generated Verilog."""
 
@@ -112,6 +151,7 @@ def _output_beat(line: str) -> Beat:
     assert len(fields) == 4, f"the test bench reports: {line}"
     tdata, tkeep, tuser, tlast = fields
     if tkeep == "0":
+        assert tuser == "0", "the error flag without a word"
         return Beat(0, 0, 0, int(tlast, 16))
     return Beat(int(tdata, 16), int(tkeep, 16), int(tuser, 16), int(tlast, 16))
 

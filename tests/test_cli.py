@@ -17,7 +17,7 @@ from pathlib import Path
 import pytest
 
 DAMAGED = b"h\xc3\xa9llo \xf0\x9f\x98\x80 \xff \xed\xa0\x80 \xe2\x82"
-COMMANDS = ["demo", "decode", "table", "generate", "simulate", "build", "boards", "bench"]
+COMMANDS = ["demo", "decode", "table", "vectors", "generate", "simulate", "build", "boards", "bench"]
 
 
 def utf8fpga(*arguments: str | Path, data: bytes = b"", **options: object) -> subprocess.CompletedProcess[bytes]:
@@ -114,6 +114,49 @@ def test_generate_settings_differ(tmp_path: Path) -> None:
     assert utf8fpga("generate", "--pipeline", "0", "--packed").stdout == variants[0]
 
 
+def test_decode_with_every_practice(damaged: Path) -> None:
+    texts = {
+        practice: utf8fpga("decode", "--practice", practice, damaged).stdout.decode()
+        for practice in ("maximal-subparts", "start-of-a-sequence", "each-unit", "whole-subsequence", "first-error")
+    }
+    assert texts["maximal-subparts"] == texts["start-of-a-sequence"] == DAMAGED.decode("utf-8", "replace")
+    assert texts["each-unit"] == "héllo 😀 � ��� ��"
+    assert texts["whole-subsequence"] == "héllo 😀 � � �"
+    assert texts["first-error"] == "héllo 😀 �"
+    spans = utf8fpga("decode", "--summary", "--practice", "malformed-sequence", damaged).stdout.decode().splitlines()
+    assert spans[:3] == ["offset 12: FF INVALID_BYTE", "offset 14: ED A0 80 SURROGATE", "offset 18: E2 82 INCOMPLETE"]
+
+
+def test_table_by_name_and_the_list_of_names() -> None:
+    names = [line.split("  ")[0] for line in utf8fpga("table", "--list").stdout.decode().splitlines()[1:]]
+    assert {"UTF-8", "UTF-16", "UTF-32"} <= set(names)
+    for name in names:
+        assert utf8fpga("table", name).stdout.decode().startswith(f"{name}: ")
+
+
+def test_table_compares_the_documents() -> None:
+    text = utf8fpga("table", "--documents").stdout.decode()
+    assert "Table 3.1b" in text
+    assert "Hopwood" in text
+    assert "Brown" in text
+
+
+@pytest.mark.parametrize("form", ["json", "hex", "readmemh"])
+def test_vectors(form: str, tmp_path: Path) -> None:
+    printed = utf8fpga("vectors", "--format", form).stdout
+    assert b"overlong_3_highest" in printed
+    utf8fpga("vectors", "--format", form, "-o", tmp_path / "v")
+    assert (tmp_path / "v").read_bytes() == printed
+
+
+def test_generate_with_a_practice() -> None:
+    default = utf8fpga("generate").stdout
+    assert utf8fpga("generate", "--practice", "maximal-subparts").stdout == default
+    merged = utf8fpga("generate", "--practice", "whole-subsequence").stdout
+    assert b"whole-subsequence" in merged
+    assert len(merged) > len(default)
+
+
 @pytest.mark.parametrize("pipeline", ["0", "1", "2"])
 def test_simulate_a_file(damaged: Path, tmp_path: Path, pipeline: str) -> None:
     out, wave = tmp_path / "out.txt", tmp_path / "wave.vcd"
@@ -187,6 +230,20 @@ REFUSED = {
         "Invalid value for '--lanes': 'x' is not a valid integer",
     ),
     "pipeline": (["generate", "--pipeline", "3"], "Invalid value for '--pipeline': 3 is not in the range 0<=x<=2"),
+    "a practice that is no hardware's": (
+        ["generate", "--practice", "start-of-a-sequence"],
+        "practice start-of-a-sequence is not one for hardware: "
+        "maximal-subparts, each-unit, whole-subsequence, malformed-sequence, first-error",
+    ),
+    "unknown table": (
+        ["table", "UTF-7"],
+        "unknown table 'UTF-7' (known: UTF-8, UTF-16, UTF-32, UTF-8 of RFC 2279, generalised UTF-8, "
+        "CESU-8 code units, Modified UTF-8 code units)",
+    ),
+    "a C header of units that are not bytes": (
+        ["table", "UTF-16", "--format", "c"],
+        "UTF-16 has units of 16 bits: the C header is for tables of bytes",
+    ),
     "module name": (
         ["generate", "--name", "2nd"],
         "--name '2nd' is not a Verilog identifier: use letters, digits and _, not a digit first",

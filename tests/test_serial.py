@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from utf8fpga.hdl import PIPELINES, SerialDecoder
 from utf8fpga.model import TABLE_3_7, EncodingTable, ErrorKind, Item, TableError
+from utf8fpga.model.forms import CESU_8_CODE_UNITS, GENERALISED_UTF_8, MODIFIED_UTF_8_CODE_UNITS, RFC_2279
 from utf8fpga.sim import Simulation, Word
 from utf8fpga.sim.strategies import boundary_units, pauses, texts
 
@@ -24,22 +25,7 @@ CONFIGURATIONS = {
     for name, options in {"full": FULL, "bare": {}, "no-replacement": {"replacement": False}}.items()
 }
 
-RFC_2279 = EncodingTable.parse(
-    "UTF-8 of RFC 2279",
-    """
-    00000000..0000007F  00..7F
-    00000080..000007FF  C2..DF  80..BF
-    00000800..00000FFF  E0      A0..BF  80..BF
-    00001000..0000FFFF  E1..EF  80..BF  80..BF
-    00010000..0003FFFF  F0      90..BF  80..BF  80..BF
-    00040000..001FFFFF  F1..F7  80..BF  80..BF  80..BF
-    00200000..00FFFFFF  F8      88..BF  80..BF  80..BF  80..BF
-    01000000..03FFFFFF  F9..FB  80..BF  80..BF  80..BF  80..BF
-    04000000..3FFFFFFF  FC      84..BF  80..BF  80..BF  80..BF  80..BF
-    40000000..7FFFFFFF  FD      80..BF  80..BF  80..BF  80..BF  80..BF
-    """,
-    source="RFC 2279, section 2",
-)
+FORMS = (RFC_2279, GENERALISED_UTF_8, CESU_8_CODE_UNITS, MODIFIED_UTF_8_CODE_UNITS)
 LATER_CONSTRAINT = EncodingTable.parse(
     "a third unit constrained",
     """
@@ -222,7 +208,13 @@ def test_reset_in_the_middle_of_anything(full: Simulation) -> None:
     simulator.run()
 
 
-OTHER_TABLES = {table.name: table for table in (RFC_2279, LATER_CONSTRAINT)}
+NO_TRAILING_PAYLOAD = EncodingTable.parse("no payload after the first", "0 C0 80\n1 C1 80", source="made for this test")
+LEADS_ALIKE = EncodingTable.parse(
+    "constrained leads whose low bits are alike",
+    "0..1 90 80..81\n4..7 91 80..83\n12..13 94 82..83",
+    source="made for this test",
+)
+OTHER_TABLES = {table.name: table for table in (*FORMS, LATER_CONSTRAINT, NO_TRAILING_PAYLOAD, LEADS_ALIKE)}
 
 
 @pytest.fixture(scope="module", params=list(product(OTHER_TABLES, PIPELINES)), ids=lambda pair: f"{pair[0]}-{pair[1]}")
@@ -245,6 +237,27 @@ def test_units_that_are_too_wide_are_refused() -> None:
     utf_32 = EncodingTable.parse("UTF-32", "0..D7FF 0..D7FF\nE000..10FFFF E000..10FFFF", source="D90", unit_width=32)
     with pytest.raises(TableError, match=r"^UTF-32: a serial decoder takes units of up to 16 bits, not 32$"):
         SerialDecoder(utf_32)
+
+
+def test_a_table_of_single_units_is_refused() -> None:
+    ascii_ = EncodingTable.parse("ASCII", "00..7F 00..7F", source="X3.4")
+    message = "ASCII: a serial decoder is for sequences of several units, and here all are of one"
+    with pytest.raises(TableError, match=f"^{message}$"):
+        SerialDecoder(ascii_)
+
+
+def test_a_cause_that_the_state_does_not_tell_is_refused() -> None:
+    rows = "00..7F 00..7F\n80..7FF C2..DF 80..BF\n800..FFF E0 A0..BF 80..BF\n1000..4FFF E1..E4 80..BF 80..BF\n"
+    rows += "5800..5FFF E5 A0..BF 80..BF"
+    ambiguous = EncodingTable.parse("two causes", rows, source="made for this test")
+    message = (
+        "two causes: E5 before 80 is SURROGATE, but another sequence in the same state is OVERLONG: leave out kind"
+    )
+    with pytest.raises(TableError, match=f"^{message}$"):
+        SerialDecoder(ambiguous, kind=True)
+    assert Simulation(SerialDecoder(ambiguous)).run([b"\xe5\x80\xe5\xa0\x80"]).texts == [
+        [(0xFFFD, True), (0xFFFD, True), (0x5800, False)]
+    ]
 
 
 def test_a_payload_with_an_offset_is_refused() -> None:

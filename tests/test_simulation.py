@@ -175,4 +175,4 @@ def test_boundary_units_are_every_bound_and_its_neighbours() -> None:
 
 
 def test_doctests() -> None:
-    assert doctest.testmod(simulation) == (0, 1)
+    assert doctest.testmod(simulation) == (0, 2)

@@ -9,11 +9,13 @@ from itertools import product
 from pathlib import Path
 
 import pytest
+from amaranth.back import rtlil
+from amaranth.hdl import Module, Signal
 from hypothesis import HealthCheck, given, seed, settings
 from hypothesis import strategies as st
-from icarus import requires_icarus, run_verilog, split_texts
+from icarus import requires_icarus, run_reset, run_verilog, split_texts
 
-from utf8fpga.hdl import PIPELINES, SerialDecoder, axi_verilog
+from utf8fpga.hdl import PIPELINES, AxiStreamDecoder, SerialDecoder, axi_verilog
 from utf8fpga.hdl.tools import run_tool
 from utf8fpga.sim.strategies import boundary_units, texts
 
@@ -139,6 +141,38 @@ def test_drawn_texts_with_pauses(
         busy_in=30,
         busy_out=30,
     )
+
+
+@requires_icarus
+def test_all_pairs_of_bytes(verilog: str, tmp_path: Path) -> None:
+    check_against_cpython(verilog, [bytes(pair) for pair in product(range(256), repeat=2)], tmp_path)
+
+
+@requires_icarus
+@pytest.mark.parametrize(("first", "second"), [(0x41, 0x41), (0xF0, 0x90), (0xC2, 0x41), (0xFF, 0xE0)])
+def test_a_clock_of_reset_in_the_middle(verilog: str, first: int, second: int, tmp_path: Path) -> None:
+    assert run_reset(verilog, first, second, tmp_path) == ["then", "0000fffd 1"]
+
+
+def test_it_has_a_clock_of_its_own_within_a_larger_design() -> None:
+    m = Module()
+    count, other = Signal(8), Signal()
+    m.d.sync += count.eq(count + 1)
+    m.submodules.decoder = decoder = AxiStreamDecoder(SerialDecoder())
+    m.d.comb += decoder.clk.eq(other)
+    clocks: dict[str, set[str]] = {}
+    for line in rtlil.convert(m, ports=[count, other], emit_src=False).splitlines():
+        if line.startswith("module "):
+            module = line.split()[1]
+        elif "connect \\CLK" in line:
+            clocks.setdefault(module, set()).add(line.split()[2])
+    assert clocks == {r"\top": {r"\clk"}, r"\top.decoder.decoder": {r"\axi_clk"}}
+
+
+def test_ports_are_for_bytes_without_kind_and_length() -> None:
+    for options in ({"kind": True}, {"length": True}):
+        with pytest.raises(ValueError, match=r"^AXI4-Stream ports are for a decoder of bytes without kind and length$"):
+            AxiStreamDecoder(SerialDecoder(**options))
 
 
 @requires_icarus

@@ -1,0 +1,187 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Encoding form conversion (D93), and code units as bytes: the encoding schemes.
+
+>>> from utf8fpga.model.forms import TABLE_3_7
+>>> convert(b"\\xf0\\x90\\x8c\\x82", TABLE_3_7, UTF_16)
+(55296, 57090)
+>>> UTF_16BE.to_bytes(_).hex(" ", 2)
+'d800 df02'
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Literal
+
+from utf8fpga.model.decoder import REPLACEMENT_CHARACTER, decode, kept
+from utf8fpga.model.dfa import checked_unit
+from utf8fpga.model.forms import UTF_16, UTF_32
+from utf8fpga.model.kinds import ErrorKind
+from utf8fpga.model.table import Composition, EncodingTable, spell
+
+__all__ = [
+    "SCHEMES",
+    "UTF_16BE",
+    "UTF_16LE",
+    "UTF_32BE",
+    "UTF_32LE",
+    "ConversionError",
+    "EncodingScheme",
+    "convert",
+]
+
+
+class ConversionError(ValueError):
+    """Something in the source that cannot be converted.
+
+    Attributes:
+        offset: where it starts: in code units, for an encoding scheme in bytes.
+        length: its code units (bytes).
+        kind: the cause.
+    """
+
+    def __init__(self, message: str, offset: int, length: int, kind: ErrorKind) -> None:
+        super().__init__(message, offset, length, kind)  # all of them, so that it can be pickled
+        self.offset = offset
+        self.length = length
+        self.kind = kind
+
+    def __str__(self) -> str:
+        return str(self.args[0])
+
+
+def convert(
+    units: Iterable[int],
+    source: EncodingTable | Composition,
+    target: EncodingTable | Composition,
+    *,
+    errors: Literal["strict", "replace"] = "strict",
+) -> tuple[int, ...]:
+    """The code units of `source` as code units of `target` (D93).
+
+    What is ill-formed is an error condition, and so is a code point without a sequence in
+    `target`, such as U+D800 from generalised UTF-8 to UTF-8. What comes out is well-formed in
+    `target`, whatever goes in.
+
+    Args:
+        units: code units of `source`: one whole text.
+        source: an encoding form or a composition.
+        target: the same for what is wanted.
+        errors: ``"strict"`` raises at the first error; ``"replace"`` puts one U+FFFD for each
+            maximal subpart (D93b) and for each code point that `target` lacks.
+
+    Raises:
+        ConversionError: there is an error, and `errors` is ``"strict"``. The kind of a code point
+            that `target` lacks is OUT_OF_RANGE above the last one of `target`, else SURROGATE.
+        TypeError: `units` is text or no iterable at all.
+        ValueError: a code unit is outside the width of `source`; `errors` is something else; or it
+            is ``"replace"`` and `target` has no U+FFFD.
+
+    >>> from utf8fpga.model.forms import TABLE_3_7
+    >>> convert([0x41, 0xD800], UTF_16, TABLE_3_7)
+    Traceback (most recent call last):
+    utf8fpga.model.conversion.ConversionError: <D800> at offset 1 is ill-formed in UTF-16: INCOMPLETE
+    >>> bytes(convert([0x41, 0xD800], UTF_16, TABLE_3_7, errors="replace")).hex(" ")
+    '41 ef bf bd'
+    """
+    if errors not in ("strict", "replace"):
+        raise ValueError(f"errors is {errors!r}: it must be 'strict' or 'replace'")
+    replacement = target.encode(REPLACEMENT_CHARACTER) if errors == "replace" else None
+    text = kept(units)
+    converted: list[int] = []
+    for offset, length, point, kind in decode(text, source):
+        if kind is None:
+            try:
+                converted += target.encode(point)
+                continue
+            except ValueError:
+                kind = ErrorKind.OUT_OF_RANGE if point > target.last_code_point else ErrorKind.SURROGATE
+                reason = f"is U+{point:04X}, which has no sequence in {target.name}"
+        else:
+            reason = f"is ill-formed in {source.name}"
+        if replacement is None:
+            quoted = spell(text[offset : offset + length], source.unit_width)
+            raise ConversionError(f"<{quoted}> at offset {offset} {reason}: {kind.name}", offset, length, kind)
+        converted += replacement
+    return tuple(converted)
+
+
+@dataclass(frozen=True)
+class EncodingScheme:
+    """An encoding form with a byte order: code units as bytes, and back (D94).
+
+    The byte order is given, never looked for: FE FF at the start of UTF-16BE is the character
+    U+FEFF and stays. Whether the code units are well-formed is no concern of a scheme.
+
+    Attributes:
+        name: what the standard calls the scheme.
+        source: the definition.
+        form: the encoding form, of 16 or 32 bits.
+        byte_order: ``"big"``, the most significant byte first, or ``"little"``.
+    """
+
+    name: str
+    source: str
+    form: EncodingTable
+    byte_order: Literal["big", "little"]
+
+    @property
+    def unit_bytes(self) -> int:
+        """Bytes in a code unit."""
+        return self.form.unit_width // 8
+
+    def _layout(self, units: int) -> str:
+        return f"{'>' if self.byte_order == 'big' else '<'}{units}{ {2: 'H', 4: 'I'}[self.unit_bytes] }"
+
+    def to_units(self, data: bytes | bytearray | memoryview) -> tuple[int, ...]:
+        """The code units that the bytes are.
+
+        Args:
+            data: any bytes-like object.
+
+        Raises:
+            ConversionError: bytes are left at the end, too few for a code unit: INCOMPLETE, with
+                their offset and number. ``data[:error.offset]`` is whole.
+            TypeError: `data` is not bytes-like.
+
+        >>> [hex(unit) for unit in UTF_16LE.to_units(b"\\x4d\\x00\\x00\\xd8")]
+        ['0x4d', '0xd800']
+        """
+        content = memoryview(data).tobytes()
+        count, left = divmod(len(content), self.unit_bytes)
+        if left:
+            whole = len(content) - left
+            raise ConversionError(
+                f"<{spell(content[whole:], 8)}> at byte offset {whole} is {left} of the {self.unit_bytes} bytes "
+                f"of a code unit of {self.name}: {ErrorKind.INCOMPLETE.name}",
+                whole,
+                left,
+                ErrorKind.INCOMPLETE,
+            )
+        return struct.unpack(self._layout(count), content)
+
+    def to_bytes(self, units: Iterable[int]) -> bytes:
+        """The bytes of code units, each of the form's width.
+
+        Raises:
+            ValueError: a code unit is outside the form's width; the message names its offset.
+
+        >>> UTF_32BE.to_bytes([0x10302]).hex(" ")
+        '00 01 03 02'
+        """
+        checked = [checked_unit(self.form, unit, offset) for offset, unit in enumerate(units)]
+        return struct.pack(self._layout(len(checked)), *checked)
+
+
+UTF_16BE = EncodingScheme("UTF-16BE", "The Unicode Standard, section 3.10, D96", UTF_16, "big")
+UTF_16LE = EncodingScheme("UTF-16LE", "The Unicode Standard, section 3.10, D97", UTF_16, "little")
+UTF_32BE = EncodingScheme("UTF-32BE", "The Unicode Standard, section 3.10, D99", UTF_32, "big")
+UTF_32LE = EncodingScheme("UTF-32LE", "The Unicode Standard, section 3.10, D100", UTF_32, "little")
+
+SCHEMES: Mapping[str, EncodingScheme] = MappingProxyType(
+    {scheme.name: scheme for scheme in (UTF_16BE, UTF_16LE, UTF_32BE, UTF_32LE)}
+)
+"""The encoding schemes with a byte order, by name."""

@@ -1,0 +1,94 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The partition of any code unit sequence into well-formed and ill-formed subsequences (D84a, D85a, D86).
+
+L2/07-351 proposed it. Its draft spoke of any well-formed subsequence; section 3.9 speaks of
+minimal ones, and that text is followed here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import NamedTuple
+
+from utf8fpga.model.decoder import Item, decode, kept
+from utf8fpga.model.forms import TABLE_3_7
+from utf8fpga.model.table import Composition, EncodingTable
+
+__all__ = ["Subsequence", "partition"]
+
+
+class Subsequence(NamedTuple):
+    """One part: a minimal well-formed code unit subsequence, or an ill-formed one.
+
+    Attributes:
+        offset: where it starts, in code units.
+        units: its code units, one or more.
+        items: for a well-formed part its one item; for an ill-formed part its maximal subparts
+            (D93b), in order: the pieces that one U+FFFD each would replace.
+    """
+
+    offset: int
+    units: tuple[int, ...]
+    items: tuple[Item, ...]
+
+    @property
+    def is_well_formed(self) -> bool:
+        """Whether it is a minimal well-formed subsequence (D85a)."""
+        return self.items[0].error is None
+
+    @property
+    def code_point(self) -> int | None:
+        """What a well-formed part maps to; None for an ill-formed one, which maps to nothing."""
+        return self.items[0].code_point if self.is_well_formed else None
+
+
+def partition(units: Iterable[int], table: EncodingTable | Composition = TABLE_3_7) -> Iterator[Subsequence]:
+    """The parts of a whole text, in order; joined they are the text.
+
+    A well-formed part is minimal: it maps to a single code point. An ill-formed part is maximal:
+    all units between two minimal well-formed subsequences (D84a leaves open where to divide them,
+    and so no two ill-formed parts are neighbours). This makes the partition unique: it does not
+    depend on how errors are handled. The text is well-formed if and only if no part is ill-formed.
+
+    Args:
+        units: the code units of one text; for UTF-8 any bytes-like object.
+        table: the encoding form, or a composition.
+
+    Raises:
+        TypeError: `units` is text or no iterable at all.
+        ValueError: a code unit is outside the table's width; or the table is not claimed to be
+            self-synchronising: two minimal well-formed subsequences might then overlap.
+
+    >>> for part in partition(b"\\x41\\xc2\\xc3\\xb1\\x42"):
+    ...     print("well-formed" if part.is_well_formed else "ill-formed", bytes(part.units).hex(" "))
+    well-formed 41
+    ill-formed c2
+    well-formed c3 b1
+    well-formed 42
+    """
+    if isinstance(table, EncodingTable) and not table.self_synchronising:
+        raise ValueError(
+            f"{table.name} is not claimed to be self-synchronising: "
+            f"its minimal well-formed subsequences may overlap, and then there is no partition"
+        )
+    text = kept(units)
+    return _parts(text, decode(text, table))
+
+
+def _parts(text: Sequence[int], items: Iterable[Item]) -> Iterator[Subsequence]:
+    subparts: list[Item] = []
+
+    def part(found: list[Item]) -> Subsequence:
+        start, end = found[0].offset, found[-1].offset + found[-1].length
+        return Subsequence(start, tuple(text[start:end]), tuple(found))
+
+    for item in items:
+        if item.error is not None:
+            subparts.append(item)
+            continue
+        if subparts:
+            yield part(subparts)
+            subparts = []
+        yield part([item])
+    if subparts:
+        yield part(subparts)

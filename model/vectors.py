@@ -1,0 +1,209 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Named test vectors by cause, for other people's test benches, with the expected items."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Sequence
+from itertools import chain, pairwise
+from typing import NamedTuple, TypeVar
+
+from utf8fpga.model.decoder import Item
+from utf8fpga.model.dfa import DFA, START
+from utf8fpga.model.forms import TABLE_3_7
+from utf8fpga.model.kinds import ErrorKind, cause
+from utf8fpga.model.practices import Practice, decode_with
+from utf8fpga.model.table import BitPattern, EncodingTable, Range
+
+__all__ = ["VECTOR_FORMATS", "Vector", "render_vectors", "vectors"]
+
+_Z = b"Z"
+"""What follows a damaged piece in a second vector of it, to show that the decoder finds its way again."""
+
+DOCUMENTS = {
+    "table_3_8": "C0 AF E0 80 BF F0 81 82 41",
+    "table_3_9": "ED A0 80 ED BF BF ED AF 41",
+    "table_3_10": "F4 91 92 93 FF 41 80 BF 42",
+    "table_3_11": "E1 80 E2 F0 91 92 F1 BF 41",
+    "d86_well_formed": "41 C3 B1 42",
+    "d86_ill_formed": "41 C2 C3 B1 42",
+    "successor_not_consumed": "C2 41 42",
+    "single_or_several_errors": "F0 80 80 41",
+}
+"""The byte sequences that section 3.9 of the Unicode Standard shows, by where it shows them."""
+
+
+class Vector(NamedTuple):
+    """One text to decode.
+
+    Attributes:
+        name: what it is, unique, a plain identifier.
+        units: its bytes.
+    """
+
+    name: str
+    units: bytes
+
+    def expected(self, practice: Practice) -> list[Item]:
+        """The items that come out under a practice."""
+        return list(decode_with(self.units, practice))
+
+
+def vectors() -> list[Vector]:
+    """All vectors of UTF-8: each damaged piece alone and followed by a Z, then the documents' examples."""
+    found = [Vector("empty", b"")]
+    for name, units in _well_formed(TABLE_3_7):
+        found.append(Vector(name, units))
+    for name, units in chain(_single_units(TABLE_3_7), _outside_the_rows(TABLE_3_7), _cut_off(TABLE_3_7)):
+        found += [Vector(name, units), Vector(f"{name}_z", units + _Z)]
+    found += [Vector(name, bytes.fromhex(units)) for name, units in DOCUMENTS.items()]
+    return found
+
+
+_T = TypeVar("_T")
+_Named = Iterator[tuple[str, bytes]]
+
+
+def _well_formed(table: EncodingTable) -> _Named:
+    for number, row in enumerate(table.rows, 1):
+        yield f"row_{number}_first", bytes(row.encode(row.code_points.first))
+        yield f"row_{number}_last", bytes(row.encode(row.code_points.last))
+
+
+def _single_units(table: EncodingTable) -> _Named:
+    """Per cause that one unit alone can have its first unit, its last one and all of them in a row."""
+    dfa = DFA.of(table)
+    units: dict[ErrorKind, list[int]] = {}
+    for unit in range(1 << table.unit_width):
+        if dfa.step(START, unit) < START:
+            units.setdefault(cause(table, [unit], None), []).append(unit)
+    for kind, alike in units.items():
+        name = kind.name.lower()
+        yield f"{name}_unit_first", bytes(alike[:1])
+        yield f"{name}_unit_last", bytes(alike[-1:])
+        yield f"{name}_units_all", bytes(alike)
+
+
+def _outside_the_rows(table: EncodingTable) -> _Named:
+    """Whole sequences that fit the bit distribution and no row: overlong, surrogates, out of range."""
+    shorter = 0
+    for length, pattern in table.patterns.items():
+        if length > 1:
+            yield f"overlong_{length}_lowest", _placed(pattern, 0)
+            yield f"overlong_{length}_highest", _placed(pattern, shorter)
+        shorter = pattern.code_points.last
+    holes = _holes(table)
+    for hole in holes:
+        pattern = next(p for p in table.patterns.values() if hole.last <= p.code_points.last)
+        middle = hole.first + len(hole) // 2
+        yield "surrogate_first", _placed(pattern, hole.first)
+        yield "surrogate_high_last", _placed(pattern, middle - 1)
+        yield "surrogate_low_first", _placed(pattern, middle)
+        yield "surrogate_last", _placed(pattern, hole.last)
+        yield "surrogate_pair", _placed(pattern, hole.first) + _placed(pattern, hole.last)
+    longest = table.patterns[table.longest]
+    yield "out_of_range_lowest", _placed(longest, table.last_code_point + 1)
+    yield "out_of_range_highest", _placed(longest, longest.code_points.last)
+
+
+def _holes(table: EncodingTable) -> list[Range]:
+    """The spans between code points of the table that have no sequence."""
+    points = sorted((row.code_points for row in table.rows), key=lambda span: span.first)
+    return [
+        Range(before.last + 1, after.first - 1) for before, after in pairwise(points) if before.last + 1 < after.first
+    ]
+
+
+def _placed(pattern: BitPattern, code_point: int) -> bytes:
+    """The sequence of a bit distribution for a code point, whatever the rows say of it."""
+    units = []
+    for block in reversed(pattern.blocks):
+        code_point, payload = divmod(code_point, len(block))
+        units.append(block.first + payload)
+    return bytes(reversed(units))
+
+
+def _cut_off(table: EncodingTable) -> _Named:
+    for number, row in enumerate(table.rows, 1):
+        for end, point in (("first", row.code_points.first), ("last", row.code_points.last)):
+            sequence = bytes(row.encode(point))
+            for kept in range(1, len(sequence)):
+                yield f"cut_row_{number}_{end}_after_{kept}", sequence[:kept]
+
+
+def _as_json() -> str:
+    content = [
+        {
+            "name": vector.name,
+            "bytes": vector.units.hex(" ").upper(),
+            "expected": {
+                practice.value: [
+                    {
+                        "offset": item.offset,
+                        "length": item.length,
+                        "code_point": item.code_point,
+                        "error": item.error.name if item.error else None,
+                    }
+                    for item in vector.expected(practice)
+                ]
+                for practice in Practice
+            },
+        }
+        for vector in vectors()
+    ]
+    return json.dumps(content, indent=1) + "\n"
+
+
+def _as_hex() -> str:
+    """A block a vector: its name and bytes, then a line for each practice with the code points; ! marks an error."""
+    lines = []
+    for vector in vectors():
+        lines.append(f"{vector.name}: {vector.units.hex(' ').upper()}".rstrip())
+        for practice in Practice:
+            points = " ".join(f"{'!' if item.error else ''}{item.code_point:04X}" for item in vector.expected(practice))
+            lines.append(f"  {practice.value}: {points}".rstrip())
+    return "\n".join(lines) + "\n"
+
+
+def _as_readmemh() -> str:
+    """For ``$readmemh``: per text its beats, then the words expected under the default practice.
+
+    A word of the file has 36 bits, from the top: what it is, 4 bits, and 32 bits of data. 1 and 3
+    are a byte to send, 3 with last; 2 is an end without a byte. 8 is a code point to expect and
+    A one with the error flag, each plus 1 with last; C is an end without a word. F ends the file.
+    """
+    lines = ["// stimulus 1: byte, 3: last byte, 2: end without a byte"]
+    lines += ["// expected 8: word, A: word with the error flag, +1: last, C: end without a word; F: end of the file"]
+    for vector in vectors():
+        lines.append(f"// {vector.name}")
+        lines += [f"{'3' if last else '1'}{unit:08X}" for unit, last in _with_last(vector.units)]
+        lines += [] if vector.units else ["200000000"]
+        items = vector.expected(Practice.MAXIMAL_SUBPARTS)
+        for item, last in _with_last(items):
+            lines.append(f"{8 + 2 * (item.error is not None) + last:X}{item.code_point:08X}")
+        lines += [] if items else ["C00000000"]
+    return "\n".join([*lines, "F00000000"]) + "\n"
+
+
+def _with_last(things: Sequence[_T]) -> Iterator[tuple[_T, bool]]:
+    for number, thing in enumerate(things, 1):
+        yield thing, number == len(things)
+
+
+VECTOR_FORMATS: dict[str, Callable[[], str]] = {"json": _as_json, "hex": _as_hex, "readmemh": _as_readmemh}
+"""By name what `render_vectors` can make."""
+
+
+def render_vectors(form: str = "json") -> str:
+    """All `vectors` with the items expected, as a file for another program.
+
+    Args:
+        form: ``json`` and ``hex`` have every practice; ``readmemh`` is for Verilog's
+            ``$readmemh``, with the default practice.
+
+    Raises:
+        ValueError: no such form.
+    """
+    if form not in VECTOR_FORMATS:
+        raise ValueError(f"format {form!r} is not one of {', '.join(VECTOR_FORMATS)}")
+    return VECTOR_FORMATS[form]()
