@@ -415,7 +415,7 @@ def test_memory_does_not_grow_with_the_text() -> None:
     assert peak < 2 * 14 * len(chunk) + 40 * BLOCK
 
 
-@pytest.mark.slow
+@pytest.mark.benchmark
 def test_speed(capsys: pytest.CaptureFixture[str]) -> None:
     speeds = measure_speed()
     with capsys.disabled():

@@ -16,6 +16,7 @@ import pytest
 
 from utf8fpga.model import DFA, TABLE_3_7, EncodingTable
 from utf8fpga.model.render import FORMATS, render
+from utf8fpga.model.vectors import vectors
 
 CHECKOUT = Path(__file__).parent.parent
 UTF_16 = EncodingTable.parse(
@@ -127,6 +128,7 @@ def test_the_c_header_compiles_and_decodes_as_cpython_does(tmp_path: Path) -> No
     bounds = [0x00, 0x41, 0x7F, 0x80, 0x8F, 0x90, 0x9F, 0xA0, 0xBF, 0xC0, 0xC1, 0xC2, 0xDF, 0xE0, 0xE1, 0xEC, 0xED]
     bounds += [0xEE, 0xEF, 0xF0, 0xF1, 0xF3, 0xF4, 0xF5, 0xF7, 0xF8, 0xFF]
     samples = [bytes(sample) for n in range(4) for sample in product(bounds, repeat=n)]
+    samples += [vector.units for vector in vectors()]
     samples.append("".join(map(chr, [*range(0xD800), *range(0xE000, 0x110000)])).encode())
     for sample in samples:
         out = (ctypes.c_uint32 * (len(sample) + 1))()
