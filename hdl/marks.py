@@ -113,6 +113,7 @@ class PracticeDecoder(wiring.Component):
             # Only the end of the text is left of it.
             m.d.comb += [
                 items.payload.keep.eq(0),
+                items.payload.error.eq(0),
                 items.valid.eq(source.valid & source.payload.last),
                 source.ready.eq(items.ready | ~source.payload.last),
             ]
