@@ -24,7 +24,8 @@ from utf8fpga.boards import (
     tool_versions,
 )
 from utf8fpga.hdl import SerialDecoder
-from utf8fpga.model import ErrorKind, decode
+from utf8fpga.model import TABLE_3_7, ErrorKind, decode
+from utf8fpga.model.render import render
 from utf8fpga.output import CommandError
 from utf8fpga.record import FIGURES_FILE, demo_block, with_block
 
@@ -88,6 +89,11 @@ def test_measuring_again_gives_the_recorded_figures(name: tuple[str, str]) -> No
 @pytest.mark.usefixtures("same_tools")
 def test_the_readme_shows_the_demo() -> None:
     assert with_block(README, "demo", demo_block()) == README
+
+
+def test_the_picture_in_the_readme_is_the_present_one() -> None:
+    assert "(model/table_3_7.svg)" in README
+    assert (CHECKOUT / "model" / "table_3_7.svg").read_text(encoding="utf-8") == render(TABLE_3_7, "svg")
 
 
 def test_a_readme_without_the_marks_is_refused() -> None:

@@ -18,7 +18,6 @@ from utf8fpga.model import DFA, TABLE_3_7, EncodingTable
 from utf8fpga.model.render import FORMATS, render
 from utf8fpga.model.vectors import vectors
 
-CHECKOUT = Path(__file__).parent.parent
 UTF_16 = EncodingTable.parse(
     "UTF-16", "0..D7FF 0..D7FF\n10000..10FFFF D800..DBFF DC00..DFFF\nE000..FFFF E000..FFFF", source="D91", unit_width=16
 )
@@ -177,7 +176,3 @@ def test_c_is_refused_for_units_that_are_not_bytes() -> None:
 def test_an_unknown_form_is_refused() -> None:
     with pytest.raises(ValueError, match=r"^format 'png' is not one of text, markdown, json, dot, svg, c$"):
         render(TABLE_3_7, "png")
-
-
-def test_the_picture_in_the_readme_is_the_present_one() -> None:
-    assert (CHECKOUT / "model" / "table_3_7.svg").read_text(encoding="utf-8") == render(TABLE_3_7, "svg")
