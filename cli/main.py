@@ -109,10 +109,14 @@ def table(name: str, form: str, names: bool, documents: bool, output: str) -> No
 
 @cli.command()
 @click.option("--format", "form", type=click.Choice(list(VECTOR_FORMATS)), default="json", show_default=True)
+@practice_option
 @output_option
-def vectors(form: str, output: str) -> None:
-    """Write named test vectors by cause, with the items expected under every practice."""
-    write_bytes(output, render_vectors(form).encode())
+def vectors(form: str, practice: str, output: str) -> None:
+    """Write named test vectors by cause, with the items expected under every practice.
+
+    A file for readmemh has one practice; the others have all.
+    """
+    write_bytes(output, render_vectors(form, Practice(practice)).encode())
 
 
 @cli.command()

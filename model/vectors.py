@@ -131,7 +131,7 @@ def _cut_off(table: EncodingTable) -> _Named:
                 yield f"cut_row_{number}_{end}_after_{kept}", sequence[:kept]
 
 
-def _as_json() -> str:
+def _as_json(_practice: Practice) -> str:
     content = [
         {
             "name": vector.name,
@@ -154,7 +154,7 @@ def _as_json() -> str:
     return json.dumps(content, indent=1) + "\n"
 
 
-def _as_hex() -> str:
+def _as_hex(_practice: Practice) -> str:
     """A block a vector: its name and bytes, then a line for each practice with the code points; ! marks an error."""
     lines = []
     for vector in vectors():
@@ -165,8 +165,8 @@ def _as_hex() -> str:
     return "\n".join(lines) + "\n"
 
 
-def _as_readmemh() -> str:
-    """For ``$readmemh``: per text its beats, then the words expected under the default practice.
+def _as_readmemh(practice: Practice) -> str:
+    """For ``$readmemh``: per text its beats, then the words expected under a practice.
 
     A word of the file has 36 bits, from the top: what it is, 4 bits, and 32 bits of data. 1 and 3
     are a byte to send, 3 with last; 2 is an end without a byte. 8 is a code point to expect and
@@ -178,7 +178,7 @@ def _as_readmemh() -> str:
         lines.append(f"// {vector.name}")
         lines += [f"{'3' if last else '1'}{unit:08X}" for unit, last in _with_last(vector.units)]
         lines += [] if vector.units else ["200000000"]
-        items = vector.expected(Practice.MAXIMAL_SUBPARTS)
+        items = vector.expected(practice)
         for item, last in _with_last(items):
             lines.append(f"{8 + 2 * (item.error is not None) + last:X}{item.code_point:08X}")
         lines += [] if items else ["C00000000"]
@@ -190,20 +190,21 @@ def _with_last(things: Sequence[_T]) -> Iterator[tuple[_T, bool]]:
         yield thing, number == len(things)
 
 
-VECTOR_FORMATS: dict[str, Callable[[], str]] = {"json": _as_json, "hex": _as_hex, "readmemh": _as_readmemh}
+VECTOR_FORMATS: dict[str, Callable[[Practice], str]] = {"json": _as_json, "hex": _as_hex, "readmemh": _as_readmemh}
 """By name what `render_vectors` can make."""
 
 
-def render_vectors(form: str = "json") -> str:
+def render_vectors(form: str = "json", practice: Practice = Practice.MAXIMAL_SUBPARTS) -> str:
     """All `vectors` with the items expected, as a file for another program.
 
     Args:
-        form: ``json`` and ``hex`` have every practice; ``readmemh`` is for Verilog's
-            ``$readmemh``, with the default practice.
+        form: ``json`` and ``hex`` have every practice; ``readmemh``, for Verilog's
+            ``$readmemh``, has one.
+        practice: the one of ``readmemh``.
 
     Raises:
         ValueError: no such form.
     """
     if form not in VECTOR_FORMATS:
         raise ValueError(f"format {form!r} is not one of {', '.join(VECTOR_FORMATS)}")
-    return VECTOR_FORMATS[form]()
+    return VECTOR_FORMATS[form](practice)
