@@ -253,7 +253,7 @@ def _code_units(data: Iterable[int], table: EncodingTable, offset: int) -> NDArr
         raise TypeError(f"code units are wanted, such as bytes, not {kind}: encode makes them of text")
     wanted = np.dtype(np.uint8 if table.unit_width <= 8 else np.uint16)
     try:
-        units: NDArray[Any] = data if isinstance(data, np.ndarray) else np.asarray(memoryview(data))  # type: ignore[arg-type]
+        units: NDArray[Any] = data if isinstance(data, np.ndarray) else np.asarray(memoryview(data))  # type: ignore[arg-type]  # it has a buffer
     except TypeError:
         return np.fromiter((checked_unit(table, unit, place) for place, unit in enumerate(data, offset)), wanted)
     if units.dtype.kind not in "iu":

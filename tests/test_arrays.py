@@ -18,8 +18,8 @@ from oracle import BOUNDARY, RFC_2279, UTF_16, UTF_32, items_of, plain, refusal
 
 np = pytest.importorskip("numpy", reason="the extra 'arrays' is not installed")
 
-from utf8fpga.model import TABLE_3_7, Decoder, EncodingTable, ErrorKind, Item, TableError, decode  # noqa: E402
-from utf8fpga.model.arrays import BLOCK, ArrayDecoder, ItemArrays, decode_array, measure_speed  # noqa: E402
+from utf8fpga.model import TABLE_3_7, Decoder, EncodingTable, ErrorKind, Item, TableError, decode  # noqa: E402  (not before numpy is known to be there)
+from utf8fpga.model.arrays import BLOCK, ArrayDecoder, ItemArrays, decode_array, measure_speed  # noqa: E402  (not before numpy is known to be there)
 
 GENERALISED = EncodingTable.parse(
     "generalised UTF-8",

@@ -198,7 +198,7 @@ class SimulatedPlatform:
         self.uart = SimpleNamespace(rx=io.SimulationPort("i", 1), tx=io.SimulationPort("o", 1))
         self.resources = {("led", number) for number in range(leds)}
 
-    def request(self, name: str, number: int, *, dir: str) -> Any:  # noqa: A002
+    def request(self, name: str, number: int, *, dir: str) -> Any:  # noqa: A002  (the name that Amaranth calls it by)
         assert dir == "-"
         return self.uart if name == "uart" else self.leds[number]
 
@@ -245,8 +245,8 @@ def fast_icebreaker() -> Any:
     from amaranth.build import Attrs, Clock, Pins, Resource
     from amaranth_boards.icebreaker import ICEBreakerPlatform
 
-    class Fast(ICEBreakerPlatform):  # type: ignore[misc]
-        resources = [  # noqa: RUF012
+    class Fast(ICEBreakerPlatform):
+        resources = [  # noqa: RUF012  (as Amaranth declares it)
             Resource("clk12", 0, Pins("35", dir="i"), Clock(200e6), Attrs(GLOBAL=True, IO_STANDARD="SB_LVCMOS")),
             *ICEBreakerPlatform.resources[1:],
         ]

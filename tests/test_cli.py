@@ -22,7 +22,7 @@ COMMANDS = ["demo", "decode", "table", "vectors", "generate", "simulate", "build
 
 def utf8fpga(*arguments: str | Path, data: bytes = b"", **options: object) -> subprocess.CompletedProcess[bytes]:
     command = [sys.executable, "-m", "utf8fpga", *map(str, arguments)]
-    return subprocess.run(command, input=data, capture_output=True, check=False, **options)  # type: ignore[call-overload, no-any-return]
+    return subprocess.run(command, input=data, capture_output=True, check=False, **options)
 
 
 def assert_refused(done: subprocess.CompletedProcess[bytes], message: str, status: int = 2) -> None:

@@ -444,7 +444,7 @@ def test_the_schemes_in_order() -> None:
     ]
     assert all(scheme.source.startswith("The Unicode Standard, section 3.10, D") for scheme in SCHEMES.values())
     with pytest.raises(TypeError, match="does not support item assignment"):
-        SCHEMES["UTF-16"] = UTF_16BE  # type: ignore[index]
+        SCHEMES["UTF-16"] = UTF_16BE
 
 
 def test_nothing_is_no_bytes() -> None:

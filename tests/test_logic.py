@@ -54,7 +54,7 @@ def test_the_hardware_computes_the_same(on: set[int], off: set[int]) -> None:
     m.d.comb += result.eq(function(word))
     outcomes: dict[int, int] = {}
 
-    async def bench(ctx) -> None:  # type: ignore[no-untyped-def]  # amaranth's contexts have no types
+    async def bench(ctx) -> None:
         for value in range(1 << WIDTH):
             ctx.set(word, value)
             outcomes[value] = ctx.get(result)

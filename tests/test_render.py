@@ -60,7 +60,7 @@ def test_svg_shows_every_state_and_every_edge_label() -> None:
     space = {"s": "http://www.w3.org/2000/svg"}
     shown = [text.text for text in root.findall("s:text", space)]
     states = {name for edge in EDGES for name in edge[:2]}
-    assert sorted(shown[: len(EDGES)]) == sorted(label for _, _, label in EDGES)  # type: ignore[type-var]
+    assert sorted(shown[: len(EDGES)]) == sorted(label for _, _, label in EDGES)
     assert set(shown[len(EDGES) : -1]) == states
     assert shown[-1] == "UTF-8: 8 states that are not reject, 12 unit classes; any other unit breaks the sequence"
     assert len(root.findall("s:path", space)) == len(EDGES)

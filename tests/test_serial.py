@@ -131,7 +131,7 @@ def test_valid_does_not_depend_on_ready(full: Simulation) -> None:
     decoder = SerialDecoder(pipeline=full.decoder.pipeline)
     compared = 0
 
-    async def bench(ctx) -> None:  # type: ignore[no-untyped-def]  # amaranth's contexts have no types
+    async def bench(ctx) -> None:
         nonlocal compared
         rng = random.Random(2)
         for _ in range(400):
@@ -156,7 +156,7 @@ def test_valid_does_not_depend_on_ready(full: Simulation) -> None:
 def test_ready_stays_high_while_the_consumer_is_ready(full: Simulation) -> None:
     decoder = SerialDecoder(pipeline=full.decoder.pipeline)
 
-    async def bench(ctx) -> None:  # type: ignore[no-untyped-def]  # amaranth's contexts have no types
+    async def bench(ctx) -> None:
         rng = random.Random(3)
         ctx.set(decoder.items.ready, 1)
         for _ in range(500):
@@ -179,7 +179,7 @@ def test_reset_in_the_middle_of_anything(full: Simulation) -> None:
     reset = Signal()
     found: list[tuple[int, int]] = []
 
-    async def bench(ctx) -> None:  # type: ignore[no-untyped-def]  # amaranth's contexts have no types
+    async def bench(ctx) -> None:
         for junk in (b"\xf0\x90", b"\xf0\x90\x80", b"\xe0", b"\xed", b"\xc2", b"\xc2A", b"AAA", b"\xff\xff", b"\xf4"):
             for stalled in (False, True):
                 ctx.set(decoder.items.ready, not stalled)

@@ -153,7 +153,7 @@ def test_a_run_after_a_failed_one_is_right() -> None:
 def test_compare_calls_back_with_each_item_and_each_unit() -> None:
     items: list[Item] = []
     counts: list[int] = []
-    assert compare(Simulation(), iter(TEXT), on_item=items.append, on_unit=counts.append) is None  # type: ignore[arg-type]
+    assert compare(Simulation(), iter(TEXT), on_item=items.append, on_unit=counts.append) is None
     assert items == list(decode(TEXT))
     assert counts == list(range(1, len(TEXT) + 1))
 

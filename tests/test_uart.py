@@ -514,4 +514,4 @@ def test_parameters_are_checked() -> None:
         ({"table": table(0x200000, 8)}, "wide has code points up to 200000; a word has room to 1FFFFF"),
     ):
         with refused(ValueError, message):
-            UartDecoder(**({"clock_hz": CLOCK, "baud": BAUD} | arguments))  # type: ignore[arg-type]
+            UartDecoder(**({"clock_hz": CLOCK, "baud": BAUD} | arguments))

@@ -141,7 +141,7 @@ def test_readmemh_in_a_test_bench_of_its_own(pipeline: int, practice: Practice, 
     (tmp_path / "bench.v").write_text(BENCH.replace("1'b1", "wanted >= 8"))
     subprocess.run(["iverilog", "-g2005", "-o", "bench.vvp", "dut.v", "bench.v"], cwd=tmp_path, check=True)
     done = subprocess.run(["vvp", "-n", "bench.vvp"], cwd=tmp_path, capture_output=True, text=True, check=True)
-    words, errors = map(int, re.search(r"(\d+) words, (\d+) errors", done.stdout).groups())  # type: ignore[union-attr]
+    words, errors = map(int, re.search(r"(\d+) words, (\d+) errors", done.stdout).groups())
     if practice is Practice.MAXIMAL_SUBPARTS:
         assert words == sum(max(1, len(units.decode("utf-8", "replace"))) for units in FOUND.values())
     assert (words >= len(FOUND), errors) == (True, 0)

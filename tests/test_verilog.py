@@ -87,7 +87,7 @@ def test_yosys_reads_it_as_verilog_2005(verilog: str, tmp_path: Path) -> None:
 
 
 def check_against_cpython(verilog: str, pieces: list[bytes], directory: Path, **how: object) -> None:
-    found = split_texts(run_verilog(verilog, pieces, directory, **how))  # type: ignore[arg-type]
+    found = split_texts(run_verilog(verilog, pieces, directory, **how))
     assert len(found) == len(pieces)
     for piece, beats in zip(pieces, found, strict=True):
         text = piece.decode("utf-8", "replace")
