@@ -15,7 +15,7 @@ import sysconfig
 from collections.abc import Sequence
 from pathlib import Path
 
-__all__ = ["ToolError", "find_tool", "run_tool", "tool_environment", "tool_version"]
+__all__ = ["ToolError", "find_tool", "run_tool", "tool_version"]
 
 _EXTRA = {
     "yosys": "",
@@ -46,15 +46,6 @@ def find_tool(tool: str) -> str:
         if found := shutil.which(name, path=path):
             return found
     raise ToolError(f"{tool} is not installed: pip install 'utf8fpga{_EXTRA.get(tool, '')}'")
-
-
-def tool_environment(tools: Sequence[str]) -> dict[str, str]:
-    """Environment variables that name `tools`, as Amaranth's build scripts read them.
-
-    Raises:
-        ToolError: one of them is not installed.
-    """
-    return {_variable(tool): find_tool(tool) for tool in tools}
 
 
 def run_tool(tool: str, arguments: Sequence[str], *, directory: Path) -> str:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from utf8fpga.hdl.tools import ToolError, find_tool, run_tool, tool_environment, tool_version
+from utf8fpga.hdl.tools import ToolError, find_tool, run_tool, tool_version
 
 
 def script(path: Path, body: str) -> Path:
@@ -23,7 +23,6 @@ def test_the_environment_chooses_a_tool(tmp_path: Path, monkeypatch: pytest.Monk
     monkeypatch.setenv("NEXTPNR_ICE40", str(chosen))
     assert find_tool("nextpnr-ice40") == str(chosen)
     assert tool_version("nextpnr-ice40") == "1.2.3+4"
-    assert tool_environment(["nextpnr-ice40"]) == {"NEXTPNR_ICE40": str(chosen)}
 
 
 def test_an_environment_that_names_no_program(monkeypatch: pytest.MonkeyPatch) -> None:
