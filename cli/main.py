@@ -5,9 +5,11 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -17,12 +19,15 @@ from utf8fpga.model.forms import CATALOGUE
 from utf8fpga.model.practices import Practice
 from utf8fpga.model.render import FORMATS, columns, render
 from utf8fpga.model.vectors import VECTOR_FORMATS, render_vectors
-from utf8fpga.output import CommandError, progress, say, write_bytes
+from utf8fpga.output import CommandError, say, write_bytes
 
 __all__ = ["main"]
 
 MAX_LANES = 256
 """The contract of the generated Verilog."""
+
+MAX_SEEDS = 100
+"""Of one run of bench."""
 
 
 @click.group(
@@ -237,31 +242,61 @@ def boards(as_json: bool) -> None:
         click.echo("\n".join(columns(rows, ["board", "device and clock"])))
 
 
+def _numbers(lowest: int, highest: int) -> Callable[[click.Context, click.Parameter, str | None], tuple[int, ...]]:
+    """Reads numbers with commas between them."""
+
+    def read(_context: click.Context, option: click.Parameter, value: str | None) -> tuple[int, ...]:
+        if value is None:
+            return ()
+        numbers = [int(word) if re.fullmatch("[0-9]{1,9}", word) else -1 for word in value.split(",")]
+        if not all(lowest <= number <= highest for number in numbers):
+            raise CommandError(f"--{option.name} {value!r} must be numbers in {lowest}..{highest}, such as 1,4,16")
+        return tuple(dict.fromkeys(numbers))
+
+    return read
+
+
+def _seeds(_context: click.Context, _option: click.Parameter, value: str) -> tuple[int, ...]:
+    found = re.fullmatch("(?:([0-9]{1,6})-)?([0-9]{1,6})", value)
+    first, last = (int(found[1] or 1), int(found[2])) if found else (1, 0)
+    if not 0 <= last - first < MAX_SEEDS:
+        raise CommandError(f"--seeds {value!r} must be how many, or from-to, and 1 to {MAX_SEEDS} of them")
+    return tuple(range(first, last + 1))
+
+
 @cli.command()
 @click.option("--device", "devices", multiple=True, metavar="NAME", help="hx8k, up5k or ecp5-85k; all without it.")
-@click.option("--seeds", type=click.IntRange(1, 100), default=5, show_default=True, help="Runs of place and route.")
+@click.option("--lanes", metavar="LIST", callback=_numbers(1, MAX_LANES), help="Bytes a clock, such as 1,4,16.")
+@click.option(
+    "--architecture", "architectures", multiple=True, type=click.Choice(["serial", "parallel"]), help="Which ones."
+)
+@click.option("--packed/--sparse", default=None, help="Whether the words of a beat are contiguous.")
+@click.option("--pipeline", type=click.IntRange(0), help="Register stages on top of the smallest decoder.")
+@click.option(
+    "--seeds", default="5", show_default=True, metavar="N or A-B", callback=_seeds, help="Of place and route."
+)
+@click.option("--jobs", type=click.IntRange(1), help="How many run at once; as many as there are cores without it.")
+@click.option("--cache", metavar="DIR", help="Where results are kept; the user's cache without it.")
+@click.option("--dask", metavar="ADDRESS", help="Run the jobs on the Dask cluster with this scheduler.")
+@click.option("--against", multiple=True, metavar="FILE", help="Another core in Verilog; again for each of its files.")
+@click.option("--top", metavar="NAME", help="The module of --against.")
+@click.option("--ports", metavar="FILE", help="Its ports, as TOML or JSON: clock, reset, inputs, outputs, constants.")
+@click.option("--picture", metavar="FILE", help="Write throughput and area over lanes as SVG.")
 @click.option("--software", is_flag=True, help="Measure decode_array instead: ratios to the plain decoder and CPython.")
 @click.option("--record", metavar="DIR", help="Write the figures into the README.md of a checkout, and beside it.")
 @json_option
-def bench(devices: tuple[str, ...], seeds: int, software: bool, record: str | None, as_json: bool) -> None:
-    """Measure area and speed of the decoders with the place and route tools."""
+def bench(software: bool, as_json: bool, **asked: Any) -> None:
+    """Measure area, clock and GB/s with the place and route tools.
+
+    Without a choice of decoders: the serial decoder's settings. Results are kept, so that a run
+    that was cut off goes on where it was.
+    """
     if software:
         _bench_software(as_json)
         return
-    from utf8fpga.boards import DEVICES, figures_table, measure_all
+    from utf8fpga.measuring import Bench, measure
 
-    if unknown := [name for name in devices if name not in DEVICES]:
-        raise CommandError(f"unknown device {unknown[0]!r} (known: {', '.join(DEVICES)})")
-    chosen = [DEVICES[name] for name in devices] or list(DEVICES.values())
-    if record and devices:
-        raise CommandError("--record wants the figures of all devices: leave out --device")
-    with progress("measuring", None) as done:
-        figures = measure_all(chosen, range(1, seeds + 1), on_figure=done)
-    if record:
-        from utf8fpga.record import record as record_figures
-
-        record_figures(figures, Path(record))
-    click.echo(json.dumps(figures, indent=2) if as_json else figures_table(figures))
+    measure(Bench(as_json=as_json, **asked))
 
 
 def _bench_software(as_json: bool) -> None:

@@ -6,15 +6,16 @@ from __future__ import annotations
 import os
 import stat
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+from rich.table import Column
 
-__all__ = ["CommandError", "progress", "read_chunks", "say", "write_bytes", "writing"]
+__all__ = ["CommandError", "job_progress", "progress", "read_chunks", "say", "write_bytes", "writing"]
 
 CHUNK = 1 << 16
 """Bytes read at once."""
@@ -111,3 +112,22 @@ def progress(what: str, total: int | None) -> Iterator[Callable[[int], None]]:
     with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
         task = bar.add_task(what, total=total)
         yield lambda done: bar.update(task, completed=done)
+
+
+@contextmanager
+def job_progress(what: str) -> Iterator[Callable[[int, int, Sequence[str]], None]]:
+    """As `progress`, for jobs side by side; gives what takes how many are done, of how many, and which run."""
+    console = Console(stderr=True)
+    columns = (
+        SpinnerColumn(),
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+        TextColumn("{task.fields[running]}", markup=False, table_column=Column(no_wrap=True, overflow="ellipsis")),
+    )
+    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
+        task = bar.add_task(what, total=None, running="")
+        yield lambda done, total, running: bar.update(
+            task, completed=done, total=total, running="; ".join(running), refresh=True
+        )

@@ -11,26 +11,33 @@ from contextlib import chdir, redirect_stdout
 from pathlib import Path
 from typing import Any
 
-from utf8fpga.boards import figures_table
+from utf8fpga.boards import figures_table, points_table, scaling_picture
 from utf8fpga.demo import run_demo
 from utf8fpga.output import CommandError, write_bytes
 
-__all__ = ["FIGURES_FILE", "demo_block", "record", "with_block"]
+__all__ = ["FIGURES_FILE", "PICTURE_FILE", "SCALING_FILE", "demo_block", "record", "scaling_block", "with_block"]
 
 FIGURES_FILE = Path("boards", "figures.json")
 """Where a checkout keeps the figures that its README shows."""
 
+SCALING_FILE = Path("boards", "scaling.json")
+"""Where it keeps the figures over lanes."""
 
-def record(figures: dict[str, Any], checkout: Path) -> None:
+PICTURE_FILE = Path("boards", "scaling.svg")
+"""Their picture."""
+
+
+def record(figures: dict[str, Any], scaling: dict[str, Any], checkout: Path) -> None:
     """Write figures, and the end of the demo's output, into the README of a checkout.
 
     Args:
-        figures: those of `measure_all`; they are also kept in `FIGURES_FILE`.
+        figures: those of `setting_points`; they are also kept in `FIGURES_FILE`.
+        scaling: those of `scaling_points`; they are also kept in `SCALING_FILE`, and drawn in `PICTURE_FILE`.
         checkout: its folder.
 
     Raises:
         CommandError: a file cannot be read or written, or the README has no place for a block.
-        ToolError: the demo's bitstream could not be built.
+        ToolError: the demo's bitstream could not be built, or matplotlib is missing.
     """
     readme = checkout / "README.md"
     try:
@@ -38,9 +45,18 @@ def record(figures: dict[str, Any], checkout: Path) -> None:
     except OSError as error:
         raise CommandError(f"cannot read {str(readme)!r}: {error.strerror}") from None
     text = with_block(text, "figures", figures_table(figures))
+    text = with_block(text, "scaling", scaling_block(scaling))
     text = with_block(text, "demo", demo_block())
-    write_bytes(str(checkout / FIGURES_FILE), (json.dumps(figures, indent=1) + "\n").encode())
+    for file, written in ((FIGURES_FILE, figures), (SCALING_FILE, scaling)):
+        write_bytes(str(checkout / file), (json.dumps(written, indent=1) + "\n").encode())
+    write_bytes(str(checkout / PICTURE_FILE), scaling_picture(scaling))
     write_bytes(str(readme), text.encode())
+
+
+def scaling_block(scaling: dict[str, Any]) -> str:
+    """The figures over lanes as a picture and a table of Markdown."""
+    alternative = "Throughput and area over lanes, beside the software decoders simdutf and CPython"
+    return f"![{alternative}]({PICTURE_FILE.as_posix()})\n\n{points_table(scaling)}"
 
 
 def demo_block() -> str:

@@ -15,7 +15,7 @@ import sysconfig
 from collections.abc import Sequence
 from pathlib import Path
 
-__all__ = ["ToolError", "find_tool", "run_tool", "tool_version"]
+__all__ = ["ToolError", "find_tool", "run_tool", "stop_tools", "tool_version"]
 
 _EXTRA = {
     "yosys": "",
@@ -24,6 +24,10 @@ _EXTRA = {
     "nextpnr-ecp5": "[boards]",
     "ecppack": "[boards]",
 }
+
+
+_running: set[subprocess.Popen[str]] = set()
+"""The tools at work, whichever thread waits for them."""
 
 
 class ToolError(RuntimeError):
@@ -60,7 +64,7 @@ def run_tool(tool: str, arguments: Sequence[str], *, directory: Path) -> str:
     Raises:
         ToolError: it is not installed, or it ended with another status than 0.
     """
-    done = subprocess.run(
+    with subprocess.Popen(
         [find_tool(tool), *arguments],
         cwd=directory,
         stdin=subprocess.DEVNULL,
@@ -68,11 +72,24 @@ def run_tool(tool: str, arguments: Sequence[str], *, directory: Path) -> str:
         stderr=subprocess.STDOUT,
         text=True,
         errors="replace",
-        check=False,
-    )
-    if done.returncode:
-        raise ToolError(f"{tool} failed with status {done.returncode}: {_reason(done.stdout)}")
-    return done.stdout
+    ) as process:
+        _running.add(process)
+        try:
+            printed, _ = process.communicate()
+        except BaseException:
+            process.kill()
+            raise
+        finally:
+            _running.discard(process)
+    if process.returncode:
+        raise ToolError(f"{tool} failed with status {process.returncode}: {_reason(printed)}")
+    return printed
+
+
+def stop_tools() -> None:
+    """End the tools that threads of this process have started, so that nothing waits for them any more."""
+    for process in list(_running):
+        process.terminate()
 
 
 def tool_version(tool: str) -> str:

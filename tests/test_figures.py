@@ -8,7 +8,6 @@ import json
 import re
 import subprocess
 import sys
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -16,23 +15,28 @@ import pytest
 
 from utf8fpga.boards import (
     DEVICES,
+    SCALING,
     SETTINGS,
+    Point,
+    chosen_core,
     design_digest,
+    drawn_digest,
     figures_table,
-    measure_area,
-    measure_speed,
+    make_decoder,
+    scaling_picture,
+    sweep,
     tool_versions,
 )
-from utf8fpga.hdl import SerialDecoder
 from utf8fpga.model import TABLE_3_7, ErrorKind, decode
 from utf8fpga.model.render import render
 from utf8fpga.output import CommandError
-from utf8fpga.record import FIGURES_FILE, demo_block, with_block
+from utf8fpga.record import FIGURES_FILE, PICTURE_FILE, SCALING_FILE, demo_block, scaling_block, with_block
 
 CHECKOUT = Path(__file__).parent.parent
 README = (CHECKOUT / "README.md").read_text(encoding="utf-8")
 FIGURES: dict[str, Any] = json.loads((CHECKOUT / FIGURES_FILE).read_text(encoding="utf-8"))
-BY_NAME = {(row["setting"], row["device"]): row for row in FIGURES["figures"]}
+OVER_LANES: dict[str, Any] = json.loads((CHECKOUT / SCALING_FILE).read_text(encoding="utf-8"))
+BY_NAME = {(row["title"], row["device"]): row for row in FIGURES["figures"]}
 
 BARS = {
     ("smallest", "hx8k"): (68, 130),
@@ -43,15 +47,22 @@ BARS = {
 """Per setting and device the most logic cells and the fewest MHz."""
 
 
+def of_other_tools() -> str | None:
+    """Why figures made now may be others than those recorded."""
+    found = tool_versions(DEVICES.values())
+    recorded = FIGURES["tools"]
+    return None if found == recorded else f"the figures are of {recorded}, installed is {found}"
+
+
 @pytest.fixture
 def same_tools() -> None:
-    found = tool_versions(DEVICES.values())
-    if found != FIGURES["tools"]:
-        pytest.skip(f"the figures are of {FIGURES['tools']}, installed is {found}")
+    if reason := of_other_tools():
+        pytest.skip(reason)
 
 
 def test_the_readme_shows_the_recorded_figures() -> None:
     assert with_block(README, "figures", figures_table(FIGURES)) == README
+    assert with_block(README, "scaling", scaling_block(OVER_LANES)) == README
 
 
 def test_all_settings_are_recorded_on_all_devices() -> None:
@@ -59,9 +70,42 @@ def test_all_settings_are_recorded_on_all_devices() -> None:
     assert all(len(row["speed"]["by_seed"]) == 5 for row in FIGURES["figures"])
 
 
+def test_all_points_over_lanes_are_recorded() -> None:
+    recorded = [(row["device"], row["lanes"], len(row["speed"]["by_seed"])) for row in OVER_LANES["figures"]]
+    assert recorded == [(row.device, row.parameters["lanes"], row.seeds) for row in SCALING]
+    assert not any(row["error"] for row in [*FIGURES["figures"], *OVER_LANES["figures"]])
+
+
+def test_gigabytes_are_those_of_the_median_clock_on_the_worst_input() -> None:
+    for row in [*FIGURES["figures"], *OVER_LANES["figures"]]:
+        clocks = sorted(row["speed"]["by_seed"].values())
+        assert row["speed"]["mhz"] == clocks[len(clocks) // 2], "an odd number of seeds"
+        assert row["gigabytes_per_second"] == pytest.approx(row["bytes_per_clock"] * row["speed"]["mhz"] / 1000)
+        assert row["bytes_per_clock"] == row["lanes"]
+
+
+def test_the_picture_is_of_the_recorded_figures() -> None:
+    picture = (CHECKOUT / PICTURE_FILE).read_bytes()
+    assert drawn_digest(OVER_LANES).encode() in picture, f"run {OVER_LANES['command']}"
+    matplotlib = pytest.importorskip("matplotlib", reason="matplotlib is not installed")
+    if matplotlib.__version__ == OVER_LANES["tools"]["matplotlib"]:
+        assert scaling_picture(OVER_LANES) == picture
+
+
 @pytest.mark.usefixtures("same_tools")
-def test_the_figures_are_of_the_present_design() -> None:
-    assert design_digest() == FIGURES["design"], f"the design has changed: run {FIGURES['command']}"
+@pytest.mark.parametrize(("setting", "parameters"), SETTINGS, ids=lambda value: str(value))
+def test_the_figures_are_of_the_present_design(setting: str, parameters: dict[str, Any]) -> None:
+    recorded = {BY_NAME[setting, device]["design"] for device in DEVICES}
+    assert recorded == {design_digest(parameters)}, f"the design has changed: run {FIGURES['command']}"
+
+
+@pytest.mark.usefixtures("same_tools")
+@pytest.mark.parametrize("number", range(len(SCALING)), ids=lambda number: f"{SCALING[number].parameters}")
+def test_the_figures_over_lanes_are_of_the_present_design(number: int) -> None:
+    row, parameters = OVER_LANES["figures"][number], SCALING[number].parameters
+    assert row["design"] == design_digest(parameters), f"the design has changed: run {OVER_LANES['command']}"
+    decoder = make_decoder(**parameters)
+    assert (row["pipeline"], row["latency"]) == (decoder.pipeline, decoder.latency)
 
 
 @pytest.mark.parametrize(("name", "bar"), BARS.items(), ids=lambda value: str(value))
@@ -76,13 +120,11 @@ def test_the_figures_meet_the_bars(name: tuple[str, str], bar: tuple[int, int]) 
 @pytest.mark.parametrize("name", BARS, ids=" on ".join)
 def test_measuring_again_gives_the_recorded_figures(name: tuple[str, str]) -> None:
     setting, device = name
-    decoder = SerialDecoder(**dict(SETTINGS)[setting])
-    row = BY_NAME[name]
-    area = measure_area(decoder, DEVICES[device])
-    assert (area.cells, area.luts, area.flip_flops) == tuple(row["area"][k] for k in ("cells", "luts", "flip_flops"))
-    with ThreadPoolExecutor(2) as executor:
-        speed = measure_speed(decoder, DEVICES[device], [1, 2, 3], executor=executor)
-    assert {str(seed): mhz for seed, mhz in speed.by_seed.items()}.items() <= row["speed"]["by_seed"].items()
+    core = chosen_core(dict(SETTINGS)[setting], title=setting)
+    [figure] = sweep([Point(core, DEVICES[device], (1, 2, 3))])
+    again, row = figure.as_dict(), BY_NAME[name]
+    assert again["area"] == row["area"]
+    assert again["speed"]["by_seed"].items() <= row["speed"]["by_seed"].items()
 
 
 @pytest.mark.build

@@ -1,0 +1,194 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The figures that the README shows: which points they are of, and how they are written."""
+
+from __future__ import annotations
+
+import hashlib
+import inspect
+import json
+from collections.abc import Iterable, Sequence
+from typing import Any, NamedTuple
+
+from utf8fpga.boards.cache import Cache
+from utf8fpga.boards.core import Core, decoder_core, make_decoder
+from utf8fpga.boards.measure import DEVICES, Device, present_version, tool_versions
+from utf8fpga.boards.sweep import Figure, Point
+from utf8fpga.hdl import SerialDecoder, axi_rtlil, axi_verilog, verilog
+
+__all__ = [
+    "COMMAND",
+    "SCALING",
+    "SETTINGS",
+    "Scaling",
+    "chosen_core",
+    "design_digest",
+    "figures_as_dict",
+    "figures_table",
+    "points_table",
+    "scaling_points",
+    "setting_points",
+]
+
+SETTINGS: tuple[tuple[str, dict[str, Any]], ...] = (
+    ("smallest", {"pipeline": 0}),
+    ("smallest, no U+FFFD in the data", {"pipeline": 0, "replacement": False}),
+    ("output registered", {"pipeline": 1}),
+    ("pipelined", {"pipeline": 2}),
+)
+"""The settings of the serial decoder that figures are given for."""
+
+
+class Scaling(NamedTuple):
+    """A point of the figures over lanes.
+
+    Attributes:
+        device: its name.
+        parameters: those of `make_decoder`.
+        seeds: how many.
+    """
+
+    device: str
+    parameters: dict[str, Any]
+    seeds: int
+
+
+SCALING: tuple[Scaling, ...] = (
+    Scaling("hx8k", {"lanes": 1, "architecture": "serial", "pipeline": 2}, 5),
+    Scaling("ecp5-85k", {"lanes": 1, "architecture": "serial", "pipeline": 2}, 5),
+)
+"""What `utf8fpga bench --record` measures to show how size and speed grow with the lanes."""
+
+COMMAND = "utf8fpga bench --record ."
+"""What writes the figures into a checkout."""
+
+
+def chosen_core(parameters: dict[str, Any], cache: Cache | None = None, title: str | None = None) -> Core:
+    """The decoder with these parameters, as a core.
+
+    Args:
+        parameters: those of `make_decoder`.
+        cache: keeps the Verilog.
+        title: what it is called in tables; made from the parameters unless given.
+
+    Raises:
+        ValueError: there is no such decoder.
+        ToolError: Yosys is missing or failed.
+    """
+    decoder = make_decoder(**parameters)
+    core = decoder_core(decoder, title or "", _verilog(decoder, cache))
+    if title is None:
+        words = [core.architecture, f"{core.lanes} lane{'s'[: core.lanes != 1]}", f"pipeline {core.pipeline}"]
+        words += ["packed"] * bool(core.packed and core.lanes != 1)
+        core = decoder_core(decoder, ", ".join(words), dict(core.sources)["core.v"])
+    return core
+
+
+def _verilog(decoder: SerialDecoder, cache: Cache | None) -> str:
+    if cache is None:
+        return axi_verilog(decoder)
+    # The module that writes it is part of what the text depends on.
+    given = [axi_rtlil(decoder), inspect.getsource(verilog), present_version("yosys"), "verilog"]
+    key = hashlib.sha256(json.dumps(given).encode()).hexdigest()
+    text = cache.get(key)
+    if not isinstance(text, str):
+        text = axi_verilog(decoder)
+        cache.put(key, text)
+    return text
+
+
+def setting_points(devices: Sequence[Device], seeds: Sequence[int], cache: Cache | None = None) -> list[Point]:
+    """All `SETTINGS` on devices."""
+    cores = [chosen_core(parameters, cache, title) for title, parameters in SETTINGS]
+    return [Point(core, device, tuple(seeds)) for core in cores for device in devices]
+
+
+def scaling_points(cache: Cache | None = None) -> list[Point]:
+    """The points of `SCALING`."""
+    cores: dict[str, Core] = {}
+    for row in SCALING:
+        cores.setdefault(repr(row.parameters), chosen_core(row.parameters, cache))
+    return [Point(cores[repr(row.parameters)], DEVICES[row.device], tuple(range(1, row.seeds + 1))) for row in SCALING]
+
+
+def design_digest(parameters: dict[str, Any]) -> str:
+    """The digest that a figure's `design` has while the decoder's logic is what was measured."""
+    return hashlib.sha256(axi_rtlil(make_decoder(**parameters)).encode()).hexdigest()
+
+
+def figures_as_dict(figures: Sequence[Figure], command: str) -> dict[str, Any]:
+    """Figures as JSON has them, with the command that makes them and the tools' versions.
+
+    Raises:
+        ToolError: a tool is missing.
+    """
+    tools = tool_versions(figure.point.device for figure in figures)
+    return {"command": command, "tools": tools, "figures": [figure.as_dict() for figure in figures]}
+
+
+def figures_table(figures: dict[str, Any]) -> str:
+    """The figures of `setting_points` as a Markdown table, a line for each setting."""
+    names = list(dict.fromkeys(row["device"] for row in figures["figures"]))
+    heading = ["setting", "latency"]
+    for name in names:
+        heading += [f"{DEVICES[name].title}, cells", "MHz"]
+    lines: dict[str, list[str]] = {}
+    for row in figures["figures"]:
+        cells = lines.setdefault(row["title"], [row["title"], f"{row['latency']}"])
+        cells += [_number(_of(row, "area", "cells")), _number(_of(row, "speed", "mhz"))]
+    table = [heading, ["---"] * 2 + ["---:"] * (len(heading) - 2), *lines.values()]
+    return _with_note(table, figures, "one byte a clock, so MHz are also MB/s")
+
+
+def points_table(figures: dict[str, Any]) -> str:
+    """Figures of any points as a Markdown table, a line for each."""
+    heading = ["device", "core", "lanes", "words", "latency", "cells", "LUT4", "flip-flops", "cells a lane"]
+    heading += ["LUT4 a lane", "MHz (lowest..highest)", "GB/s"]
+    table = [heading, ["---"] * 2 + ["---:"] + ["---"] + ["---:"] * (len(heading) - 4)]
+    for row in figures["figures"]:
+        lanes, cells, luts = row["lanes"], _of(row, "area", "cells"), _of(row, "area", "luts")
+        rate = row["gigabytes_per_second"]
+        table.append(
+            [
+                DEVICES[row["device"]].title,
+                row["title"],
+                _number(lanes),
+                {True: "packed", False: "sparse", None: "-"}[row["packed"]],
+                _number(row["latency"]),
+                _number(cells),
+                _number(luts),
+                _number(_of(row, "area", "flip_flops")),
+                _number(cells / lanes if cells and lanes else None),
+                _number(luts / lanes if luts and lanes else None),
+                _clocks(row["speed"]),
+                "-" if rate is None else f"{rate:.2f}",
+            ]
+        )
+    return _with_note(table, figures, "GB/s on the worst input")
+
+
+def _with_note(table: list[list[str]], figures: dict[str, Any], remark: str) -> str:
+    counts = sorted({len(row["speed"]["by_seed"]) for row in figures["figures"] if row["speed"]})
+    seeds = " or ".join(map(str, counts)) or "no"
+    tools = ", ".join(f"{tool} {number}" for tool, number in figures["tools"].items())
+    note = f"Median of {seeds} seed{'s'[: counts != [1]]}; {remark}. {tools}; written by `{figures['command']}`."
+    failed = [
+        f"- {row['title']} on {row['device']} failed: {row['error']}" for row in figures["figures"] if row["error"]
+    ]
+    return "\n".join(
+        [*("| " + " | ".join(line) + " |" for line in table), "", note, *([""] if failed else []), *failed]
+    )
+
+
+def _of(row: dict[str, Any], part: str, what: str) -> Any:
+    return row[part] and row[part][what]
+
+
+def _number(value: float | None) -> str:
+    return "-" if value is None else f"{value:.0f}"
+
+
+def _clocks(speed: dict[str, Any] | None) -> str:
+    if speed is None:
+        return "-"
+    clocks: Iterable[float] = speed["by_seed"].values()
+    return f"{speed['mhz']:.0f} ({min(clocks):.0f}..{max(clocks):.0f})"
