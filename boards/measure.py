@@ -181,13 +181,17 @@ class Packing:
 
     Attributes:
         netlist: its digest.
-        device: the device.
-        version: of its router.
+        router: the nextpnr program.
+        version: of the router.
+        options: what tells it the device.
+        cell: what it calls a logic cell.
     """
 
     netlist: str
-    device: Device
+    router: str
     version: str
+    options: tuple[str, ...]
+    cell: str
 
     def __str__(self) -> str:
         return "packing"
@@ -204,15 +208,17 @@ class Routing:
 
     Attributes:
         netlist: its digest.
-        device: the device.
-        version: of its router.
+        router: the nextpnr program.
+        version: of the router.
+        options: what tells it the device.
         seed: of place and route.
         target_mhz: the clock that is asked for.
     """
 
     netlist: str
-    device: Device
+    router: str
     version: str
+    options: tuple[str, ...]
     seed: int
     target_mhz: int = TARGET_MHZ
 
@@ -263,10 +269,10 @@ def pack(job: Packing, content: bytes) -> int:
     Raises:
         ToolError: nextpnr is missing, of another version, or failed.
     """
-    printed = _nextpnr(job.device, job.version, content, ["--pack-only"])
-    cells = re.search(rf"{job.device.cell}:\s+(\d+)", printed)
+    printed = _nextpnr(job, content, ["--pack-only"])
+    cells = re.search(rf"{job.cell}:\s+(\d+)", printed)
     if not cells:
-        raise ToolError(f"{job.device.router} reported no {job.device.cell}")
+        raise ToolError(f"{job.router} reported no {job.cell}")
     return int(cells[1])
 
 
@@ -277,19 +283,19 @@ def route(job: Routing, content: bytes) -> float:
         ToolError: nextpnr is missing, of another version, or failed.
     """
     arguments = ["--freq", str(job.target_mhz), "--seed", str(job.seed), "--timing-allow-fail"]
-    printed = _nextpnr(job.device, job.version, content, arguments)
+    printed = _nextpnr(job, content, arguments)
     found = re.findall(r"Max frequency for clock\s+'[^']*':\s+([\d.]+) MHz", printed)
     if not found:
-        raise ToolError(f"{job.device.router} reported no clock frequency")
+        raise ToolError(f"{job.router} reported no clock frequency")
     return float(found[-1])
 
 
-def _nextpnr(device: Device, wanted: str, content: bytes, arguments: list[str]) -> str:
-    _require(device.router, wanted)
+def _nextpnr(job: Packing | Routing, content: bytes, arguments: list[str]) -> str:
+    _require(job.router, job.version)
     with tempfile.TemporaryDirectory(prefix="utf8fpga-") as folder:
         (Path(folder) / "netlist.json").write_bytes(gzip.decompress(content))
-        arguments = [*device.options, "--json", "netlist.json", *arguments]
-        return run_tool(device.router, arguments, directory=Path(folder))
+        arguments = [*job.options, "--json", "netlist.json", *arguments]
+        return run_tool(job.router, arguments, directory=Path(folder))
 
 
 def _require(tool: str, wanted: str) -> None:

@@ -155,8 +155,10 @@ Steps = Generator[Sequence[Job], list[Any], Any]
 def _area(point: Point) -> Generator[Sequence[Job], list[Any], Area]:
     syntheses = _syntheses(point, *point.core.alone)
     netlists: list[tuple[str, Netlist]] = _distinct(syntheses, (yield syntheses))
-    version = present_version(point.device.router)
-    cells: list[int] = yield [Packing(netlist.digest, point.device, version) for _, netlist in netlists]
+    device, version = point.device, present_version(point.device.router)
+    cells: list[int] = yield [
+        Packing(netlist.digest, device.router, version, device.options, device.cell) for _, netlist in netlists
+    ]
     areas = [
         Area(number, netlist.luts, netlist.flip_flops, options)
         for number, (options, netlist) in zip(cells, netlists, strict=True)
@@ -167,9 +169,11 @@ def _area(point: Point) -> Generator[Sequence[Job], list[Any], Area]:
 def _speed(point: Point) -> Generator[Sequence[Job], list[Any], Speed]:
     syntheses = _syntheses(point, *point.core.between_registers)
     netlists: list[tuple[str, Netlist]] = _distinct(syntheses, (yield syntheses))
-    version = present_version(point.device.router)
+    device, version = point.device, present_version(point.device.router)
     clocks: list[float] = yield [
-        Routing(netlist.digest, point.device, version, seed) for _, netlist in netlists for seed in point.seeds
+        Routing(netlist.digest, device.router, version, device.options, seed)
+        for _, netlist in netlists
+        for seed in point.seeds
     ]
     speeds = []
     for options, _ in netlists:
