@@ -22,6 +22,7 @@ from utf8fpga.boards.figures import (
 )
 from utf8fpga.boards.measure import DEVICES, Area, Device, Speed, tool_versions
 from utf8fpga.boards.picture import PictureError, drawn_digest, picture_tools, scaling_picture
+from utf8fpga.boards.remote import Host
 from utf8fpga.boards.sweep import Figure, Point, Progress, sweep
 from utf8fpga.boards.top import BYTES_PER_WORD, UartDecoder, WordFlag
 from utf8fpga.boards.uart import FRAME_LAYOUT, MINIMUM_DIVISOR, UartReceiver, UartTransmitter, uart_divisor
@@ -45,6 +46,7 @@ __all__ = [
     "CoreError",
     "Device",
     "Figure",
+    "Host",
     "PictureError",
     "Point",
     "Ports",

@@ -18,6 +18,7 @@ from amaranth.hdl import Elaboratable, Module
 from amaranth.lib import io
 
 from utf8fpga.boards.catalog import Board, find_board
+from utf8fpga.boards.remote import Host, find_paramiko, run_on_host
 from utf8fpga.boards.top import UartDecoder
 from utf8fpga.hdl.tools import ToolError, find_tool, run_tool, tool_version
 
@@ -140,6 +141,7 @@ def build_board(
     baud: float = 1_000_000,
     pipeline: int = 0,
     seed: int = 1,
+    host: Host | None = None,
     say: Callable[[str], None] | None = None,
 ) -> BuildReport:
     """Build the bitstream of `UartDecoder` for a board.
@@ -155,13 +157,14 @@ def build_board(
         baud: bits per second; the board's clock must make it to 2%, in at least 4 clocks per bit.
         pipeline: as for `SerialDecoder`.
         seed: of place and route, at least 0; the clock that is reached varies by some 5% with it.
+        host: where the tools run; here unless given. See `run_on_host`.
         say: called with a line when a tool starts.
 
     Raises:
         UnknownBoardError: no board has that name.
         ValueError: the clock cannot make the baud rate; `pipeline` or `seed` is out of its range.
         BuildError: a tool is missing or fails, the design misses the board's clock, the directory
-            cannot be written, or amaranth-boards is not installed.
+            cannot be written, the host cannot be reached, or amaranth-boards is not installed.
     """
     board, flow = _board_and_flow(board)
     if seed < 0:
@@ -177,7 +180,10 @@ def build_board(
     )
 
     try:
-        tools = _Tools(board.name, flow, plan, directory / board.name, say)
+        if host is None:
+            tools = _Tools(board.name, flow, plan, directory / board.name, say)
+        else:
+            tools = _HostTools(board.name, flow, plan, directory / board.name, say, host)
         tools.place_and_route()
         report = BuildReport(
             board=board.name,
@@ -187,7 +193,7 @@ def build_board(
             pipeline=pipeline,
             seed=seed,
             required_mhz=platform.default_clk_frequency / 1e6,
-            tools=_versions(flow),
+            tools=tools.versions() | _packages(),
             **tools.figures(),
         )
         if report.fmax_mhz < report.required_mhz:
@@ -252,12 +258,19 @@ class _Tools:
         # Amaranth's own list of commands, run without the shell that its build scripts need.
         commands = json.loads(plan.files[f"build_{_NAME}.json"])["commands"]
         self._commands = {tool: arguments for tool, *arguments in commands}
-        _find_tools(flow)
+        self._find()
         folder.mkdir(parents=True, exist_ok=True)
         # Files of an earlier build must not pass for new ones.
         for left in folder.glob(f"{_NAME}.*"):
             left.unlink()
         plan.extract(folder)
+
+    def _find(self) -> None:
+        _find_tools(self._flow)
+
+    def versions(self) -> dict[str, str]:
+        """Those of the tools that decide what comes out."""
+        return {tool: tool_version(tool) for tool in (self._flow.synthesis, self._flow.place_and_route)}
 
     def place_and_route(self) -> None:
         self._run(self._flow.synthesis, "synthesis", self._folder / f"{_NAME}.rpt")
@@ -266,6 +279,9 @@ class _Tools:
     def pack(self) -> Path:
         """The bitstream, still in the folder."""
         self._run(self._flow.pack, "packing", self._folder)
+        return self._packed()
+
+    def _packed(self) -> Path:
         packed = self._folder / f"{_NAME}.{self._flow.suffix}"
         if not packed.exists():
             raise ToolError(f"{self._flow.pack} wrote no bitstream; see {self._folder}")
@@ -305,6 +321,44 @@ class _Tools:
             raise ToolError(f"{error}; see {log if log.exists() else self._folder}") from None
 
 
+class _HostTools(_Tools):
+    """The same on another host, where one script runs them all."""
+
+    def __init__(
+        self,
+        board: str,
+        flow: _Flow,
+        plan: BuildPlan,
+        folder: Path,
+        say: Callable[[str], None] | None,
+        host: Host,
+    ) -> None:
+        super().__init__(board, flow, plan, folder, say)
+        self._plan, self._host = plan, host
+        self._versions: dict[str, str] = {}
+
+    def _find(self) -> None:
+        find_paramiko()  # the host finds the tools
+
+    def versions(self) -> dict[str, str]:
+        return {tool: self._versions[tool] for tool in (self._flow.synthesis, self._flow.place_and_route)}
+
+    def place_and_route(self) -> None:
+        tools = (self._flow.synthesis, self._flow.place_and_route, self._flow.pack)
+        if self._say is not None:
+            self._say(f"{self._board}: build on {self._host} ({', '.join(tools)})")
+        try:
+            self._versions = run_on_host(self._plan, self._host, tools, self._folder)
+        except ToolError as error:
+            # Where there is a log, it says more.
+            logs = [log for log in (self.log, self._folder / f"{_NAME}.rpt") if log.exists()]
+            raise ToolError(f"{error}; see {logs[0]}" if logs else str(error)) from None
+
+    def pack(self) -> Path:
+        """The bitstream, which the host has packed already."""
+        return self._packed()
+
+
 def _platform(board: Board) -> Any:
     module, _, name = board.platform.partition(":")
     try:
@@ -315,8 +369,8 @@ def _platform(board: Board) -> Any:
         raise BuildError("amaranth-boards is not installed: pip install 'utf8fpga[boards]'") from None
 
 
-def _versions(flow: _Flow) -> dict[str, str]:
-    versions = {tool: tool_version(tool) for tool in (flow.synthesis, flow.place_and_route)}
+def _packages() -> dict[str, str]:
+    versions = {}
     for package in ("amaranth", "amaranth-boards"):
         with suppress(PackageNotFoundError):  # a board of one's own does without amaranth-boards
             versions[package] = version(package)

@@ -219,12 +219,26 @@ def simulate(
 @click.option("--baud", type=click.FloatRange(min=1), default=1e6, show_default=True, help="Of the UART.")
 @pipeline_option
 @click.option("--seed", type=click.IntRange(min=0), default=1, show_default=True, help="Of place and route.")
+@click.option("--host", metavar="[USER@]HOST[:PORT]", help="Run the tools there, by SSH with your keys.")
+@click.option("--host-tools", metavar="DIR", help="A folder there with the tools; its path without it.")
 @json_option
-def build(board: str, directory: str, baud: float, pipeline: int, seed: int, as_json: bool) -> None:
+def build(
+    board: str,
+    directory: str,
+    baud: float,
+    pipeline: int,
+    seed: int,
+    host: str | None,
+    host_tools: str | None,
+    as_json: bool,
+) -> None:
     """Build the bitstream for BOARD: UART in, decoder, UART out."""
-    from utf8fpga.boards import build_board
+    from utf8fpga.boards import Host, build_board
 
-    report = build_board(board, Path(directory), baud=baud, pipeline=pipeline, seed=seed, say=say)
+    if host_tools and not host:
+        raise CommandError("--host-tools is a folder on the host of --host, which is not given")
+    where = Host.parse(host, host_tools) if host else None
+    report = build_board(board, Path(directory), baud=baud, pipeline=pipeline, seed=seed, host=where, say=say)
     click.echo(json.dumps(report.as_dict(), indent=2) if as_json else str(report))
 
 

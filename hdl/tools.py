@@ -15,7 +15,16 @@ import sysconfig
 from collections.abc import Sequence
 from pathlib import Path
 
-__all__ = ["ToolError", "find_tool", "run_tool", "stop_tools", "tool_version"]
+__all__ = [
+    "ToolError",
+    "find_tool",
+    "run_tool",
+    "stop_tools",
+    "tool_error",
+    "tool_variable",
+    "tool_version",
+    "version_in",
+]
 
 _EXTRA = {
     "yosys": "",
@@ -40,7 +49,7 @@ def find_tool(tool: str) -> str:
     Raises:
         ToolError: it is not installed.
     """
-    variable = _variable(tool)
+    variable = tool_variable(tool)
     if chosen := os.environ.get(variable):
         if found := shutil.which(chosen):
             return found
@@ -82,7 +91,7 @@ def run_tool(tool: str, arguments: Sequence[str], *, directory: Path) -> str:
         finally:
             _running.discard(process)
     if process.returncode:
-        raise ToolError(f"{tool} failed with status {process.returncode}: {_reason(printed)}")
+        raise tool_error(tool, process.returncode, printed)
     return printed
 
 
@@ -99,15 +108,22 @@ def tool_version(tool: str) -> str:
         ToolError: it is not installed or does not run.
     """
     printed = run_tool(tool, ["--version"], directory=Path.cwd())
+    return version_in(printed)
+
+
+def version_in(printed: str) -> str:
+    """The version in what a tool printed of itself; all of it where there is none."""
     found = re.search(r"\d+\.\d+(?:\.\d+)*(?:[+-][\w.+-]*\w)?", printed)
     return found[0] if found else printed.strip()
 
 
-def _variable(tool: str) -> str:
+def tool_variable(tool: str) -> str:
+    """The environment variable that may name a tool's program."""
     return tool.upper().replace("-", "_")
 
 
-def _reason(printed: str) -> str:
+def tool_error(tool: str, status: int | str, printed: str) -> ToolError:
+    """What is said of a tool that failed, by the last error in what it printed."""
     lines = [line.strip() for line in printed.splitlines() if line.strip()]
     errors = [line for line in lines if line.upper().startswith("ERROR")]
-    return (errors or lines or ["it printed nothing"])[-1]
+    return ToolError(f"{tool} failed with status {status}: {(errors or lines or ['it printed nothing'])[-1]}")
