@@ -7,6 +7,7 @@ import json
 import os
 import re
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -16,11 +17,13 @@ from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPool
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree
 
 import pytest
 
 from utf8fpga.boards import (
     DEVICES,
+    Area,
     Cache,
     CacheError,
     Core,
@@ -29,6 +32,7 @@ from utf8fpga.boards import (
     PictureError,
     Point,
     Progress,
+    Speed,
     figures_as_dict,
     figures_table,
     foreign_core,
@@ -620,3 +624,209 @@ def test_a_foreign_core_measured_with_the_real_tools(foreign: Path, tmp_path: Pa
         assert figure.area.flip_flops == 21, "of the helper nothing is left"
         assert figure.speed is not None
         assert 250 < figure.speed.mhz < 700
+
+
+# Tables and the picture
+
+
+def recorded(lanes: int, mhz: float | None, *, architecture: str = "parallel", packed: bool = False) -> dict[str, Any]:
+    """A row as a sweep gives it."""
+    core = replace(
+        COUNTER, title="x", architecture=architecture, lanes=lanes, packed=packed, bytes_per_clock=lanes, latency=4
+    )
+    area = Area(100 * lanes, 77 * lanes, 50 * lanes, "")
+    speed = None if mhz is None else Speed(mhz, {1: mhz - 1, 2: mhz, 3: mhz + 1.6}, "")
+    return Figure(Point(core, ECP5, (1, 2, 3)), area, speed, None if speed else "it is full").as_dict()
+
+
+OVER_LANES = {
+    "command": "utf8fpga bench",
+    "tools": {"yosys": "1.0"},
+    "figures": [recorded(1, 250.0, architecture="serial"), *(recorded(1 << n, 300.0 - 5 * n) for n in range(9))],
+}
+
+
+def test_the_table_of_points() -> None:
+    figures = OVER_LANES | {"figures": [recorded(64, 280.0), recorded(2, None, packed=True)]}
+    assert points_table(figures).splitlines()[2:] == [
+        "| ECP5-85F speed 6 | x | 64 | sparse | 4 | 6400 | 4928 | 3200 | 100 | 77 | 280 (279..282) | 17.92 |",
+        "| ECP5-85F speed 6 | x | 2 | packed | 4 | 200 | 154 | 100 | 100 | 77 | - | - |",
+        "",
+        "Median of 3 seeds; GB/s on the worst input. yosys 1.0; written by `utf8fpga bench`.",
+        "",
+        "- x on ecp5-85k failed: it is full",
+    ]
+    json.dumps(figures)
+
+
+def test_a_table_of_settings_with_a_failure() -> None:
+    lines = figures_table(OVER_LANES | {"figures": [recorded(1, None)]}).splitlines()
+    assert lines[2] == "| x | 4 | 100 | - |"
+    assert lines[4].startswith("Median of no seeds; ")
+
+
+def test_the_picture_is_the_same_byte_for_byte() -> None:
+    pytest.importorskip("matplotlib", reason="matplotlib is not installed")
+    picture = scaling_picture(OVER_LANES)
+    assert scaling_picture(json.loads(json.dumps(OVER_LANES))) == picture
+    code = "import sys, json; from utf8fpga.boards import scaling_picture; "
+    code += "sys.stdout.buffer.write(scaling_picture(json.load(sys.stdin)))"
+    environment = {**os.environ, "PYTHONHASHSEED": "7", "LANG": "C"}
+    again = subprocess.run(
+        [sys.executable, "-c", code], input=json.dumps(OVER_LANES).encode(), stdout=subprocess.PIPE, env=environment,
+        check=True,
+    )  # fmt: skip
+    assert again.stdout == picture
+    ElementTree.fromstring(picture)
+    assert b"<dc:date>" not in picture
+    other = scaling_picture(OVER_LANES | {"figures": OVER_LANES["figures"][:-1]})
+    assert other != picture
+
+
+def test_a_picture_of_nothing() -> None:
+    pytest.importorskip("matplotlib", reason="matplotlib is not installed")
+    with pytest.raises(PictureError, match=r"^there is nothing to draw: no figure has lanes, area and GB/s$"):
+        scaling_picture(OVER_LANES | {"figures": [recorded(1, None)]})
+
+
+def test_no_matplotlib(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    with pytest.raises(PictureError, match=r"^matplotlib is not installed: pip install 'utf8fpga\[plots\]'$"):
+        scaling_picture(OVER_LANES)
+
+
+# The command
+
+
+def bench(*arguments: str | Path, **options: Any) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "utf8fpga", "bench", *map(str, arguments)]
+    return subprocess.run(command, capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL, **options)
+
+
+REFUSED = {
+    "no lanes": (["--lanes", "0"], "--lanes '0' must be numbers in 1..256, such as 1,4,16"),
+    "many lanes": (["--lanes", "1,257"], "--lanes '1,257' must be numbers in 1..256, such as 1,4,16"),
+    "no number": (["--lanes", "1,"], "--lanes '1,' must be numbers in 1..256, such as 1,4,16"),
+    "no seeds": (["--seeds", "0"], "--seeds '0' must be how many, or from-to, and 1 to 100 of them"),
+    "seeds backwards": (["--seeds", "3-2"], "--seeds '3-2' must be how many, or from-to, and 1 to 100 of them"),
+    "seeds as words": (["--seeds", "a"], "--seeds 'a' must be how many, or from-to, and 1 to 100 of them"),
+    "top of nothing": (["--top", "x"], "--top describes the core of --against, which is not given"),
+    "ports of nothing": (["--ports", "x"], "--ports describes the core of --against, which is not given"),
+    "no such core": (["--against", "/nonexistent.v"], "cannot read '/nonexistent.v': No such file or directory"),
+    "record a choice": (
+        ["--record", ".", "--lanes", "1"],
+        "--record measures what the README shows: leave out the choice of cores",
+    ),
+    "record a device": (
+        ["--record", ".", "--device", "hx8k"],
+        "--record wants the figures of all devices: leave out --device",
+    ),
+    "record a picture": (["--record", ".", "--picture", "x"], "--record writes its own picture: leave out --picture"),
+    "jobs on a cluster": (
+        ["--dask", "x:1", "--jobs", "2"],
+        "--jobs is for this machine, and with --dask the cluster has its own: leave it out",
+    ),
+}
+
+
+@pytest.mark.parametrize(("arguments", "message"), REFUSED.values(), ids=REFUSED)
+def test_bad_use_is_one_line_and_status_2(arguments: list[str], message: str, tmp_path: Path) -> None:
+    done = bench(*arguments, "--cache", tmp_path / "cache")
+    assert (done.stderr, done.stdout, done.returncode) == (f"utf8fpga: {message}\n", "", 2)
+
+
+def test_a_cache_folder_that_is_a_file(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    done = bench("--cache", tmp_path / "file")
+    assert done.stderr == f"utf8fpga: cannot write the cache '{tmp_path / 'file'}': File exists\n"
+    assert (done.stdout, done.returncode) == ("", 2)
+
+
+def test_the_cache_is_the_users_own(foreign: Path, tmp_path: Path) -> None:
+    environment = {**os.environ, "XDG_CACHE_HOME": str(tmp_path / "mine"), "NEXTPNR_ICE40": "/nonexistent"}
+    done = bench("--device", "hx8k", env=environment)
+    assert done.stderr == "utf8fpga: NEXTPNR_ICE40 names '/nonexistent', which is not a program\n"
+    assert done.returncode == 1
+    if sys.platform == "linux":
+        assert (tmp_path / "mine" / "utf8fpga" / "bench").is_dir()
+
+
+@pytest.fixture
+def fake_nextpnr(tools: FakeTools, monkeypatch: pytest.MonkeyPatch) -> FakeTools:
+    """Yosys is the real one."""
+    monkeypatch.delenv("YOSYS")
+    return tools
+
+
+def test_another_core_beside_ours(foreign: Path, fake_nextpnr: FakeTools, tmp_path: Path) -> None:
+    (tmp_path / "ports.toml").write_text("bytes_per_clock = 0.5\nlanes = 1\n")
+    words = ["--device", "hx8k", "--lanes", "1", "--seeds", "2-4", "--cache", tmp_path / "cache", "--jobs", "1"]
+    words += ["--against", foreign, "--top", "foreign", "--ports", tmp_path / "ports.toml"]
+    done = bench(*words, "--json", "--picture", tmp_path / "picture.svg")
+    assert (done.stderr, done.returncode) == ("", 0)
+    figures = json.loads(done.stdout)
+    assert figures["command"] == (
+        "utf8fpga bench --device hx8k --lanes 1 --seeds 2-4 --against foreign.v --top foreign --ports ports.toml"
+    )
+    ours, theirs = figures["figures"]
+    assert (ours["title"], ours["architecture"], ours["bytes_per_clock"]) == ("serial, 1 lane, pipeline 0", "serial", 1)
+    assert (theirs["title"], theirs["architecture"], theirs["bytes_per_clock"]) == ("foreign", "", 0.5)
+    assert list(theirs["speed"]["by_seed"]) == ["2", "3", "4"]
+    assert theirs["gigabytes_per_second"] == 0.0005 * theirs["speed"]["mhz"]
+    ElementTree.parse(tmp_path / "picture.svg")
+    fake_nextpnr.calls()
+    again = bench(*words)
+    assert again.stdout == points_table(figures) + "\n"
+    assert fake_nextpnr.calls() == {}, "all was kept"
+
+
+def test_points_that_failed_are_status_1(foreign: Path, fake_nextpnr: FakeTools, tmp_path: Path) -> None:
+    fake_nextpnr.install(body=f"'--up5k' in sys.argv and exec({FULL!r})")
+    words = ["--device", "hx8k", "--device", "up5k", "--seeds", "1", "--pipeline", "0", "--cache", tmp_path / "cache"]
+    done = bench(*words)
+    assert done.returncode == 1
+    failure = (
+        "place and route, seed 1: nextpnr-ice40 failed with status 1: ERROR: Unable to place cell, no BELs remaining"
+    )
+    title = "serial, 1 lane, pipeline 0 on up5k"
+    assert done.stderr == f"utf8fpga: 1 of 2 points failed, the first {title}: {failure}\n"
+    assert done.stdout.splitlines()[-1] == f"- {title} failed: {failure}"
+
+
+def test_a_cluster_that_is_not_there(tmp_path: Path) -> None:
+    pytest.importorskip("distributed", reason="distributed is not installed")
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+    done = bench("--dask", f"127.0.0.1:{port}", "--device", "hx8k", "--cache", tmp_path, env=quick_to_give_up())
+    assert done.stderr.startswith(f"utf8fpga: no Dask cluster at '127.0.0.1:{port}': ")
+    assert (done.stderr.count("\n"), done.stdout, done.returncode) == (1, "", 1)
+
+
+def quick_to_give_up() -> dict[str, str]:
+    return {**os.environ, "DASK_DISTRIBUTED__COMM__RETRY__COUNT": "0"}
+
+
+def test_the_command_on_a_cluster(fake_nextpnr: FakeTools, tmp_path: Path) -> None:
+    distributed = pytest.importorskip("distributed", reason="distributed is not installed")
+    words = ["--device", "hx8k", "--lanes", "1", "--seeds", "1", "--json"]
+    with distributed.LocalCluster(n_workers=1, threads_per_worker=2, dashboard_address=None) as cluster:
+        there = bench(*words, "--dask", cluster.scheduler_address, "--cache", tmp_path / "there")
+    here = bench(*words, "--cache", tmp_path / "here")
+    assert (there.stdout, there.returncode) == (here.stdout, 0)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has other interrupts")
+def test_an_interrupt_ends_the_tools_and_keeps_the_results(fake_nextpnr: FakeTools, tmp_path: Path) -> None:
+    fake_nextpnr.install(body="open('started', 'w'); time.sleep(100)", carry=False)
+    words = ["--device", "hx8k", "--lanes", "1", "--seeds", "2", "--jobs", "2", "--cache", str(tmp_path / "cache")]
+    process = subprocess.Popen(
+        [sys.executable, "-m", "utf8fpga", "bench", *words], stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    )
+    deadline = time.monotonic() + 60
+    while not (fake_nextpnr.log.exists() and "route" in fake_nextpnr.log.read_text()):
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+    process.send_signal(signal.SIGINT)
+    printed, said = process.communicate(timeout=20)
+    assert (printed, said, process.returncode) == ("", "utf8fpga: interrupted\n", 130)
+    assert list((tmp_path / "cache").glob("*.gz")), "the netlists are kept"
