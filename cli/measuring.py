@@ -46,6 +46,9 @@ from utf8fpga.record import record
 __all__ = ["Bench", "measure"]
 
 
+_CONNECT_SECONDS = 5
+
+
 @dataclass(frozen=True)
 class Bench:
     """What `utf8fpga bench` is asked for.
@@ -103,6 +106,8 @@ def measure(bench: Bench) -> None:
         _refuse_choices(bench)
     elif not bench.against and (bench.top or bench.ports):
         raise CommandError(f"--{'top' if bench.top else 'ports'} describes the core of --against, which is not given")
+    if bench.dask and bench.jobs:
+        raise CommandError("--jobs is for this machine, and with --dask the cluster has its own: leave it out")
     try:
         cache = Cache(Path(bench.cache) if bench.cache else default_cache())
         tool_versions(devices)  # a missing tool is found at once
@@ -138,13 +143,15 @@ def _refuse_choices(bench: Bench) -> None:
 def _points(bench: Bench, devices: Sequence[Device], cache: Cache) -> list[Point]:
     if bench.is_of_settings and not bench.against:
         return setting_points(devices, bench.seeds, cache)
-    cores = [] if bench.is_of_settings else _decoders(bench, cache)
+    others = []
     if bench.against:
         ports = read_ports(Path(bench.ports)) if bench.ports else None
-        if bench.is_of_settings:
-            cores = [chosen_core(parameters, cache, title) for title, parameters in SETTINGS]
-        cores.append(foreign_core([Path(file) for file in bench.against], bench.top, ports))
-    return [Point(core, device, bench.seeds) for core in cores for device in devices]
+        others.append(foreign_core([Path(file) for file in bench.against], bench.top, ports))
+    if bench.is_of_settings:
+        cores = [chosen_core(parameters, cache, title) for title, parameters in SETTINGS]
+    else:
+        cores = _decoders(bench, cache)
+    return [Point(core, device, bench.seeds) for core in [*cores, *others] for device in devices]
 
 
 def _decoders(bench: Bench, cache: Cache) -> list[Core]:
@@ -183,14 +190,12 @@ def _executor(bench: Bench) -> Iterator[Executor]:
                 stop_tools()  # which the threads would wait for
                 raise
         return
-    if bench.jobs:
-        raise CommandError("--jobs is for this machine, and with --dask the cluster has its own: leave it out")
     try:
         distributed = importlib.import_module("distributed")
     except ImportError:
         raise CommandError("distributed is not installed: pip install 'utf8fpga[dask]'", status=1) from None
     try:
-        client = distributed.Client(bench.dask, timeout=10)
+        client = distributed.Client(bench.dask, timeout=_CONNECT_SECONDS)
     except (OSError, ValueError) as error:
         reason = " ".join(str(error).split())
         raise CommandError(f"no Dask cluster at {bench.dask!r}: {reason or type(error).__name__}", status=1) from None
