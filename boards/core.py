@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import hashlib
+import inspect
 import json
 import re
 import tempfile
@@ -15,8 +16,9 @@ from typing import Any
 
 from amaranth.lib.wiring import In
 
-from utf8fpga.hdl import SerialDecoder, axi_rtlil, axi_signature, axi_verilog
-from utf8fpga.hdl.tools import ToolError, run_tool
+from utf8fpga.boards.cache import Cache
+from utf8fpga.hdl import SerialDecoder, axi_rtlil, axi_signature, axi_verilog, verilog
+from utf8fpga.hdl.tools import ToolError, present_version, run_tool
 
 __all__ = ["Core", "CoreError", "Ports", "decoder_core", "foreign_core", "make_decoder", "read_ports"]
 
@@ -156,36 +158,56 @@ def make_decoder(
     return SerialDecoder(pipeline=pipeline or 0, replacement=replacement)
 
 
-def decoder_core(decoder: SerialDecoder, title: str, verilog: str | None = None) -> Core:
+def decoder_core(decoder: SerialDecoder, title: str | None = None, *, cache: Cache | None = None) -> Core:
     """A decoder of this library, behind its AXI4-Stream ports.
 
     Args:
         decoder: the decoder.
-        title: what it is called in tables.
-        verilog: that of `axi_verilog`, where it is already known.
+        title: what it is called in tables; made from its settings unless given.
+        cache: keeps the Verilog.
 
     Raises:
         ToolError: Yosys is missing or failed.
+        CacheError: the cache cannot be written.
     """
     lanes = 1
+    packed = True if lanes == 1 else decoder.packed
     members = axi_signature(decoder.table).members
+    architecture = "serial" if isinstance(decoder, SerialDecoder) else "parallel"
+    if title is None:
+        words = [architecture, f"{lanes} lane{'s'[: lanes != 1]}", f"pipeline {decoder.pipeline}"]
+        title = ", ".join([*words, "packed"] if packed and lanes != 1 else words)
     ports = [(name, member.flow, member.shape) for name, member in members.items() if name not in ("clk", "rst")]
+    rtlil = axi_rtlil(decoder)
     return Core(
         title=title,
-        sources=(("core.v", axi_verilog(decoder) if verilog is None else verilog),),
+        sources=(("core.v", _verilog(decoder, rtlil, cache)),),
         top="utf8_decoder",
         clock="clk",
         reset="rst",
         inputs=tuple((name, width) for name, flow, width in ports if flow is In),
         outputs=tuple((name, width) for name, flow, width in ports if flow is not In),
-        design=hashlib.sha256(axi_rtlil(decoder).encode()).hexdigest(),
-        architecture="serial" if isinstance(decoder, SerialDecoder) else "parallel",
+        design=hashlib.sha256(rtlil.encode()).hexdigest(),
+        architecture=architecture,
         lanes=lanes,
-        packed=True if lanes == 1 else decoder.packed,
+        packed=packed,
         pipeline=decoder.pipeline,
         latency=decoder.latency,
         bytes_per_clock=lanes,
     )
+
+
+def _verilog(decoder: SerialDecoder, rtlil: str, cache: Cache | None) -> str:
+    if cache is None:
+        return axi_verilog(decoder)
+    # The module that writes it is part of what the text depends on.
+    given = ["Verilog", rtlil, inspect.getsource(verilog), present_version("yosys")]
+    key = hashlib.sha256(json.dumps(given).encode()).hexdigest()
+    text = cache.get(key)
+    if not isinstance(text, str):
+        text = axi_verilog(decoder)
+        cache.put(key, text)
+    return text
 
 
 @dataclass(frozen=True)

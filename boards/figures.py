@@ -4,16 +4,14 @@
 from __future__ import annotations
 
 import hashlib
-import inspect
-import json
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 from utf8fpga.boards.cache import Cache
 from utf8fpga.boards.core import Core, decoder_core, make_decoder
-from utf8fpga.boards.measure import DEVICES, Device, present_version, tool_versions
+from utf8fpga.boards.measure import DEVICES, Device, tool_versions
 from utf8fpga.boards.sweep import Figure, Point
-from utf8fpga.hdl import SerialDecoder, axi_rtlil, axi_verilog, verilog
+from utf8fpga.hdl import axi_rtlil
 
 __all__ = [
     "COMMAND",
@@ -74,26 +72,7 @@ def chosen_core(parameters: dict[str, Any], cache: Cache | None = None, title: s
         ValueError: there is no such decoder.
         ToolError: Yosys is missing or failed.
     """
-    decoder = make_decoder(**parameters)
-    core = decoder_core(decoder, title or "", _verilog(decoder, cache))
-    if title is None:
-        words = [core.architecture, f"{core.lanes} lane{'s'[: core.lanes != 1]}", f"pipeline {core.pipeline}"]
-        words += ["packed"] * bool(core.packed and core.lanes != 1)
-        core = decoder_core(decoder, ", ".join(words), dict(core.sources)["core.v"])
-    return core
-
-
-def _verilog(decoder: SerialDecoder, cache: Cache | None) -> str:
-    if cache is None:
-        return axi_verilog(decoder)
-    # The module that writes it is part of what the text depends on.
-    given = [axi_rtlil(decoder), inspect.getsource(verilog), present_version("yosys"), "verilog"]
-    key = hashlib.sha256(json.dumps(given).encode()).hexdigest()
-    text = cache.get(key)
-    if not isinstance(text, str):
-        text = axi_verilog(decoder)
-        cache.put(key, text)
-    return text
+    return decoder_core(make_decoder(**parameters), title, cache=cache)
 
 
 def setting_points(devices: Sequence[Device], seeds: Sequence[int], cache: Cache | None = None) -> list[Point]:

@@ -8,7 +8,6 @@ results.
 
 from __future__ import annotations
 
-import functools
 import gzip
 import hashlib
 import json
@@ -21,7 +20,7 @@ from importlib.metadata import version
 from pathlib import Path
 
 from utf8fpga.boards.core import read_script
-from utf8fpga.hdl.tools import ToolError, find_tool, run_tool, tool_version
+from utf8fpga.hdl.tools import ToolError, present_version, run_tool
 
 __all__ = [
     "DEVICES",
@@ -302,15 +301,3 @@ def _require(tool: str, wanted: str) -> None:
     found = present_version(tool)
     if found != wanted:
         raise ToolError(f"{tool} is {found} where this job runs, and {wanted} is wanted")
-
-
-def present_version(tool: str) -> str:
-    """`tool_version`, asked for once per program that is installed."""
-    path = find_tool(tool)
-    return _version(tool, path, Path(path).stat().st_mtime_ns)
-
-
-@functools.cache
-def _version(tool: str, path: str, changed: int) -> str:
-    del path, changed  # what makes it another program
-    return tool_version(tool)

@@ -27,11 +27,10 @@ from utf8fpga.boards.measure import (
     Speed,
     Synthesis,
     pack,
-    present_version,
     route,
     synthesise,
 )
-from utf8fpga.hdl.tools import ToolError, stop_tools
+from utf8fpga.hdl.tools import ToolError, present_version, stop_tools
 
 __all__ = ["Figure", "Point", "Progress", "sweep"]
 

@@ -7,6 +7,7 @@ A tool is looked for where its environment variable points (the names that Amara
 
 from __future__ import annotations
 
+import functools
 import os
 import re
 import shutil
@@ -18,6 +19,7 @@ from pathlib import Path
 __all__ = [
     "ToolError",
     "find_tool",
+    "present_version",
     "run_tool",
     "stop_tools",
     "tool_error",
@@ -109,6 +111,22 @@ def tool_version(tool: str) -> str:
     """
     printed = run_tool(tool, ["--version"], directory=Path.cwd())
     return version_in(printed)
+
+
+def present_version(tool: str) -> str:
+    """`tool_version`, asked for once per program that is installed.
+
+    Raises:
+        ToolError: it is not installed or does not run.
+    """
+    path = find_tool(tool)
+    return _version(tool, path, Path(path).stat().st_mtime_ns)
+
+
+@functools.cache
+def _version(tool: str, path: str, changed: int) -> str:
+    del path, changed  # what makes it another program
+    return tool_version(tool)
 
 
 def version_in(printed: str) -> str:
