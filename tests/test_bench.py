@@ -831,3 +831,15 @@ def test_an_interrupt_ends_the_tools_and_keeps_the_results(fake_nextpnr: FakeToo
     printed, said = process.communicate(timeout=20)
     assert (printed, said, process.returncode) == ("", "utf8fpga: interrupted\n", 130)
     assert list((tmp_path / "cache").glob("*.gz")), "the netlists are kept"
+
+
+def test_the_description_in_the_readme(tmp_path: Path) -> None:
+    readme = (Path(__file__).parent.parent / "README.md").read_text(encoding="utf-8")
+    [example] = re.findall(r"```toml\n(.*?)```", readme, re.DOTALL)
+    ports = ["input clk", "input rst_n", "input [7:0] data", "input valid", "input enable", "output [20:0] code_point"]
+    text = f"module theirs({', '.join(ports)}, output ready, output more); assign ready = valid; endmodule"
+    (tmp_path / "theirs.v").write_text(text)
+    core = foreign_core([tmp_path / "theirs.v"], "theirs", described(tmp_path, example))
+    assert (core.clock, core.reset, core.reset_low, core.bytes_per_clock) == ("clk", "rst_n", True, 0.5)
+    assert core.constants == (("enable", 1, 1),)
+    assert not core.is_whole
