@@ -13,7 +13,6 @@ from typing import BinaryIO
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
-from rich.table import Column
 
 __all__ = ["CommandError", "job_progress", "progress", "read_chunks", "say", "write_bytes", "writing"]
 
@@ -121,13 +120,17 @@ def job_progress(what: str) -> Iterator[Callable[[int, int, Sequence[str]], None
     columns = (
         SpinnerColumn(),
         TextColumn("{task.description}"),
-        BarColumn(),
+        BarColumn(bar_width=20),
         MofNCompleteColumn(),
         TimeElapsedColumn(),
-        TextColumn("{task.fields[running]}", markup=False, table_column=Column(no_wrap=True, overflow="ellipsis")),
+        TextColumn("{task.fields[running]}", markup=False),
     )
     with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
         task = bar.add_task(what, total=None, running="")
-        yield lambda done, total, running: bar.update(
-            task, completed=done, total=total, running="; ".join(running), refresh=True
-        )
+
+        def show(done: int, total: int, running: Sequence[str]) -> None:
+            text = " ".join([*running[:1], *([f"(+{len(running) - 1})"] if running[1:] else [])])
+            # What is before it takes its room first.
+            bar.update(task, completed=done, total=total, running=text[: max(0, console.width - 52)])
+
+        yield show

@@ -479,6 +479,9 @@ def test_a_description(foreign: Path, tmp_path: Path) -> None:
     assert (core.title, core.bytes_per_clock, core.lanes, core.latency) == ("theirs", 0.25, 1, 2)
     assert core.constants == (("en", 1, 1),)
     assert (core.inputs, core.outputs, core.is_whole) == ((("data", 8),), (("code", 21),), False)
+    for sources, _ in (core.between_registers, core.alone):
+        assert ".en(1'd1)" in sources[-1][1]
+        assert ".spare" not in sources[-1][1]
     assert ".rst_ni(reset)" in core.between_registers[0][-1][1]
     assert "reset <= rst;" in core.between_registers[0][-1][1]
 
