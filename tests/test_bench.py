@@ -147,6 +147,25 @@ def test_the_better_one_counts_and_the_median(tools: FakeTools) -> None:
     assert tools.calls() == EVERYTHING
 
 
+def test_the_faster_netlist_counts(tools: FakeTools) -> None:
+    for number in range(4):
+        clocks: list[float] = []
+
+        class Noting(Counting):
+            def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
+                future = super().submit(fn, *args, **kwargs)
+                if fn is jobs.route:
+                    clocks.append(future.result())  # noqa: B023  (read before the next round)
+                return future
+
+        core = replace(COUNTER, sources=(("core.v", f"module counter(); // {number}\nendmodule\n"),))
+        [figure] = sweep([replace(POINT, core=core)], executor=Noting())
+        medians = {"": sorted(clocks[:3])[1], "-nocarry": sorted(clocks[3:])[1]}
+        assert figure.speed is not None
+        assert (figure.speed.mhz, figure.speed.options) == max((mhz, options) for options, mhz in medians.items())
+    assert tools.calls() == {name: 4 * calls for name, calls in EVERYTHING.items()}
+
+
 def test_equal_netlists_are_placed_once(tools: FakeTools) -> None:
     tools.install(carry=False)
     [figure] = sweep([POINT])
@@ -340,7 +359,9 @@ def test_every_job_goes_through_the_executor(tools: FakeTools) -> None:
 def test_an_executor_that_takes_nothing(tools: FakeTools) -> None:
     executor = ThreadPoolExecutor(1)
     executor.shutdown()
-    [figure] = sweep([POINT], executor=executor)
+    seen: list[Progress] = []
+    [figure] = sweep([POINT], executor=executor, on_progress=seen.append)
+    assert seen[-1].done == seen[-1].total == 4, "nothing comes after what failed"
     assert (figure.area, figure.speed) == (None, None)
     assert figure.error == ("synthesis for ice40: RuntimeError: cannot schedule new futures after shutdown")
     assert tools.calls() == {}

@@ -280,6 +280,7 @@ def test_no_bitstream_from_there(server: Server, tmp_path: Path) -> None:
 def test_an_earlier_bitstream_does_not_pass_for_a_new_one(server: Server, tmp_path: Path) -> None:
     install(server.home / "bin", GOOD)
     build_board("icebreaker", tmp_path / "out", host=host(server, "bin"))
+    (tmp_path / "out" / "icebreaker" / "top.bin").write_bytes(b"stale")
     install(server.home / "bin", GOOD | {"icepack": "true"})
     with pytest.raises(BuildError, match="wrote no bitstream"):
         build_board("icebreaker", tmp_path / "out", host=host(server, "bin"))
