@@ -113,7 +113,7 @@ class SerialControl:
     # Sets of units and states.
 
     @cached_property
-    def _units(self) -> frozenset[int]:
+    def units(self) -> frozenset[int]:
         return frozenset(range(1 << self.table.unit_width))
 
     @cached_property
@@ -121,7 +121,7 @@ class SerialControl:
         return range(1, len(self.dfa.states))
 
     @cached_property
-    def _allowed(self) -> tuple[frozenset[int], ...]:
+    def allowed(self) -> tuple[frozenset[int], ...]:
         """Per state the units that do not break it."""
         return tuple(
             frozenset(
@@ -135,24 +135,24 @@ class SerialControl:
         )
 
     @cached_property
-    def _singles(self) -> frozenset[int]:
-        return frozenset(unit for unit in self._allowed[START] if self.dfa.step(START, unit) == START)
+    def singles(self) -> frozenset[int]:
+        return frozenset(unit for unit in self.allowed[START] if self.dfa.step(START, unit) == START)
 
     @cached_property
-    def _leads(self) -> dict[int, int]:
+    def leads(self) -> dict[int, int]:
         """Per unit that opens a sequence the state it leads to."""
-        return {unit: self.dfa.step(START, unit) for unit in sorted(self._allowed[START] - self._singles)}
+        return {unit: self.dfa.step(START, unit) for unit in sorted(self.allowed[START] - self.singles)}
 
     @cached_property
-    def _trails(self) -> frozenset[int]:
-        return frozenset[int]().union(*self._allowed[1:])
+    def trails(self) -> frozenset[int]:
+        return frozenset[int]().union(*self.allowed[1:])
 
     def _remaining(self, state: int) -> int:
         return self.dfa.states[state].remaining[0]
 
     @cached_property
     def _constrained(self) -> frozenset[int]:
-        return frozenset(state for state in self._open_states if self._allowed[state] != self._trails)
+        return frozenset(state for state in self._open_states if self.allowed[state] != self.trails)
 
     @cached_property
     def reads_lead(self) -> bool:
@@ -165,7 +165,7 @@ class SerialControl:
         states: dict[tuple[int, int], int] = {}
         return all(
             states.setdefault((self._remaining(state), unit & mask), state) == state
-            for unit, state in self._leads.items()
+            for unit, state in self.leads.items()
             if state in self._constrained
         )
 
@@ -173,7 +173,7 @@ class SerialControl:
         if self.reads_lead:
             return int(state in self._constrained)
         alike = [other for other in self._open_states if self._remaining(other) == self._remaining(state)]
-        alike.sort(key=lambda other: (other in self._constrained, min(self._allowed[other])))
+        alike.sort(key=lambda other: (other in self._constrained, min(self.allowed[other])))
         return alike.index(state)
 
     def _contexts(self, state: int) -> list[int]:
@@ -181,7 +181,7 @@ class SerialControl:
         payloads: Iterable[int] = range(1 << self.payload_bits)
         if self.reads_lead and state in self._constrained:
             mask = (1 << self.payload_bits) - 1
-            payloads = sorted({unit & mask for unit, to in self._leads.items() if to == state})
+            payloads = sorted({unit & mask for unit, to in self.leads.items() if to == state})
         low = (1 << self._remaining(state)) - 1 | self._code(state) << self.longest - 1
         return [low | payload << self.longest - 1 + self.code_bits for payload in payloads]
 
@@ -202,34 +202,34 @@ class SerialControl:
     @cached_property
     def is_single(self) -> Function:
         """The unit is a whole sequence by itself."""
-        return self._of_unit(self._singles, self._units - self._singles)
+        return self._of_unit(self.singles, self.units - self.singles)
 
     @cached_property
     def may_stay_open(self) -> Function:
         """Of a unit that is in some sequence: it is not the whole of it."""
-        return self._of_unit(self._trails.union(self._leads), self._singles)
+        return self._of_unit(self.trails.union(self.leads), self.singles)
 
     @cached_property
     def opens(self) -> Function:
         """Of a unit that `may_stay_open`: it starts a sequence."""
-        return self._of_unit(self._leads, self._units - self._singles - set(self._leads))
+        return self._of_unit(self.leads, self.units - self.singles - set(self.leads))
 
     @cached_property
     def needs_more_than(self) -> tuple[Function, ...]:
         """Of a unit that `opens`: entry k, it needs more than k further units."""
         return tuple(
             self._of_unit(
-                [unit for unit, state in self._leads.items() if self._remaining(state) > k],
-                [unit for unit, state in self._leads.items() if self._remaining(state) <= k],
+                [unit for unit, state in self.leads.items() if self._remaining(state) > k],
+                [unit for unit, state in self.leads.items() if self._remaining(state) <= k],
             )
             for k in range(self.longest - 1)
         )
 
     @cached_property
     def _code_after_unit(self) -> tuple[Function, ...]:
-        wanted = {unit: self._code(state) for unit, state in self._leads.items()}
+        wanted = {unit: self._code(state) for unit, state in self.leads.items()}
         if self.reads_lead:
-            wanted |= dict.fromkeys(self._trails, 0)
+            wanted |= dict.fromkeys(self.trails, 0)
         return self._word_of_unit(wanted, self.code_bits)
 
     def code_after_unit(self, unit: Value) -> Value:
@@ -238,7 +238,7 @@ class SerialControl:
 
     @cached_property
     def _stray_kind(self) -> tuple[Function, ...]:
-        strays = self._units - self._allowed[START]
+        strays = self.units - self.allowed[START]
         return self._word_of_unit({unit: cause(self.table, [unit], None) for unit in strays}, _KIND_BITS)
 
     def stray_kind(self, unit: Value) -> Value:
@@ -249,7 +249,7 @@ class SerialControl:
     def _announced(self) -> tuple[Function, ...]:
         patterns = RFC_2279.patterns.items()
         announced = {unit: length for length, pattern in patterns for unit in pattern.blocks[0]}
-        return self._word_of_unit({unit: announced.get(unit, 1) for unit in self._units}, RFC_2279.longest.bit_length())
+        return self._word_of_unit({unit: announced.get(unit, 1) for unit in self.units}, RFC_2279.longest.bit_length())
 
     def announced(self, unit: Value) -> Value:
         """How many bytes a first byte announces by the bit distribution of RFC 2279; 1 for any other byte."""
@@ -280,12 +280,12 @@ class SerialControl:
 
     @cached_property
     def _is_trail(self) -> Function:
-        return self._of_unit(self._trails, self._units - self._trails)
+        return self._of_unit(self.trails, self.units - self.trails)
 
     @cached_property
     def _fits(self) -> Function:
         """Of a unit that continues some open state: it continues this one."""
-        return self._of_context(lambda _: self._trails, lambda state, unit: unit in self._allowed[state])[0]
+        return self._of_context(lambda _: self.trails, lambda state, unit: unit in self.allowed[state])[0]
 
     def continues(self, context: Value) -> Value:
         """The unit continues the open sequence; asked only while one is open."""
@@ -306,7 +306,7 @@ class SerialControl:
     @cached_property
     def _code_after_trail(self) -> tuple[Function, ...]:
         def staying_open(state: int) -> list[int]:
-            return [unit for unit in self._allowed[state] if self.dfa.step(state, unit) != START]
+            return [unit for unit in self.allowed[state] if self.dfa.step(state, unit) != START]
 
         return self._of_context(
             staying_open, lambda state, unit: self._code(self.dfa.step(state, unit)), self.code_bits
@@ -324,10 +324,10 @@ class SerialControl:
             TableError: the cause depends on more of the sequence than the state.
         """
         causes: dict[tuple[int, int], ErrorKind] = {}
-        for lead, opened in self._leads.items():
+        for lead, opened in self.leads.items():
             subpart, state = [lead], opened
             while state != START:
-                for unit in self._units - self._allowed[state]:
+                for unit in self.units - self.allowed[state]:
                     kind = cause(self.table, subpart, unit)
                     if causes.setdefault((state, unit), kind) is not kind:
                         shown = " ".join(f"{u:02X}" for u in subpart)
@@ -335,7 +335,7 @@ class SerialControl:
                             f"{self.table.name}: {shown} before {unit:02X} is {kind.name}, but another sequence "
                             f"in the same state is {causes[state, unit].name}: leave out kind"
                         )
-                unit = min(self._allowed[state])
+                unit = min(self.allowed[state])
                 subpart, state = [*subpart, unit], self.dfa.step(state, unit)
         return causes
 
@@ -346,7 +346,7 @@ class SerialControl:
     @cached_property
     def _broken_kind(self) -> tuple[Function, ...]:
         return self._of_context(
-            lambda state: self._units - self._allowed[state],
+            lambda state: self.units - self.allowed[state],
             lambda state, unit: self._causes[state, unit],
             _KIND_BITS,
         )
@@ -360,11 +360,11 @@ class SerialControl:
     def _own_bit(self, bit: int, *, leads: bool, singles: bool) -> Function:
         """Bit `bit` of what a unit itself puts into the code point."""
         patterns = self.table.patterns
-        payloads = [(unit, self.trail_bits, 0) for unit in self._trails]
+        payloads = [(unit, self.trail_bits, 0) for unit in self.trails]
         if singles:
-            payloads += [(unit, patterns[1].payload_bits[0], 0) for unit in self._singles]
+            payloads += [(unit, patterns[1].payload_bits[0], 0) for unit in self.singles]
         if leads:
-            further = {unit: self._remaining(state) for unit, state in self._leads.items()}
+            further = {unit: self._remaining(state) for unit, state in self.leads.items()}
             payloads += [(unit, patterns[n + 1].payload_bits[0], n) for unit, n in further.items()]
         on = [unit for unit, bits, _ in payloads if bit < bits and unit >> bit & 1]
         off = [unit for unit, bits, _ in payloads if bit < bits and not unit >> bit & 1]
@@ -382,8 +382,8 @@ class SerialControl:
             leads: whether the result matters after a unit that opens a sequence.
             singles: whether it matters after a unit that is a sequence by itself.
         """
-        starts = [*(self._leads if leads else ()), *(self._singles if singles else ())]
-        shift = self._of_unit(self._trails, starts)(unit)
+        starts = [*(self.leads if leads else ()), *(self.singles if singles else ())]
+        shift = self._of_unit(self.trails, starts)(unit)
         bits: list[Value] = []
         for place in range(width):
             function = self._own_bit(place, leads=leads, singles=singles)

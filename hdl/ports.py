@@ -67,3 +67,27 @@ def item_layout(
     if announced:
         fields["announced"] = LONGEST_ANNOUNCED.bit_length()
     return data.StructLayout(fields)
+
+
+def beat_layout(table: EncodingTable, lanes: int) -> data.StructLayout:
+    """One beat of the input of several lanes.
+
+    Fields:
+        units: the code units, the first in lane 0; anything where `keep` is 0.
+        keep: a bit per lane, 1 where a unit is present: lanes without one come last, and only in a
+            beat with `last` set.
+        last: the text ends after this beat.
+    """
+    return data.StructLayout({"units": data.ArrayLayout(table.unit_width, lanes), "keep": lanes, "last": 1})
+
+
+def items_layout(table: EncodingTable, lanes: int, *, kind: bool = False, length: bool = False) -> data.StructLayout:
+    """One beat of the output of several lanes.
+
+    Fields:
+        items: per lane the fields of `item_layout` but `last`.
+        last: no further item of this text follows.
+    """
+    one = item_layout(table, kind=kind, length=length)
+    fields = {name: field.shape for name, field in one if name != "last"}
+    return data.StructLayout({"items": data.ArrayLayout(data.StructLayout(fields), lanes), "last": 1})

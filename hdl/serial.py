@@ -64,6 +64,7 @@ class SerialDecoder(wiring.Component):
     """
 
     practice = Practice.MAXIMAL_SUBPARTS
+    lanes = 1
 
     def __init__(
         self,

@@ -8,7 +8,7 @@ import tempfile
 from pathlib import Path
 
 from amaranth.back import rtlil
-from amaranth.hdl import ClockDomain, ClockSignal, DomainRenamer, Module, ResetSignal
+from amaranth.hdl import Cat, ClockDomain, ClockSignal, Const, DomainRenamer, Module, ResetSignal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
@@ -34,20 +34,20 @@ _KEYWORDS = frozenset(_RESERVED.split())
 """Reserved in IEEE Std 1364-2005, annex B."""
 
 
-def axi_signature(table: EncodingTable) -> wiring.Signature:
-    """The ports of the generated Verilog, for one code unit a clock."""
+def axi_signature(table: EncodingTable, lanes: int = 1) -> wiring.Signature:
+    """The ports of the generated Verilog, for `lanes` code units a clock."""
     return wiring.Signature(
         {
             "clk": In(1),
             "rst": In(1),
-            "s_axis_tdata": In(table.unit_width),
-            "s_axis_tkeep": In(1),
+            "s_axis_tdata": In(table.unit_width * lanes),
+            "s_axis_tkeep": In(lanes),
             "s_axis_tlast": In(1),
             "s_axis_tvalid": In(1),
             "s_axis_tready": Out(1),
-            "m_axis_tdata": Out(32),
-            "m_axis_tkeep": Out(4),
-            "m_axis_tuser": Out(1),
+            "m_axis_tdata": Out(32 * lanes),
+            "m_axis_tkeep": Out(4 * lanes),
+            "m_axis_tuser": Out(lanes),
             "m_axis_tlast": Out(1),
             "m_axis_tvalid": Out(1),
             "m_axis_tready": In(1),
@@ -72,7 +72,7 @@ class AxiStreamDecoder(wiring.Component):
         self._decoder = decoder
         if decoder.kind or decoder.length or decoder.table.unit_width != 8:
             raise ValueError("AXI4-Stream ports are for a decoder of bytes without kind and length")
-        super().__init__(axi_signature(decoder.table))
+        super().__init__(axi_signature(decoder.table, decoder.lanes))
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
@@ -81,17 +81,22 @@ class AxiStreamDecoder(wiring.Component):
         decoder = self._decoder
         m.submodules.decoder = DomainRenamer("axi")(decoder)
         units, items = decoder.units, decoder.items
+        if decoder.lanes == 1 and "unit" in units.payload.shape().members:
+            given, words = [units.payload.unit], [items.payload]
+        else:
+            given = [units.payload.units[lane] for lane in range(decoder.lanes)]
+            words = [items.payload.items[lane] for lane in range(decoder.lanes)]
         m.d.comb += [
             ClockSignal("axi").eq(self.clk),
             ResetSignal("axi").eq(self.rst),
-            units.payload.unit.eq(self.s_axis_tdata),
+            Cat(*given).eq(self.s_axis_tdata),
             units.payload.keep.eq(self.s_axis_tkeep),
             units.payload.last.eq(self.s_axis_tlast),
             units.valid.eq(self.s_axis_tvalid),
             self.s_axis_tready.eq(units.ready),
-            self.m_axis_tdata.eq(items.payload.code_point),
-            self.m_axis_tkeep.eq(items.payload.keep.replicate(4)),
-            self.m_axis_tuser.eq(items.payload.error),
+            self.m_axis_tdata.eq(Cat(Cat(word.code_point, Const(0, 32 - len(word.code_point))) for word in words)),
+            self.m_axis_tkeep.eq(Cat(word.keep.replicate(4) for word in words)),
+            self.m_axis_tuser.eq(Cat(word.error for word in words)),
             self.m_axis_tlast.eq(items.payload.last),
             self.m_axis_tvalid.eq(items.valid),
             items.ready.eq(self.m_axis_tready),

@@ -1,0 +1,200 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The pieces of the buffers behind a wide pipeline: registers near what they drive, none deeper than a look-up table.
+
+A net to thousands of flip-flops is as slow as it is long. So whatever many lanes need exists in
+copies, and each copy keeps itself: a register that is a function of itself is no duplicate that
+synthesis would merge.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
+from amaranth.lib import memory
+
+__all__ = ["CAPACITY", "LaneMemory", "Level", "Pair", "Reset", "fan_out"]
+
+_STATES = 15
+"""The states of a four-bit pointer that steps through all but 0."""
+
+CAPACITY = _STATES - 1
+"""Beats that a memory and the pair behind it hold; the row that is written next is always free."""
+
+_POINTER_BITS = 4
+
+
+class Reset:
+    """Resets registers two clocks late, from a tree, so that no net goes from the port to all of them.
+
+    Attributes:
+        busy: the late reset is still to come or just done; until then nothing may enter or leave.
+    """
+
+    def __init__(self, m: Module, rst: Value, copies: int) -> None:
+        self._m = m
+        self._given = 0
+        stages = 1 + (copies - 1).bit_length()
+        self.late = fan_out(m, "reset", rst, stages)
+        passing = [Signal(name=f"resetting_{stage}", init=1, reset_less=True) for stage in range(stages)]
+        m.d.sync += [passing[0].eq(rst), *(new.eq(old) for old, new in zip(passing, passing[1:], strict=False))]
+        self.busy = Signal(name="reset_busy", init=1)
+        m.d.sync += self.busy.eq(Cat(*passing).any())
+
+    def __call__(self, *registers: Signal) -> None:
+        """Give registers their initial values in a late reset; each call takes the next copy of it."""
+        reset = self.late[self._given % len(self.late)]
+        self._given += 1
+        with self._m.If(reset):
+            self._m.d.sync += [register.eq(register.init) for register in registers]
+
+
+def fan_out(m: Module, name: str, value: Value, stages: int, reset: Reset | None = None) -> list[Value]:
+    """Copies of a one-bit value, `stages` clocks later, as a tree that doubles at each stage but the last.
+
+    Of two registers that hold the same, one holds the complement; so no two are alike, and
+    synthesis leaves the tree as it is. Those of the last stage are plain, fit to enable or reset.
+    """
+    copies = [value]
+    for stage in range(stages):
+        following: list[Value] = []
+        for copy in copies:
+            plain = Signal(name=f"{name}_{stage}_{len(following)}", reset_less=True)
+            m.d.sync += plain.eq(copy)
+            following.append(plain)
+            if stage < stages - 1:
+                inverted = Signal(name=f"{name}_{stage}_{len(following)}", init=1, reset_less=True)
+                m.d.sync += inverted.eq(~copy)
+                following.append(~inverted)
+                if reset:
+                    reset(inverted)
+            if reset:
+                reset(plain)
+        copies = following
+    return copies
+
+
+class Level:
+    """A count of beats as a thermometer: bit k is set while there are more than k.
+
+    Args:
+        up: a beat more.
+        down: a beat fewer, if there is one.
+    """
+
+    def __init__(self, m: Module, name: str, up: Value, down: Value, reset: Reset) -> None:
+        self.more_than = Signal(CAPACITY, name=name, reset_less=True)
+        bits = [*self.more_than, Const(0, 1)]
+        m.d.sync += bits[0].eq(up | Mux(down, bits[1], bits[0]))
+        for below, bit, above in zip(bits, bits[1:-1], bits[2:], strict=False):
+            m.d.sync += bit.eq(Mux(up, Mux(down, bit, below), Mux(down, above, bit)))
+        reset(self.more_than)
+
+
+class Pair:
+    """The control of two registers in turn at the output: what is shown stays while the other one is filled.
+
+    Args:
+        comes: there is a beat to be filled in, which is taken unless `full`.
+        wanted: the consumer is ready.
+
+    Attributes:
+        shown: a beat is shown.
+        full: two are held.
+        second: it is the second of the two that is shown.
+        fills_first, fills_second: this one may be overwritten.
+    """
+
+    def __init__(self, m: Module, name: str, comes: Value, wanted: Value) -> None:
+        self.shown, self.full, self.second, filling = (
+            Signal(name=f"{name}_{part}", reset_less=True) for part in ("shown", "full", "second", "filling")
+        )
+        m.d.sync += [
+            self.shown.eq(self.full | comes | (self.shown & ~wanted)),
+            self.full.eq(~wanted & (self.full | (self.shown & comes))),
+            self.second.eq(self.second ^ (self.shown & wanted)),
+            filling.eq(filling ^ (comes & ~self.full)),
+        ]
+        self.fills_first, self.fills_second = ~self.full & ~filling, ~self.full & filling
+        self.registers = self.shown, self.full, self.second, filling
+
+    def hold(self, m: Module, word: Value) -> Value:
+        """The output word, from the word that comes."""
+        first, second = (Signal(len(word), name=f"shown_{which}", reset_less=True) for which in ("first", "second"))
+        for register, fills in ((first, self.fills_first), (second, self.fills_second)):
+            # Written out: as a clock enable it would be one more look-up table away.
+            wide = fills.replicate(len(word))
+            m.d.sync += register.eq((word & wide) | (register & ~wide))
+        return Mux(self.second, second, first)
+
+
+class Front:
+    """How many of up to three beats at the front of a buffer wait to be shown.
+
+    Args:
+        arrives: a beat comes to the front; only where `room` was set in the clock before.
+        wanted: the consumer is ready.
+
+    Attributes:
+        shown: there is at least one.
+        room: one more may be announced.
+    """
+
+    def __init__(self, m: Module, name: str, arrives: Value, wanted: Value) -> None:
+        self.shown = shown = Signal(name=f"{name}_shown", reset_less=True)
+        # The count in binary, so that each bit is a function of itself, the other and two inputs.
+        two, odd = (Signal(name=f"{name}_{part}", reset_less=True) for part in ("two", "odd"))
+        leaves = wanted & (two | odd)
+        m.d.sync += [
+            shown.eq(arrives | two | (shown & ~wanted)),
+            odd.eq(odd ^ arrives ^ leaves),
+            two.eq((two & (odd | arrives | ~leaves)) | (odd & arrives & ~leaves)),
+        ]
+        self.room = ~two | (~odd & ~arrives)
+        self.registers = shown, two, odd
+
+
+class LaneMemory:
+    """The words of a few neighbouring lanes, one row a beat, read without a register in between.
+
+    Each clock writes a row; only an advance keeps it. So no write enable goes anywhere.
+
+    Args:
+        words: what is written.
+        advance: keep the row.
+        take: the row is read.
+        number: which group it is; each starts elsewhere, so that its pointers are its own.
+
+    Attributes:
+        words: the row at the front.
+    """
+
+    def __init__(
+        self, m: Module, name: str, words: Sequence[Value], advance: Value, take: Value, number: int, reset: Reset
+    ) -> None:
+        start = 1
+        for _ in range(number % _STATES):
+            start = start >> 1 | (start >> 3 ^ start) << 3 & 8
+        write, read = (
+            Signal(_POINTER_BITS, name=f"{name}_{way}", init=start, reset_less=True) for way in ("write", "read")
+        )
+        with m.If(advance):
+            m.d.sync += write.eq(_next(write))
+        # Written out, so that the bits have no clock enable one more look-up table away.
+        for bit, following in zip(read, _next(read), strict=True):
+            m.d.sync += bit.eq((following & take) | (bit & ~take))
+        reset(write, read)
+        row = Cat(*words)
+        m.submodules[f"{name}_memory"] = rows = memory.Memory(shape=len(row), depth=1 << _POINTER_BITS, init=[])
+        into, out = rows.write_port(), rows.read_port(domain="comb")
+        m.d.comb += [into.en.eq(1), into.addr.eq(write), into.data.eq(row), out.addr.eq(read)]
+        self.words: list[Value] = []
+        at = 0
+        for word in words:
+            self.words.append(out.data[at : at + len(word)])
+            at += len(word)
+
+
+def _next(pointer: Value) -> Value:
+    """A shift register with feedback: no carry, and each bit looks at itself and one other at most."""
+    return Cat(pointer[1:], pointer[3] ^ pointer[0])

@@ -1,0 +1,328 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The parallel decoder: a sliding window over several code units a clock."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from amaranth.hdl import Cat, Module, Mux, ResetSignal, Signal, Value
+from amaranth.lib import stream, wiring
+from amaranth.lib.wiring import In, Out
+
+from utf8fpga.hdl.buffer import CAPACITY, Front, LaneMemory, Level, Pair, Reset, fan_out
+from utf8fpga.hdl.ports import Kind, beat_layout, items_layout
+from utf8fpga.hdl.window import CUTS, Beat, WindowControl, any_of, build_window, word
+from utf8fpga.model import TABLE_3_7, EncodingTable
+from utf8fpga.model.practices import Practice
+
+__all__ = ["BUFFERS", "MAX_LANES", "ParallelDecoder"]
+
+MAX_LANES = 256
+"""The most lanes of a parallel decoder."""
+
+BUFFERS = ("registers", "memory")
+"""What holds beats back while the consumer waits."""
+
+_GROUP = 8
+"""Lanes that share pointers: more make the nets from a pointer longer, fewer those to the pointers."""
+
+_UNCOUNTED = 3
+"""Beats that may be on their way in when the count of those inside is looked at."""
+
+
+class ParallelDecoder(wiring.Component):
+    """Beats of several code units in, as many items or fewer out, one U+FFFD per maximal subpart (D93b).
+
+    Each lane is the same window over a unit, those before it and the one after it; nothing is fed
+    back. An item lies in the lane of its last unit, so the words of a beat are in order and may
+    have gaps between them (*sparse*; `Packer` closes the gaps).
+
+    Throughput: a beat a clock on any input; `units.ready` is low only while beats wait for
+    `items.ready`. Back-to-back texts need no gap and no reset.
+
+    Latency: a beat's items are shown no later than `latency` clocks after it was taken, if it ends
+    its text or does not end within a sequence. Otherwise whether its last unit is the end of an
+    item depends on the next beat, and the clocks count from that. Beats that hold no item and no
+    end are not shown.
+
+    The buffer keeps `units.ready` and `items.valid` registers, so no path leads through the
+    decoder. In *registers* each stage holds still while the two beats at the output wait; copies
+    of one flip-flop say so. In *memory* no stage ever holds still: what comes out of the window is
+    written to small memories, and beats are taken in while there is room for all. That is smaller
+    for many lanes where look-up tables serve as memory, as on ECP5.
+
+    After a reset `units.ready` is low for some clocks with a buffer in memory.
+
+    Args:
+        table: the encoding form; UTF-8 unless given.
+        lanes: code units a beat, 1 to `MAX_LANES`.
+        pipeline: rows of registers in the window, 0 to 6; as many as there are if None.
+        buffer: one of `BUFFERS`; memory from as many lanes as the longest sequence has units if
+            None. With fewer lanes a beat may hold no item, which memory cannot drop.
+        replacement: see `SerialDecoder`.
+        kind: see `SerialDecoder`.
+        length: see `SerialDecoder`.
+
+    Ports:
+        units: stream of `beat_layout`.
+        items: stream of `items_layout`.
+
+    Raises:
+        ValueError: `lanes`, `pipeline` or `buffer` is out of range, or they do not go together.
+        TableError: the table is not of a kind that a parallel decoder is made for.
+    """
+
+    practice = Practice.MAXIMAL_SUBPARTS
+    packed = False
+
+    def __init__(
+        self,
+        table: EncodingTable = TABLE_3_7,
+        *,
+        lanes: int,
+        pipeline: int | None = None,
+        buffer: str | None = None,
+        replacement: bool = True,
+        kind: bool = False,
+        length: bool = False,
+    ) -> None:
+        if not 1 <= lanes <= MAX_LANES:
+            raise ValueError(f"lanes {lanes} is not in 1..{MAX_LANES}")
+        if pipeline is not None and not 0 <= pipeline < len(CUTS):
+            raise ValueError(f"pipeline {pipeline} is not in 0..{len(CUTS) - 1}")
+        if buffer is not None and buffer not in BUFFERS:
+            raise ValueError(f"buffer {buffer!r} is not one of {', '.join(BUFFERS)}")
+        if buffer == "memory" and lanes < table.longest:
+            raise ValueError(f"a buffer in memory is for {table.longest} lanes or more, not {lanes}: use registers")
+        self.table = table
+        self.lanes = lanes
+        self.pipeline = len(CUTS) - 1 if pipeline is None else pipeline
+        self.buffer = buffer or ("memory" if lanes >= table.longest else "registers")
+        self.replacement = replacement
+        self.kind = kind
+        self.length = length
+        self._control = WindowControl.of(table)
+        if kind:
+            self._control.serial.check_kinds()
+        super().__init__(
+            {
+                "units": In(stream.Signature(beat_layout(table, lanes))),
+                "items": Out(stream.Signature(items_layout(table, lanes, kind=kind, length=length))),
+            }
+        )
+
+    @property
+    def latency(self) -> int:
+        """Clocks, at most, from the beat that determines an item to the item, while nothing waits."""
+        cuts = CUTS[self.pipeline]
+        # In memory the last lane, which needs no words of its own, is the latest.
+        return len(cuts - {"words"}) + 6 if self.buffer == "memory" else len(cuts) + 3
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        if self.buffer == "memory":
+            self._buffer_in_memory(m)
+        else:
+            self._buffer_in_registers(m)
+        return m
+
+    # The window, and what is made of it.
+
+    def _window(self, m: Module, arrives: Value, first: Signal, runs: Callable[[], Value] | None) -> Beat:
+        units = self.units.payload
+        values = {
+            "unit": [units.units[lane] for lane in range(self.lanes)],
+            "keep": [units.keep[lane] for lane in range(self.lanes)],
+            "first": [first],
+        }
+        beat = Beat(m, self.lanes, arrives, values, units.last, runs)
+        return build_window(self._control, beat, CUTS[self.pipeline] - {"words"}, spans=self.kind or self.length)
+
+    def _contents(self, beat: Beat, lane: int) -> dict[str, Value]:
+        """What is in a lane if no unit follows its own."""
+        serial = self._control.serial
+        completed, keep = beat.at("completed", lane), beat.at("keep", lane)
+        contents = {
+            "code_point": word(self._control, beat, lane, replacement=self.replacement),
+            "error": keep & ~completed,
+            "keep": keep,
+        }
+        if self.kind:
+            unit, is_open = beat.at("unit", lane), beat.at("open", lane)
+            alone = Mux(is_open, Kind.INCOMPLETE, serial.stray_kind(unit))
+            contents["kind"] = Mux(completed, Kind.NONE, alone)
+            contents |= {"unit": unit, "needed": beat.at("needed", lane), "is_open": is_open}
+        if self.length:
+            contents["length"] = beat.at("length", lane)
+        return contents
+
+    def _item(self, contents: dict[str, Value], goes_on: Value, next_unit: Value, next_keep: Value) -> Value:
+        """The fields of an item, as `items_layout` has them, once the unit after it is known.
+
+        Args:
+            contents: what would be in the lane if none came.
+            goes_on: the unit after continues the sequence.
+            next_unit: that unit.
+            next_keep: whether there is one in this text.
+        """
+        fields = [contents["code_point"], contents["error"] & ~goes_on, contents["keep"] & ~goes_on]
+        if self.kind:
+            serial = self._control.serial
+            unit = contents["unit"]
+            code = serial.code_after_unit(unit)
+            code = code & serial.opens(unit).replicate(len(code))
+            broken = serial.broken_kind(serial.context(next_unit, contents["needed"], code, unit))
+            fields.append(Mux(contents["is_open"] & next_keep, broken, contents["kind"]))
+        if self.length:
+            fields.append(contents["length"])
+        return Cat(*fields)
+
+    def _inner_item(self, beat: Beat, lane: int) -> Value:
+        """The item of a lane that is not the last."""
+        after = (beat.at(name, lane + 1) for name in ("continued", "unit", "keep"))
+        return self._item(self._contents(beat, lane), *after)
+
+    def _show(self, m: Module, items: list[Value], last: Value) -> None:
+        for lane, item in enumerate(items):
+            m.d.comb += Value.cast(self.items.payload.items[lane]).eq(item)
+        m.d.comb += self.items.payload.last.eq(last)
+
+    # A buffer in registers.
+
+    def _buffer_in_registers(self, m: Module) -> None:
+        wanted = self.items.ready
+        offered = Signal()
+        pair = Pair(m, "front", offered, wanted)
+        with m.If(ResetSignal()):
+            m.d.sync += [register.eq(0) for register in pair.registers]
+        copies = 0
+
+        def run() -> Signal:
+            """A copy of "the output is not full"."""
+            nonlocal copies
+            copy = Signal(name=f"run_{copies}", init=1)
+            m.d.sync += copy.eq(wanted | (copy & ~(pair.shown & offered)))
+            copies += 1
+            return copy
+
+        # A window without registers moves with the input.
+        accepts = run()
+        m.d.comb += self.units.ready.eq(accepts)
+        first = Signal(init=1)
+        taken = self.units.valid & accepts
+        m.d.sync += first.eq((taken & self.units.payload.last) | (~taken & first))
+        beat = self._window(m, self.units.valid, first, run)
+        tail = self._contents(beat, self.lanes - 1)
+        items = [self._inner_item(beat, lane) for lane in range(self.lanes - 1)]
+        given = {f"tail_{name}": value for name, value in tail.items()}
+        given |= {f"item_{lane}": item for lane, item in enumerate(items)}
+        given["settled"] = beat.last | ~beat.at("open", self.lanes - 1)
+        if items:
+            # Of a beat that is not the last of its text, some may hold nothing but a piece of a sequence.
+            here = (beat.at("keep", lane) & ~beat.at("continued", lane + 1) for lane in range(self.lanes - 1))
+            given["filled"] = beat.last | any_of(here)
+        beat.values |= {name: [value] for name, value in given.items()}
+        if "words" in CUTS[self.pipeline]:
+            beat = beat.register("words", [*given, "unit", "keep", "continued"])
+        with m.If(ResetSignal()):
+            m.d.sync += [valid.eq(0) for valid in beat.valids]
+
+        # A beat waits here for the one after it, unless it is plain that no unit continues its last.
+        moves, waiting = run(), Signal()
+
+        def hold(name: str, value: Value) -> Signal:
+            held = Signal(len(value), name=f"held_{name}", reset_less=True)
+            loads = (beat.valid & moves).replicate(len(value))
+            m.d.sync += held.eq((value & loads) | (held & ~loads))
+            return held
+
+        held = {name: hold(name, beat.at(name, 0)) for name in given}
+        last = hold("last", beat.last)
+        goes_on = beat.valid & beat.at("continued", 0)
+        m.d.sync += waiting.eq(Mux(moves, beat.valid | (waiting & ~held["settled"]), waiting))
+        leaves = waiting & Mux(beat.valid, ~goes_on | held["filled"] if items else ~goes_on, held["settled"])
+        contents = {name: held[f"tail_{name}"] for name in tail}
+        next_keep = beat.valid & beat.at("keep", 0) & ~last
+        items = [held[f"item_{lane}"] for lane in range(self.lanes - 1)]
+        items.append(self._item(contents, goes_on, beat.at("unit", 0), next_keep))
+        word_out = Signal(sum(map(len, items)) + 1, reset_less=True)
+        with m.If(run()):
+            m.d.sync += [offered.eq(leaves), word_out.eq(Cat(*items, last))]
+
+        # Two beats, one of which is shown.
+        m.d.comb += self.items.valid.eq(pair.shown)
+        shown = pair.hold(m, word_out)
+        width = len(items[0])
+        self._show(m, [shown[lane * width : (lane + 1) * width] for lane in range(self.lanes)], shown[-1])
+
+    # A buffer in memory.
+
+    def _buffer_in_memory(self, m: Module) -> None:
+        lanes, tail = self.lanes, self.lanes - 1
+        groups = -(-tail // _GROUP)
+        cuts = CUTS[self.pipeline]
+        reset = Reset(m, ResetSignal(), 4)
+        ready = Signal()
+        arrives = self.units.valid & ready
+        m.d.comb += self.units.ready.eq(ready)
+        first = Signal(init=1, reset_less=True)
+        with m.If(arrives):
+            m.d.sync += first.eq(self.units.payload.last)
+        beat = self._window(m, arrives, first, None)
+        reset(first, *beat.valids)
+        advances = fan_out(m, "advance", arrives, len(cuts), reset)
+
+        # All lanes but the last are known now.
+        items = [self._inner_item(beat, lane) for lane in range(tail)]
+        if "words" in cuts:
+            for lane, item in enumerate(items):
+                items[lane] = Signal(len(item), name=f"words_{lane}", reset_less=True)
+                m.d.sync += items[lane].eq(item)
+
+        # The last lane waits for the beat after, unless it is plain that no unit continues it.
+        given = self._contents(beat, tail)
+        given |= {"last": beat.last, "settled": beat.last | ~beat.at("open", tail)}
+        held = {name: Signal(len(value), name=f"tail_{name}", reset_less=True) for name, value in given.items()}
+        waiting = Signal(reset_less=True)
+        m.d.sync += waiting.eq(beat.valid | (waiting & ~held["settled"]))
+        with m.If(beat.valid):
+            m.d.sync += [held[name].eq(value) for name, value in given.items()]
+        goes_on = beat.valid & beat.at("continued", 0)
+        next_keep = beat.valid & beat.at("keep", 0) & ~held["last"]
+        item = self._item(held, goes_on, beat.at("unit", 0), next_keep)
+        leaves, left = Signal(reset_less=True), Signal(reset_less=True)
+        tail_item = Signal(len(item) + 1, reset_less=True)
+        m.d.sync += [
+            leaves.eq(waiting & (beat.valid | held["settled"])),
+            tail_item.eq(Cat(item, held["last"])),
+            left.eq(leaves),
+        ]
+        reset(waiting, leaves, left)
+
+        # What has been written goes to the front, where each group of lanes knows by itself what to show.
+        wanted = self.items.ready
+        arrive = Signal(reset_less=True)
+        front = Front(m, "front", arrive, wanted)
+        behind = Level(m, "behind", left, arrive, reset)
+        m.d.sync += arrive.eq(front.room & Mux(arrive, behind.more_than[1], behind.more_than[0]))
+        with m.If(reset.busy | ResetSignal()):
+            m.d.sync += [register.eq(0) for register in (arrive, *front.registers)]
+        m.d.comb += self.items.valid.eq(front.shown)
+        rows: list[Value] = []
+        for number in range(groups + 1):
+            if number < groups:
+                name, words = f"lanes_{number * _GROUP}", items[number * _GROUP : (number + 1) * _GROUP]
+                advance = advances[number * len(advances) // groups]
+            else:
+                name, words, advance = "last_lane", [tail_item], leaves
+            own = Front(m, name, arrive, wanted)
+            reset(*own.registers)
+            rows += LaneMemory(m, name, words, advance, own.shown & wanted, number, reset).words
+        self._show(m, [*rows[:tail], rows[tail][:-1]], rows[tail][-1])
+
+        # Beats come in while all that are inside have a row.
+        came, went = Signal(reset_less=True), Signal(reset_less=True)
+        m.d.sync += [came.eq(arrives), went.eq(front.shown & wanted)]
+        inside = Level(m, "inside", came, went, reset)
+        reset(came, went)
+        m.d.sync += ready.eq(~inside.more_than[CAPACITY - _UNCOUNTED] & ~reset.busy)
