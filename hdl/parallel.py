@@ -51,7 +51,7 @@ class ParallelDecoder(wiring.Component):
     written to small memories, and beats are taken in while there is room for all. That is smaller
     for many lanes where look-up tables serve as memory, as on ECP5.
 
-    After a reset `units.ready` is low for some clocks with a buffer in memory.
+    After a reset `units.ready` is low for one clock, with a buffer in memory for some.
 
     Args:
         table: the encoding form; UTF-8 unless given.
@@ -200,8 +200,9 @@ class ParallelDecoder(wiring.Component):
         def run() -> Signal:
             """A copy of "the output is not full"."""
             nonlocal copies
-            copy = Signal(name=f"run_{copies}", init=1)
-            m.d.sync += copy.eq(wanted | (copy & ~(pair.shown & offered)))
+            # Not 1 at the start, which iCE40 would store inverted, a look-up table away from the enables.
+            copy = Signal(name=f"run_{copies}")
+            m.d.sync += copy.eq(wanted | ~pair.shown | (copy & ~offered))
             copies += 1
             return copy
 
@@ -239,15 +240,17 @@ class ParallelDecoder(wiring.Component):
         held = {name: hold(name, beat.at(name, 0)) for name in given}
         last = hold("last", beat.last)
         goes_on = beat.valid & beat.at("continued", 0)
-        m.d.sync += waiting.eq(Mux(moves, beat.valid | (waiting & ~held["settled"]), waiting))
+        m.d.sync += waiting.eq((moves & (beat.valid | (waiting & ~held["settled"]))) | (waiting & ~moves))
         leaves = waiting & Mux(beat.valid, ~goes_on | held["filled"] if items else ~goes_on, held["settled"])
         contents = {name: held[f"tail_{name}"] for name in tail}
         next_keep = beat.valid & beat.at("keep", 0) & ~last
         items = [held[f"item_{lane}"] for lane in range(self.lanes - 1)]
         items.append(self._item(contents, goes_on, beat.at("unit", 0), next_keep))
         word_out = Signal(sum(map(len, items)) + 1, reset_less=True)
-        with m.If(run()):
-            m.d.sync += [offered.eq(leaves), word_out.eq(Cat(*items, last))]
+        emits = run()
+        m.d.sync += offered.eq((leaves & emits) | (offered & ~emits))
+        with m.If(emits):
+            m.d.sync += word_out.eq(Cat(*items, last))
 
         # Two beats, one of which is shown.
         m.d.comb += self.items.valid.eq(pair.shown)

@@ -260,8 +260,10 @@ class Beat:
         valid = Signal(name=f"{stage}_valid", reset_less=True)
         last = Signal(name=f"{stage}_last", reset_less=True)
         kept: dict[str, Sequence[Value]] = {}
+        # Written out: a register with a clock enable and a reset would want a look-up table before its enable.
+        m.d.sync += valid.eq((self.valid & self.run) | (valid & ~self.run) if self.runs else self.valid)
         with m.If(self.run if self.runs else Const(1)):
-            m.d.sync += [valid.eq(self.valid), last.eq(self.last)]
+            m.d.sync += last.eq(self.last)
             for name in names:
                 kept[name] = [
                     Signal(len(value), name=f"{stage}_{name}_{lane}", reset_less=True)
