@@ -6,7 +6,7 @@ from __future__ import annotations
 from utf8fpga.boards.build import BuildError, BuildReport, build_board, require_tools
 from utf8fpga.boards.cache import Cache, CacheError, default_cache
 from utf8fpga.boards.catalog import BOARDS, Board, UnknownBoardError, find_board
-from utf8fpga.boards.core import Core, CoreError, Ports, decoder_core, foreign_core, make_decoder, read_ports
+from utf8fpga.boards.core import Core, CoreError, Ports, decoder_core, foreign_core, read_ports
 from utf8fpga.boards.figures import (
     COMMAND,
     SCALING,
@@ -68,7 +68,6 @@ __all__ = [
     "figures_table",
     "find_board",
     "foreign_core",
-    "make_decoder",
     "picture_tools",
     "points_table",
     "read_ports",

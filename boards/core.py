@@ -17,10 +17,10 @@ from typing import Any
 from amaranth.lib.wiring import In
 
 from utf8fpga.boards.cache import Cache
-from utf8fpga.hdl import SerialDecoder, axi_rtlil, axi_signature, axi_verilog, verilog
+from utf8fpga.hdl import ParallelDecoder, SerialDecoder, axi_rtlil, axi_signature, axi_verilog, verilog
 from utf8fpga.hdl.tools import ToolError, present_version, run_tool
 
-__all__ = ["Core", "CoreError", "Ports", "decoder_core", "foreign_core", "make_decoder", "read_ports"]
+__all__ = ["Core", "CoreError", "Ports", "decoder_core", "foreign_core", "read_ports"]
 
 
 class CoreError(ValueError):
@@ -138,27 +138,9 @@ def _escaped(name: str) -> str:
     return name if re.fullmatch(r"[A-Za-z_][A-Za-z0-9_$]*", name) else f"\\{name} "
 
 
-def make_decoder(
-    *,
-    lanes: int = 1,
-    architecture: str | None = None,
-    pipeline: int | None = None,
-    packed: bool = False,
-    replacement: bool = True,
-) -> SerialDecoder:
-    """The decoder with these settings.
-
-    Raises:
-        ValueError: there is no such decoder.
-    """
-    # Stands for utf8fpga.hdl.Decoder until the parallel architecture is there.
-    if lanes != 1 or architecture == "parallel":
-        raise ValueError(f"{architecture or 'parallel'} with {lanes} lanes is not built yet: use --lanes 1")
-    del packed  # the words of one lane are contiguous
-    return SerialDecoder(pipeline=pipeline or 0, replacement=replacement)
-
-
-def decoder_core(decoder: SerialDecoder, title: str | None = None, *, cache: Cache | None = None) -> Core:
+def decoder_core(
+    decoder: SerialDecoder | ParallelDecoder, title: str | None = None, *, cache: Cache | None = None
+) -> Core:
     """A decoder of this library, behind its AXI4-Stream ports.
 
     Args:
@@ -170,9 +152,9 @@ def decoder_core(decoder: SerialDecoder, title: str | None = None, *, cache: Cac
         ToolError: Yosys is missing or failed.
         CacheError: the cache cannot be written.
     """
-    lanes = 1
-    packed = True if lanes == 1 else decoder.packed
-    members = axi_signature(decoder.table).members
+    lanes = decoder.lanes
+    packed = lanes == 1 or decoder.packed
+    members = axi_signature(decoder.table, lanes).members
     architecture = "serial" if isinstance(decoder, SerialDecoder) else "parallel"
     if title is None:
         words = [architecture, f"{lanes} lane{'s'[: lanes != 1]}", f"pipeline {decoder.pipeline}"]
@@ -197,7 +179,7 @@ def decoder_core(decoder: SerialDecoder, title: str | None = None, *, cache: Cac
     )
 
 
-def _verilog(decoder: SerialDecoder, rtlil: str, cache: Cache | None) -> str:
+def _verilog(decoder: SerialDecoder | ParallelDecoder, rtlil: str, cache: Cache | None) -> str:
     if cache is None:
         return axi_verilog(decoder)
     # The module that writes it is part of what the text depends on.

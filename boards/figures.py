@@ -8,10 +8,10 @@ from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 from utf8fpga.boards.cache import Cache
-from utf8fpga.boards.core import Core, decoder_core, make_decoder
+from utf8fpga.boards.core import Core, decoder_core
 from utf8fpga.boards.measure import DEVICES, Device, tool_versions
 from utf8fpga.boards.sweep import Figure, Point
-from utf8fpga.hdl import axi_rtlil
+from utf8fpga.hdl import Decoder, axi_rtlil
 
 __all__ = [
     "COMMAND",
@@ -41,7 +41,7 @@ class Scaling(NamedTuple):
 
     Attributes:
         device: its name.
-        parameters: those of `make_decoder`.
+        parameters: those of `Decoder`.
         seeds: how many.
     """
 
@@ -53,6 +53,10 @@ class Scaling(NamedTuple):
 SCALING: tuple[Scaling, ...] = (
     Scaling("hx8k", {"lanes": 1, "architecture": "serial", "pipeline": 2}, 5),
     Scaling("ecp5-85k", {"lanes": 1, "architecture": "serial", "pipeline": 2}, 5),
+    *(
+        Scaling("ecp5-85k", {"lanes": lanes, "architecture": "parallel"}, seeds)
+        for lanes, seeds in ((1, 5), (2, 5), (4, 5), (8, 5), (16, 3), (32, 3), (64, 3), (256, 1))
+    ),
 )
 """What `utf8fpga bench --record` measures to show how size and speed grow with the lanes."""
 
@@ -64,7 +68,7 @@ def chosen_core(parameters: dict[str, Any], cache: Cache | None = None, title: s
     """The decoder with these parameters, as a core.
 
     Args:
-        parameters: those of `make_decoder`.
+        parameters: those of `Decoder`.
         cache: keeps the Verilog.
         title: what it is called in tables; made from the parameters unless given.
 
@@ -72,7 +76,7 @@ def chosen_core(parameters: dict[str, Any], cache: Cache | None = None, title: s
         ValueError: there is no such decoder.
         ToolError: Yosys is missing or failed.
     """
-    return decoder_core(make_decoder(**parameters), title, cache=cache)
+    return decoder_core(Decoder(**parameters), title, cache=cache)
 
 
 def setting_points(devices: Sequence[Device], seeds: Sequence[int], cache: Cache | None = None) -> list[Point]:
@@ -91,7 +95,7 @@ def scaling_points(cache: Cache | None = None) -> list[Point]:
 
 def design_digest(parameters: dict[str, Any]) -> str:
     """The digest that a figure's `design` has while the decoder's logic is what was measured."""
-    return hashlib.sha256(axi_rtlil(make_decoder(**parameters)).encode()).hexdigest()
+    return hashlib.sha256(axi_rtlil(Decoder(**parameters)).encode()).hexdigest()
 
 
 def figures_as_dict(figures: Sequence[Figure], command: str) -> dict[str, Any]:

@@ -22,11 +22,11 @@ from utf8fpga.boards import (
     design_digest,
     drawn_digest,
     figures_table,
-    make_decoder,
     scaling_picture,
     sweep,
     tool_versions,
 )
+from utf8fpga.hdl import Decoder
 from utf8fpga.model import TABLE_3_7, ErrorKind, decode
 from utf8fpga.model.render import render
 from utf8fpga.output import CommandError
@@ -104,7 +104,7 @@ def test_the_figures_are_of_the_present_design(setting: str, parameters: dict[st
 def test_the_figures_over_lanes_are_of_the_present_design(number: int) -> None:
     row, parameters = OVER_LANES["figures"][number], SCALING[number].parameters
     assert row["design"] == design_digest(parameters), f"the design has changed: run {OVER_LANES['command']}"
-    decoder = make_decoder(**parameters)
+    decoder = Decoder(**parameters)
     assert (row["pipeline"], row["latency"]) == (decoder.pipeline, decoder.latency)
 
 
