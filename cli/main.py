@@ -51,6 +51,18 @@ pipeline_option = click.option(
     show_default=True,
     help="Register stages on top of the smallest decoder: 0 is the smallest, 2 the fastest.",
 )
+any_pipeline_option = click.option(
+    "--pipeline",
+    type=click.IntRange(min=0),
+    help="Register stages: 0 is the smallest; serial has up to 2, and 0 if not told, parallel up to 6, and 6 if not told.",
+)
+lanes_option = click.option("--lanes", type=int, default=1, show_default=True, help="Bytes a clock, 1 to 256.")
+architecture_option = click.option(
+    "--architecture",
+    type=click.Choice(["serial", "parallel"]),
+    help="Serial if not told for one lane, parallel for more.",
+)
+packed_option = click.option("--packed", is_flag=True, help="Words contiguous from word 0; one lane always is.")
 practice_option = click.option(
     "--practice",
     type=click.Choice([practice.value for practice in Practice]),
@@ -125,12 +137,10 @@ def vectors(form: str, practice: str, output: str) -> None:
 
 
 @cli.command()
-@click.option("--lanes", type=int, default=1, show_default=True, help="Bytes a clock.")
-@click.option(
-    "--architecture", type=click.Choice(["serial", "parallel"]), default="serial", show_default=True, help="Which one."
-)
-@pipeline_option
-@click.option("--packed", is_flag=True, help="Words contiguous from word 0; one lane always is.")
+@lanes_option
+@architecture_option
+@any_pipeline_option
+@packed_option
 @click.option(
     "--no-replacement", is_flag=True, help="Leave tdata undefined where tuser is set: smaller than U+FFFD in it."
 )
@@ -139,8 +149,8 @@ def vectors(form: str, practice: str, output: str) -> None:
 @output_option
 def generate(
     lanes: int,
-    architecture: str,
-    pipeline: int,
+    architecture: str | None,
+    pipeline: int | None,
     packed: bool,
     no_replacement: bool,
     practice: str,
@@ -148,18 +158,17 @@ def generate(
     output: str,
 ) -> None:
     """Write the decoder as one self-contained Verilog-2005 file with AXI4-Stream ports."""
-    from utf8fpga.hdl import MARK_PRACTICES, PracticeDecoder, SerialDecoder, axi_verilog
+    from utf8fpga.hdl import MARK_PRACTICES, AnyDecoder, Decoder, PracticeDecoder, axi_verilog
 
     if practice not in MARK_PRACTICES:
         raise CommandError(f"practice {practice} is not one for hardware: {', '.join(MARK_PRACTICES)}")
-    if not 1 <= lanes <= MAX_LANES:
-        raise CommandError(f"lanes {lanes} is not in 1..{MAX_LANES}")
-    if lanes > 1 or architecture == "parallel":
-        raise CommandError(f"{architecture} with {lanes} lanes is not built yet: use --lanes 1 --architecture serial")
-    del packed  # the words of one lane are contiguous
-    decoder: SerialDecoder | PracticeDecoder = SerialDecoder(pipeline=pipeline, replacement=not no_replacement)
+    decoder: AnyDecoder = Decoder(
+        lanes=lanes, architecture=architecture, pipeline=pipeline, packed=packed, replacement=not no_replacement
+    )
     if practice != decoder.practice:
-        decoder = PracticeDecoder(Practice(practice), pipeline=pipeline, replacement=not no_replacement)
+        if lanes != 1 or architecture == "parallel":
+            raise CommandError(f"practice {practice} is for the serial decoder: use --lanes 1")
+        decoder = PracticeDecoder(Practice(practice), pipeline=decoder.pipeline, replacement=not no_replacement)
     try:
         verilog = axi_verilog(decoder, name)
     except ValueError as error:
@@ -176,7 +185,10 @@ def _pattern(_context: click.Context, option: click.Parameter, value: str) -> li
 @cli.command()
 @click.argument("file", required=False)
 @click.option("--hex", "digits", metavar="BYTES", help="Bytes in hexadecimal in place of a file, such as 'C2 41'.")
-@pipeline_option
+@lanes_option
+@architecture_option
+@any_pipeline_option
+@packed_option
 @click.option(
     "--input-pauses", default="0", callback=_pattern, metavar="PATTERN", help="Per clock 1: no input; repeated."
 )
@@ -189,7 +201,10 @@ def _pattern(_context: click.Context, option: click.Parameter, value: str) -> li
 def simulate(
     file: str | None,
     digits: str | None,
-    pipeline: int,
+    lanes: int,
+    architecture: str | None,
+    pipeline: int | None,
+    packed: bool,
     input_pauses: list[bool],
     output_pauses: list[bool],
     vcd: str | None,
@@ -197,6 +212,7 @@ def simulate(
     as_json: bool,
 ) -> None:
     """Decode FILE through the simulated hardware and compare each item with the golden model."""
+    from utf8fpga.hdl import Decoder
     from utf8fpga.runs import simulate_file
 
     if (file is None) == (digits is None):
@@ -204,7 +220,9 @@ def simulate(
     simulate_file(
         file,
         digits,
-        pipeline=pipeline,
+        decoder=Decoder(
+            lanes=lanes, architecture=architecture, pipeline=pipeline, packed=packed, kind=True, length=True
+        ),
         input_pauses=input_pauses,
         output_pauses=output_pauses,
         vcd=vcd,

@@ -8,11 +8,15 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from itertools import chain, islice
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from utf8fpga.model import Decoder, Item, encode
 from utf8fpga.model.practices import Practice, decode_with
 from utf8fpga.output import CommandError, progress, read_chunks, writing
 from utf8fpga.show import Tally, json_line
+
+if TYPE_CHECKING:
+    from utf8fpga.hdl import AnyDecoder
 
 __all__ = ["decode_file", "simulate_file"]
 
@@ -91,7 +95,7 @@ def simulate_file(
     file: str | None,
     digits: str | None,
     *,
-    pipeline: int,
+    decoder: AnyDecoder,
     input_pauses: Sequence[bool],
     output_pauses: Sequence[bool],
     vcd: str | None,
@@ -103,7 +107,7 @@ def simulate_file(
     Args:
         file: what is read, or ``-``; None where `digits` are given.
         digits: the text's bytes in hexadecimal.
-        pipeline: the decoder's setting.
+        decoder: what is simulated, with `kind` and `length`.
         input_pauses: see `Simulation.run`.
         output_pauses: see `Simulation.run`.
         vcd: a file for the waveform.
@@ -113,7 +117,6 @@ def simulate_file(
     Raises:
         CommandError: decoder and model differ, or a file cannot be read or written.
     """
-    from utf8fpga.hdl import SerialDecoder
     from utf8fpga.sim import Simulation, Word, compare
 
     if digits is not None:
@@ -122,7 +125,7 @@ def simulate_file(
         assert file is not None
         chunks = read_chunks(file)
     tally = Tally()
-    simulation = Simulation(SerialDecoder(pipeline=pipeline, kind=True, length=True))
+    simulation = Simulation(decoder)
     with ExitStack() as stack:
         text = stack.enter_context(writing(output)) if output else None
         waveform = stack.enter_context(_waveform(vcd)) if vcd else None

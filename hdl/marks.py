@@ -60,6 +60,9 @@ class PracticeDecoder(wiring.Component):
         TableError: see `SerialDecoder`.
     """
 
+    lanes = 1
+    packed = True
+
     def __init__(
         self,
         practice: Practice,

@@ -65,6 +65,7 @@ class SerialDecoder(wiring.Component):
 
     practice = Practice.MAXIMAL_SUBPARTS
     lanes = 1
+    packed = True
 
     def __init__(
         self,

@@ -20,9 +20,8 @@ from utf8fpga.hdl.control import SerialControl
 from utf8fpga.hdl.logic import Function, minimise
 from utf8fpga.model import REPLACEMENT_CHARACTER, EncodingTable, TableError
 
-__all__ = ["CUTS", "Beat", "WindowControl", "build_window", "word"]
+__all__ = ["CUTS", "PARALLEL_PIPELINES", "Beat", "WindowControl", "build_window", "word"]
 
-_STEPS = ("features", "leads", "pairs", "thirds", "ends", "words")
 CUTS: tuple[frozenset[str], ...] = tuple(
     frozenset(steps.split())
     for steps in (
@@ -36,6 +35,10 @@ CUTS: tuple[frozenset[str], ...] = tuple(
     )
 )
 """Per setting of the pipeline the steps after which there are registers."""
+
+
+PARALLEL_PIPELINES = tuple(range(len(CUTS)))
+"""The settings of the pipeline parameter of a parallel decoder."""
 
 
 def any_of(values: Iterable[Value]) -> Value:

@@ -6,15 +6,17 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 from pathlib import Path
 
+from utf8fpga.hdl import AnyDecoder, PracticeDecoder, SerialDecoder
 from utf8fpga.model import Decoder, Item
 from utf8fpga.sim.simulation import Beat, ContractError, Simulation, Word
 
 __all__ = ["Mismatch", "compare"]
 
 _REPLAY_UNITS = 16
-"""How many units around a difference are tried as a shorter input."""
+"""How many units around a difference are tried as a shorter input, besides those of one beat."""
 
 
 @dataclass(frozen=True)
@@ -27,6 +29,7 @@ class Mismatch:
         expected: the model's item, None where it has no more.
         simulated: the decoder's item, None where it gave no more.
         reason: how the stream contract was broken, or an empty string.
+        options: what chooses the decoder on the command line, each with a space before it.
     """
 
     units: bytes
@@ -34,6 +37,7 @@ class Mismatch:
     expected: Item | Word | None
     simulated: Item | Word | None
     reason: str = ""
+    options: str = ""
 
     def __str__(self) -> str:
         shown = self.units.hex(" ").upper()
@@ -41,7 +45,7 @@ class Mismatch:
         lines += [f"  model:     {self.expected or 'no item'}", f"  simulated: {self.simulated or 'no item'}"]
         if self.reason:
             lines.append(f"  contract:  {self.reason}")
-        lines.append(f"  replay:    utf8fpga simulate --hex '{shown}' --vcd mismatch.vcd")
+        lines.append(f"  replay:    utf8fpga simulate --hex '{shown}'{self.options} --vcd mismatch.vcd")
         return "\n".join(lines)
 
 
@@ -73,13 +77,20 @@ def compare(
     mismatch = run.first_difference(input_pauses, output_pauses, vcd)
     if mismatch is None:
         return None
-    recent = mismatch.units[-_REPLAY_UNITS:]
+    recent = mismatch.units[-_REPLAY_UNITS - simulation.decoder.lanes :]
     for length in range(1, len(recent) + 1):
         for start in range(len(recent) - length, -1, -1):
             shorter = _Comparison(simulation, recent[start : start + length])
             if found := shorter.first_difference(input_pauses, output_pauses):
                 return found
     return mismatch
+
+
+def _options(decoder: AnyDecoder) -> str:
+    if isinstance(decoder, SerialDecoder | PracticeDecoder):
+        return f" --pipeline {decoder.pipeline}" if decoder.pipeline else ""
+    packed = " --packed" if decoder.packed else ""
+    return f" --lanes {decoder.lanes} --architecture parallel --pipeline {decoder.pipeline}{packed}"
 
 
 class _DifferenceError(Exception):
@@ -125,22 +136,32 @@ class _Comparison:
         wanted = None if expected is None else self.simulation.like(expected._replace(offset=offset))
         if isinstance(simulated, Item):
             simulated = simulated._replace(offset=simulated.offset - self.offset + offset)
-        return Mismatch(bytes(self.recent), offset, wanted, simulated, reason)
+        return Mismatch(bytes(self.recent), offset, wanted, simulated, reason, _options(self.simulation.decoder))
 
     def beats(self) -> Iterator[Beat]:
-        held: int | None = None
-        for unit in self.units:
+        held: tuple[int, ...] | None = None
+        for beat in self.batches():
             if held is not None:
-                self.expected.extend(self.model.decode((held,)))
+                self.expected.extend(self.model.decode(held))
                 yield held, False
-            held = unit
-            self.sent += 1
-            self.recent.append(unit)
-            del self.recent[: -4 * _REPLAY_UNITS]
+            held = beat
+            self.sent += len(beat)
+            self.recent.extend(beat)
+            del self.recent[: -4 * self.replay]
             if self.on_unit:
                 self.on_unit(self.sent)
-        self.expected.extend(self.model.decode(() if held is None else (held,), final=True))
-        yield held, True
+        self.expected.extend(self.model.decode(held or (), final=True))
+        yield held or (), True
+
+    def batches(self) -> Iterator[tuple[int, ...]]:
+        units = iter(self.units)
+        while beat := tuple(islice(units, self.simulation.decoder.lanes)):
+            yield beat
+
+    @property
+    def replay(self) -> int:
+        """How many units around a difference are tried as a shorter input."""
+        return _REPLAY_UNITS + self.simulation.decoder.lanes
 
     def take(self, item: Item | Word | None, last: bool, _shown: int) -> None:
         if item is not None:

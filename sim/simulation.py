@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -14,7 +15,7 @@ from amaranth.hdl import Value
 from amaranth.lib import data
 from amaranth.sim import Simulator
 
-from utf8fpga.hdl import PracticeDecoder, SerialDecoder
+from utf8fpga.hdl import AnyDecoder, Decoder, SerialDecoder
 from utf8fpga.model import REPLACEMENT_CHARACTER, TABLE_3_7, ErrorKind, Item
 from utf8fpga.model.practices import decode_with
 
@@ -27,8 +28,8 @@ PATIENCE = 64
 """Clocks in which both sides are willing but nothing moves, after which a decoder counts as stuck."""
 
 
-Beat = tuple[int | None, bool]
-"""An input beat: the code unit or None, and `last`."""
+Beat = tuple[tuple[int, ...], bool]
+"""An input beat: its code units, at most as many as there are lanes, and `last`."""
 
 
 class ContractError(AssertionError):
@@ -43,7 +44,8 @@ class Word(NamedTuple):
 
 
 Take = Callable[[Item | Word | None, bool, int], None]
-"""What is called with an output beat: its item or None, its `last`, and the clock that first showed it."""
+"""What is called with each item of an output beat, or None for a beat without one: whether it is the text's end
+that comes with it, and the clock that first showed the beat."""
 
 
 @dataclass
@@ -71,7 +73,7 @@ class Simulation:
             they are `Word`.
     """
 
-    def __init__(self, decoder: SerialDecoder | PracticeDecoder | None = None) -> None:
+    def __init__(self, decoder: AnyDecoder | None = None) -> None:
         self.decoder = decoder or SerialDecoder(kind=True, length=True)
         self._complete = self.decoder.kind and self.decoder.length
         self._play: Callable[[Any], Any] | None = None
@@ -114,7 +116,8 @@ class Simulation:
 
         Raises:
             ContractError: a payload changed while it waited, an item was taken back, `last` came
-                too often, or nothing moved though both sides were willing.
+                too often, a beat held neither an item nor `last`, packed words had a gap, or nothing
+                moved though both sides were willing.
             ValueError: a pattern pauses for ever.
         """
         result = Run()
@@ -127,7 +130,7 @@ class Simulation:
             if last:
                 result.texts.append([])
 
-        beats = _beats(texts, separate_ends)
+        beats = _beats(texts, separate_ends, self.decoder.lanes)
         result.clocks = self.stream(
             beats,
             take,
@@ -183,24 +186,43 @@ class Simulation:
         assert self._play is not None
         await self._play(ctx)
 
-    def _item(self, beat: data.Const, offset: int) -> Item | Word:
-        code_point = beat.code_point
-        if beat.error and not self.decoder.replacement:
-            code_point = REPLACEMENT_CHARACTER
+    @cached_property
+    def _fields(self) -> list[dict[str, tuple[int, int]]]:
+        """Per lane the place and the mask of each field in the output's payload."""
+        layout = self.decoder.items.payload.shape()
+        if "items" not in layout.members:
+            return [{name: _place(field) for name, field in layout}]
+        items = layout["items"]
+        places = [items.offset + lane * items.shape.elem_shape.size for lane in range(self.decoder.lanes)]
+        return [{name: _place(field, start) for name, field in items.shape.elem_shape} for start in places]
+
+    def _item(self, payload: int, lane: int, offset: int) -> Item | Word | None:
+        """The item of a lane, None where there is none."""
+        values = {name: payload >> place & mask for name, (place, mask) in self._fields[lane].items()}
+        error = bool(values["error"])
+        if not values["keep"]:
+            if error:
+                raise ContractError(f"the error flag of word {lane} is set, but there is no word")
+            return None
+        code_point = REPLACEMENT_CHARACTER if error and not self.decoder.replacement else values["code_point"]
         if not self._complete:
-            return Word(code_point, bool(beat.error))
-        kind = ErrorKind(beat.kind.value) if beat.kind.value else None
-        if bool(beat.error) != (kind is not None):
-            raise ContractError(f"the error flag is {beat.error}, but the kind is {beat.kind}")
-        return Item(offset, beat.length, code_point, kind)
+            return Word(code_point, error)
+        kind = ErrorKind(values["kind"]) if values["kind"] else None
+        if error != (kind is not None):
+            raise ContractError(f"the error flag is {values['error']}, but the kind is Kind.{kind.name if kind else 'NONE'}")
+        return Item(offset, values["length"], code_point, kind)
+
+
+def _place(field: data.Field, start: int = 0) -> tuple[int, int]:
+    return start + field.offset, (1 << field.width) - 1
 
 
 @dataclass
 class _Bench:
     """Both ends of a decoder during one run, and a watch on the stream contract."""
 
-    decoder: SerialDecoder | PracticeDecoder
-    item: Callable[[data.Const, int], Item | Word]
+    decoder: AnyDecoder
+    item: Callable[[int, int, int], Item | Word | None]
     beats: Iterator[Beat]
     take: Take
     accepted: Callable[[int], None] | None
@@ -219,14 +241,17 @@ class _Bench:
 
     def __post_init__(self) -> None:
         self.upcoming = next(self.beats, None)
+        self.given = Value.cast(self.decoder.units.payload)
         self.payload = Value.cast(self.decoder.items.payload)
+        self.last = len(self.payload) - 1
+        if "last" in self.decoder.items.payload.shape().members:
+            self.last = self.decoder.items.payload.shape()["last"].offset
 
     async def play(self, ctx: Any, input_pauses: Sequence[bool], output_pauses: Sequence[bool]) -> None:
         units, items = self.decoder.units, self.decoder.items
         while self.upcoming is not None or self.ended or self.inside:
             if self.upcoming is not None and not self.offered and not input_pauses[self.clock % len(input_pauses)]:
-                unit, last = self.upcoming
-                ctx.set(units.payload, {"unit": unit or 0, "keep": unit is not None, "last": last})
+                ctx.set(self.given, self.offer(*self.upcoming))
                 self.offered = True
             ready = not output_pauses[self.clock % len(output_pauses)]
             ctx.set(units.valid, self.offered)
@@ -254,14 +279,35 @@ class _Bench:
             raise ContractError(f"clock {self.clock}: a waiting payload changed from {self.waiting:#x} to {payload:#x}")
         self.waiting = payload
         if ready:
-            self.deliver(self.decoder.items.payload.shape().from_bits(payload))
+            self.deliver(payload)
 
-    def deliver(self, beat: data.Const) -> None:
-        item = self.item(beat, self.offset) if beat.keep else None
-        self.take(item, bool(beat.last), self.shown)
-        length = item.length if isinstance(item, Item) else 0
-        self.offset = 0 if beat.last else self.offset + length
-        self.ended -= beat.last
+    def offer(self, given: tuple[int, ...], last: bool) -> int:
+        """The input's payload."""
+        width, lanes = self.decoder.table.unit_width, self.decoder.lanes
+        # What lies in a lane without a unit must not matter: it looks like one that continues.
+        units = (*given, *[1 << width - 1] * (lanes - len(given)))
+        beat = sum(unit << width * lane for lane, unit in enumerate(units))
+        return beat | (1 << len(given)) - 1 << width * lanes | last << (width + 1) * lanes
+
+    def deliver(self, payload: int) -> None:
+        last, lanes = bool(payload >> self.last & 1), self.decoder.lanes
+        found: list[Item | Word] = []
+        for lane in range(lanes):
+            item = self.item(payload, lane, self.offset)
+            if item is None:
+                continue
+            if self.decoder.packed and len(found) != lane:
+                raise ContractError(f"clock {self.clock}: a gap before word {lane} of packed words")
+            found.append(item)
+            self.offset += item.length if isinstance(item, Item) else 0
+        if not found and not last:
+            raise ContractError(f"clock {self.clock}: a beat with neither a word nor last")
+        for item in found[:-1]:
+            self.take(item, False, self.shown)
+        self.take(found[-1] if found else None, last, self.shown)
+        if last:
+            self.offset = 0
+        self.ended -= last
         self.waiting, self.idle = None, 0
 
     def accept(self) -> None:
@@ -274,20 +320,18 @@ class _Bench:
         self.upcoming, self.offered, self.idle = next(self.beats, None), False, 0
 
 
-def _beats(texts: Iterable[Iterable[int]], separate_ends: Sequence[bool]) -> Iterator[Beat]:
+def _beats(texts: Iterable[Iterable[int]], separate_ends: Sequence[bool], lanes: int) -> Iterator[Beat]:
     """The input beats of texts, one after the other."""
     for number, text in enumerate(texts):
-        held: int | None = None
-        for unit in text:
-            if held is not None:
-                yield held, False
-            held = unit
-        if held is not None and not separate_ends[number % len(separate_ends)]:
-            yield held, True
-        else:
-            if held is not None:
-                yield held, False
-            yield None, True
+        units = iter(text)
+        beat = tuple(islice(units, lanes))
+        while len(beat) == lanes:
+            following = tuple(islice(units, lanes))
+            if not following and not separate_ends[number % len(separate_ends)]:
+                break
+            yield beat, False
+            beat = following
+        yield beat, True
 
 
 def simulate(
@@ -296,19 +340,25 @@ def simulate(
     input_pauses: Sequence[bool] = (False,),
     output_pauses: Sequence[bool] = (False,),
     separate_ends: Sequence[bool] = (False,),
-    pipeline: int = 0,
     vcd: Path | None = None,
+    lanes: int = 1,
+    architecture: str | None = None,
+    pipeline: int | None = None,
+    packed: bool = False,
 ) -> list[list[Item | Word]]:
     """The items that the simulated UTF-8 decoder gives for one text or several.
 
-    See `Simulation.run` for the arguments; whoever runs often keeps a `Simulation`.
+    See `Simulation.run` and `Decoder` for the arguments; whoever runs often keeps a `Simulation`.
 
     >>> from utf8fpga.model import decode
     >>> simulate(b"\\xc2A") == [list(decode(b"\\xc2A"))]
     True
     """
     several: Sequence[Iterable[int]] = [texts] if isinstance(texts, bytes) else texts
-    simulation = Simulation(SerialDecoder(TABLE_3_7, pipeline=pipeline, kind=True, length=True))
+    decoder = Decoder(
+        TABLE_3_7, lanes=lanes, architecture=architecture, pipeline=pipeline, packed=packed, kind=True, length=True
+    )
+    simulation = Simulation(decoder)
     return simulation.run(
         several, input_pauses=input_pauses, output_pauses=output_pauses, separate_ends=separate_ends, vcd=vcd
     ).texts
