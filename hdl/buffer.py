@@ -9,6 +9,7 @@ synthesis would merge.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 
 from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import memory
@@ -37,7 +38,7 @@ class Reset:
         stages = 1 + (copies - 1).bit_length()
         self.late = fan_out(m, "reset", rst, stages)
         passing = [Signal(name=f"resetting_{stage}", init=1, reset_less=True) for stage in range(stages)]
-        m.d.sync += [passing[0].eq(rst), *(new.eq(old) for old, new in zip(passing, passing[1:], strict=False))]
+        m.d.sync += [passing[0].eq(rst), *(new.eq(old) for old, new in pairwise(passing))]
         self.busy = Signal(name="reset_busy", init=1)
         m.d.sync += self.busy.eq(Cat(*passing).any())
 

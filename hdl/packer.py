@@ -128,9 +128,7 @@ class Packer(wiring.Component):
         gaps = stage.counts
         words_of_beat = Signal(range(lanes + 1))
         m.d.comb += words_of_beat.eq(lanes - gaps[-1])
-        stage = replace(
-            stage, counts=[Const(0, 1), *gaps[:-1]], scalars=stage.scalars | {"words": words_of_beat}
-        )
+        stage = replace(stage, counts=[Const(0, 1), *gaps[:-1]], scalars=stage.scalars | {"words": words_of_beat})
         # Down by as many lanes, a bit of the number at a time.
         for step in bits:
             stage = self._cut(m, self._move_down(stage, step), "down", step)

@@ -261,7 +261,7 @@ class ParallelDecoder(wiring.Component):
     # A buffer in memory.
 
     def _buffer_in_memory(self, m: Module) -> None:
-        lanes, tail = self.lanes, self.lanes - 1
+        tail = self.lanes - 1
         groups = -(-tail // _GROUP)
         cuts = CUTS[self.pipeline]
         reset = Reset(m, ResetSignal(), 4)

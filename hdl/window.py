@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property, lru_cache, partial, reduce
+from functools import cache, cached_property, lru_cache, partial, reduce
 from itertools import chain
 from operator import and_, or_
 
@@ -114,7 +114,7 @@ class WindowControl:
             if serial.dfa.states[state].remaining[0] == length - 1
         }
 
-    @lru_cache(maxsize=None)  # noqa: B019 - as many entries as lengths, and the tables are few
+    @cache  # noqa: B019 - as many entries as lengths, and the tables are few
     def _classes(self, length: int) -> tuple[tuple[frozenset[int], frozenset[int]], ...]:
         """Pairs of trailing units that the leads of `length` treat alike, and the leads that allow them."""
         leads = self._leads(length)
@@ -289,126 +289,156 @@ def build_window(control: WindowControl, beat: Beat, cuts: frozenset[str], *, sp
     Returns:
         The beat after the last cut, with the values `unit`, `keep`, `continued` (the unit
         continues what was open before it), `completed` (it completes a sequence), `open` (it is
-        part of a sequence that wants more) and `longer_n` (that sequence has more than n units). With `spans` also `length` (units of the sequence
-        so far) and `needed` (bit k: more than k further units are needed).
+        part of a sequence that wants more) and `longer_n` (that sequence has more than n units).
+        With `spans` also `length` (units of the sequence so far) and `needed` (bit k: more than k
+        further units are needed).
     """
-    lengths = control.lengths
-    longer = [n for n in lengths if n > 2]
-    table = control.table
+    window = _Window(control, beat, cuts, spans)
+    window.find_features()
+    window.find_leads()
+    window.join_two()
+    window.join_three()
+    window.join_rest()
+    return window.beat
 
-    def lanes(function: Callable[[int], Value]) -> list[Value]:
-        return [function(lane) for lane in range(beat.lanes)]
 
-    def cut(step: str, *names: str) -> None:
-        nonlocal beat
-        if step in cuts:
-            beat = beat.register(step, ["unit", "keep", *names])
+class _Window:
+    """The steps from units to sequences, each of which may end in registers."""
 
-    units, keeps = beat.values["unit"], beat.values["keep"]
+    def __init__(self, control: WindowControl, beat: Beat, cuts: frozenset[str], spans: bool) -> None:
+        self.control = control
+        self.beat = beat
+        self.cuts = cuts
+        self.spans = spans
+        self.lengths = control.lengths
+        self.longer = [n for n in control.lengths if n > 2]
+        self.leads = {f"lead_{n}_{which}": (n, which) for n in self.lengths for which in self._numbers(n)}
+        self.seconds = {f"second_of_{n}": n for n in self.lengths}
+        self.thirds = {f"third_of_{n}": n for n in self.longer}
 
-    # What the unit may be. That no unit came before is put into the trailing unit alone: what it
-    # does not continue, nothing after it can.
-    def trail(lane: int) -> Value:
-        starts_text = beat.values["first"][0] if lane == 0 else Const(0, 1)
-        return control.is_trail(units[lane]) & keeps[lane] & ~starts_text
+    def _numbers(self, n: int) -> range:
+        return range(len(self.control.lead_allows(n)))
 
-    features: dict[str, Function] = {}
-    for n in lengths:
-        features[f"prefix_{n}"] = control.lead_prefix(n)
-        features |= {f"allows_{n}_{which}": function for which, function in enumerate(control.lead_allows(n))}
-        features |= {f"class_{n}_{which}": function for which, function in enumerate(control.told_classes(n))}
-    beat.values["trail"] = lanes(trail)
-    for name, function in features.items():
-        beat.values[name] = [function(unit) for unit in units]
-    cut("features", "trail", *features)
+    def _give(self, values: dict[str, Callable[[int], Value]]) -> list[str]:
+        """Add values, each of them a function of the lane."""
+        for name, function in values.items():
+            self.beat.values[name] = [function(lane) for lane in range(self.beat.lanes)]
+        return list(values)
 
-    # Which of the leads it is, by the classes of units that it allows to follow.
-    leads = {f"lead_{n}_{which}": (n, which) for n in lengths for which in range(len(control.lead_allows(n)))}
+    def _cut(self, step: str, *names: str) -> None:
+        if step in self.cuts:
+            self.beat = self.beat.register(step, ["unit", "keep", *names])
 
-    def lead(n: int, which: int, lane: int) -> Value:
-        return beat.at(f"prefix_{n}", lane) & beat.at(f"allows_{n}_{which}", lane)
+    def _any(self, names: Iterable[str], lane: int) -> Value:
+        return any_of(self.beat.at(name, lane) for name in names)
 
-    for name, (n, which) in leads.items():
-        beat.values[name] = lanes(partial(lead, n, which))
-    cut("leads", "trail", *(name for name in features if name.startswith("class")), *leads)
+    def find_features(self) -> None:
+        """What the unit may be."""
+        features: dict[str, Function] = {}
+        for n in self.lengths:
+            features[f"prefix_{n}"] = self.control.lead_prefix(n)
+            features |= {f"allows_{n}_{which}": f for which, f in enumerate(self.control.lead_allows(n))}
+            features |= {f"class_{n}_{which}": f for which, f in enumerate(self.control.told_classes(n))}
+        units = self.beat.values["unit"]
+        self._give({"trail": self._trail})
+        for name, function in features.items():
+            self.beat.values[name] = [function(unit) for unit in units]
+        self._cut("features", "trail", *features)
+        self.classes = [name for name in features if name.startswith("class")]
 
-    # Two units that fit.
-    def first(n: int, lane: int) -> Value:
-        return any_of(beat.at(name, lane) for name, (length, _) in leads.items() if length == n)
+    def _trail(self, lane: int) -> Value:
+        # That no unit came before is put into the trailing unit alone: what it does not continue,
+        # nothing after it can.
+        values = self.beat.values
+        starts_text = values["first"][0] if lane == 0 else Const(0, 1)
+        return self.control.is_trail(values["unit"][lane]) & values["keep"][lane] & ~starts_text
 
-    def second(n: int, lane: int) -> Value:
-        allowed = [beat.at(name, lane - 1) for name, (length, _) in leads.items() if length == n]
-        told = [beat.at(f"class_{n}_{which}", lane) for which in range(len(control.told_classes(n)))]
+    def find_leads(self) -> None:
+        """Which of the leads it is, by the classes of units that it allows to follow."""
+        self._give({name: partial(self._lead, *lead) for name, lead in self.leads.items()})
+        self._cut("leads", "trail", *self.classes, *self.leads)
+
+    def _lead(self, n: int, which: int, lane: int) -> Value:
+        return self.beat.at(f"prefix_{n}", lane) & self.beat.at(f"allows_{n}_{which}", lane)
+
+    def join_two(self) -> None:
+        """Whether the unit is the second of a sequence."""
+        self._give({name: partial(self._second, n) for name, n in self.seconds.items()})
+        self._cut("pairs", "trail", *self.leads, *self.seconds)
+
+    def _second(self, n: int, lane: int) -> Value:
+        allowed = [self.beat.at(name, lane - 1) for name, (length, _) in self.leads.items() if length == n]
+        told = [self.beat.at(f"class_{n}_{which}", lane) for which in range(len(self.control.told_classes(n)))]
         if len(told) < len(allowed):
             told.append(~told[0] if told else Const(1, 1))
-        return beat.at("trail", lane) & any_of(map(and_, allowed, told))
+        return self.beat.at("trail", lane) & any_of(map(and_, allowed, told))
 
-    seconds = {f"second_of_{n}": n for n in lengths}
-    for name, n in seconds.items():
-        beat.values[name] = lanes(partial(second, n))
-    cut("pairs", "trail", *leads, *seconds)
+    def join_three(self) -> None:
+        """Whether it is the third, and what is plain without looking farther back."""
+        firsts = {f"first_of_{n}": partial(self._first, n) for n in self.lengths} if self.spans else {}
+        self._give(firsts)
+        self._give({name: partial(self._third, n) for name, n in self.thirds.items()})
+        plain = {
+            "in_pair": partial(self._any, list(self.seconds)),
+            "in_three": partial(self._any, list(self.thirds)),
+            "done": self._done,
+            "opens": partial(self._any, list(self.leads)),
+            "pair_open": partial(self._any, [f"second_of_{n}" for n in self.longer]),
+        }
+        self._give(plain)
+        wholes = [*firsts, *self.seconds] if self.spans else [name for name, n in self.seconds.items() if n == 2]
+        self._cut("thirds", "trail", *plain, *self.thirds, *wholes)
 
-    # Three.
-    def third(n: int, lane: int) -> Value:
-        return beat.at(f"second_of_{n}", lane - 1) & beat.at("trail", lane)
+    def _first(self, n: int, lane: int) -> Value:
+        return self._any((name for name, (length, _) in self.leads.items() if length == n), lane)
 
-    def done(lane: int) -> Value:
-        ends = (f"{count}_of_{n}" for count, n in (("second", 2), ("third", 3)))
-        return control.is_single(beat.at("unit", lane)) | any_of(beat.at(e, lane) for e in ends if e in beat.values)
+    def _third(self, n: int, lane: int) -> Value:
+        return self.beat.at(f"second_of_{n}", lane - 1) & self.beat.at("trail", lane)
 
-    firsts = {f"first_of_{n}": n for n in lengths} if spans else {}
-    for name, n in firsts.items():
-        beat.values[name] = lanes(partial(first, n))
-    thirds = {f"third_of_{n}": n for n in longer}
-    for name, n in thirds.items():
-        beat.values[name] = lanes(partial(third, n))
-    beat.values["in_pair"] = lanes(lambda lane: any_of(beat.at(name, lane) for name in seconds))
-    beat.values["in_three"] = lanes(lambda lane: any_of(beat.at(name, lane) for name in thirds))
-    beat.values["done"] = lanes(done)
-    beat.values["opens"] = lanes(lambda lane: any_of(beat.at(name, lane) for name in leads))
-    beat.values["pair_open"] = lanes(lambda lane: any_of(beat.at(f"second_of_{n}", lane) for n in longer))
-    twos = ["second_of_2"] if 2 in lengths else []
-    cut("thirds", "trail", "in_pair", "in_three", "done", "opens", "pair_open", *thirds, *([*firsts, *seconds] if spans else twos))
+    def _done(self, lane: int) -> Value:
+        ends = [name for name in ("second_of_2", "third_of_3") if name in self.beat.values]
+        return self.control.is_single(self.beat.at("unit", lane)) | self._any(ends, lane)
 
-    # The rest of the sequence.
-    def so_far(n: int, count: int, lane: int) -> Value:
+    def join_rest(self) -> None:
+        """Everything else about the sequence that the unit is in."""
+        found: dict[str, Callable[[int], Value]] = {
+            f"longer_{bound}": partial(self._is_longer, bound) for bound in self.control.bounds if bound > 1
+        }
+        found |= {"continued": self._continued, "completed": self._completed, "open": self._is_open}
+        if self.spans:
+            found |= {"length": self._length, "needed": self._needed}
+        self._cut("ends", *self._give(found))
+
+    def _so_far(self, n: int, count: int, lane: int) -> Value:
         """The unit is number `count` of a sequence of `n`."""
         if count <= 3:
-            return beat.at(f"{('first', 'second', 'third')[count - 1]}_of_{n}", lane)
-        trails = (beat.at("trail", lane - k) for k in reversed(range(count - 3)))
-        return beat.at(f"third_of_{n}", lane - count + 3) & all_of(trails)
+            return self.beat.at(f"{('first', 'second', 'third')[count - 1]}_of_{n}", lane)
+        trails = (self.beat.at("trail", lane - k) for k in reversed(range(count - 3)))
+        return self.beat.at(f"third_of_{n}", lane - count + 3) & all_of(trails)
 
-    def continued(lane: int) -> Value:
-        further = (so_far(n, count, lane) for n in longer for count in range(4, n + 1))
-        return beat.at("in_pair", lane) | beat.at("in_three", lane) | any_of(further)
+    def _continued(self, lane: int) -> Value:
+        further = (self._so_far(n, count, lane) for n in self.longer for count in range(4, n + 1))
+        return self.beat.at("in_pair", lane) | self.beat.at("in_three", lane) | any_of(further)
 
-    def completed(lane: int) -> Value:
-        return beat.at("done", lane) | any_of(so_far(n, n, lane) for n in longer if n > 3)
+    def _completed(self, lane: int) -> Value:
+        return self.beat.at("done", lane) | any_of(self._so_far(n, n, lane) for n in self.longer if n > 3)
 
-    def is_open(lane: int) -> Value:
-        later = (so_far(n, count, lane) for n in longer for count in range(3, n))
-        return beat.at("opens", lane) | beat.at("pair_open", lane) | any_of(later)
+    def _is_open(self, lane: int) -> Value:
+        later = (self._so_far(n, count, lane) for n in self.longer for count in range(3, n))
+        return self.beat.at("opens", lane) | self.beat.at("pair_open", lane) | any_of(later)
 
-    def is_longer(bound: int, lane: int) -> Value:
-        return any_of(so_far(n, n, lane) for n in lengths if n > bound)
+    def _is_longer(self, bound: int, lane: int) -> Value:
+        return any_of(self._so_far(n, n, lane) for n in self.lengths if n > bound)
 
-    def length(lane: int) -> Value:
-        bits = table.longest.bit_length()
-        parts = [(so_far(n, count, lane), count) for n in lengths for count in range(2, n + 1)]
+    def _length(self, lane: int) -> Value:
+        parts = [(self._so_far(n, count, lane), count) for n in self.lengths for count in range(2, n + 1)]
         alone = ~any_of(part for part, _ in parts)
-        return Cat(any_of(part for part, count in [(alone, 1), *parts] if count >> bit & 1) for bit in range(bits))
+        bits = range(self.control.table.longest.bit_length())
+        return Cat(any_of(part for part, count in [(alone, 1), *parts] if count >> bit & 1) for bit in bits)
 
-    def needed(lane: int) -> Value:
-        parts = [(so_far(n, count, lane), n - count) for n in lengths for count in range(1, n)]
-        return Cat(any_of(part for part, more in parts if more > k) for k in range(table.longest - 1))
-
-    found = {f"longer_{bound}": lanes(partial(is_longer, bound)) for bound in control.bounds if bound > 1}
-    found |= {"continued": lanes(continued), "completed": lanes(completed), "open": lanes(is_open)}
-    if spans:
-        found |= {"length": lanes(length), "needed": lanes(needed)}
-    beat.values.update(found)
-    cut("ends", *found)
-    return beat
+    def _needed(self, lane: int) -> Value:
+        parts = [(self._so_far(n, count, lane), n - count) for n in self.lengths for count in range(1, n)]
+        return Cat(any_of(part for part, more in parts if more > k) for k in range(self.control.table.longest - 1))
 
 
 def word(control: WindowControl, beat: Beat, lane: int, *, replacement: bool) -> Value:
@@ -421,7 +451,9 @@ def word(control: WindowControl, beat: Beat, lane: int, *, replacement: bool) ->
             part = beat.at("unit", lane - source.back)[source.place]
             for bound, wanted in ((source.above, True), (source.up_to, False)):
                 if 0 < bound < control.table.longest:
-                    counted = control.is_longer(beat.at("unit", lane)) if bound == 1 else beat.at(f"longer_{bound}", lane)
+                    counted = (
+                        control.is_longer(beat.at("unit", lane)) if bound == 1 else beat.at(f"longer_{bound}", lane)
+                    )
                     part = part & (counted if wanted else ~counted)
             parts.append(part)
         value = any_of(parts)

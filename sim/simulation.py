@@ -209,7 +209,9 @@ class Simulation:
             return Word(code_point, error)
         kind = ErrorKind(values["kind"]) if values["kind"] else None
         if error != (kind is not None):
-            raise ContractError(f"the error flag is {values['error']}, but the kind is Kind.{kind.name if kind else 'NONE'}")
+            raise ContractError(
+                f"the error flag is {values['error']}, but the kind is Kind.{kind.name if kind else 'NONE'}"
+            )
         return Item(offset, values["length"], code_point, kind)
 
 

@@ -96,7 +96,15 @@ def test_damage_across_the_edges_of_beats(full: Simulation) -> None:
     """Each sequence of the longest row, cut or broken at each place, with each place on the edge."""
     lanes = full.decoder.lanes
     pieces = [b"\xf0\x90\x80\x80", b"\xf0\x90\x80", b"\xf0\x90\x80A", b"\xf0\x90A", b"\xf0\x80\x80\x80", b"\xe0\xa0"]
-    pieces += [b"\xe1\x80\xe1\x80\x80", b"\xed\xa0\x80", b"\xc2", b"\xc2\xc2\x80", b"\x80\x80", b"\xf4\x90\x80\x80", b"\xff"]
+    pieces += [
+        b"\xe1\x80\xe1\x80\x80",
+        b"\xed\xa0\x80",
+        b"\xc2",
+        b"\xc2\xc2\x80",
+        b"\x80\x80",
+        b"\xf4\x90\x80\x80",
+        b"\xff",
+    ]
     starts = range(lanes) if lanes <= 8 else range(lanes - 5, lanes)
     all_texts = [shifted(lanes, piece, start) for piece in pieces for start in starts]
     all_texts += [(*text, 0x5A) for text in all_texts]
@@ -198,7 +206,9 @@ def test_without_marks_in_the_data_and_without_extra_fields() -> None:
         assert simulation.run([text]).texts == [simulation.expected(text)]
 
 
-OTHER_TABLES = {table.name: table for table in (RFC_2279, GENERALISED_UTF_8, CESU_8_CODE_UNITS, MODIFIED_UTF_8_CODE_UNITS)}
+OTHER_TABLES = {
+    table.name: table for table in (RFC_2279, GENERALISED_UTF_8, CESU_8_CODE_UNITS, MODIFIED_UTF_8_CODE_UNITS)
+}
 
 
 @pytest.fixture(scope="module", params=list(product(OTHER_TABLES, (1, 3, 6))), ids=lambda pair: f"{pair[0]}-{pair[1]}")
@@ -239,7 +249,10 @@ def test_simulate_with_lanes_is_the_model(piece: tuple[int, ...], start: int) ->
         ({"lanes": 4, "pipeline": -1}, "pipeline -1 is not in 0..6"),
         ({"lanes": 4, "buffer": "fifo"}, "buffer 'fifo' is not one of registers, memory"),
         ({"lanes": 3, "buffer": "memory"}, "a buffer in memory is for 4 lanes or more, not 3: use registers"),
-        ({"lanes": 2, "architecture": "serial"}, "a serial decoder takes one code unit a clock, not 2: use architecture parallel"),
+        (
+            {"lanes": 2, "architecture": "serial"},
+            "a serial decoder takes one code unit a clock, not 2: use architecture parallel",
+        ),
         ({"architecture": "systolic"}, "architecture 'systolic' is not one of serial, parallel"),
         ({"buffer": "registers"}, "a serial decoder needs no buffer, so not one of 'registers'"),
         ({"pipeline": 3}, "pipeline 3 is not in 0..2"),
@@ -252,13 +265,12 @@ def test_parameters_out_of_range_are_refused(parameters: dict[str, Any], message
 
 def test_a_table_that_is_not_self_synchronising_is_refused_with_the_reason() -> None:
     with pytest.raises(TableError, match="self-synchronising"):
-        ParallelDecoder(
-            EncodingTable.parse("overlapping", "0 41\n1 42 42", source="made for this test"), lanes=4
-        )
+        ParallelDecoder(EncodingTable.parse("overlapping", "0 41\n1 42 42", source="made for this test"), lanes=4)
 
 
 def test_a_table_whose_third_unit_is_constrained_is_refused() -> None:
-    rows = "00..7F 00..7F\n80..7FF C2..DF 80..BF\n1000..1FFF E1 80..BF 80..BF\n2000..201F E2 80 80..9F\n2080..20BF E2 82 80..BF"
+    rows = "00..7F 00..7F\n80..7FF C2..DF 80..BF\n1000..1FFF E1 80..BF 80..BF\n"
+    rows += "2000..201F E2 80 80..9F\n2080..20BF E2 82 80..BF"
     table = EncodingTable.parse("third", rows, source="made for this test")
     with pytest.raises(TableError, match=r"^third: a parallel decoder wants only the second unit of a sequence to be "):
         ParallelDecoder(table, lanes=4)
