@@ -52,11 +52,13 @@ class Scaling(NamedTuple):
 
 SCALING: tuple[Scaling, ...] = (
     Scaling("hx8k", {"lanes": 1, "architecture": "serial", "pipeline": 2}, 5),
+    Scaling("hx8k", {"lanes": 1, "architecture": "parallel"}, 5),
     Scaling("ecp5-85k", {"lanes": 1, "architecture": "serial", "pipeline": 2}, 5),
     *(
         Scaling("ecp5-85k", {"lanes": lanes, "architecture": "parallel"}, seeds)
         for lanes, seeds in ((1, 5), (2, 5), (4, 5), (8, 5), (16, 3), (32, 3), (64, 3), (256, 1))
     ),
+    *(Scaling("ecp5-85k", {"lanes": lanes, "packed": True}, seeds) for lanes, seeds in ((4, 3), (16, 3))),
 )
 """What `utf8fpga bench --record` measures to show how size and speed grow with the lanes."""
 

@@ -54,7 +54,7 @@ pipeline_option = click.option(
 any_pipeline_option = click.option(
     "--pipeline",
     type=click.IntRange(min=0),
-    help="Register stages, 0 is the smallest: serial up to 2, 0 if not told; parallel up to 6, 4 if not told.",
+    help="Register stages, 0 is the smallest. Not told: 0 for serial (up to 2), the fastest for parallel (up to 6).",
 )
 lanes_option = click.option("--lanes", type=int, default=1, show_default=True, help="Bytes a clock, 1 to 256.")
 architecture_option = click.option(

@@ -38,7 +38,7 @@ def Decoder(  # noqa: N802 - it stands where the class of a decoder would
         table: the encoding form; UTF-8 unless given.
         lanes: code units a beat, 1 to `MAX_LANES`.
         architecture: one of `ARCHITECTURES`; serial for one lane and parallel for more if None.
-        pipeline: the decoder's own setting; 0 for the serial one and the fastest for the parallel one if None.
+        pipeline: the decoder's own setting; if None 0 for the serial one and the fastest for the parallel one.
         packed: the words of a beat are contiguous from word 0; one lane always is.
         buffer: see `ParallelDecoder`.
         replacement: see `SerialDecoder`.

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from amaranth.hdl import Cat, Module, Mux, ResetSignal, Signal, Value
 from amaranth.lib import stream, wiring
@@ -22,6 +22,9 @@ MAX_LANES = 256
 
 BUFFERS = ("registers", "memory")
 """What holds beats back while the consumer waits."""
+
+_FASTEST = {"registers": 5, "memory": 4}
+"""Per buffer the setting of the pipeline that place and route gave the highest clock for."""
 
 _GROUP = 8
 """Lanes that share pointers: more make the nets from a pointer longer, fewer those to the pointers."""
@@ -56,7 +59,8 @@ class ParallelDecoder(wiring.Component):
     Args:
         table: the encoding form; UTF-8 unless given.
         lanes: code units a beat, 1 to `MAX_LANES`.
-        pipeline: rows of registers in the window, 0 to 6; as many as there are if None.
+        pipeline: rows of registers in the window, 0 to 6; if None 5, or 4 with a buffer in memory,
+            where the last ones make the decoder larger and the ways longer, and so slower.
         buffer: one of `BUFFERS`; memory from as many lanes as the longest sequence has units if
             None. With fewer lanes a beat may hold no item, which memory cannot drop.
         replacement: see `SerialDecoder`.
@@ -96,8 +100,8 @@ class ParallelDecoder(wiring.Component):
             raise ValueError(f"a buffer in memory is for {table.longest} lanes or more, not {lanes}: use registers")
         self.table = table
         self.lanes = lanes
-        self.pipeline = len(CUTS) - 1 if pipeline is None else pipeline
         self.buffer = buffer or ("memory" if lanes >= table.longest else "registers")
+        self.pipeline = _FASTEST[self.buffer] if pipeline is None else pipeline
         self.replacement = replacement
         self.kind = kind
         self.length = length
@@ -130,7 +134,7 @@ class ParallelDecoder(wiring.Component):
 
     def _window(self, m: Module, arrives: Value, first: Signal, runs: Callable[[], Value] | None) -> Beat:
         units = self.units.payload
-        values = {
+        values: dict[str, Sequence[Value]] = {
             "unit": [units.units[lane] for lane in range(self.lanes)],
             "keep": [units.keep[lane] for lane in range(self.lanes)],
             "first": [first],

@@ -8,7 +8,7 @@ feedback, the same logic for each lane, cut by registers wherever wanted.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache, cached_property, lru_cache, partial, reduce
 from itertools import chain
@@ -319,7 +319,7 @@ class _Window:
     def _numbers(self, n: int) -> range:
         return range(len(self.control.lead_allows(n)))
 
-    def _give(self, values: dict[str, Callable[[int], Value]]) -> list[str]:
+    def _give(self, values: Mapping[str, Callable[[int], Value]]) -> list[str]:
         """Add values, each of them a function of the lane."""
         for name, function in values.items():
             self.beat.values[name] = [function(lane) for lane in range(self.beat.lanes)]
@@ -378,7 +378,7 @@ class _Window:
         firsts = {f"first_of_{n}": partial(self._first, n) for n in self.lengths} if self.spans else {}
         self._give(firsts)
         self._give({name: partial(self._third, n) for name, n in self.thirds.items()})
-        plain = {
+        plain: dict[str, Callable[[int], Value]] = {
             "in_pair": partial(self._any, list(self.seconds)),
             "in_three": partial(self._any, list(self.thirds)),
             "done": self._done,
