@@ -218,6 +218,13 @@ def simulate(
 @click.option("--timeout", type=click.IntRange(min=1), default=600, show_default=True, help="Seconds a question.")
 @click.option("--directory", metavar="DIR", default="build/proof", show_default=True, help="Where counterexamples go.")
 @click.option("--traces", is_flag=True, help="Also write the waveform of each cover.")
+@click.option(
+    "--mutate",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="Judge N mutants of each netlist, and of each table, instead.",
+)
+@click.option("--seed", type=click.IntRange(min=0), default=1, show_default=True, help="Of the mutants.")
 @json_option
 def prove(
     names: tuple[str, ...],
@@ -227,17 +234,21 @@ def prove(
     timeout: int,
     directory: str,
     traces: bool,
+    mutate: int | None,
+    seed: int,
     as_json: bool,
 ) -> None:
     """Prove the decoders right on every input, or show the input that one gets wrong.
 
     CONFIG is one of those that --list lists; all unless given. Exit status 1 where something fails.
     """
-    from utf8fpga.proofs import list_proofs, run_proofs
+    from utf8fpga.proofs import list_proofs, run_mutants, run_proofs
 
     jobs = jobs or os.cpu_count() or 1
     if listed:
         click.echo(list_proofs(as_json=as_json))
+    elif mutate:
+        run_mutants(names, mutate, seed=seed, jobs=jobs, seconds=timeout, as_json=as_json)
     else:
         run_proofs(names, wanted, jobs=jobs, seconds=timeout, directory=Path(directory), traces=traces, as_json=as_json)
 

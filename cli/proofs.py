@@ -4,16 +4,19 @@
 from __future__ import annotations
 
 import json
+import warnings
 from collections.abc import Sequence
 from pathlib import Path
 
 import click
+from amaranth.hdl import UnusedElaboratable
 
 from utf8fpga.model.render import columns
 from utf8fpga.output import CommandError, progress, say
+from utf8fpga.sim.mutation import judge_netlists, judge_tables
 from utf8fpga.sim.prove import CONFIGURATIONS, PROPERTIES, Configuration, Result, prove_all
 
-__all__ = ["list_proofs", "run_proofs"]
+__all__ = ["list_proofs", "run_mutants", "run_proofs"]
 
 
 def list_proofs(*, as_json: bool) -> str:
@@ -52,6 +55,8 @@ def run_proofs(
     if unknown := [name for name in wanted if name not in PROPERTIES]:
         raise CommandError(f"unknown property {unknown[0]!r} (known: {', '.join(PROPERTIES)})")
     properties = list(wanted) or list(PROPERTIES)
+    # Some decoders are only looked at, for the fields that they have.
+    warnings.simplefilter("ignore", UnusedElaboratable)
     with progress("proving", len(chosen) * len(properties)) as done:
         results = prove_all(chosen, properties, jobs=jobs, seconds=seconds, done=done)
     if as_json:
@@ -68,6 +73,55 @@ def run_proofs(
     if failed:
         first = f"{failed[0].configuration} {failed[0].wanted}"
         raise CommandError(f"{len(failed)} of {len(results)} not proved, the first: {first}", status=1)
+
+
+def run_mutants(names: Sequence[str], count: int, *, seed: int, jobs: int, seconds: int, as_json: bool) -> None:
+    """Judge mutants of netlists and of tables by the simulation's workload and by the proofs.
+
+    Args:
+        names: configurations; all if none.
+        count: mutants of each netlist; of a table all are judged.
+        seed: of Yosys's choice.
+        jobs: how many at a time.
+        seconds: how long the engine may think about one question.
+        as_json: print JSON.
+
+    Raises:
+        CommandError: an unknown name, or a mutant that the proofs or more than one in a hundred that
+            the simulation does not notice.
+    """
+    warnings.simplefilter("ignore", UnusedElaboratable)
+    scores = []
+    for configuration in _chosen(names):
+        what = f"mutants of {configuration.name}"
+        with progress(what, count) as done:
+            scores.append(judge_netlists(configuration, count, seed=seed, jobs=jobs, seconds=seconds, done=done))
+        with progress(f"{what}'s table", None) as done:
+            scores.append(judge_tables(configuration, jobs=jobs, seconds=seconds, done=done))
+    if as_json:
+        click.echo(json.dumps([score.as_dict() for score in scores], indent=2))
+    else:
+        heads = [
+            "configuration",
+            "mutants of",
+            "made",
+            "refused",
+            "proved right",
+            "counted",
+            "by proof",
+            "by simulation",
+        ]
+        click.echo("\n".join(columns([score.row for score in scores], heads)))
+    for score in scores:
+        for mutant in (*score.survivors, *score.false_alarms):
+            say(
+                f"{score.configuration}: {mutant.name}: proof {mutant.proof or 'none'}, {mutant.simulation or 'unseen'}"
+            )
+    counted = sum(len(score.counted) for score in scores)
+    by_proof, by_simulation = (sum(getattr(s, name) for s in scores) for name in ("by_proof", "by_simulation"))
+    say(f"{counted} mutants: {by_proof} refuted by proof, {by_simulation} noticed by simulation")
+    if by_proof < counted or by_simulation < 0.99 * counted or any(score.false_alarms for score in scores):
+        raise CommandError("mutants have survived", status=1)
 
 
 def _chosen(names: Sequence[str]) -> list[Configuration]:

@@ -62,7 +62,7 @@ class Counterexample:
         return found
 
     def _read(self, decoder: Any, clocks: Sequence[dict[str, int]]) -> None:
-        start = max((n + 1 for n, clock in enumerate(clocks) if clock.get("see_reset")), default=0)
+        start = max((n + 1 for n, clock in enumerate(clocks) if clock["see_reset"]), default=0)
         simulation = Simulation(decoder)
         text: list[int] = []
         self.given.append([])

@@ -18,16 +18,24 @@ from typing import Any
 
 from utf8fpga.hdl.tools import ToolError, run_tool
 
-__all__ = ["PREPARE", "Aig", "Verdict", "aig_of", "decide", "read_aig"]
+__all__ = ["Aig", "Verdict", "aig_of", "assemble", "decide", "prepare", "read_aig"]
 
-PREPARE = (
-    "proc; flatten; {free} opt -nodffe -nosdff; opt_clean; techmap; dffunmap; opt -fast -nodffe -nosdff; "
-    "aigmap; opt_clean; write_aiger -zinit -symbols -map {name}.map {name}.aig"
-)
-"""The Yosys script from a hierarchy to an and-inverter graph. `free` forgets initial values."""
 
-_FREE = "setattr -unset init w:dut.*;"
-"""The registers of the submodule `dut` start with any contents."""
+def prepare(name: str, *, free: bool = False) -> str:
+    """The Yosys script from a hierarchy to the file ``name.aig``, which `read_aig` reads.
+
+    Args:
+        name: of the file.
+        free: the registers of the submodule ``dut`` start with any contents.
+    """
+    return f"proc; flatten; opt -nodffe -nosdff; opt_clean; techmap; dffunmap; {assemble(name, free=free)}"
+
+
+def assemble(name: str, *, free: bool = False) -> str:
+    """The same where all modules are of simple gates already."""
+    forget = "setattr -unset init w:dut.*; " if free else ""
+    return f"flatten; {forget}opt_clean; dffunmap; aigmap; opt_clean; write_aiger -zinit -symbols {name}.aig"
+
 
 _DUMMY = """\
 module \\dummy
@@ -71,13 +79,21 @@ class Aig:
 
     @cached_property
     def step(self) -> Callable[[list[int], list[int], int], tuple[list[int], list[int]]]:
-        """A function of the latches and inputs that gives the next latches and the outputs.
+        """`stepper` of all outputs."""
+        return self.stepper(range(len(self.outputs)))
+
+    def stepper(self, wanted: Sequence[int]) -> Callable[[list[int], list[int], int], tuple[list[int], list[int]]]:
+        """A function of the latches and inputs that gives the next latches and the wanted outputs.
 
         Values are integers, each bit a run of its own; the last argument has all those bits set.
+        Latches that no wanted output ever depends on stay 0.
         """
-        base = 1 + self.inputs + len(self.latches)
+        outputs = [self.outputs[n] for n in wanted]
+        used = self._used(outputs)
+        base, latch = 1 + self.inputs + len(self.latches), 1 + self.inputs
         names = ["0", *(f"i{n}" for n in range(self.inputs)), *(f"l{n}" for n in range(len(self.latches)))]
         names += [f"g{n}" for n in range(len(self.gates))]
+        following = [value if latch + n in used else 0 for n, value in enumerate(self.latches)]
 
         def literal(value: int) -> str:
             if value < 2:
@@ -88,12 +104,29 @@ class Aig:
         for prefix, count in (("i", self.inputs), ("l", len(self.latches))):
             if count:
                 lines.append(f" [{','.join(f'{prefix}{n}' for n in range(count))}] = {prefix}")
-        lines += [f" {names[base + n]}={literal(a)}&{literal(b)}" for n, (a, b) in enumerate(self.gates)]
-        lines.append(f" return [{','.join(map(literal, self.latches))}],[{','.join(map(literal, self.outputs))}]")
+        for n, (left, right) in enumerate(self.gates):
+            if base + n in used:
+                lines.append(f" {names[base + n]}={literal(left)}&{literal(right)}")
+        lines.append(f" return [{','.join(map(literal, following))}],[{','.join(map(literal, outputs))}]")
         space: dict[str, Any] = {}
         exec("\n".join(lines), space)
         found: Callable[[list[int], list[int], int], tuple[list[int], list[int]]] = space["step"]
         return found
+
+    def _used(self, literals: Sequence[int]) -> set[int]:
+        """The variables that literals depend on, in any clock."""
+        latch, first = 1 + self.inputs, 1 + self.inputs + len(self.latches)
+        todo, used = [literal >> 1 for literal in literals], set[int]()
+        while todo:
+            variable = todo.pop()
+            if variable in used:
+                continue
+            used.add(variable)
+            if variable >= first:
+                todo += [literal >> 1 for literal in self.gates[variable - first]]
+            elif variable >= latch:
+                todo.append(self.latches[variable - latch] >> 1)
+        return used
 
     def file(self, where: int) -> bytes:
         """The AIGER file of the graph with one of its outputs alone."""
@@ -159,13 +192,13 @@ def aig_of(rtlil: str, *, top: str = "top", free: bool = False) -> Aig:
     with tempfile.TemporaryDirectory(prefix="utf8fpga-") as folder:
         directory = Path(folder)
         (directory / "top.il").write_text(rtlil, encoding="utf-8")
-        prepare = PREPARE.format(free=_FREE if free else "", name="top")
-        run_tool("yosys", ["-q", "-p", f"read_rtlil top.il; hierarchy -top {top}; {prepare}"], directory=directory)
+        script = f"read_rtlil top.il; hierarchy -top {top}; {prepare('top', free=free)}"
+        run_tool("yosys", ["-q", "-p", script], directory=directory)
         return read_aig(directory / "top.aig")
 
 
 def read_aig(path: Path) -> Aig:
-    """The binary AIGER file that Yosys wrote, with the ``.map`` beside it."""
+    """The binary AIGER file that Yosys wrote, with the names of its ports."""
     data = path.read_bytes()
     lines = data.split(b"\n", 1)
     _, inputs, latches, outputs, gates = (int(word) for word in lines[0].split()[1:6])
@@ -196,21 +229,22 @@ def read_aig(path: Path) -> Aig:
     for n in range(gates):
         left = 2 * (1 + inputs + latches + n) - delta()
         pairs.append((left, left - delta()))
-    ports: dict[str, dict[str, dict[int, int]]] = {"input": {}, "output": {}}
-    for line in path.with_suffix(".map").read_text(encoding="utf-8").splitlines():
-        if found := re.fullmatch(r"(input|output) (\d+) (\d+) (.*)", line):
-            ports[found[1]].setdefault(found[4], {})[int(found[3])] = int(found[2])
+    ports: dict[str, dict[str, dict[int, int]]] = {"i": {}, "o": {}}
+    for line in data[place:].split(b"\nc\n")[0].decode().splitlines():
+        if found := re.fullmatch(r"([io])(\d+) (.*?)(?:\[(\d+)\])?", line):
+            ports[found[1]].setdefault(found[3], {})[int(found[4] or 0)] = int(found[2])
     bits = {what: {name: [found[b] for b in sorted(found)] for name, found in names.items()}
             for what, names in ports.items()}  # fmt: skip
-    return Aig(inputs, next_values, output_literals, pairs, bits["input"], bits["output"], data[gates_at:place])
+    return Aig(inputs, next_values, output_literals, pairs, bits["i"], bits["o"], data[gates_at:place])
 
 
-def decide(aigs: Mapping[str, tuple[Aig, int]], *, seconds: int = 600) -> dict[str, Verdict]:
+def decide(aigs: Mapping[str, tuple[Aig, int]], *, seconds: int = 600, hunt: bool = False) -> dict[str, Verdict]:
     """Whether an output can ever be 1, of each of some graphs.
 
     Args:
         aigs: by a name that can be a file's, the graph and which of its outputs.
         seconds: for each, before it counts as undecided.
+        hunt: look for a failure in a few clocks first, which is fast but leaves no frames to show.
 
     Raises:
         ToolError: Yosys is missing or failed.
@@ -224,13 +258,14 @@ def decide(aigs: Mapping[str, tuple[Aig, int]], *, seconds: int = 600) -> dict[s
             (directory / f"{name}.aig").write_bytes(aig.file(output))
             # Signals that always correspond are merged first: the invariants get short. Where that
             # leaves nothing to prove ABC says that it knows nothing, and is asked once more without.
-            for engine in (["scorr", "pdr"], ["pdr"]):
-                options = f"-T {seconds} -L {name}.log"
+            for engine in [*([["bmc3 -F 10"]] if hunt else []), ["scorr", "pdr"], ["pdr"]]:
+                options = f"-T {5 if engine[-1].startswith('bmc') else seconds} -L {name}.log"
                 script = ["backup", f"read_aiger {name}.aig", "strash", *engine[:-1], f"{engine[-1]} {options}"]
                 (directory / f"{name}.abc").write_text("\n".join([*script, "restore", ""]), encoding="utf-8")
                 run_tool("yosys", ["-q", "-p", f"read_rtlil dummy.il; abc -script {name}.abc"], directory=directory)
                 verdicts[name] = _verdict(directory / f"{name}.log", aig)
-                if verdicts[name].proved is not None or verdicts[name].depth:
+                decided = verdicts[name].proved is not None
+                if decided or (verdicts[name].depth and engine[-1] == "pdr"):
                     break
             verdicts[name].seconds = time.monotonic() - started
     return verdicts
@@ -243,7 +278,7 @@ def _verdict(log: Path, aig: Aig) -> Verdict:
         raise ToolError("yosys ran, but its ABC left no result")
     if found[1] == "SAT":
         # The latches' start, then the inputs of all clocks in a row.
-        bits = [int(bit) for bit in lines[2]]
+        bits = [int(bit) for bit in lines[2] if bit in "01"]
         frames = [bits[n : n + aig.inputs] for n in range(0, len(bits), aig.inputs)]
         return Verdict(False, len(frames), frames)
     return Verdict(True if found[1] == "UNSAT" else None, int(found[2]))

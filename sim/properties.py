@@ -29,7 +29,7 @@ from amaranth.hdl import (
     Value,
 )
 
-from utf8fpga.model import DFA, ErrorKind
+from utf8fpga.model import DFA, EncodingTable, ErrorKind
 from utf8fpga.sim.reference import Event, Reference, causes, event_layout
 
 __all__ = ["COVERS", "Harness", "Property", "cover_targets"]
@@ -106,6 +106,7 @@ class Harness(Elaboratable):
     Args:
         build: makes the decoder.
         wanted: the property.
+        table: what it is compared with; its own table unless given.
 
     Attributes:
         clk: the clock, a port.
@@ -115,9 +116,10 @@ class Harness(Elaboratable):
             `cover_targets`, which must be possible.
     """
 
-    def __init__(self, build: Callable[[], Any], wanted: Property) -> None:
+    def __init__(self, build: Callable[[], Any], wanted: Property, table: EncodingTable | None = None) -> None:
         self.build, self.wanted = build, wanted
         self.decoder = build()
+        self.table = table or self.decoder.table
         self.clk, self.offer, self.ready, self.reset = (Signal(name=n) for n in ("clk", "offer", "ready", "reset"))
         self.fresh = Signal(len(Value.cast(self.decoder.units.payload)))
         lanes = len(_Ports.of(self.decoder).units)
@@ -208,10 +210,10 @@ class Harness(Elaboratable):
         """What the output beat says, an event for each item and one for the end of the text."""
         events = []
         for item in self.ports_of.items:
-            event = Event(self.decoder.table)
+            event = Event(self.table)
             m.d.comb += [event.valid.eq(item.keep), *self._like(event.word, item)]
             events.append(event)
-        end = Event(self.decoder.table)
+        end = Event(self.table)
         m.d.comb += [end.valid.eq(self.ports_of.items_last), end.word.end.eq(1)]
         return [*events, end]
 
@@ -229,10 +231,10 @@ class Harness(Elaboratable):
     def _reference(self, m: Module) -> tuple[Reference, list[Event]]:
         """The reference, and its events in the fields that this decoder has and defines."""
         decoder = self.decoder
-        reference = Reference(m, decoder.table, self.ports_of.units, self.ports_of.last, self.accepted)
+        reference = Reference(m, self.table, self.ports_of.units, self.ports_of.last, self.accepted)
         events = []
         for expected in reference.events:
-            event = Event(decoder.table)
+            event = Event(self.table)
             m.d.comb += [event.valid.eq(expected.valid & self.accepted), event.word.eq(expected.word)]
             if not decoder.replacement:
                 with m.If(expected.word.error):
@@ -270,7 +272,7 @@ class Harness(Elaboratable):
         overfull = ~invented & (pending + coming - going > self._capacity)
 
         watching, watched_before = Signal(), Signal()
-        word, ahead = Signal(event_layout(self.decoder.table), reset_less=True), Signal.like(pending, reset_less=True)
+        word, ahead = Signal(event_layout(self.table), reset_less=True), Signal.like(pending, reset_less=True)
         now_watching, now_word, now_ahead = Signal(), Signal.like(word), Signal(len(pending) + 1)
         m.d.comb += [now_watching.eq(watching), now_word.eq(word), now_ahead.eq(ahead)]
         with m.If(~watched_before):

@@ -30,6 +30,7 @@ __all__ = [
     "Result",
     "equal_netlist",
     "harness_aig",
+    "harness_rtlil",
     "prove",
     "prove_all",
 ]
@@ -41,15 +42,21 @@ class Configuration:
 
     Attributes:
         name: what the command line calls it.
-        build: makes it.
+        table: the encoding form.
+        build_from: makes it from a table.
         call: the expression that makes it, for a regression test.
         verilog: it is what `generate` writes, so its netlists are compared too.
     """
 
     name: str
-    build: Callable[[], Any]
+    table: EncodingTable
+    build_from: Callable[[EncodingTable], Any]
     call: str
     verilog: bool = False
+
+    def build(self) -> Any:
+        """The decoder."""
+        return self.build_from(self.table)
 
 
 _OPTIONS: Mapping[str, Mapping[str, bool]] = {
@@ -74,7 +81,8 @@ def _serial(
     where = "" if table is TABLE_3_7 else "-" + spelled.lower().replace("_", "-")
     return Configuration(
         f"serial-{pipeline}{suffix}{where}",
-        lambda: SerialDecoder(table, pipeline=pipeline, **options),
+        table,
+        lambda table: SerialDecoder(table, pipeline=pipeline, **options),
         f"SerialDecoder({spelled}, pipeline={pipeline}{arguments})",
         verilog=table is TABLE_3_7 and "kind" not in options,
     )
@@ -145,12 +153,16 @@ _elaborating = threading.Lock()
 """Amaranth is not made for threads."""
 
 
-def harness_aig(configuration: Configuration, wanted: Property) -> Aig:
-    """The monitor of a property around the decoder, as a graph with the output ``bad``."""
+def harness_rtlil(configuration: Configuration, wanted: Property, table: EncodingTable | None = None) -> str:
+    """The monitor of a property around the decoder, in RTLIL with the top module ``top``."""
     with _elaborating:
-        harness = Harness(configuration.build, wanted)
-        text = str(rtlil.convert(harness, name="top", ports=harness.ports, emit_src=False))
-    return aig_of(text, free=wanted.any_start)
+        harness = Harness(configuration.build, wanted, table)
+        return str(rtlil.convert(harness, name="top", ports=harness.ports, emit_src=False))
+
+
+def harness_aig(configuration: Configuration, wanted: Property, table: EncodingTable | None = None) -> Aig:
+    """The same as a graph with the output ``bad``."""
+    return aig_of(harness_rtlil(configuration, wanted, table), free=wanted.any_start)
 
 
 def prove(configuration: Configuration, wanted: str, *, seconds: int = 600) -> list[Result]:
