@@ -11,7 +11,7 @@ from typing import Any
 
 from vcd import VCDWriter
 
-from utf8fpga.model import DFA, START, Item, decode
+from utf8fpga.model import DFA, START, EncodingTable, Item, decode
 from utf8fpga.model.table import spell
 from utf8fpga.sim.properties import Property
 from utf8fpga.sim.simulation import ContractError, Simulation, Word
@@ -56,12 +56,12 @@ class Counterexample:
         decoder = configuration.build()
         found = Counterexample(configuration.name, configuration.call, wanted, clocks, decoder.table.unit_width)
         # The monitor says a clock later what it saw; that clock is not part of it.
-        found._read(decoder, clocks[:-1] or clocks)
+        found._read(decoder, configuration.right or decoder.table, clocks[:-1] or clocks)
         if wanted is not Property.RECOVERY and len(decoder.units.payload.shape().members) == 3:
-            found._replay(decoder)
+            found._replay(decoder, configuration.right or decoder.table)
         return found
 
-    def _read(self, decoder: Any, clocks: Sequence[dict[str, int]]) -> None:
+    def _read(self, decoder: Any, table: EncodingTable, clocks: Sequence[dict[str, int]]) -> None:
         start = max((n + 1 for n, clock in enumerate(clocks) if clock["see_reset"]), default=0)
         simulation = Simulation(decoder)
         text: list[int] = []
@@ -92,8 +92,8 @@ class Counterexample:
             self.texts.append(tuple(text))
             self.separate_ends.append(False)
         for number, units_of_text in enumerate(self.texts):
-            expected = [simulation.like(item) for item in decode(units_of_text, decoder.table)]
-            if cut and number == len(self.texts) - 1 and _open(decoder.table, units_of_text):
+            expected = [simulation.like(item) for item in decode(units_of_text, table)]
+            if cut and number == len(self.texts) - 1 and _open(table, units_of_text):
                 expected.pop()
             self.expected.append(expected)
 
@@ -109,7 +109,7 @@ class Counterexample:
         if beat.last:
             self.given.append([])
 
-    def _replay(self, decoder: Any) -> None:
+    def _replay(self, decoder: Any, table: EncodingTable) -> None:
         # The patterns repeat, so that they must not pause for ever.
         self.input_pauses = [*self.input_pauses, False]
         self.output_pauses = [*self.output_pauses, False]
@@ -124,7 +124,7 @@ class Counterexample:
         except (ContractError, ValueError) as error:
             self.reproduced = str(error)
             return
-        expected = [simulation.expected(text) for text in self.texts]
+        expected = [[simulation.like(item) for item in decode(text, table)] for text in self.texts]
         if run.texts != expected:
             self.reproduced = "the items differ"
 
@@ -214,7 +214,7 @@ def _units(beat: Any) -> tuple[list[int], bool]:
     return [beat.unit] * beat.keep, bool(beat.last)
 
 
-def _open(table: Any, units: Iterable[int]) -> bool:
+def _open(table: EncodingTable, units: Iterable[int]) -> bool:
     dfa, state = DFA.of(table), START
     for unit in units:
         after = dfa.step(state, unit)

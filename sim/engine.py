@@ -28,12 +28,17 @@ def prepare(name: str, *, free: bool = False) -> str:
         name: of the file.
         free: the registers of the submodule ``dut`` start with any contents.
     """
-    return f"proc; flatten; opt -nodffe -nosdff; opt_clean; techmap; dffunmap; {assemble(name, free=free)}"
+    # Forgotten before anything is simplified: a register that never changes has its value for ever.
+    forget = _FORGET if free else ""
+    return f"proc; flatten; {forget}opt -nodffe -nosdff; opt_clean; techmap; dffunmap; {assemble(name, free=free)}"
+
+
+_FORGET = "setattr -unset init w:dut.*; "
 
 
 def assemble(name: str, *, free: bool = False) -> str:
     """The same where all modules are of simple gates already."""
-    forget = "setattr -unset init w:dut.*; " if free else ""
+    forget = _FORGET if free else ""
     return f"flatten; {forget}opt_clean; dffunmap; aigmap; opt_clean; write_aiger -zinit -symbols {name}.aig"
 
 

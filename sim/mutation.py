@@ -21,14 +21,11 @@ from utf8fpga.hdl.tools import run_tool
 from utf8fpga.model import EncodingTable, TableError
 from utf8fpga.model.table import Range, Row
 from utf8fpga.sim.engine import Aig, assemble, decide, read_aig
-from utf8fpga.sim.properties import Property
+from utf8fpga.sim.properties import JUDGES, Property
 from utf8fpga.sim.prove import Configuration, harness_aig, harness_rtlil
 from utf8fpga.sim.workload import Workload
 
-__all__ = ["JUDGES", "Mutant", "Score", "judge_netlists", "judge_tables", "table_mutants"]
-
-JUDGES = (Property.EQUIVALENCE, Property.STEADY, Property.STALL, Property.LATENCY)
-"""The proofs that judge mutants; a decoder of which all hold is right, and in time, on every input."""
+__all__ = ["Mutant", "Score", "judge_netlists", "judge_tables", "table_mutants"]
 
 _BATCH = 16
 """Mutants that one run of Yosys makes."""
@@ -133,28 +130,33 @@ def judge_netlists(
         seconds: how long the engine may think about one question.
         done: called with how many are judged.
     """
-    harnesses = {wanted: harness_rtlil(configuration, wanted) for wanted in JUDGES}
     with tempfile.TemporaryDirectory(prefix="utf8fpga-") as folder:
         directory = Path(folder)
-        for wanted, text in harnesses.items():
-            (directory / f"{wanted}.il").write_text(text, encoding="utf-8")
-        # The decoder is taken out of its surroundings, so that a change is the same in all of them.
-        # Both are mapped once, so that a mutant is soon put together.
-        alone = "hierarchy -top top.dut; proc; flatten; opt -nodffe -nosdff; opt_clean; simplemap; write_rtlil dut.il"
-        run_tool("yosys", ["-q", "-p", f"read_rtlil {Property.STEADY}.il; {alone}"], directory=directory)
-        for wanted in JUDGES:
-            mapped = (
-                f"techmap; dffunmap; opt -fast -nodffe -nosdff; aigmap; opt_clean; write_rtlil -selected {wanted}.il"
-            )
-            around = f"read_rtlil {wanted}.il; hierarchy -top top; proc; select top; opt -nodffe -nosdff; {mapped}"
-            run_tool("yosys", ["-q", "-p", around], directory=directory)
-        listing = f"read_rtlil dut.il; mutate -list {count} -seed {seed} -o mutants.txt"
+        (directory / "top.il").write_text(harness_rtlil(configuration, Property.TOGETHER), encoding="utf-8")
+        # The decoder and its surroundings are mapped once, so that a mutant is soon put together.
+        mapped = "opt_clean; simplemap; dffunmap; write_rtlil dut.il"
+        alone = f"hierarchy -top top.dut; proc; flatten; setattr -unset init w:*; opt -nodffe -nosdff; {mapped}"
+        run_tool("yosys", ["-q", "-p", f"read_rtlil top.il; {alone}"], directory=directory)
+        mapped = "techmap; dffunmap; opt -fast -nodffe -nosdff; aigmap; opt_clean; write_rtlil -selected around.il"
+        around = f"hierarchy -top top; proc; select top; opt -nodffe -nosdff; {mapped}"
+        run_tool("yosys", ["-q", "-p", f"read_rtlil top.il; {around}"], directory=directory)
+        listing = f"read_rtlil dut.il; mutate -list {2 * count} -seed {seed} -o mutants.txt"
         run_tool("yosys", ["-q", "-p", listing], directory=directory)
-        lines = [line for line in (directory / "mutants.txt").read_text(encoding="utf-8").splitlines() if line]
+        lines = (directory / "mutants.txt").read_text(encoding="utf-8").splitlines()
+        # An and-inverter graph has no clock, so a damaged one is not to be seen in it.
+        lines = [line for line in lines if line and " -port C " not in line][:count]
         workload = Workload.draw(harness_aig(configuration, Property.STEADY), configuration.build())
         batches = [lines[start : start + _BATCH] for start in range(0, len(lines), _BATCH)]
         judge = _Judge(directory, workload, seconds)
+        # What is not changed must be proved right, or nothing that follows means anything.
+        (unchanged,) = judge.netlists(len(batches), [_UNCHANGED])
+        if not unchanged.right or unchanged.simulation:
+            raise AssertionError(f"{configuration.name} is itself refused: {unchanged}")
         return Score(configuration.name, "netlist", _parallel(judge.netlists, batches, jobs, done))
+
+
+_UNCHANGED = "opt_clean"
+"""A mutant that is none."""
 
 
 @dataclass
@@ -164,58 +166,46 @@ class _Judge:
     seconds: int
 
     def netlists(self, number: int, lines: Sequence[str]) -> list[Mutant]:
+        """Judge the mutants that these lines make; `number` tells batches apart."""
         mutants = [Mutant(line.removeprefix("mutate ")) for line in lines]
-        self._simulate(mutants, self._made(Property.STEADY, number, lines))
-        for wanted in JUDGES:
-            open_ones = [n for n, mutant in enumerate(mutants) if not mutant.proof]
-            made = self._made(wanted, number, [lines[n] for n in open_ones])
-            self._prove(wanted, [mutants[n] for n in open_ones], made)
-        return mutants
-
-    def _made(self, wanted: Property, number: int, lines: Sequence[str]) -> list[Aig]:
-        """The mutants with the monitor of a property."""
-        if not lines:
-            return []
-        names = [f"{wanted}-{number}-{n}" for n in range(len(lines))]
+        names = [f"m{number}-{n}" for n in range(len(lines))]
+        free = Property.TOGETHER.any_start
         steps = [
-            f"design -reset; read_rtlil {wanted}.il; read_rtlil dut.il; {line}; hierarchy -top top; "
-            + assemble(name, free=wanted.any_start)
+            f"design -reset; read_rtlil around.il; read_rtlil dut.il; {line}; hierarchy -top top; "
+            + assemble(name, free=free)
             for name, line in zip(names, lines, strict=True)
         ]
-        script = self.directory / f"{wanted}-{number}.ys"
+        script = self.directory / f"m{number}.ys"
         script.write_text("\n".join(steps).replace("; ", "\n"), encoding="utf-8")
         run_tool("yosys", ["-q", "-s", script.name], directory=self.directory)
-        return [read_aig(self.directory / f"{name}.aig") for name in names]
-
-    def _simulate(self, mutants: Sequence[Mutant], made: Sequence[Aig]) -> None:
-        for mutant, aig in zip(mutants, made, strict=True):
-            seen = self.workload.play(aig)
-            # One run that is wrong is enough.
-            for run in self.workload.differing(seen):
-                if reason := self.workload.wrong(seen, run):
-                    mutant.simulation = f"run {run}, {reason}"
-                    break
-
-    def _prove(self, wanted: Property, mutants: Sequence[Mutant], made: Sequence[Aig]) -> None:
-        questions = {f"q{n}": (aig, aig.output_bits["bad"][0]) for n, aig in enumerate(made)}
-        for mutant, verdict in zip(mutants, decide(questions, seconds=self.seconds, hunt=True).values(), strict=True):
-            if verdict.proved is False:
-                mutant.proof = wanted
-            elif verdict.proved is None:
-                mutant.undecided = True
+        for mutant, name in zip(mutants, names, strict=True):
+            self._judge(mutant, read_aig(self.directory / f"{name}.aig"))
+            (self.directory / f"{name}.aig").unlink()
+        return mutants
 
     def tables(self, _number: int, changed: Sequence[tuple[str, Any]]) -> list[Mutant]:
+        """Judge decoders of other tables, or say why there is none."""
         mutants = [Mutant(name) for name, _made in changed]
-        for mutant, (_name, configuration) in zip(mutants, changed, strict=True):
-            if isinstance(configuration, str):
-                mutant.refused = configuration
-                continue
-            table = self.workload.decoder.table
-            self._simulate([mutant], [harness_aig(configuration, Property.STEADY, table)])
-            for wanted in JUDGES:
-                if not mutant.proof:
-                    self._prove(wanted, [mutant], [harness_aig(configuration, wanted, table)])
+        for mutant, (_name, made) in zip(mutants, changed, strict=True):
+            if isinstance(made, str):
+                mutant.refused = made
+            else:
+                self._judge(mutant, harness_aig(made, Property.TOGETHER))
         return mutants
+
+    def _judge(self, mutant: Mutant, aig: Aig) -> None:
+        seen = self.workload.play(aig)
+        # One run that is wrong is enough.
+        for run in self.workload.differing(seen):
+            if reason := self.workload.wrong(seen, run):
+                mutant.simulation = f"run {run}, {reason}"
+                break
+        for wanted, where in zip(JUDGES, aig.output_bits["bad"], strict=True):
+            verdict = decide({"mutant": (aig, where)}, seconds=self.seconds, hunt=True)["mutant"]
+            if verdict.proved is False:
+                mutant.proof = wanted
+                return
+            mutant.undecided = mutant.undecided or verdict.proved is None
 
 
 def table_mutants(table: EncodingTable) -> Iterator[tuple[str, EncodingTable | TableError]]:
@@ -279,7 +269,7 @@ def judge_tables(
         except TableError as error:
             changed.append([(name, str(error))])
         else:
-            changed.append([(name, replace(configuration, table=table))])
+            changed.append([(name, replace(configuration, table=table, right=decoder.table))])
     judge = _Judge(Path(), workload, seconds)
     return Score(configuration.name, "table", _parallel(judge.tables, changed, jobs, done))
 

@@ -32,7 +32,7 @@ from amaranth.hdl import (
 from utf8fpga.model import DFA, EncodingTable, ErrorKind
 from utf8fpga.sim.reference import Event, Reference, causes, event_layout
 
-__all__ = ["COVERS", "Harness", "Property", "cover_targets"]
+__all__ = ["COVERS", "JUDGES", "Harness", "Property", "cover_targets"]
 
 
 class Property(StrEnum):
@@ -55,11 +55,17 @@ class Property(StrEnum):
     COVER = "cover"
     """What must be possible is."""
 
+    TOGETHER = "together"
+    """`JUDGES` at once, for mutants; not a property of its own."""
+
     @property
     def any_start(self) -> bool:
         """The decoder's registers start with any contents."""
         return self not in (Property.POWER_UP, Property.COVER)
 
+
+JUDGES = (Property.EQUIVALENCE, Property.STEADY, Property.STALL, Property.LATENCY)
+"""A decoder of which all of these hold is right, and in time, on every input."""
 
 COVERS = ("broken across beats", "back-to-back texts", "an empty text", "an item waits")
 
@@ -113,7 +119,7 @@ class Harness(Elaboratable):
         offer, ready, reset, fresh, pick: what a proof lets take any value: whether a beat is offered, whether
             the consumer is ready, a reset, the beat, and which event is watched.
         bad: what must never be 1, one clock later; of a cover a bit for each of
-            `cover_targets`, which must be possible.
+            `cover_targets`, which must be possible; together a bit for each of `JUDGES`.
     """
 
     def __init__(self, build: Callable[[], Any], wanted: Property, table: EncodingTable | None = None) -> None:
@@ -124,7 +130,8 @@ class Harness(Elaboratable):
         self.fresh = Signal(len(Value.cast(self.decoder.units.payload)))
         lanes = len(_Ports.of(self.decoder).units)
         self.pick = Signal(2 * lanes + 2)
-        self.bad = Signal(len(cover_targets(self.decoder)) if wanted is Property.COVER else 1, reset_less=True)
+        bits = {Property.COVER: len(cover_targets(self.decoder)), Property.TOGETHER: len(JUDGES)}.get(wanted, 1)
+        self.bad = Signal(bits, reset_less=True)
         self.seen = {
             name: Signal(size, name=f"see_{name}")
             for name, size in {
@@ -160,7 +167,7 @@ class Harness(Elaboratable):
             self.accepted.eq(decoder.units.valid & decoder.units.ready & self.running),
             self.delivered.eq(decoder.items.valid & decoder.items.ready & self.running),
         ]
-        monitor = {
+        monitors = {
             Property.EQUIVALENCE: self._equivalence,
             Property.POWER_UP: self._equivalence,
             Property.STEADY: self._steady,
@@ -169,8 +176,9 @@ class Harness(Elaboratable):
             Property.INDEPENDENCE: lambda _: Const(0, 1),
             Property.RECOVERY: self._recovery,
             Property.COVER: self._cover,
-        }[self.wanted]
-        found = monitor(m)
+        }
+        together = self.wanted is Property.TOGETHER
+        found = Cat(monitors[wanted](m) for wanted in (JUDGES if together else (self.wanted,)))
         m.d.sync += self.bad.eq(Mux(self.running, found, 0))
         return m
 

@@ -45,6 +45,7 @@ class Configuration:
         table: the encoding form.
         build_from: makes it from a table.
         call: the expression that makes it, for a regression test.
+        right: the table that it is compared with, if that is another.
         verilog: it is what `generate` writes, so its netlists are compared too.
     """
 
@@ -52,6 +53,7 @@ class Configuration:
     table: EncodingTable
     build_from: Callable[[EncodingTable], Any]
     call: str
+    right: EncodingTable | None = None
     verilog: bool = False
 
     def build(self) -> Any:
@@ -107,7 +109,10 @@ FAMILIES = {
 }
 """The FPGA families whose netlists are compared, and how their cells are read."""
 
-PROPERTIES = (*(str(wanted) for wanted in Property), *(f"netlist-{family}" for family in FAMILIES))
+PROPERTIES = (
+    *(str(wanted) for wanted in Property if wanted is not Property.TOGETHER),
+    *(f"netlist-{family}" for family in FAMILIES),
+)
 """Every property by its name."""
 
 
@@ -153,16 +158,16 @@ _elaborating = threading.Lock()
 """Amaranth is not made for threads."""
 
 
-def harness_rtlil(configuration: Configuration, wanted: Property, table: EncodingTable | None = None) -> str:
+def harness_rtlil(configuration: Configuration, wanted: Property) -> str:
     """The monitor of a property around the decoder, in RTLIL with the top module ``top``."""
     with _elaborating:
-        harness = Harness(configuration.build, wanted, table)
+        harness = Harness(configuration.build, wanted, configuration.right)
         return str(rtlil.convert(harness, name="top", ports=harness.ports, emit_src=False))
 
 
-def harness_aig(configuration: Configuration, wanted: Property, table: EncodingTable | None = None) -> Aig:
+def harness_aig(configuration: Configuration, wanted: Property) -> Aig:
     """The same as a graph with the output ``bad``."""
-    return aig_of(harness_rtlil(configuration, wanted, table), free=wanted.any_start)
+    return aig_of(harness_rtlil(configuration, wanted), free=wanted.any_start)
 
 
 def prove(configuration: Configuration, wanted: str, *, seconds: int = 600) -> list[Result]:

@@ -209,17 +209,21 @@ def causes(table: EncodingTable) -> Causes:
 
 
 def _subparts(dfa: DFA) -> Iterator[tuple[list[int], int]]:
-    """Sequences that lead to each open state: every path, with the bounds of every range.
+    """Sequences that lead to each open state: every path, with the bounds of what each step may be.
 
-    A cause is a matter of where code points lie, and within a range they keep their order.
+    A cause is a matter of where code points lie, and within a step they keep their order.
     """
     reached: list[tuple[list[int], int]] = [([], START)]
     while reached:
         subpart, state = reached.pop()
+        steps: dict[int, list[int]] = {}
         for unit_class, to in zip(dfa.classes, dfa.states[state].transitions, strict=True):
+            steps.setdefault(to, []).extend(bound for r in unit_class.ranges for bound in (r.first, r.last))
+        for to, bounds in steps.items():
             if to in (REJECT, START):
                 continue
-            for unit in sorted({bound for r in unit_class.ranges for bound in (r.first, r.last)}):
+            # The first units of a class may lie apart, so all bounds of these are looked at.
+            for unit in sorted({min(bounds), max(bounds)} if subpart else set(bounds)):
                 reached.append(([*subpart, unit], to))
                 yield reached[-1]
 
