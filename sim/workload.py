@@ -64,7 +64,7 @@ class Workload:
     seen: list[dict[str, list[int]]]
 
     @staticmethod
-    def draw(aig: Aig, decoder: Any, *, runs: int = 1024, clocks: int = 160, seed: int = 1) -> Workload:
+    def draw(aig: Aig, decoder: Any, *, runs: int = 1024, clocks: int = 168, seed: int = 1) -> Workload:
         """Draw texts and pauses, with `aig`, a `Harness` around the decoder, for the handshake."""
         rng = random.Random(seed)
         step, where = aig.stepper(_outputs(aig)), _places(aig)
