@@ -9,6 +9,7 @@ is a decoder that is right, whatever its gates are, and does not count.
 
 from __future__ import annotations
 
+import re
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
@@ -124,11 +125,14 @@ def judge_netlists(
 
     Args:
         configuration: the decoder.
-        count: how many.
+        count: how many to ask Yosys for; those of a clock are left out.
         seed: of Yosys's choice.
         jobs: how many at a time.
         seconds: how long the engine may think about one question.
         done: called with how many are judged.
+
+    Raises:
+        ValueError: more are asked for than the decoder has cells.
     """
     with tempfile.TemporaryDirectory(prefix="utf8fpga-") as folder:
         directory = Path(folder)
@@ -140,11 +144,15 @@ def judge_netlists(
         mapped = "techmap; dffunmap; opt -fast -nodffe -nosdff; aigmap; opt_clean; write_rtlil -selected around.il"
         around = f"hierarchy -top top; proc; select top; opt -nodffe -nosdff; {mapped}"
         run_tool("yosys", ["-q", "-p", f"read_rtlil top.il; {around}"], directory=directory)
-        listing = f"read_rtlil dut.il; mutate -list {2 * count} -seed {seed} -o mutants.txt"
+        # Asked for more mutants than there are, Yosys would look for them for ever.
+        cells = len(re.findall(r"^  cell ", (directory / "dut.il").read_text(encoding="utf-8"), re.MULTILINE))
+        if count > cells:
+            raise ValueError(f"{count} mutants of {configuration.name}, which has {cells} cells: ask for no more")
+        listing = f"read_rtlil dut.il; mutate -list {count} -seed {seed} -o mutants.txt"
         run_tool("yosys", ["-q", "-p", listing], directory=directory)
         lines = (directory / "mutants.txt").read_text(encoding="utf-8").splitlines()
         # An and-inverter graph has no clock, so a damaged one is not to be seen in it.
-        lines = [line for line in lines if line and " -port C " not in line][:count]
+        lines = [line for line in lines if line and " -port C " not in line]
         workload = Workload.draw(harness_aig(configuration, Property.STEADY), configuration.build())
         batches = [lines[start : start + _BATCH] for start in range(0, len(lines), _BATCH)]
         judge = _Judge(directory, workload, seconds)
