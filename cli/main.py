@@ -232,6 +232,51 @@ def simulate(
 
 
 @cli.command()
+@click.argument("names", nargs=-1, metavar="[CONFIG]...")
+@click.option("--list", "listed", is_flag=True, help="List the configurations and the properties.")
+@click.option(
+    "--property", "wanted", multiple=True, metavar="NAME", help="Only this property; may be given several times."
+)
+@click.option("--jobs", type=click.IntRange(min=1), default=None, help="How many at a time; one a core unless given.")
+@click.option("--timeout", type=click.IntRange(min=1), default=600, show_default=True, help="Seconds a question.")
+@click.option("--directory", metavar="DIR", default="build/proof", show_default=True, help="Where counterexamples go.")
+@click.option("--traces", is_flag=True, help="Also write the waveform of each cover.")
+@click.option(
+    "--mutate",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="Judge N mutants of each netlist, and of each table, instead.",
+)
+@click.option("--seed", type=click.IntRange(min=0), default=1, show_default=True, help="Of the mutants.")
+@json_option
+def prove(
+    names: tuple[str, ...],
+    listed: bool,
+    wanted: tuple[str, ...],
+    jobs: int | None,
+    timeout: int,
+    directory: str,
+    traces: bool,
+    mutate: int | None,
+    seed: int,
+    as_json: bool,
+) -> None:
+    """Prove the decoders right on every input, or show the input that one gets wrong.
+
+    CONFIG is one of those that --list lists; all unless given. Exit status 1 where something fails.
+    """
+    from utf8fpga.proofs import list_proofs, run_mutants, run_proofs
+
+    jobs = jobs or os.cpu_count() or 1
+    if listed:
+        click.echo(list_proofs(as_json=as_json))
+    elif mutate:
+        run_mutants(names, mutate, seed=seed, jobs=jobs, seconds=timeout, as_json=as_json)
+    else:
+        run_proofs(names, wanted, jobs=jobs, seconds=timeout, directory=Path(directory), traces=traces, as_json=as_json)
+
+
+@cli.command()
 @click.argument("board")
 @click.option("--directory", metavar="DIR", default="build", show_default=True, help="Where the files go.")
 @click.option("--baud", type=click.FloatRange(min=1), default=1e6, show_default=True, help="Of the UART.")

@@ -17,7 +17,7 @@ from pathlib import Path
 import pytest
 
 DAMAGED = b"h\xc3\xa9llo \xf0\x9f\x98\x80 \xff \xed\xa0\x80 \xe2\x82"
-COMMANDS = ["demo", "decode", "table", "vectors", "generate", "simulate", "build", "boards", "bench"]
+COMMANDS = ["demo", "decode", "table", "vectors", "generate", "simulate", "prove", "build", "boards", "bench"]
 
 
 def utf8fpga(*arguments: str | Path, data: bytes = b"", **options: object) -> subprocess.CompletedProcess[bytes]:

@@ -1,0 +1,137 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Proofs and mutants on the command line: a table of results, and counterexamples to read."""
+
+from __future__ import annotations
+
+import json
+import warnings
+from collections.abc import Sequence
+from pathlib import Path
+
+import click
+from amaranth.hdl import UnusedElaboratable
+
+from utf8fpga.model.render import columns
+from utf8fpga.output import CommandError, progress, say
+from utf8fpga.sim.mutation import judge_netlists, judge_tables
+from utf8fpga.sim.prove import CONFIGURATIONS, PROPERTIES, Configuration, Result, prove_all
+
+__all__ = ["list_proofs", "run_mutants", "run_proofs"]
+
+
+def list_proofs(*, as_json: bool) -> str:
+    """The names of the configurations and the properties."""
+    if as_json:
+        return json.dumps({"configurations": list(CONFIGURATIONS), "properties": list(PROPERTIES)}, indent=2)
+    lines = ["configurations", *(f"  {name}" for name in CONFIGURATIONS)]
+    return "\n".join([*lines, "properties", *(f"  {name}" for name in PROPERTIES)])
+
+
+def run_proofs(
+    names: Sequence[str],
+    wanted: Sequence[str],
+    *,
+    jobs: int,
+    seconds: int,
+    directory: Path,
+    traces: bool,
+    as_json: bool,
+) -> None:
+    """Prove, print a line for each result, and write the counterexamples.
+
+    Args:
+        names: configurations; all if none.
+        wanted: properties; all if none.
+        jobs: how many at a time.
+        seconds: how long the engine may think about one question.
+        directory: where waveforms and regression tests go.
+        traces: write the waveforms of covers too.
+        as_json: print JSON.
+
+    Raises:
+        CommandError: an unknown name, or something is not proved.
+    """
+    chosen = _chosen(names)
+    if unknown := [name for name in wanted if name not in PROPERTIES]:
+        raise CommandError(f"unknown property {unknown[0]!r} (known: {', '.join(PROPERTIES)})")
+    properties = list(wanted) or list(PROPERTIES)
+    # Some decoders are only looked at, for the fields that they have.
+    warnings.simplefilter("ignore", UnusedElaboratable)
+    with progress("proving", len(chosen) * len(properties)) as done:
+        results = prove_all(chosen, properties, jobs=jobs, seconds=seconds, done=done)
+    if as_json:
+        click.echo(json.dumps([result.as_dict() for result in results], indent=2))
+    else:
+        click.echo("\n".join(_table(results)))
+    for result in results:
+        if result.counterexample and (result.proved is False or traces):
+            stem = "" if result.proved is False else result.note.lower()
+            paths = result.counterexample.write(directory, stem)
+            if result.proved is False:
+                say("\n".join([*result.counterexample.lines(), *(f"  written: {path}" for path in paths)]))
+    failed = [result for result in results if not result.proved]
+    if failed:
+        first = f"{failed[0].configuration} {failed[0].wanted}"
+        raise CommandError(f"{len(failed)} of {len(results)} not proved, the first: {first}", status=1)
+
+
+def run_mutants(names: Sequence[str], count: int, *, seed: int, jobs: int, seconds: int, as_json: bool) -> None:
+    """Judge mutants of netlists and of tables by the simulation's workload and by the proofs.
+
+    Args:
+        names: configurations; all if none.
+        count: mutants of each netlist; of a table all are judged.
+        seed: of Yosys's choice.
+        jobs: how many at a time.
+        seconds: how long the engine may think about one question.
+        as_json: print JSON.
+
+    Raises:
+        CommandError: an unknown name, or a mutant that the proofs or more than one in a hundred that
+            the simulation does not notice.
+    """
+    warnings.simplefilter("ignore", UnusedElaboratable)
+    scores = []
+    for configuration in _chosen(names):
+        what = f"mutants of {configuration.name}"
+        with progress(what, count) as done:
+            scores.append(judge_netlists(configuration, count, seed=seed, jobs=jobs, seconds=seconds, done=done))
+        with progress(f"{what}'s table", None) as done:
+            scores.append(judge_tables(configuration, jobs=jobs, seconds=seconds, done=done))
+    if as_json:
+        click.echo(json.dumps([score.as_dict() for score in scores], indent=2))
+    else:
+        heads = [
+            "configuration",
+            "mutants of",
+            "made",
+            "refused",
+            "proved right",
+            "counted",
+            "by proof",
+            "by simulation",
+        ]
+        click.echo("\n".join(columns([score.row for score in scores], heads)))
+    for score in scores:
+        for mutant in (*score.survivors, *score.false_alarms):
+            say(
+                f"{score.configuration}: {mutant.name}: proof {mutant.proof or 'none'}, {mutant.simulation or 'unseen'}"
+            )
+    counted = sum(len(score.counted) for score in scores)
+    by_proof, by_simulation = (sum(getattr(s, name) for s in scores) for name in ("by_proof", "by_simulation"))
+    say(f"{counted} mutants: {by_proof} refuted by proof, {by_simulation} noticed by simulation")
+    if by_proof < counted or by_simulation < 0.99 * counted or any(score.false_alarms for score in scores):
+        raise CommandError("mutants have survived", status=1)
+
+
+def _chosen(names: Sequence[str]) -> list[Configuration]:
+    if unknown := [name for name in names if name not in CONFIGURATIONS]:
+        raise CommandError(f"unknown configuration {unknown[0]!r} (known: {', '.join(CONFIGURATIONS)})")
+    return [CONFIGURATIONS[name] for name in names or CONFIGURATIONS]
+
+
+def _table(results: Sequence[Result]) -> list[str]:
+    rows = [[r.configuration, r.wanted, r.method, str(r.depth or "-"), f"{r.seconds:.1f}", r.verdict] for r in results]
+    good = sum(bool(result.proved) for result in results)
+    heads = ["configuration", "property", "method", "depth", "seconds", "result"]
+    return [*columns(rows, heads), f"{good} of {len(results)} hold, on inputs of any length; none is bounded."]

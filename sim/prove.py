@@ -1,0 +1,293 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Proofs of decoders: which there are, their results, and readable counterexamples."""
+
+from __future__ import annotations
+
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from amaranth.back import rtlil
+
+from utf8fpga.hdl import PIPELINES, SerialDecoder, axi_rtlil
+from utf8fpga.hdl.tools import run_tool
+from utf8fpga.model import TABLE_3_7, EncodingTable
+from utf8fpga.model.forms import CESU_8_CODE_UNITS, GENERALISED_UTF_8, MODIFIED_UTF_8_CODE_UNITS, RFC_2279
+from utf8fpga.sim.counterexample import Counterexample
+from utf8fpga.sim.engine import Aig, Verdict, aig_of, decide
+from utf8fpga.sim.properties import Harness, Property, cover_targets
+
+__all__ = [
+    "CONFIGURATIONS",
+    "FAMILIES",
+    "PROPERTIES",
+    "Configuration",
+    "Result",
+    "equal_netlist",
+    "harness_aig",
+    "harness_rtlil",
+    "prove",
+    "prove_all",
+]
+
+
+@dataclass(frozen=True)
+class Configuration:
+    """A decoder by name.
+
+    Attributes:
+        name: what the command line calls it.
+        table: the encoding form.
+        build_from: makes it from a table.
+        call: the expression that makes it, for a regression test.
+        right: the table that it is compared with, if that is another.
+        verilog: it is what `generate` writes, so its netlists are compared too.
+    """
+
+    name: str
+    table: EncodingTable
+    build_from: Callable[[EncodingTable], Any]
+    call: str
+    right: EncodingTable | None = None
+    verilog: bool = False
+
+    def build(self) -> Any:
+        """The decoder."""
+        return self.build_from(self.table)
+
+
+_OPTIONS: Mapping[str, Mapping[str, bool]] = {
+    "": {},
+    "-full": {"kind": True, "length": True},
+    "-no-replacement": {"replacement": False},
+    "-full-no-replacement": {"kind": True, "length": True, "replacement": False},
+}
+_TABLES = {
+    "RFC_2279": RFC_2279,
+    "GENERALISED_UTF_8": GENERALISED_UTF_8,
+    "CESU_8_CODE_UNITS": CESU_8_CODE_UNITS,
+    "MODIFIED_UTF_8_CODE_UNITS": MODIFIED_UTF_8_CODE_UNITS,
+}
+"""The tables of the catalogue that a serial decoder takes, besides that of UTF-8."""
+
+
+def _serial(
+    table: EncodingTable, spelled: str, pipeline: int, suffix: str, options: Mapping[str, bool]
+) -> Configuration:
+    arguments = "".join(f", {name}={value}" for name, value in options.items())
+    where = "" if table is TABLE_3_7 else "-" + spelled.lower().replace("_", "-")
+    return Configuration(
+        f"serial-{pipeline}{suffix}{where}",
+        table,
+        lambda table: SerialDecoder(table, pipeline=pipeline, **options),
+        f"SerialDecoder({spelled}, pipeline={pipeline}{arguments})",
+        verilog=table is TABLE_3_7 and "kind" not in options,
+    )
+
+
+def _all_serial() -> Iterator[Configuration]:
+    for suffix, options in _OPTIONS.items():
+        for pipeline in PIPELINES:
+            yield _serial(TABLE_3_7, "TABLE_3_7", pipeline, suffix, options)
+    for spelled, table in _TABLES.items():
+        for pipeline in PIPELINES:
+            yield _serial(table, spelled, pipeline, "-full", _OPTIONS["-full"])
+
+
+CONFIGURATIONS = {configuration.name: configuration for configuration in _all_serial()}
+"""What `utf8fpga prove` proves."""
+
+FAMILIES = {
+    # Deferred, since one of iCE40's cells, a large memory that no decoder has, takes a minute to read.
+    "ice40": "read_verilog -defer +/ice40/cells_sim.v",
+    "ecp5": "read_verilog -overwrite +/ecp5/cells_sim.v",
+}
+"""The FPGA families whose netlists are compared, and how their cells are read."""
+
+PROPERTIES = (
+    *(str(wanted) for wanted in Property if wanted is not Property.TOGETHER),
+    *(f"netlist-{family}" for family in FAMILIES),
+)
+"""Every property by its name."""
+
+
+@dataclass
+class Result:
+    """One line of the report.
+
+    Attributes:
+        configuration, wanted: which.
+        method: how it was decided.
+        depth: of a proof by reachability the frames of its invariant, of a trace its clocks; 0 where neither.
+        seconds: how long it took.
+        proved: True; False: there is a counterexample or, of a cover, no trace; None: not decided.
+        note: what else there is to say in a word.
+        counterexample: of a property that fails.
+    """
+
+    configuration: str
+    wanted: str
+    method: str
+    depth: int
+    seconds: float
+    proved: bool | None
+    note: str = ""
+    counterexample: Counterexample | None = field(default=None, repr=False)
+
+    @property
+    def verdict(self) -> str:
+        """The result in a word."""
+        good, bad = ("reached", "unreachable") if self.wanted == Property.COVER else ("proved", "FAILED")
+        return {True: good, False: bad, None: "UNDECIDED"}[self.proved] + (f" ({self.note})" if self.note else "")
+
+    def as_dict(self) -> dict[str, Any]:
+        """For a program to read."""
+        given = {name: getattr(self, name) for name in ("configuration", "method", "depth", "proved", "note")}
+        given |= {"property": self.wanted, "seconds": round(self.seconds, 1)}
+        if self.counterexample:
+            given["counterexample"] = self.counterexample.as_dict()
+        return given
+
+
+_elaborating = threading.Lock()
+"""Amaranth is not made for threads."""
+
+
+def harness_rtlil(configuration: Configuration, wanted: Property) -> str:
+    """The monitor of a property around the decoder, in RTLIL with the top module ``top``."""
+    with _elaborating:
+        harness = Harness(configuration.build, wanted, configuration.right)
+        return str(rtlil.convert(harness, name="top", ports=harness.ports, emit_src=False))
+
+
+def harness_aig(configuration: Configuration, wanted: Property) -> Aig:
+    """The same as a graph with the output ``bad``."""
+    return aig_of(harness_rtlil(configuration, wanted), free=wanted.any_start)
+
+
+def prove(configuration: Configuration, wanted: str, *, seconds: int = 600) -> list[Result]:
+    """Prove one property of one decoder; of covers there is a result for each target.
+
+    Args:
+        configuration: the decoder.
+        wanted: one of `PROPERTIES`.
+        seconds: how long the engine may think about one question.
+
+    Raises:
+        ToolError: Yosys is missing or failed.
+        ValueError: there is no such property.
+    """
+    if wanted not in PROPERTIES:
+        raise ValueError(f"unknown property {wanted!r} (known: {', '.join(PROPERTIES)})")
+    started = time.monotonic()
+    if wanted.startswith("netlist-"):
+        if not configuration.verilog:
+            return []
+        with _elaborating:
+            design = axi_rtlil(configuration.build())
+        verdict = equal_netlist(design, wanted.removeprefix("netlist-"))
+        method = "trace" if verdict.proved is False else "reachability"
+        return [Result(configuration.name, wanted, method, verdict.depth, time.monotonic() - started, verdict.proved)]
+    if wanted == Property.COVER:
+        return _cover(configuration, seconds)
+    aig = harness_aig(configuration, Property(wanted))
+    if wanted == Property.INDEPENDENCE:
+        shown = [*aig.output_bits["see_out_valid"], *aig.output_bits["see_out_payload"]]
+        touched = bool(aig.fan_in(shown) & set(aig.input_bits["ready"]))
+        return [Result(configuration.name, wanted, "structure", 0, time.monotonic() - started, not touched)]
+    verdict = decide({"proof": (aig, aig.output_bits["bad"][0])}, seconds=seconds)["proof"]
+    result = Result(configuration.name, wanted, "reachability", verdict.depth, 0, verdict.proved)
+    if verdict.proved is False:
+        result.method = "trace"
+        result.counterexample = Counterexample.of(configuration, Property(wanted), aig.values(verdict.frames))
+    result.seconds = time.monotonic() - started
+    return [result]
+
+
+def _cover(configuration: Configuration, seconds: int) -> list[Result]:
+    started = time.monotonic()
+    aig = harness_aig(configuration, Property.COVER)
+    with _elaborating:
+        targets = cover_targets(configuration.build())
+    questions = {f"cover{n}": (aig, where) for n, where in enumerate(aig.output_bits["bad"])}
+    shared = (time.monotonic() - started) / len(targets)
+    results = []
+    for target, verdict in zip(targets, decide(questions, seconds=seconds).values(), strict=True):
+        reached = None if verdict.proved is None else not verdict.proved
+        taken = verdict.seconds + shared
+        result = Result(configuration.name, Property.COVER, "trace", verdict.depth, taken, reached, target)
+        if reached:
+            result.counterexample = Counterexample.of(configuration, Property.COVER, aig.values(verdict.frames))
+        results.append(result)
+    return results
+
+
+def prove_all(
+    chosen: Sequence[Configuration],
+    wanted: Sequence[str],
+    *,
+    jobs: int = 1,
+    seconds: int = 600,
+    done: Callable[[int], None] = lambda _: None,
+) -> list[Result]:
+    """Prove several properties of several decoders; results come in the order asked for.
+
+    Args:
+        chosen: the decoders.
+        wanted: names of `PROPERTIES`.
+        jobs: how many at a time.
+        seconds: see `prove`.
+        done: called with how many are done.
+    """
+    tasks = [(configuration, name) for configuration in chosen for name in wanted]
+    found: dict[int, list[Result]] = {}
+    with ThreadPoolExecutor(jobs) as pool:
+        running = {pool.submit(prove, *task, seconds=seconds): n for n, task in enumerate(tasks)}
+        try:
+            for future in as_completed(running):
+                found[running[future]] = future.result()
+                done(len(found))
+        except BaseException:
+            pool.shutdown(cancel_futures=True)
+            raise
+    return [result for n in range(len(tasks)) for result in found[n]]
+
+
+# Netlists.
+
+_COMPARE = (
+    "read_rtlil gate.il; rename utf8_decoder gate; delete =A:blackbox; {cells}; hierarchy -top gate; proc; flatten; "
+    "{change} opt_clean; design -stash gate; read_rtlil gold.il; hierarchy -top utf8_decoder; proc; flatten; "
+    "opt_clean; rename utf8_decoder gold; design -stash gold; design -copy-from gold -as gold gold; "
+    "design -copy-from gate -as gate gate; miter -equiv -flatten -make_outputs gold gate top; hierarchy -top top; "
+    "async2sync; write_rtlil top.il"
+)
+"""Two runs of Yosys, since it says nothing more once its own ABC has run."""
+
+
+def equal_netlist(design: str, family: str, *, change: str = "") -> Verdict:
+    """Whether a synthesised netlist is the design it came from, clock by clock, from the start values on.
+
+    Args:
+        design: what `axi_rtlil` gives.
+        family: one of `FAMILIES`.
+        change: Yosys commands, each with its semicolon, that change the netlist before it is compared, to see
+            that it is noticed.
+
+    Raises:
+        ToolError: Yosys is missing or failed.
+    """
+    with tempfile.TemporaryDirectory(prefix="utf8fpga-") as folder:
+        directory = Path(folder)
+        (directory / "gold.il").write_text(design, encoding="utf-8")
+        synthesis = f"read_rtlil gold.il; synth_{family} -top utf8_decoder; write_rtlil gate.il"
+        run_tool("yosys", ["-q", "-p", synthesis], directory=directory)
+        script = _COMPARE.format(cells=FAMILIES[family], change=change)
+        run_tool("yosys", ["-q", "-p", script], directory=directory)
+        aig = aig_of((directory / "top.il").read_text(encoding="utf-8"))
+    return decide({"netlist": (aig, aig.output_bits["trigger"][0])})["netlist"]

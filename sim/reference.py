@@ -1,0 +1,262 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The minimal DFA as an Amaranth monitor: what a decoder is proved equal to.
+
+It shares nothing with the decoders but the rows: states and transitions are the DFA's, a code point
+is the row's first plus the mixed-radix index of its units, a cause is the model's `cause`. It is
+written to be right at a glance; no one will ever build it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import groupby
+
+from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
+from amaranth.lib import data
+
+from utf8fpga.hdl.ports import code_point_bits
+from utf8fpga.model import DFA, REJECT, REPLACEMENT_CHARACTER, START, EncodingTable, ErrorKind, TableError, cause
+from utf8fpga.model.table import Range
+
+__all__ = ["Causes", "Event", "Reference", "causes", "event_layout"]
+
+
+def event_layout(table: EncodingTable) -> data.StructLayout:
+    """What a decoder says: an item, or that the text ended.
+
+    Fields:
+        end: the text ends here; the other fields are 0.
+        error, code_point, kind, length: those of an item.
+    """
+    return data.StructLayout(
+        {
+            "end": 1,
+            "error": 1,
+            "code_point": code_point_bits(table),
+            "kind": max(ErrorKind).bit_length(),
+            "length": table.longest.bit_length(),
+        }
+    )
+
+
+class Event:
+    """An event that a beat of units causes, or does not.
+
+    Attributes:
+        valid: whether it does.
+        word: the event, of `event_layout`.
+    """
+
+    def __init__(self, table: EncodingTable) -> None:
+        self.valid = Signal()
+        self.word = Signal(event_layout(table))
+
+
+class Reference:
+    """The DFA with the units of its open sequence, stepped beat by beat.
+
+    Args:
+        m: the module that it becomes part of.
+        table: the encoding form.
+        units: of the beat on offer, per lane the unit and whether it is there; contiguous from the first.
+        last: the text ends after the beat.
+        accepted: the beat is taken in this clock.
+
+    Attributes:
+        events: in their order, what the beat on offer causes if it is taken; not all are `valid`.
+        state: the number of the DFA's state before the beat.
+    """
+
+    def __init__(
+        self, m: Module, table: EncodingTable, units: Sequence[tuple[Value, Value]], last: Value, accepted: Value
+    ) -> None:
+        self._m, self._table, self._dfa = m, table, DFA.of(table)
+        self.state = Signal(range(len(self._dfa.states)), name="ref_state")
+        self._causes = causes(table)
+        count = Signal(range(table.longest + 1), name="ref_count")
+        open_units = [Signal(table.unit_width, name=f"ref_unit{n}") for n in range(table.longest - 1)]
+        self.events: list[Event] = []
+
+        place: _Place = _Place(self.state, count, open_units)
+        for unit, keep in units:
+            place = self._unit(place, unit, keep)
+        self._error(place, ErrorKind.INCOMPLETE, last & (place.state != START))
+        end = self._event(last)
+        m.d.comb += end.word.end.eq(1)
+        with m.If(accepted):
+            m.d.sync += [
+                self.state.eq(Mux(last, START, place.state)),
+                count.eq(Mux(last, 0, place.count)),
+                *(kept.eq(unit) for kept, unit in zip(open_units, place.units, strict=True)),
+            ]
+
+    def _event(self, valid: Value) -> Event:
+        event = Event(self._table)
+        self._m.d.comb += event.valid.eq(valid)
+        self.events.append(event)
+        return event
+
+    def _error(self, place: _Place, kind: Value | int, valid: Value) -> None:
+        event = self._event(valid)
+        self._m.d.comb += [
+            event.word.error.eq(1),
+            event.word.code_point.eq(REPLACEMENT_CHARACTER),
+            event.word.kind.eq(kind),
+            event.word.length.eq(place.count),
+        ]
+
+    def _unit(self, before: _Place, unit: Value, keep: Value) -> _Place:
+        m, dfa = self._m, self._dfa
+        letter = Signal(range(len(dfa.classes)))
+        for number, unit_class in enumerate(dfa.classes):
+            with m.If(_any(_inside(unit, r.first, r.last) for r in unit_class.ranges)):
+                m.d.comb += letter.eq(number)
+
+        # Continue what is open; else it is broken, and the unit is looked at from the start.
+        is_open = before.state != START
+        fits, follows = self._step(before.state, letter)
+        continued = Signal()
+        m.d.comb += continued.eq(is_open & fits)
+        self._error(before, self._broken(before.state, unit), keep & is_open & ~continued)
+
+        starts, opened = self._step(Const(START, len(self.state)), letter)
+        lead = Mux(continued, before.count, 0)
+        after = _Place(
+            Signal.like(self.state),
+            Signal.like(before.count),
+            [Mux(keep & (lead == n), unit, kept) for n, kept in enumerate(before.units)],
+        )
+        ok, target = Mux(continued, 1, starts), Mux(continued, follows, opened)
+        m.d.comb += [after.state.eq(before.state), after.count.eq(before.count)]
+        with m.If(keep):
+            m.d.comb += [after.state.eq(Mux(ok, target, START)), after.count.eq(lead + 1)]
+        with m.If(after.state == START):
+            m.d.comb += after.count.eq(0)
+
+        whole = Signal(code_point_bits(self._table))
+        for row in self._table.rows:
+            sequence = [*before.units[: len(row.units) - 1], unit]
+            inside = [_inside(u, r.first, r.last) for u, r in zip(sequence, row.units, strict=True)]
+            with m.If((lead == len(row.units) - 1) & _all(inside)):
+                m.d.comb += whole.eq(_code_point(row.code_points.first, row.units, sequence))
+        own = self._event(keep & (~ok | (target == START)))
+        m.d.comb += [
+            own.word.error.eq(~ok),
+            own.word.code_point.eq(Mux(ok, whole, REPLACEMENT_CHARACTER)),
+            own.word.kind.eq(Mux(ok, 0, _looked_up(self._causes.stray, unit))),
+            own.word.length.eq(lead + 1),
+        ]
+        return after
+
+    def _broken(self, state: Value, unit: Value) -> Value:
+        kind = Signal(max(ErrorKind).bit_length())
+        with self._m.Switch(state):
+            for number, kinds in sorted(self._causes.broken.items()):
+                with self._m.Case(number):
+                    self._m.d.comb += kind.eq(_looked_up(kinds, unit))
+        return kind
+
+    def _step(self, state: Value, letter: Value) -> tuple[Value, Value]:
+        """Whether there is a transition, and where it leads."""
+        fits, target = Signal(), Signal.like(self.state)
+        with self._m.Switch(Cat(letter, state)):
+            for number, from_state in enumerate(self._dfa.states):
+                for column, to in enumerate(from_state.transitions):
+                    if to != REJECT:
+                        with self._m.Case(column | number << len(letter)):
+                            self._m.d.comb += [fits.eq(1), target.eq(to)]
+        return fits, target
+
+
+class _Place:
+    """Where the DFA is: the state, and the units of the open sequence."""
+
+    def __init__(self, state: Value, count: Value, units: Sequence[Value]) -> None:
+        self.state, self.count, self.units = state, count, units
+
+
+@dataclass(frozen=True)
+class Causes:
+    """The causes of errors, by what a decoder of a finite state can know; 0 where there is none.
+
+    Attributes:
+        stray: per unit that which it has where nothing is open.
+        broken: per open state, per unit that which the open sequence has when the unit breaks it.
+    """
+
+    stray: list[int]
+    broken: dict[int, list[int]]
+
+
+@lru_cache(maxsize=32)
+def causes(table: EncodingTable) -> Causes:
+    """The causes of a table.
+
+    Raises:
+        TableError: a cause depends on more than the state and the unit after it.
+    """
+    dfa = DFA.of(table)
+    alphabet = range(1 << table.unit_width)
+    broken: dict[int, list[int]] = {}
+    for subpart, state in _subparts(dfa):
+        kinds = [int(cause(table, subpart, unit)) if dfa.step(state, unit) == REJECT else 0 for unit in alphabet]
+        if broken.setdefault(state, kinds) != kinds:
+            raise TableError(f"{table.name}: a cause depends on more than the state {dfa.states[state].name!r}")
+    stray = [int(cause(table, [unit], None)) if dfa.step(START, unit) == REJECT else 0 for unit in alphabet]
+    return Causes(stray, broken)
+
+
+def _subparts(dfa: DFA) -> Iterator[tuple[list[int], int]]:
+    """Sequences that lead to each open state: every path, with the bounds of what each step may be.
+
+    A cause is a matter of where code points lie, and within a step they keep their order.
+    """
+    reached: list[tuple[list[int], int]] = [([], START)]
+    while reached:
+        subpart, state = reached.pop()
+        steps: dict[int, list[int]] = {}
+        for unit_class, to in zip(dfa.classes, dfa.states[state].transitions, strict=True):
+            steps.setdefault(to, []).extend(bound for r in unit_class.ranges for bound in (r.first, r.last))
+        for to, bounds in steps.items():
+            if to in (REJECT, START):
+                continue
+            # The first units of a class may lie apart, so all bounds of these are looked at.
+            for unit in sorted({min(bounds), max(bounds)} if subpart else set(bounds)):
+                reached.append(([*subpart, unit], to))
+                yield reached[-1]
+
+
+def _looked_up(values: Sequence[int], unit: Value) -> Value:
+    found: Value = Const(0, max(ErrorKind).bit_length())
+    for wanted, group in groupby(range(len(values)), key=values.__getitem__):
+        run = list(group)
+        found = Mux(_inside(unit, run[0], run[-1]), wanted, found)
+    return found
+
+
+def _inside(unit: Value, first: int, last: int) -> Value:
+    return (unit >= first) & (unit <= last)
+
+
+def _any(conditions: Iterator[Value]) -> Value:
+    result: Value = Const(0, 1)
+    for condition in conditions:
+        result = result | condition
+    return result
+
+
+def _all(conditions: Sequence[Value]) -> Value:
+    return Cat(*conditions).all()
+
+
+def _code_point(first: int, ranges: Sequence[Range], units: Sequence[Value]) -> Value:
+    """The row's mixed-radix index, as `Row.code_point` has it, with all constants added up."""
+    total: Value = Const(0)
+    radix = 1
+    for allowed, unit in zip(reversed(ranges), reversed(units), strict=True):
+        total = total + unit * radix
+        first -= allowed.first * radix
+        radix *= len(allowed)
+    return total + first

@@ -1,0 +1,382 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The proofs: that they hold, and that each of them fails for a decoder that it must refuse."""
+
+from __future__ import annotations
+
+import json
+import random
+import runpy
+from collections.abc import Callable
+from dataclasses import replace
+from itertools import islice, product
+from pathlib import Path
+from typing import Any
+
+import pytest
+from amaranth.hdl import Module, Mux, Signal
+from amaranth.lib import wiring
+from amaranth.sim import Simulator
+
+from utf8fpga.hdl import SerialDecoder, axi_rtlil
+from utf8fpga.hdl.control import SerialControl
+from utf8fpga.main import main
+from utf8fpga.model import TABLE_3_7, EncodingTable, ErrorKind, decode
+from utf8fpga.model.forms import RFC_2279
+from utf8fpga.sim import Simulation
+from utf8fpga.sim.mutation import judge_netlists, judge_tables, table_mutants
+from utf8fpga.sim.properties import Property, cover_targets
+from utf8fpga.sim.prove import CONFIGURATIONS, FAMILIES, PROPERTIES, Configuration, equal_netlist, harness_aig, prove
+from utf8fpga.sim.reference import Reference
+from utf8fpga.sim.workload import Workload, drawn_texts
+
+_QUICK = [
+    *((name, wanted) for name in ("serial-0", "serial-0-full", "serial-1-full") for wanted in PROPERTIES),
+    *(("serial-2", wanted) for wanted in PROPERTIES if wanted != "power-up"),
+]
+QUICK = [(name, wanted) for name, wanted in _QUICK if wanted != "cover" or name == "serial-0-full"]
+"""Proved in every run, the covers of one decoder alone; the rest with the marker `proof`."""
+
+
+# What is proved.
+
+
+@pytest.mark.parametrize(("name", "wanted"), QUICK)
+def test_proved(name: str, wanted: str) -> None:
+    results = prove(CONFIGURATIONS[name], wanted)
+    assert [result.verdict for result in results if not result.proved] == []
+    assert results or wanted.startswith("netlist-")
+
+
+@pytest.mark.proof
+@pytest.mark.parametrize(
+    ("name", "wanted"), [pair for pair in product(CONFIGURATIONS, PROPERTIES) if pair not in QUICK]
+)
+def test_proved_of_all(name: str, wanted: str) -> None:
+    assert [result.verdict for result in prove(CONFIGURATIONS[name], wanted) if not result.proved] == []
+
+
+def test_covers_are_every_cause_and_every_state() -> None:
+    targets = cover_targets(SerialDecoder())
+    assert {kind.name for kind in ErrorKind} <= set(targets)
+    assert sum(target.startswith("state ") for target in targets) == 7
+
+
+def test_a_cover_is_a_trace_to_look_at(tmp_path: Path) -> None:
+    results = prove(CONFIGURATIONS["serial-0-full"], "cover")
+    by_name = {result.note: result.counterexample for result in results}
+    surrogate = by_name["SURROGATE"]
+    assert surrogate is not None
+    assert surrogate.given == surrogate.expected
+    assert any(item.error is ErrorKind.SURROGATE for items in surrogate.given for item in items)
+    assert surrogate.reproduced == ""
+    (waveform,) = surrogate.write(tmp_path, "surrogate")
+    assert waveform.name == "serial_0_full_cover_surrogate.vcd"
+    assert "$var wire 1 " in waveform.read_text()
+
+
+# The reference, which is what the proofs rest on, against the golden model.
+
+
+class _Referee(wiring.Component):
+    def __init__(self, table: EncodingTable) -> None:
+        self.table = table
+        super().__init__({})
+        self.unit, self.keep, self.last = Signal(table.unit_width), Signal(), Signal()
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        self.reference = Reference(m, self.table, [(self.unit, self.keep)], self.last, self.keep | self.last)
+        return m
+
+
+@pytest.mark.parametrize("table", [TABLE_3_7, RFC_2279], ids=lambda table: table.name)
+def test_the_reference_equals_the_golden_model(table: EncodingTable) -> None:
+    referee = _Referee(table)
+    rng = random.Random(1)
+    texts = list(islice(drawn_texts(rng, table), 300))
+
+    async def bench(ctx: Any) -> None:
+        for text in texts:
+            given, ends = [], 0
+            separate = not text or rng.random() < 0.5
+            beats = [(unit, 1, 0) for unit in text] + [(0, 0, 1)] * separate
+            if not separate:
+                beats[-1] = (text[-1], 1, 1)
+            for unit, keep, last in beats:
+                ctx.set(referee.unit, unit)
+                ctx.set(referee.keep, keep)
+                ctx.set(referee.last, last)
+                for event in referee.reference.events:
+                    if ctx.get(event.valid):
+                        word = ctx.get(event.word)
+                        ends += word.end
+                        if not word.end:
+                            given.append((word.length, word.code_point, word.kind))
+                await ctx.tick()
+            expected = [(item.length, item.code_point, int(item.error or 0)) for item in decode(text, table)]
+            assert (given, ends) == (expected, 1), bytes(text).hex(" ")
+
+    simulator = Simulator(referee)
+    simulator.add_clock(1e-6)
+    simulator.add_testbench(bench)
+    simulator.run()
+
+
+# Decoders that must be refused.
+
+
+class Broken(SerialDecoder):
+    """A right decoder, and something wrong between it and its ports."""
+
+    def __init__(self, damage: Callable[[Module, SerialDecoder, SerialDecoder], None], **options: Any) -> None:
+        super().__init__(kind=True, length=True, **options)
+        self._damage, self._inner = damage, SerialDecoder(kind=True, length=True, **options)
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        m.submodules.inner = inner = self._inner
+        m.d.comb += [
+            inner.units.payload.eq(self.units.payload),
+            inner.units.valid.eq(self.units.valid),
+            self.units.ready.eq(inner.units.ready),
+            self.items.payload.eq(inner.items.payload),
+            self.items.valid.eq(inner.items.valid),
+            inner.items.ready.eq(self.items.ready),
+        ]
+        self._damage(m, self, inner)
+        return m
+
+
+def restless(m: Module, outer: SerialDecoder, inner: SerialDecoder) -> None:
+    """A payload does not hold while it waits for three clocks."""
+    waited = Signal(2)
+    with m.If(outer.items.valid & ~outer.items.ready & (waited != 3)):
+        m.d.sync += waited.eq(waited + 1)
+    with m.If(outer.items.valid & outer.items.ready):
+        m.d.sync += waited.eq(0)
+    m.d.comb += outer.items.payload.code_point[0].eq(inner.items.payload.code_point[0] ^ (waited == 3))
+
+
+def lazy(m: Module, outer: SerialDecoder, inner: SerialDecoder) -> None:
+    """Every eighth clock it does not listen."""
+    clock = Signal(3)
+    m.d.sync += clock.eq(clock + 1)
+    with m.If(clock == 7):
+        m.d.comb += [outer.units.ready.eq(0), inner.units.valid.eq(0)]
+
+
+def late(m: Module, outer: SerialDecoder, inner: SerialDecoder) -> None:
+    """After an error one clock passes in which nothing comes out."""
+    rest = Signal()
+    m.d.sync += rest.eq(outer.items.valid & outer.items.ready & outer.items.payload.error)
+    with m.If(rest):
+        m.d.comb += [outer.items.valid.eq(0), inner.items.ready.eq(0), outer.units.ready.eq(inner.units.ready)]
+
+
+def curious(m: Module, outer: SerialDecoder, inner: SerialDecoder) -> None:
+    """`valid` waits for `ready`."""
+    m.d.comb += outer.items.valid.eq(inner.items.valid & outer.items.ready)
+
+
+def forgetful(m: Module, outer: SerialDecoder, inner: SerialDecoder) -> None:
+    """A register that nothing ever clears spoils every item once it is set; it never is."""
+    spoilt = Signal()
+    m.d.sync += spoilt.eq(spoilt)
+    m.d.comb += outer.items.payload.code_point[3].eq(inner.items.payload.code_point[3] ^ spoilt)
+
+
+def doubling(m: Module, outer: SerialDecoder, inner: SerialDecoder) -> None:
+    """The ends of two texts in a row come out as three."""
+    again = Signal()
+    ended = Signal()
+    item = outer.items
+    with m.If(item.valid & item.ready):
+        m.d.sync += [ended.eq(item.payload.last), again.eq(ended & item.payload.last & ~again)]
+    with m.If(again):
+        m.d.comb += [item.valid.eq(1), item.payload.keep.eq(0), item.payload.last.eq(1), inner.items.ready.eq(0)]
+        m.d.comb += item.payload.error.eq(0)
+
+
+def leaking(m: Module, outer: SerialDecoder, inner: SerialDecoder) -> None:
+    """The first item of a text after one that ended in an error is marked, too."""
+    marked, first = Signal(), Signal(init=1)
+    item = outer.items
+    with m.If(item.valid & item.ready):
+        m.d.sync += [first.eq(item.payload.last), marked.eq(item.payload.last & item.payload.error)]
+    with m.If(first & marked & item.payload.keep):
+        m.d.comb += item.payload.length.eq(Mux(inner.items.payload.length == 3, 2, inner.items.payload.length))
+
+
+CALL = "SerialDecoder(TABLE_3_7, pipeline=0, kind=True, length=True)"
+
+
+def broken(damage: Callable[[Module, SerialDecoder, SerialDecoder], None]) -> Configuration:
+    return Configuration("broken", TABLE_3_7, lambda table: Broken(damage), CALL)
+
+
+@pytest.mark.parametrize(
+    ("damage", "wanted"),
+    [
+        (restless, "steady"),
+        (lazy, "stall"),
+        (late, "latency"),
+        (curious, "independence"),
+        (forgetful, "recovery"),
+        (doubling, "equivalence"),
+        (leaking, "equivalence"),
+        (leaking, "power-up"),
+    ],
+    ids=lambda value: getattr(value, "__name__", value),
+)
+def test_a_broken_decoder_is_refused(damage: Callable[..., None], wanted: str) -> None:
+    (result,) = prove(broken(damage), wanted)
+    assert result.proved is False
+    assert result.verdict == "FAILED"
+    if wanted != "independence":
+        assert result.counterexample is not None
+        assert result.counterexample.lines()[0].startswith(f"broken: {wanted} fails in ")
+
+
+def test_a_register_that_only_a_flipped_bit_sets_is_no_fault_but_for_recovery() -> None:
+    (result,) = prove(broken(forgetful), "power-up")
+    assert result.proved
+
+
+def test_one_wrong_comparison_gives_a_counterexample_and_a_test(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    def any_trail(self: SerialControl, context: Any) -> Any:
+        return self._is_trail(context[: self.table.unit_width])
+
+    monkeypatch.setattr(SerialControl, "continues", any_trail)
+    (result,) = prove(CONFIGURATIONS["serial-0-full"], "equivalence")
+    found = result.counterexample
+    assert found is not None
+    assert found.given != found.expected
+    lines = "\n".join(found.lines())
+    assert "in simulation: the items differ" in lines
+    assert found.texts[0][0] in bytes.fromhex(lines.split("text 1")[1].split("\n")[0])
+    _, test = found.write(tmp_path)
+    # The regression test fails while the comparison is wrong, and passes when it is right again.
+    regression = runpy.run_path(str(test))["test_serial_0_full_equivalence"]
+    with pytest.raises(AssertionError):
+        regression()
+    monkeypatch.undo()
+    SerialControl.of.cache_clear()
+    regression()
+
+
+def test_one_wrong_row_gives_a_counterexample() -> None:
+    name = "row 5 (U+D000..U+D7FF as ED 80..9F 80..BF): unit 2 to 9E"
+    table = dict(table_mutants(TABLE_3_7))[name]
+    assert isinstance(table, EncodingTable)
+    right = CONFIGURATIONS["serial-0-full"]
+    (result,) = prove(replace(right, name="wrong-row", table=table, right=TABLE_3_7), "equivalence")
+    assert result.counterexample is not None
+    assert result.counterexample.given != result.counterexample.expected
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_one_changed_cell_of_a_netlist_is_noticed(family: str) -> None:
+    design = axi_rtlil(SerialDecoder(pipeline=1))
+    assert equal_netlist(design, family).proved
+    change = "cd gate; mutate -list 1 -seed 1 -mode inv -o change.ys; script change.ys; cd ..;"
+    assert equal_netlist(design, family, change=change).proved is False
+
+
+# Mutants.
+
+
+@pytest.mark.parametrize("name", ["serial-0-full", "serial-1", "serial-2-full"])
+def test_a_thousand_runs_equal_the_golden_model(name: str) -> None:
+    """The workload that judges mutants finds nothing against the decoder itself."""
+    configuration = CONFIGURATIONS[name]
+    aig = harness_aig(configuration, Property.STEADY)
+    workload = Workload.draw(aig, configuration.build())
+    seen = workload.play(aig)
+    assert workload.differing(seen) == []
+    assert [reason for run in range(workload.runs) if (reason := workload.wrong(seen, run))] == []
+
+
+def test_a_few_mutants_of_the_netlist_are_noticed() -> None:
+    score = judge_netlists(CONFIGURATIONS["serial-0"], 6, jobs=2)
+    assert 0 < len(score.mutants) <= 6
+    assert score.survivors == score.false_alarms == []
+    assert score.by_proof == score.by_simulation == len(score.counted) > 0
+
+
+def test_more_mutants_than_cells_are_refused() -> None:
+    with pytest.raises(ValueError, match=r"^9999 mutants of serial-0, which has \d+ cells: ask for no more$"):
+        judge_netlists(CONFIGURATIONS["serial-0"], 9999)
+
+
+def test_table_mutants_are_moved_bounds_and_missing_rows() -> None:
+    mutants = list(table_mutants(TABLE_3_7))
+    made = [name for name, table in mutants if isinstance(table, EncodingTable)]
+    # 9 rows, 27 positions: each bound down or up by one.
+    assert len(mutants) == 9 + 27 * 4
+    assert len(made) == 61
+    assert sum(name.startswith("without") for name in made) == 9
+
+
+@pytest.mark.proof
+def test_every_table_mutant_is_noticed() -> None:
+    score = judge_tables(CONFIGURATIONS["serial-0"], jobs=2)
+    assert score.survivors == score.false_alarms == []
+    assert len(score.counted) + sum(mutant.is_refused for mutant in score.mutants) == len(score.mutants)
+
+
+# The command.
+
+
+def run(*arguments: str) -> int:
+    with pytest.raises(SystemExit) as ended:
+        main(["prove", *arguments])
+    assert isinstance(ended.value.code, int)
+    return ended.value.code
+
+
+def test_the_command_prints_a_table(capfd: pytest.CaptureFixture[str]) -> None:
+    assert run("serial-0", "--property", "steady", "--property", "stall", "--jobs", "1") == 0
+    out = capfd.readouterr().out.splitlines()
+    assert out[0].split() == ["configuration", "property", "method", "depth", "seconds", "result"]
+    assert [line.split()[1] for line in out[1:3]] == ["steady", "stall"]
+    assert out[-1] == "2 of 2 hold, on inputs of any length; none is bounded."
+
+
+def test_the_command_gives_json(capfd: pytest.CaptureFixture[str]) -> None:
+    assert run("serial-0", "--property", "stall", "--json") == 0
+    (result,) = json.loads(capfd.readouterr().out)
+    assert (result["configuration"], result["property"], result["proved"]) == ("serial-0", "stall", True)
+
+
+def test_a_failure_is_told_and_written(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setitem(CONFIGURATIONS, "broken", broken(restless))
+    assert run("broken", "--property", "steady", "--directory", str(tmp_path)) == 1
+    err = capfd.readouterr().err.splitlines()
+    assert err[0].startswith("broken: steady fails in ")
+    assert err[-1] == "utf8fpga: 1 of 1 not proved, the first: broken steady"
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["broken_steady.vcd", "test_broken_steady.py"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["serial-9"], "unknown configuration 'serial-9' (known: serial-0, "),
+        (["--property", "truth"], "unknown property 'truth' (known: equivalence, "),
+    ],
+)
+def test_unknown_names_are_refused(arguments: list[str], message: str, capfd: pytest.CaptureFixture[str]) -> None:
+    assert run(*arguments) == 2
+    assert capfd.readouterr().err.startswith(f"utf8fpga: {message}")
+
+
+def test_the_list_has_every_name(capfd: pytest.CaptureFixture[str]) -> None:
+    assert run("--list") == 0
+    assert capfd.readouterr().out.split() == ["configurations", *CONFIGURATIONS, "properties", *PROPERTIES]
+
+
+def test_a_simulation_is_the_same_decoder() -> None:
+    assert Simulation(CONFIGURATIONS["serial-1-full"].build()).run([b"\xc2A"]).texts == [list(decode(b"\xc2A"))]
