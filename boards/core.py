@@ -33,7 +33,7 @@ class Core:
 
     Attributes:
         title: what it is called in tables.
-        sources: file names and their texts; a name that ends in ``.sv`` is SystemVerilog.
+        sources: file names and their texts; a name that ends in ``.sv`` is SystemVerilog, in ``.il`` RTLIL.
         top: the module.
         clock: its clock, rising edge.
         inputs: names and widths of the inputs that are driven.
@@ -138,6 +138,10 @@ def _escaped(name: str) -> str:
     return name if re.fullmatch(r"[A-Za-z_][A-Za-z0-9_$]*", name) else f"\\{name} "
 
 
+_VERILOG_LANES = 64
+"""So many lanes are measured from their Verilog, more from the RTLIL that it is written from."""
+
+
 def decoder_core(
     decoder: SerialDecoder | ParallelDecoder, title: str | None = None, *, cache: Cache | None = None
 ) -> Core:
@@ -163,7 +167,8 @@ def decoder_core(
     rtlil = axi_rtlil(decoder)
     return Core(
         title=title,
-        sources=(("core.v", _verilog(decoder, rtlil, cache)),),
+        # Of more lanes, Yosys 0.70 stops at an assertion of its own when it reads them as Verilog.
+        sources=(("core.v", _verilog(decoder, rtlil, cache)) if lanes <= _VERILOG_LANES else ("core.il", rtlil),),
         top="utf8_decoder",
         clock="clk",
         reset="rst",
@@ -354,7 +359,8 @@ def _text(path: Path) -> str:
 
 def read_script(sources: Sequence[tuple[str, str]]) -> str:
     """Yosys's commands that read the sources."""
-    return "".join(f"read_verilog {'-sv ' if name.endswith('.sv') else ''}{name}; " for name, _ in sources)
+    readers = {".sv": "read_verilog -sv", ".il": "read_rtlil"}
+    return "".join(f"{readers.get(Path(name).suffix, 'read_verilog')} {name}; " for name, _ in sources)
 
 
 def _declared(

@@ -20,7 +20,7 @@ from importlib.metadata import version
 from pathlib import Path
 
 from utf8fpga.boards.core import read_script
-from utf8fpga.hdl.tools import ToolError, present_version, run_tool
+from utf8fpga.hdl.tools import ToolError, present_version, run_tool, tool_error
 
 __all__ = [
     "DEVICES",
@@ -247,7 +247,13 @@ def synthesise(job: Synthesis) -> Netlist:
         for name, text in job.sources:
             (directory / name).write_text(text, encoding="utf-8")
         script = f"{read_script(job.sources)}synth_{job.family} -top {job.top} {job.options} -json netlist.json"
-        run_tool("yosys", ["-q", "-p", script], directory=directory)
+        try:
+            run_tool("yosys", ["-q", "-L", "yosys.log", "-p", script], directory=directory)
+        except ToolError as error:
+            # After its mapper has run, what YoWASP's Yosys prints is lost; what it logs is not.
+            log = directory / "yosys.log"
+            said = re.findall(r"^ERROR: .*", log.read_text(encoding="utf-8"), re.M) if log.exists() else []
+            raise (tool_error("yosys", 1, said[-1]) if said else error) from None
         written = (directory / "netlist.json").read_bytes()
     cells = list(json.loads(written)["modules"][job.top]["cells"].values())
     counted = Counter(cell["type"] for cell in cells)

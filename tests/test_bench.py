@@ -42,6 +42,9 @@ from utf8fpga.boards import (
     sweep,
 )
 from utf8fpga.boards import measure as jobs
+from utf8fpga.boards.core import decoder_core, read_script
+from utf8fpga.hdl import Decoder
+from utf8fpga.hdl.tools import ToolError
 
 HX8K, UP5K, ECP5 = DEVICES.values()
 
@@ -469,6 +472,30 @@ def foreign(tmp_path: Path) -> Path:
 def described(tmp_path: Path, text: str, name: str = "ports.toml") -> Any:
     (tmp_path / name).write_text(text, encoding="utf-8")
     return read_ports(tmp_path / name)
+
+
+def test_what_yosys_only_logged_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    program = tmp_path / "yosys"
+    program.write_text(
+        f"#!{sys.executable}\nimport sys\nif '--version' in sys.argv: print('yosys 1.0'); sys.exit()\n"
+        "open(sys.argv[sys.argv.index('-L') + 1], 'w').write('Executing ABC9.\\nERROR: Assert `a == b\\' failed.\\n')\n"
+        "sys.exit(1)\n"
+    )
+    program.chmod(0o755)
+    monkeypatch.setenv("YOSYS", str(program))
+    with pytest.raises(ToolError, match="yosys failed with status 1: ERROR: Assert `a == b' failed"):
+        jobs.synthesise(jobs.Synthesis((("core.v", "module a; endmodule"),), "a", "ecp5", "", "1.0"))
+
+
+@pytest.mark.parametrize(("lanes", "suffix"), [(64, ".v"), (65, ".il")])
+def test_decoders_too_wide_for_yosys_to_read_back_are_measured_from_rtlil(lanes: int, suffix: str) -> None:
+    core = decoder_core(Decoder(lanes=lanes))
+    (name, text), *_ = core.sources
+    assert name == f"core{suffix}"
+    assert f"read_{'verilog' if suffix == '.v' else 'rtlil'} core{suffix}; read_verilog wrapper.v; " == read_script(
+        core.between_registers[0]
+    )
+    assert core.top in text
 
 
 def test_the_ports_are_read_from_the_verilog(foreign: Path) -> None:
