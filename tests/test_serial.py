@@ -129,8 +129,8 @@ def test_a_waiting_end_does_not_look_at_the_next_text(full: Simulation) -> None:
     texts = [bytes([lead]) for lead in b"\xc2\xe0\xed\xf0\xf4"]
     for follower in (b"\x7f", b"\x80", b"\x90", b"\xff"):
         pieces = [piece for text in texts for piece in (text, follower)]
-        for pauses in ([True, True, False, False], [True, False], [True, True, True, False]):
-            assert full.run(pieces, output_pauses=pauses).texts == [full.expected(piece) for piece in pieces]
+        for held in ([True, True, False, False], [True, False], [True, True, True, False]):
+            assert full.run(pieces, output_pauses=held).texts == [full.expected(piece) for piece in pieces]
 
 
 def test_an_empty_text_is_one_beat_without_an_item(full: Simulation) -> None:
