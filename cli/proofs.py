@@ -114,9 +114,8 @@ def run_mutants(names: Sequence[str], count: int, *, seed: int, jobs: int, secon
         click.echo("\n".join(columns([score.row for score in scores], heads)))
     for score in scores:
         for mutant in (*score.survivors, *score.false_alarms):
-            say(
-                f"{score.configuration}: {mutant.name}: proof {mutant.proof or 'none'}, {mutant.simulation or 'unseen'}"
-            )
+            noticed = f"proof {mutant.proof or 'none'}, simulation {mutant.simulation or 'none'}"
+            say("\n".join([f"{score.configuration}: {mutant.name}: {noticed}", *(f"  {x}" for x in mutant.apart)]))
     counted = sum(len(score.counted) for score in scores)
     by_proof, by_simulation = (sum(getattr(s, name) for s in scores) for name in ("by_proof", "by_simulation"))
     say(f"{counted} mutants: {by_proof} refuted by proof, {by_simulation} noticed by simulation")

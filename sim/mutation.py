@@ -13,7 +13,7 @@ import re
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from math import prod
 from pathlib import Path
 from typing import Any
@@ -21,6 +21,7 @@ from typing import Any
 from utf8fpga.hdl.tools import run_tool
 from utf8fpga.model import EncodingTable, TableError
 from utf8fpga.model.table import Range, Row
+from utf8fpga.sim.counterexample import Counterexample
 from utf8fpga.sim.engine import Aig, assemble, decide, read_aig
 from utf8fpga.sim.properties import JUDGES, Property
 from utf8fpga.sim.prove import Configuration, harness_aig, harness_rtlil
@@ -42,6 +43,7 @@ class Mutant:
         proof: the property that fails; empty where all hold.
         undecided: some property was not decided in time.
         refused: no decoder is made of such a table; the reason.
+        apart: where a proof refutes what the simulation did not notice, the input that tells it apart, in lines.
     """
 
     name: str
@@ -49,6 +51,7 @@ class Mutant:
     proof: str = ""
     undecided: bool = False
     refused: str = ""
+    apart: list[str] = field(default_factory=list)
 
     @property
     def is_refused(self) -> bool:
@@ -155,7 +158,7 @@ def judge_netlists(
         lines = [line for line in lines if line and " -port C " not in line]
         workload = Workload.draw(harness_aig(configuration, Property.STEADY), configuration.build())
         batches = [lines[start : start + _BATCH] for start in range(0, len(lines), _BATCH)]
-        judge = _Judge(directory, workload, seconds)
+        judge = _Judge(configuration, directory, workload, seconds)
         # What is not changed must be proved right, or nothing that follows means anything.
         (unchanged,) = judge.netlists(len(batches), [_UNCHANGED])
         if not unchanged.right or unchanged.simulation:
@@ -169,6 +172,7 @@ _UNCHANGED = "opt_clean"
 
 @dataclass
 class _Judge:
+    configuration: Configuration
     directory: Path
     workload: Workload
     seconds: int
@@ -212,6 +216,10 @@ class _Judge:
             verdict = decide({"mutant": (aig, where)}, seconds=self.seconds, hunt=True)["mutant"]
             if verdict.proved is False:
                 mutant.proof = wanted
+                if not mutant.simulation:
+                    # Once more, for the frames.
+                    frames = decide({"mutant": (aig, where)}, seconds=self.seconds)["mutant"].frames
+                    mutant.apart = Counterexample.of(self.configuration, wanted, aig.values(frames)).lines()
                 return
             mutant.undecided = mutant.undecided or verdict.proved is None
 
@@ -278,7 +286,7 @@ def judge_tables(
             changed.append([(name, str(error))])
         else:
             changed.append([(name, replace(configuration, table=table, right=decoder.table))])
-    judge = _Judge(Path(), workload, seconds)
+    judge = _Judge(configuration, Path(), workload, seconds)
     return Score(configuration.name, "table", _parallel(judge.tables, changed, jobs, done))
 
 

@@ -123,6 +123,16 @@ def test_back_to_back_texts_leave_no_gap_and_no_trace(full: Simulation) -> None:
         assert run.accepted == list(range(len(run.accepted)))
 
 
+def test_a_waiting_end_does_not_look_at_the_next_text(full: Simulation) -> None:
+    # Mutants that the drawn texts did not notice, found by proof: the lead that ends a text stays
+    # INCOMPLETE while it waits, whatever stands at the input then.
+    texts = [bytes([lead]) for lead in b"\xc2\xe0\xed\xf0\xf4"]
+    for follower in (b"\x7f", b"\x80", b"\x90", b"\xff"):
+        pieces = [piece for text in texts for piece in (text, follower)]
+        for held in ([True, True, False, False], [True, False], [True, True, True, False]):
+            assert full.run(pieces, output_pauses=held).texts == [full.expected(piece) for piece in pieces]
+
+
 def test_an_empty_text_is_one_beat_without_an_item(full: Simulation) -> None:
     assert full.run([b"", b"", b""]).texts == [[], [], []]
 
