@@ -57,7 +57,7 @@ class Counterexample:
         found = Counterexample(configuration.name, configuration.call, wanted, clocks, decoder.table.unit_width)
         # The monitor says a clock later what it saw; that clock is not part of it.
         found._read(decoder, configuration.right or decoder.table, clocks[:-1] or clocks)
-        if wanted is not Property.RECOVERY and len(decoder.units.payload.shape().members) == 3:
+        if wanted is not Property.RECOVERY:
             found._replay(decoder, configuration.right or decoder.table)
         return found
 
@@ -82,7 +82,7 @@ class Counterexample:
                     self.separate_ends.append(not units)
                     text = []
             if clock["see_out_valid"] and clock["see_out_ready"]:
-                self._give(simulation, decoder.items.payload.shape().from_bits(clock["see_out_payload"]))
+                self._give(simulation, clock["see_out_payload"])
         if not self.given[-1]:
             self.given.pop()
         cut = inside or (offered and not taken)
@@ -97,15 +97,17 @@ class Counterexample:
                 expected.pop()
             self.expected.append(expected)
 
-    def _give(self, simulation: Simulation, beat: Any) -> None:
-        items = beat.items if hasattr(beat, "items") else [beat]
-        for item in items:
-            if item.keep:
-                offset = sum(i.length if isinstance(i, Item) else 0 for i in self.given[-1])
-                try:
-                    self.given[-1].append(simulation._item(item, offset))
-                except (ContractError, ValueError):
-                    self.given[-1].append(Word(item.code_point, bool(item.error)))
+    def _give(self, simulation: Simulation, payload: int) -> None:
+        beat = simulation.decoder.items.payload.shape().from_bits(payload)
+        lanes = range(simulation.decoder.lanes)
+        for lane, fields in zip(lanes, [beat] if hasattr(beat, "keep") else beat.items, strict=True):
+            offset = sum(i.length if isinstance(i, Item) else 0 for i in self.given[-1])
+            try:
+                item = simulation.item(payload, lane, offset)
+            except (ContractError, ValueError):
+                item = Word(fields.code_point, bool(fields.error))
+            if item is not None:
+                self.given[-1].append(item)
         if beat.last:
             self.given.append([])
 
@@ -187,7 +189,7 @@ class Counterexample:
 # SPDX-License-Identifier: BSD-2-Clause
 """A counterexample to {self.wanted} of {self.configuration}, found by `utf8fpga prove`."""
 
-from utf8fpga.hdl import SerialDecoder
+from utf8fpga.hdl import {self.call.split("(")[0]}
 {"from utf8fpga.model import TABLE_3_7" if not imports else imports.rstrip()}
 from utf8fpga.sim import Simulation
 
@@ -209,9 +211,8 @@ def test_{stem}() -> None:
 
 def _units(beat: Any) -> tuple[list[int], bool]:
     """The units of an input beat, and whether the text ends with it."""
-    if hasattr(beat, "units"):
-        return [unit for n, unit in enumerate(beat.units) if beat.keep >> n & 1], bool(beat.last)
-    return [beat.unit] * beat.keep, bool(beat.last)
+    units = beat.units if hasattr(beat, "units") else [beat.unit]
+    return [unit for n, unit in enumerate(units) if beat.keep >> n & 1], bool(beat.last)
 
 
 def _open(table: EncodingTable, units: Iterable[int]) -> bool:

@@ -19,7 +19,7 @@ from utf8fpga.hdl import AnyDecoder, Decoder, SerialDecoder
 from utf8fpga.model import REPLACEMENT_CHARACTER, TABLE_3_7, ErrorKind, Item
 from utf8fpga.model.practices import decode_with
 
-__all__ = ["ContractError", "Run", "Simulation", "Word", "simulate"]
+__all__ = ["Beat", "ContractError", "Run", "Simulation", "Word", "beat_payload", "simulate", "text_beats"]
 
 CLOCK_PERIOD = 10e-9
 """Seconds; only waveforms show it."""
@@ -169,7 +169,7 @@ class Simulation:
         for name, pattern in (("input_pauses", input_pauses), ("output_pauses", output_pauses)):
             if all(pattern):
                 raise ValueError(f"{name} has no clock without a pause: {list(pattern)!r}")
-        bench = _Bench(self.decoder, self._item, beats, take, accepted)
+        bench = _Bench(self.decoder, self.item, beats, take, accepted)
 
         async def play(ctx: Any) -> None:
             await bench.play(ctx, input_pauses, output_pauses)
@@ -196,8 +196,21 @@ class Simulation:
         places = [items.offset + lane * items.shape.elem_shape.size for lane in range(self.decoder.lanes)]
         return [{name: _place(field, start) for name, field in items.shape.elem_shape} for start in places]
 
-    def _item(self, payload: int, lane: int, offset: int) -> Item | Word | None:
-        """The item of a lane, None where there is none."""
+    def item(self, payload: int, lane: int, offset: int) -> Item | Word | None:
+        """The item in a lane of an output beat.
+
+        Args:
+            payload: the beat.
+            lane: which.
+            offset: of the item in its text, for a decoder with `kind` and `length`.
+
+        Returns:
+            the item, None where there is none.
+
+        Raises:
+            ContractError: the flags of the lane contradict each other.
+            ValueError: no item has such fields.
+        """
         values = {name: payload >> place & mask for name, (place, mask) in self._fields[lane].items()}
         error = bool(values["error"])
         if not values["keep"]:
@@ -253,7 +266,7 @@ class _Bench:
         units, items = self.decoder.units, self.decoder.items
         while self.upcoming is not None or self.ended or self.inside:
             if self.upcoming is not None and not self.offered and not input_pauses[self.clock % len(input_pauses)]:
-                ctx.set(self.given, self.offer(*self.upcoming))
+                ctx.set(self.given, beat_payload(self.decoder, self.upcoming))
                 self.offered = True
             ready = not output_pauses[self.clock % len(output_pauses)]
             ctx.set(units.valid, self.offered)
@@ -282,14 +295,6 @@ class _Bench:
         self.waiting = payload
         if ready:
             self.deliver(payload)
-
-    def offer(self, given: tuple[int, ...], last: bool) -> int:
-        """The input's payload."""
-        width, lanes = self.decoder.table.unit_width, self.decoder.lanes
-        # What lies in a lane without a unit must not matter: it looks like one that continues.
-        units = (*given, *[1 << width - 1] * (lanes - len(given)))
-        beat = sum(unit << width * lane for lane, unit in enumerate(units))
-        return beat | (1 << len(given)) - 1 << width * lanes | last << (width + 1) * lanes
 
     def deliver(self, payload: int) -> None:
         last, lanes = bool(payload >> self.last & 1), self.decoder.lanes
@@ -325,15 +330,36 @@ class _Bench:
 def _beats(texts: Iterable[Iterable[int]], separate_ends: Sequence[bool], lanes: int) -> Iterator[Beat]:
     """The input beats of texts, one after the other."""
     for number, text in enumerate(texts):
-        units = iter(text)
-        beat = tuple(islice(units, lanes))
-        while len(beat) == lanes:
-            following = tuple(islice(units, lanes))
-            if not following and not separate_ends[number % len(separate_ends)]:
-                break
-            yield beat, False
-            beat = following
-        yield beat, True
+        yield from text_beats(text, lanes, separate_end=separate_ends[number % len(separate_ends)])
+
+
+def text_beats(text: Iterable[int], lanes: int, *, separate_end: bool = False) -> Iterator[Beat]:
+    """The input beats of a text.
+
+    Args:
+        text: its code units.
+        lanes: how many a beat has room for.
+        separate_end: its end is a beat of its own where the one before is full; it always is where the
+            text is empty.
+    """
+    units = iter(text)
+    beat = tuple(islice(units, lanes))
+    while len(beat) == lanes:
+        following = tuple(islice(units, lanes))
+        if not following and not separate_end:
+            break
+        yield beat, False
+        beat = following
+    yield beat, True
+
+
+def beat_payload(decoder: AnyDecoder, beat: Beat) -> int:
+    """An input beat as the payload of a decoder's input."""
+    (given, last), width, lanes = beat, decoder.table.unit_width, decoder.lanes
+    # What lies in a lane without a unit must not matter: it looks like one that continues.
+    units = (*given, *[1 << width - 1] * (lanes - len(given)))
+    payload = sum(unit << width * lane for lane, unit in enumerate(units))
+    return payload | (1 << len(given)) - 1 << width * lanes | last << (width + 1) * lanes
 
 
 def simulate(

@@ -17,7 +17,7 @@ from typing import Any
 from utf8fpga.hdl.ports import code_point_bits
 from utf8fpga.model import TABLE_3_7, EncodingTable, Item, decode
 from utf8fpga.sim.engine import Aig
-from utf8fpga.sim.simulation import Beat, Simulation
+from utf8fpga.sim.simulation import Beat, ContractError, Simulation, beat_payload, text_beats
 
 __all__ = ["Workload", "drawn_texts"]
 
@@ -68,20 +68,20 @@ class Workload:
         """Draw texts and pauses, with `aig`, a `Harness` around the decoder, for the handshake."""
         rng = random.Random(seed)
         step, where = aig.stepper(_outputs(aig)), _places(aig)
-        texts = [_beats(drawn_texts(rng, decoder.table), rng) for _ in range(runs)]
+        texts = [_beats(drawn_texts(rng, decoder.table), decoder.lanes, rng) for _ in range(runs)]
         busy_in, busy_out = ([rng.choice((0, 0, 0.4)) for _ in range(runs)] for _ in range(2))
         current = [next(beats) for beats in texts]
         offered, everyone = [False] * runs, (1 << runs) - 1
         workload = Workload(decoder, runs, [], [])
-        state = [0] * len(aig.latches)
+        state, width = [0] * len(aig.latches), (decoder.table.unit_width + 1) * decoder.lanes + 1
         for clock in range(clocks):
             for run in range(runs):
                 offered[run] = offered[run] or rng.random() >= busy_in[run]
-            words = [_word(decoder.table, beat) for beat in current]
+            words = [beat_payload(decoder, beat) for beat in current]
             frame = {
                 "offer": [_gather(offered)],
                 "ready": [_gather([rng.random() >= busy for busy in busy_out])],
-                "fresh": [_gather([word >> bit & 1 for word in words]) for bit in range(decoder.table.unit_width + 2)],
+                "fresh": [_gather([word >> bit & 1 for word in words]) for bit in range(width)],
                 "reset": [0 if clock else everyone],
             }
             workload.inputs.append(frame)
@@ -144,17 +144,19 @@ class Workload:
                 fresh = sum((word >> run & 1) << bit for bit, word in enumerate(frame["fresh"]))
                 held = fresh if held is None else held
                 if in_ready:
-                    unit, last = _beat(decoder.table, held)
-                    text += [] if unit is None else [unit]
+                    units, last = _beat(decoder, held)
+                    text += units
                     if last:
                         wanted += [*map(simulation.like, decode(text, decoder.table)), None]
                         text = []
                     held = None
             if out_valid and ready:
-                beat = decoder.items.payload.shape().from_bits(payload)
-                if not (beat.keep or beat.last) or (beat.error and not beat.keep):
-                    return f"clock {clock}: an item without meaning"
-                given += [_item(simulation, beat, given)] * beat.keep + [None] * beat.last
+                items = [_item(simulation, payload, lane, given) for lane in range(decoder.lanes)]
+                ends = decoder.items.payload.shape().from_bits(payload).last
+                found = [item for item in items if item is not None]
+                if not (found or ends) or (decoder.packed and None in items[: len(found)]):
+                    return f"clock {clock}: a beat without meaning"
+                given += found + [None] * ends
         # The last text is cut off, and the last items are still inside.
         wanted += map(simulation.like, decode(text, decoder.table))
         if given != wanted[: len(given)]:
@@ -167,34 +169,27 @@ class Workload:
         return f"{missing} items are missing" if missing > 3 * (decoder.latency + 1) else ""
 
 
-def _item(simulation: Simulation, beat: Any, given: Sequence[Any]) -> Any:
+def _item(simulation: Simulation, payload: int, lane: int, given: Sequence[Any]) -> Any:
     start = max((n + 1 for n, item in enumerate(given) if item is None), default=0)
     offset = sum(item.length for item in given[start:] if isinstance(item, Item))
     try:
-        return simulation._item(beat, offset)
-    except (AssertionError, ValueError) as error:
+        return simulation.item(payload, lane, offset)
+    except (ContractError, ValueError) as error:
         return str(error)
 
 
-def _beats(texts: Iterator[list[int]], rng: random.Random) -> Iterator[Beat]:
+def _beats(texts: Iterator[list[int]], lanes: int, rng: random.Random) -> Iterator[Beat]:
     for text in texts:
-        separate = not text or rng.random() < 0.3
-        for place, unit in enumerate(text, 1):
-            yield unit, not separate and place == len(text)
-        if separate:
-            yield None, True
+        yield from text_beats(text, lanes, separate_end=rng.random() < 0.3)
 
 
-def _word(table: EncodingTable, beat: Beat) -> int:
-    unit, last = beat
-    # What lies in a unit that is not there must not matter.
-    word = sum(1 << bit for bit in range(0, table.unit_width, 2)) if unit is None else unit
-    return word | (unit is not None) << table.unit_width | last << table.unit_width + 1
-
-
-def _beat(table: EncodingTable, word: int) -> Beat:
-    keep, last = word >> table.unit_width & 1, bool(word >> table.unit_width + 1)
-    return (word & (1 << table.unit_width) - 1 if keep or not last else None), last
+def _beat(decoder: Any, payload: int) -> tuple[list[int], bool]:
+    """The units of an input beat as the harness completes it, and whether its text ends."""
+    width, lanes = decoder.table.unit_width, decoder.lanes
+    last = bool(payload >> (width + 1) * lanes)
+    there = (1 << lanes) - 1 if not last else payload >> width * lanes
+    units = [payload >> width * lane & (1 << width) - 1 for lane in range(lanes)]
+    return units[: next((lane for lane in range(lanes) if not there >> lane & 1), lanes)], last
 
 
 def _gather(bits: Sequence[int]) -> int:
