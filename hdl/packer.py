@@ -170,7 +170,7 @@ class Packer(wiring.Component):
         for step in bits:
             stage = self._cut(m, self._rotate(stage, step), "around", step)
 
-        shown = self._keep(m, stage, names)
+        self._keep(m, stage, names)
 
         # Places for beats that come in.
         leaves = self.packed.valid & self.packed.ready
@@ -178,7 +178,6 @@ class Packer(wiring.Component):
             inside.eq(inside + (self.sparse.valid & ready) - leaves - merged),
             ready.eq(inside < self._depth - 2),
         ]
-        del shown
         return m
 
     def _cut(self, m: Module, stage: _Stage, name: str, step: int) -> _Stage:
@@ -209,13 +208,13 @@ class Packer(wiring.Component):
             present=[Mux(turns, stage.present[source], stage.present[lane]) for lane, source in enumerate(sources)],
         )
 
-    def _keep(self, m: Module, stage: _Stage, names: Sequence[str]) -> Value:
+    def _keep(self, m: Module, stage: _Stage, names: Sequence[str]) -> None:
         """Write the words to the lanes' memories and closed rows to theirs, and show rows in order."""
         lanes, depth, given = self.lanes, self._depth, stage.scalars
         row, rest = given["row"], given["rest"]
         following = (row + 1)[: len(row)]
+        # Rows closed and rows shown, in numbers with a bit to spare.
         ended, reading = Signal(range(2 * depth)), Signal(range(2 * depth))
-        """Rows closed and rows shown, in numbers with a bit to spare."""
         m.d.sync += ended.eq(ended + given["closes"] + given["closes_next"])
         valid = ended != reading
         m.d.comb += self.packed.valid.eq(valid)
@@ -257,7 +256,6 @@ class Packer(wiring.Component):
                 at += len(field)
                 m.d.comb += field.eq(value & mask[lane] if name == "error" else value)
             m.d.comb += item.keep.eq(mask[lane])
-        return valid
 
 
 def _bit(value: Value, place: int) -> Value:
