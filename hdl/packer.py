@@ -19,6 +19,9 @@ __all__ = ["PackedDecoder", "Packer"]
 _LEVELS = 2
 """Levels of adders or multiplexers between two rows of registers."""
 
+_STROBES = ("valid", "idle", "closes", "closes_next")
+"""What must not be left of a beat after a reset."""
+
 
 @dataclass(frozen=True)
 class _Stage:
@@ -37,10 +40,10 @@ class _Stage:
     scalars: dict[str, Value]
 
     def register(self, m: Module, name: str) -> _Stage:
-        """The same a clock later; `valid` and `idle` are 0 after a reset."""
+        """The same a clock later; `_STROBES` are 0 after a reset."""
 
         def keep(part: str, value: Value) -> Signal:
-            kept = Signal(len(value), name=f"{name}_{part}", reset_less=part not in ("valid", "idle"))
+            kept = Signal(len(value), name=f"{name}_{part}", reset_less=part not in _STROBES)
             m.d.sync += kept.eq(value)
             return kept
 

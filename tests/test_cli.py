@@ -229,7 +229,7 @@ REFUSED = {
         ["generate", "--lanes", "x"],
         "Invalid value for '--lanes': 'x' is not a valid integer",
     ),
-    "pipeline": (["generate", "--pipeline", "3"], "Invalid value for '--pipeline': 3 is not in the range 0<=x<=2"),
+    "pipeline": (["generate", "--pipeline", "3"], "pipeline 3 is not in 0..2"),
     "a practice that is no hardware's": (
         ["generate", "--practice", "start-of-a-sequence"],
         "practice start-of-a-sequence is not one for hardware: "
@@ -415,7 +415,7 @@ WRONG = """
 import sys
 from utf8fpga import hdl
 from utf8fpga.model import EncodingTable, TABLE_3_7
-import utf8fpga.hdl, utf8fpga.main
+import utf8fpga.hdl.decoder, utf8fpga.main
 
 class Wrong(hdl.SerialDecoder):
     def __init__(self, table=TABLE_3_7, **options):
@@ -424,7 +424,7 @@ class Wrong(hdl.SerialDecoder):
         super().__init__(EncodingTable.parse("wrong", "\\n".join(rows), source="a mutant"), **options)
         self.table = TABLE_3_7
 
-hdl.SerialDecoder = Wrong
+utf8fpga.hdl.decoder.SerialDecoder = Wrong
 utf8fpga.main.main(sys.argv[1:])
 """
 
