@@ -56,7 +56,7 @@ SCALING: tuple[Scaling, ...] = (
     Scaling("ecp5-85k", {"lanes": 1, "architecture": "serial", "pipeline": 2}, 5),
     *(
         Scaling("ecp5-85k", {"lanes": lanes, "architecture": "parallel"}, seeds)
-        for lanes, seeds in ((1, 5), (2, 5), (4, 5), (8, 5), (16, 3), (32, 3), (64, 3), (256, 1))
+        for lanes, seeds in ((1, 5), (2, 5), (4, 5), (8, 5), (16, 3), (32, 3), (64, 3))
     ),
     *(Scaling("ecp5-85k", {"lanes": lanes, "packed": True}, seeds) for lanes, seeds in ((4, 3), (16, 3))),
 )
