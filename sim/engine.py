@@ -30,7 +30,7 @@ def prepare(name: str, *, free: bool = False) -> str:
     """
     # Forgotten before anything is simplified: a register that never changes has its value for ever.
     forget = _FORGET if free else ""
-    return f"proc; flatten; {forget}opt -nodffe -nosdff; opt_clean; techmap; dffunmap; {assemble(name, free=free)}"
+    return f"proc; flatten; memory; {forget}opt -nodffe -nosdff; opt_clean; techmap; dffunmap; {assemble(name, free=free)}"
 
 
 _FORGET = "setattr -unset init w:dut.*; "
