@@ -30,7 +30,8 @@ def prepare(name: str, *, free: bool = False) -> str:
     """
     # Forgotten before anything is simplified: a register that never changes has its value for ever.
     forget = _FORGET if free else ""
-    return f"proc; flatten; memory; {forget}opt -nodffe -nosdff; opt_clean; techmap; dffunmap; {assemble(name, free=free)}"
+    simplify = "opt -nodffe -nosdff; opt_clean; techmap; dffunmap"
+    return f"proc; flatten; memory; {forget}{simplify}; {assemble(name, free=free)}"
 
 
 _FORGET = "setattr -unset init w:dut.*; "
