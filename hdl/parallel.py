@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 from amaranth.hdl import Cat, Module, Mux, ResetSignal, Signal, Value
 from amaranth.lib import stream, wiring
@@ -31,6 +32,25 @@ _GROUP = 8
 
 _UNCOUNTED = 3
 """Beats that may be on their way in when the count of those inside is looked at."""
+
+
+@dataclass(frozen=True)
+class _Rows:
+    """What is written to the memories, clock by clock.
+
+    Attributes:
+        items: of all lanes but the last.
+        advances: copies of "these items are a beat's".
+        tail: the item of the last lane, and whether the text ends.
+        leaves: these two are a beat's.
+        left: the same a clock later.
+    """
+
+    items: Sequence[Value]
+    advances: Sequence[Value]
+    tail: Value
+    leaves: Value
+    left: Value
 
 
 class ParallelDecoder(wiring.Component):
@@ -213,6 +233,25 @@ class ParallelDecoder(wiring.Component):
         # A window without registers moves with the input.
         accepts = run()
         m.d.comb += self.units.ready.eq(accepts)
+        width, word_out = self._merge(m, accepts, run, offered)
+
+        # Two beats, one of which is shown.
+        m.d.comb += self.items.valid.eq(pair.shown)
+        shown = pair.hold(m, word_out)
+        self._show(m, [shown[lane * width : (lane + 1) * width] for lane in range(self.lanes)], shown[-1])
+
+    def _merge(self, m: Module, accepts: Value, run: Callable[[], Value], offered: Signal) -> tuple[int, Signal]:
+        """The beats of items, each held until the beat after it is known.
+
+        Args:
+            m: where the logic goes.
+            accepts: a beat on offer is taken.
+            run: gives what lets beats move on, a copy for each use.
+            offered: is set while there is a beat of items.
+
+        Returns:
+            An item's bits, and the beat: the items and whether the text ends.
+        """
         first = Signal(init=1)
         taken = self.units.valid & accepts
         m.d.sync += first.eq((taken & self.units.payload.last) | (~taken & first))
@@ -255,23 +294,57 @@ class ParallelDecoder(wiring.Component):
         m.d.sync += offered.eq((leaves & emits) | (offered & ~emits))
         with m.If(emits):
             m.d.sync += word_out.eq(Cat(*items, last))
-
-        # Two beats, one of which is shown.
-        m.d.comb += self.items.valid.eq(pair.shown)
-        shown = pair.hold(m, word_out)
-        width = len(items[0])
-        self._show(m, [shown[lane * width : (lane + 1) * width] for lane in range(self.lanes)], shown[-1])
+        return len(items[0]), word_out
 
     # A buffer in memory.
 
     def _buffer_in_memory(self, m: Module) -> None:
         tail = self.lanes - 1
         groups = -(-tail // _GROUP)
-        cuts = CUTS[self.pipeline]
         reset = Reset(m, ResetSignal(), 4)
         ready = Signal()
         arrives = self.units.valid & ready
         m.d.comb += self.units.ready.eq(ready)
+        rows = self._write(m, arrives, reset)
+
+        # What has been written goes to the front, where each group of lanes knows by itself what to show.
+        wanted = self.items.ready
+        arrive = Signal(reset_less=True)
+        front = Front(m, "front", arrive, wanted)
+        behind = Level(m, "behind", rows.left, arrive, reset)
+        m.d.sync += arrive.eq(front.room & Mux(arrive, behind.more_than[1], behind.more_than[0]))
+        with m.If(reset.busy | ResetSignal()):
+            m.d.sync += [register.eq(0) for register in (arrive, *front.registers)]
+        m.d.comb += self.items.valid.eq(front.shown)
+        shown: list[Value] = []
+        for number in range(groups + 1):
+            if number < groups:
+                name, words = f"lanes_{number * _GROUP}", rows.items[number * _GROUP : (number + 1) * _GROUP]
+                advance = rows.advances[number * len(rows.advances) // groups]
+            else:
+                name, words, advance = "last_lane", [rows.tail], rows.leaves
+            own = Front(m, name, arrive, wanted)
+            reset(*own.registers)
+            shown += LaneMemory(m, name, words, advance, own.shown & wanted, number, reset).words
+        self._show(m, [*shown[:tail], shown[tail][:-1]], shown[tail][-1])
+
+        # Beats come in while all that are inside have a row.
+        came, went = Signal(reset_less=True), Signal(reset_less=True)
+        m.d.sync += [came.eq(arrives), went.eq(front.shown & wanted)]
+        inside = Level(m, "inside", came, went, reset)
+        reset(came, went)
+        m.d.sync += ready.eq(~inside.more_than[CAPACITY - _UNCOUNTED] & ~reset.busy)
+
+    def _write(self, m: Module, arrives: Value, reset: Reset) -> _Rows:
+        """What is written to the memories.
+
+        Args:
+            m: where the logic goes.
+            arrives: a beat is taken.
+            reset: of its registers.
+        """
+        tail = self.lanes - 1
+        cuts = CUTS[self.pipeline]
         first = Signal(init=1, reset_less=True)
         with m.If(arrives):
             m.d.sync += first.eq(self.units.payload.last)
@@ -305,31 +378,4 @@ class ParallelDecoder(wiring.Component):
             left.eq(leaves),
         ]
         reset(waiting, leaves, left)
-
-        # What has been written goes to the front, where each group of lanes knows by itself what to show.
-        wanted = self.items.ready
-        arrive = Signal(reset_less=True)
-        front = Front(m, "front", arrive, wanted)
-        behind = Level(m, "behind", left, arrive, reset)
-        m.d.sync += arrive.eq(front.room & Mux(arrive, behind.more_than[1], behind.more_than[0]))
-        with m.If(reset.busy | ResetSignal()):
-            m.d.sync += [register.eq(0) for register in (arrive, *front.registers)]
-        m.d.comb += self.items.valid.eq(front.shown)
-        rows: list[Value] = []
-        for number in range(groups + 1):
-            if number < groups:
-                name, words = f"lanes_{number * _GROUP}", items[number * _GROUP : (number + 1) * _GROUP]
-                advance = advances[number * len(advances) // groups]
-            else:
-                name, words, advance = "last_lane", [tail_item], leaves
-            own = Front(m, name, arrive, wanted)
-            reset(*own.registers)
-            rows += LaneMemory(m, name, words, advance, own.shown & wanted, number, reset).words
-        self._show(m, [*rows[:tail], rows[tail][:-1]], rows[tail][-1])
-
-        # Beats come in while all that are inside have a row.
-        came, went = Signal(reset_less=True), Signal(reset_less=True)
-        m.d.sync += [came.eq(arrives), went.eq(front.shown & wanted)]
-        inside = Level(m, "inside", came, went, reset)
-        reset(came, went)
-        m.d.sync += ready.eq(~inside.more_than[CAPACITY - _UNCOUNTED] & ~reset.busy)
+        return _Rows(items, advances, tail_item, leaves, left)
