@@ -18,7 +18,7 @@ from typing import Any
 
 from utf8fpga.hdl.tools import ToolError, run_tool
 
-__all__ = ["Aig", "Verdict", "aig_of", "assemble", "decide", "prepare", "read_aig"]
+__all__ = ["Aig", "Verdict", "aig_of", "assemble", "decide", "hold", "prepare", "read_aig"]
 
 
 def prepare(name: str, *, free: bool = False) -> str:
@@ -258,23 +258,52 @@ def decide(aigs: Mapping[str, tuple[Aig, int]], *, seconds: int = 600, hunt: boo
     verdicts = {}
     with tempfile.TemporaryDirectory(prefix="utf8fpga-") as folder:
         directory = Path(folder)
-        (directory / "dummy.il").write_text(_DUMMY, encoding="utf-8")
         for name, (aig, output) in aigs.items():
             started = time.monotonic()
-            (directory / f"{name}.aig").write_bytes(aig.file(output))
             # Signals that always correspond are merged first: the invariants get short. Where that
             # leaves nothing to prove ABC says that it knows nothing, and is asked once more without.
             for engine in [*([["bmc3 -F 10"]] if hunt else []), ["scorr", "pdr"], ["pdr"]]:
-                options = f"-T {5 if engine[-1].startswith('bmc') else seconds} -L {name}.log"
-                script = ["backup", f"read_aiger {name}.aig", "strash", *engine[:-1], f"{engine[-1]} {options}"]
-                (directory / f"{name}.abc").write_text("\n".join([*script, "restore", ""]), encoding="utf-8")
-                run_tool("yosys", ["-q", "-p", f"read_rtlil dummy.il; abc -script {name}.abc"], directory=directory)
-                verdicts[name] = _verdict(directory / f"{name}.log", aig)
+                limit = 5 if engine[-1].startswith("bmc") else seconds
+                verdicts[name] = _ask(directory, name, aig, output, engine, limit)
                 decided = verdicts[name].proved is not None
                 if decided or (verdicts[name].depth and engine[-1] == "pdr"):
                     break
             verdicts[name].seconds = time.monotonic() - started
     return verdicts
+
+
+def hold(aig: Aig, output: int, frames: int, *, seconds: int = 600) -> Verdict:
+    """Whether an output is 0 in each of the first clocks, whatever the inputs and the free start values.
+
+    There are no frames to show where it is not. This is a step of a proof by induction, or the whole of one about what has no memory beyond `frames`.
+
+    Args:
+        aig: the graph.
+        output: which of its outputs.
+        frames: how many clocks.
+        seconds: before it counts as undecided.
+
+    Raises:
+        ToolError: Yosys is missing or failed.
+    """
+    with tempfile.TemporaryDirectory(prefix="utf8fpga-") as folder:
+        directory, started = Path(folder), time.monotonic()
+        verdict = _ask(directory, "step", aig, output, [f"bmc3 -F {frames}"], seconds)
+        if verdict.proved is None and verdict.depth + 1 >= frames:
+            verdict.proved = True
+        verdict.seconds = time.monotonic() - started
+        return verdict
+
+
+def _ask(directory: Path, name: str, aig: Aig, output: int, engine: Sequence[str], seconds: int) -> Verdict:
+    """One question to ABC: commands, of which the last one is the engine."""
+    (directory / f"{name}.aig").write_bytes(aig.file(output))
+    (directory / "dummy.il").write_text(_DUMMY, encoding="utf-8")
+    asked = [*engine[:-1], f"{engine[-1]} -T {seconds} -L {name}.log"]
+    script = ["backup", f"read_aiger {name}.aig", "strash", *asked, "restore", ""]
+    (directory / f"{name}.abc").write_text("\n".join(script), encoding="utf-8")
+    run_tool("yosys", ["-q", "-p", f"read_rtlil dummy.il; abc -script {name}.abc"], directory=directory)
+    return _verdict(directory / f"{name}.log", aig)
 
 
 def _verdict(log: Path, aig: Aig) -> Verdict:
