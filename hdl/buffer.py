@@ -167,6 +167,8 @@ class LaneMemory:
         number: which group it is; each starts elsewhere, so that its pointers are its own.
 
     Attributes:
+        write, read: where; after as many steps as a pointer has states it is there again.
+        rows: the memory.
         words: the row at the front.
     """
 
@@ -186,7 +188,9 @@ class LaneMemory:
             m.d.sync += bit.eq((following & take) | (bit & ~take))
         reset(write, read)
         row = Cat(*words)
-        m.submodules[f"{name}_memory"] = rows = memory.Memory(shape=len(row), depth=1 << _POINTER_BITS, init=[])
+        self.write, self.read = write, read
+        self.rows = rows = memory.Memory(shape=len(row), depth=1 << _POINTER_BITS, init=[])
+        m.submodules[f"{name}_memory"] = rows
         into, out = rows.write_port(), rows.read_port(domain="comb")
         m.d.comb += [into.en.eq(1), into.addr.eq(write), into.data.eq(row), out.addr.eq(read)]
         self.words: list[Value] = []

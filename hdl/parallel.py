@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from amaranth.hdl import Cat, Module, Mux, ResetSignal, Signal, Value
@@ -35,10 +35,32 @@ _UNCOUNTED = 3
 
 
 @dataclass(frozen=True)
-class _Rows:
-    """What is written to the memories, clock by clock.
+class Merged:
+    """The decoder before a buffer in registers: beats of items.
 
     Attributes:
+        beat: the window's, as it is looked at.
+        held: by name what is kept of the beat before.
+        waiting: there is one.
+        width: an item's bits.
+        word: the beat that is offered: the items, and whether the text ends.
+    """
+
+    beat: Beat
+    held: Mapping[str, Value]
+    waiting: Value
+    width: int
+    word: Value
+
+
+@dataclass(frozen=True)
+class Rows:
+    """The decoder before a buffer in memory: what is written, clock by clock.
+
+    Attributes:
+        beat: the window's, as it is looked at.
+        held: by name what is kept of the beat before.
+        waiting: there is one.
         items: of all lanes but the last.
         advances: copies of "these items are a beat's".
         tail: the item of the last lane, and whether the text ends.
@@ -46,11 +68,37 @@ class _Rows:
         left: the same a clock later.
     """
 
+    beat: Beat
+    held: Mapping[str, Value]
+    waiting: Value
     items: Sequence[Value]
     advances: Sequence[Value]
     tail: Value
     leaves: Value
     left: Value
+
+
+@dataclass(frozen=True)
+class MemoryBuffer:
+    """A buffer in memory, for those who look into it.
+
+    Attributes:
+        reset: of its registers.
+        inside, came, went: the count of beats taken in and not yet shown, and the steps it has yet to make.
+        behind: the count of those written that have not come to the front.
+        arrive: one does.
+        front: those there.
+        groups: per group of lanes its own count of those at the front, and its memory.
+    """
+
+    reset: Reset
+    inside: Level
+    came: Value
+    went: Value
+    behind: Level
+    arrive: Value
+    front: Front
+    groups: Sequence[tuple[Front, LaneMemory]]
 
 
 class ParallelDecoder(wiring.Component):
@@ -145,12 +193,12 @@ class ParallelDecoder(wiring.Component):
     def elaborate(self, platform: object) -> Module:
         m = Module()
         if self.buffer == "memory":
-            self._buffer_in_memory(m)
+            self.buffer_in_memory(m)
         else:
             self._buffer_in_registers(m)
         return m
 
-    # The window, and what is made of it.
+    # The window, and what is made of it. What the methods return is for those who look inside.
 
     def _window(self, m: Module, arrives: Value, first: Signal, runs: Callable[[], Value] | None) -> Beat:
         units = self.units.payload
@@ -233,14 +281,15 @@ class ParallelDecoder(wiring.Component):
         # A window without registers moves with the input.
         accepts = run()
         m.d.comb += self.units.ready.eq(accepts)
-        width, word_out = self._merge(m, accepts, run, offered)
+        merged = self.merge(m, accepts, run, offered)
+        width = merged.width
 
         # Two beats, one of which is shown.
         m.d.comb += self.items.valid.eq(pair.shown)
-        shown = pair.hold(m, word_out)
+        shown = pair.hold(m, merged.word)
         self._show(m, [shown[lane * width : (lane + 1) * width] for lane in range(self.lanes)], shown[-1])
 
-    def _merge(self, m: Module, accepts: Value, run: Callable[[], Value], offered: Signal) -> tuple[int, Signal]:
+    def merge(self, m: Module, accepts: Value, run: Callable[[], Value], offered: Signal) -> Merged:
         """The beats of items, each held until the beat after it is known.
 
         Args:
@@ -248,9 +297,6 @@ class ParallelDecoder(wiring.Component):
             accepts: a beat on offer is taken.
             run: gives what lets beats move on, a copy for each use.
             offered: is set while there is a beat of items.
-
-        Returns:
-            An item's bits, and the beat: the items and whether the text ends.
         """
         first = Signal(init=1)
         taken = self.units.valid & accepts
@@ -294,18 +340,19 @@ class ParallelDecoder(wiring.Component):
         m.d.sync += offered.eq((leaves & emits) | (offered & ~emits))
         with m.If(emits):
             m.d.sync += word_out.eq(Cat(*items, last))
-        return len(items[0]), word_out
+        return Merged(beat, held | {"last": last}, waiting, len(items[0]), word_out)
 
     # A buffer in memory.
 
-    def _buffer_in_memory(self, m: Module) -> None:
+    def buffer_in_memory(self, m: Module) -> MemoryBuffer:
+        """The decoder with its buffer in memory."""
         tail = self.lanes - 1
         groups = -(-tail // _GROUP)
         reset = Reset(m, ResetSignal(), 4)
         ready = Signal()
         arrives = self.units.valid & ready
         m.d.comb += self.units.ready.eq(ready)
-        rows = self._write(m, arrives, reset)
+        rows = self.write(m, arrives, reset)
 
         # What has been written goes to the front, where each group of lanes knows by itself what to show.
         wanted = self.items.ready
@@ -317,6 +364,7 @@ class ParallelDecoder(wiring.Component):
             m.d.sync += [register.eq(0) for register in (arrive, *front.registers)]
         m.d.comb += self.items.valid.eq(front.shown)
         shown: list[Value] = []
+        parts: list[tuple[Front, LaneMemory]] = []
         for number in range(groups + 1):
             if number < groups:
                 name, words = f"lanes_{number * _GROUP}", rows.items[number * _GROUP : (number + 1) * _GROUP]
@@ -325,7 +373,9 @@ class ParallelDecoder(wiring.Component):
                 name, words, advance = "last_lane", [rows.tail], rows.leaves
             own = Front(m, name, arrive, wanted)
             reset(*own.registers)
-            shown += LaneMemory(m, name, words, advance, own.shown & wanted, number, reset).words
+            lane_memory = LaneMemory(m, name, words, advance, own.shown & wanted, number, reset)
+            shown += lane_memory.words
+            parts.append((own, lane_memory))
         self._show(m, [*shown[:tail], shown[tail][:-1]], shown[tail][-1])
 
         # Beats come in while all that are inside have a row.
@@ -334,8 +384,9 @@ class ParallelDecoder(wiring.Component):
         inside = Level(m, "inside", came, went, reset)
         reset(came, went)
         m.d.sync += ready.eq(~inside.more_than[CAPACITY - _UNCOUNTED] & ~reset.busy)
+        return MemoryBuffer(reset, inside, came, went, behind, arrive, front, parts)
 
-    def _write(self, m: Module, arrives: Value, reset: Reset) -> _Rows:
+    def write(self, m: Module, arrives: Value, reset: Reset) -> Rows:
         """What is written to the memories.
 
         Args:
@@ -378,4 +429,4 @@ class ParallelDecoder(wiring.Component):
             left.eq(leaves),
         ]
         reset(waiting, leaves, left)
-        return _Rows(items, advances, tail_item, leaves, left)
+        return Rows(beat, held, waiting, items, advances, tail_item, leaves, left)

@@ -218,6 +218,10 @@ class Beat:
         runs: per stage what lets beats move on at the end of a clock; None where they always do.
         values: per name and lane a value.
         last: the text ends after this beat.
+        stage: which row of registers it comes from.
+        valids: `valid` in each row of registers so far.
+        before: the beat that these registers take.
+        history: values of beats before this one, by name, lane and how many beats before.
     """
 
     m: Module
@@ -228,7 +232,8 @@ class Beat:
     runs: Callable[[], Value] | None = None
     stage: str = "input"
     valids: tuple[Signal, ...] = ()
-    _history: dict[tuple[str, int, int], Signal] = field(default_factory=dict)
+    before: Beat | None = None
+    history: dict[tuple[str, int, int], Signal] = field(default_factory=dict)
 
     def at(self, name: str, place: int) -> Value:
         """The value of a lane; a negative place is in the beats before, counted from their ends."""
@@ -238,10 +243,10 @@ class Beat:
 
     def _before(self, name: str, lane: int, beats: int) -> Signal:
         key = name, lane, beats
-        if key not in self._history:
+        if key not in self.history:
             current = self._before(name, lane, beats - 1) if beats else self.values[name][lane]
             kept = Signal(len(current), name=f"{self.stage}_before{beats + 1}_{name}_{lane}", reset_less=True)
-            self._history[key] = kept
+            self.history[key] = kept
             moves = self.valid & self.run if self.runs else self.valid
             if self.runs:
                 # Written out, so that there is no clock enable one more look-up table away.
@@ -249,7 +254,7 @@ class Beat:
             else:
                 with self.m.If(moves):
                     self.m.d.sync += kept.eq(current)
-        return self._history[key]
+        return self.history[key]
 
     @cached_property
     def run(self) -> Value:
@@ -273,7 +278,12 @@ class Beat:
                     for lane, value in enumerate(self.values[name])
                 ]
                 m.d.sync += [new.eq(old) for new, old in zip(kept[name], self.values[name], strict=True)]
-        return Beat(m, self.lanes, valid, kept, last, self.runs, stage, (*self.valids, valid))
+        return Beat(m, self.lanes, valid, kept, last, self.runs, stage, (*self.valids, valid), self)
+
+    @property
+    def stages(self) -> list[Beat]:
+        """The beat in each row of registers, the input's first."""
+        return [*(self.before.stages if self.before else []), self]
 
 
 def build_window(control: WindowControl, beat: Beat, cuts: frozenset[str], *, spans: bool = False) -> Beat:
