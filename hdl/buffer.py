@@ -9,7 +9,7 @@ synthesis would merge.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import pairwise
+from itertools import chain, pairwise
 
 from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import memory
@@ -30,17 +30,20 @@ class Reset:
 
     Attributes:
         busy: the late reset is still to come or just done; until then nothing may enter or leave.
+        under_way: values that are 0 unless a reset is; `busy` is one of them.
     """
 
     def __init__(self, m: Module, rst: Value, copies: int) -> None:
         self._m = m
         self._given = 0
         stages = 1 + (copies - 1).bit_length()
-        self.late = fan_out(m, "reset", rst, stages)
+        late: list[list[Value]] = []
+        self.late = fan_out(m, "reset", rst, stages, every=late)
         passing = [Signal(name=f"resetting_{stage}", init=1, reset_less=True) for stage in range(stages)]
         m.d.sync += [passing[0].eq(rst), *(new.eq(old) for old, new in pairwise(passing))]
         self.busy = Signal(name="reset_busy", init=1)
         m.d.sync += self.busy.eq(Cat(*passing).any())
+        self.under_way = [*chain.from_iterable(late), *passing, self.busy]
 
     def __call__(self, *registers: Signal) -> None:
         """Give registers their initial values in a late reset; each call takes the next copy of it."""
@@ -50,11 +53,19 @@ class Reset:
             self._m.d.sync += [register.eq(register.init) for register in registers]
 
 
-def fan_out(m: Module, name: str, value: Value, stages: int, reset: Reset | None = None) -> list[Value]:
+def fan_out(
+    m: Module,
+    name: str,
+    value: Value,
+    stages: int,
+    reset: Reset | None = None,
+    every: list[list[Value]] | None = None,
+) -> list[Value]:
     """Copies of a one-bit value, `stages` clocks later, as a tree that doubles at each stage but the last.
 
     Of two registers that hold the same, one holds the complement; so no two are alike, and
     synthesis leaves the tree as it is. Those of the last stage are plain, fit to enable or reset.
+    To `every`, if there is such a list, the copies of each stage are added.
     """
     copies = [value]
     for stage in range(stages):
@@ -72,6 +83,8 @@ def fan_out(m: Module, name: str, value: Value, stages: int, reset: Reset | None
             if reset:
                 reset(plain)
         copies = following
+        if every is not None:
+            every.append(copies)
     return copies
 
 

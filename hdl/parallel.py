@@ -63,6 +63,7 @@ class Rows:
         waiting: there is one.
         items: of all lanes but the last.
         advances: copies of "these items are a beat's".
+        passing: per row of registers up to them copies of "a beat is here".
         tail: the item of the last lane, and whether the text ends.
         leaves: these two are a beat's.
         left: the same a clock later.
@@ -73,6 +74,7 @@ class Rows:
     waiting: Value
     items: Sequence[Value]
     advances: Sequence[Value]
+    passing: Sequence[Sequence[Value]]
     tail: Value
     leaves: Value
     left: Value
@@ -401,7 +403,8 @@ class ParallelDecoder(wiring.Component):
             m.d.sync += first.eq(self.units.payload.last)
         beat = self._window(m, arrives, first, None)
         reset(first, *beat.valids)
-        advances = fan_out(m, "advance", arrives, len(cuts), reset)
+        passing: list[list[Value]] = []
+        advances = fan_out(m, "advance", arrives, len(cuts), reset, passing)
 
         # All lanes but the last are known now.
         items = [self._inner_item(beat, lane) for lane in range(tail)]
@@ -429,4 +432,4 @@ class ParallelDecoder(wiring.Component):
             left.eq(leaves),
         ]
         reset(waiting, leaves, left)
-        return Rows(beat, held, waiting, items, advances, tail_item, leaves, left)
+        return Rows(beat, held, waiting, items, advances, passing, tail_item, leaves, left)

@@ -275,7 +275,8 @@ def decide(aigs: Mapping[str, tuple[Aig, int]], *, seconds: int = 600, hunt: boo
 def hold(aig: Aig, output: int, frames: int, *, seconds: int = 600) -> Verdict:
     """Whether an output is 0 in each of the first clocks, whatever the inputs and the free start values.
 
-    There are no frames to show where it is not. This is a step of a proof by induction, or the whole of one about what has no memory beyond `frames`.
+    There are no frames to show where it is not. This is a step of a proof by induction, or the whole of one
+    about what has no memory beyond `frames`.
 
     Args:
         aig: the graph.

@@ -20,7 +20,7 @@ from utf8fpga.hdl.ports import code_point_bits
 from utf8fpga.model import DFA, REJECT, REPLACEMENT_CHARACTER, START, EncodingTable, ErrorKind, TableError, cause
 from utf8fpga.model.table import Range
 
-__all__ = ["Causes", "Event", "Reference", "causes", "event_layout"]
+__all__ = ["Causes", "Event", "Reference", "Slot", "causes", "event_layout"]
 
 
 def event_layout(table: EncodingTable) -> data.StructLayout:
@@ -54,43 +54,14 @@ class Event:
         self.word = Signal(event_layout(table))
 
 
-class Reference:
-    """The DFA with the units of its open sequence, stepped beat by beat.
+class _Machine:
+    """The DFA's steps as logic; each adds its events to `events`."""
 
-    Args:
-        m: the module that it becomes part of.
-        table: the encoding form.
-        units: of the beat on offer, per lane the unit and whether it is there; contiguous from the first.
-        last: the text ends after the beat.
-        accepted: the beat is taken in this clock.
-
-    Attributes:
-        events: in their order, what the beat on offer causes if it is taken; not all are `valid`.
-        state: the number of the DFA's state before the beat.
-    """
-
-    def __init__(
-        self, m: Module, table: EncodingTable, units: Sequence[tuple[Value, Value]], last: Value, accepted: Value
-    ) -> None:
+    def __init__(self, m: Module, table: EncodingTable) -> None:
         self._m, self._table, self._dfa = m, table, DFA.of(table)
-        self.state = Signal(range(len(self._dfa.states)), name="ref_state")
+        self._states = range(len(self._dfa.states))
         self._causes = causes(table)
-        count = Signal(range(table.longest + 1), name="ref_count")
-        open_units = [Signal(table.unit_width, name=f"ref_unit{n}") for n in range(table.longest - 1)]
         self.events: list[Event] = []
-
-        place: _Place = _Place(self.state, count, open_units)
-        for unit, keep in units:
-            place = self._unit(place, unit, keep)
-        self._error(place, ErrorKind.INCOMPLETE, last & (place.state != START))
-        end = self._event(last)
-        m.d.comb += end.word.end.eq(1)
-        with m.If(accepted):
-            m.d.sync += [
-                self.state.eq(Mux(last, START, place.state)),
-                count.eq(Mux(last, 0, place.count)),
-                *(kept.eq(unit) for kept, unit in zip(open_units, place.units, strict=True)),
-            ]
 
     def _event(self, valid: Value) -> Event:
         event = Event(self._table)
@@ -121,11 +92,11 @@ class Reference:
         m.d.comb += continued.eq(is_open & fits)
         self._error(before, self._broken(before.state, unit), keep & is_open & ~continued)
 
-        starts, opened = self._step(Const(START, len(self.state)), letter)
+        starts, opened = self._step(Const(START, self._states), letter)
         lead = Mux(continued, before.count, 0)
         after = _Place(
-            Signal.like(self.state),
-            Signal.like(before.count),
+            Signal(self._states),
+            Signal(range(self._table.longest + 1)),
             [Mux(keep & (lead == n), unit, kept) for n, kept in enumerate(before.units)],
         )
         ok, target = Mux(continued, 1, starts), Mux(continued, follows, opened)
@@ -160,7 +131,7 @@ class Reference:
 
     def _step(self, state: Value, letter: Value) -> tuple[Value, Value]:
         """Whether there is a transition, and where it leads."""
-        fits, target = Signal(), Signal.like(self.state)
+        fits, target = Signal(), Signal(self._states)
         with self._m.Switch(Cat(letter, state)):
             for number, from_state in enumerate(self._dfa.states):
                 for column, to in enumerate(from_state.transitions):
@@ -168,6 +139,90 @@ class Reference:
                         with self._m.Case(column | number << len(letter)):
                             self._m.d.comb += [fits.eq(1), target.eq(to)]
         return fits, target
+
+
+class Reference(_Machine):
+    """The DFA with the units of its open sequence, stepped beat by beat.
+
+    Args:
+        m: the module that it becomes part of.
+        table: the encoding form.
+        units: of the beat on offer, per lane the unit and whether it is there; contiguous from the first.
+        last: the text ends after the beat.
+        accepted: the beat is taken in this clock.
+
+    Attributes:
+        events: in their order, what the beat on offer causes if it is taken; not all are `valid`.
+        state: the number of the DFA's state before the beat.
+    """
+
+    def __init__(
+        self, m: Module, table: EncodingTable, units: Sequence[tuple[Value, Value]], last: Value, accepted: Value
+    ) -> None:
+        super().__init__(m, table)
+        self.state = Signal(self._states, name="ref_state")
+        count = Signal(range(table.longest + 1), name="ref_count")
+        open_units = [Signal(table.unit_width, name=f"ref_unit{n}") for n in range(table.longest - 1)]
+
+        place: _Place = _Place(self.state, count, open_units)
+        for unit, keep in units:
+            place = self._unit(place, unit, keep)
+        self._error(place, ErrorKind.INCOMPLETE, last & (place.state != START))
+        end = self._event(last)
+        m.d.comb += end.word.end.eq(1)
+        with m.If(accepted):
+            m.d.sync += [
+                self.state.eq(Mux(last, START, place.state)),
+                count.eq(Mux(last, 0, place.count)),
+                *(kept.eq(unit) for kept, unit in zip(open_units, place.units, strict=True)),
+            ]
+
+
+class Slot(_Machine):
+    """What belongs in the lane of one unit, from the units around it and nothing else.
+
+    In a self-synchronising table the state after `longest` - 1 units of one text, and the units of the sequence
+    that is open then, are the same from whatever state these units are read. So a decoder may look no farther back.
+
+    Args:
+        m: the module that it becomes part of.
+        table: the encoding form.
+        before: units before, the oldest first, and whether each is of this text; `longest` - 1 or more.
+        unit: the lane's, and whether there is one.
+        after: the next unit, and whether there is one in this text; the text ends if there is none.
+
+    Attributes:
+        valid: there is an item.
+        word: the item, of `event_layout`.
+        open: the unit is part of a sequence that wants more.
+        goes_on: the next unit continues that.
+    """
+
+    def __init__(
+        self,
+        m: Module,
+        table: EncodingTable,
+        before: Sequence[tuple[Value, Value]],
+        unit: tuple[Value, Value],
+        after: tuple[Value, Value],
+    ) -> None:
+        super().__init__(m, table)
+        place = _Place(Const(START, self._states), Const(0), [Const(0, table.unit_width)] * (table.longest - 1))
+        for each in before:
+            place = self._unit(place, *each)
+        place = self._unit(place, *unit)
+        own = self.events[-1]
+        self.open = Signal()
+        m.d.comb += self.open.eq(unit[1] & (place.state != START))
+        self._unit(place, *after)
+        broken = self.events[-2]
+        self._error(place, ErrorKind.INCOMPLETE, self.open & ~after[1])
+        incomplete = self.events[-1]
+        self.valid, self.word = Signal(), Signal(event_layout(table))
+        self.goes_on = self.open & after[1] & ~broken.valid
+        for event in (own, broken, incomplete):
+            with m.If(unit[1] & event.valid):
+                m.d.comb += [self.valid.eq(1), self.word.eq(event.word)]
 
 
 class _Place:
