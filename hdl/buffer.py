@@ -30,7 +30,8 @@ class Reset:
 
     Attributes:
         busy: the late reset is still to come or just done; until then nothing may enter or leave.
-        under_way: values that are 0 unless a reset is; `busy` is one of them.
+        under_way: values that are 0 once the late reset is done.
+        passing: those that are 0 a clock before `busy` is.
     """
 
     def __init__(self, m: Module, rst: Value, copies: int) -> None:
@@ -39,11 +40,11 @@ class Reset:
         stages = 1 + (copies - 1).bit_length()
         late: list[list[Value]] = []
         self.late = fan_out(m, "reset", rst, stages, every=late)
-        passing = [Signal(name=f"resetting_{stage}", init=1, reset_less=True) for stage in range(stages)]
+        self.passing = passing = [Signal(name=f"resetting_{stage}", init=1, reset_less=True) for stage in range(stages)]
         m.d.sync += [passing[0].eq(rst), *(new.eq(old) for old, new in pairwise(passing))]
         self.busy = Signal(name="reset_busy", init=1)
         m.d.sync += self.busy.eq(Cat(*passing).any())
-        self.under_way = [*chain.from_iterable(late), *passing, self.busy]
+        self.under_way = list(chain.from_iterable(late))
 
     def __call__(self, *registers: Signal) -> None:
         """Give registers their initial values in a late reset; each call takes the next copy of it."""
@@ -117,6 +118,7 @@ class Pair:
         full: two are held.
         second: it is the second of the two that is shown.
         fills_first, fills_second: this one may be overwritten.
+        words: the two, from `hold` on.
     """
 
     def __init__(self, m: Module, name: str, comes: Value, wanted: Value) -> None:
@@ -131,10 +133,13 @@ class Pair:
         ]
         self.fills_first, self.fills_second = ~self.full & ~filling, ~self.full & filling
         self.registers = self.shown, self.full, self.second, filling
+        self.words: Sequence[Signal] = ()
 
     def hold(self, m: Module, word: Value) -> Value:
         """The output word, from the word that comes."""
-        first, second = (Signal(len(word), name=f"shown_{which}", reset_less=True) for which in ("first", "second"))
+        self.words = first, second = tuple(
+            Signal(len(word), name=f"shown_{which}", reset_less=True) for which in ("first", "second")
+        )
         for register, fills in ((first, self.fills_first), (second, self.fills_second)):
             # Written out: as a clock enable it would be one more look-up table away.
             wide = fills.replicate(len(word))

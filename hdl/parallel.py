@@ -197,7 +197,7 @@ class ParallelDecoder(wiring.Component):
         if self.buffer == "memory":
             self.buffer_in_memory(m)
         else:
-            self._buffer_in_registers(m)
+            self.buffer_in_registers(m)
         return m
 
     # The window, and what is made of it. What the methods return is for those who look inside.
@@ -263,7 +263,8 @@ class ParallelDecoder(wiring.Component):
 
     # A buffer in registers.
 
-    def _buffer_in_registers(self, m: Module) -> None:
+    def buffer_in_registers(self, m: Module) -> Pair:
+        """The decoder with its buffer in registers."""
         wanted = self.items.ready
         offered = Signal()
         pair = Pair(m, "front", offered, wanted)
@@ -290,6 +291,7 @@ class ParallelDecoder(wiring.Component):
         m.d.comb += self.items.valid.eq(pair.shown)
         shown = pair.hold(m, merged.word)
         self._show(m, [shown[lane * width : (lane + 1) * width] for lane in range(self.lanes)], shown[-1])
+        return pair
 
     def merge(self, m: Module, accepts: Value, run: Callable[[], Value], offered: Signal) -> Merged:
         """The beats of items, each held until the beat after it is known.

@@ -30,8 +30,8 @@ from utf8fpga.sim.reference import Slot
 
 __all__ = ["RESETTING", "WindowProof"]
 
-RESETTING = {"registers": 0, "memory": 5}
-"""Per buffer the clocks after a reset in which nothing is taken in, and nothing said of the registers."""
+RESETTING = {"registers": 0, "memory": 3}
+"""Per buffer the clocks after a reset in which nothing is said of the registers, since it comes to them late."""
 
 ALL = "all"
 """The tag of what is said of a beat as a whole."""
@@ -374,7 +374,7 @@ class WindowProof(Elaboratable):
     @property
     def frames(self) -> int:
         """The clocks to look at for `base`."""
-        return RESETTING[self._front.decoder.buffer] + 2
+        return 1 if self._power_up else RESETTING[self._front.decoder.buffer] + 2
 
     def near(self, tag: Any) -> list[Any]:
         """What of the clock before is looked at for a tag."""
@@ -404,13 +404,18 @@ class WindowProof(Elaboratable):
         m.d.sync += frame.eq(Mux(frame == self.frames, frame, frame + 1))
         with m.If(frame == 0):
             m.d.sync += [held[tag].eq(front.invariant[tag] & ~self.reset) for tag in self.tags]
-        was_reset = Signal(reset_less=True)
-        m.d.sync += was_reset.eq(was_reset | ((frame == 0) & (self.reset | Const(self._power_up, 1))))
+        if self._power_up:
+            asked = frame == 0
+        else:
+            was_reset = Signal(reset_less=True)
+            with m.If(frame == 0):
+                m.d.sync += was_reset.eq(self.reset)
+            asked = was_reset & (frame == self.frames - 1)
         for n, tag in enumerate(self.tags):
             before = Cat(*(held[near] for near in self.near(tag))).all()
             fails = ~front.invariant[tag]
             m.d.comb += [
                 self.step[n].eq((frame == 1) & before & fails),
-                self.base[n].eq((frame == self.frames - 1) & was_reset & fails),
+                self.base[n].eq(asked & fails),
             ]
         return m

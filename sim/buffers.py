@@ -1,0 +1,393 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The second half of the proof of a parallel decoder: the beats put into its buffer come out, each once, in order.
+
+A buffer does not look at what it holds. So what is before it gives way to what the first half proves of that, with
+any words for items; and one beat, any, is followed on its way by ghost registers, which remember it and how many
+beats are ahead of it. The invariant says how pointers and counts go together, and where that beat's words are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from enum import Enum
+
+from amaranth.hdl import Cat, ClockDomain, Const, Elaboratable, Module, Mux, Signal, Value
+
+from utf8fpga.hdl import ParallelDecoder
+from utf8fpga.hdl.buffer import CAPACITY, Front, LaneMemory, Level, Reset
+from utf8fpga.hdl.parallel import MemoryBuffer, Merged, Rows
+from utf8fpga.hdl.window import CUTS, Beat
+from utf8fpga.sim.windows import RESETTING
+
+__all__ = ["SETTLING", "BufferProof", "Start"]
+
+SETTLING = {"registers": 1, "memory": RESETTING["memory"] + 1}
+"""Per buffer the clocks after a reset in which nothing comes in or goes out."""
+
+
+class Start(Enum):
+    """Where a question starts."""
+
+    HELD = "held"
+    """In any state in which the invariant holds."""
+    RESET = "reset"
+    """With any register contents and a clock of reset."""
+    POWER_UP = "power-up"
+    """With the initial register contents."""
+
+
+_STATES = CAPACITY + 1
+"""The rows of a memory."""
+
+
+class _Opaque(ParallelDecoder):
+    """A decoder whose items are any words, with ghosts beside it.
+
+    Attributes:
+        calm: an input: all that was there before a reset is gone.
+        free: inputs that take any value.
+        invariant: what always holds, by name.
+        never: what never happens while it holds, by property.
+    """
+
+    def __init__(self, like: ParallelDecoder) -> None:
+        super().__init__(like.table, lanes=like.lanes, pipeline=like.pipeline, buffer=like.buffer)
+        self.calm = Signal()
+        self.free = {name: Signal(width, name=f"any_{name}") for name, width in self._inputs.items()}
+        self._said: dict[str, list[Value]] = {}
+        self._wrong: dict[str, list[Value]] = {}
+        names = ("order", "steady", "latency", "stall")
+        self.never = {name: Signal(name=f"never_{name}") for name in names}
+        self.invariant = {name: Signal(name=f"inv_{name}") for name in self._parts}
+
+    @property
+    def _inputs(self) -> dict[str, int]:
+        raise NotImplementedError
+
+    @property
+    def _parts(self) -> tuple[str, ...]:
+        raise NotImplementedError
+
+    def say(self, part: str, *conditions: Value) -> None:
+        """It always holds."""
+        self._said.setdefault(part, []).extend(conditions)
+
+    def forbid(self, wanted: str, *conditions: Value) -> None:
+        """It never happens."""
+        self._wrong.setdefault(wanted, []).extend(conditions)
+
+    def ghosts(self, m: Module) -> None:
+        """The circuit and what is said of it."""
+        raise NotImplementedError
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        self.ghosts(m)
+        for part, signal in self.invariant.items():
+            m.d.comb += signal.eq(Cat(*self._said[part]).all())
+        for wanted, signal in self.never.items():
+            m.d.comb += signal.eq(Cat(*self._wrong.get(wanted, [Const(0, 1)])).any())
+        return m
+
+
+class _InMemory(_Opaque):
+    @property
+    def _inputs(self) -> dict[str, int]:
+        wild = dict.fromkeys(("settled", "advance", "leaves", "left", "watch"), 1)
+        return {**wild, "items": self.lanes - 1, "tail": 2}
+
+    @property
+    def _parts(self) -> tuple[str, ...]:
+        return ("reset", "inside", "counts", "fronts", "pointers", "watched", "smooth")
+
+    def write(self, m: Module, arrives: Value, reset: Reset) -> Rows:
+        """What the first half proves of `ParallelDecoder.write`: when rows are written. What is in them, it knows."""
+        looked_at = len(CUTS[self.pipeline] - {"words"})
+        here = [arrives]
+        for row in range(len(CUTS[self.pipeline])):
+            here.append(Signal(name=f"here_{row}"))
+            m.d.sync += here[-1].eq(here[-2])
+        self.waiting, self.leaves, self.left = Signal(), Signal(), Signal()
+        leaves = self.waiting & (here[looked_at] | self.free["settled"])
+        m.d.sync += [
+            self.waiting.eq(here[looked_at] | (self.waiting & ~self.free["settled"])),
+            self.leaves.eq(leaves),
+            self.left.eq(self.leaves),
+        ]
+        self.arrives, self.before, self.unwritten = arrives, here[1 : looked_at + 1], here[1:]
+        advance = Mux(self.calm, here[-1], self.free["advance"])
+        left = Mux(self.calm, self.left, self.free["left"])
+        beat = Beat(m, self.lanes, arrives, {}, Const(0))
+        tail_leaves = Mux(self.calm, self.leaves, self.free["leaves"])
+        return Rows(
+            beat, {}, self.waiting, list(self.free["items"]), [advance], [], self.free["tail"], tail_leaves, left
+        )
+
+    def ghosts(self, m: Module) -> None:
+        buffer = self.buffer_in_memory(m)
+        front, wanted = buffer.front, self.items.ready
+        taken = front.shown & wanted
+        resetting = [buffer.reset.busy, *buffer.reset.passing, *buffer.reset.under_way]
+        self.say("reset", *(~value for value in resetting))
+
+        # Beats that were taken in and have not left, and where they are.
+        pending = Signal(range(CAPACITY + 1))
+        m.d.sync += pending.eq(pending + self.arrives - taken)
+        inside, behind, shown = _count(buffer.inside), _count(buffer.behind), _waiting(front)
+        self.say(
+            "inside",
+            *_thermometer(buffer.inside),
+            inside + buffer.came == pending + buffer.went,
+            buffer.came == self.unwritten[0] if self.unwritten else ~buffer.came | self.waiting,
+            pending <= Mux(self.units.ready, CAPACITY - 1, CAPACITY),
+        )
+        further = self.waiting + self.leaves + self.left + behind + shown
+        self.say(
+            "counts",
+            *_thermometer(buffer.behind),
+            pending == further + _sum(self.before),
+            ~buffer.arrive | ((behind != 0) & (shown != 3)),
+        )
+        if len(self.unwritten) > len(self.before):
+            self.say("counts", ~self.unwritten[-1] | self.waiting)
+        fronts = (front, *(own for own, _ in buffer.groups))
+        for own in fronts:
+            shown_there, two, odd = own.registers
+            self.say("fronts", shown_there == (two | odd))
+            self.say("fronts", *(mine == theirs for mine, theirs in zip(own.registers, front.registers, strict=True)))
+
+        # Every pointer is so many steps behind that of the beat at the front.
+        reading = Signal(range(_STATES))
+        with m.If(taken):
+            m.d.sync += reading.eq(_later(reading, Const(1)))
+        self.say("pointers", reading < _STATES)
+        rows, tails = Signal(range(CAPACITY + 1)), Signal(range(CAPACITY + 1))
+        m.d.comb += [rows.eq(pending - _sum(self.unwritten)), tails.eq(self.left + behind + shown)]
+        for number, (_, lane_memory) in enumerate(buffer.groups):
+            written = tails if number == len(buffer.groups) - 1 else rows
+            self.say("pointers", lane_memory.read == _pointer(m, lane_memory, reading))
+            self.say("pointers", lane_memory.write == _pointer(m, lane_memory, _later(reading, written)))
+        self._watch(m, buffer, pending, reading, rows, tails, taken)
+        self._flow(m, buffer, pending, behind, shown)
+
+    def _watch(
+        self,
+        m: Module,
+        buffer: MemoryBuffer,
+        pending: Value,
+        reading: Value,
+        rows: Value,
+        tails: Value,
+        taken: Value,
+    ) -> None:
+        """One beat is followed, any."""
+        watching, ahead = Signal(), Signal(range(CAPACITY + 1))
+        items = Signal(self.lanes - 1, reset_less=True)
+        tail = Signal(2, reset_less=True)
+        with m.If(~watching):
+            m.d.sync += [watching.eq(self.arrives & self.free["watch"]), ahead.eq(pending - taken)]
+        with m.Elif(taken):
+            m.d.sync += [watching.eq(ahead != 0), ahead.eq(ahead - 1)]
+        writes = self.unwritten[-1] if self.unwritten else self.arrives
+        with m.If(writes & (Mux(watching, ahead, pending) == rows)):
+            m.d.sync += items.eq(self.free["items"])
+        with m.If(self.leaves & (ahead == tails)):
+            m.d.sync += tail.eq(self.free["tail"])
+        self.say("watched", ~watching | (ahead < pending))
+        for number, (_, lane_memory) in enumerate(buffer.groups):
+            port = lane_memory.rows.read_port(domain="comb")
+            m.d.comb += port.addr.eq(_pointer(m, lane_memory, _later(reading, ahead)))
+            start = sum(len(memory.words) for _, memory in buffer.groups[:number])
+            is_tail = number == len(buffer.groups) - 1
+            remembered = tail if is_tail else items[start : start + len(lane_memory.words)]
+            is_written = ahead < (tails if is_tail else rows)
+            self.say("watched", ~(watching & is_written) | (port.data == remembered))
+        given = [Value.cast(self.items.payload.items[lane])[0] for lane in range(self.lanes)]
+        shown = Cat(*given, self.items.payload.last)
+        first = buffer.front.shown & watching & (ahead == 0)
+        self.forbid("order", first & (shown != Cat(items, tail)), buffer.front.shown & (pending == 0))
+        waited, before = Signal(), Signal(len(shown), reset_less=True)
+        m.d.sync += [waited.eq(first & ~taken), before.eq(shown)]
+        self.say("watched", ~waited | (watching & (ahead == 0) & (before == Cat(items, tail)) & buffer.front.shown))
+        self.forbid("steady", waited & (~buffer.front.shown | (shown != before)))
+
+    def _flow(self, m: Module, buffer: MemoryBuffer, pending: Value, behind: Value, shown: Value) -> None:
+        """While none has to wait since there was none, what left the window is shown three clocks later."""
+        smooth, later = Signal(), Signal(3)
+        waits = buffer.front.shown & ~self.items.ready
+        m.d.sync += [
+            smooth.eq((smooth | (pending == 0)) & ~waits),
+            later.eq(Mux(pending == 0, 0, Cat(self.left, later))),
+        ]
+        on_time = (buffer.arrive == later[1]) & (behind == later[0] + later[1]) & (shown == later[2])
+        self.say("smooth", ~smooth | on_time)
+        self.forbid("latency", smooth & (buffer.front.shown != later[2]))
+
+
+class _InRegisters(_Opaque):
+    @property
+    def _inputs(self) -> dict[str, int]:
+        return {"leaves": 1, "word": self.lanes + 1}
+
+    @property
+    def _parts(self) -> tuple[str, ...]:
+        return ("counts", "words", "smooth")
+
+    def merge(self, m: Module, accepts: Value, run: Callable[[], Value], offered: Signal) -> Merged:
+        """What the first half proves of `ParallelDecoder.merge`: beats are offered and stay until all moves on."""
+        self.runs = [accepts, run(), run()]
+        self.offered, self.word = offered, Signal(self.lanes + 1, reset_less=True)
+        with m.If(self.runs[1]):
+            m.d.sync += [offered.eq(self.free["leaves"]), self.word.eq(self.free["word"])]
+        return Merged(Beat(m, self.lanes, accepts, {}, Const(0)), {}, offered, 1, self.word)
+
+    def ghosts(self, m: Module) -> None:
+        pair = self.buffer_in_registers(m)
+        taken = pair.shown & self.items.ready
+        comes = self.offered & self.runs[0]
+        queue = [Signal(self.lanes + 1, name=f"queue_{n}", reset_less=True) for n in range(2)]
+        held = Signal(range(3))
+        m.d.sync += held.eq(held + comes - taken)
+        after = held - taken
+        with m.If(taken):
+            m.d.sync += queue[0].eq(queue[1])
+        with m.If(comes):
+            with m.If(after == 0):
+                m.d.sync += queue[0].eq(self.word)
+            with m.Else():
+                m.d.sync += queue[1].eq(self.word)
+        _, _, _, filling = pair.registers
+        first, second = pair.words
+        started = self.calm
+        self.say(
+            "counts",
+            held < 3,
+            pair.shown == (held != 0),
+            pair.full == (held == 2),
+            (filling == pair.second) == (held != 1),
+            *(run == (~pair.full & started) for run in self.runs),
+            started | (~self.offered & (held == 0)),
+        )
+        front, behind = Mux(pair.second, second, first), Mux(pair.second, first, second)
+        self.say("words", (held == 0) | (front == queue[0]), (held != 2) | (behind == queue[1]))
+        given = [Value.cast(self.items.payload.items[lane])[0] for lane in range(self.lanes)]
+        shown = Cat(*given, self.items.payload.last)
+        self.forbid("order", pair.shown & ((held == 0) | (shown != queue[0])), comes & (held == 2))
+        waited, before = Signal(), Signal(len(shown), reset_less=True)
+        m.d.sync += [waited.eq(pair.shown & ~taken), before.eq(shown)]
+        self.say("words", ~waited | ((held != 0) & (before == queue[0])))
+        self.forbid("steady", waited & (~pair.shown | (shown != before)))
+        # The input waits only in the clock after one in which the output did.
+        self.say("counts", ~pair.full | waited)
+        self.forbid("stall", ~self.units.ready & ~waited & started)
+        smooth, came = Signal(), Signal()
+        m.d.sync += [
+            smooth.eq((smooth | (held == 0)) & ~(pair.shown & ~taken)),
+            came.eq(Mux(self.offered, 1, 0)),
+        ]
+        self.say("smooth", ~smooth | ((held != 2) & (pair.shown == came)))
+        self.forbid("latency", smooth & (pair.shown != came))
+
+
+def _count(level: Level) -> Value:
+    return _sum(level.more_than)
+
+
+def _waiting(front: Front) -> Value:
+    _, two, odd = front.registers
+    return Cat(odd, two)
+
+
+def _thermometer(level: Level) -> Iterable[Value]:
+    bits = level.more_than
+    return [bits[n] | ~bits[n + 1] for n in range(len(bits) - 1)]
+
+
+def _sum(bits: Iterable[Value]) -> Value:
+    total: Value = Const(0, 1)
+    for bit in bits:
+        total = total + bit
+    return total
+
+
+def _later(row: Value, steps: Value) -> Value:
+    """So many rows on, in the circle."""
+    there = row + steps
+    return Mux(there >= _STATES, there - _STATES, there)
+
+
+def _pointer(m: Module, lane_memory: LaneMemory, row: Value) -> Signal:
+    """What a memory's pointer is at a row: numbered from where the pointers start."""
+    found = Signal.like(lane_memory.read, name="pointer")
+    at = lane_memory.read.init
+    with m.Switch(row):
+        for number in range(_STATES):
+            with m.Case(number):
+                m.d.comb += found.eq(at)
+            at = at >> 1 | (at >> 3 ^ at) << 3 & 8
+    return found
+
+
+class BufferProof(Elaboratable):
+    """The questions whose answers are the proof, each a bit that must stay 0.
+
+    Args:
+        like: the decoder.
+        start: where it starts.
+
+    Attributes:
+        frames: the clocks to look at.
+        questions: by name, of a step what the invariant's parts fail after a clock, and what happens that must
+            never; of a start what the parts fail as soon as the reset is over, and what happens before that.
+        asked: the bits, in the order of `questions`.
+    """
+
+    def __init__(self, like: ParallelDecoder, start: Start) -> None:
+        self._opaque = opaque = (_InMemory if like.buffer == "memory" else _InRegisters)(like)
+        self._start = start
+        self._after = SETTLING[opaque.buffer] + (start is Start.RESET)
+        self.frames = 2 if start is Start.HELD else self._after + 1
+        never = [*opaque.never] if start is Start.HELD else ["quiet"]
+        self.questions = [*opaque.invariant, *never]
+        self.clk, self.reset = Signal(name="clk"), Signal(name="reset")
+        self.offer, self.ready = Signal(name="offer"), Signal(name="ready")
+        self.free = {name: Signal.like(signal, name=f"free_{name}") for name, signal in opaque.free.items()}
+        self.asked = Signal(len(self.questions), name="asked")
+
+    @property
+    def ports(self) -> list[Signal]:
+        """The ports of the top module."""
+        return [self.clk, self.offer, self.ready, *self.free.values(), self.asked]
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        m.domains.sync = domain = ClockDomain("sync")
+        m.submodules.dut = opaque = self._opaque
+        frame = Signal(range(self.frames + 1), reset_less=True)
+        m.d.sync += frame.eq(Mux(frame == self.frames, frame, frame + 1))
+        m.d.comb += [
+            domain.clk.eq(self.clk),
+            domain.rst.eq((frame == 0) & Const(self._start is Start.RESET, 1)),
+            opaque.units.valid.eq(self.offer),
+            opaque.items.ready.eq(self.ready),
+            *(signal.eq(self.free[name]) for name, signal in opaque.free.items()),
+        ]
+        fails = [~holds for holds in opaque.invariant.values()]
+        if self._start is Start.HELD:
+            held = Signal(reset_less=True)
+            with m.If(frame == 0):
+                m.d.sync += held.eq(~Cat(*fails).any())
+            # What must never happen is looked at while the invariant holds, which it then does.
+            now = (frame == 0) & ~Cat(*fails).any()
+            asked = [*((frame == 1) & held & fail for fail in fails), *(now & bad for bad in opaque.never.values())]
+            m.d.comb += opaque.calm.eq(1)
+        else:
+            first = int(self._start is Start.RESET)
+            if self._start is Start.RESET:
+                m.d.comb += opaque.calm.eq(frame > RESETTING[opaque.buffer])
+            else:
+                m.d.comb += opaque.calm.eq((frame != 0) | Const(opaque.buffer == "memory", 1))
+            early = (frame >= first) & (frame < self._after) & (opaque.units.ready | opaque.items.valid)
+            asked = [*((frame == self._after) & fail for fail in fails), early]
+        m.d.comb += self.asked.eq(Cat(*asked))
+        return m
