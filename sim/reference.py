@@ -78,7 +78,8 @@ class _Machine:
             event.word.length.eq(place.count),
         ]
 
-    def _unit(self, before: _Place, unit: Value, keep: Value) -> _Place:
+    def _unit(self, before: _Place, unit: Value, keep: Value, *, broken: bool = True, own: bool = True) -> _Place:
+        """Where the unit leads; its events are left out where nobody asks for them."""
         m, dfa = self._m, self._dfa
         letter = Signal(range(len(dfa.classes)))
         for number, unit_class in enumerate(dfa.classes):
@@ -90,7 +91,8 @@ class _Machine:
         fits, follows = self._step(before.state, letter)
         continued = Signal()
         m.d.comb += continued.eq(is_open & fits)
-        self._error(before, self._broken(before.state, unit), keep & is_open & ~continued)
+        if broken:
+            self._error(before, self._broken(before.state, unit), keep & is_open & ~continued)
 
         starts, opened = self._step(Const(START, self._states), letter)
         lead = Mux(continued, before.count, 0)
@@ -105,21 +107,26 @@ class _Machine:
             m.d.comb += [after.state.eq(Mux(ok, target, START)), after.count.eq(lead + 1)]
         with m.If(after.state == START):
             m.d.comb += after.count.eq(0)
+        if own:
+            self._own(before, unit, lead, ok, keep & (~ok | (target == START)))
+        return after
 
+    def _own(self, before: _Place, unit: Value, lead: Value, ok: Value, valid: Value) -> None:
+        """The event of a unit that completes a sequence, or is none of any."""
+        m = self._m
         whole = Signal(code_point_bits(self._table))
         for row in self._table.rows:
             sequence = [*before.units[: len(row.units) - 1], unit]
             inside = [_inside(u, r.first, r.last) for u, r in zip(sequence, row.units, strict=True)]
             with m.If((lead == len(row.units) - 1) & _all(inside)):
                 m.d.comb += whole.eq(_code_point(row.code_points.first, row.units, sequence))
-        own = self._event(keep & (~ok | (target == START)))
+        own = self._event(valid)
         m.d.comb += [
             own.word.error.eq(~ok),
             own.word.code_point.eq(Mux(ok, whole, REPLACEMENT_CHARACTER)),
             own.word.kind.eq(Mux(ok, 0, _looked_up(self._causes.stray, unit))),
             own.word.length.eq(lead + 1),
         ]
-        return after
 
     def _broken(self, state: Value, unit: Value) -> Value:
         kind = Signal(max(ErrorKind).bit_length())
@@ -209,13 +216,13 @@ class Slot(_Machine):
         super().__init__(m, table)
         place = _Place(Const(START, self._states), Const(0), [Const(0, table.unit_width)] * (table.longest - 1))
         for each in before:
-            place = self._unit(place, *each)
-        place = self._unit(place, *unit)
+            place = self._unit(place, *each, broken=False, own=False)
+        place = self._unit(place, *unit, broken=False)
         own = self.events[-1]
         self.open = Signal()
         m.d.comb += self.open.eq(unit[1] & (place.state != START))
-        self._unit(place, *after)
-        broken = self.events[-2]
+        self._unit(place, *after, own=False)
+        broken = self.events[-1]
         self._error(place, ErrorKind.INCOMPLETE, self.open & ~after[1])
         incomplete = self.events[-1]
         self.valid, self.word = Signal(), Signal(event_layout(table))

@@ -12,7 +12,7 @@ fit only makes the proof fail.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
@@ -344,37 +344,33 @@ class _Front(Elaboratable):
 
 
 class WindowProof(Elaboratable):
-    """The questions whose answers are the proof, each a bit that must stay 0.
+    """The questions whose answers are the first half of the proof, each a bit that must stay 0.
 
     Args:
-        build: makes the decoder.
+        decoder: as it is built, and not part of anything else.
         right: what it is compared with.
-        power_up: the registers start with their initial values; else with any, and a reset comes first.
 
     Attributes:
         tags: what there is a question about.
+        frames: the clocks to look at for each kind of question.
         step: per tag, whether the invariant fails a clock after it held of all that the tag is near.
-        base: per tag, whether the invariant fails as soon as the reset is over.
+        reset: per tag, whether it fails as soon as a reset is over, whatever was in the registers.
+        start: per tag, whether it fails with the initial register values.
     """
 
-    def __init__(self, build: Callable[[], ParallelDecoder], right: EncodingTable, *, power_up: bool) -> None:
-        self._front = _Front(build(), right)
-        self._power_up = power_up
+    def __init__(self, decoder: ParallelDecoder, right: EncodingTable) -> None:
+        self._front = _Front(decoder, right)
         self.tags = list(self._front.invariant)
-        self.clk, self.reset = Signal(name="clk"), Signal(name="reset")
+        self.frames = {"step": 2, "reset": RESETTING[decoder.buffer] + 2, "start": 1}
+        self.clk, self.rst = Signal(name="clk"), Signal(name="rst")
         self.offer, self.run = Signal(name="offer"), Signal(name="run")
         self.fresh = Signal.like(self._front.fresh, name="fresh")
-        self.step, self.base = Signal(len(self.tags), name="step"), Signal(len(self.tags), name="base")
+        self.step, self.reset, self.start = (Signal(len(self.tags), name=name) for name in self.frames)
 
     @property
     def ports(self) -> list[Signal]:
         """The ports of the top module."""
-        return [self.clk, self.reset, self.offer, self.run, self.fresh, self.step, self.base]
-
-    @property
-    def frames(self) -> int:
-        """The clocks to look at for `base`."""
-        return 1 if self._power_up else RESETTING[self._front.decoder.buffer] + 2
+        return [self.clk, self.rst, self.offer, self.run, self.fresh, self.step, self.reset, self.start]
 
     def near(self, tag: Any) -> list[Any]:
         """What of the clock before is looked at for a tag."""
@@ -392,30 +388,27 @@ class WindowProof(Elaboratable):
         m = Module()
         m.domains.sync = domain = ClockDomain("sync")
         m.submodules.dut = front = self._front
-        frame = Signal(range(self.frames + 1), reset_less=True)
+        late = self.frames["reset"] - 1
+        frame = Signal(range(late + 2), reset_less=True)
+        first = frame == 0
         held = {tag: Signal(name=f"held_{tag}".replace("-", "m"), reset_less=True) for tag in self.tags}
+        was_reset = Signal(reset_less=True)
         m.d.comb += [
             domain.clk.eq(self.clk),
-            domain.rst.eq(self.reset & (frame == 0) & Const(not self._power_up, 1)),
+            domain.rst.eq(self.rst & first),
             front.offer.eq(self.offer),
             front.run.eq(self.run),
             front.fresh.eq(self.fresh),
         ]
-        m.d.sync += frame.eq(Mux(frame == self.frames, frame, frame + 1))
-        with m.If(frame == 0):
-            m.d.sync += [held[tag].eq(front.invariant[tag] & ~self.reset) for tag in self.tags]
-        if self._power_up:
-            asked = frame == 0
-        else:
-            was_reset = Signal(reset_less=True)
-            with m.If(frame == 0):
-                m.d.sync += was_reset.eq(self.reset)
-            asked = was_reset & (frame == self.frames - 1)
+        m.d.sync += frame.eq(Mux(frame > late, frame, frame + 1))
+        with m.If(first):
+            m.d.sync += [was_reset.eq(self.rst), *(held[tag].eq(front.invariant[tag] & ~self.rst) for tag in self.tags)]
         for n, tag in enumerate(self.tags):
             before = Cat(*(held[near] for near in self.near(tag))).all()
             fails = ~front.invariant[tag]
             m.d.comb += [
                 self.step[n].eq((frame == 1) & before & fails),
-                self.base[n].eq(asked & fails),
+                self.reset[n].eq((frame == late) & was_reset & fails),
+                self.start[n].eq(first & fails),
             ]
         return m
