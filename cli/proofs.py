@@ -126,7 +126,7 @@ def run_mutants(names: Sequence[str], count: int, *, seed: int, jobs: int, secon
 def _chosen(names: Sequence[str]) -> list[Configuration]:
     if unknown := [name for name in names if name not in CONFIGURATIONS]:
         raise CommandError(f"unknown configuration {unknown[0]!r} (known: {', '.join(CONFIGURATIONS)})")
-    return [CONFIGURATIONS[name] for name in names or CONFIGURATIONS]
+    return [CONFIGURATIONS[name] for name in names] or [each for each in CONFIGURATIONS.values() if not each.asked]
 
 
 def _table(results: Sequence[Result]) -> list[str]:

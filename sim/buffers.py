@@ -19,10 +19,14 @@ from utf8fpga.hdl.parallel import MemoryBuffer, Merged, Rows
 from utf8fpga.hdl.window import CUTS, Beat
 from utf8fpga.sim.windows import RESETTING
 
-__all__ = ["SETTLING", "BufferProof", "Start"]
+__all__ = ["SETTLING", "STALLS", "BufferProof", "Start"]
 
 SETTLING = {"registers": 1, "memory": RESETTING["memory"] + 1}
 """Per buffer the clocks after a reset in which nothing comes in or goes out."""
+
+
+STALLS = {"registers": 1, "memory": 8}
+"""Per buffer the clocks for which the consumer must have been ready, after which the input does not wait."""
 
 
 class Start(Enum):
@@ -56,7 +60,7 @@ class _Opaque(ParallelDecoder):
         self.free = {name: Signal(width, name=f"any_{name}") for name, width in self._inputs.items()}
         self._said: dict[str, list[Value]] = {}
         self._wrong: dict[str, list[Value]] = {}
-        names = ("order", "steady", "latency", "stall")
+        names = ("order", "steady", "latency")
         self.never = {name: Signal(name=f"never_{name}") for name in names}
         self.invariant = {name: Signal(name=f"inv_{name}") for name in self._parts}
 
@@ -277,9 +281,6 @@ class _InRegisters(_Opaque):
         m.d.sync += [waited.eq(pair.shown & ~taken), before.eq(shown)]
         self.say("words", ~waited | ((held != 0) & (before == queue[0])))
         self.forbid("steady", waited & (~pair.shown | (shown != before)))
-        # The input waits only in the clock after one in which the output did.
-        self.say("counts", ~pair.full | waited)
-        self.forbid("stall", ~self.units.ready & ~waited & started)
         smooth, came = Signal(), Signal()
         m.d.sync += [
             smooth.eq((smooth | (held == 0)) & ~(pair.shown & ~taken)),
@@ -336,9 +337,10 @@ class BufferProof(Elaboratable):
         start: where it starts.
 
     Attributes:
-        frames: the clocks to look at.
-        questions: by name, of a step what the invariant's parts fail after a clock, and what happens that must
-            never; of a start what the parts fail as soon as the reset is over, and what happens before that.
+        never: the properties that are looked at.
+        questions: `never`, and the parts of the invariant, which fail a clock after all held, or when the reset is
+            over.
+        frames: per question the clocks to look at.
         asked: the bits, in the order of `questions`.
     """
 
@@ -346,9 +348,12 @@ class BufferProof(Elaboratable):
         self._opaque = opaque = (_InMemory if like.buffer == "memory" else _InRegisters)(like)
         self._start = start
         self._after = SETTLING[opaque.buffer] + (start is Start.RESET)
-        self.frames = 2 if start is Start.HELD else self._after + 1
-        never = [*opaque.never] if start is Start.HELD else ["quiet"]
-        self.questions = [*opaque.invariant, *never]
+        self.never = [*opaque.never, "stall"] if start is Start.HELD else ["quiet"]
+        self.questions = [*opaque.invariant, *self.never]
+        clocks = 2 if start is Start.HELD else self._after + 1
+        self.frames = dict.fromkeys(self.questions, clocks) | (
+            {"stall": STALLS[opaque.buffer] + 1} if start is Start.HELD else {}
+        )
         self.clk, self.reset = Signal(name="clk"), Signal(name="reset")
         self.offer, self.ready = Signal(name="offer"), Signal(name="ready")
         self.free = {name: Signal.like(signal, name=f"free_{name}") for name, signal in opaque.free.items()}
@@ -363,8 +368,8 @@ class BufferProof(Elaboratable):
         m = Module()
         m.domains.sync = domain = ClockDomain("sync")
         m.submodules.dut = opaque = self._opaque
-        frame = Signal(range(self.frames + 1), reset_less=True)
-        m.d.sync += frame.eq(Mux(frame == self.frames, frame, frame + 1))
+        frame = Signal(range(max(self.frames.values()) + 1), reset_less=True)
+        m.d.sync += frame.eq(Mux(frame == max(self.frames.values()), frame, frame + 1))
         m.d.comb += [
             domain.clk.eq(self.clk),
             domain.rst.eq((frame == 0) & Const(self._start is Start.RESET, 1)),
@@ -377,9 +382,12 @@ class BufferProof(Elaboratable):
             held = Signal(reset_less=True)
             with m.If(frame == 0):
                 m.d.sync += held.eq(~Cat(*fails).any())
-            # What must never happen is looked at while the invariant holds, which it then does.
             now = (frame == 0) & ~Cat(*fails).any()
+            willing = Signal(reset_less=True)
+            m.d.sync += willing.eq(Mux(frame == 0, 1, willing) & self.ready)
+            stalls = (frame == STALLS[opaque.buffer]) & held & willing & ~opaque.units.ready
             asked = [*((frame == 1) & held & fail for fail in fails), *(now & bad for bad in opaque.never.values())]
+            asked.append(stalls)
             m.d.comb += opaque.calm.eq(1)
         else:
             first = int(self._start is Start.RESET)

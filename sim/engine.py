@@ -18,7 +18,7 @@ from typing import Any
 
 from utf8fpga.hdl.tools import ToolError, run_tool
 
-__all__ = ["Aig", "Verdict", "aig_of", "assemble", "decide", "hold", "prepare", "read_aig"]
+__all__ = ["Aig", "Verdict", "aig_of", "assemble", "decide", "hold", "hunt", "prepare", "read_aig"]
 
 
 def prepare(name: str, *, free: bool = False) -> str:
@@ -270,6 +270,25 @@ def decide(aigs: Mapping[str, tuple[Aig, int]], *, seconds: int = 600, hunt: boo
                     break
             verdicts[name].seconds = time.monotonic() - started
     return verdicts
+
+
+def hunt(aig: Aig, output: int, frames: int, *, seconds: int = 600) -> Verdict:
+    """A trace of at most so many clocks in which an output is 1; undecided if none is found.
+
+    Args:
+        aig: the graph.
+        output: which of its outputs.
+        frames: how many clocks.
+        seconds: before the search ends.
+
+    Raises:
+        ToolError: Yosys is missing or failed.
+    """
+    with tempfile.TemporaryDirectory(prefix="utf8fpga-") as folder:
+        started = time.monotonic()
+        verdict = _ask(Path(folder), "hunt", aig, output, [f"bmc2 -F {frames}"], seconds)
+        verdict.seconds = time.monotonic() - started
+        return verdict
 
 
 def hold(aig: Aig, output: int, frames: int, *, seconds: int = 600) -> Verdict:

@@ -29,6 +29,7 @@ from amaranth.hdl import (
     Value,
 )
 
+from utf8fpga.hdl.buffer import CAPACITY
 from utf8fpga.model import DFA, EncodingTable, ErrorKind
 from utf8fpga.sim.reference import Event, Reference, causes, event_layout
 
@@ -258,7 +259,7 @@ class Harness(Elaboratable):
     def _capacity(self) -> int:
         """More events than a decoder ever holds back."""
         lanes = len(self.ports_of.units)
-        return (lanes + 1) * (int(self.decoder.latency) + 1)
+        return (lanes + 1) * max(int(self.decoder.latency) + 1, CAPACITY)
 
     def _pending(self, m: Module, expected: list[Event], found: list[Event]) -> tuple[Signal, Value, Value]:
         """Events taken in and not yet out before this clock, those that come in, and those that go out."""

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import tempfile
-import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
@@ -14,12 +13,13 @@ from typing import Any
 
 from amaranth.back import rtlil
 
-from utf8fpga.hdl import PIPELINES, SerialDecoder, axi_rtlil
+from utf8fpga.hdl import PARALLEL_PIPELINES, PIPELINES, ParallelDecoder, SerialDecoder, axi_rtlil
 from utf8fpga.hdl.tools import run_tool
 from utf8fpga.model import TABLE_3_7, EncodingTable
 from utf8fpga.model.forms import CESU_8_CODE_UNITS, GENERALISED_UTF_8, MODIFIED_UTF_8_CODE_UNITS, RFC_2279
 from utf8fpga.sim.counterexample import Counterexample
-from utf8fpga.sim.engine import Aig, Verdict, aig_of, decide
+from utf8fpga.sim.engine import Aig, Verdict, aig_of, decide, hunt
+from utf8fpga.sim.halves import HALVES, elaborating, prove_halves
 from utf8fpga.sim.properties import Harness, Property, cover_targets
 
 __all__ = [
@@ -47,6 +47,7 @@ class Configuration:
         call: the expression that makes it, for a regression test.
         right: the table that it is compared with, if that is another.
         verilog: it is what `generate` writes, so its netlists are compared too.
+        asked: it takes long, and is proved only if it is asked for.
     """
 
     name: str
@@ -55,6 +56,7 @@ class Configuration:
     call: str
     right: EncodingTable | None = None
     verilog: bool = False
+    asked: bool = False
 
     def build(self) -> Any:
         """The decoder."""
@@ -99,8 +101,44 @@ def _all_serial() -> Iterator[Configuration]:
             yield _serial(table, spelled, pipeline, "-full", _OPTIONS["-full"])
 
 
-CONFIGURATIONS = {configuration.name: configuration for configuration in _all_serial()}
-"""What `utf8fpga prove` proves."""
+def _parallel(
+    table: EncodingTable, spelled: str, lanes: int, suffix: str, options: Mapping[str, Any], *, asked: bool = False
+) -> Configuration:
+    given = {"lanes": lanes, **options}
+    arguments = "".join(f", {name}={value}" for name, value in given.items())
+    where = "" if table is TABLE_3_7 else "-" + spelled.lower().replace("_", "-")
+    return Configuration(
+        f"parallel-{lanes}{suffix}{where}",
+        table,
+        lambda table: ParallelDecoder(table, **given),
+        f"ParallelDecoder({spelled}{arguments})",
+        verilog=table is TABLE_3_7 and "kind" not in options and lanes <= _NETLIST_LANES,
+        asked=asked,
+    )
+
+
+_NETLIST_LANES = 4
+"""The most lanes of a parallel decoder whose netlists are compared."""
+
+
+def _all_parallel() -> Iterator[Configuration]:
+    for lanes in (1, 2, 3, 4, 8):
+        yield _parallel(TABLE_3_7, "TABLE_3_7", lanes, "", {})
+        yield _parallel(TABLE_3_7, "TABLE_3_7", lanes, "-full", _OPTIONS["-full"])
+    for lanes in (1, 4):
+        for pipeline in PARALLEL_PIPELINES:
+            yield _parallel(TABLE_3_7, "TABLE_3_7", lanes, f"-pipeline-{pipeline}", {"pipeline": pipeline})
+        for suffix in ("-no-replacement", "-full-no-replacement"):
+            yield _parallel(TABLE_3_7, "TABLE_3_7", lanes, suffix, _OPTIONS[suffix])
+    for spelled, table in _TABLES.items():
+        for lanes in (1, 4, 8):
+            yield _parallel(table, spelled, lanes, "-full", _OPTIONS["-full"])
+    for lanes in (16, 32, 64):
+        yield _parallel(TABLE_3_7, "TABLE_3_7", lanes, "", {}, asked=True)
+
+
+CONFIGURATIONS = {configuration.name: configuration for configuration in (*_all_serial(), *_all_parallel())}
+"""What `utf8fpga prove` knows."""
 
 FAMILIES = {
     # Deferred, since one of iCE40's cells, a large memory that no decoder has, takes a minute to read.
@@ -154,13 +192,9 @@ class Result:
         return given
 
 
-_elaborating = threading.Lock()
-"""Amaranth is not made for threads."""
-
-
 def harness_rtlil(configuration: Configuration, wanted: Property) -> str:
     """The monitor of a property around the decoder, in RTLIL with the top module ``top``."""
-    with _elaborating:
+    with elaborating:
         harness = Harness(configuration.build, wanted, configuration.right)
         return str(rtlil.convert(harness, name="top", ports=harness.ports, emit_src=False))
 
@@ -185,10 +219,16 @@ def prove(configuration: Configuration, wanted: str, *, seconds: int = 600) -> l
     if wanted not in PROPERTIES:
         raise ValueError(f"unknown property {wanted!r} (known: {', '.join(PROPERTIES)})")
     started = time.monotonic()
+    parallel = isinstance(configuration.build(), ParallelDecoder)
+    if parallel and wanted in HALVES:
+        return [_prove_halves(configuration, Property(wanted), seconds)]
+    if parallel and wanted == Property.RECOVERY:
+        # A buffer's pointers that have come apart stay so until a reset.
+        return []
     if wanted.startswith("netlist-"):
         if not configuration.verilog:
             return []
-        with _elaborating:
+        with elaborating:
             design = axi_rtlil(configuration.build())
         verdict = equal_netlist(design, wanted.removeprefix("netlist-"))
         method = "trace" if verdict.proved is False else "reachability"
@@ -209,15 +249,41 @@ def prove(configuration: Configuration, wanted: str, *, seconds: int = 600) -> l
     return [result]
 
 
+def _prove_halves(configuration: Configuration, wanted: Property, seconds: int) -> Result:
+    started = time.monotonic()
+    right = configuration.right or configuration.table
+    found = prove_halves(configuration.build, right, wanted, seconds=seconds)
+    result = Result(configuration.name, wanted, "induction", found.frames, 0, True if found.proved else None)
+    if found.failed:
+        # What fails is a step from any state that the invariant allows; a trace from the start is for people.
+        result.note = f"no step: {found.failed[0]}"
+        trace = Property.STEADY if wanted is Property.STEADY else Property.EQUIVALENCE
+        aig = harness_aig(configuration, trace)
+        verdict = hunt(aig, aig.output_bits["bad"][0], _HUNTED, seconds=seconds)
+        if verdict.proved is False:
+            result.method, result.depth, result.proved, result.note = "trace", verdict.depth, False, ""
+            result.counterexample = Counterexample.of(configuration, trace, aig.values(verdict.frames))
+    result.seconds = time.monotonic() - started
+    return result
+
+
+_HUNTED = 40
+"""Clocks that a trace may have where an induction fails."""
+
+
 def _cover(configuration: Configuration, seconds: int) -> list[Result]:
     started = time.monotonic()
     aig = harness_aig(configuration, Property.COVER)
-    with _elaborating:
+    with elaborating:
         targets = cover_targets(configuration.build())
     questions = {f"cover{n}": (aig, where) for n, where in enumerate(aig.output_bits["bad"])}
     shared = (time.monotonic() - started) / len(targets)
+    if isinstance(configuration.build(), ParallelDecoder):
+        verdicts = [hunt(*question, _HUNTED, seconds=seconds) for question in questions.values()]
+    else:
+        verdicts = list(decide(questions, seconds=seconds).values())
     results = []
-    for target, verdict in zip(targets, decide(questions, seconds=seconds).values(), strict=True):
+    for target, verdict in zip(targets, verdicts, strict=True):
         reached = None if verdict.proved is None else not verdict.proved
         taken = verdict.seconds + shared
         result = Result(configuration.name, Property.COVER, "trace", verdict.depth, taken, reached, target)

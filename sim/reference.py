@@ -81,20 +81,19 @@ class _Machine:
     def _unit(self, before: _Place, unit: Value, keep: Value, *, broken: bool = True, own: bool = True) -> _Place:
         """Where the unit leads; its events are left out where nobody asks for them."""
         m, dfa = self._m, self._dfa
-        letter = Signal(range(len(dfa.classes)))
-        for number, unit_class in enumerate(dfa.classes):
-            with m.If(_any(_inside(unit, r.first, r.last) for r in unit_class.ranges)):
-                m.d.comb += letter.eq(number)
+        classes = [Signal() for _ in dfa.classes]
+        for there, unit_class in zip(classes, dfa.classes, strict=True):
+            m.d.comb += there.eq(_any(_inside(unit, r.first, r.last) for r in unit_class.ranges))
 
         # Continue what is open; else it is broken, and the unit is looked at from the start.
         is_open = before.state != START
-        fits, follows = self._step(before.state, letter)
+        fits, follows = self._step(before.state, classes)
         continued = Signal()
         m.d.comb += continued.eq(is_open & fits)
         if broken:
             self._error(before, self._broken(before.state, unit), keep & is_open & ~continued)
 
-        starts, opened = self._step(Const(START, self._states), letter)
+        starts, opened = self._step(Const(START, self._states), classes)
         lead = Mux(continued, before.count, 0)
         after = _Place(
             Signal(self._states),
@@ -136,15 +135,15 @@ class _Machine:
                     self._m.d.comb += kind.eq(_looked_up(kinds, unit))
         return kind
 
-    def _step(self, state: Value, letter: Value) -> tuple[Value, Value]:
-        """Whether there is a transition, and where it leads."""
-        fits, target = Signal(), Signal(self._states)
-        with self._m.Switch(Cat(letter, state)):
-            for number, from_state in enumerate(self._dfa.states):
-                for column, to in enumerate(from_state.transitions):
-                    if to != REJECT:
-                        with self._m.Case(column | number << len(letter)):
-                            self._m.d.comb += [fits.eq(1), target.eq(to)]
+    def _step(self, state: Value, classes: Sequence[Value]) -> tuple[Value, Value]:
+        """Whether there is a transition, and where it leads, for a unit of these classes."""
+        fits: Value = Const(0, 1)
+        target: Value = Const(0, self._states)
+        for number, from_state in enumerate(self._dfa.states):
+            for to in sorted(set(from_state.transitions) - {REJECT}):
+                chosen = (there for there, leads in zip(classes, from_state.transitions, strict=True) if leads == to)
+                taken = (state == number) & _any(chosen)
+                fits, target = fits | taken, target | Mux(taken, to, 0)
         return fits, target
 
 

@@ -1,0 +1,133 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The proof of a parallel decoder, which comes in two halves: `windows` and `buffers`.
+
+The first half says that in each clock the decoder puts the right beats into its buffer, or none. The second says
+that those beats come out of the buffer, each once and in order, and that the buffer keeps the streams' contract;
+it takes nothing of the first half but when there is a beat. Both are inductions: an invariant holds when a reset is
+over, whatever was in the registers, and in the clock after any in which it held. So what is proved holds for inputs
+of any length with any pauses.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from amaranth.back import rtlil
+
+from utf8fpga.hdl import ParallelDecoder
+from utf8fpga.hdl.window import CUTS
+from utf8fpga.model import EncodingTable
+from utf8fpga.sim.buffers import BufferProof, Start
+from utf8fpga.sim.engine import Aig, aig_of, hold
+from utf8fpga.sim.properties import Property
+from utf8fpga.sim.windows import WindowProof
+
+__all__ = ["HALVES", "Induction", "elaborating", "prove_halves"]
+
+HALVES = (Property.EQUIVALENCE, Property.POWER_UP, Property.STEADY, Property.STALL, Property.LATENCY)
+"""What is proved by halves."""
+
+elaborating = threading.RLock()
+"""Amaranth is not made for threads."""
+
+
+@dataclass
+class Induction:
+    """What came of the questions of an induction.
+
+    Attributes:
+        asked: how many there were.
+        failed: the names of those whose answer was no, so that nothing follows.
+        undecided: the names of those that were not answered in time.
+        frames: the most clocks that any of them looked at.
+    """
+
+    asked: int = 0
+    failed: list[str] = field(default_factory=list)
+    undecided: list[str] = field(default_factory=list)
+    frames: int = 0
+
+    @property
+    def proved(self) -> bool:
+        """All were answered with yes."""
+        return not (self.failed or self.undecided)
+
+    def ask(self, name: str, aig: Aig, output: int, frames: int, until: float) -> None:
+        """One question more."""
+        self.asked += 1
+        self.frames = max(self.frames, frames)
+        verdict = hold(aig, output, frames, seconds=max(1, round(until - time.monotonic())))
+        if verdict.proved is None:
+            self.undecided.append(name)
+        elif not verdict.proved:
+            self.failed.append(name)
+
+
+def prove_halves(
+    build: Callable[[], ParallelDecoder], right: EncodingTable, wanted: Property, *, seconds: int = 600
+) -> Induction:
+    """Prove a property of a parallel decoder.
+
+    Args:
+        build: makes the decoder.
+        right: the table that it is compared with.
+        wanted: one of `HALVES`.
+        seconds: how long the engine may think about all questions.
+
+    Raises:
+        ToolError: Yosys is missing or failed.
+    """
+    found, until = Induction(), time.monotonic() + seconds
+    decoder = build()
+    start = Start.POWER_UP if wanted is Property.POWER_UP else Start.RESET
+    if wanted in (Property.EQUIVALENCE, Property.POWER_UP):
+        _ask_window(found, build, right, start, until)
+    if wanted is Property.LATENCY and decoder.latency != _stages(decoder):
+        found.failed.append(f"{_stages(decoder)} clocks, not {decoder.latency}")
+    never = {Property.EQUIVALENCE: "order", Property.POWER_UP: "order"}.get(wanted, str(wanted))
+    for begin in (Start.HELD, start):
+        proof = BufferProof(decoder, begin)
+        aig = _aig(proof, free=begin is not Start.POWER_UP)
+        for question, bit in zip(proof.questions, aig.output_bits["asked"], strict=True):
+            if question not in proof.never or question == never:
+                found.ask(f"buffer {begin.value} {question}", aig, bit, proof.frames[question], until)
+    return found
+
+
+def _ask_window(
+    found: Induction, build: Callable[[], ParallelDecoder], right: EncodingTable, start: Start, until: float
+) -> None:
+    decoder = build()
+    proof = WindowProof(decoder, right)
+    with elaborating:
+        text = _rtlil(proof)
+    kinds = {True: ["step"], False: ["start"]} if start is Start.POWER_UP else {True: ["step", "reset"]}
+    for free, asked in kinds.items():
+        aig = aig_of(text, free=free)
+        for kind in asked:
+            for tag, bit in zip(proof.tags, aig.output_bits[kind], strict=True):
+                found.ask(f"window {kind} {tag}", aig, bit, proof.frames[kind], until)
+
+
+def _stages(decoder: ParallelDecoder) -> int:
+    """The clocks from a beat that is taken, and determined, to its items.
+
+    Those that the two halves speak of: rows of registers before the beat is looked at, that in which it waits for
+    the next, and what comes out of the first half; then three clocks in the memory, or one in the two registers.
+    """
+    cuts = CUTS[decoder.pipeline]
+    return len(cuts - {"words"}) + 3 + 3 if decoder.buffer == "memory" else len(cuts) + 2 + 1
+
+
+def _aig(proof: Any, *, free: bool) -> Aig:
+    with elaborating:
+        text = _rtlil(proof)
+    return aig_of(text, free=free)
+
+
+def _rtlil(proof: Any) -> str:
+    return str(rtlil.convert(proof, name="top", ports=proof.ports, emit_src=False))
