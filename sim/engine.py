@@ -30,7 +30,8 @@ def prepare(name: str, *, free: bool = False) -> str:
     """
     # Forgotten before anything is simplified: a register that never changes has its value for ever.
     forget = _FORGET if free else ""
-    simplify = "opt -nodffe -nosdff; opt_clean; techmap; dffunmap"
+    # Two registers that always take the same value may still start with different ones.
+    simplify = f"opt {'-keepdc ' if free else ''}-nodffe -nosdff; opt_clean; techmap; dffunmap"
     return f"proc; flatten; memory; {forget}{simplify}; {assemble(name, free=free)}"
 
 
