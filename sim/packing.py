@@ -77,7 +77,7 @@ class _Beat:
             m.d.comb += signal.eq(value)
             return signal
 
-        bits = lanes.bit_length()
+        bits = (lanes + 1).bit_length()
         self.ranks = [name(f"rank_{lane}", _count(keep[:lane]), bits) for lane in range(lanes)]
         self.gaps = [name(f"gap_{lane}", _count(~keep[:lane]), bits) for lane in range(lanes)]
         self.words = name("words", _count(keep), bits)
