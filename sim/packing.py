@@ -23,8 +23,11 @@ that wait are; and where one word, any, has got to.
 
 from __future__ import annotations
 
+import random
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 from amaranth.back import rtlil
@@ -32,11 +35,11 @@ from amaranth.hdl import Cat, ClockDomain, Const, Elaboratable, Module, Mux, Sig
 
 from utf8fpga.hdl.packer import Packer
 from utf8fpga.model import TABLE_3_7
-from utf8fpga.sim.engine import Aig, Verdict, aig_of, hold
+from utf8fpga.sim.engine import Aig, Verdict, aig_of, hold, hold_each
 from utf8fpga.sim.properties import Property
 from utf8fpga.sim.prove import Result
 
-__all__ = ["PACKER_COVERS", "PACKER_PROPERTIES", "packer_aig", "prove_packer"]
+__all__ = ["PACKER_COVERS", "PACKER_PROPERTIES", "prove_packer"]
 
 
 class _Beat:
@@ -150,9 +153,10 @@ class _Watching(Packer):
         self.m.d.comb += signal.eq(value)
         return signal
 
-    def _say(self, name: str, value: Any) -> None:
-        """Make it a part of the invariant."""
-        self.holds[name] = self._name(f"holds_{len(self.holds)}", Value.cast(value).bool())
+    def _say(self, part: str, value: Any) -> None:
+        """Make it a part of the invariant, or of a part of it: of as much as is checked at a time."""
+        before = self.holds.get(part, Const(1, 1))
+        self.holds[part] = self._name("holds", before & Value.cast(value).bool())
 
     # The two streams, as a monitor sees them.
 
@@ -333,16 +337,16 @@ class _Watching(Packer):
         for n, (beat, (name, stage, step)) in enumerate(zip(self.beats, self._rows, strict=True)):
             for field in ("base", "row", "number"):
                 linked = getattr(following, field) == getattr(beat, f"next_{field}")
-                self._say(f"{field} after {n}", linked)
-            self._say(f"base of {n}", beat.base < self.lanes)
-            self._say(f"strobes of {n}", (beat.valid | beat.idle) == (beat.valid ^ beat.idle))
+                self._say(f"stage {n}", linked)
+            self._say(f"stage {n}", beat.base < self.lanes)
+            self._say(f"stage {n}", (beat.valid | beat.idle) == (beat.valid ^ beat.idle))
             # The surroundings see to it.
-            self._say(f"beat of {n}", ~beat.valid | beat.keep.any() | beat.last)
+            self._say(f"stage {n}", ~beat.valid | beat.keep.any() | beat.last)
             behind = self._name(f"behind_{n}", self.entry.number - beat.number, self._number_bits)
-            self._say(f"numbers of {n}", behind <= (self.lanes + 1) * (n + 1))
+            self._say(f"stage {n}", behind <= (self.lanes + 1) * (n + 1))
             self._say_stage(n, name, beat, stage, step)
             following = beat
-        self._say("base of the entry", self.entry.base < self.lanes)
+        self._say("counters", self.entry.base < self.lanes)
 
     def _say_stage(self, n: int, name: str, beat: _Beat, stage: Any, step: int) -> None:
         lanes, part = self.lanes, (2 << step) - 1
@@ -360,27 +364,27 @@ class _Watching(Packer):
         else:
             raise AssertionError(f"no row of registers is known as {name!r}")
         places = [self._name(f"place_{n}_{lane}", place, lanes.bit_length()) for lane, place in enumerate(places)]
-        self._say(f"counts of {n}", ~beat.valid | _all(a == b for a, b in zip(counts, stage.counts, strict=False)))
+        self._say(f"stage {n}", ~beat.valid | _all(a == b for a, b in zip(counts, stage.counts, strict=False)))
         for lane in range(lanes):
             here = [self._name(f"here_{n}_{lane}_{i}", beat.keep[i] & (places[i] == lane)) for i in range(lanes)]
             right = stage.present[lane] == Cat(here).any()
             if name == "down":
                 right = right & _all(~here[i] | (stage.counts[lane] == beat.gaps[i]) for i in range(lanes))
             watched = Cat(here[i] & beat.watched[i] for i in range(lanes)).any()
-            self._say(f"lane {lane} of {n}", ~beat.valid | right & (~watched | (stage.words[lane] == self.token)))
+            self._say(f"stage {n}", ~beat.valid | right & (~watched | (stage.words[lane] == self.token)))
         given = stage.scalars
-        self._say(f"valid of {n}", (given["valid"] == beat.valid) & (given["idle"] == beat.idle))
+        self._say(f"stage {n}", (given["valid"] == beat.valid) & (given["idle"] == beat.idle))
         if name == "down":
-            self._say(f"words of {n}", ~beat.valid | (given["words"] == beat.words))
+            self._say(f"stage {n}", ~beat.valid | (given["words"] == beat.words))
         if name == "around":
-            self._say(f"closes of {n}", given["closes"] + given["closes_next"] == beat.closes)
-            self._say(f"order of {n}", given["closes"] | ~given["closes_next"])
+            self._say(f"stage {n}", given["closes"] + given["closes_next"] == beat.closes)
+            self._say(f"stage {n}", given["closes"] | ~given["closes_next"])
             expected = {"row": beat.row[: len(given["row"])], "rest": beat.rest, "full": beat.full, "base": beat.base}
             expected["last"] = beat.valid & beat.last
             right = _all(given[part] == value for part, value in expected.items())
-            self._say(f"scalars of {n}", ~(beat.valid | beat.idle) | right)
+            self._say(f"stage {n}", ~(beat.valid | beat.idle) | right)
         else:
-            self._say(f"last of {n}", ~beat.valid | (given["last"] == beat.last))
+            self._say(f"stage {n}", ~beat.valid | (given["last"] == beat.last))
         # One that is watched is there, and has its number.
         now = (self.number_out + self.ahead)[: self._number_bits]
         events = Cat(beat.keep, beat.last)
@@ -390,30 +394,30 @@ class _Watching(Packer):
             there = there & (self.is_end == (place == lanes))
             if place == lanes:
                 there = there & (self.wordless == (beat.words == 0))
-            self._say(f"watched {place} of {n}", ~beat.watched[place] | there)
+            self._say(f"stage {n}", ~beat.watched[place] | there)
         just_before = self.watching & ((now + 1)[: self._number_bits] == beat.number)
-        self._say(f"idle of {n}", ~(beat.idle & just_before) | self.idled)
+        self._say(f"stage {n}", ~(beat.idle & just_before) | self.idled)
 
     def _say_rows(self) -> None:
         """What the memory holds of rows that wait, and how many beats and rows there are."""
         depth, lanes, size = self._depth, self.lanes, self._number_bits
         written, inner = self.written, self._registers
         self.waiting = self._name("waiting", (self.ended - self.reading)[: len(self.ended)])
-        self._say("base", inner["base"] == self.decided.base)
-        self._say("row", inner["row"] == self.decided.row[: len(inner["row"])])
-        self._say("merged", inner["merged"] == (self.after.valid & ~self._opened(self.after)))
-        self._say("ended", self.ended == written.row)
+        self._say("counters", inner["base"] == self.decided.base)
+        self._say("counters", inner["row"] == self.decided.row[: len(inner["row"])])
+        self._say("counters", inner["merged"] == (self.after.valid & ~self._opened(self.after)))
+        self._say("counters", self.ended == written.row)
         beats = self.beats[: self.beats.index(self.decided) + 1]
         rows = self._name("rows", (self.decided.row - self.reading)[: len(self.ended)])
         inside = _count(Cat(beat.valid for beat in beats)) + inner["merged"] + rows + (self.decided.base != 0)
-        self._say("inside", inner["inside"] == inside)
-        self._say("room", inner["inside"] <= Mux(self.sparse.ready, depth - 2, depth - 1))
-        self._say("rows in the memory", self.waiting <= rows)
+        self._say("counters", inner["inside"] == inside)
+        self._say("counters", inner["inside"] <= Mux(self.sparse.ready, depth - 2, depth - 1))
+        self._say("counters", self.waiting <= rows)
 
         pending = (self.entry.number - self.number_out)[:size]
-        self._say("pending", self.pending == pending)
+        self._say("numbers", self.pending == pending)
         out = Mux(self.waiting == 0, written.start, _select(self.starts, self.reading[: len(self.row)]))
-        self._say("number out", self.number_out == out)
+        self._say("numbers", self.number_out == out)
         self._say("the open row", (written.start - self.number_out)[:size] <= (lanes + 1) * depth)
         self.masks, self.nexts, self.distances = [], [], []
         for row in range(depth):
@@ -441,9 +445,9 @@ class _Watching(Packer):
         """What is watched is in one place, and once it is written its row says so."""
         lanes, size, written = self.lanes, self._number_bits, self.written
         places = Cat(*(beat.watched for beat in self.beats), self.stored)
-        self._say("one is watched", (places & (places - 1)[: len(places)]) == 0)
+        self._say("numbers", (places & (places - 1)[: len(places)]) == 0)
         self._say("it is somewhere", self.watching == places.any())
-        self._say("ahead", ~self.watching | (self.ahead < self.pending))
+        self._say("numbers", ~self.watching | (self.ahead < self.pending))
         distance = self._name("distance", (self.row - self.reading)[: len(self.row)])
         closed = self._name("is_closed", distance < self.waiting)
         mask = self._name("mask", _select(self.masks, self.row))
@@ -452,9 +456,9 @@ class _Watching(Packer):
         now = self._name("now", self.number_out + self.ahead, size)
         offset = Mux(self.is_end, count, self.lane)
         self._say("its number", ~self.stored | (now == (start + offset)[:size]))
-        self._say("its row", ~self.stored | (distance <= self.waiting))
+        self._say("numbers", ~self.stored | (distance <= self.waiting))
         held = Mux(closed, self.lane < count, self.lane < written.base)
-        self._say("it is held", ~self.stored | Mux(self.is_end, closed & mask[lanes], held))
+        self._say("its row", ~self.stored | Mux(self.is_end, closed & mask[lanes], held))
         tokens = []
         for memory in self._words:
             port = memory.read_port(domain="comb")
@@ -464,8 +468,8 @@ class _Watching(Packer):
             at = self.stored & ~self.is_end & (self.lane == lane)
             self._say(f"word in lane {lane}", ~at | (token == self.token))
         partial = self.stored & ~self.is_end & closed & ~mask[lanes] & (count < lanes) & (self.lane + 1 == count)
-        self._say("why a beat is not full", ~partial | self.idled)
-        self._say("why an end is alone", ~(self.stored & self.is_end & (count == 0)) | self.wordless)
+        self._say("its row", ~partial | self.idled)
+        self._say("its row", ~(self.stored & self.is_end & (count == 0)) | self.wordless)
         for row, there in enumerate(self.distances):
             after = self._name(f"now_after_{row}", (now - self.starts[row])[:size])
             earlier = self.stored & (there < self.waiting) & (there < distance)
@@ -476,21 +480,20 @@ class _Watching(Packer):
         """How full it is while nothing waits."""
         depth, inside = self._depth, self._registers["inside"]
         lately = [~self.waited[:n].any() for n in (1, 2, 3)]
-        self._say("room after a clock", ~lately[0] | (inside <= Mux(self.sparse.ready, depth - 3, depth - 2)))
-        self._say("room after two", ~lately[1] | (inside <= depth - 3))
-        self._say("ready after three", ~lately[2] | self.sparse.ready | self.fresh)
+        self._say("room", ~lately[0] | (inside <= Mux(self.sparse.ready, depth - 3, depth - 2)))
+        self._say("room", ~lately[1] | (inside <= depth - 3))
+        self._say("room", ~lately[2] | self.sparse.ready | self.fresh)
         for n, beat in enumerate(self.beats):
-            self._say(f"closed at {n}", self.closed[n + 1] == beat.start)
+            self._say("in time", self.closed[n + 1] == beat.start)
         before = self._name("before", (self.ended_before - self.reading)[: len(self.ended)])
         start = _select(self.starts, self.ended_before[: len(self.row)])
         at = Mux(before == self.waiting, self.written.start, start)
-        self._say("closed before", (before <= self.waiting) & (self.closed[len(self.beats) + 1] == at))
-        self._say("prompt", ~self.prompt | (self.waiting + (self.written.base != 0) <= 2))
-        self._say("prompt before", ~self.prompt | (before <= 1))
-
+        self._say("in time", (before <= self.waiting) & (self.closed[len(self.beats) + 1] == at))
+        self._say("in time", ~self.prompt | (self.waiting + (self.written.base != 0) <= 2))
+        self._say("in time", ~self.prompt | (before <= 1))
 
     def _cover(self) -> dict[str, Value]:
-        """What the invariant must not rule out."""
+        """By `PACKER_COVERS`."""
         written, stored = self.written, self.stored & ~self.is_end
         full = self._registers["inside"] == self._depth - 1
         return {
@@ -505,6 +508,24 @@ class _Watching(Packer):
         }
 
 
+_MONITORED = (Property.EQUIVALENCE, Property.STEADY, Property.STALL, Property.LATENCY)
+
+PACKER_PROPERTIES = (*_MONITORED, Property.INDEPENDENCE, Property.POWER_UP, Property.COVER)
+"""What `prove_packer` knows."""
+
+PACKER_COVERS = (
+    "full, and a word is watched",
+    "full, and an end is watched",
+    "a watched word waits in an open row",
+    "two rows closed at once",
+    "a row closed without a beat",
+    "an end alone",
+    "a full beat with an end",
+    "the input waits",
+)
+"""What the invariant must not rule out."""
+
+
 class _Top(Elaboratable):
     """A packer, its surroundings, and the questions of the induction as outputs.
 
@@ -514,10 +535,12 @@ class _Top(Elaboratable):
 
     Attributes:
         parts: the names of the parts of the invariant.
-        broken: per part whether it does not hold in the second clock, after a first one with a reset or where all
-            of it held; or in the first, for registers that start with their own values.
-        bad: per property of `_MONITORED` whether it does not hold where the invariant does.
-        covered: what there is to be covered.
+        start: the invariant does not hold.
+        base: it does not hold in the second clock, after a first one with a reset.
+        step: per part, it does not hold in the second clock, though all did in the first.
+        bad: per property of `_MONITORED`, it does not hold, though the invariant does.
+        seen: the same whether or not the invariant does.
+        covered: per `PACKER_COVERS` whether it is so.
     """
 
     def __init__(self, packer: type[Packer], lanes: int) -> None:
@@ -526,18 +549,21 @@ class _Top(Elaboratable):
         self.fresh = Signal(len(Value.cast(self.packer.sparse.payload)))
         self.pick = Signal(lanes + 1)
         self.parts = list(self.packer.holds)
-        self.base, self.step, self.start = (Signal(len(self.parts), name=n) for n in ("base", "step", "start"))
+        self.start = Signal()
+        self.base = Signal()
+        self.step = Signal(len(self.parts))
         self.bad = Signal(len(_MONITORED))
-        self.covered = Signal(len(self.packer.covers))
-        self.right = Signal()
-        self.packed_valid, self.sparse_ready = Signal(), Signal()
+        self.seen = Signal(len(_MONITORED))
+        self.covered = Signal(len(PACKER_COVERS))
+        self.packed_valid = Signal()
+        self.sparse_ready = Signal()
         self.packed_payload = Signal(len(Value.cast(self.packer.packed.payload)))
 
     @property
     def ports(self) -> list[Signal]:
         """The ports of the top module."""
         inputs = [self.clk, self.reset, self.offer, self.ready, self.fresh, self.pick]
-        outputs = [self.base, self.step, self.start, self.bad, self.covered, self.right]
+        outputs = [self.start, self.base, self.step, self.bad, self.seen, self.covered]
         return [*inputs, *outputs, self.packed_valid, self.packed_payload, self.sparse_ready]
 
     def elaborate(self, platform: object) -> Module:
@@ -562,20 +588,171 @@ class _Top(Elaboratable):
         ]
         second, held, was_reset = (Signal(name=n, reset_less=True) for n in ("second", "held", "was_reset"))
         m.d.sync += [second.eq(1), held.eq(packer.right), was_reset.eq(self.reset)]
-        wrong = Signal(len(self.parts))
         m.d.comb += [
-            wrong.eq(~Cat(packer.holds.values())),
-            self.right.eq(packer.right),
-            self.base.eq(Mux(second & was_reset, wrong, 0)),
-            self.step.eq(Mux(second & held, wrong, 0)),
-            self.start.eq(wrong),
-            self.bad.eq(Mux(packer.right, Cat(packer.bad[wanted] for wanted in _MONITORED), 0)),
-            self.covered.eq(Cat(packer.covers.values())),
+            self.start.eq(~packer.right),
+            self.base.eq(second & was_reset & ~packer.right),
+            self.step.eq(Mux(second & held, ~Cat(packer.holds.values()), 0)),
+            self.seen.eq(Cat(packer.bad[wanted] for wanted in _MONITORED)),
+            self.bad.eq(Mux(packer.right, self.seen, 0)),
+            self.covered.eq(Cat(packer.covers[target] for target in PACKER_COVERS)),
         ]
         return m
 
 
-_MONITORED = (Property.EQUIVALENCE, Property.STEADY, Property.STALL, Property.LATENCY)
+@dataclass(frozen=True)
+class _Induction:
+    """What came of the base and the step.
+
+    Attributes:
+        rtlil: the design.
+        aig: its graph, from any contents.
+        proved: see `Verdict`.
+        part: where it is not proved, the part of the invariant that does not follow.
+        seconds: how long it took.
+    """
+
+    rtlil: str
+    aig: Aig
+    proved: bool | None
+    part: str
+    seconds: float
+
+
+@lru_cache(maxsize=4)
+def _induction(packer: type[Packer], lanes: int, seconds: int) -> _Induction:
+    started = time.monotonic()
+    top = _Top(packer, lanes)
+    text = str(rtlil.convert(top, name="top", ports=top.ports, emit_src=False))
+    aig = aig_of(text, free=True)
+    questions = [("a reset", "base", 0), *((part, "step", n) for n, part in enumerate(top.parts))]
+    for at in range(0, len(questions), _BATCH):
+        batch = questions[at : at + _BATCH]
+        verdicts = hold_each(aig, [aig.output_bits[port][n] for _, port, n in batch], 2, seconds=seconds)
+        for (part, _, _), verdict in zip(batch, verdicts, strict=True):
+            if not verdict.proved:
+                return _Induction(text, aig, verdict.proved, part, time.monotonic() - started)
+    return _Induction(text, aig, True, "", time.monotonic() - started)
+
+
+_BATCH = 16
+"""Parts that are checked before it is looked whether one failed."""
+
+
+def prove_packer(lanes: int, wanted: str, *, seconds: int = 600, packer: type[Packer] = Packer) -> list[Result]:
+    """Prove one property of a packer.
+
+    The properties:
+
+    - equivalence: after any reset the words and the ends of texts that come out are those that went in, in number
+      and order. A beat has a word or an end; its words are contiguous from word 0; it has fewer than all only if
+      it has an end, or if the input was looked at and had nothing to offer before more came. An end comes without
+      a word only if it came in so.
+    - power-up: the same, and all the others, from the start values of the registers, before any reset.
+    - steady: a beat that waits stays as it is.
+    - stall: the input is ready but in the clock after a reset, and where in one of the three clocks before the
+      output waited: a beat was shown that was not taken.
+    - latency: since a clock in which no beat was shown the consumer took each at once. Then all is out that
+      `latency` clocks before was due: up to where a beat was full, a text ended, or the input had nothing to offer.
+    - independence: `valid` and payload do not depend on the consumer's `ready` within the clock, and the input's
+      `ready` depends on no input.
+    - cover: what the invariant must not rule out is seen in random runs; a result for each of `PACKER_COVERS`.
+
+    The induction is the same for all, and made once. Where it fails, the packer may still be right; if one of some
+    random runs breaks the property, it is refuted.
+
+    Args:
+        lanes: of the packer.
+        wanted: one of `PACKER_PROPERTIES`.
+        seconds: how long the engine may think about one question.
+        packer: the class of packers.
+
+    Raises:
+        ToolError: Yosys is missing or failed.
+        ValueError: there is no such property.
+    """
+    if wanted not in PACKER_PROPERTIES:
+        raise ValueError(f"unknown property {wanted!r} (known: {', '.join(PACKER_PROPERTIES)})")
+    started, name = time.monotonic(), f"packer-{lanes}"
+    induction = _induction(packer, lanes, seconds)
+    aig = induction.aig
+    if wanted == Property.COVER:
+        clocks, _ = _play(aig)
+        taken = (time.monotonic() - started) / len(PACKER_COVERS)
+        return [
+            Result(name, wanted, "trace", clocks.get(target, 0), taken, target in clocks, target)
+            for target in PACKER_COVERS
+        ]
+    if wanted == Property.INDEPENDENCE:
+        bits, inputs = aig.output_bits, aig.input_bits
+        outward = aig.fan_in([*bits["packed_valid"], *bits["packed_payload"]]) & set(inputs["ready"])
+        surroundings = {bit for port in ("ready", "offer", "fresh", "reset") for bit in inputs[port]}
+        inward = aig.fan_in(bits["sparse_ready"]) & surroundings
+        return [Result(name, wanted, "structure", 0, time.monotonic() - started, not (outward or inward))]
+    proved, note = induction.proved, f"not inductive: {induction.part}" if induction.part else ""
+    if proved:
+        proved = _follows(induction, wanted, seconds)
+        note = "" if proved else "not of the invariant"
+    result = Result(name, wanted, "induction", 0, 0, proved or None, note)
+    if not proved and wanted in _MONITORED:
+        _, broken = _play(aig)
+        if wanted in broken:
+            result.proved, result.method, result.depth = False, "trace", broken[Property(wanted)]
+    result.seconds = time.monotonic() - started
+    return [result]
+
+
+def _follows(induction: _Induction, wanted: str, seconds: int) -> bool | None:
+    """Whether a property follows from the invariant."""
+    aig = induction.aig
+    monitors = aig.output_bits["bad"]
+    verdicts: list[Verdict]
+    if wanted == Property.POWER_UP:
+        begun = aig_of(induction.rtlil)
+        verdicts = [hold(begun, begun.output_bits["start"][0], 1, seconds=seconds)]
+        verdicts += hold_each(aig, monitors, 1, seconds=seconds)
+    else:
+        verdicts = [hold(aig, monitors[_MONITORED.index(Property(wanted))], 1, seconds=seconds)]
+    return all(verdict.proved for verdict in verdicts)
+
+
+_RUNS, _CLOCKS = 192, 160
+"""Random runs, and how long they are."""
+
+
+def _play(aig: Aig) -> tuple[dict[str, int], dict[Property, int]]:
+    """Random runs from a reset: when each of `PACKER_COVERS` was seen, and when a monitor raised its bit.
+
+    Runs differ in how dense the words are, and change how willing both sides are.
+    """
+    rng, all_runs = random.Random(1), (1 << _RUNS) - 1
+    inputs, outputs = aig.input_bits, aig.output_bits
+    wanted = [*outputs["covered"], *outputs["seen"]]
+    names = [*PACKER_COVERS, *_MONITORED]
+    step, state = aig.stepper(wanted), [0] * len(aig.latches)
+    seen: dict[str, int] = {}
+
+    def draw(chances: Sequence[float], period: int, clock: int) -> int:
+        at = clock // period
+        return sum((rng.random() < chances[(at + run) % len(chances)]) << run for run in range(_RUNS))
+
+    for clock in range(_CLOCKS):
+        frame = [rng.getrandbits(_RUNS) for _ in range(aig.inputs)]
+        # The last bit of a beat is that of `last`.
+        *words, last = inputs["fresh"]
+        dense = draw((0, 0.5, 0, 1, 0), _CLOCKS, 0)
+        for bit in words:
+            frame[bit] |= dense & rng.getrandbits(_RUNS) | dense & rng.getrandbits(_RUNS)
+        frame[last] = draw((0.1, 0.3, 0.02), _CLOCKS, 0)
+        frame[inputs["offer"][0]] = draw((0.5, 0.9, 1, 0.97), 40, clock)
+        frame[inputs["ready"][0]] = draw((0, 1, 0.5), 25, clock)
+        frame[inputs["reset"][0]] = draw((0.003,), 1, clock) if clock else all_runs
+        state, found = step(state, frame, all_runs)
+        if clock:
+            for name, value in zip(names, found, strict=True):
+                if value:
+                    seen.setdefault(name, clock)
+    covers = {target: seen[target] for target in PACKER_COVERS if target in seen}
+    return covers, {wanted: seen[wanted] for wanted in _MONITORED if wanted in seen}
 
 
 def _items(payload: Any) -> list[Any]:
