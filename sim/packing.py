@@ -372,7 +372,11 @@ class _Watching(Packer):
                 right = right & _all(~here[i] | (stage.counts[lane] == beat.gaps[i]) for i in range(lanes))
             watched = Cat(here[i] & beat.watched[i] for i in range(lanes)).any()
             self._say(f"stage {n}", ~beat.valid | right & (~watched | (stage.words[lane] == self.token)))
-        given = stage.scalars
+        self._say_scalars(n, name, beat, stage.scalars)
+        self._say_numbers(n, beat)
+
+    def _say_scalars(self, n: int, name: str, beat: _Beat, given: dict[str, Value]) -> None:
+        """What goes with the whole beat."""
         self._say(f"stage {n}", (given["valid"] == beat.valid) & (given["idle"] == beat.idle))
         if name == "down":
             self._say(f"stage {n}", ~beat.valid | (given["words"] == beat.words))
@@ -385,8 +389,10 @@ class _Watching(Packer):
             self._say(f"stage {n}", ~(beat.valid | beat.idle) | right)
         else:
             self._say(f"stage {n}", ~beat.valid | (given["last"] == beat.last))
-        # One that is watched is there, and has its number.
-        now = (self.number_out + self.ahead)[: self._number_bits]
+
+    def _say_numbers(self, n: int, beat: _Beat) -> None:
+        """What is watched is where its number is; and it was the last before the input had nothing, if it says so."""
+        lanes, now = self.lanes, (self.number_out + self.ahead)[: self._number_bits]
         events = Cat(beat.keep, beat.last)
         numbers = [*beat.ranks, beat.words]
         for place in range(lanes + 1):
@@ -419,7 +425,8 @@ class _Watching(Packer):
         out = Mux(self.waiting == 0, written.start, _select(self.starts, self.reading[: len(self.row)]))
         self._say("numbers", self.number_out == out)
         self._say("the open row", (written.start - self.number_out)[:size] <= (lanes + 1) * depth)
-        self.masks, self.nexts, self.distances = [], [], []
+        self.masks: list[Value] = []
+        self.distances: list[Value] = []
         for row in range(depth):
             port = self._masks[row % 2].read_port(domain="comb")
             self.m.d.comb += port.addr.eq(row // 2)
@@ -673,7 +680,8 @@ def prove_packer(lanes: int, wanted: str, *, seconds: int = 600, packer: type[Pa
     if wanted not in PACKER_PROPERTIES:
         raise ValueError(f"unknown property {wanted!r} (known: {', '.join(PACKER_PROPERTIES)})")
     started, name = time.monotonic(), f"packer-{lanes}"
-    induction = _induction(packer, lanes, seconds)
+    # To mypy the class is not hashable, since its instances' method takes the place of its own.
+    induction = _induction(packer, lanes, seconds)  # type: ignore[arg-type]
     aig = induction.aig
     if wanted == Property.COVER:
         clocks, _ = _play(aig)
