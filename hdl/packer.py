@@ -63,7 +63,8 @@ class Packer(wiring.Component):
     its text ends, and when the input has no next beat to offer just then: nothing waits for text
     that may not come.
 
-    Throughput: a beat a clock.
+    Throughput: a beat a clock. `sparse.ready` is only low in the clock after a reset, or where in one of the
+    three clocks before a beat of `packed` was not taken.
 
     Latency: a word is shown no later than `latency` clocks after its beat was taken, or after the
     beat was that filled its own, while nothing waits.
@@ -77,7 +78,8 @@ class Packer(wiring.Component):
         kind, length: the fields of the items.
 
     Ports:
-        sparse: stream of `items_layout`, in.
+        sparse: stream of `items_layout`, in. A beat has a word or ends its text: one with neither would take a
+            place for ever.
         packed: stream of `items_layout`, out.
     """
 
@@ -93,7 +95,10 @@ class Packer(wiring.Component):
 
     @property
     def latency(self) -> int:
-        """Clocks, at most, from a beat that fills or ends a beat to the output, while nothing waits."""
+        """Clocks, at most, from a beat that fills or ends a beat to the output, while nothing waits.
+
+        Nothing waits as long as the consumer takes each beat at once since it was last shown none.
+        """
         rows = -(-self._steps // _LEVELS)
         return 3 * rows + 3
 

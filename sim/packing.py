@@ -1,24 +1,28 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Proofs of the packer, by induction over one clock.
 
-A packer has memories, whose contents no engine finds an invariant for by itself. So the invariant is
-written down here, beside ghosts: registers that only the proof has. Three questions to a SAT engine
-make the proof:
+A packer has memories, and no engine finds an invariant of their contents by itself. So the invariant is
+written down here, with ghosts: registers that only the proof has. Three questions to a SAT engine make
+the proof:
 
 - after a clock of reset, from any contents of all registers and memories, the invariant holds;
 - where it holds it holds a clock later, whatever comes in, a reset included;
 - where it holds no monitor raises its bit.
 
-Nothing is assumed but what `_Top` builds: a beat that is offered has a word or ends its text. Even that
-it stays until it is taken is not needed. What the ghosts are is no part of what has to be believed: a
-wrong one only makes the proof fail. What has to be believed are the monitors, which look at nothing but
-the two streams: `_Watching._monitor` and what it calls.
+Nothing is assumed but what `_Top` builds: a beat that is offered has a word or ends its text. Of a beat
+with neither the packer would keep a place for ever. That a beat stays until it is taken is not needed.
+
+What has to be believed are the monitors, `_Watching._monitor` and what it calls. They look at the two
+streams alone. What else the ghosts are need not be believed: wrong ones only make a proof fail.
+
+The words are items with a code point and the error flag, and all their bits are watched. The packer only
+ever moves words, so those with more fields are no different; the error flag is the one that it masks.
 
 How: beside each row of the pipeline goes a ghost of the beat in it, as it came in, with where it begins:
 in which row and lane of the memories, and how many words and ends came before it. The invariant says
-what the registers of each row are, as functions of that ghost which know only ranks and not how the
-packer computes them; how each ghost follows from that of the beat before it; what the rows of the memory
-that wait are; and where one word, any, has got to.
+what the registers of each row are, as functions of that ghost, which know ranks and not how the packer
+computes them; how the ghost of a beat follows from that of the beat before; that the rows of the memory
+that wait hold as many events as came in, without a gap; and where one event, any, has got to.
 """
 
 from __future__ import annotations
