@@ -32,7 +32,7 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from amaranth.back import rtlil
 from amaranth.hdl import Cat, ClockDomain, Const, Elaboratable, Module, Mux, Signal, Value
@@ -104,7 +104,14 @@ class _Beat:
         self.start = name("start", self.number - self.base, len(self.number))
 
 
-class _Watching(Packer):
+# The class of packers is mixed in, and is another where a broken one is looked at.
+if TYPE_CHECKING:
+    _Base = Packer
+else:
+    _Base = object
+
+
+class _Watching(_Base):
     """A packer with ghosts, monitors and an invariant in it: to be mixed with a class of packers.
 
     Attributes:
@@ -611,38 +618,41 @@ class _Top(Elaboratable):
 
 
 @dataclass(frozen=True)
-class _Induction:
-    """What came of the base and the step.
+class _Design:
+    """The questions of an induction.
 
     Attributes:
-        rtlil: the design.
-        aig: its graph, from any contents.
-        proved: see `Verdict`.
-        part: where it is not proved, the part of the invariant that does not follow.
-        seconds: how long it took.
+        rtlil: as a design.
+        aig: as a graph, from any contents.
+        parts: the parts of the invariant.
     """
 
     rtlil: str
     aig: Aig
-    proved: bool | None
-    part: str
-    seconds: float
+    parts: list[str]
+
+    @staticmethod
+    @lru_cache(maxsize=4)
+    def of(packer: type[Packer], lanes: int) -> _Design:
+        """Of a packer."""
+        top = _Top(packer, lanes)
+        text = str(rtlil.convert(top, name="top", ports=top.ports, emit_src=False))
+        return _Design(text, aig_of(text, free=True), top.parts)
 
 
 @lru_cache(maxsize=4)
-def _induction(packer: type[Packer], lanes: int, seconds: int) -> _Induction:
-    started = time.monotonic()
-    top = _Top(packer, lanes)
-    text = str(rtlil.convert(top, name="top", ports=top.ports, emit_src=False))
-    aig = aig_of(text, free=True)
-    questions = [("a reset", "base", 0), *((part, "step", n) for n, part in enumerate(top.parts))]
+def _induction(packer: type[Packer], lanes: int, seconds: int) -> tuple[bool | None, str]:
+    """What came of the base and the step, and where they fail the part of the invariant that does not follow."""
+    design = _Design.of(packer, lanes)  # type: ignore[arg-type]
+    bits = design.aig.output_bits
+    questions = [("a reset", bits["base"][0]), *zip(design.parts, bits["step"], strict=True)]
     for at in range(0, len(questions), _BATCH):
         batch = questions[at : at + _BATCH]
-        verdicts = hold_each(aig, [aig.output_bits[port][n] for _, port, n in batch], 2, seconds=seconds)
-        for (part, _, _), verdict in zip(batch, verdicts, strict=True):
+        verdicts = hold_each(design.aig, [output for _, output in batch], 2, seconds=seconds)
+        for (part, _), verdict in zip(batch, verdicts, strict=True):
             if not verdict.proved:
-                return _Induction(text, aig, verdict.proved, part, time.monotonic() - started)
-    return _Induction(text, aig, True, "", time.monotonic() - started)
+                return verdict.proved, part
+    return True, ""
 
 
 _BATCH = 16
@@ -685,8 +695,8 @@ def prove_packer(lanes: int, wanted: str, *, seconds: int = 600, packer: type[Pa
         raise ValueError(f"unknown property {wanted!r} (known: {', '.join(PACKER_PROPERTIES)})")
     started, name = time.monotonic(), f"packer-{lanes}"
     # To mypy the class is not hashable, since its instances' method takes the place of its own.
-    induction = _induction(packer, lanes, seconds)  # type: ignore[arg-type]
-    aig = induction.aig
+    design = _Design.of(packer, lanes)  # type: ignore[arg-type]
+    aig = design.aig
     if wanted == Property.COVER:
         clocks, _ = _play(aig)
         taken = (time.monotonic() - started) / len(PACKER_COVERS)
@@ -700,9 +710,10 @@ def prove_packer(lanes: int, wanted: str, *, seconds: int = 600, packer: type[Pa
         surroundings = {bit for port in ("ready", "offer", "fresh", "reset") for bit in inputs[port]}
         inward = aig.fan_in(bits["sparse_ready"]) & surroundings
         return [Result(name, wanted, "structure", 0, time.monotonic() - started, not (outward or inward))]
-    proved, note = induction.proved, f"not inductive: {induction.part}" if induction.part else ""
+    proved, part = _induction(packer, lanes, seconds)  # type: ignore[arg-type]
+    note = f"not inductive: {part}" if part else ""
     if proved:
-        proved = _follows(induction, wanted, seconds)
+        proved = _follows(design, wanted, seconds)
         note = "" if proved else "not of the invariant"
     result = Result(name, wanted, "induction", 0, 0, proved or None, note)
     if not proved and wanted in _MONITORED:
@@ -713,13 +724,13 @@ def prove_packer(lanes: int, wanted: str, *, seconds: int = 600, packer: type[Pa
     return [result]
 
 
-def _follows(induction: _Induction, wanted: str, seconds: int) -> bool | None:
+def _follows(design: _Design, wanted: str, seconds: int) -> bool | None:
     """Whether a property follows from the invariant."""
-    aig = induction.aig
+    aig = design.aig
     monitors = aig.output_bits["bad"]
     verdicts: list[Verdict]
     if wanted == Property.POWER_UP:
-        begun = aig_of(induction.rtlil)
+        begun = aig_of(design.rtlil)
         verdicts = [hold(begun, begun.output_bits["start"][0], 1, seconds=seconds)]
         verdicts += hold_each(aig, monitors, 1, seconds=seconds)
     else:
