@@ -738,7 +738,7 @@ def _follows(design: _Design, wanted: str, seconds: int) -> bool | None:
     return all(verdict.proved for verdict in verdicts)
 
 
-_RUNS, _CLOCKS = 192, 160
+_RUNS, _CLOCKS = 192, 150
 """Random runs, and how long they are."""
 
 

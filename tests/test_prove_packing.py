@@ -63,7 +63,7 @@ BROKEN = {
         "closes = valid & (full | last)",
         "latency",
     ),
-    "flushes too early": ('"idle": ~self.sparse.valid & ready', '"idle": ~self.sparse.valid', "equivalence"),
+    "flushes too early": ('"idle": ~self.sparse.valid & ready', '"idle": ~self.sparse.valid', None),
     "flushes always": (
         "closes = (valid & (full | last)) | (idle & (base != 0))",
         "closes = valid | (idle & (base != 0))",
@@ -109,12 +109,14 @@ def test_a_broken_packer_is_refused(name: str) -> None:
         assert (result.proved, result.method) == (False, "trace")
 
 
+@pytest.mark.proof
 def test_valid_that_waits_for_ready_is_refused() -> None:
     curious = changed("self.packed.valid.eq(valid)", "self.packed.valid.eq(valid & self.packed.ready)")
     (result,) = prove_packer(2, "independence", packer=curious)
     assert result.proved is False
 
 
+@pytest.mark.proof
 def test_ready_that_looks_at_valid_is_refused() -> None:
     curious = changed("self.sparse.ready.eq(ready)", "self.sparse.ready.eq(ready & self.sparse.valid)")
     (result,) = prove_packer(2, "independence", packer=curious)
