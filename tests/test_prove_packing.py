@@ -79,7 +79,6 @@ BROKEN = {
     "masks of the other rows": ("is_here = row[0] == odd", "is_here = row[0] != odd", "equivalence"),
     "words of the next row in this": ('Mux(lane < given["base"], following, row)', "row", "equivalence"),
     "too many rows": ("ready.eq(inside < self._depth - 2)", "ready.eq(inside < self._depth + 1)", "equivalence"),
-    "one row too many": ("ready.eq(inside < self._depth - 2)", "ready.eq(inside < self._depth - 1)", None),
     "places given back twice": ("merged.eq(valid & ~opens)", "merged.eq(valid)", "equivalence"),
     "places not given back": ("merged.eq(valid & ~opens)", "merged.eq(0)", "stall"),
     "an error beside nothing": ('value & mask[lane] if name == "error" else value', "value", "equivalence"),
