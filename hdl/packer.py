@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import memory, stream, wiring
@@ -62,7 +63,8 @@ class Packer(wiring.Component):
     its text ends, and when the input has no next beat to offer just then: nothing waits for text
     that may not come.
 
-    Throughput: a beat a clock.
+    Throughput: a beat a clock. `sparse.ready` is only low in the clock after a reset, or where in one of the
+    three clocks before a beat of `packed` was not taken.
 
     Latency: a word is shown no later than `latency` clocks after its beat was taken, or after the
     beat was that filled its own, while nothing waits.
@@ -76,7 +78,8 @@ class Packer(wiring.Component):
         kind, length: the fields of the items.
 
     Ports:
-        sparse: stream of `items_layout`, in.
+        sparse: stream of `items_layout`, in. A beat has a word or ends its text: one with neither would take a
+            place for ever.
         packed: stream of `items_layout`, out.
     """
 
@@ -92,7 +95,10 @@ class Packer(wiring.Component):
 
     @property
     def latency(self) -> int:
-        """Clocks, at most, from a beat that fills or ends a beat to the output, while nothing waits."""
+        """Clocks, at most, from a beat that fills or ends a beat to the output, while nothing waits.
+
+        Nothing waits as long as the consumer takes each beat at once since it was last shown none.
+        """
         rows = -(-self._steps // _LEVELS)
         return 3 * rows + 3
 
@@ -121,6 +127,7 @@ class Packer(wiring.Component):
                 "last": sparse.last,
             },
         ).register(m, "input")
+        self._show("input", stage=stage)
 
         # Gaps up to each lane, then before it.
         for step in bits:
@@ -174,6 +181,7 @@ class Packer(wiring.Component):
             stage = self._cut(m, self._rotate(stage, step), "around", step)
 
         self._keep(m, stage, names)
+        self._show("state", base=base, row=row, merged=merged, inside=inside)
 
         # Places for beats that come in.
         leaves = self.packed.valid & self.packed.ready
@@ -183,9 +191,13 @@ class Packer(wiring.Component):
         ]
         return m
 
+    def _show(self, name: str, **inner: Any) -> None:
+        """A proof overloads this, to look at a row of registers, a memory, or what else goes by such a name."""
+
     def _cut(self, m: Module, stage: _Stage, name: str, step: int) -> _Stage:
         if step % _LEVELS == _LEVELS - 1 or step == self._steps - 1:
-            return stage.register(m, f"{name}_{step}")
+            stage = stage.register(m, f"{name}_{step}")
+            self._show(name, stage=stage, step=step)
         return stage
 
     def _move_down(self, stage: _Stage, step: int) -> _Stage:
@@ -218,6 +230,7 @@ class Packer(wiring.Component):
         following = (row + 1)[: len(row)]
         # Rows closed and rows shown, in numbers with a bit to spare.
         ended, reading = Signal(range(2 * depth)), Signal(range(2 * depth))
+        self._show("rows", ended=ended, reading=reading)
         m.d.sync += ended.eq(ended + given["closes"] + given["closes_next"])
         valid = ended != reading
         m.d.comb += self.packed.valid.eq(valid)
@@ -234,6 +247,7 @@ class Packer(wiring.Component):
             mask = memory.Memory(shape=lanes + 1, depth=depth // 2, init=[])
             m.submodules[f"mask_{('even', 'odd')[odd]}"] = mask
             into, out = mask.write_port(), mask.read_port(domain="comb")
+            self._show("mask", memory=mask)
             m.d.comb += [
                 into.en.eq(Mux(is_here, given["closes"], given["closes_next"])),
                 into.addr.eq(Mux(is_here, row[1:], following[1:])),
@@ -246,6 +260,7 @@ class Packer(wiring.Component):
         for lane in range(lanes):
             m.submodules[f"lane_{lane}"] = rows = memory.Memory(shape=len(stage.words[lane]), depth=depth, init=[])
             into, out = rows.write_port(), rows.read_port(domain="comb")
+            self._show("lane", memory=rows)
             m.d.comb += [
                 into.en.eq(given["valid"] & stage.present[lane]),
                 into.addr.eq(Mux(lane < given["base"], following, row)),

@@ -18,7 +18,18 @@ from typing import Any
 
 from utf8fpga.hdl.tools import ToolError, run_tool
 
-__all__ = ["Aig", "Verdict", "aig_of", "assemble", "decide", "hold", "hunt", "prepare", "read_aig"]
+__all__ = [
+    "Aig",
+    "Verdict",
+    "aig_of",
+    "assemble",
+    "decide",
+    "hold",
+    "hold_each",
+    "hunt",
+    "prepare",
+    "read_aig",
+]
 
 
 def prepare(name: str, *, free: bool = False) -> str:
@@ -30,7 +41,8 @@ def prepare(name: str, *, free: bool = False) -> str:
     """
     # Forgotten before anything is simplified: a register that never changes has its value for ever.
     forget = _FORGET if free else ""
-    simplify = "opt -nodffe -nosdff; opt_clean; techmap; dffunmap"
+    # Two registers that always take the same value may still start with different ones.
+    simplify = f"opt {'-keepdc ' if free else ''}-nodffe -nosdff; opt_clean; techmap; dffunmap"
     return f"proc; flatten; memory; {forget}{simplify}; {assemble(name, free=free)}"
 
 
@@ -306,24 +318,46 @@ def hold(aig: Aig, output: int, frames: int, *, seconds: int = 600) -> Verdict:
     Raises:
         ToolError: Yosys is missing or failed.
     """
-    with tempfile.TemporaryDirectory(prefix="utf8fpga-") as folder:
-        directory, started = Path(folder), time.monotonic()
-        verdict = _ask(directory, "step", aig, output, [f"bmc3 -F {frames}"], seconds)
-        if verdict.proved is None and verdict.depth + 1 >= frames:
-            verdict.proved = True
-        verdict.seconds = time.monotonic() - started
-        return verdict
+    return hold_each(aig, [output], frames, seconds=seconds)[0]
+
+
+def hold_each(aig: Aig, outputs: Sequence[int], frames: int, *, seconds: int = 600) -> list[Verdict]:
+    """The same of several outputs, each by itself."""
+    verdicts = []
+    for at in range(0, len(outputs), _BATCH):
+        with tempfile.TemporaryDirectory(prefix="utf8fpga-") as folder:
+            directory, started = Path(folder), time.monotonic()
+            batch = {f"step{output}": output for output in outputs[at : at + _BATCH]}
+            found = _ask_each(directory, aig, batch, [f"bmc3 -F {frames}"], seconds)
+            for verdict in found:
+                if verdict.proved is None and verdict.depth + 1 >= frames:
+                    verdict.proved = True
+                verdict.seconds = (time.monotonic() - started) / len(found)
+            verdicts += found
+    return verdicts
+
+
+_BATCH = 16
+"""Outputs that one run of Yosys is asked about."""
 
 
 def _ask(directory: Path, name: str, aig: Aig, output: int, engine: Sequence[str], seconds: int) -> Verdict:
     """One question to ABC: commands, of which the last one is the engine."""
-    (directory / f"{name}.aig").write_bytes(aig.file(output))
+    return _ask_each(directory, aig, {name: output}, engine, seconds)[0]
+
+
+def _ask_each(
+    directory: Path, aig: Aig, outputs: Mapping[str, int], engine: Sequence[str], seconds: int
+) -> list[Verdict]:
+    """The same question about several outputs in one run."""
     (directory / "dummy.il").write_text(_DUMMY, encoding="utf-8")
-    asked = [*engine[:-1], f"{engine[-1]} -T {seconds} -L {name}.log"]
-    script = ["backup", f"read_aiger {name}.aig", "strash", *asked, "restore", ""]
-    (directory / f"{name}.abc").write_text("\n".join(script), encoding="utf-8")
-    run_tool("yosys", ["-q", "-p", f"read_rtlil dummy.il; abc -script {name}.abc"], directory=directory)
-    return _verdict(directory / f"{name}.log", aig)
+    script = ["backup"]
+    for name, output in outputs.items():
+        (directory / f"{name}.aig").write_bytes(aig.file(output))
+        script += [f"read_aiger {name}.aig", "strash", *engine[:-1], f"{engine[-1]} -T {seconds} -L {name}.log"]
+    (directory / "ask.abc").write_text("\n".join([*script, "restore", ""]), encoding="utf-8")
+    run_tool("yosys", ["-q", "-p", "read_rtlil dummy.il; abc -script ask.abc"], directory=directory)
+    return [_verdict(directory / f"{name}.log", aig) for name in outputs]
 
 
 def _verdict(log: Path, aig: Aig) -> Verdict:

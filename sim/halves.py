@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -22,7 +22,7 @@ from utf8fpga.hdl import ParallelDecoder
 from utf8fpga.hdl.window import CUTS
 from utf8fpga.model import EncodingTable
 from utf8fpga.sim.buffers import BufferProof, Start
-from utf8fpga.sim.engine import Aig, aig_of, hold
+from utf8fpga.sim.engine import Aig, aig_of, hold_each
 from utf8fpga.sim.properties import Property
 from utf8fpga.sim.windows import WindowProof
 
@@ -56,15 +56,16 @@ class Induction:
         """All were answered with yes."""
         return not (self.failed or self.undecided)
 
-    def ask(self, name: str, aig: Aig, output: int, frames: int, until: float) -> None:
-        """One question more."""
-        self.asked += 1
+    def ask(self, outputs: Mapping[str, int], aig: Aig, frames: int, until: float) -> None:
+        """Ask about outputs, by a name of each."""
+        self.asked += len(outputs)
         self.frames = max(self.frames, frames)
-        verdict = hold(aig, output, frames, seconds=max(1, round(until - time.monotonic())))
-        if verdict.proved is None:
-            self.undecided.append(name)
-        elif not verdict.proved:
-            self.failed.append(name)
+        verdicts = hold_each(aig, list(outputs.values()), frames, seconds=max(1, round(until - time.monotonic())))
+        for name, verdict in zip(outputs, verdicts, strict=True):
+            if verdict.proved is None:
+                self.undecided.append(name)
+            elif not verdict.proved:
+                self.failed.append(name)
 
 
 def prove_halves(
@@ -92,9 +93,11 @@ def prove_halves(
     for begin in (Start.HELD, start):
         proof = BufferProof(decoder, begin)
         aig = _aig(proof, free=begin is not Start.POWER_UP)
-        for question, bit in zip(proof.questions, aig.output_bits["asked"], strict=True):
-            if question not in proof.never or question == never:
-                found.ask(f"buffer {begin.value} {question}", aig, bit, proof.frames[question], until)
+        outputs = dict(zip(proof.questions, aig.output_bits["asked"], strict=True))
+        for frames in sorted(set(proof.frames.values())):
+            asked = [name for name in outputs if proof.frames[name] == frames]
+            asked = [name for name in asked if name not in proof.never or name in (never, "quiet")]
+            found.ask({f"buffer {begin.value} {name}": outputs[name] for name in asked}, aig, frames, until)
     return found
 
 
@@ -109,8 +112,8 @@ def _ask_window(
     for free, asked in kinds.items():
         aig = aig_of(text, free=free)
         for kind in asked:
-            for tag, bit in zip(proof.tags, aig.output_bits[kind], strict=True):
-                found.ask(f"window {kind} {tag}", aig, bit, proof.frames[kind], until)
+            outputs = zip(proof.tags, aig.output_bits[kind], strict=True)
+            found.ask({f"window {kind} {tag}": bit for tag, bit in outputs}, aig, proof.frames[kind], until)
 
 
 def _stages(decoder: ParallelDecoder) -> int:

@@ -142,7 +142,7 @@ def judge_netlists(
         (directory / "top.il").write_text(harness_rtlil(configuration, Property.TOGETHER), encoding="utf-8")
         # The decoder and its surroundings are mapped once, so that a mutant is soon put together.
         mapped = "opt_clean; simplemap; dffunmap; write_rtlil dut.il"
-        alone = f"hierarchy -top top.dut; proc; flatten; setattr -unset init w:*; opt -nodffe -nosdff; {mapped}"
+        alone = f"hierarchy -top top.dut; proc; flatten; setattr -unset init w:*; opt -keepdc -nodffe -nosdff; {mapped}"
         run_tool("yosys", ["-q", "-p", f"read_rtlil top.il; {alone}"], directory=directory)
         mapped = "techmap; dffunmap; opt -fast -nodffe -nosdff; aigmap; opt_clean; write_rtlil -selected around.il"
         around = f"hierarchy -top top; proc; select top; opt -nodffe -nosdff; {mapped}"
