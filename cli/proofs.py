@@ -14,7 +14,8 @@ from amaranth.hdl import UnusedElaboratable
 from utf8fpga.model.render import columns
 from utf8fpga.output import CommandError, progress, say
 from utf8fpga.sim.mutation import judge_netlists, judge_tables
-from utf8fpga.sim.prove import CONFIGURATIONS, PROPERTIES, Configuration, Result, prove_all
+from utf8fpga.sim.prove import CONFIGURATIONS, PROPERTIES, Configuration, prove_all
+from utf8fpga.sim.result import Result
 
 __all__ = ["list_proofs", "run_mutants", "run_proofs"]
 

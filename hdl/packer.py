@@ -287,6 +287,9 @@ class PackedDecoder(wiring.Component):
 
     Args: those of `ParallelDecoder`.
 
+    Attributes:
+        sparse, packer: the two.
+
     Ports:
         units: stream of `beat_layout`.
         items: stream of `items_layout`, its words contiguous from word 0.
@@ -309,12 +312,12 @@ class PackedDecoder(wiring.Component):
         kind: bool = False,
         length: bool = False,
     ) -> None:
-        self._decoder = decoder = ParallelDecoder(
+        self.sparse = decoder = ParallelDecoder(
             table, lanes=lanes, pipeline=pipeline, buffer=buffer, replacement=replacement, kind=kind, length=length
         )
         self.table, self.lanes, self.pipeline, self.buffer = table, lanes, decoder.pipeline, decoder.buffer
         self.replacement, self.kind, self.length = replacement, kind, length
-        self._packer = Packer(table, lanes, kind=kind, length=length)
+        self.packer = Packer(table, lanes, kind=kind, length=length)
         super().__init__(
             {
                 "units": In(stream.Signature(beat_layout(table, lanes))),
@@ -325,12 +328,12 @@ class PackedDecoder(wiring.Component):
     @property
     def latency(self) -> int:
         """Clocks, at most, from the beat that determines an item, and fills or ends its beat, to the item."""
-        return self._decoder.latency + self._packer.latency
+        return self.sparse.latency + self.packer.latency
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        m.submodules.decoder, m.submodules.packer = self._decoder, self._packer
-        wiring.connect(m, wiring.flipped(self.units), self._decoder.units)
-        wiring.connect(m, self._decoder.items, self._packer.sparse)
-        wiring.connect(m, wiring.flipped(self.items), self._packer.packed)
+        m.submodules.decoder, m.submodules.packer = self.sparse, self.packer
+        wiring.connect(m, wiring.flipped(self.units), self.sparse.units)
+        wiring.connect(m, self.sparse.items, self.packer.sparse)
+        wiring.connect(m, wiring.flipped(self.items), self.packer.packed)
         return m

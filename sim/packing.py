@@ -41,7 +41,7 @@ from utf8fpga.hdl.packer import Packer
 from utf8fpga.model import TABLE_3_7
 from utf8fpga.sim.engine import Aig, Verdict, aig_of, hold, hold_each
 from utf8fpga.sim.properties import Property
-from utf8fpga.sim.prove import Result
+from utf8fpga.sim.result import Result
 
 __all__ = ["PACKER_COVERS", "PACKER_PROPERTIES", "prove_packer"]
 

@@ -7,20 +7,22 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from amaranth.back import rtlil
 
-from utf8fpga.hdl import PARALLEL_PIPELINES, PIPELINES, ParallelDecoder, SerialDecoder, axi_rtlil
+from utf8fpga.hdl import PARALLEL_PIPELINES, PIPELINES, PackedDecoder, ParallelDecoder, SerialDecoder, axi_rtlil
 from utf8fpga.hdl.tools import run_tool
 from utf8fpga.model import TABLE_3_7, EncodingTable
 from utf8fpga.model.forms import CESU_8_CODE_UNITS, GENERALISED_UTF_8, MODIFIED_UTF_8_CODE_UNITS, RFC_2279
 from utf8fpga.sim.counterexample import Counterexample
 from utf8fpga.sim.engine import Aig, Verdict, aig_of, decide, hunt
 from utf8fpga.sim.halves import HALVES, elaborating, prove_halves
+from utf8fpga.sim.packing import prove_packer
 from utf8fpga.sim.properties import Harness, Property, cover_targets
+from utf8fpga.sim.result import Result
 
 __all__ = [
     "CONFIGURATIONS",
@@ -102,17 +104,24 @@ def _all_serial() -> Iterator[Configuration]:
 
 
 def _parallel(
-    table: EncodingTable, spelled: str, lanes: int, suffix: str, options: Mapping[str, Any], *, asked: bool = False
+    table: EncodingTable,
+    spelled: str,
+    lanes: int,
+    suffix: str,
+    options: Mapping[str, Any],
+    *,
+    of: type[ParallelDecoder | PackedDecoder] = ParallelDecoder,
+    asked: bool = False,
 ) -> Configuration:
     given = {"lanes": lanes, **options}
     arguments = "".join(f", {name}={value}" for name, value in given.items())
     where = "" if table is TABLE_3_7 else "-" + spelled.lower().replace("_", "-")
     return Configuration(
-        f"parallel-{lanes}{suffix}{where}",
+        f"{'packed' if of is PackedDecoder else 'parallel'}-{lanes}{suffix}{where}",
         table,
-        lambda table: ParallelDecoder(table, **given),
-        f"ParallelDecoder({spelled}{arguments})",
-        verilog=table is TABLE_3_7 and "kind" not in options and lanes <= _NETLIST_LANES,
+        lambda table: of(table, **given),
+        f"{of.__name__}({spelled}{arguments})",
+        verilog=table is TABLE_3_7 and "kind" not in options and lanes <= _NETLIST_LANES and of is ParallelDecoder,
         asked=asked,
     )
 
@@ -133,6 +142,8 @@ def _all_parallel() -> Iterator[Configuration]:
     for spelled, table in _TABLES.items():
         for lanes in (1, 4, 8):
             yield _parallel(table, spelled, lanes, "-full", _OPTIONS["-full"])
+    for lanes in (2, 3, 4, 8):
+        yield _parallel(TABLE_3_7, "TABLE_3_7", lanes, "", {}, of=PackedDecoder)
     for lanes in (16, 32, 64):
         yield _parallel(TABLE_3_7, "TABLE_3_7", lanes, "", {}, asked=True)
 
@@ -152,44 +163,6 @@ PROPERTIES = (
     *(f"netlist-{family}" for family in FAMILIES),
 )
 """Every property by its name."""
-
-
-@dataclass
-class Result:
-    """One line of the report.
-
-    Attributes:
-        configuration, wanted: which.
-        method: how it was decided.
-        depth: of a proof by reachability the frames of its invariant, of a trace its clocks; 0 where neither.
-        seconds: how long it took.
-        proved: True; False: there is a counterexample or, of a cover, no trace; None: not decided.
-        note: what else there is to say in a word.
-        counterexample: of a property that fails.
-    """
-
-    configuration: str
-    wanted: str
-    method: str
-    depth: int
-    seconds: float
-    proved: bool | None
-    note: str = ""
-    counterexample: Counterexample | None = field(default=None, repr=False)
-
-    @property
-    def verdict(self) -> str:
-        """The result in a word."""
-        good, bad = ("reached", "unreachable") if self.wanted == Property.COVER else ("proved", "FAILED")
-        return {True: good, False: bad, None: "UNDECIDED"}[self.proved] + (f" ({self.note})" if self.note else "")
-
-    def as_dict(self) -> dict[str, Any]:
-        """For a program to read."""
-        given = {name: getattr(self, name) for name in ("configuration", "method", "depth", "proved", "note")}
-        given |= {"property": self.wanted, "seconds": round(self.seconds, 1)}
-        if self.counterexample:
-            given["counterexample"] = self.counterexample.as_dict()
-        return given
 
 
 def harness_rtlil(configuration: Configuration, wanted: Property) -> str:
@@ -219,12 +192,13 @@ def prove(configuration: Configuration, wanted: str, *, seconds: int = 600) -> l
     if wanted not in PROPERTIES:
         raise ValueError(f"unknown property {wanted!r} (known: {', '.join(PROPERTIES)})")
     started = time.monotonic()
-    parallel = isinstance(configuration.build(), ParallelDecoder)
-    if parallel and wanted in HALVES:
-        return [_prove_halves(configuration, Property(wanted), seconds)]
-    if parallel and wanted == Property.RECOVERY:
-        # A buffer's pointers that have come apart stay so until a reset.
-        return []
+    decoder = configuration.build()
+    if not isinstance(decoder, SerialDecoder):
+        if wanted in HALVES:
+            return [_prove_halves(configuration, Property(wanted), seconds)]
+        if wanted == Property.RECOVERY:
+            # A buffer's pointers that have come apart stay so until a reset.
+            return []
     if wanted.startswith("netlist-"):
         if not configuration.verilog:
             return []
@@ -252,8 +226,16 @@ def prove(configuration: Configuration, wanted: str, *, seconds: int = 600) -> l
 def _prove_halves(configuration: Configuration, wanted: Property, seconds: int) -> Result:
     started = time.monotonic()
     right = configuration.right or configuration.table
-    found = prove_halves(configuration.build, right, wanted, seconds=seconds)
+    decoder = configuration.build()
+    packed = isinstance(decoder, PackedDecoder)
+    # A packed decoder is a sparse one and a packer, which are proved each by itself.
+    found = prove_halves(
+        lambda: configuration.build().sparse if packed else configuration.build(), right, wanted, seconds=seconds
+    )
     result = Result(configuration.name, wanted, "induction", found.frames, 0, True if found.proved else None)
+    if packed and found.proved:
+        (packer,) = prove_packer(decoder.lanes, wanted, seconds=seconds)
+        result.proved, result.note = packer.proved, packer.note
     if found.failed:
         # What fails is a step from any state that the invariant allows; a trace from the start is for people.
         result.note = f"no step: {found.failed[0]}"
@@ -278,7 +260,7 @@ def _cover(configuration: Configuration, seconds: int) -> list[Result]:
         targets = cover_targets(configuration.build())
     questions = {f"cover{n}": (aig, where) for n, where in enumerate(aig.output_bits["bad"])}
     shared = (time.monotonic() - started) / len(targets)
-    if isinstance(configuration.build(), ParallelDecoder):
+    if not isinstance(configuration.build(), SerialDecoder):
         verdicts = [hunt(*question, _HUNTED, seconds=seconds) for question in questions.values()]
     else:
         verdicts = list(decide(questions, seconds=seconds).values())

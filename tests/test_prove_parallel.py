@@ -1,0 +1,227 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The proofs of parallel decoders: that they hold, and that each of them fails for a decoder that it must refuse."""
+
+from __future__ import annotations
+
+import inspect
+import types
+from collections.abc import Callable
+from itertools import product
+from typing import Any
+
+import pytest
+from amaranth.hdl import Const, Value
+
+from utf8fpga.hdl import ParallelDecoder, buffer, parallel
+from utf8fpga.hdl.window import _Window
+from utf8fpga.model import DFA, START, TABLE_3_7
+from utf8fpga.model.forms import CESU_8_CODE_UNITS, GENERALISED_UTF_8, MODIFIED_UTF_8_CODE_UNITS, RFC_2279
+from utf8fpga.sim.halves import HALVES, prove_halves
+from utf8fpga.sim.properties import Property
+from utf8fpga.sim.prove import CONFIGURATIONS, PROPERTIES, prove
+
+QUICK = [
+    *(("parallel-1", wanted) for wanted in PROPERTIES if wanted not in ("power-up", "cover")),
+    *(("parallel-4", wanted) for wanted in ("equivalence", "steady", "stall", "latency", "independence")),
+]
+"""Proved in every run."""
+
+CHOSEN = [
+    *product(("parallel-1", "parallel-4"), ("power-up", "cover", "netlist-ecp5")),
+    *product(("parallel-2", "parallel-3", "parallel-8"), [wanted for wanted in PROPERTIES if wanted != "power-up"]),
+    *product(
+        [
+            *(f"parallel-{lanes}-full" for lanes in (1, 4, 8)),
+            *(f"parallel-{lanes}-pipeline-{pipeline}" for lanes in (1, 4) for pipeline in (0, 6)),
+            "parallel-1-full-no-replacement",
+            "parallel-4-no-replacement",
+            *(f"parallel-4-full-{table}" for table in ("rfc-2279", "cesu-8-code-units", "modified-utf-8-code-units")),
+            "parallel-8-full-rfc-2279",
+            "packed-4",
+        ],
+        ("equivalence", "latency"),
+    ),
+]
+"""Proved with the marker `proof`; `utf8fpga prove` proves all."""
+
+
+@pytest.mark.parametrize(("name", "wanted"), QUICK)
+def test_proved(name: str, wanted: str) -> None:
+    assert [result.verdict for result in prove(CONFIGURATIONS[name], wanted) if not result.proved] == []
+
+
+@pytest.mark.proof
+@pytest.mark.parametrize(("name", "wanted"), [pair for pair in CHOSEN if pair not in QUICK])
+def test_proved_of_more(name: str, wanted: str) -> None:
+    assert [result.verdict for result in prove(CONFIGURATIONS[name], wanted) if not result.proved] == []
+
+
+def test_the_window_of_a_parallel_decoder_may_be_as_long_as_a_sequence() -> None:
+    """What `Slot` and the window rest on: the state does not depend on where the reading began."""
+    for table in (TABLE_3_7, RFC_2279, GENERALISED_UTF_8, CESU_8_CODE_UNITS, MODIFIED_UTF_8_CODE_UNITS):
+        dfa = DFA.of(table)
+        for state in range(len(dfa.states)):
+            _read_alike(dfa, {state, START}, table.longest - 1)
+
+
+def _read_alike(dfa: DFA, states: set[int], units: int) -> None:
+    """After that many units, whichever they are, two states have become one."""
+    if len(states) == 1:
+        return
+    assert units, f"{states} stay apart"
+    for unit_class in dfa.classes:
+        unit = unit_class.ranges[0].first
+        _read_alike(dfa, {_after(dfa, state, unit) for state in states}, units - 1)
+
+
+def _after(dfa: DFA, state: int, unit: int) -> int:
+    after = dfa.step(state, unit)
+    return max(after if after >= 0 else dfa.step(START, unit), START)
+
+
+# Decoders that must be refused.
+
+
+def refused(wanted: str, *, lanes: int, pipeline: int = 0, **options: Any) -> list[str]:
+    """What fails of an induction."""
+    found = prove_halves(
+        lambda: ParallelDecoder(lanes=lanes, pipeline=pipeline, **options), TABLE_3_7, Property(wanted), seconds=120
+    )
+    assert found.asked
+    assert not found.undecided
+    return found.failed
+
+
+def test_what_is_right_is_not_refused() -> None:
+    for wanted in HALVES:
+        assert refused(wanted, lanes=2) == []
+
+
+def no_pair_open(self: _Window, lane: int) -> Value:
+    """A sequence whose second unit has come counts as closed."""
+    return self.beat.at("opens", lane)
+
+
+def trail_is_enough(self: _Window, n: int, lane: int) -> Value:
+    """Any trailing unit is second to any lead."""
+    leads = [name for name, (length, _) in self.leads.items() if length == n]
+    return self.beat.at("trail", lane) & self._any(leads, lane - 1)
+
+
+def text_goes_on(self: _Window, lane: int) -> Value:
+    """The end of a text is forgotten."""
+    return self.control.is_trail(self.beat.values["unit"][lane]) & self.beat.values["keep"][lane]
+
+
+@pytest.mark.parametrize(
+    ("name", "wrong"),
+    [("_is_open", no_pair_open), ("_second", trail_is_enough), ("_trail", text_goes_on)],
+    ids=lambda value: getattr(value, "__name__", value),
+)
+@pytest.mark.parametrize("lanes", [1, pytest.param(4, marks=pytest.mark.proof)])
+def test_a_wrong_window_is_refused(
+    monkeypatch: pytest.MonkeyPatch, name: str, wrong: Callable[..., Value], lanes: int
+) -> None:
+    monkeypatch.setattr(_Window, name, wrong)
+    failed = refused("equivalence", lanes=lanes)
+    assert any(question.startswith("window step") for question in failed)
+
+
+def test_a_wrong_window_gives_a_counterexample(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(_Window, "_second", trail_is_enough)
+    (result,) = prove(CONFIGURATIONS["parallel-4-pipeline-0"], "equivalence", seconds=120)
+    assert (result.proved, result.method, result.verdict) == (False, "trace", "FAILED")
+    found = result.counterexample
+    assert found is not None
+    assert found.given != found.expected
+    assert "in simulation: " in "\n".join(found.lines())
+
+
+class Forgets(ParallelDecoder):
+    """What goes on into the next beat is taken for broken."""
+
+    def _item(self, contents: dict[str, Value], goes_on: Value, next_unit: Value, next_keep: Value) -> Value:
+        return super()._item(contents, Const(0, 1), next_unit, next_keep)
+
+
+@pytest.mark.parametrize("lanes", [2, pytest.param(4, marks=pytest.mark.proof)])
+def test_a_wrong_last_lane_is_refused(lanes: int) -> None:
+    found = prove_halves(lambda: Forgets(lanes=lanes, pipeline=0), TABLE_3_7, Property.EQUIVALENCE)
+    assert any(question.startswith("window step") for question in found.failed)
+
+
+class Hasty(ParallelDecoder):
+    """It promises a clock less than it needs."""
+
+    @property
+    def latency(self) -> int:
+        return super().latency - 1
+
+
+@pytest.mark.parametrize("lanes", [2, 4])
+def test_a_promise_of_a_shorter_latency_is_refused(lanes: int) -> None:
+    assert prove_halves(lambda: Hasty(lanes=lanes), TABLE_3_7, Property.LATENCY).failed
+
+
+@pytest.mark.proof
+def test_another_table_is_refused() -> None:
+    found = prove_halves(lambda: ParallelDecoder(GENERALISED_UTF_8, lanes=4), TABLE_3_7, Property.EQUIVALENCE)
+    assert found.failed
+
+
+BROKEN = {
+    "a count that does not fall": ("bits[0].eq(up | Mux(down, bits[1], bits[0]))", "bits[0].eq(up | bits[0])", 4),
+    "a count that rises when it should stay": ("Mux(up, Mux(down, bit, below)", "Mux(up, Mux(down, below, below)", 4),
+    "room for a fourth at the front": ("~two | (~odd & ~arrives)", "~two | ~odd", 4),
+    "one that leaves is not counted": ("odd.eq(odd ^ arrives ^ leaves)", "odd.eq(odd ^ arrives)", 4),
+    "reading goes on by itself": ("(following & take) | (bit & ~take)", "following", 4),
+    "a row that is not kept": ("with m.If(advance):", "with m.If(advance & take):", 4),
+    "pointers that are not reset": ("        reset(write, read)\n", "", 4),
+    "a late reset before its time": ("self.busy.eq(Cat(*passing).any())", "self.busy.eq(passing[0])", 4),
+    "more than the memory holds": ("CAPACITY - _UNCOUNTED]", "CAPACITY - 1]", 4),
+    "a beat that is in and not counted": ("came.eq(arrives)", "came.eq(arrives & ~front.shown)", 4),
+    "too many come to the front": ("Mux(arrive, behind.more_than[1], behind.more_than[0])", "behind.more_than[0]", 4),
+    "groups that take what is not there": ("own.shown & wanted, number", "wanted, number", 4),
+    "counts that are not reset": ("        reset(self.more_than)\n", "", 4),
+    "a third beat over one that waits": (
+        "filling.eq(filling ^ (comes & ~self.full))",
+        "filling.eq(filling ^ comes)",
+        2,
+    ),
+    "a beat that does not hold still": ("(word & wide) | (register & ~wide)", "word", 2),
+    "always on": ("wanted | ~pair.shown | (copy & ~offered)", "wanted | ~pair.shown | copy", 2),
+}
+"""Changes to the source of the buffers, and for how many lanes."""
+
+
+def change(monkeypatch: pytest.MonkeyPatch, old: str, new: str) -> None:
+    """One change of the source of a buffer or of the decoder around it."""
+    (module,) = (each for each in (buffer, parallel) if inspect.getsource(each).count(old) == 1)
+    made = types.ModuleType("changed")
+    made.__dict__["__name__"] = module.__name__
+    exec(compile(inspect.getsource(module).replace(old, new), "changed", "exec"), made.__dict__)
+    if module is buffer:
+        for name in ("Front", "LaneMemory", "Level", "Pair", "Reset", "fan_out"):
+            monkeypatch.setattr(parallel, name, getattr(made, name))
+    else:
+        for name in ("buffer_in_memory", "buffer_in_registers"):
+            monkeypatch.setattr(ParallelDecoder, name, getattr(made.ParallelDecoder, name))
+
+
+@pytest.mark.parametrize(("old", "new", "lanes"), BROKEN.values(), ids=BROKEN)
+def test_a_wrong_buffer_is_refused(monkeypatch: pytest.MonkeyPatch, old: str, new: str, lanes: int) -> None:
+    change(monkeypatch, old, new)
+    failed = refused("steady", lanes=lanes)
+    assert any(question.startswith("buffer ") for question in failed)
+
+
+def test_a_source_that_is_not_changed_is_not_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    change(monkeypatch, "came.eq(arrives)", "came.eq(arrives)")
+    change(monkeypatch, "(word & wide) | (register & ~wide)", "(word & wide) | (register & ~wide)")
+    assert refused("steady", lanes=4) == refused("steady", lanes=2) == []
+
+
+@pytest.mark.parametrize("less", [7, 9])
+def test_a_decoder_that_stalls_by_itself_is_refused(monkeypatch: pytest.MonkeyPatch, less: int) -> None:
+    change(monkeypatch, "CAPACITY - _UNCOUNTED]", f"CAPACITY - {less}]")
+    assert refused("stall", lanes=4, pipeline=6) == ["buffer held stall"]
