@@ -9,7 +9,7 @@ synthesis would merge.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import chain, pairwise
+from itertools import chain
 
 from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import memory
@@ -26,42 +26,47 @@ _POINTER_BITS = 4
 
 
 class Reset:
-    """Resets registers two clocks late, from a tree, so that no net goes from the port to all of them.
+    """Resets registers some clocks late, and for so long that what was under way has come to nothing.
+
+    The late reset comes from a tree, so that no net goes from the port to all registers. Those of
+    a pipeline or a tree need none, and no place near a copy of it.
+
+    Args:
+        rst: the reset.
+        places: parts of the circuit that have a copy of their own; as many copies are for all else.
+        passing: clocks until nothing comes any more from what was taken in before.
 
     Attributes:
+        clocks: from a reset to the first clock that is not `busy`.
         busy: the late reset is still to come or just done; until then nothing may enter or leave.
-        under_way: values that are 0 once the late reset is done.
-        passing: those that are 0 a clock before `busy` is.
+        under_way: values that are 0 unless a reset is; `busy` is one of them.
     """
 
-    def __init__(self, m: Module, rst: Value, copies: int) -> None:
+    def __init__(self, m: Module, rst: Value, places: int, passing: int) -> None:
         self._m = m
+        self._places = places
         self._given = 0
-        stages = 1 + (copies - 1).bit_length()
+        stages = 1 + (2 * places - 1).bit_length()
+        # In the first clock a count may still say something.
+        lasts = max(2, passing - stages)
+        self.clocks = lasts + stages
+        quiet = [Signal(name=f"quiet_{clocks}", init=1, reset_less=True) for clocks in range(self.clocks)]
+        m.d.sync += [new.eq(old & ~rst) for new, old in zip(quiet, [Const(1, 1), *quiet], strict=False)]
         late: list[list[Value]] = []
-        self.late = fan_out(m, "reset", rst, stages, every=late)
-        self.passing = passing = [Signal(name=f"resetting_{stage}", init=1, reset_less=True) for stage in range(stages)]
-        m.d.sync += [passing[0].eq(rst), *(new.eq(old) for old, new in pairwise(passing))]
-        self.busy = Signal(name="reset_busy", init=1)
-        m.d.sync += self.busy.eq(Cat(*passing).any())
-        self.under_way = list(chain.from_iterable(late))
+        self.late = fan_out(m, "reset", ~quiet[lasts - 1], stages, late)
+        self.busy = ~quiet[-1]
+        self.under_way = [*chain.from_iterable(late), *(~clock for clock in quiet)]
 
-    def __call__(self, *registers: Signal) -> None:
-        """Give registers their initial values in a late reset; each call takes the next copy of it."""
-        reset = self.late[self._given % len(self.late)]
-        self._given += 1
-        with self._m.If(reset):
+    def __call__(self, *registers: Signal, place: int | None = None) -> None:
+        """Give registers their initial values in a late reset, from the copy of `place` or the next of the others."""
+        if place is None:
+            place = -1 - self._given % self._places
+            self._given += 1
+        with self._m.If(self.late[place]):
             self._m.d.sync += [register.eq(register.init) for register in registers]
 
 
-def fan_out(
-    m: Module,
-    name: str,
-    value: Value,
-    stages: int,
-    reset: Reset | None = None,
-    every: list[list[Value]] | None = None,
-) -> list[Value]:
+def fan_out(m: Module, name: str, value: Value, stages: int, every: list[list[Value]] | None = None) -> list[Value]:
     """Copies of a one-bit value, `stages` clocks later, as a tree that doubles at each stage but the last.
 
     Of two registers that hold the same, one holds the complement; so no two are alike, and
@@ -79,10 +84,6 @@ def fan_out(
                 inverted = Signal(name=f"{name}_{stage}_{len(following)}", init=1, reset_less=True)
                 m.d.sync += inverted.eq(~copy)
                 following.append(~inverted)
-                if reset:
-                    reset(inverted)
-            if reset:
-                reset(plain)
         copies = following
         if every is not None:
             every.append(copies)
@@ -92,17 +93,26 @@ def fan_out(
 class Level:
     """A count of beats as a thermometer: bit k is set while there are more than k.
 
+    Each step is made a clock late, so that all bits share an enable that is a register, and none
+    is a function of more than three others, which fits a look-up table.
+
     Args:
         up: a beat more.
         down: a beat fewer, if there is one.
+
+    Attributes:
+        more_than: the bits.
+        changes, grows: the step that is made at the end of this clock.
     """
 
     def __init__(self, m: Module, name: str, up: Value, down: Value, reset: Reset) -> None:
         self.more_than = Signal(CAPACITY, name=name, reset_less=True)
-        bits = [*self.more_than, Const(0, 1)]
-        m.d.sync += bits[0].eq(up | Mux(down, bits[1], bits[0]))
-        for below, bit, above in zip(bits, bits[1:-1], bits[2:], strict=False):
-            m.d.sync += bit.eq(Mux(up, Mux(down, bit, below), Mux(down, above, bit)))
+        self.changes, self.grows = (Signal(name=f"{name}_{part}", reset_less=True) for part in ("changes", "grows"))
+        m.d.sync += [self.changes.eq(up ^ down), self.grows.eq(up)]
+        bits = [Const(1, 1), *self.more_than, Const(0, 1)]
+        with m.If(self.changes):
+            for below, bit, above in zip(bits, bits[1:-1], bits[2:], strict=False):
+                m.d.sync += bit.eq(Mux(self.grows, below, above))
         reset(self.more_than)
 
 
@@ -151,26 +161,29 @@ class Front:
     """How many of up to three beats at the front of a buffer wait to be shown.
 
     Args:
-        arrives: a beat comes to the front; only where `room` was set in the clock before.
+        arrives: a beat comes to the front; only where there was `room` in the clock before.
         wanted: the consumer is ready.
+        copies: how many there shall be of `shown`.
 
     Attributes:
-        shown: there is at least one.
-        room: one more may be announced.
+        shown: copies of "there is at least one"; each keeps itself.
+        two, odd: the count.
     """
 
-    def __init__(self, m: Module, name: str, arrives: Value, wanted: Value) -> None:
-        self.shown = shown = Signal(name=f"{name}_shown", reset_less=True)
+    def __init__(self, m: Module, name: str, arrives: Value, wanted: Value, copies: int) -> None:
+        self.shown = [Signal(name=f"{name}_shown_{copy}") for copy in range(copies)]
         # The count in binary, so that each bit is a function of itself, the other and two inputs.
-        two, odd = (Signal(name=f"{name}_{part}", reset_less=True) for part in ("two", "odd"))
+        self.two, self.odd = two, odd = Signal(name=f"{name}_two"), Signal(name=f"{name}_odd")
         leaves = wanted & (two | odd)
         m.d.sync += [
-            shown.eq(arrives | two | (shown & ~wanted)),
+            *(shown.eq(arrives | two | (shown & ~wanted)) for shown in self.shown),
             odd.eq(odd ^ arrives ^ leaves),
             two.eq((two & (odd | arrives | ~leaves)) | (odd & arrives & ~leaves)),
         ]
-        self.room = ~two | (~odd & ~arrives)
-        self.registers = shown, two, odd
+
+    def room(self, arrives: Value) -> Value:
+        """One more beat may be announced, in a clock in which one comes or none."""
+        return ~self.two | (~self.odd & ~arrives)
 
 
 class LaneMemory:
@@ -181,8 +194,10 @@ class LaneMemory:
     Args:
         words: what is written.
         advance: keep the row.
-        take: the row is read.
-        number: which group it is; each starts elsewhere, so that its pointers are its own.
+        shown: a row is at the front.
+        wanted: it is taken, if there is one.
+        number: which group it is; those next to each other start elsewhere, so that their pointers are their own.
+        place: where its reset comes from.
 
     Attributes:
         write, read: where; after as many steps as a pointer has states it is there again.
@@ -191,7 +206,16 @@ class LaneMemory:
     """
 
     def __init__(
-        self, m: Module, name: str, words: Sequence[Value], advance: Value, take: Value, number: int, reset: Reset
+        self,
+        m: Module,
+        name: str,
+        words: Sequence[Value],
+        advance: Value,
+        shown: Value,
+        wanted: Value,
+        number: int,
+        reset: Reset,
+        place: int,
     ) -> None:
         start = 1
         for _ in range(number % _STATES):
@@ -201,10 +225,11 @@ class LaneMemory:
         )
         with m.If(advance):
             m.d.sync += write.eq(_next(write))
-        # Written out, so that the bits have no clock enable one more look-up table away.
-        for bit, following in zip(read, _next(read), strict=True):
-            m.d.sync += bit.eq((following & take) | (bit & ~take))
-        reset(write, read)
+        # What comes from the farthest is the enable, as it is: no look-up table lies on its way.
+        with m.If(wanted):
+            for bit, following in zip(read, _next(read), strict=True):
+                m.d.sync += bit.eq((following & shown) | (bit & ~shown))
+        reset(write, read, place=place)
         row = Cat(*words)
         self.write, self.read = write, read
         self.rows = rows = memory.Memory(shape=len(row), depth=1 << _POINTER_BITS, init=[])

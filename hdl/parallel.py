@@ -24,11 +24,14 @@ MAX_LANES = 256
 BUFFERS = ("registers", "memory")
 """What holds beats back while the consumer waits."""
 
-_FASTEST = {"registers": 5, "memory": 4}
-"""Per buffer the setting of the pipeline that place and route gave the highest clock for."""
+_FASTEST = 5
+"""The setting of the pipeline that place and route gave the highest clock for."""
 
-_GROUP = 8
+_GROUP = 4
 """Lanes that share pointers: more make the nets from a pointer longer, fewer those to the pointers."""
+
+_REGION = 8
+"""Lanes that share what tells pointers to step: more make the nets from it longer, fewer those to it."""
 
 _UNCOUNTED = 3
 """Beats that may be on their way in when the count of those inside is looked at."""
@@ -66,7 +69,6 @@ class Rows:
         passing: per row of registers up to them copies of "a beat is here".
         tail: the item of the last lane, and whether the text ends.
         leaves: these two are a beat's.
-        left: the same a clock later.
     """
 
     beat: Beat
@@ -77,7 +79,6 @@ class Rows:
     passing: Sequence[Sequence[Value]]
     tail: Value
     leaves: Value
-    left: Value
 
 
 @dataclass(frozen=True)
@@ -86,21 +87,20 @@ class MemoryBuffer:
 
     Attributes:
         reset: of its registers.
-        inside, came, went: the count of beats taken in and not yet shown, and the steps it has yet to make.
+        inside: the count of beats taken in and not yet shown.
         behind: the count of those written that have not come to the front.
-        arrive: one does.
+        arrive, near: one does; each keeps itself.
         front: those there.
-        groups: per group of lanes its own count of those at the front, and its memory.
+        groups: per group of lanes what tells it that there are some, and its memory.
     """
 
     reset: Reset
     inside: Level
-    came: Value
-    went: Value
     behind: Level
     arrive: Value
+    near: Value
     front: Front
-    groups: Sequence[tuple[Front, LaneMemory]]
+    groups: Sequence[tuple[Value, LaneMemory]]
 
 
 class ParallelDecoder(wiring.Component):
@@ -129,8 +129,7 @@ class ParallelDecoder(wiring.Component):
     Args:
         table: the encoding form; UTF-8 unless given.
         lanes: code units a beat, 1 to `MAX_LANES`.
-        pipeline: rows of registers in the window, 0 to 6; if None 5, or 4 with a buffer in memory,
-            where the last ones make the decoder larger and the ways longer, and so slower.
+        pipeline: rows of registers in the window, 0 to 6; 5 if None.
         buffer: one of `BUFFERS`; memory from as many lanes as the longest sequence has units if
             None. With fewer lanes a beat may hold no item, which memory cannot drop.
         replacement: see `SerialDecoder`.
@@ -171,7 +170,7 @@ class ParallelDecoder(wiring.Component):
         self.table = table
         self.lanes = lanes
         self.buffer = buffer or ("memory" if lanes >= table.longest else "registers")
-        self.pipeline = _FASTEST[self.buffer] if pipeline is None else pipeline
+        self.pipeline = _FASTEST if pipeline is None else pipeline
         self.replacement = replacement
         self.kind = kind
         self.length = length
@@ -348,47 +347,64 @@ class ParallelDecoder(wiring.Component):
 
     # A buffer in memory.
 
+    def late_reset(self, m: Module) -> Reset:
+        """The reset of what is before the buffer, and of the buffer."""
+        # From a beat that is taken to the steps of its pointers and counts.
+        passing = len(CUTS[self.pipeline]) + 3
+        return Reset(m, ResetSignal(), max(2, -(-self.lanes // _REGION)), passing)
+
+    @property
+    def resetting(self) -> int:
+        """Clocks after a reset for which registers of a buffer in memory, and before it, are still to be reset."""
+        return self.late_reset(Module()).clocks if self.buffer == "memory" else 0
+
     def buffer_in_memory(self, m: Module) -> MemoryBuffer:
         """The decoder with its buffer in memory."""
         tail = self.lanes - 1
         groups = -(-tail // _GROUP)
-        reset = Reset(m, ResetSignal(), 4)
+        regions = -(-self.lanes // _REGION)
+        reset = self.late_reset(m)
         ready = Signal()
         arrives = self.units.valid & ready
         m.d.comb += self.units.ready.eq(ready)
         rows = self.write(m, arrives, reset)
 
-        # What has been written goes to the front, where each group of lanes knows by itself what to show.
+        # What has been written goes to the front, where each region of lanes knows by itself that there is some.
         wanted = self.items.ready
-        arrive = Signal(reset_less=True)
-        front = Front(m, "front", arrive, wanted)
-        behind = Level(m, "behind", rows.left, arrive, reset)
-        m.d.sync += arrive.eq(front.room & Mux(arrive, behind.more_than[1], behind.more_than[0]))
+        # One says so to them, the other one to what counts: that is a loop, and shall not be drawn apart by them.
+        arrive, near = Signal(reset_less=True), Signal(name="arrive_near", reset_less=True)
+        front = Front(m, "front", arrive, wanted, 1 + regions)
+        announced = Signal()
+        behind = Level(m, "behind", rows.leaves, announced, reset)
+
+        def announces(arrives: Value) -> Value:
+            return front.room(arrives) & Mux(arrives, behind.more_than[1], behind.more_than[0])
+
+        m.d.comb += announced.eq(announces(near))
+        m.d.sync += [arrive.eq(announces(arrive)), near.eq(announced)]
         with m.If(reset.busy | ResetSignal()):
-            m.d.sync += [register.eq(0) for register in (arrive, *front.registers)]
-        m.d.comb += self.items.valid.eq(front.shown)
+            m.d.sync += [arrive.eq(0), near.eq(0)]
+        m.d.comb += self.items.valid.eq(front.shown[0])
         shown: list[Value] = []
-        parts: list[tuple[Front, LaneMemory]] = []
+        parts: list[tuple[Value, LaneMemory]] = []
         for number in range(groups + 1):
+            # The last lane lies near the group before it.
+            place = min(number, groups - 1) * regions // groups
             if number < groups:
                 name, words = f"lanes_{number * _GROUP}", rows.items[number * _GROUP : (number + 1) * _GROUP]
                 advance = rows.advances[number * len(rows.advances) // groups]
             else:
                 name, words, advance = "last_lane", [rows.tail], rows.leaves
-            own = Front(m, name, arrive, wanted)
-            reset(*own.registers)
-            lane_memory = LaneMemory(m, name, words, advance, own.shown & wanted, number, reset)
+            own = front.shown[1 + place]
+            lane_memory = LaneMemory(m, name, words, advance, own, wanted, number, reset, place)
             shown += lane_memory.words
             parts.append((own, lane_memory))
         self._show(m, [*shown[:tail], shown[tail][:-1]], shown[tail][-1])
 
         # Beats come in while all that are inside have a row.
-        came, went = Signal(reset_less=True), Signal(reset_less=True)
-        m.d.sync += [came.eq(arrives), went.eq(front.shown & wanted)]
-        inside = Level(m, "inside", came, went, reset)
-        reset(came, went)
+        inside = Level(m, "inside", arrives, front.shown[0] & wanted, reset)
         m.d.sync += ready.eq(~inside.more_than[CAPACITY - _UNCOUNTED] & ~reset.busy)
-        return MemoryBuffer(reset, inside, came, went, behind, arrive, front, parts)
+        return MemoryBuffer(reset, inside, behind, arrive, near, front, parts)
 
     def write(self, m: Module, arrives: Value, reset: Reset) -> Rows:
         """What is written to the memories.
@@ -401,12 +417,12 @@ class ParallelDecoder(wiring.Component):
         tail = self.lanes - 1
         cuts = CUTS[self.pipeline]
         first = Signal(init=1, reset_less=True)
-        with m.If(arrives):
-            m.d.sync += first.eq(self.units.payload.last)
+        # Written out: the enable would be one more look-up table away.
+        m.d.sync += first.eq((self.units.payload.last & arrives) | (first & ~arrives))
         beat = self._window(m, arrives, first, None)
-        reset(first, *beat.valids)
+        reset(first)
         passing: list[list[Value]] = []
-        advances = fan_out(m, "advance", arrives, len(cuts), reset, passing)
+        advances = fan_out(m, "advance", arrives, len(cuts), passing)
 
         # All lanes but the last are known now.
         items = [self._inner_item(beat, lane) for lane in range(tail)]
@@ -426,12 +442,11 @@ class ParallelDecoder(wiring.Component):
         goes_on = beat.valid & beat.at("continued", 0)
         next_keep = beat.valid & beat.at("keep", 0) & ~held["last"]
         item = self._item(held, goes_on, beat.at("unit", 0), next_keep)
-        leaves, left = Signal(reset_less=True), Signal(reset_less=True)
+        leaves = Signal(reset_less=True)
         tail_item = Signal(len(item) + 1, reset_less=True)
         m.d.sync += [
             leaves.eq(waiting & (beat.valid | held["settled"])),
             tail_item.eq(Cat(item, held["last"])),
-            left.eq(leaves),
         ]
-        reset(waiting, leaves, left)
-        return Rows(beat, held, waiting, items, advances, passing, tail_item, leaves, left)
+        reset(waiting)
+        return Rows(beat, held, waiting, items, advances, passing, tail_item, leaves)

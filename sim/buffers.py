@@ -14,16 +14,12 @@ from enum import Enum
 from amaranth.hdl import Cat, ClockDomain, Const, Elaboratable, Module, Mux, Signal, Value
 
 from utf8fpga.hdl import ParallelDecoder
-from utf8fpga.hdl.buffer import CAPACITY, Front, LaneMemory, Level, Reset
+from utf8fpga.hdl.buffer import CAPACITY, LaneMemory, Level, Reset
 from utf8fpga.hdl.parallel import MemoryBuffer, Merged, Rows
 from utf8fpga.hdl.window import CUTS, Beat
-from utf8fpga.sim.windows import RESETTING
+from utf8fpga.sim.windows import DRAINED
 
-__all__ = ["SETTLING", "STALLS", "BufferProof", "Start"]
-
-SETTLING = {"registers": 1, "memory": RESETTING["memory"] + 1}
-"""Per buffer the clocks after a reset in which nothing comes in or goes out."""
-
+__all__ = ["STALLS", "BufferProof", "Start"]
 
 STALLS = {"registers": 1, "memory": 8}
 """Per buffer the clocks for which the consumer must have been ready, after which the input does not wait."""
@@ -97,12 +93,12 @@ class _Opaque(ParallelDecoder):
 class _InMemory(_Opaque):
     @property
     def _inputs(self) -> dict[str, int]:
-        wild = dict.fromkeys(("settled", "advance", "leaves", "left", "watch"), 1)
+        wild = dict.fromkeys(("settled", "advance", "leaves", "watch"), 1)
         return {**wild, "items": self.lanes - 1, "tail": 2}
 
     @property
     def _parts(self) -> tuple[str, ...]:
-        return ("reset", "inside", "counts", "fronts", "pointers", "watched", "smooth")
+        return ("reset", "steps", "inside", "counts", "fronts", "pointers", "watched", "smooth")
 
     def write(self, m: Module, arrives: Value, reset: Reset) -> Rows:
         """What the first half proves of `ParallelDecoder.write`: when rows are written. What is in them, it knows."""
@@ -111,54 +107,52 @@ class _InMemory(_Opaque):
         for row in range(len(CUTS[self.pipeline])):
             here.append(Signal(name=f"here_{row}"))
             m.d.sync += here[-1].eq(here[-2])
-        self.waiting, self.leaves, self.left = Signal(), Signal(), Signal()
+        self.waiting, self.leaves = Signal(), Signal()
         leaves = self.waiting & (here[looked_at] | self.free["settled"])
         m.d.sync += [
             self.waiting.eq(here[looked_at] | (self.waiting & ~self.free["settled"])),
             self.leaves.eq(leaves),
-            self.left.eq(self.leaves),
         ]
         self.arrives, self.before, self.unwritten = arrives, here[1 : looked_at + 1], here[1:]
         advance = Mux(self.calm, here[-1], self.free["advance"])
-        left = Mux(self.calm, self.left, self.free["left"])
         beat = Beat(m, self.lanes, arrives, {}, Const(0))
         tail_leaves = Mux(self.calm, self.leaves, self.free["leaves"])
-        return Rows(
-            beat, {}, self.waiting, list(self.free["items"]), [advance], [], self.free["tail"], tail_leaves, left
-        )
+        return Rows(beat, {}, self.waiting, list(self.free["items"]), [advance], [], self.free["tail"], tail_leaves)
 
     def ghosts(self, m: Module) -> None:
         buffer = self.buffer_in_memory(m)
         front, wanted = buffer.front, self.items.ready
-        taken = front.shown & wanted
-        resetting = [buffer.reset.busy, *buffer.reset.passing, *buffer.reset.under_way]
-        self.say("reset", *(~value for value in resetting))
+        taken = front.shown[0] & wanted
+        self.say("reset", *(~value for value in buffer.reset.under_way))
 
         # Beats that were taken in and have not left, and where they are.
         pending = Signal(range(CAPACITY + 1))
         m.d.sync += pending.eq(pending + self.arrives - taken)
-        inside, behind, shown = _count(buffer.inside), _count(buffer.behind), _waiting(front)
+        came, went, wrote = Signal(), Signal(), Signal()
+        m.d.sync += [came.eq(self.arrives), went.eq(taken), wrote.eq(self.leaves)]
+        self.say("steps", *_step(buffer.inside, came, went), *_step(buffer.behind, wrote, buffer.near))
+        inside, shown = _count(buffer.inside), Cat(front.odd, front.two)
         self.say(
             "inside",
             *_thermometer(buffer.inside),
-            inside + buffer.came == pending + buffer.went,
-            buffer.came == self.unwritten[0] if self.unwritten else ~buffer.came | self.waiting,
+            inside + came == pending + went,
+            ~came | (self.unwritten[0] if self.unwritten else self.waiting),
             pending <= Mux(self.units.ready, CAPACITY - 1, CAPACITY),
         )
-        further = self.waiting + self.leaves + self.left + behind + shown
+        # Those written that have not been announced to the front.
+        behind = Signal(range(CAPACITY + 2))
+        m.d.comb += behind.eq(_count(buffer.behind) + wrote - buffer.near)
         self.say(
             "counts",
             *_thermometer(buffer.behind),
-            pending == further + _sum(self.before),
-            ~buffer.arrive | ((behind != 0) & (shown != 3)),
+            buffer.arrive == buffer.near,
+            ~buffer.near | ((_count(buffer.behind) != 0) & (shown != 3)),
+            pending == self.waiting + self.leaves + behind + buffer.arrive + shown + _sum(self.before),
         )
         if len(self.unwritten) > len(self.before):
             self.say("counts", ~self.unwritten[-1] | self.waiting)
-        fronts = (front, *(own for own, _ in buffer.groups))
-        for own in fronts:
-            shown_there, two, odd = own.registers
-            self.say("fronts", shown_there == (two | odd))
-            self.say("fronts", *(mine == theirs for mine, theirs in zip(own.registers, front.registers, strict=True)))
+        self.say("fronts", *(copy == (front.two | front.odd) for copy in front.shown))
+        self.say("fronts", *(own == (front.two | front.odd) for own, _ in buffer.groups))
 
         # Every pointer is so many steps behind that of the beat at the front.
         reading = Signal(range(_STATES))
@@ -166,13 +160,13 @@ class _InMemory(_Opaque):
             m.d.sync += reading.eq(_later(reading, Const(1)))
         self.say("pointers", reading < _STATES)
         rows, tails = Signal(range(CAPACITY + 1)), Signal(range(CAPACITY + 1))
-        m.d.comb += [rows.eq(pending - _sum(self.unwritten)), tails.eq(self.left + behind + shown)]
+        m.d.comb += [rows.eq(pending - _sum(self.unwritten)), tails.eq(behind + buffer.arrive + shown)]
         for number, (_, lane_memory) in enumerate(buffer.groups):
             written = tails if number == len(buffer.groups) - 1 else rows
             self.say("pointers", lane_memory.read == _pointer(m, lane_memory, reading))
             self.say("pointers", lane_memory.write == _pointer(m, lane_memory, _later(reading, written)))
         self._watch(m, buffer, pending, reading, rows, tails, taken)
-        self._flow(m, buffer, pending, behind, shown)
+        self._flow(m, buffer, pending, wrote, behind, shown)
 
     def _watch(
         self,
@@ -208,24 +202,24 @@ class _InMemory(_Opaque):
             self.say("watched", ~(watching & is_written) | (port.data == remembered))
         given = [Value.cast(self.items.payload.items[lane])[0] for lane in range(self.lanes)]
         shown = Cat(*given, self.items.payload.last)
-        first = buffer.front.shown & watching & (ahead == 0)
-        self.forbid("order", first & (shown != Cat(items, tail)), buffer.front.shown & (pending == 0))
+        first = buffer.front.shown[0] & watching & (ahead == 0)
+        self.forbid("order", first & (shown != Cat(items, tail)), buffer.front.shown[0] & (pending == 0))
         waited, before = Signal(), Signal(len(shown), reset_less=True)
         m.d.sync += [waited.eq(first & ~taken), before.eq(shown)]
-        self.say("watched", ~waited | (watching & (ahead == 0) & (before == Cat(items, tail)) & buffer.front.shown))
-        self.forbid("steady", waited & (~buffer.front.shown | (shown != before)))
+        self.say("watched", ~waited | (watching & (ahead == 0) & (before == Cat(items, tail)) & buffer.front.shown[0]))
+        self.forbid("steady", waited & (~buffer.front.shown[0] | (shown != before)))
 
-    def _flow(self, m: Module, buffer: MemoryBuffer, pending: Value, behind: Value, shown: Value) -> None:
-        """While none has to wait since there was none, what left the window is shown three clocks later."""
-        smooth, later = Signal(), Signal(3)
-        waits = buffer.front.shown & ~self.items.ready
+    def _flow(self, m: Module, buffer: MemoryBuffer, pending: Value, wrote: Value, behind: Value, shown: Value) -> None:
+        """While none has to wait since there was none, what is written is shown four clocks later."""
+        smooth, later = Signal(), Signal(4)
+        waits = buffer.front.shown[0] & ~self.items.ready
         m.d.sync += [
             smooth.eq((smooth | (pending == 0)) & ~waits),
-            later.eq(Mux(pending == 0, 0, Cat(self.left, later))),
+            later.eq(Mux(pending == 0, 0, Cat(self.leaves, later))),
         ]
-        on_time = (buffer.arrive == later[1]) & (behind == later[0] + later[1]) & (shown == later[2])
-        self.say("smooth", ~smooth | on_time)
-        self.forbid("latency", smooth & (buffer.front.shown != later[2]))
+        on_time = (buffer.arrive == later[2]) & (behind == later[0] + later[1]) & (shown == later[3])
+        self.say("smooth", ~smooth | (on_time & (wrote == later[0])))
+        self.forbid("latency", smooth & (buffer.front.shown[0] != later[3]))
 
 
 class _InRegisters(_Opaque):
@@ -294,9 +288,9 @@ def _count(level: Level) -> Value:
     return _sum(level.more_than)
 
 
-def _waiting(front: Front) -> Value:
-    _, two, odd = front.registers
-    return Cat(odd, two)
+def _step(level: Level, up: Value, down: Value) -> tuple[Value, Value]:
+    """The step that a count has yet to make is that of the clock before."""
+    return level.changes == up ^ down, level.grows == up
 
 
 def _thermometer(level: Level) -> Iterable[Value]:
@@ -347,13 +341,16 @@ class BufferProof(Elaboratable):
     def __init__(self, like: ParallelDecoder, start: Start) -> None:
         self._opaque = opaque = (_InMemory if like.buffer == "memory" else _InRegisters)(like)
         self._start = start
-        self._after = SETTLING[opaque.buffer] + (start is Start.RESET)
+        self._after = like.resetting + 1 if start is Start.RESET else 0
+        if opaque.buffer == "registers":
+            # The first clock after a reset is as the first of all.
+            self._after += 1
         self.never = [*opaque.never, "stall"] if start is Start.HELD else ["quiet"]
         self.questions = [*opaque.invariant, *self.never]
         clocks = 2 if start is Start.HELD else self._after + 1
-        self.frames = dict.fromkeys(self.questions, clocks) | (
-            {"stall": STALLS[opaque.buffer] + 1} if start is Start.HELD else {}
-        )
+        self.frames = dict.fromkeys(self.questions, clocks)
+        if start is Start.HELD:
+            self.frames["stall"] = STALLS[opaque.buffer] + 1
         self.clk, self.reset = Signal(name="clk"), Signal(name="reset")
         self.offer, self.ready = Signal(name="offer"), Signal(name="ready")
         self.free = {name: Signal.like(signal, name=f"free_{name}") for name, signal in opaque.free.items()}
@@ -391,10 +388,10 @@ class BufferProof(Elaboratable):
             m.d.comb += opaque.calm.eq(1)
         else:
             first = int(self._start is Start.RESET)
-            if self._start is Start.RESET:
-                m.d.comb += opaque.calm.eq(frame > RESETTING[opaque.buffer])
+            if opaque.buffer == "registers":
+                m.d.comb += opaque.calm.eq(frame == self._after)
             else:
-                m.d.comb += opaque.calm.eq((frame != 0) | Const(opaque.buffer == "memory", 1))
+                m.d.comb += opaque.calm.eq((frame > self._after - DRAINED) | Const(self._after == 0, 1))
             early = (frame >= first) & (frame < self._after) & (opaque.units.ready | opaque.items.valid)
             asked = [*((frame == self._after) & fail for fail in fails), early]
         m.d.comb += self.asked.eq(Cat(*asked))

@@ -120,7 +120,8 @@ def _stages(decoder: ParallelDecoder) -> int:
     """The clocks from a beat that is taken, and determined, to its items.
 
     Those that the two halves speak of: rows of registers before the beat is looked at, that in which it waits for
-    the next, and what comes out of the first half; then three clocks in the memory, or one in the two registers.
+    the next, and what comes out of the first half; then four clocks in the memory, of which the first is the
+    last of that, or one in the two registers.
     """
     cuts = CUTS[decoder.pipeline]
     return len(cuts - {"words"}) + 3 + 3 if decoder.buffer == "memory" else len(cuts) + 2 + 1

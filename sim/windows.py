@@ -17,21 +17,20 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
-from amaranth.hdl import Cat, ClockDomain, Const, Elaboratable, Module, Mux, ResetSignal, Signal, Value
+from amaranth.hdl import Cat, ClockDomain, Const, Elaboratable, Module, Mux, Signal, Value
 from amaranth.lib import data
 
 from utf8fpga.hdl import ParallelDecoder
-from utf8fpga.hdl.buffer import Reset
 from utf8fpga.hdl.parallel import Merged, Rows
 from utf8fpga.hdl.ports import items_layout
 from utf8fpga.hdl.window import CUTS, Beat, WindowControl, build_window
 from utf8fpga.model import EncodingTable
 from utf8fpga.sim.reference import Slot
 
-__all__ = ["RESETTING", "WindowProof"]
+__all__ = ["DRAINED", "WindowProof"]
 
-RESETTING = {"registers": 0, "memory": 3}
-"""Per buffer the clocks after a reset in which nothing is said of the registers, since it comes to them late."""
+DRAINED = 2
+"""Clocks before the end of a late reset from which on nothing is written to a memory any more."""
 
 ALL = "all"
 """The tag of what is said of a beat as a whole."""
@@ -123,6 +122,7 @@ class _Front(Elaboratable):
     Attributes:
         offer, fresh: whether a beat comes, and which.
         run: of a decoder with a buffer in registers: everything moves on.
+        written: something is written to a memory.
         invariant: per tag what always holds; a tag is a lane, of which negative ones are of beats before.
     """
 
@@ -130,6 +130,7 @@ class _Front(Elaboratable):
         self.decoder, self.right = decoder, right
         self.offer, self.run = Signal(), Signal()
         self.fresh = Signal(len(Value.cast(decoder.units.payload)))
+        self.written = Signal()
         self.invariant: dict[Any, Signal] = {}
         self._said: dict[Any, list[Value]] = {}
         self._past = 2 * decoder.table.longest
@@ -161,7 +162,7 @@ class _Front(Elaboratable):
         ]
         cuts = CUTS[decoder.pipeline]
         if decoder.buffer == "memory":
-            reset = Reset(m, ResetSignal(), 4)
+            reset = decoder.late_reset(m)
             arrives = self.offer & ~reset.busy
             moves: Value = Const(1)
             rows = decoder.write(m, arrives, reset)
@@ -169,6 +170,7 @@ class _Front(Elaboratable):
             self._window(m, rows.beat, contexts)
             self._rows(m, rows, contexts)
             self._say(ALL, *(~value for value in reset.under_way))
+            m.d.comb += self.written.eq(rows.leaves | Cat(*rows.advances).any())
         else:
             arrives, moves = self.offer, self.run
             m.d.comb += units.valid.eq(self.offer)
@@ -293,14 +295,14 @@ class _Front(Elaboratable):
         self._say(self.tail, *(~waiting | (rows.held[name] == value) for name, value in expected.items()))
 
         # The last lane.
-        leaves, left = Signal(name="leaves_too"), Signal(name="left_too")
+        leaves = Signal(name="leaves_too")
         gone = held.following(m, "gone", Const(1))
         next_unit, next_keep = Signal(len(unit), reset_less=True), Signal(reset_less=True)
-        m.d.sync += [leaves.eq(waiting & (contexts[-1].valid | settled)), left.eq(leaves)]
+        m.d.sync += leaves.eq(waiting & (contexts[-1].valid | settled))
         m.d.sync += [next_unit.eq(unit), next_keep.eq(keep)]
         slot = gone.slot(m, self.right, self.tail, (next_unit, next_keep))
         right = self._is(slot, rows.tail[:-1]) & (rows.tail[-1] == gone.last)
-        self._say(ALL, rows.leaves == leaves, rows.left == left, *gone.possible(leaves))
+        self._say(ALL, rows.leaves == leaves, *gone.possible(leaves))
         self._say(self.tail, ~leaves | right)
 
         # The others.
@@ -354,14 +356,15 @@ class WindowProof(Elaboratable):
         tags: what there is a question about.
         frames: the clocks to look at for each kind of question.
         step: per tag, whether the invariant fails a clock after it held of all that the tag is near.
-        reset: per tag, whether it fails as soon as a reset is over, whatever was in the registers.
+        reset: per tag, whether it fails as soon as a reset is over, whatever was in the registers. The first also
+            fails if anything is written to a memory less than `DRAINED` clocks before.
         start: per tag, whether it fails with the initial register values.
     """
 
     def __init__(self, decoder: ParallelDecoder, right: EncodingTable) -> None:
         self._front = _Front(decoder, right)
         self.tags = list(self._front.invariant)
-        self.frames = {"step": 2, "reset": RESETTING[decoder.buffer] + 2, "start": 1}
+        self.frames = {"step": 2, "reset": decoder.resetting + 2, "start": 1}
         self.clk, self.rst = Signal(name="clk"), Signal(name="rst")
         self.offer, self.run = Signal(name="offer"), Signal(name="run")
         self.fresh = Signal.like(self._front.fresh, name="fresh")
@@ -406,9 +409,10 @@ class WindowProof(Elaboratable):
         for n, tag in enumerate(self.tags):
             before = Cat(*(held[near] for near in self.near(tag))).all()
             fails = ~front.invariant[tag]
+            drains = (frame > late - DRAINED) & (frame < late) & front.written & Const(tag == ALL, 1)
             m.d.comb += [
                 self.step[n].eq((frame == 1) & before & fails),
-                self.reset[n].eq((frame == late) & was_reset & fails),
+                self.reset[n].eq(was_reset & (((frame == late) & fails) | drains)),
                 self.start[n].eq(first & fails),
             ]
         return m
