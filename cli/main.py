@@ -263,7 +263,8 @@ def prove(
 ) -> None:
     """Prove the decoders right on every input, or show the input that one gets wrong.
 
-    CONFIG is one of those that --list lists; all unless given. Exit status 1 where something fails.
+    CONFIG is one of those that --list lists; all unless given, but those of 16 lanes and more, which take
+    minutes each. Exit status 1 where something fails.
     """
     from utf8fpga.proofs import list_proofs, run_mutants, run_proofs
 

@@ -11,7 +11,6 @@ of any length with any pauses.
 from __future__ import annotations
 
 import threading
-import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -56,11 +55,11 @@ class Induction:
         """All were answered with yes."""
         return not (self.failed or self.undecided)
 
-    def ask(self, outputs: Mapping[str, int], aig: Aig, frames: int, until: float) -> None:
+    def ask(self, outputs: Mapping[str, int], aig: Aig, frames: int, seconds: int) -> None:
         """Ask about outputs, by a name of each."""
         self.asked += len(outputs)
         self.frames = max(self.frames, frames)
-        verdicts = hold_each(aig, list(outputs.values()), frames, seconds=max(1, round(until - time.monotonic())))
+        verdicts = hold_each(aig, list(outputs.values()), frames, seconds=seconds)
         for name, verdict in zip(outputs, verdicts, strict=True):
             if verdict.proved is None:
                 self.undecided.append(name)
@@ -77,16 +76,16 @@ def prove_halves(
         build: makes the decoder.
         right: the table that it is compared with.
         wanted: one of `HALVES`.
-        seconds: how long the engine may think about all questions.
+        seconds: how long the engine may think about one question.
 
     Raises:
         ToolError: Yosys is missing or failed.
     """
-    found, until = Induction(), time.monotonic() + seconds
+    found = Induction()
     decoder = build()
     start = Start.POWER_UP if wanted is Property.POWER_UP else Start.RESET
     if wanted in (Property.EQUIVALENCE, Property.POWER_UP):
-        _ask_window(found, build, right, start, until)
+        _ask_window(found, build, right, start, seconds)
     if wanted is Property.LATENCY and decoder.latency != _stages(decoder):
         found.failed.append(f"{_stages(decoder)} clocks, not {decoder.latency}")
     never = {Property.EQUIVALENCE: "order", Property.POWER_UP: "order"}.get(wanted, str(wanted))
@@ -97,12 +96,12 @@ def prove_halves(
         for frames in sorted(set(proof.frames.values())):
             asked = [name for name in outputs if proof.frames[name] == frames]
             asked = [name for name in asked if name not in proof.never or name in (never, "quiet")]
-            found.ask({f"buffer {begin.value} {name}": outputs[name] for name in asked}, aig, frames, until)
+            found.ask({f"buffer {begin.value} {name}": outputs[name] for name in asked}, aig, frames, seconds)
     return found
 
 
 def _ask_window(
-    found: Induction, build: Callable[[], ParallelDecoder], right: EncodingTable, start: Start, until: float
+    found: Induction, build: Callable[[], ParallelDecoder], right: EncodingTable, start: Start, seconds: int
 ) -> None:
     decoder = build()
     proof = WindowProof(decoder, right)
@@ -113,7 +112,7 @@ def _ask_window(
         aig = aig_of(text, free=free)
         for kind in asked:
             outputs = zip(proof.tags, aig.output_bits[kind], strict=True)
-            found.ask({f"window {kind} {tag}": bit for tag, bit in outputs}, aig, proof.frames[kind], until)
+            found.ask({f"window {kind} {tag}": bit for tag, bit in outputs}, aig, proof.frames[kind], seconds)
 
 
 def _stages(decoder: ParallelDecoder) -> int:

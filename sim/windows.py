@@ -258,7 +258,7 @@ class _Front(Elaboratable):
         """The bits of an item are what the reference has."""
         decoder = self.decoder
         layout = items_layout(decoder.table, decoder.lanes, kind=decoder.kind, length=decoder.length)
-        one = layout["items"].shape.elem_shape  # type: ignore[attr-defined]  # of an array
+        one = layout["items"].shape.elem_shape
         found = data.View(one, item)
         undefined = Const(0, 1) if decoder.replacement else slot.word.error
         alike = [found.error == slot.word.error, undefined | (found.code_point == slot.word.code_point)]

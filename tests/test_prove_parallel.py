@@ -16,9 +16,10 @@ from utf8fpga.hdl import ParallelDecoder, buffer, parallel
 from utf8fpga.hdl.window import _Window
 from utf8fpga.model import DFA, START, TABLE_3_7
 from utf8fpga.model.forms import CESU_8_CODE_UNITS, GENERALISED_UTF_8, MODIFIED_UTF_8_CODE_UNITS, RFC_2279
+from utf8fpga.sim.engine import decide
 from utf8fpga.sim.halves import HALVES, prove_halves
 from utf8fpga.sim.properties import Property
-from utf8fpga.sim.prove import CONFIGURATIONS, PROPERTIES, prove
+from utf8fpga.sim.prove import CONFIGURATIONS, PROPERTIES, harness_aig, prove
 
 QUICK = [
     *(("parallel-1", wanted) for wanted in PROPERTIES if wanted not in ("power-up", "cover")),
@@ -77,6 +78,13 @@ def _read_alike(dfa: DFA, states: set[int], units: int) -> None:
 def _after(dfa: DFA, state: int, unit: int) -> int:
     after = dfa.step(state, unit)
     return max(after if after >= 0 else dfa.step(START, unit), START)
+
+
+@pytest.mark.proof
+def test_the_halves_and_the_whole_agree() -> None:
+    """The smallest is proved as a serial one is, too: beside the DFA, with invariants that the engine finds."""
+    aig = harness_aig(CONFIGURATIONS["parallel-1-pipeline-0"], Property.EQUIVALENCE)
+    assert decide({"whole": (aig, aig.output_bits["bad"][0])})["whole"].proved
 
 
 # Decoders that must be refused.
@@ -170,28 +178,26 @@ def test_another_table_is_refused() -> None:
 
 
 BROKEN = {
-    "a count that does not fall": ("bits[0].eq(up | Mux(down, bits[1], bits[0]))", "bits[0].eq(up | bits[0])", 4),
-    "a count that rises when it should stay": ("Mux(up, Mux(down, bit, below)", "Mux(up, Mux(down, below, below)", 4),
-    "room for a fourth at the front": ("~two | (~odd & ~arrives)", "~two | ~odd", 4),
+    "a count that does not fall": ("Mux(self.grows, below, above)", "Mux(self.grows, below, bit)", 4),
+    "a count that rises when it should stay": ("self.changes.eq(up ^ down)", "self.changes.eq(up | down)", 4),
+    "room for a fourth at the front": ("~self.two | (~self.odd & ~arrives)", "~self.two | ~self.odd", 4),
     "one that leaves is not counted": ("odd.eq(odd ^ arrives ^ leaves)", "odd.eq(odd ^ arrives)", 4),
-    "reading goes on by itself": ("(following & take) | (bit & ~take)", "following", 4),
-    "a row that is not kept": ("with m.If(advance):", "with m.If(advance & take):", 4),
-    "pointers that are not reset": ("        reset(write, read)\n", "", 4),
-    "a late reset before its time": ("self.busy.eq(Cat(*passing).any())", "self.busy.eq(passing[0])", 4),
-    "more than the memory holds": ("CAPACITY - _UNCOUNTED]", "CAPACITY - 1]", 4),
-    "a beat that is in and not counted": ("came.eq(arrives)", "came.eq(arrives & ~front.shown)", 4),
-    "too many come to the front": ("Mux(arrive, behind.more_than[1], behind.more_than[0])", "behind.more_than[0]", 4),
-    "groups that take what is not there": ("own.shown & wanted, number", "wanted, number", 4),
+    "reading goes on by itself": ("(following & shown) | (bit & ~shown)", "following", 4),
+    "a row that is not kept": ("with m.If(advance):", "with m.If(advance & shown):", 4),
+    "pointers that are not reset": ("        reset(write, read, place=place)\n", "", 4),
     "counts that are not reset": ("        reset(self.more_than)\n", "", 4),
-    "a third beat over one that waits": (
-        "filling.eq(filling ^ (comes & ~self.full))",
-        "filling.eq(filling ^ comes)",
-        2,
-    ),
+    "a reset that is over too soon": ("self.busy = ~quiet[-1]", "self.busy = ~quiet[0]", 4),
+    "more than the memory holds": ("CAPACITY - _UNCOUNTED]", "CAPACITY - 1]", 4),
+    "a beat that is in and not counted": ('"inside", arrives,', '"inside", arrives & ~front.shown[0],', 4),
+    "too many come to the front": ("Mux(arrives, behind.more_than[1], behind.more_than[0])", "behind.more_than[0]", 4),
+    "a third beat over one that waits": ("filling ^ (comes & ~self.full)", "filling ^ comes", 2),
     "a beat that does not hold still": ("(word & wide) | (register & ~wide)", "word", 2),
     "always on": ("wanted | ~pair.shown | (copy & ~offered)", "wanted | ~pair.shown | copy", 2),
 }
 """Changes to the source of the buffers, and for how many lanes."""
+
+SOON = ("room for a fourth at the front", "a reset that is over too soon", "a beat that does not hold still")
+"""Those that are tried in every run."""
 
 
 def change(monkeypatch: pytest.MonkeyPatch, old: str, new: str) -> None:
@@ -208,7 +214,13 @@ def change(monkeypatch: pytest.MonkeyPatch, old: str, new: str) -> None:
             monkeypatch.setattr(ParallelDecoder, name, getattr(made.ParallelDecoder, name))
 
 
-@pytest.mark.parametrize(("old", "new", "lanes"), BROKEN.values(), ids=BROKEN)
+@pytest.mark.parametrize(
+    ("old", "new", "lanes"),
+    [
+        pytest.param(*found, id=name, marks=[] if name in SOON else [pytest.mark.proof])
+        for name, found in BROKEN.items()
+    ],
+)
 def test_a_wrong_buffer_is_refused(monkeypatch: pytest.MonkeyPatch, old: str, new: str, lanes: int) -> None:
     change(monkeypatch, old, new)
     failed = refused("steady", lanes=lanes)
@@ -216,7 +228,7 @@ def test_a_wrong_buffer_is_refused(monkeypatch: pytest.MonkeyPatch, old: str, ne
 
 
 def test_a_source_that_is_not_changed_is_not_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    change(monkeypatch, "came.eq(arrives)", "came.eq(arrives)")
+    change(monkeypatch, "odd.eq(odd ^ arrives ^ leaves)", "odd.eq(odd ^ arrives ^ leaves)")
     change(monkeypatch, "(word & wide) | (register & ~wide)", "(word & wide) | (register & ~wide)")
     assert refused("steady", lanes=4) == refused("steady", lanes=2) == []
 
@@ -224,4 +236,4 @@ def test_a_source_that_is_not_changed_is_not_refused(monkeypatch: pytest.MonkeyP
 @pytest.mark.parametrize("less", [7, 9])
 def test_a_decoder_that_stalls_by_itself_is_refused(monkeypatch: pytest.MonkeyPatch, less: int) -> None:
     change(monkeypatch, "CAPACITY - _UNCOUNTED]", f"CAPACITY - {less}]")
-    assert refused("stall", lanes=4, pipeline=6) == ["buffer held stall"]
+    assert "buffer held stall" in refused("stall", lanes=4, pipeline=6)
