@@ -19,10 +19,15 @@ from utf8fpga.hdl.parallel import MemoryBuffer, Merged, Rows
 from utf8fpga.hdl.window import CUTS, Beat
 from utf8fpga.sim.windows import DRAINED
 
-__all__ = ["STALLS", "BufferProof", "Start"]
+__all__ = ["STALLS", "BufferProof", "Start", "draining"]
 
 STALLS = {"registers": 1, "memory": 8}
 """Per buffer the clocks for which the consumer must have been ready, after which the input does not wait."""
+
+
+def draining(decoder: ParallelDecoder) -> int:
+    """Clocks in which all beats come out that were determined before, if the consumer is ready for each."""
+    return CAPACITY + decoder.latency + 2
 
 
 class Start(Enum):
@@ -46,6 +51,7 @@ class _Opaque(ParallelDecoder):
     Attributes:
         calm: an input: all that was there before a reset is gone.
         free: inputs that take any value.
+        left_inside: beats that are determined and still inside.
         invariant: what always holds, by name.
         never: what never happens while it holds, by property.
     """
@@ -53,6 +59,7 @@ class _Opaque(ParallelDecoder):
     def __init__(self, like: ParallelDecoder) -> None:
         super().__init__(like.table, lanes=like.lanes, pipeline=like.pipeline, buffer=like.buffer)
         self.calm = Signal()
+        self.left_inside = Signal(range(CAPACITY + 1))
         self.free = {name: Signal(width, name=f"any_{name}") for name, width in self._inputs.items()}
         self._said: dict[str, list[Value]] = {}
         self._wrong: dict[str, list[Value]] = {}
@@ -127,6 +134,7 @@ class _InMemory(_Opaque):
 
         # Beats that were taken in and have not left, and where they are.
         pending = Signal(range(CAPACITY + 1))
+        m.d.comb += self.left_inside.eq(pending - self.waiting)
         m.d.sync += pending.eq(pending + self.arrives - taken)
         came, went, wrote = Signal(), Signal(), Signal()
         m.d.sync += [came.eq(self.arrives), went.eq(taken), wrote.eq(self.leaves)]
@@ -242,6 +250,7 @@ class _InRegisters(_Opaque):
     def ghosts(self, m: Module) -> None:
         pair = self.buffer_in_registers(m)
         taken = pair.shown & self.items.ready
+        m.d.comb += self.left_inside.eq(pair.shown)
         comes = self.offered & self.runs[0]
         queue = [Signal(self.lanes + 1, name=f"queue_{n}", reset_less=True) for n in range(2)]
         held = Signal(range(3))
@@ -345,12 +354,13 @@ class BufferProof(Elaboratable):
         if opaque.buffer == "registers":
             # The first clock after a reset is as the first of all.
             self._after += 1
-        self.never = [*opaque.never, "stall"] if start is Start.HELD else ["quiet"]
+        self.never = [*opaque.never, "stall", "drains"] if start is Start.HELD else ["quiet"]
         self.questions = [*opaque.invariant, *self.never]
         clocks = 2 if start is Start.HELD else self._after + 1
         self.frames = dict.fromkeys(self.questions, clocks)
         if start is Start.HELD:
             self.frames["stall"] = STALLS[opaque.buffer] + 1
+            self.frames["drains"] = draining(like) + 1
         self.clk, self.reset = Signal(name="clk"), Signal(name="reset")
         self.offer, self.ready = Signal(name="offer"), Signal(name="ready")
         self.free = {name: Signal.like(signal, name=f"free_{name}") for name, signal in opaque.free.items()}
@@ -384,7 +394,12 @@ class BufferProof(Elaboratable):
             m.d.sync += willing.eq(Mux(frame == 0, 1, willing) & self.ready)
             stalls = (frame == STALLS[opaque.buffer]) & held & willing & ~opaque.units.ready
             asked = [*((frame == 1) & held & fail for fail in fails), *(now & bad for bad in opaque.never.values())]
-            asked.append(stalls)
+            # Nothing comes in; and what the window still holds goes to the buffer soon, or waits for more.
+            alone, last = Signal(reset_less=True), self.free["settled" if opaque.buffer == "memory" else "leaves"]
+            comes = (opaque.units.valid & opaque.units.ready) | (last & (frame > opaque.latency))
+            m.d.sync += alone.eq(Mux(frame == 0, 1, alone) & self.ready & ~comes)
+            drains = (frame == draining(opaque)) & held & alone & (opaque.left_inside != 0)
+            asked += [stalls, drains]
             m.d.comb += opaque.calm.eq(1)
         else:
             first = int(self._start is Start.RESET)

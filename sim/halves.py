@@ -88,16 +88,26 @@ def prove_halves(
         _ask_window(found, build, right, start, seconds)
     if wanted is Property.LATENCY and decoder.latency != _stages(decoder):
         found.failed.append(f"{_stages(decoder)} clocks, not {decoder.latency}")
-    never = {Property.EQUIVALENCE: "order", Property.POWER_UP: "order"}.get(wanted, str(wanted))
+    never = _NEVER[wanted]
     for begin in (Start.HELD, start):
         proof = BufferProof(decoder, begin)
         aig = _aig(proof, free=begin is not Start.POWER_UP)
         outputs = dict(zip(proof.questions, aig.output_bits["asked"], strict=True))
         for frames in sorted(set(proof.frames.values())):
             asked = [name for name in outputs if proof.frames[name] == frames]
-            asked = [name for name in asked if name not in proof.never or name in (never, "quiet")]
+            asked = [name for name in asked if name not in proof.never or name in never]
             found.ask({f"buffer {begin.value} {name}": outputs[name] for name in asked}, aig, frames, seconds)
     return found
+
+
+_NEVER = {
+    Property.EQUIVALENCE: ("order", "quiet"),
+    Property.POWER_UP: ("order", "quiet"),
+    Property.STEADY: ("steady", "quiet"),
+    Property.STALL: ("stall", "quiet"),
+    Property.LATENCY: ("latency", "drains", "quiet"),
+}
+"""What a buffer must never do, by property; while it is reset, nothing at all."""
 
 
 def _ask_window(
