@@ -126,6 +126,7 @@ def judge_netlists(
     jobs: int = 1,
     seconds: int = 120,
     done: Callable[[int], None] = lambda _: None,
+    draw: Callable[[Aig, Any], Workload] = Workload.draw,
 ) -> Score:
     """Make mutants of a decoder's netlist and judge each.
 
@@ -136,6 +137,7 @@ def judge_netlists(
         jobs: how many at a time.
         seconds: how long the engine may think about one question.
         done: called with how many are judged.
+        draw: the workload of the simulation, from a harness around the decoder and the decoder.
 
     Raises:
         ValueError: more are asked for than the decoder has cells.
@@ -154,7 +156,7 @@ def judge_netlists(
         lines = (directory / "mutants.txt").read_text(encoding="utf-8").splitlines()
         # An and-inverter graph has no clock, so a damaged one is not to be seen in it.
         lines = [line for line in lines if line and " -port C " not in line]
-        workload = Workload.draw(harness_aig(configuration, Property.STEADY), configuration.build())
+        workload = draw(harness_aig(configuration, Property.STEADY), configuration.build())
         batches = [lines[start : start + _BATCH] for start in range(0, len(lines), _BATCH)]
         judge = _Judge(configuration, directory, workload, seconds)
         # What is not changed must be proved right, or nothing that follows means anything.
@@ -318,19 +320,18 @@ _DRIVEN = ("offer", "ready", "fresh", "reset")
 
 def _refuting(aig: Aig, inputs: Sequence[dict[str, int]]) -> tuple[Property, list[list[int]]] | None:
     """A property that a run refutes, whatever event has to be watched for that, and its frames."""
-    watchers = 256
-    rng, everyone = random.Random(1), (1 << watchers) - 1
+    # In each clock some begin to look, and pick one of the next events each.
+    fresh = 12
+    rng, everyone = random.Random(1), (1 << fresh * len(inputs)) - 1
     step, state = aig.stepper(aig.output_bits["bad"]), [0] * len(aig.latches)
     frames: list[list[int]] = []
-    for values in inputs:
+    for clock, values in enumerate(inputs, 1):
         frame = [0] * aig.inputs
         for name, value in values.items():
             for bit, where in enumerate(aig.input_bits.get(name, ())):
                 frame[where] = everyone if value >> bit & 1 else 0
         for where in aig.input_bits["pick"]:
-            # Seldom, so that any event of the run may be the first that is picked.
-            frame[where] = rng.getrandbits(watchers) & rng.getrandbits(watchers) & rng.getrandbits(watchers)
-            frame[where] &= rng.getrandbits(watchers)
+            frame[where] = rng.getrandbits(fresh * clock)
         frames.append(frame)
         state, bad = step(state, frame, everyone)
         for wanted, seen in zip(JUDGES, bad, strict=True):

@@ -160,12 +160,12 @@ class Workload:
                     return reason
                 judged = _Judged(decoder)
                 continue
-            ports = _Clock(
-                *(values[name][0] >> run & 1 for name in _SEEN[:3]),
-                frame["ready"][0] >> run & 1,
-                sum((word >> run & 1) << bit for bit, word in enumerate(frame["fresh"])),
-                sum((word >> run & 1) << bit for bit, word in enumerate(values["see_out_payload"])),
+            in_valid, in_ready, out_valid = (values[name][0] >> run & 1 for name in _SEEN[:3])
+            fresh, payload = (
+                sum((word >> run & 1) << bit for bit, word in enumerate(words))
+                for words in (frame["fresh"], values["see_out_payload"])
             )
+            ports = _Clock(in_valid, in_ready, out_valid, frame["ready"][0] >> run & 1, fresh, payload)
             if reason := judged.clock(ports):
                 return f"clock {clock}: {reason}"
         return judged.items(cut=False)
