@@ -30,7 +30,7 @@ from utf8fpga.sim.properties import JUDGES, Property
 from utf8fpga.sim.prove import Configuration, harness_aig, harness_rtlil
 from utf8fpga.sim.workload import Workload
 
-__all__ = ["Mutant", "Score", "judge_netlists", "judge_tables", "table_mutants"]
+__all__ = ["Mutant", "Score", "judge_netlists", "judge_tables", "refuting", "table_mutants"]
 
 _BATCH = 16
 """Mutants that one run of Yosys makes."""
@@ -273,7 +273,7 @@ class _Judge:
         run that the simulation did not like, or one that is searched for.
         """
         if wrong is not None:
-            if found := _refuting(aig, self.workload.inputs_of(wrong)):
+            if found := refuting(aig, self.workload.inputs_of(wrong)):
                 mutant.proof = found[0]
                 return
         elif twin and self._does_the_same(mutant, aig, twin()):
@@ -306,7 +306,7 @@ class _Judge:
             ]
             # What follows shows whether it matters.
             inputs += [{"offer": 1, "ready": 1, "fresh": 0, "reset": 0}] * _DEEP
-            if found := _refuting(aig, inputs):
+            if found := refuting(aig, inputs):
                 wanted, frames = found
                 mutant.proof, mutant.apart = wanted, self._lines(wanted, aig, frames)
                 return True
@@ -318,8 +318,13 @@ _DRIVEN = ("offer", "ready", "fresh", "reset")
 """The ports that a run drives; which event is watched is for the monitor."""
 
 
-def _refuting(aig: Aig, inputs: Sequence[dict[str, int]]) -> tuple[Property, list[list[int]]] | None:
-    """A property that a run refutes, whatever event has to be watched for that, and its frames."""
+def refuting(aig: Aig, inputs: Sequence[dict[str, int]]) -> tuple[Property, list[list[int]]] | None:
+    """A property of `JUDGES` that a run refutes, whatever event has to be watched for that, and its frames.
+
+    Args:
+        aig: a `Harness` of `Property.TOGETHER`; its free start values are 0.
+        inputs: per clock the values of the ports but `pick`.
+    """
     # In each clock some begin to look, and pick one of the next events each.
     fresh = 12
     rng, everyone = random.Random(1), (1 << fresh * len(inputs)) - 1
