@@ -19,7 +19,7 @@ from utf8fpga.hdl.parallel import MemoryBuffer, Merged, Rows
 from utf8fpga.hdl.window import CUTS, Beat
 from utf8fpga.sim.windows import RESETTING
 
-__all__ = ["SETTLING", "STALLS", "BufferProof", "Start"]
+__all__ = ["SETTLING", "STALLS", "BufferProof", "Start", "draining"]
 
 SETTLING = {"registers": 1, "memory": RESETTING["memory"] + 1}
 """Per buffer the clocks after a reset in which nothing comes in or goes out."""
@@ -27,6 +27,11 @@ SETTLING = {"registers": 1, "memory": RESETTING["memory"] + 1}
 
 STALLS = {"registers": 1, "memory": 8}
 """Per buffer the clocks for which the consumer must have been ready, after which the input does not wait."""
+
+
+def draining(decoder: ParallelDecoder) -> int:
+    """Clocks in which all beats come out that were determined before, if the consumer is ready for each."""
+    return CAPACITY + decoder.latency + 2
 
 
 class Start(Enum):

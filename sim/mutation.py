@@ -305,7 +305,8 @@ class _Judge:
                 for frame in verdict.frames
             ]
             # What follows shows whether it matters.
-            inputs += [{"offer": 1, "ready": 1, "fresh": 0, "reset": 0}] * _DEEP
+            for offer in (0, 1):
+                inputs += [{"offer": offer, "ready": 1, "fresh": 0, "reset": 0}] * _DEEP
             if found := refuting(aig, inputs):
                 wanted, frames = found
                 mutant.proof, mutant.apart = wanted, self._lines(wanted, aig, frames)

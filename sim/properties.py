@@ -32,7 +32,7 @@ from amaranth.hdl import (
 from utf8fpga.hdl import ParallelDecoder
 from utf8fpga.hdl.buffer import CAPACITY
 from utf8fpga.model import DFA, EncodingTable, ErrorKind
-from utf8fpga.sim.buffers import STALLS
+from utf8fpga.sim.buffers import STALLS, draining
 from utf8fpga.sim.reference import Event, Reference, causes, event_layout
 
 __all__ = ["COVERS", "JUDGES", "Harness", "Property", "cover_targets"]
@@ -353,15 +353,23 @@ class Harness(Elaboratable):
     def _latency_of_beats(self, m: Module, reference: Reference, pending: Value, coming: Value, going: Value) -> Value:
         """While none had to wait since none was inside, only what was determined later is still there.
 
-        The clocks of a beat that ends within a sequence count from the beat after it.
+        The clocks of a beat that ends within a sequence count from the beat after it. Where some had to wait, all
+        that is determined is out some clocks later, even if no beat follows.
         """
         waits = self.decoder.items.valid & ~self.ready
         smooth, kept = Signal(), Signal(range(len(self.ports_of.units) + 3))
         determined = self.ports_of.last | (reference.state_after == 0)
         now_kept = Mux(self.accepted, Mux(determined, 0, coming), kept)
         due = Mux(self.accepted, kept + coming - now_kept, 0)
-        m.d.sync += [smooth.eq((smooth | (pending == 0)) & ~waits), kept.eq(now_kept)]
-        return smooth & ~waits & (pending + coming > going + now_kept + self._recent(m, due))
+        enough = draining(self.decoder)
+        quiet = Signal(range(enough + 1))
+        m.d.sync += [
+            smooth.eq((smooth | (pending == 0)) & ~waits),
+            kept.eq(now_kept),
+            quiet.eq(Mux(self.accepted | waits, 0, Mux(quiet == enough, enough, quiet + 1))),
+        ]
+        late = smooth & ~waits & (pending + coming > going + now_kept + self._recent(m, due))
+        return late | ((quiet == enough) & (pending > kept))
 
     def _recent(self, m: Module, coming: Value) -> Value:
         """How many came in the latency's clocks up to this one."""

@@ -15,10 +15,9 @@ from itertools import chain
 from typing import Any
 
 from utf8fpga.hdl import ParallelDecoder
-from utf8fpga.hdl.buffer import CAPACITY
 from utf8fpga.hdl.ports import code_point_bits
 from utf8fpga.model import DFA, START, TABLE_3_7, EncodingTable, Item, decode
-from utf8fpga.sim.buffers import STALLS
+from utf8fpga.sim.buffers import STALLS, draining
 from utf8fpga.sim.engine import Aig
 from utf8fpga.sim.simulation import Beat, ContractError, Simulation, beat_payload, text_beats
 
@@ -27,7 +26,7 @@ __all__ = ["Workload", "drawn_texts"]
 _SEEN = ("see_in_valid", "see_in_ready", "see_out_valid", "see_out_payload")
 
 _BURST = 48
-"""The most clocks for which a consumer of beats stops: more than fill any buffer."""
+"""The most clocks for which either side stops: more than fill or drain any buffer."""
 
 
 def drawn_texts(rng: random.Random, table: EncodingTable = TABLE_3_7) -> Iterator[list[int]]:
@@ -80,8 +79,7 @@ class Workload:
             return _beats(_joined(drawn_texts(rng, decoder.table), decoder.lanes, rng), decoder.lanes, rng)
 
         texts = [drawn() for _ in range(runs)]
-        busy_in = [rng.choice((0, 0, 0.4)) for _ in range(runs)]
-        ready = [_willing(rng, bursts=buffered) for _ in range(runs)]
+        offers, ready = ([_willing(rng, bursts=buffered) for _ in range(runs)] for _ in range(2))
         # In every other run a reset comes in between.
         resets = [{0, rng.randrange(1, clocks)} if run % 2 else {0} for run in range(runs)]
         current = [next(beats) for beats in texts]
@@ -90,7 +88,7 @@ class Workload:
         state, width = [0] * len(aig.latches), (decoder.table.unit_width + 1) * decoder.lanes + 1
         for clock in range(clocks):
             for run in range(runs):
-                offered[run] = offered[run] or rng.random() >= busy_in[run]
+                offered[run] = next(offers[run]) or offered[run]
             words = [beat_payload(decoder, beat) for beat in current]
             frame = {
                 "offer": [_gather(offered)],
@@ -291,7 +289,7 @@ class _Flow:
         if self._smooth and not waits and gone < self._due_before(self.decoder.latency):
             return "an item is late"
         self._willing = 0 if waits else self._willing + 1
-        drained = CAPACITY + self.decoder.latency + 2
+        drained = draining(self.decoder)
         if self._willing > drained and gone < self._due_before(drained):
             return "an item is stuck"
         self.settled = self._willing >= STALLS[self.decoder.buffer]
@@ -324,7 +322,7 @@ def _joined(texts: Iterator[list[int]], lanes: int, rng: random.Random) -> Itera
 
 
 def _willing(rng: random.Random, *, bursts: bool) -> Iterator[bool]:
-    """Whether a consumer is ready, clock by clock: always, now and then, or for some clocks after it was not."""
+    """Whether one side is willing, clock by clock: always, now and then, or for some clocks after it was not."""
     busy = rng.choice((0, 0, 0.4))
     in_bursts = bursts and rng.random() < 0.5
     while True:
