@@ -9,7 +9,6 @@ is a decoder that is right, whatever its gates are, and does not count.
 
 from __future__ import annotations
 
-import random
 import re
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
@@ -326,18 +325,20 @@ def refuting(aig: Aig, inputs: Sequence[dict[str, int]]) -> tuple[Property, list
         aig: a `Harness` of `Property.TOGETHER`; its free start values are 0.
         inputs: per clock the values of the ports but `pick`.
     """
-    # In each clock some begin to look, and pick one of the next events each.
-    fresh = 12
-    rng, everyone = random.Random(1), (1 << fresh * len(inputs)) - 1
+    # In each clock as many begin to look as there are places for events, each at its own: so every event is watched.
+    places = aig.input_bits["pick"]
+    everyone = (1 << len(places) * len(inputs)) - 1
     step, state = aig.stepper(aig.output_bits["bad"]), [0] * len(aig.latches)
     frames: list[list[int]] = []
-    for clock, values in enumerate(inputs, 1):
+    looking = 0
+    for clock, values in enumerate(inputs):
+        looking |= 1 << len(places) * clock
         frame = [0] * aig.inputs
         for name, value in values.items():
             for bit, where in enumerate(aig.input_bits.get(name, ())):
                 frame[where] = everyone if value >> bit & 1 else 0
-        for where in aig.input_bits["pick"]:
-            frame[where] = rng.getrandbits(fresh * clock)
+        for place, where in enumerate(places):
+            frame[where] = looking << place
         frames.append(frame)
         state, bad = step(state, frame, everyone)
         for wanted, seen in zip(JUDGES, bad, strict=True):
