@@ -5,6 +5,10 @@ A mutant of the netlist is one change of Yosys's `mutate`; a mutant of the table
 with the code points that follow from it, or a row left out. Each is judged twice: by the workload of
 the simulation tests against the golden model, and by the proofs. A mutant that all proofs prove right
 is a decoder that is right, whatever its gates are, and does not count.
+
+A parallel decoder is proved by an induction over its parts, of which a netlist knows nothing. Its mutant is
+proved right where it does the same, clock by clock, as the decoder; and refuted by any trace in which a monitor
+of `JUDGES` says so, be it a run of the workload, what tells it apart from the decoder, or what a search finds.
 """
 
 from __future__ import annotations

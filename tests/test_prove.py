@@ -23,6 +23,7 @@ from utf8fpga.hdl.control import SerialControl
 from utf8fpga.main import main
 from utf8fpga.model import TABLE_3_7, EncodingTable, ErrorKind, decode
 from utf8fpga.model.forms import RFC_2279
+from utf8fpga.proofs import MUTATED
 from utf8fpga.sim import Simulation
 from utf8fpga.sim.engine import Aig, aig_of, decide
 from utf8fpga.sim.mutation import judge_netlists, judge_tables, refuting, table_mutants
@@ -403,6 +404,10 @@ def test_what_a_mutant_does_otherwise_refutes_it_though_no_run_has_seen_it() -> 
     assert score.by_simulation == 0
     assert score.by_proof == len(score.counted) > 2
     assert all("fails in" in mutant.apart[0] for mutant in score.counted)
+
+
+def test_mutants_are_made_of_known_decoders() -> None:
+    assert set(MUTATED) <= set(CONFIGURATIONS)
 
 
 def test_more_mutants_than_cells_are_refused() -> None:
