@@ -245,7 +245,7 @@ def simulate(
     "--mutate",
     type=click.IntRange(min=1),
     metavar="N",
-    help="Judge N mutants of each netlist, and of each table, instead.",
+    help="Judge N mutants of each netlist, and of each table, instead; unless CONFIG is given, of some decoders.",
 )
 @click.option("--seed", type=click.IntRange(min=0), default=1, show_default=True, help="Of the mutants.")
 @json_option

@@ -17,7 +17,13 @@ from utf8fpga.sim.mutation import judge_netlists, judge_tables
 from utf8fpga.sim.prove import CONFIGURATIONS, PROPERTIES, Configuration, prove_all
 from utf8fpga.sim.result import Result
 
-__all__ = ["list_proofs", "run_mutants", "run_proofs"]
+__all__ = ["MUTATED", "list_proofs", "run_mutants", "run_proofs"]
+
+MUTATED = (
+    *("serial-0", "serial-1", "serial-2", "serial-0-full"),
+    *("parallel-1-pipeline-0", "parallel-1", "parallel-2", "parallel-4"),
+)
+"""The configurations of which mutants are made unless others are named."""
 
 
 def list_proofs(*, as_json: bool) -> str:
@@ -80,7 +86,7 @@ def run_mutants(names: Sequence[str], count: int, *, seed: int, jobs: int, secon
     """Judge mutants of netlists and of tables by the simulation's workload and by the proofs.
 
     Args:
-        names: configurations; all if none.
+        names: configurations; `MUTATED` if none.
         count: mutants of each netlist; of a table all are judged.
         seed: of Yosys's choice.
         jobs: how many at a time.
@@ -93,7 +99,7 @@ def run_mutants(names: Sequence[str], count: int, *, seed: int, jobs: int, secon
     """
     warnings.simplefilter("ignore", UnusedElaboratable)
     scores = []
-    for configuration in _chosen(names):
+    for configuration in _chosen(names or MUTATED):
         what = f"mutants of {configuration.name}"
         with progress(what, count) as done:
             scores.append(judge_netlists(configuration, count, seed=seed, jobs=jobs, seconds=seconds, done=done))

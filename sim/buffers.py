@@ -19,10 +19,15 @@ from utf8fpga.hdl.parallel import MemoryBuffer, Merged, Rows
 from utf8fpga.hdl.window import CUTS, Beat
 from utf8fpga.sim.windows import DRAINED
 
-__all__ = ["STALLS", "BufferProof", "Start", "draining"]
+__all__ = ["STALLS", "BufferProof", "Start", "draining", "stalling"]
 
 STALLS = {"registers": 1, "memory": 8}
 """Per buffer the clocks for which the consumer must have been ready, after which the input does not wait."""
+
+
+def stalling(decoder: ParallelDecoder) -> int:
+    """The same of one decoder, a reset in between included."""
+    return max(STALLS[decoder.buffer], decoder.resetting + 2) if decoder.resetting else STALLS[decoder.buffer]
 
 
 def draining(decoder: ParallelDecoder) -> int:

@@ -22,6 +22,7 @@ __all__ = [
     "Aig",
     "Verdict",
     "aig_of",
+    "always_zero",
     "assemble",
     "decide",
     "hold",
@@ -32,17 +33,20 @@ __all__ = [
 ]
 
 
-def prepare(name: str, *, free: bool = False) -> str:
+def prepare(name: str, *, free: bool = False, small: bool = False) -> str:
     """The Yosys script from a hierarchy to the file ``name.aig``, which `read_aig` reads.
 
     Args:
         name: of the file.
         free: the registers of the submodule ``dut`` start with any contents.
+        small: simplify the gates, too.
     """
     # Forgotten before anything is simplified: a register that never changes has its value for ever.
     forget = _FORGET if free else ""
     # Two registers that always take the same value may still start with different ones.
     simplify = f"opt {'-keepdc ' if free else ''}-nodffe -nosdff; opt_clean; techmap; dffunmap"
+    if small:
+        simplify += f"; opt -fast {'-keepdc ' if free else ''}-nodffe -nosdff"
     return f"proc; flatten; memory; {forget}{simplify}; {assemble(name, free=free)}"
 
 
@@ -196,13 +200,14 @@ class Verdict:
     seconds: float = 0.0
 
 
-def aig_of(rtlil: str, *, top: str = "top", free: bool = False) -> Aig:
+def aig_of(rtlil: str, *, top: str = "top", free: bool = False, small: bool = False) -> Aig:
     """A design as an and-inverter graph.
 
     Args:
         rtlil: the design; its clock is a port.
         top: its top module.
         free: the registers of the submodule ``dut`` start with any contents.
+        small: take more time for fewer gates.
 
     Raises:
         ToolError: Yosys is missing or failed.
@@ -210,7 +215,7 @@ def aig_of(rtlil: str, *, top: str = "top", free: bool = False) -> Aig:
     with tempfile.TemporaryDirectory(prefix="utf8fpga-") as folder:
         directory = Path(folder)
         (directory / "top.il").write_text(rtlil, encoding="utf-8")
-        script = f"read_rtlil top.il; hierarchy -top {top}; {prepare('top', free=free)}"
+        script = f"read_rtlil top.il; hierarchy -top {top}; {prepare('top', free=free, small=small)}"
         run_tool("yosys", ["-q", "-p", script], directory=directory)
         return read_aig(directory / "top.aig")
 
@@ -282,6 +287,24 @@ def decide(aigs: Mapping[str, tuple[Aig, int]], *, seconds: int = 600, hunt: boo
                     break
             verdicts[name].seconds = time.monotonic() - started
     return verdicts
+
+
+def always_zero(aig: Aig, output: int) -> bool:
+    """Whether an output is seen to be 0 for ever by merging signals that always correspond, an induction.
+
+    This is fast where two circuits are alike, however large; that it fails says nothing.
+
+    Raises:
+        ToolError: Yosys is missing or failed.
+    """
+    with tempfile.TemporaryDirectory(prefix="utf8fpga-") as folder:
+        directory = Path(folder)
+        (directory / "dummy.il").write_text(_DUMMY, encoding="utf-8")
+        (directory / "twin.aig").write_bytes(aig.file(output))
+        merge = ["backup", "read_aiger twin.aig", "strash", "&get", "&scorr", "&put", "write_aiger merged.aig"]
+        (directory / "ask.abc").write_text("\n".join([*merge, "restore", ""]), encoding="utf-8")
+        run_tool("yosys", ["-q", "-p", "read_rtlil dummy.il; abc -script ask.abc"], directory=directory)
+        return read_aig(directory / "merged.aig").outputs == [0]
 
 
 def hunt(aig: Aig, output: int, frames: int, *, seconds: int = 600) -> Verdict:

@@ -29,8 +29,10 @@ from amaranth.hdl import (
     Value,
 )
 
+from utf8fpga.hdl import ParallelDecoder
 from utf8fpga.hdl.buffer import CAPACITY
 from utf8fpga.model import DFA, EncodingTable, ErrorKind
+from utf8fpga.sim.buffers import draining, stalling
 from utf8fpga.sim.reference import Event, Reference, causes, event_layout
 
 __all__ = ["COVERS", "JUDGES", "Harness", "Property", "cover_targets"]
@@ -46,7 +48,7 @@ class Property(StrEnum):
     STEADY = "steady"
     """A beat that waits stays as it is."""
     STALL = "stall"
-    """The input waits only while the output does."""
+    """The input waits only while the output does; with a buffer, it no longer waits soon after."""
     LATENCY = "latency"
     """With a ready consumer an event comes out within the stated latency."""
     INDEPENDENCE = "independence"
@@ -58,11 +60,18 @@ class Property(StrEnum):
 
     TOGETHER = "together"
     """`JUDGES` at once, for mutants; not a property of its own."""
+    TWIN = "twin"
+    """Beside the decoder runs another of its kind, and both do the same; for mutants, not a property of its own."""
 
     @property
     def any_start(self) -> bool:
         """The decoder's registers start with any contents."""
-        return self not in (Property.POWER_UP, Property.COVER)
+        return self not in (Property.POWER_UP, Property.COVER, Property.TWIN)
+
+    @property
+    def resets_first(self) -> bool:
+        """A clock of reset comes first."""
+        return self not in (Property.POWER_UP, Property.COVER, Property.RECOVERY)
 
 
 JUDGES = (Property.EQUIVALENCE, Property.STEADY, Property.STALL, Property.LATENCY)
@@ -120,7 +129,8 @@ class Harness(Elaboratable):
         offer, ready, reset, fresh, pick: what a proof lets take any value: whether a beat is offered, whether
             the consumer is ready, a reset, the beat, and which event is watched.
         bad: what must never be 1, one clock later; of a cover a bit for each of
-            `cover_targets`, which must be possible; together a bit for each of `JUDGES`.
+            `cover_targets`, which must be possible; together a bit for each of `JUDGES`; of a twin a bit for
+            any difference, and one for a difference that matters.
     """
 
     def __init__(self, build: Callable[[], Any], wanted: Property, table: EncodingTable | None = None) -> None:
@@ -131,7 +141,8 @@ class Harness(Elaboratable):
         self.fresh = Signal(len(Value.cast(self.decoder.units.payload)))
         lanes = len(_Ports.of(self.decoder).units)
         self.pick = Signal(2 * lanes + 2)
-        bits = {Property.COVER: len(cover_targets(self.decoder)), Property.TOGETHER: len(JUDGES)}.get(wanted, 1)
+        several = {Property.COVER: len(cover_targets(self.decoder)), Property.TOGETHER: len(JUDGES), Property.TWIN: 2}
+        bits = several.get(wanted, 1)
         self.bad = Signal(bits, reset_less=True)
         self.seen = {
             name: Signal(size, name=f"see_{name}")
@@ -141,6 +152,7 @@ class Harness(Elaboratable):
             }.items()
         }  # fmt: skip
         """What a trace shows."""
+        self._referee: tuple[Reference, list[Event]] | None = None
 
     @property
     def ports(self) -> list[Signal]:
@@ -155,7 +167,7 @@ class Harness(Elaboratable):
         # From any register contents, one clock of reset comes first; only recovery does without.
         started = Signal(reset_less=True)
         m.d.sync += started.eq(1)
-        first = Const(self.wanted.any_start and self.wanted is not Property.RECOVERY, 1) & ~started
+        first = Const(self.wanted.resets_first, 1) & ~started
         resets = self.wanted not in (Property.RECOVERY, Property.COVER)
         m.d.comb += [domain.clk.eq(self.clk), domain.rst.eq((self.reset & resets) | first)]
         self.running = ~ResetSignal("sync")
@@ -177,6 +189,7 @@ class Harness(Elaboratable):
             Property.INDEPENDENCE: lambda _: Const(0, 1),
             Property.RECOVERY: self._recovery,
             Property.COVER: self._cover,
+            Property.TWIN: self._twin,
         }
         together = self.wanted is Property.TOGETHER
         found = Cat(monitors[wanted](m) for wanted in (JUDGES if together else (self.wanted,)))
@@ -238,7 +251,9 @@ class Harness(Elaboratable):
         return fields
 
     def _reference(self, m: Module) -> tuple[Reference, list[Event]]:
-        """The reference, and its events in the fields that this decoder has and defines."""
+        """The reference, and its events in the fields that this decoder has and defines; one for all monitors."""
+        if self._referee:
+            return self._referee
         decoder = self.decoder
         reference = Reference(m, self.table, self.ports_of.units, self.ports_of.last, self.accepted)
         events = []
@@ -253,7 +268,8 @@ class Harness(Elaboratable):
             if not decoder.length:
                 m.d.comb += event.word.length.eq(0)
             events.append(event)
-        return reference, events
+        self._referee = reference, events
+        return self._referee
 
     @property
     def _capacity(self) -> int:
@@ -314,21 +330,83 @@ class Harness(Elaboratable):
         return waited & (~items.valid | (before != Value.cast(items.payload)))
 
     def _stall(self, m: Module) -> Value:
-        return ~self.decoder.units.ready & ~(self.decoder.items.valid & ~self.decoder.items.ready)
+        """A decoder with a buffer knows of its consumer some clocks later, and of a reset, too."""
+        waits = self.decoder.items.valid & ~self.decoder.items.ready
+        if not isinstance(self.decoder, ParallelDecoder):
+            return ~self.decoder.units.ready & ~waits
+        enough = stalling(self.decoder)
+        willing = Signal(range(enough + 1))
+        m.d.sync += willing.eq(Mux(waits, 0, Mux(willing == enough, enough, willing + 1)))
+        return ~self.decoder.units.ready & (willing == enough)
 
     def _latency(self, m: Module) -> Value:
         """While the consumer has been ready for the latency's clocks, only later events are still inside."""
-        _, expected = self._reference(m)
+        reference, expected = self._reference(m)
         pending, coming, going = self._pending(m, expected, self._out_events(m))
+        if isinstance(self.decoder, ParallelDecoder):
+            return self._latency_of_beats(m, reference, pending, coming, going)
         willing = Signal(range(self.decoder.latency + 1))
         m.d.sync += willing.eq(Mux(self.ready, Mux(willing == self.decoder.latency, willing, willing + 1), 0))
+        late = pending + coming > going + self._recent(m, coming)
+        return self.ready & (willing == self.decoder.latency) & late
+
+    def _latency_of_beats(self, m: Module, reference: Reference, pending: Value, coming: Value, going: Value) -> Value:
+        """While none had to wait since none was inside, only what was determined later is still there.
+
+        The clocks of a beat that ends within a sequence count from the beat after it. Where some had to wait, all
+        that is determined is out some clocks later, even if no beat follows.
+        """
+        waits = self.decoder.items.valid & ~self.ready
+        smooth, kept = Signal(), Signal(range(len(self.ports_of.units) + 3))
+        determined = self.ports_of.last | (reference.state_after == 0)
+        now_kept = Mux(self.accepted, Mux(determined, 0, coming), kept)
+        due = Mux(self.accepted, kept + coming - now_kept, 0)
+        enough = draining(self.decoder)
+        quiet = Signal(range(enough + 1))
+        m.d.sync += [
+            smooth.eq((smooth | (pending == 0)) & ~waits),
+            kept.eq(now_kept),
+            quiet.eq(Mux(self.accepted | waits, 0, Mux(quiet == enough, enough, quiet + 1))),
+        ]
+        late = smooth & ~waits & (pending + coming > going + now_kept + self._recent(m, due))
+        return late | ((quiet == enough) & (pending > kept))
+
+    def _recent(self, m: Module, coming: Value) -> Value:
+        """How many came in the latency's clocks up to this one."""
         recent: list[Value] = [coming]
         for _ in range(self.decoder.latency - 1):
-            earlier = Signal(range(len(expected) + 1))
+            earlier = Signal(len(coming))
             m.d.sync += earlier.eq(recent[-1])
             recent.append(earlier)
-        late = pending + coming > going + sum(recent, Const(0))
-        return self.ready & (willing == self.decoder.latency) & late
+        return sum(recent, Const(0))
+
+    def _twin(self, m: Module) -> Value:
+        """Another of its kind sees the same and does the same: bit by bit, and in what is defined.
+
+        What is not defined may differ, but stays while it waits; where all bits are the same, it does.
+        """
+        decoder, right = self.decoder, self.build()
+        m.submodules.right = right
+        m.d.comb += [
+            right.units.payload.eq(decoder.units.payload),
+            right.units.valid.eq(decoder.units.valid),
+            right.items.ready.eq(decoder.items.ready),
+        ]
+        differs = (decoder.items.valid != right.items.valid) | (decoder.units.ready != right.units.ready)
+        shown, right_shown = Value.cast(decoder.items.payload), Value.cast(right.items.payload)
+        same_bits = ~differs & (~decoder.items.valid | (shown == right_shown))
+        return Cat(~same_bits, differs | (decoder.items.valid & self._unlike(m, right)) | self._steady(m))
+
+    def _unlike(self, m: Module, right: Any) -> Value:
+        """The beat shown is not that of another decoder, in what is defined of it."""
+        ports = _Ports.of(right)
+        found = self.ports_of.items_last != ports.items_last
+        for item, other in zip(self.ports_of.items, ports.items, strict=True):
+            words = [Signal(event_layout(self.decoder.table)) for _ in range(2)]
+            m.d.comb += [*self._like(words[0], item), *self._like(words[1], other)]
+            differs = (item.error != other.error) | (item.keep & (words[0].as_value() != words[1].as_value()))
+            found = found | (item.keep != other.keep) | differs
+        return found
 
     # Recovery.
 
@@ -362,13 +440,7 @@ class Harness(Elaboratable):
         settled = Signal(range(decoder.latency + 1))
         with m.If(synchronised & moves & (settled != decoder.latency)):
             m.d.sync += settled.eq(settled + 1)
-        differs = decoder.items.valid != right.items.valid
-        for item, other in zip(self.ports_of.items, _Ports.of(right).items, strict=True):
-            words = [Signal(event_layout(decoder.table)) for _ in range(2)]
-            m.d.comb += [*self._like(words[0], item), *self._like(words[1], other)]
-            unlike = item.keep & (words[0].as_value() != words[1].as_value())
-            differs = differs | (decoder.items.valid & ((item.keep != other.keep) | unlike))
-        differs = differs | (decoder.items.valid & (self.ports_of.items_last != _Ports.of(right).items_last))
+        differs = (decoder.items.valid != right.items.valid) | (decoder.items.valid & self._unlike(m, right))
         return (settled == decoder.latency) & (differs | self._stall(m))
 
     # What must be possible.

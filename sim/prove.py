@@ -159,7 +159,7 @@ FAMILIES = {
 """The FPGA families whose netlists are compared, and how their cells are read."""
 
 PROPERTIES = (
-    *(str(wanted) for wanted in Property if wanted is not Property.TOGETHER),
+    *(str(wanted) for wanted in Property if wanted not in (Property.TOGETHER, Property.TWIN)),
     *(f"netlist-{family}" for family in FAMILIES),
 )
 """Every property by its name."""

@@ -160,6 +160,7 @@ class Reference(_Machine):
     Attributes:
         events: in their order, what the beat on offer causes if it is taken; not all are `valid`.
         state: the number of the DFA's state before the beat.
+        state_after: after its units, whether or not the text ends with it.
     """
 
     def __init__(
@@ -173,6 +174,7 @@ class Reference(_Machine):
         place: _Place = _Place(self.state, count, open_units)
         for unit, keep in units:
             place = self._unit(place, unit, keep)
+        self.state_after = place.state
         self._error(place, ErrorKind.INCOMPLETE, last & (place.state != START))
         end = self._event(last)
         m.d.comb += end.word.end.eq(1)

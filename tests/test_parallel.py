@@ -122,6 +122,28 @@ def test_long_damaged_text_with_pauses_on_both_sides(full: Simulation) -> None:
         assert run.texts == [full.expected(text) for text in several]
 
 
+@pytest.mark.parametrize("piece", [b"\xf0\xa0\x00\xe6\xe0\xa0\x00p", "é€😀a".encode()], ids=["damaged", "whole"])
+def test_what_is_determined_comes_out_though_no_beat_follows(full: Simulation, piece: bytes) -> None:
+    """After a stall, that is, in which stages that wait have seen what is to come; a mutant of one forgot it."""
+    lanes = full.decoder.lanes
+    if full.decoder.packed or lanes > 4:
+        pytest.skip("a packer waits for more words; and more lanes are no other")
+    stalled, silent = 40, 60
+    for start in range(min(lanes, 2)):
+        text = bytes(shifted(lanes, piece * (30 * lanes), start))[: 30 * lanes]
+        run = full.run(
+            [text],
+            input_pauses=[False] * stalled + [True] * silent,
+            output_pauses=[True] * stalled + [False] * silent,
+        )
+        taken = lanes * sum(clock < stalled for clock in run.accepted)
+        assert 0 < taken < len(text)
+        items = [item for item in run.texts[0] if isinstance(item, Item)]
+        ends = [(item.offset + item.length, item.error) for item in items]
+        determined = sum(end < taken or (end == taken and error is None) for end, error in ends)
+        assert max(run.shown[:determined]) < stalled + silent
+
+
 def test_a_beat_a_clock_on_any_input(full: Simulation) -> None:
     lanes = full.decoder.lanes
     for text in (b"\xc2A", b"\xf0\x90\x80", b"\xff", b"\xe0\x80", "é€😀a".encode()):

@@ -8,6 +8,7 @@ import random
 import runpy
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from itertools import islice, product
 from pathlib import Path
 from typing import Any
@@ -17,15 +18,26 @@ from amaranth.hdl import Module, Mux, Signal
 from amaranth.lib import wiring
 from amaranth.sim import Simulator
 
-from utf8fpga.hdl import SerialDecoder, axi_rtlil
+from utf8fpga.hdl import ParallelDecoder, SerialDecoder, axi_rtlil
 from utf8fpga.hdl.control import SerialControl
 from utf8fpga.main import main
 from utf8fpga.model import TABLE_3_7, EncodingTable, ErrorKind, decode
 from utf8fpga.model.forms import RFC_2279
+from utf8fpga.proofs import MUTATED
 from utf8fpga.sim import Simulation
-from utf8fpga.sim.mutation import judge_netlists, judge_tables, table_mutants
-from utf8fpga.sim.properties import Property, cover_targets
-from utf8fpga.sim.prove import CONFIGURATIONS, FAMILIES, PROPERTIES, Configuration, equal_netlist, harness_aig, prove
+from utf8fpga.sim.engine import Aig, aig_of, decide
+from utf8fpga.sim.mutation import judge_netlists, judge_tables, refuting, table_mutants
+from utf8fpga.sim.properties import JUDGES, Property, cover_targets
+from utf8fpga.sim.prove import (
+    CONFIGURATIONS,
+    FAMILIES,
+    PROPERTIES,
+    Configuration,
+    equal_netlist,
+    harness_aig,
+    harness_rtlil,
+    prove,
+)
 from utf8fpga.sim.reference import Reference
 from utf8fpga.sim.workload import Workload, drawn_texts
 
@@ -284,10 +296,76 @@ def test_one_changed_cell_of_a_netlist_is_noticed(family: str) -> None:
     assert equal_netlist(design, family, change=change).proved is False
 
 
+# Decoders with a buffer have rules of their own.
+
+
+class BrokenParallel(ParallelDecoder):
+    """A right parallel decoder, and a clock between it and its ports in which nothing goes in or nothing comes out."""
+
+    def __init__(self, *, shut: str, lanes: int) -> None:
+        super().__init__(lanes=lanes, pipeline=0)
+        self._shut, self._inner = shut, ParallelDecoder(lanes=lanes, pipeline=0)
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        m.submodules.inner = inner = self._inner
+        clock = Signal(4)
+        m.d.sync += clock.eq(clock + 1)
+        gates = {name: (clock != 15) | (self._shut != name) for name in ("units", "items")}
+        m.d.comb += [
+            inner.units.payload.eq(self.units.payload),
+            inner.units.valid.eq(self.units.valid & gates["units"]),
+            self.units.ready.eq(inner.units.ready & gates["units"]),
+            self.items.payload.eq(inner.items.payload),
+            self.items.valid.eq(inner.items.valid & gates["items"]),
+            inner.items.ready.eq(self.items.ready & gates["items"]),
+        ]
+        return m
+
+
+def _seen(configuration: Configuration) -> set[Property]:
+    """The judges that say in some run that a decoder is wrong."""
+    aig = aig_of(harness_rtlil(configuration, Property.TOGETHER), free=True, small=True)
+    workload = Workload.draw(aig, configuration.build(), runs=8, clocks=80)
+    found = (refuting(aig, workload.inputs_of(run)) for run in range(workload.runs))
+    return {each[0] for each in found if each}
+
+
+@pytest.mark.parametrize("lanes", [1, pytest.param(4, marks=pytest.mark.proof)])
+@pytest.mark.parametrize(("shut", "wanted"), [("units", Property.STALL), ("items", Property.LATENCY)])
+def test_a_parallel_decoder_that_pauses_by_itself_is_refused(shut: str, lanes: int, wanted: Property) -> None:
+    build = partial(BrokenParallel, shut=shut, lanes=lanes)
+    assert wanted in _seen(Configuration("broken", TABLE_3_7, lambda table: build(), ""))
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "parallel-1-pipeline-0",
+        *(pytest.param(name, marks=pytest.mark.proof) for name in ("parallel-1", "parallel-3-full", "parallel-4")),
+    ],
+)
+def test_no_monitor_refuses_a_right_parallel_decoder_in_any_run(name: str) -> None:
+    assert _seen(CONFIGURATIONS[name]) == set()
+
+
+@pytest.mark.proof
+@pytest.mark.parametrize("wanted", JUDGES)
+def test_the_smallest_parallel_decoder_is_proved_without_halves(wanted: Property) -> None:
+    aig = harness_aig(CONFIGURATIONS["parallel-1-pipeline-0"], wanted)
+    assert decide({"whole": (aig, aig.output_bits["bad"][0])})["whole"].proved
+
+
 # Mutants.
 
 
-@pytest.mark.parametrize("name", ["serial-0-full", "serial-1", "serial-2-full"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("serial-0-full", "serial-1", "serial-2-full", "parallel-1-pipeline-0"),
+        *(pytest.param(f"parallel-{name}", marks=pytest.mark.proof) for name in ("1", "3-full", "4", "8")),
+    ],
+)
 def test_a_thousand_runs_equal_the_golden_model(name: str) -> None:
     """The workload that judges mutants finds nothing against the decoder itself."""
     configuration = CONFIGURATIONS[name]
@@ -303,6 +381,33 @@ def test_a_few_mutants_of_the_netlist_are_noticed() -> None:
     assert 0 < len(score.mutants) <= 6
     assert score.survivors == score.false_alarms == []
     assert score.by_proof == score.by_simulation == len(score.counted) > 0
+
+
+@pytest.mark.parametrize(
+    ("name", "count"),
+    [("parallel-1-pipeline-0", 8), *(pytest.param(f"parallel-{n}", 40, marks=pytest.mark.proof) for n in (1, 4))],
+)
+def test_a_few_mutants_of_a_parallel_netlist_are_noticed(name: str, count: int) -> None:
+    score = judge_netlists(CONFIGURATIONS[name], count, jobs=2)
+    assert score.survivors == score.false_alarms == []
+    assert score.by_proof == score.by_simulation == len(score.counted) > count // 2
+
+
+def test_what_a_mutant_does_otherwise_refutes_it_though_no_run_has_seen_it() -> None:
+    """With a workload of a few clocks the proofs are on their own."""
+    configuration = CONFIGURATIONS["parallel-1-pipeline-0"]
+
+    def short(aig: Aig, decoder: Any) -> Workload:
+        return Workload.draw(aig, decoder, runs=2, clocks=3)
+
+    score = judge_netlists(configuration, 5, jobs=2, draw=short)
+    assert score.by_simulation == 0
+    assert score.by_proof == len(score.counted) > 2
+    assert all("fails in" in mutant.apart[0] for mutant in score.counted)
+
+
+def test_mutants_are_made_of_known_decoders() -> None:
+    assert set(MUTATED) <= set(CONFIGURATIONS)
 
 
 def test_more_mutants_than_cells_are_refused() -> None:
