@@ -331,6 +331,8 @@ def refuting(aig: Aig, inputs: Sequence[dict[str, int]]) -> tuple[Property, list
     """
     # In each clock as many begin to look as there are places for events, each at its own: so every event is watched.
     places = aig.input_bits["pick"]
+    # A monitor says a clock later what it saw.
+    inputs = [*inputs, {}]
     everyone = (1 << len(places) * len(inputs)) - 1
     step, state = aig.stepper(aig.output_bits["bad"]), [0] * len(aig.latches)
     frames: list[list[int]] = []
