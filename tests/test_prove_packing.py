@@ -13,7 +13,14 @@ from utf8fpga.hdl.packer import Packer
 from utf8fpga.sim.packing import PACKER_COVERS, PACKER_PROPERTIES, prove_packer
 
 
-@pytest.mark.parametrize("lanes", [2, *(pytest.param(lanes, marks=pytest.mark.proof) for lanes in (3, 4, 8))])
+@pytest.mark.parametrize(
+    "lanes",
+    [
+        2,
+        pytest.param(4, marks=pytest.mark.proof),
+        *(pytest.param(lanes, marks=pytest.mark.exhaustive) for lanes in (3, 8)),
+    ],
+)
 def test_proved(lanes: int) -> None:
     """All properties in one test, since the induction is made once for all."""
     for wanted in PACKER_PROPERTIES:
@@ -100,8 +107,8 @@ BROKEN = {
 
 
 @pytest.mark.parametrize("name", [
-    pytest.param(name, marks=[] if name == "turned the wrong way" else pytest.mark.proof)
-    for name in BROKEN
+    pytest.param(name, marks=[pytest.mark.exhaustive, pytest.mark.proof, []][(n < 6) + (n < 1)])
+    for n, name in enumerate(BROKEN)
 ])  # fmt: skip
 def test_a_broken_packer_is_refused(name: str) -> None:
     old, new, shown = BROKEN[name]
