@@ -133,9 +133,14 @@ def _draw(axes: Axes, series: dict[str, list[tuple[int, float, float]]], what: i
     ends = [longest[0][0], lanes]
     if len(longest) > 1:
         axes.plot(
-            ends, [reached * end / lanes for end in ends], color=_QUIET, linestyle=(0, (4, 3)), linewidth=1, zorder=1,
+            ends,
+            [reached * end / lanes for end in ends],
+            color=_QUIET,
+            linestyle=(0, (4, 3)),
+            linewidth=1,
+            zorder=1,
             label="in proportion to the lanes",
-        )  # fmt: skip
+        )
     for number, (label, points) in enumerate(series.items()):
         style: Any = {"color": _COLOURS[number % len(_COLOURS)], "marker": _MARKERS[number % len(_MARKERS)]}
         axes.plot([p[0] for p in points], [p[what] for p in points], label=label, markersize=5, linewidth=1.6, **style)
@@ -165,6 +170,12 @@ def _draw_software(axes: Axes) -> None:
         at = (reference.lowest * reference.highest) ** 0.5
         same = reference.lowest == reference.highest
         axes.annotate(
-            f"{reference.text}: {number}", (end, at), xytext=(-2, -2 if same else 0), textcoords="offset points",
-            ha="right", va="top" if same else "center", fontsize=8, color="#444444",
-        )  # fmt: skip
+            f"{reference.text}: {number}",
+            (end, at),
+            xytext=(-2, -2 if same else 0),
+            textcoords="offset points",
+            ha="right",
+            va="top" if same else "center",
+            fontsize=8,
+            color="#444444",
+        )

@@ -62,8 +62,7 @@ def run_proofs(
     if unknown := [name for name in wanted if name not in PROPERTIES]:
         raise CommandError(f"unknown property {unknown[0]!r} (known: {', '.join(PROPERTIES)})")
     properties = list(wanted) or list(PROPERTIES)
-    # Some decoders are only looked at, for the fields that they have.
-    warnings.simplefilter("ignore", UnusedElaboratable)
+    _only_look_at_decoders()
     with progress("proving", len(chosen) * len(properties)) as done:
         results = prove_all(chosen, properties, jobs=jobs, seconds=seconds, done=done)
     if as_json:
@@ -97,7 +96,7 @@ def run_mutants(names: Sequence[str], count: int, *, seed: int, jobs: int, secon
         CommandError: an unknown name, or a mutant that the proofs or more than one in a hundred that
             the simulation does not notice.
     """
-    warnings.simplefilter("ignore", UnusedElaboratable)
+    _only_look_at_decoders()
     scores = []
     for configuration in _chosen(names or MUTATED):
         what = f"mutants of {configuration.name}"
@@ -128,6 +127,11 @@ def run_mutants(names: Sequence[str], count: int, *, seed: int, jobs: int, secon
     say(f"{counted} mutants: {by_proof} refuted by proof, {by_simulation} noticed by simulation")
     if by_proof < counted or by_simulation < 0.99 * counted or any(score.false_alarms for score in scores):
         raise CommandError("mutants have survived", status=1)
+
+
+def _only_look_at_decoders() -> None:
+    """Amaranth warns of those that are never elaborated, but some are only asked for their fields."""
+    warnings.simplefilter("ignore", UnusedElaboratable)
 
 
 def _chosen(names: Sequence[str]) -> list[Configuration]:

@@ -256,8 +256,10 @@ def read_aig(path: Path) -> Aig:
     for line in data[place:].split(b"\nc\n")[0].decode().splitlines():
         if found := re.fullmatch(r"([io])(\d+) (.*?)(?:\[(\d+)\])?", line):
             ports[found[1]].setdefault(found[3], {})[int(found[4] or 0)] = int(found[2])
-    bits = {what: {name: [found[b] for b in sorted(found)] for name, found in names.items()}
-            for what, names in ports.items()}  # fmt: skip
+    bits = {
+        what: {name: [found[b] for b in sorted(found)] for name, found in names.items()}
+        for what, names in ports.items()
+    }
     return Aig(inputs, next_values, output_literals, pairs, bits["i"], bits["o"], data[gates_at:place])
 
 

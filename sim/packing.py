@@ -641,9 +641,9 @@ class _Design:
 
 
 @lru_cache(maxsize=4)
-def _induction(packer: type[Packer], lanes: int, seconds: int) -> tuple[bool | None, str]:
+def _induction(packer: Any, lanes: int, seconds: int) -> tuple[bool | None, str]:
     """What came of the base and the step, and where they fail the part of the invariant that does not follow."""
-    design = _Design.of(packer, lanes)  # type: ignore[arg-type]
+    design = _Design.of(packer, lanes)
     bits = design.aig.output_bits
     questions = [("a reset", bits["base"][0]), *zip(design.parts, bits["step"], strict=True)]
     for at in range(0, len(questions), _BATCH):
@@ -695,7 +695,8 @@ def prove_packer(lanes: int, wanted: str, *, seconds: int = 600, packer: type[Pa
         raise ValueError(f"unknown property {wanted!r} (known: {', '.join(PACKER_PROPERTIES)})")
     started, name = time.monotonic(), f"packer-{lanes}"
     # To mypy the class is not hashable, since its instances' method takes the place of its own.
-    design = _Design.of(packer, lanes)  # type: ignore[arg-type]
+    key: Any = packer
+    design = _Design.of(key, lanes)
     aig = design.aig
     if wanted == Property.COVER:
         clocks, _ = _play(aig)
@@ -710,7 +711,7 @@ def prove_packer(lanes: int, wanted: str, *, seconds: int = 600, packer: type[Pa
         surroundings = {bit for port in ("ready", "offer", "fresh", "reset") for bit in inputs[port]}
         inward = aig.fan_in(bits["sparse_ready"]) & surroundings
         return [Result(name, wanted, "structure", 0, time.monotonic() - started, not (outward or inward))]
-    proved, part = _induction(packer, lanes, seconds)  # type: ignore[arg-type]
+    proved, part = _induction(key, lanes, seconds)
     note = f"not inductive: {part}" if part else ""
     if proved:
         proved = _follows(design, wanted, seconds)

@@ -147,10 +147,15 @@ class Harness(Elaboratable):
         self.seen = {
             name: Signal(size, name=f"see_{name}")
             for name, size in {
-                "reset": 1, "in_valid": 1, "in_ready": 1, "in_payload": len(self.fresh),
-                "out_valid": 1, "out_ready": 1, "out_payload": len(Value.cast(self.decoder.items.payload)),
+                "reset": 1,
+                "in_valid": 1,
+                "in_ready": 1,
+                "in_payload": len(self.fresh),
+                "out_valid": 1,
+                "out_ready": 1,
+                "out_payload": len(Value.cast(self.decoder.items.payload)),
             }.items()
-        }  # fmt: skip
+        }
         """What a trace shows."""
         self._referee: tuple[Reference, list[Event]] | None = None
 

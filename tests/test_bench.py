@@ -233,7 +233,7 @@ def test_whatever_else_is_measured_anew(
 ) -> None:
     sweep([POINT], cache=cache)
     tools.calls()
-    tools.install(**versions)  # type: ignore[arg-type]
+    tools.install(**versions)
     sweep([point], cache=cache)
     assert tools.calls() == expected
     sweep([POINT, point], cache=cache)
@@ -501,8 +501,12 @@ def test_decoders_too_wide_for_yosys_to_read_back_are_measured_from_rtlil(lanes:
 def test_the_ports_are_read_from_the_verilog(foreign: Path) -> None:
     core = foreign_core([foreign])
     assert (core.top, core.title, core.clock, core.reset, core.reset_low) == (
-        "foreign", "foreign", "clk_i", "rst_ni", True,
-    )  # fmt: skip
+        "foreign",
+        "foreign",
+        "clk_i",
+        "rst_ni",
+        True,
+    )
     assert core.inputs == (("data", 8), ("en", 1))
     assert core.outputs == (("code", 21), ("spare", 1))
     assert core.alone == (core.sources, "foreign")
@@ -724,9 +728,12 @@ def test_the_picture_is_the_same_byte_for_byte() -> None:
     code += "sys.stdout.buffer.write(scaling_picture(json.load(sys.stdin)))"
     environment = {**os.environ, "PYTHONHASHSEED": "7", "LANG": "C"}
     again = subprocess.run(
-        [sys.executable, "-c", code], input=json.dumps(OVER_LANES).encode(), stdout=subprocess.PIPE, env=environment,
+        [sys.executable, "-c", code],
+        input=json.dumps(OVER_LANES).encode(),
+        stdout=subprocess.PIPE,
+        env=environment,
         check=True,
-    )  # fmt: skip
+    )
     assert again.stdout == picture
     ElementTree.fromstring(picture)
     assert b"<dc:date>" not in picture

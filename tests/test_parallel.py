@@ -50,6 +50,12 @@ SHAPES |= {
     "6-packed-pipeline1": {"lanes": 6, "packed": True, "pipeline": 1},
 }
 
+NARROW = {name: shape for name, shape in SHAPES.items() if shape["lanes"] <= 4}
+"""The rest has the same window, and is slower."""
+
+SPARSE = {name: shape for name, shape in NARROW.items() if not shape.get("packed")}
+"""A packer waits for more words."""
+
 
 @pytest.fixture(scope="module", params=SHAPES.values(), ids=SHAPES)
 def full(request: pytest.FixtureRequest) -> Simulation:
@@ -122,12 +128,11 @@ def test_long_damaged_text_with_pauses_on_both_sides(full: Simulation) -> None:
         assert run.texts == [full.expected(text) for text in several]
 
 
+@pytest.mark.parametrize("full", SPARSE.values(), ids=SPARSE, indirect=True)
 @pytest.mark.parametrize("piece", [b"\xf0\xa0\x00\xe6\xe0\xa0\x00p", "é€😀a".encode()], ids=["damaged", "whole"])
 def test_what_is_determined_comes_out_though_no_beat_follows(full: Simulation, piece: bytes) -> None:
     """After a stall, that is, in which stages that wait have seen what is to come; a mutant of one forgot it."""
     lanes = full.decoder.lanes
-    if full.decoder.packed or lanes > 4:
-        pytest.skip("a packer waits for more words; and more lanes are no other")
     stalled, silent = 40, 60
     for start in range(min(lanes, 2)):
         text = bytes(shifted(lanes, piece * (30 * lanes), start))[: 30 * lanes]
@@ -192,9 +197,8 @@ def test_a_beat_that_ends_within_a_sequence_waits_for_the_next(full: Simulation)
     assert run.shown[-1] > run.accepted[1]
 
 
+@pytest.mark.parametrize("full", NARROW.values(), ids=NARROW, indirect=True)
 def test_all_triples_of_classes_against_cpython(full: Simulation) -> None:
-    if full.decoder.lanes > 4:
-        pytest.skip("the same window, slower")
     members = [0x41, 0x80, 0x90, 0xA0, 0xC0, 0xC2, 0xE0, 0xE1, 0xED, 0xF0, 0xF1, 0xF4, 0xF5, 0xF8]
     triples = [bytes(triple) for triple in product(members, repeat=3)]
     for triple, items in zip(triples, full.run(triples).texts, strict=True):
@@ -311,10 +315,12 @@ def test_decoder_picks_the_architecture() -> None:
 
 def test_a_lost_word_is_noticed() -> None:
     """The watch on the contract sees an empty beat and a gap in packed words."""
-    sparse = ParallelDecoder(lanes=4, **FULL)
-    sparse.packed = True  # type: ignore[misc]
+
+    class Claiming(ParallelDecoder):
+        packed = True
+
     with pytest.raises(ContractError, match="a gap before word 1 of packed words"):
-        Simulation(sparse).run(["éé".encode()])
+        Simulation(Claiming(lanes=4, **FULL)).run(["éé".encode()])
 
 
 # The generated Verilog.
@@ -328,6 +334,9 @@ VERILOG: dict[str, dict[str, Any]] = {
     "16-pipeline4": {"lanes": 16, "pipeline": 4},
     "64": {"lanes": 64},
 }
+
+UP_TO_16 = {name: shape for name, shape in VERILOG.items() if shape["lanes"] <= 16}
+"""The rest has the same control, and is slower."""
 
 
 @pytest.fixture(scope="module", params=VERILOG.values(), ids=VERILOG)
@@ -394,6 +403,7 @@ def test_ports_and_text_of_the_verilog(generated: tuple[str, dict[str, Any]]) ->
 
 
 @requires_icarus
+@pytest.mark.parametrize("generated", UP_TO_16.values(), ids=UP_TO_16, indirect=True)
 @pytest.mark.parametrize(("fed", "ready"), [(20, False), (7, False), (9, True)])
 @pytest.mark.parametrize(("first", "second"), [(0x41, 0x41), (0xF0, 0x90), (0xC2, 0x41)])
 def test_a_clock_of_reset_in_the_middle(
@@ -401,8 +411,6 @@ def test_a_clock_of_reset_in_the_middle(
 ) -> None:
     verilog, shape = generated
     lanes = shape["lanes"]
-    if lanes > 16:
-        pytest.skip("the same control, slower")
     printed = run_abandoned(verilog, lanes, first, second, fed, ready, tmp_path)
     assert printed.splitlines() == [f"{'0000fffd' * lanes} {'f' * lanes} {(1 << lanes) - 1:0{-(-lanes // 4)}x} 1"]
     assert PARALLEL_PIPELINES[-1] == 6

@@ -106,10 +106,13 @@ BROKEN = {
 """By a name: what is changed, and the property that a random run shows to be broken, if one does."""
 
 
-@pytest.mark.parametrize("name", [
-    pytest.param(name, marks=[pytest.mark.exhaustive, pytest.mark.proof, []][(n < 6) + (n < 1)])
-    for n, name in enumerate(BROKEN)
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(name, marks=[pytest.mark.exhaustive, pytest.mark.proof, []][(n < 6) + (n < 1)])
+        for n, name in enumerate(BROKEN)
+    ],
+)
 def test_a_broken_packer_is_refused(name: str) -> None:
     old, new, shown = BROKEN[name]
     packer = changed(old, new)

@@ -27,7 +27,7 @@ paramiko = pytest.importorskip("paramiko", reason="paramiko is not installed")
 TOOLS = ("yosys", "nextpnr-ice40", "icepack")
 
 
-class Files(paramiko.SFTPServerInterface):  # type: ignore[misc]  # paramiko has no types
+class Files(paramiko.SFTPServerInterface):
     """SFTP in the home folder."""
 
     def __init__(self, server: Any, home: Path) -> None:
@@ -74,7 +74,7 @@ class Files(paramiko.SFTPServerInterface):  # type: ignore[misc]  # paramiko has
         return paramiko.SFTP_OK
 
 
-class Login(paramiko.ServerInterface):  # type: ignore[misc]
+class Login(paramiko.ServerInterface):
     """Lets one key of one user in, and runs commands in the home folder."""
 
     def __init__(self, server: Server) -> None:
