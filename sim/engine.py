@@ -279,8 +279,8 @@ def decide(aigs: Mapping[str, tuple[Aig, int]], *, seconds: int = 600, hunt: boo
         directory = Path(folder)
         for name, (aig, output) in aigs.items():
             started = time.monotonic()
-            # Signals that always correspond are merged first: the invariants get short. Where that
-            # leaves nothing to prove ABC says that it knows nothing, and is asked once more without.
+            # Signals that always correspond are merged first: the invariants get short, and often
+            # that leaves nothing to prove.
             for engine in [*([["bmc3 -F 10"]] if hunt else []), ["scorr", "pdr"], ["pdr"]]:
                 limit = 5 if engine[-1].startswith("bmc") else seconds
                 verdicts[name] = _ask(directory, name, aig, output, engine, limit)
@@ -379,13 +379,15 @@ def _ask_each(
     script = ["backup"]
     for name, output in outputs.items():
         (directory / f"{name}.aig").write_bytes(aig.file(output))
-        script += [f"read_aiger {name}.aig", "strash", *engine[:-1], f"{engine[-1]} -T {seconds} -L {name}.log"]
+        merge = [*engine[:-1], f"write_aiger {name}.left.aig"] if engine[:-1] else []
+        script += [f"read_aiger {name}.aig", "strash", *merge, f"{engine[-1]} -T {seconds} -L {name}.log"]
     (directory / "ask.abc").write_text("\n".join([*script, "restore", ""]), encoding="utf-8")
     run_tool("yosys", ["-q", "-p", "read_rtlil dummy.il; abc -script ask.abc"], directory=directory)
-    return [_verdict(directory / f"{name}.log", aig) for name in outputs]
+    return [_verdict(directory / f"{name}.log", directory / f"{name}.left.aig", aig) for name in outputs]
 
 
-def _verdict(log: Path, aig: Aig) -> Verdict:
+def _verdict(log: Path, left: Path, aig: Aig) -> Verdict:
+    """What an engine's log says, which got what merging signals had `left`."""
     lines = log.read_text(encoding="utf-8").split("\n") if log.exists() else [""]
     found = re.match(r"snl_(UNSAT|SAT|UNK) +(-?\d+)", lines[0])
     if not found:
@@ -395,4 +397,6 @@ def _verdict(log: Path, aig: Aig) -> Verdict:
         bits = [int(bit) for bit in lines[2] if bit in "01"]
         frames = [bits[n : n + aig.inputs] for n in range(0, len(bits), aig.inputs)]
         return Verdict(False, len(frames), frames)
-    return Verdict(True if found[1] == "UNSAT" else None, int(found[2]))
+    # Of an output that is a constant ABC says that it knows nothing.
+    proved = found[1] == "UNSAT" or (left.exists() and read_aig(left).outputs == [0])
+    return Verdict(True if proved else None, int(found[2]))
