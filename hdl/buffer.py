@@ -14,7 +14,7 @@ from itertools import chain
 from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import memory
 
-__all__ = ["CAPACITY", "LaneMemory", "Level", "Pair", "Reset", "fan_out"]
+__all__ = ["CAPACITY", "Front", "LaneMemory", "Level", "Pair", "Reset", "fan_out", "step_pointer"]
 
 _STATES = 15
 """The states of a four-bit pointer that steps through all but 0."""
@@ -37,7 +37,6 @@ class Reset:
         passing: clocks until nothing comes any more from what was taken in before.
 
     Attributes:
-        clocks: from a reset to the first clock that is not `busy`.
         busy: the late reset is still to come or just done; until then nothing may enter or leave.
         under_way: values that are 0 unless a reset is; `busy` is one of them.
     """
@@ -46,16 +45,25 @@ class Reset:
         self._m = m
         self._places = places
         self._given = 0
-        stages = 1 + (2 * places - 1).bit_length()
-        # In the first clock a count may still say something.
-        lasts = max(2, passing - stages)
-        self.clocks = lasts + stages
-        quiet = [Signal(name=f"quiet_{clocks}", init=1, reset_less=True) for clocks in range(self.clocks)]
+        stages, lasts = self._parts(places, passing)
+        quiet = [Signal(name=f"quiet_{clocks}", init=1, reset_less=True) for clocks in range(lasts + stages)]
         m.d.sync += [new.eq(old & ~rst) for new, old in zip(quiet, [Const(1, 1), *quiet], strict=False)]
         late: list[list[Value]] = []
         self.late = fan_out(m, "reset", ~quiet[lasts - 1], stages, late)
         self.busy = ~quiet[-1]
         self.under_way = [*chain.from_iterable(late), *(~clock for clock in quiet)]
+
+    @staticmethod
+    def _parts(places: int, passing: int) -> tuple[int, int]:
+        """Stages of the tree, and clocks for which the late reset lasts."""
+        stages = 1 + (2 * places - 1).bit_length()
+        # In the first clock a count may still say something.
+        return stages, max(2, passing - stages)
+
+    @classmethod
+    def clocks(cls, places: int, passing: int) -> int:
+        """Clocks from a reset to the first one that is not `busy`."""
+        return sum(cls._parts(places, passing))
 
     def __call__(self, *registers: Signal, place: int | None = None) -> None:
         """Give registers their initial values in a late reset, from the copy of `place` or the next of the others."""
@@ -219,7 +227,7 @@ class LaneMemory:
     ) -> None:
         start = 1
         for _ in range(number % _STATES):
-            start = start >> 1 | (start >> 3 ^ start) << 3 & 8
+            start = step_pointer(start)
         write, read = (
             Signal(_POINTER_BITS, name=f"{name}_{way}", init=start, reset_less=True) for way in ("write", "read")
         )
@@ -241,6 +249,11 @@ class LaneMemory:
         for word in words:
             self.words.append(out.data[at : at + len(word)])
             at += len(word)
+
+
+def step_pointer(pointer: int) -> int:
+    """What a pointer is a step later; the same as a circuit is `_next`."""
+    return pointer >> 1 | (pointer >> 3 ^ pointer) << 3 & 8
 
 
 def _next(pointer: Value) -> Value:

@@ -127,7 +127,7 @@ class Packer(wiring.Component):
                 "last": sparse.last,
             },
         ).register(m, "input")
-        self._show("input", stage=stage)
+        self._reveal("input", stage=stage)
 
         # Gaps up to each lane, then before it.
         for step in bits:
@@ -181,7 +181,7 @@ class Packer(wiring.Component):
             stage = self._cut(m, self._rotate(stage, step), "around", step)
 
         self._keep(m, stage, names)
-        self._show("state", base=base, row=row, merged=merged, inside=inside)
+        self._reveal("state", base=base, row=row, merged=merged, inside=inside)
 
         # Places for beats that come in.
         leaves = self.packed.valid & self.packed.ready
@@ -191,13 +191,13 @@ class Packer(wiring.Component):
         ]
         return m
 
-    def _show(self, name: str, **inner: Any) -> None:
+    def _reveal(self, name: str, **inner: Any) -> None:
         """A proof overloads this, to look at a row of registers, a memory, or what else goes by such a name."""
 
     def _cut(self, m: Module, stage: _Stage, name: str, step: int) -> _Stage:
         if step % _LEVELS == _LEVELS - 1 or step == self._steps - 1:
             stage = stage.register(m, f"{name}_{step}")
-            self._show(name, stage=stage, step=step)
+            self._reveal(name, stage=stage, step=step)
         return stage
 
     def _move_down(self, stage: _Stage, step: int) -> _Stage:
@@ -230,7 +230,7 @@ class Packer(wiring.Component):
         following = (row + 1)[: len(row)]
         # Rows closed and rows shown, in numbers with a bit to spare.
         ended, reading = Signal(range(2 * depth)), Signal(range(2 * depth))
-        self._show("rows", ended=ended, reading=reading)
+        self._reveal("rows", ended=ended, reading=reading)
         m.d.sync += ended.eq(ended + given["closes"] + given["closes_next"])
         valid = ended != reading
         m.d.comb += self.packed.valid.eq(valid)
@@ -247,7 +247,7 @@ class Packer(wiring.Component):
             mask = memory.Memory(shape=lanes + 1, depth=depth // 2, init=[])
             m.submodules[f"mask_{('even', 'odd')[odd]}"] = mask
             into, out = mask.write_port(), mask.read_port(domain="comb")
-            self._show("mask", memory=mask)
+            self._reveal("mask", memory=mask)
             m.d.comb += [
                 into.en.eq(Mux(is_here, given["closes"], given["closes_next"])),
                 into.addr.eq(Mux(is_here, row[1:], following[1:])),
@@ -260,7 +260,7 @@ class Packer(wiring.Component):
         for lane in range(lanes):
             m.submodules[f"lane_{lane}"] = rows = memory.Memory(shape=len(stage.words[lane]), depth=depth, init=[])
             into, out = rows.write_port(), rows.read_port(domain="comb")
-            self._show("lane", memory=rows)
+            self._reveal("lane", memory=rows)
             m.d.comb += [
                 into.en.eq(given["valid"] & stage.present[lane]),
                 into.addr.eq(Mux(lane < given["base"], following, row)),

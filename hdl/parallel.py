@@ -38,32 +38,38 @@ _UNCOUNTED = 3
 
 
 @dataclass(frozen=True)
-class Merged:
-    """The decoder before a buffer in registers: beats of items.
+class BeforeBuffer:
+    """The decoder before its buffer.
 
     Attributes:
         beat: the window's, as it is looked at.
         held: by name what is kept of the beat before.
         waiting: there is one.
-        width: an item's bits.
-        word: the beat that is offered: the items, and whether the text ends.
     """
 
     beat: Beat
     held: Mapping[str, Value]
     waiting: Value
+
+
+@dataclass(frozen=True)
+class Merged(BeforeBuffer):
+    """What a buffer in registers is given: beats of items.
+
+    Attributes:
+        width: an item's bits.
+        word: the beat that is offered: the items, and whether the text ends.
+    """
+
     width: int
     word: Value
 
 
 @dataclass(frozen=True)
-class Rows:
-    """The decoder before a buffer in memory: what is written, clock by clock.
+class Rows(BeforeBuffer):
+    """What a buffer in memory is given, clock by clock.
 
     Attributes:
-        beat: the window's, as it is looked at.
-        held: by name what is kept of the beat before.
-        waiting: there is one.
         items: of all lanes but the last.
         advances: copies of "these items are a beat's".
         passing: per row of registers up to them copies of "a beat is here".
@@ -71,9 +77,6 @@ class Rows:
         leaves: these two are a beat's.
     """
 
-    beat: Beat
-    held: Mapping[str, Value]
-    waiting: Value
     items: Sequence[Value]
     advances: Sequence[Value]
     passing: Sequence[Sequence[Value]]
@@ -124,7 +127,7 @@ class ParallelDecoder(wiring.Component):
     written to small memories, and beats are taken in while there is room for all. That is smaller
     for many lanes where look-up tables serve as memory, as on ECP5.
 
-    After a reset `units.ready` is low for one clock, with a buffer in memory for some.
+    After a reset `units.ready` is low for one clock, with a buffer in memory for `resetting` more.
 
     Args:
         table: the encoding form; UTF-8 unless given.
@@ -349,14 +352,17 @@ class ParallelDecoder(wiring.Component):
 
     def late_reset(self, m: Module) -> Reset:
         """The reset of what is before the buffer, and of the buffer."""
-        # From a beat that is taken to the steps of its pointers and counts.
-        passing = len(CUTS[self.pipeline]) + 3
-        return Reset(m, ResetSignal(), max(2, -(-self.lanes // _REGION)), passing)
+        return Reset(m, ResetSignal(), *self._reset_shape)
 
     @property
     def resetting(self) -> int:
         """Clocks after a reset for which registers of a buffer in memory, and before it, are still to be reset."""
-        return self.late_reset(Module()).clocks if self.buffer == "memory" else 0
+        return Reset.clocks(*self._reset_shape) if self.buffer == "memory" else 0
+
+    @property
+    def _reset_shape(self) -> tuple[int, int]:
+        """Places that have a copy of the late reset, and clocks from a beat to the steps of pointers and counts."""
+        return max(2, -(-self.lanes // _REGION)), len(CUTS[self.pipeline]) + 3
 
     def buffer_in_memory(self, m: Module) -> MemoryBuffer:
         """The decoder with its buffer in memory."""

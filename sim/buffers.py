@@ -14,9 +14,10 @@ from enum import Enum
 from amaranth.hdl import Cat, ClockDomain, Const, Elaboratable, Module, Mux, Signal, Value
 
 from utf8fpga.hdl import ParallelDecoder
-from utf8fpga.hdl.buffer import CAPACITY, LaneMemory, Level, Reset
+from utf8fpga.hdl.buffer import CAPACITY, LaneMemory, Level, Reset, step_pointer
 from utf8fpga.hdl.parallel import MemoryBuffer, Merged, Rows
 from utf8fpga.hdl.window import CUTS, Beat
+from utf8fpga.sim.values import how_many
 from utf8fpga.sim.windows import DRAINED
 
 __all__ = ["STALLS", "BufferProof", "Start", "draining", "stalling"]
@@ -160,7 +161,7 @@ class _InMemory(_Opaque):
             *_thermometer(buffer.behind),
             buffer.arrive == buffer.near,
             ~buffer.near | ((_count(buffer.behind) != 0) & (shown != 3)),
-            pending == self.waiting + self.leaves + behind + buffer.arrive + shown + _sum(self.before),
+            pending == self.waiting + self.leaves + behind + buffer.arrive + shown + how_many(self.before),
         )
         if len(self.unwritten) > len(self.before):
             self.say("counts", ~self.unwritten[-1] | self.waiting)
@@ -173,7 +174,7 @@ class _InMemory(_Opaque):
             m.d.sync += reading.eq(_later(reading, Const(1)))
         self.say("pointers", reading < _STATES)
         rows, tails = Signal(range(CAPACITY + 1)), Signal(range(CAPACITY + 1))
-        m.d.comb += [rows.eq(pending - _sum(self.unwritten)), tails.eq(behind + buffer.arrive + shown)]
+        m.d.comb += [rows.eq(pending - how_many(self.unwritten)), tails.eq(behind + buffer.arrive + shown)]
         for number, (_, lane_memory) in enumerate(buffer.groups):
             written = tails if number == len(buffer.groups) - 1 else rows
             self.say("pointers", lane_memory.read == _pointer(m, lane_memory, reading))
@@ -299,7 +300,7 @@ class _InRegisters(_Opaque):
 
 
 def _count(level: Level) -> Value:
-    return _sum(level.more_than)
+    return how_many(level.more_than)
 
 
 def _step(level: Level, up: Value, down: Value) -> tuple[Value, Value]:
@@ -310,13 +311,6 @@ def _step(level: Level, up: Value, down: Value) -> tuple[Value, Value]:
 def _thermometer(level: Level) -> Iterable[Value]:
     bits = level.more_than
     return [bits[n] | ~bits[n + 1] for n in range(len(bits) - 1)]
-
-
-def _sum(bits: Iterable[Value]) -> Value:
-    total: Value = Const(0, 1)
-    for bit in bits:
-        total = total + bit
-    return total
 
 
 def _later(row: Value, steps: Value) -> Value:
@@ -333,7 +327,7 @@ def _pointer(m: Module, lane_memory: LaneMemory, row: Value) -> Signal:
         for number in range(_STATES):
             with m.Case(number):
                 m.d.comb += found.eq(at)
-            at = at >> 1 | (at >> 3 ^ at) << 3 & 8
+            at = step_pointer(at)
     return found
 
 
@@ -366,7 +360,7 @@ class BufferProof(Elaboratable):
         if start is Start.HELD:
             self.frames["stall"] = STALLS[opaque.buffer] + 1
             self.frames["drains"] = draining(like) + 1
-        self.clk, self.reset = Signal(name="clk"), Signal(name="reset")
+        self.clk = Signal(name="clk")
         self.offer, self.ready = Signal(name="offer"), Signal(name="ready")
         self.free = {name: Signal.like(signal, name=f"free_{name}") for name, signal in opaque.free.items()}
         self.asked = Signal(len(self.questions), name="asked")

@@ -13,7 +13,6 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
 
 from amaranth.back import rtlil
 
@@ -91,7 +90,7 @@ def prove_halves(
     never = _NEVER[wanted]
     for begin in (Start.HELD, start):
         proof = BufferProof(decoder, begin)
-        aig = _aig(proof, free=begin is not Start.POWER_UP)
+        aig = aig_of(_rtlil(proof), free=begin is not Start.POWER_UP)
         outputs = dict(zip(proof.questions, aig.output_bits["asked"], strict=True))
         for frames in sorted(set(proof.frames.values())):
             asked = [name for name in outputs if proof.frames[name] == frames]
@@ -113,10 +112,8 @@ _NEVER = {
 def _ask_window(
     found: Induction, build: Callable[[], ParallelDecoder], right: EncodingTable, start: Start, seconds: int
 ) -> None:
-    decoder = build()
-    proof = WindowProof(decoder, right)
-    with elaborating:
-        text = _rtlil(proof)
+    proof = WindowProof(build(), right)
+    text = _rtlil(proof)
     kinds = {True: ["step"], False: ["start"]} if start is Start.POWER_UP else {True: ["step", "reset"]}
     for free, asked in kinds.items():
         aig = aig_of(text, free=free)
@@ -129,18 +126,13 @@ def _stages(decoder: ParallelDecoder) -> int:
     """The clocks from a beat that is taken, and determined, to its items.
 
     Those that the two halves speak of: rows of registers before the beat is looked at, that in which it waits for
-    the next, and what comes out of the first half; then four clocks in the memory, of which the first is the
-    last of that, or one in the two registers.
+    the next and that of what comes out of the first half; then four clocks in the memory, or one in the two
+    registers.
     """
     cuts = CUTS[decoder.pipeline]
-    return len(cuts - {"words"}) + 3 + 3 if decoder.buffer == "memory" else len(cuts) + 2 + 1
+    return len(cuts - {"words"}) + 2 + 4 if decoder.buffer == "memory" else len(cuts) + 2 + 1
 
 
-def _aig(proof: Any, *, free: bool) -> Aig:
+def _rtlil(proof: WindowProof | BufferProof) -> str:
     with elaborating:
-        text = _rtlil(proof)
-    return aig_of(text, free=free)
-
-
-def _rtlil(proof: Any) -> str:
-    return str(rtlil.convert(proof, name="top", ports=proof.ports, emit_src=False))
+        return str(rtlil.convert(proof, name="top", ports=proof.ports, emit_src=False))

@@ -42,6 +42,7 @@ from utf8fpga.model import TABLE_3_7
 from utf8fpga.sim.engine import Aig, Verdict, aig_of, hold, hold_each
 from utf8fpga.sim.properties import Property
 from utf8fpga.sim.result import Result
+from utf8fpga.sim.values import how_many
 
 __all__ = ["PACKER_COVERS", "PACKER_PROPERTIES", "prove_packer"]
 
@@ -85,9 +86,9 @@ class _Beat:
             return signal
 
         bits = (lanes + 1).bit_length()
-        self.ranks = [name(f"rank_{lane}", _count(keep[:lane]), bits) for lane in range(lanes)]
-        self.gaps = [name(f"gap_{lane}", _count(~keep[:lane]), bits) for lane in range(lanes)]
-        self.words = name("words", _count(keep), bits)
+        self.ranks = [name(f"rank_{lane}", how_many(keep[:lane]), bits) for lane in range(lanes)]
+        self.gaps = [name(f"gap_{lane}", how_many(~keep[:lane]), bits) for lane in range(lanes)]
+        self.words = name("words", how_many(keep), bits)
         self.total = name("total", self.base + Mux(self.valid, self.words, 0), bits + 1)
         self.full = name("full", self.total >= lanes, 1)
         self.rest = name("rest", Mux(self.full, self.total - lanes, self.total), bits)
@@ -146,7 +147,7 @@ class _Watching(_Base):
         m.d.comb += self.right.eq(Cat(self.holds.values()).all())
         self.covers = self._cover()
 
-    def _show(self, name: str, **inner: Any) -> None:
+    def _reveal(self, name: str, **inner: Any) -> None:
         if "stage" in inner:
             self._rows.append((name, inner["stage"], inner.get("step", 0)))
         elif name in ("mask", "lane"):
@@ -181,8 +182,8 @@ class _Watching(_Base):
         self.keep_out = self._name("keep_out", Cat(item.keep for item in _items(packed)))
         self.words_in = [self._name(f"in_{n}", _word(item)) for n, item in enumerate(_items(sparse))]
         self.words_out = [self._name(f"out_{n}", _word(item)) for n, item in enumerate(_items(packed))]
-        self.coming = self._name("coming", Mux(self.taken, _count(self.keep_in) + sparse.last, 0))
-        self.count_out = self._name("count_out", _count(self.keep_out))
+        self.coming = self._name("coming", Mux(self.taken, how_many(self.keep_in) + sparse.last, 0))
+        self.count_out = self._name("count_out", how_many(self.keep_out))
         self.going = self._name("going", Mux(self.leaves, self.count_out + packed.last, 0))
 
     def _monitor(self) -> None:
@@ -213,7 +214,7 @@ class _Watching(_Base):
             with m.If(self.chosen[place]):
                 m.d.sync += [
                     self.watching.eq(1),
-                    self.ahead.eq(self.pending - self.going + _count(events[:place])),
+                    self.ahead.eq(self.pending - self.going + how_many(events[:place])),
                     self.is_end.eq(place == lanes),
                     self.token.eq(self.words_in[place] if place < lanes else 0),
                     self.wordless.eq(~self.keep_in.any()),
@@ -366,7 +367,7 @@ class _Watching(_Base):
         if name == "input":
             counts = [~beat.keep[lane] for lane in range(lanes)]
         elif name == "gaps":
-            counts = [_count(~beat.keep[max(0, lane - part) : lane + 1]) for lane in range(lanes)]
+            counts = [how_many(~beat.keep[max(0, lane - part) : lane + 1]) for lane in range(lanes)]
         elif name == "down":
             places = [lane - (beat.gaps[lane] & part) for lane in range(lanes)]
         elif name == "around":
@@ -426,7 +427,7 @@ class _Watching(_Base):
         self._say("counters", self.ended == written.row)
         beats = self.beats[: self.beats.index(self.decided) + 1]
         rows = self._name("rows", (self.decided.row - self.reading)[: len(self.ended)])
-        inside = _count(Cat(beat.valid for beat in beats)) + inner["merged"] + rows + (self.decided.base != 0)
+        inside = how_many(Cat(beat.valid for beat in beats)) + inner["merged"] + rows + (self.decided.base != 0)
         self._say("counters", inner["inside"] == inside)
         self._say("counters", inner["inside"] <= Mux(self.sparse.ready, depth - 2, depth - 1))
         self._say("counters", self.waiting <= rows)
@@ -446,7 +447,7 @@ class _Watching(_Base):
             is_next = distance + 1 == self.waiting
             following = Mux(is_next, written.start, self.starts[(row + 1) % depth])
             keep, start = mask[:lanes], self.starts[row]
-            count = self._name(f"count_{row}", _count(mask))
+            count = self._name(f"count_{row}", how_many(mask))
             behind = self._name(f"row_behind_{row}", (written.start - start)[:size])
             right = (start + count)[:size] == following
             right = right & ~(keep & (keep + 1)).any() & (count != 0)
@@ -469,7 +470,7 @@ class _Watching(_Base):
         distance = self._name("distance", (self.row - self.reading)[: len(self.row)])
         closed = self._name("is_closed", distance < self.waiting)
         mask = self._name("mask", _select(self.masks, self.row))
-        count = self._name("count", _count(mask[:lanes]))
+        count = self._name("count", how_many(mask[:lanes]))
         start = Mux(closed, _select(self.starts, self.row), written.start)
         now = self._name("now", self.number_out + self.ahead, size)
         offset = Mux(self.is_end, count, self.lane)
@@ -491,7 +492,7 @@ class _Watching(_Base):
         for row, there in enumerate(self.distances):
             after = self._name(f"now_after_{row}", (now - self.starts[row])[:size])
             earlier = self.stored & (there < self.waiting) & (there < distance)
-            right = (after >= _count(self.masks[row])) & (after <= self._most)
+            right = (after >= how_many(self.masks[row])) & (after <= self._most)
             self._say(f"rows before it {row}", ~earlier | right)
 
     def _say_rates(self) -> None:
@@ -786,13 +787,6 @@ def _items(payload: Any) -> list[Any]:
 def _word(item: Any) -> Value:
     """All of a word but whether it is there."""
     return Cat(Value.cast(item[name]) for name, _ in item.shape() if name != "keep")
-
-
-def _count(bits: Value) -> Value:
-    total: Value = Const(0, 1)
-    for bit in bits:
-        total = total + bit
-    return total
 
 
 def _all(bits: Any) -> Value:

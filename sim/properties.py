@@ -34,6 +34,7 @@ from utf8fpga.hdl.buffer import CAPACITY
 from utf8fpga.model import DFA, EncodingTable, ErrorKind
 from utf8fpga.sim.buffers import draining, stalling
 from utf8fpga.sim.reference import Event, Reference, causes, event_layout
+from utf8fpga.sim.values import how_many, keep_of
 
 __all__ = ["COVERS", "JUDGES", "Harness", "Property", "cover_targets"]
 
@@ -215,11 +216,7 @@ class Harness(Elaboratable):
             units.valid.eq(self.offer | offered),
             items.ready.eq(self.ready),
         ]
-        # A beat holds a unit or ends the text; the units of several lanes are contiguous from the first,
-        # and only an ending beat has fewer than all.
-        keep = Value.cast(payload.keep)
-        contiguous = Cat(keep[: n + 1].all() for n in range(len(keep)))
-        m.d.comb += Value.cast(units.payload.keep).eq(Mux(payload.last, contiguous, ~Const(0, len(keep))))
+        m.d.comb += Value.cast(units.payload.keep).eq(keep_of(payload))
         m.d.sync += [offered.eq(units.valid & ~units.ready), held.eq(beat)]
         m.d.comb += [
             self.seen["reset"].eq(ResetSignal("sync")),
@@ -285,8 +282,8 @@ class Harness(Elaboratable):
     def _pending(self, m: Module, expected: list[Event], found: list[Event]) -> tuple[Signal, Value, Value]:
         """Events taken in and not yet out before this clock, those that come in, and those that go out."""
         pending = Signal(range(self._capacity + 1))
-        coming = _count([event.valid for event in expected])
-        going = Mux(self.delivered, _count([event.valid for event in found]), 0)
+        coming = how_many([event.valid for event in expected])
+        going = Mux(self.delivered, how_many([event.valid for event in found]), 0)
         m.d.sync += pending.eq(pending + coming - going)
         return pending, coming, going
 
@@ -307,12 +304,12 @@ class Harness(Elaboratable):
         m.d.comb += [now_watching.eq(watching), now_word.eq(word), now_ahead.eq(ahead)]
         with m.If(~watched_before):
             for place, event in reversed(list(enumerate(expected))):
-                before = _count([e.valid for e in expected[:place]])
+                before = how_many([e.valid for e in expected[:place]])
                 with m.If(event.valid & self.pick[place]):
                     m.d.comb += [now_watching.eq(1), now_word.eq(event.word), now_ahead.eq(pending + before)]
         wrong: Value = Const(0, 1)
         for place, event in enumerate(found):
-            here = event.valid & (now_ahead == _count([e.valid for e in found[:place]]))
+            here = event.valid & (now_ahead == how_many([e.valid for e in found[:place]]))
             wrong = wrong | (here & (event.word.as_value() != now_word.as_value()))
         m.d.sync += [
             watched_before.eq(watched_before | now_watching),
@@ -432,7 +429,7 @@ class Harness(Elaboratable):
         longest = decoder.table.longest
         units = Signal(range(longest + 1))
         ended = Signal()
-        arrived = _count([keep for _, keep in self.ports_of.units])
+        arrived = how_many([keep for _, keep in self.ports_of.units])
         # The registers that say the same twice agree again after one clock: from then on it counts.
         agreed = Signal()
         m.d.sync += agreed.eq(1)
@@ -492,13 +489,6 @@ class Harness(Elaboratable):
             "an empty text": self.accepted & (~any_before | just_ended) & self.ports_of.last & ~keep,
             "an item waits": self.decoder.items.valid & ~self.ready,
         }[target]
-
-
-def _count(bits: Sequence[Value]) -> Value:
-    total: Value = Const(0, 1)
-    for bit in bits:
-        total = total + bit
-    return total
 
 
 def _any(bits: Sequence[Value]) -> Value:

@@ -203,7 +203,6 @@ class Slot(_Machine):
         valid: there is an item.
         word: the item, of `event_layout`.
         open: the unit is part of a sequence that wants more.
-        goes_on: the next unit continues that.
     """
 
     def __init__(
@@ -227,7 +226,6 @@ class Slot(_Machine):
         self._error(place, ErrorKind.INCOMPLETE, self.open & ~after[1])
         incomplete = self.events[-1]
         self.valid, self.word = Signal(), Signal(event_layout(table))
-        self.goes_on = self.open & after[1] & ~broken.valid
         for event in (own, broken, incomplete):
             with m.If(unit[1] & event.valid):
                 m.d.comb += [self.valid.eq(1), self.word.eq(event.word)]

@@ -26,6 +26,7 @@ from utf8fpga.hdl.ports import items_layout
 from utf8fpga.hdl.window import CUTS, Beat, WindowControl, build_window
 from utf8fpga.model import EncodingTable
 from utf8fpga.sim.reference import Slot
+from utf8fpga.sim.values import keep_of
 
 __all__ = ["DRAINED", "WindowProof"]
 
@@ -153,12 +154,10 @@ class _Front(Elaboratable):
         self._control = WindowControl.of(decoder.table)
         units = decoder.units
         payload = Signal(units.payload.shape())
-        keep = Value.cast(payload.keep)
-        contiguous = Cat(keep[: n + 1].all() for n in range(len(keep)))
         m.d.comb += [
             Value.cast(payload).eq(self.fresh),
             units.payload.eq(payload),
-            Value.cast(units.payload.keep).eq(Mux(payload.last, contiguous, ~Const(0, len(keep)))),
+            Value.cast(units.payload.keep).eq(keep_of(payload)),
         ]
         cuts = CUTS[decoder.pipeline]
         if decoder.buffer == "memory":
@@ -241,9 +240,9 @@ class _Front(Elaboratable):
     def _given(self, m: Module, flat: Beat, last: Value) -> dict[str, tuple[Any, Value]]:
         """What a buffer in registers is given: per name the tag, and the value."""
         decoder, past = self.decoder, self._past
-        contents = {f"tail_{n}": (self.tail, v) for n, v in self._contents(flat).items()}
         if decoder.buffer == "memory":
             return {}
+        contents = {f"tail_{n}": (self.tail, v) for n, v in self._contents(flat).items()}
         items = {f"item_{n}": (n, decoder._inner_item(flat, past + n)) for n in range(self.tail)}
         here = [flat.at("keep", past + n) & ~flat.at("continued", past + n + 1) for n in range(self.tail)]
         settled = last | ~flat.at("open", past + self.tail)
@@ -277,7 +276,7 @@ class _Front(Elaboratable):
         slot = held.slot(m, self.right, self.tail, (unit, keep))
         return held, unit, keep, slot
 
-    def _waits(self, m: Module, held: _Context, valid: Value, moves: Value, settled: Value) -> Signal:
+    def _waits(self, m: Module, valid: Value, moves: Value, settled: Value) -> Signal:
         """A beat waits."""
         waiting = Signal(name="waits")
         with m.If(moves):
@@ -288,7 +287,7 @@ class _Front(Elaboratable):
         decoder, control, spans = self.decoder, self._control, self.decoder.kind or self.decoder.length
         held, unit, keep, slot = self._last_lane(m, contexts, Const(1))
         settled = held.last | ~slot.open
-        waiting = self._waits(m, held, contexts[-1].valid, Const(1), settled)
+        waiting = self._waits(m, contexts[-1].valid, Const(1), settled)
         flat = held.flat(m, control, spans=spans)
         expected = {**self._contents(flat), "last": held.last, "settled": settled}
         self._say(ALL, rows.waiting == waiting, *held.possible(waiting))
@@ -320,7 +319,7 @@ class _Front(Elaboratable):
     def _merged(self, m: Module, merged: Merged, contexts: list[_Context], offered: Signal, moves: Value) -> None:
         held, unit, keep, slot = self._last_lane(m, contexts, moves)
         settled = held.last | ~slot.open
-        waiting = self._waits(m, held, contexts[-1].valid, moves, settled)
+        waiting = self._waits(m, contexts[-1].valid, moves, settled)
         flat = held.flat(m, self._control, spans=self.decoder.kind or self.decoder.length)
         self._say(ALL, merged.waiting == waiting, *held.possible(waiting))
         expected = self._given(m, flat, held.last) | {"last": (ALL, held.last)}

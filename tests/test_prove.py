@@ -50,6 +50,9 @@ QUICK = [(name, wanted) for name, wanted in _QUICK if wanted != "cover" or name 
 
 SERIAL = [name for name in CONFIGURATIONS if name.startswith("serial")]
 
+LONG = [name for name in SERIAL if name.startswith("serial-2-full-") and CONFIGURATIONS[name].right is not TABLE_3_7]
+"""Those of which CI proves the same with fewer registers."""
+
 
 # What is proved.
 
@@ -61,8 +64,14 @@ def test_proved(name: str, wanted: str) -> None:
     assert results or wanted.startswith("netlist-")
 
 
-@pytest.mark.proof
-@pytest.mark.parametrize(("name", "wanted"), [pair for pair in product(SERIAL, PROPERTIES) if pair not in QUICK])
+@pytest.mark.parametrize(
+    ("name", "wanted"),
+    [
+        pytest.param(*pair, marks=pytest.mark.exhaustive if pair[0] in LONG else pytest.mark.proof)
+        for pair in product(SERIAL, PROPERTIES)
+        if pair not in QUICK
+    ],
+)
 def test_proved_of_all(name: str, wanted: str) -> None:
     assert [result.verdict for result in prove(CONFIGURATIONS[name], wanted) if not result.proved] == []
 
@@ -349,8 +358,13 @@ def test_no_monitor_refuses_a_right_parallel_decoder_in_any_run(name: str) -> No
     assert _seen(CONFIGURATIONS[name]) == set()
 
 
-@pytest.mark.proof
-@pytest.mark.parametrize("wanted", JUDGES)
+@pytest.mark.parametrize(
+    "wanted",
+    [
+        pytest.param(each, marks=pytest.mark.exhaustive if each is Property.LATENCY else pytest.mark.proof)
+        for each in JUDGES
+    ],
+)
 def test_the_smallest_parallel_decoder_is_proved_without_halves(wanted: Property) -> None:
     aig = harness_aig(CONFIGURATIONS["parallel-1-pipeline-0"], wanted)
     assert decide({"whole": (aig, aig.output_bits["bad"][0])})["whole"].proved
@@ -385,7 +399,11 @@ def test_a_few_mutants_of_the_netlist_are_noticed() -> None:
 
 @pytest.mark.parametrize(
     ("name", "count"),
-    [("parallel-1-pipeline-0", 8), *(pytest.param(f"parallel-{n}", 40, marks=pytest.mark.proof) for n in (1, 4))],
+    [
+        ("parallel-1-pipeline-0", 8),
+        pytest.param("parallel-1", 20, marks=pytest.mark.proof),
+        pytest.param("parallel-4", 40, marks=pytest.mark.exhaustive),
+    ],
 )
 def test_a_few_mutants_of_a_parallel_netlist_are_noticed(name: str, count: int) -> None:
     score = judge_netlists(CONFIGURATIONS[name], count, jobs=2)

@@ -16,10 +16,9 @@ from utf8fpga.hdl import ParallelDecoder, buffer, parallel
 from utf8fpga.hdl.window import _Window
 from utf8fpga.model import DFA, START, TABLE_3_7
 from utf8fpga.model.forms import CESU_8_CODE_UNITS, GENERALISED_UTF_8, MODIFIED_UTF_8_CODE_UNITS, RFC_2279
-from utf8fpga.sim.engine import decide
 from utf8fpga.sim.halves import HALVES, prove_halves
 from utf8fpga.sim.properties import Property
-from utf8fpga.sim.prove import CONFIGURATIONS, PROPERTIES, harness_aig, prove
+from utf8fpga.sim.prove import CONFIGURATIONS, PROPERTIES, prove
 
 QUICK = [
     *(("parallel-1", wanted) for wanted in PROPERTIES if wanted not in ("power-up", "cover")),
@@ -34,16 +33,7 @@ CHOSEN = [
     ("parallel-4", "cover"),
     ("parallel-4", "netlist-ecp5"),
     *product(("parallel-2", "parallel-3", "parallel-8"), ("equivalence", "latency")),
-    *(
-        (f"parallel-{name}", "equivalence")
-        for name in (
-            "4-full",
-            "1-pipeline-6",
-            "4-pipeline-0",
-            "8-full-rfc-2279",
-        )
-    ),
-    ("packed-4", "latency"),
+    *((f"parallel-{name}", "equivalence") for name in ("4-full", "1-pipeline-6", "4-pipeline-0", "1-full-rfc-2279")),
 ]
 """Proved with the marker `proof`; `utf8fpga prove` proves all."""
 
@@ -80,13 +70,6 @@ def _read_alike(dfa: DFA, states: set[int], units: int) -> None:
 def _after(dfa: DFA, state: int, unit: int) -> int:
     after = dfa.step(state, unit)
     return max(after if after >= 0 else dfa.step(START, unit), START)
-
-
-@pytest.mark.proof
-def test_the_halves_and_the_whole_agree() -> None:
-    """The smallest is proved as a serial one is, too: beside the DFA, with invariants that the engine finds."""
-    aig = harness_aig(CONFIGURATIONS["parallel-1-pipeline-0"], Property.EQUIVALENCE)
-    assert decide({"whole": (aig, aig.output_bits["bad"][0])})["whole"].proved
 
 
 # Decoders that must be refused.
@@ -175,7 +158,7 @@ def test_a_promise_of_a_shorter_latency_is_refused(lanes: int) -> None:
 
 @pytest.mark.proof
 def test_another_table_is_refused() -> None:
-    found = prove_halves(lambda: ParallelDecoder(GENERALISED_UTF_8, lanes=4), TABLE_3_7, Property.EQUIVALENCE)
+    found = prove_halves(lambda: ParallelDecoder(GENERALISED_UTF_8, lanes=1), TABLE_3_7, Property.EQUIVALENCE)
     assert found.failed
 
 
