@@ -127,6 +127,8 @@ class Level:
 class Pair:
     """The control of two registers in turn at the output: what is shown stays while the other one is filled.
 
+    Whatever the control holds, it is in order a clock after the consumer was ready, or was shown nothing.
+
     Args:
         comes: there is a beat to be filled in, which is taken unless `full`.
         wanted: the consumer is ready.
@@ -134,23 +136,19 @@ class Pair:
     Attributes:
         shown: a beat is shown.
         full: two are held.
-        second: it is the second of the two that is shown.
-        fills_first, fills_second: this one may be overwritten.
+        second: it is the second of the two that is shown, or would be; the other one is filled unless `full`.
         words: the two, from `hold` on.
     """
 
     def __init__(self, m: Module, name: str, comes: Value, wanted: Value) -> None:
-        self.shown, self.full, self.second, filling = (
-            Signal(name=f"{name}_{part}", reset_less=True) for part in ("shown", "full", "second", "filling")
+        self.shown, self.full, self.second = self.registers = tuple(
+            Signal(name=f"{name}_{part}", reset_less=True) for part in ("shown", "full", "second")
         )
         m.d.sync += [
             self.shown.eq(self.full | comes | (self.shown & ~wanted)),
-            self.full.eq(~wanted & (self.full | (self.shown & comes))),
-            self.second.eq(self.second ^ (self.shown & wanted)),
-            filling.eq(filling ^ (comes & ~self.full)),
+            self.full.eq(~wanted & self.shown & (self.full | comes)),
+            self.second.eq(self.second ^ (wanted | ~self.shown)),
         ]
-        self.fills_first, self.fills_second = ~self.full & ~filling, ~self.full & filling
-        self.registers = self.shown, self.full, self.second, filling
         self.words: Sequence[Signal] = ()
 
     def hold(self, m: Module, word: Value) -> Value:
@@ -158,9 +156,9 @@ class Pair:
         self.words = first, second = tuple(
             Signal(len(word), name=f"shown_{which}", reset_less=True) for which in ("first", "second")
         )
-        for register, fills in ((first, self.fills_first), (second, self.fills_second)):
+        for register, turn in ((first, self.second), (second, ~self.second)):
             # Written out: as a clock enable it would be one more look-up table away.
-            wide = fills.replicate(len(word))
+            wide = (turn & ~self.full).replicate(len(word))
             m.d.sync += register.eq((word & wide) | (register & ~wide))
         return Mux(self.second, second, first)
 

@@ -269,7 +269,6 @@ class _InRegisters(_Opaque):
                 m.d.sync += queue[0].eq(self.word)
             with m.Else():
                 m.d.sync += queue[1].eq(self.word)
-        _, _, _, filling = pair.registers
         first, second = pair.words
         started = self.calm
         self.say(
@@ -277,7 +276,6 @@ class _InRegisters(_Opaque):
             held < 3,
             pair.shown == (held != 0),
             pair.full == (held == 2),
-            (filling == pair.second) == (held != 1),
             *(run == (~pair.full & started) for run in self.runs),
             started | (~self.offered & (held == 0)),
         )

@@ -175,7 +175,7 @@ BROKEN = {
     "more than the memory holds": ("CAPACITY - _UNCOUNTED]", "CAPACITY - 1]", 4),
     "a beat that is in and not counted": ('"inside", arrives,', '"inside", arrives & ~front.shown[0],', 4),
     "too many come to the front": ("Mux(arrives, behind.more_than[1], behind.more_than[0])", "behind.more_than[0]", 4),
-    "a third beat over one that waits": ("filling ^ (comes & ~self.full)", "filling ^ comes", 2),
+    "a third beat over one that waits": ("(turn & ~self.full)", "turn", 2),
     "a beat that does not hold still": ("(word & wide) | (register & ~wide)", "word", 2),
     "always on": ("wanted | ~pair.shown | (copy & ~offered)", "wanted | ~pair.shown | copy", 2),
 }
