@@ -62,6 +62,12 @@ architecture_option = click.option(
     type=click.Choice(["serial", "parallel"]),
     help="Serial if not told for one lane, parallel for more.",
 )
+buffer_option = click.option(
+    "--buffer",
+    type=click.Choice(["registers", "memory"]),
+    help="What holds beats back in parallel decoders. Memory is faster and needs 4 lanes; registers need no reset"
+    " after a flipped bit. Not told: memory from 4 lanes on.",
+)
 packed_option = click.option("--packed", is_flag=True, help="Words contiguous from word 0; one lane always is.")
 practice_option = click.option(
     "--practice",
@@ -140,6 +146,7 @@ def vectors(form: str, practice: str, output: str) -> None:
 @lanes_option
 @architecture_option
 @any_pipeline_option
+@buffer_option
 @packed_option
 @click.option(
     "--no-replacement", is_flag=True, help="Leave tdata undefined where tuser is set: smaller than U+FFFD in it."
@@ -151,6 +158,7 @@ def generate(
     lanes: int,
     architecture: str | None,
     pipeline: int | None,
+    buffer: str | None,
     packed: bool,
     no_replacement: bool,
     practice: str,
@@ -163,7 +171,12 @@ def generate(
     if practice not in MARK_PRACTICES:
         raise CommandError(f"practice {practice} is not one for hardware: {', '.join(MARK_PRACTICES)}")
     decoder: AnyDecoder = Decoder(
-        lanes=lanes, architecture=architecture, pipeline=pipeline, packed=packed, replacement=not no_replacement
+        lanes=lanes,
+        architecture=architecture,
+        pipeline=pipeline,
+        buffer=buffer,
+        packed=packed,
+        replacement=not no_replacement,
     )
     if practice != decoder.practice:
         if lanes != 1 or architecture == "parallel":
@@ -188,6 +201,7 @@ def _pattern(_context: click.Context, option: click.Parameter, value: str) -> li
 @lanes_option
 @architecture_option
 @any_pipeline_option
+@buffer_option
 @packed_option
 @click.option(
     "--input-pauses", default="0", callback=_pattern, metavar="PATTERN", help="Per clock 1: no input; repeated."
@@ -204,6 +218,7 @@ def simulate(
     lanes: int,
     architecture: str | None,
     pipeline: int | None,
+    buffer: str | None,
     packed: bool,
     input_pauses: list[bool],
     output_pauses: list[bool],
@@ -221,7 +236,13 @@ def simulate(
         file,
         digits,
         decoder=Decoder(
-            lanes=lanes, architecture=architecture, pipeline=pipeline, packed=packed, kind=True, length=True
+            lanes=lanes,
+            architecture=architecture,
+            pipeline=pipeline,
+            buffer=buffer,
+            packed=packed,
+            kind=True,
+            length=True,
         ),
         input_pauses=input_pauses,
         output_pauses=output_pauses,

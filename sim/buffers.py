@@ -45,6 +45,8 @@ class Start(Enum):
     """With any register contents and a clock of reset."""
     POWER_UP = "power-up"
     """With the initial register contents."""
+    ANY = "any"
+    """With any register contents and no reset, which a buffer in registers alone recovers from."""
 
 
 _STATES = CAPACITY + 1
@@ -58,13 +60,14 @@ class _Opaque(ParallelDecoder):
         calm: an input: all that was there before a reset is gone.
         free: inputs that take any value.
         left_inside: beats that are determined and still inside.
+        adopts: of one in registers: the ghosts say of what is shown that it is all there is.
         invariant: what always holds, by name.
         never: what never happens while it holds, by property.
     """
 
     def __init__(self, like: ParallelDecoder) -> None:
         super().__init__(like.table, lanes=like.lanes, pipeline=like.pipeline, buffer=like.buffer)
-        self.calm = Signal()
+        self.calm, self.adopts = Signal(), Signal()
         self.left_inside = Signal(range(CAPACITY + 1))
         self.free = {name: Signal(width, name=f"any_{name}") for name, width in self._inputs.items()}
         self._said: dict[str, list[Value]] = {}
@@ -289,6 +292,8 @@ class _InRegisters(_Opaque):
         self.say("words", ~waited | ((held != 0) & (before == queue[0])))
         self.forbid("steady", waited & (~pair.shown | (shown != before)))
         smooth, came = Signal(), Signal()
+        adopted = (held == pair.shown) & (~pair.shown | (queue[0] == front)) & ~waited & ~smooth
+        m.d.comb += self.adopts.eq(adopted)
         m.d.sync += [
             smooth.eq((smooth | (held == 0)) & ~(pair.shown & ~taken)),
             came.eq(Mux(self.offered, 1, 0)),
@@ -351,9 +356,9 @@ class BufferProof(Elaboratable):
         if opaque.buffer == "registers":
             # The first clock after a reset is as the first of all.
             self._after += 1
-        self.never = [*opaque.never, "stall", "drains"] if start is Start.HELD else ["quiet"]
-        self.questions = [*opaque.invariant, *self.never]
-        clocks = 2 if start is Start.HELD else self._after + 1
+        self.never = {Start.HELD: [*opaque.never, "stall", "drains"], Start.ANY: ["heals"]}.get(start, ["quiet"])
+        self.questions = [*([] if start is Start.ANY else opaque.invariant), *self.never]
+        clocks = 2 if start in (Start.HELD, Start.ANY) else self._after + 1
         self.frames = dict.fromkeys(self.questions, clocks)
         if start is Start.HELD:
             self.frames["stall"] = STALLS[opaque.buffer] + 1
@@ -397,6 +402,11 @@ class BufferProof(Elaboratable):
             m.d.sync += alone.eq(Mux(frame == 0, 1, alone) & self.ready & ~comes)
             drains = (frame == draining(opaque)) & held & alone & (opaque.left_inside != 0)
             asked += [stalls, drains]
+            m.d.comb += opaque.calm.eq(1)
+        elif self._start is Start.ANY:
+            was_free = Signal(reset_less=True)
+            m.d.sync += was_free.eq(opaque.items.ready | ~opaque.items.valid)
+            asked = [(frame == 1) & was_free & opaque.adopts & Cat(*fails).any()]
             m.d.comb += opaque.calm.eq(1)
         else:
             first = int(self._start is Start.RESET)

@@ -20,11 +20,12 @@ from utf8fpga.hdl import ParallelDecoder
 from utf8fpga.hdl.window import CUTS
 from utf8fpga.model import EncodingTable
 from utf8fpga.sim.buffers import BufferProof, Start
-from utf8fpga.sim.engine import Aig, aig_of, hold_each
+from utf8fpga.sim.engine import Aig, Verdict, aig_of, decide, hold_each
 from utf8fpga.sim.properties import Property
+from utf8fpga.sim.recovery import WindowRecovery
 from utf8fpga.sim.windows import WindowProof
 
-__all__ = ["HALVES", "Induction", "elaborating", "prove_halves"]
+__all__ = ["HALVES", "Induction", "elaborating", "prove_halves", "prove_recovery"]
 
 HALVES = (Property.EQUIVALENCE, Property.POWER_UP, Property.STEADY, Property.STALL, Property.LATENCY)
 """What is proved by halves."""
@@ -99,6 +100,26 @@ def prove_halves(
     return found
 
 
+def prove_recovery(like: ParallelDecoder, *, seconds: int = 600) -> Verdict:
+    """Prove that a parallel decoder recovers; one with a buffer in memory, as far as the buffer.
+
+    Args:
+        like: the decoder.
+        seconds: how long the engine may think about a question.
+
+    Raises:
+        ToolError: Yosys is missing or failed.
+    """
+    if like.buffer == "registers":
+        heals = BufferProof(like, Start.ANY)
+        aig = aig_of(_rtlil(heals), free=True)
+        (verdict,) = hold_each(aig, aig.output_bits["asked"], heals.frames["heals"], seconds=seconds)
+        if not verdict.proved:
+            return verdict
+    aig = aig_of(_rtlil(WindowRecovery(like)), free=True)
+    return decide({"recovery": (aig, aig.output_bits["bad"][0])}, seconds=seconds)["recovery"]
+
+
 _NEVER = {
     Property.EQUIVALENCE: ("order", "quiet"),
     Property.POWER_UP: ("order", "quiet"),
@@ -133,6 +154,6 @@ def _stages(decoder: ParallelDecoder) -> int:
     return len(cuts - {"words"}) + 2 + 4 if decoder.buffer == "memory" else len(cuts) + 2 + 1
 
 
-def _rtlil(proof: WindowProof | BufferProof) -> str:
+def _rtlil(proof: WindowProof | BufferProof | WindowRecovery) -> str:
     with elaborating:
         return str(rtlil.convert(proof, name="top", ports=proof.ports, emit_src=False))

@@ -19,7 +19,7 @@ from utf8fpga.model import TABLE_3_7, EncodingTable
 from utf8fpga.model.forms import CESU_8_CODE_UNITS, GENERALISED_UTF_8, MODIFIED_UTF_8_CODE_UNITS, RFC_2279
 from utf8fpga.sim.counterexample import Counterexample
 from utf8fpga.sim.engine import Aig, Verdict, aig_of, decide, hunt
-from utf8fpga.sim.halves import HALVES, elaborating, prove_halves
+from utf8fpga.sim.halves import HALVES, elaborating, prove_halves, prove_recovery
 from utf8fpga.sim.packing import prove_packer
 from utf8fpga.sim.properties import Harness, Property, cover_targets
 from utf8fpga.sim.result import Result
@@ -114,7 +114,7 @@ def _parallel(
     asked: bool = False,
 ) -> Configuration:
     given = {"lanes": lanes, **options}
-    arguments = "".join(f", {name}={value}" for name, value in given.items())
+    arguments = "".join(f", {name}={value!r}" for name, value in given.items())
     where = "" if table is TABLE_3_7 else "-" + spelled.lower().replace("_", "-")
     return Configuration(
         f"{'packed' if of is PackedDecoder else 'parallel'}-{lanes}{suffix}{where}",
@@ -139,6 +139,8 @@ def _all_parallel() -> Iterator[Configuration]:
             yield _parallel(TABLE_3_7, "TABLE_3_7", lanes, f"-pipeline-{pipeline}", {"pipeline": pipeline})
         for suffix in ("-no-replacement", "-full-no-replacement"):
             yield _parallel(TABLE_3_7, "TABLE_3_7", lanes, suffix, _OPTIONS[suffix])
+    for lanes in (4, 8):
+        yield _parallel(TABLE_3_7, "TABLE_3_7", lanes, "-registers", {"buffer": "registers"})
     for spelled, table in _TABLES.items():
         for lanes in (1, 4, 8):
             yield _parallel(table, spelled, lanes, "-full", _OPTIONS["-full"])
@@ -197,8 +199,8 @@ def prove(configuration: Configuration, wanted: str, *, seconds: int = 600) -> l
         if wanted in HALVES:
             return [_prove_halves(configuration, Property(wanted), seconds)]
         if wanted == Property.RECOVERY:
-            # A buffer's pointers that have come apart stay so until a reset.
-            return []
+            # The pointers of a packer's memories, as those of a buffer, stay apart if they ever are.
+            return [] if isinstance(decoder, PackedDecoder) else [_prove_recovery(configuration.name, decoder, seconds)]
     if wanted.startswith("netlist-"):
         if not configuration.verilog:
             return []
@@ -247,6 +249,14 @@ def _prove_halves(configuration: Configuration, wanted: Property, seconds: int) 
             result.counterexample = Counterexample.of(configuration, trace, aig.values(verdict.frames))
     result.seconds = time.monotonic() - started
     return result
+
+
+def _prove_recovery(name: str, decoder: ParallelDecoder, seconds: int) -> Result:
+    started = time.monotonic()
+    verdict = prove_recovery(decoder, seconds=seconds)
+    method = "trace" if verdict.proved is False else "reachability"
+    note = "up to the buffer, which needs a reset" if decoder.buffer == "memory" else ""
+    return Result(name, Property.RECOVERY, method, verdict.depth, time.monotonic() - started, verdict.proved, note=note)
 
 
 _HUNTED = 40

@@ -372,6 +372,7 @@ def simulate(
     lanes: int = 1,
     architecture: str | None = None,
     pipeline: int | None = None,
+    buffer: str | None = None,
     packed: bool = False,
 ) -> list[list[Item | Word]]:
     """The items that the simulated UTF-8 decoder gives for one text or several.
@@ -384,7 +385,14 @@ def simulate(
     """
     several: Sequence[Iterable[int]] = [texts] if isinstance(texts, bytes) else texts
     decoder = Decoder(
-        TABLE_3_7, lanes=lanes, architecture=architecture, pipeline=pipeline, packed=packed, kind=True, length=True
+        TABLE_3_7,
+        lanes=lanes,
+        architecture=architecture,
+        pipeline=pipeline,
+        buffer=buffer,
+        packed=packed,
+        kind=True,
+        length=True,
     )
     simulation = Simulation(decoder)
     return simulation.run(

@@ -112,6 +112,8 @@ def test_generate_settings_differ(tmp_path: Path) -> None:
     ]
     assert len(set(variants)) == len(variants)
     assert utf8fpga("generate", "--pipeline", "0", "--packed").stdout == variants[0]
+    wide = [utf8fpga("generate", "--lanes", "4", *options).stdout for options in ([], ["--buffer", "memory"])]
+    assert wide[0] == wide[1] != utf8fpga("generate", "--lanes", "4", "--buffer", "registers").stdout
 
 
 def test_decode_with_every_practice(damaged: Path) -> None:
@@ -230,6 +232,10 @@ REFUSED = {
         "Invalid value for '--lanes': 'x' is not a valid integer",
     ),
     "pipeline": (["generate", "--pipeline", "3"], "pipeline 3 is not in 0..2"),
+    "buffer": (
+        ["generate", "--lanes", "2", "--buffer", "memory"],
+        "a buffer in memory is for 4 lanes or more, not 2: use registers",
+    ),
     "a practice that is no hardware's": (
         ["generate", "--practice", "start-of-a-sequence"],
         "practice start-of-a-sequence is not one for hardware: "

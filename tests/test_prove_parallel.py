@@ -10,15 +10,18 @@ from itertools import product
 from typing import Any
 
 import pytest
-from amaranth.hdl import Const, Value
+from amaranth.back import rtlil
+from amaranth.hdl import Const, Signal, Value
 
 from utf8fpga.hdl import ParallelDecoder, buffer, parallel
 from utf8fpga.hdl.window import _Window
 from utf8fpga.model import DFA, START, TABLE_3_7
 from utf8fpga.model.forms import CESU_8_CODE_UNITS, GENERALISED_UTF_8, MODIFIED_UTF_8_CODE_UNITS, RFC_2279
-from utf8fpga.sim.halves import HALVES, prove_halves
+from utf8fpga.sim.engine import aig_of, decide
+from utf8fpga.sim.halves import HALVES, prove_halves, prove_recovery
 from utf8fpga.sim.properties import Property
 from utf8fpga.sim.prove import CONFIGURATIONS, PROPERTIES, prove
+from utf8fpga.sim.recovery import WindowRecovery
 
 QUICK = [
     *(("parallel-1", wanted) for wanted in PROPERTIES if wanted not in ("power-up", "cover")),
@@ -32,6 +35,8 @@ CHOSEN = [
     ("parallel-4", "power-up"),
     ("parallel-4", "cover"),
     ("parallel-4", "netlist-ecp5"),
+    ("parallel-4", "recovery"),
+    ("parallel-4-registers", "recovery"),
     *product(("parallel-2", "parallel-3", "parallel-8"), ("equivalence", "latency")),
     *((f"parallel-{name}", "equivalence") for name in ("4-full", "1-pipeline-6", "4-pipeline-0", "1-full-rfc-2279")),
 ]
@@ -222,3 +227,48 @@ def test_a_source_that_is_not_changed_is_not_refused(monkeypatch: pytest.MonkeyP
 def test_a_decoder_that_stalls_by_itself_is_refused(monkeypatch: pytest.MonkeyPatch, less: int) -> None:
     change(monkeypatch, "CAPACITY - _UNCOUNTED]", f"CAPACITY - {less}]")
     assert "buffer held stall" in refused("stall", lanes=4, pipeline=6)
+
+
+# Recovery.
+
+
+KEEPS = {
+    "full while nothing is shown": (
+        "~wanted & self.shown & (self.full | comes)",
+        "~wanted & (self.full | (self.shown & comes))",
+    ),
+    "full for ever": ("~wanted & self.shown & (self.full | comes)", "self.full | (~wanted & self.shown & comes)"),
+    "copies that stay apart": ("wanted | ~pair.shown | (copy & ~offered)", "copy & (wanted | ~pair.shown | ~offered)"),
+}
+"""Changes after which some contents of the control would last, that a reset does away with."""
+
+
+@pytest.mark.parametrize(("old", "new"), KEEPS.values(), ids=KEEPS)
+def test_control_that_does_not_recover_is_refused(monkeypatch: pytest.MonkeyPatch, old: str, new: str) -> None:
+    change(monkeypatch, old, new)
+    assert prove_recovery(ParallelDecoder(lanes=2, pipeline=0)).proved is False
+
+
+@pytest.mark.parametrize(("units", "recovers"), [(1, False), (2, False), (3, True), (4, True)])
+def test_one_unit_less_than_a_sequence_must_have_come(units: int, recovers: bool) -> None:
+    """The last unit of the longest sequence is right or wrong by the three before it."""
+    proof = WindowRecovery(ParallelDecoder(lanes=1, pipeline=0), units=units)
+    aig = aig_of(rtlil.convert(proof, name="top", ports=proof.ports), free=True)
+    assert decide({"window": (aig, aig.output_bits["bad"][0])})["window"].proved is recovers
+
+
+@pytest.mark.parametrize("lanes", [1, 4])
+def test_a_register_that_stays_is_refused(monkeypatch: pytest.MonkeyPatch, lanes: int) -> None:
+    """Once it says so, wrong units are no errors any more."""
+    merge, write = ParallelDecoder.merge, ParallelDecoder.write
+
+    def muted(self: Any, m: Any, *given: Any) -> Any:
+        mute = Signal(reset_less=True)
+        m.d.sync += mute.eq(mute)
+        inner = self._contents
+        self._contents = lambda beat, lane: (found := inner(beat, lane)) | {"error": found["error"] & ~mute}
+        return (merge if self.buffer == "registers" else write)(self, m, *given)
+
+    monkeypatch.setattr(ParallelDecoder, "merge", muted)
+    monkeypatch.setattr(ParallelDecoder, "write", muted)
+    assert prove_recovery(ParallelDecoder(lanes=lanes, pipeline=0)).proved is False
