@@ -119,7 +119,8 @@ def _series(figures: dict[str, Any]) -> dict[str, list[tuple[int, float, float]]
         if not row["lanes"] or row["gigabytes_per_second"] is None or not row["area"]:
             continue
         core = row["architecture"] or row["title"]
-        words = ", packed" if row["packed"] and row["architecture"] == "parallel" else ""
+        # The words of one lane are contiguous anyway.
+        words = ", packed" if row["packed"] and row["lanes"] > 1 else ""
         label = f"{core}{words}, {DEVICES[row['device']].title}"
         series.setdefault(label, []).append((row["lanes"], row["gigabytes_per_second"], row["area"]["luts"]))
     return {label: sorted(points) for label, points in series.items()}
