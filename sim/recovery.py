@@ -67,7 +67,9 @@ class _Twins(Elaboratable):
         like = self._like
         layout = items_layout(like.table, like.lanes, kind=like.kind, length=like.length)
         found = data.View(layout["items"].shape.elem_shape, item)
-        return Cat(found.error, Mux(found.keep, item, 0))
+        code_point = Mux(found.error & Const(not like.replacement, 1), 0, found.code_point)
+        rest = item[len(found.code_point) :]
+        return Cat(found.error, Mux(found.keep, Cat(code_point, rest), 0))
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
