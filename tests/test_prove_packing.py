@@ -17,8 +17,7 @@ from utf8fpga.sim.packing import PACKER_COVERS, PACKER_PROPERTIES, prove_packer
     "lanes",
     [
         2,
-        pytest.param(4, marks=pytest.mark.proof),
-        *(pytest.param(lanes, marks=pytest.mark.exhaustive) for lanes in (3, 8)),
+        *(pytest.param(lanes, marks=pytest.mark.exhaustive) for lanes in (3, 4, 8)),
     ],
 )
 def test_proved(lanes: int) -> None:

@@ -37,11 +37,13 @@ CHOSEN = [
     ("parallel-4", "netlist-ecp5"),
     ("parallel-1-full-no-replacement", "equivalence"),
     ("parallel-1-full-no-replacement", "recovery"),
-    ("parallel-4-no-replacement", "equivalence"),
     ("parallel-4", "recovery"),
     ("parallel-4-registers", "recovery"),
     *product(("parallel-2", "parallel-3", "parallel-8"), ("equivalence", "latency")),
-    *((f"parallel-{name}", "equivalence") for name in ("4-full", "1-pipeline-6", "4-pipeline-0", "1-full-rfc-2279")),
+    *(
+        (f"parallel-{name}", "equivalence")
+        for name in ("4-full", "1-pipeline-6", "4-pipeline-0", "1-full-cesu-8-code-units")
+    ),
 ]
 """Proved with the marker `proof`; `utf8fpga prove` proves all."""
 
