@@ -100,23 +100,24 @@ def prove_halves(
     return found
 
 
-def prove_recovery(like: ParallelDecoder, *, seconds: int = 600) -> Verdict:
+def prove_recovery(build: Callable[[], ParallelDecoder], *, seconds: int = 600) -> Verdict:
     """Prove that a parallel decoder recovers; one with a buffer in memory, as far as the buffer.
 
     Args:
-        like: the decoder.
+        build: makes the decoder.
         seconds: how long the engine may think about a question.
 
     Raises:
         ToolError: Yosys is missing or failed.
     """
+    like = build()
     if like.buffer == "registers":
         heals = BufferProof(like, Start.ANY)
         aig = aig_of(_rtlil(heals), free=True)
         (verdict,) = hold_each(aig, aig.output_bits["asked"], heals.frames["heals"], seconds=seconds)
         if not verdict.proved:
             return verdict
-    aig = aig_of(_rtlil(WindowRecovery(like)), free=True)
+    aig = aig_of(_rtlil(WindowRecovery(build)), free=True)
     return decide({"recovery": (aig, aig.output_bits["bad"][0])}, seconds=seconds)["recovery"]
 
 

@@ -200,7 +200,7 @@ def prove(configuration: Configuration, wanted: str, *, seconds: int = 600) -> l
             return [_prove_halves(configuration, Property(wanted), seconds)]
         if wanted == Property.RECOVERY:
             # The pointers of a packer's memories, as those of a buffer, stay apart if they ever are.
-            return [] if isinstance(decoder, PackedDecoder) else [_prove_recovery(configuration.name, decoder, seconds)]
+            return [] if isinstance(decoder, PackedDecoder) else [_prove_recovery(configuration, seconds)]
     if wanted.startswith("netlist-"):
         if not configuration.verilog:
             return []
@@ -251,12 +251,20 @@ def _prove_halves(configuration: Configuration, wanted: Property, seconds: int) 
     return result
 
 
-def _prove_recovery(name: str, decoder: ParallelDecoder, seconds: int) -> Result:
+def _prove_recovery(configuration: Configuration, seconds: int) -> Result:
     started = time.monotonic()
-    verdict = prove_recovery(decoder, seconds=seconds)
+    verdict = prove_recovery(configuration.build, seconds=seconds)
     method = "trace" if verdict.proved is False else "reachability"
-    note = "up to the buffer, which needs a reset" if decoder.buffer == "memory" else ""
-    return Result(name, Property.RECOVERY, method, verdict.depth, time.monotonic() - started, verdict.proved, note=note)
+    note = "up to the buffer, which needs a reset" if configuration.build().buffer == "memory" else ""
+    return Result(
+        configuration.name,
+        Property.RECOVERY,
+        method,
+        verdict.depth,
+        time.monotonic() - started,
+        verdict.proved,
+        note=note,
+    )
 
 
 _HUNTED = 40

@@ -11,6 +11,8 @@ shown nothing. In memory it has pointers for each few lanes, and where they have
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from amaranth.hdl import Cat, ClockDomain, Const, Elaboratable, Module, Mux, Signal, Value
 from amaranth.lib import data
 
@@ -32,25 +34,16 @@ class _Twins(Elaboratable):
         differs: what they put into their buffers does.
     """
 
-    def __init__(self, like: ParallelDecoder) -> None:
-        self._like = like
+    def __init__(self, build: Callable[[], ParallelDecoder]) -> None:
+        self._decoders = build(), build()
+        self._like = like = self._decoders[0]
         self.arrives, self.run, self.differs = Signal(), Signal(), Signal()
         self.fresh = Signal.like(Value.cast(like.units.payload), name="fresh")
 
-    def _part(self, m: Module) -> list[Value]:
-        """One of them, and the beats that it gives: 0 where there is none."""
-        like = self._like
-        decoder = ParallelDecoder(
-            like.table,
-            lanes=like.lanes,
-            pipeline=like.pipeline,
-            buffer=like.buffer,
-            replacement=like.replacement,
-            kind=like.kind,
-            length=like.length,
-        )
+    def _part(self, m: Module, decoder: ParallelDecoder) -> list[Value]:
+        """The beats that one of them gives: 0 where there is none."""
         m.d.comb += [Value.cast(decoder.units.payload).eq(self.fresh), decoder.units.valid.eq(self.arrives)]
-        if like.buffer == "memory":
+        if decoder.buffer == "memory":
             rows = decoder.write(m, self.arrives, decoder.late_reset(m))
             here = rows.advances[0]
             items = [Mux(here, self._defined(item), 0) for item in rows.items]
@@ -59,7 +52,7 @@ class _Twins(Elaboratable):
         offered = Signal()
         merged = decoder.merge(m, self.run, lambda: self.run, offered)
         width = merged.width
-        words = [merged.word[lane * width : (lane + 1) * width] for lane in range(like.lanes)]
+        words = [merged.word[lane * width : (lane + 1) * width] for lane in range(decoder.lanes)]
         return [offered, *(Mux(offered, word, 0) for word in [*map(self._defined, words), merged.word[-1]])]
 
     def _defined(self, item: Value) -> Value:
@@ -74,7 +67,7 @@ class _Twins(Elaboratable):
     def elaborate(self, platform: object) -> Module:
         m = Module()
         parts = Module(), Module()
-        one, other = (self._part(part) for part in parts)
+        one, other = (self._part(*each) for each in zip(parts, self._decoders, strict=True))
         m.submodules.one, m.submodules.other = parts
         m.d.comb += self.differs.eq(Cat(value != like for value, like in zip(one, other, strict=True)).any())
         return m
@@ -84,16 +77,16 @@ class WindowRecovery(Elaboratable):
     """The question up to the buffer, as a bit that must stay 0.
 
     Args:
-        like: the decoder, whatever its buffer.
+        build: makes the decoder, whatever its buffer.
         units: how many are taken before it counts; the longest sequence's unless given.
 
     Attributes:
         bad: the bit.
     """
 
-    def __init__(self, like: ParallelDecoder, *, units: int | None = None) -> None:
-        self._like = like
-        self._twins = _Twins(like)
+    def __init__(self, build: Callable[[], ParallelDecoder], *, units: int | None = None) -> None:
+        self._like = like = build()
+        self._twins = _Twins(build)
         self._payload = Signal(like.units.payload.shape())
         self._wanted = like.table.longest if units is None else units
         # Clocks from the first beat that counts to its items.

@@ -251,13 +251,13 @@ KEEPS = {
 @pytest.mark.parametrize(("old", "new"), KEEPS.values(), ids=KEEPS)
 def test_control_that_does_not_recover_is_refused(monkeypatch: pytest.MonkeyPatch, old: str, new: str) -> None:
     change(monkeypatch, old, new)
-    assert prove_recovery(ParallelDecoder(lanes=2, pipeline=0)).proved is False
+    assert prove_recovery(lambda: ParallelDecoder(lanes=2, pipeline=0)).proved is False
 
 
 @pytest.mark.parametrize(("units", "recovers"), [(1, False), (2, False), (3, True), (4, True)])
 def test_one_unit_less_than_a_sequence_must_have_come(units: int, recovers: bool) -> None:
     """The last unit of the longest sequence is right or wrong by the three before it."""
-    proof = WindowRecovery(ParallelDecoder(lanes=1, pipeline=0), units=units)
+    proof = WindowRecovery(lambda: ParallelDecoder(lanes=1, pipeline=0), units=units)
     aig = aig_of(rtlil.convert(proof, name="top", ports=proof.ports), free=True)
     assert decide({"window": (aig, aig.output_bits["bad"][0])})["window"].proved is recovers
 
@@ -276,4 +276,4 @@ def test_a_register_that_stays_is_refused(monkeypatch: pytest.MonkeyPatch, lanes
 
     monkeypatch.setattr(ParallelDecoder, "merge", muted)
     monkeypatch.setattr(ParallelDecoder, "write", muted)
-    assert prove_recovery(ParallelDecoder(lanes=lanes, pipeline=0)).proved is False
+    assert prove_recovery(lambda: ParallelDecoder(lanes=lanes, pipeline=0)).proved is False

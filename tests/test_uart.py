@@ -108,7 +108,7 @@ def simulate(dut: Component | Module, testbench: Any) -> None:
 def refused(error: type[Exception], message: str) -> Iterator[None]:
     """The block raises exactly this; a component that it leaves half made is no mistake of the test."""
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UnusedElaboratable)
+        warnings.simplefilter("ignore", UnusedElaboratable)  # the component that is left half made
         with pytest.raises(error) as caught:
             yield
         assert str(caught.value) == message
