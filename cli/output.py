@@ -99,7 +99,10 @@ def write_bytes(path: str, data: bytes) -> None:
 
 @contextmanager
 def progress(what: str, total: int | None) -> Iterator[Callable[[int], None]]:
-    """A progress bar on a terminal, nothing elsewhere; gives what takes the number done so far."""
+    """A progress bar on a terminal, nothing elsewhere; gives what takes the number done so far.
+
+    What is printed meanwhile appears above the bar, if that is on the same terminal.
+    """
     console = Console(stderr=True)
     columns = (
         SpinnerColumn(),
@@ -108,7 +111,13 @@ def progress(what: str, total: int | None) -> Iterator[Callable[[int], None]]:
         MofNCompleteColumn(),
         TimeElapsedColumn(),
     )
-    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
+    with Progress(
+        *columns,
+        console=console,
+        transient=True,
+        redirect_stdout=sys.stdout.isatty(),
+        disable=not console.is_terminal,
+    ) as bar:
         task = bar.add_task(what, total=total)
         yield lambda done: bar.update(task, completed=done)
 

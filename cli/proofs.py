@@ -6,12 +6,13 @@ from __future__ import annotations
 import json
 import warnings
 from collections.abc import Sequence
+from contextlib import closing
 from pathlib import Path
 
 import click
 from amaranth.hdl import UnusedElaboratable
 
-from utf8fpga.model.render import columns
+from utf8fpga.model.render import aligned, columns
 from utf8fpga.output import CommandError, progress, say
 from utf8fpga.sim.mutation import judge_netlists, judge_tables
 from utf8fpga.sim.prove import CONFIGURATIONS, PROPERTIES, Configuration, prove_all
@@ -44,7 +45,7 @@ def run_proofs(
     traces: bool,
     as_json: bool,
 ) -> None:
-    """Prove, print a line for each result, and write the counterexamples.
+    """Prove, print a line for each result as it comes, and write the counterexamples.
 
     Args:
         names: configurations; all if none.
@@ -63,22 +64,54 @@ def run_proofs(
         raise CommandError(f"unknown property {unknown[0]!r} (known: {', '.join(PROPERTIES)})")
     properties = list(wanted) or list(PROPERTIES)
     _only_look_at_decoders()
-    with progress("proving", len(chosen) * len(properties)) as done:
-        results = prove_all(chosen, properties, jobs=jobs, seconds=seconds, done=done)
+    results = []
+    with (
+        progress("proving", len(chosen) * len(properties)) as done,
+        closing(prove_all(chosen, properties, jobs=jobs, seconds=seconds, done=done)) as found,
+    ):
+        widths = _widths([each.name for each in chosen], properties)
+        if not as_json:
+            print(aligned(_HEADS, widths), flush=True)
+        for result in found:
+            results.append(result)
+            if not as_json:
+                print(aligned(_cells(result), widths), flush=True)
+            _write_counterexample(result, directory, traces=traces)
     if as_json:
         click.echo(json.dumps([result.as_dict() for result in results], indent=2))
     else:
-        click.echo("\n".join(_table(results)))
-    for result in results:
-        if result.counterexample and (result.proved is False or traces):
-            stem = "" if result.proved is False else result.note.lower()
-            paths = result.counterexample.write(directory, stem)
-            if result.proved is False:
-                say("\n".join([*result.counterexample.lines(), *(f"  written: {path}" for path in paths)]))
+        click.echo(f"{sum(bool(r.proved) for r in results)} of {len(results)} hold, {_SAID}")
     failed = [result for result in results if not result.proved]
     if failed:
         first = f"{failed[0].configuration} {failed[0].wanted}"
         raise CommandError(f"{len(failed)} of {len(results)} not proved, the first: {first}", status=1)
+
+
+_HEADS = ("configuration", "property", "method", "depth", "seconds", "result")
+_SAID = "on inputs of any length; none is bounded."
+
+
+def _widths(names: Sequence[str], properties: Sequence[str]) -> list[int]:
+    """Of the columns; lines are printed before the longest is known."""
+    longest = (*(max(map(len, column)) for column in (names, properties)), len("reachability"), 0, 0, 0)
+    return [max(len(head), most) for head, most in zip(_HEADS, longest, strict=True)]
+
+
+def _cells(result: Result) -> tuple[str, ...]:
+    depth = str(result.depth or "-")
+    return (result.configuration, result.wanted, result.method, depth, f"{result.seconds:.1f}", result.verdict)
+
+
+def _write_counterexample(result: Result, directory: Path, *, traces: bool) -> None:
+    """What shows a failure is told and written, of a cover it is written if `traces`."""
+    if result.counterexample and (result.proved is False or traces):
+        stem = "" if result.proved is False else result.note.lower()
+        try:
+            paths = result.counterexample.write(directory, stem)
+        except OSError as error:
+            raise CommandError(f"cannot write {str(directory)!r}: {error.strerror}") from None
+        if result.proved is False:
+            say("\n".join([*result.counterexample.lines(), *(f"  written: {path}" for path in paths)]))
 
 
 def run_mutants(names: Sequence[str], count: int, *, seed: int, jobs: int, seconds: int, as_json: bool) -> None:
@@ -138,10 +171,3 @@ def _chosen(names: Sequence[str]) -> list[Configuration]:
     if unknown := [name for name in names if name not in CONFIGURATIONS]:
         raise CommandError(f"unknown configuration {unknown[0]!r} (known: {', '.join(CONFIGURATIONS)})")
     return [CONFIGURATIONS[name] for name in names] or [each for each in CONFIGURATIONS.values() if not each.asked]
-
-
-def _table(results: Sequence[Result]) -> list[str]:
-    rows = [[r.configuration, r.wanted, r.method, str(r.depth or "-"), f"{r.seconds:.1f}", r.verdict] for r in results]
-    good = sum(bool(result.proved) for result in results)
-    heads = ["configuration", "property", "method", "depth", "seconds", "result"]
-    return [*columns(rows, heads), f"{good} of {len(results)} hold, on inputs of any length; none is bounded."]

@@ -11,14 +11,19 @@ from html import escape
 from utf8fpga.model.dfa import DFA, REJECT, START
 from utf8fpga.model.table import EncodingTable
 
-__all__ = ["FORMATS", "columns", "dfa_text", "render", "table_text"]
+__all__ = ["FORMATS", "aligned", "columns", "dfa_text", "render", "table_text"]
+
+
+def aligned(row: Sequence[str], widths: Sequence[int]) -> str:
+    """A line of columns, each as wide as given or as its cell needs."""
+    return "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
 
 
 def columns(rows: Iterable[Sequence[str]], heading: Sequence[str]) -> list[str]:
     """Lines with `rows` in columns under a heading."""
     cells = [tuple(heading), *(tuple(row) for row in rows)]
     widths = [max(len(row[i]) for row in cells) for i in range(len(heading))]
-    return ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in cells]
+    return [aligned(row, widths) for row in cells]
 
 
 def _table_cells(table: EncodingTable) -> tuple[list[str], list[list[str]]]:

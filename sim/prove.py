@@ -5,8 +5,8 @@ from __future__ import annotations
 
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor, as_completed
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -300,8 +300,10 @@ def prove_all(
     jobs: int = 1,
     seconds: int = 600,
     done: Callable[[int], None] = lambda _: None,
-) -> list[Result]:
-    """Prove several properties of several decoders; results come in the order asked for.
+) -> Generator[Result, None, None]:
+    """Prove several properties of several decoders; each result comes, in the order asked for, as soon as it can.
+
+    What has not begun is left undone if the iterator is closed.
 
     Args:
         chosen: the decoders.
@@ -310,18 +312,15 @@ def prove_all(
         seconds: see `prove`.
         done: called with how many are done.
     """
-    tasks = [(configuration, name) for configuration in chosen for name in wanted]
-    found: dict[int, list[Result]] = {}
     with ThreadPoolExecutor(jobs) as pool:
-        running = {pool.submit(prove, *task, seconds=seconds): n for n, task in enumerate(tasks)}
+        tasks = [pool.submit(prove, each, name, seconds=seconds) for each in chosen for name in wanted]
         try:
-            for future in as_completed(running):
-                found[running[future]] = future.result()
-                done(len(found))
+            for number, task in enumerate(tasks, 1):
+                yield from task.result()
+                done(number)
         except BaseException:
             pool.shutdown(cancel_futures=True)
             raise
-    return [result for n in range(len(tasks)) for result in found[n]]
 
 
 # Netlists.

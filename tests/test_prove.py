@@ -469,6 +469,23 @@ def test_the_command_prints_a_table(capfd: pytest.CaptureFixture[str]) -> None:
     assert out[-1] == "2 of 2 hold, on inputs of any length; none is bounded."
 
 
+def test_each_result_is_printed_as_it_comes(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> None:
+    """What comes after it cannot even be built."""
+    impossible = Configuration("impossible", TABLE_3_7, lambda table: SerialDecoder(table, pipeline=9), CALL)
+    monkeypatch.setitem(CONFIGURATIONS, "impossible", impossible)
+    assert run("serial-0", "impossible", "--property", "stall", "--jobs", "1") == 2
+    captured = capfd.readouterr()
+    assert [line.split()[:2] for line in captured.out.splitlines()[1:]] == [["serial-0", "stall"]]
+    assert captured.err.startswith("utf8fpga: pipeline")
+
+
+def test_a_folder_that_cannot_be_written_is_told(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "file").touch()
+    where = str(tmp_path / "file" / "folder")
+    assert run("serial-0", "--property", "cover", "--traces", "--directory", where) == 2
+    assert capfd.readouterr().err == f"utf8fpga: cannot write {where!r}: Not a directory\n"
+
+
 def test_the_command_gives_json(capfd: pytest.CaptureFixture[str]) -> None:
     assert run("serial-0", "--property", "stall", "--json") == 0
     (result,) = json.loads(capfd.readouterr().out)
