@@ -15,8 +15,7 @@ with neither the packer would keep a place for ever. That a beat stays until it 
 What has to be believed are the monitors, `_Watching._monitor` and what it calls. They look at the two
 streams alone. What else the ghosts are need not be believed: wrong ones only make a proof fail.
 
-The words are items with a code point and the error flag, and all their bits are watched. The packer only
-ever moves words, so those with more fields are no different; the error flag is the one that it masks.
+All bits of a word are watched but the one that says whether it is there.
 
 How: beside each row of the pipeline goes a ghost of the beat in it, as it came in, with where it begins:
 in which row and lane of the memories, and how many words and ends came before it. The invariant says
@@ -38,13 +37,26 @@ from amaranth.back import rtlil
 from amaranth.hdl import Cat, ClockDomain, Const, Elaboratable, Module, Mux, Signal, Value
 
 from utf8fpga.hdl.packer import Packer
-from utf8fpga.model import TABLE_3_7
+from utf8fpga.model import TABLE_3_7, EncodingTable
 from utf8fpga.sim.engine import Aig, Verdict, aig_of, hold, hold_each
 from utf8fpga.sim.properties import Property
 from utf8fpga.sim.result import Result
 from utf8fpga.sim.values import how_many
 
-__all__ = ["PACKER_COVERS", "PACKER_PROPERTIES", "prove_packer"]
+__all__ = ["PACKER_COVERS", "PACKER_PROPERTIES", "Words", "prove_packer"]
+
+
+@dataclass(frozen=True)
+class Words:
+    """What the words of a packer are.
+
+    Attributes:
+        table, kind, length: as of a `Packer`.
+    """
+
+    table: EncodingTable = TABLE_3_7
+    kind: bool = False
+    length: bool = False
 
 
 class _Beat:
@@ -122,8 +134,8 @@ class _Watching(_Base):
         covers: what must be possible, by `PACKER_COVERS`.
     """
 
-    def __init__(self, lanes: int) -> None:
-        super().__init__(TABLE_3_7, lanes)
+    def __init__(self, lanes: int, words: Words) -> None:
+        super().__init__(words.table, lanes, kind=words.kind, length=words.length)
         self.pick = Signal(lanes + 1)
         self._rows: list[tuple[str, Any, int]] = []
         self._registers: dict[str, Any] = {}
@@ -551,6 +563,7 @@ class _Top(Elaboratable):
     Args:
         packer: the class of packers.
         lanes: its lanes.
+        words: its words.
 
     Attributes:
         parts: the names of the parts of the invariant.
@@ -562,8 +575,8 @@ class _Top(Elaboratable):
         covered: per `PACKER_COVERS` whether it is so.
     """
 
-    def __init__(self, packer: type[Packer], lanes: int) -> None:
-        self.packer = type("Watching", (_Watching, packer), {})(lanes)
+    def __init__(self, packer: type[Packer], lanes: int, words: Words) -> None:
+        self.packer = type("Watching", (_Watching, packer), {})(lanes, words)
         self.clk, self.reset, self.offer, self.ready = (Signal(name=n) for n in ("clk", "reset", "offer", "ready"))
         self.fresh = Signal(len(Value.cast(self.packer.sparse.payload)))
         self.pick = Signal(lanes + 1)
@@ -618,6 +631,9 @@ class _Top(Elaboratable):
         return m
 
 
+_PLAIN = Words()
+
+
 @dataclass(frozen=True)
 class _Design:
     """The questions of an induction.
@@ -634,17 +650,17 @@ class _Design:
 
     @staticmethod
     @lru_cache(maxsize=4)
-    def of(packer: type[Packer], lanes: int) -> _Design:
+    def of(packer: type[Packer], lanes: int, words: Words) -> _Design:
         """Of a packer."""
-        top = _Top(packer, lanes)
+        top = _Top(packer, lanes, words)
         text = str(rtlil.convert(top, name="top", ports=top.ports, emit_src=False))
         return _Design(text, aig_of(text, free=True), top.parts)
 
 
 @lru_cache(maxsize=4)
-def _induction(packer: Any, lanes: int, seconds: int) -> tuple[bool | None, str]:
+def _induction(packer: Any, lanes: int, words: Words, seconds: int) -> tuple[bool | None, str]:
     """What came of the base and the step, and where they fail the part of the invariant that does not follow."""
-    design = _Design.of(packer, lanes)
+    design = _Design.of(packer, lanes, words)
     bits = design.aig.output_bits
     questions = [("a reset", bits["base"][0]), *zip(design.parts, bits["step"], strict=True)]
     for at in range(0, len(questions), _BATCH):
@@ -660,7 +676,14 @@ _BATCH = 16
 """Parts that are checked before it is looked whether one failed."""
 
 
-def prove_packer(lanes: int, wanted: str, *, seconds: int = 600, packer: type[Packer] = Packer) -> list[Result]:
+def prove_packer(
+    lanes: int,
+    wanted: str,
+    *,
+    words: Words = _PLAIN,
+    seconds: int = 600,
+    packer: type[Packer] = Packer,
+) -> list[Result]:
     """Prove one property of a packer.
 
     The properties:
@@ -685,6 +708,7 @@ def prove_packer(lanes: int, wanted: str, *, seconds: int = 600, packer: type[Pa
     Args:
         lanes: of the packer.
         wanted: one of `PACKER_PROPERTIES`.
+        words: of the packer; those of UTF-8 with the error flag alone unless given.
         seconds: how long the engine may think about one question.
         packer: the class of packers.
 
@@ -697,7 +721,7 @@ def prove_packer(lanes: int, wanted: str, *, seconds: int = 600, packer: type[Pa
     started, name = time.monotonic(), f"packer-{lanes}"
     # To mypy the class is not hashable, since its instances' method takes the place of its own.
     key: Any = packer
-    design = _Design.of(key, lanes)
+    design = _Design.of(key, lanes, words)
     aig = design.aig
     if wanted == Property.COVER:
         clocks, _ = _play(aig)
@@ -712,7 +736,7 @@ def prove_packer(lanes: int, wanted: str, *, seconds: int = 600, packer: type[Pa
         surroundings = {bit for port in ("ready", "offer", "fresh", "reset") for bit in inputs[port]}
         inward = aig.fan_in(bits["sparse_ready"]) & surroundings
         return [Result(name, wanted, "structure", 0, time.monotonic() - started, not (outward or inward))]
-    proved, part = _induction(key, lanes, seconds)
+    proved, part = _induction(key, lanes, words, seconds)
     note = f"not inductive: {part}" if part else ""
     if proved:
         proved = _follows(design, wanted, seconds)

@@ -20,7 +20,7 @@ from utf8fpga.model.forms import CESU_8_CODE_UNITS, GENERALISED_UTF_8, MODIFIED_
 from utf8fpga.sim.counterexample import Counterexample
 from utf8fpga.sim.engine import Aig, Verdict, aig_of, decide, hunt
 from utf8fpga.sim.halves import HALVES, elaborating, prove_halves, prove_recovery
-from utf8fpga.sim.packing import prove_packer
+from utf8fpga.sim.packing import Words, prove_packer
 from utf8fpga.sim.properties import Harness, Property, cover_targets
 from utf8fpga.sim.result import Result
 
@@ -121,13 +121,13 @@ def _parallel(
         table,
         lambda table: of(table, **given),
         f"{of.__name__}({spelled}{arguments})",
-        verilog=table is TABLE_3_7 and "kind" not in options and lanes <= _NETLIST_LANES and of is ParallelDecoder,
+        verilog=table is TABLE_3_7 and "kind" not in options and lanes <= _NETLIST_LANES[of],
         asked=asked,
     )
 
 
-_NETLIST_LANES = 4
-"""The most lanes of a parallel decoder whose netlists are compared."""
+_NETLIST_LANES = {ParallelDecoder: 8, PackedDecoder: 4}
+"""The most lanes of a decoder whose netlists are compared."""
 
 
 def _all_parallel() -> Iterator[Configuration]:
@@ -144,13 +144,21 @@ def _all_parallel() -> Iterator[Configuration]:
     for spelled, table in _TABLES.items():
         for lanes in (1, 4, 8):
             yield _parallel(table, spelled, lanes, "-full", _OPTIONS["-full"])
-    for lanes in (2, 3, 4, 8):
-        yield _parallel(TABLE_3_7, "TABLE_3_7", lanes, "", {}, of=PackedDecoder)
     for lanes in (16, 32, 64):
         yield _parallel(TABLE_3_7, "TABLE_3_7", lanes, "", {}, asked=True)
 
 
-CONFIGURATIONS = {configuration.name: configuration for configuration in (*_all_serial(), *_all_parallel())}
+def _all_packed() -> Iterator[Configuration]:
+    for lanes in (2, 3, 4, 8):
+        for suffix in ("", "-full"):
+            yield _parallel(TABLE_3_7, "TABLE_3_7", lanes, suffix, _OPTIONS[suffix], of=PackedDecoder)
+    for spelled, table in _TABLES.items():
+        yield _parallel(table, spelled, 4, "-full", _OPTIONS["-full"], of=PackedDecoder)
+
+
+CONFIGURATIONS = {
+    configuration.name: configuration for configuration in (*_all_serial(), *_all_parallel(), *_all_packed())
+}
 """What `utf8fpga prove` knows."""
 
 FAMILIES = {
@@ -236,7 +244,8 @@ def _prove_halves(configuration: Configuration, wanted: Property, seconds: int) 
     )
     result = Result(configuration.name, wanted, "induction", found.frames, 0, True if found.proved else None)
     if packed and found.proved:
-        (packer,) = prove_packer(decoder.lanes, wanted, seconds=seconds)
+        words = Words(decoder.table, decoder.kind, decoder.length)
+        (packer,) = prove_packer(decoder.lanes, wanted, words=words, seconds=seconds)
         result.proved, result.note = packer.proved, packer.note
     if found.failed:
         # What fails is a step from any state that the invariant allows; a trace from the start is for people.
@@ -326,8 +335,10 @@ def prove_all(
 # Netlists.
 
 _COMPARE = (
-    "read_rtlil gate.il; rename utf8_decoder gate; delete =A:blackbox; {cells}; hierarchy -top gate; proc; flatten; "
-    "{change} opt_clean; design -stash gate; read_rtlil gold.il; hierarchy -top utf8_decoder; proc; flatten; "
+    # What is not said may be anything, but what a memory's bit starts with: that is 0, as bitstreams have it.
+    "read_rtlil gate.il; rename utf8_decoder gate; setundef -anyseq gate; setundef -zero -params gate; "
+    "delete =A:blackbox; {cells}; hierarchy -top gate; proc; flatten; {change} setundef -undriven -anyseq; "
+    "opt_clean; design -stash gate; read_rtlil gold.il; hierarchy -top utf8_decoder; proc; flatten; "
     "opt_clean; rename utf8_decoder gold; design -stash gold; design -copy-from gold -as gold gold; "
     "design -copy-from gate -as gate gate; miter -equiv -flatten -make_outputs gold gate top; hierarchy -top top; "
     "async2sync; write_rtlil top.il"

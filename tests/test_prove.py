@@ -306,6 +306,14 @@ def test_one_changed_cell_of_a_netlist_is_noticed(family: str) -> None:
     assert equal_netlist(design, family, change=change).proved is False
 
 
+@pytest.mark.parametrize("family", FAMILIES)
+def test_what_a_netlist_leaves_open_may_be_anything(family: str) -> None:
+    """The bit is 0 in the design, and an open one would often be so, too."""
+    design = axi_rtlil(SerialDecoder())
+    change = "cd gate; connect -set m_axis_tdata[31] 1'x; cd ..;"
+    assert equal_netlist(design, family, change=change).proved is False
+
+
 # Decoders with a buffer have rules of their own.
 
 

@@ -10,7 +10,8 @@ import pytest
 
 from utf8fpga.hdl import packer as module
 from utf8fpga.hdl.packer import Packer
-from utf8fpga.sim.packing import PACKER_COVERS, PACKER_PROPERTIES, prove_packer
+from utf8fpga.model.forms import RFC_2279
+from utf8fpga.sim.packing import PACKER_COVERS, PACKER_PROPERTIES, Words, prove_packer
 
 
 @pytest.mark.parametrize(
@@ -26,6 +27,12 @@ def test_proved(lanes: int) -> None:
         results = prove_packer(lanes, wanted)
         assert [result.verdict for result in results if not result.proved] == []
         assert len(results) == (len(PACKER_COVERS) if wanted == "cover" else 1)
+
+
+@pytest.mark.proof
+def test_other_words() -> None:
+    (result,) = prove_packer(2, "equivalence", words=Words(RFC_2279, kind=True, length=True))
+    assert result.proved
 
 
 def test_an_unknown_property_is_refused() -> None:

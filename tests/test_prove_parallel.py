@@ -35,6 +35,7 @@ CHOSEN = [
     ("parallel-4", "power-up"),
     ("parallel-4", "cover"),
     ("parallel-4", "netlist-ecp5"),
+    ("packed-2", "netlist-ecp5"),
     ("parallel-1-full-no-replacement", "equivalence"),
     ("parallel-1-full-no-replacement", "recovery"),
     ("parallel-4", "recovery"),
