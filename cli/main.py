@@ -152,6 +152,12 @@ def vectors(form: str, practice: str, output: str) -> None:
     "--no-replacement", is_flag=True, help="Leave tdata undefined where tuser is set: smaller than U+FFFD in it."
 )
 @practice_option
+@click.option(
+    "--refresh",
+    type=click.IntRange(min=1),
+    metavar="CLOCKS",
+    help="Reset the decoder between texts every so many clocks: then no flipped bit does harm for longer.",
+)
 @click.option("--name", default="utf8_decoder", show_default=True, help="The top module.")
 @output_option
 def generate(
@@ -162,6 +168,7 @@ def generate(
     packed: bool,
     no_replacement: bool,
     practice: str,
+    refresh: int | None,
     name: str,
     output: str,
 ) -> None:
@@ -183,7 +190,7 @@ def generate(
             raise CommandError(f"practice {practice} is for the serial decoder: use --lanes 1")
         decoder = PracticeDecoder(Practice(practice), pipeline=decoder.pipeline, replacement=not no_replacement)
     try:
-        verilog = axi_verilog(decoder, name)
+        verilog = axi_verilog(decoder, name, refresh=refresh)
     except ValueError as error:
         raise CommandError(f"--name {error}") from None
     write_bytes(output, verilog.encode())

@@ -77,6 +77,8 @@ def run_proofs(
             if not as_json:
                 print(aligned(_cells(result), widths), flush=True)
             _write_counterexample(result, directory, traces=traces)
+    if not results:
+        raise CommandError(f"nothing to prove: {', '.join(names)} has no property {', '.join(wanted)}")
     if as_json:
         click.echo(json.dumps([result.as_dict() for result in results], indent=2))
     else:

@@ -8,6 +8,7 @@ from utf8fpga.hdl.marks import MARK_PRACTICES, PracticeDecoder
 from utf8fpga.hdl.packer import PackedDecoder, Packer
 from utf8fpga.hdl.parallel import BUFFERS, MAX_LANES, ParallelDecoder
 from utf8fpga.hdl.ports import Kind, beat_layout, item_layout, items_layout, unit_layout
+from utf8fpga.hdl.refresh import MOST, STILL, Refresh
 from utf8fpga.hdl.serial import PIPELINES, SerialDecoder
 from utf8fpga.hdl.verilog import AxiStreamDecoder, axi_rtlil, axi_signature, axi_verilog
 from utf8fpga.hdl.window import PARALLEL_PIPELINES
@@ -17,8 +18,10 @@ __all__ = [
     "BUFFERS",
     "MARK_PRACTICES",
     "MAX_LANES",
+    "MOST",
     "PARALLEL_PIPELINES",
     "PIPELINES",
+    "STILL",
     "AnyDecoder",
     "AxiStreamDecoder",
     "Decoder",
@@ -27,6 +30,7 @@ __all__ = [
     "Packer",
     "ParallelDecoder",
     "PracticeDecoder",
+    "Refresh",
     "SerialDecoder",
     "axi_rtlil",
     "axi_signature",

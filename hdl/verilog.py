@@ -13,6 +13,7 @@ from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from utf8fpga.hdl.decoder import AnyDecoder
+from utf8fpga.hdl.refresh import Refresh
 from utf8fpga.hdl.tools import run_tool
 from utf8fpga.model import EncodingTable
 
@@ -59,16 +60,18 @@ class AxiStreamDecoder(wiring.Component):
 
     Args:
         decoder: the decoder, with 8-bit units and neither `kind` nor `length`.
+        refresh: clocks from one reset between texts to the next, see `Refresh`; none unless given.
 
     Raises:
-        ValueError: the decoder is another.
+        ValueError: the decoder is another, or `refresh` is not positive.
 
     Ports: those of `axi_signature`; the word of an item lies in the low bits of
     ``m_axis_tdata``, ``m_axis_tuser`` is its error flag.
     """
 
-    def __init__(self, decoder: AnyDecoder) -> None:
+    def __init__(self, decoder: AnyDecoder, refresh: int | None = None) -> None:
         self._decoder = decoder
+        self._refresh = None if refresh is None else Refresh(refresh)
         if decoder.kind or decoder.length or decoder.table.unit_width != 8:
             raise ValueError("AXI4-Stream ports are for a decoder of bytes without kind and length")
         super().__init__(axi_signature(decoder.table, decoder.lanes))
@@ -85,14 +88,25 @@ class AxiStreamDecoder(wiring.Component):
         else:
             given = [units.payload.units[lane] for lane in range(decoder.lanes)]
             words = [items.payload.items[lane] for lane in range(decoder.lanes)]
+        reset, offered, ready = self.rst, self.s_axis_tvalid, units.ready
+        if refresh := self._refresh:
+            m.submodules.refresh = DomainRenamer("axi")(refresh)
+            reset, offered, ready = reset | refresh.restart, offered & ~refresh.closed, ready & ~refresh.closed
+            m.d.comb += [
+                refresh.offered.eq(self.s_axis_tvalid),
+                refresh.last.eq(self.s_axis_tlast),
+                refresh.able.eq(units.ready),
+                refresh.shows.eq(items.valid),
+                refresh.wanted.eq(self.m_axis_tready),
+            ]
         m.d.comb += [
             ClockSignal("axi").eq(self.clk),
-            ResetSignal("axi").eq(self.rst),
+            ResetSignal("axi").eq(reset),
             Cat(*given).eq(self.s_axis_tdata),
             units.payload.keep.eq(self.s_axis_tkeep),
             units.payload.last.eq(self.s_axis_tlast),
-            units.valid.eq(self.s_axis_tvalid),
-            self.s_axis_tready.eq(units.ready),
+            units.valid.eq(offered),
+            self.s_axis_tready.eq(ready),
             self.m_axis_tdata.eq(Cat(Cat(word.code_point, Const(0, 32 - len(word.code_point))) for word in words)),
             self.m_axis_tkeep.eq(Cat(word.keep.replicate(4) for word in words)),
             self.m_axis_tuser.eq(Cat(word.error for word in words)),
@@ -103,20 +117,21 @@ class AxiStreamDecoder(wiring.Component):
         return m
 
 
-def axi_rtlil(decoder: AnyDecoder, name: str = "utf8_decoder") -> str:
+def axi_rtlil(decoder: AnyDecoder, name: str = "utf8_decoder", *, refresh: int | None = None) -> str:
     """`AxiStreamDecoder` in Yosys's RTLIL, with `name` as its top module."""
-    return str(rtlil.convert(AxiStreamDecoder(decoder), name=name, emit_src=False))
+    return str(rtlil.convert(AxiStreamDecoder(decoder, refresh), name=name, emit_src=False))
 
 
-def axi_verilog(decoder: AnyDecoder, name: str = "utf8_decoder") -> str:
+def axi_verilog(decoder: AnyDecoder, name: str = "utf8_decoder", *, refresh: int | None = None) -> str:
     """`AxiStreamDecoder` as one self-contained Verilog-2005 file, the same byte for byte each time.
 
     Args:
         decoder: the decoder, with 8-bit units and neither `kind` nor `length`.
         name: the top module, a plain Verilog identifier.
+        refresh: see `AxiStreamDecoder`.
 
     Raises:
-        ValueError: `name` is no plain Verilog identifier, or a keyword of Verilog's.
+        ValueError: `refresh` is not positive, or `name` is no plain Verilog identifier, or a keyword of Verilog's.
         ToolError: Yosys is missing or failed.
     """
     if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", name):
@@ -125,15 +140,15 @@ def axi_verilog(decoder: AnyDecoder, name: str = "utf8_decoder") -> str:
         raise ValueError(f"{name!r} is a keyword of Verilog: choose another module name")
     with tempfile.TemporaryDirectory(prefix="utf8fpga-") as folder:
         directory = Path(folder)
-        (directory / "top.il").write_text(axi_rtlil(decoder, name), encoding="utf-8")
+        (directory / "top.il").write_text(axi_rtlil(decoder, name, refresh=refresh), encoding="utf-8")
         script = f"read_rtlil top.il; hierarchy -top {name}; proc; flatten -separator _; opt_clean"
         run_tool("yosys", ["-q", "-p", f"{script}; write_verilog -noattr top.v"], directory=directory)
         text = (directory / "top.v").read_text(encoding="utf-8")
     # Yosys's own header says where it was built, which is no one's concern here.
-    return _header(decoder) + text[text.index("module ") :]
+    return _header(decoder, refresh) + text[text.index("module ") :]
 
 
-def _header(decoder: AnyDecoder) -> str:
+def _header(decoder: AnyDecoder, refresh: int | None) -> str:
     lanes, several = decoder.lanes, "s"[: decoder.lanes - 1]
     order = "contiguous from word 0" if decoder.packed else "in order, with gaps"
     replaced = "U+FFFD" if decoder.replacement else "undefined"
@@ -153,6 +168,10 @@ def _header(decoder: AnyDecoder) -> str:
         "m_axis_tuser    a bit for each word: it stands for an ill-formed item; 0 where there is no word",
         "m_axis_tlast    last beat of the text",
         f"An item follows the beat that determines it within {decoder.latency} clock{'s'[: decoder.latency - 1]}.",
+        *(
+            [f"Between texts it is reset every {refresh} clocks; then s_axis_tready is low for a while."]
+            * bool(refresh)
+        ),
         "SPDX-License-Identifier: BSD-2-Clause",
     ]
     return "".join(f"// {line}".rstrip() + "\n" for line in lines) + "\n"

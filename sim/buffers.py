@@ -32,7 +32,7 @@ def stalling(decoder: ParallelDecoder) -> int:
 
 
 def draining(decoder: ParallelDecoder) -> int:
-    """Clocks in which all beats come out that were determined before, if the consumer is ready for each."""
+    """Clocks in which all beats come out that were determined before, if the consumer takes each at once."""
     return CAPACITY + decoder.latency + 2
 
 
@@ -399,7 +399,7 @@ class BufferProof(Elaboratable):
             # Nothing comes in; and what the window still holds goes to the buffer soon, or waits for more.
             alone, last = Signal(reset_less=True), self.free["settled" if opaque.buffer == "memory" else "leaves"]
             comes = (opaque.units.valid & opaque.units.ready) | (last & (frame > opaque.latency))
-            m.d.sync += alone.eq(Mux(frame == 0, 1, alone) & self.ready & ~comes)
+            m.d.sync += alone.eq(Mux(frame == 0, 1, alone) & (self.ready | ~opaque.items.valid) & ~comes)
             drains = (frame == draining(opaque)) & held & alone & (opaque.left_inside != 0)
             asked += [stalls, drains]
             m.d.comb += opaque.calm.eq(1)

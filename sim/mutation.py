@@ -23,7 +23,7 @@ from math import prod
 from pathlib import Path
 from typing import Any
 
-from utf8fpga.hdl import ParallelDecoder
+from utf8fpga.hdl import ParallelDecoder, SerialDecoder
 from utf8fpga.hdl.tools import run_tool
 from utf8fpga.model import EncodingTable, TableError
 from utf8fpga.model.table import Range, Row
@@ -143,8 +143,10 @@ def judge_netlists(
         draw: the workload of the simulation, from a harness around the decoder and the decoder.
 
     Raises:
-        ValueError: more are asked for than the decoder has cells.
+        ValueError: more are asked for than the decoder has cells, or it is neither a serial nor a sparse one.
     """
+    if not isinstance(configuration.build(), SerialDecoder | ParallelDecoder):
+        raise ValueError(f"mutants are made of serial and parallel decoders, not of {configuration.name!r}")
     with tempfile.TemporaryDirectory(prefix="utf8fpga-") as folder:
         directory = Path(folder)
         wanted = [Property.TOGETHER, *([Property.TWIN] if isinstance(configuration.build(), ParallelDecoder) else [])]

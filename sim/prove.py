@@ -13,7 +13,15 @@ from typing import Any
 
 from amaranth.back import rtlil
 
-from utf8fpga.hdl import PARALLEL_PIPELINES, PIPELINES, PackedDecoder, ParallelDecoder, SerialDecoder, axi_rtlil
+from utf8fpga.hdl import (
+    PARALLEL_PIPELINES,
+    PIPELINES,
+    PackedDecoder,
+    ParallelDecoder,
+    Refresh,
+    SerialDecoder,
+    axi_rtlil,
+)
 from utf8fpga.hdl.tools import run_tool
 from utf8fpga.model import TABLE_3_7, EncodingTable
 from utf8fpga.model.forms import CESU_8_CODE_UNITS, GENERALISED_UTF_8, MODIFIED_UTF_8_CODE_UNITS, RFC_2279
@@ -22,6 +30,7 @@ from utf8fpga.sim.engine import Aig, Verdict, aig_of, decide, hunt
 from utf8fpga.sim.halves import HALVES, elaborating, prove_halves, prove_recovery
 from utf8fpga.sim.packing import Words, prove_packer
 from utf8fpga.sim.properties import Harness, Property, cover_targets
+from utf8fpga.sim.refreshing import prove_refresh
 from utf8fpga.sim.result import Result
 
 __all__ = [
@@ -40,7 +49,7 @@ __all__ = [
 
 @dataclass(frozen=True)
 class Configuration:
-    """A decoder by name.
+    """A decoder, or what resets one, by name.
 
     Attributes:
         name: what the command line calls it.
@@ -156,9 +165,11 @@ def _all_packed() -> Iterator[Configuration]:
         yield _parallel(table, spelled, 4, "-full", _OPTIONS["-full"], of=PackedDecoder)
 
 
-CONFIGURATIONS = {
-    configuration.name: configuration for configuration in (*_all_serial(), *_all_parallel(), *_all_packed())
-}
+_REFRESH = Configuration("refresh", TABLE_3_7, lambda _: Refresh(16), "Refresh(16)")
+
+_ALL = (*_all_serial(), *_all_parallel(), *_all_packed(), _REFRESH)
+
+CONFIGURATIONS = {configuration.name: configuration for configuration in _ALL}
 """What `utf8fpga prove` knows."""
 
 FAMILIES = {
@@ -203,20 +214,12 @@ def prove(configuration: Configuration, wanted: str, *, seconds: int = 600) -> l
         raise ValueError(f"unknown property {wanted!r} (known: {', '.join(PROPERTIES)})")
     started = time.monotonic()
     decoder = configuration.build()
-    if not isinstance(decoder, SerialDecoder):
-        if wanted in HALVES:
-            return [_prove_halves(configuration, Property(wanted), seconds)]
-        if wanted == Property.RECOVERY:
-            # The pointers of a packer's memories, as those of a buffer, stay apart if they ever are.
-            return [] if isinstance(decoder, PackedDecoder) else [_prove_recovery(configuration, seconds)]
+    if isinstance(decoder, Refresh):
+        return _prove_refresh(configuration, seconds) if wanted == Property.RECOVERY else []
+    if wanted in (*HALVES, Property.RECOVERY) and not isinstance(decoder, SerialDecoder):
+        return _prove_parallel(configuration, Property(wanted), seconds)
     if wanted.startswith("netlist-"):
-        if not configuration.verilog:
-            return []
-        with elaborating:
-            design = axi_rtlil(configuration.build())
-        verdict = equal_netlist(design, wanted.removeprefix("netlist-"))
-        method = "trace" if verdict.proved is False else "reachability"
-        return [Result(configuration.name, wanted, method, verdict.depth, time.monotonic() - started, verdict.proved)]
+        return _prove_netlist(configuration, wanted) if configuration.verilog else []
     if wanted == Property.COVER:
         return _cover(configuration, seconds)
     aig = harness_aig(configuration, Property(wanted))
@@ -231,6 +234,23 @@ def prove(configuration: Configuration, wanted: str, *, seconds: int = 600) -> l
         result.counterexample = Counterexample.of(configuration, Property(wanted), aig.values(verdict.frames))
     result.seconds = time.monotonic() - started
     return [result]
+
+
+def _prove_netlist(configuration: Configuration, wanted: str) -> list[Result]:
+    started = time.monotonic()
+    with elaborating:
+        design = axi_rtlil(configuration.build())
+    verdict = equal_netlist(design, wanted.removeprefix("netlist-"))
+    method = "trace" if verdict.proved is False else "reachability"
+    return [Result(configuration.name, wanted, method, verdict.depth, time.monotonic() - started, verdict.proved)]
+
+
+def _prove_parallel(configuration: Configuration, wanted: Property, seconds: int) -> list[Result]:
+    if wanted is not Property.RECOVERY:
+        return [_prove_halves(configuration, wanted, seconds)]
+    # The pointers of a packer's memories, as those of a buffer, stay apart if they ever are.
+    packed = isinstance(configuration.build(), PackedDecoder)
+    return [] if packed else [_prove_recovery(configuration, seconds)]
 
 
 def _prove_halves(configuration: Configuration, wanted: Property, seconds: int) -> Result:
@@ -274,6 +294,23 @@ def _prove_recovery(configuration: Configuration, seconds: int) -> Result:
         verdict.proved,
         note=note,
     )
+
+
+def _prove_refresh(configuration: Configuration, seconds: int) -> list[Result]:
+    with elaborating:
+        verdicts = prove_refresh(configuration.build(), seconds=seconds)
+    return [
+        Result(
+            configuration.name,
+            Property.RECOVERY,
+            "trace" if verdict.proved is False else "reachability",
+            verdict.depth,
+            verdict.seconds,
+            verdict.proved,
+            note=question,
+        )
+        for question, verdict in verdicts.items()
+    ]
 
 
 _HUNTED = 40

@@ -516,6 +516,8 @@ def test_a_failure_is_told_and_written(
     [
         (["serial-9"], "unknown configuration 'serial-9' (known: serial-0, "),
         (["--property", "truth"], "unknown property 'truth' (known: equivalence, "),
+        (["refresh", "--property", "steady"], "nothing to prove: refresh has no property steady"),
+        (["packed-2", "--mutate", "1"], "mutants are made of serial and parallel decoders, not of 'packed-2'"),
     ],
 )
 def test_unknown_names_are_refused(arguments: list[str], message: str, capfd: pytest.CaptureFixture[str]) -> None:

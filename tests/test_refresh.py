@@ -1,0 +1,195 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Resets between texts: that they lose nothing, and that no flipped bit outlasts them."""
+
+from __future__ import annotations
+
+import inspect
+import random
+import types
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+from icarus import requires_icarus, run_verilog, split_texts
+
+from utf8fpga.hdl import (
+    MAX_LANES,
+    MOST,
+    STILL,
+    Decoder,
+    PackedDecoder,
+    ParallelDecoder,
+    Refresh,
+    axi_rtlil,
+    axi_verilog,
+)
+from utf8fpga.hdl import refresh as module
+from utf8fpga.hdl.buffer import CAPACITY
+from utf8fpga.sim.buffers import draining
+from utf8fpga.sim.engine import aig_of
+from utf8fpga.sim.refreshing import prove_refresh
+from utf8fpga.sim.simulation import text_beats
+
+TEXTS = [
+    b"caf\xc3\xa9 \xe2\x82\xac \xf0\x9f\x98\x80",
+    b"\xe1\x80A\xed\xa0\x80\xf4\x90\x80\x80",
+    b"",
+    bytes(range(0x41, 0x5B)) * 3,
+    b"\xc2",
+    b"\xf0\x9f\x98\x80" * 11,
+]
+
+
+def test_nothing_but_whole_clocks_is_taken() -> None:
+    with pytest.raises(ValueError, match=r"^a refresh every 0 clocks is not possible: give 1 or more$"):
+        Refresh(0)
+
+
+@pytest.mark.parametrize("lanes", [1, 2, 3, 4, 5, 16, 17, 64, 129, MAX_LANES])
+@pytest.mark.parametrize("pipeline", [0, 6])
+def test_no_decoder_needs_longer_or_holds_more(lanes: int, pipeline: int) -> None:
+    """What the proof of `Refresh` leaves to its numbers."""
+    for buffer in ("registers", "memory")[: 1 + (lanes >= 4)]:
+        sparse = ParallelDecoder(lanes=lanes, pipeline=pipeline, buffer=buffer)
+        assert max(draining(sparse), sparse.resetting) < STILL
+        if lanes > 1:
+            packer = PackedDecoder(lanes=lanes, pipeline=pipeline, buffer=buffer).packer
+            assert draining(sparse) + packer.latency < STILL
+            # Each beat that comes to the packer opens a row at most.
+            assert packer._depth + 1 + max(CAPACITY, sparse.latency) < MOST
+
+
+# The proof, and that it refuses what is wrong.
+
+
+@pytest.mark.parametrize("every", [1, 16])
+def test_proved(every: int) -> None:
+    assert {name: verdict.proved for name, verdict in prove_refresh(Refresh(every)).items()} == dict.fromkeys(
+        ("harmless", "due", "closes", "comes", "counts"), True
+    )
+
+
+BROKEN = [
+    ("(is_still & (self.closed | ~self.able))", "self.closed | ~self.able", "harmless"),
+    ("still >= STILL", "still >= STILL - 1", "harmless"),
+    ("is_due & ~inside & ~refused", "is_due & ~refused", "harmless"),
+    ("is_due & ~inside & ~refused", "is_due & ~inside", "harmless"),
+    ("with m.If(taken | self.shows)", "with m.If(taken)", "harmless"),
+    ("with m.If(taken | self.shows)", "with m.If(self.shows)", "harmless"),
+    ("self.gone >= MOST", "self.gone >= MOST - 1", "harmless"),
+    ("inside.eq(~self.last)", "inside.eq(0)", "harmless"),
+    ("age.eq(age + 1)", "age.eq(age)", "due"),
+    ("inside.eq(~self.last)", "inside.eq(1)", "closes"),
+    ("is_due & ~inside & ~refused", "is_due & ~inside & ~refused & ~self.offered", "closes"),
+    ("still >= STILL", "still == STILL", "comes"),
+    ("(self.closed | ~self.able)", "self.closed", "comes"),
+    ("self.gone + 1", "self.gone", "counts"),
+    (" | too_many", "", "counts"),
+]
+
+
+@pytest.mark.parametrize(("old", "new", "question"), BROKEN)
+def test_a_broken_one_is_refused(old: str, new: str, question: str) -> None:
+    source = inspect.getsource(module)
+    assert source.count(old) == 1
+    made = types.ModuleType("changed")
+    made.__dict__["__name__"] = module.__name__
+    exec(compile(source.replace(old, new), "changed", "exec"), made.__dict__)
+    assert prove_refresh(made.__dict__["Refresh"](16))[question].proved is False
+
+
+# With a decoder.
+
+
+@requires_icarus
+@pytest.mark.parametrize(("lanes", "packed"), [(1, False), (4, False), (4, True)])
+@pytest.mark.parametrize("every", [1, 100])
+def test_texts_are_whole(lanes: int, packed: bool, every: int, tmp_path: Path) -> None:
+    """With pauses on both sides, texts back to back."""
+    verilog = axi_verilog(Decoder(lanes=lanes, packed=packed), refresh=every)
+    beats = run_verilog(verilog, TEXTS * 3, tmp_path, lanes=lanes, packed=packed, busy_in=20, busy_out=30)
+    found = ["".join(chr(word.tdata) for word in text) for text in split_texts(beats)]
+    assert found == [text.decode(errors="replace") for text in TEXTS * 3]
+
+
+RUNS, COUNT = 48, 9
+EXPECTED = [TEXTS[n % len(TEXTS)].decode(errors="replace") for n in range(COUNT)]
+
+
+class Upset:
+    """The same texts in runs side by side, of decoders with flipped bits and consumers of their own.
+
+    Args:
+        lanes, packed: of the decoder.
+        refresh: see `Refresh`.
+        everything: all registers hold anything at first; otherwise a bit is flipped within the first texts.
+
+    Attributes:
+        texts: per run those that come out.
+    """
+
+    def __init__(self, lanes: int, packed: bool, refresh: int | None, *, everything: bool) -> None:
+        self.rng = rng = random.Random(f"{lanes} {packed} {refresh} {everything}")
+        made = Decoder(lanes=lanes, packed=packed)
+        self.aig = aig = aig_of(axi_rtlil(made, refresh=refresh), top="utf8_decoder")
+        self.lanes = lanes
+        self.state = [rng.getrandbits(RUNS) if everything else 0 for _ in aig.latches]
+        self.beats = [beat for n in range(COUNT) for beat in text_beats(TEXTS[n % len(TEXTS)], lanes)]
+        self.at = [0] * RUNS
+        self.texts = [[""] for _ in range(RUNS)]
+        flips = [0 if everything else rng.randrange(5, 40) for _ in range(RUNS)]
+        for clock in range(1, 3000):
+            for run in range(RUNS):
+                if clock == flips[run]:
+                    self.state[rng.randrange(len(self.state))] ^= 1 << run
+            self.play()
+
+    def play(self) -> None:
+        """One clock."""
+        now = [self.beats[n] if n < len(self.beats) else ((), False) for n in self.at]
+        offered = [n < len(self.beats) for n in self.at]
+        willing = self.rng.getrandbits(RUNS) | self.rng.getrandbits(RUNS)
+        frame = [0] * self.aig.inputs
+        for port, values in {
+            "s_axis_tdata": [int.from_bytes(bytes(units), "little") for units, _ in now],
+            "s_axis_tkeep": [(1 << len(units)) - 1 for units, _ in now],
+            "s_axis_tlast": [int(last) for _, last in now],
+            "s_axis_tvalid": [int(valid) for valid in offered],
+            "m_axis_tready": [willing >> run & 1 for run in range(RUNS)],
+        }.items():
+            for bit, where in enumerate(self.aig.input_bits[port]):
+                frame[where] = sum((value >> bit & 1) << run for run, value in enumerate(values))
+        self.state, out = self.aig.step(self.state, frame, (1 << RUNS) - 1)
+        for run in range(RUNS):
+            self.at[run] += offered[run] and self.seen(out, "s_axis_tready", run)
+            if willing >> run & self.seen(out, "m_axis_tvalid", run):
+                self.take(out, run)
+
+    def seen(self, out: Sequence[int], port: str, run: int) -> int:
+        """An output of a run."""
+        return sum((out[where] >> run & 1) << bit for bit, where in enumerate(self.aig.output_bits[port]))
+
+    def take(self, out: Sequence[int], run: int) -> None:
+        """A beat that comes out."""
+        words, keep = self.seen(out, "m_axis_tdata", run), self.seen(out, "m_axis_tkeep", run)
+        for lane in range(self.lanes):
+            if keep >> 4 * lane & 1:
+                self.texts[run][-1] += chr(min(words >> 32 * lane & 0xFFFFFFFF, 0x10FFFF))
+        if self.seen(out, "m_axis_tlast", run):
+            self.texts[run].append("")
+
+
+@pytest.mark.parametrize(("lanes", "packed"), [(4, False), pytest.param(4, True, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("everything", [True, False])
+def test_what_comes_after_is_right_again(lanes: int, packed: bool, everything: bool) -> None:
+    """The first texts may be lost, and one more may begin before the reset is due."""
+    later = 2 if everything else 5
+    for texts in Upset(lanes, packed, 1, everything=everything).texts:
+        assert texts[-1] == ""
+        assert texts[-1 - COUNT + later : -1] == EXPECTED[later:]
+
+
+def test_without_it_some_never_are() -> None:
+    """So the test above says something."""
+    runs = Upset(4, False, None, everything=True).texts
+    assert sum(texts[-1 - COUNT + 2 : -1] != EXPECTED[2:] for texts in runs) > RUNS // 4
