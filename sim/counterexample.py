@@ -11,8 +11,10 @@ from typing import Any
 
 from vcd import VCDWriter
 
-from utf8fpga.model import DFA, START, EncodingTable, Item, decode
+from utf8fpga import hdl, model
+from utf8fpga.model import DFA, START, EncodingTable, Item, decode, forms
 from utf8fpga.model.table import spell
+from utf8fpga.sim import refreshing
 from utf8fpga.sim.properties import Property
 from utf8fpga.sim.simulation import ContractError, Simulation, Word
 
@@ -182,16 +184,12 @@ class Counterexample:
         return [waveform, test]
 
     def _test(self, stem: str) -> str:
-        table = self.call.split("(")[1].split(",")[0]
-        imports = "" if table == "TABLE_3_7" else f"from utf8fpga.model.forms import {table}\n"
         texts = "".join(f"    {tuple(text)!r},  # {spell(text, self.unit_width)}\n" for text in self.texts)
         return f'''\
 # SPDX-License-Identifier: BSD-2-Clause
 """A counterexample to {self.wanted} of {self.configuration}, found by `utf8fpga prove`."""
 
-from utf8fpga.hdl import {self.call.split("(")[0]}
-{"from utf8fpga.model import TABLE_3_7" if not imports else imports.rstrip()}
-from utf8fpga.sim import Simulation
+{_imports(self.call)}
 
 TEXTS = [
 {texts}]
@@ -207,6 +205,15 @@ def test_{stem}() -> None:
     )
     assert run.texts == [simulation.expected(text) for text in TEXTS]
 '''
+
+
+def _imports(call: str) -> str:
+    """The lines that import what an expression names, and `Simulation`."""
+    names: dict[str, set[str]] = {"utf8fpga.sim": {"Simulation"}}
+    for name in set(re.findall(r"[A-Z][A-Za-z_0-9]+", call)) - {"True", "False"}:
+        home = next(home for home in (hdl, model, forms, refreshing) if name in home.__all__)
+        names.setdefault(home.__name__, set()).add(name)
+    return "\n".join(f"from {home} import {', '.join(sorted(names[home]))}" for home in sorted(names))
 
 
 def _units(beat: Any) -> tuple[list[int], bool]:

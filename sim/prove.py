@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import re
 import tempfile
 import time
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
@@ -30,7 +31,7 @@ from utf8fpga.sim.engine import Aig, Verdict, aig_of, decide, hunt
 from utf8fpga.sim.halves import HALVES, elaborating, prove_halves, prove_recovery
 from utf8fpga.sim.packing import Words, prove_packer
 from utf8fpga.sim.properties import Harness, Property, cover_targets
-from utf8fpga.sim.refreshing import prove_refresh
+from utf8fpga.sim.refreshing import Refreshed, prove_refresh
 from utf8fpga.sim.result import Result
 
 __all__ = [
@@ -165,9 +166,24 @@ def _all_packed() -> Iterator[Configuration]:
         yield _parallel(table, spelled, 4, "-full", _OPTIONS["-full"], of=PackedDecoder)
 
 
-_REFRESH = Configuration("refresh", TABLE_3_7, lambda _: Refresh(16), "Refresh(16)")
+def _all_refreshed() -> Iterator[Configuration]:
+    yield Configuration("refresh", TABLE_3_7, lambda _: Refresh(16), "Refresh(16)")
+    for pipeline in PIPELINES:
+        yield _refreshed(pipeline)
 
-_ALL = (*_all_serial(), *_all_parallel(), *_all_packed(), _REFRESH)
+
+def _refreshed(pipeline: int) -> Configuration:
+    # Small numbers, since an engine has to find out what each count says: more than the latency, and than is held.
+    most = pipeline + 3
+    return Configuration(
+        f"serial-{pipeline}-refresh",
+        TABLE_3_7,
+        lambda table: Refreshed(SerialDecoder(table, pipeline=pipeline), Refresh(2, still=most, most=most)),
+        f"Refreshed(SerialDecoder(TABLE_3_7, pipeline={pipeline}), Refresh(2, still={most}, most={most}))",
+    )
+
+
+_ALL = (*_all_serial(), *_all_parallel(), *_all_packed(), *_all_refreshed())
 
 CONFIGURATIONS = {configuration.name: configuration for configuration in _ALL}
 """What `utf8fpga prove` knows."""
@@ -216,7 +232,9 @@ def prove(configuration: Configuration, wanted: str, *, seconds: int = 600) -> l
     decoder = configuration.build()
     if isinstance(decoder, Refresh):
         return _prove_refresh(configuration, seconds) if wanted == Property.RECOVERY else []
-    if wanted in (*HALVES, Property.RECOVERY) and not isinstance(decoder, SerialDecoder):
+    if isinstance(decoder, Refreshed) and wanted not in _KEPT:
+        return []
+    if wanted in (*HALVES, Property.RECOVERY) and isinstance(decoder, ParallelDecoder | PackedDecoder):
         return _prove_parallel(configuration, Property(wanted), seconds)
     if wanted.startswith("netlist-"):
         return _prove_netlist(configuration, wanted) if configuration.verilog else []
@@ -294,6 +312,10 @@ def _prove_recovery(configuration: Configuration, seconds: int) -> Result:
         verdict.proved,
         note=note,
     )
+
+
+_KEPT = (Property.EQUIVALENCE, Property.POWER_UP, Property.STEADY, Property.INDEPENDENCE)
+"""What a reset now and then leaves as it is."""
 
 
 def _prove_refresh(configuration: Configuration, seconds: int) -> list[Result]:
@@ -378,7 +400,7 @@ _COMPARE = (
     "opt_clean; design -stash gate; read_rtlil gold.il; hierarchy -top utf8_decoder; proc; flatten; "
     "opt_clean; rename utf8_decoder gold; design -stash gold; design -copy-from gold -as gold gold; "
     "design -copy-from gate -as gate gate; miter -equiv -flatten -make_outputs gold gate top; hierarchy -top top; "
-    "async2sync; write_rtlil top.il"
+    "async2sync; opt_expr; opt_clean; write_rtlil top.il"
 )
 """Two runs of Yosys, since it says nothing more once its own ABC has run."""
 
@@ -402,5 +424,19 @@ def equal_netlist(design: str, family: str, *, change: str = "") -> Verdict:
         run_tool("yosys", ["-q", "-p", synthesis], directory=directory)
         script = _COMPARE.format(cells=FAMILIES[family], change=change)
         run_tool("yosys", ["-q", "-p", script], directory=directory)
-        aig = aig_of((directory / "top.il").read_text(encoding="utf-8"))
+        text = (directory / "top.il").read_text(encoding="utf-8")
+    if not _one_clock(text):
+        return Verdict(False, 0)
+    aig = aig_of(text)
     return decide({"netlist": (aig, aig.output_bits["trigger"][0])})["netlist"]
+
+
+def _one_clock(design: str) -> bool:
+    """Whether all that keeps a value does so at the rising edge of one input, which a graph does not say."""
+    clocks = set()
+    for cell in re.findall(r"^  cell \$.*?^  end$", design, re.MULTILINE | re.DOTALL):
+        clock = re.search(r"^    connect \\CLK (.*)$", cell, re.MULTILINE)
+        if clock and not re.search(r"^    parameter \\CLK_ENABLE (?:1')?0$", cell, re.MULTILINE):
+            rises = re.search(r"^    parameter \\CLK_POLARITY (?:1')?1$", cell, re.MULTILINE)
+            clocks.add(clock[1] if rises else "")
+    return clocks == {"\\in_clk"}

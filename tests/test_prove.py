@@ -314,6 +314,14 @@ def test_what_a_netlist_leaves_open_may_be_anything(family: str) -> None:
     assert equal_netlist(design, family, change=change).proved is False
 
 
+@pytest.mark.parametrize("family", FAMILIES)
+@pytest.mark.parametrize("change", ["setparam -set CLK_POLARITY 0 t:$dff", r"connect -port \F3 \CLK \s_axis_tvalid"])
+def test_another_clock_in_a_netlist_is_noticed(family: str, change: str) -> None:
+    """The engine knows of one clock only."""
+    change = f"cd gate; rename -enumerate -pattern F% t:$dff; {change}; cd ..;"
+    assert equal_netlist(axi_rtlil(SerialDecoder(pipeline=1)), family, change=change).proved is False
+
+
 # Decoders with a buffer have rules of their own.
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import inspect
 import random
+import runpy
 import types
 from collections.abc import Sequence
 from pathlib import Path
@@ -13,13 +14,17 @@ import pytest
 from icarus import requires_icarus, run_verilog, split_texts
 
 from utf8fpga.hdl import (
+    MARK_PRACTICES,
     MAX_LANES,
     MOST,
+    PIPELINES,
     STILL,
     Decoder,
     PackedDecoder,
     ParallelDecoder,
+    PracticeDecoder,
     Refresh,
+    SerialDecoder,
     axi_rtlil,
     axi_verilog,
 )
@@ -27,8 +32,9 @@ from utf8fpga.hdl import refresh as module
 from utf8fpga.hdl.buffer import CAPACITY
 from utf8fpga.sim.buffers import draining
 from utf8fpga.sim.engine import aig_of
+from utf8fpga.sim.prove import CONFIGURATIONS, prove
 from utf8fpga.sim.refreshing import prove_refresh
-from utf8fpga.sim.simulation import text_beats
+from utf8fpga.sim.simulation import ContractError, text_beats
 
 TEXTS = [
     b"caf\xc3\xa9 \xe2\x82\xac \xf0\x9f\x98\x80",
@@ -59,6 +65,13 @@ def test_no_decoder_needs_longer_or_holds_more(lanes: int, pipeline: int) -> Non
             assert packer._depth + 1 + max(CAPACITY, sparse.latency) < MOST
 
 
+@pytest.mark.parametrize("pipeline", PIPELINES)
+def test_no_serial_decoder_does(pipeline: int) -> None:
+    for practice in MARK_PRACTICES:
+        made = PracticeDecoder(practice, pipeline=pipeline)
+        assert max(made.latency, SerialDecoder(pipeline=pipeline).latency) + made.table.longest < min(STILL, MOST)
+
+
 # The proof, and that it refuses what is wrong.
 
 
@@ -70,18 +83,19 @@ def test_proved(every: int) -> None:
 
 
 BROKEN = [
-    ("(is_still & (self.closed | ~self.able))", "self.closed | ~self.able", "harmless"),
-    ("still >= STILL", "still >= STILL - 1", "harmless"),
+    ("is_still & ~self.shows & (self.closed | ~self.able)", "~self.shows & (self.closed | ~self.able)", "harmless"),
+    ("is_still & ~self.shows &", "is_still &", "harmless"),
+    ("still >= self.still", "still >= self.still - 1", "harmless"),
     ("is_due & ~inside & ~refused", "is_due & ~refused", "harmless"),
     ("is_due & ~inside & ~refused", "is_due & ~inside", "harmless"),
     ("with m.If(taken | self.shows)", "with m.If(taken)", "harmless"),
     ("with m.If(taken | self.shows)", "with m.If(self.shows)", "harmless"),
-    ("self.gone >= MOST", "self.gone >= MOST - 1", "harmless"),
+    ("self.gone >= self.most", "self.gone >= self.most - 1", "harmless"),
     ("inside.eq(~self.last)", "inside.eq(0)", "harmless"),
     ("age.eq(age + 1)", "age.eq(age)", "due"),
     ("inside.eq(~self.last)", "inside.eq(1)", "closes"),
     ("is_due & ~inside & ~refused", "is_due & ~inside & ~refused & ~self.offered", "closes"),
-    ("still >= STILL", "still == STILL", "comes"),
+    ("still >= self.still", "still == self.still", "comes"),
     ("(self.closed | ~self.able)", "self.closed", "comes"),
     ("self.gone + 1", "self.gone", "counts"),
     (" | too_many", "", "counts"),
@@ -90,12 +104,41 @@ BROKEN = [
 
 @pytest.mark.parametrize(("old", "new", "question"), BROKEN)
 def test_a_broken_one_is_refused(old: str, new: str, question: str) -> None:
+    assert prove_refresh(changed(old, new)(16))[question].proved is False
+
+
+def changed(old: str, new: str) -> type[Refresh]:
+    """A `Refresh` with one change to its source."""
     source = inspect.getsource(module)
     assert source.count(old) == 1
     made = types.ModuleType("changed")
     made.__dict__["__name__"] = module.__name__
     exec(compile(source.replace(old, new), "changed", "exec"), made.__dict__)
-    assert prove_refresh(made.__dict__["Refresh"](16))[question].proved is False
+    refresh: type[Refresh] = made.Refresh
+    return refresh
+
+
+def test_a_decoder_that_waits_for_its_consumer_is_not_stuck(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """A serial decoder without registers is not ready in the first clock in which it shows something."""
+    hasty = changed("is_still & ~self.shows &", "is_still &")
+    monkeypatch.setattr(Refresh, "elaborate", hasty.elaborate)
+    for wanted in ("equivalence", "steady"):
+        (result,) = prove(CONFIGURATIONS["serial-0-refresh"], wanted)
+        assert result.proved is False
+        assert result.counterexample is not None
+    result.counterexample.write(tmp_path)
+    regression = runpy.run_path(str(tmp_path / "test_serial_0_refresh_steady.py"))["test_serial_0_refresh_steady"]
+    with pytest.raises((AssertionError, ContractError)):
+        regression()
+    monkeypatch.undo()
+    regression()
+
+
+@pytest.mark.parametrize("pipeline", PIPELINES)
+def test_a_serial_decoder_is_proved_with_it(pipeline: int) -> None:
+    name = f"serial-{pipeline}-refresh"
+    for wanted in ("equivalence", "steady", "independence")[pipeline == 2 :]:
+        assert [result.verdict for result in prove(CONFIGURATIONS[name], wanted)] == ["proved"]
 
 
 # With a decoder.
@@ -104,10 +147,12 @@ def test_a_broken_one_is_refused(old: str, new: str, question: str) -> None:
 @requires_icarus
 @pytest.mark.parametrize(("lanes", "packed"), [(1, False), (4, False), (4, True)])
 @pytest.mark.parametrize("every", [1, 100])
-def test_texts_are_whole(lanes: int, packed: bool, every: int, tmp_path: Path) -> None:
-    """With pauses on both sides, texts back to back."""
+@pytest.mark.parametrize(("busy_in", "busy_out"), [(20, 30), (98, 60), (60, 98)])
+def test_texts_are_whole(lanes: int, packed: bool, every: int, busy_in: int, busy_out: int, tmp_path: Path) -> None:
+    """With pauses on both sides, short ones and such that a refresh comes within, texts back to back."""
     verilog = axi_verilog(Decoder(lanes=lanes, packed=packed), refresh=every)
-    beats = run_verilog(verilog, TEXTS * 3, tmp_path, lanes=lanes, packed=packed, busy_in=20, busy_out=30)
+    traffic = {"busy_in": busy_in, "busy_out": busy_out}
+    beats = run_verilog(verilog, TEXTS * 3, tmp_path, lanes=lanes, packed=packed, **traffic)
     found = ["".join(chr(word.tdata) for word in text) for text in split_texts(beats)]
     assert found == [text.decode(errors="replace") for text in TEXTS * 3]
 
