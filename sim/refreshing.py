@@ -73,7 +73,8 @@ class RefreshProof(Elaboratable):
 
     Attributes:
         asked: by name of the question the bit.
-        frames: by name of those that begin with any register contents the clocks to look at.
+        frames: by name of those that look at a few clocks from any register contents on how many; that is all
+            there is to them, since any clock of a run may be the first.
     """
 
     def __init__(self, refresh: Refresh) -> None:
@@ -82,7 +83,7 @@ class RefreshProof(Elaboratable):
         names = ("offer", "last", "able", "shows", "wanted", "reset")
         self.offer, self.last, self.able, self.shows, self.wanted, self.reset = (Signal(name=name) for name in names)
         self.asked = {name: Signal(name=name) for name in ("harmless", "due", "closes", "comes", "counts")}
-        self.frames = {"due": refresh.every + 2, "closes": 4, "comes": refresh.still + 3, "counts": 3}
+        self.frames = {"due": refresh.every + 2, "comes": refresh.still + 3, "counts": 3}
 
     @property
     def ports(self) -> list[Signal]:
@@ -163,7 +164,8 @@ def prove_refresh(refresh: Refresh, *, seconds: int = 600) -> dict[str, Verdict]
     proof = RefreshProof(refresh)
     text = str(rtlil.convert(proof, name="top", ports=proof.ports, emit_src=False))
     begun, free = aig_of(text), aig_of(text, free=True)
-    verdicts = decide({"harmless": (begun, begun.output_bits["harmless"][0])}, seconds=seconds)
+    questions = {"harmless": (begun, begun.output_bits["harmless"][0]), "closes": (free, free.output_bits["closes"][0])}
+    verdicts = decide(questions, seconds=seconds)
     for name, frames in proof.frames.items():
         (verdicts[name],) = hold_each(free, free.output_bits[name], frames, seconds=seconds)
     return verdicts
