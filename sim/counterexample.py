@@ -11,7 +11,8 @@ from typing import Any
 
 from vcd import VCDWriter
 
-from utf8fpga import hdl, model
+import utf8fpga.hdl as hdl
+import utf8fpga.model as model
 from utf8fpga.model import DFA, START, EncodingTable, Item, decode, forms
 from utf8fpga.model.table import spell
 from utf8fpga.sim import refreshing
