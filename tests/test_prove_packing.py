@@ -17,7 +17,7 @@ from utf8fpga.sim.packing import PACKER_COVERS, PACKER_PROPERTIES, Words, prove_
 @pytest.mark.parametrize(
     "lanes",
     [
-        2,
+        pytest.param(2, marks=pytest.mark.proof),
         *(pytest.param(lanes, marks=pytest.mark.exhaustive) for lanes in (3, 4, 8)),
     ],
 )
@@ -29,7 +29,7 @@ def test_proved(lanes: int) -> None:
         assert len(results) == (len(PACKER_COVERS) if wanted == "cover" else 1)
 
 
-@pytest.mark.proof
+@pytest.mark.exhaustive
 def test_other_words() -> None:
     (result,) = prove_packer(2, "equivalence", words=Words(RFC_2279, kind=True, length=True))
     assert result.proved
@@ -115,7 +115,7 @@ BROKEN = {
 @pytest.mark.parametrize(
     "name",
     [
-        pytest.param(name, marks=[pytest.mark.exhaustive, pytest.mark.proof, []][(n < 6) + (n < 1)])
+        pytest.param(name, marks=[pytest.mark.exhaustive, pytest.mark.proof, []][(n < 3) + (n < 1)])
         for n, name in enumerate(BROKEN)
     ],
 )
