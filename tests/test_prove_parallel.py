@@ -156,7 +156,7 @@ class Forgets(ParallelDecoder):
         return super()._item(contents, Const(0, 1), next_unit, next_keep)
 
 
-@pytest.mark.parametrize("lanes", [2, pytest.param(4, marks=pytest.mark.proof)])
+@pytest.mark.parametrize("lanes", [2, pytest.param(4, marks=pytest.mark.exhaustive)])
 def test_a_wrong_last_lane_is_refused(lanes: int) -> None:
     found = prove_halves(lambda: Forgets(lanes=lanes, pipeline=0), TABLE_3_7, Property.EQUIVALENCE)
     assert any(question.startswith("window step") for question in found.failed)
