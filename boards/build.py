@@ -3,11 +3,15 @@
 
 from __future__ import annotations
 
+import hashlib
 import importlib
 import json
 import re
-from collections.abc import Callable
-from contextlib import suppress
+import shutil
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -18,9 +22,10 @@ from amaranth.hdl import Elaboratable, Module
 from amaranth.lib import io
 
 from utf8fpga.boards.catalog import Board, find_board
-from utf8fpga.boards.remote import Host, find_paramiko, run_on_host
-from utf8fpga.boards.top import UartDecoder
-from utf8fpga.hdl.tools import ToolError, find_tool, run_tool, tool_version
+from utf8fpga.boards.ssh_build import Host, find_paramiko, run_on_host
+from utf8fpga.boards.uart_decoder import UartDecoder
+from utf8fpga.hdl.toolchain import ToolError, find_tool, run_tool, tool_version
+from utf8fpga.model.exceptions import InvalidArgumentError
 
 __all__ = ["BuildError", "BuildReport", "build_board", "require_tools"]
 
@@ -37,6 +42,7 @@ class BuildReport:
         board: its name in the catalog.
         device: the part and its package.
         bitstream: the file.
+        sha256: the digest of what that file holds, in hexadecimal.
         baud: bits per second of the UART.
         pipeline: the decoder's setting.
         seed: of place and route.
@@ -51,6 +57,7 @@ class BuildReport:
     board: str
     device: str
     bitstream: Path
+    sha256: str
     baud: float
     pipeline: int
     seed: int
@@ -146,10 +153,14 @@ def build_board(
 ) -> BuildReport:
     """Build the bitstream of `UartDecoder` for a board.
 
-    Makes ``<board>.bin`` or ``<board>.bit`` and the report ``<board>.json``. Both appear only when
-    all is well: a build that fails leaves what an earlier one made. The tools work, and leave
-    their logs and netlists, in the folder ``<board>``. Equal arguments and tools give equal
-    bitstreams, byte for byte.
+    Makes ``<board>.bin`` or ``<board>.bit`` and the report ``<board>.json``, which holds the
+    bitstream's digest. Both appear only when all is well: a build that fails leaves what an earlier
+    one made. Logs and netlists of the last build go to the folder ``<board>``. Equal arguments and
+    tools give equal bitstreams, byte for byte.
+
+    Several builds may use one directory at a time: each has a working folder of its own, and what
+    the last one to end made replaces what the others made, bitstream and report together. A build
+    that is killed leaves its working folder, ``<board>/.build-…``.
 
     Args:
         board: a name in the catalog, or a board that is not in it.
@@ -168,7 +179,7 @@ def build_board(
     """
     board, flow = _board_and_flow(board)
     if seed < 0:
-        raise ValueError(f"seed {seed} is negative")
+        raise InvalidArgumentError(f"seed {seed} is negative")
     platform = _platform(board)
     decoder = UartDecoder(platform.default_clk_frequency, baud, pipeline=pipeline)
     plan = platform.prepare(
@@ -184,28 +195,31 @@ def build_board(
             tools = _Tools(board.name, flow, plan, directory / board.name, say)
         else:
             tools = _HostTools(board.name, flow, plan, directory / board.name, say, host)
-        tools.place_and_route()
-        report = BuildReport(
-            board=board.name,
-            device=f"{platform.device}-{platform.package}",
-            bitstream=directory / f"{board.name}.{flow.suffix}",
-            baud=baud,
-            pipeline=pipeline,
-            seed=seed,
-            required_mhz=platform.default_clk_frequency / 1e6,
-            tools=tools.versions() | _packages(),
-            **tools.figures(),
-        )
-        if report.fmax_mhz < report.required_mhz:
-            raise ToolError(
-                f"timing is not met: {report.fmax_mhz:.2f} MHz reached, {report.required_mhz:.10g} MHz required "
-                f"(another seed or pipeline may help); see {tools.log}"
+        with tools.at_work():
+            tools.place_and_route()
+            figures = tools.figures()
+            required_mhz = platform.default_clk_frequency / 1e6
+            if figures["fmax_mhz"] < required_mhz:
+                raise ToolError(
+                    f"timing is not met: {figures['fmax_mhz']:.2f} MHz reached, {required_mhz:.10g} MHz required "
+                    f"(another seed or pipeline may help); see {tools.log}"
+                )
+            packed = tools.pack()
+            report = BuildReport(
+                board=board.name,
+                device=f"{platform.device}-{platform.package}",
+                bitstream=directory / f"{board.name}.{flow.suffix}",
+                sha256=hashlib.sha256(packed.read_bytes()).hexdigest(),
+                baud=baud,
+                pipeline=pipeline,
+                seed=seed,
+                required_mhz=required_mhz,
+                tools=tools.versions() | _packages(),
+                **figures,
             )
-        packed = tools.pack()
-        written = packed.with_suffix(".written.json")
-        written.write_text(json.dumps(report.as_dict(), indent=2) + "\n", encoding="utf-8")
-        written.replace(directory / f"{board.name}.json")
-        packed.replace(report.bitstream)
+            written = packed.with_suffix(".written.json")
+            written.write_text(json.dumps(report.as_dict(), indent=2) + "\n", encoding="utf-8")
+            tools.publish({packed: report.bitstream, written: directory / f"{board.name}.json"})
     except ToolError as error:
         raise BuildError(f"{board.name}: {error}") from None
     except OSError as error:
@@ -237,7 +251,9 @@ def _board_and_flow(board: str | Board) -> tuple[Board, _Flow]:
     if isinstance(board, str):
         board = find_board(board)
     if board.family not in _FLOWS:
-        raise ValueError(f"board {board.name} has family {board.family!r}, which is not one of {', '.join(_FLOWS)}")
+        raise InvalidArgumentError(
+            f"board {board.name} has family {board.family!r}, which is not one of {', '.join(_FLOWS)}"
+        )
     return board, _FLOWS[board.family]
 
 
@@ -247,23 +263,64 @@ def _find_tools(flow: _Flow) -> None:
 
 
 class _Tools:
-    """The tools of one build, at work in its folder."""
+    """The tools of one build, at work in a folder that no other build has."""
 
     def __init__(
         self, board: str, flow: _Flow, plan: BuildPlan, folder: Path, say: Callable[[str], None] | None
     ) -> None:
-        self._board, self._flow, self._folder, self._say = board, flow, folder, say
-        self.log = folder / f"{_NAME}.tim"
-        """Of place and route."""
+        self._board, self._flow, self._plan, self._say = board, flow, plan, say
+        self._folder = folder
+        """Where logs and netlists go in the end."""
+        self._work = folder
+        """Where they are until then."""
         # Amaranth's own list of commands, run without the shell that its build scripts need.
         commands = json.loads(plan.files[f"build_{_NAME}.json"])["commands"]
         self._commands = {tool: arguments for tool, *arguments in commands}
         self._find()
-        folder.mkdir(parents=True, exist_ok=True)
-        # Files of an earlier build must not pass for new ones.
-        for left in folder.glob(f"{_NAME}.*"):
-            left.unlink()
-        plan.extract(folder)
+
+    @property
+    def log(self) -> Path:
+        """Of place and route; where it is to be found in the end."""
+        return self._folder / f"{_NAME}.tim"
+
+    @contextmanager
+    def at_work(self) -> Iterator[None]:
+        """The block has a working folder; the logs of a tool that fails in it are kept."""
+        self._folder.mkdir(parents=True, exist_ok=True)
+        try:
+            self._work = Path(tempfile.mkdtemp(prefix=".build-", dir=self._folder))
+        except OSError as error:
+            raise OSError(error.errno, error.strerror, str(self._folder)) from None
+        try:
+            # Not by the plan's own method, which changes the current directory of all threads meanwhile.
+            for name, content in self._plan.files.items():
+                file = self._work / name
+                file.parent.mkdir(parents=True, exist_ok=True)
+                file.write_bytes(content.encode() if isinstance(content, str) else content)
+            yield
+        except ToolError:
+            self.publish({})
+            raise
+        finally:
+            shutil.rmtree(self._work, ignore_errors=True)
+
+    def publish(self, results: dict[Path, Path]) -> None:
+        """Move results to where they belong, and logs and netlists to the folder, with no other build between them.
+
+        Args:
+            results: files of the working folder, and their names in the end.
+        """
+        with _locked(self._folder / "lock"):
+            for result, name in results.items():
+                result.replace(name)
+            # Files of an earlier build must not pass for those of this one.
+            for left in self._folder.glob(f"{_NAME}.*"):
+                left.unlink()
+            for path in self._work.iterdir():
+                name = self._folder / path.name
+                if name.is_dir():
+                    shutil.rmtree(name)
+                path.replace(name)
 
     def _find(self) -> None:
         _find_tools(self._flow)
@@ -273,16 +330,16 @@ class _Tools:
         return {tool: tool_version(tool) for tool in (self._flow.synthesis, self._flow.place_and_route)}
 
     def place_and_route(self) -> None:
-        self._run(self._flow.synthesis, "synthesis", self._folder / f"{_NAME}.rpt")
-        self._run(self._flow.place_and_route, "place and route", self.log)
+        self._run(self._flow.synthesis, "synthesis", f"{_NAME}.rpt")
+        self._run(self._flow.place_and_route, "place and route", self.log.name)
 
     def pack(self) -> Path:
-        """The bitstream, still in the folder."""
-        self._run(self._flow.pack, "packing", self._folder)
+        """The bitstream, still in the working folder."""
+        self._run(self._flow.pack, "packing", None)
         return self._packed()
 
     def _packed(self) -> Path:
-        packed = self._folder / f"{_NAME}.{self._flow.suffix}"
+        packed = self._work / f"{_NAME}.{self._flow.suffix}"
         if not packed.exists():
             raise ToolError(f"{self._flow.pack} wrote no bitstream; see {self._folder}")
         return packed
@@ -291,7 +348,7 @@ class _Tools:
         """The figures of `BuildReport` in nextpnr's report and log."""
         flow = self._flow
         try:
-            report = json.loads((self._folder / f"{_NAME}.report.json").read_text(encoding="utf-8"))
+            report = json.loads((self._work / f"{_NAME}.report.json").read_text(encoding="utf-8"))
             used = report["utilization"]
             return {
                 "logic_cells": used[flow.logic_cells]["used"],
@@ -307,18 +364,20 @@ class _Tools:
             ) from None
 
     def _logged_flip_flops(self) -> int:
-        counts = re.findall(r"(\d+) LCs used as (?:LUT4 and DFF|DFF only)", self.log.read_text(encoding="utf-8"))
+        log = (self._work / self.log.name).read_text(encoding="utf-8")
+        counts = re.findall(r"(\d+) LCs used as (?:LUT4 and DFF|DFF only)", log)
         if not counts:
             raise ValueError("no count of flip-flops in its log")
         return sum(map(int, counts))
 
-    def _run(self, tool: str, doing: str, log: Path) -> None:
+    def _run(self, tool: str, doing: str, log: str | None) -> None:
         if self._say is not None:
             self._say(f"{self._board}: {doing} ({tool})")
         try:
-            run_tool(tool, self._commands[tool], directory=self._folder)
+            run_tool(tool, self._commands[tool], directory=self._work)
         except ToolError as error:
-            raise ToolError(f"{error}; see {log if log.exists() else self._folder}") from None
+            where = self._folder / log if log and (self._work / log).exists() else self._folder
+            raise ToolError(f"{error}; see {where}") from None
 
 
 class _HostTools(_Tools):
@@ -334,7 +393,7 @@ class _HostTools(_Tools):
         host: Host,
     ) -> None:
         super().__init__(board, flow, plan, folder, say)
-        self._plan, self._host = plan, host
+        self._host = host
         self._versions: dict[str, str] = {}
 
     def _find(self) -> None:
@@ -348,15 +407,31 @@ class _HostTools(_Tools):
         if self._say is not None:
             self._say(f"{self._board}: build on {self._host} ({', '.join(tools)})")
         try:
-            self._versions = run_on_host(self._plan, self._host, tools, self._folder)
+            self._versions = run_on_host(self._plan, self._host, tools, self._work)
         except ToolError as error:
             # Where there is a log, it says more.
-            logs = [log for log in (self.log, self._folder / f"{_NAME}.rpt") if log.exists()]
-            raise ToolError(f"{error}; see {logs[0]}" if logs else str(error)) from None
+            logs = [log for log in (self.log.name, f"{_NAME}.rpt") if (self._work / log).exists()]
+            raise ToolError(f"{error}; see {self._folder / logs[0]}" if logs else str(error)) from None
 
     def pack(self) -> Path:
         """The bitstream, which the host has packed already."""
         return self._packed()
+
+
+@contextmanager
+def _locked(file: Path) -> Iterator[None]:
+    """The block runs while no other process or thread is in such a block with the same file, which stays."""
+    with file.open("ab") as lock:
+        if sys.platform == "win32":
+            import msvcrt
+
+            msvcrt.locking(lock.fileno(), msvcrt.LK_LOCK, 1)
+        else:
+            import fcntl
+
+            with suppress(OSError):  # a file system without locks
+                fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
 
 
 def _platform(board: Board) -> Any:

@@ -9,6 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from difflib import get_close_matches
 
+from utf8fpga.model import InvalidArgumentError
+
 __all__ = ["BOARDS", "Board", "UnknownBoardError", "find_board"]
 
 
@@ -46,7 +48,7 @@ BOARDS: dict[str, Board] = {
 """The known boards by name."""
 
 
-class UnknownBoardError(ValueError):
+class UnknownBoardError(InvalidArgumentError):
     """No board has this name; the message lists near misses and all names."""
 
     def __init__(self, name: str) -> None:

@@ -12,6 +12,8 @@ from amaranth.lib import data, stream, wiring
 from amaranth.lib.cdc import FFSynchronizer
 from amaranth.lib.wiring import In, Out
 
+from utf8fpga.model.exceptions import InvalidArgumentError
+
 __all__ = ["FRAME_LAYOUT", "MINIMUM_DIVISOR", "UartReceiver", "UartTransmitter", "uart_divisor"]
 
 MINIMUM_DIVISOR = 4
@@ -48,17 +50,17 @@ def uart_divisor(clock_hz: float, baud: float) -> int:
     104
     """
     if clock_hz <= 0:
-        raise ValueError(f"clock of {clock_hz:g} Hz is not positive")
+        raise InvalidArgumentError(f"clock of {clock_hz:g} Hz is not positive")
     highest = clock_hz / MINIMUM_DIVISOR
     if not 0 < baud <= highest:
-        raise ValueError(
+        raise InvalidArgumentError(
             f"baud rate {baud:.10g} is not in 1..{highest:.10g}: "
             f"a bit is at least {MINIMUM_DIVISOR} clocks of {clock_hz / 1e6:.10g} MHz"
         )
     divisor = round(clock_hz / baud)
     if abs(clock_hz / divisor - baud) > _TOLERANCE * baud:
         fewer = max(MINIMUM_DIVISOR, int(clock_hz / baud))
-        raise ValueError(
+        raise InvalidArgumentError(
             f"baud rate {baud:.10g} is {clock_hz / baud:.2f} clocks of {clock_hz / 1e6:.10g} MHz, more than "
             f"{_TOLERANCE:.0%} from a whole number: {clock_hz / (fewer + 1):.0f} or {clock_hz / fewer:.0f} would do"
         )
@@ -67,15 +69,19 @@ def uart_divisor(clock_hz: float, baud: float) -> int:
 
 def _check_divisor(divisor: int) -> None:
     if divisor < MINIMUM_DIVISOR:
-        raise ValueError(f"divisor {divisor} is less than {MINIMUM_DIVISOR} clocks per bit")
+        raise InvalidArgumentError(f"divisor {divisor} is less than {MINIMUM_DIVISOR} clocks per bit")
 
 
 class UartReceiver(wiring.Component):
     """Frames from a line: start bit low, 8 data bits from the lowest, stop bit high.
 
-    Every bit is sampled once, in its middle to within a clock, so the sender's rate may differ by
-    up to ``(1/2 - 1/divisor) / 9.5``: 2.6% at a divisor of 4, 4.4% at 12. A start bit that is high
-    in its middle is noise and makes no frame. The next start bit may follow at once.
+    Every bit is sampled once: bit k, the start bit being 0, ``divisor // 2 + k * divisor`` cycles
+    after the start bit's edge, and up to one cycle later. The sample of the stop bit, k = 9, must
+    fall between 9 and 10 of the sender's bits, so one bit of the sender may last from
+    ``(9 * divisor + divisor // 2 + 1) / 10`` to ``(9 * divisor + divisor // 2) / 9`` cycles. A
+    sender whose rate differs by at most ``(1/2 - 1/divisor) / 10`` is within both limits: 2.5% at
+    a divisor of 4, 4.1% at 12. A start bit that is high when it is sampled is noise and makes no
+    frame. The next start bit may follow at once.
 
     After a low stop bit, and after a reset, nothing is received until the line is high again; so
     a line break makes one frame however long it lasts, and one in the middle of a byte may first

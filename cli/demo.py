@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The whole path once, on texts that come with the package."""
+"""The command `demo`: the whole path once, on texts that come with the package."""
 
 from __future__ import annotations
 
@@ -7,20 +7,30 @@ import time
 from importlib.resources import files
 from pathlib import Path
 
+import click
+
 from utf8fpga.boards import build_board, require_tools
+from utf8fpga.cli.options import FOLDER
+from utf8fpga.cli.output import CommandError, progress, say
+from utf8fpga.cli.show import Tally
 from utf8fpga.hdl import PIPELINES, SerialDecoder
 from utf8fpga.model import DFA, TABLE_3_7, decode
 from utf8fpga.model.render import table_text
-from utf8fpga.output import CommandError, progress, say
-from utf8fpga.show import Tally
 from utf8fpga.sim import Simulation, compare
 
-__all__ = ["TEXTS", "run_demo"]
+__all__ = ["TEXTS", "demo", "run_demo"]
 
 TEXTS = ("multilingual.txt", "torture.txt")
 """Many scripts, and every cause of error."""
 
 BOARD = "icebreaker"
+
+
+@click.command()
+@click.option("--directory", type=FOLDER, default="build", show_default=True, help="Where the bitstream goes.")
+def demo(directory: str) -> None:
+    """Show the whole path once: table, DFA, model, simulated hardware, iCEBreaker bitstream."""
+    run_demo(Path(directory))
 
 
 def run_demo(directory: Path) -> None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What a checkout's README shows of the tools' figures, written from their reports and not by hand."""
+"""The figures in a checkout's README and docs, written from the tools' reports and not by hand."""
 
 from __future__ import annotations
 
@@ -11,24 +11,37 @@ from contextlib import chdir, redirect_stdout
 from pathlib import Path
 from typing import Any
 
-from utf8fpga.boards import figures_table, points_table, scaling_picture
-from utf8fpga.demo import run_demo
-from utf8fpga.output import CommandError, write_bytes
+from utf8fpga.bench import figures_table, points_table, scaling_picture, summary_table
+from utf8fpga.cli.demo import run_demo
+from utf8fpga.cli.output import CommandError, read_error, write_bytes
 
-__all__ = ["FIGURES_FILE", "PICTURE_FILE", "SCALING_FILE", "demo_block", "record", "scaling_block", "with_block"]
+__all__ = [
+    "FIGURES_FILE",
+    "PERFORMANCE_FILE",
+    "PICTURE_FILE",
+    "SCALING_FILE",
+    "check_pages",
+    "demo_block",
+    "record",
+    "scaling_block",
+    "with_block",
+]
 
-FIGURES_FILE = Path("boards", "figures.json")
-"""Where a checkout keeps the figures that its README shows."""
+FIGURES_FILE = Path("bench", "results", "figures.json")
+"""Where a checkout keeps the figures of the serial decoder's settings."""
 
-SCALING_FILE = Path("boards", "scaling.json")
+SCALING_FILE = Path("bench", "results", "scaling.json")
 """Where it keeps the figures over lanes."""
 
-PICTURE_FILE = Path("boards", "scaling.svg")
-"""Their picture."""
+PICTURE_FILE = Path("bench", "results", "scaling.svg")
+"""The plot of the figures over lanes."""
+
+PERFORMANCE_FILE = Path("docs", "performance.md")
+"""The page with all figures."""
 
 
 def record(figures: dict[str, Any], scaling: dict[str, Any], checkout: Path) -> None:
-    """Write figures, and the end of the demo's output, into the README of a checkout.
+    """Write figures, and the end of the demo's output, into the README and the docs of a checkout.
 
     Args:
         figures: those of `setting_points`; they are also kept in `FIGURES_FILE`.
@@ -36,27 +49,51 @@ def record(figures: dict[str, Any], scaling: dict[str, Any], checkout: Path) -> 
         checkout: its folder.
 
     Raises:
-        CommandError: a file cannot be read or written, or the README has no place for a block.
+        CommandError: a file cannot be read or written, or has no place for a block.
         ToolError: the demo's bitstream could not be built, or matplotlib is missing.
     """
-    readme = checkout / "README.md"
-    try:
-        text = readme.read_text(encoding="utf-8")
-    except OSError as error:
-        raise CommandError(f"cannot read {str(readme)!r}: {error.strerror}") from None
-    text = with_block(text, "figures", figures_table(figures))
-    text = with_block(text, "scaling", scaling_block(scaling))
-    text = with_block(text, "demo", demo_block())
+    readme, performance = checkout / "README.md", checkout / PERFORMANCE_FILE
+    pages = _pages(checkout)
+    pages[readme] = with_block(pages[readme], "summary", summary_table(figures, scaling))
+    pages[performance] = with_block(pages[performance], "figures", figures_table(figures))
+    pages[performance] = with_block(pages[performance], "scaling", scaling_block(scaling))
+    pages[readme] = with_block(pages[readme], "demo", demo_block())
     for file, written in ((FIGURES_FILE, figures), (SCALING_FILE, scaling)):
         write_bytes(str(checkout / file), (json.dumps(written, indent=1) + "\n").encode())
     write_bytes(str(checkout / PICTURE_FILE), scaling_picture(scaling))
-    write_bytes(str(readme), text.encode())
+    for path, text in pages.items():
+        write_bytes(str(path), text.encode())
+
+
+_BLOCKS = {Path("README.md"): ("summary", "demo"), PERFORMANCE_FILE: ("figures", "scaling")}
+"""By page the blocks that are written."""
+
+
+def check_pages(checkout: Path) -> None:
+    """Make sure, before anything is measured, that the pages of a checkout have a place for each block.
+
+    Raises:
+        CommandError: a page cannot be read, or has no such place.
+    """
+    for path, text in _pages(checkout).items():
+        for name in _BLOCKS[path.relative_to(checkout)]:
+            with_block(text, name, "")
+
+
+def _pages(checkout: Path) -> dict[Path, str]:
+    pages = {}
+    for name in _BLOCKS:
+        try:
+            pages[checkout / name] = (checkout / name).read_text(encoding="utf-8")
+        except OSError as error:
+            raise read_error(str(checkout / name), error) from None
+    return pages
 
 
 def scaling_block(scaling: dict[str, Any]) -> str:
-    """The figures over lanes as a picture and a table of Markdown."""
+    """The figures over lanes as a plot and a table of Markdown, for `PERFORMANCE_FILE`."""
     alternative = "Throughput and area over lanes, beside the software decoders simdutf and CPython"
-    return f"![{alternative}]({PICTURE_FILE.as_posix()})\n\n{points_table(scaling)}"
+    return f"![{alternative}](../{PICTURE_FILE.as_posix()})\n\n{points_table(scaling)}"
 
 
 def demo_block() -> str:
@@ -70,7 +107,7 @@ def demo_block() -> str:
 
 
 def with_block(text: str, name: str, content: str) -> str:
-    """A README's text with the block between the marks of `name` written anew.
+    """A page's text with the block between the marks of `name` written anew.
 
     Raises:
         CommandError: it has no such marks.
@@ -78,5 +115,5 @@ def with_block(text: str, name: str, content: str) -> str:
     begin, end = f"<!-- {name}: begin -->", f"<!-- {name}: end -->"
     block = re.compile(f"{begin}.*?{end}", re.DOTALL)
     if not block.search(text):
-        raise CommandError(f"the README has no lines {begin} and {end}")
+        raise CommandError(f"the page has no lines {begin} and {end}")
     return block.sub(lambda _: f"{begin}\n{content}\n{end}", text)

@@ -3,12 +3,13 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterable
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from operator import itemgetter
 
-from utf8fpga.model import ErrorKind, Item
+from utf8fpga.model import ErrorKind, IncrementalDecoder, Item, Practice
 
-__all__ = ["Tally", "json_line"]
+__all__ = ["PlainOutput", "Tally", "json_line"]
 
 
 class Tally:
@@ -26,11 +27,17 @@ class Tally:
 
     def add(self, items: Iterable[Item]) -> None:
         """Count items."""
-        for item in items:
-            self.units += item.length
-            self.items += 1
-            if item.error is not None:
-                self.causes[item.error] += 1
+        found = list(items)
+        causes = Counter(map(itemgetter(3), found))
+        del causes[None]
+        self.count(sum(map(itemgetter(1), found)), len(found), causes)
+
+    def count(self, units: int, items: int, causes: Mapping[ErrorKind, int]) -> None:
+        """Count items of which the numbers are known."""
+        self.units += units
+        self.items += items
+        for kind, number in causes.items():
+            self.causes[kind] += number
 
     def lines(self) -> list[str]:
         """The counts for a person to read."""
@@ -40,5 +47,55 @@ class Tally:
 
 def json_line(item: Item) -> str:
     """An item as one line of JSON."""
-    error = None if item.error is None else item.error.name
-    return json.dumps({"offset": item.offset, "length": item.length, "code_point": item.code_point, "error": error})
+    offset, length, point, error = item
+    name = "null" if error is None else f'"{error.name}"'
+    return f'{{"offset": {offset}, "length": {length}, "code_point": {point}, "error": {name}}}'
+
+
+class PlainOutput:
+    """What `decode` writes, from the chunks of a text.
+
+    Args:
+        form: ``text``, ``json``, or ``summary``, of which the last lines are those of the tally.
+        practice: how many marks stand for ill-formed bytes.
+
+    Attributes:
+        tally: the counts of what has been decoded.
+    """
+
+    def __init__(self, form: str, practice: Practice) -> None:
+        self.tally = Tally()
+        self._decoder = IncrementalDecoder(practice)
+        self._form = {"text": self._text, "json": self._json, "summary": self._spans}[form]
+        self._units = bytearray()
+        """In a summary: the bytes from the end of the last item on."""
+
+    def pieces(self, chunk: bytes, final: bool = False) -> Iterator[bytes]:
+        """What is written for the next bytes of the text; `final` if none follow."""
+        for first in range(0, max(len(chunk), 1), TOGETHER):
+            part = chunk[first : first + TOGETHER]
+            items = self._decoder.decode(part, final and first + TOGETHER >= len(chunk))
+            self.tally.add(items)
+            yield self._form(items, part).encode()
+
+    def _text(self, items: Sequence[Item], _part: bytes) -> str:
+        return "".join(map(chr, map(itemgetter(2), items)))
+
+    def _json(self, items: Sequence[Item], _part: bytes) -> str:
+        return "".join(f"{json_line(item)}\n" for item in items)
+
+    def _spans(self, items: Sequence[Item], part: bytes) -> str:
+        self._units += part
+        if not items:
+            return ""
+        lines, base = [], items[0].offset
+        for offset, length, _, error in items:
+            if error is not None:
+                units = self._units[offset - base : offset - base + length].hex(" ").upper()
+                lines.append(f"offset {offset}: {units} {error.name}\n")
+        del self._units[: offset + length - base]
+        return "".join(lines)
+
+
+TOGETHER = 1 << 14
+"""Bytes decoded at once: their items take some megabytes."""

@@ -3,39 +3,65 @@
 
 from __future__ import annotations
 
-from utf8fpga.hdl.decoder import ARCHITECTURES, AnyDecoder, Decoder
-from utf8fpga.hdl.marks import MARK_PRACTICES, PracticeDecoder
-from utf8fpga.hdl.packer import PackedDecoder, Packer
-from utf8fpga.hdl.parallel import BUFFERS, MAX_LANES, ParallelDecoder
-from utf8fpga.hdl.ports import Kind, beat_layout, item_layout, items_layout, unit_layout
-from utf8fpga.hdl.refresh import MOST, STILL, Refresh
-from utf8fpga.hdl.serial import PIPELINES, SerialDecoder
-from utf8fpga.hdl.verilog import AxiStreamDecoder, axi_rtlil, axi_signature, axi_verilog
-from utf8fpga.hdl.window import PARALLEL_PIPELINES
+from utf8fpga.hdl.core import CoreParameters, Option
+from utf8fpga.hdl.decoder.parallel import BUFFERS, MAX_LANES, ParallelDecoder
+from utf8fpga.hdl.decoder.parameters import (
+    ARCHITECTURES,
+    AnyDecoder,
+    Decoder,
+    DecoderParameters,
+    decoder_parameters,
+)
+from utf8fpga.hdl.decoder.practice import MARK_PRACTICES, MERGING_PRACTICES, PracticeDecoder
+from utf8fpga.hdl.decoder.serial import PIPELINES, SerialDecoder
+from utf8fpga.hdl.decoder.window import PARALLEL_PIPELINES
+from utf8fpga.hdl.packer.packer import PackedDecoder, Packer
+from utf8fpga.hdl.payloads import (
+    Kind,
+    beat_layout,
+    item_layout,
+    items_layout,
+    unit_layout,
+)
+from utf8fpga.hdl.periodic_reset import MOST, STILL, Refresh, RefreshedDecoder
+from utf8fpga.hdl.verilog import (
+    AxiStreamDecoder,
+    axi_rtlil,
+    axi_signature,
+    axi_verilog,
+    check_module_name,
+)
 
 __all__ = [
     "ARCHITECTURES",
     "BUFFERS",
     "MARK_PRACTICES",
     "MAX_LANES",
+    "MERGING_PRACTICES",
     "MOST",
     "PARALLEL_PIPELINES",
     "PIPELINES",
     "STILL",
     "AnyDecoder",
     "AxiStreamDecoder",
+    "CoreParameters",
     "Decoder",
+    "DecoderParameters",
     "Kind",
+    "Option",
     "PackedDecoder",
     "Packer",
     "ParallelDecoder",
     "PracticeDecoder",
     "Refresh",
+    "RefreshedDecoder",
     "SerialDecoder",
     "axi_rtlil",
     "axi_signature",
     "axi_verilog",
     "beat_layout",
+    "check_module_name",
+    "decoder_parameters",
     "item_layout",
     "items_layout",
     "unit_layout",

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 import tempfile
 from pathlib import Path
 
@@ -12,12 +13,13 @@ from amaranth.hdl import Cat, ClockDomain, ClockSignal, Const, DomainRenamer, Mo
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
-from utf8fpga.hdl.decoder import AnyDecoder
-from utf8fpga.hdl.refresh import Refresh
-from utf8fpga.hdl.tools import run_tool
+from utf8fpga.hdl.decoder.parameters import AnyDecoder, decoder_parameters
+from utf8fpga.hdl.periodic_reset import RefreshedDecoder
+from utf8fpga.hdl.toolchain import run_tool
 from utf8fpga.model import EncodingTable
+from utf8fpga.model.exceptions import InvalidArgumentError
 
-__all__ = ["AxiStreamDecoder", "axi_rtlil", "axi_signature", "axi_verilog"]
+__all__ = ["AxiStreamDecoder", "axi_rtlil", "axi_signature", "axi_verilog", "check_module_name"]
 
 _RESERVED = """
     always and assign automatic begin buf bufif0 bufif1 case casex casez cell cmos config deassign default defparam
@@ -30,8 +32,23 @@ _RESERVED = """
     task time tran tranif0 tranif1 tri tri0 tri1 triand trior trireg unsigned use uwire vectored wait wand weak0
     weak1 while wire wor xnor xor
 """
-_KEYWORDS = frozenset(_RESERVED.split())
-"""Reserved in IEEE Std 1364-2005, annex B."""
+_RESERVED_SINCE = """
+    accept_on alias always_comb always_ff always_latch assert assume before bind bins binsof bit break byte chandle
+    checker class clocking const constraint context continue cover covergroup coverpoint cross dist do endchecker
+    endclass endclocking endgroup endinterface endpackage endprogram endproperty endsequence enum eventually expect
+    export extends extern final first_match foreach forkjoin global iff ignore_bins illegal_bins implements implies
+    import inside int interconnect interface intersect join_any join_none let local logic longint matches modport
+    nettype new nexttime null package packed priority program property protected pure rand randc randcase
+    randsequence ref reject_on restrict return s_always s_eventually s_nexttime s_until s_until_with sequence
+    shortint shortreal soft solve static string strong struct super sync_accept_on sync_reject_on tagged this
+    throughout timeprecision timeunit type typedef union unique unique0 until until_with untyped var virtual void
+    wait_order weak wildcard with within
+"""
+_KEYWORDS = frozenset((_RESERVED + _RESERVED_SINCE).split())
+"""Reserved in IEEE Std 1364-2005, annex B, and in IEEE Std 1800-2017, annex B; they are case-sensitive."""
+
+_LONGEST_NAME = 1024
+"""Characters of an identifier that every tool must accept (IEEE Std 1364-2005, 3.7.1)."""
 
 
 def axi_signature(table: EncodingTable, lanes: int = 1) -> wiring.Signature:
@@ -60,20 +77,18 @@ class AxiStreamDecoder(wiring.Component):
 
     Args:
         decoder: the decoder, with 8-bit units and neither `kind` nor `length`.
-        refresh: clocks from one reset between texts to the next, see `Refresh`; none unless given.
 
     Raises:
-        ValueError: the decoder is another, or `refresh` is not positive.
+        InvalidArgumentError: the decoder is another.
 
     Ports: those of `axi_signature`; the word of an item lies in the low bits of
     ``m_axis_tdata``, ``m_axis_tuser`` is its error flag.
     """
 
-    def __init__(self, decoder: AnyDecoder, refresh: int | None = None) -> None:
+    def __init__(self, decoder: AnyDecoder) -> None:
         self._decoder = decoder
-        self._refresh = None if refresh is None else Refresh(refresh)
         if decoder.kind or decoder.length or decoder.table.unit_width != 8:
-            raise ValueError("AXI4-Stream ports are for a decoder of bytes without kind and length")
+            raise InvalidArgumentError("AXI4-Stream ports are for a decoder of bytes without kind and length")
         super().__init__(axi_signature(decoder.table, decoder.lanes))
 
     def elaborate(self, platform: object) -> Module:
@@ -88,25 +103,14 @@ class AxiStreamDecoder(wiring.Component):
         else:
             given = [units.payload.units[lane] for lane in range(decoder.lanes)]
             words = [items.payload.items[lane] for lane in range(decoder.lanes)]
-        reset, offered, ready = self.rst, self.s_axis_tvalid, units.ready
-        if refresh := self._refresh:
-            m.submodules.refresh = DomainRenamer("axi")(refresh)
-            reset, offered, ready = reset | refresh.restart, offered & ~refresh.closed, ready & ~refresh.closed
-            m.d.comb += [
-                refresh.offered.eq(self.s_axis_tvalid),
-                refresh.last.eq(self.s_axis_tlast),
-                refresh.able.eq(units.ready),
-                refresh.shows.eq(items.valid),
-                refresh.wanted.eq(self.m_axis_tready),
-            ]
         m.d.comb += [
             ClockSignal("axi").eq(self.clk),
-            ResetSignal("axi").eq(reset),
+            ResetSignal("axi").eq(self.rst),
             Cat(*given).eq(self.s_axis_tdata),
             units.payload.keep.eq(self.s_axis_tkeep),
             units.payload.last.eq(self.s_axis_tlast),
-            units.valid.eq(offered),
-            self.s_axis_tready.eq(ready),
+            units.valid.eq(self.s_axis_tvalid),
+            self.s_axis_tready.eq(units.ready),
             self.m_axis_tdata.eq(Cat(Cat(word.code_point, Const(0, 32 - len(word.code_point))) for word in words)),
             self.m_axis_tkeep.eq(Cat(word.keep.replicate(4) for word in words)),
             self.m_axis_tuser.eq(Cat(word.error for word in words)),
@@ -117,50 +121,66 @@ class AxiStreamDecoder(wiring.Component):
         return m
 
 
-def axi_rtlil(decoder: AnyDecoder, name: str = "utf8_decoder", *, refresh: int | None = None) -> str:
+def axi_rtlil(decoder: AnyDecoder, name: str = "utf8_decoder") -> str:
     """`AxiStreamDecoder` in Yosys's RTLIL, with `name` as its top module."""
-    return str(rtlil.convert(AxiStreamDecoder(decoder, refresh), name=name, emit_src=False))
+    return str(rtlil.convert(AxiStreamDecoder(decoder), name=name, emit_src=False))
 
 
-def axi_verilog(decoder: AnyDecoder, name: str = "utf8_decoder", *, refresh: int | None = None) -> str:
+def axi_verilog(decoder: AnyDecoder, name: str = "utf8_decoder") -> str:
     """`AxiStreamDecoder` as one self-contained Verilog-2005 file, the same byte for byte each time.
 
     Args:
         decoder: the decoder, with 8-bit units and neither `kind` nor `length`.
-        name: the top module, a plain Verilog identifier.
-        refresh: see `AxiStreamDecoder`.
+        name: the top module, a plain Verilog identifier and no keyword.
 
     Raises:
-        ValueError: `refresh` is not positive, or `name` is no plain Verilog identifier, or a keyword of Verilog's.
+        InvalidArgumentError: `name` cannot be a module's, see `check_module_name`.
         ToolError: Yosys is missing or failed.
     """
-    if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", name):
-        raise ValueError(f"{name!r} is not a Verilog identifier: use letters, digits and _, not a digit first")
-    if name in _KEYWORDS:
-        raise ValueError(f"{name!r} is a keyword of Verilog: choose another module name")
+    check_module_name(name)
     with tempfile.TemporaryDirectory(prefix="utf8fpga-") as folder:
         directory = Path(folder)
-        (directory / "top.il").write_text(axi_rtlil(decoder, name, refresh=refresh), encoding="utf-8")
+        (directory / "top.il").write_text(axi_rtlil(decoder, name), encoding="utf-8")
         script = f"read_rtlil top.il; hierarchy -top {name}; proc; flatten -separator _; opt_clean"
         run_tool("yosys", ["-q", "-p", f"{script}; write_verilog -noattr top.v"], directory=directory)
         text = (directory / "top.v").read_text(encoding="utf-8")
     # Yosys's own header says where it was built, which is no one's concern here.
-    return _header(decoder, refresh) + text[text.index("module ") :]
+    return _header(decoder) + text[text.index("module ") :]
 
 
-def _header(decoder: AnyDecoder, refresh: int | None) -> str:
+def check_module_name(name: str) -> None:
+    """Make sure that a module can have this name in Verilog and in SystemVerilog.
+
+    Raises:
+        ValueError: it cannot.
+    """
+    if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", name):
+        raise InvalidArgumentError(
+            f"{name!r} is not a Verilog identifier: use letters, digits and _, not a digit first"
+        )
+    if len(name) > _LONGEST_NAME:
+        raise InvalidArgumentError(
+            f"{name[:20] + '...'!r} has {len(name)} characters, but a Verilog identifier may have {_LONGEST_NAME}"
+        )
+    if name in _KEYWORDS:
+        raise InvalidArgumentError(f"{name!r} is a keyword of Verilog or SystemVerilog: choose another module name")
+
+
+def _header(decoder: AnyDecoder) -> str:
     lanes, several = decoder.lanes, "s"[: decoder.lanes - 1]
     order = "contiguous from word 0" if decoder.packed else "in order, with gaps"
     replaced = "U+FFFD" if decoder.replacement else "undefined"
     lines = [
         f"{decoder.table.name} decoder, {lanes} code unit{several} a clock, "
         f"pipeline {decoder.pipeline}, {decoder.practice}.",
-        f"Generated by utf8fpga from: {decoder.table.source}.",
+        f"Generated from: {decoder.table.source}.",
+        f"Command: {shlex.join(['utf8fpga', 'generate', *decoder_parameters(decoder).arguments()])}",
         "",
         "clk, rst        rising edge; synchronous, active high",
         f"s_axis_tdata    {lanes} code unit{several}, the first in the low bits",
         "s_axis_tkeep    a bit for each unit that is there, from bit 0 on; fewer than all only with s_axis_tlast,",
-        "                none with s_axis_tlast ends the text without one",
+        "                none with s_axis_tlast ends the text without one;",
+        "                a beat with neither a byte nor s_axis_tlast has no effect",
         "s_axis_tlast    the text ends after this beat",
         f"m_axis_tdata    {lanes} code point{several} (UTF-32), {replaced} for an ill-formed item"
         + (f"; {order}" if lanes > 1 else ""),
@@ -168,10 +188,14 @@ def _header(decoder: AnyDecoder, refresh: int | None) -> str:
         "m_axis_tuser    a bit for each word: it stands for an ill-formed item; 0 where there is no word",
         "m_axis_tlast    last beat of the text",
         f"An item follows the beat that determines it within {decoder.latency} clock{'s'[: decoder.latency - 1]}.",
-        *(
-            [f"Between texts it is reset every {refresh} clocks; then s_axis_tready is low for a while."]
-            * bool(refresh)
-        ),
+        *_refresh_lines(decoder),
         "SPDX-License-Identifier: BSD-2-Clause",
     ]
     return "".join(f"// {line}".rstrip() + "\n" for line in lines) + "\n"
+
+
+def _refresh_lines(decoder: AnyDecoder) -> list[str]:
+    if not isinstance(decoder, RefreshedDecoder):
+        return []
+    every = decoder.refresh.every
+    return [f"Between texts it is reset, at least {every} cycles apart; then s_axis_tready is low for a while."]

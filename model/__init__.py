@@ -8,10 +8,6 @@
 
 from __future__ import annotations
 
-from utf8fpga.model.comparison import (
-    compare_documents,
-    comparison_text,
-)
 from utf8fpga.model.conversion import (
     SCHEMES,
     UTF_16BE,
@@ -38,6 +34,8 @@ from utf8fpga.model.dfa import (
     State,
     UnitClass,
 )
+from utf8fpga.model.errors import ErrorKind, cause
+from utf8fpga.model.exceptions import InvalidArgumentError, UserError
 from utf8fpga.model.forms import (
     CATALOGUE,
     CESU_8,
@@ -51,7 +49,11 @@ from utf8fpga.model.forms import (
     UTF_16,
     UTF_32,
 )
-from utf8fpga.model.historical import (
+from utf8fpga.model.history.differences import (
+    compare_documents,
+    comparison_text,
+)
+from utf8fpga.model.history.rules import (
     Answer,
     BrownRule,
     Conversion,
@@ -59,15 +61,12 @@ from utf8fpga.model.historical import (
     hopwood,
     table_3_1b,
 )
-from utf8fpga.model.kinds import (
-    ErrorKind,
-    cause,
-)
 from utf8fpga.model.partition import (
     Subsequence,
     partition,
 )
 from utf8fpga.model.practices import (
+    IncrementalDecoder,
     Practice,
     decode_with,
 )
@@ -115,6 +114,8 @@ __all__ = [
     "EncodingScheme",
     "EncodingTable",
     "ErrorKind",
+    "IncrementalDecoder",
+    "InvalidArgumentError",
     "Item",
     "Practice",
     "Range",
@@ -123,6 +124,7 @@ __all__ = [
     "Subsequence",
     "TableError",
     "UnitClass",
+    "UserError",
     "bit_distribution",
     "brown",
     "cause",

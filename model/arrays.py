@@ -16,17 +16,27 @@ import codecs
 import random
 from bisect import bisect_right
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from operator import itemgetter
 from time import process_time
 from typing import Any, NamedTuple
 
 from utf8fpga.model.decoder import REPLACEMENT_CHARACTER, Decoder, Item, _mapping, decode
 from utf8fpga.model.dfa import checked_unit
+from utf8fpga.model.errors import ErrorKind, cause
+from utf8fpga.model.exceptions import InvalidArgumentError
 from utf8fpga.model.forms import TABLE_3_7
-from utf8fpga.model.kinds import ErrorKind, cause
-from utf8fpga.model.table import BitPattern, EncodingTable, Range, Row, TableError
+from utf8fpga.model.practices import _BLOCKS, IncrementalDecoder, Practice
+from utf8fpga.model.table import (
+    BitPattern,
+    EncodingTable,
+    Range,
+    Row,
+    TableError,
+    checked_table,
+)
 
 try:
     import numpy as np
@@ -36,7 +46,7 @@ except ModuleNotFoundError as missing:
         raise
     raise ModuleNotFoundError("numpy is not installed: pip install 'utf8fpga[arrays]'", name="numpy") from None
 
-__all__ = ["ArrayDecoder", "ItemArrays", "Speed", "decode_array", "measure_speed"]
+__all__ = ["ArrayDecoder", "IncrementalArrayDecoder", "ItemArrays", "Speed", "decode_array", "measure_speed"]
 
 WIDEST = 16
 """Bits in a code unit, so that a state can have an entry for each."""
@@ -44,6 +54,8 @@ LONGEST = (1 << 8) - 1
 """Code units in a sequence, so that a length fits in a byte."""
 BLOCK = 1 << 18
 """Code units looked at together: few enough for what is made of them to stay in the cache."""
+LAST_OFFSET = (1 << 63) - 1
+"""Of the items, in code units."""
 OPEN = max(ErrorKind) + 1
 """The least number of a state in which a sequence is open; below it are the codes of the causes."""
 
@@ -56,13 +68,13 @@ class ItemArrays:
 
     Attributes:
         offsets: int64; where the item starts, in code units from the start of the text.
-        lengths: uint8; its code units.
+        lengths: uint8; its code units. int64 where marks are merged.
         code_points: uint32; its code point, U+FFFD where ill-formed.
         errors: uint8; the code of its `ErrorKind`, 0 for none.
     """
 
     offsets: NDArray[np.int64]
-    lengths: NDArray[np.uint8]
+    lengths: NDArray[np.uint8] | NDArray[np.int64]
     code_points: NDArray[np.uint32]
     errors: NDArray[np.uint8]
 
@@ -78,6 +90,10 @@ class ItemArrays:
 
     def __len__(self) -> int:
         return len(self.offsets)
+
+    def __getitem__(self, which: slice | NDArray[Any]) -> ItemArrays:
+        """Some of the items: a slice, those at an array of places, or those where an array of bool is true."""
+        return ItemArrays(*(column[which] for column in self._columns))
 
     def __iter__(self) -> Iterator[Item]:
         for first in range(0, len(self), BLOCK):
@@ -124,11 +140,17 @@ class ArrayDecoder:
         """Go on from what `getstate` gave, here or in a `Decoder`.
 
         Raises:
-            ValueError: the units do not start a sequence of the table, or the offset is negative.
+            ValueError: the units do not start a sequence of the table, or the offset is negative or
+                does not fit in 63 bits.
         """
         checked = Decoder(self.table)
         checked.setstate(state)
-        self._open, self._offset = checked.getstate()
+        units, offset = checked.getstate()
+        if offset > LAST_OFFSET:
+            raise InvalidArgumentError(
+                f"offset {offset} in the state is above {LAST_OFFSET}, the last that arrays hold"
+            )
+        self._open, self._offset = units, offset
 
     def decode(self, data: Iterable[int], final: bool = False) -> ItemArrays:
         """The items that this chunk completes.
@@ -140,10 +162,15 @@ class ArrayDecoder:
 
         Raises:
             TypeError: `data` is text, no iterable at all, or an array of something else.
-            ValueError: a code unit is outside the table's width, or an array has not one dimension.
-                The decoder is as it was before.
+            ValueError: a code unit is outside the table's width, an array has not one dimension, or
+                the text goes on to an offset that does not fit in 63 bits. The decoder is as it was
+                before.
         """
         units = _code_units(data, self.table, self._offset + len(self._open))
+        if (last := self._offset + len(self._open) + len(units) - 1) > LAST_OFFSET:
+            raise InvalidArgumentError(
+                f"the text goes on to offset {last}, above {LAST_OFFSET}, the last that arrays hold"
+            )
         if self._open:
             units = np.concatenate([np.array(self._open, units.dtype), units])
         items = ItemArrays._empty(len(units))  # no text has more items than units
@@ -187,6 +214,176 @@ def decode_array(data: Iterable[int], table: EncodingTable = TABLE_3_7) -> ItemA
     [0, 0, 2]
     """
     return ArrayDecoder(table).decode(data, final=True)
+
+
+class IncrementalArrayDecoder:
+    """An `IncrementalDecoder` that gives arrays: for the same chunks the same items.
+
+    All practices are computed over whole arrays except `START_OF_A_SEQUENCE`, which has the speed of
+    `IncrementalDecoder`. Memory does not grow with the text.
+
+    Args:
+        practice: which marks to make.
+        table: the encoding form, within the limits of `ArrayDecoder`.
+
+    Raises:
+        TableError: the table is outside these limits.
+        ValueError: `practice` is none; or malformed sequences are specified and the code units are
+            not bytes.
+
+    >>> decoder = IncrementalArrayDecoder(Practice.WHOLE_SUBSEQUENCE)
+    >>> len(decoder.decode(b"\\xf0\\x80"))
+    0
+    >>> decoder.decode(b"\\x80A", final=True).lengths.tolist()
+    [3, 1]
+    """
+
+    def __init__(self, practice: Practice = Practice.MAXIMAL_SUBPARTS, table: EncodingTable = TABLE_3_7) -> None:
+        self.practice = Practice(practice)
+        self.table = table
+        self.reset()
+
+    def reset(self) -> None:
+        """Forget the open sequence and the mark that may still grow, and count offsets from 0 again."""
+        self._plain = IncrementalDecoder(self.practice, self.table)
+        self._subparts = ArrayDecoder(self.table)
+        self._taken = 0
+        self._held = _arrays([])
+        """The mark that may still grow."""
+        self._units = np.empty(0, np.uint8)
+        """For `MALFORMED_SEQUENCE`: the units from that mark on, or from the open sequence."""
+        self._over = False
+        """For `FIRST_ERROR`: there was one."""
+
+    def decode(self, units: Iterable[int], final: bool = False) -> ItemArrays:
+        """The items that this chunk determines.
+
+        Args:
+            units: code units, as for `ArrayDecoder.decode`.
+            final: the text ends after this chunk; the decoder then starts anew.
+
+        Raises:
+            TypeError: `units` is text, no iterable at all, or an array of something else.
+            ValueError: a code unit is outside the table's width, or an array has not one dimension.
+                The decoder is as it was before.
+        """
+        chunk = _code_units(units, self.table, self._taken)
+        if self.practice is Practice.START_OF_A_SEQUENCE:
+            items = self._starts_of_sequences(chunk, final)
+        else:
+            items = self._filtered(self._subparts.decode(chunk, final), chunk, final)
+        self._taken += len(chunk)
+        if final:
+            self.reset()
+        return items
+
+    def _filtered(self, items: ItemArrays, chunk: NDArray[Any], final: bool) -> ItemArrays:
+        match self.practice:
+            case Practice.EACH_UNIT:
+                return _each_unit(items)
+            case Practice.WHOLE_SUBSEQUENCE:
+                return self._whole_subsequences(_joined(self._held, items), final)
+            case Practice.MALFORMED_SEQUENCE:
+                self._units = np.concatenate([self._units, chunk])
+                return self._malformed_sequences(_joined(self._held, items), final)
+            case Practice.FIRST_ERROR:
+                return self._until_first_error(items)
+            case _:
+                return items
+
+    def _starts_of_sequences(self, chunk: NDArray[Any], final: bool) -> ItemArrays:
+        units = chunk.tobytes() if chunk.dtype == np.uint8 else chunk.tolist()
+        parts = []  # since an `Item` takes ten times the memory of its place in the arrays
+        for first in range(0, max(len(units), 1), _PLAIN):
+            last = first + _PLAIN >= len(units)
+            parts.append(_arrays(self._plain.decode(units[first : first + _PLAIN], final and last))._columns)
+        return ItemArrays(*map(np.concatenate, zip(*parts, strict=True)))
+
+    def _whole_subsequences(self, items: ItemArrays, final: bool) -> ItemArrays:
+        is_mark = items.errors != 0
+        is_merged = np.zeros(len(items), bool)
+        is_merged[1:] = is_mark[1:] & is_mark[:-1]
+        return self._without_held(_merged(items, is_merged), bool(is_mark[-1:].any()) and not final)
+
+    def _malformed_sequences(self, items: ItemArrays, final: bool) -> ItemArrays:
+        if not len(items):
+            return _merged(items, items.errors != 0)
+        base = items.offsets[0]
+        firsts = self._units.take(items.offsets - base)
+        is_mark = items.errors != 0
+        goes_on = is_mark & _GOES_ON.take(firsts)
+        is_merged = np.zeros(len(items), bool)
+        # All marks with room for more grow at once, a mark a step.
+        room = np.where(is_mark, _SIZES.take(firsts), 0) - items.lengths
+        at = np.flatnonzero(room > 0)
+        room = room.take(at)
+        may_grow = False
+        while len(at):
+            at += 1
+            if at[-1] == len(items):
+                may_grow = True
+                at, room = at[:-1], room[:-1]
+            grows = goes_on.take(at)
+            at, room = at[grows], room[grows]
+            is_merged[at] = True
+            room -= items.lengths.take(at)
+            at, room = at[room > 0], room[room > 0]
+        end = items.offsets[-1] + items.lengths[-1] - base
+        following = self._units[end : end + 1]
+        may_grow = may_grow and not final and bool(_GOES_ON.take(following).all())
+        found = self._without_held(_merged(items, is_merged), may_grow)
+        self._units = self._units[self._held.offsets[0] - base if may_grow else end :].copy()
+        return found
+
+    def _until_first_error(self, items: ItemArrays) -> ItemArrays:
+        if self._over:
+            return items[:0]
+        marks = np.flatnonzero(items.errors)
+        self._over = len(marks) > 0
+        return items[: marks[0] + 1] if self._over else items
+
+    def _without_held(self, items: ItemArrays, last_may_grow: bool) -> ItemArrays:
+        count = len(items) - last_may_grow
+        self._held = items[count:]
+        return items[:count]
+
+
+_PLAIN = 1 << 14
+"""Code units decoded at once by `IncrementalDecoder`."""
+
+_GOES_ON = np.zeros(256, bool)
+"""Whether a byte continues some sequence of RFC 2279. A byte that does starts none, and continues all alike."""
+_GOES_ON[[byte for blocks in _BLOCKS.values() for block in blocks[1:] for byte in block]] = True
+
+_SIZES = np.array([len(_BLOCKS.get(first, ())) for first in range(256)])
+"""By first byte the number of bytes of such a sequence."""
+
+
+def _arrays(items: Sequence[Item]) -> ItemArrays:
+    columns = [np.fromiter(map(itemgetter(place), items), np.int64, len(items)) for place in range(3)]
+    errors = np.fromiter((item.error or 0 for item in items), np.uint8, len(items))
+    return ItemArrays(columns[0], columns[1].astype(np.uint8), columns[2].astype(np.uint32), errors)
+
+
+def _joined(first: ItemArrays, second: ItemArrays) -> ItemArrays:
+    pairs = zip(first._columns, second._columns, strict=True)
+    return ItemArrays(*map(np.concatenate, pairs)) if len(first) else second
+
+
+def _merged(items: ItemArrays, is_merged: NDArray[np.bool_]) -> ItemArrays:
+    """The items, each with those after it that are merged into it."""
+    end = items.offsets[-1:] + items.lengths[-1:]
+    found = items[~is_merged]
+    return ItemArrays(found.offsets, np.diff(found.offsets, append=end), found.code_points, found.errors)
+
+
+def _each_unit(items: ItemArrays) -> ItemArrays:
+    counts = np.where(items.errors, items.lengths, 1).astype(np.intp)
+    found = items[np.repeat(np.arange(len(items)), counts)]
+    # In an item that is repeated: how many of it came before.
+    found.offsets[:] += np.arange(len(found)) - np.repeat(np.cumsum(counts) - counts, counts)
+    found.lengths[found.errors != 0] = 1
+    return found
 
 
 class Speed(NamedTuple):
@@ -248,18 +445,18 @@ def _seconds(work: Callable[[bytes], object], text: bytes) -> float:
 
 def _code_units(data: Iterable[int], table: EncodingTable, offset: int) -> NDArray[Any]:
     """`data` as uint8 or uint16, not copied if it is that already; `offset` is that of the first unit."""
-    if isinstance(data, str) or not isinstance(data, Iterable):
-        kind = type(data).__name__
-        raise TypeError(f"code units are wanted, such as bytes, not {kind}: encode makes them of text")
     wanted = np.dtype(np.uint8 if table.unit_width <= 8 else np.uint16)
     try:
         units: NDArray[Any] = data if isinstance(data, np.ndarray) else np.asarray(memoryview(data))  # type: ignore[arg-type]  # it has a buffer
     except TypeError:
+        if isinstance(data, str) or not isinstance(data, Iterable):
+            kind = type(data).__name__
+            raise TypeError(f"code units are wanted, such as bytes, not {kind}: encode makes them of text") from None
         return np.fromiter((checked_unit(table, unit, place) for place, unit in enumerate(data, offset)), wanted)
     if units.dtype.kind not in "iu":
         raise TypeError(f"code units are wanted in an array of integers, not of {units.dtype}")
     if units.ndim != 1:
-        raise ValueError(f"code units are wanted in an array of one dimension, not {units.ndim}")
+        raise InvalidArgumentError(f"code units are wanted in an array of one dimension, not {units.ndim}")
     top = (1 << table.unit_width) - 1
     if np.iinfo(units.dtype).min < 0 or np.iinfo(units.dtype).max > top:
         for place in np.flatnonzero((units < 0) | (units > top))[:1].tolist():
@@ -319,6 +516,7 @@ class _Automaton:
     @staticmethod
     @lru_cache(maxsize=8)
     def of(table: EncodingTable) -> _Automaton:
+        checked_table(table)
         if table.unit_width > WIDEST:
             raise TableError(f"{table.name}: code units of {table.unit_width} bits, but arrays take at most {WIDEST}")
         if table.longest > LONGEST:

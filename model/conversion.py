@@ -18,8 +18,9 @@ from typing import Literal
 
 from utf8fpga.model.decoder import REPLACEMENT_CHARACTER, decode, kept
 from utf8fpga.model.dfa import checked_unit
+from utf8fpga.model.errors import ErrorKind
+from utf8fpga.model.exceptions import InvalidArgumentError
 from utf8fpga.model.forms import UTF_16, UTF_32
-from utf8fpga.model.kinds import ErrorKind
 from utf8fpga.model.table import Composition, EncodingTable, spell
 
 __all__ = [
@@ -34,7 +35,7 @@ __all__ = [
 ]
 
 
-class ConversionError(ValueError):
+class ConversionError(InvalidArgumentError):
     """Something in the source that cannot be converted.
 
     Attributes:
@@ -88,7 +89,7 @@ def convert(
     '41 ef bf bd'
     """
     if errors not in ("strict", "replace"):
-        raise ValueError(f"errors is {errors!r}: it must be 'strict' or 'replace'")
+        raise InvalidArgumentError(f"errors is {errors!r}: it must be 'strict' or 'replace'")
     replacement = target.encode(REPLACEMENT_CHARACTER) if errors == "replace" else None
     text = kept(units)
     converted: list[int] = []

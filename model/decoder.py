@@ -3,18 +3,20 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections import deque
-from collections.abc import Iterable, Iterator, Sequence
-from functools import lru_cache
-from itertools import groupby
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import lru_cache, partial
+from itertools import chain, groupby
 from math import prod
 from operator import index, mul
-from typing import NamedTuple, cast
+from typing import NamedTuple, SupportsIndex, cast
 
 from utf8fpga.model.dfa import DFA, REJECT, START, checked_unit
+from utf8fpga.model.errors import ErrorKind, cause
+from utf8fpga.model.exceptions import InvalidArgumentError
 from utf8fpga.model.forms import TABLE_3_7
-from utf8fpga.model.kinds import ErrorKind, cause
-from utf8fpga.model.table import Composition, EncodingTable, Row
+from utf8fpga.model.table import Composition, EncodingTable, Row, checked_table
 
 __all__ = ["REPLACEMENT_CHARACTER", "Decoder", "Item", "decode", "encode", "encode_units", "is_well_formed"]
 
@@ -65,9 +67,7 @@ class Decoder:
     """
 
     def __init__(self, table: EncodingTable = TABLE_3_7) -> None:
-        if not isinstance(table, EncodingTable):
-            raise TypeError(f"an EncodingTable is wanted, not {type(table).__name__}")
-        self.table = table
+        self.table = checked_table(table)
         self.reset()
 
     def reset(self) -> None:
@@ -90,16 +90,16 @@ class Decoder:
             given, place = state
             units, offset = tuple(map(index, given)), index(place)
         except (TypeError, ValueError):
-            raise ValueError(f"state {state!r} is not a pair of code units and an offset") from None
+            raise InvalidArgumentError(f"state {state!r} is not a pair of code units and an offset") from None
         dfa = DFA.of(self.table)
         number = START
         for position, unit in enumerate(units):
             number = dfa.step(number, unit)
             if number in (REJECT, START):
                 shown = " ".join(f"{u:02X}" for u in units[: position + 1])
-                raise ValueError(f"state {shown} is not an open sequence of {self.table.name}")
+                raise InvalidArgumentError(f"state {shown} is not an open sequence of {self.table.name}")
         if offset < 0:
-            raise ValueError(f"offset {offset} in the state is negative")
+            raise InvalidArgumentError(f"offset {offset} in the state is negative")
         self._open, self._state, self._offset = units, number, offset
 
     def decode(self, data: Iterable[int], final: bool = False) -> list[Item]:
@@ -119,41 +119,65 @@ class Decoder:
     def _items(self, units: Iterable[int], final: bool) -> Iterator[Item]:
         """Each item as soon as it is determined. The decoder itself changes only after the last unit."""
         dfa, mappings = DFA.of(self.table), _mappings(self.table)
+        alone, causes = _items_of_one_unit(self.table), _causes(self.table)
         classify, transitions = dfa.classify, [state.transitions for state in dfa.states]
-        sequence, state, offset = list(self._open), self._state, self._offset
+        sequence, state, offset = self._open, self._state, self._offset
         for unit in units:
-            unit_class = classify(unit)
-            after = transitions[state][unit_class]
-            if after == REJECT and sequence:
-                yield _ill_formed(self.table, offset, sequence, unit)
-                offset += len(sequence)
-                sequence.clear()
-                after = transitions[START][unit_class]
-            sequence.append(unit)
-            if after > START:
-                state = after
-                continue
-            if after == REJECT:
-                yield _ill_formed(self.table, offset, sequence, None)
+            if sequence:
+                state = transitions[state][classify(unit)]
+                if state == REJECT:
+                    yield _item((offset, len(sequence), REPLACEMENT_CHARACTER, causes(sequence, unit)))
+                    offset += len(sequence)
+                else:
+                    sequence += (unit,)
+                    if state == START:
+                        weights, constant = mappings[classify(sequence[0])] or _mapping_of(self.table, sequence)
+                        yield _item((offset, len(sequence), sum(map(mul, weights, sequence), constant), None))
+                        offset += len(sequence)
+                        sequence = ()
+                    continue
+            # Nothing is open, or the unit broke what was.
+            if item := alone(unit):
+                yield _item((offset, 1, *item))
+                offset += 1
+                sequence, state = (), START
             else:
-                weights, constant = mappings[classify(sequence[0])] or _mapping_of(self.table, sequence)
-                yield Item(offset, len(sequence), sum(map(mul, weights, sequence), constant), None)
-            offset += len(sequence)
-            sequence.clear()
-            state = START
+                sequence, state = (unit,), transitions[START][classify(unit)]
         if final:
             if sequence:
-                yield _ill_formed(self.table, offset, sequence, None)
+                yield Item(offset, len(sequence), REPLACEMENT_CHARACTER, causes(sequence, None))
             self.reset()
         else:
-            self._open, self._state, self._offset = tuple(sequence), state, offset
+            self._open, self._state, self._offset = sequence, state, offset
 
 
-def _ill_formed(table: EncodingTable, offset: int, subpart: list[int], following: int | None) -> Item:
-    return Item(offset, len(subpart), REPLACEMENT_CHARACTER, _cause(table, tuple(subpart), following))
+_item: Callable[[tuple[int, int, int, ErrorKind | None]], Item] = partial(tuple.__new__, Item)
+"""`Item` of a tuple, in half the time."""
 
 
-_cause = lru_cache(maxsize=1 << 14)(cause)  # room for every cause in UTF-8 with at most one unit open
+@lru_cache(maxsize=32)
+def _causes(table: EncodingTable) -> Callable[[tuple[int, ...], int | None], ErrorKind]:
+    """`cause` in a table, with a memory: room for all of UTF-8 with at most one unit open."""
+    return lru_cache(maxsize=1 << 14)(partial(cause, table))
+
+
+@lru_cache(maxsize=32)
+def _items_of_one_unit(table: EncodingTable) -> Callable[[int], tuple[int, ErrorKind | None] | None]:
+    """Code point and error of the item that a unit is by itself where nothing is open; None if it opens a sequence."""
+    dfa, mappings = DFA.of(table), _mappings(table)
+
+    @lru_cache(maxsize=1 << 16)
+    def item(unit: int) -> tuple[int, ErrorKind | None] | None:
+        unit_class = dfa.classify(unit)
+        state = dfa.states[START].transitions[unit_class]
+        if state == REJECT:
+            return REPLACEMENT_CHARACTER, cause(table, (unit,), None)
+        if state != START:
+            return None
+        (weight,), constant = mappings[unit_class] or _mapping_of(table, (unit,))
+        return unit * weight + constant, None
+
+    return item
 
 
 _Mapping = tuple[tuple[int, ...], int]
@@ -165,7 +189,7 @@ def _mapping(row: Row) -> _Mapping:
     return weights, row.code_point([0] * len(row.units))
 
 
-def _mapping_of(table: EncodingTable, sequence: list[int]) -> _Mapping:
+def _mapping_of(table: EncodingTable, sequence: Sequence[int]) -> _Mapping:
     return next(_mapping(row) for row in table.rows if row.matches(sequence))
 
 
@@ -181,12 +205,40 @@ def _mappings(table: EncodingTable) -> tuple[_Mapping | None, ...]:
 
 def _code_units(data: Iterable[int], table: EncodingTable, offset: int) -> Iterable[int]:
     """`data`, each unit checked when its turn comes; `offset` is that of the first."""
-    if isinstance(data, str) or not isinstance(data, Iterable):
+    content = data if isinstance(data, bytes | bytearray) else _of_buffer(data)
+    if isinstance(data, str) or not isinstance(content, Iterable):
         kind = type(data).__name__
         raise TypeError(f"code units are wanted, such as bytes, not {kind}: encode makes them of text")
-    if isinstance(data, bytes | bytearray) and table.unit_width >= 8:
+    are_bytes = isinstance(content, bytes | bytearray) or (isinstance(content, memoryview) and content.format == "B")
+    if are_bytes and table.unit_width >= 8:
+        return content
+    return (checked_unit(table, unit, position) for position, unit in enumerate(content, offset))
+
+
+def _of_buffer(data: object) -> object:
+    """What a buffer holds, so that its integers can be iterated over; anything else as it is."""
+    try:
+        view = memoryview(data)  # type: ignore[arg-type]  # the exception says whether it has a buffer
+    except TypeError:
         return data
-    return (checked_unit(table, unit, position) for position, unit in enumerate(data, offset))
+    if view.ndim != 1:
+        raise InvalidArgumentError(f"code units are wanted in one dimension, not {view.ndim}")
+    if view.format == "B":
+        return view
+    if view.format.lstrip(_BYTE_ORDERS) == "B":
+        return view.tobytes()
+    if isinstance(data, Iterable) and not isinstance(data, memoryview):
+        return data  # an array knows better what is in it
+    if view.format.lstrip("@") not in _INTEGERS:
+        raise TypeError(
+            f"code units are wanted as bytes or integers of this machine, not in the format {view.format!r}"
+        )
+    return view
+
+
+_BYTE_ORDERS = "@=<>!"
+_INTEGERS = tuple("bBhHiIlLqQnN")
+"""Formats of the module `struct`."""
 
 
 def kept(data: Iterable[int]) -> Sequence[int]:
@@ -286,10 +338,54 @@ def encode_units(code_points: str | Iterable[int], table: EncodingTable | Compos
         table: the encoding form, or a composition.
 
     Raises:
+        TypeError: `code_points` is neither.
         ValueError: a code point has no sequence in the table, such as a surrogate in UTF-8.
     """
-    points = map(ord, code_points) if isinstance(code_points, str) else code_points
-    return tuple(unit for point in points for unit in table.encode(point))
+    if isinstance(code_points, str):
+        return tuple(chain.from_iterable(map(_encoder(table), map(ord, code_points))))
+    if not isinstance(code_points, Iterable):
+        raise TypeError(f"code points are wanted, a string or integers, not {type(code_points).__name__}")
+    return tuple(chain.from_iterable(map(_encoder(table), code_points)))
+
+
+@lru_cache(maxsize=32)
+def _encoder(table: EncodingTable | Composition) -> Callable[[SupportsIndex], Sequence[int]]:
+    """`table.encode` of integers of any kind, for many of them: in a fraction of the time."""
+    if isinstance(table, Composition):
+        form, written = _encoder(table.form), _encoder(table.unit_table)
+
+        def composed(value: SupportsIndex) -> Sequence[int]:
+            try:
+                units = form(value)
+            except ValueError:
+                return table.encode(_integer(value))  # which raises, and names the composition
+            return [unit for code_unit in units for unit in written(code_unit)]
+
+        return composed
+
+    rows = sorted(table.rows, key=lambda row: row.code_points.first)
+    firsts, lasts = [row.code_points.first for row in rows], [row.code_points.last for row in rows]
+    places = [
+        [(weight, len(r), r.first) for weight, r in zip(_mapping(row)[0], row.units, strict=True)] for row in rows
+    ]
+
+    def encoded(value: SupportsIndex) -> Sequence[int]:
+        point = _integer(value)
+        number = bisect_right(firsts, point) - 1 if isinstance(point, int) else -1
+        if number < 0 or point > lasts[number]:
+            return table.encode(point)  # which raises
+        place = point - firsts[number]
+        return [place // weight % size + first for weight, size, first in places[number]]
+
+    return encoded
+
+
+def _integer(value: SupportsIndex) -> int:
+    """The value as an int; what is no integer as it is, for the error that names it."""
+    try:
+        return index(value)
+    except TypeError:
+        return cast("int", value)
 
 
 def encode(code_points: str | Iterable[int], table: EncodingTable | Composition = TABLE_3_7) -> bytes:
@@ -300,6 +396,7 @@ def encode(code_points: str | Iterable[int], table: EncodingTable | Composition 
         table: the encoding form, or a composition.
 
     Raises:
+        TypeError: `code_points` is neither.
         ValueError: a code point has no sequence in the table, such as a surrogate in UTF-8; or
             the code units of the table are not bytes.
 
@@ -307,5 +404,7 @@ def encode(code_points: str | Iterable[int], table: EncodingTable | Composition 
     '4d d0 b0 e4 ba 8c f0 90 8c 82'
     """
     if table.unit_width != 8:
-        raise ValueError(f"{table.name} has code units of {table.unit_width} bits, not bytes: encode_units gives them")
+        raise InvalidArgumentError(
+            f"{table.name} has code units of {table.unit_width} bits, not bytes: encode_units gives them"
+        )
     return bytes(encode_units(code_points, table))

@@ -11,7 +11,8 @@ from itertools import pairwise
 from operator import index
 from typing import SupportsIndex
 
-from utf8fpga.model.table import EncodingTable, Range
+from utf8fpga.model.exceptions import InvalidArgumentError
+from utf8fpga.model.table import EncodingTable, Range, checked_table
 
 __all__ = ["DFA", "REJECT", "START", "State", "UnitClass"]
 
@@ -71,8 +72,12 @@ class DFA:
     @staticmethod
     @lru_cache(maxsize=32)
     def of(table: EncodingTable) -> DFA:
-        """The minimal DFA of `table` (the same object for an equal table)."""
-        return _build(table)
+        """The minimal DFA of `table` (the same object for an equal table).
+
+        Raises:
+            TypeError: `table` is a composition, or no table at all.
+        """
+        return _build(checked_table(table))
 
     @cached_property
     def classify(self) -> Callable[[int], int]:
@@ -126,7 +131,7 @@ def checked_unit(table: EncodingTable, unit: SupportsIndex, offset: int | None =
             return value
         shown = f"{value:#x}"
     where = "" if offset is None else f" at offset {offset}"
-    raise ValueError(f"code unit {shown}{where} is not an integer in 0..{top:#x}")
+    raise InvalidArgumentError(f"code unit {shown}{where} is not an integer in 0..{top:#x}")
 
 
 def _build(table: EncodingTable) -> DFA:

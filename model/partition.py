@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from utf8fpga.model.decoder import Item, decode, kept
+from utf8fpga.model.exceptions import InvalidArgumentError
 from utf8fpga.model.forms import TABLE_3_7
 from utf8fpga.model.table import Composition, EncodingTable
 
@@ -67,7 +68,7 @@ def partition(units: Iterable[int], table: EncodingTable | Composition = TABLE_3
     well-formed 42
     """
     if isinstance(table, EncodingTable) and not table.self_synchronising:
-        raise ValueError(
+        raise InvalidArgumentError(
             f"{table.name} is not claimed to be self-synchronising: "
             f"its minimal well-formed subsequences may overlap, and then there is no partition"
         )

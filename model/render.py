@@ -9,7 +9,8 @@ from collections.abc import Callable, Iterable, Sequence
 from html import escape
 
 from utf8fpga.model.dfa import DFA, REJECT, START
-from utf8fpga.model.table import EncodingTable
+from utf8fpga.model.exceptions import InvalidArgumentError
+from utf8fpga.model.table import EncodingTable, checked_table
 
 __all__ = ["FORMATS", "aligned", "columns", "dfa_text", "render", "table_text"]
 
@@ -228,14 +229,18 @@ def _as_c(table: EncodingTable) -> str:
         ValueError: the units are not bytes, or the payload bits do not place the code points.
     """
     if table.unit_width != 8:
-        raise ValueError(f"{table.name} has units of {table.unit_width} bits: the C header is for tables of bytes")
+        raise InvalidArgumentError(
+            f"{table.name} has units of {table.unit_width} bits: the C header is for tables of bytes"
+        )
     dfa = DFA.of(table)
     if any(pattern.base for pattern in table.patterns.values()):
-        raise ValueError(f"{table.name} adds a constant to the payload bits: the C header is for tables that do not")
+        raise InvalidArgumentError(
+            f"{table.name} adds a constant to the payload bits: the C header is for tables that do not"
+        )
     prefix = "".join(c if c.isalnum() else "_" for c in table.name.lower())
     trail_bits = {bits for pattern in table.patterns.values() for bits in pattern.payload_bits[1:]} or {0}
     if len(trail_bits) > 1:
-        raise ValueError(
+        raise InvalidArgumentError(
             f"{table.name} has trailing units of {sorted(trail_bits)} payload bits: the C header is for one"
         )
     classes = [dfa.class_of(unit) for unit in range(256)]
@@ -332,8 +337,9 @@ def render(table: EncodingTable, form: str = "text") -> str:
             C header with the tables of a decoder of bytes.
 
     Raises:
+        TypeError: `table` is a composition, or no table at all.
         ValueError: no such form, or ``c`` for a table that is not of bytes.
     """
     if form not in FORMATS:
-        raise ValueError(f"format {form!r} is not one of {', '.join(FORMATS)}")
-    return FORMATS[form](table)
+        raise InvalidArgumentError(f"format {form!r} is not one of {', '.join(FORMATS)}")
+    return FORMATS[form](checked_table(table))

@@ -15,6 +15,8 @@ from itertools import combinations
 from math import prod
 from typing import NamedTuple
 
+from utf8fpga.model.exceptions import InvalidArgumentError
+
 __all__ = [
     "BitDistribution",
     "BitPattern",
@@ -24,6 +26,7 @@ __all__ = [
     "Row",
     "TableError",
     "bit_distribution",
+    "checked_table",
     "spell",
 ]
 
@@ -31,7 +34,7 @@ LAST_CODE_POINT = 0x7FFF_FFFF
 """The last code point a row may name: the 31 bits of ISO/IEC 10646-1:1993."""
 
 
-class TableError(ValueError):
+class TableError(InvalidArgumentError):
     """Rows that cannot be an encoding form; the message names the rows and the reason."""
 
 
@@ -99,10 +102,17 @@ class Row:
     Attributes:
         code_points: the code points of the row.
         units: one range of code units per position.
+
+    Raises:
+        TableError: there are no code units.
     """
 
     code_points: Range
     units: tuple[Range, ...]
+
+    def __post_init__(self) -> None:
+        if not self.units:
+            raise TableError(f"row {str(self).partition(' as ')[0]} has no code units")
 
     @classmethod
     def parse(cls, text: str) -> Row:
@@ -234,6 +244,8 @@ class EncodingTable:
             raise TableError(f"{self.name}: unit width {self.unit_width} is not in 1..32 bits")
         if not self.rows:
             raise TableError(f"{self.name}: a table needs at least one row")
+        if wrong := [type(row).__name__ for row in self.rows if not isinstance(row, Row)]:
+            raise TypeError(f"rows of {self.name} are not Rows but {wrong[0]}: EncodingTable.parse reads them")
         for number, row in enumerate(self.rows, 1):
             self._check_row(number, row)
         for (i, a), (j, b) in combinations(enumerate(self.rows, 1), 2):
@@ -330,10 +342,10 @@ class EncodingTable:
                 return row.encode(code_point)
         raise self._no_sequence(code_point, self.name)
 
-    def _no_sequence(self, code_point: int, name: str) -> ValueError:
+    def _no_sequence(self, code_point: int, name: str) -> InvalidArgumentError:
         is_code_point = isinstance(code_point, int) and code_point >= 0
         shown = f"U+{code_point:04X}" if is_code_point else repr(code_point)
-        return ValueError(f"{shown} has no sequence in {name}: its code points are {self._spans()}")
+        return InvalidArgumentError(f"{shown} has no sequence in {name}: its code points are {self._spans()}")
 
     def _spans(self) -> str:
         spans: list[Range] = []
@@ -411,6 +423,20 @@ class Composition:
         return tuple(unit for written in self.form.encode(code_point) for unit in self.unit_table.encode(written))
 
 
+def checked_table(table: object) -> EncodingTable:
+    """The table itself, where a composition has no meaning.
+
+    Raises:
+        TypeError: it is a composition, or no table at all.
+    """
+    if isinstance(table, EncodingTable):
+        return table
+    if isinstance(table, Composition):
+        parts = f"{table.form.name} and {table.unit_table.name}"
+        raise TypeError(f"an EncodingTable is required, not the composition {table.name}, whose tables are {parts}")
+    raise TypeError(f"an EncodingTable is required, not {type(table).__name__}")
+
+
 def spell(units: Sequence[int], unit_width: int) -> str:
     """Code units as the standard writes them: hexadecimal, each as long as its width allows.
 
@@ -454,7 +480,7 @@ def bit_distribution(table: EncodingTable) -> tuple[BitDistribution, ...]:
     ...     print(row.code_point, "|", *row.units)
     00000000 00xxxxxx | 10xxxxxx
     """
-    return tuple(_distribution(table, pattern) for pattern in table.patterns.values())
+    return tuple(_distribution(table, pattern) for pattern in checked_table(table).patterns.values())
 
 
 def _distribution(table: EncodingTable, pattern: BitPattern) -> BitDistribution:

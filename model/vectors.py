@@ -10,8 +10,9 @@ from typing import NamedTuple, TypeVar
 
 from utf8fpga.model.decoder import Item
 from utf8fpga.model.dfa import DFA, START
+from utf8fpga.model.errors import ErrorKind, cause
+from utf8fpga.model.exceptions import InvalidArgumentError
 from utf8fpga.model.forms import TABLE_3_7
-from utf8fpga.model.kinds import ErrorKind, cause
 from utf8fpga.model.practices import Practice, decode_with
 from utf8fpga.model.table import BitPattern, EncodingTable, Range
 
@@ -206,5 +207,5 @@ def render_vectors(form: str = "json", practice: Practice = Practice.MAXIMAL_SUB
         ValueError: no such form.
     """
     if form not in VECTOR_FORMATS:
-        raise ValueError(f"format {form!r} is not one of {', '.join(VECTOR_FORMATS)}")
+        raise InvalidArgumentError(f"format {form!r} is not one of {', '.join(VECTOR_FORMATS)}")
     return VECTOR_FORMATS[form](practice)

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from utf8fpga.sim.comparison import Mismatch, compare
+from utf8fpga.sim.check import Mismatch, compare
 from utf8fpga.sim.simulation import ContractError, Run, Simulation, Word, simulate
 
 __all__ = ["ContractError", "Mismatch", "Run", "Simulation", "Word", "compare", "simulate"]

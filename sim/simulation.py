@@ -7,29 +7,52 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field
 from functools import cached_property
-from itertools import islice
+from itertools import cycle, islice, takewhile
+from operator import index
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 from amaranth.hdl import Value
 from amaranth.lib import data
 from amaranth.sim import Simulator
 
-from utf8fpga.hdl import AnyDecoder, Decoder, SerialDecoder
-from utf8fpga.model import REPLACEMENT_CHARACTER, TABLE_3_7, ErrorKind, Item
+from utf8fpga.hdl import AnyDecoder, Decoder, RefreshedDecoder, SerialDecoder
+from utf8fpga.model import (
+    REPLACEMENT_CHARACTER,
+    TABLE_3_7,
+    EncodingTable,
+    ErrorKind,
+    InvalidArgumentError,
+    Item,
+)
 from utf8fpga.model.practices import decode_with
 
-__all__ = ["Beat", "ContractError", "Run", "Simulation", "Word", "beat_payload", "simulate", "text_beats"]
+__all__ = [
+    "NULL_BEAT",
+    "Beat",
+    "ContractError",
+    "Run",
+    "Simulation",
+    "Word",
+    "beat_payload",
+    "simulate",
+    "text_beats",
+    "with_null_beats",
+]
 
 CLOCK_PERIOD = 10e-9
 """Seconds; only waveforms show it."""
 
 PATIENCE = 64
-"""Clocks in which both sides are willing but nothing moves, after which a decoder counts as stuck."""
+"""Clocks in which both sides are willing but nothing moves, after which a decoder counts as stuck; a refresh may
+take `Refresh.still` more."""
 
 
 Beat = tuple[tuple[int, ...], bool]
 """An input beat: its code units, at most as many as there are lanes, and `last`."""
+
+NULL_BEAT: Beat = ((), False)
+"""A beat with neither a code unit nor `last`, which has no effect."""
 
 
 class ContractError(AssertionError):
@@ -54,7 +77,7 @@ class Run:
 
     Attributes:
         texts: per text its items.
-        accepted: per input beat the clock in which it was taken.
+        accepted: per input beat, null beats left out, the clock in which it was taken.
         shown: per item the clock in which it first stood at the output.
         clocks: how long the run took.
     """
@@ -101,6 +124,7 @@ class Simulation:
         input_pauses: Sequence[bool] = (False,),
         output_pauses: Sequence[bool] = (False,),
         separate_ends: Sequence[bool] = (False,),
+        null_beats: Sequence[bool] = (False,),
         vcd: Path | None = None,
     ) -> Run:
         """Send `texts` back to back through the decoder and collect what comes out.
@@ -112,14 +136,19 @@ class Simulation:
             output_pauses: per clock, repeated, whether the output is not ready.
             separate_ends: per text, repeated, whether its end is a beat of its own. It always is
                 where a text is empty.
+            null_beats: per input beat, repeated, whether it is a null beat; otherwise it is the next
+                of the texts.
             vcd: a file for the waveform.
 
         Raises:
             ContractError: a payload changed while it waited, an item was taken back, `last` came
                 too often, a beat held neither an item nor `last`, packed words had a gap, or nothing
                 moved though both sides were willing.
-            ValueError: a pattern pauses for ever.
+            InvalidArgumentError: a pattern pauses for ever or is empty, a text is no text, or a code unit
+                does not fit its width.
         """
+        if not separate_ends:
+            raise InvalidArgumentError("separate_ends is empty: give at least one bool")
         result = Run()
         result.texts.append([])
 
@@ -130,7 +159,9 @@ class Simulation:
             if last:
                 result.texts.append([])
 
-        beats = _beats(texts, separate_ends, self.decoder.lanes)
+        if not separate_ends:
+            raise InvalidArgumentError("separate_ends [] has no value for any text: give [False] for no end of its own")
+        beats = with_null_beats(_beats(texts, separate_ends, self.decoder), null_beats)
         result.clocks = self.stream(
             beats,
             take,
@@ -159,16 +190,16 @@ class Simulation:
             take: called with each output beat.
             input_pauses: see `run`.
             output_pauses: see `run`.
-            accepted: called with the clock in which an input beat was taken.
+            accepted: called with the clock in which an input beat was taken that is no null beat.
             vcd: a file for the waveform.
 
         Raises:
             ContractError: see `run`.
-            ValueError: a pattern pauses for ever.
+            InvalidArgumentError: a pattern pauses for ever or is empty.
         """
         for name, pattern in (("input_pauses", input_pauses), ("output_pauses", output_pauses)):
             if all(pattern):
-                raise ValueError(f"{name} has no clock without a pause: {list(pattern)!r}")
+                raise InvalidArgumentError(f"{name} has no clock without a pause: {list(pattern)!r}")
         bench = _Bench(self.decoder, self.item, beats, take, accepted)
 
         async def play(ctx: Any) -> None:
@@ -256,6 +287,9 @@ class _Bench:
 
     def __post_init__(self) -> None:
         self.upcoming = next(self.beats, None)
+        self.patience = PATIENCE
+        if isinstance(self.decoder, RefreshedDecoder):
+            self.patience += self.decoder.refresh.still
         self.given = Value.cast(self.decoder.units.payload)
         self.payload = Value.cast(self.decoder.items.payload)
         self.last = len(self.payload) - 1
@@ -277,8 +311,8 @@ class _Bench:
                 self.accept()
             if self.ended < 0:
                 raise ContractError(f"clock {self.clock}: last came out before a text had ended")
-            if self.idle > PATIENCE:
-                raise ContractError(f"clock {self.clock}: nothing has moved for {PATIENCE} clocks")
+            if self.idle > self.patience:
+                raise ContractError(f"clock {self.clock}: nothing has moved for {self.patience} clocks")
             await ctx.tick()
             self.clock += 1
 
@@ -320,17 +354,63 @@ class _Bench:
     def accept(self) -> None:
         assert self.upcoming is not None
         _, last = self.upcoming
-        if self.accepted:
-            self.accepted(self.clock)
-        self.ended += last
-        self.inside = not last
+        if self.upcoming != NULL_BEAT:
+            if self.accepted:
+                self.accepted(self.clock)
+            self.ended += last
+            self.inside = not last
         self.upcoming, self.offered, self.idle = next(self.beats, None), False, 0
 
 
-def _beats(texts: Iterable[Iterable[int]], separate_ends: Sequence[bool], lanes: int) -> Iterator[Beat]:
+def _beats(texts: Iterable[Iterable[int]], separate_ends: Sequence[bool], decoder: AnyDecoder) -> Iterator[Beat]:
     """The input beats of texts, one after the other."""
     for number, text in enumerate(texts):
-        yield from text_beats(text, lanes, separate_end=separate_ends[number % len(separate_ends)])
+        units = _checked(text, number, decoder.table)
+        yield from text_beats(units, decoder.lanes, separate_end=separate_ends[number % len(separate_ends)])
+
+
+def _checked(text: Iterable[int], number: int, table: EncodingTable) -> Iterator[int]:
+    """The units of a text, each an integer of the table's width."""
+    try:
+        units = iter(text)
+    except TypeError:
+        raise InvalidArgumentError(
+            f"text {number} is {text!r}, which is not an iterable of code units: give one text as [text]"
+        ) from None
+    top = (1 << table.unit_width) - 1
+    for offset, unit in enumerate(units):
+        try:
+            value = index(unit)
+        except TypeError:
+            value = -1
+        if not 0 <= value <= top:
+            raise InvalidArgumentError(
+                f"code unit {unit!r} at offset {offset} of text {number} is not an integer of {table.unit_width} bits: "
+                f"give one in 0..{top:#x}"
+            )
+        yield value
+
+
+def with_null_beats(beats: Iterable[Beat], null_beats: Sequence[bool]) -> Iterator[Beat]:
+    """The input beats with null beats between them.
+
+    Args:
+        beats: the other ones.
+        null_beats: per beat of the result, repeated, whether it is a null beat.
+
+    Raises:
+        InvalidArgumentError: the pattern has nothing but null beats or is empty.
+    """
+    if all(null_beats):
+        raise InvalidArgumentError(f"null_beats has no place for another beat: {list(null_beats)!r}")
+    return _filled(beats, cycle(null_beats))
+
+
+def _filled(beats: Iterable[Beat], null_beats: Iterator[bool]) -> Iterator[Beat]:
+    for beat in beats:
+        yield from (NULL_BEAT for _ in takewhile(bool, null_beats))
+        yield beat
+    yield from (NULL_BEAT for _ in takewhile(bool, null_beats))
 
 
 def text_beats(text: Iterable[int], lanes: int, *, separate_end: bool = False) -> Iterator[Beat]:
@@ -356,45 +436,43 @@ def text_beats(text: Iterable[int], lanes: int, *, separate_end: bool = False) -
 def beat_payload(decoder: AnyDecoder, beat: Beat) -> int:
     """An input beat as the payload of a decoder's input."""
     (given, last), width, lanes = beat, decoder.table.unit_width, decoder.lanes
-    # What lies in a lane without a unit must not matter: it looks like one that continues.
-    units = (*given, *[1 << width - 1] * (lanes - len(given)))
+    # What is in a lane without a unit must not matter: it would continue most sequences.
+    absent = max(decoder.table.rows, key=lambda row: len(row.units)).units[-1].last
+    units = (*given, *[absent] * (lanes - len(given)))
     payload = sum(unit << width * lane for lane, unit in enumerate(units))
     return payload | (1 << len(given)) - 1 << width * lanes | last << (width + 1) * lanes
 
 
 def simulate(
-    texts: bytes | Sequence[Iterable[int]],
+    texts: bytes | bytearray | memoryview | Iterable[Iterable[int]],
     *,
     input_pauses: Sequence[bool] = (False,),
     output_pauses: Sequence[bool] = (False,),
     separate_ends: Sequence[bool] = (False,),
+    null_beats: Sequence[bool] = (False,),
     vcd: Path | None = None,
-    lanes: int = 1,
-    architecture: str | None = None,
-    pipeline: int | None = None,
-    buffer: str | None = None,
-    packed: bool = False,
+    **parameters: Any,
 ) -> list[list[Item | Word]]:
     """The items that the simulated UTF-8 decoder gives for one text or several.
 
-    See `Simulation.run` and `Decoder` for the arguments; whoever runs often keeps a `Simulation`.
+    A bytes-like object is one text; any other iterable is of texts. See `Simulation.run` and `DecoderParameters` for
+    the other arguments; to run often, keep a `Simulation`.
 
     >>> from utf8fpga.model import decode
     >>> simulate(b"\\xc2A") == [list(decode(b"\\xc2A"))]
     True
     """
-    several: Sequence[Iterable[int]] = [texts] if isinstance(texts, bytes) else texts
-    decoder = Decoder(
-        TABLE_3_7,
-        lanes=lanes,
-        architecture=architecture,
-        pipeline=pipeline,
-        buffer=buffer,
-        packed=packed,
-        kind=True,
-        length=True,
-    )
+    try:
+        several: Iterable[Iterable[int]] = [bytes(memoryview(texts))]  # type: ignore[arg-type]  # TypeError if not
+    except TypeError:
+        several = cast("Iterable[Iterable[int]]", texts)
+    decoder = Decoder(TABLE_3_7, kind=True, length=True, **parameters)
     simulation = Simulation(decoder)
     return simulation.run(
-        several, input_pauses=input_pauses, output_pauses=output_pauses, separate_ends=separate_ends, vcd=vcd
+        several,
+        input_pauses=input_pauses,
+        output_pauses=output_pauses,
+        separate_ends=separate_ends,
+        null_beats=null_beats,
+        vcd=vcd,
     ).texts

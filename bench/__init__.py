@@ -1,0 +1,60 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Area, clock and throughput of the cores, from the tools' reports."""
+
+from __future__ import annotations
+
+from utf8fpga.bench.cache import Cache, CacheError, default_cache
+from utf8fpga.bench.design import Core, CoreError, Ports, decoder_core, foreign_core, read_ports
+from utf8fpga.bench.jobs import DEVICES, Area, Device, Speed, tool_versions
+from utf8fpga.bench.plot import PictureError, draw_scaling, drawn_digest, picture_tools, scaling_picture
+from utf8fpga.bench.sweep import Figure, Point, Progress, sweep
+from utf8fpga.bench.tables import (
+    COMMAND,
+    SCALING,
+    SETTINGS,
+    Scaling,
+    design_digest,
+    figures_as_dict,
+    figures_table,
+    points_table,
+    scaling_points,
+    setting_points,
+    summary_table,
+)
+
+__all__ = [
+    "COMMAND",
+    "DEVICES",
+    "SCALING",
+    "SETTINGS",
+    "Area",
+    "Cache",
+    "CacheError",
+    "Core",
+    "CoreError",
+    "Device",
+    "Figure",
+    "PictureError",
+    "Point",
+    "Ports",
+    "Progress",
+    "Scaling",
+    "Speed",
+    "decoder_core",
+    "default_cache",
+    "design_digest",
+    "draw_scaling",
+    "drawn_digest",
+    "figures_as_dict",
+    "figures_table",
+    "foreign_core",
+    "picture_tools",
+    "points_table",
+    "read_ports",
+    "scaling_picture",
+    "scaling_points",
+    "setting_points",
+    "summary_table",
+    "sweep",
+    "tool_versions",
+]

@@ -1,0 +1,441 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""A core that is measured: a decoder of this library, or any other in Verilog, and the modules around it."""
+
+from __future__ import annotations
+
+import hashlib
+import inspect
+import json
+import math
+import re
+import tempfile
+import tomllib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from amaranth.lib.wiring import In
+
+from utf8fpga.bench.cache import Cache
+from utf8fpga.hdl import AnyDecoder, DecoderParameters, axi_rtlil, axi_signature, axi_verilog, verilog
+from utf8fpga.hdl.toolchain import ToolError, present_version, run_tool
+from utf8fpga.model import InvalidArgumentError
+
+__all__ = ["Core", "CoreError", "Ports", "decoder_core", "foreign_core", "read_ports"]
+
+
+class CoreError(InvalidArgumentError):
+    """A core cannot be measured as it is described; one line says why."""
+
+
+@dataclass(frozen=True)
+class Core:
+    """A Verilog module and what is known of it.
+
+    Attributes:
+        title: what it is called in tables.
+        sources: file names and their texts; a name that ends in ``.sv`` is SystemVerilog, in ``.il`` RTLIL.
+        top: the module.
+        clock: its clock, rising edge.
+        inputs: names and widths of the inputs that are driven.
+        outputs: names and widths of the outputs that are read; the others stay open.
+        reset: its reset, if any.
+        reset_low: the reset is active low.
+        constants: name, width and value of each input that is tied off.
+        is_whole: no output stays open.
+        design: a digest that changes when the logic may have changed.
+        architecture: ``serial``, ``parallel``, or empty where it is not one of this library's.
+        lanes: bytes that a beat has room for.
+        packed: whether the words of a beat are contiguous.
+        pipeline: the decoder's setting.
+        latency: clocks from the byte that determines an item to the item.
+        bytes_per_clock: on the worst input.
+    """
+
+    title: str
+    sources: tuple[tuple[str, str], ...]
+    top: str
+    clock: str
+    inputs: tuple[tuple[str, int], ...]
+    outputs: tuple[tuple[str, int], ...]
+    reset: str | None = None
+    reset_low: bool = False
+    constants: tuple[tuple[str, int, int], ...] = ()
+    is_whole: bool = True
+    design: str = ""
+    architecture: str = ""
+    lanes: int | None = None
+    packed: bool | None = None
+    pipeline: int | None = None
+    latency: int | None = None
+    bytes_per_clock: float | None = None
+
+    @property
+    def alone(self) -> tuple[tuple[tuple[str, str], ...], str]:
+        """Sources and top module of the bare core, with open outputs open and constants tied off."""
+        if self.is_whole and not self.constants:
+            return self.sources, self.top
+        name = self._free_name("bare")
+        widths = [
+            *((f"in{number}", "input", width) for number, (_, width) in enumerate(self.inputs)),
+            *((f"out{number}", "output", width) for number, (_, width) in enumerate(self.outputs)),
+        ]
+        ports = ["input clk", "input rst", *(f"{flow} [{width - 1}:0] {port}" for port, flow, width in widths)]
+        connections = self._connections("rst", [port for port, _, _ in widths])
+        text = f"module {name}({', '.join(ports)});\n  {_escaped(self.top)} core({connections});\nendmodule\n"
+        return (*self.sources, (f"{name}.v", text)), name
+
+    @property
+    def between_registers(self) -> tuple[tuple[tuple[str, str], ...], str]:
+        """Sources and top module of the core with a register on every input and output, and a handful of pins."""
+        name = self._free_name("wrapper")
+        fed, read = (sum(width for _, width in ports) for ports in (self.inputs, self.outputs))
+        shifted_in = f"{{feeding[{fed - 2}:0], feed}}" if fed > 1 else "feed"
+        shifted_out = f"{{1'b0, reading[{read - 1}:1]}}" if read > 1 else "1'b0"
+        bits = [*_slices("given", self.inputs), *_slices("result", self.outputs)]
+        text = f"""
+module {name}(input clk, input rst, input feed, input load, output read);
+  reg reset;
+  reg [{fed - 1}:0] feeding, given;
+  wire [{read - 1}:0] result;
+  reg [{read - 1}:0] taken, reading;
+  assign read = reading[0];
+  always @(posedge clk) begin
+    reset <= {"~" if self.reset_low else ""}rst;
+    feeding <= {shifted_in};
+    given <= feeding;
+    taken <= result;
+    reading <= load ? taken : {shifted_out};
+  end
+  {_escaped(self.top)} core({self._connections("reset", bits)});
+endmodule
+"""
+        return (*self.sources, (f"{name}.v", text)), name
+
+    def _connections(self, reset: str, signals: Sequence[str]) -> str:
+        given = [(self.clock, "clk")]
+        if self.reset:
+            given.append((self.reset, reset))
+        given += zip([name for name, _ in (*self.inputs, *self.outputs)], signals, strict=True)
+        given += [(name, f"{width}'d{value}") for name, width, value in self.constants]
+        return ", ".join(f".{_escaped(port)}({signal})" for port, signal in given)
+
+    def _free_name(self, name: str) -> str:
+        """A module's name that the sources do not have."""
+        while any(re.search(rf"\b{name}\b", text) for _, text in self.sources):
+            name += "_"
+        return name
+
+
+def _slices(register: str, ports: Sequence[tuple[str, int]]) -> list[str]:
+    slices, at = [], 0
+    for _, width in ports:
+        slices.append(f"{register}[{at + width - 1}:{at}]")
+        at += width
+    return slices
+
+
+def _escaped(name: str) -> str:
+    return name if re.fullmatch(r"[A-Za-z_][A-Za-z0-9_$]*", name) else f"\\{name} "
+
+
+_VERILOG_LANES = 64
+"""So many lanes are measured from their Verilog, more from the RTLIL that it is written from."""
+
+
+def decoder_core(parameters: DecoderParameters, title: str | None = None, *, cache: Cache | None = None) -> Core:
+    """A decoder of this library, behind its AXI4-Stream ports.
+
+    Args:
+        parameters: which decoder.
+        title: what it is called in tables; made from the parameters unless given.
+        cache: keeps the Verilog.
+
+    Raises:
+        TableError: the table is not of a kind that this architecture is made for.
+        ToolError: Yosys is missing or failed.
+        CacheError: the cache cannot be written.
+    """
+    decoder = parameters.build()
+    lanes = decoder.lanes
+    members = axi_signature(decoder.table, lanes).members
+    ports = [(name, member.flow, member.shape) for name, member in members.items() if name not in ("clk", "rst")]
+    rtlil = axi_rtlil(decoder)
+    return Core(
+        title=title or _title(parameters),
+        # Of more lanes, Yosys 0.70 stops at an assertion of its own when it reads them as Verilog.
+        sources=(("core.v", _verilog(decoder, rtlil, cache)) if lanes <= _VERILOG_LANES else ("core.il", rtlil),),
+        top="utf8_decoder",
+        clock="clk",
+        reset="rst",
+        inputs=tuple((name, width) for name, flow, width in ports if flow is In),
+        outputs=tuple((name, width) for name, flow, width in ports if flow is not In),
+        design=hashlib.sha256(rtlil.encode()).hexdigest(),
+        architecture=parameters.architecture or "",
+        lanes=lanes,
+        packed=decoder.packed or lanes == 1,
+        pipeline=decoder.pipeline,
+        latency=decoder.latency,
+        bytes_per_clock=lanes,
+    )
+
+
+def _title(parameters: DecoderParameters) -> str:
+    """What a decoder is called in tables: its architecture, lanes and pipeline, and what else is not the default."""
+    lanes = f"{parameters.lanes} lane{'s' if parameters.lanes > 1 else ''}"
+    words = [f"{parameters.architecture}", lanes, f"pipeline {parameters.pipeline}"]
+    return ", ".join([*words, *parameters.words(without=("architecture", "lanes", "pipeline"))])
+
+
+def _verilog(decoder: AnyDecoder, rtlil: str, cache: Cache | None) -> str:
+    if cache is None:
+        return axi_verilog(decoder)
+    # The module that writes it is part of what the text depends on.
+    given = ["Verilog", rtlil, inspect.getsource(verilog), present_version("yosys")]
+    key = hashlib.sha256(json.dumps(given).encode()).hexdigest()
+    text = cache.get(key)
+    if not isinstance(text, str):
+        text = axi_verilog(decoder)
+        cache.put(key, text)
+    return text
+
+
+@dataclass(frozen=True)
+class Ports:
+    """What is said of a foreign core's ports; what is not said is read from its Verilog.
+
+    Attributes:
+        clock: the clock's name.
+        reset: the reset's name; empty where there is none.
+        reset_active: ``high`` or ``low``.
+        inputs: names and widths of the inputs that are driven; all others must be constants.
+        outputs: names and widths of the outputs that are read; the others stay open.
+        constants: inputs that are tied off, and their values.
+        title: what the core is called in tables.
+        lanes: bytes that a beat has room for.
+        latency: clocks.
+        bytes_per_clock: on the worst input.
+    """
+
+    clock: str | None = None
+    reset: str | None = None
+    reset_active: str | None = None
+    inputs: dict[str, int] | None = None
+    outputs: dict[str, int] | None = None
+    constants: dict[str, int] | None = None
+    title: str | None = None
+    lanes: int | None = None
+    latency: int | None = None
+    bytes_per_clock: float | None = None
+
+
+_PORT_WORDS: dict[str, tuple[type, ...]] = {
+    "clock": (str,),
+    "reset": (str,),
+    "reset_active": (str,),
+    "inputs": (dict,),
+    "outputs": (dict,),
+    "constants": (dict,),
+    "title": (str,),
+    "lanes": (int,),
+    "latency": (int,),
+    "bytes_per_clock": (int, float),
+}
+
+
+def read_ports(path: Path) -> Ports:
+    """A description of ports, as TOML or, where the name ends in ``.json``, as JSON.
+
+    ::
+
+        clock = "clk"
+        reset = "rst_n"             # "" where there is none
+        reset_active = "low"        # "high" unless given
+        bytes_per_clock = 0.5       # on the worst input
+        inputs = { data = 8, valid = 1 }
+        outputs = { code_point = 21, ready = 1 }
+        constants = { enable = 1 }  # inputs that are tied off
+
+    Every word may be left out, and then it is read from the Verilog; also known are ``title``,
+    ``lanes`` and ``latency``.
+
+    Raises:
+        CoreError: it cannot be read, or it says something unknown.
+    """
+    where = _shown(path)
+    try:
+        text = path.read_text(encoding="utf-8")
+        said: Any = json.loads(text) if path.suffix == ".json" else tomllib.loads(text)
+    except OSError as error:
+        raise CoreError(f"cannot read {str(path)!r}: {error.strerror}") from None
+    except (ValueError, RecursionError) as error:
+        form = "JSON" if path.suffix == ".json" else "TOML"
+        raise CoreError(f"{where} is not {form}: {' '.join(str(error).split())}") from None
+    if not isinstance(said, dict):
+        raise CoreError(f"{where} is not a table of {', '.join(_PORT_WORDS)}")
+    for word, value in said.items():
+        if fault := _fault(word, value):
+            raise CoreError(f"{where}: {fault}")
+    if said.get("reset_active", "high") not in ("high", "low"):
+        raise CoreError(f"{where}: reset_active = {said['reset_active']!r} is neither 'high' nor 'low'")
+    return Ports(**said)
+
+
+def _fault(word: str, value: object) -> str | None:
+    """What is wrong with a line of a description of ports."""
+    if word not in _PORT_WORDS:
+        return f"unknown word {word!r} (known: {', '.join(_PORT_WORDS)})"
+    if not isinstance(value, _PORT_WORDS[word]) or isinstance(value, bool):
+        return f"{word} = {value!r} is not {_PORT_WORDS[word][-1].__name__}"
+    if isinstance(value, dict) and not all(type(number) is int and number >= 0 for number in value.values()):
+        return f"{word} = {value!r} is not a table of names and numbers"
+    if word in ("lanes", "bytes_per_clock") and isinstance(value, int | float) and not value > 0:
+        return f"{word} = {value!r} is not above 0"
+    return f"{word} = {value!r} is not finite" if value == math.inf else None
+
+
+_CLOCK = re.compile(r"(?:[a-z]+_)?a?(?:clk|clock)(?:_?in?)?", re.IGNORECASE)
+_RESET = re.compile(r"(?:[a-z]+_)?(?P<low>n)?a?(?:rst|reset)(?P<n>_?n|_?ni)?(?:_?in?)?", re.IGNORECASE)
+
+
+def foreign_core(files: Sequence[Path], top: str | None = None, ports: Ports | None = None) -> Core:
+    """Any other core in Verilog or SystemVerilog.
+
+    Args:
+        files: its source files; a name that ends in ``.sv`` is SystemVerilog.
+        top: its module; the one that no other holds unless given.
+        ports: what is said of its ports; clock and reset are found by their names unless given.
+
+    Raises:
+        CoreError: a file cannot be read, Yosys refuses it, or the ports are not what is said.
+        ToolError: Yosys is missing.
+    """
+    ports = ports or Ports()
+    sources = tuple((f"core{number or ''}{path.suffix}", _text(path)) for number, path in enumerate(files))
+    where = _shown(files[0])
+    top, found = _declared(sources, top, where)
+    widths = {
+        flow: {name: width for name, (as_, width) in found.items() if as_ == flow} for flow in ("input", "output")
+    }
+    if both := [name for name, (flow, _) in found.items() if flow not in widths]:
+        raise CoreError(f"{where}: {top} has the port {both[0]!r} that is input and output, which cannot be measured")
+    inputs, outputs = widths["input"], widths["output"]
+    clock = _chosen(where, top, "clock", ports.clock, inputs, _CLOCK)
+    if clock is None:
+        raise CoreError(
+            f"{where}: no input of {top} is a clock by its name ({', '.join(inputs) or 'it has none'}): "
+            "say it with --ports"
+        )
+    others = {name: width for name, width in inputs.items() if name != clock}
+    reset = None if ports.reset == "" else _chosen(where, top, "reset", ports.reset, others, _RESET)
+    low = ports.reset_active == "low" if ports.reset_active else bool(reset and _is_low(reset))
+    others.pop(reset or "", None)
+    constants = ports.constants or {}
+    for name, value in constants.items():
+        if name not in others:
+            raise CoreError(f"{where}: {top} has no input {name!r} to tie off (inputs: {', '.join(others)})")
+        if value >= 1 << others[name]:
+            raise CoreError(f"{where}: {value} does not fit into the {others[name]} bits of the input {name!r}")
+    free = {name: width for name, width in others.items() if name not in constants}
+    driven = _checked(where, top, "input", ports.inputs, free)
+    read = _checked(where, top, "output", ports.outputs, outputs)
+    if left := [name for name in free if name not in driven]:
+        raise CoreError(f"{where}: the input {left[0]!r} of {top} is neither among inputs nor among constants")
+    if not driven or not read:
+        raise CoreError(f"{where}: {top} has no {'outputs' if driven else 'inputs beside clock and reset'}")
+    return Core(
+        title=ports.title or top,
+        sources=sources,
+        top=top,
+        clock=clock,
+        reset=reset,
+        reset_low=low,
+        inputs=tuple(driven.items()),
+        outputs=tuple(read.items()),
+        constants=tuple((name, others[name], value) for name, value in constants.items()),
+        is_whole=read.keys() == outputs.keys(),
+        design=hashlib.sha256(json.dumps(sources).encode()).hexdigest(),
+        lanes=ports.lanes,
+        latency=ports.latency,
+        bytes_per_clock=ports.bytes_per_clock,
+    )
+
+
+def _shown(path: Path) -> str:
+    """A file's name in one line."""
+    return str(path) if str(path).isprintable() else repr(str(path))
+
+
+def _text(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8", errors="replace")
+    except OSError as error:
+        raise CoreError(f"cannot read {str(path)!r}: {error.strerror}") from None
+
+
+def read_script(sources: Sequence[tuple[str, str]]) -> str:
+    """Yosys's commands that read the sources."""
+    readers = {".sv": "read_verilog -sv", ".il": "read_rtlil"}
+    return "".join(f"{readers.get(Path(name).suffix, 'read_verilog')} {name}; " for name, _ in sources)
+
+
+def _declared(
+    sources: Sequence[tuple[str, str]], top: str | None, where: str
+) -> tuple[str, dict[str, tuple[str, int]]]:
+    """The top module, and its ports by name with direction and width, as Yosys reads them."""
+    with tempfile.TemporaryDirectory(prefix="utf8fpga-") as folder:
+        directory = Path(folder)
+        for name, text in sources:
+            (directory / name).write_text(text, encoding="utf-8")
+        chosen = f"-top {_yosys_name(top)}" if top else "-auto-top"
+        script = f"{read_script(sources)}hierarchy -check {chosen}; proc; write_json ports.json"
+        try:
+            run_tool("yosys", ["-q", "-p", script], directory=directory)
+        except ToolError as error:
+            if "failed with status" not in str(error):
+                raise
+            raise CoreError(f"{where}: {str(error).partition(': ')[2]}") from None
+        modules: dict[str, Any] = json.loads((directory / "ports.json").read_text(encoding="utf-8"))["modules"]
+    tops = [name for name, module in modules.items() if int(module["attributes"].get("top", "0"), 2)]
+    if not tops:
+        raise CoreError(f"{where}: it has no module that can be the top: name it with --top")
+    return tops[0], {name: (port["direction"], len(port["bits"])) for name, port in modules[tops[0]]["ports"].items()}
+
+
+def _yosys_name(name: str) -> str:
+    if re.search(r"[\s;\"']", name):
+        raise CoreError(f"{name!r} is not the name of a module")
+    return name
+
+
+def _chosen(
+    where: str, top: str, what: str, said: str | None, inputs: dict[str, int], names: re.Pattern[str]
+) -> str | None:
+    """The clock or the reset: the one that is said, or else the one input with such a name."""
+    if said is not None:
+        if said not in inputs:
+            raise CoreError(f"{where}: {top} has no input {said!r} for its {what} (inputs: {', '.join(inputs)})")
+        if inputs[said] != 1:
+            raise CoreError(f"{where}: the {what} {said!r} of {top} has {inputs[said]} bits, not 1")
+        return said
+    likely = [name for name, width in inputs.items() if width == 1 and names.fullmatch(name)]
+    if len(likely) > 1:
+        raise CoreError(f"{where}: {top} may have the {what} {' or '.join(likely)}: say which with --ports")
+    return likely[0] if likely else None
+
+
+def _is_low(reset: str) -> bool:
+    found = _RESET.fullmatch(reset)
+    return bool(found and (found["low"] or found["n"]))
+
+
+def _checked(where: str, top: str, flow: str, said: dict[str, int] | None, found: dict[str, int]) -> dict[str, int]:
+    if said is None:
+        return found
+    for name, width in said.items():
+        if name not in found:
+            raise CoreError(f"{where}: {top} has no {flow} {name!r} ({flow}s: {', '.join(found)})")
+        if width != found[name]:
+            raise CoreError(f"{where}: the {flow} {name!r} of {top} has {found[name]} bits, not {width}")
+    return said

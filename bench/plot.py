@@ -1,0 +1,204 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Figures over lanes as a picture."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from utf8fpga.bench.jobs import DEVICES
+from utf8fpga.hdl.toolchain import ToolError
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+__all__ = ["PictureError", "draw_scaling", "drawn_digest", "picture_tools", "scaling_picture"]
+
+
+class PictureError(ToolError):
+    """There is no picture; one line says why."""
+
+
+class _Reference(NamedTuple):
+    """What software on one core reaches, in GB/s, from the project's measuring notes."""
+
+    lowest: float
+    highest: float
+    text: str
+
+
+_SOFTWARE = (
+    _Reference(5, 5, "simdutf, validating only"),
+    _Reference(0.5, 1, "simdutf to UTF-32, text not ASCII"),
+    _Reference(0.26, 0.26, "CPython"),
+)
+
+_STYLE: Any = {
+    # The same figures give the same picture: no random names, and letters as outlines, so that no font is missing.
+    "svg.hashsalt": "utf8fpga",
+    "svg.fonttype": "path",
+    "font.family": "DejaVu Sans",
+    "font.size": 9.0,
+    "axes.titlesize": 10.0,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "legend.frameon": False,
+}
+_COLOURS = ("#0b62a4", "#c4501b", "#2f8f4e", "#7a4fa3", "#8a6d1c", "#3f3f3f")
+_MARKERS = ("o", "s", "^", "D", "v", "P")
+_QUIET = "#777777"
+
+
+def drawn_digest(figures: dict[str, Any]) -> str:
+    """A digest of the data that `scaling_picture` draws, which its file carries.
+
+    It tells whether a file is of these figures on any machine; the file's bytes do not, because
+    coordinates differ between processors in their last digits.
+    """
+    drawn = [list(_series(figures).items()), _SOFTWARE]
+    return hashlib.sha256(json.dumps(drawn).encode()).hexdigest()
+
+
+def picture_tools() -> dict[str, str]:
+    """The version of what draws, as figures name their tools.
+
+    Raises:
+        PictureError: it is not installed.
+    """
+    try:
+        import matplotlib
+    except ImportError:
+        raise PictureError("matplotlib is not installed: pip install 'utf8fpga[plots]'") from None
+    return {"matplotlib": matplotlib.__version__}
+
+
+def scaling_picture(figures: dict[str, Any]) -> bytes:
+    """Throughput and area over lanes, as SVG with the digest of `drawn_digest` as its description.
+
+    The same figures and matplotlib give the same picture; on another processor the last digits of
+    coordinates may differ.
+
+    Args:
+        figures: those of `figures_as_dict`; a row without lanes, or that failed, is left out.
+
+    Raises:
+        PictureError: matplotlib is not installed, or no row can be drawn.
+    """
+    picture_tools()
+    from matplotlib import rc_context
+
+    with rc_context(_STYLE):
+        figure = draw_scaling(figures)
+        file = io.BytesIO()
+        metadata = {"Date": None, "Creator": "utf8fpga bench", "Description": drawn_digest(figures)}
+        figure.savefig(file, format="svg", metadata=metadata)
+    # Some lines end in a blank, which no checkout likes.
+    return b"\n".join(line.rstrip() for line in file.getvalue().splitlines()) + b"\n"
+
+
+def draw_scaling(figures: dict[str, Any]) -> Figure:
+    """The plots of `scaling_picture` as matplotlib's figure: throughput on the left, area on the right.
+
+    Args:
+        figures: as for `scaling_picture`.
+
+    Raises:
+        PictureError: matplotlib is not installed, or no row can be drawn.
+    """
+    picture_tools()
+    from matplotlib import rc_context
+    from matplotlib.figure import Figure
+
+    series = _series(figures)
+    if not series:
+        raise PictureError("there is nothing to draw: no figure has lanes, area and GB/s")
+    with rc_context(_STYLE):
+        figure = Figure(figsize=(10, 4.6), layout="constrained")
+        left, right = figure.subplots(1, 2)
+        for axes, what, title in (
+            (left, 1, "throughput, GB/s (dotted and grey: software on one core)"),
+            (right, 2, "area, LUT4"),
+        ):
+            _draw(axes, series, what)
+            axes.set_title(title, loc="left", fontweight="bold")
+            axes.set_xlabel("lanes (bytes a clock)")
+        _draw_software(left)
+        for axes in (left, right):
+            lowest, highest = axes.get_ylim()
+            axes.set_ylim(lowest * 0.7, max(highest * 1.3, lowest * 20))
+        handles, labels = left.get_legend_handles_labels()
+        figure.legend(handles, labels, loc="outside lower center", ncols=min(3, len(labels)))
+    return figure
+
+
+def _series(figures: dict[str, Any]) -> dict[str, list[tuple[int, float, float]]]:
+    """By label, lanes with GB/s and LUT4."""
+    series: dict[str, list[tuple[int, float, float]]] = {}
+    for row in figures["figures"]:
+        if not row["lanes"] or row["gigabytes_per_second"] is None or not row["area"]:
+            continue
+        core = row["architecture"] or row["title"]
+        # The words of one lane are contiguous anyway.
+        words = ", packed" if row["packed"] and row["lanes"] > 1 else ""
+        label = f"{core}{words}, {DEVICES[row['device']].title}"
+        series.setdefault(label, []).append((row["lanes"], row["gigabytes_per_second"], row["area"]["luts"]))
+    return {label: sorted(points) for label, points in series.items()}
+
+
+def _draw(axes: Axes, series: dict[str, list[tuple[int, float, float]]], what: int) -> None:
+    most = max(lanes for points in series.values() for lanes, _, _ in points)
+    longest = max(series.values(), key=len)
+    # From the widest point down: how far the others are from growing in proportion shows at once.
+    lanes, reached = longest[-1][0], longest[-1][what]
+    ends = [longest[0][0], lanes]
+    if len(longest) > 1:
+        axes.plot(
+            ends,
+            [reached * end / lanes for end in ends],
+            color=_QUIET,
+            linestyle=(0, (4, 3)),
+            linewidth=1,
+            zorder=1,
+            label="in proportion to the lanes",
+        )
+    for number, (label, points) in enumerate(series.items()):
+        style: Any = {"color": _COLOURS[number % len(_COLOURS)], "marker": _MARKERS[number % len(_MARKERS)]}
+        axes.plot([p[0] for p in points], [p[what] for p in points], label=label, markersize=5, linewidth=1.6, **style)
+    axes.set_xscale("log", base=2)
+    axes.set_yscale("log")
+    ticks = [1 << power for power in range(most.bit_length())]
+    axes.set_xticks(ticks, [str(tick) for tick in ticks])
+    axes.set_xlim(0.8, max(most, 2) * 1.25)
+    axes.minorticks_off()
+    axes.yaxis.set_major_formatter(lambda value, _: f"{value:,.10g}")
+    axes.grid(visible=True, color="#dddddd", linewidth=0.6)
+    axes.set_axisbelow(True)
+
+
+def _draw_software(axes: Axes) -> None:
+    """Lines at what software reaches, named under their right end, where the hardware is far above them."""
+    lowest, highest = axes.get_ylim()
+    axes.set_ylim(min(lowest, 0.15), max(highest, 8))
+    end = axes.get_xlim()[1]
+    for reference in _SOFTWARE:
+        if reference.lowest == reference.highest:
+            axes.axhline(reference.lowest, color=_QUIET, linewidth=0.9, linestyle=":", zorder=1)
+            number = f"{reference.lowest:g}"
+        else:
+            axes.axhspan(reference.lowest, reference.highest, color=_QUIET, alpha=0.18, linewidth=0, zorder=0)
+            number = f"{reference.lowest:g} to {reference.highest:g}"
+        at = (reference.lowest * reference.highest) ** 0.5
+        same = reference.lowest == reference.highest
+        axes.annotate(
+            f"{reference.text}: {number}",
+            (end, at),
+            xytext=(-2, -2 if same else 0),
+            textcoords="offset points",
+            ha="right",
+            va="top" if same else "center",
+            fontsize=8,
+            color="#444444",
+        )

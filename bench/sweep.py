@@ -1,0 +1,349 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Area and speed of many cores on many devices, as the place and route tools report them.
+
+Area is that of the bare core after packing. For speed the core stands between flip-flops, one on
+every input and output, fed by a shift register and read by another, so that neither pins nor
+logic outside count; several seeds, and their median. Both are taken with and without carry
+chains, and the better one counts.
+"""
+
+from __future__ import annotations
+
+import os
+import statistics
+from collections.abc import Callable, Generator, Iterable, Sequence
+from concurrent.futures import FIRST_COMPLETED, Executor, Future, ThreadPoolExecutor, wait
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from utf8fpga.bench.cache import Cache
+from utf8fpga.bench.design import Core
+from utf8fpga.bench.jobs import (
+    Area,
+    Device,
+    Netlist,
+    Packing,
+    Routing,
+    Speed,
+    Synthesis,
+    pack,
+    route,
+    synthesise,
+)
+from utf8fpga.hdl.toolchain import ToolError, present_version, stop_tools
+
+__all__ = ["Figure", "Point", "Progress", "sweep"]
+
+Job = Synthesis | Packing | Routing
+
+
+@dataclass(frozen=True)
+class Point:
+    """What is measured.
+
+    Attributes:
+        core: the core.
+        device: on what.
+        seeds: nextpnr's seeds, at least one.
+    """
+
+    core: Core
+    device: Device
+    seeds: tuple[int, ...]
+
+    def __str__(self) -> str:
+        return f"{self.core.title} on {self.device.name}"
+
+
+@dataclass(frozen=True)
+class Figure:
+    """What was measured.
+
+    Attributes:
+        point: of what.
+        area: None where it failed.
+        speed: None where it failed.
+        error: why something failed, in one line; None where nothing did.
+    """
+
+    point: Point
+    area: Area | None
+    speed: Speed | None
+    error: str | None
+
+    @property
+    def gigabytes_per_second(self) -> float | None:
+        """On the worst input, at the median clock; None where the core's bytes a clock are not known."""
+        each = self.point.core.bytes_per_clock
+        return None if each is None or self.speed is None else each * self.speed.mhz / 1000
+
+    def as_dict(self) -> dict[str, Any]:
+        """The figure as JSON has it."""
+        core = self.point.core
+        return {
+            "title": core.title,
+            "device": self.point.device.name,
+            "architecture": core.architecture,
+            "lanes": core.lanes,
+            "packed": core.packed,
+            "pipeline": core.pipeline,
+            "latency": core.latency,
+            "bytes_per_clock": core.bytes_per_clock,
+            "design": core.design,
+            "area": self.area and asdict(self.area),
+            "speed": self.speed
+            and asdict(self.speed) | {"by_seed": {str(s): f for s, f in self.speed.by_seed.items()}},
+            "gigabytes_per_second": self.gigabytes_per_second,
+            "error": self.error,
+        }
+
+
+@dataclass(frozen=True)
+class Progress:
+    """How far a sweep is.
+
+    Attributes:
+        done: jobs, those that were kept from earlier included.
+        total: jobs that are known of; it grows where carry chains make a difference.
+        running: what the executor says is at work.
+    """
+
+    done: int
+    total: int
+    running: tuple[str, ...]
+
+
+def sweep(
+    points: Sequence[Point],
+    *,
+    executor: Executor | None = None,
+    cache: Cache | None = None,
+    on_progress: Callable[[Progress], None] = lambda _: None,
+) -> list[Figure]:
+    """Measure points, many jobs side by side.
+
+    Args:
+        points: what is measured.
+        executor: runs the jobs, in this process or elsewhere: threads, processes, a cluster. Threads
+            on all cores without it. The tools where they run must be of the versions that are here.
+        cache: keeps results, so that a sweep that was cut off goes on where it was.
+        on_progress: called after each job and once a second.
+
+    Returns:
+        A figure for each point, in their order. A job that fails is told in its figure, and the
+        others go on.
+
+    Raises:
+        ToolError: a tool is missing here.
+        CacheError: the cache cannot be written.
+    """
+    if executor is not None:
+        return _Sweep(points, executor, cache, on_progress).run()
+    with ThreadPoolExecutor(os.cpu_count()) as threads:
+        try:
+            return _Sweep(points, threads, cache, on_progress).run()
+        except BaseException:
+            stop_tools()  # which the threads would wait for
+            raise
+
+
+Steps = Generator[Sequence[Job], list[Any], Any]
+"""Yields jobs that may run side by side, gets their results, and returns what was measured."""
+
+
+def _area(point: Point) -> Generator[Sequence[Job], list[Any], Area]:
+    syntheses = _syntheses(point, *point.core.alone)
+    netlists: list[tuple[str, Netlist]] = _distinct(syntheses, (yield syntheses))
+    device, version = point.device, present_version(point.device.router)
+    cells: list[int] = yield [
+        Packing(netlist.digest, device.router, version, device.options, device.cell) for _, netlist in netlists
+    ]
+    areas = [
+        Area(number, netlist.luts, netlist.flip_flops, options)
+        for number, (options, netlist) in zip(cells, netlists, strict=True)
+    ]
+    return min(areas, key=lambda area: area.cells)
+
+
+def _speed(point: Point) -> Generator[Sequence[Job], list[Any], Speed]:
+    syntheses = _syntheses(point, *point.core.between_registers)
+    netlists: list[tuple[str, Netlist]] = _distinct(syntheses, (yield syntheses))
+    device, version = point.device, present_version(point.device.router)
+    clocks: list[float] = yield [
+        Routing(netlist.digest, device.router, version, device.options, seed)
+        for _, netlist in netlists
+        for seed in point.seeds
+    ]
+    speeds = []
+    for options, _ in netlists:
+        mine, clocks = clocks[: len(point.seeds)], clocks[len(point.seeds) :]
+        speeds.append(Speed(statistics.median(mine), dict(zip(point.seeds, mine, strict=True)), options))
+    return max(speeds, key=lambda speed: speed.mhz)
+
+
+def _syntheses(point: Point, sources: tuple[tuple[str, str], ...], top: str) -> list[Synthesis]:
+    yosys = present_version("yosys")
+    return [Synthesis(sources, top, point.device.family, options, yosys) for options in ("", point.device.no_carry)]
+
+
+def _distinct(syntheses: Sequence[Synthesis], netlists: Sequence[Netlist]) -> list[tuple[str, Netlist]]:
+    """Options and netlist; once where the options make no difference."""
+    first, second = netlists
+    both = [(job.options, netlist) for job, netlist in zip(syntheses, netlists, strict=True)]
+    return both[:1] if first.cells == second.cells else both
+
+
+class _Task:
+    """The steps of one measurement, and how many jobs they have."""
+
+    def __init__(self, point: Point, steps: Steps, expected: int) -> None:
+        self.point, self.steps = point, steps
+        self.expected = expected
+        """Jobs, as far as is known."""
+        self.done = 0
+        self.result: Any = None
+        self.error: str | None = None
+        self.waiting = 0
+        """Jobs of the present step without a result."""
+        self.results: list[Any] = []
+
+
+class _Sweep:
+    """The tasks of a sweep, the jobs that they wait for, and what they share."""
+
+    def __init__(
+        self,
+        points: Sequence[Point],
+        executor: Executor,
+        cache: Cache | None,
+        on_progress: Callable[[Progress], None],
+    ) -> None:
+        self._points, self._executor, self._cache, self._on_progress = points, executor, cache, on_progress
+        self._tasks: list[_Task] = []
+        self._flying: dict[str, tuple[Job, Future[Any]]] = {}
+        """By key, the jobs that the executor has."""
+        self._waiters: dict[str, list[tuple[_Task, int]]] = {}
+        """By key, who waits for them, and at which place of its step."""
+        self._known: dict[str, Any] = {}
+        """By key, the results so far."""
+        self._contents: dict[str, bytes] = {}
+        """By digest, the netlists so far."""
+
+    def run(self) -> list[Figure]:
+        for point in self._points:
+            self._tasks.append(_Task(point, _area(point), 3))
+            self._tasks.append(_Task(point, _speed(point), 2 + len(point.seeds)))
+        try:
+            for task in self._tasks:
+                self._advance(task, None)
+                self._tell()
+            while self._flying:
+                self._collect()
+                self._tell()
+        except BaseException:
+            for _, future in self._flying.values():
+                future.cancel()
+            raise
+        pairs = zip(self._tasks[::2], self._tasks[1::2], strict=True)
+        return [Figure(area.point, area.result, speed.result, area.error or speed.error) for area, speed in pairs]
+
+    def _advance(self, task: _Task, results: list[Any] | None) -> None:
+        """Let a task take its next step, as far as results are known."""
+        while True:
+            try:
+                jobs = task.steps.send(results)  # type: ignore[arg-type]  # None starts a generator
+            except StopIteration as finished:
+                task.result = finished.value
+                task.expected = task.done
+                return
+            task.expected = max(task.expected, task.done + len(jobs))
+            task.results, task.waiting = [None] * len(jobs), len(jobs)
+            for place, job in enumerate(jobs):
+                self._request(task, place, job)
+            if task.waiting or task.error:
+                return
+            results = task.results
+
+    def _request(self, task: _Task, place: int, job: Job) -> None:
+        key = job.key
+        if key not in self._known and key not in self._flying and (kept := self._kept(job)) is not None:
+            self._known[key] = kept
+        if key in self._known:
+            task.results[place] = self._known[key]
+            task.waiting -= 1
+            task.done += 1
+            return
+        self._waiters.setdefault(key, []).append((task, place))
+        if key not in self._flying:
+            try:
+                self._flying[key] = job, self._submit(job)
+            except Exception as error:  # an executor that takes nothing any more
+                self._failed(key, job, error)
+
+    def _submit(self, job: Job) -> Future[Any]:
+        if isinstance(job, Synthesis):
+            return self._executor.submit(synthesise, job)
+        content = self._contents[job.netlist]
+        if isinstance(job, Packing):
+            return self._executor.submit(pack, job, content)
+        return self._executor.submit(route, job, content)
+
+    def _collect(self) -> None:
+        """Wait for a result, at most a second, and hand on what has come."""
+        wait([future for _, future in self._flying.values()], timeout=1, return_when=FIRST_COMPLETED)
+        for key, (job, future) in list(self._flying.items()):
+            if not future.done():
+                continue
+            del self._flying[key]
+            try:
+                result = future.result()
+            except Exception as error:  # whatever a tool, a worker or its connection ends with
+                self._failed(key, job, error)
+                continue
+            self._keep(job, result)
+            self._known[key] = result
+            for task, place in self._waiters.pop(key):
+                task.results[place] = result
+                task.waiting -= 1
+                task.done += 1
+                if not task.waiting and not task.error:
+                    self._advance(task, task.results)
+
+    def _failed(self, key: str, job: Job, error: Exception) -> None:
+        text = str(error) if isinstance(error, ToolError) else f"{type(error).__name__}: {error}"
+        for task, _ in self._waiters.pop(key):
+            task.error = task.error or f"{job}: {' '.join(text.split())}"
+            task.waiting -= 1
+            task.done += 1
+            task.expected = task.done + task.waiting  # the steps after this one will not be
+
+    def _kept(self, job: Job) -> Any:
+        """The result that the cache has, or None."""
+        if self._cache is None or (kept := self._cache.get(job.key)) is None:
+            return None
+        if not isinstance(job, Synthesis):
+            return kept
+        content = self._cache.content(kept["content_digest"])
+        if content is None:
+            return None
+        self._contents[kept["digest"]] = content
+        return Netlist(**kept, content=content)
+
+    def _keep(self, job: Job, result: Any) -> None:
+        if not isinstance(result, Netlist):
+            if self._cache:
+                self._cache.put(job.key, result)
+            return
+        self._contents[result.digest] = result.content
+        if self._cache:
+            self._cache.keep(result.content_digest, result.content)
+            self._cache.put(job.key, {k: v for k, v in vars(result).items() if k != "content"})
+
+    def _tell(self) -> None:
+        done = sum(task.done for task in self._tasks)
+        total = sum(task.expected for task in self._tasks)
+        at_work = {key for key, (_, future) in self._flying.items() if future.running()}
+        self._on_progress(Progress(done, total, tuple(self._titles(at_work))))
+
+    def _titles(self, keys: Iterable[str]) -> list[str]:
+        return [f"{self._waiters[key][0][0].point}: {self._flying[key][0]}" for key in self._flying if key in keys]

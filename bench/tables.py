@@ -1,0 +1,191 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The figures that the README shows: which points they are of, and how they are written."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Sequence
+from typing import Any, NamedTuple
+
+from utf8fpga.bench.cache import Cache
+from utf8fpga.bench.design import Core, decoder_core
+from utf8fpga.bench.jobs import DEVICES, Device, tool_versions
+from utf8fpga.bench.sweep import Figure, Point
+from utf8fpga.hdl import DecoderParameters, axi_rtlil
+
+__all__ = [
+    "COMMAND",
+    "SCALING",
+    "SETTINGS",
+    "Scaling",
+    "design_digest",
+    "figures_as_dict",
+    "figures_table",
+    "points_table",
+    "scaling_points",
+    "setting_points",
+    "summary_table",
+]
+
+SETTINGS: tuple[tuple[str, DecoderParameters], ...] = (
+    ("smallest", DecoderParameters(pipeline=0)),
+    ("smallest, no U+FFFD in the data", DecoderParameters(pipeline=0, replacement=False)),
+    ("output registered", DecoderParameters(pipeline=1)),
+    ("pipelined", DecoderParameters(pipeline=2)),
+)
+"""The settings of the serial decoder that figures are given for."""
+
+
+class Scaling(NamedTuple):
+    """A point of the figures over lanes.
+
+    Attributes:
+        device: its name.
+        parameters: which decoder.
+        seeds: how many.
+    """
+
+    device: str
+    parameters: DecoderParameters
+    seeds: int
+
+
+SCALING: tuple[Scaling, ...] = (
+    Scaling("hx8k", DecoderParameters(pipeline=2), 5),
+    Scaling("hx8k", DecoderParameters(architecture="parallel"), 5),
+    Scaling("ecp5-85k", DecoderParameters(pipeline=2), 5),
+    *(
+        Scaling("ecp5-85k", DecoderParameters(lanes=lanes, architecture="parallel"), seeds)
+        for lanes, seeds in ((1, 5), (2, 5), (4, 5), (8, 5), (16, 3), (32, 3), (64, 3))
+    ),
+    *(Scaling("ecp5-85k", DecoderParameters(lanes=lanes, packed=True), seeds) for lanes, seeds in ((4, 3), (16, 3))),
+)
+"""What `utf8fpga bench --record` measures to show how size and speed grow with the lanes."""
+
+COMMAND = "utf8fpga bench --record ."
+"""What writes the figures into a checkout."""
+
+
+def setting_points(devices: Sequence[Device], seeds: Sequence[int], cache: Cache | None = None) -> list[Point]:
+    """All `SETTINGS` on devices."""
+    cores = [decoder_core(parameters, title, cache=cache) for title, parameters in SETTINGS]
+    return [Point(core, device, tuple(seeds)) for core in cores for device in devices]
+
+
+def scaling_points(cache: Cache | None = None) -> list[Point]:
+    """The points of `SCALING`."""
+    cores: dict[DecoderParameters, Core] = {}
+    for row in SCALING:
+        if row.parameters not in cores:
+            cores[row.parameters] = decoder_core(row.parameters, cache=cache)
+    return [Point(cores[row.parameters], DEVICES[row.device], tuple(range(1, row.seeds + 1))) for row in SCALING]
+
+
+def design_digest(parameters: DecoderParameters) -> str:
+    """The digest that a figure's `design` has while the decoder's logic is what was measured."""
+    return hashlib.sha256(axi_rtlil(parameters.build()).encode()).hexdigest()
+
+
+def figures_as_dict(figures: Sequence[Figure], command: str) -> dict[str, Any]:
+    """Figures as JSON has them, with the command that makes them and the tools' versions.
+
+    Raises:
+        ToolError: a tool is missing.
+    """
+    tools = tool_versions(figure.point.device for figure in figures)
+    return {"command": command, "tools": tools, "figures": [figure.as_dict() for figure in figures]}
+
+
+def figures_table(figures: dict[str, Any]) -> str:
+    """The figures of `setting_points` as a Markdown table, a line for each setting."""
+    names = list(dict.fromkeys(row["device"] for row in figures["figures"]))
+    heading = ["setting", "latency"]
+    for name in names:
+        heading += [f"{DEVICES[name].title}, cells", "MHz"]
+    lines: dict[str, list[str]] = {}
+    for row in figures["figures"]:
+        cells = lines.setdefault(row["title"], [row["title"], f"{row['latency']}"])
+        cells += [_number(_of(row, "area", "cells")), _number(_of(row, "speed", "mhz"))]
+    table = [heading, ["---"] * 2 + ["---:"] * (len(heading) - 2), *lines.values()]
+    return _with_note(table, figures, "one byte a clock, so MHz are also MB/s")
+
+
+def points_table(figures: dict[str, Any]) -> str:
+    """Figures of any points as a Markdown table, a line for each."""
+    heading = ["device", "core", "lanes", "words", "latency", "cells", "LUT4", "flip-flops", "cells a lane"]
+    heading += ["LUT4 a lane", "MHz (lowest..highest)", "GB/s"]
+    table = [heading, ["---"] * 2 + ["---:"] + ["---"] + ["---:"] * (len(heading) - 4)]
+    for row in figures["figures"]:
+        lanes, cells, luts = row["lanes"], _of(row, "area", "cells"), _of(row, "area", "luts")
+        rate = row["gigabytes_per_second"]
+        table.append(
+            [
+                DEVICES[row["device"]].title,
+                row["title"],
+                _number(lanes),
+                {True: "packed", False: "sparse", None: "-"}[row["packed"]],
+                _number(row["latency"]),
+                _number(cells),
+                _number(luts),
+                _number(_of(row, "area", "flip_flops")),
+                _number(cells / lanes if cells and lanes else None),
+                _number(luts / lanes if luts and lanes else None),
+                _clocks(row["speed"]),
+                "-" if rate is None else f"{rate:.2f}",
+            ]
+        )
+    return _with_note(table, figures, "GB/s on the worst input")
+
+
+SUMMARY = (
+    ("serial, smallest", "hx8k", {"title": "smallest"}),
+    ("serial, fastest", "hx8k", {"title": "pipelined"}),
+    ("parallel, 4 lanes, sparse", "ecp5-85k", {"lanes": 4, "packed": False}),
+    ("parallel, 16 lanes, sparse", "ecp5-85k", {"lanes": 16, "packed": False}),
+    ("parallel, 64 lanes, sparse", "ecp5-85k", {"lanes": 64, "packed": False}),
+    ("parallel, 16 lanes, packed", "ecp5-85k", {"lanes": 16, "packed": True}),
+)
+"""The rows of `summary_table`: a title, the device, and what selects the figure."""
+
+
+def summary_table(figures: dict[str, Any], scaling: dict[str, Any]) -> str:
+    """A few figures of `setting_points` and `scaling_points` as a Markdown table."""
+    lines = [["decoder", "device", "logic cells", "flip-flops", "MHz", "GB/s", "latency, cycles"]]
+    lines.append(["---"] * 2 + ["---:"] * 5)
+    for title, device, wanted in SUMMARY:
+        every = [row for row in [*figures["figures"], *scaling["figures"]] if row["device"] == device]
+        row = next(row for row in every if all(row[name] == value for name, value in wanted.items()))
+        cells, flip_flops, mhz = _of(row, "area", "cells"), _of(row, "area", "flip_flops"), _of(row, "speed", "mhz")
+        rate = row["gigabytes_per_second"]
+        lines.append(
+            [title, DEVICES[device].title, *map(_number, (cells, flip_flops, mhz)), f"{rate:.2f}", f"{row['latency']}"]
+        )
+    return _with_note(lines, scaling, "GB/s on the worst input")
+
+
+def _with_note(table: list[list[str]], figures: dict[str, Any], remark: str) -> str:
+    counts = sorted({len(row["speed"]["by_seed"]) for row in figures["figures"] if row["speed"]})
+    seeds = " or ".join(map(str, counts)) or "no"
+    tools = ", ".join(f"{tool} {number}" for tool, number in figures["tools"].items())
+    note = f"Median of {seeds} seed{'s'[: counts != [1]]}; {remark}. {tools}; written by `{figures['command']}`."
+    failed = [
+        f"- {row['title']} on {row['device']} failed: {row['error']}" for row in figures["figures"] if row["error"]
+    ]
+    return "\n".join(
+        [*("| " + " | ".join(line) + " |" for line in table), "", note, *([""] if failed else []), *failed]
+    )
+
+
+def _of(row: dict[str, Any], part: str, what: str) -> Any:
+    return row[part] and row[part][what]
+
+
+def _number(value: float | None) -> str:
+    return "-" if value is None else f"{value:.0f}"
+
+
+def _clocks(speed: dict[str, Any] | None) -> str:
+    if speed is None:
+        return "-"
+    clocks: Iterable[float] = speed["by_seed"].values()
+    return f"{speed['mhz']:.0f} ({min(clocks):.0f}..{max(clocks):.0f})"

@@ -1,9 +1,0 @@
-# SPDX-License-Identifier: BSD-2-Clause
-"""``python -m utf8fpga``."""
-
-from __future__ import annotations
-
-from utf8fpga.main import main
-
-if __name__ == "__main__":
-    main()

@@ -1,0 +1,279 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The command `bench`: which points are measured, where their jobs run, and what is written."""
+
+from __future__ import annotations
+
+import importlib
+import json
+import os
+import re
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Executor, ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import click
+
+from utf8fpga.bench import (
+    COMMAND,
+    DEVICES,
+    SETTINGS,
+    Cache,
+    CacheError,
+    Device,
+    Figure,
+    Point,
+    decoder_core,
+    default_cache,
+    figures_as_dict,
+    figures_table,
+    foreign_core,
+    picture_tools,
+    points_table,
+    read_ports,
+    scaling_picture,
+    scaling_points,
+    setting_points,
+    sweep,
+    tool_versions,
+)
+from utf8fpga.cli.core_options import Choice, core_options
+from utf8fpga.cli.options import FILE, FOLDER, MODULE, SCHEDULER, json_option
+from utf8fpga.cli.output import CommandError, is_standard_output, job_progress, write_bytes
+from utf8fpga.cli.record import check_pages, record
+from utf8fpga.hdl.toolchain import stop_tools
+
+__all__ = ["Bench", "bench", "measure"]
+
+MAX_SEEDS = 100
+"""Upper bound on the seeds of one run."""
+
+
+_CONNECT_SECONDS = 5
+
+
+@dataclass(frozen=True)
+class Bench:
+    """What `utf8fpga bench` is asked for.
+
+    Attributes:
+        devices: their names; all if empty.
+        decoders: which; the serial decoder's settings if none is given.
+        seeds: nextpnr's.
+        jobs: how many run at once here; as many as there are cores if None.
+        cache: the folder of kept results; the user's if None.
+        dask: the address of a Dask cluster's scheduler, which then runs the jobs.
+        against: the files of another core.
+        top: its module.
+        ports: a file that describes its ports.
+        picture: a file for the picture.
+        record: the checkout to write the figures into.
+        as_json: print JSON.
+    """
+
+    devices: tuple[str, ...] = ()
+    decoders: Choice = field(default_factory=Choice)
+    seeds: tuple[int, ...] = (1, 2, 3, 4, 5)
+    jobs: int | None = None
+    cache: str | None = None
+    dask: str | None = None
+    against: tuple[str, ...] = ()
+    top: str | None = None
+    ports: str | None = None
+    picture: str | None = None
+    record: str | None = None
+    as_json: bool = False
+
+    @property
+    def is_of_settings(self) -> bool:
+        """No decoder is chosen."""
+        return not self.decoders.cores
+
+
+def _seeds(_context: click.Context, _option: click.Parameter, value: str) -> tuple[int, ...]:
+    found = re.fullmatch("(?:([0-9]{1,6})-)?([0-9]{1,6})", value)
+    first, last = (int(found[1] or 1), int(found[2])) if found else (1, 0)
+    if not 0 <= last - first < MAX_SEEDS:
+        raise CommandError(f"--seeds {value!r} must be how many, or from-to, and 1 to {MAX_SEEDS} of them")
+    return tuple(range(first, last + 1))
+
+
+@click.command()
+@click.option("--device", "devices", multiple=True, metavar="NAME", help="hx8k, up5k or ecp5-85k; default: all.")
+@core_options(several=("lanes", "architecture"))
+@click.option(
+    "--seeds", default="5", show_default=True, metavar="N or A-B", callback=_seeds, help="Of place and route."
+)
+@click.option("--jobs", type=click.IntRange(1), help="How many run at once; default: one per core.")
+@click.option("--cache", type=FOLDER, help="Where results are kept; default: the user's cache.")
+@click.option("--dask", type=SCHEDULER, help="Run the jobs on the Dask cluster with this scheduler.")
+@click.option("--against", type=FILE, multiple=True, help="Another core in Verilog; again for each of its files.")
+@click.option("--top", type=MODULE, help="The module of --against.")
+@click.option("--ports", type=FILE, help="Its ports, as TOML or JSON: clock, reset, inputs, outputs, constants.")
+@click.option("--picture", type=FILE, help="Write a plot of throughput and area over lanes as SVG.")
+@click.option("--software", is_flag=True, help="Measure decode_array instead: ratios to the plain decoder and CPython.")
+@click.option("--record", type=FOLDER, help="Write the figures into README.md and docs of a checkout.")
+@json_option
+def bench(software: bool, as_json: bool, parameters: Choice, **given: Any) -> None:
+    """Measure area, clock and GB/s with the place and route tools.
+
+    Without a choice of decoders: the serial decoder's settings. Results are kept, so that a run that was
+    interrupted continues where it was.
+    """
+    if software:
+        _bench_software(as_json)
+    else:
+        measure(Bench(as_json=as_json, decoders=parameters, **given))
+
+
+def _bench_software(as_json: bool) -> None:
+    try:
+        from utf8fpga.model.arrays import measure_speed
+    except ImportError as error:
+        raise CommandError(str(error), status=1) from None
+    speeds = measure_speed()
+    click.echo(json.dumps([speed._asdict() for speed in speeds], indent=2) if as_json else "\n".join(map(str, speeds)))
+
+
+def measure(bench: Bench) -> None:
+    """Measure, print and write what is asked for.
+
+    Raises:
+        CommandError: a wrong word, a folder that cannot be written, or a point that failed.
+        ValueError: there is no such decoder, or another core is not as it is described.
+        ToolError: a tool is missing.
+    """
+    devices = _devices(bench)
+    if bench.picture or bench.record:
+        picture_tools()
+    if bench.record:
+        _refuse_choices(bench)
+    elif not bench.against and (bench.top or bench.ports):
+        raise CommandError(f"--{'top' if bench.top else 'ports'} describes the core of --against, which is not given")
+    if bench.dask and bench.jobs:
+        raise CommandError("--jobs is for this machine, and with --dask the cluster has its own: leave it out")
+    if is_standard_output(bench.picture):
+        raise CommandError(f"--picture {bench.picture} is standard output, where the figures go: name a file")
+    try:
+        cache = Cache(Path(bench.cache) if bench.cache else default_cache())
+        tool_versions(devices)  # a missing tool is found at once
+        if bench.record:
+            _record(bench, cache, Path(bench.record))
+            return
+        points = _points(bench, devices, cache)
+        figures = figures_as_dict(_run(bench, points, cache), _command(bench))
+    except CacheError as error:
+        raise CommandError(str(error)) from None
+    if bench.picture:
+        write_bytes(bench.picture, scaling_picture(figures))
+    of_settings = bench.is_of_settings and not bench.against
+    _print(bench, figures, figures_table if of_settings else points_table)
+    _refuse_failures(figures)
+
+
+def _devices(bench: Bench) -> list[Device]:
+    if unknown := [name for name in bench.devices if name not in DEVICES]:
+        raise CommandError(f"unknown device {unknown[0]!r} (known: {', '.join(DEVICES)})")
+    return [DEVICES[name] for name in dict.fromkeys(bench.devices)] or list(DEVICES.values())
+
+
+def _refuse_choices(bench: Bench) -> None:
+    if bench.devices:
+        raise CommandError("--record wants the figures of all devices: leave out --device")
+    if bench.against or not bench.is_of_settings:
+        raise CommandError("--record measures what the README shows: leave out the choice of cores")
+    if bench.picture:
+        raise CommandError("--record writes its own picture: leave out --picture")
+    check_pages(Path(bench.record or ""))  # before hours of work
+
+
+def _points(bench: Bench, devices: Sequence[Device], cache: Cache) -> list[Point]:
+    if bench.is_of_settings and not bench.against:
+        return setting_points(devices, bench.seeds, cache)
+    others = []
+    if bench.against:
+        ports = read_ports(Path(bench.ports)) if bench.ports else None
+        others.append(foreign_core([Path(file) for file in bench.against], bench.top, ports))
+    if bench.is_of_settings:
+        cores = [decoder_core(parameters, title, cache=cache) for title, parameters in SETTINGS]
+    else:
+        cores = [decoder_core(parameters, cache=cache) for parameters in bench.decoders.cores]
+    return [Point(core, device, bench.seeds) for core in [*cores, *others] for device in devices]
+
+
+def _run(bench: Bench, points: Sequence[Point], cache: Cache) -> list[Figure]:
+    with _executor(bench) as executor, job_progress("measuring") as show:
+        return sweep(
+            points,
+            executor=executor,
+            cache=cache,
+            on_progress=lambda now: show(now.done, now.total, now.running),
+        )
+
+
+@contextmanager
+def _executor(bench: Bench) -> Iterator[Executor]:
+    if bench.dask is None:
+        with ThreadPoolExecutor(bench.jobs or os.cpu_count()) as threads:
+            try:
+                yield threads
+            except BaseException:
+                stop_tools()  # which the threads would wait for
+                raise
+        return
+    try:
+        distributed = importlib.import_module("distributed")
+    except ImportError:
+        raise CommandError("distributed is not installed: pip install 'utf8fpga[dask]'", status=1) from None
+    try:
+        client = distributed.Client(bench.dask, timeout=_CONNECT_SECONDS)
+    except (OSError, ValueError) as error:
+        reason = " ".join(str(error).split())
+        raise CommandError(f"no Dask cluster at {bench.dask!r}: {reason or type(error).__name__}", status=1) from None
+    with client:
+        yield client.get_executor()
+
+
+def _record(bench: Bench, cache: Cache, checkout: Path) -> None:
+    points, scaling = setting_points(list(DEVICES.values()), bench.seeds, cache), scaling_points(cache)
+    measured = _run(bench, [*points, *scaling], cache)
+    figures = figures_as_dict(measured[: len(points)], COMMAND)
+    over_lanes = figures_as_dict(measured[len(points) :], COMMAND)
+    over_lanes["tools"] |= picture_tools()
+    # A README with holes is worth less than the one before.
+    _refuse_failures(figures)
+    _refuse_failures(over_lanes)
+    record(figures, over_lanes, checkout)
+    _print(
+        bench, figures | {"scaling": over_lanes}, lambda both: f"{figures_table(both)}\n\n{points_table(over_lanes)}"
+    )
+
+
+def _print(bench: Bench, figures: dict[str, Any], table: Callable[[dict[str, Any]], str]) -> None:
+    click.echo(json.dumps(figures, indent=2) if bench.as_json else table(figures))
+
+
+def _refuse_failures(figures: dict[str, Any]) -> None:
+    failed = [row for row in figures["figures"] if row["error"]]
+    if failed:
+        row = failed[0]
+        raise CommandError(
+            f"{len(failed)} of {len(figures['figures'])} points failed, "
+            f"the first {row['title']} on {row['device']}: {row['error']}",
+            status=1,
+        )
+
+
+def _command(bench: Bench) -> str:
+    """What was asked for, without what does not change the figures."""
+    words = ["utf8fpga bench"]
+    words += [f"--device {name}" for name in bench.devices]
+    words += bench.decoders.words
+    if bench.seeds != Bench.seeds:
+        first, last = bench.seeds[0], bench.seeds[-1]
+        words.append(f"--seeds {last if first == 1 else f'{first}-{last}'}")
+    words += [f"--against {Path(file).name}" for file in bench.against]
+    words += [f"--top {bench.top}"] * bool(bench.top) + [f"--ports {Path(bench.ports or '').name}"] * bool(bench.ports)
+    return " ".join(words)

@@ -1,0 +1,78 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The command `decode`: a text through the golden model."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from utf8fpga.cli.options import FILE, output_option, practice_option
+from utf8fpga.cli.output import CommandError, file_size, progress, read_chunks, writing
+from utf8fpga.cli.show import PlainOutput
+from utf8fpga.model.practices import Practice
+
+if TYPE_CHECKING:
+    from utf8fpga.cli.bulk import ArrayOutput
+
+__all__ = ["decode", "decode_file"]
+
+
+@click.command()
+@click.argument("file", type=FILE, default="-")
+@output_option
+@click.option("--json", "form", flag_value="json", help="One JSON object a line for each item.")
+@click.option("--summary", "form", flag_value="summary", help="Counts, and each ill-formed span with its cause.")
+@practice_option
+@click.option("--strict", is_flag=True, help="Exit status 1 where anything is ill-formed.")
+def decode(file: str, output: str, form: str | None, practice: str, strict: bool) -> None:
+    """Decode FILE with the golden model: as text with U+FFFD, as JSON lines, or as a summary."""
+    decode_file(file, output, form=form or "text", practice=Practice(practice), strict=strict)
+
+
+def decode_file(file: str, output: str, *, form: str, practice: Practice, strict: bool) -> None:
+    """Decode a file with the golden model.
+
+    Args:
+        file: what is read, or ``-``.
+        output: what is written, or ``-``.
+        form: ``text``, ``json`` or ``summary``.
+        practice: how many marks stand for ill-formed bytes.
+        strict: count an ill-formed item as a failure.
+
+    Raises:
+        CommandError: a file cannot be read or written, or `strict` and something is ill-formed.
+    """
+    decoded = _decoded(file_size(file), form, practice)
+    with writing(output) as out, progress("decoding", file_size(file)) as done:
+        read = 0
+        for chunk in read_chunks(file):
+            out.writelines(decoded.pieces(chunk))
+            read += len(chunk)
+            done(read)
+            if practice is Practice.FIRST_ERROR and decoded.tally.ill_formed:
+                break
+        out.writelines(decoded.pieces(b"", final=True))
+        if form == "summary":
+            out.write("".join(f"{line}\n" for line in decoded.tally.lines()).encode())
+    if strict and decoded.tally.ill_formed:
+        raise CommandError(
+            f"{file!r} is ill-formed: {decoded.tally.ill_formed} of {decoded.tally.items} items", status=1
+        )
+
+
+def _decoded(size: int | None, form: str, practice: Practice) -> PlainOutput | ArrayOutput:
+    """Arrays where NumPy is installed and the text is not so short that loading NumPy takes longer."""
+    if size is None or size > _SHORT:
+        try:
+            from utf8fpga.cli.bulk import ArrayOutput
+        except ModuleNotFoundError as missing:
+            if missing.name != "numpy":
+                raise
+        else:
+            return ArrayOutput(form, practice)
+    return PlainOutput(form, practice)
+
+
+_SHORT = 1 << 17
+"""Bytes that the plain decoder decodes in about the time in which NumPy is loaded."""

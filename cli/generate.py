@@ -1,0 +1,27 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The command `generate`: a core as Verilog."""
+
+from __future__ import annotations
+
+import click
+
+from utf8fpga.cli.core_options import core_options
+from utf8fpga.cli.options import output_option
+from utf8fpga.cli.output import CommandError, write_bytes
+from utf8fpga.hdl import CoreParameters, axi_verilog, check_module_name
+from utf8fpga.model import InvalidArgumentError
+
+__all__ = ["generate"]
+
+
+@click.command()
+@core_options()
+@click.option("--name", default="utf8_decoder", show_default=True, help="The top module.")
+@output_option
+def generate(parameters: CoreParameters, name: str, output: str) -> None:
+    """Write the decoder as one self-contained Verilog-2005 file with AXI4-Stream ports."""
+    try:
+        check_module_name(name)
+    except InvalidArgumentError as error:
+        raise CommandError(f"--name {error}") from None
+    write_bytes(output, axi_verilog(parameters.build(), name).encode())

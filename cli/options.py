@@ -1,0 +1,62 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Options and types of values that several commands share. Those that choose a core are in `core_options`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import click
+
+from utf8fpga.model.practices import Practice
+
+__all__ = [
+    "FILE",
+    "FOLDER",
+    "HOST",
+    "MAX_SEED",
+    "MODULE",
+    "SCHEDULER",
+    "SEED",
+    "json_option",
+    "output_option",
+    "practice_option",
+]
+
+MAX_SEED = (1 << 31) - 1
+"""Upper bound on seeds that all tools accept."""
+
+
+class _Name(click.types.StringParamType):
+    """Text that is not empty.
+
+    Args:
+        what: what it names.
+        shown: what stands for it in the help.
+    """
+
+    def __init__(self, what: str, shown: str) -> None:
+        self._what, self.name = what, shown
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        if value == "":
+            self.fail(f"'' is not the name of {self._what}", param, ctx)
+        return value
+
+
+FILE, FOLDER, MODULE = _Name("a file", "FILE"), _Name("a folder", "DIR"), _Name("a module", "NAME")
+HOST, SCHEDULER = _Name("a host", "[USER@]HOST[:PORT]"), _Name("a scheduler", "ADDRESS")
+
+SEED = click.IntRange(0, MAX_SEED)
+
+practice_option: Callable[[Any], Any] = click.option(
+    "--practice",
+    type=click.Choice([practice.value for practice in Practice]),
+    default=Practice.MAXIMAL_SUBPARTS.value,
+    show_default=True,
+    help="How many marks stand for ill-formed bytes.",
+)
+output_option = click.option(
+    "-o", "--output", type=FILE, default="-", help="Where the result goes; default: standard output."
+)
+json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON, for a program to read.")

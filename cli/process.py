@@ -1,0 +1,203 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The process around a command: its descriptors, the signals that end it, and what it says of an error."""
+
+from __future__ import annotations
+
+import errno
+import io
+import logging
+import os
+import signal
+import sys
+import traceback
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from types import FrameType
+from typing import Any
+
+import click
+
+from utf8fpga.cli.output import CommandError, say, write_error
+from utf8fpga.model import UserError
+
+__all__ = ["DEFECT", "run"]
+
+DEFECT = 70
+"""The exit status of a defect, ``EX_SOFTWARE`` of BSD's sysexits."""
+
+ENDING = tuple(getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name))
+"""The signals after which a command cleans up before it dies of them."""
+
+_ENVIRONMENT = frozenset(
+    getattr(errno, name)
+    for name in ("ENOSPC", "EDQUOT", "EFBIG", "EIO", "EROFS", "EACCES", "EPERM", "EMFILE", "ENFILE", "ENOMEM", "EAGAIN")
+    if hasattr(errno, name)
+)
+"""Errors of the operating system that no program can prevent."""
+
+
+class _Terminated(KeyboardInterrupt):
+    """A signal has ended the command.
+
+    Attributes:
+        number: which.
+    """
+
+    def __init__(self, number: int) -> None:
+        super().__init__(number)
+        self.number = number
+
+
+class _StandardOutput(io.FileIO):
+    """Standard output, whose errors say so."""
+
+    def write(self, data: Any, /) -> int:
+        try:
+            return super().write(data)
+        except BrokenPipeError:
+            raise  # the reader has seen enough
+        except OSError as error:
+            raise write_error("standard output", error, status=1) from None
+
+
+class _ToStandardError(logging.Handler):
+    """What the library says while it works."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        say(f"utf8fpga: {record.getMessage()}")
+
+
+def run(command: Callable[[], None]) -> int:
+    """Run a command and say what ended it, if it is an error.
+
+    Returns:
+        the exit status: 0; 1 for a check or a tool that failed, or a file without room; 2 for bad use; `DEFECT`,
+        after a traceback, for an error that is none of the user's; 130 after Ctrl-C; 141 where the reader of the
+        output closed it. A signal in `ENDING` ends the process, after the command has cleaned up.
+    """
+    _prepare()
+    status = 0
+    try:
+        with _catching_signals():
+            command()
+        sys.stdout.flush()
+    except click.exceptions.Exit as done:
+        status = done.exit_code
+    except _Terminated as ended:
+        say("utf8fpga: terminated")
+        status = _die_of(ended)
+    except KeyboardInterrupt:
+        say("utf8fpga: interrupted")
+        status = 130
+    except Exception as error:
+        status = _report(error)
+    try:
+        sys.stdout.flush()
+    except (OSError, UserError) as error:
+        # What is still in its buffers has nowhere to go, not even when Python ends.
+        _discard_output()
+        status = status or _report(error)
+    return status
+
+
+def _report(error: Exception) -> int:
+    """Say what there is to say of an error; the exit status."""
+    if isinstance(error, BrokenPipeError):
+        say("utf8fpga: standard output was closed")
+        return 141
+    if isinstance(error, click.ClickException):
+        say(f"utf8fpga: {' '.join(error.format_message().rstrip('.').splitlines())}")
+        return error.exit_code
+    if (known := error if isinstance(error, UserError) else _environment_error(error)) is not None:
+        say(f"utf8fpga: {known}")
+        return known.exit_status
+    text = "".join(traceback.format_exception(error))
+    say(f"{text}utf8fpga: this is a defect of utf8fpga: please report it with the lines above")
+    return DEFECT
+
+
+def _prepare() -> None:
+    """Make the standard streams such that every error of theirs is noticed and told apart from others."""
+    for number, flags in ((0, os.O_WRONLY), (1, os.O_RDONLY), (2, os.O_WRONLY)):
+        try:
+            os.fstat(number)
+        except OSError:
+            # No file gets the number of a closed one. Reading 0 and writing 1 still fail.
+            os.open(os.devnull, flags)
+    if sys.stdin is None:
+        sys.stdin = open(0, closefd=False)  # noqa: SIM115 - as long as the process
+    if sys.stderr is None:
+        sys.stderr = open(2, "w", closefd=False)  # noqa: SIM115
+    if sys.stdout is None or (not sys.stdout.isatty() and _descriptor(sys.stdout) == 1):
+        encoding = "utf-8" if sys.stdout is None else sys.stdout.encoding
+        # A name that is no text in this encoding is still printed.
+        sys.stdout = io.TextIOWrapper(
+            io.BufferedWriter(_StandardOutput(1, "w", closefd=False)), encoding, "backslashreplace"
+        )
+    logger = logging.getLogger("utf8fpga")
+    if not any(isinstance(handler, _ToStandardError) for handler in logger.handlers):
+        logger.addHandler(_ToStandardError())
+        logger.setLevel(logging.INFO)
+
+
+def _descriptor(file: Any) -> int | None:
+    try:
+        return int(file.fileno())
+    except (OSError, ValueError, AttributeError):
+        return None
+
+
+def _discard_output() -> None:
+    """Drop what standard output still has in its buffers, which Python would write when it ends."""
+    if _descriptor(sys.stdout) == 1:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+
+
+@contextmanager
+def _catching_signals() -> Iterator[None]:
+    """Turn signals that end the process into `_Terminated`, so that nothing is left half-written.
+
+    The tools at work are ended first, since threads wait for them.
+    """
+    owner = os.getpid()
+
+    def end(number: int, _frame: FrameType | None) -> None:
+        signal.signal(number, signal.SIG_DFL)  # a second one is not waited for
+        if tools := sys.modules.get("utf8fpga.hdl.toolchain"):
+            tools.stop_tools()
+        if os.getpid() != owner:
+            os.kill(os.getpid(), number)
+        raise _Terminated(number)
+
+    before = {}
+    try:
+        for number in ENDING:
+            # One that is ignored, as with nohup, stays ignored.
+            if signal.getsignal(number) is signal.SIG_DFL:
+                before[number] = signal.signal(number, end)
+    except ValueError:
+        pass  # not in the main thread, which alone may say what signals do
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def _die_of(terminated: _Terminated) -> int:
+    """End as the signal ends a process; the exit status where that is not possible."""
+    signal.signal(terminated.number, signal.SIG_DFL)
+    os.kill(os.getpid(), terminated.number)
+    return 128 + terminated.number
+
+
+def _environment_error(error: BaseException) -> CommandError | None:
+    """What is said of an error that neither the arguments nor this program are to blame for: a full disk, no memory."""
+    if not isinstance(error, OSError):
+        return None
+    if isinstance(error, FileNotFoundError) and "No usable temporary directory" in str(error.strerror):
+        return CommandError("there is no folder for temporary files: name one in TMPDIR", status=1)
+    if error.errno not in _ENVIRONMENT:
+        return None
+    where = f"{error.filename!r}: " if error.filename else ""
+    return CommandError(f"{where}{error.strerror}", status=1)

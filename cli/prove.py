@@ -1,0 +1,226 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The command `prove`: proofs and mutants, a table of results, and counterexamples to read."""
+
+from __future__ import annotations
+
+import json
+import os
+import warnings
+from collections.abc import Sequence
+from contextlib import closing
+from pathlib import Path
+
+import click
+from amaranth.hdl import UnusedElaboratable
+
+from utf8fpga.cli.options import FOLDER, MAX_SEED, SEED, json_option
+from utf8fpga.cli.output import CommandError, progress, say
+from utf8fpga.formal.catalogue import CONFIGURATIONS, PROPERTIES, Configuration
+from utf8fpga.formal.mutation.judge import judge_netlists, judge_tables
+from utf8fpga.formal.report import Result
+from utf8fpga.formal.runner import prove_all
+from utf8fpga.model.render import aligned, columns
+
+__all__ = ["MUTATED", "list_proofs", "prove", "run_mutants", "run_proofs"]
+
+MUTATED = (
+    *("serial-0", "serial-1", "serial-2", "serial-0-full"),
+    *("parallel-1-pipeline-0", "parallel-1", "parallel-2", "parallel-4"),
+)
+"""The configurations of which mutants are made unless others are named."""
+
+
+@click.command()
+@click.argument("names", nargs=-1, metavar="[CONFIG]...")
+@click.option("--list", "listed", is_flag=True, help="List the configurations and the properties.")
+@click.option(
+    "--property", "wanted", multiple=True, metavar="NAME", help="Only this property; may be given several times."
+)
+@click.option("--jobs", type=click.IntRange(min=1), help="How many run at once; default: one per core.")
+@click.option(
+    "--timeout", type=click.IntRange(1, MAX_SEED), default=600, show_default=True, help="Seconds per question."
+)
+@click.option(
+    "--directory", type=FOLDER, default="build/proof", show_default=True, help="Where counterexamples are written."
+)
+@click.option("--traces", is_flag=True, help="Also write the waveform of each cover.")
+@click.option(
+    "--mutate",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="Judge N mutants of each netlist, and of each table, instead; without CONFIG, of some decoders.",
+)
+@click.option("--seed", type=SEED, default=1, show_default=True, help="Of the mutants.")
+@json_option
+def prove(
+    names: tuple[str, ...],
+    listed: bool,
+    wanted: tuple[str, ...],
+    jobs: int | None,
+    timeout: int,
+    directory: str,
+    traces: bool,
+    mutate: int | None,
+    seed: int,
+    as_json: bool,
+) -> None:
+    """Prove the decoders correct on every input, or show the input that one decodes incorrectly.
+
+    CONFIG is one of those that --list lists; default: all with fewer than 16 lanes, since the others take
+    minutes each. Exit status 1 where something fails.
+    """
+    jobs = jobs or os.cpu_count() or 1
+    if listed:
+        click.echo(list_proofs(as_json=as_json))
+    elif mutate:
+        run_mutants(names, mutate, seed=seed, jobs=jobs, seconds=timeout, as_json=as_json)
+    else:
+        run_proofs(names, wanted, jobs=jobs, seconds=timeout, directory=Path(directory), traces=traces, as_json=as_json)
+
+
+def list_proofs(*, as_json: bool) -> str:
+    """The names of the configurations and the properties."""
+    if as_json:
+        return json.dumps({"configurations": list(CONFIGURATIONS), "properties": list(PROPERTIES)}, indent=2)
+    lines = ["configurations", *(f"  {name}" for name in CONFIGURATIONS)]
+    return "\n".join([*lines, "properties", *(f"  {name}" for name in PROPERTIES)])
+
+
+def run_proofs(
+    names: Sequence[str],
+    wanted: Sequence[str],
+    *,
+    jobs: int,
+    seconds: int,
+    directory: Path,
+    traces: bool,
+    as_json: bool,
+) -> None:
+    """Prove, print a line for each result as it comes, and write the counterexamples.
+
+    Args:
+        names: configurations; all if none.
+        wanted: properties; all if none.
+        jobs: how many at a time.
+        seconds: how long the engine may think about one question.
+        directory: where waveforms and regression tests go.
+        traces: write the waveforms of covers too.
+        as_json: print JSON.
+
+    Raises:
+        CommandError: an unknown name, or something is not proved.
+    """
+    chosen = _chosen(names)
+    if unknown := [name for name in wanted if name not in PROPERTIES]:
+        raise CommandError(f"unknown property {unknown[0]!r} (known: {', '.join(PROPERTIES)})")
+    properties = list(wanted) or list(PROPERTIES)
+    _only_look_at_decoders()
+    results = []
+    with (
+        progress("proving", len(chosen) * len(properties)) as done,
+        closing(prove_all(chosen, properties, jobs=jobs, seconds=seconds, done=done)) as found,
+    ):
+        widths = _widths([each.name for each in chosen], properties)
+        if not as_json:
+            print(aligned(_HEADS, widths), flush=True)
+        for result in found:
+            results.append(result)
+            if not as_json:
+                print(aligned(_cells(result), widths), flush=True)
+            _write_counterexample(result, directory, traces=traces)
+    if not results:
+        raise CommandError(f"nothing to prove: {', '.join(names)} has no property {', '.join(wanted)}")
+    if as_json:
+        click.echo(json.dumps([result.as_dict() for result in results], indent=2))
+    else:
+        click.echo(f"{sum(bool(r.proved) for r in results)} of {len(results)} hold, {_SAID}")
+    failed = [result for result in results if not result.proved]
+    if failed:
+        first = f"{failed[0].configuration} {failed[0].wanted}"
+        raise CommandError(f"{len(failed)} of {len(results)} not proved, the first: {first}", status=1)
+
+
+_HEADS = ("configuration", "property", "method", "depth", "seconds", "result")
+_SAID = "on inputs of any length; none is bounded."
+
+
+def _widths(names: Sequence[str], properties: Sequence[str]) -> list[int]:
+    """Of the columns; lines are printed before the longest is known."""
+    longest = (*(max(map(len, column)) for column in (names, properties)), len("reachability"), 0, 0, 0)
+    return [max(len(head), most) for head, most in zip(_HEADS, longest, strict=True)]
+
+
+def _cells(result: Result) -> tuple[str, ...]:
+    depth = str(result.depth or "-")
+    return (result.configuration, result.wanted, result.method, depth, f"{result.seconds:.1f}", result.verdict)
+
+
+def _write_counterexample(result: Result, directory: Path, *, traces: bool) -> None:
+    """What shows a failure is told and written, of a cover it is written if `traces`."""
+    if result.counterexample and (result.proved is False or traces):
+        stem = "" if result.proved is False else result.note.lower()
+        try:
+            paths = result.counterexample.write(directory, stem)
+        except OSError as error:
+            raise CommandError(f"cannot write {str(directory)!r}: {error.strerror}") from None
+        if result.proved is False:
+            say("\n".join([*result.counterexample.lines(), *(f"  written: {path}" for path in paths)]))
+
+
+def run_mutants(names: Sequence[str], count: int, *, seed: int, jobs: int, seconds: int, as_json: bool) -> None:
+    """Judge mutants of netlists and of tables by the simulation's workload and by the proofs.
+
+    Args:
+        names: configurations; `MUTATED` if none.
+        count: mutants of each netlist; of a table all are judged.
+        seed: of Yosys's choice.
+        jobs: how many at a time.
+        seconds: how long the engine may think about one question.
+        as_json: print JSON.
+
+    Raises:
+        CommandError: an unknown name, or a mutant that the proofs or more than one in a hundred that
+            the simulation does not notice.
+    """
+    _only_look_at_decoders()
+    scores = []
+    for configuration in _chosen(names or MUTATED):
+        what = f"mutants of {configuration.name}"
+        with progress(what, count) as done:
+            scores.append(judge_netlists(configuration, count, seed=seed, jobs=jobs, seconds=seconds, done=done))
+        with progress(f"{what}'s table", None) as done:
+            scores.append(judge_tables(configuration, jobs=jobs, seconds=seconds, done=done))
+    if as_json:
+        click.echo(json.dumps([score.as_dict() for score in scores], indent=2))
+    else:
+        heads = [
+            "configuration",
+            "mutants of",
+            "made",
+            "refused",
+            "proved right",
+            "counted",
+            "by proof",
+            "by simulation",
+        ]
+        click.echo("\n".join(columns([score.row for score in scores], heads)))
+    for score in scores:
+        for mutant in (*score.survivors, *score.false_alarms):
+            noticed = f"proof {mutant.proof or 'none'}, simulation {mutant.simulation or 'none'}"
+            say("\n".join([f"{score.configuration}: {mutant.name}: {noticed}", *(f"  {x}" for x in mutant.apart)]))
+    counted = sum(len(score.counted) for score in scores)
+    by_proof, by_simulation = (sum(getattr(s, name) for s in scores) for name in ("by_proof", "by_simulation"))
+    say(f"{counted} mutants: {by_proof} refuted by proof, {by_simulation} noticed by simulation")
+    if by_proof < counted or by_simulation < 0.99 * counted or any(score.false_alarms for score in scores):
+        raise CommandError("mutants have survived", status=1)
+
+
+def _only_look_at_decoders() -> None:
+    """Amaranth warns of those that are never elaborated, but some are only asked for their fields."""
+    warnings.simplefilter("ignore", UnusedElaboratable)
+
+
+def _chosen(names: Sequence[str]) -> list[Configuration]:
+    if unknown := [name for name in names if name not in CONFIGURATIONS]:
+        raise CommandError(f"unknown configuration {unknown[0]!r} (known: {', '.join(CONFIGURATIONS)})")
+    return [CONFIGURATIONS[name] for name in names] or [each for each in CONFIGURATIONS.values() if not each.asked]

@@ -1,0 +1,25 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The command `vectors`: named test vectors by cause."""
+
+from __future__ import annotations
+
+import click
+
+from utf8fpga.cli.options import output_option, practice_option
+from utf8fpga.cli.output import write_bytes
+from utf8fpga.model.practices import Practice
+from utf8fpga.model.vectors import VECTOR_FORMATS, render_vectors
+
+__all__ = ["vectors"]
+
+
+@click.command()
+@click.option("--format", "form", type=click.Choice(list(VECTOR_FORMATS)), default="json", show_default=True)
+@practice_option
+@output_option
+def vectors(form: str, practice: str, output: str) -> None:
+    """Write named test vectors by cause, with the items expected under every practice.
+
+    A file for readmemh has one practice; the others have all.
+    """
+    write_bytes(output, render_vectors(form, Practice(practice)).encode())

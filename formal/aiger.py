@@ -1,0 +1,232 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Circuits as and-inverter graphs: from RTLIL by Yosys, in the AIGER format, and stepped in Python."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import tempfile
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from utf8fpga.hdl.toolchain import run_tool
+
+__all__ = ["Aig", "aig_of", "assemble", "prepare", "read_aig"]
+
+
+def prepare(name: str, *, free: bool = False) -> str:
+    """The Yosys script from a hierarchy to the file ``name.aig``, which `read_aig` reads.
+
+    Args:
+        name: of the file.
+        free: the registers of the submodule ``dut`` start with any contents.
+    """
+    # Forgotten before anything is simplified: a register that never changes has its value for ever; and once more
+    # when memories have become registers.
+    forget = _FORGET if free else ""
+    # Two registers that always take the same value may still start with different ones: none with an open start is
+    # merged. Only gates are simplified, and what is the same twice; that makes an eighth of what Yosys maps otherwise,
+    # in half the time.
+    merge = "opt_expr -keepdc; opt_merge -keepdc; opt_clean"
+    memories = f"memory_collect; memory_map; {forget}{merge}"
+    gates = f"techmap; dffunmap; {merge}"
+    return f"proc -noopt; flatten; {forget}opt_clean; {merge}; {memories}; {gates}; {assemble(name, free=free)}"
+
+
+_FORGET = "setattr -unset init w:dut.*; "
+
+
+def assemble(name: str, *, free: bool = False) -> str:
+    """The same where all modules are of simple gates already."""
+    forget = _FORGET if free else ""
+    return f"flatten; {forget}opt_clean; dffunmap; aigmap; opt_clean; write_aiger -zinit -symbols {name}.aig"
+
+
+@dataclass
+class Aig:
+    """An and-inverter graph as AIGER has it; all latches start at 0.
+
+    Literal 2n is variable n, 2n + 1 its inverse, 0 is false. Inputs, then latches, then gates are
+    numbered from 1.
+
+    Attributes:
+        inputs: how many inputs.
+        latches: per latch the literal of its next value.
+        outputs: the literals of the outputs.
+        gates: per gate its two literals.
+        input_bits: per port the inputs that are its bits; those that choose a start value have no port.
+        output_bits: per port the outputs that are its bits.
+        packed: the gates as they are in the file.
+    """
+
+    inputs: int
+    latches: list[int]
+    outputs: list[int]
+    gates: list[tuple[int, int]]
+    input_bits: dict[str, list[int]]
+    output_bits: dict[str, list[int]]
+    packed: bytes = field(repr=False)
+
+    @cached_property
+    def step(self) -> Callable[[list[int], list[int], int], tuple[list[int], list[int]]]:
+        """`stepper` of all outputs."""
+        return self.stepper(range(len(self.outputs)))
+
+    def stepper(self, wanted: Sequence[int]) -> Callable[[list[int], list[int], int], tuple[list[int], list[int]]]:
+        """A function of the latches and inputs that gives the next latches and the wanted outputs.
+
+        Values are integers, each bit a run of its own; the last argument has all those bits set.
+        Latches that no wanted output ever depends on stay 0.
+        """
+        outputs = [self.outputs[n] for n in wanted]
+        used = self._used(outputs)
+        base, latch = 1 + self.inputs + len(self.latches), 1 + self.inputs
+        names = ["0", *(f"i{n}" for n in range(self.inputs)), *(f"l{n}" for n in range(len(self.latches)))]
+        names += [f"g{n}" for n in range(len(self.gates))]
+        following = [value if latch + n in used else 0 for n, value in enumerate(self.latches)]
+
+        def literal(value: int) -> str:
+            if value < 2:
+                return "m" if value else "0"
+            return f"(m^{names[value >> 1]})" if value & 1 else names[value >> 1]
+
+        lines = ["def step(l, i, m):"]
+        for prefix, count in (("i", self.inputs), ("l", len(self.latches))):
+            if count:
+                lines.append(f" [{','.join(f'{prefix}{n}' for n in range(count))}] = {prefix}")
+        for n, (left, right) in enumerate(self.gates):
+            if base + n in used:
+                lines.append(f" {names[base + n]}={literal(left)}&{literal(right)}")
+        lines.append(f" return [{','.join(map(literal, following))}],[{','.join(map(literal, outputs))}]")
+        space: dict[str, Any] = {}
+        exec("\n".join(lines), space)
+        found: Callable[[list[int], list[int], int], tuple[list[int], list[int]]] = space["step"]
+        return found
+
+    def _used(self, literals: Sequence[int]) -> set[int]:
+        """The variables that literals depend on, in any clock."""
+        latch, first = 1 + self.inputs, 1 + self.inputs + len(self.latches)
+        todo, used = [literal >> 1 for literal in literals], set[int]()
+        while todo:
+            variable = todo.pop()
+            if variable in used:
+                continue
+            used.add(variable)
+            if variable >= first:
+                todo += [literal >> 1 for literal in self.gates[variable - first]]
+            elif variable >= latch:
+                todo.append(self.latches[variable - latch] >> 1)
+        return used
+
+    def file(self, where: int) -> bytes:
+        """The AIGER file of the graph with one of its outputs alone."""
+        latches, gates = len(self.latches), len(self.gates)
+        numbers = [*self.latches, self.outputs[where]]
+        header = f"aig {self.inputs + latches + gates} {self.inputs} {latches} 1 {gates}\n"
+        return (header + "".join(f"{number}\n" for number in numbers)).encode() + self.packed
+
+    def fan_in(self, outputs: Sequence[int]) -> set[int]:
+        """The inputs that outputs depend on within the clock."""
+        first = 1 + self.inputs + len(self.latches)
+        todo, seen = [self.outputs[n] >> 1 for n in outputs], set[int]()
+        while todo:
+            variable = todo.pop()
+            if variable not in seen:
+                seen.add(variable)
+                if variable >= first:
+                    todo += [literal >> 1 for literal in self.gates[variable - first]]
+        return {variable - 1 for variable in seen if 1 <= variable <= self.inputs}
+
+    def values(self, frames: Sequence[Sequence[int]]) -> list[dict[str, int]]:
+        """Per clock what the output ports are, given the inputs of each clock."""
+        state = [0] * len(self.latches)
+        shown = []
+        for frame in frames:
+            state, outputs = self.step(state, list(frame), 1)
+            shown.append(
+                {
+                    name: sum(outputs[where] << bit for bit, where in enumerate(bits))
+                    for name, bits in self.output_bits.items()
+                }
+            )
+        return shown
+
+
+def aig_of(rtlil: str, *, top: str = "top", free: bool = False) -> Aig:
+    """A design as an and-inverter graph; the last ones are kept, by what they were made from.
+
+    Args:
+        rtlil: the design; its clock is a port.
+        top: its top module.
+        free: the registers of the submodule ``dut`` start with any contents.
+
+    Raises:
+        ToolError: Yosys is missing or failed.
+    """
+    key = hashlib.sha256(f"{top} {free}\n{rtlil}".encode()).digest()
+    if key in _graphs:
+        return _graphs[key]
+    with tempfile.TemporaryDirectory(prefix="utf8fpga-") as folder:
+        directory = Path(folder)
+        (directory / "top.il").write_text(rtlil, encoding="utf-8")
+        script = f"read_rtlil top.il; hierarchy -top {top}; {prepare('top', free=free)}"
+        run_tool("yosys", ["-q", "-p", script], directory=directory)
+        aig = read_aig(directory / "top.aig")
+    if len(aig.gates) <= _GRAPH_GATES:
+        while len(_graphs) >= _GRAPHS:
+            del _graphs[next(iter(_graphs))]
+        _graphs[key] = aig
+    return aig
+
+
+_graphs: dict[bytes, Aig] = {}
+_GRAPHS = 32
+"""Upper bound on the graphs that are kept."""
+_GRAPH_GATES = 60_000
+"""Upper bound on the gates of a graph that is kept."""
+
+
+def read_aig(path: Path) -> Aig:
+    """The binary AIGER file that Yosys wrote, with the names of its ports."""
+    data = path.read_bytes()
+    lines = data.split(b"\n", 1)
+    _, inputs, latches, outputs, gates = (int(word) for word in lines[0].split()[1:6])
+    place = len(lines[0]) + 1
+
+    def numbers(count: int) -> list[int]:
+        nonlocal place
+        found = []
+        for _ in range(count):
+            end = data.index(b"\n", place)
+            found.append(int(data[place:end].split()[0]))
+            place = end + 1
+        return found
+
+    def delta() -> int:
+        nonlocal place
+        value = shift = 0
+        while True:
+            byte = data[place]
+            place += 1
+            value |= (byte & 0x7F) << shift
+            if byte < 0x80:
+                return value
+            shift += 7
+
+    next_values, output_literals = numbers(latches), numbers(outputs)
+    pairs, gates_at = [], place
+    for n in range(gates):
+        left = 2 * (1 + inputs + latches + n) - delta()
+        pairs.append((left, left - delta()))
+    ports: dict[str, dict[str, dict[int, int]]] = {"i": {}, "o": {}}
+    for line in data[place:].split(b"\nc\n")[0].decode().splitlines():
+        if found := re.fullmatch(r"([io])(\d+) (.*?)(?:\[(\d+)\])?", line):
+            ports[found[1]].setdefault(found[3], {})[int(found[4] or 0)] = int(found[2])
+    bits = {
+        what: {name: [found[b] for b in sorted(found)] for name, found in names.items()}
+        for what, names in ports.items()
+    }
+    return Aig(inputs, next_values, output_literals, pairs, bits["i"], bits["o"], data[gates_at:place])

@@ -1,0 +1,240 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""What a trace of a proof says to a person: the input text, the items expected, the items given."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from vcd import VCDWriter
+
+import utf8fpga.hdl as hdl
+import utf8fpga.model as model
+from utf8fpga.formal.properties import Property
+from utf8fpga.model import DFA, START, EncodingTable, Item, decode, forms
+from utf8fpga.model.table import spell
+from utf8fpga.sim.simulation import ContractError, Simulation, Word
+
+__all__ = ["Counterexample"]
+
+
+@dataclass
+class Counterexample:
+    """A trace, replayed.
+
+    Attributes:
+        configuration: the name of the decoder.
+        call: the expression that makes the decoder.
+        wanted: the property.
+        clocks: per clock the ports' values.
+        texts: the units of each text since the last reset; the last one may be cut off.
+        input_pauses: per clock since then, no beat was offered.
+        output_pauses: per clock since then, the consumer was not ready.
+        separate_ends: per text, it ended with a beat of its own.
+        null_beats: per beat that was taken, it was a null beat.
+        given: per text the items that came out.
+        expected: per text the items of the golden model; of a text that is cut off those that are determined.
+        reproduced: what the ordinary simulation says of the same texts and pauses, if that is a failure.
+    """
+
+    configuration: str
+    call: str
+    wanted: Property
+    clocks: list[dict[str, int]]
+    unit_width: int
+    texts: list[tuple[int, ...]] = field(default_factory=list)
+    input_pauses: list[bool] = field(default_factory=list)
+    output_pauses: list[bool] = field(default_factory=list)
+    separate_ends: list[bool] = field(default_factory=list)
+    null_beats: list[bool] = field(default_factory=list)
+    given: list[list[Item | Word]] = field(default_factory=list)
+    expected: list[list[Item | Word]] = field(default_factory=list)
+    reproduced: str = ""
+
+    @staticmethod
+    def of(configuration: Any, wanted: Property, clocks: list[dict[str, int]]) -> Counterexample:
+        """Read a trace of a `Harness` around the decoder that `configuration` builds."""
+        decoder = configuration.build()
+        found = Counterexample(configuration.name, configuration.call, wanted, clocks, decoder.table.unit_width)
+        # The monitor says a clock later what it saw; that clock is not part of it.
+        found._read(decoder, configuration.right or decoder.table, clocks[:-1] or clocks)
+        if wanted is not Property.RECOVERY:
+            found._replay(decoder, configuration.right or decoder.table)
+        return found
+
+    def _read(self, decoder: Any, table: EncodingTable, clocks: Sequence[dict[str, int]]) -> None:
+        start = max((n + 1 for n, clock in enumerate(clocks) if clock["see_reset"]), default=0)
+        simulation = Simulation(decoder)
+        text: list[int] = []
+        self.given.append([])
+        inside = offered = False
+        for clock in clocks[start:]:
+            self.input_pauses.append(not clock["see_in_valid"])
+            self.output_pauses.append(not clock["see_out_ready"])
+            beat = decoder.units.payload.shape().from_bits(clock["see_in_payload"])
+            taken = clock["see_in_valid"] and clock["see_in_ready"]
+            offered = bool(clock["see_in_valid"])
+            if taken:
+                units, last = _units(beat)
+                text += units
+                self.null_beats.append(not units and not last)
+                inside = inside if self.null_beats[-1] else not last
+                if last:
+                    self.texts.append(tuple(text))
+                    self.separate_ends.append(not units)
+                    text = []
+            if clock["see_out_valid"] and clock["see_out_ready"]:
+                self._give(simulation, clock["see_out_payload"])
+        if not self.given[-1]:
+            self.given.pop()
+        cut = inside or (offered and not taken)
+        if cut:
+            units, last = ([], False) if taken else _units(beat)
+            self.texts.append((*text, *units))
+            # A beat that is offered, and has not been transferred, may be an end by itself, too.
+            self.separate_ends.append(offered and last and not units)
+        for number, units_of_text in enumerate(self.texts):
+            expected = [simulation.like(item) for item in decode(units_of_text, table)]
+            if cut and number == len(self.texts) - 1 and _open(table, units_of_text):
+                expected.pop()
+            self.expected.append(expected)
+
+    def _give(self, simulation: Simulation, payload: int) -> None:
+        beat = simulation.decoder.items.payload.shape().from_bits(payload)
+        lanes = range(simulation.decoder.lanes)
+        for lane, fields in zip(lanes, [beat] if hasattr(beat, "keep") else beat.items, strict=True):
+            offset = sum(i.length if isinstance(i, Item) else 0 for i in self.given[-1])
+            try:
+                item = simulation.item(payload, lane, offset)
+            except (ContractError, ValueError):
+                item = Word(fields.code_point, bool(fields.error))
+            if item is not None:
+                self.given[-1].append(item)
+        if beat.last:
+            self.given.append([])
+
+    def _replay(self, decoder: Any, table: EncodingTable) -> None:
+        # The patterns repeat, so that they must not pause for ever.
+        self.input_pauses = [*self.input_pauses, False]
+        self.output_pauses = [*self.output_pauses, False]
+        self.null_beats = [*self.null_beats, False]
+        simulation = Simulation(decoder)
+        try:
+            run = simulation.run(
+                self.texts,
+                input_pauses=self.input_pauses,
+                output_pauses=self.output_pauses,
+                separate_ends=self.separate_ends or [False],
+                null_beats=self.null_beats,
+            )
+        except (ContractError, ValueError) as error:
+            self.reproduced = str(error)
+            return
+        expected = [[simulation.like(item) for item in decode(text, table)] for text in self.texts]
+        if run.texts != expected:
+            self.reproduced = "the items differ"
+
+    def lines(self) -> list[str]:
+        """The counterexample to read."""
+        title = "reached" if self.wanted is Property.COVER else "fails"
+        lines = [f"{self.configuration}: {self.wanted} {title} in {len(self.clocks) - 1} clocks"]
+        for number, text in enumerate(self.texts):
+            lines.append(f"  text {number + 1}    {spell(text, self.unit_width) or '(empty)'}")
+            for name, items in (("expected", self.expected), ("given", self.given)):
+                shown = ", ".join(map(_shown, items[number])) if number < len(items) else ""
+                lines.append(f"    {name:8} {shown or 'nothing'}")
+        for number in range(len(self.texts), len(self.given)):
+            lines.append(f"    given    {', '.join(map(_shown, self.given[number]))} without a text")
+        pauses = [("input pauses", self.input_pauses), ("output pauses", self.output_pauses)]
+        lines += [f"  {name:13} {''.join(str(int(pause)) for pause in pattern)}" for name, pattern in pauses]
+        if self.reproduced:
+            lines.append(f"  in simulation: {self.reproduced}")
+        return lines
+
+    def as_dict(self) -> dict[str, Any]:
+        """For a program to read."""
+        return {
+            "texts": [spell(text, self.unit_width) for text in self.texts],
+            "expected": [list(map(_shown, items)) for items in self.expected],
+            "given": [list(map(_shown, items)) for items in self.given],
+            "input_pauses": "".join(str(int(pause)) for pause in self.input_pauses),
+            "output_pauses": "".join(str(int(pause)) for pause in self.output_pauses),
+        }
+
+    def write(self, directory: Path, suffix: str = "") -> list[Path]:
+        """Write the waveform and, where the ordinary simulation fails too, a test that keeps it found."""
+        directory.mkdir(parents=True, exist_ok=True)
+        stem = re.sub(r"\W+", "_", f"{self.configuration}_{self.wanted}_{suffix}").strip("_")
+        waveform = directory / f"{stem}.vcd"
+        with waveform.open("w", encoding="utf-8") as file, VCDWriter(file, timescale="1 ns") as writer:
+            clock = writer.register_var("top", "clk", "wire", size=1, init=0)
+            names = sorted({name for values in self.clocks for name in values})
+            size = {name: max(values[name] for values in self.clocks).bit_length() or 1 for name in names}
+            variables = {
+                name: writer.register_var("top", name.removeprefix("see_"), "wire", size=size[name], init=0)
+                for name in names
+            }
+            for number, values in enumerate(self.clocks):
+                for name, value in values.items():
+                    writer.change(variables[name], 10 * number, value)
+                writer.change(clock, 10 * number, 0)
+                writer.change(clock, 10 * number + 5, 1)
+        if not self.reproduced:
+            return [waveform]
+        test = directory / f"test_{stem}.py"
+        test.write_text(self._test(stem), encoding="utf-8")
+        return [waveform, test]
+
+    def _test(self, stem: str) -> str:
+        texts = "".join(f"    {tuple(text)!r},  # {spell(text, self.unit_width)}\n" for text in self.texts)
+        return f'''\
+# SPDX-License-Identifier: BSD-2-Clause
+"""A counterexample to {self.wanted} of {self.configuration}, found by `utf8fpga prove`."""
+
+{_imports(self.call)}
+
+TEXTS = [
+{texts}]
+
+
+def test_{stem}() -> None:
+    simulation = Simulation({self.call})
+    run = simulation.run(
+        TEXTS,
+        input_pauses={self.input_pauses!r},
+        output_pauses={self.output_pauses!r},
+        separate_ends={self.separate_ends or [False]!r},
+        null_beats={self.null_beats!r},
+    )
+    assert run.texts == [simulation.expected(text) for text in TEXTS]
+'''
+
+
+def _imports(call: str) -> str:
+    """The lines that import what an expression names, and `Simulation`."""
+    names: dict[str, set[str]] = {"utf8fpga.sim": {"Simulation"}}
+    for name in set(re.findall(r"[A-Z][A-Za-z_0-9]+", call)) - {"True", "False"}:
+        home = next(home for home in (hdl, model, forms) if name in home.__all__)
+        names.setdefault(home.__name__, set()).add(name)
+    return "\n".join(f"from {home} import {', '.join(sorted(names[home]))}" for home in sorted(names))
+
+
+def _units(beat: Any) -> tuple[list[int], bool]:
+    """The units of an input beat, and whether the text ends with it."""
+    units = beat.units if hasattr(beat, "units") else [beat.unit]
+    return [unit for n, unit in enumerate(units) if beat.keep >> n & 1], bool(beat.last)
+
+
+def _open(table: EncodingTable, units: Iterable[int]) -> bool:
+    dfa, state = DFA.of(table), START
+    for unit in units:
+        after = dfa.step(state, unit)
+        state = max(after if after >= 0 else dfa.step(START, unit), START)
+    return state != START
+
+
+def _shown(item: Item | Word) -> str:
+    return str(item) if isinstance(item, Item) else f"U+{item.code_point:04X}{' ERROR' if item.error else ''}"

@@ -1,0 +1,80 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Whether a synthesised netlist is equivalent to the design that it was made from."""
+
+from __future__ import annotations
+
+import re
+import tempfile
+from functools import lru_cache
+from pathlib import Path
+
+from utf8fpga.formal.abc import Verdict, decide
+from utf8fpga.formal.aiger import aig_of
+from utf8fpga.hdl.toolchain import run_tool
+
+__all__ = ["FAMILIES", "equal_netlist"]
+
+FAMILIES = {
+    # Deferred, since one of iCE40's cells, a large memory that no decoder has, takes a minute to read.
+    "ice40": "read_verilog -defer +/ice40/cells_sim.v",
+    "ecp5": "read_verilog -overwrite +/ecp5/cells_sim.v",
+}
+"""The FPGA families whose netlists are compared, and how their cells are read."""
+
+_COMPARE = (
+    # What is not said may be anything, but what a memory's bit starts with: that is 0, as bitstreams have it.
+    "read_rtlil gate.il; rename utf8_decoder gate; setundef -anyseq gate; setundef -zero -params gate; "
+    "delete =A:blackbox; {cells}; hierarchy -top gate; proc; flatten; {change} setundef -undriven -anyseq; "
+    "opt_clean; design -stash gate; read_rtlil gold.il; hierarchy -top utf8_decoder; proc; flatten; "
+    "opt_clean; rename utf8_decoder gold; design -stash gold; design -copy-from gold -as gold gold; "
+    "design -copy-from gate -as gate gate; miter -equiv -flatten -make_outputs gold gate top; hierarchy -top top; "
+    "async2sync; opt_expr; opt_clean; write_rtlil top.il"
+)
+"""Two runs of Yosys, since it says nothing more once its own ABC has run."""
+
+
+def equal_netlist(design: str, family: str, *, change: str = "") -> Verdict:
+    """Whether a synthesised netlist is the design it came from, clock by clock, from the start values on.
+
+    Args:
+        design: what `axi_rtlil` gives.
+        family: one of `FAMILIES`.
+        change: Yosys commands, each with its semicolon, that change the netlist before it is compared, to see
+            that it is noticed.
+
+    Raises:
+        ToolError: Yosys is missing or failed.
+    """
+    with tempfile.TemporaryDirectory(prefix="utf8fpga-") as folder:
+        directory = Path(folder)
+        (directory / "gold.il").write_text(design, encoding="utf-8")
+        (directory / "gate.il").write_text(_synthesised(design, family), encoding="utf-8")
+        script = _COMPARE.format(cells=FAMILIES[family], change=change)
+        run_tool("yosys", ["-q", "-p", script], directory=directory)
+        text = (directory / "top.il").read_text(encoding="utf-8")
+    if not _one_clock(text):
+        return Verdict(False, 0)
+    aig = aig_of(text)
+    return decide({"netlist": (aig, aig.output_bits["trigger"][0])})["netlist"]
+
+
+@lru_cache(maxsize=8)
+def _synthesised(design: str, family: str) -> str:
+    """The netlist of a design."""
+    with tempfile.TemporaryDirectory(prefix="utf8fpga-") as folder:
+        directory = Path(folder)
+        (directory / "gold.il").write_text(design, encoding="utf-8")
+        synthesis = f"read_rtlil gold.il; synth_{family} -top utf8_decoder; write_rtlil gate.il"
+        run_tool("yosys", ["-q", "-p", synthesis], directory=directory)
+        return (directory / "gate.il").read_text(encoding="utf-8")
+
+
+def _one_clock(design: str) -> bool:
+    """Whether all that keeps a value does so at the rising edge of one input, which a graph does not say."""
+    clocks = set()
+    for cell in re.findall(r"^  cell \$.*?^  end$", design, re.MULTILINE | re.DOTALL):
+        clock = re.search(r"^    connect \\CLK (.*)$", cell, re.MULTILINE)
+        if clock and not re.search(r"^    parameter \\CLK_ENABLE (?:1')?0$", cell, re.MULTILINE):
+            rises = re.search(r"^    parameter \\CLK_POLARITY (?:1')?1$", cell, re.MULTILINE)
+            clocks.add(clock[1] if rises else "")
+    return clocks == {"\\in_clk"}

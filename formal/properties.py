@@ -1,0 +1,497 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""What is proved of a decoder, as monitors around it that raise `bad`; the decoder is not touched.
+
+The surroundings are built, not assumed: a beat that was not taken is held by a register, and a beat
+holds units from the first lane on, or is a null beat. So there is no assumption that could contradict another and
+make a proof empty.
+
+A decoder has streams of `unit_layout` and `item_layout`, or of N lanes: `units` in place of `unit`
+and `items` as an array beside `last`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+from amaranth.hdl import (
+    Cat,
+    ClockDomain,
+    Const,
+    Elaboratable,
+    EnableInserter,
+    Module,
+    Mux,
+    ResetSignal,
+    Signal,
+    Value,
+)
+
+from utf8fpga.formal.helpers import how_many, keep_of
+from utf8fpga.formal.invariants.buffer import draining, stalling
+from utf8fpga.formal.reference_dfa import Event, Reference, causes, event_layout
+from utf8fpga.hdl import ParallelDecoder
+from utf8fpga.hdl.buffers import CAPACITY
+from utf8fpga.hdl.payloads import offers
+from utf8fpga.model import DFA, EncodingTable, ErrorKind
+
+__all__ = ["COVERS", "JUDGES", "Harness", "Property", "cover_targets"]
+
+
+class Property(StrEnum):
+    """A property by the name that the command line has for it."""
+
+    EQUIVALENCE = "equivalence"
+    """The events that come out are the reference's, in number and order; after any reset."""
+    POWER_UP = "power-up"
+    """The same from the initial register values, before any reset."""
+    STEADY = "steady"
+    """A beat that waits stays as it is."""
+    STALL = "stall"
+    """The input waits only while the output does; with a buffer, it no longer waits soon after."""
+    LATENCY = "latency"
+    """With a ready consumer an event comes out within the stated latency."""
+    INDEPENDENCE = "independence"
+    """`valid` and the payload do not depend on `ready`."""
+    RECOVERY = "recovery"
+    """From any register contents: right again after the longest sequence's units or the text's end."""
+    COVER = "cover"
+    """What must be possible is."""
+
+    TOGETHER = "together"
+    """`JUDGES` at once, for mutants; not a property of its own."""
+    TWIN = "twin"
+    """Beside the decoder runs another of its kind, and both do the same; for mutants, not a property of its own."""
+
+    @property
+    def any_start(self) -> bool:
+        """The decoder's registers start with any contents."""
+        return self not in (Property.POWER_UP, Property.COVER, Property.TWIN)
+
+    @property
+    def resets_first(self) -> bool:
+        """A clock of reset comes first."""
+        return self not in (Property.POWER_UP, Property.COVER, Property.RECOVERY)
+
+
+JUDGES = (Property.EQUIVALENCE, Property.STEADY, Property.STALL, Property.LATENCY)
+"""A decoder of which all of these hold is right, and in time, on every input."""
+
+COVERS = ("broken across beats", "back-to-back texts", "an empty text", "an item waits")
+
+
+def cover_targets(decoder: Any) -> list[str]:
+    """What `Property.COVER` reaches: every cause, every state of the DFA, and `COVERS`."""
+    dfa = DFA.of(decoder.table)
+    return [*(kind.name for kind in _possible(decoder)), *(f"state {state.name}" for state in dfa.states[1:]), *COVERS]
+
+
+def _possible(decoder: Any) -> list[ErrorKind]:
+    """The causes that the table has."""
+    known = causes(decoder.table)
+    found = {kind for kinds in [known.stray, *known.broken.values()] for kind in kinds if kind}
+    return sorted(ErrorKind(kind) for kind in found | {ErrorKind.INCOMPLETE})
+
+
+@dataclass
+class _Ports:
+    """Both streams of a decoder, lane by lane."""
+
+    units: list[tuple[Value, Value]]
+    last: Value
+    items: list[Any]
+    items_last: Value
+
+    @staticmethod
+    def of(decoder: Any) -> _Ports:
+        units, items = decoder.units.payload, decoder.items.payload
+        if "units" in units.shape().members:
+            lanes = range(len(units.keep))
+            return _Ports(
+                [(units.units[n], units.keep[n]) for n in lanes],
+                units.last,
+                [items.items[n] for n in lanes],
+                items.last,
+            )
+        return _Ports([(units.unit, units.keep)], units.last, [items], items.last)
+
+
+class Harness(Elaboratable):
+    """One decoder, its surroundings, and the monitor of one property.
+
+    Args:
+        build: makes the decoder.
+        wanted: the property.
+        table: what it is compared with; its own table unless given.
+
+    Attributes:
+        clk: the clock, a port.
+        offer, ready, reset, fresh, pick: what a proof lets take any value: whether a beat is offered, whether
+            the consumer is ready, a reset, the beat, and which event is watched.
+        bad: what must never be 1, one clock later; of a cover a bit for each of
+            `cover_targets`, which must be possible; together a bit for each of `JUDGES`; of a twin a bit for
+            any difference, and one for a difference that matters.
+    """
+
+    def __init__(self, build: Callable[[], Any], wanted: Property, table: EncodingTable | None = None) -> None:
+        self.build, self.wanted = build, wanted
+        self.decoder = build()
+        self.table = table or self.decoder.table
+        self.clk, self.offer, self.ready, self.reset = (Signal(name=n) for n in ("clk", "offer", "ready", "reset"))
+        self.fresh = Signal(len(Value.cast(self.decoder.units.payload)))
+        lanes = len(_Ports.of(self.decoder).units)
+        self.pick = Signal(2 * lanes + 2)
+        several = {Property.COVER: len(cover_targets(self.decoder)), Property.TOGETHER: len(JUDGES), Property.TWIN: 2}
+        bits = several.get(wanted, 1)
+        self.bad = Signal(bits, reset_less=True)
+        self.seen = {
+            name: Signal(size, name=f"see_{name}")
+            for name, size in {
+                "reset": 1,
+                "in_valid": 1,
+                "in_ready": 1,
+                "in_payload": len(self.fresh),
+                "out_valid": 1,
+                "out_ready": 1,
+                "out_payload": len(Value.cast(self.decoder.items.payload)),
+            }.items()
+        }
+        """What a trace shows."""
+        self._referee: tuple[Reference, list[Event]] | None = None
+
+    @property
+    def ports(self) -> list[Signal]:
+        """The ports of the top module."""
+        inputs = [self.clk, self.offer, self.ready, self.reset, self.fresh, self.pick]
+        return [*inputs, self.bad, *self.seen.values()]
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        m.domains.sync = domain = ClockDomain("sync")
+        m.submodules.dut = decoder = self.decoder
+        # From any register contents, one clock of reset comes first; only recovery does without.
+        started = Signal(reset_less=True)
+        m.d.sync += started.eq(1)
+        first = Const(self.wanted.resets_first, 1) & ~started
+        resets = self.wanted not in (Property.RECOVERY, Property.COVER)
+        m.d.comb += [domain.clk.eq(self.clk), domain.rst.eq((self.reset & resets) | first)]
+        self.running = ~ResetSignal("sync")
+        self._surround(m)
+
+        self.ports_of = _Ports.of(decoder)
+        self.accepted = Signal()
+        self.delivered = Signal()
+        m.d.comb += [
+            # A null beat says nothing, so to all monitors it is as if none was taken.
+            self.accepted.eq(offers(decoder.units) & decoder.units.ready & self.running),
+            self.delivered.eq(decoder.items.valid & decoder.items.ready & self.running),
+        ]
+        monitors = {
+            Property.EQUIVALENCE: self._equivalence,
+            Property.POWER_UP: self._equivalence,
+            Property.STEADY: self._steady,
+            Property.STALL: self._stall,
+            Property.LATENCY: self._latency,
+            Property.INDEPENDENCE: lambda _: Const(0, 1),
+            Property.RECOVERY: self._recovery,
+            Property.COVER: self._cover,
+            Property.TWIN: self._twin,
+        }
+        together = self.wanted is Property.TOGETHER
+        found = Cat(monitors[wanted](m) for wanted in (JUDGES if together else (self.wanted,)))
+        m.d.sync += self.bad.eq(Mux(self.running, found, 0))
+        return m
+
+    def _surround(self, m: Module) -> None:
+        """Any beats with any pauses, and any consumer; a beat once offered stays until it is taken."""
+        units, items = self.decoder.units, self.decoder.items
+        offered = Signal()
+        held = Signal.like(self.fresh, reset_less=True)
+        beat = Signal.like(self.fresh)
+        payload = Signal(units.payload.shape())
+        m.d.comb += [
+            Value.cast(payload).eq(beat),
+            beat.eq(Mux(offered, held, self.fresh)),
+            units.payload.eq(payload),
+            units.valid.eq(self.offer | offered),
+            items.ready.eq(self.ready),
+        ]
+        m.d.comb += Value.cast(units.payload.keep).eq(keep_of(payload))
+        m.d.sync += [offered.eq(units.valid & ~units.ready), held.eq(beat)]
+        m.d.comb += [
+            self.seen["reset"].eq(ResetSignal("sync")),
+            self.seen["in_valid"].eq(units.valid),
+            self.seen["in_ready"].eq(units.ready),
+            self.seen["in_payload"].eq(units.payload),
+            self.seen["out_valid"].eq(items.valid),
+            self.seen["out_ready"].eq(items.ready),
+            self.seen["out_payload"].eq(items.payload),
+        ]
+
+    # What comes out.
+
+    def _out_events(self, m: Module) -> list[Event]:
+        """What the output beat says, an event for each item and one for the end of the text."""
+        events = []
+        for item in self.ports_of.items:
+            event = Event(self.table)
+            m.d.comb += [event.valid.eq(item.keep), *self._like(event.word, item)]
+            events.append(event)
+        end = Event(self.table)
+        m.d.comb += [end.valid.eq(self.ports_of.items_last), end.word.end.eq(1)]
+        return [*events, end]
+
+    def _like(self, word: Any, item: Any) -> list[Any]:
+        """The fields of an item that this decoder has and defines."""
+        decoder = self.decoder
+        undefined = item.error if not decoder.replacement else 0
+        fields = [word.error.eq(item.error), word.code_point.eq(Mux(undefined, 0, item.code_point))]
+        if decoder.kind:
+            fields.append(word.kind.eq(Value.cast(item.kind)))
+        if decoder.length:
+            fields.append(word.length.eq(item.length))
+        return fields
+
+    def _reference(self, m: Module) -> tuple[Reference, list[Event]]:
+        """The reference, and its events in the fields that this decoder has and defines; one for all monitors."""
+        if self._referee:
+            return self._referee
+        decoder = self.decoder
+        reference = Reference(m, self.table, self.ports_of.units, self.ports_of.last, self.accepted)
+        events = []
+        for expected in reference.events:
+            event = Event(self.table)
+            m.d.comb += [event.valid.eq(expected.valid & self.accepted), event.word.eq(expected.word)]
+            if not decoder.replacement:
+                with m.If(expected.word.error):
+                    m.d.comb += event.word.code_point.eq(0)
+            if not decoder.kind:
+                m.d.comb += event.word.kind.eq(0)
+            if not decoder.length:
+                m.d.comb += event.word.length.eq(0)
+            events.append(event)
+        self._referee = reference, events
+        return self._referee
+
+    @property
+    def _capacity(self) -> int:
+        """More events than a decoder ever holds back."""
+        lanes = len(self.ports_of.units)
+        return (lanes + 1) * max(int(self.decoder.latency) + 1, CAPACITY)
+
+    def _pending(self, m: Module, expected: list[Event], found: list[Event]) -> tuple[Signal, Value, Value]:
+        """Events taken in and not yet out before this clock, those that come in, and those that go out."""
+        pending = Signal(range(self._capacity + 1))
+        coming = how_many([event.valid for event in expected])
+        going = Mux(self.delivered, how_many([event.valid for event in found]), 0)
+        m.d.sync += pending.eq(pending + coming - going)
+        return pending, coming, going
+
+    def _equivalence(self, m: Module) -> Value:
+        """One event is watched, any: what comes out in its place is it.
+
+        Events are counted, so nothing is lost, doubled, invented or out of order, `last` included.
+        """
+        _, expected = self._reference(m)
+        found = self._out_events(m)
+        pending, coming, going = self._pending(m, expected, found)
+        invented = going > pending + coming
+        overfull = ~invented & (pending + coming - going > self._capacity)
+
+        watching, watched_before = Signal(), Signal()
+        word, ahead = Signal(event_layout(self.table), reset_less=True), Signal.like(pending, reset_less=True)
+        now_watching, now_word, now_ahead = Signal(), Signal.like(word), Signal(len(pending) + 1)
+        m.d.comb += [now_watching.eq(watching), now_word.eq(word), now_ahead.eq(ahead)]
+        with m.If(~watched_before):
+            for place, event in reversed(list(enumerate(expected))):
+                before = how_many([e.valid for e in expected[:place]])
+                with m.If(event.valid & self.pick[place]):
+                    m.d.comb += [now_watching.eq(1), now_word.eq(event.word), now_ahead.eq(pending + before)]
+        wrong: Value = Const(0, 1)
+        for place, event in enumerate(found):
+            here = event.valid & (now_ahead == how_many([e.valid for e in found[:place]]))
+            wrong = wrong | (here & (event.word.as_value() != now_word.as_value()))
+        m.d.sync += [
+            watched_before.eq(watched_before | now_watching),
+            watching.eq(now_watching & (now_ahead >= going)),
+            word.eq(now_word),
+            ahead.eq(now_ahead - going),
+        ]
+        # A beat says something, and the error flag is never set beside nothing.
+        empty = self.delivered & ~_any([event.valid for event in found])
+        stray = self.delivered & _any([item.error & ~item.keep for item in self.ports_of.items])
+        return invented | overfull | empty | stray | (self.delivered & now_watching & wrong)
+
+    # The streams' contract.
+
+    def _steady(self, m: Module) -> Value:
+        items = self.decoder.items
+        waited = Signal()
+        before = Signal.like(Value.cast(items.payload), reset_less=True)
+        m.d.sync += [waited.eq(items.valid & ~items.ready), before.eq(items.payload)]
+        return waited & (~items.valid | (before != Value.cast(items.payload)))
+
+    def _stall(self, m: Module) -> Value:
+        """A decoder with a buffer knows of its consumer some clocks later, and of a reset, too."""
+        waits = self.decoder.items.valid & ~self.decoder.items.ready
+        if not isinstance(self.decoder, ParallelDecoder):
+            return ~self.decoder.units.ready & ~waits
+        enough = stalling(self.decoder)
+        willing = Signal(range(enough + 1))
+        m.d.sync += willing.eq(Mux(waits, 0, Mux(willing == enough, enough, willing + 1)))
+        return ~self.decoder.units.ready & (willing == enough)
+
+    def _latency(self, m: Module) -> Value:
+        """While the consumer has been ready for the latency's clocks, only later events are still inside."""
+        reference, expected = self._reference(m)
+        pending, coming, going = self._pending(m, expected, self._out_events(m))
+        if isinstance(self.decoder, ParallelDecoder):
+            return self._latency_of_beats(m, reference, pending, coming, going)
+        willing = Signal(range(self.decoder.latency + 1))
+        m.d.sync += willing.eq(Mux(self.ready, Mux(willing == self.decoder.latency, willing, willing + 1), 0))
+        late = pending + coming > going + self._recent(m, coming)
+        return self.ready & (willing == self.decoder.latency) & late
+
+    def _latency_of_beats(self, m: Module, reference: Reference, pending: Value, coming: Value, going: Value) -> Value:
+        """While none had to wait since none was inside, only what was determined later is still there.
+
+        The clocks of a beat that ends within a sequence count from the beat after it. Where some had to wait, all
+        that is determined is out some clocks later, even if no beat follows.
+        """
+        waits = self.decoder.items.valid & ~self.ready
+        smooth, kept = Signal(), Signal(range(len(self.ports_of.units) + 3))
+        determined = self.ports_of.last | (reference.state_after == 0)
+        now_kept = Mux(self.accepted, Mux(determined, 0, coming), kept)
+        due = Mux(self.accepted, kept + coming - now_kept, 0)
+        enough = draining(self.decoder)
+        quiet = Signal(range(enough + 1))
+        m.d.sync += [
+            smooth.eq((smooth | (pending == 0)) & ~waits),
+            kept.eq(now_kept),
+            quiet.eq(Mux(self.accepted | waits, 0, Mux(quiet == enough, enough, quiet + 1))),
+        ]
+        late = smooth & ~waits & (pending + coming > going + now_kept + self._recent(m, due))
+        return late | ((quiet == enough) & (pending > kept))
+
+    def _recent(self, m: Module, coming: Value) -> Value:
+        """How many came in the latency's clocks up to this one."""
+        recent: list[Value] = [coming]
+        for _ in range(self.decoder.latency - 1):
+            earlier = Signal(len(coming))
+            m.d.sync += earlier.eq(recent[-1])
+            recent.append(earlier)
+        return sum(recent, Const(0))
+
+    def _twin(self, m: Module) -> Value:
+        """Another of its kind sees the same and does the same: bit by bit, and in what is defined.
+
+        What is not defined may differ, but stays while it waits; where all bits are the same, it does.
+        """
+        decoder, right = self.decoder, self.build()
+        m.submodules.right = right
+        m.d.comb += [
+            right.units.payload.eq(decoder.units.payload),
+            right.units.valid.eq(decoder.units.valid),
+            right.items.ready.eq(decoder.items.ready),
+        ]
+        differs = (decoder.items.valid != right.items.valid) | (decoder.units.ready != right.units.ready)
+        shown, right_shown = Value.cast(decoder.items.payload), Value.cast(right.items.payload)
+        same_bits = ~differs & (~decoder.items.valid | (shown == right_shown))
+        return Cat(~same_bits, differs | (decoder.items.valid & self._unlike(m, right)) | self._steady(m))
+
+    def _unlike(self, m: Module, right: Any) -> Value:
+        """The beat shown is not that of another decoder, in what is defined of it."""
+        ports = _Ports.of(right)
+        found = self.ports_of.items_last != ports.items_last
+        for item, other in zip(self.ports_of.items, ports.items, strict=True):
+            words = [Signal(event_layout(self.decoder.table)) for _ in range(2)]
+            m.d.comb += [*self._like(words[0], item), *self._like(words[1], other)]
+            differs = (item.error != other.error) | (item.keep & (words[0].as_value() != words[1].as_value()))
+            found = found | (item.keep != other.keep) | differs
+        return found
+
+    # Recovery.
+
+    def _recovery(self, m: Module) -> Value:
+        """Beside the decoder runs another of its kind that was reset, and waits when the first does.
+
+        Both see the same beats. Once the longest sequence's units or the end of a text, and then the
+        latency's clocks, have passed, they show the same. `Property.EQUIVALENCE` says that the other is right.
+        """
+        decoder, right = self.decoder, self.build()
+        moves = decoder.units.ready
+        m.submodules.right = EnableInserter(moves)(right)
+        m.d.comb += [
+            right.units.payload.eq(decoder.units.payload),
+            right.units.valid.eq(decoder.units.valid),
+            right.items.ready.eq(1),
+        ]
+        longest = decoder.table.longest
+        units = Signal(range(longest + 1))
+        ended = Signal()
+        arrived = how_many([keep for _, keep in self.ports_of.units])
+        # The registers that say the same twice agree again after one clock: from then on it counts.
+        agreed = Signal()
+        m.d.sync += agreed.eq(1)
+        with m.If(self.accepted & agreed):
+            m.d.sync += [
+                units.eq(Mux(units + arrived > longest, longest, units + arrived)),
+                ended.eq(ended | self.ports_of.last),
+            ]
+        synchronised = ended | (units == longest)
+        settled = Signal(range(decoder.latency + 1))
+        with m.If(synchronised & moves & (settled != decoder.latency)):
+            m.d.sync += settled.eq(settled + 1)
+        differs = (decoder.items.valid != right.items.valid) | (decoder.items.valid & self._unlike(m, right))
+        return (settled == decoder.latency) & (differs | self._stall(m))
+
+    # What must be possible.
+
+    def _cover(self, m: Module) -> Value:
+        """The target is reached; texts end and their items are out, so that the trace can be looked at."""
+        reference, expected = self._reference(m)
+        pending, coming, going = self._pending(m, expected, self._out_events(m))
+        complete = Signal()
+        m.d.comb += complete.eq((pending + coming == going) & self._ended(m))
+        seen = self._seen(m)
+        found = []
+        for target in cover_targets(self.decoder):
+            reached, now = Signal(), Signal()
+            m.d.sync += reached.eq(reached | now)
+            m.d.comb += now.eq(self._target(target, reference, *seen))
+            found.append((reached | now) & complete)
+        return Cat(*found)
+
+    def _ended(self, m: Module) -> Value:
+        """No text is open after this clock."""
+        inside = Signal()
+        with m.If(self.accepted):
+            m.d.sync += inside.eq(~self.ports_of.last)
+        return Mux(self.accepted, self.ports_of.last, ~inside)
+
+    def _seen(self, m: Module) -> tuple[Value, Value]:
+        """Whether any beat was taken before, and whether the beat of the clock before ended a text."""
+        any_before, just_ended = Signal(), Signal()
+        m.d.sync += [any_before.eq(any_before | self.accepted), just_ended.eq(self.accepted & self.ports_of.last)]
+        return any_before, just_ended
+
+    def _target(self, target: str, reference: Reference, any_before: Value, just_ended: Value) -> Value:
+        if target in ErrorKind.__members__:
+            wanted = ErrorKind[target]
+            return self.accepted & _any([e.valid & (e.word.kind == wanted) for e in reference.events])
+        if target.startswith("state "):
+            names = [state.name for state in DFA.of(self.decoder.table).states]
+            return reference.state == names.index(target.removeprefix("state "))
+        keep = self.ports_of.units[0][1]
+        return {
+            "broken across beats": self.accepted & (reference.state != 0) & reference.events[0].valid,
+            "back-to-back texts": self.accepted & just_ended & keep,
+            "an empty text": self.accepted & (~any_before | just_ended) & self.ports_of.last & ~keep,
+            "an item waits": self.decoder.items.valid & ~self.ready,
+        }[target]
+
+
+def _any(bits: Sequence[Value]) -> Value:
+    return Cat(*bits).any()

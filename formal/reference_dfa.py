@@ -1,0 +1,316 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The minimal DFA as an Amaranth monitor: what a decoder is proved equal to.
+
+It shares nothing with the decoders but the rows: states and transitions are the DFA's, a code point
+is the row's first plus the mixed-radix index of its units, a cause is the model's `cause`. It is
+written to be right at a glance; no one will ever build it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import groupby
+
+from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
+from amaranth.lib import data
+
+from utf8fpga.hdl.payloads import code_point_bits
+from utf8fpga.model import DFA, REJECT, REPLACEMENT_CHARACTER, START, EncodingTable, ErrorKind, TableError, cause
+from utf8fpga.model.errors import representatives
+from utf8fpga.model.table import Range
+
+__all__ = ["Causes", "Event", "Reference", "Slot", "causes", "event_layout"]
+
+
+def event_layout(table: EncodingTable) -> data.StructLayout:
+    """What a decoder says: an item, or that the text ended.
+
+    Fields:
+        end: the text ends here; the other fields are 0.
+        error, code_point, kind, length: those of an item.
+    """
+    return data.StructLayout(
+        {
+            "end": 1,
+            "error": 1,
+            "code_point": code_point_bits(table),
+            "kind": max(ErrorKind).bit_length(),
+            "length": table.longest.bit_length(),
+        }
+    )
+
+
+class Event:
+    """An event that a beat of units causes, or does not.
+
+    Attributes:
+        valid: whether it does.
+        word: the event, of `event_layout`.
+    """
+
+    def __init__(self, table: EncodingTable) -> None:
+        self.valid = Signal()
+        self.word = Signal(event_layout(table))
+
+
+class _Machine:
+    """The DFA's steps as logic; each adds its events to `events`."""
+
+    def __init__(self, m: Module, table: EncodingTable) -> None:
+        self._m, self._table, self._dfa = m, table, DFA.of(table)
+        self._states = range(len(self._dfa.states))
+        self._causes = causes(table)
+        self.events: list[Event] = []
+
+    def _event(self, valid: Value) -> Event:
+        event = Event(self._table)
+        self._m.d.comb += event.valid.eq(valid)
+        self.events.append(event)
+        return event
+
+    def _error(self, place: _Place, kind: Value | int, valid: Value) -> None:
+        event = self._event(valid)
+        self._m.d.comb += [
+            event.word.error.eq(1),
+            event.word.code_point.eq(REPLACEMENT_CHARACTER),
+            event.word.kind.eq(kind),
+            event.word.length.eq(place.count),
+        ]
+
+    def _unit(self, before: _Place, unit: Value, keep: Value, *, broken: bool = True, own: bool = True) -> _Place:
+        """Where the unit leads; its events are left out where nobody asks for them."""
+        m, dfa = self._m, self._dfa
+        classes = [Signal() for _ in dfa.classes]
+        for there, unit_class in zip(classes, dfa.classes, strict=True):
+            m.d.comb += there.eq(_any(_inside(unit, r.first, r.last) for r in unit_class.ranges))
+
+        # Continue what is open; else it is broken, and the unit is looked at from the start. Each value has a name
+        # of its own, since Amaranth would write it out again wherever it is used.
+        at = {number: self._name(before.state == number) for number in self._states if number != START}
+        fits, follows = self._step(at, classes)
+        is_open = self._name(before.state != START)
+        continued = self._name(is_open & fits)
+        if broken:
+            self._error(before, self._broken(before.state, unit), keep & is_open & ~continued)
+
+        starts, opened = self._step({START: Const(1)}, classes)
+        lead = self._name(Mux(continued, before.count, 0))
+        after = _Place(
+            Signal(self._states),
+            Signal(range(self._table.longest + 1)),
+            [self._name(Mux(keep & (lead == n), unit, kept)) for n, kept in enumerate(before.units)],
+        )
+        ok, target = self._name(continued | starts), self._name(Mux(continued, follows, opened))
+        m.d.comb += [after.state.eq(before.state), after.count.eq(before.count)]
+        with m.If(keep):
+            m.d.comb += [after.state.eq(Mux(ok, target, START)), after.count.eq(lead + 1)]
+        with m.If(after.state == START):
+            m.d.comb += after.count.eq(0)
+        if own:
+            self._own(before, unit, lead, ok, keep & (~ok | (target == START)))
+        return after
+
+    def _own(self, before: _Place, unit: Value, lead: Value, ok: Value, valid: Value) -> None:
+        """The event of a unit that completes a sequence, or is none of any."""
+        m = self._m
+        whole = Signal(code_point_bits(self._table))
+        for row in self._table.rows:
+            sequence = [*before.units[: len(row.units) - 1], unit]
+            inside = [_inside(u, r.first, r.last) for u, r in zip(sequence, row.units, strict=True)]
+            with m.If((lead == len(row.units) - 1) & _all(inside)):
+                m.d.comb += whole.eq(_code_point(row.code_points.first, row.units, sequence))
+        own = self._event(valid)
+        m.d.comb += [
+            own.word.error.eq(~ok),
+            own.word.code_point.eq(Mux(ok, whole, REPLACEMENT_CHARACTER)),
+            own.word.kind.eq(Mux(ok, 0, _looked_up(self._causes.stray, unit))),
+            own.word.length.eq(lead + 1),
+        ]
+
+    def _broken(self, state: Value, unit: Value) -> Value:
+        kind = Signal(max(ErrorKind).bit_length())
+        with self._m.Switch(state):
+            for number, kinds in sorted(self._causes.broken.items()):
+                with self._m.Case(number):
+                    self._m.d.comb += kind.eq(_looked_up(kinds, unit))
+        return kind
+
+    def _step(self, at: Mapping[int, Value], classes: Sequence[Value]) -> tuple[Value, Value]:
+        """Whether there is a transition, and where it leads, for a unit of these classes.
+
+        Args:
+            at: by its number whether a state is the present one; the others are not.
+            classes: whether the unit is of each.
+        """
+        leading: dict[int, list[Value]] = {}
+        for number, here in at.items():
+            transitions = self._dfa.states[number].transitions
+            for to in sorted(set(transitions) - {REJECT}):
+                chosen = [there for there, leads in zip(classes, transitions, strict=True) if leads == to]
+                leading.setdefault(to, []).append(here & _any(chosen))
+        taken = {to: self._name(_any(ways)) for to, ways in leading.items()}
+        bits = range(max(self._states).bit_length())
+        return _any(taken.values()), Cat(_any(way for to, way in taken.items() if to >> bit & 1) for bit in bits)
+
+    def _name(self, value: Value) -> Signal:
+        """A signal of that value."""
+        signal = Signal.like(value)
+        self._m.d.comb += signal.eq(value)
+        return signal
+
+
+class Reference(_Machine):
+    """The DFA with the units of its open sequence, stepped beat by beat.
+
+    Args:
+        m: the module that it becomes part of.
+        table: the encoding form.
+        units: of the beat on offer, per lane the unit and whether it is there; contiguous from the first.
+        last: the text ends after the beat.
+        accepted: the beat is taken in this clock.
+
+    Attributes:
+        events: in their order, what the beat on offer causes if it is taken; not all are `valid`.
+        state: the number of the DFA's state before the beat.
+        state_after: after its units, whether or not the text ends with it.
+    """
+
+    def __init__(
+        self, m: Module, table: EncodingTable, units: Sequence[tuple[Value, Value]], last: Value, accepted: Value
+    ) -> None:
+        super().__init__(m, table)
+        self.state = Signal(self._states, name="ref_state")
+        count = Signal(range(table.longest + 1), name="ref_count")
+        open_units = [Signal(table.unit_width, name=f"ref_unit{n}") for n in range(table.longest - 1)]
+
+        place: _Place = _Place(self.state, count, open_units)
+        for unit, keep in units:
+            place = self._unit(place, unit, keep)
+        self.state_after = place.state
+        self._error(place, ErrorKind.INCOMPLETE, last & (place.state != START))
+        end = self._event(last)
+        m.d.comb += end.word.end.eq(1)
+        with m.If(accepted):
+            m.d.sync += [
+                self.state.eq(Mux(last, START, place.state)),
+                count.eq(Mux(last, 0, place.count)),
+                *(kept.eq(unit) for kept, unit in zip(open_units, place.units, strict=True)),
+            ]
+
+
+class Slot(_Machine):
+    """What belongs in the lane of one unit, from the units around it and nothing else.
+
+    In a self-synchronising table the state after `longest` - 1 units of one text, and the units of the sequence
+    that is open then, are the same from whatever state these units are read. So a decoder may look no farther back.
+
+    Args:
+        m: the module that it becomes part of.
+        table: the encoding form.
+        before: units before, the oldest first, and whether each is of this text; `longest` - 1 or more.
+        unit: the lane's, and whether there is one.
+        after: the next unit, and whether there is one in this text; the text ends if there is none.
+
+    Attributes:
+        valid: there is an item.
+        word: the item, of `event_layout`.
+        open: the unit is part of a sequence that wants more.
+    """
+
+    def __init__(
+        self,
+        m: Module,
+        table: EncodingTable,
+        before: Sequence[tuple[Value, Value]],
+        unit: tuple[Value, Value],
+        after: tuple[Value, Value],
+    ) -> None:
+        super().__init__(m, table)
+        place = _Place(Const(START, self._states), Const(0), [Const(0, table.unit_width)] * (table.longest - 1))
+        for each in before:
+            place = self._unit(place, *each, broken=False, own=False)
+        place = self._unit(place, *unit, broken=False)
+        own = self.events[-1]
+        self.open = Signal()
+        m.d.comb += self.open.eq(unit[1] & (place.state != START))
+        self._unit(place, *after, own=False)
+        broken = self.events[-1]
+        self._error(place, ErrorKind.INCOMPLETE, self.open & ~after[1])
+        incomplete = self.events[-1]
+        self.valid, self.word = Signal(), Signal(event_layout(table))
+        for event in (own, broken, incomplete):
+            with m.If(unit[1] & event.valid):
+                m.d.comb += [self.valid.eq(1), self.word.eq(event.word)]
+
+
+class _Place:
+    """Where the DFA is: the state, and the units of the open sequence."""
+
+    def __init__(self, state: Value, count: Value, units: Sequence[Value]) -> None:
+        self.state, self.count, self.units = state, count, units
+
+
+@dataclass(frozen=True)
+class Causes:
+    """The causes of errors, by what a decoder of a finite state can know; 0 where there is none.
+
+    Attributes:
+        stray: per unit that which it has where nothing is open.
+        broken: per open state, per unit that which the open sequence has when the unit breaks it.
+    """
+
+    stray: list[int]
+    broken: dict[int, list[int]]
+
+
+@lru_cache(maxsize=32)
+def causes(table: EncodingTable) -> Causes:
+    """The causes of a table.
+
+    Raises:
+        TableError: a cause depends on more than the state and the unit after it.
+    """
+    dfa = DFA.of(table)
+    alphabet = range(1 << table.unit_width)
+    broken: dict[int, list[int]] = {}
+    for subpart, state in representatives(table):
+        kinds = [int(cause(table, subpart, unit)) if dfa.step(state, unit) == REJECT else 0 for unit in alphabet]
+        if broken.setdefault(state, kinds) != kinds:
+            raise TableError(f"{table.name}: a cause depends on more than the state {dfa.states[state].name!r}")
+    stray = [int(cause(table, [unit], None)) if dfa.step(START, unit) == REJECT else 0 for unit in alphabet]
+    return Causes(stray, broken)
+
+
+def _looked_up(values: Sequence[int], unit: Value) -> Value:
+    found: Value = Const(0, max(ErrorKind).bit_length())
+    for wanted, group in groupby(range(len(values)), key=values.__getitem__):
+        run = list(group)
+        found = Mux(_inside(unit, run[0], run[-1]), wanted, found)
+    return found
+
+
+def _inside(unit: Value, first: int, last: int) -> Value:
+    return (unit >= first) & (unit <= last)
+
+
+def _any(conditions: Iterable[Value]) -> Value:
+    return Cat(Const(0, 1), *conditions).any()
+
+
+def _all(conditions: Sequence[Value]) -> Value:
+    return Cat(*conditions).all()
+
+
+def _code_point(first: int, ranges: Sequence[Range], units: Sequence[Value]) -> Value:
+    """The row's mixed-radix index, as `Row.code_point` has it, with all constants added up."""
+    total: Value = Const(0)
+    radix = 1
+    for allowed, unit in zip(reversed(ranges), reversed(units), strict=True):
+        # A unit that may be one thing only is worth nothing.
+        if len(allowed) > 1:
+            total = total + unit * radix
+            first -= allowed.first * radix
+            radix *= len(allowed)
+    return total + first

@@ -1,0 +1,224 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Runs the proofs of the catalogue: one property of one decoder, or many side by side."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Generator, Sequence
+from concurrent.futures import Future
+from contextlib import closing
+
+from amaranth.back import rtlil
+
+from utf8fpga.formal.abc import decide, hunt, hunt_each
+from utf8fpga.formal.aiger import Aig, aig_of
+from utf8fpga.formal.catalogue import PROPERTIES, Configuration
+from utf8fpga.formal.counterexample import Counterexample
+from utf8fpga.formal.invariants.packer import Words, prove_packer
+from utf8fpga.formal.netlist import equal_netlist
+from utf8fpga.formal.parallel_proof import HALVES, prove_halves, prove_recovery
+from utf8fpga.formal.periodic_reset_proof import prove_refresh
+from utf8fpga.formal.properties import Harness, Property, cover_targets
+from utf8fpga.formal.report import Result
+from utf8fpga.formal.workers import run_each
+from utf8fpga.hdl import (
+    PackedDecoder,
+    ParallelDecoder,
+    Refresh,
+    RefreshedDecoder,
+    SerialDecoder,
+    axi_rtlil,
+)
+from utf8fpga.model import InvalidArgumentError
+
+__all__ = ["harness_aig", "harness_rtlil", "prove", "prove_all"]
+
+
+def harness_rtlil(configuration: Configuration, wanted: Property) -> str:
+    """The monitor of a property around the decoder, in RTLIL with the top module ``top``."""
+    harness = Harness(configuration.build, wanted, configuration.right)
+    return str(rtlil.convert(harness, name="top", ports=harness.ports, emit_src=False))
+
+
+def harness_aig(configuration: Configuration, wanted: Property) -> Aig:
+    """The same as a graph with the output ``bad``."""
+    return aig_of(harness_rtlil(configuration, wanted), free=wanted.any_start)
+
+
+def prove(configuration: Configuration, wanted: str, *, seconds: int = 600) -> list[Result]:
+    """Prove one property of one decoder; of covers there is a result for each target.
+
+    Args:
+        configuration: the decoder.
+        wanted: one of `PROPERTIES`.
+        seconds: how long the engine may think about one question.
+
+    Raises:
+        ToolError: Yosys is missing or failed.
+        ValueError: there is no such property.
+    """
+    if wanted not in PROPERTIES:
+        raise InvalidArgumentError(f"unknown property {wanted!r} (known: {', '.join(PROPERTIES)})")
+    started = time.monotonic()
+    decoder = configuration.build()
+    if isinstance(decoder, Refresh):
+        return _prove_refresh(configuration, seconds) if wanted == Property.RECOVERY else []
+    if isinstance(decoder, RefreshedDecoder) and wanted not in _KEPT:
+        return []
+    if wanted in (*HALVES, Property.RECOVERY) and isinstance(decoder, ParallelDecoder | PackedDecoder):
+        return _prove_parallel(configuration, Property(wanted), seconds)
+    if wanted.startswith("netlist-"):
+        return _prove_netlist(configuration, wanted) if configuration.verilog else []
+    if wanted == Property.COVER:
+        return _cover(configuration, seconds)
+    aig = harness_aig(configuration, Property(wanted))
+    if wanted == Property.INDEPENDENCE:
+        shown = [*aig.output_bits["see_out_valid"], *aig.output_bits["see_out_payload"]]
+        touched = bool(aig.fan_in(shown) & set(aig.input_bits["ready"]))
+        return [Result(configuration.name, wanted, "structure", 0, time.monotonic() - started, not touched)]
+    verdict = decide({"proof": (aig, aig.output_bits["bad"][0])}, seconds=seconds)["proof"]
+    result = Result(configuration.name, wanted, "reachability", verdict.depth, 0, verdict.proved)
+    if verdict.proved is False:
+        result.method = "trace"
+        result.counterexample = Counterexample.of(configuration, Property(wanted), aig.values(verdict.frames))
+    result.seconds = time.monotonic() - started
+    return [result]
+
+
+def _prove_netlist(configuration: Configuration, wanted: str) -> list[Result]:
+    started = time.monotonic()
+    design = axi_rtlil(configuration.build())
+    verdict = equal_netlist(design, wanted.removeprefix("netlist-"))
+    method = "trace" if verdict.proved is False else "reachability"
+    return [Result(configuration.name, wanted, method, verdict.depth, time.monotonic() - started, verdict.proved)]
+
+
+def _prove_parallel(configuration: Configuration, wanted: Property, seconds: int) -> list[Result]:
+    if wanted is not Property.RECOVERY:
+        return [_prove_halves(configuration, wanted, seconds)]
+    # The pointers of a packer's memories, as those of a buffer, stay apart if they ever are.
+    packed = isinstance(configuration.build(), PackedDecoder)
+    return [] if packed else [_prove_recovery(configuration, seconds)]
+
+
+def _prove_halves(configuration: Configuration, wanted: Property, seconds: int) -> Result:
+    started = time.monotonic()
+    right = configuration.right or configuration.table
+    decoder = configuration.build()
+    packed = isinstance(decoder, PackedDecoder)
+    # A packed decoder is a sparse one and a packer, which are proved each by itself.
+    found = prove_halves(
+        lambda: configuration.build().sparse if packed else configuration.build(), right, wanted, seconds=seconds
+    )
+    result = Result(configuration.name, wanted, "induction", found.frames, 0, True if found.proved else None)
+    if packed and found.proved:
+        words = Words(decoder.table, decoder.kind, decoder.length)
+        (packer,) = prove_packer(decoder.lanes, wanted, words=words, seconds=seconds)
+        result.proved, result.note = packer.proved, packer.note
+    if found.failed:
+        # What fails is a step from any state that the invariant allows; a trace from the start is for people.
+        result.note = f"no step: {found.failed[0]}"
+        trace = Property.STEADY if wanted is Property.STEADY else Property.EQUIVALENCE
+        aig = harness_aig(configuration, trace)
+        verdict = hunt(aig, aig.output_bits["bad"][0], _HUNTED, seconds=seconds)
+        if verdict.proved is False:
+            result.method, result.depth, result.proved, result.note = "trace", verdict.depth, False, ""
+            result.counterexample = Counterexample.of(configuration, trace, aig.values(verdict.frames))
+    result.seconds = time.monotonic() - started
+    return result
+
+
+def _prove_recovery(configuration: Configuration, seconds: int) -> Result:
+    started = time.monotonic()
+    verdict = prove_recovery(configuration.build, seconds=seconds)
+    method = "trace" if verdict.proved is False else "reachability"
+    note = "up to the buffer, which needs a reset" if configuration.build().buffer == "memory" else ""
+    return Result(
+        configuration.name,
+        Property.RECOVERY,
+        method,
+        verdict.depth,
+        time.monotonic() - started,
+        verdict.proved,
+        note=note,
+    )
+
+
+_KEPT = (Property.EQUIVALENCE, Property.POWER_UP, Property.STEADY, Property.INDEPENDENCE)
+"""What a reset now and then leaves as it is."""
+
+
+def _prove_refresh(configuration: Configuration, seconds: int) -> list[Result]:
+    verdicts = prove_refresh(configuration.build(), seconds=seconds)
+    return [
+        Result(
+            configuration.name,
+            Property.RECOVERY,
+            "trace" if verdict.proved is False else "reachability",
+            verdict.depth,
+            verdict.seconds,
+            verdict.proved,
+            note=question,
+        )
+        for question, verdict in verdicts.items()
+    ]
+
+
+_HUNTED = 40
+"""Clocks that a trace may have where an induction fails."""
+
+
+def _cover(configuration: Configuration, seconds: int) -> list[Result]:
+    started = time.monotonic()
+    aig = harness_aig(configuration, Property.COVER)
+    targets = cover_targets(configuration.build())
+    questions = {f"cover{n}": (aig, where) for n, where in enumerate(aig.output_bits["bad"])}
+    shared = (time.monotonic() - started) / len(targets)
+    if not isinstance(configuration.build(), SerialDecoder):
+        verdicts = hunt_each(aig, aig.output_bits["bad"], _HUNTED, seconds=seconds)
+    else:
+        verdicts = list(decide(questions, seconds=seconds).values())
+    results = []
+    for target, verdict in zip(targets, verdicts, strict=True):
+        reached = None if verdict.proved is None else not verdict.proved
+        taken = verdict.seconds + shared
+        result = Result(configuration.name, Property.COVER, "trace", verdict.depth, taken, reached, target)
+        if reached:
+            result.counterexample = Counterexample.of(configuration, Property.COVER, aig.values(verdict.frames))
+        results.append(result)
+    return results
+
+
+def prove_all(
+    chosen: Sequence[Configuration],
+    wanted: Sequence[str],
+    *,
+    jobs: int = 1,
+    seconds: int = 600,
+    done: Callable[[int], None] = lambda _: None,
+) -> Generator[Result, None, None]:
+    """Prove several properties of several decoders; each result comes, in the order asked for, as soon as it can.
+
+    Each proof has a process of its own, see `run_each`. What is not done is left undone if the iterator is closed.
+
+    Args:
+        chosen: the decoders.
+        wanted: names of `PROPERTIES`.
+        jobs: how many at a time.
+        seconds: see `prove`.
+        done: called with how many are done.
+    """
+    calls = [(each, name, seconds) for each in chosen for name in wanted]
+    waiting: dict[int, Future[list[Result]]] = {}
+    following = 0
+    with closing(run_each(_prove_call, calls, jobs=jobs)) as outcomes:
+        for count, (number, outcome) in enumerate(outcomes, 1):
+            waiting[number] = outcome
+            done(count)
+            while following in waiting:
+                yield from waiting.pop(following).result()
+                following += 1
+
+
+def _prove_call(configuration: Configuration, wanted: str, seconds: int) -> list[Result]:
+    return prove(configuration, wanted, seconds=seconds)

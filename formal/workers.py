@@ -1,0 +1,257 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Calls side by side, each in a process of its own, which ends with whoever asked for it.
+
+Amaranth is not made for threads, and what is computed here is Python's as often as a tool's. A worker is a new
+process that imports what it calls; so functions, arguments and results are plain data, and functions have a name in a
+module. A worker and the tools that it started are one process group: they end together, when the results are no
+longer asked for, or when the process that asks ends in any way.
+"""
+
+from __future__ import annotations
+
+import logging
+import multiprocessing
+import os
+import pickle
+import shutil
+import signal
+import sys
+import tempfile
+import threading
+import traceback
+import warnings
+from collections.abc import Callable, Generator, Iterator, Sequence
+from concurrent.futures import Future
+from contextlib import contextmanager, suppress
+from logging.handlers import QueueHandler
+from multiprocessing import resource_tracker
+from multiprocessing.connection import Connection, wait
+from typing import Any
+
+from amaranth.hdl import UnusedElaboratable
+
+from utf8fpga.hdl.toolchain import stop_tools
+
+__all__ = ["run_each"]
+
+_context = multiprocessing.get_context("spawn")
+
+_LOGGER = "utf8fpga"
+"""The logger whose messages a worker hands on."""
+
+
+def run_each(
+    function: Callable[..., Any], calls: Sequence[tuple[Any, ...]], *, jobs: int = 1
+) -> Generator[tuple[int, Future[Any]], None, None]:
+    """Call a function with each of some arguments, and yield each outcome as soon as it is there.
+
+    The workers end when the iterator is closed or exhausted. As always with `multiprocessing`, a script that calls
+    this guards it with ``if __name__ == "__main__"``.
+
+    Args:
+        function: what is called; a function of a module, or what else `pickle` takes.
+        calls: the arguments of each call.
+        jobs: upper bound on the workers.
+
+    Yields:
+        the number of the call, and its result or exception.
+    """
+    with tempfile.TemporaryDirectory(prefix="utf8fpga-", ignore_cleanup_errors=True) as scratch:
+        pool = _Pool(function, calls, jobs, scratch)
+        try:
+            pool.begin()
+            while pool.busy:
+                found = pool.collect()
+                pool.begin()
+                yield from found
+        finally:
+            pool.end()
+
+
+class _Pool:
+    """The workers of `run_each`, and the calls that are left.
+
+    Attributes:
+        busy: by its connection each worker that has a call, and the number of that.
+    """
+
+    def __init__(self, function: Callable[..., Any], calls: Sequence[tuple[Any, ...]], jobs: int, scratch: str) -> None:
+        self._function, self._jobs, self._scratch = function, jobs, scratch
+        self._todo = list(enumerate(calls))[::-1]
+        self._workers: list[_Worker] = []
+        self.busy: dict[Any, tuple[_Worker, int]] = {}
+        self._said: set[str] = set()
+
+    def begin(self) -> None:
+        """Let as many calls begin as may."""
+        while self._todo and len(self.busy) < self._jobs:
+            if len(self._workers) == len(self.busy):
+                with _no_interrupt():
+                    self._workers.append(_Worker(self._scratch))
+            number, arguments = self._todo.pop()
+            worker = next(worker for worker in self._workers if worker.connection not in self.busy)
+            self.busy[worker.connection] = worker, number
+            worker.give(pickle.dumps((self._function, arguments)))
+
+    def collect(self) -> list[tuple[int, Future[Any]]]:
+        """Wait for something to come, and return the outcomes."""
+        found = []
+        for connection in wait(list(self.busy)):
+            worker, number = self.busy[connection]
+            outcome = worker.receive(self._said)
+            if outcome is None:
+                continue
+            found.append((number, outcome))
+            del self.busy[connection]
+            if worker.failed:
+                self._workers.remove(worker)
+                worker.close()
+        return found
+
+    def end(self) -> None:
+        """End all workers."""
+        for worker in self._workers:
+            worker.kill()
+        for worker in self._workers:
+            worker.close()
+
+
+class _Worker:
+    """A process, as the one sees it that asks.
+
+    Args:
+        scratch: the folder of its temporary files.
+
+    Attributes:
+        connection: to it.
+        failed: it ended by itself.
+    """
+
+    def __init__(self, scratch: str) -> None:
+        self.connection, theirs = _context.Pipe()
+        level = logging.getLogger(_LOGGER).getEffectiveLevel()
+        if sys.platform != "win32":
+            # To start it with the worker would let Ctrl-C through.
+            resource_tracker.ensure_running()
+        self._process = _context.Process(target=_work, args=(theirs, scratch, level), daemon=True)
+        self._process.start()
+        theirs.close()
+        self.failed = False
+
+    def give(self, call: bytes) -> None:
+        """Have it do a call."""
+        # What has ended by itself says so when it is asked for the outcome.
+        with suppress(OSError):
+            self.connection.send_bytes(call)
+
+    def receive(self, said: set[str]) -> Future[Any] | None:
+        """An outcome, or None where it only has a message, which is handed on unless it is one of `said`."""
+        outcome: Future[Any] = Future()
+        try:
+            what, value = self.connection.recv()
+        except (EOFError, OSError):
+            self.failed = True
+            self.kill()
+            self._process.join()
+            outcome.set_exception(RuntimeError(f"a worker ended by itself, with status {self._process.exitcode}"))
+            return outcome
+        if what == "log":
+            if value.getMessage() not in said:
+                said.add(value.getMessage())
+                logging.getLogger(value.name).handle(value)
+            return None
+        if what == "error":
+            error, where = value
+            error.__cause__ = RuntimeError(f"in a worker:\n{where}")
+            outcome.set_exception(error)
+        else:
+            outcome.set_result(value)
+        return outcome
+
+    def kill(self) -> None:
+        """End it, and the tools that it started."""
+        self._process.kill()
+        # Not reaped yet, so its number is still its own.
+        if hasattr(os, "killpg") and self._process.pid is not None:
+            with suppress(ProcessLookupError, PermissionError):
+                os.killpg(self._process.pid, signal.SIGKILL)
+
+    def close(self) -> None:
+        """Wait for its end, and forget it."""
+        self._process.join()
+        self._process.close()
+        self.connection.close()
+
+
+@contextmanager
+def _no_interrupt() -> Iterator[None]:
+    """Ctrl-C waits; what is started meanwhile starts without it."""
+    if not hasattr(signal, "pthread_sigmask"):
+        yield
+        return
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+# In a worker.
+
+
+def _work(connection: Connection[Any, Any], scratch: str, level: int) -> None:
+    # Ctrl-C is for the process that asks, and that ends the workers.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    if hasattr(os, "setpgid"):
+        os.setpgid(0, 0)
+    tempfile.tempdir = scratch
+    threading.Thread(target=_end_with_parent, args=(scratch,), daemon=True).start()
+    # Amaranth warns of what is never elaborated, but some decoders are only asked for their fields.
+    warnings.simplefilter("ignore", UnusedElaboratable)
+    logger = logging.getLogger(_LOGGER)
+    logger.setLevel(level)
+    logger.addHandler(QueueHandler(_Forward(connection)))  # type: ignore[arg-type]  # it only puts
+    while True:
+        try:
+            call = connection.recv_bytes()
+        except (EOFError, OSError):
+            return
+        connection.send_bytes(_answer(call))
+
+
+def _answer(call: bytes) -> bytes:
+    """The outcome of a call."""
+    try:
+        function, arguments = pickle.loads(call)
+        return pickle.dumps(("result", function(*arguments)))
+    except Exception as error:
+        where = traceback.format_exc()
+        try:
+            found = pickle.dumps(("error", (error, where)))
+            pickle.loads(found)
+        except Exception:
+            return pickle.dumps(("error", (RuntimeError(f"{type(error).__name__}: {error}"), where)))
+        return found
+
+
+class _Forward:
+    """Where a worker's log records go."""
+
+    def __init__(self, connection: Connection[Any, Any]) -> None:
+        self._connection = connection
+
+    def put_nowait(self, record: logging.LogRecord) -> None:
+        """Hand one on."""
+        self._connection.send(("log", record))
+
+
+def _end_with_parent(scratch: str) -> None:
+    """Wait until the process that asked has ended, and end, with the tools and their files."""
+    parent = multiprocessing.parent_process()
+    assert parent is not None
+    wait([parent.sentinel])
+    stop_tools()
+    shutil.rmtree(scratch, ignore_errors=True)
+    if hasattr(os, "killpg"):
+        os.killpg(0, signal.SIGKILL)
+    os._exit(1)

@@ -1,0 +1,220 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The parameters of a decoder: every option, its default and what goes together, once."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import Any, ClassVar, TypeAlias
+
+from utf8fpga.hdl.core import CoreParameters, option
+from utf8fpga.hdl.decoder.parallel import BUFFERS, FASTEST, MAX_LANES, ParallelDecoder
+from utf8fpga.hdl.decoder.practice import MARK_PRACTICES, MERGING_PRACTICES, PracticeDecoder
+from utf8fpga.hdl.decoder.serial import PIPELINES, SerialDecoder
+from utf8fpga.hdl.decoder.types import PlainDecoder
+from utf8fpga.hdl.decoder.window import PARALLEL_PIPELINES
+from utf8fpga.hdl.packer.packer import PackedDecoder
+from utf8fpga.hdl.periodic_reset import MAX_EVERY, Refresh, RefreshedDecoder
+from utf8fpga.model import CATALOGUE, TABLE_3_7, EncodingTable, InvalidArgumentError
+from utf8fpga.model.practices import Practice
+
+__all__ = ["ARCHITECTURES", "AnyDecoder", "Decoder", "DecoderParameters", "decoder_parameters"]
+
+AnyDecoder: TypeAlias = PlainDecoder | RefreshedDecoder
+"""Any of the decoders."""
+
+ARCHITECTURES = ("serial", "parallel")
+"""A state machine, one code unit per cycle; or a sliding window over several."""
+
+
+_BYTE_TABLES = tuple(name for name, table in CATALOGUE.items() if table.unit_width == 8)
+
+
+@dataclass(frozen=True, kw_only=True)
+class DecoderParameters(CoreParameters):
+    """Which decoder.
+
+    Attributes:
+        table: the encoding form.
+        lanes: code units per beat, 1 to 256.
+        architecture: ``serial``, a state machine with one code unit per cycle, or ``parallel``, a sliding window;
+            default: serial for one lane, parallel for more.
+        pipeline: register stages, 0 is the smallest; serial 0 to 2, default 0; parallel 0 to 6, default the fastest.
+        packed: the words of an output beat are contiguous from word 0; always so with one lane.
+        buffer: what holds beats back in a parallel decoder, ``registers`` or ``memory``; default: memory from as many
+            lanes as the longest sequence has units; None in a serial decoder.
+        replacement: U+FFFD stands in the data of an ill-formed item; without it the data is undefined there.
+        practice: how many marks stand for ill-formed code units.
+        kind: items have the cause of their error.
+        length: items have their number of code units.
+        refresh: cycles, at least, from one periodic reset to the next; None for no such reset.
+
+    Raises:
+        InvalidArgumentError: a value is out of its range, or values do not go together.
+
+    >>> DecoderParameters(lanes=16, packed=True).arguments()
+    ['--lanes', '16', '--packed']
+    >>> DecoderParameters(practice=Practice.EACH_UNIT, pipeline=1, replacement=False).name
+    'decoder-pipeline-1-no-replacement-each-unit'
+    >>> DecoderParameters(lanes=16).buffer
+    'memory'
+    """
+
+    core: ClassVar[str] = "decoder"
+
+    table: EncodingTable = field(default=TABLE_3_7, metadata=option("The encoding form.", choices=_BYTE_TABLES))
+    lanes: int = field(default=1, metadata=option("Bytes per beat.", range=(1, MAX_LANES)))
+    architecture: str | None = field(
+        default=None, metadata=option("Default: serial for one lane, parallel for more.", choices=ARCHITECTURES)
+    )
+    pipeline: int | None = field(
+        default=None,
+        metadata=option(
+            "Register stages, 0 is the smallest. Default: 0 for serial (up to 2), the fastest for parallel (up to 6).",
+            range=(0, None),
+        ),
+    )
+    packed: bool = field(
+        default=False,
+        metadata=option("Whether the words of a beat are contiguous from word 0.", flags=("--packed", "--sparse")),
+    )
+    buffer: str | None = field(
+        default=None,
+        metadata=option(
+            "What holds beats back in parallel decoders. Memory is faster and needs 4 lanes; registers need no reset"
+            " after a flipped bit. Default: memory from 4 lanes on.",
+            choices=BUFFERS,
+        ),
+    )
+    replacement: bool = field(
+        default=True,
+        metadata=option(
+            "Leave the data of ill-formed items undefined: smaller than U+FFFD in it.", flags=("", "--no-replacement")
+        ),
+    )
+    practice: Practice = field(
+        default=Practice.MAXIMAL_SUBPARTS,
+        metadata=option(
+            "How many marks stand for ill-formed bytes.", choices=tuple(practice.value for practice in MARK_PRACTICES)
+        ),
+    )
+    refresh: int | None = field(
+        default=None,
+        metadata=option(
+            "Reset the decoder between texts, at least this many cycles apart: a flipped bit does no harm for longer.",
+            range=(1, MAX_EVERY),
+            metavar="CYCLES",
+        ),
+    )
+    kind: bool = False
+    length: bool = False
+
+    def __post_init__(self) -> None:
+        if not 1 <= self.lanes <= MAX_LANES:
+            raise InvalidArgumentError(f"lanes {self.lanes} is not in 1..{MAX_LANES}")
+        self._set("architecture", self.architecture or ("serial" if self.lanes == 1 else "parallel"))
+        if self.architecture not in ARCHITECTURES:
+            raise InvalidArgumentError(f"architecture {self.architecture!r} is not one of {', '.join(ARCHITECTURES)}")
+        self._set("practice", self._checked_practice())
+        self._check_serial() if self.architecture == "serial" else self._check_parallel()
+        if self.refresh is not None and not 1 <= self.refresh <= MAX_EVERY:
+            raise InvalidArgumentError(f"refresh {self.refresh} is not in 1..{MAX_EVERY}")
+
+    def _set(self, name: str, value: object) -> None:
+        object.__setattr__(self, name, value)
+
+    def _checked_practice(self) -> Practice:
+        if self.practice not in MARK_PRACTICES:
+            raise InvalidArgumentError(
+                f"practice {str(self.practice)!r} is not one for hardware: {', '.join(MARK_PRACTICES)}"
+            )
+        practice = Practice(self.practice)
+        if practice is not Practice.MAXIMAL_SUBPARTS and self.architecture != "serial":
+            raise InvalidArgumentError(f"practice {practice} is for the serial decoder: use one lane")
+        if practice in MERGING_PRACTICES and self.length:
+            raise InvalidArgumentError(f"practice {practice} shows a mark before its length is known: leave out length")
+        return practice
+
+    def _check_serial(self) -> None:
+        if self.lanes != 1:
+            raise InvalidArgumentError(
+                f"a serial decoder takes one code unit per cycle, not {self.lanes}: use architecture parallel"
+            )
+        if self.buffer is not None:
+            raise InvalidArgumentError(f"a serial decoder needs no buffer, so not one of {self.buffer!r}")
+        self._set("pipeline", 0 if self.pipeline is None else self.pipeline)
+        if self.pipeline not in PIPELINES:
+            raise InvalidArgumentError(f"pipeline {self.pipeline} is not in 0..{PIPELINES[-1]}")
+        self._set("packed", False)
+
+    def _check_parallel(self) -> None:
+        self._set("pipeline", FASTEST if self.pipeline is None else self.pipeline)
+        if self.pipeline not in PARALLEL_PIPELINES:
+            raise InvalidArgumentError(f"pipeline {self.pipeline} is not in 0..{PARALLEL_PIPELINES[-1]}")
+        longest = self.table.longest
+        self._set("buffer", self.buffer or ("memory" if self.lanes >= longest else "registers"))
+        if self.buffer not in BUFFERS:
+            raise InvalidArgumentError(f"buffer {self.buffer!r} is not one of {', '.join(BUFFERS)}")
+        if self.buffer == "memory" and self.lanes < longest:
+            raise InvalidArgumentError(
+                f"a buffer in memory is for {longest} lanes or more, not {self.lanes}: use registers"
+            )
+        # One lane is packed as it is.
+        self._set("packed", self.packed and self.lanes > 1)
+
+    def build(self) -> AnyDecoder:
+        """The decoder.
+
+        Raises:
+            TableError: the table is not of a kind that this architecture is made for.
+        """
+        decoder = self._without_refresh()
+        return decoder if self.refresh is None else RefreshedDecoder(decoder, Refresh(self.refresh))
+
+    def _without_refresh(self) -> PlainDecoder:
+        assert self.pipeline is not None
+        given: dict[str, Any] = {"pipeline": self.pipeline, "replacement": self.replacement}
+        given |= {"kind": self.kind, "length": self.length}
+        if self.practice is not Practice.MAXIMAL_SUBPARTS:
+            return PracticeDecoder(self.practice, self.table, **given)
+        if self.architecture == "serial":
+            return SerialDecoder(self.table, **given)
+        decoder = PackedDecoder if self.packed else ParallelDecoder
+        return decoder(self.table, lanes=self.lanes, buffer=self.buffer, **given)
+
+
+def Decoder(  # noqa: N802 - it stands where the class of a decoder would
+    table: EncodingTable = TABLE_3_7, **parameters: Any
+) -> AnyDecoder:
+    """The decoder for these parameters: `DecoderParameters` by name, and the table.
+
+    Raises:
+        InvalidArgumentError: a value is out of its range, or values do not go together.
+        TableError: the table is not of a kind that this architecture is made for.
+
+    >>> type(Decoder()).__name__, type(Decoder(lanes=8)).__name__, type(Decoder(lanes=8, packed=True)).__name__
+    ('SerialDecoder', 'ParallelDecoder', 'PackedDecoder')
+    """
+    return DecoderParameters(table=table, **parameters).build()
+
+
+def decoder_parameters(decoder: AnyDecoder) -> DecoderParameters:
+    """The parameters that a decoder is built from.
+
+    >>> decoder_parameters(Decoder(lanes=4, packed=True, buffer="registers")).arguments()
+    ['--lanes', '4', '--packed', '--buffer', 'registers']
+    """
+    if isinstance(decoder, RefreshedDecoder):
+        return replace(decoder_parameters(decoder.decoder), refresh=decoder.refresh.every)
+    parallel = isinstance(decoder, ParallelDecoder | PackedDecoder)
+    return DecoderParameters(
+        table=decoder.table,
+        lanes=decoder.lanes,
+        architecture="parallel" if parallel else "serial",
+        pipeline=decoder.pipeline,
+        packed=decoder.packed,
+        buffer=decoder.buffer if isinstance(decoder, ParallelDecoder | PackedDecoder) else None,
+        replacement=decoder.replacement,
+        practice=decoder.practice,
+        kind=decoder.kind,
+        length=decoder.length,
+    )

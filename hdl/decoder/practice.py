@@ -1,0 +1,177 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Other practices for ill-formed input in hardware: marks repeated, merged, or cut after the first."""
+
+from __future__ import annotations
+
+from amaranth.hdl import Const, Module, Mux, Signal, Value
+from amaranth.lib import stream, wiring
+from amaranth.lib.fifo import SyncFIFO
+from amaranth.lib.wiring import In, Out
+
+from utf8fpga.hdl.decoder.serial import SerialDecoder
+from utf8fpga.hdl.payloads import LONGEST_ANNOUNCED, Kind, item_layout, unit_layout
+from utf8fpga.model import TABLE_3_7, EncodingTable
+from utf8fpga.model.exceptions import InvalidArgumentError
+from utf8fpga.model.practices import Practice
+
+__all__ = ["MARK_PRACTICES", "MERGING_PRACTICES", "PracticeDecoder"]
+
+MARK_PRACTICES = (
+    Practice.MAXIMAL_SUBPARTS,
+    Practice.EACH_UNIT,
+    Practice.WHOLE_SUBSEQUENCE,
+    Practice.MALFORMED_SEQUENCE,
+    Practice.FIRST_ERROR,
+)
+"""The practices that are a matter of repeating, merging or dropping marks as they come."""
+
+MERGING_PRACTICES = (Practice.WHOLE_SUBSEQUENCE, Practice.MALFORMED_SEQUENCE)
+"""Those that show a mark before its length is known, so that they have no field `length`."""
+
+
+class PracticeDecoder(wiring.Component):
+    """A `SerialDecoder` followed by a filter of its marks.
+
+    The items are those of the model's `decode_with`. A mark that merges maximal subparts is shown
+    at the first of them. Null beats have no effect, as in the decoder.
+
+    Where the item that would carry `last` is dropped, a beat without an item
+    carries it.
+
+    Throughput: one unit a clock on any input. n ill-formed units never make more than n marks; a
+    buffer takes those that are ahead of their clocks, so that the decoder never waits for them.
+
+    Latency: that of the decoder; under `Practice.EACH_UNIT` a clock more for each mark that is
+    still to come out before.
+
+    Args:
+        practice: one of `MARK_PRACTICES`.
+        table: see `SerialDecoder`.
+        pipeline: see `SerialDecoder`.
+        replacement: see `SerialDecoder`.
+        kind: see `SerialDecoder`.
+        length: see `SerialDecoder`; refused under the practices that merge marks, which show a
+            mark before its length is known.
+
+    Ports:
+        units: stream of `unit_layout`.
+        items: stream of `item_layout`.
+
+    Raises:
+        ValueError: `practice` is not one of `MARK_PRACTICES`, or does not go with `length`; or
+            `pipeline` is out of range.
+        TableError: see `SerialDecoder`.
+    """
+
+    lanes = 1
+    packed = True
+
+    def __init__(
+        self,
+        practice: Practice,
+        table: EncodingTable = TABLE_3_7,
+        *,
+        pipeline: int = 0,
+        replacement: bool = True,
+        kind: bool = False,
+        length: bool = False,
+    ) -> None:
+        if practice not in MARK_PRACTICES:
+            known = ", ".join(MARK_PRACTICES)
+            raise InvalidArgumentError(
+                f"practice {str(practice)!r} is not a matter of filtering marks as these are: {known}"
+            )
+        if practice in MERGING_PRACTICES and length:
+            raise InvalidArgumentError(
+                f"practice {str(practice)!r} shows a mark before its length is known: leave out length"
+            )
+        self.practice = practice
+        self.table, self.pipeline, self.replacement = table, pipeline, replacement
+        self.kind, self.length = kind, length
+        self._decoder = SerialDecoder(
+            table,
+            pipeline=pipeline,
+            replacement=replacement,
+            kind=kind or practice is Practice.MALFORMED_SEQUENCE,
+            length=length or practice in (Practice.EACH_UNIT, Practice.MALFORMED_SEQUENCE),
+            announced=practice is Practice.MALFORMED_SEQUENCE,
+        )
+        super().__init__(
+            {
+                "units": In(stream.Signature(unit_layout(table))),
+                "items": Out(stream.Signature(item_layout(table, kind=kind, length=length))),
+            }
+        )
+
+    @property
+    def latency(self) -> int:
+        """Clocks, at most, from the unit that determines a mark to the mark, while none waits."""
+        return self._decoder.latency
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        m.submodules.decoder = decoder = self._decoder
+        wiring.connect(m, wiring.flipped(self.units), decoder.units)
+        for name in self.items.payload.shape().members:
+            m.d.comb += self.items.payload[name].eq(decoder.items.payload[name])
+        if self.practice is Practice.EACH_UNIT:
+            self._repeat(m)
+            return m
+        source, items = decoder.items, self.items
+        m.d.comb += [items.valid.eq(source.valid), source.ready.eq(items.ready)]
+        with m.If(source.payload.keep & self._dropped(m)):
+            # Only the end of the text is left of it.
+            m.d.comb += [
+                items.payload.keep.eq(0),
+                items.payload.error.eq(0),
+                items.valid.eq(source.valid & source.payload.last),
+                source.ready.eq(items.ready | ~source.payload.last),
+            ]
+        return m
+
+    def _repeat(self, m: Module) -> None:
+        """An error comes out once for each of its units."""
+        source, items = self._decoder.items, self.items
+        # A mark of n units had n clocks to itself, so no more than n - 1 marks are ever behind.
+        m.submodules.buffer = buffer = SyncFIFO(width=len(Value.cast(source.payload)), depth=self.table.longest)
+        held = Signal(source.payload.shape())
+        shown = Signal(range(self.table.longest))
+        repeated = held.error & held.keep & (shown + 1 != held.length)
+        m.d.comb += [
+            buffer.w_data.eq(source.payload),
+            buffer.w_en.eq(source.valid),
+            source.ready.eq(buffer.w_rdy),
+            held.eq(buffer.r_data),
+            items.valid.eq(buffer.r_rdy),
+            buffer.r_en.eq(items.ready & ~repeated),
+        ]
+        for name in items.payload.shape().members:
+            m.d.comb += items.payload[name].eq(held[name])
+        m.d.comb += items.payload.last.eq(held.last & ~repeated)
+        if self.length:
+            with m.If(held.error):
+                m.d.comb += items.payload.length.eq(1)
+        with m.If(items.valid & items.ready):
+            m.d.sync += shown.eq(0)
+            with m.If(repeated):
+                m.d.sync += shown.eq(shown + 1)
+
+    def _dropped(self, m: Module) -> Value:
+        """Whether the decoder's item is merged into the mark before it, or comes after all that counts."""
+        source = self._decoder.items
+        item, taken = source.payload, source.valid & source.ready
+        if self.practice is Practice.MALFORMED_SEQUENCE:
+            owed = Signal(range(LONGEST_ANNOUNCED))
+            """Continuation bytes that the first byte of the last mark still announces."""
+            dropped = (owed != 0) & item.error & (item.kind == Kind.UNEXPECTED_CONTINUATION)
+            after = Mux(dropped, owed - 1, Mux(item.error, item.announced - item.length, 0))
+            with m.If(taken):
+                m.d.sync += owed.eq(Mux(item.last, 0, after))
+            return dropped
+        marked = Signal()
+        """The item before, or any before it in the text, was a mark."""
+        stays = Const(self.practice is Practice.FIRST_ERROR, 1)
+        with m.If(taken):
+            m.d.sync += marked.eq(~item.last & (item.error | (marked & stays)))
+        merges = Const(self.practice is Practice.WHOLE_SUBSEQUENCE, 1) & item.error
+        return marked & (stays | merges)

@@ -1,0 +1,351 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The serial decoder: the DFA as a state machine, one code unit a clock."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
+from amaranth.lib import stream, wiring
+from amaranth.lib.wiring import In, Out
+
+from utf8fpga.hdl.decoder.serial_logic import SerialControl
+from utf8fpga.hdl.payloads import (
+    LONGEST_ANNOUNCED,
+    Kind,
+    item_layout,
+    offers,
+    unit_layout,
+)
+from utf8fpga.model import REPLACEMENT_CHARACTER, TABLE_3_7, EncodingTable
+from utf8fpga.model.exceptions import InvalidArgumentError
+from utf8fpga.model.practices import Practice
+
+__all__ = ["PIPELINES", "SerialDecoder"]
+
+PIPELINES = (0, 1, 2)
+"""The settings of the pipeline parameter."""
+
+
+class SerialDecoder(wiring.Component):
+    """Code units in, items out, with one U+FFFD per maximal subpart (D93b).
+
+    Every unit has one output slot. A unit that completes a sequence, or is ill-formed by itself,
+    fills its slot with that item; a unit that leaves a sequence open fills its slot with the
+    error that the sequence becomes if it is broken, and the slot is shown only then. So n units
+    never make more than n items and no stall is ever needed.
+
+    Throughput: one unit a clock on any input; `units.ready` is low only while an item waits for
+    `items.ready`. Back-to-back texts need no gap and no reset.
+
+    Latency: an item appears no later than ``1 + pipeline`` clocks after the unit that determines
+    it. That unit is the item's last one, or the unit (or end of text) after it that breaks it.
+    With ``pipeline=0`` a broken item is shown in the very clock of the unit that breaks it.
+
+    A beat without a unit and with `last` ends the text: an open sequence comes out as an error without
+    `last`, and a beat without an item and with `last` follows. The first unit after `last` starts anew.
+
+    A beat without a unit and without `last`, a *null beat*, has no effect: it is transferred, neither
+    continues nor breaks a sequence, determines no item, and is not shown.
+
+    While reset is held `units.ready` may be high; what is offered then is lost. `items.ready` reaches
+    `units.ready` without a register and, with ``pipeline=0``, so do `units.valid` and its payload `items.valid`.
+
+    Args:
+        table: the encoding form; UTF-8 unless given.
+        pipeline: register stages on top of the slot, 0 to 2. 0 is the smallest; 1 registers the
+            output; 2 also registers what a unit is and whether it fits the unit before it.
+        replacement: False leaves `items.payload.code_point` undefined where `error` is set,
+            which saves its multiplexer.
+        kind: add the field `kind`, the cause of an error.
+        length: add the field `length`, the units of an item.
+        announced: add the field `announced`, the bytes that the first byte of an item announces by
+            the bit distribution of RFC 2279; for tables of bytes.
+
+    Ports:
+        units: stream of `unit_layout`.
+        items: stream of `item_layout`.
+
+    Raises:
+        ValueError: `pipeline` is not one of `PIPELINES`.
+        TableError: the table is not of a kind that a serial decoder is made for, or, with `kind`,
+            the cause of some error depends on more than the state.
+    """
+
+    practice = Practice.MAXIMAL_SUBPARTS
+    lanes = 1
+    packed = True
+
+    def __init__(
+        self,
+        table: EncodingTable = TABLE_3_7,
+        *,
+        pipeline: int = 0,
+        replacement: bool = True,
+        kind: bool = False,
+        length: bool = False,
+        announced: bool = False,
+    ) -> None:
+        if pipeline not in PIPELINES:
+            raise InvalidArgumentError(f"pipeline {pipeline} is not in 0..{PIPELINES[-1]}")
+        if announced and table.unit_width != 8:
+            raise InvalidArgumentError(
+                f"{table.name} has units of {table.unit_width} bits, but only bytes announce a length"
+            )
+        self.table = table
+        self.pipeline = pipeline
+        self.replacement = replacement
+        self.kind = kind
+        self.length = length
+        self.announced = announced
+        self._control = SerialControl.of(table)
+        if kind:
+            self._control.check_kinds()
+        super().__init__(
+            {
+                "units": In(stream.Signature(unit_layout(table))),
+                "items": Out(stream.Signature(item_layout(table, kind=kind, length=length, announced=announced))),
+            }
+        )
+
+    @property
+    def latency(self) -> int:
+        """Clocks, at most, from the unit that determines an item to the item, while nothing waits."""
+        return 1 + self.pipeline
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        if self.pipeline == 0:
+            self._show_slot(m)
+        else:
+            self._register_output(m)
+        return m
+
+    def _show_slot(self, m: Module) -> None:
+        """The slot is the output; whether it is shown depends on the unit at the input."""
+        control, units, items = self._control, self.units, self.items
+        arriving = _Unit(units.payload.unit, units.payload.keep, units.payload.last)
+        slot = _Slot(self)
+        arrives = offers(units)
+        m.d.comb += [
+            slot.continued.eq(slot.occupied & arriving.keep & control.continues(slot.context(control, arriving.unit))),
+            items.valid.eq(slot.occupied & (~slot.open | (arrives & ~slot.continued))),
+            units.ready.eq(items.ready | ~items.valid),
+            Value.cast(items.payload).eq(slot.payload(self, arriving)),
+        ]
+        # An item that nothing follows yet leaves by itself; an open sequence stays.
+        m.d.sync += slot.occupied.eq(arrives | (slot.occupied & ~(items.ready & ~slot.open)))
+        with m.If(arrives & (items.ready | ~items.valid)):
+            slot.load(m, self, arriving, control.opens(arriving.unit), control.code_after_unit(arriving.unit))
+        if self.replacement:
+            self._keep_payload_apart(m, slot, arriving, arrives)
+
+    def _keep_payload_apart(self, m: Module, slot: _Slot, arriving: _Unit, arrives: Value) -> None:
+        """While a sequence is open the output already holds the error it may become; its payload is elsewhere.
+
+        This is smaller than a multiplexer behind the output.
+        """
+        control, items = self._control, self.items
+        gathered = control.accumulate(slot.gathered, arriving.unit, len(slot.gathered), leads=True, singles=False)
+        whole = control.accumulate(slot.gathered, arriving.unit, len(slot.code_point), leads=False, singles=True)
+        with m.If(arrives & (items.ready | ~items.valid)):
+            m.d.sync += slot.code_point.eq(Cat(*whole))
+            with m.If(~slot.completed):
+                m.d.sync += slot.code_point.eq(REPLACEMENT_CHARACTER)
+            m.d.sync += [
+                slot.gathered[bit].eq(value)
+                for bit, value in enumerate(gathered)
+                if control.payload_is_read(bit, kind=self.kind)
+            ]
+        # The other bits matter only while the sequence goes on, and then nothing waits at the output:
+        # they need not know whether something does, which keeps the path to their enable short.
+        with m.If(arrives):
+            m.d.sync += [
+                slot.gathered[bit].eq(value)
+                for bit, value in enumerate(gathered)
+                if not control.payload_is_read(bit, kind=self.kind)
+            ]
+
+    def _register_output(self, m: Module) -> None:
+        """The slot is one stage before the output; the whole pipeline moves unless an item waits."""
+        control, units, items = self._control, self.units, self.items
+        slot = _Slot(self)
+        # Two copies of "an item waits at the output", the second inverted, so that each clock enable
+        # is one look-up table away from registers: sharing one would make it two.
+        shown = Signal()
+        hidden = Signal(init=1)
+        move = items.ready | hidden
+        shown_next = Signal()
+        m.d.comb += [
+            items.valid.eq(shown),
+            units.ready.eq(move),
+            shown_next.eq((slot.occupied & (~slot.open | (slot.arrived & ~slot.continued))) | (shown & ~items.ready)),
+        ]
+        m.d.sync += [shown.eq(shown_next), hidden.eq(~shown_next)]
+
+        if self.pipeline == 1:
+            arriving = _Unit(units.payload.unit, units.payload.keep, units.payload.last)
+            opens, code = control.opens(arriving.unit), control.code_after_unit(arriving.unit)
+            arrives = offers(units)
+            advance = arrives & (items.ready | ~shown)
+            fits = control.continues(slot.context(control, arriving.unit))
+            m.d.comb += [
+                slot.arrived.eq(arrives),
+                slot.continued.eq(slot.occupied & arriving.keep & fits),
+            ]
+        else:
+            arriving, opens, code, advance = self._register_unit(m, slot, shown, shown_next)
+
+        # While an open sequence is in the slot and no unit arrives it stays, whatever moves.
+        m.d.sync += slot.occupied.eq(advance | (slot.occupied & (slot.open | ~move)))
+        with m.If(advance):
+            slot.load(m, self, arriving, opens, code)
+        output = Signal(items.payload.shape(), reset_less=True)
+        m.d.comb += items.payload.eq(output)
+        with m.If(move):
+            m.d.sync += Value.cast(output).eq(slot.payload(self, arriving))
+            if self.replacement:
+                with m.If(slot.error):
+                    m.d.sync += output.code_point.eq(REPLACEMENT_CHARACTER)
+
+    def _register_unit(
+        self, m: Module, slot: _Slot, shown: Signal, shown_next: Value
+    ) -> tuple[_Unit, Value, Value, Value]:
+        """A stage that holds the last unit received and what it is."""
+        control, units, items = self._control, self.units, self.items
+        unit = _Unit(
+            Signal(self.table.unit_width, name="unit", reset_less=True),
+            Signal(name="unit_keep", reset_less=True),
+            Signal(name="unit_last", reset_less=True),
+        )
+        opens = Signal(reset_less=True)
+        code = Signal(control.code_bits, name="unit_code", reset_less=True)
+        arrives = offers(units)
+        # A unit in this stage, by whether it may move on at once or must wait for the output.
+        present, free, held = (Signal(name=name) for name in ("present", "free", "held"))
+        # What is held waits for the output, so an item is shown; said once more, it shares a look-up table.
+        present_next = (arrives & (items.ready | ~shown)) | (held & shown & ~items.ready)
+        m.d.sync += [
+            present.eq(present_next),
+            free.eq(present_next & ~shown_next),
+            held.eq(present_next & shown_next),
+        ]
+        m.d.comb += slot.arrived.eq(present)
+        with m.If(arrives & (items.ready | ~shown)):
+            m.d.sync += [
+                unit.unit.eq(units.payload.unit),
+                unit.keep.eq(units.payload.keep),
+                unit.last.eq(units.payload.last),
+                opens.eq(control.opens(units.payload.unit)),
+                code.eq(control.code_after_unit(units.payload.unit)),
+            ]
+        if control.pairwise:
+            # The unit before is in this stage even if it has moved on, so whether two units fit is
+            # known before the state is; the first unit after a reset has none before it.
+            follows = Signal()
+            fits = Signal(reset_less=True)
+            m.d.sync += follows.eq(follows | arrives)
+            with m.If(arrives & (items.ready | ~shown)):
+                pair = control.context(units.payload.unit, Const(0, control.longest - 1), code, unit.unit)
+                m.d.sync += fits.eq(units.payload.keep & follows & control.continues(pair))
+            m.d.comb += slot.continued.eq(fits)
+        else:
+            m.d.comb += slot.continued.eq(
+                slot.occupied & unit.keep & control.continues(slot.context(control, unit.unit))
+            )
+        return unit, opens, code, free | (held & items.ready)
+
+
+@dataclass
+class _Unit:
+    """A unit beat on its way into the slot."""
+
+    unit: Value
+    keep: Value
+    last: Value
+
+
+class _Slot:
+    """The output slot of the last unit: an item, or an open sequence and the error it may become."""
+
+    def __init__(self, decoder: SerialDecoder) -> None:
+        control = decoder._control
+        width = control.code_point_bits
+        self.occupied = Signal()
+        self.arrived = Signal()
+        """A unit arrives that will continue or break what is open."""
+        self.continued = Signal()
+        """That unit continues it. Without an open sequence it means nothing."""
+        # Only `occupied` is reset: nothing else is looked at before a unit has been loaded.
+        self.remaining = Signal(control.longest - 1, reset_less=True)
+        """Bit k: the open sequence needs more than k units; all 0 where none is open."""
+        self.code = Signal(control.code_bits, reset_less=True)
+        self.error = Signal(reset_less=True)
+        self.keep = Signal(reset_less=True)
+        self.last = Signal(reset_less=True)
+        self.completed = Signal()
+        """The arriving unit completes a sequence."""
+        self.code_point = Signal(width, reset_less=True)
+        separate = decoder.pipeline == 0 and decoder.replacement
+        self.gathered = (
+            Signal(width - control.trail_bits, reset_less=True, name="gathered") if separate else self.code_point
+        )
+        """The payload bits of the sequence so far."""
+        self.kind = Signal(Kind, reset_less=True)
+        self.length = Signal(range(decoder.table.longest + 1), reset_less=True)
+        self.announced = Signal(range(LONGEST_ANNOUNCED + 1), reset_less=True)
+
+    @property
+    def open(self) -> Value:
+        return self.remaining[0]
+
+    def context(self, control: SerialControl, unit: Value) -> Value:
+        """What `SerialControl` looks at when `unit` arrives."""
+        return control.context(unit, self.remaining, self.code, self.gathered)
+
+    def load(self, m: Module, decoder: SerialDecoder, arriving: _Unit, opens: Value, code: Value) -> None:
+        """Put the item of the arriving unit into the slot."""
+        control = decoder._control
+        unit, continued = arriving.unit, self.continued
+        needed = len(self.remaining)
+        last_of_sequence = self.remaining[0] & ~(self.remaining[1] if needed > 1 else Const(0, 1))
+        m.d.comb += self.completed.eq(control.is_single(unit) | (continued & last_of_sequence))
+        for k in range(needed):
+            starts = opens & control.needs_more_than[k](unit) if k else opens
+            goes_on = continued & self.remaining[k + 1] if k + 1 < needed else Const(0, 1)
+            m.d.sync += self.remaining[k].eq(starts | goes_on)
+        if not control.reads_lead:
+            code = Mux(continued, control.code_after_trail(self.context(control, unit)), code)
+        m.d.sync += [
+            self.code.eq(code),
+            self.error.eq(~self.completed & arriving.keep),
+            self.keep.eq(arriving.keep),
+            self.last.eq(arriving.last),
+        ]
+        if self.gathered is self.code_point:
+            payload = control.accumulate(self.code_point, unit, len(self.code_point), leads=True, singles=True)
+            m.d.sync += self.code_point.eq(Cat(*payload))
+        if decoder.kind:
+            unfinished = opens | (continued & self.open)
+            m.d.sync += self.kind.eq(
+                Mux(self.completed, Kind.NONE, Mux(unfinished, Kind.INCOMPLETE, control.stray_kind(unit)))
+            )
+        if decoder.length:
+            m.d.sync += self.length.eq(Mux(continued & self.open, self.length + 1, 1))
+        if decoder.announced:
+            m.d.sync += self.announced.eq(Mux(continued & self.open, self.announced, control.announced(unit)))
+        with m.If(arriving.last | ~control.may_stay_open(unit)):
+            m.d.sync += self.remaining.eq(0)
+
+    def payload(self, decoder: SerialDecoder, arriving: _Unit) -> Value:
+        """The item as `item_layout` has it."""
+        fields = [self.code_point, self.error, self.keep, self.last]
+        if decoder.kind:
+            broken = decoder._control.broken_kind(self.context(decoder._control, arriving.unit))
+            ended = Mux(arriving.keep, broken, Kind.INCOMPLETE)
+            fields.append(Mux(self.open, ended, self.kind))
+        if decoder.length:
+            fields.append(self.length)
+        if decoder.announced:
+            fields.append(self.announced)
+        return Cat(*fields)

@@ -1,0 +1,404 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""What a serial decoder must know of a unit, as logic functions derived from the rows.
+
+Each function is given only the inputs that can occur where it is asked; the rest is left to the
+minimiser. For UTF-8 this alone turns "is a continuation" into one bit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+
+from amaranth.hdl import Cat, Value
+
+from utf8fpga.hdl.minimise import Function, minimise
+from utf8fpga.hdl.payloads import code_point_bits
+from utf8fpga.model import DFA, REJECT, START, EncodingTable, ErrorKind, TableError, cause
+from utf8fpga.model.errors import representatives
+from utf8fpga.model.forms import RFC_2279
+from utf8fpga.model.table import spell
+
+__all__ = ["SerialControl"]
+
+_KIND_BITS = max(ErrorKind).bit_length()
+
+
+@dataclass(frozen=True)
+class SerialControl:
+    """The logic of one encoding table, ready to be put between registers.
+
+    The state of an open sequence is held as `remaining`, a register of `longest` - 1 bits of which
+    bit k is set while more than k units are needed, and as a constraint code. Where only the unit
+    after a lead is ever constrained, as in UTF-8, the code is one bit, "this lead constrains the
+    unit after it", and *which* constraint is read off the lead's payload, which is kept anyway.
+    Otherwise the code numbers the states that need equally many units.
+
+    In the functions below a *context* is, from bit 0: the unit, `remaining`, the code, and the
+    low `payload_bits` of the payload of the unit before.
+    """
+
+    table: EncodingTable
+    dfa: DFA
+
+    @staticmethod
+    @lru_cache(maxsize=32)
+    def of(table: EncodingTable) -> SerialControl:
+        """The control functions of `table` (the same object for an equal table).
+
+        Raises:
+            TableError: no serial decoder is made for such a table: its units are wider than 16
+                bits, a state leads to sequences of different lengths, or payloads are not placed
+                alike in all sequences.
+        """
+        control = SerialControl(table, DFA.of(table))
+        control._check()
+        return control
+
+    def _check(self) -> None:
+        name = self.table.name
+        if self.table.unit_width > 16:
+            raise TableError(f"{name}: a serial decoder takes units of up to 16 bits, not {self.table.unit_width}")
+        if self.longest == 1:
+            raise TableError(f"{name}: a serial decoder is for sequences of several units, and here all are of one")
+        if both := self.trails & self.allowed[START]:
+            raise TableError(
+                f"{name}: a serial decoder is for self-synchronising tables, "
+                f"but {spell([min(both)], self.table.unit_width)} starts one sequence and continues another"
+            )
+        for state in self.dfa.states:
+            if state.remaining[0] != state.remaining[1]:
+                raise TableError(f"{name}: state {state.name!r} leads to sequences of different lengths")
+        for length, pattern in self.table.patterns.items():
+            if pattern.base:
+                raise TableError(
+                    f"{name}: a serial decoder adds nothing to the payload bits, "
+                    f"but sequences of {length} units need {pattern.base:X} added"
+                )
+            if any(bits != self.trail_bits for bits in pattern.payload_bits[1:]):
+                raise TableError(f"{name}: not every unit after the first has {self.trail_bits} payload bits")
+
+    # Sizes.
+
+    @property
+    def longest(self) -> int:
+        """Units in the longest sequence."""
+        return self.table.longest
+
+    @property
+    def code_point_bits(self) -> int:
+        """Bits of any code point that comes out."""
+        return code_point_bits(self.table)
+
+    @cached_property
+    def trail_bits(self) -> int:
+        """Payload bits of every unit after the first (0 where there is none)."""
+        return max((pattern.payload_bits[-1] for n, pattern in self.table.patterns.items() if n > 1), default=0)
+
+    @cached_property
+    def code_bits(self) -> int:
+        """Bits of the constraint code."""
+        if self.reads_lead:
+            return 1 if self._constrained else 0
+        return max(map(self._code, self._open_states)).bit_length()
+
+    @cached_property
+    def payload_bits(self) -> int:
+        """How many low bits of a lead's payload its constraint is read from: those kept just as they come."""
+        return self._kept_bits if self.reads_lead and self._constrained else 0
+
+    @cached_property
+    def _kept_bits(self) -> int:
+        """How many low bits of a lead are kept just as they come."""
+        for bit in range(self.trail_bits):
+            as_it_comes = Function(((1 << bit, 1 << bit),))
+            if self._own_bit(bit, leads=True, singles=False) != as_it_comes:
+                return bit
+        return self.trail_bits
+
+    # Sets of units and states.
+
+    @cached_property
+    def units(self) -> frozenset[int]:
+        return frozenset(range(1 << self.table.unit_width))
+
+    @cached_property
+    def _open_states(self) -> range:
+        return range(1, len(self.dfa.states))
+
+    @cached_property
+    def allowed(self) -> tuple[frozenset[int], ...]:
+        """Per state the units that do not break it."""
+        return tuple(
+            frozenset(
+                unit
+                for unit_class, to in zip(self.dfa.classes, state.transitions, strict=True)
+                if to != REJECT
+                for allowed in unit_class.ranges
+                for unit in allowed
+            )
+            for state in self.dfa.states
+        )
+
+    @cached_property
+    def singles(self) -> frozenset[int]:
+        return frozenset(unit for unit in self.allowed[START] if self.dfa.step(START, unit) == START)
+
+    @cached_property
+    def leads(self) -> dict[int, int]:
+        """Per unit that opens a sequence the state it leads to."""
+        return {unit: self.dfa.step(START, unit) for unit in sorted(self.allowed[START] - self.singles)}
+
+    @cached_property
+    def trails(self) -> frozenset[int]:
+        return frozenset[int]().union(*self.allowed[1:])
+
+    def _remaining(self, state: int) -> int:
+        return self.dfa.states[state].remaining[0]
+
+    @cached_property
+    def _constrained(self) -> frozenset[int]:
+        return frozenset(state for state in self._open_states if self.allowed[state] != self.trails)
+
+    @cached_property
+    def later_states(self) -> frozenset[int]:
+        """The open states that the second unit of a sequence, or a later one, leads to."""
+        targets = {to for state in self._open_states for to in self.dfa.states[state].transitions}
+        return frozenset(targets.intersection(self._open_states))
+
+    @cached_property
+    def reads_lead(self) -> bool:
+        """Whether the constraint code is the one bit that goes with the payload of the lead."""
+        if self.later_states & self._constrained:
+            return False
+        # The payload must tell apart the leads that constrain differently.
+        mask = (1 << self._kept_bits) - 1
+        states: dict[tuple[int, int], int] = {}
+        return all(
+            states.setdefault((self._remaining(state), unit & mask), state) == state
+            for unit, state in self.leads.items()
+            if state in self._constrained
+        )
+
+    def _code(self, state: int) -> int:
+        if self.reads_lead:
+            return int(state in self._constrained)
+        alike = [other for other in self._open_states if self._remaining(other) == self._remaining(state)]
+        alike.sort(key=lambda other: (other in self._constrained, min(self.allowed[other])))
+        return alike.index(state)
+
+    def _contexts(self, state: int) -> list[int]:
+        """All contexts, less the unit, in an open state."""
+        payloads: Iterable[int] = range(1 << self.payload_bits)
+        if self.reads_lead and state in self._constrained:
+            mask = (1 << self.payload_bits) - 1
+            payloads = sorted({unit & mask for unit, to in self.leads.items() if to == state})
+        low = (1 << self._remaining(state)) - 1 | self._code(state) << self.longest - 1
+        return [low | payload << self.longest - 1 + self.code_bits for payload in payloads]
+
+    # Functions of the unit.
+
+    def _of_unit(self, on: Iterable[int], off: Iterable[int]) -> Function:
+        return minimise(on, off, self.table.unit_width)
+
+    def _word_of_unit(self, wanted: dict[int, int], bits: int) -> tuple[Function, ...]:
+        return tuple(
+            self._of_unit(
+                [unit for unit, value in wanted.items() if value >> bit & 1],
+                [unit for unit, value in wanted.items() if not value >> bit & 1],
+            )
+            for bit in range(bits)
+        )
+
+    @cached_property
+    def is_single(self) -> Function:
+        """The unit is a whole sequence by itself."""
+        return self._of_unit(self.singles, self.units - self.singles)
+
+    @cached_property
+    def may_stay_open(self) -> Function:
+        """Of a unit that is in some sequence: it is not the whole of it."""
+        return self._of_unit(self.trails.union(self.leads), self.singles)
+
+    @cached_property
+    def opens(self) -> Function:
+        """Of a unit that `may_stay_open`: it starts a sequence."""
+        return self._of_unit(self.leads, self.units - self.singles - set(self.leads))
+
+    @cached_property
+    def needs_more_than(self) -> tuple[Function, ...]:
+        """Of a unit that `opens`: entry k, it needs more than k further units."""
+        return tuple(
+            self._of_unit(
+                [unit for unit, state in self.leads.items() if self._remaining(state) > k],
+                [unit for unit, state in self.leads.items() if self._remaining(state) <= k],
+            )
+            for k in range(self.longest - 1)
+        )
+
+    @cached_property
+    def _code_after_unit(self) -> tuple[Function, ...]:
+        wanted = {unit: self._code(state) for unit, state in self.leads.items()}
+        if self.reads_lead:
+            wanted |= dict.fromkeys(self.trails, 0)
+        return self._word_of_unit(wanted, self.code_bits)
+
+    def code_after_unit(self, unit: Value) -> Value:
+        """The constraint code of the state that a lead opens and, where `reads_lead`, of any later state."""
+        return Cat(*(function(unit) for function in self._code_after_unit))
+
+    @cached_property
+    def _stray_kind(self) -> tuple[Function, ...]:
+        strays = self.units - self.allowed[START]
+        return self._word_of_unit({unit: cause(self.table, [unit], None) for unit in strays}, _KIND_BITS)
+
+    def stray_kind(self, unit: Value) -> Value:
+        """The error kind of a unit that neither starts nor continues a sequence."""
+        return Cat(*(function(unit) for function in self._stray_kind))
+
+    @cached_property
+    def _announced(self) -> tuple[Function, ...]:
+        patterns = RFC_2279.patterns.items()
+        announced = {unit: length for length, pattern in patterns for unit in pattern.blocks[0]}
+        return self._word_of_unit({unit: announced.get(unit, 1) for unit in self.units}, RFC_2279.longest.bit_length())
+
+    def announced(self, unit: Value) -> Value:
+        """How many bytes a first byte announces by the bit distribution of RFC 2279; 1 for any other byte."""
+        return Cat(*(function(unit) for function in self._announced))
+
+    # Functions of the context.
+
+    def _of_context(
+        self, units: Callable[[int], Iterable[int]], wanted: Callable[[int, int], int], bits: int = 1
+    ) -> tuple[Function, ...]:
+        """Functions that give the bits of ``wanted(state, unit)`` for every open state and ``units(state)``."""
+        width = self.table.unit_width
+        on: list[set[int]] = [set() for _ in range(bits)]
+        off: list[set[int]] = [set() for _ in range(bits)]
+        for state in self._open_states:
+            contexts = self._contexts(state)
+            for unit in units(state):
+                words = [unit | context << width for context in contexts]
+                value = wanted(state, unit)
+                for bit in range(bits):
+                    (on if value >> bit & 1 else off)[bit].update(words)
+        inputs = width + self.longest - 1 + self.code_bits + self.payload_bits
+        return tuple(minimise(ones, zeros, inputs) for ones, zeros in zip(on, off, strict=True))
+
+    def context(self, unit: Value, remaining: Value, code: Value, payload: Value) -> Value:
+        """The context word of these values."""
+        return Cat(unit, remaining, code, payload[: self.payload_bits])
+
+    @cached_property
+    def _is_trail(self) -> Function:
+        return self._of_unit(self.trails, self.units - self.trails)
+
+    @cached_property
+    def _fits(self) -> Function:
+        """Of a unit that continues some open state: it continues this one."""
+        return self._of_context(lambda _: self.trails, lambda state, unit: unit in self.allowed[state])[0]
+
+    def continues(self, context: Value) -> Value:
+        """The unit continues the open sequence; asked only while one is open."""
+        return self._is_trail(context[: self.table.unit_width]) & self._fits(context)
+
+    @property
+    def pairwise(self) -> bool:
+        """Whether `continues` needs nothing but the unit before, where the two are in one sequence."""
+        remaining = (1 << self.longest - 1) - 1 << self.table.unit_width
+        return self.reads_lead and not self._fits.support & remaining
+
+    def payload_is_read(self, bit: int, *, kind: bool) -> bool:
+        """Whether `continues` or, if `kind`, `broken_kind` looks at this bit of the payload."""
+        functions = (self._fits, *self._broken_kind) if kind else (self._fits,)
+        place = self.table.unit_width + self.longest - 1 + self.code_bits + bit
+        return any(function.support >> place & 1 for function in functions)
+
+    @cached_property
+    def _code_after_trail(self) -> tuple[Function, ...]:
+        def staying_open(state: int) -> list[int]:
+            return [unit for unit in self.allowed[state] if self.dfa.step(state, unit) != START]
+
+        return self._of_context(
+            staying_open, lambda state, unit: self._code(self.dfa.step(state, unit)), self.code_bits
+        )
+
+    def code_after_trail(self, context: Value) -> Value:
+        """The constraint code after a unit that continues, where not `reads_lead`."""
+        return Cat(*(function(context) for function in self._code_after_trail))
+
+    @cached_property
+    def _causes(self) -> dict[tuple[int, int], ErrorKind]:
+        """Per open state and unit that breaks it the cause of the error.
+
+        Raises:
+            TableError: the cause depends on more of the sequence than the state.
+        """
+        causes: dict[tuple[int, int], ErrorKind] = {}
+        for subpart, state in representatives(self.table):
+            for unit in sorted(self.units - self.allowed[state]):
+                kind = cause(self.table, subpart, unit)
+                if causes.setdefault((state, unit), kind) is not kind:
+                    shown = spell(subpart, self.table.unit_width)
+                    raise TableError(
+                        f"{self.table.name}: {shown} before {spell([unit], self.table.unit_width)} is {kind.name}, "
+                        f"but another sequence in the same state is {causes[state, unit].name}: leave out kind"
+                    )
+        return causes
+
+    def check_kinds(self) -> None:
+        """Raise `TableError` where the cause of an error depends on more of the sequence than the state."""
+        assert self._causes
+
+    @cached_property
+    def _broken_kind(self) -> tuple[Function, ...]:
+        return self._of_context(
+            lambda state: self.units - self.allowed[state],
+            lambda state, unit: self._causes[state, unit],
+            _KIND_BITS,
+        )
+
+    def broken_kind(self, context: Value) -> Value:
+        """The error kind of an open sequence that the unit breaks."""
+        return Cat(*(function(context) for function in self._broken_kind))
+
+    # Data.
+
+    def _own_bit(self, bit: int, *, leads: bool, singles: bool) -> Function:
+        """Bit `bit` of what a unit itself puts into the code point."""
+        patterns = self.table.patterns
+        payloads = [(unit, self.trail_bits, 0) for unit in self.trails]
+        if singles:
+            payloads += [(unit, patterns[1].payload_bits[0], 0) for unit in self.singles]
+        if leads:
+            further = {unit: self._remaining(state) for unit, state in self.leads.items()}
+            payloads += [(unit, patterns[n + 1].payload_bits[0], n) for unit, n in further.items()]
+        on = [unit for unit, bits, _ in payloads if bit < bits and unit >> bit & 1]
+        off = [unit for unit, bits, _ in payloads if bit < bits and not unit >> bit & 1]
+        # A fixed bit of a lead must not get into the code point, unless it falls out at the top.
+        off += [unit for unit, bits, n in payloads if bit >= bits and bit + n * self.trail_bits < self.code_point_bits]
+        return self._of_unit(on, off)
+
+    def accumulate(self, before: Value, unit: Value, width: int, *, leads: bool, singles: bool) -> list[Value]:
+        """The payload bits of a sequence after one more unit of it, bit 0 first.
+
+        Args:
+            before: the payload bits before it; not looked at where the unit starts a sequence.
+            unit: the unit.
+            width: how many bits are wanted.
+            leads: whether the result matters after a unit that opens a sequence.
+            singles: whether it matters after a unit that is a sequence by itself.
+        """
+        starts = [*(self.leads if leads else ()), *(self.singles if singles else ())]
+        shift = self._of_unit(self.trails, starts)(unit)
+        bits: list[Value] = []
+        for place in range(width):
+            function = self._own_bit(place, leads=leads, singles=singles)
+            own = function(unit)
+            if place < self.trail_bits:
+                bits.append(own)
+            else:
+                moved = before[place - self.trail_bits] & shift
+                bits.append(moved if function.is_zero else moved | own)
+        return bits

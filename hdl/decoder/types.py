@@ -1,0 +1,16 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""A name for the types of the decoders."""
+
+from __future__ import annotations
+
+from typing import TypeAlias
+
+from utf8fpga.hdl.decoder.parallel import ParallelDecoder
+from utf8fpga.hdl.decoder.practice import PracticeDecoder
+from utf8fpga.hdl.decoder.serial import SerialDecoder
+from utf8fpga.hdl.packer.packer import PackedDecoder
+
+__all__ = ["PlainDecoder"]
+
+PlainDecoder: TypeAlias = SerialDecoder | PracticeDecoder | ParallelDecoder | PackedDecoder
+"""Any of the decoders, without a periodic reset."""

@@ -1,0 +1,225 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The open FPGA tools that pip installs: where they are, and running them.
+
+A tool is looked for where its environment variable points (the names that Amaranth uses, such as
+``NEXTPNR_ICE40``), beside this Python, and on the path, as YoWASP names it and by its plain name.
+
+YoWASP's tools are WebAssembly, which compiles itself to machine code at the first start of each tool and
+keeps the result in the user's cache, or where ``YOWASP_CACHE_DIR`` says. The logger of this module then has one
+message of level ``INFO`` for each tool. The tools fail where they cannot keep it; so where the user's cache cannot be
+written, they get a folder of this user in the system's temporary directory.
+"""
+
+from __future__ import annotations
+
+import functools
+import logging
+import os
+import re
+import shutil
+import stat
+import subprocess
+import sysconfig
+import tempfile
+import threading
+from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path
+
+import platformdirs
+
+from utf8fpga.model import UserError
+
+__all__ = [
+    "ToolError",
+    "find_tool",
+    "present_version",
+    "run_tool",
+    "stop_tools",
+    "tool_error",
+    "tool_variable",
+    "tool_version",
+    "version_in",
+]
+
+_EXTRA = {
+    "yosys": "",
+    "nextpnr-ice40": "[boards]",
+    "icepack": "[boards]",
+    "nextpnr-ecp5": "[boards]",
+    "ecppack": "[boards]",
+}
+
+
+_running: set[subprocess.Popen[str]] = set()
+"""The tools at work, whichever thread waits for them."""
+
+_logger = logging.getLogger(__name__)
+
+_COMPILES = "Preparing to run "
+"""How the line begins that a tool of YoWASP prints before it compiles itself."""
+
+_compiled: set[str] = set()
+"""The tools of which it has been said."""
+
+_saying = threading.Lock()
+
+
+class ToolError(UserError, RuntimeError):
+    """A tool is missing or has failed; one line says which and why."""
+
+    exit_status = 1
+
+
+def find_tool(tool: str) -> str:
+    """The command that runs `tool`, such as ``nextpnr-ice40``.
+
+    Raises:
+        ToolError: it is not installed.
+    """
+    variable = tool_variable(tool)
+    if chosen := os.environ.get(variable):
+        if found := shutil.which(chosen):
+            return os.path.abspath(found)  # it runs in another directory
+        raise ToolError(f"{variable} names {chosen!r}, which is not a program")
+    scripts = sysconfig.get_path("scripts")
+    for name, path in ((f"yowasp-{tool}", scripts), (f"yowasp-{tool}", None), (tool, None)):
+        if found := shutil.which(name, path=path):
+            return os.path.abspath(found)
+    raise ToolError(f"{tool} is not installed: pip install 'utf8fpga{_EXTRA.get(tool, '')}'")
+
+
+def run_tool(tool: str, arguments: Sequence[str], *, directory: Path) -> str:
+    """Run a tool and return what it printed, standard output and standard error together.
+
+    Args:
+        tool: its plain name.
+        arguments: what it is told; files by paths relative to `directory`, the only folder that
+            YoWASP's tools are sure to see.
+        directory: where it runs.
+
+    Raises:
+        ToolError: it is not installed, cannot be started, or ended with another status than 0.
+    """
+    program = find_tool(tool)
+    printed = []
+    # A tool that is killed leaves its temporary files, so they are kept where they are removed.
+    with (
+        tempfile.TemporaryDirectory(prefix="utf8fpga-", ignore_cleanup_errors=True) as scratch,
+        _started(tool, [program, *arguments], directory, scratch) as process,
+    ):
+        _running.add(process)
+        try:
+            assert process.stdout is not None
+            for line in process.stdout:
+                printed.append(line)
+                if line.startswith(_COMPILES):
+                    _say_that_it_compiles(tool)
+            process.wait()
+        except BaseException:
+            process.kill()
+            raise
+        finally:
+            _running.discard(process)
+    if process.returncode:
+        raise tool_error(tool, process.returncode, "".join(printed))
+    return "".join(printed)
+
+
+def _started(tool: str, command: Sequence[str], directory: Path, scratch: str) -> subprocess.Popen[str]:
+    try:
+        return subprocess.Popen(
+            command,
+            cwd=directory,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            errors="replace",
+            env=(_environment() or os.environ) | dict.fromkeys(("TMPDIR", "TEMP", "TMP"), scratch),
+        )
+    except OSError as error:
+        raise ToolError(f"{tool} cannot be started as {command[0]!r}: {error.strerror}") from None
+
+
+def _say_that_it_compiles(tool: str) -> None:
+    with _saying:
+        if tool not in _compiled:
+            _compiled.add(tool)
+            _logger.info("%s is compiling itself, at its first start only; this can take some minutes", tool)
+
+
+def _environment() -> dict[str, str] | None:
+    """The environment of a tool, or None for that of this process."""
+    if os.name != "posix" or "YOWASP_CACHE_DIR" in os.environ:
+        return None
+    cache = platformdirs.user_cache_path("YoWASP", appauthor=False)
+    with suppress(OSError):
+        cache.mkdir(parents=True, exist_ok=True)
+        # What somebody has filled and protected is to be read.
+        if os.access(cache, os.W_OK) or any(cache.iterdir()):
+            return None
+    return {**os.environ, "YOWASP_CACHE_DIR": str(_own_folder())}
+
+
+@functools.cache
+def _own_folder() -> Path:
+    """A folder in the temporary directory that nobody else can write, since what is kept there is executed."""
+    folder = Path(tempfile.gettempdir(), f"utf8fpga-{os.getuid()}")
+    with suppress(OSError):
+        folder.mkdir(mode=stat.S_IRWXU, exist_ok=True)
+        found = folder.lstat()
+        if stat.S_ISDIR(found.st_mode) and found.st_uid == os.getuid() and not stat.S_IMODE(found.st_mode) & 0o077:
+            return folder
+    # Somebody else has taken the name.
+    return Path(tempfile.mkdtemp(prefix="utf8fpga-"))
+
+
+def stop_tools() -> None:
+    """End the tools that threads of this process have started, so that nothing waits for them any more."""
+    for process in list(_running):
+        process.terminate()
+
+
+def tool_version(tool: str) -> str:
+    """The version that a tool prints of itself, such as ``0.11.1``.
+
+    Raises:
+        ToolError: it is not installed or does not run.
+    """
+    printed = run_tool(tool, ["--version"], directory=Path.cwd())
+    return version_in(printed)
+
+
+def present_version(tool: str) -> str:
+    """`tool_version`, asked for once per program that is installed.
+
+    Raises:
+        ToolError: it is not installed or does not run.
+    """
+    path = find_tool(tool)
+    return _version(tool, path, Path(path).stat().st_mtime_ns)
+
+
+@functools.cache
+def _version(tool: str, path: str, changed: int) -> str:
+    del path, changed  # what makes it another program
+    return tool_version(tool)
+
+
+def version_in(printed: str) -> str:
+    """The version in what a tool printed of itself; all of it where there is none."""
+    found = re.search(r"\d+\.\d+(?:\.\d+)*(?:[+-][\w.+-]*\w)?", printed)
+    return found[0] if found else printed.strip()
+
+
+def tool_variable(tool: str) -> str:
+    """The environment variable that may name a tool's program."""
+    return tool.upper().replace("-", "_")
+
+
+def tool_error(tool: str, status: int | str, printed: str) -> ToolError:
+    """What is said of a tool that failed, by the last error in what it printed."""
+    lines = [line.strip() for line in printed.splitlines() if line.strip()]
+    errors = [line for line in lines if line.upper().startswith("ERROR")]
+    return ToolError(f"{tool} failed with status {status}: {(errors or lines or ['it printed nothing'])[-1]}")

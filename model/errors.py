@@ -1,0 +1,143 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Why a subsequence is ill-formed: the field's names for the causes, derived from the rows.
+
+The rows say only what is well-formed. Their bit distribution (Table 3-6) says what a unit outside
+the rows would have meant: a unit sequence that fits the distribution of some length but no row
+is overlong, a surrogate, or out of range by the code points it would stand for. Where the rows
+have no bit distribution those three causes do not exist.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Hashable, Iterator, Sequence
+from enum import IntEnum
+from functools import lru_cache
+
+from utf8fpga.model.dfa import DFA, REJECT, START
+from utf8fpga.model.table import EncodingTable, Range, TableError
+
+__all__ = ["ErrorKind", "cause", "representatives"]
+
+
+class ErrorKind(IntEnum):
+    """The cause of an ill-formed item. The values are the codes that the hardware emits; 0 is no error."""
+
+    UNEXPECTED_CONTINUATION = 1
+    """A unit that only continues sequences, where none is open (in UTF-8: 80..BF)."""
+    INVALID_BYTE = 2
+    """A unit that is in no sequence of any length (in UTF-8: F8..FF)."""
+    OVERLONG = 3
+    """A non-shortest form (in UTF-8: C0, C1, E0 before 80..9F, F0 before 80..8F)."""
+    SURROGATE = 4
+    """What would be a surrogate code point (in UTF-8: ED before A0..BF)."""
+    OUT_OF_RANGE = 5
+    """What would be above the last code point (in UTF-8: F5..F7, F4 before 90..BF)."""
+    TRUNCATED = 6
+    """Any other sequence broken off by the unit after it."""
+    INCOMPLETE = 7
+    """A sequence still open at the end of the text."""
+
+
+def cause(table: EncodingTable, subpart: Sequence[int], following: int | None) -> ErrorKind:
+    """The cause of one ill-formed item, a maximal subpart (D93b).
+
+    Args:
+        table: the encoding form.
+        subpart: the code units of the item, at least one: the start of some sequence, or one
+            unit that starts none.
+        following: the unit that breaks a started sequence; None at the end of the text. It does
+            not matter to a unit that starts no sequence.
+
+    >>> from utf8fpga.model.forms import TABLE_3_7
+    >>> cause(TABLE_3_7, b"\\xed", 0xA0).name
+    'SURROGATE'
+    """
+    if not any(subpart[0] in row.units[0] for row in table.rows):
+        if any(subpart[0] in allowed for row in table.rows for allowed in row.units[1:]):
+            return ErrorKind.UNEXPECTED_CONTINUATION
+        return _cause_by_pattern(table, subpart) or ErrorKind.INVALID_BYTE
+    if following is None:
+        return ErrorKind.INCOMPLETE
+    return _cause_by_pattern(table, [*subpart, following]) or ErrorKind.TRUNCATED
+
+
+def _cause_by_pattern(table: EncodingTable, prefix: Sequence[int]) -> ErrorKind | None:
+    """What the code points that `prefix` would lead to are, if it fits some bit distribution."""
+    try:
+        patterns = table.patterns
+    except TableError:
+        return None
+    for length, pattern in patterns.items():
+        if len(prefix) > length or not pattern.matches(prefix):
+            continue
+        points = pattern.reachable(prefix)
+        shorter = [p.code_points.last for n, p in patterns.items() if n < length]
+        if shorter and points.last <= max(shorter):
+            return ErrorKind.OVERLONG
+        if points.first > table.last_code_point:
+            return ErrorKind.OUT_OF_RANGE
+        if _none_encoded(table, points):
+            return ErrorKind.SURROGATE
+    if table.longest == 1 and patterns[1].code_points == patterns[1].blocks[0] and prefix[0] > table.last_code_point:
+        return ErrorKind.OUT_OF_RANGE  # a unit is its own code point (D90), also with more bits than any row has
+    return None
+
+
+def _none_encoded(table: EncodingTable, points: Range) -> bool:
+    return not any(points.overlaps(row.code_points) for row in table.rows)
+
+
+def representatives(table: EncodingTable) -> Iterator[tuple[tuple[int, ...], int]]:
+    """Open sequences that stand for all, and the number of the DFA's state after each; the shortest first.
+
+    For every open sequence there is one of equally many units that leads to the same state and has the same causes,
+    whatever units follow. There are few, though open sequences are many.
+
+    >>> from utf8fpga.model.forms import TABLE_3_7
+    >>> sum(1 for _ in representatives(TABLE_3_7))
+    18
+    """
+    dfa = DFA.of(table)
+    reached: dict[Hashable, tuple[tuple[int, ...], int]] = {None: ((), START)}
+    while reached:
+        longer: dict[Hashable, tuple[tuple[int, ...], int]] = {}
+        for subpart, state in reached.values():
+            for unit_class, after in zip(dfa.classes, dfa.states[state].transitions, strict=True):
+                if after in (REJECT, START):
+                    continue
+                for unit in (unit for allowed in unit_class.ranges for unit in allowed):
+                    sequence = (*subpart, unit)
+                    longer.setdefault((after, _outlook(table, sequence)), (sequence, after))
+        reached = longer
+        yield from sorted(reached.values())
+
+
+def _outlook(table: EncodingTable, prefix: Sequence[int]) -> Hashable:
+    """What the causes of sequences that start with `prefix` depend on, besides the units after it.
+
+    Of all code points that a prefix may lead to in a pattern, either all are alike to `cause`, or one of a few
+    bounds lies among them. So there are few outlooks.
+    """
+    try:
+        patterns = table.patterns
+    except TableError:
+        return None
+    return tuple(
+        _stretch(table, pattern.reachable(prefix)) if pattern.matches(prefix) else None for pattern in patterns.values()
+    )
+
+
+def _stretch(table: EncodingTable, points: Range) -> int | Range:
+    """The number of the stretch between two bounds that holds the points; the points where a bound is among them."""
+    bounds = _bounds(table)
+    number = bisect_right(bounds, points.first)
+    return number if bisect_right(bounds, points.last) == number else points
+
+
+@lru_cache(maxsize=32)
+def _bounds(table: EncodingTable) -> list[int]:
+    """The code points from which on `cause` may judge otherwise than below."""
+    spans = [row.code_points for row in table.rows]
+    ends = [*(span.last for span in spans), *(pattern.code_points.last for pattern in table.patterns.values())]
+    return sorted({*(span.first for span in spans), *(end + 1 for end in ends)})

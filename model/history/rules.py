@@ -1,0 +1,348 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The rules of the documents before Table 3-7, each as its author wrote it, mistakes included.
+
+Nothing here decides what is right; `utf8fpga.model.history.differences` says where each rule goes wrong.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from enum import Enum, StrEnum
+from typing import NamedTuple
+
+from utf8fpga.model.forms import RFC_2279
+from utf8fpga.model.table import Range
+
+__all__ = [
+    "BROWN_RULES",
+    "TABLE_3_1B",
+    "Answer",
+    "BrownResult",
+    "BrownRule",
+    "Conversion",
+    "Pattern",
+    "brown",
+    "hopwood",
+    "matches_of_table_3_1b",
+    "table_3_1b",
+]
+
+
+class Answer(Enum):
+    """What a rule says of a whole text; the names are Hopwood's.
+
+    `INVALID` is for good in every rule here: no unit added at the end makes it anything else.
+    """
+
+    VALID = "valid"
+    TRUNCATED = "truncated"
+    """Not valid, and more units are asked for."""
+    INVALID = "invalid"
+
+
+@dataclass(frozen=True, slots=True)
+class Pattern:
+    """Byte sequences of one length: per position the ranges that a byte may be in.
+
+    >>> str(Pattern.parse("F0..F4  XX  00..7F,C0..FF"))
+    'F0..F4 XX 00..7F,C0..FF'
+    """
+
+    cells: tuple[tuple[Range, ...], ...]
+
+    @classmethod
+    def parse(cls, text: str) -> Pattern:
+        """The pattern written as cells of ranges joined by commas, or XX for any byte whatsoever.
+
+        Raises:
+            TableError: a range is malformed.
+        """
+        cells = ("00..FF" if cell == "XX" else cell for cell in text.split())
+        return cls(tuple(tuple(map(Range.parse, cell.split(","))) for cell in cells))
+
+    def __len__(self) -> int:
+        return len(self.cells)
+
+    def __str__(self) -> str:
+        cells = (",".join(map(str, cell)) for cell in self.cells)
+        return " ".join("XX" if cell == "00..FF" else cell for cell in cells)
+
+    def starts(self, units: Sequence[int], offset: int = 0) -> bool:
+        """Whether the pattern matches all of its length at `offset`; units after it do not matter."""
+        if offset + len(self.cells) > len(units):
+            return False
+        for place, cell in enumerate(self.cells, offset):
+            unit = units[place]
+            for allowed in cell:
+                if allowed.first <= unit <= allowed.last:
+                    break
+            else:
+                return False
+        return True
+
+
+def _patterns(text: str) -> tuple[Pattern, ...]:
+    return tuple(Pattern.parse(line) for line in text.splitlines() if line.strip())
+
+
+def _checked(data: bytes | bytearray | memoryview) -> bytes:
+    if not isinstance(data, bytes | bytearray | memoryview):
+        raise TypeError(f"bytes are wanted, not {type(data).__name__}")
+    return bytes(data)
+
+
+# Davis 2000, "UTF-8 and Non-Shortest Form (R2)"
+
+TABLE_3_1B = _patterns("""
+    C0..C1
+    F5..FF
+    C2..DF  00..7F,C0..FF
+    E0      00..9F,C0..FF
+    E1..EF  00..7F,C0..FF
+    F0      00..9F,C0..FF
+    F4      00..7F,90..FF
+    E0..EF  XX             00..7F,C0..FF
+    F0..F4  XX             00..7F,C0..FF
+    F0..F4  XX             XX             00..7F,C0..FF
+    ED      A0..AF         XX             ED             B0..BF
+""")
+"""Davis 2000, "UTF-8 and Non-Shortest Form (R2)", Table 3.1b: the ill-formed byte sequences, line 1 first."""
+
+
+def matches_of_table_3_1b(data: bytes | bytearray | memoryview) -> Iterator[tuple[int, int]]:
+    """Every match of Table 3.1b in a text: the offset and the number of the line, 1 to 11, in order.
+
+    The table is about some sequence of the bytes, so a match may start anywhere, also inside a
+    character.
+
+    Raises:
+        TypeError: `data` is no bytes-like object.
+    """
+    units = _checked(data)
+    return (
+        (offset, number)
+        for offset in range(len(units))
+        for number, line in enumerate(TABLE_3_1B, 1)
+        if line.starts(units, offset)
+    )
+
+
+def table_3_1b(data: bytes | bytearray | memoryview) -> Answer:
+    """`INVALID` if and only if some sequence of the bytes matches some line of Table 3.1b, else `VALID`.
+
+    Raises:
+        TypeError: `data` is no bytes-like object.
+
+    >>> table_3_1b(b"\\xc0\\xaf").name, table_3_1b("\\U00010000".encode()).name, table_3_1b(b"\\x80").name
+    ('INVALID', 'INVALID', 'VALID')
+    """
+    return Answer.VALID if next(matches_of_table_3_1b(data), None) is None else Answer.INVALID
+
+
+# Brown 2001, "UTF-8 validation rules", as quoted by Hopwood
+
+
+class BrownRule(StrEnum):
+    """The rules of Brown, in his order, and the one that he presumes."""
+
+    FIRST_BYTE = "not a first byte"
+    """Only 00..7F and C2..F4 are first bytes."""
+    NON_SHORTEST_FIRST_BYTE = "a non-shortest form by its first byte"
+    """C0 and C1 may be decoded but are invalid."""
+    NON_SHORTEST_FORM = "a non-shortest form"
+    """E0 or F0 before a byte less than A0."""
+    SURROGATE = "a surrogate"
+    """ED before anything from A0 on."""
+    NOT_A_CHARACTER = "an invalid Unicode character"
+    """EF BF BE and EF BF BF."""
+    BEYOND_UNICODE = "beyond the Unicode range"
+    """Anything greater than F4 80 BF BF."""
+    NOT_CONTINUED = "not continued"
+    """Presumed: as many continuation bytes follow as the first byte says."""
+
+
+BROWN_FIRST_BYTES = Pattern.parse("00..7F,C2..F4")
+BROWN_RULES: tuple[tuple[BrownRule, tuple[Pattern, ...]], ...] = (
+    (BrownRule.NON_SHORTEST_FIRST_BYTE, _patterns("C0..C1")),
+    (BrownRule.NON_SHORTEST_FORM, _patterns("E0 00..9F\nF0 00..9F")),
+    (BrownRule.SURROGATE, _patterns("ED A0..FF")),
+    (BrownRule.NOT_A_CHARACTER, _patterns("EF BF BE..BF")),
+)
+"""Brown 2001: the rules that name the bytes they forbid."""
+BROWN_LIMIT = bytes.fromhex("F4 80 BF BF")
+"""Brown 2001: the last sequence he takes for one of Unicode (it is U+100FFF)."""
+
+
+class BrownResult(NamedTuple):
+    """What Brown's rules say of a text.
+
+    Attributes:
+        answer: valid, truncated or invalid.
+        rule: the rule that is broken; None where valid.
+        offset: where the character that breaks it starts; the length of the text where valid.
+    """
+
+    answer: Answer
+    rule: BrownRule | None
+    offset: int
+
+
+def brown(data: bytes | bytearray | memoryview) -> BrownResult:
+    """Brown's validation rules, character by character, up to the first that breaks one.
+
+    What he leaves open is decided so:
+
+    - How long a character is, and that bytes 80..BF continue it, he presumes: the first byte says
+      how many (RFC 2279), and `BrownRule.NOT_CONTINUED` is looked at after his own rules.
+    - "Anything greater" compares the bytes of a character in order.
+    - C0 and C1, which he would decode but consider invalid, are invalid; that is their rule, not
+      `FIRST_BYTE`.
+    - Where the text ends inside a character, the rules are applied to the bytes that are there;
+      if they break none, the answer is `TRUNCATED` with `NOT_CONTINUED`.
+    - Where to go on after an invalid character he does not say: the first is the result.
+
+    Raises:
+        TypeError: `data` is no bytes-like object.
+
+    >>> brown("\\U00010000".encode()).rule.name, brown("\\U00101000".encode()).rule.name
+    ('NON_SHORTEST_FORM', 'BEYOND_UNICODE')
+    """
+    units = _checked(data)
+    offset = 0
+    while offset < len(units):
+        for rule, patterns in BROWN_RULES:
+            if any(pattern.starts(units, offset) for pattern in patterns):
+                return BrownResult(Answer.INVALID, rule, offset)
+        if not BROWN_FIRST_BYTES.starts(units, offset):
+            return BrownResult(Answer.INVALID, BrownRule.FIRST_BYTE, offset)
+        structure = next(p for p in RFC_2279.patterns.values() if units[offset] in p.blocks[0])
+        character = units[offset : offset + len(structure.blocks)]
+        if character > BROWN_LIMIT:
+            return BrownResult(Answer.INVALID, BrownRule.BEYOND_UNICODE, offset)
+        if not structure.matches(character):
+            return BrownResult(Answer.INVALID, BrownRule.NOT_CONTINUED, offset)
+        if len(character) < len(structure.blocks):
+            return BrownResult(Answer.TRUNCATED, BrownRule.NOT_CONTINUED, offset)
+        offset += len(character)
+    return BrownResult(Answer.VALID, None, offset)
+
+
+# Hopwood 2001, reply to "UTF-8 validation rules"
+
+
+class Conversion(NamedTuple):
+    """What Hopwood's converter gives.
+
+    Attributes:
+        answer: valid, truncated or invalid.
+        output: the UTF-16 code units put out before the answer.
+    """
+
+    answer: Answer
+    output: tuple[int, ...]
+
+
+def hopwood(
+    data: bytes | bytearray | memoryview, *, strict_iso10646: bool = False, allow_irregular: bool = False
+) -> Conversion:
+    """Hopwood's validating converter from UTF-8 to UTF-16, test for test in the order of his pseudocode.
+
+    It stops at the first sequence that it does not convert. It counts the bytes that are left
+    before it looks at them, so `TRUNCATED` says only that they are too few, not that they are
+    right so far. The count is signed: with fewer bytes in the whole text than it subtracts, the
+    limit is below zero and the answer still `TRUNCATED`.
+
+    Args:
+        data: the bytes of a whole text.
+        strict_iso10646: his STRICT_ISO10646, reject U+FFFE and U+FFFF (the noncharacters of the
+            other planes pass).
+        allow_irregular: his ALLOW_IRREGULAR, take a surrogate pair as six bytes. A high surrogate
+            then asks for three bytes more, whatever they are, and a lone low one is invalid.
+
+    Raises:
+        TypeError: `data` is no bytes-like object.
+
+    >>> conversion = hopwood(b"A\\xf0\\x90\\x8c\\x82\\xe1\\x80")
+    >>> conversion.answer.name, [f"{unit:04X}" for unit in conversion.output]
+    ('TRUNCATED', ['0041', 'D800', 'DF02'])
+    """
+    utf8 = _checked(data)
+    output: list[int] = []
+    answer = _convert(utf8, output, strict_iso10646, allow_irregular)
+    return Conversion(answer, tuple(output))
+
+
+class _RefusalError(Exception):
+    """The converter returns `answer`."""
+
+    def __init__(self, answer: Answer) -> None:
+        self.answer = answer
+
+
+def _convert(utf8: bytes, output: list[int], strict_iso10646: bool, allow_irregular: bool) -> Answer:
+    """The loop of the pseudocode; the masks are those that its comments draw."""
+    i = 0
+    try:
+        while i < len(utf8):
+            b0 = utf8[i]
+            if b0 & 0x80 == 0:  # 0xxxxxxx
+                output.append(b0)
+                i += 1
+            elif b0 & 0xE0 == 0xC0:  # 110xxxxx 10xxxxxx
+                output.append(_of_two(b0, *_next(utf8, i + 1, 1)))
+                i += 2
+            elif b0 & 0xF0 == 0xE0:  # 1110xxxx 10xxxxxx 10xxxxxx
+                units = _of_three(utf8, i, strict_iso10646, allow_irregular)
+                output += units
+                i += 3 * len(units)
+            elif b0 & 0xF8 == 0xF0:  # 11110xxx 10xxxxxx 10xxxxxx 10xxxxxx
+                output += _of_four(b0, *_next(utf8, i + 1, 3))
+                i += 4
+            else:
+                return Answer.INVALID
+    except _RefusalError as stop:
+        return stop.answer
+    return Answer.VALID
+
+
+def _next(utf8: bytes, i: int, count: int) -> bytes:
+    if i >= len(utf8) - (count - 1):  # signed, as utf8len must be
+        raise _RefusalError(Answer.TRUNCATED)
+    return utf8[i : i + count]
+
+
+def _refuse_if(wrong: bool) -> None:
+    if wrong:
+        raise _RefusalError(Answer.INVALID)
+
+
+def _of_two(b0: int, b1: int) -> int:
+    _refuse_if(b1 & 0xC0 != 0x80)
+    codepoint = (b0 & 0x1F) << 6 | b1 & 0x3F
+    _refuse_if(codepoint < 0x80)
+    return codepoint
+
+
+def _of_three(utf8: bytes, i: int, strict_iso10646: bool, allow_irregular: bool) -> list[int]:
+    """One unit, or two for an irregular pair of three bytes each."""
+    codepoint = _three(utf8[i], *_next(utf8, i + 1, 2))
+    if allow_irregular and 0xD800 <= codepoint <= 0xDBFF:
+        temp = _three(*_next(utf8, i + 3, 3))
+        _refuse_if(not 0xDC00 <= temp <= 0xDFFF)
+        return [codepoint, temp]
+    _refuse_if(codepoint < 0x800 or 0xD800 <= codepoint <= 0xDFFF or (strict_iso10646 and codepoint >= 0xFFFE))
+    return [codepoint]
+
+
+def _three(b0: int, b1: int, b2: int) -> int:
+    _refuse_if(b0 & 0xF0 != 0xE0 or b1 & 0xC0 != 0x80 or b2 & 0xC0 != 0x80)
+    return (b0 & 0x0F) << 12 | (b1 & 0x3F) << 6 | b2 & 0x3F
+
+
+def _of_four(b0: int, b1: int, b2: int, b3: int) -> list[int]:
+    _refuse_if(b1 & 0xC0 != 0x80 or b2 & 0xC0 != 0x80 or b3 & 0xC0 != 0x80)
+    codepoint = (b0 & 0x07) << 18 | (b1 & 0x3F) << 12 | (b2 & 0x3F) << 6 | b3 & 0x3F
+    _refuse_if(codepoint < 0x10000 or codepoint > 0x10FFFF)
+    temp = codepoint - 0x10000
+    return [(temp >> 10) + 0xD800, (temp & 0x3FF) + 0xDC00]

@@ -1,0 +1,993 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Sweeps, their cache and executors, other people's cores, tables and pictures."""
+
+from __future__ import annotations
+
+import importlib
+import json
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
+from copy import deepcopy
+from dataclasses import replace
+from multiprocessing import get_context
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+import pytest
+from support.command import COMMAND, utf8fpga
+from support.processes import (
+    LIMIT_SECONDS,
+    has_left_processes,
+    run,
+    started,
+    wait_until,
+)
+from support.programs import write_program
+
+from utf8fpga.bench import (
+    DEVICES,
+    Area,
+    Cache,
+    CacheError,
+    Core,
+    CoreError,
+    Figure,
+    PictureError,
+    Point,
+    Progress,
+    Speed,
+    draw_scaling,
+    drawn_digest,
+    figures_as_dict,
+    figures_table,
+    foreign_core,
+    jobs,
+    points_table,
+    read_ports,
+    scaling_picture,
+    sweep,
+)
+from utf8fpga.bench.design import decoder_core, read_script
+from utf8fpga.hdl import DecoderParameters
+from utf8fpga.hdl.toolchain import ToolError
+
+HX8K, UP5K, ECP5 = DEVICES.values()
+
+COUNTER = Core(
+    title="counter",
+    sources=(
+        (
+            "core.v",
+            "module counter(input clk, input up, output reg q);\nalways @(posedge clk) q <= q ^ up;\nendmodule\n",
+        ),
+    ),
+    top="counter",
+    clock="clk",
+    inputs=(("up", 1),),
+    outputs=(("q", 1),),
+    lanes=1,
+    bytes_per_clock=0.5,
+)
+POINT = Point(COUNTER, HX8K, (1, 2, 3))
+
+FOREIGN = """
+module helper(input clk, input d, output reg q);
+  always @(posedge clk) q <= d;
+endmodule
+module foreign(input clk_i, input rst_ni, input [7:0] data, input en, output reg [20:0] code, output spare);
+  helper h(.clk(clk_i), .d(data[0]), .q(spare));
+  always @(posedge clk_i)
+    if (!rst_ni) code <= 0;
+    else if (en) code <= {code[12:0], data};
+endmodule
+"""
+FOREIGN_PORTS = {
+    **{name: ("input", width) for name, width in {"clk_i": 1, "rst_ni": 1, "data": 8, "en": 1}.items()},
+    **{name: ("output", width) for name, width in {"code": 21, "spare": 1}.items()},
+}
+
+# Tools that count how often they are called, and answer with what depends on all that they are given.
+_COUNT = """
+import json, os, sys, time, zlib
+if "--version" in sys.argv:
+    print("{tool} {version}"); sys.exit()
+def log(what):
+    with open({log!r}, "a") as file: file.write(what + "\\n")
+def read(name):
+    with open(name) as file: return file.read()
+def write(name, text):
+    with open(name, "w") as file: file.write(text)
+"""
+_YOSYS = """
+script = sys.argv[-1]
+if "write_json ports.json" in script:
+    ports = {{name: {{"direction": flow, "bits": [0] * width}} for name, (flow, width) in {ports!r}.items()}}
+    write("ports.json", json.dumps({{"modules": {{"foreign": {{"attributes": {{"top": "1"}}, "ports": ports}}}}}}))
+    sys.exit()
+if "write_verilog" in script:
+    write("top.v", "module utf8_decoder(); // %d\\nendmodule\\n" % zlib.crc32(read("top.il").encode()))
+    sys.exit()
+log("yosys")
+words = [command.split() for command in script.split(";")]
+number = zlib.crc32("".join(read(each[-1]) for each in words if each[0].startswith("read_")).encode())
+*_, synthesis = words
+top, has_option = synthesis[2], len(synthesis) > 5
+cells = {{"a": {{"type": "SB_LUT4", "of": number}}, "b": {{"type": "SB_DFF"}}}}
+if has_option and {carry}: cells["c"] = {{"type": "SB_DFFE"}}
+write("netlist.json", json.dumps({{"modules": {{top: {{"cells": cells}}}}}}))
+"""
+_NEXTPNR = """
+netlist = read("netlist.json")
+if "--pack-only" in sys.argv:
+    log("pack"); print("Info: ICESTORM_LC:", 10 + len(json.loads(netlist)["modules"].popitem()[1]["cells"]), "/ 7680")
+else:
+    log("route"); {body}
+    number = zlib.crc32((netlist + " ".join(sys.argv[1:])).encode()) % 256
+    print("Info: Max frequency for clock 'clk': %d.25 MHz" % (100 + number))
+"""
+
+
+class FakeTools:
+    """Yosys and nextpnr-ice40 as scripts; `calls` counts their syntheses, packings and routings."""
+
+    def __init__(self, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.folder, self.log = folder, folder / "log"
+        monkeypatch.setenv("YOSYS", str(folder / "yosys"))
+        monkeypatch.setenv("NEXTPNR_ICE40", str(folder / "nextpnr-ice40"))
+        self.install()
+
+    def install(self, *, yosys: str = "1.0", nextpnr: str = "2.0", carry: bool = True, body: str = "pass") -> None:
+        texts = {"yosys": (yosys, _YOSYS), "nextpnr-ice40": (nextpnr, _NEXTPNR)}
+        for number, (tool, (version, text)) in enumerate(texts.items()):
+            given = {"tool": tool, "version": version, "log": str(self.log)}
+            given |= {"carry": carry, "body": body, "ports": FOREIGN_PORTS}
+            program = write_program(self.folder / tool, (_COUNT + text).format_map(given))
+            # Another program even where the clock of the file system is coarse.
+            os.utime(program, ns=(number, time.monotonic_ns()))
+
+    def calls(self) -> dict[str, int]:
+        """What was done since the last time."""
+        lines = self.log.read_text(encoding="utf-8").split() if self.log.exists() else []
+        self.log.unlink(missing_ok=True)
+        return dict(Counter(lines))
+
+
+@pytest.fixture
+def tools(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> FakeTools:
+    return FakeTools(tmp_path_factory.mktemp("bin"), monkeypatch)
+
+
+@pytest.fixture
+def cache(tmp_path: Path) -> Cache:
+    return Cache(tmp_path / "cache")
+
+
+EVERYTHING = {"yosys": 4, "pack": 2, "route": 6}
+"""Of one point with three seeds, where carry chains make a difference."""
+
+
+# What is measured
+
+
+def test_the_better_one_counts_and_the_median(tools: FakeTools) -> None:
+    [figure] = sweep([POINT])
+    assert figure.error is None
+    assert figure.area is not None
+    assert (figure.area.cells, figure.area.luts, figure.area.flip_flops, figure.area.options) == (12, 1, 1, "")
+    assert figure.speed is not None
+    clocks = figure.speed.by_seed
+    assert list(clocks) == [1, 2, 3]
+    assert figure.speed.mhz == sorted(clocks.values())[1]
+    assert figure.gigabytes_per_second == 0.5 * figure.speed.mhz / 1000
+    assert tools.calls() == EVERYTHING
+
+
+def test_the_faster_netlist_counts(tools: FakeTools) -> None:
+    for number in range(3):
+        clocks: list[float] = []
+
+        class Noting(Counting):
+            def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
+                future = super().submit(fn, *args, **kwargs)
+                if fn is jobs.route:
+                    clocks.append(future.result())  # noqa: B023  (read before the next round)
+                return future
+
+        core = replace(COUNTER, sources=(("core.v", f"module counter(); // {number}\nendmodule\n"),))
+        [figure] = sweep([replace(POINT, core=core)], executor=Noting())
+        medians = {"": sorted(clocks[:3])[1], "-nocarry": sorted(clocks[3:])[1]}
+        assert figure.speed is not None
+        assert (figure.speed.mhz, figure.speed.options) == max((mhz, options) for options, mhz in medians.items())
+    assert tools.calls() == {name: 3 * calls for name, calls in EVERYTHING.items()}
+
+
+def test_equal_netlists_are_placed_once(tools: FakeTools) -> None:
+    tools.install(carry=False)
+    [figure] = sweep([POINT])
+    assert figure.error is None
+    assert tools.calls() == {"yosys": 4, "pack": 1, "route": 3}
+
+
+def test_points_that_are_alike_share_their_jobs(tools: FakeTools) -> None:
+    figures = sweep([POINT, replace(POINT, device=UP5K), POINT])
+    assert figures[0] == figures[2]
+    assert tools.calls() == {"yosys": 4, "pack": 4, "route": 12}, "the netlist of both iCE40 is one"
+
+
+def test_progress_ends_with_all_jobs_done(tools: FakeTools) -> None:
+    seen: list[Progress] = []
+    sweep([POINT], on_progress=seen.append)
+    assert [now.done for now in seen] == sorted(now.done for now in seen)
+    assert all(now.done <= now.total for now in seen)
+    assert (seen[-1].done, seen[-1].total, seen[-1].running) == (12, 12, ())
+    running = {text for now in seen for text in now.running}
+    assert running <= {
+        "counter on hx8k: packing",
+        *(f"counter on hx8k: synthesis for ice40{option}" for option in ("", " -nocarry")),
+        *(f"counter on hx8k: place and route, seed {seed}" for seed in (1, 2, 3)),
+    }
+    assert running
+    assert tools.calls() == EVERYTHING
+
+
+# The cache
+
+
+def test_a_second_time_no_tool_runs(tools: FakeTools, cache: Cache) -> None:
+    first = sweep([POINT], cache=cache)
+    assert tools.calls() == EVERYTHING
+    assert sweep([POINT], cache=Cache(cache.directory)) == first
+    assert tools.calls() == {}
+
+
+OTHERS: dict[str, tuple[Point, dict[str, str], dict[str, int]]] = {
+    "Verilog": (
+        replace(POINT, core=replace(COUNTER, sources=(("core.v", "module counter(); // other\nendmodule"),))),
+        {},
+        EVERYTHING,
+    ),
+    "ports": (replace(POINT, core=replace(COUNTER, outputs=(("q", 2),))), {}, {"yosys": 2, "route": 6}),
+    "a seed more": (replace(POINT, seeds=(1, 2, 3, 4)), {}, {"route": 2}),
+    "package": (
+        replace(POINT, device=replace(HX8K, options=("--hx8k", "--package", "cb132"))),
+        {},
+        {"pack": 2, "route": 6},
+    ),
+    "synthesis option": (replace(POINT, device=replace(HX8K, no_carry="-dff")), {}, {"yosys": 2}),
+    "Yosys": (POINT, {"yosys": "1.1"}, {"yosys": 4}),
+    "nextpnr": (POINT, {"nextpnr": "2.1"}, {"pack": 2, "route": 6}),
+}
+
+
+@pytest.mark.parametrize(("point", "versions", "expected"), OTHERS.values(), ids=OTHERS)
+def test_whatever_else_is_measured_anew(
+    point: Point, versions: dict[str, str], expected: dict[str, int], tools: FakeTools, cache: Cache
+) -> None:
+    sweep([POINT], cache=cache)
+    tools.calls()
+    tools.install(**versions)
+    sweep([point], cache=cache)
+    assert tools.calls() == expected
+    sweep([POINT, point], cache=cache)
+    if not versions:
+        assert tools.calls() == {}, "the older results are still there"
+
+
+def test_another_format_is_another_result(tools: FakeTools, cache: Cache, monkeypatch: pytest.MonkeyPatch) -> None:
+    sweep([POINT], cache=cache)
+    tools.calls()
+    monkeypatch.setattr(jobs, "FORMAT", jobs.FORMAT + 1)
+    sweep([POINT], cache=cache)
+    assert tools.calls() == EVERYTHING
+
+
+def _flip(path: Path) -> None:
+    content = bytearray(path.read_bytes())
+    content[len(content) // 2] ^= 1
+    path.write_bytes(content)
+
+
+def _other_number(path: Path) -> None:
+    path.write_text(re.sub(r"\.25", ".75", path.read_text(encoding="utf-8")), encoding="utf-8")
+
+
+DAMAGE: dict[str, tuple[str, Callable[[Path], Any], dict[str, int]]] = {
+    "empty": ("*.json", lambda path: path.write_bytes(b""), EVERYTHING),
+    "cut off": ("*.json", lambda path: path.write_bytes(path.read_bytes()[:-9]), EVERYTHING),
+    "no table": ("*.json", lambda path: path.write_text("[1]"), EVERYTHING),
+    "no text": ("*.json", lambda path: path.write_bytes(b"\xff"), EVERYTHING),
+    "another clock": ("*.json", _other_number, {"route": 6}),
+    "no netlist": ("*.gz", Path.unlink, {"yosys": 4}),
+    "another netlist": ("*.gz", _flip, {"yosys": 4}),
+    "a folder": ("*.gz", lambda path: (path.unlink(), path.mkdir()), {"yosys": 4}),
+}
+
+
+@pytest.mark.parametrize(("pattern", "damage", "expected"), DAMAGE.values(), ids=DAMAGE)
+def test_a_damaged_file_is_made_again(
+    pattern: str, damage: Callable[[Path], Any], expected: dict[str, int], tools: FakeTools, cache: Cache
+) -> None:
+    first = sweep([POINT], cache=cache)
+    tools.calls()
+    for path in cache.directory.glob(pattern):
+        damage(path)
+    if any(path.is_dir() for path in cache.directory.iterdir()):
+        with pytest.raises(CacheError, match=r"^cannot write the cache '.*': Is a directory$"):
+            sweep([POINT], cache=cache)
+        return
+    assert sweep([POINT], cache=cache) == first
+    assert tools.calls() == expected
+    assert sweep([POINT], cache=cache) == first
+    assert tools.calls() == {}
+
+
+@pytest.mark.parametrize("after", [1, 4, 5, 6, 9, 11])
+def test_a_sweep_that_was_cut_off_goes_on(after: int, tools: FakeTools, cache: Cache) -> None:
+    def interrupt(now: Progress) -> None:
+        if now.done >= after:
+            raise KeyboardInterrupt
+
+    with ThreadPoolExecutor(1) as thread:
+        with pytest.raises(KeyboardInterrupt):
+            sweep([POINT], executor=thread, cache=cache, on_progress=interrupt)
+        before = tools.calls()
+    tools.calls()  # of what was under way
+    kept: list[Progress] = []
+    [figure] = sweep([POINT], cache=cache, on_progress=kept.append)
+    assert figure == sweep([POINT])[0]
+    assert kept[0].done > 0
+    assert sum(before.values()) >= after
+    assert kept[-1].done == sum(EVERYTHING.values())
+    assert {path.suffix for path in cache.directory.iterdir()} == {".json", ".gz"}, "no half-written file"
+
+
+def test_nothing_that_is_kept_is_done_again(tools: FakeTools, cache: Cache) -> None:
+    def interrupt(now: Progress) -> None:
+        if now.done == 7:
+            raise KeyboardInterrupt
+
+    with ThreadPoolExecutor(1) as thread, pytest.raises(KeyboardInterrupt):
+        sweep([POINT], executor=thread, cache=cache, on_progress=interrupt)
+    tools.calls()
+    sweep([POINT], cache=cache)
+    assert sum(tools.calls().values()) == sum(EVERYTHING.values()) - 7
+
+
+def test_a_cache_that_cannot_be_written(tmp_path: Path, tools: FakeTools) -> None:
+    (tmp_path / "file").write_text("")
+    for directory in (tmp_path / "file", tmp_path / "file" / "below"):
+        with pytest.raises(CacheError, match=rf"^cannot write the cache '{directory}': (File exists|Not a directory)$"):
+            Cache(directory)
+    cache = Cache(tmp_path / "cache")
+    cache.directory.rmdir()
+    with pytest.raises(CacheError, match=r"^cannot write the cache '.*': No such file or directory$"):
+        sweep([POINT], cache=cache)
+
+
+# Executors
+
+
+class Counting(Executor):
+    """Does the job at once, and notes it."""
+
+    def __init__(self) -> None:
+        self.done: list[str] = []
+
+    def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
+        self.done.append(fn.__name__)
+        future: Future[Any] = Future()
+        try:
+            future.set_result(fn(*args, **kwargs))
+        except Exception as error:
+            future.set_exception(error)
+        return future
+
+
+def test_every_job_goes_through_the_executor(tools: FakeTools) -> None:
+    executor = Counting()
+    [figure] = sweep([POINT], executor=executor)
+    assert Counter(executor.done) == {"synthesise": 4, "pack": 2, "route": 6}
+    assert figure == sweep([POINT])[0]
+    assert tools.calls() == {name: 2 * number for name, number in EVERYTHING.items()}
+
+
+def test_an_executor_that_takes_nothing(tools: FakeTools) -> None:
+    executor = ThreadPoolExecutor(1)
+    executor.shutdown()
+    seen: list[Progress] = []
+    [figure] = sweep([POINT], executor=executor, on_progress=seen.append)
+    assert seen[-1].done == seen[-1].total == 4, "nothing comes after what failed"
+    assert (figure.area, figure.speed) == (None, None)
+    assert figure.error == ("synthesis for ice40: RuntimeError: cannot schedule new futures after shutdown")
+    assert tools.calls() == {}
+
+
+def test_processes(tools: FakeTools, cache: Cache) -> None:
+    # Not forked: this process may have threads.
+    with ProcessPoolExecutor(2, get_context("spawn")) as processes:
+        figures = sweep([POINT], executor=processes, cache=cache)
+    assert figures == sweep([POINT], cache=cache)
+    assert tools.calls() == EVERYTHING
+
+
+@pytest.fixture
+def patient_dask() -> Iterator[None]:
+    """A cluster whose parts wait for each other as long as it takes on a busy machine."""
+    pytest.importorskip("distributed", reason="distributed is not installed")  # which adds to the settings
+    dask = importlib.import_module("dask")
+    with dask.config.set({f"distributed.comm.timeouts.{each}": f"{LIMIT_SECONDS}s" for each in ("connect", "tcp")}):
+        yield
+
+
+@pytest.mark.usefixtures("patient_dask")
+@pytest.mark.parametrize("processes", [False, True])
+@pytest.mark.filterwarnings("default")  # what a cluster says of itself is not ours
+def test_a_dask_cluster(processes: bool, tools: FakeTools, cache: Cache) -> None:
+    distributed = pytest.importorskip("distributed", reason="distributed is not installed")
+    options = {"processes": processes, "n_workers": 2, "threads_per_worker": 1, "dashboard_address": None}
+    with distributed.LocalCluster(**options) as cluster, distributed.Client(cluster) as client:
+        figures = sweep([POINT], executor=client.get_executor(), cache=cache)
+    assert figures[0].error is None
+    assert tools.calls() == EVERYTHING
+    assert sweep([POINT], cache=cache) == figures
+    assert tools.calls() == {}
+
+
+def test_a_worker_with_other_tools_is_refused(tools: FakeTools) -> None:
+    class Elsewhere(Counting):
+        def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
+            tools.install(nextpnr="1.9") if fn is jobs.route else tools.install()
+            return super().submit(fn, *args, **kwargs)
+
+    [figure] = sweep([POINT], executor=Elsewhere())
+    assert figure.area is not None
+    assert figure.speed is None
+    assert figure.error == ("place and route, seed 1: nextpnr-ice40 is 1.9 where this job runs, and 2.0 is wanted")
+
+
+# Failures
+
+
+FULL = "print('ERROR: Unable to place cell, no BELs remaining'); sys.exit(1)"
+
+
+def test_a_job_that_fails_is_told_and_the_others_go_on(tools: FakeTools, cache: Cache) -> None:
+    tools.install(body=f"'--up5k' in sys.argv and exec({FULL!r})")
+    seen: list[Progress] = []
+    figures = sweep([POINT, replace(POINT, device=UP5K), POINT], cache=cache, on_progress=seen.append)
+    assert [figure.error is None for figure in figures] == [True, False, True]
+    failed = figures[1]
+    assert failed.error is not None
+    assert re.fullmatch(
+        r"place and route, seed \d: nextpnr-ice40 failed with status 1: "
+        r"ERROR: Unable to place cell, no BELs remaining",
+        failed.error,
+    )
+    assert failed.area is not None
+    assert failed.speed is None
+    assert failed.gigabytes_per_second is None
+    assert seen[-1].done == seen[-1].total
+    written = figures_as_dict(figures, "x")
+    assert json.loads(json.dumps(written))["figures"][1]["error"] == failed.error
+    assert f"- counter on up5k failed: {failed.error}" in points_table(written).splitlines()
+    # A failure is not kept.
+    tools.install()
+    [again] = sweep([failed.point], cache=cache)
+    assert again.error is None
+
+
+@pytest.mark.parametrize(
+    ("body", "message"),
+    [
+        ("sys.exit()", "nextpnr-ice40 reported no clock frequency"),
+        ("os.kill(os.getpid(), 9)", "nextpnr-ice40 failed with status -9: it printed nothing"),
+    ],
+)
+def test_a_tool_that_says_nothing(body: str, message: str, tools: FakeTools) -> None:
+    tools.install(body=body)
+    [figure] = sweep([POINT])
+    assert figure.error is not None
+    assert figure.error.endswith(message)
+
+
+# Other people's cores
+
+
+@pytest.fixture
+def foreign(tmp_path: Path) -> Path:
+    path = tmp_path / "foreign.v"
+    path.write_text(FOREIGN, encoding="utf-8")
+    return path
+
+
+def described(tmp_path: Path, text: str, name: str = "ports.toml") -> Any:
+    (tmp_path / name).write_text(text, encoding="utf-8")
+    return read_ports(tmp_path / name)
+
+
+def test_what_yosys_only_logged_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    program = write_program(
+        tmp_path / "yosys",
+        "import sys\nif '--version' in sys.argv: print('yosys 1.0'); sys.exit()\n"
+        "open(sys.argv[sys.argv.index('-L') + 1], 'w').write('Executing ABC9.\\nERROR: Assert `a == b\\' failed.\\n')\n"
+        "sys.exit(1)\n",
+    )
+    monkeypatch.setenv("YOSYS", str(program))
+    with pytest.raises(ToolError, match="yosys failed with status 1: ERROR: Assert `a == b' failed"):
+        jobs.synthesise(jobs.Synthesis((("core.v", "module a; endmodule"),), "a", "ecp5", "", "1.0"))
+
+
+@pytest.mark.usefixtures("tools")
+@pytest.mark.parametrize(("lanes", "suffix"), [(2, ".v"), (3, ".il")])
+def test_decoders_too_wide_for_yosys_to_read_back_are_measured_from_rtlil(
+    lanes: int, suffix: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Of 64 lanes it takes long.
+    monkeypatch.setattr("utf8fpga.bench.design._VERILOG_LANES", 2)
+    core = decoder_core(DecoderParameters(lanes=lanes))
+    (name, text), *_ = core.sources
+    assert name == f"core{suffix}"
+    assert f"read_{'verilog' if suffix == '.v' else 'rtlil'} core{suffix}; read_verilog wrapper.v; " == read_script(
+        core.between_registers[0]
+    )
+    assert core.top in text
+
+
+def test_the_ports_are_read_from_the_verilog(foreign: Path) -> None:
+    core = foreign_core([foreign])
+    assert (core.top, core.title, core.clock, core.reset, core.reset_low) == (
+        "foreign",
+        "foreign",
+        "clk_i",
+        "rst_ni",
+        True,
+    )
+    assert core.inputs == (("data", 8), ("en", 1))
+    assert core.outputs == (("code", 21), ("spare", 1))
+    assert core.alone == (core.sources, "foreign")
+    assert foreign_core([foreign], "helper").inputs == (("d", 1),)
+
+
+def test_a_description(foreign: Path, tmp_path: Path) -> None:
+    said = {
+        "title": "theirs",
+        "constants": {"en": 1},
+        "outputs": {"code": 21},
+        "bytes_per_clock": 0.25,
+        "lanes": 1,
+        "latency": 2,
+        "reset": "rst_ni",
+        "reset_active": "high",
+    }
+    core = foreign_core([foreign], "foreign", described(tmp_path, json.dumps(said), "ports.json"))
+    toml = 'title = "theirs"\nbytes_per_clock = 0.25\nlanes = 1\nlatency = 2\nreset = "rst_ni"\nreset_active = "high"\n'
+    toml += "constants = { en = 1 }\noutputs = { code = 21 }\n"
+    assert core == foreign_core([foreign], None, described(tmp_path, toml))
+    assert (core.title, core.bytes_per_clock, core.lanes, core.latency) == ("theirs", 0.25, 1, 2)
+    assert core.constants == (("en", 1, 1),)
+    assert (core.inputs, core.outputs, core.is_whole) == ((("data", 8),), (("code", 21),), False)
+    for sources, _ in (core.between_registers, core.alone):
+        assert ".en(1'd1)" in sources[-1][1]
+        assert ".spare" not in sources[-1][1]
+    assert ".rst_ni(reset)" in core.between_registers[0][-1][1]
+    assert "reset <= rst;" in core.between_registers[0][-1][1]
+
+
+def simulated(sources: tuple[tuple[str, str], ...], top: str, tmp_path: Path, script: str) -> str:
+    """What Yosys says of a module."""
+    for name, text in sources:
+        (tmp_path / name).write_text(text, encoding="utf-8")
+    from utf8fpga.bench.design import read_script
+    from utf8fpga.hdl.toolchain import run_tool
+
+    script = f"{read_script(sources)}hierarchy -check -top {top}; proc; flatten; opt; {script}"
+    return run_tool("yosys", ["-p", script], directory=tmp_path)
+
+
+@pytest.mark.parametrize("active", ["low", "high"])
+def test_the_wrapper_drives_the_reset_at_its_level(active: str, foreign: Path, tmp_path: Path) -> None:
+    core = foreign_core([foreign], "foreign", described(tmp_path, f'reset_active = "{active}"'))
+    sources, top = core.between_registers
+    # Two clocks of reset, then the core's register is 0 whatever was before; without reset it need not be.
+    script = "sat -seq 4 -set rst {} -set-init-undef -prove-skip 3 -prove core.code 0 -ignore_unknown_cells; "
+    held, free = (simulated(sources, top, tmp_path, script.format(level)) for level in (1, 0))
+    if active == "low":
+        assert "SAT proof finished - no model found: SUCCESS" in held
+        assert "model found: FAIL" in free
+    else:
+        assert "model found: FAIL" in held
+        assert "SAT proof finished - no model found: SUCCESS" in free
+
+
+@pytest.mark.parametrize("which", ["foreign", "helper", "counter"])
+def test_every_bit_stands_between_registers(which: str, foreign: Path, tmp_path: Path) -> None:
+    core = COUNTER if which == "counter" else foreign_core([foreign], which)
+    sources, top = core.between_registers
+    printed = simulated(sources, top, tmp_path, "stat -width")
+    widths = {int(width) for width in re.findall(r"\$s?dffe?_(\d+)", printed)}
+    fed, read = (sum(width for _, width in ports) for ports in (core.inputs, core.outputs))
+    assert {fed, read} <= widths | {0}
+
+
+def test_names_that_a_core_already_has(tmp_path: Path) -> None:
+    path = tmp_path / "x.v"
+    path.write_text(
+        "module wrapper(input clk, input a, output b, output c); assign b = a; assign c = a; endmodule\n"
+        "module bare(); endmodule\n"
+    )
+    core = foreign_core([path], "wrapper", described(tmp_path, "outputs = { b = 1 }"))
+    assert core.between_registers[1] == "wrapper_"
+    assert core.alone[1] == "bare_"
+    for sources, top in (core.between_registers, core.alone):
+        simulated(sources, top, tmp_path, "check -assert")
+
+
+def test_names_that_are_no_plain_words(tmp_path: Path) -> None:
+    path = tmp_path / "x.v"
+    path.write_text(r"module \my-core (input clk, input \a.b , output \c+d ); assign \c+d = \a.b ; endmodule")
+    core = foreign_core([path])
+    assert (core.top, core.inputs, core.outputs) == ("my-core", (("a.b", 1),), (("c+d", 1),))
+    sources, top = core.between_registers
+    simulated(sources, top, tmp_path, "check -assert")
+
+
+def test_systemverilog_and_several_files(tmp_path: Path) -> None:
+    (tmp_path / "a.sv").write_text(
+        "module a(input logic clk, d, output logic q); always_ff @(posedge clk) q <= d; endmodule"
+    )
+    (tmp_path / "b.v").write_text("module b(input clk, input d, output q); a x(clk, d, q); endmodule")
+    core = foreign_core([tmp_path / "b.v", tmp_path / "a.sv"])
+    assert (core.top, core.inputs) == ("b", (("d", 1),))
+    assert [name for name, _ in core.sources] == ["core.v", "core1.sv"]
+
+
+PORTS_REFUSED = {
+    "unknown word": ("clocks = 1", "unknown word 'clocks' (known: clock, reset, "),
+    "no TOML": ("clock =", "is not TOML: "),
+    "clock is a number": ("clock = 1", "clock = 1 is not str"),
+    "lanes are true": ("lanes = true", "lanes = True is not int"),
+    "no lanes": ("lanes = 0", "lanes = 0 is not above 0"),
+    "throughput is not a number": ("bytes_per_clock = nan", "bytes_per_clock = nan is not above 0"),
+    "inputs are a list": ("inputs = ['a']", "inputs = ['a'] is not dict"),
+    "a width is a word": ("inputs = { a = '8' }", "inputs = {'a': '8'} is not a table of names and numbers"),
+    "a level": ("reset_active = 'up'", "reset_active = 'up' is neither 'high' nor 'low'"),
+    "unknown clock": ("clock = 'ck'", "foreign has no input 'ck' for its clock (inputs: clk_i, rst_ni, data, en)"),
+    "wide clock": ("clock = 'data'", "the clock 'data' of foreign has 8 bits, not 1"),
+    "unknown reset": ("reset = 'rst'", "foreign has no input 'rst' for its reset (inputs: rst_ni, data, en)"),
+    "clock as reset": ("reset = 'clk_i'", "foreign has no input 'clk_i' for its reset (inputs: rst_ni, data, en)"),
+    "unknown constant": ("constants = { e = 1 }", "foreign has no input 'e' to tie off (inputs: data, en)"),
+    "large constant": ("constants = { en = 2 }", "2 does not fit into the 1 bits of the input 'en'"),
+    "unknown input": ("inputs = { a = 8 }", "foreign has no input 'a' (inputs: data, en)"),
+    "another width": ("inputs = { data = 7, en = 1 }", "the input 'data' of foreign has 8 bits, not 7"),
+    "input left": ("inputs = { data = 8 }", "the input 'en' of foreign is neither among inputs nor among constants"),
+    "unknown output": ("outputs = { a = 8 }", "foreign has no output 'a' (outputs: code, spare)"),
+    "no outputs": ("outputs = {}", "foreign has no outputs"),
+}
+
+
+@pytest.mark.parametrize(("text", "message"), PORTS_REFUSED.values(), ids=PORTS_REFUSED)
+def test_a_wrong_description(text: str, message: str, foreign: Path, tmp_path: Path) -> None:
+    with pytest.raises(CoreError) as caught:
+        foreign_core([foreign], None, described(tmp_path, text))
+    assert message in str(caught.value)
+    assert re.match(rf"{tmp_path}/(ports.toml|foreign.v)(:| is not)", str(caught.value))
+    assert "\n" not in str(caught.value)
+
+
+CORES_REFUSED = {
+    "no clock": ("input a, output b", "no input of m is a clock by its name (a): say it with --ports"),
+    "two clocks": ("input clk, input aclk, output b", "m may have the clock clk or aclk: say which with --ports"),
+    "two resets": (
+        "input clk, input rst, input aresetn, input a, output b",
+        "m may have the reset rst or aresetn: say which with --ports",
+    ),
+    "both ways": (
+        "input clk, inout a, output b",
+        "m has the port 'a' that is input and output, which cannot be measured",
+    ),
+    "no inputs": ("input clk, input rst, output b", "m has no inputs beside clock and reset"),
+    "no outputs": ("input clk, input a", "m has no outputs"),
+    "no Verilog": ("input clk input", "core.v:1: ERROR: syntax error"),
+    "a module is missing": (
+        "input clk, input a, output b); n x(a, b",
+        "ERROR: Module `\\n' referenced in module `\\m'",
+    ),
+}
+
+
+@pytest.mark.parametrize(("text", "message"), CORES_REFUSED.values(), ids=CORES_REFUSED)
+def test_a_core_that_cannot_be_measured(text: str, message: str, tmp_path: Path) -> None:
+    (tmp_path / "m.v").write_text(f"module m({text}); endmodule")
+    with pytest.raises(CoreError) as caught:
+        foreign_core([tmp_path / "m.v"], "m")
+    assert str(caught.value).startswith(f"{tmp_path / 'm.v'}: {message}")
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.build
+def test_a_foreign_core_measured_with_the_real_tools(foreign: Path, tmp_path: Path) -> None:
+    core = foreign_core([foreign], None, described(tmp_path, "constants = { en = 1 }\noutputs = { code = 21 }"))
+    figures = sweep([Point(core, device, (1,)) for device in (HX8K, ECP5)])
+    for figure in figures:
+        assert figure.error is None
+        assert figure.area is not None
+        assert figure.area.flip_flops == 21, "of the helper nothing is left"
+        assert figure.speed is not None
+        assert 250 < figure.speed.mhz < 700
+
+
+# Tables and the picture
+
+
+def recorded(lanes: int, mhz: float | None, *, architecture: str = "parallel", packed: bool = False) -> dict[str, Any]:
+    """A row as a sweep gives it."""
+    core = replace(
+        COUNTER, title="x", architecture=architecture, lanes=lanes, packed=packed, bytes_per_clock=lanes, latency=4
+    )
+    area = Area(100 * lanes, 77 * lanes, 50 * lanes, "")
+    speed = None if mhz is None else Speed(mhz, {1: mhz - 1, 2: mhz, 3: mhz + 1.6}, "")
+    return Figure(Point(core, ECP5, (1, 2, 3)), area, speed, None if speed else "it is full").as_dict()
+
+
+OVER_LANES = {
+    "command": "utf8fpga bench",
+    "tools": {"yosys": "1.0"},
+    "figures": [recorded(1, 250.0, architecture="serial"), *(recorded(1 << n, 300.0 - 5 * n) for n in range(9))],
+}
+LANES = [1, 2, 4, 8, 16, 32, 64, 128, 256]
+GIGABYTES = [0.3, 0.59, 1.16, 2.28, 4.48, 8.8, 17.28, 33.92, 66.56]
+"""At 300 MHz, 295 MHz and so on."""
+
+
+def test_the_table_of_points() -> None:
+    figures = OVER_LANES | {"figures": [recorded(64, 280.0), recorded(2, None, packed=True)]}
+    assert points_table(figures).splitlines()[2:] == [
+        "| ECP5-85F speed 6 | x | 64 | sparse | 4 | 6400 | 4928 | 3200 | 100 | 77 | 280 (279..282) | 17.92 |",
+        "| ECP5-85F speed 6 | x | 2 | packed | 4 | 200 | 154 | 100 | 100 | 77 | - | - |",
+        "",
+        "Median of 3 seeds; GB/s on the worst input. yosys 1.0; written by `utf8fpga bench`.",
+        "",
+        "- x on ecp5-85k failed: it is full",
+    ]
+    json.dumps(figures)
+
+
+def test_a_table_of_settings_with_a_failure() -> None:
+    lines = figures_table(OVER_LANES | {"figures": [recorded(1, None)]}).splitlines()
+    assert lines[2] == "| x | 4 | 100 | - |"
+    assert lines[4].startswith("Median of no seeds; ")
+
+
+@pytest.fixture(scope="module")
+def plots() -> Any:
+    """Throughput and area of `OVER_LANES`, as matplotlib has them before it draws."""
+    pytest.importorskip("matplotlib", reason="matplotlib is not installed")
+    return draw_scaling(OVER_LANES).axes
+
+
+def test_the_plots_show_the_figures(plots: Any) -> None:
+    for axes, serial, parallel in zip(plots, (0.25, 77), (GIGABYTES, [77 * lanes for lanes in LANES]), strict=True):
+        shown = {line.get_label(): (list(line.get_xdata()), list(line.get_ydata())) for line in axes.lines}
+        assert shown["serial, ECP5-85F speed 6"] == ([1], [pytest.approx(serial)])
+        assert shown["parallel, ECP5-85F speed 6"] == (LANES, pytest.approx(parallel))
+
+
+# What a row has that is drawn, and what it has that is not.
+DRAWN: dict[str, Callable[[dict[str, Any]], Any]] = {
+    "architecture": lambda row: row.update(architecture="serial"),
+    "title without architecture": lambda row: row.update(architecture="", title="mine"),
+    "device": lambda row: row.update(device="hx8k"),
+    "lanes": lambda row: row.update(lanes=3),
+    "packed": lambda row: row.update(packed=True),
+    "GB/s": lambda row: row.update(gigabytes_per_second=0.58),
+    "LUT4": lambda row: row["area"].update(luts=155),
+    "no area": lambda row: row.update(area=None),
+}
+NOT_DRAWN: dict[str, Callable[[dict[str, Any]], Any]] = {
+    "title beside an architecture": lambda row: row.update(title="mine"),
+    "latency": lambda row: row.update(latency=5),
+    "logic cells": lambda row: row["area"].update(cells=201),
+    "flip-flops": lambda row: row["area"].update(flip_flops=101),
+}
+
+
+@pytest.mark.parametrize("change", [*DRAWN.values(), *NOT_DRAWN.values()], ids=[*DRAWN, *NOT_DRAWN])
+def test_the_digest_is_that_of_what_is_drawn(change: Callable[[dict[str, Any]], Any], plots: Any) -> None:
+    other = deepcopy(OVER_LANES)
+    change(other["figures"][2])
+
+    def shown(plots: Any) -> list[Any]:
+        lines = [line for axes in plots for line in axes.lines]
+        return [(line.get_label(), list(line.get_xdata()), list(line.get_ydata())) for line in lines]
+
+    is_drawn = change in DRAWN.values()
+    assert (shown(draw_scaling(other).axes) != shown(plots)) == is_drawn
+    assert (drawn_digest(other) != drawn_digest(OVER_LANES)) == is_drawn
+
+
+def test_the_order_of_what_is_drawn_counts() -> None:
+    other = OVER_LANES | {"figures": [*OVER_LANES["figures"][1:], OVER_LANES["figures"][0]]}
+    assert drawn_digest(other) != drawn_digest(OVER_LANES), "the colours would change places"
+
+
+def test_the_file_holds_the_digest_and_nothing_of_the_moment() -> None:
+    pytest.importorskip("matplotlib", reason="matplotlib is not installed")
+
+    code = "import sys, json; from utf8fpga.bench import scaling_picture; "
+    code += "sys.stdout.buffer.write(scaling_picture(json.load(sys.stdin)))"
+    environment = {**os.environ, "PYTHONHASHSEED": "7", "LANG": "C"}
+    given = json.dumps(OVER_LANES).encode()
+    done = run([sys.executable, "-c", code], input=given, stdout=subprocess.PIPE, env=environment, check=True)
+    first, second = scaling_picture(OVER_LANES).decode(), done.stdout.decode()
+    ElementTree.fromstring(first)
+    assert f"<dc:description>{drawn_digest(OVER_LANES)}</dc:description>" in first
+    assert "<dc:date>" not in first
+    # Coordinates may differ in their last digits, and nothing else may.
+    number = r"(?<![\w#])-?\d+(\.\d+)?"
+    assert re.sub(number, "0", first) == re.sub(number, "0", second)
+
+
+def test_a_picture_of_nothing() -> None:
+    pytest.importorskip("matplotlib", reason="matplotlib is not installed")
+    with pytest.raises(PictureError, match=r"^there is nothing to draw: no figure has lanes, area and GB/s$"):
+        scaling_picture(OVER_LANES | {"figures": [recorded(1, None)]})
+
+
+def test_no_matplotlib(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    with pytest.raises(PictureError, match=r"^matplotlib is not installed: pip install 'utf8fpga\[plots\]'$"):
+        scaling_picture(OVER_LANES)
+
+
+# The command
+
+
+def bench(*arguments: str | Path, **options: Any) -> subprocess.CompletedProcess[str]:
+    done = utf8fpga("bench", *arguments, **options)
+    return subprocess.CompletedProcess(done.args, done.returncode, done.stdout.decode(), done.stderr.decode())
+
+
+REFUSED = {
+    "no lanes": (["--lanes", "0"], "--lanes '0' must be numbers in 1..256, such as 1,4,16"),
+    "many lanes": (["--lanes", "1,257"], "--lanes '1,257' must be numbers in 1..256, such as 1,4,16"),
+    "no number": (["--lanes", "1,"], "--lanes '1,' must be numbers in 1..256, such as 1,4,16"),
+    "no seeds": (["--seeds", "0"], "--seeds '0' must be how many, or from-to, and 1 to 100 of them"),
+    "seeds backwards": (["--seeds", "3-2"], "--seeds '3-2' must be how many, or from-to, and 1 to 100 of them"),
+    "seeds as words": (["--seeds", "a"], "--seeds 'a' must be how many, or from-to, and 1 to 100 of them"),
+    "top of nothing": (["--top", "x"], "--top describes the core of --against, which is not given"),
+    "ports of nothing": (["--ports", "x"], "--ports describes the core of --against, which is not given"),
+    "no such core": (["--against", "/nonexistent.v"], "cannot read '/nonexistent.v': No such file or directory"),
+    "record a choice": (
+        ["--record", ".", "--lanes", "1"],
+        "--record measures what the README shows: leave out the choice of cores",
+    ),
+    "record a device": (
+        ["--record", ".", "--device", "hx8k"],
+        "--record wants the figures of all devices: leave out --device",
+    ),
+    "record a picture": (["--record", ".", "--picture", "x"], "--record writes its own picture: leave out --picture"),
+    "jobs on a cluster": (
+        ["--dask", "x:1", "--jobs", "2"],
+        "--jobs is for this machine, and with --dask the cluster has its own: leave it out",
+    ),
+}
+
+
+@pytest.mark.parametrize(("arguments", "message"), REFUSED.values(), ids=REFUSED)
+def test_bad_use_is_one_line_and_status_2(arguments: list[str], message: str, tmp_path: Path) -> None:
+    done = bench(*arguments, "--cache", tmp_path / "cache")
+    assert (done.stderr, done.stdout, done.returncode) == (f"utf8fpga: {message}\n", "", 2)
+
+
+def test_a_cache_folder_that_is_a_file(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    done = bench("--cache", tmp_path / "file")
+    assert done.stderr == f"utf8fpga: cannot write the cache '{tmp_path / 'file'}': File exists\n"
+    assert (done.stdout, done.returncode) == ("", 2)
+
+
+@pytest.mark.usefixtures("tools")  # YoWASP would fill the empty cache first
+def test_the_cache_is_the_users_own(tmp_path: Path) -> None:
+    environment = {**os.environ, "XDG_CACHE_HOME": str(tmp_path / "mine"), "NEXTPNR_ICE40": "/nonexistent"}
+    done = bench("--device", "hx8k", env=environment)
+    assert done.stderr == "utf8fpga: NEXTPNR_ICE40 names '/nonexistent', which is not a program\n"
+    assert done.returncode == 1
+    if sys.platform == "linux":
+        assert (tmp_path / "mine" / "utf8fpga" / "bench").is_dir()
+
+
+def test_another_core_beside_ours(foreign: Path, tools: FakeTools, tmp_path: Path) -> None:
+    (tmp_path / "ports.toml").write_text("bytes_per_clock = 0.5\nlanes = 1\n")
+    words = ["--device", "hx8k", "--lanes", "1", "--seeds", "2-4", "--cache", tmp_path / "cache", "--jobs", "1"]
+    words += ["--against", foreign, "--top", "foreign", "--ports", tmp_path / "ports.toml"]
+    done = bench(*words, "--json", "--picture", tmp_path / "picture.svg")
+    assert (done.stderr, done.returncode) == ("", 0)
+    figures = json.loads(done.stdout)
+    assert figures["command"] == (
+        "utf8fpga bench --device hx8k --lanes 1 --seeds 2-4 --against foreign.v --top foreign --ports ports.toml"
+    )
+    ours, theirs = figures["figures"]
+    assert (ours["title"], ours["architecture"], ours["bytes_per_clock"]) == ("serial, 1 lane, pipeline 0", "serial", 1)
+    assert (theirs["title"], theirs["architecture"], theirs["bytes_per_clock"]) == ("foreign", "", 0.5)
+    assert list(theirs["speed"]["by_seed"]) == ["2", "3", "4"]
+    assert theirs["gigabytes_per_second"] == 0.0005 * theirs["speed"]["mhz"]
+    ElementTree.parse(tmp_path / "picture.svg")
+    tools.calls()
+    again = bench(*words)
+    assert again.stdout == points_table(figures) + "\n"
+    assert tools.calls() == {}, "all was kept"
+
+
+def test_points_that_failed_are_status_1(foreign: Path, tools: FakeTools, tmp_path: Path) -> None:
+    tools.install(body=f"'--up5k' in sys.argv and exec({FULL!r})")
+    words = ["--device", "hx8k", "--device", "up5k", "--seeds", "1", "--pipeline", "0", "--cache", tmp_path / "cache"]
+    done = bench(*words)
+    assert done.returncode == 1
+    failure = (
+        "place and route, seed 1: nextpnr-ice40 failed with status 1: ERROR: Unable to place cell, no BELs remaining"
+    )
+    title = "serial, 1 lane, pipeline 0 on up5k"
+    assert done.stderr == f"utf8fpga: 1 of 2 points failed, the first {title}: {failure}\n"
+    assert done.stdout.splitlines()[-1] == f"- {title} failed: {failure}"
+
+
+@pytest.mark.usefixtures("tools", "patient_dask")
+def test_a_cluster_that_is_not_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("utf8fpga.cli.bench._CONNECT_SECONDS", 0.5)
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))  # so that nothing else listens there
+        where = f"127.0.0.1:{taken.getsockname()[1]}"
+        done = bench("--dask", where, "--device", "hx8k", "--lanes", "1", "--cache", tmp_path)
+    assert done.stderr.startswith(f"utf8fpga: no Dask cluster at {where!r}: ")
+    assert (done.stderr.count("\n"), done.stdout, done.returncode) == (1, "", 1)
+
+
+@pytest.mark.usefixtures("tools", "patient_dask")
+@pytest.mark.filterwarnings("default")  # what a cluster says of itself is not ours
+def test_the_command_on_a_cluster(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    distributed = pytest.importorskip("distributed", reason="distributed is not installed")
+    monkeypatch.setattr("utf8fpga.cli.bench._CONNECT_SECONDS", LIMIT_SECONDS)
+    words = ["--device", "hx8k", "--lanes", "1", "--seeds", "1", "--json"]
+    with distributed.LocalCluster(
+        processes=False, n_workers=1, threads_per_worker=2, dashboard_address=None
+    ) as cluster:
+        there = bench(*words, "--dask", cluster.scheduler_address, "--cache", tmp_path / "there")
+    here = bench(*words, "--cache", tmp_path / "here")
+    assert (there.stdout, there.stderr, there.returncode) == (here.stdout, "", 0)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has other interrupts")
+def test_an_interrupt_ends_the_tools_and_keeps_the_results(tools: FakeTools, tmp_path: Path) -> None:
+    tools.install(body="open('started', 'w'); time.sleep(1000)", carry=False)
+    words = ["--device", "hx8k", "--lanes", "1", "--seeds", "2", "--jobs", "2", "--cache", str(tmp_path / "cache")]
+    with started(
+        [*COMMAND, "bench", *words], stderr=subprocess.PIPE, stdout=subprocess.PIPE, encoding="utf-8"
+    ) as process:
+        log = tools.log
+        wait_until(lambda: log.exists() and "route" in log.read_text(), process, expected="place and route")
+        process.send_signal(signal.SIGINT)
+        printed, said = process.communicate(timeout=LIMIT_SECONDS)
+        assert not has_left_processes(process)
+    assert (printed, said, process.returncode) == ("", "utf8fpga: interrupted\n", 130)
+    assert list((tmp_path / "cache").glob("*.gz")), "the netlists are kept"
+
+
+def test_the_description_in_the_readme(tmp_path: Path) -> None:
+    readme = (Path(__file__).parents[2] / "docs" / "performance.md").read_text(encoding="utf-8")
+    [example] = re.findall(r"```toml\n(.*?)```", readme, re.DOTALL)
+    ports = ["input clk", "input rst_n", "input [7:0] data", "input valid", "input enable", "output [20:0] code_point"]
+    text = f"module theirs({', '.join(ports)}, output ready, output more); assign ready = valid; endmodule"
+    (tmp_path / "theirs.v").write_text(text)
+    core = foreign_core([tmp_path / "theirs.v"], "theirs", described(tmp_path, example))
+    assert (core.clock, core.reset, core.reset_low, core.bytes_per_clock) == ("clk", "rst_n", True, 0.5)
+    assert core.constants == (("enable", 1, 1),)
+    assert not core.is_whole

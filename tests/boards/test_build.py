@@ -1,0 +1,487 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The catalog, and bitstreams built with the real tools; no board is needed."""
+
+from __future__ import annotations
+
+import hashlib
+import importlib
+import json
+import re
+import shlex
+import sys
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import fields
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from amaranth.build.run import BuildPlan
+from amaranth.hdl import Fragment
+from amaranth.lib import io
+from amaranth.sim import Simulator
+from support.builds import STAND_INS, Built, needs_tools, stand_in_tools
+from test_uart import frame, frames, line, refused
+
+from utf8fpga.boards import (
+    BOARDS,
+    Board,
+    BuildError,
+    BuildReport,
+    UartDecoder,
+    UnknownBoardError,
+    build_board,
+    find_board,
+    require_tools,
+)
+from utf8fpga.boards.build import _BoardTop
+
+pytest.importorskip("amaranth_boards", reason="amaranth-boards is not installed")
+
+TOOLS = {"ice40": ("yosys", "nextpnr-ice40", "icepack"), "ecp5": ("yosys", "nextpnr-ecp5", "ecppack")}
+PINS = {
+    # From the boards' schematics: UART in and out, the LEDs, the clock.
+    "icebreaker": {"uart_0__rx": "6", "uart_0__tx": "9", "led_0": "11", "led_1": "37", "clk12_0": "35"},
+    "ulx3s-85f": {"uart_0__rx": "M1", "uart_0__tx": "L4", "led_0": "B2", "led_1": "C2", "led_2": "C1", "clk25_0": "G2"},
+}
+LEDS = {
+    "icebreaker": {"0": "error", "1": "activity"},  # red and green
+    "ulx3s-85f": {"0": "activity", "1": "error", "2": "overflow"},
+}
+CLOCK_MHZ = {"icebreaker": 12, "ulx3s-85f": 25}
+
+
+# Real builds
+
+both = pytest.mark.parametrize("board", ["icebreaker", pytest.param("ulx3s-85f", marks=pytest.mark.build)])
+
+
+@both
+def test_the_figures_are_those_of_the_tools_log(board: str, shared_build: Callable[[str], Built]) -> None:
+    built = shared_build(board)
+    report, log = built.report, built.work_file("top.tim")
+
+    def utilisation(cell: str) -> tuple[int, int]:
+        [(used, available)] = re.findall(rf"^Info:\s+{cell}:\s+(\d+)/\s*(\d+)", log, re.MULTILINE)
+        return int(used), int(available)
+
+    cell, ram = ("ICESTORM_LC", "ICESTORM_RAM") if board == "icebreaker" else ("TRELLIS_COMB", "DP16KD")
+    assert (report.block_rams, report.block_rams_available) == utilisation(ram)
+    cells, available = utilisation(cell)
+    assert report.logic_cells_available == available
+    assert report.logic_cells == cells
+    *_, (reached, verdict) = re.findall(r"Max frequency for clock '\S+': ([\d.]+) MHz \((PASS|FAIL)", log)
+    assert verdict == "PASS"
+    assert f"{report.fmax_mhz:.2f}" == reached
+    assert report.required_mhz == CLOCK_MHZ[board]
+    netlist = built.work_file("top.json")
+    assert report.flip_flops == len(re.findall(r'"type": "(?:SB_DFF\w*|TRELLIS_FF)"', netlist))
+
+
+@both
+def test_the_report_is_plausible(board: str, shared_build: Callable[[str], Built]) -> None:
+    report = shared_build(board).report
+    assert 200 < report.logic_cells < 600
+    assert 150 < report.flip_flops < 300
+    assert report.block_rams == {"icebreaker": 5, "ulx3s-85f": 1}[board], "2048 entries of 9 bits"
+    assert report.required_mhz < report.fmax_mhz < 200
+    assert report.device == {"icebreaker": "iCE40UP5K-SG48", "ulx3s-85f": "LFE5U-85F-BG381"}[board]
+    assert list(report.tools) == ["yosys", TOOLS[BOARDS[board].family][1], "amaranth", "amaranth-boards"]
+    assert all(re.fullmatch(r"\d+(\.\d+)+\S*", number) for number in report.tools.values())
+
+
+@both
+def test_the_files(board: str, shared_build: Callable[[str], Built]) -> None:
+    built = shared_build(board)
+    assert built.report.bitstream == built.bitstream
+    assert {path.name for path in built.directory.iterdir()} == {board, f"{board}.json", built.bitstream.name}
+    content = built.bitstream.read_bytes()
+    if board == "icebreaker":
+        assert bytes.fromhex("7eaa997e") in content[:32], "the preamble of iCE40"
+        assert len(content) > 100_000
+    else:
+        assert b"Part: LFE5U-85F-6CABGA381\0" in content[:64]
+        assert len(content) > 200_000
+    written = json.loads((built.directory / f"{board}.json").read_text(encoding="utf-8"))
+    assert written == built.report.as_dict()
+    assert list(written) == [field.name for field in fields(BuildReport)]
+    assert written["bitstream"] == str(built.bitstream)
+
+
+@both
+def test_the_report_as_text(board: str, shared_build: Callable[[str], Built]) -> None:
+    report = shared_build(board).report
+    text = str(report)
+    assert text == "\n".join(report.lines())
+    figures = (report.logic_cells, report.flip_flops, f"{report.fmax_mhz:.2f} MHz", CLOCK_MHZ[board], report.bitstream)
+    assert all(str(figure) in text for figure in figures)
+
+
+@both
+def test_progress_names_each_tool(board: str, shared_build: Callable[[str], Built]) -> None:
+    said = shared_build(board).said
+    assert [re.findall(r"\((.*)\)$", line) for line in said] == [[tool] for tool in TOOLS[BOARDS[board].family]]
+    assert all(line.startswith(f"{board}: ") for line in said)
+
+
+@both
+def test_the_pins(board: str, shared_build: Callable[[str], Built]) -> None:
+    built = shared_build(board)
+    if board == "icebreaker":
+        pins = dict(re.findall(r"^set_io (\S+)__io (\S+)$", built.work_file("top.pcf"), re.MULTILINE))
+    else:
+        pins = dict(re.findall(r'^LOCATE COMP "(\S+)__io" SITE "(\S+)";$', built.work_file("top.lpf"), re.MULTILINE))
+    assert pins == PINS[board]
+    cell = r"^  cell \\top.led_(\w+) .*?connect \\led_(\d)__io .*?^  end"
+    found = re.findall(cell, built.work_file("top.il"), re.MULTILINE | re.DOTALL)
+    assert {number: name for name, number in found} == LEDS[board]
+
+
+@pytest.mark.build
+def test_equal_builds_give_equal_bitstreams(shared_build: Callable[[str], Built], tmp_path: Path) -> None:
+    first = shared_build("icebreaker")
+    again = Built("icebreaker", tmp_path)
+    assert again.bitstream.read_bytes() == first.bitstream.read_bytes()
+    assert again.report.as_dict() | {"bitstream": None} == first.report.as_dict() | {"bitstream": None}
+
+
+@pytest.mark.usefixtures("stand_ins")
+def test_parameters_reach_the_tools(tmp_path: Path) -> None:
+    report = build_board("icebreaker", tmp_path, baud=115_200, pipeline=1, seed=7)
+    assert (report.baud, report.pipeline, report.seed) == (115_200, 1, 7)
+    assert "--seed 7 " in (tmp_path / "icebreaker" / "build_top.sh").read_text(encoding="utf-8")
+
+
+# The LEDs
+
+
+class SimulatedPlatform:
+    """As much of a platform as a top asks for, on ports that the simulator knows."""
+
+    def __init__(self, leds: int) -> None:
+        self.leds = [io.SimulationPort("o", 1) for _ in range(leds)]
+        self.uart = SimpleNamespace(rx=io.SimulationPort("i", 1), tx=io.SimulationPort("o", 1))
+        self.resources = {("led", number) for number in range(leds)}
+
+    def request(self, name: str, number: int, *, dir: str) -> Any:  # noqa: A002  (the name that Amaranth calls it by)
+        assert dir == "-"
+        return self.uart if name == "uart" else self.leds[number]
+
+
+@pytest.mark.parametrize(
+    ("names", "leds", "expected"),
+    [
+        # Per event which LEDs are lit: a byte arrives; a frame is damaged; long after an overflow.
+        (("activity", "error", "overflow"), 8, ["a", "ae", "o"]),
+        (("activity", "error", "overflow"), 3, ["a", "ae", "o"]),
+        (("activity", "error", "overflow"), 2, ["a", "ae", "e"]),
+        (("activity", "error", "overflow"), 1, ["a", "a", ""]),
+        (("error", "activity"), 2, ["a", "ae", "e"]),
+        (("activity", "error", "overflow"), 0, ["", "", ""]),
+    ],
+)
+def test_what_the_leds_show(names: tuple[str, ...], leds: int, expected: list[str]) -> None:
+    platform = SimulatedPlatform(leds)
+    decoder = UartDecoder(4000, 1000, depth=4)
+    top = Fragment.get(_BoardTop(decoder, Board("mine", "", "", "", names)), platform)
+    events = [frame(0x41), [*frame(0xFF, stop=0), (1, 1)], [*frames(b"A" * 20), (1, 600)]]
+    shown = []
+
+    async def testbench(ctx: Any) -> None:
+        for event in events:
+            for level in line(event, 4):
+                ctx.set(platform.uart.rx.i, level)
+                await ctx.tick()
+            lit = {name[0] for name, led in zip(names, platform.leds, strict=False) if ctx.get(led.o)}
+            shown.append("".join(sorted(lit)))
+
+    simulator = Simulator(top)
+    simulator.add_clock(1e-6)
+    simulator.add_testbench(testbench)
+    simulator.run()
+    assert shown == expected
+
+
+# Builds that fail
+
+
+def fast_icebreaker() -> Any:
+    """A platform whose clock no iCE40 reaches."""
+    from amaranth.build import Attrs, Clock, Pins, Resource
+    from amaranth_boards.icebreaker import ICEBreakerPlatform
+
+    class Fast(ICEBreakerPlatform):
+        resources = [  # noqa: RUF012  (as Amaranth declares it)
+            Resource("clk12", 0, Pins("35", dir="i"), Clock(200e6), Attrs(GLOBAL=True, IO_STANDARD="SB_LVCMOS")),
+            *ICEBreakerPlatform.resources[1:],
+        ]
+
+    return Fast()
+
+
+@pytest.fixture
+def older(tmp_path: Path) -> Path:
+    """A directory with a bitstream of an earlier build."""
+    (tmp_path / "icebreaker.bin").write_bytes(b"older")
+    return tmp_path
+
+
+def fails(directory: Path, board: str | Board = "icebreaker") -> str:
+    """The message of a build that fails and leaves an older bitstream as it was."""
+    with pytest.raises(BuildError) as caught:
+        build_board(board, directory)
+    message = str(caught.value)
+    assert message.startswith("icebreaker: ")
+    assert "\n" not in message
+    assert (directory / "icebreaker.bin").read_bytes() == b"older"
+    assert not (directory / "icebreaker.json").exists()
+    return message
+
+
+@pytest.fixture
+def fake_tool(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Callable[[str, str], None]:
+    def install(tool: str, script: str) -> None:
+        for variable, program in stand_in_tools(tmp_path_factory.mktemp("bin"), {tool: script}).items():
+            if variable == tool.upper().replace("-", "_"):
+                monkeypatch.setenv(variable, program)
+
+    return install
+
+
+@pytest.fixture
+def stand_ins(fake_tool: Callable[[str, str], None]) -> None:
+    for tool, script in STAND_INS.items():
+        fake_tool(tool, script)
+
+
+@pytest.mark.build
+def test_a_clock_that_is_missed(older: Path) -> None:
+    needs_tools("icebreaker")
+    message = fails(older, Board("icebreaker", f"{__name__}:fast_icebreaker", "ice40", "too fast"))
+    found = re.fullmatch(
+        r"icebreaker: timing is not met: ([\d.]+) MHz reached, 200 MHz required "
+        r"\(another seed or pipeline may help\); see (.*)",
+        message,
+    )
+    assert found, message
+    log = Path(found[2]).read_text(encoding="utf-8")
+    assert re.findall(r"([\d.]+) MHz \(FAIL at 200.00 MHz\)", log)[-1] == found[1]
+
+
+@pytest.mark.parametrize("tool", TOOLS["ice40"])
+def test_a_missing_tool(tool: str, older: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for other in TOOLS["ice40"]:
+        monkeypatch.setenv(other.upper().replace("-", "_"), sys.executable)
+    variable = tool.upper().replace("-", "_")
+    monkeypatch.setenv(variable, "/nonexistent/program")
+    message = f"icebreaker: {variable} names '/nonexistent/program', which is not a program"
+    assert fails(older) == message
+    assert not (older / "icebreaker").exists()
+    with refused(BuildError, message):
+        require_tools("icebreaker")
+
+
+def test_a_tool_that_fails(older: Path, fake_tool: Callable[[str, str], None]) -> None:
+    for tool in TOOLS["ice40"]:
+        fake_tool(tool, "true")
+    fake_tool("yosys", "echo noise; echo 'ERROR: out of luck'; echo more noise; exit 3")
+    assert fails(older) == f"icebreaker: yosys failed with status 3: ERROR: out of luck; see {older / 'icebreaker'}"
+
+
+def test_a_log_is_named_where_there_is_one(older: Path, fake_tool: Callable[[str, str], None]) -> None:
+    for tool in TOOLS["ice40"]:
+        fake_tool(tool, "true")
+    fake_tool("yosys", "echo details > top.rpt; echo 'ERROR: out of luck'; exit 1")
+    assert fails(older).endswith(f"out of luck; see {older / 'icebreaker' / 'top.rpt'}")
+
+
+@pytest.mark.usefixtures("stand_ins")
+def test_a_clock_that_is_missed_by_the_report(older: Path, fake_tool: Callable[[str, str], None]) -> None:
+    fake_tool("nextpnr-ice40", STAND_INS["nextpnr-ice40"].replace("50.0", "11.99"))
+    assert fails(older) == (
+        "icebreaker: timing is not met: 11.99 MHz reached, 12 MHz required (another seed or pipeline may help); "
+        f"see {older / 'icebreaker' / 'top.tim'}"
+    )
+
+
+@pytest.mark.usefixtures("stand_ins")
+def test_packing_that_fails(older: Path, fake_tool: Callable[[str, str], None]) -> None:
+    fake_tool("icepack", "echo half > top.bin; echo boom; exit 3")
+    assert fails(older) == f"icebreaker: icepack failed with status 3: boom; see {older / 'icebreaker'}"
+    fake_tool("icepack", "true")
+    assert fails(older) == f"icebreaker: icepack wrote no bitstream; see {older / 'icebreaker'}"
+
+
+def test_files_of_an_earlier_build_do_not_pass_for_new_ones(older: Path, fake_tool: Callable[[str, str], None]) -> None:
+    work = older / "icebreaker"
+    work.mkdir()
+    clock = {"achieved": 99.0, "constraint": 12.0}
+    cell = {"used": 1, "available": 2}
+    report = {"fmax": {"clk": clock}, "utilization": {"ICESTORM_LC": cell, "ICESTORM_RAM": cell}}
+    (work / "top.report.json").write_text(json.dumps(report), encoding="utf-8")
+    (work / "top.tim").write_text("1 LCs used as DFF only", encoding="utf-8")
+    (work / "top.bin").write_bytes(b"stale")
+    for tool in TOOLS["ice40"]:
+        fake_tool(tool, "true")
+    assert "nextpnr-ice40 wrote no report that can be read: " in fails(older)
+
+
+@pytest.mark.parametrize(
+    "report", ["not JSON", "{}", '{"fmax": {}, "utilization": {"ICESTORM_LC": {"used": 1, "available": 2}}}']
+)
+def test_a_report_that_cannot_be_read(report: str, older: Path, fake_tool: Callable[[str, str], None]) -> None:
+    for tool in TOOLS["ice40"]:
+        fake_tool(tool, "true")
+    fake_tool("nextpnr-ice40", f"echo '{report}' > top.report.json; echo '1 LCs used as DFF only' > top.tim")
+    assert "nextpnr-ice40 wrote no report that can be read: " in fails(older)
+
+
+def test_a_directory_that_is_a_file(tmp_path: Path) -> None:
+    needs_tools("icebreaker")
+    for where in (tmp_path / "file", tmp_path / "file" / "below"):
+        (tmp_path / "file").write_text("", encoding="utf-8")
+        with pytest.raises(BuildError) as caught:
+            build_board("icebreaker", where)
+        assert str(caught.value) == f"icebreaker: cannot write '{where / 'icebreaker'}': Not a directory"
+
+
+def test_without_amaranth_boards(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "amaranth_boards.icebreaker", None)
+    with pytest.raises(BuildError) as caught:
+        build_board("icebreaker", tmp_path)
+    message = "amaranth-boards is not installed: pip install 'utf8fpga[boards]'"
+    assert str(caught.value) == message
+    with refused(BuildError, message):
+        require_tools("icebreaker")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"baud": 4e6}, "baud rate 4000000 is not in 1..3000000: a bit is at least 4 clocks of 12 MHz"),
+        ({"pipeline": 3}, "pipeline 3 is not in 0..2"),
+        ({"seed": -1}, "seed -1 is negative"),
+    ],
+)
+def test_arguments_are_checked(arguments: dict[str, Any], message: str, tmp_path: Path) -> None:
+    with refused(ValueError, message):
+        build_board("icebreaker", tmp_path / "build", **arguments)
+    assert not (tmp_path / "build").exists()
+
+
+def test_a_family_without_a_flow(tmp_path: Path) -> None:
+    with refused(ValueError, "board mine has family 'abacus', which is not one of ice40, ecp5"):
+        build_board(Board("mine", "amaranth_boards.icebreaker:ICEBreakerPlatform", "abacus", "mine"), tmp_path)
+
+
+# Several builds in one directory
+
+
+class StubPlatform:
+    """A platform without a circuit: its tools get nothing but their options."""
+
+    default_clk_frequency = 12e6
+    device, package = "stub", "none"
+
+    def prepare(self, top: Any, name: str, *, emit_src: bool, nextpnr_opts: str) -> BuildPlan:
+        del top, emit_src
+        plan = BuildPlan(f"build_{name}")
+        commands = [["yosys"], ["nextpnr-ice40", *nextpnr_opts.split()], ["icepack"]]
+        plan.add_file(f"build_{name}.json", json.dumps({"commands": commands}))
+        plan.add_file("more/core.v", "module core; endmodule")
+        return plan
+
+
+STUB = Board("stub", f"{__name__}:StubPlatform", "ice40", "no board")
+
+# Each tool waits until the tool of the other build has done the same.
+MEET = """
+meet() {{
+  touch {folder}/$1.$$; left=60000
+  while [ "$(ls {folder} | grep -c "^$1\\.")" -lt 2 ] && [ $left -gt 0 ]; do sleep 0.01; left=$((left - 1)); done
+}}
+"""
+
+
+def pair(directory: Path) -> tuple[int, int, int]:
+    """The seeds that bitstream, report and log in a directory are of; the report holds the bitstream's digest."""
+    bitstream = (directory / "stub.bin").read_bytes()
+    report = json.loads((directory / "stub.json").read_text(encoding="utf-8"))
+    assert report["sha256"] == hashlib.sha256(bitstream).hexdigest()
+    log = (directory / "stub" / "top.tim").read_text(encoding="utf-8")
+    assert (directory / "stub" / "more" / "core.v").exists()
+    return int(bitstream), report["seed"], int(log.rpartition(" ")[2])
+
+
+def build_side_by_side(directory: Path, seeds: Sequence[int]) -> list[BuildReport]:
+    with ThreadPoolExecutor(len(seeds)) as threads:
+        return list(threads.map(lambda seed: build_board(STUB, directory, seed=seed), seeds))
+
+
+def test_builds_side_by_side_do_not_mix(tmp_path: Path, fake_tool: Callable[[str, str], None]) -> None:
+    meeting = tmp_path / "meeting"
+    meeting.mkdir()
+    meet = MEET.format(folder=shlex.quote(str(meeting)))
+    fake_tool("yosys", f"{meet} meet synthesised")
+    fake_tool("nextpnr-ice40", f"{meet} {STAND_INS['nextpnr-ice40']} meet routed")
+    fake_tool("icepack", f"{meet} {STAND_INS['icepack']}; meet packed")
+    out = tmp_path / "out"
+    reports = build_side_by_side(out, (1, 2))
+    assert [report.seed for report in reports] == [1, 2]
+    seed, *others = pair(out)
+    assert seed in (1, 2)
+    assert others == [seed, seed]
+    digests = [hashlib.sha256(f"{report.seed}\n".encode()).hexdigest() for report in reports]
+    assert [report.sha256 for report in reports] == digests, "each build tells of its own bitstream"
+    assert {path.name for path in out.iterdir()} == {"stub", "stub.bin", "stub.json"}
+    assert not list((out / "stub").glob(".build-*"))
+
+
+@pytest.mark.usefixtures("stand_ins")
+def test_builds_that_end_at_the_same_time_leave_a_pair(tmp_path: Path) -> None:
+    for _ in range(5):
+        build_side_by_side(tmp_path, (1, 2, 3))
+        assert len(set(pair(tmp_path))) == 1
+
+
+@pytest.mark.usefixtures("stand_ins")
+def test_a_build_that_fails_keeps_its_logs_and_the_pair(tmp_path: Path, fake_tool: Callable[[str, str], None]) -> None:
+    fake_tool("icepack", "[ $(cat top.asc) = 1 ] && cp top.asc top.bin")
+    build_board(STUB, tmp_path, seed=1)
+    with pytest.raises(BuildError, match="icepack failed"):
+        build_board(STUB, tmp_path, seed=2)
+    assert pair(tmp_path) == (1, 1, 2), "the log is that of the last build"
+    assert not list((tmp_path / "stub").glob(".build-*"))
+
+
+# The catalog
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("icebraker", "unknown board 'icebraker'; did you mean icebreaker? (known: icebreaker, ulx3s-85f)"),
+        ("ULX3S-85F", "unknown board 'ULX3S-85F'; did you mean ulx3s-85f? (known: icebreaker, ulx3s-85f)"),
+        ("arty", "unknown board 'arty' (known: icebreaker, ulx3s-85f)"),
+        ("", "unknown board '' (known: icebreaker, ulx3s-85f)"),
+    ],
+)
+def test_an_unknown_board(name: str, message: str, tmp_path: Path) -> None:
+    for ask in (find_board, require_tools, lambda asked: build_board(asked, tmp_path)):
+        with pytest.raises(UnknownBoardError) as caught:
+            ask(name)
+        assert str(caught.value) == message
+        assert isinstance(caught.value, ValueError)
+
+
+@pytest.mark.parametrize("board", BOARDS.values(), ids=BOARDS)
+def test_the_catalog_agrees_with_the_platforms(board: Board) -> None:
+    module, _, name = board.platform.partition(":")
+    platform = getattr(importlib.import_module(module), name)()
+    assert find_board(board.name) is board
+    assert platform.family.lower() == board.family or platform.family == "iCE40"
+    assert ("uart", 0) in platform.resources
+    assert platform.device.removeprefix("iCE40") in board.description
+    assert f"{platform.default_clk_frequency / 1e6:g} MHz" in board.description
+    assert set(board.leds) <= {"activity", "error", "overflow"}

@@ -1,0 +1,331 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Builds on another host: an SSH server in this process, with a home folder of its own."""
+
+from __future__ import annotations
+
+import os
+import re
+import socket
+import stat
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import pytest
+from support.builds import Built
+from support.processes import run
+
+from utf8fpga.boards import BuildError, Host, build_board
+from utf8fpga.hdl.toolchain import find_tool
+
+pytest.importorskip("amaranth_boards", reason="amaranth-boards is not installed")
+paramiko = pytest.importorskip("paramiko", reason="paramiko is not installed")
+
+TOOLS = ("yosys", "nextpnr-ice40", "icepack")
+
+
+class Files(paramiko.SFTPServerInterface):
+    """SFTP in the home folder."""
+
+    def __init__(self, server: Any, home: Path) -> None:
+        super().__init__(server)
+        self.home = home
+
+    def _path(self, path: str) -> Path:
+        return self.home / self.canonicalize(path).lstrip("/")
+
+    def list_folder(self, path: str) -> Any:
+        return [paramiko.SFTPAttributes.from_stat(p.stat(), p.name) for p in self._path(path).iterdir()]
+
+    def stat(self, path: str) -> Any:
+        try:
+            return paramiko.SFTPAttributes.from_stat(self._path(path).stat())
+        except OSError as error:
+            return paramiko.SFTPServer.convert_errno(error.errno)
+
+    lstat = stat
+
+    def open(self, path: str, flags: int, attr: Any) -> Any:
+        del attr
+        mode = "wb" if flags & os.O_WRONLY else "rb"
+        try:
+            file = self._path(path).open(mode)
+        except OSError as error:
+            return paramiko.SFTPServer.convert_errno(error.errno)
+        handle = paramiko.SFTPHandle(flags)
+        handle.readfile = handle.writefile = file
+        handle.stat = lambda: paramiko.SFTPAttributes.from_stat(os.fstat(file.fileno()))
+        return handle
+
+    def mkdir(self, path: str, attr: Any) -> Any:
+        del attr
+        self._path(path).mkdir()
+        return paramiko.SFTP_OK
+
+    def remove(self, path: str) -> Any:
+        self._path(path).unlink()
+        return paramiko.SFTP_OK
+
+    def rmdir(self, path: str) -> Any:
+        self._path(path).rmdir()
+        return paramiko.SFTP_OK
+
+
+class Login(paramiko.ServerInterface):
+    """Lets one key of one user in, and runs commands in the home folder."""
+
+    def __init__(self, server: Server) -> None:
+        self.server = server
+
+    def check_auth_publickey(self, username: str, key: Any) -> Any:
+        known = username == "builder" and key == self.server.user_key
+        return paramiko.AUTH_SUCCESSFUL if known else paramiko.AUTH_FAILED
+
+    def get_allowed_auths(self, username: str) -> str:
+        del username
+        return "publickey"
+
+    def check_channel_request(self, kind: str, chanid: int) -> Any:
+        del kind, chanid
+        return paramiko.OPEN_SUCCEEDED
+
+    def check_channel_exec_request(self, channel: Any, command: bytes) -> bool:
+        threading.Thread(target=self._run, args=(channel, command), daemon=True).start()
+        return True
+
+    def _run(self, channel: Any, command: bytes) -> None:
+        self.server.commands.append(command.decode())
+        environment = {"HOME": str(self.server.home), "PATH": self.server.path, "XDG_CACHE_HOME": self.server.cache}
+        done = run(["/bin/sh", "-c", command], cwd=self.server.home, env=environment, capture_output=True)
+        channel.sendall(done.stdout + done.stderr)
+        channel.send_exit_status(done.returncode)
+        channel.close()
+
+
+class Server:
+    """An SSH server on a port of this machine."""
+
+    def __init__(self, home: Path, user_key: Any) -> None:
+        self.home, self.user_key = home, user_key
+        self.path = "/usr/bin:/bin"
+        self.cache = os.environ["XDG_CACHE_HOME"]
+        self.commands: list[str] = []
+        self.host_key = paramiko.ECDSAKey.generate()
+        self._socket = socket.create_server(("127.0.0.1", 0))
+        self.port = self._socket.getsockname()[1]
+        self._transports: list[Any] = []
+        threading.Thread(target=self._serve, daemon=True).start()
+
+    def _serve(self) -> None:
+        while True:
+            try:
+                connection, _ = self._socket.accept()
+            except OSError:
+                return
+            transport = paramiko.Transport(connection)
+            transport.add_server_key(self.host_key)
+            transport.set_subsystem_handler("sftp", paramiko.SFTPServer, Files, self.home)
+            self._transports.append(transport)
+            try:
+                transport.start_server(server=Login(self))
+            except (paramiko.SSHException, EOFError):
+                transport.close()
+
+    def close(self) -> None:
+        self._socket.shutdown(socket.SHUT_RDWR)  # or the accept that waits would take one more
+        self._socket.close()
+        for transport in self._transports:
+            transport.close()
+
+
+@pytest.fixture
+def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
+    """A server that the user, whose home is another folder, knows and may log in to."""
+    user = tmp_path / "user"
+    (user / ".ssh").mkdir(parents=True)
+    home = tmp_path / "host's home"
+    home.mkdir()
+    key = paramiko.ECDSAKey.generate()
+    key.write_private_key_file(str(user / ".ssh" / "id_ecdsa"))
+    # What YoWASP's tools have compiled is for every home.
+    monkeypatch.setenv("XDG_CACHE_HOME", os.environ.get("XDG_CACHE_HOME", str(Path.home() / ".cache")))
+    monkeypatch.setenv("HOME", str(user))
+    monkeypatch.delenv("SSH_AUTH_SOCK", raising=False)
+    started = Server(home, key)
+    line = f"[127.0.0.1]:{started.port} {started.host_key.get_name()} {started.host_key.get_base64()}\n"
+    (user / ".ssh" / "known_hosts").write_text(line)
+    yield started
+    with suppress(OSError):
+        started.close()
+
+
+def host(server: Server, tools: str | None = None, user: str = "builder") -> Host:
+    return Host.parse(f"{user}@127.0.0.1:{server.port}", tools)
+
+
+def install(folder: Path, names: dict[str, str]) -> None:
+    """Programs that answer with their version, and otherwise do what is given."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, body in names.items():
+        (folder / name).write_text(f'#!/bin/sh\n[ "$1" = --version ] && echo {name} 7.1 && exit\n{body}\n')
+        (folder / name).chmod(stat.S_IRWXU)
+
+
+REPORT = (
+    '{"fmax": {"clk": {"achieved": 50.0}}, "utilization": {"ICESTORM_LC": {"used": 9, "available": 90}, '
+    '"ICESTORM_RAM": {"used": 1, "available": 2}}}'
+)
+GOOD = {
+    "yosys": "echo synthesised > top.rpt; [ -f top.il ]",
+    "nextpnr-ice40": f"echo '{REPORT}' > top.report.json; echo '8 LCs used as DFF only' > top.tim",
+    "icepack": "printf bitstream > top.bin",
+}
+
+
+def as_yowasp(names: dict[str, str]) -> dict[str, str]:
+    return {f"yowasp-{name}": body for name, body in names.items()}
+
+
+@pytest.mark.build
+def test_a_build_elsewhere_gives_the_same_bitstream(
+    server: Server, tmp_path: Path, shared_build: Callable[[str], Built]
+) -> None:
+    built = shared_build("icebreaker")
+    here = built.report
+    # The tools' own folders are as they are for whoever runs them here.
+    server.path = os.environ["PATH"]
+    profile = "".join(f"export {tool.upper().replace('-', '_')}='{find_tool(tool)}'\n" for tool in TOOLS)
+    (server.home / ".profile").write_text(profile)
+    said: list[str] = []
+    there = build_board("icebreaker", tmp_path / "there", host=host(server), say=said.append)
+    assert there.bitstream.read_bytes() == here.bitstream.read_bytes()
+    assert there.as_dict() | {"bitstream": None} == here.as_dict() | {"bitstream": None}
+    assert said == ["icebreaker: build on builder@127.0.0.1 (yosys, nextpnr-ice40, icepack)"]
+    assert {p.name for p in (built.directory / "icebreaker").iterdir()} <= {
+        p.name for p in (tmp_path / "there" / "icebreaker").iterdir()
+    }
+    assert [p.name for p in server.home.iterdir()] == [".profile"], "nothing is left there"
+
+
+@pytest.mark.parametrize("names", [GOOD, as_yowasp(GOOD)], ids=["plain", "YoWASP"])
+@pytest.mark.parametrize("tools", ["bin with spaces", "~/bin with spaces", "absolute", None])
+def test_the_hosts_tools_are_found(names: dict[str, str], tools: str | None, server: Server, tmp_path: Path) -> None:
+    folder = server.home / "bin with spaces"
+    install(folder, names)
+    if tools is None:
+        server.path = f"{folder}:{server.path}"
+    if tools == "absolute":
+        tools = str(folder)
+    report = build_board("icebreaker", tmp_path / "out", host=host(server, tools))
+    assert report.bitstream.read_bytes() == b"bitstream"
+    assert (report.logic_cells, report.flip_flops, report.fmax_mhz) == (9, 8, 50.0)
+    assert {name: report.tools[name] for name in TOOLS[:2]} == {"yosys": "7.1", "nextpnr-ice40": "7.1"}
+    assert (tmp_path / "out" / "icebreaker" / "top.rpt").read_text() == "synthesised\n"
+    assert [p.name for p in server.home.iterdir()] == ["bin with spaces"]
+
+
+def test_the_users_own_settings_for_a_host(server: Server, tmp_path: Path) -> None:
+    install(server.home / "bin", GOOD)
+    config = f"Host farm\n  HostName 127.0.0.1\n  Port {server.port}\n  User builder\n"
+    (Path(os.environ["HOME"]) / ".ssh" / "config").write_text(config)
+    report = build_board("icebreaker", tmp_path / "out", host=Host.parse("farm", "bin"))
+    assert report.bitstream.read_bytes() == b"bitstream"
+
+
+def fails(server: Server, tmp_path: Path, where: Host | None = None) -> str:
+    """The message of a build that fails and leaves an older bitstream, and nothing on the host."""
+    before = {p.name for p in server.home.iterdir()}
+    out = tmp_path / "out"
+    out.mkdir()
+    (out / "icebreaker.bin").write_bytes(b"older")
+    with pytest.raises(BuildError) as caught:
+        build_board("icebreaker", out, host=where or host(server, "bin"))
+    assert (out / "icebreaker.bin").read_bytes() == b"older"
+    assert not (out / "icebreaker.json").exists()
+    assert {p.name for p in server.home.iterdir()} == before
+    message = str(caught.value)
+    assert "\n" not in message
+    return message.replace(str(tmp_path), "TMP")
+
+
+def test_a_tool_that_the_host_lacks(server: Server, tmp_path: Path) -> None:
+    install(server.home / "bin", {name: body for name, body in GOOD.items() if name != "nextpnr-ice40"})
+    assert fails(server, tmp_path) == (
+        "icebreaker: builder@127.0.0.1 has no nextpnr-ice40: install it there, or say where it is with --host-tools"
+    )
+
+
+def test_a_tool_that_fails_there(server: Server, tmp_path: Path) -> None:
+    install(server.home / "bin", GOOD | {"nextpnr-ice40": "echo log > top.tim; echo ERROR: too big >&2; exit 3"})
+    assert fails(server, tmp_path) == (
+        "icebreaker: the build on builder@127.0.0.1 failed with status 3: ERROR: too big; "
+        "see TMP/out/icebreaker/top.tim"
+    )
+    assert (tmp_path / "out" / "icebreaker" / "top.tim").read_text() == "log\n"
+
+
+def test_a_clock_that_is_missed_there(server: Server, tmp_path: Path) -> None:
+    install(server.home / "bin", GOOD | {"nextpnr-ice40": GOOD["nextpnr-ice40"].replace("50.0", "5.0")})
+    assert "timing is not met: 5.00 MHz reached, 12 MHz required" in fails(server, tmp_path)
+
+
+def test_no_bitstream_from_there(server: Server, tmp_path: Path) -> None:
+    install(server.home / "bin", GOOD | {"icepack": "true"})
+    assert fails(server, tmp_path) == "icebreaker: icepack wrote no bitstream; see TMP/out/icebreaker"
+
+
+def test_an_earlier_bitstream_does_not_pass_for_a_new_one(server: Server, tmp_path: Path) -> None:
+    install(server.home / "bin", GOOD)
+    build_board("icebreaker", tmp_path / "out", host=host(server, "bin"))
+    (tmp_path / "out" / "icebreaker" / "top.bin").write_bytes(b"stale")
+    install(server.home / "bin", GOOD | {"icepack": "true"})
+    with pytest.raises(BuildError, match="wrote no bitstream"):
+        build_board("icebreaker", tmp_path / "out", host=host(server, "bin"))
+
+
+def test_a_user_who_may_not(server: Server, tmp_path: Path) -> None:
+    message = fails(server, tmp_path, host(server, "bin", user="stranger"))
+    assert re.match(r"icebreaker: stranger@127\.0\.0\.1: .*[Aa]uthentication", message)
+    assert not server.commands
+
+
+def test_a_host_that_is_not_known(server: Server, tmp_path: Path) -> None:
+    (Path(os.environ["HOME"]) / ".ssh" / "known_hosts").write_text("")
+    message = fails(server, tmp_path)
+    assert message.endswith("not found in known_hosts: connect once with ssh, which asks whether to trust it")
+    assert not server.commands
+
+
+def test_a_host_that_does_not_answer(server: Server, tmp_path: Path) -> None:
+    server.close()
+    message = fails(server, tmp_path)
+    assert re.match(rf"icebreaker: builder@127\.0\.0\.1: .*{server.port}", message)
+
+
+def test_no_paramiko(server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "paramiko", None)
+    assert fails(server, tmp_path) == "icebreaker: paramiko is not installed: pip install 'utf8fpga[remote]'"
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("farm", ("farm", None, None)),
+        ("me@farm.example:2222", ("farm.example", "me", 2222)),
+        ("me@[::1]:22", ("::1", "me", 22)),
+    ],
+)
+def test_how_a_host_is_written(text: str, expected: tuple[str, str | None, int | None]) -> None:
+    parsed = Host.parse(text)
+    assert (parsed.name, parsed.user, parsed.port) == expected
+
+
+@pytest.mark.parametrize(
+    "text", ["", "@farm", "me@", "farm:", "farm:0", "farm:65536", "farm:ssh", "a@b@c", "::1", "a b"]
+)
+def test_what_is_no_host(text: str) -> None:
+    with pytest.raises(ValueError, match=re.escape(f"host {text!r} is not [USER@]HOST[:PORT]")):
+        Host.parse(text)

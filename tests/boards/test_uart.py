@@ -1,0 +1,568 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The UART and the decoder between its wires, in simulation.
+
+Lines are lists of levels, one per clock, made and read by the plain functions below. Expected
+words come from the golden model.
+"""
+
+from __future__ import annotations
+
+import gc
+import random
+import warnings
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import cache
+from itertools import chain, groupby, pairwise
+from math import ceil
+from typing import Any, NamedTuple
+
+import pytest
+from amaranth.hdl import Cat, Module, Signal, UnusedElaboratable
+from amaranth.lib.wiring import Component
+from amaranth.sim import Simulator
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from utf8fpga.boards import (
+    UartDecoder,
+    UartReceiver,
+    UartTransmitter,
+    WordFlag,
+    uart_divisor,
+)
+from utf8fpga.model import Decoder, EncodingTable, Range, Row
+
+Segment = tuple[int, float]
+"""A level and how many bits it lasts."""
+
+BREAK: list[Segment] = [(0, 11), (1, 2)]
+
+
+def frame(byte: int, stop: int = 1) -> list[Segment]:
+    return [(0, 1), *((byte >> k & 1, 1) for k in range(8)), (stop, 1)]
+
+
+def frames(data: Iterable[int]) -> list[Segment]:
+    return [segment for byte in data for segment in frame(byte)]
+
+
+IDLE = 8
+"""Clocks that a line is high before the first frame."""
+
+
+def line(segments: Iterable[Segment], divisor: int, rate: float = 1.0, phase: float = 0.0) -> list[int]:
+    """Levels at each clock of a sender that is `rate` times as fast as it should be, between idle times."""
+    end = IDLE + phase
+    levels = [1] * ceil(end)
+    for level, bits in segments:
+        end += bits * divisor / rate
+        levels += [level] * (ceil(end - 1e-6) - len(levels))
+    return levels + [1] * 2 * divisor
+
+
+def read_line(levels: Sequence[int], divisor: int) -> list[tuple[int, int]]:
+    """The clock of each start bit on a line, and the byte; no bit may be anything but exact."""
+    found, clock = [], 0
+    while clock < len(levels):
+        if levels[clock]:
+            clock += 1
+            continue
+        bits = [levels[clock + k * divisor : clock + (k + 1) * divisor] for k in range(10)]
+        assert all(len(set(bit)) == 1 and len(bit) == divisor for bit in bits), f"ragged frame at clock {clock}"
+        assert bits[9][0] == 1, f"no stop bit at clock {clock}"
+        found.append((clock, sum(bit[0] << k for k, bit in enumerate(bits[1:9]))))
+        clock += 10 * divisor
+    return found
+
+
+class Frame(NamedTuple):
+    clock: int
+    data: int
+    broken: int
+    damaged: int
+
+
+def trace(dut: Any, levels: Sequence[int], watched: Sequence[Any]) -> list[tuple[int, ...]]:
+    """The watched values in each cycle, with a line at these levels; what changes costs time, not what stays."""
+    m = Module()
+    m.submodules.dut = dut
+    cycle = Signal(32)
+    # One register changes once in a cycle, whatever its parts do.
+    before = Signal(sum(map(len, watched)))
+    m.d.sync += [cycle.eq(cycle + 1), before.eq(Cat(watched))]
+    changes: list[tuple[int, int]] = []
+
+    async def drive(ctx: Any) -> None:
+        for level, equal in groupby(levels):
+            ctx.set(dut.rx, level)
+            await ctx.delay(len(list(equal)) * 1e-6)
+
+    async def watch(ctx: Any) -> None:
+        while True:
+            changes.append((ctx.get(cycle) - 1, ctx.get(before)))
+            await ctx.changed(before)
+
+    simulator = Simulator(m)
+    simulator.add_clock(1e-6)
+    simulator.add_testbench(drive)
+    simulator.add_testbench(watch, background=True)
+    simulator.run()
+    changes.append((len(levels), 0))
+    samples: list[tuple[int, ...]] = []
+    for (_, packed), (until, _) in pairwise(changes):
+        values = []
+        for value in watched:
+            values.append(packed & (1 << len(value)) - 1)
+            packed >>= len(value)
+        samples += [tuple(values)] * (until - len(samples))
+    return samples
+
+
+def receive(levels: Sequence[int], divisor: int) -> list[Frame]:
+    """What a receiver makes of a line."""
+    dut = UartReceiver(divisor)
+    frame = dut.frames.payload
+    found = trace(dut, levels, [dut.frames.valid, frame.data, frame.broken, frame.damaged])
+    return [Frame(cycle, *values) for cycle, (valid, *values) in enumerate(found) if valid]
+
+
+def contents(found: Iterable[Frame]) -> list[tuple[int, int, int]]:
+    return [(f.data, f.broken, f.damaged) for f in found]
+
+
+def simulate(dut: Component | Module, testbench: Any) -> None:
+    simulator = Simulator(dut)
+    simulator.add_clock(1e-6)
+    simulator.add_testbench(testbench)
+    simulator.run()
+
+
+@contextmanager
+def refused(error: type[Exception], message: str) -> Iterator[None]:
+    """The block raises exactly this; a component that it leaves half made is no mistake of the test."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UnusedElaboratable)  # the component that is left half made
+        with pytest.raises(error) as caught:
+            yield
+        assert str(caught.value) == message
+        del caught
+        gc.collect()
+
+
+# The two halves
+
+
+@pytest.mark.parametrize(("divisor", "number"), [(4, 256), (5, 32), (12, 32)])
+def test_every_byte_from_transmitter_to_receiver(divisor: int, number: int) -> None:
+    data = list(range(256))
+    random.Random(divisor).shuffle(data)
+    del data[number:]
+    m = Module()
+    m.submodules.sender = sender = UartTransmitter(divisor)
+    m.submodules.receiver = receiver = UartReceiver(divisor)
+    m.d.comb += receiver.rx.eq(sender.tx)
+    levels, found = [], []
+
+    async def testbench(ctx: Any) -> None:
+        waiting = list(data)
+        ctx.set(sender.data.valid, 1)
+        for _ in range((10 * len(data) + 2) * divisor):
+            ctx.set(sender.data.payload, waiting[0] if waiting else 0)
+            ctx.set(sender.data.valid, bool(waiting))
+            *_, ready, tx, valid, payload = await ctx.tick().sample(
+                sender.data.ready, sender.tx, receiver.frames.valid, receiver.frames.payload
+            )
+            levels.append(tx)
+            if ready and waiting:
+                waiting.pop(0)
+            if valid:
+                found.append((payload.data, payload.broken, payload.damaged))
+
+    simulate(m, testbench)
+    assert found == [(byte, 0, 0) for byte in data]
+    sent = read_line(levels, divisor)
+    assert [byte for _, byte in sent] == data
+    assert sent[0][0] == 1, "the start bit begins in the clock after the transfer"
+    assert {after - before for (before, _), (after, _) in pairwise(sent)} == {10 * divisor}, "no gap"
+
+
+def test_the_line_is_high_while_nothing_is_sent() -> None:
+    dut = UartTransmitter(4)
+    seen = []
+
+    async def testbench(ctx: Any) -> None:
+        for _ in range(50):
+            *_, tx, ready = await ctx.tick().sample(dut.tx, dut.data.ready)
+            seen.append((tx, ready))
+
+    simulate(dut, testbench)
+    assert set(seen) == {(1, 1)}
+
+
+@pytest.mark.parametrize("divisor", [4, 5, 12])
+@pytest.mark.parametrize("rate", [0.98, 1.02])
+def test_a_sender_two_per_cent_off_is_understood(divisor: int, rate: float) -> None:
+    data = [0x00, 0xFF, 0x55, 0xAA, 0x01, 0x80, 0x7F, 0xFE] * 3
+    found = receive(line(frames(data), divisor, rate, phase=0.3), divisor)
+    assert contents(found) == [(byte, 0, 0) for byte in data]
+
+
+PHASES = (0.0, 0.001, 0.25, 0.5, 0.75)
+"""Of a start bit's edge in its clock; the worst are the first for a slow sender and the second for a fast one."""
+
+
+def all_understood(data: list[int], divisor: int, clocks_per_bit: float) -> bool:
+    rate = divisor / clocks_per_bit
+    received = [contents(receive(line(frames(data), divisor, rate, phase), divisor)) for phase in PHASES]
+    return received == [[(byte, 0, 0) for byte in data]] * len(PHASES)
+
+
+# A stop bit is sampled 9 bits and a half after the start bit's edge, and up to a clock later: that must not be before
+# the sender's 9th bit has ended, nor after its 10th.
+@pytest.mark.parametrize(("divisor", "shortest", "longest"), [(4, 3.9, 38 / 9), (5, 4.8, 47 / 9), (12, 11.5, 114 / 9)])
+def test_the_tolerance_is_exact(divisor: int, shortest: float, longest: float) -> None:
+    data = [0x7F, 0x80, 0x55]
+    assert all_understood(data, divisor, shortest + 0.001)
+    assert not all_understood(data, divisor, shortest - 0.001)
+    assert all_understood(data, divisor, longest - 0.001)
+    assert not all_understood(data, divisor, longest + 0.001)
+
+
+@pytest.mark.parametrize("sign", [1, -1])
+@pytest.mark.parametrize(("divisor", "stated"), [(4, 0.025), (12, 0.0416), (20, 0.045)])
+def test_the_stated_tolerance_holds(divisor: int, stated: float, sign: int) -> None:
+    assert all_understood([0x7F, 0x80], divisor, divisor / (1 + sign * stated))
+
+
+def test_a_frame_appears_after_the_middle_of_its_stop_bit() -> None:
+    for divisor in (4, 5, 12):
+        for phase in (0.0, 0.1, 0.5, 0.9):
+            [found] = receive(line(frame(0x41), divisor, phase=phase), divisor)
+            middle = IDLE + phase + 9.5 * divisor
+            assert 1.5 <= found.clock - middle <= 3
+
+
+@pytest.mark.parametrize("divisor", [8, 12])
+def test_noise_shorter_than_half_a_bit_is_no_start_bit(divisor: int) -> None:
+    spikes = [(0, width / divisor) for width in range(1, divisor // 2)]
+    noise = [segment for spike in spikes for segment in (spike, (1, 1))]
+    found = receive(line([*noise, *frame(0x5A), *noise, (1, 12), *frame(0xA5)], divisor), divisor)
+    assert contents(found) == [(0x5A, 0, 0), (0xA5, 0, 0)]
+
+
+@pytest.mark.parametrize("bits", [9.75, 10, 11, 19.5, 20, 200])
+def test_a_break_is_one_frame_however_long(bits: float) -> None:
+    found = receive(line([*frame(0x41), (0, bits), (1, 0.5), *frame(0x42), *frame(0)], 8), 8)
+    assert contents(found) == [(0x41, 0, 0), (0, 1, 0), (0x42, 0, 0), (0, 0, 0)]
+
+
+@pytest.mark.parametrize("byte", [0x01, 0x80, 0xFF])
+def test_a_low_stop_bit_is_a_damaged_frame(byte: int) -> None:
+    found = receive(line([*frame(0x41), *frame(byte, stop=0), (0, 30), (1, 1), *frame(0x42)], 4), 4)
+    assert contents(found) == [(0x41, 0, 0), (byte, 0, 1), (0x42, 0, 0)]
+
+
+def test_a_line_that_is_low_at_power_on_is_no_frame() -> None:
+    levels = [0] * 200 + line(frame(0x41), 4)
+    assert contents(receive(levels, 4)) == [(0x41, 0, 0)]
+
+
+@pytest.mark.parametrize("component", [UartReceiver, UartTransmitter])
+def test_a_divisor_too_small_is_refused(component: Any) -> None:
+    with refused(ValueError, "divisor 3 is less than 4 clocks per bit"):
+        component(3)
+
+
+@pytest.mark.parametrize(
+    ("clock_hz", "baud", "divisor"),
+    [(12e6, 115_200, 104), (12e6, 1e6, 12), (12e6, 3e6, 4), (25e6, 1e6, 25), (25e6, 921_600, 27), (48e6, 300, 160_000)],
+)
+def test_divisor(clock_hz: float, baud: float, divisor: int) -> None:
+    assert uart_divisor(clock_hz, baud) == divisor
+
+
+@pytest.mark.parametrize(
+    ("clock_hz", "baud", "message"),
+    [
+        (12e6, 4e6, "baud rate 4000000 is not in 1..3000000: a bit is at least 4 clocks of 12 MHz"),
+        (12e6, 0, "baud rate 0 is not in 1..3000000: a bit is at least 4 clocks of 12 MHz"),
+        (12e6, float("nan"), "baud rate nan is not in 1..3000000: a bit is at least 4 clocks of 12 MHz"),
+        (
+            12e6,
+            921_600 * 2,
+            "baud rate 1843200 is 6.51 clocks of 12 MHz, more than 2% from a whole number: 1714286 or 2000000 would do",
+        ),
+        (0, 9600, "clock of 0 Hz is not positive"),
+    ],
+)
+def test_a_rate_that_the_clock_cannot_make_is_refused(clock_hz: float, baud: float, message: str) -> None:
+    with refused(ValueError, message):
+        uart_divisor(clock_hz, baud)
+
+
+def test_the_limit_is_two_per_cent() -> None:
+    assert uart_divisor(10.19e6, 1e6) == 10
+    with pytest.raises(ValueError, match="more than 2%"):
+        uart_divisor(10.21e6, 1e6)
+
+
+# The decoder between the wires
+
+DIVISOR = 4
+BAUD = 1000
+CLOCK = DIVISOR * BAUD
+WORD_CLOCKS = 4 * 10 * DIVISOR
+LOST, END = [int(WordFlag.LOST)], [int(WordFlag.END)]
+
+
+class Run(NamedTuple):
+    words: list[int]
+    starts: list[int]
+    """The clock in which each word starts."""
+    activity: list[int]
+    error: list[int]
+    overflow: list[int]
+
+
+def run(segments: Iterable[Segment], *, idle: int = 8 * WORD_CLOCKS, **parameters: Any) -> Run:
+    """What comes out for a line that then stays idle for some clocks."""
+    dut = UartDecoder(CLOCK, BAUD, **({"depth": 64} | parameters))
+    levels = line(segments, DIVISOR) + [1] * idle
+    samples = trace(dut, levels, [dut.tx, dut.activity, dut.error, dut.overflow])
+    tx, *leds = (list(column) for column in zip(*samples, strict=True))
+    sent = read_line(tx, DIVISOR)
+    assert len(sent) % 4 == 0, "whole words"
+    words = [int.from_bytes(bytes(byte for _, byte in sent[k : k + 4]), "little") for k in range(0, len(sent), 4)]
+    return Run(words, [clock for clock, _ in sent[::4]], *leds)
+
+
+def words_of(data: bytes, final: bool = True) -> list[int]:
+    """The words of a text, by the model."""
+    return [item.code_point | (WordFlag.ERROR if item.error else 0) for item in Decoder().decode(data, final=final)]
+
+
+def rises(levels: Sequence[int]) -> list[int]:
+    return [clock for clock, (before, after) in enumerate(pairwise([0, *levels])) if after > before]
+
+
+TEXTS = {
+    "empty": b"",
+    "ascii": b"Hi\n\0",
+    "every_length": "Añ€😀\U0010ffff\ufffd".encode(),
+    "every_cause": b"\x80 \xff \xc0\x80 \xed\xa0\x80 \xf5 \xe2\x82 \xf0\x9f\x98",
+    "broken_by_a_lead": b"\xe1\x80\xe1\x80\x80\xf4\x8f\xbf\xf4\x8f\xbf\xbf",
+}
+
+
+@pytest.mark.parametrize("pipeline", [0, 1, 2])
+def test_texts_are_decoded_as_the_model_does(pipeline: int) -> None:
+    segments = [segment for text in TEXTS.values() for segment in [*frames(text), *BREAK]]
+    expected = [word for text in TEXTS.values() for word in words_of(text) + END]
+    assert run(segments, idle=40 * WORD_CLOCKS, pipeline=pipeline).words == expected
+
+
+@settings(max_examples=8)
+@given(texts=st.lists(st.binary(max_size=12) | st.text(max_size=5).map(str.encode), max_size=4))
+def test_any_texts_are_decoded_as_the_model_does(texts: list[bytes]) -> None:
+    segments = [segment for text in texts for segment in [*frames(text), *BREAK]]
+    expected = [word for text in texts for word in words_of(text) + END]
+    assert run(segments, idle=(len(expected) + 2) * WORD_CLOCKS).words == expected
+
+
+def test_an_item_does_not_wait_for_the_end_of_the_text() -> None:
+    assert run(frames(b"A\xc3\xb1\x80\xe2\x82")).words == [ord("A"), 0xF1, 0x8000FFFD]
+
+
+@pytest.mark.parametrize("pipeline", [0, 1, 2])
+def test_latency_from_the_last_byte_to_the_word(pipeline: int) -> None:
+    segments: list[Segment] = []
+    middles = []  # of the last stop bits
+    for text in (b"A", "ñ".encode(), "€".encode(), "😀".encode(), b"\xff"):
+        segments += frames(text)
+        middles.append(IDLE + (sum(bits for _, bits in segments) - 0.5) * DIVISOR)
+        segments.append((1, 50))
+    starts = run(segments, pipeline=pipeline).starts
+    assert len(starts) == len(middles)
+    assert all(0 < start - middle <= 8 + pipeline for start, middle in zip(starts, middles, strict=True))
+
+
+def test_a_damaged_frame_ends_the_text_and_leaves_a_mark() -> None:
+    found = run([*frames(b"A\xe2\x82"), *frame(0xFF, stop=0), (1, 1), *frames(b"\xac\xc3\xb1"), *BREAK])
+    assert found.words == words_of(b"A\xe2\x82") + LOST + words_of(b"\xac\xc3\xb1") + END
+    assert not any(found.overflow), "the buffer had room"
+
+
+def test_words_without_a_gap_keep_up_with_four_byte_sequences() -> None:
+    text = "".join(chr(0x1F600 + k) for k in range(24)).encode()
+    found = run([*frames(text), *BREAK], depth=8)
+    assert found.words == words_of(text) + END
+    assert {after - before for before, after in pairwise(found.starts[:-1])} == {WORD_CLOCKS}
+    assert not any(found.overflow)
+
+
+STOP = -1
+"""A break among the bytes sent."""
+
+
+def explains(words: Sequence[int], sent: Sequence[int]) -> bool:
+    """Whether some parts of what was sent, with a loss where a LOST stands and only there, make these words."""
+    pieces: list[list[int]] = [[]]
+    for word in words:
+        pieces[-1].append(word)
+        if word in (WordFlag.LOST, WordFlag.END):
+            pieces.append([])
+    positions = {0}
+    for *items, mark in pieces[:-1]:
+        positions = {end for start in positions for end in piece_ends(items, mark, sent, start)}
+    return any(
+        STOP not in sent[start:] and words_of(bytes(sent[start:]), final=False) == pieces[-1] for start in positions
+    )
+
+
+def piece_ends(items: list[int], mark: int, sent: Sequence[int], start: int) -> set[int]:
+    """Where sending can have gone on after a piece from `start` and its mark."""
+    text_end = sent.index(STOP, start) if STOP in sent[start:] else len(sent)
+    stops = {stop for stop in range(start, text_end + 1) if words_of(bytes(sent[start:stop])) == items}
+    if mark == WordFlag.LOST:
+        return {end for stop in stops for end in range(stop + 1, len(sent) + 1)}
+    return {text_end + 1} if text_end in stops and text_end < len(sent) else set()
+
+
+def test_explains_knows_right_from_wrong() -> None:
+    sent = [*b"abc", STOP, *b"d\xc3\xb1e"]
+    tail = [0x64, 0xF1, 0x65]
+    assert explains([*b"abc", *END, *tail], sent)
+    assert explains([*b"a", *LOST, *END, *tail], sent)
+    assert explains([*b"ab", *LOST, *tail], sent), "the break is in the gap"
+    assert not explains([*b"ac", *END, *tail], sent), "a loss without a mark"
+    assert not explains([*b"abc", *LOST, *END, *tail], sent), "a mark without a loss"
+    assert not explains([*b"abc", *tail], sent), "an end without a mark"
+    assert not explains([*b"ab", *LOST, *END, *END, *tail], sent)
+    assert not explains([*b"abc", *END, 0x64, *LOST, 0xF1, 0x65], sent), "a sequence that began in the gap"
+    assert not explains([*b"abc", *END, *tail[:2]], sent), "a loss at the end"
+
+
+def overflowing(symbols: Sequence[int], depth: int, pause: float = 0) -> Run:
+    """Send symbols, with a pause of some bits before the last, wait until the buffer is empty, and send a last text."""
+    sent = [*symbols, *b"\xc5\xbf", STOP]
+    *most, last = [BREAK if symbol == STOP else frame(symbol) for symbol in symbols]
+    segments = [*chain(*most), (1, pause), *last]
+    segments += [(1, 40 * (depth + 6)), *frames(b"\xc5\xbf"), *BREAK]
+    found = run(segments, depth=depth)
+    assert explains(found.words, sent), f"{[hex(word) for word in found.words]} is not what was sent"
+    assert found.words[-2:] == [0x17F, *END], "all is well again once the buffer is empty"
+    assert any(found.overflow) or WordFlag.LOST not in found.words
+    return found
+
+
+@pytest.mark.parametrize("pipeline", [0, 2])
+def test_overflow_is_marked_where_the_bytes_were_lost(pipeline: int) -> None:
+    depth = 8
+    text = bytes(range(0x21, 0x7F))
+    segments = [*frames(text), (1, 40 * (depth + 6)), *frames(b" "), *BREAK]
+    found = run(segments, depth=depth, pipeline=pipeline)
+    [rise] = rises(found.overflow)
+    first_lost = int((rise - IDLE - 9.5 * DIVISOR) // (10 * DIVISOR))
+    assert depth < first_lost < 2 * depth
+    gap = found.words.index(WordFlag.LOST)
+    assert found.words[:gap] == words_of(text[:first_lost]), "the gap is where overflow rose"
+    assert all(found.overflow[rise:]), "and overflow stays"
+    assert explains(found.words, [*text, *b" ", STOP])
+    assert found.words[-2:] == [0x20, *END]
+
+    # Half of the buffer is free after each gap, so what survives comes in pieces and not in crumbs.
+    marks = [number for number, word in enumerate(found.words) if word == WordFlag.LOST]
+    assert len(marks) >= 3
+    assert all(after - before >= depth // 2 for before, after in pairwise(marks))
+
+
+def test_a_sequence_is_not_glued_together_across_an_overflow() -> None:
+    text = "".join(chr(0x100 + k) + chr(0x21 + k) + chr(0x3000 + k) + chr(0x41 + k) for k in range(24)).encode()
+    found = overflowing(list(text), depth=8)
+    assert WordFlag.LOST in found.words
+    assert 0x8000FFFD in found.words
+
+
+@pytest.mark.parametrize("length", range(14, 44, 7))
+def test_a_break_after_an_overflow_still_ends_the_text(length: int) -> None:
+    found = overflowing([*range(0x30, 0x30 + length), STOP], depth=8)
+    assert found.words.count(WordFlag.END) == 2
+
+
+@cache
+def filling() -> range:
+    """The longest text that a buffer of 8 entries takes without a pause."""
+    texts = [range(0x30, end) for end in range(0x3A, 0x40)]
+    return max((text for text in texts if not any(overflowing(text, 8).overflow)), key=len)
+
+
+def test_a_break_that_finds_the_buffer_full_comes_late() -> None:
+    found = overflowing([*filling(), STOP], depth=8)
+    assert not any(found.overflow), "though a byte in its place would have been lost"
+    assert found.words == [*filling(), *END, 0x17F, *END]
+
+
+def test_a_second_break_while_the_first_one_waits_is_no_silent_loss() -> None:
+    found = overflowing([*filling(), STOP, STOP], depth=8)
+    assert found.words == [*filling(), *LOST, 0x17F, *END]
+
+
+def test_a_byte_is_not_lost_silently_in_the_clock_in_which_a_late_end_is_written() -> None:
+    # Before that clock the byte takes the end into its gap; in it and after it, the byte alone is lost.
+    runs = [overflowing([*filling(), STOP, 0x7E], 8, pause / DIVISOR) for pause in range(32, 37)]
+    after_text = [found.words[len(filling()) : -2] for found in runs]
+    before = after_text.count(LOST)
+    assert 0 < before < len(runs), "the pauses reach from before that clock to after it"
+    assert after_text == [LOST] * before + [END + LOST] * (len(runs) - before)
+
+
+@settings(max_examples=8)
+@given(
+    depth=st.integers(4, 9),
+    runs=st.lists(st.tuples(st.integers(0, 16), st.integers(1, 3)), min_size=2, max_size=6),
+    wide=st.integers(0, 3),
+)
+def test_every_loss_has_its_mark(depth: int, runs: list[tuple[int, int]], wide: int) -> None:
+    code_points = iter(range(0x21, 0x17F))
+    symbols: list[int] = []
+    for length, breaks in runs:
+        points = [next(code_points) + (0x2F00 if k % 4 < wide else 0) for k in range(length)]
+        symbols += [*"".join(map(chr, points)).encode(), *[STOP] * breaks]
+    overflowing(symbols, depth)
+
+
+def test_leds() -> None:
+    good = run([*frames("né".encode()), *BREAK], idle=700)
+    [start] = rises(good.activity)
+    assert start == pytest.approx(IDLE + 9.5 * DIVISOR, abs=4)
+    assert not any(good.error)
+    assert not any(good.overflow)
+    after_last = sum(good.activity) - 30 * DIVISOR
+    assert 0.043 * CLOCK <= after_last <= 0.050 * CLOCK + 1
+
+    bad = run([(1, 100), *frame(0xFF)], idle=400)
+    [start] = rises(bad.error)
+    assert start == pytest.approx(IDLE + 109.5 * DIVISOR, abs=8)
+    assert 0.043 * CLOCK <= sum(bad.error) <= 0.050 * CLOCK + 1
+
+    damaged = run([*frame(0xFF, stop=0), (1, 1)], idle=400)
+    assert 0.043 * CLOCK <= sum(damaged.error) <= 0.050 * CLOCK + 1
+
+    broken_off = run([*frame(0xE2), *BREAK], idle=400)
+    assert sum(broken_off.error) > 0, "a sequence that the end of the text breaks"
+
+
+def test_parameters_are_checked() -> None:
+    def table(first: int, width: int) -> EncodingTable:
+        return EncodingTable("wide", "a test", width, (Row(Range(first, first), (Range(0, 0),)),))
+
+    for arguments, message in (
+        ({"depth": 3}, "buffer depth 3 is less than 4 entries"),
+        ({"pipeline": 3}, "pipeline 3 is not in 0..2"),
+        ({"baud": 2000}, "baud rate 2000 is not in 1..1000: a bit is at least 4 clocks of 0.004 MHz"),
+        ({"table": table(0, 16)}, "wide has code units of 16 bits; a UART carries 8"),
+        ({"table": table(0x200000, 8)}, "wide has code points up to 200000; a word has room to 1FFFFF"),
+    ):
+        with refused(ValueError, message):
+            UartDecoder(**({"clock_hz": CLOCK, "baud": BAUD} | arguments))

@@ -1,0 +1,488 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The command line as a person uses it: results, messages, exit statuses, and nothing half-written."""
+
+from __future__ import annotations
+
+import json
+import os
+import pty
+import re
+import shlex
+import signal
+import stat
+import subprocess
+import sys
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+from support.builds import stand_in_tools
+from support.command import utf8fpga
+from support.processes import LIMIT_SECONDS, run, started, wait_until
+
+from utf8fpga.model.history import differences
+
+DAMAGED = b"h\xc3\xa9llo \xf0\x9f\x98\x80 \xff \xed\xa0\x80 \xe2\x82"
+COMMANDS = ["demo", "decode", "table", "vectors", "generate", "simulate", "prove", "build", "boards", "bench"]
+
+
+def assert_refused(done: subprocess.CompletedProcess[bytes], message: str, status: int = 2) -> None:
+    assert done.stderr.decode() == f"utf8fpga: {message}\n"
+    assert (done.returncode, done.stdout) == (status, b"")
+
+
+@pytest.fixture
+def damaged(tmp_path: Path) -> Path:
+    path = tmp_path / "damaged.txt"
+    path.write_bytes(DAMAGED)
+    return path
+
+
+# What the commands give.
+
+
+def test_decode_writes_the_text_that_cpython_decodes(damaged: Path) -> None:
+    done = utf8fpga("decode", damaged)
+    assert done.stdout.decode() == DAMAGED.decode("utf-8", "replace")
+    assert (done.returncode, done.stderr) == (0, b"")
+
+
+def test_decode_from_a_pipe() -> None:
+    assert utf8fpga("decode", data=DAMAGED).stdout.decode() == DAMAGED.decode("utf-8", "replace")
+    assert utf8fpga("decode", "-", data=b"").stdout == b""
+
+
+def test_decode_json_lines(damaged: Path) -> None:
+    items = [json.loads(line) for line in utf8fpga("decode", "--json", damaged).stdout.splitlines()]
+    assert "".join(chr(item["code_point"]) for item in items) == DAMAGED.decode("utf-8", "replace")
+    assert items[1] == {"offset": 1, "length": 2, "code_point": 0xE9, "error": None}
+    assert items[-1] == {"offset": 18, "length": 2, "code_point": 0xFFFD, "error": "INCOMPLETE"}
+
+
+def test_decode_summary_names_each_ill_formed_span(damaged: Path) -> None:
+    assert utf8fpga("decode", "--summary", damaged).stdout.decode().splitlines() == [
+        "offset 12: FF INVALID_BYTE",
+        "offset 14: ED SURROGATE",
+        "offset 15: A0 UNEXPECTED_CONTINUATION",
+        "offset 16: 80 UNEXPECTED_CONTINUATION",
+        "offset 18: E2 82 INCOMPLETE",
+        "20 bytes, 15 items, 5 ill-formed",
+        "  2 UNEXPECTED_CONTINUATION",
+        "  1 INVALID_BYTE",
+        "  1 SURROGATE",
+        "  1 INCOMPLETE",
+    ]
+
+
+def test_decode_of_more_than_one_chunk_with_sequences_across_them(tmp_path: Path) -> None:
+    text = b"a" + "é€😀".encode() * 20_000 + b"\xf0\x9f\x98"
+    path = tmp_path / "long.txt"
+    path.write_bytes(text)
+    assert utf8fpga("decode", path).stdout.decode() == text.decode("utf-8", "replace")
+    spans = utf8fpga("decode", "--summary", path).stdout.decode().splitlines()
+    assert spans == [
+        "offset 180001: F0 9F 98 INCOMPLETE",
+        "180004 bytes, 60002 items, 1 ill-formed",
+        "  1 INCOMPLETE",
+    ]
+
+
+def test_decode_strict(damaged: Path, tmp_path: Path) -> None:
+    done = utf8fpga("decode", "--strict", "-o", tmp_path / "out.txt", damaged)
+    assert_refused(done, f"{str(damaged)!r} is ill-formed: 5 of 15 items", status=1)
+    assert utf8fpga("decode", "--strict", "-o", tmp_path / "out.txt", data="é".encode()).returncode == 0
+
+
+def test_table_prints_rows_and_dfa() -> None:
+    text = utf8fpga("table").stdout.decode()
+    assert "U+D000..U+D7FF      ED      80..9F  80..BF" in text
+    assert "8 states that are not reject, 12 unit classes" in text
+
+
+def test_generate_to_standard_output_and_to_a_file_are_equal(tmp_path: Path) -> None:
+    printed = utf8fpga("generate", "--lanes", "1").stdout
+    assert b"\nmodule utf8_decoder(" in printed
+    utf8fpga("generate", "--lanes", "1", "-o", tmp_path / "d.v")
+    assert (tmp_path / "d.v").read_bytes() == printed
+
+
+def test_generate_settings_differ(tmp_path: Path) -> None:
+    variants = [
+        utf8fpga("generate", *options).stdout
+        for options in ([], ["--pipeline", "1"], ["--pipeline", "2"], ["--no-replacement"], ["--name", "other"])
+    ]
+    assert len(set(variants)) == len(variants)
+    assert utf8fpga("generate", "--pipeline", "0", "--packed").stdout == variants[0]
+    wide = [utf8fpga("generate", "--lanes", "4", *options).stdout for options in ([], ["--buffer", "memory"])]
+    assert wide[0] == wide[1] != utf8fpga("generate", "--lanes", "4", "--buffer", "registers").stdout
+
+
+def test_decode_with_every_practice(damaged: Path) -> None:
+    texts = {
+        practice: utf8fpga("decode", "--practice", practice, damaged).stdout.decode()
+        for practice in ("maximal-subparts", "start-of-a-sequence", "each-unit", "whole-subsequence", "first-error")
+    }
+    assert texts["maximal-subparts"] == texts["start-of-a-sequence"] == DAMAGED.decode("utf-8", "replace")
+    assert texts["each-unit"] == "héllo 😀 � ��� ��"
+    assert texts["whole-subsequence"] == "héllo 😀 � � �"
+    assert texts["first-error"] == "héllo 😀 �"
+    spans = utf8fpga("decode", "--summary", "--practice", "malformed-sequence", damaged).stdout.decode().splitlines()
+    assert spans[:3] == ["offset 12: FF INVALID_BYTE", "offset 14: ED A0 80 SURROGATE", "offset 18: E2 82 INCOMPLETE"]
+
+
+def test_table_by_name_and_the_list_of_names() -> None:
+    names = [line.split("  ")[0] for line in utf8fpga("table", "--list").stdout.decode().splitlines()[1:]]
+    assert {"UTF-8", "UTF-16", "UTF-32"} <= set(names)
+    for name in names:
+        assert utf8fpga("table", name).stdout.decode().startswith(f"{name}: ")
+
+
+def test_table_compares_the_documents(monkeypatch: pytest.MonkeyPatch) -> None:
+    # Sequences of up to two units; of up to four it takes long.
+    whole = differences.comparison_text
+    monkeypatch.setattr(differences, "comparison_text", lambda: whole(2))
+    text = utf8fpga("table", "--documents").stdout.decode()
+    assert "Table 3.1b" in text
+    assert "Hopwood" in text
+    assert "Brown" in text
+
+
+@pytest.mark.parametrize("form", ["json", "hex", "readmemh"])
+def test_vectors(form: str, tmp_path: Path) -> None:
+    printed = utf8fpga("vectors", "--format", form).stdout
+    assert b"overlong_3_highest" in printed
+    utf8fpga("vectors", "--format", form, "-o", tmp_path / "v")
+    assert (tmp_path / "v").read_bytes() == printed
+
+
+def test_generate_with_a_practice() -> None:
+    default = utf8fpga("generate").stdout
+    assert utf8fpga("generate", "--practice", "maximal-subparts").stdout == default
+    merged = utf8fpga("generate", "--practice", "whole-subsequence").stdout
+    assert b"whole-subsequence" in merged
+    assert len(merged) > len(default)
+
+
+@pytest.mark.parametrize("pipeline", ["0", "1", "2"])
+def test_simulate_a_file(damaged: Path, tmp_path: Path, pipeline: str) -> None:
+    out, wave = tmp_path / "out.txt", tmp_path / "wave.vcd"
+    pauses = ["--input-pauses", "010", "--output-pauses", "1101"]
+    done = utf8fpga("simulate", damaged, "--pipeline", pipeline, "-o", out, "--vcd", wave, *pauses)
+    assert done.stdout.decode().splitlines()[0] == "20 bytes, 15 items, 5 ill-formed"
+    assert done.stdout.decode().splitlines()[-1] == "the simulated decoder gave exactly the model's items"
+    assert out.read_text("utf-8") == DAMAGED.decode("utf-8", "replace")
+    assert "$enddefinitions" in wave.read_text()
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["damaged.txt", "out.txt", "wave.vcd"]
+
+
+def test_simulate_prints_the_items_of_decode(damaged: Path) -> None:
+    assert utf8fpga("simulate", "--json", damaged).stdout == utf8fpga("decode", "--json", damaged).stdout
+    assert utf8fpga("simulate", "-o", "-", damaged).stdout == utf8fpga("decode", damaged).stdout
+    assert (
+        utf8fpga("simulate", "--json", "--hex", DAMAGED.hex(" ")).stdout == utf8fpga("decode", "--json", damaged).stdout
+    )
+
+
+def test_an_empty_file(tmp_path: Path) -> None:
+    (tmp_path / "empty").touch()
+    assert utf8fpga("decode", tmp_path / "empty").stdout == b""
+    assert utf8fpga("decode", "--summary", tmp_path / "empty").stdout == b"0 bytes, 0 items, 0 ill-formed\n"
+    assert utf8fpga("simulate", tmp_path / "empty").stdout.startswith(b"0 bytes, 0 items, 0 ill-formed\n")
+
+
+def test_boards() -> None:
+    assert b"icebreaker" in utf8fpga("boards").stdout
+    assert {"icebreaker", "ulx3s-85f"} <= {b["name"] for b in json.loads(utf8fpga("boards", "--json").stdout)}
+
+
+@pytest.mark.parametrize("command", [[], *([command] for command in COMMANDS)])
+def test_help(command: list[str]) -> None:
+    done = utf8fpga(*command, "--help")
+    assert done.returncode == 0
+    assert done.stdout.startswith(b"Usage: utf8fpga ")
+    assert not done.stderr
+
+
+def test_the_script_and_the_module_are_the_same() -> None:
+    version = utf8fpga("--version").stdout
+    assert re.fullmatch(rb"utf8fpga \d+\.\d+\.\d+\n", version)
+    script = Path(sys.executable).with_name("utf8fpga")
+    if not script.exists():
+        pytest.skip("the script utf8fpga is not beside this Python")
+    assert run([script, "--version"], capture_output=True, check=True).stdout == version
+
+
+# Bad use.
+
+
+def test_no_command() -> None:
+    assert_refused(utf8fpga(), f"no command given: one of {', '.join(COMMANDS)}; -h tells more")
+
+
+REFUSED = {
+    "unknown command": (["frobnicate"], "No such command 'frobnicate'"),
+    "missing file": (["decode", "/nonexistent"], "cannot read '/nonexistent': No such file or directory"),
+    "a folder as a file": (["decode", "/"], "cannot read '/': Is a directory"),
+    "missing file to simulate": (["simulate", "/nonexistent"], "cannot read '/nonexistent': No such file or directory"),
+    "no folder to write to": (
+        ["generate", "-o", "/nonexistent/d.v"],
+        "cannot write '/nonexistent/d.v': No such file or directory",
+    ),
+    "a folder to write to": (["table", "-o", "/"], "cannot write '/': Is a directory"),
+    "no lanes": (["generate", "--lanes", "0"], "Invalid value for '--lanes': 0 is not in the range 1<=x<=256"),
+    "too many lanes": (
+        ["generate", "--lanes", "257"],
+        "Invalid value for '--lanes': 257 is not in the range 1<=x<=256",
+    ),
+    "lanes that are no number": (
+        ["generate", "--lanes", "x"],
+        "Invalid value for '--lanes': 'x' is not a valid integer range",
+    ),
+    "pipeline": (["generate", "--pipeline", "3"], "pipeline 3 is not in 0..2"),
+    "buffer": (
+        ["generate", "--lanes", "2", "--buffer", "memory"],
+        "a buffer in memory is for 4 lanes or more, not 2: use registers",
+    ),
+    "a practice that is no hardware's": (
+        ["generate", "--practice", "start-of-a-sequence"],
+        "Invalid value for '--practice': 'start-of-a-sequence' is not one of 'maximal-subparts', 'each-unit', "
+        "'whole-subsequence', 'malformed-sequence', 'first-error'",
+    ),
+    "unknown table": (
+        ["table", "UTF-7"],
+        "unknown table 'UTF-7' (known: UTF-8, UTF-16, UTF-32, UTF-8 of RFC 2279, generalised UTF-8, "
+        "CESU-8 code units, Modified UTF-8 code units)",
+    ),
+    "a C header of units that are not bytes": (
+        ["table", "UTF-16", "--format", "c"],
+        "UTF-16 has units of 16 bits: the C header is for tables of bytes",
+    ),
+    "module name": (
+        ["generate", "--name", "2nd"],
+        "--name '2nd' is not a Verilog identifier: use letters, digits and _, not a digit first",
+    ),
+    "a keyword of SystemVerilog as module name": (
+        ["generate", "--name", "logic"],
+        "--name 'logic' is a keyword of Verilog or SystemVerilog: choose another module name",
+    ),
+    "a composition": (
+        ["table", "CESU-8"],
+        "CESU-8 is a composition and has no table of its own: its tables are 'UTF-16' and 'CESU-8 code units'",
+    ),
+    "a refresh that takes years": (
+        ["generate", "--refresh", "99999999999999999999"],
+        "Invalid value for '--refresh': 99999999999999999999 is not in the range 1<=x<=281474976710655",
+    ),
+    "an empty file name": (["decode", ""], "Invalid value for '[FILE]': '' is not the name of a file"),
+    "an empty output": (["table", "-o", ""], "Invalid value for '-o' / '--output': '' is not the name of a file"),
+    "an empty waveform": (
+        ["simulate", "--hex", "41", "--vcd", ""],
+        "Invalid value for '--vcd': '' is not the name of a file",
+    ),
+    "an empty folder": (["demo", "--directory", ""], "Invalid value for '--directory': '' is not the name of a folder"),
+    "an empty host": (
+        ["build", "icebreaker", "--host", ""],
+        "Invalid value for '--host': '' is not the name of a host",
+    ),
+    "an empty folder of tools": (
+        ["build", "icebreaker", "--host", "h", "--host-tools", ""],
+        "Invalid value for '--host-tools': '' is not the name of a folder",
+    ),
+    "an empty scheduler": (["bench", "--dask", ""], "Invalid value for '--dask': '' is not the name of a scheduler"),
+    "a baud rate that is no number": (
+        ["build", "icebreaker", "--baud", "nan"],
+        "baud rate nan is not in 1..3000000: a bit is at least 4 clocks of 12 MHz",
+    ),
+    "a README that is not there": (
+        ["bench", "--record", "/nonexistent"],
+        "cannot read '/nonexistent/README.md': No such file or directory",
+    ),
+    "neither file nor bytes": (["simulate"], "give either FILE or --hex BYTES"),
+    "both file and bytes": (["simulate", "x", "--hex", "41"], "give either FILE or --hex BYTES"),
+    "bad bytes": (["simulate", "--hex", "4G"], "--hex '4G' is not bytes in hexadecimal: write them as 'C2 41'"),
+    "endless pause": (
+        ["simulate", "--hex", "41", "--output-pauses", "11"],
+        "--output-pauses '11' must be 0s and 1s with at least one 0",
+    ),
+    "empty pattern": (
+        ["simulate", "--hex", "41", "--input-pauses", ""],
+        "--input-pauses '' must be 0s and 1s with at least one 0",
+    ),
+    "no folder for a waveform": (
+        ["simulate", "--hex", "41", "--vcd", "/nonexistent/w.vcd"],
+        "cannot write '/nonexistent/w.vcd': No such file or directory",
+    ),
+    "unknown board": (
+        ["build", "icebraker"],
+        "unknown board 'icebraker'; did you mean icebreaker? (known: icebreaker, ulx3s-85f)",
+    ),
+    "unknown device": (["bench", "--device", "hx9k"], "unknown device 'hx9k' (known: hx8k, up5k, ecp5-85k)"),
+}
+
+
+@pytest.mark.parametrize(("arguments", "message"), REFUSED.values(), ids=REFUSED)
+def test_bad_use_is_one_line_and_status_2(arguments: list[str], message: str) -> None:
+    assert_refused(utf8fpga(*arguments), message)
+
+
+@pytest.mark.parametrize("command", [["demo"], ["build", "icebreaker"]])
+def test_a_missing_tool_is_said_before_anything_else(command: list[str], tmp_path: Path) -> None:
+    environment = {**os.environ, "NEXTPNR_ICE40": "/nonexistent/nextpnr"}
+    done = utf8fpga(*command, "--directory", tmp_path, env=environment)
+    message = "icebreaker: NEXTPNR_ICE40 names '/nonexistent/nextpnr', which is not a program"
+    assert_refused(done, message, status=1)
+    assert not list(tmp_path.glob("*.bin"))
+
+
+def test_a_baud_rate_that_the_clock_cannot_make(tmp_path: Path) -> None:
+    done = utf8fpga("build", "icebreaker", "--baud", "5000000", "--directory", tmp_path)
+    assert done.returncode == 2
+    assert re.fullmatch(r"utf8fpga: [^\n]*5000000[^\n]*\n", done.stderr.decode())
+    assert not list(tmp_path.iterdir())
+
+
+def test_build_prints_the_report_it_writes(tmp_path: Path) -> None:
+    words = ["--json", "--pipeline", "2", "--baud", "115200", "--seed", "3", "--directory", tmp_path]
+    done = utf8fpga("build", "icebreaker", *words, env={**os.environ, **stand_in_tools(tmp_path / "bin")})
+    report = json.loads(done.stdout)
+    assert (done.returncode, report["board"], report["pipeline"], report["baud"]) == (0, "icebreaker", 2, 115200)
+    assert json.loads((tmp_path / "icebreaker.json").read_text()) == report
+    assert Path(report["bitstream"]).read_text() == "3\n"
+    assert [line.split(": ")[0] for line in done.stderr.decode().splitlines()] == ["icebreaker"] * 3
+
+
+def test_unknown_option() -> None:
+    done = utf8fpga("decode", "--frobnicate")
+    assert re.fullmatch(r"utf8fpga: No such option:? '?--frobnicate.*\n", done.stderr.decode())
+    assert (done.returncode, done.stdout) == (2, b"")
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="the superuser may read and write everything")
+def test_no_permission(tmp_path: Path, damaged: Path) -> None:
+    damaged.chmod(0)
+    assert_refused(utf8fpga("decode", damaged), f"cannot read {str(damaged)!r}: Permission denied")
+    tmp_path.chmod(0o500)
+    out = tmp_path / "out.v"
+    assert_refused(utf8fpga("generate", "-o", out), f"cannot write {str(out)!r}: Permission denied")
+
+
+def test_a_failure_leaves_an_older_file_as_it_was(tmp_path: Path) -> None:
+    out = tmp_path / "out.txt"
+    out.write_text("older")
+    done = utf8fpga("decode", "-o", out, "/nonexistent")
+    assert done.returncode == 2
+    assert out.read_text() == "older"
+    assert [path.name for path in tmp_path.iterdir()] == ["out.txt"]
+
+
+def test_a_rewritten_file_keeps_its_mode_and_its_links(tmp_path: Path) -> None:
+    out, link = tmp_path / "out.txt", tmp_path / "link"
+    out.touch(mode=0o640)
+    out.chmod(0o640)
+    link.symlink_to(out)
+    assert utf8fpga("decode", "-o", link, data=b"new").returncode == 0
+    assert link.is_symlink()
+    assert out.read_text() == "new"
+    assert stat.S_IMODE(out.stat().st_mode) == 0o640
+
+
+def test_output_to_a_device() -> None:
+    assert utf8fpga("decode", "-o", "/dev/null", data=b"x").returncode == 0
+    assert not Path("/dev/null").is_file()
+
+
+def test_a_file_onto_itself(damaged: Path) -> None:
+    assert utf8fpga("decode", "-o", damaged, damaged).returncode == 0
+    assert damaged.read_text("utf-8") == DAMAGED.decode("utf-8", "replace")
+
+
+def test_a_full_device() -> None:
+    if not Path("/dev/full").exists():
+        pytest.skip("there is no /dev/full here")
+    done = utf8fpga("decode", "-o", "/dev/full", data=b"x")
+    assert_refused(done, "cannot write '/dev/full': No space left on device", status=1)
+
+
+def test_standard_output_that_closes() -> None:
+    command = f"{shlex.quote(sys.executable)} -m utf8fpga decode -"
+    script = f"yes text | head -c 3000000 | {command} | head -c 10; echo ${{PIPESTATUS[2]}}"
+    done = run(["/bin/bash", "-c", script], capture_output=True)
+    assert done.stdout.endswith(b"141\n")
+    assert done.stderr.decode() == "utf8fpga: standard output was closed\n"
+
+
+@pytest.mark.parametrize("command", ["decode", "simulate"])
+def test_ctrl_c(command: str, tmp_path: Path) -> None:
+    source, out = tmp_path / "fifo", tmp_path / "out.txt"
+    os.mkfifo(source)
+    words = [sys.executable, "-m", "utf8fpga", command, "-o", out, source]
+    with (
+        os.fdopen(os.open(source, os.O_RDWR), "wb") as fifo,  # both ways, so that neither side waits for the other
+        started(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process,
+    ):
+        fifo.write(b"some text")
+        fifo.flush()
+        wait_until(lambda: len(list(tmp_path.iterdir())) == 2, process, expected="a file to write")
+        process.send_signal(signal.SIGINT)
+        stdout, stderr = process.communicate(timeout=LIMIT_SECONDS)
+    assert (process.returncode, stdout, stderr) == (130, b"", b"utf8fpga: interrupted\n")
+    assert [path.name for path in tmp_path.iterdir()] == ["fifo"]
+
+
+def test_progress_on_a_terminal_and_none_in_a_pipe(tmp_path: Path) -> None:
+    long = tmp_path / "long.txt"
+    long.write_bytes(b"abc" * 100)
+    command = [sys.executable, "-m", "utf8fpga", "simulate", str(long)]
+    primary, secondary = pty.openpty()
+    environment = {**os.environ, "TERM": "xterm", "COLUMNS": "80"}
+    shown = b""
+    with started(command, stdout=subprocess.PIPE, stderr=secondary, env=environment) as process:
+        os.close(secondary)
+        # A terminal holds little, and who writes to a full one waits.
+        with suppress(OSError):  # on Linux it ends with an error
+            while piece := os.read(primary, 10_000):
+                shown += piece
+        printed = process.stdout.read()
+    os.close(primary)
+    assert b"simulating" in shown
+    assert printed.startswith(b"300 bytes")
+    assert run(command, capture_output=True, check=True).stderr == b""
+    forced = {**os.environ, "FORCE_COLOR": "1", "TTY_COMPATIBLE": "1"}
+    assert run(command, capture_output=True, check=True, env=forced).stderr == b""
+
+
+# A decoder that is wrong.
+
+
+WRONG = """
+import sys
+from utf8fpga import hdl
+from utf8fpga.model import EncodingTable, TABLE_3_7
+import utf8fpga.hdl.decoder.parameters, utf8fpga.cli.main
+
+class Wrong(hdl.SerialDecoder):
+    def __init__(self, table=TABLE_3_7, **options):
+        rows = [str(row).replace("U+", "").replace(" as ", "  ") for row in TABLE_3_7.rows]
+        rows[4] = "D000..DFFF ED 80..BF 80..BF"
+        super().__init__(EncodingTable.parse("wrong", "\\n".join(rows), source="a mutant"), **options)
+        self.table = TABLE_3_7
+
+utf8fpga.hdl.decoder.parameters.SerialDecoder = Wrong
+utf8fpga.cli.main.main(sys.argv[1:])
+"""
+
+
+def test_a_mismatch_is_shown_with_the_shortest_input_and_a_way_to_replay_it(tmp_path: Path) -> None:
+    source, out, wave = tmp_path / "long.txt", tmp_path / "out.txt", tmp_path / "w.vcd"
+    source.write_bytes("é€ and so on, ".encode() * 30 + b"\xed\xa0\x80" + b" and on" * 10)
+    command = [sys.executable, "-c", WRONG, "simulate", str(source), "-o", str(out), "--vcd", str(wave)]
+    done = run(command, capture_output=True)
+    assert done.returncode == 1
+    assert done.stderr.decode().splitlines() == [
+        "utf8fpga: the decoder differs from the model at offset 0 of ED A0",
+        "  model:     0+1 U+FFFD SURROGATE",
+        "  simulated: 0+2 U+FFFD INCOMPLETE",
+        "  replay:    utf8fpga simulate --hex 'ED A0' --vcd mismatch.vcd",
+    ]
+    assert not out.exists()
+    assert wave.exists()

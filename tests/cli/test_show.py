@@ -1,0 +1,242 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""What `decode` writes: text, JSON and summary, by the plain decoder and by arrays, of any chunks of any text."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import tracemalloc
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import pairwise, product
+from pathlib import Path
+from time import process_time
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import utf8fpga.cli.decode as runs
+from utf8fpga.cli.show import PlainOutput, Tally
+from utf8fpga.model import Item, decode_with
+from utf8fpga.model.practices import Practice
+
+try:
+    from utf8fpga.cli.bulk import ArrayOutput
+    from utf8fpga.model.arrays import ArrayDecoder
+except ModuleNotFoundError:
+    ArrayOutput = None
+
+needs_numpy = pytest.mark.skipif(ArrayOutput is None, reason="the extra 'arrays' is not installed")
+FORMS = ["text", "json", "summary"]
+by_output = pytest.mark.parametrize(
+    "output", [PlainOutput, pytest.param(ArrayOutput, marks=needs_numpy)], ids=["plain", "arrays"]
+)
+by_form = pytest.mark.parametrize("form", FORMS)
+by_practice = pytest.mark.parametrize("practice", Practice)
+
+Output = Callable[[str, Practice], PlainOutput]
+
+
+def expected(form: str, text: bytes, items: Iterable[Item], base: int = 0) -> bytes:
+    """Item by item; `base` is the offset of the first byte of the text."""
+    found = []
+    for offset, length, point, error in items:
+        name = None if error is None else error.name
+        if form == "text":
+            found.append(chr(point))
+        elif form == "json":
+            found.append(json.dumps({"offset": offset, "length": length, "code_point": point, "error": name}) + "\n")
+        elif name:
+            units = [f"{unit:02X}" for unit in text[offset - base : offset - base + length]]
+            found.append(f"offset {offset}: {' '.join(units)} {name}\n")
+    return "".join(found).encode()
+
+
+def counts(items: Sequence[Item]) -> list[str]:
+    kinds = sorted(item.error for item in items if item.error is not None)
+    causes = [f"  {kinds.count(kind)} {kind.name}" for kind in dict.fromkeys(kinds)]
+    size = sum(item.length for item in items)
+    return [f"{size} bytes, {len(items)} items, {len(kinds)} ill-formed", *causes]
+
+
+def written(output: PlainOutput, chunks: Iterable[bytes]) -> bytes:
+    pieces = [piece for chunk in chunks for piece in output.pieces(chunk)]
+    return b"".join([*pieces, *output.pieces(b"", final=True)])
+
+
+def check(output: Output, form: str, practice: Practice, text: bytes, edges: Sequence[int]) -> None:
+    items = list(decode_with(text, practice))
+    made = output(form, practice)
+    chunks = [text[first:after] for first, after in pairwise(edges)]
+    assert written(made, chunks) == expected(form, text, items), chunks
+    assert made.tally.lines() == counts(items)
+
+
+MARKS = bytes.fromhex("41 80 E1 F0 90 F8 C3")
+"""Bytes whose marks merge in all ways."""
+
+
+@by_output
+@by_form
+@by_practice
+def test_all_short_texts(output: Output, form: str, practice: Practice) -> None:
+    for text in [bytes(units) for length in range(4) for units in product(MARKS, repeat=length)][::3]:
+        check(output, form, practice, text, [0, *range(1, len(text)), len(text)])
+    text = b"".join(bytes(units) for units in product(MARKS, repeat=3))
+    check(output, form, practice, text, [0, len(text)])
+
+
+@given(
+    st.lists(st.sampled_from([bytes([unit]) for unit in MARKS] + ["é€😀".encode()]), max_size=30).map(b"".join),
+    st.lists(st.integers(0, 40), max_size=6),
+    st.sampled_from(FORMS),
+    st.sampled_from(Practice),
+)
+def test_any_text_in_any_chunks(text: bytes, cuts: list[int], form: str, practice: Practice) -> None:
+    edges = [0, *sorted(min(cut, len(text)) for cut in cuts), len(text)]
+    check(PlainOutput, form, practice, text, edges)
+    if ArrayOutput:
+        check(ArrayOutput, form, practice, text, edges)
+
+
+@by_output
+@by_form
+@pytest.mark.parametrize(
+    "practice", [Practice.MAXIMAL_SUBPARTS, Practice.WHOLE_SUBSEQUENCE, Practice.MALFORMED_SEQUENCE]
+)
+def test_texts_of_more_than_is_decoded_and_written_at_once(
+    output: Output, form: str, practice: Practice, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("utf8fpga.cli.show.TOGETHER", 64)
+    if ArrayOutput:
+        monkeypatch.setattr("utf8fpga.cli.bulk.LINES", 64)
+    text = b"a" + "é€😀".encode() * 20 + b"\xff" * 200 + b"\xfc\x80\x80\x80\x80\x80A\xf0\x90\x80" * 20
+    check(output, form, practice, text, [0, len(text)])
+    check(output, form, practice, text, [0, 7, 64, 65, 300, len(text)])
+
+
+@by_output
+def test_a_summary_of_more_lines_than_are_made_at_once(output: Output) -> None:
+    check(output, "summary", Practice.MAXIMAL_SUBPARTS, b"\xff" * 17_000 + "é".encode() * 8_000, [0, 33_000])
+
+
+@by_output
+def test_a_summary_shows_every_byte_of_a_mark_however_long(output: Output) -> None:
+    text = b"A" + b"\x80" * 10_000 + b"B\xfc\x80\x80\x80\x80\x80"
+    whole = written(output("summary", Practice.WHOLE_SUBSEQUENCE), [text[:5], text[5:300], text[300:]]).decode()
+    assert whole.splitlines() == [
+        f"offset 1:{' 80' * 10_000} UNEXPECTED_CONTINUATION",
+        "offset 10002: FC 80 80 80 80 80 INVALID_BYTE",
+    ]
+    malformed = written(output("summary", Practice.MALFORMED_SEQUENCE), [text[-6:-2], text[-2:]])
+    assert malformed.decode() == "offset 0: FC 80 80 80 80 80 INVALID_BYTE\n"
+
+
+@needs_numpy
+@pytest.mark.parametrize(
+    ("form", "practice"),
+    [
+        *[(form, Practice.MAXIMAL_SUBPARTS) for form in FORMS],
+        *[(form, Practice.WHOLE_SUBSEQUENCE) for form in FORMS if form != "json"],
+    ],
+)
+@pytest.mark.parametrize("offset", [(1 << 31) - 2, (1 << 32) - 2, 10**10 - 2, 1 << 40], ids=hex)
+def test_offsets_beyond_32_bits(form: str, practice: Practice, offset: int) -> None:
+    text = b"A\xff\xffB\xe2\x82\xffC"
+    items = [item._replace(offset=item.offset + offset) for item in decode_with(text, practice)]
+    for edges in ([0, 8], [0, 2, 5, 6, 8]):
+        decoder = ArrayDecoder()
+        decoder.setstate(((), offset))  # as if so much text had been decoded before
+        made = ArrayOutput(form, practice, decoder)
+        chunks = [text[first:after] for first, after in pairwise(edges)]
+        assert written(made, chunks) == expected(form, text, items, offset)
+        assert made.tally.lines() == counts(items)
+
+
+@needs_numpy
+@by_form
+@pytest.mark.parametrize("practice", [Practice.MAXIMAL_SUBPARTS, Practice.WHOLE_SUBSEQUENCE])
+def test_memory_does_not_grow_with_the_text(form: str, practice: Practice) -> None:
+    """A mebibyte of marks; as one, its line in a summary has three."""
+    made = ArrayOutput(form, practice)
+    chunk = b"\x80" * (1 << 14)
+    written(made, [chunk])
+    tracemalloc.start()
+    try:
+        size = sum(len(piece) for _ in range(64) for piece in made.pieces(chunk))
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert size >= 3 << 20 or practice is Practice.WHOLE_SUBSEQUENCE
+    assert peak < 400 * len(chunk)
+
+
+def test_counts_of_items_one_by_one_and_together() -> None:
+    items = list(decode_with(b"A\xff\xffB\xe2\x82", Practice.MAXIMAL_SUBPARTS))
+    together, one_by_one = Tally(), Tally()
+    together.add(iter(items))
+    for item in items:
+        one_by_one.add([item])
+    assert together.lines() == one_by_one.lines() == counts(items)
+    assert (together.units, together.items, together.ill_formed) == (6, 5, 3)
+
+
+# The command.
+
+
+@needs_numpy
+def test_arrays_are_for_what_is_not_short_or_of_unknown_size() -> None:
+    sizes = (0, 1000, 10_000_000, None)
+    made = [type(runs._decoded(size, "text", Practice.MAXIMAL_SUBPARTS)) for size in sizes]
+    assert made == [PlainOutput, PlainOutput, ArrayOutput, ArrayOutput]
+
+
+LARGE = "é€😀".encode() * 15_000 + b"\xff" + b"\x80" * 5000 + b"A\xe2\x82"
+
+
+@pytest.mark.parametrize("numpy", [True, False], ids=["numpy", "without_numpy"])
+def test_a_large_file_with_and_without_numpy(numpy: bool, tmp_path: Path) -> None:
+    path = tmp_path / "large.txt"
+    path.write_bytes(LARGE)
+    program = ["import sys", "from utf8fpga.cli.main import main", "main(sys.argv[1:])"]
+    if not numpy:
+        program.insert(1, "sys.modules['numpy'] = None")
+    command = [sys.executable, "-c", "\n".join(program), "decode", "--summary", str(path)]
+    done = subprocess.run(command, capture_output=True, check=True)
+    items = list(decode_with(LARGE, Practice.MAXIMAL_SUBPARTS))
+    assert done.stdout == expected("summary", LARGE, items) + "".join(f"{line}\n" for line in counts(items)).encode()
+    assert done.stderr == b""
+
+
+@pytest.mark.parametrize("size", [10, None], ids=["plain", "arrays"])
+def test_nothing_is_read_after_the_first_error(
+    monkeypatch: pytest.MonkeyPatch, capfdbinary: pytest.CaptureFixture[bytes], size: int | None
+) -> None:
+    def chunks(_path: str) -> Iterator[bytes]:
+        yield b"A\xffB"
+        pytest.fail("read after the first error")
+
+    monkeypatch.setattr(runs, "read_chunks", chunks)
+    monkeypatch.setattr(runs, "file_size", lambda _path: size)
+    runs.decode_file("-", "-", form="summary", practice=Practice.FIRST_ERROR, strict=False)
+    out, _ = capfdbinary.readouterr()
+    assert out == b"offset 1: FF INVALID_BYTE\n2 bytes, 2 items, 1 ill-formed\n  1 INVALID_BYTE\n"
+
+
+@needs_numpy
+@pytest.mark.benchmark
+@by_form
+@pytest.mark.parametrize("text", [b"hello, ", b"\xff", b"A\xff", b"\xe2\x82"], ids=bytes.hex)
+def test_speed(form: str, text: bytes, capsys: pytest.CaptureFixture[str]) -> None:
+    text *= 1_000_000 // len(text)
+
+    def speed(output: Output, size: int) -> float:
+        start = process_time()
+        written(output(form, Practice.MAXIMAL_SUBPARTS), [text[:size]])
+        return size / (process_time() - start)
+
+    plain, arrays = speed(PlainOutput, 100_000), speed(ArrayOutput, len(text))
+    with capsys.disabled():
+        print(f"\n{form}: {arrays / 1e6:.1f} MB/s, {arrays / plain:.0f} times the plain decoder", end="")
+    assert arrays > 4 * plain

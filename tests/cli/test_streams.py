@@ -1,0 +1,259 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Standard streams that are full, closed or named, files that are pipes, and signals in the middle of the work."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+COMMAND = f"{sys.executable} -m utf8fpga"
+FULL = "utf8fpga: cannot write standard output: No space left on device\n"
+CLOSED = "utf8fpga: cannot write standard output: it is closed\n"
+
+needs_full = pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no /dev/full here")
+needs_descriptors = pytest.mark.skipif(not Path("/dev/fd").exists(), reason="there is no /dev/fd here")
+
+
+def bash(line: str, folder: Path) -> subprocess.CompletedProcess[str]:
+    """Run a line of bash in which `utf8fpga` is the command."""
+    line = f'utf8fpga() {{ {COMMAND} "$@"; }}; {line}'
+    return subprocess.run(["bash", "-c", line], capture_output=True, text=True, check=False, cwd=folder)
+
+
+PRINTING = {
+    "decode": "decode text",
+    "decode of more than a buffer": "decode long",
+    "decode --json": "decode --json long",
+    "decode --summary": "decode --summary text",
+    "table": "table",
+    "table --list": "table --list",
+    "vectors": "vectors",
+    "simulate": "simulate text",
+    "simulate --json": "simulate --json text",
+    "simulate -o -": "simulate text -o -",
+    "prove --list": "prove --list",
+    "boards": "boards",
+    "boards --json": "boards --json",
+    "--help": "--help",
+    "--version": "--version",
+}
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "text").write_bytes("né\n".encode())
+    (tmp_path / "long").write_bytes("né\n".encode() * 30_000)
+    return tmp_path
+
+
+@needs_full
+@pytest.mark.parametrize("command", PRINTING.values(), ids=PRINTING)
+def test_a_full_standard_output(command: str, folder: Path) -> None:
+    done = bash(f"utf8fpga {command} >/dev/full", folder)
+    assert (done.stderr, done.returncode) == (FULL, 1)
+
+
+@pytest.mark.parametrize("command", PRINTING.values(), ids=PRINTING)
+def test_a_closed_standard_output(command: str, folder: Path) -> None:
+    done = bash(f"utf8fpga {command} >&-", folder)
+    assert (done.stderr, done.returncode) == (CLOSED, 1)
+
+
+def test_a_closed_standard_output_that_is_not_needed(folder: Path) -> None:
+    done = bash("utf8fpga decode text -o out >&- && cat out", folder)
+    assert (done.stdout, done.stderr, done.returncode) == ("né\n", "", 0)
+
+
+@pytest.mark.parametrize("command", ["decode", "decode -", "simulate -"])
+def test_a_closed_standard_input(command: str, folder: Path) -> None:
+    done = bash(f"utf8fpga {command} <&-", folder)
+    message = "utf8fpga: cannot read '-': standard input is closed\n"
+    assert (done.stdout, done.stderr, done.returncode) == ("", message, 2)
+
+
+def test_a_closed_standard_input_that_is_not_needed(folder: Path) -> None:
+    done = bash("utf8fpga decode text <&-", folder)
+    assert (done.stdout, done.stderr, done.returncode) == ("né\n", "", 0)
+
+
+@pytest.mark.parametrize("stream", ["2>&-", pytest.param("2>/dev/full", marks=needs_full)])
+def test_a_standard_error_that_takes_nothing(stream: str, folder: Path) -> None:
+    done = bash(f"utf8fpga decode nothing {stream}; echo $?; utf8fpga decode text {stream}; echo $?", folder)
+    assert (done.stdout, done.stderr) == ("2\nné\n0\n", "")
+
+
+def test_all_closed(folder: Path) -> None:
+    done = bash("(utf8fpga decode text -o out <&- >&- 2>&-); echo $?; (utf8fpga table <&- >&- 2>&-); echo $?", folder)
+    assert (done.stdout, (folder / "out").read_text("utf-8")) == ("0\n1\n", "né\n")
+
+
+@needs_descriptors
+@pytest.mark.parametrize("name", ["/dev/stdout", "/dev/fd/1", "/dev/./stdout", "-"])
+def test_standard_output_by_its_name(name: str, folder: Path) -> None:
+    """In a pipe, and in a file where others have written before and write after."""
+    assert bash(f"utf8fpga decode text -o {name} | cat", folder).stdout == "né\n"
+    bash(f"(echo before; utf8fpga decode text -o {name}; echo after) >out", folder)
+    assert (folder / "out").read_text("utf-8") == "before\nné\nafter\n"
+
+
+@needs_descriptors
+def test_a_descriptor_by_its_name(folder: Path) -> None:
+    bash("(echo before >&7; utf8fpga decode text -o /dev/fd/7; echo after >&7) 7>out", folder)
+    assert (folder / "out").read_text("utf-8") == "before\nné\nafter\n"
+    done = bash("utf8fpga decode text -o /dev/fd/7", folder)
+    assert (done.stderr, done.returncode) == ("utf8fpga: cannot write '/dev/fd/7': it is closed\n", 2)
+
+
+@needs_descriptors
+@pytest.mark.parametrize("command", ["decode text", "simulate text", "table UTF-16"])
+def test_process_substitution(command: str, folder: Path) -> None:
+    done = bash(f"utf8fpga {command} -o >(cat >out; echo >done); until [ -e done ]; do sleep 0.1; done", folder)
+    assert (done.stderr, done.returncode) == ("", 0)
+    assert (folder / "out").read_text("utf-8").startswith("UTF-16: " if "table" in command else "né\n")
+
+
+@needs_descriptors
+def test_a_waveform_into_a_process(folder: Path) -> None:
+    done = bash("utf8fpga simulate text --vcd >(cat >out; echo >done); until [ -e done ]; do sleep 0.1; done", folder)
+    assert (done.stderr, done.returncode) == ("", 0)
+    assert "$enddefinitions" in (folder / "out").read_text()
+
+
+@needs_descriptors
+def test_a_process_that_stops_reading(folder: Path) -> None:
+    done = bash("utf8fpga decode long -o >(head -c 2 >/dev/null)", folder)
+    assert (done.stderr.split("'")[2], done.returncode) == (" was closed by its reader\n", 141)
+
+
+@needs_full
+def test_a_full_disk_is_no_bad_use(folder: Path) -> None:
+    done = bash("utf8fpga decode text -o /dev/full", folder)
+    message = "utf8fpga: cannot write '/dev/full': No space left on device\n"
+    assert (done.stdout, done.stderr, done.returncode) == ("", message, 1)
+
+
+def test_a_waveform_leaves_a_device_as_it_is(folder: Path) -> None:
+    done = bash("utf8fpga simulate text --vcd /dev/null", folder)
+    assert (done.stderr, done.returncode) == ("", 0)
+    assert Path("/dev/null").is_char_device()
+
+
+def test_a_name_that_is_as_long_as_possible(folder: Path) -> None:
+    name = "x" * os.pathconf(folder, "PC_NAME_MAX")
+    assert bash(f"utf8fpga decode text -o {name}", folder).returncode == 0
+    assert (folder / name).read_text("utf-8") == "né\n"
+
+
+BOTH = {
+    "json and text": ("--json -o -", "--json and -o - both write to standard output: leave out one of them"),
+    "json and text by name": (
+        "--json -o /dev/stdout",
+        "--json and -o /dev/stdout both write to standard output: leave out one of them",
+    ),
+    "a waveform and the result": ("--vcd -", "--vcd '-' is standard output, where the result goes: name a file"),
+    "text and a waveform": ("-o out --vcd ./out", "-o and --vcd are the same file './out': name two"),
+}
+
+
+@pytest.mark.parametrize(("options", "message"), BOTH.values(), ids=BOTH)
+def test_two_results_never_mix(options: str, message: str, folder: Path) -> None:
+    done = bash(f"utf8fpga simulate text {options}", folder)
+    assert (done.stdout, done.stderr, done.returncode) == ("", f"utf8fpga: {message}\n", 2)
+    assert sorted(path.name for path in folder.iterdir()) == ["long", "text"]
+
+
+def test_a_picture_is_not_mixed_with_the_figures(folder: Path) -> None:
+    pytest.importorskip("matplotlib")
+    done = bash("utf8fpga bench --picture - --cache cache", folder)
+    message = "utf8fpga: --picture - is standard output, where the figures go: name a file\n"
+    assert (done.stdout, done.stderr, done.returncode) == ("", message, 2)
+
+
+# Signals.
+
+
+def until(happens: Callable[[], object], process: subprocess.Popen[str]) -> None:
+    """Wait for something that a process does, as long as it runs."""
+    while not happens():
+        assert process.poll() is None
+        time.sleep(0.02)
+
+
+@contextmanager
+def running(*arguments: str, folder: Path, **environment: str) -> Iterator[subprocess.Popen[str]]:
+    with subprocess.Popen(
+        [sys.executable, "-m", "utf8fpga", *arguments],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        cwd=folder,
+        env=os.environ | environment,
+    ) as process:
+        try:
+            yield process
+        finally:
+            process.kill()
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP], ids=["SIGTERM", "SIGHUP"])
+@pytest.mark.parametrize("command", ["decode", "simulate"])
+def test_a_signal_leaves_nothing_half_written(command: str, number: signal.Signals, tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "fifo")
+    options = ["-o", "out"] + (["--vcd", "wave"] if command == "simulate" else [])
+    with running(command, "fifo", *options, folder=tmp_path) as process, (tmp_path / "fifo").open("wb") as fifo:
+        fifo.write(b"some text")
+        fifo.flush()
+        until(lambda: len(list(tmp_path.iterdir())) == 1 + len(options) // 2, process)
+        process.send_signal(number)
+        assert process.communicate() == ("", "utf8fpga: terminated\n")
+    assert process.returncode == -number
+    assert [path.name for path in tmp_path.iterdir()] == ["fifo"]
+
+
+def test_an_ignored_signal_stays_ignored(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "fifo")
+    before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    try:
+        with running("decode", "fifo", "-o", "out", folder=tmp_path) as process:
+            signal.signal(signal.SIGHUP, before)
+            with (tmp_path / "fifo").open("wb") as fifo:
+                until(lambda: len(list(tmp_path.iterdir())) == 2, process)
+                process.send_signal(signal.SIGHUP)
+                fifo.write(b"text")
+            assert process.communicate() == ("", "")
+    finally:
+        signal.signal(signal.SIGHUP, before)
+    assert (process.returncode, (tmp_path / "out").read_text()) == (0, "text")
+
+
+TOOL = """#!{python}
+import os, pathlib, tempfile, time
+tempfile.mkdtemp()
+pathlib.Path({pid!r}).write_text(str(os.getpid()))
+while True:
+    time.sleep(1)
+"""
+
+
+def test_sigterm_ends_the_tools_and_removes_their_files(tmp_path: Path) -> None:
+    tool, pid, temporary = tmp_path / "yosys", tmp_path / "pid", tmp_path / "temporary"
+    tool.write_text(TOOL.format(python=sys.executable, pid=str(pid)))
+    tool.chmod(0o755)
+    temporary.mkdir()
+    with running("generate", "-o", "out.v", folder=tmp_path, YOSYS=str(tool), TMPDIR=str(temporary)) as process:
+        until(lambda: pid.exists() and pid.read_text(), process)
+        process.send_signal(signal.SIGTERM)
+        assert process.communicate() == ("", "utf8fpga: terminated\n")
+    assert process.returncode == -signal.SIGTERM
+    with pytest.raises(ProcessLookupError):
+        os.kill(int(pid.read_text()), 0)
+    assert not list(temporary.iterdir())
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["pid", "temporary", "yosys"]

@@ -1,0 +1,106 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Bad arguments end in one line, defects of ours in a traceback, and the two are never confused."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from support.oracle import refusal
+
+from utf8fpga import hdl, model
+from utf8fpga.boards.uart_decoder import UartDecoder
+from utf8fpga.model import CESU_8, DFA, EncodingTable, InvalidArgumentError, Practice, Range, Row, TableError
+from utf8fpga.model.arrays import ArrayDecoder, decode_array
+from utf8fpga.model.render import render
+from utf8fpga.model.table import bit_distribution
+from utf8fpga.sim import simulate
+
+CHECKOUT = Path(__file__).parents[2]
+
+DEFECT = """
+import utf8fpga.cli.main
+import utf8fpga.cli.table
+
+def defective(table, form):
+    return {error}
+
+utf8fpga.cli.table.render = defective
+utf8fpga.cli.main.main(["table"])
+"""
+
+
+@pytest.mark.parametrize(
+    ("error", "said"),
+    [
+        ("int('x1')", "ValueError: invalid literal for int() with base 10: 'x1'"),
+        ("{}['row']", "KeyError: 'row'"),
+        ("b'\\xff'.decode()", "UnicodeDecodeError: 'utf-8' codec can't decode byte 0xff in position 0"),
+    ],
+)
+def test_a_defect_keeps_its_traceback_and_has_a_status_of_its_own(error: str, said: str) -> None:
+    done = subprocess.run([sys.executable, "-c", DEFECT.format(error=error)], capture_output=True, check=False)
+    lines = done.stderr.decode().splitlines()
+    assert (done.returncode, done.stdout) == (70, b"")
+    assert lines[0] == "Traceback (most recent call last):"
+    assert lines[-2].startswith(said)
+    assert lines[-1] == "utf8fpga: this is a defect of utf8fpga: please report it with the lines above"
+
+
+INTERNAL = {"hdl/minimise.py", "boards/build.py"}
+"""Where a `ValueError` is not meant for people: nobody chooses these arguments, or it is caught in the same file."""
+
+
+@pytest.mark.parametrize("folder", ["model", "hdl", "sim", "boards", "cli"])
+def test_errors_meant_for_people_are_raised_as_such(folder: str) -> None:
+    for path in sorted((CHECKOUT / folder).glob("**/*.py")):
+        if str(path.relative_to(CHECKOUT)) in INTERNAL:
+            continue
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Raise) and isinstance(node.exc, ast.Call) and isinstance(node.exc.func, ast.Name):
+                assert node.exc.func.id not in ("ValueError", "RuntimeError", "OSError"), f"{path}:{node.lineno}"
+
+
+COMPOSED = "an EncodingTable is required, not the composition CESU-8, whose tables are UTF-16 and CESU-8 code units"
+
+TABLES_ONLY = {
+    "DFA.of": DFA.of,
+    "Decoder": model.Decoder,
+    "ArrayDecoder": ArrayDecoder,
+    "decode_array": lambda table: decode_array(b"A", table),
+    "render": render,
+    "bit_distribution": bit_distribution,
+    "serial": hdl.SerialDecoder,
+    "practice": lambda table: hdl.PracticeDecoder(Practice.EACH_UNIT, table),
+    "parallel": lambda table: hdl.ParallelDecoder(table, lanes=4),
+    "packed": lambda table: hdl.PackedDecoder(table, lanes=4),
+    "any lanes": hdl.Decoder,
+    "UART": lambda table: UartDecoder(12e6, 1e6, table),
+}
+
+
+@pytest.mark.parametrize("use", TABLES_ONLY.values(), ids=TABLES_ONLY)
+def test_what_needs_a_table_rejects_a_composition(use: Callable[[Any], object]) -> None:
+    assert refusal(TypeError, use, CESU_8) == COMPOSED
+    assert refusal(TypeError, use, "UTF-8") == "an EncodingTable is required, not str"
+    assert refusal(TypeError, use, None) == "an EncodingTable is required, not NoneType"
+
+
+def test_a_row_needs_code_units() -> None:
+    message = "row U+0041 has no code units"
+    assert refusal(TableError, Row, Range(0x41, 0x41), ()) == message
+    assert refusal(TableError, EncodingTable, "none", "nowhere", 8, []) == "none: a table needs at least one row"
+    text = "rows of text are not Rows but str: EncodingTable.parse reads them"
+    assert refusal(TypeError, EncodingTable, "text", "nowhere", 8, "0041 41") == text
+
+
+@pytest.mark.parametrize("name", ["input_pauses", "output_pauses", "separate_ends"])
+def test_an_empty_pattern(name: str) -> None:
+    messages = dict.fromkeys(("input_pauses", "output_pauses"), f"{name} has no clock without a pause: []")
+    messages["separate_ends"] = "separate_ends is empty: give at least one bool"
+    assert refusal(InvalidArgumentError, lambda: simulate([b"A"], **{name: []})) == messages[name]

@@ -1,0 +1,285 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Workers: calls side by side in processes of their own, which end when they are to."""
+
+from __future__ import annotations
+
+import logging
+import os
+import pickle
+import signal
+import subprocess
+import sys
+import threading
+import time
+from concurrent.futures import Future
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+from support.processes import LIMIT_SECONDS, started, wait_until
+
+from utf8fpga.formal import runner as module
+from utf8fpga.formal.catalogue import CONFIGURATIONS, PROPERTIES, Configuration
+from utf8fpga.formal.report import Result
+from utf8fpga.formal.runner import prove_all
+from utf8fpga.formal.workers import run_each
+from utf8fpga.hdl.toolchain import ToolError, run_tool
+
+posix = pytest.mark.skipif(os.name != "posix", reason="Windows has other signals and no process groups")
+
+
+# What workers do in these tests.
+
+
+def square(number: int) -> int:
+    return number**2
+
+
+def where(_call: int) -> tuple[int, bool]:
+    """The process, and whether it is the main thread of that."""
+    return os.getpid(), threading.current_thread() is threading.main_thread()
+
+
+def wait_for(path: Path) -> str:
+    end = time.monotonic() + LIMIT_SECONDS
+    while not path.exists():
+        assert time.monotonic() < end
+        time.sleep(0.01)
+    return path.name
+
+
+def meet(mine: Path, other: Path) -> str:
+    """Both are there only if both calls are under way at once."""
+    mine.touch()
+    return wait_for(other)
+
+
+def alone(folder: Path) -> bool:
+    """Whether no other call is under way."""
+    (folder / str(os.getpid())).touch()
+    time.sleep(0.05)
+    found = len(list(folder.iterdir())) == 1
+    (folder / str(os.getpid())).unlink()
+    return found
+
+
+class TwoArgumentsError(Exception):
+    """One that cannot be pickled."""
+
+    def __init__(self, first: str, second: str) -> None:
+        super().__init__(first + second)
+
+
+def fail(how: str) -> None:
+    if how == "plain":
+        raise ToolError("yosys is not at home")
+    if how == "odd":
+        raise TwoArgumentsError("not", " picklable")
+    os._exit(3)
+
+
+def say(message: str) -> None:
+    logging.getLogger("utf8fpga.test").info("%s", message)
+
+
+def use_tool(folder: Path) -> str:
+    return run_tool("yosys", [], directory=folder)
+
+
+TOOL = """\
+#!{python}
+import os, pathlib, sys, time
+pathlib.Path({folder!r}, f"{{os.getpid()}}.new").write_text(str(os.getppid()))
+pathlib.Path({folder!r}, f"{{os.getpid()}}.new").rename(pathlib.Path({folder!r}, str(os.getpid())))
+time.sleep({seconds})
+"""
+"""A tool that says who started it, and then does nothing for long."""
+
+
+@pytest.fixture
+def tool(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A tool in place of Yosys, and the folder where it leaves a file of its process number for each start."""
+    folder = tmp_path / "started"
+    folder.mkdir()
+    program = tmp_path / "yosys"
+    program.write_text(TOOL.format(python=sys.executable, folder=str(folder), seconds=LIMIT_SECONDS))
+    program.chmod(0o755)
+    monkeypatch.setenv("YOSYS", str(program))
+    return folder
+
+
+def at_work(folder: Path) -> set[int]:
+    """The tools that have started, and the workers that started them."""
+    tools = [path for path in folder.iterdir() if not path.suffix]
+    return {int(path.name) for path in tools} | {int(path.read_text()) for path in tools}
+
+
+def is_running(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    # One that nobody has waited for has ended all the same.
+    state = subprocess.run(["ps", "-o", "stat=", "-p", str(process)], capture_output=True, text=True, check=False)
+    return not state.stdout.startswith("Z") and state.returncode == 0
+
+
+def assert_gone(processes: set[int]) -> None:
+    wait_until(lambda: not any(map(is_running, processes)), expected="end of workers and tools")
+
+
+# Outcomes.
+
+
+def outcomes(function: Any, *calls: tuple[Any, ...], jobs: int = 1) -> list[Any]:
+    with closing(run_each(function, calls, jobs=jobs)) as found:
+        return [outcome.result() for _, outcome in sorted(found, key=lambda each: each[0])]
+
+
+def test_results_are_those_of_the_calls() -> None:
+    assert outcomes(square, (3,), (4,), (5,), jobs=2) == [9, 16, 25]
+    assert outcomes(square) == []
+
+
+def test_as_many_calls_as_jobs_are_under_way_at_once(tmp_path: Path) -> None:
+    one, two = tmp_path / "one", tmp_path / "two"
+    assert outcomes(meet, (one, two), (two, one), jobs=2) == ["two", "one"]
+
+
+def test_no_more_calls_than_jobs_are_under_way_and_a_worker_does_several(tmp_path: Path) -> None:
+    assert outcomes(alone, *[(tmp_path,)] * 3, jobs=1) == [True] * 3
+    ((process, is_main),) = set(outcomes(where, *[(n,) for n in range(4)], jobs=1))
+    assert process != os.getpid()
+    # Amaranth is not made for threads.
+    assert is_main
+
+
+def test_an_outcome_does_not_wait_for_an_earlier_call(tmp_path: Path) -> None:
+    with closing(run_each(wait_for, [(tmp_path / "later",), (tmp_path,)], jobs=2)) as found:
+        number, outcome = next(found)
+        assert (number, outcome.result()) == (1, tmp_path.name)
+        (tmp_path / "later").touch()
+        number, outcome = next(found)
+        assert (number, outcome.result()) == (0, "later")
+
+
+def test_an_exception_is_the_outcome_of_its_call_alone() -> None:
+    calls = [("plain",), ("odd",), ("end",), ("plain",)]
+    found = dict(run_each(fail, calls, jobs=1))
+    assert [type(found[n].exception()) for n in range(4)] == [ToolError, RuntimeError, RuntimeError, ToolError]
+    assert str(found[0].exception()) == "yosys is not at home"
+    assert "in fail\n" in str(found[0].exception().__cause__)  # type: ignore[union-attr]
+    assert str(found[1].exception()) == "TwoArgumentsError: not picklable"
+    assert str(found[2].exception()) == "a worker ended by itself, with status 3"
+
+
+def test_a_message_of_several_workers_is_handed_on_once(caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level(logging.INFO, "utf8fpga"):
+        outcomes(say, ("a tool compiles itself",), ("a tool compiles itself",), ("another",), jobs=2)
+    assert sorted(caplog.messages) == ["a tool compiles itself", "another"]
+
+
+# Proofs.
+
+
+def test_results_of_proofs_come_in_order_as_soon_as_they_can(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The third is there first, then the first."""
+    shown: list[str] = []
+
+    def backwards(_function: Any, calls: Any, *, jobs: int) -> Any:
+        assert jobs == 3
+        for number in (2, 0, 1):
+            outcome: Future[list[Result]] = Future()
+            configuration, wanted, _seconds = calls[number]
+            outcome.set_result([Result(configuration.name, wanted, "", 0, 0, True)])
+            shown.append(f"proved {wanted}")
+            yield number, outcome
+
+    monkeypatch.setattr(module, "run_each", backwards)
+    wanted, done = ["steady", "stall", "latency"], list[int]()
+    for result in prove_all([CONFIGURATIONS["serial-0"]], wanted, jobs=3, done=done.append):
+        shown.append(f"result {result.wanted}")
+    assert shown == [
+        *("proved latency", "proved steady", "result steady"),
+        *("proved stall", "result stall", "result latency"),
+    ]
+    assert done == [1, 2, 3]
+
+
+@pytest.mark.parametrize("configuration", CONFIGURATIONS.values(), ids=CONFIGURATIONS)
+def test_every_configuration_goes_to_a_worker(configuration: Configuration) -> None:
+    there = pickle.loads(pickle.dumps(configuration))
+    assert (there.name, there.table, there.right) == (configuration.name, configuration.table, configuration.right)
+    assert repr(there.build_from) == repr(configuration.build_from)
+
+
+# Ends.
+
+
+@posix
+def test_closing_the_iterator_ends_workers_and_tools(tool: Path, tmp_path: Path) -> None:
+    with closing(run_each(call_or_use_tool, [(None,), (tmp_path,), (tmp_path,)], jobs=2)) as found:
+        assert next(found)[0] == 0
+        wait_until(lambda: len(at_work(tool)) == 4, expected="start of two tools")
+        processes = at_work(tool)
+    assert_gone(processes)
+
+
+def call_or_use_tool(folder: Path | None) -> str:
+    return "" if folder is None else use_tool(folder)
+
+
+PROVE = [sys.executable, "-m", "utf8fpga", "prove", "serial-0", "--property", "steady", "--property", "stall"]
+
+
+@posix
+@pytest.mark.parametrize("command", [PROVE, [*PROVE[:5], "--mutate", "1"]], ids=["prove", "mutate"])
+@pytest.mark.parametrize("how", ["SIGINT to the process", "SIGINT to its group", "SIGTERM", "SIGKILL"])
+def test_a_signal_ends_workers_and_tools(
+    how: str, command: list[str], tool: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """At once, with no traceback, and with no files left of the workers."""
+    files = tmp_path / "files"
+    files.mkdir()
+    monkeypatch.setenv("TMPDIR", str(files))
+    tools = 1 if "--mutate" in command else 2
+    with started([*command, "--jobs", "2"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        wait_until(lambda: len(list(tool.glob("[0-9]*"))) >= tools, process, expected="start of the tools")
+        wait_until(lambda: not list(tool.glob("*.new")), process, expected="start of the tools")
+        processes = at_work(tool)
+        name, _, where = how.partition(" to ")
+        (os.killpg if where == "its group" else os.kill)(process.pid, signal.Signals[name])
+        out, err = process.communicate(timeout=LIMIT_SECONDS)
+        assert_gone(processes)
+    assert "Traceback" not in out + err
+    if name == "SIGINT":
+        assert (err, process.returncode) == ("utf8fpga: interrupted\n", 130)
+    wait_until(lambda: not list(files.iterdir()), expected="removal of the files")
+
+
+STARTING = """\
+import pathlib, sys, time
+if "--multiprocessing-fork" in sys.argv:
+    pathlib.Path({folder!r}, "starting").touch()
+    time.sleep({seconds})
+"""
+
+
+@posix
+def test_an_interrupt_while_a_worker_starts_leaves_no_traceback(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Python itself would say where it was."""
+    (tmp_path / "sitecustomize.py").write_text(STARTING.format(folder=str(tmp_path), seconds=LIMIT_SECONDS))
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    with started(PROVE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        wait_until((tmp_path / "starting").exists, process, expected="start of a worker")
+        os.killpg(process.pid, signal.SIGINT)
+        out, err = process.communicate(timeout=LIMIT_SECONDS)
+    assert (err, process.returncode) == ("utf8fpga: interrupted\n", 130)
+    assert out.split() == ["configuration", "property", "method", "depth", "seconds", "result"]
+
+
+def test_the_properties_that_are_proved_here_exist() -> None:
+    assert {"steady", "stall", "latency"} <= set(PROPERTIES)

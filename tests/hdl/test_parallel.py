@@ -1,0 +1,416 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The parallel decoder, sparse and packed: equal to the model, and every sentence of its contract."""
+
+from __future__ import annotations
+
+import random
+import re
+from collections.abc import Iterable
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, example, given, settings
+from hypothesis import strategies as st
+from support.icarus import requires_icarus, run_abandoned, run_verilog, split_texts
+
+from utf8fpga.hdl import (
+    PARALLEL_PIPELINES,
+    Decoder,
+    PackedDecoder,
+    ParallelDecoder,
+    SerialDecoder,
+    axi_verilog,
+)
+from utf8fpga.model import TABLE_3_7, EncodingTable, Item, TableError
+from utf8fpga.model.forms import CESU_8_CODE_UNITS, GENERALISED_UTF_8, MODIFIED_UTF_8_CODE_UNITS, RFC_2279
+from utf8fpga.sim import ContractError, Simulation, simulate
+from utf8fpga.sim.strategies import boundary_units, near_boundaries, pauses, texts
+
+FULL: dict[str, Any] = {"kind": True, "length": True}
+LANES = (1, 2, 3, 4, 8, 16, 64)
+
+
+def parallel(**parameters: Any) -> ParallelDecoder | PackedDecoder:
+    decoder = Decoder(architecture="parallel", **parameters)
+    assert not isinstance(decoder, SerialDecoder)
+    return decoder
+
+
+SHAPES: dict[str, dict[str, Any]] = {f"{lanes}": {"lanes": lanes} for lanes in LANES}
+SHAPES |= {f"{lanes}-packed": {"lanes": lanes, "packed": True} for lanes in LANES[1:]}
+SHAPES |= {
+    "1-pipeline0": {"lanes": 1, "pipeline": 0},
+    "2-pipeline0": {"lanes": 2, "pipeline": 0},
+    "5-pipeline0": {"lanes": 5, "pipeline": 0},
+    "5-pipeline3": {"lanes": 5, "pipeline": 3},
+    "7-registers": {"lanes": 7, "buffer": "registers"},
+    "4-registers-pipeline2": {"lanes": 4, "buffer": "registers", "pipeline": 2},
+    "6-packed-pipeline1": {"lanes": 6, "packed": True, "pipeline": 1},
+}
+
+NARROW = {name: shape for name, shape in SHAPES.items() if shape["lanes"] <= 4}
+"""The rest has the same window, and is slower."""
+
+SPARSE = {name: shape for name, shape in NARROW.items() if not shape.get("packed")}
+"""A packer waits for more words."""
+
+
+@pytest.fixture(scope="module", params=SHAPES.values(), ids=SHAPES)
+def full(request: pytest.FixtureRequest) -> Simulation:
+    return Simulation(parallel(**request.param, **FULL))
+
+
+def long_text(rng: random.Random, units: int) -> bytes:
+    """Characters of all lengths, with some bytes changed."""
+    characters = "AZ\x7f\x80é߿ࠀ€\ud7ff\ue000\uffff\U00010000😀\U0010ffff"
+    text = bytearray("".join(rng.choices(characters, k=units)).encode()[:units])
+    for _ in range(units // 12):
+        text[rng.randrange(units)] = rng.choice(boundary_units())
+    return bytes(text)
+
+
+def shifted(lanes: int, piece: Iterable[int], before: int) -> tuple[int, ...]:
+    """A text in which `piece` begins in lane `before`."""
+    return (*[0x41] * (before % lanes), *piece)
+
+
+@given(data=st.data(), input_pauses=pauses(), output_pauses=pauses(), ends=st.lists(st.booleans(), min_size=1))
+@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
+def test_equals_the_model(
+    full: Simulation,
+    data: st.DataObject,
+    input_pauses: list[bool],
+    output_pauses: list[bool],
+    ends: list[bool],
+) -> None:
+    lanes = full.decoder.lanes
+    # Pieces of text, damaged or not, each begun at a drawn lane and joined as drawn.
+    joined: list[tuple[int, ...]] = []
+    for piece in data.draw(texts(max_size=5)):
+        text = shifted(lanes, piece, data.draw(st.integers(0, lanes - 1)))
+        if joined and data.draw(st.booleans()):
+            joined[-1] += text
+        else:
+            joined.append(text)
+    run = full.run(joined, input_pauses=input_pauses, output_pauses=output_pauses, separate_ends=ends)
+    assert run.texts == [full.expected(text) for text in joined]
+
+
+def test_damage_across_the_edges_of_beats(full: Simulation) -> None:
+    """Each sequence of the longest row, cut or broken at each place, with each place on the edge."""
+    lanes = full.decoder.lanes
+    pieces = [b"\xf0\x90\x80\x80", b"\xf0\x90\x80", b"\xf0\x90\x80A", b"\xf0\x90A", b"\xf0\x80\x80\x80", b"\xe0\xa0"]
+    pieces += [
+        b"\xe1\x80\xe1\x80\x80",
+        b"\xed\xa0\x80",
+        b"\xc2",
+        b"\xc2\xc2\x80",
+        b"\x80\x80",
+        b"\xf4\x90\x80\x80",
+        b"\xff",
+    ]
+    starts = range(lanes) if lanes <= 8 else range(lanes - 5, lanes)
+    all_texts = [shifted(lanes, piece, start) for piece in pieces for start in starts]
+    all_texts += [(*text, 0x5A) for text in all_texts]
+    for pattern in ([False], [True, False, False]):
+        run = full.run(all_texts, output_pauses=pattern)
+        assert run.texts == [full.expected(text) for text in all_texts]
+
+
+def test_long_damaged_text_with_pauses_on_both_sides(full: Simulation) -> None:
+    rng = random.Random(full.decoder.lanes)
+    beats = 20 if full.decoder.lanes < 64 else 6
+    several = [long_text(rng, beats * full.decoder.lanes + rng.randrange(20)) for _ in range(4)]
+    for input_pauses, output_pauses in product(([False], [True, False, True]), repeat=2):
+        run = full.run(several, input_pauses=input_pauses, output_pauses=output_pauses)
+        assert run.texts == [full.expected(text) for text in several]
+
+
+@pytest.mark.parametrize("full", SPARSE.values(), ids=SPARSE, indirect=True)
+@pytest.mark.parametrize("piece", [b"\xf0\xa0\x00\xe6\xe0\xa0\x00p", "é€😀a".encode()], ids=["damaged", "whole"])
+def test_what_is_determined_comes_out_though_no_beat_follows(full: Simulation, piece: bytes) -> None:
+    """After a stall, that is, in which stages that wait have seen what is to come; a mutant of one forgot it."""
+    lanes = full.decoder.lanes
+    stalled, silent = 40, 60
+    for start in range(min(lanes, 2)):
+        text = bytes(shifted(lanes, piece * (30 * lanes), start))[: 30 * lanes]
+        run = full.run(
+            [text],
+            input_pauses=[False] * stalled + [True] * silent,
+            output_pauses=[True] * stalled + [False] * silent,
+        )
+        taken = lanes * sum(clock < stalled for clock in run.accepted)
+        assert 0 < taken < len(text)
+        items = [item for item in run.texts[0] if isinstance(item, Item)]
+        ends = [(item.offset + item.length, item.error) for item in items]
+        determined = sum(end < taken or (end == taken and error is None) for end, error in ends)
+        assert max(run.shown[:determined]) < stalled + silent
+
+
+def test_a_beat_a_clock_on_any_input(full: Simulation) -> None:
+    lanes = full.decoder.lanes
+    for text in (b"\xc2A", b"\xf0\x90\x80", b"\xff", b"\xe0\x80", "é€😀a".encode()):
+        whole = (text * (40 * lanes))[: 40 * lanes]
+        run = full.run([whole, whole, b"A" * lanes])
+        first = run.accepted[0]
+        assert run.accepted == list(range(first, first + 81))
+
+
+def test_back_to_back_texts_leave_no_gap_and_no_trace(full: Simulation) -> None:
+    pieces = [b"\xf0\x90\x80", b"\x80", b"\xe0", b"\xa0\x80", b"", b"\xc2", b"\x80", b"A", b""] * 4
+    for ends in ([False], [True]):
+        run = full.run(pieces, separate_ends=ends)
+        assert run.texts == [full.expected(piece) for piece in pieces]
+        assert run.accepted == list(range(run.accepted[0], run.accepted[0] + len(run.accepted)))
+
+
+def test_items_come_within_the_latency(full: Simulation) -> None:
+    """Each text is one beat, and nothing follows for a while; also one that ends within a sequence."""
+    lanes, latency = full.decoder.lanes, full.decoder.latency
+    seen = set()
+    for text in (b"A" * lanes, (b"\xf0\x90\x80" * lanes)[:lanes], b"\x80"):
+        run = full.run([text] * 4, input_pauses=[False, *[True] * (latency + 5)])
+        per_text = [len(items) for items in run.texts]
+        shown = iter(run.shown)
+        for accepted, count in zip(run.accepted, per_text, strict=True):
+            for _ in range(count):
+                seen.add(next(shown) - accepted)
+    assert max(seen) <= latency
+    assert full.decoder.packed or max(seen) == latency
+
+
+def test_a_beat_that_ends_on_a_boundary_does_not_wait(full: Simulation) -> None:
+    lanes = full.decoder.lanes
+    for unit in (b"A", b"\x80", b"\xff"):
+        run = full.run([unit * (2 * lanes)], input_pauses=[False, *[True] * (full.decoder.latency + 30)])
+        assert run.shown[0] - run.accepted[0] <= full.decoder.latency
+        assert run.shown[0] < run.accepted[1]
+
+
+def test_a_beat_that_ends_within_a_sequence_waits_for_the_next(full: Simulation) -> None:
+    lanes = full.decoder.lanes
+    text = b"A" * (lanes - 1) + b"\xc2" + b"\xa9"
+    run = full.run([text], input_pauses=[False, *[True] * (full.decoder.latency + 30)])
+    assert run.texts == [full.expected(text)]
+    assert run.shown[-1] > run.accepted[1]
+
+
+@pytest.mark.parametrize("full", NARROW.values(), ids=NARROW, indirect=True)
+def test_all_triples_of_classes_against_cpython(full: Simulation) -> None:
+    members = [0x41, 0x80, 0x90, 0xA0, 0xC0, 0xC2, 0xE0, 0xE1, 0xED, 0xF0, 0xF1, 0xF4, 0xF5, 0xF8]
+    triples = [bytes(triple) for triple in product(members, repeat=3)]
+    for triple, items in zip(triples, full.run(triples).texts, strict=True):
+        assert "".join(chr(item.code_point) for item in items) == triple.decode("utf-8", "replace"), triple.hex(" ")
+
+
+@pytest.mark.parametrize("lanes", [2, 4, 8])
+def test_packed_beats_are_full_where_text_is_dense(lanes: int) -> None:
+    text = "中".encode() * (20 * lanes)
+    simulation = Simulation(PackedDecoder(lanes=lanes, **FULL))
+    run = simulation.run([text])
+    assert run.texts == [simulation.expected(text)]
+    # Three units make a word, so every third beat is a full one, and none is not.
+    per_beat = [run.shown.count(clock) for clock in dict.fromkeys(run.shown)]
+    assert per_beat == [lanes] * 20
+
+
+@pytest.mark.parametrize("lanes", [2, 8])
+def test_a_slow_consumer_still_gets_full_packed_beats(lanes: int) -> None:
+    text = "é".encode() * (40 * lanes)
+    simulation = Simulation(PackedDecoder(lanes=lanes, **FULL))
+    run = simulation.run([text], output_pauses=[True, True, True, False])
+    per_beat = [run.shown.count(clock) for clock in dict.fromkeys(run.shown)]
+    assert per_beat == [lanes] * 40
+
+
+def test_without_marks_in_the_data_and_without_extra_fields() -> None:
+    for parameters in ({"lanes": 3}, {"lanes": 4}, {"lanes": 4, "packed": True}):
+        simulation = Simulation(parallel(**parameters, replacement=False))
+        text = long_text(random.Random(7), 100)
+        assert simulation.run([text]).texts == [simulation.expected(text)]
+
+
+OTHER_TABLES = {
+    table.name: table for table in (RFC_2279, GENERALISED_UTF_8, CESU_8_CODE_UNITS, MODIFIED_UTF_8_CODE_UNITS)
+}
+
+
+@pytest.fixture(scope="module", params=list(product(OTHER_TABLES, (1, 3, 6))), ids=lambda pair: f"{pair[0]}-{pair[1]}")
+def other(request: pytest.FixtureRequest) -> Simulation:
+    name, lanes = request.param
+    return Simulation(ParallelDecoder(OTHER_TABLES[name], lanes=lanes, **FULL))
+
+
+@given(data=st.data(), output_pauses=pauses())
+@settings(max_examples=40, deadline=None)
+def test_other_tables_equal_their_models(other: Simulation, data: st.DataObject, output_pauses: list[bool]) -> None:
+    table = other.decoder.table
+    drawn = data.draw(st.lists(texts(table, max_size=2).map(lambda pair: sum(pair, ())), max_size=4))
+    run = other.run(drawn, output_pauses=output_pauses)
+    assert run.texts == [other.expected(text) for text in drawn]
+
+
+@given(piece=near_boundaries(), start=st.integers(0, 63))
+@example(piece=(0xF0, 0x90, 0x80, 0x80), start=61)
+@settings(max_examples=3, deadline=None)
+def test_simulate_with_lanes_is_the_model(piece: tuple[int, ...], start: int) -> None:
+    text = shifted(64, piece, start)
+    from utf8fpga.model import decode
+
+    expected: list[list[Item]] = [list(decode(text))]
+    assert simulate([text], lanes=64, packed=True) == expected
+
+
+# What is refused.
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({"lanes": 0}, "lanes 0 is not in 1..256"),
+        ({"lanes": 257}, "lanes 257 is not in 1..256"),
+        ({"lanes": 4, "pipeline": 7}, "pipeline 7 is not in 0..6"),
+        ({"lanes": 4, "pipeline": -1}, "pipeline -1 is not in 0..6"),
+        ({"lanes": 4, "buffer": "fifo"}, "buffer 'fifo' is not one of registers, memory"),
+        ({"lanes": 3, "buffer": "memory"}, "a buffer in memory is for 4 lanes or more, not 3: use registers"),
+        (
+            {"lanes": 2, "architecture": "serial"},
+            "a serial decoder takes one code unit per cycle, not 2: use architecture parallel",
+        ),
+        ({"architecture": "systolic"}, "architecture 'systolic' is not one of serial, parallel"),
+        ({"buffer": "registers"}, "a serial decoder needs no buffer, so not one of 'registers'"),
+        ({"pipeline": 3}, "pipeline 3 is not in 0..2"),
+    ],
+)
+def test_parameters_out_of_range_are_refused(parameters: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
+        Decoder(**parameters)
+
+
+def test_a_table_that_is_not_self_synchronising_is_refused_with_the_reason() -> None:
+    with pytest.raises(TableError, match="self-synchronising"):
+        ParallelDecoder(EncodingTable.parse("overlapping", "0 41\n1 42 42", source="made for this test"), lanes=4)
+
+
+def test_a_table_whose_third_unit_is_constrained_is_refused() -> None:
+    rows = "00..7F 00..7F\n80..7FF C2..DF 80..BF\n1000..1FFF E1 80..BF 80..BF\n"
+    rows += "2000..201F E2 80 80..9F\n2080..20BF E2 82 80..BF"
+    table = EncodingTable.parse("third", rows, source="made for this test")
+    with pytest.raises(TableError, match=r"^third: a parallel decoder wants only the second unit of a sequence to be "):
+        ParallelDecoder(table, lanes=4)
+
+
+def test_decoder_picks_the_architecture() -> None:
+    assert type(Decoder()) is SerialDecoder
+    assert type(Decoder(packed=True)) is SerialDecoder
+    assert type(Decoder(architecture="parallel")) is ParallelDecoder
+    assert type(Decoder(lanes=2)) is ParallelDecoder
+    assert type(Decoder(lanes=2, packed=True)) is PackedDecoder
+    assert Decoder(lanes=4).buffer == "memory"
+    assert Decoder(RFC_2279, lanes=4).buffer == "registers"
+    assert Decoder(TABLE_3_7, lanes=256).lanes == 256
+
+
+def test_a_lost_word_is_noticed() -> None:
+    """The watch on the contract sees an empty beat and a gap in packed words."""
+
+    class Claiming(ParallelDecoder):
+        packed = True
+
+    with pytest.raises(ContractError, match="a gap before word 1 of packed words"):
+        Simulation(Claiming(lanes=4, **FULL)).run(["éé".encode()])
+
+
+# The generated Verilog.
+
+VERILOG: dict[str, dict[str, Any]] = {
+    "1": {"lanes": 1},
+    "2": {"lanes": 2},
+    "3-packed": {"lanes": 3, "packed": True},
+    "4": {"lanes": 4},
+    "8-packed": {"lanes": 8, "packed": True},
+    "16-pipeline4": {"lanes": 16, "pipeline": 4},
+    "64": {"lanes": 64},
+}
+
+UP_TO_16 = {name: shape for name, shape in VERILOG.items() if shape["lanes"] <= 16}
+"""The rest has the same control, and is slower."""
+
+
+@pytest.fixture(scope="module", params=VERILOG.values(), ids=VERILOG)
+def generated(request: pytest.FixtureRequest) -> tuple[str, dict[str, Any]]:
+    return axi_verilog(parallel(**request.param)), {"packed": False, **request.param}
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _mark_handler() -> None:
+    import codecs
+
+    def mark(error: UnicodeError) -> tuple[str, int]:
+        assert isinstance(error, UnicodeDecodeError)
+        return "\x00", error.end
+
+    codecs.register_error("mark-parallel", mark)
+
+
+@requires_icarus
+@pytest.mark.parametrize(("busy_in", "busy_out"), [(0, 0), (40, 0), (0, 40), (10, 80)])
+def test_verilog_against_cpython(
+    generated: tuple[str, dict[str, Any]], busy_in: int, busy_out: int, tmp_path: Path
+) -> None:
+    verilog, shape = generated
+    lanes = shape["lanes"]
+    rng = random.Random(busy_in + busy_out)
+    pieces = [bytes(pair) for pair in product(boundary_units(), repeat=2)]
+    pieces += [bytes(rng.choices(boundary_units(), k=rng.randrange(0, 3 * lanes + 6))) for _ in range(300)]
+    pieces += [long_text(rng, rng.randrange(12, 6 * lanes + 13)) for _ in range(100)]
+    rng.shuffle(pieces)
+    ends = [rng.random() < 0.4 for _ in range(17)]
+    words = run_verilog(
+        verilog,
+        pieces,
+        tmp_path,
+        separate_ends=ends,
+        busy_in=busy_in,
+        busy_out=busy_out,
+        lanes=lanes,
+        packed=shape["packed"],
+    )
+    found = split_texts(words)
+    assert len(found) == len(pieces)
+    for piece, beats in zip(pieces, found, strict=True):
+        assert "".join(chr(beat.tdata) for beat in beats) == piece.decode("utf-8", "replace"), piece.hex(" ")
+        text = piece.replace(b"\x00", b"A").decode("utf-8", "mark-parallel")
+        assert [beat.tuser for beat in beats] == [int(c == "\x00") for c in text], piece.hex(" ")
+
+
+def test_ports_and_text_of_the_verilog(generated: tuple[str, dict[str, Any]]) -> None:
+    verilog, shape = generated
+    lanes = shape["lanes"]
+    declared = re.findall(r"^  (input|output) (?:\[(\d+):0\] )?(\w+);", verilog, re.MULTILINE)
+    widths = {"s_axis_tdata": 8 * lanes, "s_axis_tkeep": lanes, "m_axis_tdata": 32 * lanes, "m_axis_tkeep": 4 * lanes}
+    widths |= {"m_axis_tuser": lanes}
+    names = ["clk", "rst", *(f"s_axis_t{n}" for n in ("data", "keep", "last", "valid", "ready"))]
+    names += [f"m_axis_t{n}" for n in ("data", "keep", "user", "last", "valid", "ready")]
+    assert {name: int(top or 0) + 1 for _, top, name in declared} == {name: widths.get(name, 1) for name in names}
+    assert "(*" not in verilog
+    assert "`" not in verilog
+    if lanes < 16:
+        parameters = {name: value for name, value in shape.items() if name != "packed" or value}
+        assert axi_verilog(parallel(**parameters)) == verilog
+
+
+@requires_icarus
+@pytest.mark.parametrize("generated", UP_TO_16.values(), ids=UP_TO_16, indirect=True)
+@pytest.mark.parametrize(("fed", "ready"), [(20, False), (7, False), (9, True)])
+@pytest.mark.parametrize(("first", "second"), [(0x41, 0x41), (0xF0, 0x90), (0xC2, 0x41)])
+def test_a_clock_of_reset_in_the_middle(
+    generated: tuple[str, dict[str, Any]], first: int, second: int, fed: int, ready: bool, tmp_path: Path
+) -> None:
+    verilog, shape = generated
+    lanes = shape["lanes"]
+    printed = run_abandoned(verilog, lanes, first, second, fed, ready, tmp_path)
+    assert printed.splitlines() == [f"{'0000fffd' * lanes} {'f' * lanes} {(1 << lanes) - 1:0{-(-lanes // 4)}x} 1"]
+    assert PARALLEL_PIPELINES[-1] == 6

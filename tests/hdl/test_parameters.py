@@ -1,0 +1,136 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The parameters of cores: checked when they are made, and complete where they are written down."""
+
+from __future__ import annotations
+
+import doctest
+import json
+import re
+from dataclasses import FrozenInstanceError, fields
+from itertools import product
+from typing import Any
+
+import pytest
+
+from utf8fpga.cli.core_options import parsed
+from utf8fpga.hdl import BUFFERS, MARK_PRACTICES, Decoder, DecoderParameters, core, decoder_parameters
+from utf8fpga.hdl.decoder import parameters
+from utf8fpga.model import RFC_2279, TABLE_3_7, InvalidArgumentError
+from utf8fpga.model.practices import Practice
+
+VALUES: dict[str, list[Any]] = {
+    "table": [TABLE_3_7, RFC_2279],
+    "lanes": [1, 2, 4, 16],
+    "architecture": [None, "serial", "parallel"],
+    "pipeline": [None, 0, 2, 6],
+    "packed": [False, True],
+    "buffer": [None, *BUFFERS],
+    "replacement": [True, False],
+    "practice": list(MARK_PRACTICES[:2]),
+    "refresh": [None, 1000],
+}
+
+
+def possible() -> list[DecoderParameters]:
+    """All combinations of a few values of each field that go together."""
+    found = []
+    for values in product(*VALUES.values()):
+        try:
+            found.append(DecoderParameters(**dict(zip(VALUES, values, strict=True))))
+        except InvalidArgumentError:
+            continue
+    return list(dict.fromkeys(found))
+
+
+POSSIBLE = possible()
+
+
+def test_the_values_cover_every_option() -> None:
+    assert list(VALUES) == list(DecoderParameters.options())
+    assert {each.name for each in fields(DecoderParameters)} - set(VALUES) == {"kind", "length"}
+    assert len(POSSIBLE) > 100
+
+
+def test_the_command_line_gives_the_parameters_back() -> None:
+    for each in POSSIBLE:
+        assert parsed(each.arguments()) == each, each
+
+
+def test_names_are_different_for_different_parameters() -> None:
+    names = [each.name for each in POSSIBLE]
+    assert len(set(names)) == len(names)
+    assert all(re.fullmatch(r"decoder(-[a-z0-9]+)*", name) for name in names)
+    assert DecoderParameters(lanes=16, packed=True).name == "decoder-16-packed"
+
+
+def test_what_follows_from_the_other_parameters_is_not_written() -> None:
+    assert DecoderParameters().arguments() == []
+    assert DecoderParameters(lanes=4, architecture="parallel", pipeline=5, buffer="memory").arguments() == [
+        "--lanes",
+        "4",
+    ]
+    assert DecoderParameters(architecture="parallel").arguments() == ["--architecture", "parallel"]
+
+
+def test_equal_decoders_have_equal_parameters() -> None:
+    assert DecoderParameters(lanes=1, packed=True) == DecoderParameters()
+    assert DecoderParameters(lanes=8) == DecoderParameters(
+        lanes=8, architecture="parallel", pipeline=5, buffer="memory"
+    )
+    assert DecoderParameters(lanes=8) != DecoderParameters(lanes=8, packed=True)
+
+
+def test_parameters_of_a_decoder_are_those_it_was_built_from() -> None:
+    for each in POSSIBLE[:: max(1, len(POSSIBLE) // 40)]:
+        assert decoder_parameters(each.build()) == each
+
+
+def test_the_dictionary_is_json() -> None:
+    assert json.loads(json.dumps(DecoderParameters(lanes=4, refresh=9).as_dict())) == {
+        "table": "UTF-8",
+        "lanes": 4,
+        "architecture": "parallel",
+        "pipeline": 5,
+        "packed": False,
+        "buffer": "memory",
+        "replacement": True,
+        "practice": "maximal-subparts",
+        "refresh": 9,
+        "kind": False,
+        "length": False,
+    }
+
+
+def test_parameters_do_not_change() -> None:
+    with pytest.raises(FrozenInstanceError):
+        DecoderParameters().lanes = 2  # type: ignore[misc]  # that it cannot be assigned is what is tested
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"lanes": 0}, "lanes 0 is not in 1..256"),
+        ({"lanes": 257}, "lanes 257 is not in 1..256"),
+        ({"architecture": "x"}, "architecture 'x' is not one of serial, parallel"),
+        ({"pipeline": 3}, "pipeline 3 is not in 0..2"),
+        ({"lanes": 2, "pipeline": 7}, "pipeline 7 is not in 0..6"),
+        ({"buffer": "memory"}, "a serial decoder needs no buffer, so not one of 'memory'"),
+        ({"lanes": 2, "buffer": "memory"}, "a buffer in memory is for 4 lanes or more, not 2: use registers"),
+        ({"lanes": 4, "buffer": "x"}, "buffer 'x' is not one of registers, memory"),
+        ({"lanes": 2, "practice": Practice.EACH_UNIT}, "practice each-unit is for the serial decoder: use one lane"),
+        ({"practice": Practice.START_OF_A_SEQUENCE}, "practice 'start-of-a-sequence' is not one for hardware: "),
+        ({"lanes": 2, "architecture": "serial"}, "a serial decoder takes one code unit per cycle, not 2: "),
+        ({"refresh": 0}, "refresh 0 is not in 1..281474976710655"),
+        ({"practice": Practice.WHOLE_SUBSEQUENCE, "length": True}, "practice whole-subsequence shows a mark before"),
+    ],
+    ids=lambda value: str(value),
+)
+def test_what_does_not_go_together(given: dict[str, Any], message: str) -> None:
+    with pytest.raises(InvalidArgumentError) as refusal:
+        Decoder(**given)
+    assert str(refusal.value).startswith(message)
+
+
+@pytest.mark.parametrize("module", [core, parameters], ids=lambda module: module.__name__)
+def test_doctests(module: Any) -> None:
+    assert doctest.testmod(module).failed == 0

@@ -1,0 +1,104 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The practices in hardware: equal to the model's, without a stall, and in Verilog."""
+
+from __future__ import annotations
+
+import random
+import re
+from itertools import product
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from support.icarus import requires_icarus, run_verilog, split_texts
+
+from utf8fpga.hdl import MARK_PRACTICES, PIPELINES, PracticeDecoder, axi_verilog
+from utf8fpga.model.practices import Practice, decode_with
+from utf8fpga.sim import Simulation
+from utf8fpga.sim.strategies import boundary_units, pauses, texts
+
+MERGING = (Practice.WHOLE_SUBSEQUENCE, Practice.MALFORMED_SEQUENCE)
+
+
+def build(practice: Practice, pipeline: int) -> PracticeDecoder:
+    return PracticeDecoder(practice, pipeline=pipeline, kind=True, length=practice not in MERGING)
+
+
+@pytest.fixture(scope="module", params=list(product(MARK_PRACTICES, PIPELINES)), ids=lambda p: f"{p[0]}-pipeline{p[1]}")
+def simulation(request: pytest.FixtureRequest) -> Simulation:
+    return Simulation(build(*request.param))
+
+
+@given(texts=texts(), input_pauses=pauses(), output_pauses=pauses(), ends=st.lists(st.booleans(), min_size=1))
+@settings(max_examples=60, deadline=None)
+def test_equals_the_model(
+    simulation: Simulation,
+    texts: list[tuple[int, ...]],
+    input_pauses: list[bool],
+    output_pauses: list[bool],
+    ends: list[bool],
+) -> None:
+    run = simulation.run(texts, input_pauses=input_pauses, output_pauses=output_pauses, separate_ends=ends)
+    assert run.texts == [simulation.expected(text) for text in texts]
+
+
+def test_expected_is_the_practice_and_not_the_default(simulation: Simulation) -> None:
+    text = b"\xf0\x90\x80\xff\xffA\xff"
+    marks = {
+        Practice.MAXIMAL_SUBPARTS: [1, 1, 1, 0, 1],
+        Practice.EACH_UNIT: [1, 1, 1, 1, 1, 0, 1],
+        Practice.WHOLE_SUBSEQUENCE: [1, 0, 1],
+        Practice.MALFORMED_SEQUENCE: [1, 1, 1, 0, 1],
+        Practice.FIRST_ERROR: [1],
+    }
+    practice = simulation.decoder.practice
+    assert [bool(item.error) for item in simulation.run([text]).texts[0]] == marks[practice]
+    assert [bool(item.error) for item in simulation.expected(text)] == marks[practice]
+
+
+def test_one_unit_a_clock_on_any_input(simulation: Simulation) -> None:
+    rng = random.Random(4)
+    worst = [b"\xf0\x90\x80" * 60, b"\xf0\x90\x80A" * 40, b"\xc2" * 150, b"\xe0\xa0\xff" * 50]
+    worst.append(bytes(rng.choices(boundary_units(), k=400)))
+    run = simulation.run(worst)
+    assert run.texts == [simulation.expected(text) for text in worst]
+    assert run.accepted == list(range(sum(map(len, worst))))
+
+
+@requires_icarus
+@pytest.mark.parametrize("practice", MARK_PRACTICES)
+def test_verilog(practice: Practice, tmp_path: Path) -> None:
+    rng = random.Random(5)
+    pieces = [bytes(pair) for pair in product(boundary_units(), repeat=2)]
+    pieces += [bytes(rng.choices(boundary_units(), k=rng.randrange(9))) for _ in range(1500)]
+    verilog = axi_verilog(PracticeDecoder(practice, pipeline=rng.randrange(3)))
+    found = split_texts(
+        run_verilog(verilog, pieces, tmp_path, separate_ends=[False, True, False], busy_in=20, busy_out=40)
+    )
+    wanted = [[(i.code_point, int(i.error is not None)) for i in decode_with(piece, practice)] for piece in pieces]
+    assert [[(beat.tdata, beat.tuser) for beat in text] for text in found] == wanted
+
+
+def test_malformed_sequences_of_up_to_six_bytes() -> None:
+    simulation = Simulation(PracticeDecoder(Practice.MALFORMED_SEQUENCE))
+    pieces = ["FC 80 80 80 80 80", "F8 80 80 80 80", "F7 BF BF BF", "F0 80 80 80", "ED A0 80", "C0 80", "FE FF"]
+    for piece, marks in zip(pieces, [1, 1, 1, 1, 1, 1, 2], strict=True):
+        for text in (bytes.fromhex(piece), bytes.fromhex(piece) + b"\x80", b"A" + bytes.fromhex(piece) * 2 + b"Z"):
+            run = simulation.run([text, text])
+            assert run.texts == [simulation.expected(text)] * 2
+        assert len(simulation.expected(bytes.fromhex(piece))) == marks
+
+
+def test_a_practice_that_is_no_filter_is_refused() -> None:
+    known = "maximal-subparts, each-unit, whole-subsequence, malformed-sequence, first-error"
+    message = f"practice 'start-of-a-sequence' is not a matter of filtering marks as these are: {known}"
+    with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
+        PracticeDecoder(Practice.START_OF_A_SEQUENCE)
+
+
+@pytest.mark.parametrize("practice", MERGING)
+def test_the_length_of_a_merged_mark_is_refused(practice: Practice) -> None:
+    message = f"practice '{practice}' shows a mark before its length is known: leave out length"
+    with pytest.raises(ValueError, match=f"^{message}$"):
+        PracticeDecoder(practice, length=True)

@@ -1,0 +1,252 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Decoders of small tables, drawn or made for a purpose: every sequence that one can tell apart is enumerated."""
+
+from __future__ import annotations
+
+import random
+import re
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import Any
+
+import pytest
+
+from utf8fpga.formal.reference_dfa import causes
+from utf8fpga.hdl import PIPELINES, ParallelDecoder, SerialDecoder
+from utf8fpga.model import DFA, REJECT, START, EncodingTable, ErrorKind, TableError, cause
+from utf8fpga.model.table import BitPattern, Range, Row
+from utf8fpga.sim import Simulation
+
+FULL: dict[str, Any] = {"kind": True, "length": True}
+
+GAPS = EncodingTable.parse(
+    "gaps after each second unit",
+    """
+    0..F    00..0F
+    10..15  18  12  10..15
+    18..1D  18  13  10..15
+    20..25  18  14  10..15
+    28..2D  18  15  10..15
+    30..35  18  16  10..15
+    38..3D  18  17  10..15
+    """,
+    source="made for this test",
+    unit_width=5,
+)
+"""18 12 16 would be U+0016, between two rows; 18 17 16 would be U+003E, above the last one."""
+
+INNER_GAP = EncodingTable.parse(
+    "a longer sequence within a gap",
+    """
+    0..1    00..01
+    10..15  10  0A  08..0D
+    18..1D  10  0B  08..0D
+    20..25  10  0C  08..0D
+    1E..1F  18  08  0B  0E..0F
+    1F8     18  0F  0F  08
+    """,
+    source="made for this test",
+    unit_width=5,
+)
+"""10 0A 0E and 10 0C 0E would be U+0016 and U+0026, which have no sequence; 10 0B 0E would be U+001E, which has one."""
+
+ASIDE = EncodingTable.parse(
+    "a state aside",
+    """
+    5..7    6  1  1..3
+    10..13  7  0  0..3
+    8..A    6  2  0..2
+    """,
+    source="made for this test",
+    unit_width=3,
+)
+"""After 6 comes 1 or 2, which lead to different states."""
+
+
+def open_sequences(table: EncodingTable) -> Iterator[tuple[tuple[int, ...], int]]:
+    """Every sequence of units that is open, and the state that it leads to."""
+    dfa = DFA.of(table)
+    reached: list[tuple[tuple[int, ...], int]] = [((), START)]
+    while reached:
+        units, state = reached.pop()
+        for unit in range(1 << table.unit_width):
+            after = dfa.step(state, unit)
+            if after not in (REJECT, START):
+                reached.append(((*units, unit), after))
+                yield reached[-1]
+
+
+def causes_by_state(table: EncodingTable) -> dict[tuple[int, int], set[ErrorKind]]:
+    """By enumeration, per open state and unit that breaks it every cause that there is."""
+    found: dict[tuple[int, int], set[ErrorKind]] = {}
+    for units, state in open_sequences(table):
+        for unit in range(1 << table.unit_width):
+            if DFA.of(table).step(state, unit) == REJECT:
+                found.setdefault((state, unit), set()).add(cause(table, units, unit))
+    return found
+
+
+def is_told_by_state(table: EncodingTable) -> bool:
+    return all(len(kinds) == 1 for kinds in causes_by_state(table).values())
+
+
+def every_end(table: EncodingTable) -> list[tuple[int, ...]]:
+    """Texts: every open sequence, and none, with each unit after it."""
+    units = range(1 << table.unit_width)
+    return [(*sequence, unit) for sequence in [(), *(each for each, _ in open_sequences(table))] for unit in units]
+
+
+def drawn_tails(rng: random.Random, trail: Range, count: int) -> Iterator[tuple[Range, ...]]:
+    """The units after the first of some rows: up to one range, of a few, is narrowed, and those before are one unit."""
+    if not count:
+        yield ()
+    elif count == 1 or rng.random() < 0.4:
+        low = rng.choice((trail.first, trail.first, trail.first + 1))
+        yield Range(low, rng.randint(low, trail.last)), *[trail] * (count - 1)
+    else:
+        following = list(drawn_tails(rng, trail, count - 1))
+        yield from ((Range(unit, unit), *tail) for unit in trail if rng.random() < 0.8 for tail in following)
+
+
+def drawn_rows(rng: random.Random, width: int) -> list[Row]:
+    """Rows of up to three units whose bits of a code point are the low bits of each unit."""
+    trail_bits = rng.choice((1, 2))
+    trail = Range((1 << width) - (1 << trail_bits), (1 << width) - 1)
+    rows: list[Row] = []
+    for length in (1, 2, 3):
+        size = 1 << rng.randrange(width - 2)
+        block = Range(*(bound + length * (1 << width - 2) - (1 << width - 2) for bound in (0, size - 1)))
+        pattern = BitPattern((block, *[trail] * (length - 1)), 0)
+        shared = list(drawn_tails(rng, trail, length - 1))
+        for lead in block:
+            tails = shared if rng.random() < 0.6 else list(drawn_tails(rng, trail, length - 1))
+            for tail in tails if rng.random() < 0.9 else ():
+                units = (Range(lead, lead), *tail)
+                ends = [r.first for r in units], [r.last for r in units]
+                points = Range(*(pattern.reachable(end).first for end in ends))
+                if not any(points.overlaps(row.code_points) for row in rows):
+                    rows.append(Row(points, units))
+    return rows
+
+
+def drawn_table(seed: int, width: int = 4) -> EncodingTable:
+    """A table that a serial decoder is made for, whatever its causes."""
+    rng = random.Random(seed)
+    while True:
+        try:
+            table = EncodingTable(f"drawn from seed {seed}", "made for this test", width, tuple(drawn_rows(rng, width)))
+            SerialDecoder(table)
+        except TableError:
+            continue
+        return table
+
+
+def reason(call: Callable[[], object]) -> str:
+    """Why a call refuses a table; nothing if it does not."""
+    try:
+        call()
+    except TableError as error:
+        return str(error)
+    return ""
+
+
+def refuses_kinds(table: EncodingTable) -> bool:
+    found = reason(lambda: SerialDecoder(table, kind=True))
+    assert not found or re.search(r" is [A-Z_]+, but another sequence in the same state is [A-Z_]+: leave out ", found)
+    return bool(found)
+
+
+def refuses_reference(table: EncodingTable) -> bool:
+    found = reason(lambda: causes(table))
+    assert not found or re.search(r"a cause depends on more than the state '.*'$", found)
+    return bool(found)
+
+
+@pytest.mark.parametrize("table", [GAPS, INNER_GAP], ids=lambda table: table.name)
+def test_kinds_that_the_state_does_not_tell_are_refused(table: EncodingTable) -> None:
+    assert not is_told_by_state(table)
+    assert refuses_kinds(table)
+    assert refuses_reference(table)
+
+
+def test_the_message_names_two_sequences_with_different_causes() -> None:
+    message = (
+        "gaps after each second unit: 18 17 before 16 is OUT_OF_RANGE, "
+        "but another sequence in the same state is SURROGATE: leave out kind"
+    )
+    with pytest.raises(TableError, match=f"^{message}$"):
+        SerialDecoder(GAPS, kind=True)
+    assert cause(GAPS, [0x18, 0x17], 0x16) is ErrorKind.OUT_OF_RANGE
+    assert cause(GAPS, [0x18, 0x12], 0x16) is ErrorKind.SURROGATE
+
+
+def test_kinds_are_refused_exactly_where_the_state_does_not_tell_them() -> None:
+    counts = {False: 0, True: 0}
+    for seed in range(80):
+        table = drawn_table(seed, width=3 + seed % 3)
+        wanted = not is_told_by_state(table)
+        assert refuses_kinds(table) == refuses_reference(table) == wanted, f"seed {seed}:\n{table}"
+        counts[wanted] += 1
+    assert min(counts.values()) > 10
+
+
+@pytest.mark.parametrize("pipeline", PIPELINES)
+def test_a_state_that_the_smallest_units_do_not_lead_to(pipeline: int) -> None:
+    assert is_told_by_state(ASIDE)
+    simulation = Simulation(SerialDecoder(ASIDE, pipeline=pipeline, **FULL))
+    texts = every_end(ASIDE)
+    assert simulation.run(texts).texts == [simulation.expected(text) for text in texts]
+
+
+SERIAL = {(4, 4): FULL, (8, 5): FULL, (41, 5): FULL, (67, 4): FULL, (28, 4): {}}
+"""Seeds and widths of drawn tables of at least four rows that only a serial decoder is made for, and what is asked."""
+
+PARALLEL = {(46, 4): FULL, (65, 5): FULL, (71, 5): FULL, (88, 4): FULL, (107, 5): {}}
+"""The same of those that both are made for."""
+
+
+@pytest.mark.parametrize("which", [*SERIAL, *PARALLEL], ids=str)
+def test_every_end_of_every_sequence_of_a_drawn_table(which: tuple[int, int]) -> None:
+    seed, width = which
+    table = drawn_table(seed, width)
+    options = {**SERIAL, **PARALLEL}[which]
+    assert len(table.rows) >= 4
+    assert is_told_by_state(table) == bool(options)
+    decoders: list[SerialDecoder | ParallelDecoder] = [SerialDecoder(table, pipeline=seed % 3, **options)]
+    wide = partial(ParallelDecoder, table, lanes=1 + seed % 4, pipeline=seed % 7, **options)
+    if which in PARALLEL:
+        decoders.append(wide())
+    else:
+        assert "a parallel decoder wants only the second unit of a sequence to be constrained" in reason(wide)
+    texts = every_end(table)
+    for decoder in decoders:
+        simulation = Simulation(decoder)
+        assert simulation.run(texts).texts == [simulation.expected(text) for text in texts]
+
+
+def test_units_that_start_and_continue_sequences_are_refused() -> None:
+    table = EncodingTable.parse("both", "0..F 11 10..1F", source="made", unit_width=5, self_synchronising=False)
+    message = (
+        "both: a serial decoder is for self-synchronising tables, but 11 starts one sequence and continues another"
+    )
+    with pytest.raises(TableError, match=f"^{message}$"):
+        SerialDecoder(table)
+    with pytest.raises(TableError, match=f"^{message}$"):
+        ParallelDecoder(table, lanes=2)
+
+
+def test_the_inner_gap_is_seen_only_in_the_middle() -> None:
+    kinds = [cause(INNER_GAP, [0x10, second], 0x0E) for second in (0x0A, 0x0B, 0x0C)]
+    assert kinds == [ErrorKind.SURROGATE, ErrorKind.TRUNCATED, ErrorKind.SURROGATE]
+
+
+def test_a_state_that_a_lead_opens_may_constrain_a_later_unit() -> None:
+    # The parallel decoder gave U+0007 for 4 5 7.
+    table = EncodingTable.parse(
+        "one state for both", "0 0\n1..2 2 5..6\n5..6 4 5 5..6\nD..E 4 7 5..6", source="made", unit_width=3
+    )
+    message = (
+        "one state for both: a parallel decoder wants only the second unit of a sequence to be constrained, "
+        "but in state '05..06' the next unit is, too"
+    )
+    assert reason(lambda: ParallelDecoder(table, lanes=1)) == message

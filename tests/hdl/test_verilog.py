@@ -1,0 +1,195 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The generated Verilog: its contract, and equality with CPython in an independent simulator."""
+
+from __future__ import annotations
+
+import random
+import re
+from itertools import product
+from pathlib import Path
+
+import pytest
+from amaranth.back import rtlil
+from amaranth.hdl import Module, Signal
+from hypothesis import HealthCheck, given, seed, settings
+from hypothesis import strategies as st
+from support.icarus import requires_icarus, run_reset, run_verilog, split_texts
+
+from utf8fpga.hdl import PIPELINES, AxiStreamDecoder, SerialDecoder, axi_verilog
+from utf8fpga.hdl.toolchain import run_tool
+from utf8fpga.sim.strategies import boundary_units, texts
+
+PORTS = {
+    "clk": ("input", 1),
+    "rst": ("input", 1),
+    "s_axis_tdata": ("input", 8),
+    "s_axis_tkeep": ("input", 1),
+    "s_axis_tlast": ("input", 1),
+    "s_axis_tvalid": ("input", 1),
+    "s_axis_tready": ("output", 1),
+    "m_axis_tdata": ("output", 32),
+    "m_axis_tkeep": ("output", 4),
+    "m_axis_tuser": ("output", 1),
+    "m_axis_tlast": ("output", 1),
+    "m_axis_tvalid": ("output", 1),
+    "m_axis_tready": ("input", 1),
+}
+
+
+@pytest.fixture(scope="module", params=PIPELINES, ids=lambda pipeline: f"pipeline{pipeline}")
+def verilog(request: pytest.FixtureRequest) -> str:
+    return axi_verilog(SerialDecoder(pipeline=request.param))
+
+
+def test_exactly_the_ports_of_the_contract(verilog: str) -> None:
+    declared = re.findall(r"^  (input|output) (?:\[(\d+):0\] )?(\w+);", verilog, re.MULTILINE)
+    assert {name: (way, int(top or 0) + 1) for way, top, name in declared} == PORTS
+    assert len(declared) == len(PORTS)
+
+
+def test_one_module_without_attributes(verilog: str) -> None:
+    assert re.findall(r"^module (\w+)", verilog, re.MULTILINE) == ["utf8_decoder"]
+    assert "(*" not in verilog
+    assert "`" not in verilog
+
+
+def test_the_same_byte_for_byte(verilog: str, request: pytest.FixtureRequest) -> None:
+    pipeline = request.node.callspec.params["verilog"]
+    assert axi_verilog(SerialDecoder(pipeline=pipeline)) == verilog
+
+
+def test_no_path_or_date_of_the_machine_that_wrote_it(verilog: str) -> None:
+    assert "/home" not in verilog
+    assert "Yosys" not in verilog
+    assert str(Path.cwd()) not in verilog
+
+
+def test_the_name_of_the_module() -> None:
+    assert "module my_decoder2(" in axi_verilog(SerialDecoder(), "my_decoder2")
+
+
+@pytest.mark.parametrize("name", ["", "2nd", "a b", "a-b", "naïve", "a;b", "$x"])
+def test_a_name_that_is_no_identifier_is_refused(name: str) -> None:
+    message = f"{name!r} is not a Verilog identifier: use letters, digits and _, not a digit first"
+    with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
+        axi_verilog(SerialDecoder(), name)
+
+
+@pytest.mark.parametrize("name", ["module", "reg", "endmodule"])
+def test_a_name_that_is_a_keyword_is_refused(name: str) -> None:
+    message = f"{name!r} is a keyword of Verilog or SystemVerilog: choose another module name"
+    with pytest.raises(ValueError, match=f"^{message}$"):
+        axi_verilog(SerialDecoder(), name)
+
+
+def test_yosys_reads_it_as_verilog_2005(verilog: str, tmp_path: Path) -> None:
+    (tmp_path / "core.v").write_text(verilog)
+    run_tool("yosys", ["-q", "-p", "read_verilog core.v; hierarchy -check -top utf8_decoder"], directory=tmp_path)
+
+
+def check_against_cpython(verilog: str, pieces: list[bytes], directory: Path, **how: object) -> None:
+    found = split_texts(run_verilog(verilog, pieces, directory, **how))
+    assert len(found) == len(pieces)
+    for piece, beats in zip(pieces, found, strict=True):
+        text = piece.decode("utf-8", "replace")
+        assert "".join(chr(beat.tdata) for beat in beats) == text, piece.hex(" ")
+        marks = [beat.tuser for beat in beats]
+        # CPython tells marks from a well-formed U+FFFD by a handler that writes something else.
+        assert marks == [int(c == "\x00") for c in piece.replace(b"\x00", b"A").decode("utf-8", "mark")], piece.hex(" ")
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _mark_handler() -> None:
+    import codecs
+
+    def mark(error: UnicodeError) -> tuple[str, int]:
+        assert isinstance(error, UnicodeDecodeError)
+        return "\x00", error.end
+
+    codecs.register_error("mark", mark)
+
+
+@requires_icarus
+@pytest.mark.parametrize(("busy_in", "busy_out"), [(0, 0), (40, 0), (0, 40), (50, 50), (10, 80)])
+def test_boundary_sequences_with_pauses(verilog: str, busy_in: int, busy_out: int, tmp_path: Path) -> None:
+    rng = random.Random(busy_in + busy_out)
+    bounds = boundary_units()
+    pieces = [bytes(pair) for pair in product(bounds, repeat=2)]
+    pieces += [bytes(rng.choices(bounds, k=rng.randrange(0, 9))) for _ in range(2500)]
+    rng.shuffle(pieces)
+    ends = [rng.random() < 0.4 for _ in range(17)]
+    check_against_cpython(verilog, pieces, tmp_path, separate_ends=ends, busy_in=busy_in, busy_out=busy_out)
+
+
+@requires_icarus
+@given(pieces=texts(max_size=60), ends=st.lists(st.booleans(), min_size=1), bench_seed=st.integers(1, 10**6))
+@seed(1)
+@settings(max_examples=15, deadline=None, suppress_health_check=list(HealthCheck))
+def test_drawn_texts_with_pauses(
+    verilog: str,
+    pieces: list[tuple[int, ...]],
+    ends: list[bool],
+    bench_seed: int,
+    tmp_path_factory: pytest.TempPathFactory,
+) -> None:
+    directory = tmp_path_factory.mktemp("icarus")
+    check_against_cpython(
+        verilog,
+        [bytes(piece) for piece in pieces],
+        directory,
+        separate_ends=ends,
+        seed=bench_seed,
+        busy_in=30,
+        busy_out=30,
+    )
+
+
+@requires_icarus
+def test_all_pairs_of_bytes(verilog: str, tmp_path: Path) -> None:
+    check_against_cpython(verilog, [bytes(pair) for pair in product(range(256), repeat=2)], tmp_path)
+
+
+@requires_icarus
+@pytest.mark.parametrize(("first", "second"), [(0x41, 0x41), (0xF0, 0x90), (0xC2, 0x41), (0xFF, 0xE0)])
+def test_a_clock_of_reset_in_the_middle(verilog: str, first: int, second: int, tmp_path: Path) -> None:
+    assert run_reset(verilog, first, second, tmp_path) == ["then", "0000fffd 1"]
+
+
+def test_it_has_a_clock_of_its_own_within_a_larger_design() -> None:
+    m = Module()
+    count, other = Signal(8), Signal()
+    m.d.sync += count.eq(count + 1)
+    m.submodules.decoder = decoder = AxiStreamDecoder(SerialDecoder())
+    m.d.comb += decoder.clk.eq(other)
+    clocks: dict[str, set[str]] = {}
+    for line in rtlil.convert(m, ports=[count, other], emit_src=False).splitlines():
+        if line.startswith("module "):
+            module = line.split()[1]
+        elif "connect \\CLK" in line:
+            clocks.setdefault(module, set()).add(line.split()[2])
+    assert clocks == {r"\top": {r"\clk"}, r"\top.decoder.decoder": {r"\axi_clk"}}
+
+
+def test_ports_are_for_bytes_without_kind_and_length() -> None:
+    for options in ({"kind": True}, {"length": True}):
+        with pytest.raises(ValueError, match=r"^AXI4-Stream ports are for a decoder of bytes without kind and length$"):
+            AxiStreamDecoder(SerialDecoder(**options))
+
+
+@requires_icarus
+@pytest.mark.slow
+def test_all_scalar_values(verilog: str, tmp_path: Path) -> None:
+    text = "".join(map(chr, [*range(0xD800), *range(0xE000, 0x110000)]))
+    beats = run_verilog(verilog, [text.encode()], tmp_path)
+    assert len(beats) == len(text) == 1_112_064
+    assert [beat.tdata for beat in beats] == list(map(ord, text))
+    assert not any(beat.tuser for beat in beats)
+    assert all(beat.tkeep == 0xF for beat in beats)
+    assert [beat.tlast for beat in beats] == [0] * (len(text) - 1) + [1]
+
+
+@requires_icarus
+@pytest.mark.slow
+def test_all_triples_of_boundary_bytes(verilog: str, tmp_path: Path) -> None:
+    pieces = [bytes(triple) for triple in product(boundary_units(), repeat=3)]
+    check_against_cpython(verilog, pieces, tmp_path, busy_out=20, separate_ends=[False, True, False])

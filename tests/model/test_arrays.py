@@ -1,0 +1,615 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The decoder over arrays against the plain decoder and CPython: items, chunks, arguments, memory, speed."""
+
+from __future__ import annotations
+
+import sys
+import tracemalloc
+from array import array
+from collections.abc import Callable, Iterable
+from itertools import pairwise, product
+from mmap import mmap
+
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+from support import oracle
+from support.oracle import (
+    BOUNDARY,
+    RFC_2279,
+    UTF_16,
+    UTF_32,
+    items_of,
+    plain,
+    refusal,
+)
+from support.processes import run
+
+np = pytest.importorskip("numpy", reason="the extra 'arrays' is not installed")
+
+from utf8fpga.model import TABLE_3_7, Decoder, EncodingTable, ErrorKind, InvalidArgumentError, Item, TableError, decode  # noqa: E402  (not before numpy is known to be there)
+from utf8fpga.model.arrays import BLOCK, ArrayDecoder, IncrementalArrayDecoder, ItemArrays, decode_array, measure_speed  # noqa: E402  (not before numpy is known to be there)
+from utf8fpga.model.practices import IncrementalDecoder, Practice, decode_with  # noqa: E402  (not before numpy is known to be there)
+
+GENERALISED = EncodingTable.parse(
+    "generalised UTF-8",
+    """
+    0000..007F      00..7F
+    0080..07FF      C2..DF  80..BF
+    0800..0FFF      E0      A0..BF  80..BF
+    1000..FFFF      E1..EF  80..BF  80..BF
+    10000..3FFFF    F0      90..BF  80..BF  80..BF
+    40000..FFFFF    F1..F3  80..BF  80..BF  80..BF
+    100000..10FFFF  F4      80..8F  80..BF  80..BF
+    """,
+    source="The WTF-8 encoding, section 3.2",
+)
+NARROW = EncodingTable.parse("narrow", "0..0  0\n1..2  1  2..3", source="made up: units of two bits", unit_width=2)
+SHARED_LEADS = EncodingTable.parse(
+    "shared leads",
+    """
+    0..7      0..7
+    10..13    8     C..D  C..D
+    20..20    8     E     C
+    21..21    8     F
+    """,
+    source="made up: one unit opens sequences of two and of three units, mapped in no common way",
+    unit_width=4,
+)
+LATE_CAUSE = EncodingTable.parse(
+    "late cause",
+    """
+    0000..007F    00..7F
+    0080..07FF    C2..DF  80..BF
+    0800..0FFF    E0      A0..BF  80..BF
+    1000..17FF    E1      80..9F  80..BF
+    1800..181F    E1      A0      80..9F
+    1840..184F    E1      A1      80..8F
+    """,
+    source="made up: some causes are known only at the third unit",
+)
+CAUSE_OF_ANOTHER_LENGTH = EncodingTable.parse(
+    "cause of another length",
+    """
+    00..07  0..7
+    10..13  8     C..D  C..D
+    0C..0F  8     B     A..B  A..B
+    18..1B  8     E     A..B  A..B
+    """,
+    source="made up: 8 C A is overlong and 8 D A a surrogate, though the same units continue 8 C and 8 D",
+    unit_width=4,
+)
+TABLES = [TABLE_3_7, UTF_16, RFC_2279, GENERALISED, NARROW, SHARED_LEADS, LATE_CAUSE, CAUSE_OF_ANOTHER_LENGTH]
+by_table = pytest.mark.parametrize("table", TABLES, ids=[table.name for table in TABLES])
+
+
+def units_near(table: EncodingTable) -> list[int]:
+    """Every bound of the table's rows and the units next to it."""
+    bounds = {bound for row in table.rows for allowed in row.units for bound in (allowed.first, allowed.last)}
+    near = {bound + step for bound in bounds for step in (-1, 0, 1)}
+    return sorted(unit for unit in near if 0 <= unit < 1 << table.unit_width)
+
+
+def text_of(table: EncodingTable, units: Iterable[int]) -> object:
+    return np.array(list(units), np.uint8 if table.unit_width <= 8 else np.uint16)
+
+
+def check(items: ItemArrays, expected: list[Item]) -> None:
+    assert list(items) == expected
+    assert len(items) == len(expected)
+
+
+# Items.
+
+
+@pytest.mark.parametrize(
+    ("alphabet", "length"),
+    [
+        *[(BOUNDARY, length) for length in range(3)],
+        (oracle.REPRESENTATIVES, 3),
+        pytest.param(BOUNDARY, 3, marks=pytest.mark.slow),
+    ],
+    ids=lambda value: f"{len(value)}_bytes" if isinstance(value, bytes) else value,
+)
+def test_all_texts_of_boundary_bytes(alphabet: bytes, length: int) -> None:
+    for units in product(alphabet, repeat=length):
+        text = bytes(units)
+        assert plain(decode_array(text)) == items_of(text), text.hex(" ")
+
+
+def test_all_texts_of_three_boundary_bytes_in_one_text() -> None:
+    text = b"".join(bytes([*units, 0x41]) for units in product(BOUNDARY, repeat=3))
+    assert plain(decode_array(text)) == items_of(text)
+
+
+@by_table
+@pytest.mark.parametrize("length", range(3))
+def test_all_texts_of_units_near_the_bounds_of_any_table(table: EncodingTable, length: int) -> None:
+    for units in product(units_near(table), repeat=length):
+        check(decode_array(text_of(table, units), table), list(decode(units, table)))
+
+
+@by_table
+def test_all_sequences_in_one_text_and_its_beginnings(table: EncodingTable) -> None:
+    alphabet = units_near(table)[:40]
+    text = [unit for units in product(alphabet, repeat=3 if len(alphabet) <= 26 else 2) for unit in units]
+    check(decode_array(text_of(table, text), table), list(decode(text, table)))
+    for row in table.rows:
+        for bound in ("first", "last"):
+            sequence = [getattr(allowed, bound) for allowed in row.units]
+            for place in range(len(sequence) + 1):
+                for following in ([], *([unit] for unit in units_near(table))):
+                    part = sequence[:place] + following
+                    check(decode_array(text_of(table, part), table), list(decode(part, table)))
+
+
+EXAMPLES = {
+    "table_3_8": "C0 AF E0 80 BF F0 81 82 41",
+    "table_3_9": "ED A0 80 ED BF BF ED AF 41",
+    "table_3_10": "F4 91 92 93 FF 41 80 BF 42",
+    "table_3_11": "E1 80 E2 F0 91 92 F1 BF 41",
+    "every_length": "41 F1 80 80 80 E4 BA 8C F0 90 8C 82 C3 A9",
+    "ends_open": "41 F1 80 C3 F1 80 80",
+    "only_open": "F1 80 80",
+    "one_byte": "FF",
+}
+TEXTS = {name: bytes.fromhex(units) for name, units in EXAMPLES.items()}
+by_text = pytest.mark.parametrize("text", TEXTS.values(), ids=TEXTS)
+
+
+@by_text
+def test_examples_of_the_standard(text: bytes) -> None:
+    assert plain(decode_array(text)) == items_of(text)
+
+
+def test_causes_that_only_the_distribution_of_another_length_knows() -> None:
+    kinds = [decode_array(units, CAUSE_OF_ANOTHER_LENGTH).errors[0] for units in (b"\x08\x0c\x0a", b"\x08\x0d\x0a")]
+    assert kinds == [ErrorKind.OVERLONG, ErrorKind.SURROGATE]
+
+
+def test_table_3_11_as_it_stands_in_the_standard() -> None:
+    items = decode_array(TEXTS["table_3_11"])
+    assert items.offsets.tolist() == [0, 2, 3, 6, 8]
+    assert items.lengths.tolist() == [2, 1, 3, 2, 1]
+    assert items.code_points.tolist() == [0xFFFD] * 4 + [0x41]
+    assert items.errors.tolist() == [ErrorKind.TRUNCATED] * 4 + [0]
+
+
+def test_every_scalar_value() -> None:
+    points = np.concatenate([np.array(values, np.uint32) for values in oracle.SCALAR_VALUES])
+    items = decode_array("".join(map(chr, points.tolist())).encode())
+    assert np.array_equal(items.code_points, points)
+    assert not items.errors.any()
+
+
+_damaged = st.lists(
+    st.one_of(
+        st.characters(exclude_categories=["Cs"]).map(str.encode),
+        st.characters(min_codepoint=0x80, exclude_categories=["Cs"]).map(lambda c: c.encode()[:-1]),
+        st.sampled_from(BOUNDARY).map(lambda byte: bytes([byte])),
+        st.binary(max_size=3),
+    )
+).map(b"".join)
+
+
+@given(_damaged)
+def test_any_text_decodes_as_by_the_plain_decoder(text: bytes) -> None:
+    check(decode_array(text), list(decode(text)))
+
+
+@given(st.data(), st.sampled_from(TABLES))
+def test_any_text_in_any_table_in_any_chunks(data: st.DataObject, table: EncodingTable) -> None:
+    units = data.draw(st.lists(st.sampled_from(units_near(table)) | st.integers(0, (1 << table.unit_width) - 1)))
+    cuts = data.draw(st.lists(st.integers(0, len(units))))
+    check_chunks(units, [0, *sorted(cuts), len(units)], table)
+
+
+def check_chunks(units: bytes | list[int], edges: list[int], table: EncodingTable = TABLE_3_7) -> None:
+    """The same items, and the same state, as the plain decoder after each chunk."""
+    arrays, decoder = ArrayDecoder(table), Decoder(table)
+    for first, after in pairwise(edges):
+        part = text_of(table, units[first:after])
+        check(arrays.decode(part), decoder.decode(units[first:after]))
+        assert arrays.getstate() == decoder.getstate()
+    check(arrays.decode(text_of(table, ()), final=True), decoder.decode(b"", final=True))
+    assert arrays.getstate() == ((), 0)
+
+
+@by_text
+def test_every_chunk_after_every_beginning(text: bytes) -> None:
+    """Items and state are right after each chunk from each state, and so after any number of chunks."""
+    for first in range(len(text) + 1):
+        before = Decoder()
+        begun = before.decode(text[:first])
+        for after in range(first, len(text) + 1):
+            arrays, decoder = ArrayDecoder(), Decoder()
+            arrays.setstate(before.getstate())
+            decoder.setstate(before.getstate())
+            check(arrays.decode(text[first:after]), decoder.decode(text[first:after]))
+            assert arrays.getstate() == decoder.getstate(), (first, after)
+        arrays.setstate(before.getstate())
+        assert plain([*begun, *arrays.decode(text[first:], final=True)]) == items_of(text), first
+
+
+@pytest.mark.parametrize("shift", range(1, 5))
+@pytest.mark.parametrize("end", ["F1 80 80", "80"])
+def test_sequences_across_the_blocks_that_are_worked_on(shift: int, end: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    block = 64
+    monkeypatch.setattr("utf8fpga.model.arrays.BLOCK", block)
+    text = b"A" * (block - shift) + bytes.fromhex("F1 80 80 80") + b"\xe1" * (block - 3) + bytes.fromhex(end)
+    assert plain(decode_array(text)) == items_of(text)
+
+
+@pytest.mark.parametrize("shift", [1, 3])
+def test_sequences_across_blocks_of_their_real_size(shift: int) -> None:
+    text = b"A" * (BLOCK - shift) + bytes.fromhex("F1 80 80 80 E1")
+    items = decode_array(text)
+    assert list(items[BLOCK - shift - 1 :]) == [
+        Item(BLOCK - shift - 1, 1, 0x41, None),
+        Item(BLOCK - shift, 4, 0x40000, None),
+        Item(BLOCK - shift + 4, 1, 0xFFFD, ErrorKind.INCOMPLETE),
+    ]
+    assert np.array_equal(items.offsets[: BLOCK - shift], np.arange(BLOCK - shift))
+
+
+# Decoder.
+
+
+def test_the_arrays_have_the_types_that_are_documented_and_own_their_data() -> None:
+    for items in (decode_array(b""), decode_array(b"A\xe1\x80"), decode_array([0xD800], UTF_16)):
+        columns = (items.offsets, items.lengths, items.code_points, items.errors)
+        assert [column.dtype.name for column in columns] == ["int64", "uint8", "uint32", "uint8"]
+        assert {len(column) for column in columns} == {len(items)}
+        assert all(column.flags.owndata for column in columns)
+
+
+def test_an_empty_text() -> None:
+    assert list(decode_array(b"")) == []
+    decoder = ArrayDecoder()
+    assert list(decoder.decode(b"")) == []
+    assert list(decoder.decode(b"", final=True)) == []
+
+
+@pytest.mark.parametrize("offset", [(1 << 31) - 3, (1 << 32) - 3, (1 << 32) - 1, 1 << 32, 1 << 40])
+def test_offsets_beyond_32_bits(offset: int) -> None:
+    decoder = ArrayDecoder()
+    decoder.setstate(((0xF0, 0x90), offset))
+    expected = [Item(offset, 4, 0x10302, None), Item(offset + 4, 1, 0x41, None), Item(offset + 5, 1, 0x42, None)]
+    check(decoder.decode(b"\x8c\x82AB\xe1"), expected)
+    assert decoder.getstate() == ((0xE1,), offset + 6)
+    check(decoder.decode(b"", final=True), [Item(offset + 6, 1, 0xFFFD, ErrorKind.INCOMPLETE)])
+
+
+LAST_OFFSET = (1 << 63) - 1
+"""Of a signed integer of 64 bits."""
+
+
+@pytest.mark.parametrize("offset", [1 << 63, 1 << 64, 10**30])
+def test_an_offset_that_no_array_holds_is_rejected_and_changes_nothing(offset: int) -> None:
+    decoder = ArrayDecoder()
+    decoder.decode(b"AB\xf0\x90")
+    message = refusal(InvalidArgumentError, decoder.setstate, ((), offset))
+    assert message == f"offset {offset} in the state is above {LAST_OFFSET}, the last that arrays hold"
+    assert decoder.getstate() == ((0xF0, 0x90), 2)
+
+
+def test_a_text_that_goes_on_beyond_the_last_offset_is_rejected_and_changes_nothing() -> None:
+    decoder = ArrayDecoder()
+    decoder.setstate(((0xF0,), LAST_OFFSET - 2))
+    message = refusal(InvalidArgumentError, decoder.decode, b"\x90\x8c\x82")
+    assert message == f"the text goes on to offset {LAST_OFFSET + 1}, above {LAST_OFFSET}, the last that arrays hold"
+    check(decoder.decode(b"A\xff"), list(_decoded_from(LAST_OFFSET - 2, b"\xf0", b"A\xff")))
+    assert decoder.getstate() == ((), LAST_OFFSET + 1)
+
+
+def _decoded_from(offset: int, units: bytes, text: bytes) -> list[Item]:
+    decoder = Decoder()
+    decoder.setstate((units, offset))
+    return decoder.decode(text)
+
+
+def test_states_go_from_one_kind_of_decoder_to_the_other() -> None:
+    arrays, decoder = ArrayDecoder(), Decoder()
+    decoder.decode(b"AB\xf0\x90")
+    arrays.setstate(decoder.getstate())
+    assert arrays.getstate() == ((0xF0, 0x90), 2)
+    assert plain(arrays.decode(b"\x8c\x82", final=True)) == [(2, 4, 0x10302, None)]
+
+
+def test_a_wrong_state_is_refused_and_changes_nothing() -> None:
+    decoder = ArrayDecoder()
+    decoder.decode(b"AB\xf0\x90")
+    message = refusal(ValueError, decoder.setstate, ((0xE1, 0x41), 0))
+    assert message == "state E1 41 is not an open sequence of UTF-8"
+    assert decoder.getstate() == ((0xF0, 0x90), 2)
+
+
+def test_reset_forgets_the_open_sequence_and_the_offset() -> None:
+    decoder = ArrayDecoder()
+    decoder.decode(b"AB\xf0\x90")
+    decoder.reset()
+    assert decoder.getstate() == ((), 0)
+    assert plain(decoder.decode(b"\x8c", final=True)) == [(0, 1, 0xFFFD, "UNEXPECTED_CONTINUATION")]
+
+
+# Practices.
+
+by_practice = pytest.mark.parametrize("practice", Practice)
+
+
+def check_practice(units: bytes | list[int], edges: list[int], practice: Practice, table: EncodingTable) -> None:
+    """The same items as the plain decoder after each chunk."""
+    arrays, decoder = IncrementalArrayDecoder(practice, table), IncrementalDecoder(practice, table)
+    for first, after in pairwise(edges):
+        check(arrays.decode(text_of(table, units[first:after])), decoder.decode(units[first:after]))
+    check(arrays.decode(text_of(table, ()), final=True), decoder.decode(b"", final=True))
+    check(arrays.decode(text_of(table, units), final=True), decoder.decode(units, final=True))
+
+
+MARKS = bytes.fromhex("41 80 E1 F0 90 F8 FC FF")
+"""Bytes whose marks merge in all ways."""
+
+
+@by_practice
+@pytest.mark.parametrize("length", range(4))
+def test_all_texts_under_every_practice(practice: Practice, length: int) -> None:
+    for units in product(MARKS, repeat=length):
+        check_practice(bytes(units), [0, *range(1, length), length], practice, TABLE_3_7)
+
+
+@by_practice
+def test_all_short_texts_in_one_long_text(practice: Practice) -> None:
+    text = b"".join(bytes(units) for units in product(MARKS, repeat=4))
+    check(IncrementalArrayDecoder(practice).decode(text, final=True), list(decode_with(text, practice)))
+
+
+@given(st.data(), st.sampled_from(Practice), st.sampled_from([TABLE_3_7, UTF_16, RFC_2279, LATE_CAUSE, NARROW]))
+def test_any_text_in_any_chunks_under_any_practice(
+    data: st.DataObject, practice: Practice, table: EncodingTable
+) -> None:
+    assume(practice is not Practice.MALFORMED_SEQUENCE or table.unit_width == 8)
+    units = data.draw(st.lists(st.sampled_from(units_near(table)) | st.integers(0, (1 << table.unit_width) - 1)))
+    cuts = data.draw(st.lists(st.integers(0, len(units))))
+    check_practice(units, [0, *sorted(cuts), len(units)], practice, table)
+
+
+@by_practice
+@pytest.mark.parametrize("unit", [b"\x80", b"\xff", b"\xe2\x82", b"\xf8\x80", b"\xed\xa0\x80A"], ids=bytes.hex)
+def test_long_runs_of_marks(practice: Practice, unit: bytes) -> None:
+    """Long enough that a merged mark does not fit where a length of a maximal subpart does."""
+    text = b"\xfdA" + unit * 700
+    decoder = IncrementalArrayDecoder(practice)
+    expected = list(decode_with(text, practice))
+    check(decoder.decode(text, final=True), expected)
+    found = [item for first in range(0, len(text), 11) for item in decoder.decode(text[first : first + 11])]
+    assert [*found, *decoder.decode(b"", final=True)] == expected
+
+
+@pytest.mark.parametrize("offset", [(1 << 32) - 3, 1 << 40])
+@pytest.mark.parametrize("practice", [p for p in Practice if p is not Practice.START_OF_A_SEQUENCE])
+def test_offsets_beyond_32_bits_under_every_practice(practice: Practice, offset: int) -> None:
+    text = b"A\xe2\x82\xff\xf8\x80\x80A\xff"
+    decoder = IncrementalArrayDecoder(practice)
+    decoder._subparts.setstate(((), offset))  # as if so much text had been decoded before
+    found = [item for unit in text for item in decoder.decode([unit])] + list(decoder.decode(b"", final=True))
+    assert found == [item._replace(offset=item.offset + offset) for item in decode_with(text, practice)]
+
+
+@by_practice
+def test_a_long_chunk_under_every_practice(practice: Practice) -> None:
+    text = b"a" + "é€😀".encode() * 3000 + b"\xff\xc3" * 8000
+    check(IncrementalArrayDecoder(practice).decode(text, final=True), list(decode_with(text, practice)))
+
+
+def test_the_types_of_the_arrays_under_every_practice() -> None:
+    for practice in Practice:
+        decoder = IncrementalArrayDecoder(practice)
+        merges = practice in (Practice.WHOLE_SUBSEQUENCE, Practice.MALFORMED_SEQUENCE)
+        for text in (b"", b"A", b"A\xff\xffA", b"\xff"):
+            items = decoder.decode(text, final=True)
+            columns = (items.offsets, items.lengths, items.code_points, items.errors)
+            lengths = "int64" if merges else "uint8"
+            assert [column.dtype.name for column in columns] == ["int64", lengths, "uint32", "uint8"], (practice, text)
+
+
+@by_practice
+def test_a_wrong_unit_changes_nothing_under_any_practice(practice: Practice) -> None:
+    decoder = IncrementalArrayDecoder(practice)
+    items = list(decoder.decode(b"AB\xf8\x90"))
+    message = refusal(ValueError, decoder.decode, [0x80, 0x41, 0x100], final=True)
+    assert message == "code unit 0x100 at offset 6 is not an integer in 0..0xff"
+    items += decoder.decode(b"\x80A", final=True)
+    assert items == list(decode_with(b"AB\xf8\x90\x80A", practice))
+
+
+def test_malformed_sequences_are_of_bytes() -> None:
+    message = refusal(ValueError, IncrementalArrayDecoder, Practice.MALFORMED_SEQUENCE, UTF_16)
+    assert message == "UTF-16 has code units of 16 bits: malformed sequences are of bytes"
+
+
+# Arguments.
+
+
+def _read_only(text: bytes) -> object:
+    units = np.frombuffer(text, np.uint8).copy()
+    units.flags.writeable = False
+    return units
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [
+        bytes,
+        bytearray,
+        memoryview,
+        list,
+        tuple,
+        iter,
+        lambda text: array("B", text),
+        lambda text: array("i", list(text)),
+        lambda text: memoryview(bytes(unit for unit in text for _ in range(2)))[::2],
+        _read_only,
+        lambda text: np.repeat(np.frombuffer(text, np.uint8), 3)[::3],
+        lambda text: np.frombuffer(text[::-1], np.uint8)[::-1],
+        *(lambda text, kind=kind: np.frombuffer(text, np.uint8).astype(kind) for kind in ("<i8", ">u2", "u4")),
+    ],
+    ids=[
+        "bytes",
+        "bytearray",
+        "memoryview",
+        "list",
+        "tuple",
+        "iterator",
+        "array",
+        "array_of_int",
+        "strided_memoryview",
+        "read_only",
+        "not_contiguous",
+        "backwards",
+        "int64",
+        "big_endian",
+        "uint32",
+    ],
+)
+@by_text
+def test_code_units_may_come_in_any_form(text: bytes, kind: Callable[[bytes], Iterable[int]]) -> None:
+    assert plain(decode_array(kind(text))) == items_of(text)
+
+
+def test_a_file_mapped_into_memory() -> None:
+    text = TEXTS["table_3_11"]
+    mapped = mmap(-1, len(text))
+    mapped[:] = text
+    for practice in Practice:
+        check(IncrementalArrayDecoder(practice).decode(mapped, final=True), list(decode_with(text, practice)))
+    assert plain(decode_array(mapped)) == items_of(text)
+    mapped.close()
+
+
+def test_utf_16_from_bytes_in_either_order() -> None:
+    text = "A\u4e8c\U00010302"
+    for order, codec in (("<u2", "utf-16-le"), (">u2", "utf-16-be")):
+        items = decode_array(np.frombuffer(text.encode(codec), order), UTF_16)
+        assert items.code_points.tolist() == [ord(character) for character in text]
+
+
+def test_the_units_given_are_not_changed() -> None:
+    units = np.frombuffer(TEXTS["table_3_11"], np.uint8).copy()
+    decode_array(units)
+    assert units.tobytes() == TEXTS["table_3_11"]
+
+
+WRONG = [
+    ("text", TypeError, "code units are wanted, such as bytes, not str: encode makes them of text"),
+    (5, TypeError, "code units are wanted, such as bytes, not int: encode makes them of text"),
+    (None, TypeError, "code units are wanted, such as bytes, not NoneType: encode makes them of text"),
+    (np.array([65.0]), TypeError, "code units are wanted in an array of integers, not of float64"),
+    (np.array([True]), TypeError, "code units are wanted in an array of integers, not of bool"),
+    (np.array(["A"]), TypeError, "code units are wanted in an array of integers, not of <U1"),
+    (np.array([None]), TypeError, "code units are wanted in an array of integers, not of object"),
+    (array("d", [65.0]), TypeError, "code units are wanted in an array of integers, not of float64"),
+    (np.zeros((2, 2), np.uint8), ValueError, "code units are wanted in an array of one dimension, not 2"),
+    (np.array(5), ValueError, "code units are wanted in an array of one dimension, not 0"),
+    (np.array([65, 256, 300]), ValueError, "code unit 0x100 at offset 5 is not an integer in 0..0xff"),
+    (np.array([65, 66, -1]), ValueError, "code unit -0x1 at offset 6 is not an integer in 0..0xff"),
+    (np.array([65, -1], np.int8), ValueError, "code unit -0x1 at offset 5 is not an integer in 0..0xff"),
+    ([65, 256], ValueError, "code unit 0x100 at offset 5 is not an integer in 0..0xff"),
+    ([65.0], ValueError, "code unit 65.0 at offset 4 is not an integer in 0..0xff"),
+    ([65, "A"], ValueError, "code unit 'A' at offset 5 is not an integer in 0..0xff"),
+]
+
+
+@pytest.mark.parametrize(("data", "kind", "message"), WRONG, ids=[f"{n}_{w[1].__name__}" for n, w in enumerate(WRONG)])
+def test_wrong_units_are_refused_and_change_nothing(data: object, kind: type[Exception], message: str) -> None:
+    decoder = ArrayDecoder()
+    decoder.decode(b"AB\xf0\x90")
+    assert refusal(kind, decoder.decode, data, final=True) == message
+    assert decoder.getstate() == ((0xF0, 0x90), 2)
+
+
+def test_units_are_checked_against_a_narrower_width() -> None:
+    ascii_ = EncodingTable.parse("ASCII", "0000..007F  00..7F", source="X3.4", unit_width=7)
+    assert decode_array(b"A", ascii_).code_points.tolist() == [0x41]
+    message = refusal(ValueError, decode_array, b"A\x80", ascii_)
+    assert message == "code unit 0x80 at offset 1 is not an integer in 0..0x7f"
+
+
+LONG = EncodingTable.parse("long", "0..0  " + "0 " + "1 " * 255, source="made up")
+NOT_SYNCHRONISING = EncodingTable.parse(
+    "CESU-8", oracle.CESU_8_ROWS, source="UTR 26, taken as six bytes", self_synchronising=False
+)
+
+
+@pytest.mark.parametrize(
+    ("table", "message"),
+    [
+        (UTF_32, "UTF-32: code units of 32 bits, but arrays take at most 16"),
+        (LONG, "long: sequences of 256 units, but arrays take at most 255"),
+        (
+            NOT_SYNCHRONISING,
+            "CESU-8: not self-synchronising: ED starts a sequence of row 5 (U+D000..U+D7FF as ED 80..9F 80..BF) "
+            "and continues one of row 7 (U+10000..U+10FFFF as ED A0..AF 80..BF ED B0..BF 80..BF) as unit 4",
+        ),
+    ],
+    ids=["too_wide", "too_long", "not_synchronising"],
+)
+def test_tables_that_do_not_fit_are_refused(table: EncodingTable, message: str) -> None:
+    assert refusal(TableError, ArrayDecoder, table) == message
+    assert refusal(TableError, decode_array, b"", table) == message
+
+
+def test_the_longest_sequence() -> None:
+    table = EncodingTable.parse("long", "0..0  " + "0 " + "1 " * 254, source="made up")
+    units = bytes([0] + [1] * 254)
+    check(decode_array(units, table), [Item(0, 255, 0, None)])
+    check(decode_array(units[:-1] + units, table), list(decode(units[:-1] + units, table)))
+
+
+# Memory and speed.
+
+
+def test_memory_does_not_grow_with_the_text() -> None:
+    """16 MB in chunks of 1 MB, items twice over: those just made, and those before them not yet let go."""
+    chunk = TEXTS["table_3_11"] + TEXTS["every_length"] + b"A"
+    chunk *= (1 << 20) // len(chunk)
+    decoder, count, size = ArrayDecoder(), 0, 0
+    decoder.decode(b"")
+    tracemalloc.start()
+    try:
+        while size < 16_000_000:
+            count += len(decoder.decode(chunk))
+            size += len(chunk)
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert decoder.getstate() == ((), size)
+    assert count == len(decode_array(chunk)) * (size // len(chunk))
+    assert peak < 2 * 14 * len(chunk) + 40 * BLOCK
+
+
+@pytest.mark.benchmark
+def test_speed(capsys: pytest.CaptureFixture[str]) -> None:
+    speeds = measure_speed()
+    with capsys.disabled():
+        print(*["", *speeds], sep="\n")
+    assert [speed.text for speed in speeds] == ["mixed", "noise"]
+    assert all(speed.arrays > 50 * speed.plain for speed in speeds)
+    assert speeds[1].arrays > speeds[1].codec
+
+
+WITHOUT_NUMPY = """
+import sys
+
+sys.modules["numpy"] = None
+from utf8fpga.model import decode
+print(*decode(b"A"))
+try:
+    import utf8fpga.model.arrays
+except ModuleNotFoundError as error:
+    print(error)
+"""
+
+
+def test_without_numpy() -> None:
+    done = run([sys.executable, "-I", "-c", WITHOUT_NUMPY], capture_output=True, text=True)
+    assert (done.stdout, done.stderr) == ("0+1 U+0041\nnumpy is not installed: pip install 'utf8fpga[arrays]'\n", "")

@@ -1,0 +1,463 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Conversion between encoding forms (D93) and the encoding schemes, against CPython's codecs."""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Iterator
+from itertools import permutations, product
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from support.oracle import refusal
+
+from utf8fpga.model import TABLE_3_7, EncodingTable, ErrorKind, is_well_formed
+from utf8fpga.model.conversion import (
+    SCHEMES,
+    UTF_16BE,
+    UTF_16LE,
+    UTF_32BE,
+    UTF_32LE,
+    ConversionError,
+    EncodingScheme,
+    convert,
+)
+from utf8fpga.model.forms import (
+    CESU_8,
+    CESU_8_CODE_UNITS,
+    GENERALISED_UTF_8,
+    MODIFIED_UTF_8,
+    RFC_2279,
+    UTF_16,
+    UTF_32,
+)
+from utf8fpga.model.table import Composition
+
+FORMS = {"UTF-8": TABLE_3_7, "UTF-16": UTF_16, "UTF-32": UTF_32}
+BYTES = {"UTF-8": ("utf-8", 1), "UTF-16": ("utf-16-be", 2), "UTF-32": ("utf-32-be", 4)}
+PAIRS = list(permutations(FORMS, 2))
+
+SCALAR_VALUES = [point for point in range(0x110000) if not 0xD800 <= point < 0xE000]
+SAMPLE = sorted(
+    {*SCALAR_VALUES[::61]}  # at least one of any 64 that differ in the last byte alone, and every last byte
+    | {0x7F, 0x80, 0x7FF, 0x800, 0xFFF, 0x1000, 0xCFFF, 0xD000, 0xD7FF, 0xE000, 0xFFFD, 0xFFFE, 0xFFFF}
+    | {0x10000, 0x103FF, 0x10400, 0x3FFFF, 0x40000, 0xFFFFF, 0x100000, 0x10FFFF}
+)
+
+
+def units_of(text: str, form: str) -> tuple[int, ...]:
+    codec, size = BYTES[form]
+    data = text.encode(codec, "surrogatepass")
+    return tuple(int.from_bytes(data[place : place + size], "big") for place in range(0, len(data), size))
+
+
+def replaced(units: list[int], form: str) -> str:
+    """What CPython reads, with U+FFFD for what it cannot."""
+    codec, size = BYTES[form]
+    return b"".join(unit.to_bytes(size, "big") for unit in units).decode(codec, "replace")
+
+
+# Every scalar value, every pair of forms.
+
+
+@pytest.mark.parametrize(
+    "points",
+    [pytest.param(SAMPLE, id="every_61st"), pytest.param(SCALAR_VALUES, id="all", marks=pytest.mark.slow)],
+)
+@pytest.mark.parametrize(("source", "target"), PAIRS, ids=[" to ".join(pair) for pair in PAIRS])
+def test_every_pair_of_forms(source: str, target: str, points: list[int]) -> None:
+    text = "".join(map(chr, points))
+    assert convert(units_of(text, source), FORMS[source], FORMS[target]) == units_of(text, target)
+
+
+def test_there_are_as_many_scalar_values_as_the_standard_says() -> None:
+    assert len(SCALAR_VALUES) == 1_112_064
+
+
+TABLE_3_4 = [
+    ("U+004D", {"UTF-32": "0000004D", "UTF-16": "004D", "UTF-8": "4D"}),
+    ("U+0430", {"UTF-32": "00000430", "UTF-16": "0430", "UTF-8": "D0 B0"}),
+    ("U+4E8C", {"UTF-32": "00004E8C", "UTF-16": "4E8C", "UTF-8": "E4 BA 8C"}),
+    ("U+10302", {"UTF-32": "00010302", "UTF-16": "D800 DF02", "UTF-8": "F0 90 8C 82"}),
+    (
+        "D90_to_D92",
+        {
+            "UTF-32": "0000004D 00000430 00004E8C 00010302",
+            "UTF-16": "004D 0430 4E8C D800 DF02",
+            "UTF-8": "4D D0 B0 E4 BA 8C F0 90 8C 82",
+        },
+    ),
+]
+
+
+@pytest.mark.parametrize(("source", "target"), [*product(FORMS, FORMS)])
+@pytest.mark.parametrize("sequences", [row[1] for row in TABLE_3_4], ids=[row[0] for row in TABLE_3_4])
+def test_table_3_4(sequences: dict[str, str], source: str, target: str) -> None:
+    given_units, wanted = ([int(unit, 16) for unit in sequences[form].split()] for form in (source, target))
+    assert list(convert(given_units, FORMS[source], FORMS[target])) == wanted
+
+
+@pytest.mark.parametrize(
+    ("form", "written"),
+    [
+        pytest.param(CESU_8, "00 ED A0 80 ED BC 82", id="CESU-8"),
+        pytest.param(MODIFIED_UTF_8, "C0 80 ED A0 80 ED BC 82", id="Modified UTF-8"),
+        pytest.param(RFC_2279, "00 F0 90 8C 82", id="RFC 2279"),
+        pytest.param(GENERALISED_UTF_8, "00 F0 90 8C 82", id="generalised UTF-8"),
+    ],
+)
+@pytest.mark.parametrize("other", FORMS)
+def test_relatives_of_utf_8(form: EncodingTable | Composition, written: str, other: str) -> None:
+    units = tuple(bytes.fromhex(written))
+    assert convert(units, form, FORMS[other]) == units_of("\0\U00010302", other)
+    assert convert(units_of("\0\U00010302", other), FORMS[other], form) == units
+
+
+def test_unpaired_surrogates_go_where_they_have_sequences() -> None:
+    units = bytes.fromhex("ED A0 80 41 ED B0 80")
+    assert bytes(convert(units, GENERALISED_UTF_8, CESU_8_CODE_UNITS)) == units
+    assert bytes(convert(units, CESU_8_CODE_UNITS, RFC_2279)) == units
+
+
+# Errors.
+
+
+@pytest.mark.parametrize(
+    ("units", "source", "target", "message", "where"),
+    [
+        pytest.param(
+            [0x41, 0xC2, 0x41],
+            TABLE_3_7,
+            UTF_16,
+            "<C2> at offset 1 is ill-formed in UTF-8: TRUNCATED",
+            (1, 1, ErrorKind.TRUNCATED),
+            id="truncated",
+        ),
+        pytest.param(
+            [0x41, 0xF0, 0x90, 0x8C],
+            TABLE_3_7,
+            UTF_32,
+            "<F0 90 8C> at offset 1 is ill-formed in UTF-8: INCOMPLETE",
+            (1, 3, ErrorKind.INCOMPLETE),
+            id="incomplete",
+        ),
+        pytest.param(
+            [0xED, 0xA0, 0x80],
+            TABLE_3_7,
+            UTF_16,
+            "<ED> at offset 0 is ill-formed in UTF-8: SURROGATE",
+            (0, 1, ErrorKind.SURROGATE),
+            id="surrogate",
+        ),
+        pytest.param(
+            [0x4D, 0xD800, 0x4D],
+            UTF_16,
+            TABLE_3_7,
+            "<D800> at offset 1 is ill-formed in UTF-16: TRUNCATED",
+            (1, 1, ErrorKind.TRUNCATED),
+            id="high_surrogate",
+        ),
+        pytest.param(
+            [0xD800, 0xDF02, 0xDF02],
+            UTF_16,
+            UTF_16,
+            "<DF02> at offset 2 is ill-formed in UTF-16: UNEXPECTED_CONTINUATION",
+            (2, 1, ErrorKind.UNEXPECTED_CONTINUATION),
+            id="same_form",
+        ),
+        pytest.param(
+            [0x41, 0xDFFF],
+            UTF_32,
+            TABLE_3_7,
+            "<0000DFFF> at offset 1 is ill-formed in UTF-32: SURROGATE",
+            (1, 1, ErrorKind.SURROGATE),
+            id="UTF-32_surrogate",
+        ),
+        pytest.param(
+            [0x110000],
+            UTF_32,
+            UTF_16,
+            "<00110000> at offset 0 is ill-formed in UTF-32: OUT_OF_RANGE",
+            (0, 1, ErrorKind.OUT_OF_RANGE),
+            id="UTF-32_out_of_range",
+        ),
+        pytest.param(
+            [0x41, 0xED, 0xB0, 0x80],
+            GENERALISED_UTF_8,
+            UTF_16,
+            "<ED B0 80> at offset 1 is U+DC00, which has no sequence in UTF-16: SURROGATE",
+            (1, 3, ErrorKind.SURROGATE),
+            id="surrogate_without_sequence",
+        ),
+        pytest.param(
+            [0x41, 0xF8, 0x88, 0x80, 0x80, 0x80],
+            RFC_2279,
+            TABLE_3_7,
+            "<F8 88 80 80 80> at offset 1 is U+200000, which has no sequence in UTF-8: OUT_OF_RANGE",
+            (1, 5, ErrorKind.OUT_OF_RANGE),
+            id="code_point_beyond",
+        ),
+        pytest.param(
+            [0xF4, 0x90, 0x80, 0x80],
+            RFC_2279,
+            CESU_8,
+            "<F4 90 80 80> at offset 0 is U+110000, which has no sequence in CESU-8: OUT_OF_RANGE",
+            (0, 4, ErrorKind.OUT_OF_RANGE),
+            id="code_point_beyond_a_composition",
+        ),
+        pytest.param(
+            [0x41, 0xED, 0xA0, 0x80, 0x41],
+            CESU_8,
+            UTF_16,
+            "<ED A0 80> at offset 1 is ill-formed in CESU-8: TRUNCATED",
+            (1, 3, ErrorKind.TRUNCATED),
+            id="CESU-8",
+        ),
+    ],
+)
+def test_an_error_condition_is_reported(
+    units: list[int],
+    source: EncodingTable,
+    target: EncodingTable,
+    message: str,
+    where: tuple[int, int, ErrorKind],
+) -> None:
+    for units_given in (units, iter(units), tuple(units)):
+        with pytest.raises(ConversionError) as caught:
+            convert(units_given, source, target)
+        error = caught.value
+        assert str(error) == message
+        assert (error.offset, error.length, error.kind) == where
+    again = pickle.loads(pickle.dumps(error))
+    assert (str(again), again.offset, again.length, again.kind) == (message, *where)
+
+
+@pytest.mark.parametrize(
+    ("units", "points"),
+    [
+        pytest.param("C2 41 42", "FFFD 41 42", id="constraint"),
+        pytest.param("C0 AF E0 80 BF F0 81 82 41", "FFFD " * 8 + "41", id="table_3_8"),
+        pytest.param("ED A0 80 ED BF BF ED AF 41", "FFFD " * 8 + "41", id="table_3_9"),
+        pytest.param("F4 91 92 93 FF 41 80 BF 42", "FFFD " * 5 + "41 FFFD FFFD 42", id="table_3_10"),
+        pytest.param("E1 80 E2 F0 91 92 F1 BF 41", "FFFD " * 4 + "41", id="table_3_11"),
+    ],
+)
+@pytest.mark.parametrize("target", FORMS)
+def test_replacement_of_maximal_subparts(units: str, points: str, target: str) -> None:
+    text = "".join(chr(int(point, 16)) for point in points.split())
+    assert convert(bytes.fromhex(units), TABLE_3_7, FORMS[target], errors="replace") == units_of(text, target)
+
+
+@pytest.mark.parametrize(
+    ("source", "units"),
+    [
+        pytest.param(GENERALISED_UTF_8, "41 ED A0 80 ED B0 80 42", id="surrogates"),
+        pytest.param(RFC_2279, "41 F4 90 80 80 FD BF BF BF BF BF 42", id="beyond"),
+    ],
+)
+def test_code_points_that_the_target_lacks_are_replaced_one_by_one(source: EncodingTable, units: str) -> None:
+    converted = convert(bytes.fromhex(units), source, UTF_16, errors="replace")
+    assert converted == (0x41, 0xFFFD, 0xFFFD, 0x42)
+
+
+EDGES = {
+    "UTF-8": list(bytes.fromhex("41 80 90 A0 C0 C2 E0 E1 ED F0 F1 F4")),
+    "UTF-16": [0x41, 0xD7FF, 0xD800, 0xDBFF, 0xDC00, 0xDFFF, 0xE000, 0xFFFF],
+    "UTF-32": [0x41, 0xD7FF, 0xD800, 0xDFFF, 0xE000, 0x10FFFF, 0x110000, 0xFFFFFFFF],
+}
+
+
+@pytest.mark.parametrize(("source", "target"), PAIRS, ids=[" to ".join(pair) for pair in PAIRS])
+def test_replacement_as_in_cpython(source: str, target: str) -> None:
+    """Every text of up to three units at the bounds; CPython replaces in UTF-16 and UTF-32 as in UTF-8."""
+    for length in range(4):
+        for units in product(EDGES[source], repeat=length):
+            text = replaced(list(units), source)
+            assert convert(units, FORMS[source], FORMS[target], errors="replace") == units_of(text, target), units
+
+
+_units = {
+    "UTF-8": st.sampled_from(EDGES["UTF-8"]) | st.integers(0, 0xFF),
+    "UTF-16": st.sampled_from(EDGES["UTF-16"]) | st.integers(0, 0xFFFF),
+    "UTF-32": st.sampled_from(EDGES["UTF-32"]) | st.integers(0, 0x110010),
+}
+
+
+@pytest.mark.parametrize(("source", "target"), PAIRS, ids=[" to ".join(pair) for pair in PAIRS])
+@given(data=st.data())
+def test_what_comes_out_is_always_well_formed(source: str, target: str, data: st.DataObject) -> None:
+    units = data.draw(st.lists(_units[source], max_size=12))
+    text = replaced(units, source)
+    assert convert(units, FORMS[source], FORMS[target], errors="replace") == units_of(text, target)
+    assert is_well_formed(units_of(text, target), FORMS[target])
+    place = _first_error(units, source)
+    if place is None:
+        assert convert(units, FORMS[source], FORMS[target]) == units_of(text, target)
+    else:
+        with pytest.raises(ConversionError) as caught:
+            convert(units, FORMS[source], FORMS[target])
+        assert caught.value.offset == place
+
+
+def _first_error(units: list[int], form: str) -> int | None:
+    """The offset of CPython's first complaint."""
+    codec, size = BYTES[form]
+    try:
+        b"".join(unit.to_bytes(size, "big") for unit in units).decode(codec)
+    except UnicodeDecodeError as error:
+        return error.start // size
+    return None
+
+
+def test_a_wrong_choice_of_errors() -> None:
+    message = refusal(ValueError, convert, b"", TABLE_3_7, UTF_16, errors="ignore")
+    assert message == "errors is 'ignore': it must be 'strict' or 'replace'"
+
+
+def test_a_target_without_a_replacement_character() -> None:
+    ascii_ = EncodingTable.parse("ASCII", "0000..007F  00..7F", source="X3.4")
+    assert convert(b"A", TABLE_3_7, ascii_) == (0x41,)
+    message = "U+FFFD has no sequence in ASCII: its code points are U+0000..U+007F"
+    assert refusal(ValueError, convert, b"A", TABLE_3_7, ascii_, errors="replace") == message
+    message = "<C3 A9> at offset 0 is U+00E9, which has no sequence in ASCII: OUT_OF_RANGE"
+    assert refusal(ConversionError, convert, "\xe9".encode(), TABLE_3_7, ascii_) == message
+
+
+@pytest.mark.parametrize(("units", "kind"), [("text", "str"), (None, "NoneType"), (5, "int")])
+def test_what_is_no_sequence_of_units(units: object, kind: str) -> None:
+    message = f"code units are wanted, such as bytes, not {kind}: encode makes them of text"
+    assert refusal(TypeError, convert, units, TABLE_3_7, UTF_16) == message
+
+
+def test_a_unit_outside_the_width() -> None:
+    message = "code unit 0x10000 at offset 1 is not an integer in 0..0xffff"
+    assert refusal(ValueError, convert, [0x41, 0x10000], UTF_16, UTF_32) == message
+
+
+def test_nothing_converts_to_nothing() -> None:
+    assert convert([], UTF_16, UTF_32) == ()
+
+
+# Schemes.
+
+TEXT = "\ufeffM\u0430\u4e8c\U00010302\U0010ffff\0"
+
+scheme_cases = pytest.mark.parametrize(
+    ("scheme", "codec", "form"),
+    [
+        pytest.param(UTF_16BE, "utf-16-be", "UTF-16", id="UTF-16BE"),
+        pytest.param(UTF_16LE, "utf-16-le", "UTF-16", id="UTF-16LE"),
+        pytest.param(UTF_32BE, "utf-32-be", "UTF-32", id="UTF-32BE"),
+        pytest.param(UTF_32LE, "utf-32-le", "UTF-32", id="UTF-32LE"),
+    ],
+)
+
+
+@scheme_cases
+def test_schemes_as_in_cpython(scheme: EncodingScheme, codec: str, form: str) -> None:
+    """U+FEFF at the start is a character like any other: the byte order is given."""
+    data = TEXT.encode(codec)
+    for content in (data, bytearray(data), memoryview(data)):
+        assert scheme.to_units(content) == units_of(TEXT, form)
+    assert scheme.to_bytes(units_of(TEXT, form)) == data
+    assert scheme.to_bytes(iter(units_of(TEXT, form))) == data
+    assert scheme.form is FORMS[form]
+
+
+@scheme_cases
+def test_schemes_leave_ill_formed_units_as_they_are(scheme: EncodingScheme, codec: str, form: str) -> None:
+    data = "A\ud800B\udc00".encode(codec, "surrogatepass")
+    assert scheme.to_units(data) == (0x41, 0xD800, 0x42, 0xDC00)
+    assert scheme.to_bytes((0x41, 0xD800, 0x42, 0xDC00)) == data
+
+
+@pytest.mark.parametrize(
+    ("scheme", "data", "message", "where"),
+    [
+        pytest.param(
+            UTF_16BE,
+            "004D D8",
+            "<D8> at byte offset 2 is 1 of the 2 bytes of a code unit of UTF-16BE: INCOMPLETE",
+            (2, 1),
+            id="UTF-16BE",
+        ),
+        pytest.param(
+            UTF_16LE,
+            "4D",
+            "<4D> at byte offset 0 is 1 of the 2 bytes of a code unit of UTF-16LE: INCOMPLETE",
+            (0, 1),
+            id="UTF-16LE",
+        ),
+        pytest.param(
+            UTF_32BE,
+            "0000004D 000103",
+            "<00 01 03> at byte offset 4 is 3 of the 4 bytes of a code unit of UTF-32BE: INCOMPLETE",
+            (4, 3),
+            id="UTF-32BE",
+        ),
+        pytest.param(
+            UTF_32LE,
+            "4D00",
+            "<4D 00> at byte offset 0 is 2 of the 4 bytes of a code unit of UTF-32LE: INCOMPLETE",
+            (0, 2),
+            id="UTF-32LE",
+        ),
+    ],
+)
+def test_a_truncated_unit_is_reported(scheme: EncodingScheme, data: str, message: str, where: tuple[int, int]) -> None:
+    content = bytes.fromhex(data)
+    with pytest.raises(ConversionError) as caught:
+        scheme.to_units(content)
+    error = caught.value
+    assert (str(error), (error.offset, error.length), error.kind) == (message, where, ErrorKind.INCOMPLETE)
+    assert len(scheme.to_units(content[: error.offset])) == error.offset // scheme.unit_bytes
+
+
+@pytest.mark.parametrize(
+    ("scheme", "unit", "shown", "top"),
+    [
+        (UTF_16BE, 0x10000, "0x10000", "0xffff"),
+        (UTF_16LE, -1, "-0x1", "0xffff"),
+        (UTF_32BE, 1 << 32, "0x100000000", "0xffffffff"),
+        (UTF_32LE, "A", "'A'", "0xffffffff"),
+    ],
+    ids=["UTF-16BE", "UTF-16LE", "UTF-32BE", "UTF-32LE"],
+)
+def test_a_scheme_names_a_wrong_unit(scheme: EncodingScheme, unit: object, shown: str, top: str) -> None:
+    message = f"code unit {shown} at offset 1 is not an integer in 0..{top}"
+    assert refusal(ValueError, scheme.to_bytes, [0x41, unit]) == message
+
+
+@pytest.mark.parametrize("data", ["text", [0x41], 2, None], ids=["str", "list", "int", "none"])
+def test_units_are_read_from_bytes_alone(data: object) -> None:
+    kind = type(data).__name__
+    assert refusal(TypeError, UTF_16BE.to_units, data) == (f"memoryview: a bytes-like object is required, not '{kind}'")
+
+
+def test_the_schemes_in_order() -> None:
+    assert [(name, scheme.form.name, scheme.byte_order, scheme.unit_bytes) for name, scheme in SCHEMES.items()] == [
+        ("UTF-16BE", "UTF-16", "big", 2),
+        ("UTF-16LE", "UTF-16", "little", 2),
+        ("UTF-32BE", "UTF-32", "big", 4),
+        ("UTF-32LE", "UTF-32", "little", 4),
+    ]
+    assert all(scheme.source.startswith("The Unicode Standard, section 3.10, D") for scheme in SCHEMES.values())
+    with pytest.raises(TypeError, match="does not support item assignment"):
+        SCHEMES["UTF-16"] = UTF_16BE
+
+
+def test_nothing_is_no_bytes() -> None:
+    for scheme in SCHEMES.values():
+        assert scheme.to_units(b"") == ()
+        assert scheme.to_bytes([]) == b""
+
+
+def test_d80_two_strings_joined() -> None:
+    """Each string alone is ill-formed UTF-16, both together are not (section 3.9, after D89)."""
+
+    def units() -> Iterator[int]:
+        yield from UTF_16BE.to_units(bytes.fromhex("004D D800"))
+        yield from UTF_16BE.to_units(bytes.fromhex("DF02 004D"))
+
+    assert convert(units(), UTF_16, UTF_32) == (0x4D, 0x10302, 0x4D)

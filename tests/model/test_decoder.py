@@ -1,0 +1,594 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The golden decoder against CPython, the examples of the standard, and the table of L2/08-150."""
+
+from __future__ import annotations
+
+import doctest
+import importlib
+import json
+import pickle
+import pkgutil
+import sys
+from array import array
+from collections.abc import Callable, Iterator
+from ctypes import c_uint8, c_uint16
+from itertools import cycle, islice, pairwise, product, takewhile
+from mmap import mmap
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from support import oracle
+from support.oracle import BOUNDARY, items_of, plain, refusal
+from support.processes import run
+
+import utf8fpga.model
+from utf8fpga.model import (
+    TABLE_3_7,
+    Decoder,
+    EncodingTable,
+    ErrorKind,
+    IncrementalDecoder,
+    InvalidArgumentError,
+    Item,
+    Practice,
+    convert,
+    decode,
+    decode_with,
+    is_well_formed,
+    partition,
+)
+
+# A name, the bytes, and what comes out: "!n" for one U+FFFD in place of n bytes.
+EXAMPLES = [
+    ("table_3_4_one_byte", "4D", "4D"),
+    ("table_3_4_two_bytes", "D0 B0", "430"),
+    ("table_3_4_three_bytes", "E4 BA 8C", "4E8C"),
+    ("table_3_4_four_bytes", "F0 90 8C 82", "10302"),
+    ("d92_all_of_table_3_4", "4D D0 B0 E4 BA 8C F0 90 8C 82", "4D 430 4E8C 10302"),
+    ("table_3_8_non_shortest", "C0 AF E0 80 BF F0 81 82 41", "!1 !1 !1 !1 !1 !1 !1 !1 41"),
+    ("table_3_9_surrogates", "ED A0 80 ED BF BF ED AF 41", "!1 !1 !1 !1 !1 !1 !1 !1 41"),
+    ("table_3_10_other", "F4 91 92 93 FF 41 80 BF 42", "!1 !1 !1 !1 !1 41 !1 !1 42"),
+    ("table_3_11_truncated", "E1 80 E2 F0 91 92 F1 BF 41", "!2 !1 !3 !2 41"),
+    ("d86_well_formed", "41 C3 B1 42", "41 F1 42"),
+    ("d86_ill_formed", "41 C2 C3 B1 42", "41 !1 F1 42"),
+    ("d86_in_isolation", "C2 C3", "!1 !1"),
+    ("d89_not_utf_8", "C0 80 61 F3", "!1 !1 61 !1"),
+    ("d92_c0_starts_nothing", "C0 AF", "!1 !1"),
+    ("d92_9f_after_e0", "E0 9F 80", "!1 !1 !1"),
+    ("d92_last_row", "F4 80 83 92", "1000D2"),
+    ("constraint_41_is_not_consumed", "C2 41 42", "!1 41 42"),
+    ("constraint_each_byte_an_error", "F0 80 80 41", "!1 !1 !1 41"),
+    ("fffd_itself_is_no_error", "EF BF BD", "FFFD"),
+    ("noncharacters_are_scalar_values", "EF BF BE EF BF BF F4 8F BF BF", "FFFE FFFF 10FFFF"),
+]
+
+
+@pytest.mark.parametrize(("units", "output"), [row[1:] for row in EXAMPLES], ids=[row[0] for row in EXAMPLES])
+def test_example_of_the_standard(units: str, output: str) -> None:
+    text = bytes.fromhex(units)
+    found = [f"{item.code_point:X}" if item.error is None else f"!{item.length}" for item in decode(text)]
+    assert found == output.split()
+    assert is_well_formed(text) == ("!" not in output)
+
+
+# L2/08-150: what one U+FFFD replaces, and the bytes that "if followed by" excludes. No byte is
+# excluded, and so any may follow, where the first byte cannot start a sequence.
+REPLACED = [
+    (("80..C1",), None),
+    (("C2..DF",), "80..BF"),
+    (("E0",), "A0..BF"),
+    (("E1..EC",), "80..BF"),
+    (("ED",), "80..9F"),
+    (("EE..EF",), "80..BF"),
+    (("F0",), "90..BF"),
+    (("F1..F3",), "80..BF"),
+    (("F4",), "80..8F"),
+    (("F5..FF",), None),
+    (("E0", "A0..BF"), "80..BF"),
+    (("E1..EC", "80..BF"), "80..BF"),
+    (("ED", "80..9F"), "80..BF"),
+    (("EE..EF", "80..BF"), "80..BF"),
+    (("F0", "90..BF"), "80..BF"),
+    (("F1..F3", "80..BF"), "80..BF"),
+    (("F4", "80..8F"), "80..BF"),
+    (("F0", "90..BF", "80..BF"), "80..BF"),
+    (("F1..F3", "80..BF", "80..BF"), "80..BF"),
+    (("F4", "80..8F", "80..BF"), "80..BF"),
+]
+
+
+def _values(text: str) -> range:
+    first, _, last = text.partition("..")
+    return range(int(first, 16), int(last or first, 16) + 1)
+
+
+def _ends_and_middle(values: range) -> list[int]:
+    return sorted({values[0], values[len(values) // 2], values[-1]})
+
+
+@pytest.mark.parametrize(
+    ("prefix", "excluded"), REPLACED, ids=[f"{'_'.join(prefix)}_not_{excluded}" for prefix, excluded in REPLACED]
+)
+def test_replaced_if_followed_by(prefix: tuple[str, ...], excluded: str | None) -> None:
+    goes_on = set(_values(excluded)) if excluded else set()
+    first_column, *others = map(_values, prefix)
+    columns = [_ends_and_middle(first_column) if others else first_column, *others]
+    if len(prefix) == 3:
+        columns = list(map(_ends_and_middle, columns))
+    prefixes = [bytes(units) for units in product(*columns)]
+    for units in prefixes:
+        assert [(item.length, item.code_point) for item in decode(units)] == [(len(units), 0xFFFD)]
+    # Each before every byte, with an A after it, which ends whatever is open.
+    text = b"".join(units + bytes([following, 0x41]) for units in prefixes for following in range(0x100))
+    items = {item.offset: item for item in decode(text)}
+    for place, (units, following) in enumerate(product(prefixes, range(0x100))):
+        item = items[place * (len(units) + 2)]
+        replaced = item.error is not None and item.length == len(units)
+        assert replaced == (following not in goes_on), (units + bytes([following])).hex(" ")
+
+
+@pytest.mark.parametrize("length", [0, 1, 2, 3, pytest.param(4, marks=pytest.mark.slow)])
+def test_all_texts_of_boundary_bytes(length: int) -> None:
+    """26 bytes, so 26 ** length texts, each from its start to its end: code points, spans and causes.
+
+    More than three bytes are open at no end, so all starts and ends are in the texts of three; four
+    and five bytes in a row are in one long text below.
+    """
+    for units in product(BOUNDARY, repeat=length):
+        text = bytes(units)
+        assert plain(decode(text)) == items_of(text), text.hex(" ")
+
+
+def _de_bruijn(alphabet: bytes, order: int) -> bytes:
+    """A text with every sequence of `order` bytes in it, all but the last few just once."""
+    size, found = len(alphabet), bytearray()
+    word = [0] * (order + 1)
+
+    def extend(place: int, period: int) -> None:
+        if place > order:
+            if order % period == 0:
+                found.extend(alphabet[digit] for digit in word[1 : period + 1])
+            return
+        word[place] = word[place - period]
+        extend(place + 1, period)
+        for digit in range(word[place - period] + 1, size):
+            word[place] = digit
+            extend(place + 1, place)
+
+    extend(1, 1)
+    return bytes(found + found[: order - 1])
+
+
+@pytest.mark.parametrize(
+    ("alphabet", "order"),
+    [
+        pytest.param(oracle.REPRESENTATIVES, 5, id="representatives_5"),
+        pytest.param(BOUNDARY, 4, id="boundary_4"),
+        pytest.param(oracle.REPRESENTATIVES, 6, id="representatives_6", marks=pytest.mark.slow),
+    ],
+)
+def test_all_sequences_in_the_middle_of_one_long_text(alphabet: bytes, order: int) -> None:
+    text = _de_bruijn(alphabet, order)
+    assert len(text) == len(alphabet) ** order + order - 1
+    assert plain(decode(text)) == items_of(text)
+
+
+_damaged = st.lists(
+    st.one_of(
+        st.integers(0, 0x10FFFF).filter(lambda point: not 0xD800 <= point <= 0xDFFF).map(lambda p: chr(p).encode()),
+        st.integers(0x80, 0x10FFFF).filter(lambda p: not 0xD800 <= p <= 0xDFFF).map(lambda p: chr(p).encode()[:-1]),
+        st.sampled_from(BOUNDARY).map(lambda byte: bytes([byte])),
+        st.binary(max_size=3),
+    )
+).map(b"".join)
+
+
+@given(_damaged)
+def test_any_text_decodes_as_in_cpython(text: bytes) -> None:
+    assert plain(decode(text)) == items_of(text)
+
+
+@given(_damaged)
+def test_items_partition_the_text(text: bytes) -> None:
+    items = list(decode(text))
+    assert b"".join(text[item.offset : item.offset + item.length] for item in items) == text
+    for item in items:
+        part = text[item.offset : item.offset + item.length]
+        assert oracle.strictly_decodes(part) == (item.error is None)
+
+
+@given(_damaged)
+def test_is_well_formed_when_cpython_takes_it(text: bytes) -> None:
+    assert is_well_formed(text) == oracle.strictly_decodes(text)
+
+
+@pytest.mark.parametrize("length", range(4))
+def test_is_well_formed_for_all_texts_of_boundary_bytes(length: int) -> None:
+    for units in product(BOUNDARY, repeat=length):
+        text = bytes(units)
+        assert is_well_formed(text) == oracle.strictly_decodes(text), text.hex(" ")
+
+
+# Chunks.
+
+TEXTS = {row[0]: bytes.fromhex(row[1]) for row in EXAMPLES}
+TEXTS["every_length"] = "A\xf1\u4e8c\U00010302".encode()
+TEXTS["ends_open"] = bytes.fromhex("41 F1 80 C3 F1 80 80")
+by_text = pytest.mark.parametrize("text", TEXTS.values(), ids=TEXTS)
+
+
+def _chunks(text: bytes, cuts: int) -> Iterator[bytes]:
+    """The text cut before each byte k > 0 for which bit k - 1 of `cuts` is set."""
+    start = 0
+    for place in range(1, len(text)):
+        if cuts >> place - 1 & 1:
+            yield text[start:place]
+            start = place
+    yield text[start:]
+
+
+@by_text
+def test_every_split_into_chunks(text: bytes) -> None:
+    expected = items_of(text)
+    decoder = Decoder()
+    for cuts in range(1 << len(text) - 1):
+        *chunks, last = _chunks(text, cuts)
+        items = [item for chunk in chunks for item in decoder.decode(chunk)]
+        assert plain(items + decoder.decode(last, final=True)) == expected, bin(cuts)
+        items = [item for chunk in [*chunks, last, b""] for item in decoder.decode(chunk)]
+        assert plain(items + decoder.decode(b"", final=True)) == expected, bin(cuts)
+
+
+@given(_damaged, st.lists(st.integers(0, 40)))
+def test_any_text_in_any_chunks(text: bytes, cuts: list[int]) -> None:
+    edges = [0, *sorted(min(cut, len(text)) for cut in cuts), len(text)]
+    decoder = Decoder()
+    items = [item for a, b in pairwise(edges) for item in decoder.decode(text[a:b])]
+    assert plain(items + decoder.decode(b"", final=True)) == items_of(text)
+
+
+def _determined(text: bytes) -> list[oracle.Expected]:
+    """The items with which the text begins whatever follows it."""
+    continued = [items_of(text + following) for following in (b"", b"A", b"\x80", b"\x90", b"\xa0")]
+    return [items[0] for items in takewhile(lambda items: len(set(items)) == 1, zip(*continued, strict=False))]
+
+
+@pytest.mark.parametrize("length", range(1, 5))
+def test_items_come_as_soon_as_they_are_determined(length: int) -> None:
+    for units in product(oracle.REPRESENTATIVES, repeat=length):
+        text, decoder = bytes(units), Decoder()
+        determined = _determined(text)
+        assert plain(decoder.decode(text)) == determined, text.hex(" ")
+        end = sum(item[1] for item in determined)
+        assert decoder.getstate() == (tuple(text[end:]), end), text.hex(" ")
+
+
+def test_decode_reads_no_further_than_an_item_needs() -> None:
+    taken: list[int] = []
+
+    def units() -> Iterator[int]:
+        for unit in b"A\xe1\x80B\xc3\xa9":
+            taken.append(unit)
+            yield unit
+
+    reads = [(str(item), len(taken)) for item in decode(units())]
+    assert reads == [("0+1 U+0041", 1), ("1+2 U+FFFD TRUNCATED", 4), ("3+1 U+0042", 4), ("4+2 U+00E9", 6)]
+
+
+def test_decode_of_a_text_without_end() -> None:
+    items = list(islice(decode(cycle(b"A\xe1\x80")), 4001))
+    assert items[:2] == [Item(0, 1, 0x41, None), Item(1, 2, 0xFFFD, ErrorKind.TRUNCATED)]
+    assert items[-1] == Item(6000, 1, 0x41, None)
+
+
+# State.
+
+
+def _through_json(state: tuple[tuple[int, ...], int]) -> tuple[tuple[int, ...], int]:
+    return json.loads(json.dumps(state))
+
+
+def _through_repr(state: tuple[tuple[int, ...], int]) -> tuple[tuple[int, ...], int]:
+    namespace: dict[str, tuple[tuple[int, ...], int]] = {}
+    exec(f"state = {state!r}", {}, namespace)
+    return namespace["state"]
+
+
+def _through_pickle(state: tuple[tuple[int, ...], int]) -> tuple[tuple[int, ...], int]:
+    return pickle.loads(pickle.dumps(state))
+
+
+@by_text
+@pytest.mark.parametrize("carry", [_through_json, _through_repr, _through_pickle])
+def test_state_at_every_position(
+    text: bytes, carry: Callable[[tuple[tuple[int, ...], int]], tuple[tuple[int, ...], int]]
+) -> None:
+    expected = items_of(text)
+    used = Decoder()
+    for place in range(len(text) + 1):
+        first = Decoder()
+        items = first.decode(text[:place])
+        state = first.getstate()
+        assert (state[1], bytes(state[0])) == (sum(item.length for item in items), text[state[1] : place])
+        used.decode(b"\xf0\x90" * (place % 2))
+        used.setstate(carry(state))
+        assert used.getstate() == state
+        for decoder in (first, used):
+            decoder.setstate(state)
+            assert plain(items + decoder.decode(text[place:], final=True)) == expected
+
+
+def test_state_of_a_new_decoder() -> None:
+    assert Decoder().getstate() == ((), 0)
+
+
+def test_a_state_kept_is_not_changed_by_decoding() -> None:
+    decoder = Decoder()
+    decoder.decode(b"AB\xf0\x90")
+    state = decoder.getstate()
+    decoder.decode(b"\x8c\x82C\xe1")
+    assert state == ((0xF0, 0x90), 2)
+
+
+def test_reset_forgets_the_open_sequence_and_the_offset() -> None:
+    decoder = Decoder()
+    decoder.decode(b"AB\xf0\x90")
+    decoder.reset()
+    assert decoder.getstate() == ((), 0)
+    assert plain(decoder.decode(b"\x8c", final=True)) == [(0, 1, 0xFFFD, "UNEXPECTED_CONTINUATION")]
+
+
+@pytest.mark.parametrize("end", [b"A", b"A\xf0\x90", b""], ids=["complete", "open", "empty"])
+def test_final_starts_anew(end: bytes) -> None:
+    decoder = Decoder()
+    decoder.decode(end, final=True)
+    assert decoder.getstate() == ((), 0)
+    assert plain(decoder.decode(b"\x80B", final=True)) == items_of(b"\x80B")
+
+
+@pytest.mark.parametrize(
+    ("state", "message"),
+    [
+        pytest.param(((0xE1, 0x41), 0), "state E1 41 is not an open sequence of UTF-8", id="broken"),
+        pytest.param(((0x41, 0xE1), 0), "state 41 is not an open sequence of UTF-8", id="complete"),
+        pytest.param(((0xC3, 0xA9), 0), "state C3 A9 is not an open sequence of UTF-8", id="complete_of_two"),
+        pytest.param(((0x80,), 0), "state 80 is not an open sequence of UTF-8", id="starts_nothing"),
+        pytest.param(((0x1E1,), 0), "code unit 0x1e1 is not an integer in 0..0xff", id="unit_too_large"),
+        pytest.param(((), -1), "offset -1 in the state is negative", id="negative_offset"),
+        pytest.param(((0xE1,), -3), "offset -3 in the state is negative", id="negative_offset_open"),
+        pytest.param(None, "state None is not a pair of code units and an offset", id="none"),
+        pytest.param(((),), "state ((),) is not a pair of code units and an offset", id="no_offset"),
+        pytest.param(((), 0, 0), "state ((), 0, 0) is not a pair of code units and an offset", id="triple"),
+        pytest.param(((), 1.0), "state ((), 1.0) is not a pair of code units and an offset", id="float_offset"),
+        pytest.param((("E1",), 0), "state (('E1',), 0) is not a pair of code units and an offset", id="str_unit"),
+    ],
+)
+def test_a_wrong_state_is_refused_and_changes_nothing(state: object, message: str) -> None:
+    decoder = Decoder()
+    decoder.decode(b"AB\xf0\x90")
+    assert refusal(ValueError, decoder.setstate, state) == message
+    assert decoder.getstate() == ((0xF0, 0x90), 2)
+    assert plain(decoder.decode(b"\x8c\x82", final=True)) == [(2, 4, 0x10302, None)]
+
+
+# Wrong arguments.
+
+NOT_UNITS = [
+    pytest.param(0x100, "0x100", id="too_large"),
+    pytest.param(-1, "-0x1", id="negative"),
+    pytest.param(65.0, "65.0", id="float"),
+    pytest.param("A", "'A'", id="str"),
+    pytest.param(b"A", "b'A'", id="bytes"),
+    pytest.param(None, "None", id="none"),
+]
+
+
+@pytest.mark.parametrize(("unit", "shown"), NOT_UNITS)
+@pytest.mark.parametrize("final", [False, True], ids=["more", "final"])
+def test_a_wrong_unit_is_named_with_its_offset_and_changes_nothing(unit: object, shown: str, final: bool) -> None:
+    decoder = Decoder()
+    decoder.decode(b"AB\xf0\x90")
+    message = refusal(ValueError, decoder.decode, [0x8C, 0x82, 0x80, 0xC3, unit, 0x41], final)
+    assert message == f"code unit {shown} at offset 8 is not an integer in 0..0xff"
+    assert decoder.getstate() == ((0xF0, 0x90), 2)
+    assert plain(decoder.decode(b"\x8c\x82", final=True)) == [(2, 4, 0x10302, None)]
+
+
+@pytest.mark.parametrize(("unit", "shown"), NOT_UNITS)
+def test_decode_gives_the_items_before_a_wrong_unit(unit: object, shown: str) -> None:
+    items = decode([0x41, 0xE1, unit])
+    assert next(items) == Item(0, 1, 0x41, None)
+    assert refusal(ValueError, next, items) == f"code unit {shown} at offset 2 is not an integer in 0..0xff"
+
+
+@pytest.mark.parametrize(("unit", "shown"), NOT_UNITS)
+def test_is_well_formed_names_a_wrong_unit(unit: object, shown: str) -> None:
+    message = refusal(ValueError, is_well_formed, [0x41, 0xE1, unit])
+    assert message == f"code unit {shown} at offset 2 is not an integer in 0..0xff"
+
+
+@pytest.mark.parametrize(
+    ("table", "limit"), [(oracle.UTF_16, 0xFFFF), (oracle.UTF_32, 0xFFFF_FFFF)], ids=["UTF-16", "UTF-32"]
+)
+def test_the_widest_unit_of_wider_forms(table: EncodingTable, limit: int) -> None:
+    assert [item.length for item in decode([limit], table)] == [1]
+    message = refusal(ValueError, list, decode([0x41, limit + 1], table))
+    assert message == f"code unit {limit + 1:#x} at offset 1 is not an integer in 0..{limit:#x}"
+
+
+def test_bytes_are_checked_against_a_narrower_unit() -> None:
+    ascii_ = EncodingTable.parse("ASCII", "0000..007F  00..7F", source="X3.4", unit_width=7)
+    message = "code unit 0x80 at offset 1 is not an integer in 0..0x7f"
+    assert [item.code_point for item in decode(b"A", ascii_)] == [0x41]
+    assert refusal(ValueError, list, decode(b"A\x80", ascii_)) == message
+    assert refusal(ValueError, is_well_formed, b"A\x80", ascii_) == message
+
+
+@pytest.mark.parametrize(
+    ("data", "named"), [("text", "str"), (None, "NoneType"), (5, "int")], ids=["str", "none", "int"]
+)
+@pytest.mark.parametrize(
+    "call", [decode, is_well_formed, Decoder().decode], ids=["decode", "is_well_formed", "Decoder"]
+)
+def test_what_is_no_sequence_of_units_is_refused_at_once(call: Callable[..., object], data: object, named: str) -> None:
+    message = f"code units are wanted, such as bytes, not {named}: encode makes them of text"
+    assert refusal(TypeError, call, data) == message
+
+
+def test_an_iterable_that_fails_leaves_the_decoder_as_it_was() -> None:
+    def units() -> Iterator[int]:
+        yield from b"\x8c\x82\xc3"
+        raise OSError("no more")
+
+    decoder = Decoder()
+    decoder.decode(b"AB\xf0\x90")
+    assert refusal(OSError, decoder.decode, units()) == "no more"
+    assert decoder.getstate() == ((0xF0, 0x90), 2)
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [bytes, bytearray, memoryview, list, tuple, iter, lambda text: array("B", text)],
+    ids=["bytes", "bytearray", "memoryview", "list", "tuple", "iterator", "array"],
+)
+def test_code_units_may_come_in_any_iterable(kind: Callable[[bytes], object]) -> None:
+    text = TEXTS["table_3_11_truncated"]
+    assert plain(decode(kind(text))) == plain(Decoder().decode(kind(text), final=True)) == items_of(text)
+    assert not is_well_formed(kind(text))
+    assert is_well_formed(kind("\xe9\U00010302".encode()))
+
+
+def _mapped(text: bytes) -> mmap:
+    """The text in memory, as a file is mapped."""
+    mapped = mmap(-1, len(text))
+    mapped[:] = text
+    return mapped
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [
+        _mapped,
+        lambda text: memoryview(_mapped(text)),
+        lambda text: memoryview(bytes(unit for unit in text for _ in range(2)))[::2],
+        lambda text: memoryview(array("H", list(text))),
+        lambda text: (c_uint8 * len(text)).from_buffer_copy(text),
+    ],
+    ids=["mmap", "memoryview_of_mmap", "strided", "of_16_bits", "ctypes"],
+)
+def test_code_units_may_come_in_any_buffer(kind: Callable[[bytes], object]) -> None:
+    text = TEXTS["table_3_11_truncated"]
+    for practice in Practice:
+        assert list(decode_with(kind(text), practice)) == list(decode_with(text, practice))
+        assert IncrementalDecoder(practice).decode(kind(text), final=True) == list(decode_with(text, practice))
+    assert plain(decode(kind(text))) == plain(Decoder().decode(kind(text), final=True)) == items_of(text)
+    assert not is_well_formed(kind(text))
+    assert is_well_formed(kind("\xe9\U00010302".encode()))
+    assert list(partition(kind(text))) == list(partition(text))
+    assert convert(kind(text), TABLE_3_7, TABLE_3_7, errors="replace") == convert(
+        text, TABLE_3_7, TABLE_3_7, errors="replace"
+    )
+
+
+def test_a_buffer_can_be_closed_after_its_text() -> None:
+    mapped = _mapped(b"A\xe2\x82")
+    decoder = Decoder()
+    assert len(decoder.decode(mapped)) == 1
+    assert len(list(decode(mapped))) == 2
+    mapped.close()
+
+
+@pytest.mark.parametrize(
+    ("data", "kind", "message"),
+    [
+        (array("b", [65, -1]), ValueError, "code unit -0x1 at offset 1 is not an integer in 0..0xff"),
+        (memoryview(array("b", [65, -1])), ValueError, "code unit -0x1 at offset 1 is not an integer in 0..0xff"),
+        (array("H", [65, 256]), ValueError, "code unit 0x100 at offset 1 is not an integer in 0..0xff"),
+        (array("d", [65.0]), ValueError, "code unit 65.0 at offset 0 is not an integer in 0..0xff"),
+        (
+            memoryview(b"A").cast("c"),
+            TypeError,
+            "code units are wanted as bytes or integers of this machine, not in the format 'c'",
+        ),
+        (
+            memoryview((c_uint16.__ctype_be__ * 2)()),
+            TypeError,
+            "code units are wanted as bytes or integers of this machine, not in the format '>H'",
+        ),
+        (
+            memoryview(bytes(4)).cast("B", (2, 2)),
+            InvalidArgumentError,
+            "code units are wanted in one dimension, not 2",
+        ),
+    ],
+    ids=["signed", "signed_view", "too_wide", "floating_point", "characters", "byte_order", "two_dimensions"],
+)
+def test_a_buffer_of_something_else_is_rejected(data: object, kind: type[Exception], message: str) -> None:
+    decoder = Decoder()
+    assert refusal(kind, decoder.decode, data) == message
+    assert refusal(kind, lambda: list(decode(data))) == message
+    assert refusal(kind, is_well_formed, data) == message
+    assert refusal(kind, IncrementalDecoder().decode, data) == message
+
+
+@pytest.mark.parametrize("offset", [1 << 32, 1 << 63, 1 << 64, 10**30])
+def test_an_offset_of_any_size(offset: int) -> None:
+    decoder = Decoder()
+    decoder.setstate(((0xE1,), offset))
+    assert plain(decoder.decode(b"A\xc3")) == [(offset, 1, 0xFFFD, "TRUNCATED"), (offset + 1, 1, 0x41, None)]
+    assert decoder.getstate() == ((0xC3,), offset + 2)
+    message = refusal(ValueError, decoder.decode, [0x100])
+    assert message == f"code unit 0x100 at offset {offset + 3} is not an integer in 0..0xff"
+
+
+# The package.
+
+
+def test_an_item_reads_well() -> None:
+    assert [str(item) for item in decode(b"\xe1\x80A\xf4\x8f\xbf\xbf")] == [
+        "0+2 U+FFFD TRUNCATED",
+        "2+1 U+0041",
+        "3+4 U+10FFFF",
+    ]
+
+
+def test_the_table_is_utf_8_unless_another_is_given() -> None:
+    assert Decoder().table is TABLE_3_7
+    assert list(decode(b"\xc3\xa9")) == list(decode(b"\xc3\xa9", TABLE_3_7)) == Decoder(TABLE_3_7).decode(b"\xc3\xa9")
+
+
+MODULES = [name for _, name, _ in pkgutil.iter_modules(utf8fpga.model.__path__, "utf8fpga.model.")]
+
+
+@pytest.mark.parametrize("name", ["utf8fpga.model", *MODULES])
+def test_examples_in_the_docstrings(name: str) -> None:
+    assert doctest.testmod(importlib.import_module(name)).failed == 0
+
+
+def test_some_docstrings_have_examples() -> None:
+    finder = doctest.DocTestFinder()
+    modules = map(importlib.import_module, ["utf8fpga.model", *MODULES])
+    assert sum(bool(test.examples) for module in modules for test in finder.find(module)) >= 5
+
+
+STANDARD_LIBRARY_ALONE = """
+import sys
+
+class Refuse:
+    @staticmethod
+    def find_spec(name, path=None, target=None):
+        if name.partition(".")[0] not in sys.stdlib_module_names | {"utf8fpga"}:
+            raise ImportError(f"{name} is not in the standard library")
+
+sys.meta_path.insert(0, Refuse)
+from utf8fpga.model import decode
+print(*decode(b"\\xe1\\x80A"), sep=", ")
+assert not {name.partition(".")[0] for name in sys.modules} & {"amaranth", "click", "rich"}
+"""
+
+
+def test_the_model_needs_the_standard_library_alone() -> None:
+    command = [sys.executable, "-I", "-c", STANDARD_LIBRARY_ALONE]
+    done = run(command, capture_output=True, text=True)
+    assert (done.stdout, done.stderr) == ("0+2 U+FFFD TRUNCATED, 2+1 U+0041\n", "")

@@ -1,0 +1,340 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The automaton: its language, its size, and that the same code serves other forms."""
+
+from __future__ import annotations
+
+import pickle
+import random
+from functools import cache
+from itertools import combinations, product
+
+import pytest
+from support import oracle
+from support.oracle import BOUNDARY, REPRESENTATIVES, RFC_2279, UTF_16, UTF_32, refusal, strictly_decodes
+
+from utf8fpga.model import (
+    DFA,
+    REJECT,
+    START,
+    TABLE_3_7,
+    EncodingTable,
+    decode,
+    encode,
+    encode_units,
+    is_well_formed,
+)
+
+UTF_8 = DFA.of(TABLE_3_7)
+
+
+def _walk(dfa: DFA, state: int, units: bytes) -> int:
+    for unit in units:
+        if state == REJECT:
+            return REJECT
+        state = dfa.step(state, unit)
+    return state
+
+
+# Table 3-7: the language.
+
+
+@pytest.mark.parametrize(
+    "length",
+    [0, 1, 2, 3, 4, *(pytest.param(length, marks=pytest.mark.slow) for length in (5, 6))],
+    ids=lambda length: f"length_{length}",
+)
+def test_language_is_what_cpython_takes(length: int) -> None:
+    """A sequence has four units at most, and so has each way to a state and on to the end of a sequence."""
+    for units in product(REPRESENTATIVES, repeat=length):
+        text = bytes(units)
+        assert (_walk(UTF_8, START, text) == START) == strictly_decodes(text), text.hex(" ")
+        assert is_well_formed(text) == strictly_decodes(text), text.hex(" ")
+
+
+def test_every_pair_of_bytes() -> None:
+    for units in product(range(0x100), repeat=2):
+        assert (_walk(UTF_8, START, bytes(units)) == START) == strictly_decodes(bytes(units)), bytes(units).hex(" ")
+
+
+def test_a_state_dies_just_where_no_text_goes_on() -> None:
+    completions = [bytes(units) for length in range(4) for units in product(b"\x80\x90\xa0", repeat=length)]
+    for units in product(BOUNDARY, repeat=2):
+        alive = any(strictly_decodes(bytes(units) + rest) for rest in completions)
+        assert (_walk(UTF_8, START, bytes(units)) != REJECT) == alive, bytes(units).hex(" ")
+
+
+# Table 3-7: the size, counted as Myhill and Nerode would, from what CPython takes.
+
+SUFFIXES = [bytes(units) for length in range(4) for units in product(b"\x80\x90\xa0", repeat=length)]
+
+
+def _future(prefix: bytes) -> frozenset[bytes]:
+    return frozenset(suffix for suffix in SUFFIXES if strictly_decodes(prefix + suffix))
+
+
+@cache
+def _prefix_of_each_state() -> dict[frozenset[bytes], bytes]:
+    prefixes: dict[frozenset[bytes], bytes] = {}
+    for length in range(4):
+        for units in product(BOUNDARY, repeat=length):
+            if future := _future(bytes(units)):
+                prefixes.setdefault(future, bytes(units))
+    return prefixes
+
+
+def test_eight_states_that_are_not_reject() -> None:
+    assert len(UTF_8.states) == 8 == len(_prefix_of_each_state())
+
+
+def test_twelve_byte_classes_are_the_bytes_that_no_text_tells_apart() -> None:
+    prefixes = _prefix_of_each_state().values()
+    alike: dict[tuple[frozenset[bytes], ...], set[int]] = {}
+    for unit in range(0x100):
+        alike.setdefault(tuple(_future(prefix + bytes([unit])) for prefix in prefixes), set()).add(unit)
+    found = [{unit for unit in range(0x100) if unit in unit_class} for unit_class in UTF_8.classes]
+    assert sorted(map(sorted, found)) == sorted(map(sorted, alike.values()))
+    assert len(found) == 12
+    assert all(unit in UTF_8.classes[UTF_8.class_of(unit)] for unit in range(0x100))
+    assert [[unit in unit_class for unit_class in UTF_8.classes].count(True) for unit in range(0x100)] == [1] * 256
+
+
+def test_classes_are_in_the_order_of_their_first_unit() -> None:
+    firsts = [unit_class.ranges[0].first for unit_class in UTF_8.classes]
+    assert firsts == sorted(firsts)
+    assert [str(unit_class) for unit_class in UTF_8.classes] == [
+        "00..7F",
+        "80..8F",
+        "90..9F",
+        "A0..BF",
+        "C0..C1 F5..FF",
+        "C2..DF",
+        "E0",
+        "E1..EC EE..EF",
+        "ED",
+        "F0",
+        "F1..F3",
+        "F4",
+    ]
+
+
+def test_states_are_named_by_what_they_await() -> None:
+    assert [(state.name, state.remaining) for state in UTF_8.states] == [
+        ("start", (0, 0)),
+        ("80..BF", (1, 1)),
+        ("80..9F 80..BF", (2, 2)),
+        ("80..BF 80..BF", (2, 2)),
+        ("A0..BF 80..BF", (2, 2)),
+        ("80..8F 80..BF 80..BF", (3, 3)),
+        ("80..BF 80..BF 80..BF", (3, 3)),
+        ("90..BF 80..BF 80..BF", (3, 3)),
+    ]
+
+
+FORMS = {
+    "UTF-8": (TABLE_3_7, REPRESENTATIVES),
+    "UTF-16": (UTF_16, (0x41, 0xD800, 0xDC00, 0xE000)),
+    "UTF-32": (UTF_32, (0x41, 0xD800, 0xE000, 0x110000)),
+    "RFC_2279": (RFC_2279, bytes.fromhex("41 80 84 88 90 A0 C2 E0 E1 F0 F1 F8 F9 FC FD FE")),
+}
+by_form = pytest.mark.parametrize(("table", "alphabet"), FORMS.values(), ids=FORMS)
+
+
+@by_form
+def test_minimal(table: EncodingTable, alphabet: tuple[int, ...]) -> None:
+    """Each state is reached, and each two are told apart by some word that completes a sequence in one alone."""
+    dfa = DFA.of(table)
+    reached = {START}
+    for _ in dfa.states:
+        reached |= {dfa.step(state, unit) for state in reached for unit in alphabet} - {REJECT}
+    assert reached == set(range(len(dfa.states)))
+
+    completing: list[set[tuple[int, ...]]] = [set() for _ in dfa.states]
+    for number, words in enumerate(completing):
+        open_words = {(): number}
+        for _ in range(table.longest):
+            after = {(*word, u): dfa.step(state, u) for word, state in open_words.items() for u in alphabet}
+            words |= {word for word, state in after.items() if state == START}
+            open_words = {word: state for word, state in after.items() if state not in (START, REJECT)}
+    assert all(a != b for a, b in combinations(completing, 2))
+
+
+@pytest.mark.parametrize(("form", "states", "classes"), [("UTF-16", 2, 3), ("UTF-32", 1, 2), ("RFC_2279", 10, 16)])
+def test_size_of_other_forms(form: str, states: int, classes: int) -> None:
+    """UTF-16: start and one low surrogate awaited. RFC 2279: start, one to five units awaited, and the
+    four leads whose next unit is constrained; 00..7F, four kinds of 80..BF, nine of leads, two that are none.
+    """
+    dfa = DFA.of(FORMS[form][0])
+    assert (len(dfa.states), len(dfa.classes)) == (states, classes)
+
+
+def test_equal_tables_have_one_automaton() -> None:
+    rows = "\n".join(str(row).replace("U+", "").replace(" as", "") for row in TABLE_3_7.rows)
+    assert DFA.of(EncodingTable.parse("UTF-8", rows, source=TABLE_3_7.source)) is UTF_8
+
+
+@by_form
+def test_an_automaton_can_be_pickled(table: EncodingTable, alphabet: tuple[int, ...]) -> None:
+    dfa = DFA.of(table)
+    copy = pickle.loads(pickle.dumps(dfa))
+    assert copy == dfa
+    assert [copy.class_of(unit) for unit in alphabet] == [dfa.class_of(unit) for unit in alphabet]
+
+
+@by_form
+def test_a_unit_out_of_width_has_no_class(table: EncodingTable, alphabet: tuple[int, ...]) -> None:
+    top = (1 << table.unit_width) - 1
+    dfa = DFA.of(table)
+    for unit, shown in ((top + 1, f"{top + 1:#x}"), (-1, "-0x1"), (1.5, "1.5"), ("A", "'A'")):
+        message = f"code unit {shown} is not an integer in 0..{top:#x}"
+        assert refusal(ValueError, dfa.class_of, unit) == message
+        assert refusal(ValueError, dfa.step, START, unit) == message
+    assert alphabet[0] in dfa.classes[dfa.class_of(alphabet[0])]
+
+
+# Other forms, from rows of their own.
+
+SAMPLE = [
+    *range(0x100),
+    0x4D,
+    0x430,
+    0x4E8C,
+    0x10302,
+    0x7FF,
+    0x800,
+    0xFFF,
+    0x1000,
+    0xCFFF,
+    0xD000,
+    0xD7FF,
+    0xE000,
+    0xFFFD,
+    0xFFFF,
+    0x10000,
+    0x103FF,
+    0x10400,
+    0x3FFFF,
+    0x40000,
+    0xFFFFF,
+    0x100000,
+    0x10FFFF,
+    *random.Random(3).sample(range(0xE000, 0x110000), 2000),
+]
+
+
+def _cpython_units(text: str, codec: str, size: int) -> list[int]:
+    data = text.encode(codec)
+    return [int.from_bytes(data[k : k + size], "little") for k in range(0, len(data), size)]
+
+
+@pytest.mark.parametrize(
+    ("table", "codec", "size"),
+    [(UTF_16, "utf-16-le", 2), (UTF_32, "utf-32-le", 4), (RFC_2279, "utf-8", 1)],
+    ids=["UTF-16", "UTF-32", "RFC-2279"],
+)
+def test_well_formed_text_of_other_forms(table: EncodingTable, codec: str, size: int) -> None:
+    text = "".join(map(chr, SAMPLE))
+    units = _cpython_units(text, codec, size)
+    assert list(encode_units(text, table)) == units
+    assert [(item.code_point, item.error) for item in decode(units, table)] == [(point, None) for point in SAMPLE]
+    assert is_well_formed(units, table)
+
+
+UTF_16_UNITS = (0x0000, 0xD7FF, 0xD800, 0xDBFF, 0xDC00, 0xDFFF, 0xE000, 0xFFFF)
+UTF_32_UNITS = (0x0000, 0xD7FF, 0xD800, 0xDFFF, 0xE000, 0x10FFFF, 0x110000, 0xFFFF_FFFF)
+
+
+@pytest.mark.parametrize(
+    ("table", "codec", "size", "alphabet", "length"),
+    [(UTF_16, "utf-16-le", 2, UTF_16_UNITS, 5), (UTF_32, "utf-32-le", 4, UTF_32_UNITS, 3)],
+    ids=["UTF-16", "UTF-32"],
+)
+def test_ill_formed_text_of_other_forms(
+    table: EncodingTable, codec: str, size: int, alphabet: tuple[int, ...], length: int
+) -> None:
+    for units in product(alphabet, repeat=length):
+        data = b"".join(unit.to_bytes(size, "little") for unit in units)
+        found = "".join(chr(item.code_point) for item in decode(units, table))
+        assert found == data.decode(codec, "replace"), units
+        assert is_well_formed(units, table) == strictly_decodes(data, codec), units
+
+
+@pytest.mark.parametrize(
+    ("units", "well_formed"),
+    [
+        pytest.param((0x004D, 0xD800), False, id="first_half"),
+        pytest.param((0xDF02, 0x004D), False, id="second_half"),
+        pytest.param((0x004D, 0xD800, 0xDF02, 0x004D), True, id="both"),
+    ],
+)
+def test_d89_two_halves_make_a_utf_16_string(units: tuple[int, ...], well_formed: bool) -> None:
+    assert is_well_formed(units, UTF_16) == well_formed
+
+
+def _long_form(point: int, length: int) -> bytes:
+    """RFC 2279: `length` ones and a zero, then the bits, six in each byte after the first."""
+    trail = [0x80 | point >> 6 * k & 0x3F for k in reversed(range(length - 1))]
+    return bytes([0xFF << 8 - length & 0xFF | point >> 6 * (length - 1), *trail])
+
+
+@pytest.mark.parametrize(
+    ("first", "last", "length"),
+    [(0x110000, 0x1FFFFF, 4), (0x200000, 0x3FFFFFF, 5), (0x4000000, 0x7FFFFFFF, 6)],
+    ids=["four", "five", "six"],
+)
+def test_long_sequences_of_rfc_2279(first: int, last: int, length: int) -> None:
+    for point in (first, first + 1, last - 1, last, *random.Random(length).sample(range(first, last), 1000)):
+        units = _long_form(point, length)
+        assert encode([point], RFC_2279) == units
+        assert [tuple(item) for item in decode(units, RFC_2279)] == [(0, length, point, None)]
+        assert [item.length for item in decode(units[:-1] + b"A", RFC_2279)] == [length - 1, 1]
+
+
+def test_surrogates_are_code_points_of_rfc_2279() -> None:
+    for point in range(0xD800, 0xE000):
+        units = chr(point).encode("utf-8", "surrogatepass")
+        assert [tuple(item) for item in decode(units, RFC_2279)] == [(0, 3, point, None)]
+
+
+# Rows that no bit distribution holds together: the rows alone define the mapping.
+
+
+def test_units_that_no_state_tells_apart_may_be_far_apart_in_code_points() -> None:
+    table = EncodingTable.parse("apart", "0000  00\n0010  01\n0100..0101  02..03\n0020  FF", source="made up")
+    assert len(DFA.of(table).classes) == 2
+    assert [item.code_point for item in decode([0, 1, 2, 3, 0xFF], table)] == [0x0, 0x10, 0x100, 0x101, 0x20]
+
+
+def test_one_lead_may_start_sequences_of_different_lengths() -> None:
+    table = EncodingTable.parse(
+        "mixed", "0000..0001  E0  80..81\n0002..0007  E0  82..83  90..92\n0008  E0  84  90  90", source="made up"
+    )
+    sequences = {row.encode(point): point for row in table.rows for point in row.code_points}
+    assert len(sequences) == 9
+    for units, point in sequences.items():
+        assert [tuple(item) for item in decode(units, table)] == [(0, len(units), point, None)]
+        assert not is_well_formed(units[:-1], table)
+    open_state = DFA.of(table).states[DFA.of(table).step(START, 0xE0)]
+    assert open_state.remaining == (1, 3)
+    assert open_state.name == "80..81 | 82..83 90..92 | 84 90 90"
+    assert oracle.plain(decode(b"\xe0\x84\x90\xe0\x81", table)) == [(0, 3, 0xFFFD, "TRUNCATED"), (3, 2, 1, None)]
+
+
+# Rows cut finer than need be.
+
+
+def test_rows_cut_finer_than_need_be_have_the_same_automaton() -> None:
+    """The pairs 80..83 80..8F after E0 and after E1, of which one row is cut in three."""
+    table = EncodingTable.parse(
+        "cut",
+        """
+        00..3F  E0  80..83  80..8F
+        40..5F  E1  80..81  80..8F
+        60..6F  E1  82      80..8F
+        70..7F  E1  83      80..8F
+        """,
+        source="made up",
+    )
+    dfa = DFA.of(table)
+    assert sorted(state.remaining for state in dfa.states) == [(0, 0), (1, 1), (2, 2)]
+    assert [str(unit_class) for unit_class in dfa.classes] == ["00..7F 90..DF E2..FF", "80..83", "84..8F", "E0..E1"]
+    assert dfa.step(START, 0xE0) == dfa.step(START, 0xE1)

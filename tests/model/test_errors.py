@@ -1,0 +1,175 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The causes of ill-formed items: for each cause just the bytes that the design lists."""
+
+from __future__ import annotations
+
+from itertools import product
+
+import pytest
+from support import oracle
+from support.oracle import BOUNDARY, RFC_2279, UTF_16, UTF_32, kind_of, plain
+
+from utf8fpga.model import TABLE_3_7, EncodingTable, ErrorKind, cause, decode
+
+
+def _is_open(prefix: bytes) -> bool:
+    """Whether CPython misses only the rest of a sequence."""
+    try:
+        prefix.decode()
+    except UnicodeDecodeError as error:
+        return error.reason == "unexpected end of data" and error.start == 0
+    return False
+
+
+OPEN_ONE = [bytes([lead]) for lead in range(0x100) if _is_open(bytes([lead]))]
+OPEN_TWO = [lead + bytes([unit]) for lead in OPEN_ONE for unit in range(0x100) if _is_open(lead + bytes([unit]))]
+OPEN_THREE = [two + bytes([unit]) for two in OPEN_TWO for unit in range(0x80, 0xC0) if _is_open(two + bytes([unit]))]
+
+
+def test_the_open_prefixes_are_as_many_as_table_3_7_has() -> None:
+    assert len(OPEN_ONE) == 30 + 16 + 5
+    assert len(OPEN_TWO) == 32 + 12 * 64 + 32 + 2 * 64 + 48 + 3 * 64 + 16
+    assert len(OPEN_THREE) == (48 + 3 * 64 + 16) * 64
+
+
+def test_the_codes_fit_three_bits_and_leave_zero_for_no_error() -> None:
+    assert sorted(ErrorKind) == list(range(1, 8))
+
+
+# Every single byte that starts nothing, with anything after it.
+
+ALONE = {
+    "UNEXPECTED_CONTINUATION": range(0x80, 0xC0),
+    "INVALID_BYTE": range(0xF8, 0x100),
+    "OVERLONG": range(0xC0, 0xC2),
+    "OUT_OF_RANGE": range(0xF5, 0xF8),
+}
+
+
+@pytest.mark.parametrize(("kind", "units"), ALONE.items(), ids=ALONE)
+def test_bytes_that_start_nothing(kind: str, units: range) -> None:
+    found = {unit for unit in range(0x100) if plain(decode([unit])) == [(0, 1, 0xFFFD, kind)]}
+    assert found == set(units)
+    for unit, following in product(units, range(0x100)):
+        assert plain(decode([unit, following]))[0] == (0, 1, 0xFFFD, kind)
+
+
+# Every pair of a byte that starts a sequence and one that breaks it there.
+
+BROKEN = {
+    "OVERLONG": {(0xE0, unit) for unit in range(0x80, 0xA0)} | {(0xF0, unit) for unit in range(0x80, 0x90)},
+    "SURROGATE": {(0xED, unit) for unit in range(0xA0, 0xC0)},
+    "OUT_OF_RANGE": {(0xF4, unit) for unit in range(0x90, 0xC0)},
+}
+
+
+@pytest.mark.parametrize("kind", [*BROKEN, "TRUNCATED"])
+def test_pairs_that_break_a_sequence(kind: str) -> None:
+    broken = {
+        (lead[0], unit)
+        for lead, unit in product(OPEN_ONE, range(0x100))
+        if not _is_open(lead + bytes([unit])) and not oracle.strictly_decodes(lead + bytes([unit]))
+    }
+    wanted = BROKEN[kind] if kind in BROKEN else broken - set().union(*BROKEN.values())
+    found = {pair for pair in broken if plain(decode(pair))[0] == (0, 1, 0xFFFD, kind)}
+    assert found == wanted
+
+
+def breaks_as_truncated(prefixes: list[bytes], following: bytes) -> None:
+    """Each prefix before each byte, in one text: the next prefix ends whatever the byte opens."""
+    pairs = list(product(prefixes, following))
+    items = list(decode(b"".join(prefix + bytes([unit]) for prefix, unit in pairs)))
+    assert len(items) == 2 * len(pairs)
+    for item, (prefix, unit) in zip(items[::2], pairs, strict=True):
+        assert item[1:] == (len(prefix), 0xFFFD, ErrorKind.TRUNCATED), (prefix + bytes([unit])).hex(" ")
+
+
+@pytest.mark.parametrize("prefixes", [OPEN_TWO, OPEN_THREE], ids=["two", "three"])
+@pytest.mark.parametrize(
+    "following",
+    [
+        pytest.param(bytes.fromhex("41 C0 E1 FF"), id="one_of_each_kind"),
+        pytest.param(bytes({*range(0x100)} - {*range(0x80, 0xC0)}), id="every_byte", marks=pytest.mark.slow),
+    ],
+)
+def test_nothing_but_truncated_breaks_two_and_three_open_units(prefixes: list[bytes], following: bytes) -> None:
+    breaks_as_truncated(prefixes, following)
+
+
+@pytest.mark.parametrize("prefixes", [OPEN_ONE, OPEN_TWO, OPEN_THREE], ids=["one", "two", "three"])
+def test_incomplete_at_the_end_of_every_open_prefix(prefixes: list[bytes]) -> None:
+    for prefix in prefixes:
+        assert list(decode(prefix)) == [(0, len(prefix), 0xFFFD, ErrorKind.INCOMPLETE)]
+
+
+def test_incomplete_stands_at_the_end_alone() -> None:
+    for units in product(oracle.REPRESENTATIVES, repeat=4):
+        items = list(decode(bytes(units)))
+        assert all(item.error is not ErrorKind.INCOMPLETE for item in items[:-1])
+
+
+# The function alone.
+
+
+@pytest.mark.parametrize("following", [None, *BOUNDARY], ids=lambda unit: "end" if unit is None else f"{unit:02X}")
+def test_cause_is_a_function_of_the_item_and_the_unit_after_it(following: int | None) -> None:
+    for unit in range(0x100):
+        subpart = bytes([unit])
+        whole = subpart + bytes([] if following is None else [following])
+        if not (oracle.strictly_decodes(subpart) or (following is not None and _is_open(whole))) and (
+            not oracle.strictly_decodes(whole)
+        ):
+            assert cause(TABLE_3_7, subpart, following).name == kind_of(subpart, following), whole.hex(" ")
+
+
+# Other forms, made from rows of their own.
+
+
+@pytest.mark.parametrize(
+    ("table", "units", "kinds"),
+    [
+        pytest.param(UTF_16, [0xD800], ["INCOMPLETE"], id="UTF-16_high_at_the_end"),
+        pytest.param(UTF_16, [0xD800, 0x41], ["TRUNCATED", None], id="UTF-16_high_alone"),
+        pytest.param(UTF_16, [0xDBFF, 0xD800, 0xDC00], ["TRUNCATED", None], id="UTF-16_high_before_a_pair"),
+        pytest.param(UTF_16, [0xDC00, 0x41], ["UNEXPECTED_CONTINUATION", None], id="UTF-16_low_alone"),
+        pytest.param(UTF_32, [0xD800, 0xDFFF], ["SURROGATE"] * 2, id="UTF-32_surrogates"),
+        pytest.param(UTF_32, [0x110000], ["OUT_OF_RANGE"], id="UTF-32_after_the_last"),
+        pytest.param(RFC_2279, b"\xfe\xff", ["INVALID_BYTE"] * 2, id="RFC-2279_FE_FF"),
+        pytest.param(RFC_2279, b"\xf8\x87", ["OVERLONG", "UNEXPECTED_CONTINUATION"], id="RFC-2279_overlong_5"),
+        pytest.param(RFC_2279, b"\xfc\x83", ["OVERLONG", "UNEXPECTED_CONTINUATION"], id="RFC-2279_overlong_6"),
+        pytest.param(RFC_2279, b"\xed\xa0\x80\xf4\x90\x80\x80", [None, None], id="RFC-2279_has_surrogates"),
+        pytest.param(RFC_2279, b"\xfd\x80\x80\x80\x80A", ["TRUNCATED", None], id="RFC-2279_five_open"),
+        pytest.param(RFC_2279, b"\xfd\x80\x80\x80\x80", ["INCOMPLETE"], id="RFC-2279_five_open_at_the_end"),
+    ],
+)
+def test_other_forms(table: EncodingTable, units: list[int] | bytes, kinds: list[str | None]) -> None:
+    assert [item[3] for item in plain(decode(units, table))] == kinds
+
+
+UNPLACED = """
+    0000..0001  41..42
+    0010..0011  44..45
+    0020..003F  C0..C3  80..87
+"""
+
+
+def test_without_a_bit_distribution_the_rows_alone_tell_the_cause() -> None:
+    table = EncodingTable.parse("unplaced", UNPLACED, source="made up")
+    assert plain(decode(b"\x40\x43\x80A\xc0\xc4\xc3", table)) == [
+        (0, 1, 0xFFFD, "INVALID_BYTE"),
+        (1, 1, 0xFFFD, "INVALID_BYTE"),
+        (2, 1, 0xFFFD, "UNEXPECTED_CONTINUATION"),
+        (3, 1, 0x0, None),
+        (4, 1, 0xFFFD, "TRUNCATED"),
+        (5, 1, 0xFFFD, "INVALID_BYTE"),
+        (6, 1, 0xFFFD, "INCOMPLETE"),
+    ]
+
+
+def test_without_code_points_below_the_first_a_unit_is_invalid() -> None:
+    table = EncodingTable.parse("low", "0000..0001  41..42", source="made up")
+    assert plain(decode(b"\x40\x41\x43", table)) == [
+        (0, 1, 0xFFFD, "INVALID_BYTE"),
+        (1, 1, 0, None),
+        (2, 1, 0xFFFD, "INVALID_BYTE"),
+    ]

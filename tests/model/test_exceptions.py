@@ -1,0 +1,54 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Errors meant for people have one base class and keep the classes that their documentation names."""
+
+from __future__ import annotations
+
+import doctest
+import pickle
+
+import pytest
+
+from utf8fpga.bench.cache import CacheError
+from utf8fpga.bench.design import CoreError
+from utf8fpga.bench.plot import PictureError
+from utf8fpga.boards import UnknownBoardError
+from utf8fpga.boards.build import BuildError
+from utf8fpga.cli.output import CommandError
+from utf8fpga.hdl.toolchain import ToolError
+from utf8fpga.model import ConversionError, InvalidArgumentError, TableError, UserError, exceptions
+
+
+@pytest.mark.parametrize(
+    ("error", "documented", "status"),
+    [
+        (InvalidArgumentError, ValueError, 2),
+        (TableError, ValueError, 2),
+        (ConversionError, ValueError, 2),
+        (CoreError, ValueError, 2),
+        (UnknownBoardError, ValueError, 2),
+        (CommandError, Exception, 2),
+        (CacheError, OSError, 2),
+        (ToolError, RuntimeError, 1),
+        (BuildError, ToolError, 1),
+        (PictureError, ToolError, 1),
+    ],
+    ids=lambda value: getattr(value, "__name__", None),
+)
+def test_errors_meant_for_people(error: type[UserError], documented: type[Exception], status: int) -> None:
+    assert issubclass(error, UserError)
+    assert issubclass(error, documented)
+    assert error.exit_status == status
+
+
+def test_a_check_of_the_command_that_failed_has_status_1() -> None:
+    assert CommandError("differs", status=1).exit_status == 1
+
+
+@pytest.mark.parametrize("error", [CacheError, ToolError, TableError, CoreError])
+def test_the_line_survives_a_process_boundary(error: type[UserError]) -> None:
+    copy = pickle.loads(pickle.dumps(error("lanes 0 is not in 1..256")))
+    assert (type(copy), str(copy)) == (error, "lanes 0 is not in 1..256")
+
+
+def test_the_example_in_the_documentation() -> None:
+    assert doctest.testmod(exceptions) == (0, 2)

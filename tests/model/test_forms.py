@@ -1,0 +1,464 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The catalogue of encoding forms: against the documents, CPython's codecs and plain arithmetic."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from itertools import product
+
+import pytest
+from support.oracle import CESU_8_ROWS, plain, refusal
+
+from utf8fpga.model import Decoder, EncodingTable, TableError, decode, encode, encode_units, is_well_formed
+from utf8fpga.model.forms import (
+    CATALOGUE,
+    CESU_8,
+    CESU_8_CODE_UNITS,
+    COMPOSITIONS,
+    GENERALISED_UTF_8,
+    MODIFIED_UTF_8,
+    MODIFIED_UTF_8_CODE_UNITS,
+    RFC_2279,
+    TABLE_3_7,
+    UTF_16,
+    UTF_32,
+)
+from utf8fpga.model.table import Composition, bit_distribution, spell
+
+BOUNDS = sorted(
+    {
+        near
+        for bound in (0, 0x80, 0x800, 0x1000, 0xD000, 0xD800, 0xDC00, 0xE000, 0x10000, 0x40000, 0x100000, 0x110000)
+        for near in range(bound - 2, bound + 2)
+        if 0 <= near < 0x110000
+    }
+)
+"""Around every bound of a row of any form."""
+
+SAMPLE = sorted({*BOUNDS, *range(0, 0x110000, 61)})
+"""At least one of any 64 code points that differ in the last byte alone, and every last byte many times."""
+ALL = range(0x110000)
+
+code_points = pytest.mark.parametrize(
+    "points", [pytest.param(SAMPLE, id="every_61st"), pytest.param(ALL, id="all", marks=pytest.mark.slow)]
+)
+
+
+def _scalar_values(points: Iterable[int]) -> list[int]:
+    return [point for point in points if not 0xD800 <= point < 0xE000]
+
+
+def _words(data: bytes, size: int) -> list[int]:
+    return [int.from_bytes(data[place : place + size], "big") for place in range(0, len(data), size)]
+
+
+def utf_16(text: str) -> list[int]:
+    return _words(text.encode("utf-16-be", "surrogatepass"), 2)
+
+
+def utf_32(text: str) -> list[int]:
+    return _words(text.encode("utf-32-be", "surrogatepass"), 4)
+
+
+def cesu_8(text: str) -> bytes:
+    """Each code unit of UTF-16 in UTF-8, surrogates let through."""
+    return "".join(map(chr, utf_16(text))).encode("utf-8", "surrogatepass")
+
+
+def modified_utf_8(text: str) -> bytes:
+    return cesu_8(text).replace(b"\0", b"\xc0\x80")
+
+
+def by_arithmetic(point: int) -> bytes:
+    """The shortest form by the table of RFC 2279: 7 bits, then 5 n + 1 bits in n bytes."""
+    if point < 0x80:
+        return bytes([point])
+    length = next(n for n in range(2, 7) if point < 1 << 5 * n + 1)
+    tail = [0x80 | point >> 6 * place & 0x3F for place in reversed(range(length - 1))]
+    return bytes([(0xFF00 >> length & 0xFF) | point >> 6 * (length - 1), *tail])
+
+
+# Every code point.
+
+CODECS: list[tuple[EncodingTable | Composition, Callable[[str], Iterable[int]]]] = [
+    (UTF_16, utf_16),
+    (UTF_32, utf_32),
+    (CESU_8, cesu_8),
+    (MODIFIED_UTF_8, modified_utf_8),
+]
+
+
+@code_points
+@pytest.mark.parametrize(("form", "codec"), CODECS, ids=[form.name for form, _ in CODECS])
+def test_scalar_values_are_what_cpython_encodes_and_come_back(
+    form: EncodingTable | Composition, codec: Callable[[str], Iterable[int]], points: Iterable[int]
+) -> None:
+    scalars = _scalar_values(points)
+    units = tuple(codec("".join(map(chr, scalars))))
+    assert encode_units(scalars, form) == units
+    items = list(decode(units, form))
+    assert [item.code_point for item in items] == scalars
+    assert all(item.error is None for item in items)
+    assert is_well_formed(units, form)
+
+
+@code_points
+def test_generalised_utf_8_has_every_code_point(points: Iterable[int]) -> None:
+    encoded = "".join(map(chr, points)).encode("utf-8", "surrogatepass")
+    assert encode(points, GENERALISED_UTF_8) == encoded
+    assert [item.code_point for item in decode(encoded, GENERALISED_UTF_8)] == list(points)
+
+
+@pytest.mark.parametrize(
+    ("table", "zero"),
+    [(CESU_8_CODE_UNITS, b"\0"), (MODIFIED_UTF_8_CODE_UNITS, b"\xc0\x80")],
+    ids=["CESU-8", "Modified UTF-8"],
+)
+def test_every_code_unit_of_cesu_8_and_modified_utf_8(table: EncodingTable, zero: bytes) -> None:
+    encoded = zero + "".join(map(chr, range(1, 0x10000))).encode("utf-8", "surrogatepass")
+    assert encode(range(0x10000), table) == encoded
+    assert [item.code_point for item in decode(encoded, table)] == list(range(0x10000))
+
+
+def test_rfc_2279_by_its_table_of_bits() -> None:
+    tops = [0x7F, 0x7FF, 0xFFFF, 0x1FFFFF, 0x3FFFFFF, 0x7FFFFFFF]
+    points = {near for top in tops for near in range(top - 64, min(top + 66, 0x80000000))}
+    points |= {1 << place for place in range(31)} | set(range(0, 0x80000000, 0x10001F))
+    ordered = sorted(points)
+    encoded = b"".join(map(by_arithmetic, ordered))
+    assert encode(ordered, RFC_2279) == encoded
+    assert [item.code_point for item in decode(encoded, RFC_2279)] == ordered
+
+
+@pytest.mark.parametrize(
+    ("text", "encoded"),
+    [
+        pytest.param([0x41, 0x2262, 0x391, 0x2E], "41 E2 89 A2 CE 91 2E", id="not_identical_to_alpha"),
+        pytest.param([0xD55C, 0xAD6D, 0xC5B4], "ED 95 9C EA B5 AD EC 96 B4", id="hangugeo"),
+        pytest.param([0x65E5, 0x672C, 0x8A9E], "E6 97 A5 E6 9C AC E8 AA 9E", id="nihongo"),
+    ],
+)
+def test_examples_of_rfc_2279(text: list[int], encoded: str) -> None:
+    assert encode(text, RFC_2279) == encode(text) == bytes.fromhex(encoded)
+
+
+@pytest.mark.parametrize(
+    ("table", "name", "last", "places"),
+    [
+        (UTF_16, "UTF-16", 0x10FFFF, "U+0000..U+D7FF and U+E000..U+10FFFF"),
+        (UTF_32, "UTF-32", 0x10FFFF, "U+0000..U+D7FF and U+E000..U+10FFFF"),
+        (CESU_8, "CESU-8", 0x10FFFF, "U+0000..U+D7FF and U+E000..U+10FFFF"),
+        (MODIFIED_UTF_8, "Modified UTF-8", 0x10FFFF, "U+0000..U+D7FF and U+E000..U+10FFFF"),
+    ],
+    ids=lambda value: value if isinstance(value, str) and "U+" not in value else "",
+)
+def test_what_is_no_scalar_value_is_refused(
+    table: EncodingTable | Composition, name: str, last: int, places: str
+) -> None:
+    for point, shown in [(0xD800, "U+D800"), (0xDFFF, "U+DFFF"), (last + 1, "U+110000"), (-1, "-1"), ("A", "'A'")]:
+        assert refusal(ValueError, table.encode, point) == (
+            f"{shown} has no sequence in {name}: its code points are {places}"
+        )
+    assert table.last_code_point == last
+
+
+# Bit distributions.
+
+TABLE_3_6 = [
+    ("00000000 0xxxxxxx", "0xxxxxxx", ""),
+    ("00000yyy yyxxxxxx", "110yyyyy 10xxxxxx", ""),
+    ("zzzzyyyy yyxxxxxx", "1110zzzz 10yyyyyy 10xxxxxx", ""),
+    ("000uuuuu zzzzyyyy yyxxxxxx", "11110uuu 10uuzzzz 10yyyyyy 10xxxxxx", ""),
+]
+"""As the standard prints it."""
+
+TABLE_3_5 = [
+    ("x" * 16, "x" * 16, ""),
+    ("000uuuuu" + "x" * 16, "110110wwwwxxxxxx 110111xxxxxxxxxx", "wwww = uuuuu - 1"),
+]
+
+
+@pytest.mark.parametrize(
+    ("table", "rows"),
+    [
+        pytest.param(TABLE_3_7, TABLE_3_6, id="table_3_6"),
+        pytest.param(UTF_16, TABLE_3_5, id="table_3_5"),
+        pytest.param(UTF_32, [("000uuuuu" + "x" * 16, "0" * 11 + "uuuuu" + "x" * 16, "")], id="UTF-32"),
+        pytest.param(
+            RFC_2279,
+            [
+                *TABLE_3_6,
+                (
+                    "000000uu uuuuuuuu zzzzyyyy yyxxxxxx",
+                    "111110uu 10uuuuuu 10uuzzzz 10yyyyyy 10xxxxxx",
+                    "",
+                ),
+                (
+                    "0uuuuuuu uuuuuuuu zzzzyyyy yyxxxxxx",
+                    "1111110u 10uuuuuu 10uuuuuu 10uuzzzz 10yyyyyy 10xxxxxx",
+                    "",
+                ),
+            ],
+            id="RFC_2279",
+        ),
+        pytest.param(GENERALISED_UTF_8, TABLE_3_6, id="generalised"),
+        pytest.param(CESU_8_CODE_UNITS, TABLE_3_6[:3], id="CESU-8"),
+        pytest.param(MODIFIED_UTF_8_CODE_UNITS, TABLE_3_6[:3], id="Modified"),
+    ],
+)
+def test_bit_distribution(table: EncodingTable, rows: list[tuple[str, str, str]]) -> None:
+    assert [(row.code_point, " ".join(row.units), row.note) for row in bit_distribution(table)] == rows
+
+
+@pytest.mark.parametrize("table", [TABLE_3_7, UTF_16, UTF_32, RFC_2279], ids=lambda table: table.name)
+def test_a_bit_distribution_places_the_bits_of_code_points(table: EncodingTable) -> None:
+    """Letters filled in by hand: each letter's bits, from the highest, are those of the code point."""
+    for row, printed in zip(table.patterns.items(), bit_distribution(table), strict=True):
+        points = [p for r in table.rows if len(r.units) == row[0] for p in (r.code_points.first, r.code_points.last)]
+        for point in points:
+            pattern = printed.code_point.replace(" ", "")
+            bits = dict.fromkeys("uwxyz", "")
+            for letter, bit in zip(pattern, f"{point:0{len(pattern)}b}", strict=True):
+                bits[letter] = bits.get(letter, "") + bit
+            if printed.note:
+                bits["w"] = f"{int(bits['u'], 2) - 1:04b}"
+            units = []
+            for unit in printed.units:
+                filled = ""
+                for letter in unit:
+                    filled += letter if letter in "01" else bits[letter][0]
+                    bits[letter] = bits.get(letter, "")[1:]
+                units.append(int(filled, 2))
+            assert tuple(units) == table.encode(point), f"U+{point:04X}"
+
+
+@pytest.mark.parametrize(
+    ("rows", "length"),
+    [
+        pytest.param("0000..00FF  F0..F3  80..83  40..43  20..23", 4, id="four_units_below_the_plane"),
+        pytest.param("0100..013F  80..BF", 1, id="base_within_a_plane"),
+    ],
+)
+def test_bits_without_letters(rows: str, length: int) -> None:
+    table = EncodingTable.parse("T", rows, source="made up")
+    assert refusal(TableError, bit_distribution, table) == f"T: no letters for the bits of {length} units"
+
+
+@pytest.mark.parametrize(
+    ("units", "width", "shown"),
+    [([0xA], 8, "0A"), ([0xA, 0xD800], 16, "000A D800"), ([0x10302], 32, "00010302"), ([0x5], 7, "05"), ([], 8, "")],
+)
+def test_code_units_as_the_standard_writes_them(units: list[int], width: int, shown: str) -> None:
+    assert spell(units, width) == shown
+
+
+# Causes.
+
+KINDS = [
+    (UTF_16, "D800", "INCOMPLETE"),
+    (UTF_16, "D800 0041", "TRUNCATED -"),
+    (UTF_16, "DBFF D800 DC00", "TRUNCATED -"),
+    (UTF_16, "DC00 DFFF", "UNEXPECTED_CONTINUATION UNEXPECTED_CONTINUATION"),
+    (UTF_16, "D7FF E000 FFFE FFFF", "- - - -"),
+    (UTF_32, "D7FF D800 DFFF E000", "- SURROGATE SURROGATE -"),
+    (UTF_32, "10FFFF 110000 1FFFFF 200000 7FFFFFFF FFFFFFFF", "- " + "OUT_OF_RANGE " * 5),
+    (GENERALISED_UTF_8, "ED A0 80 ED B0 80", "- -"),
+    (GENERALISED_UTF_8, "C1", "OVERLONG"),
+    (GENERALISED_UTF_8, "E0 9F", "OVERLONG UNEXPECTED_CONTINUATION"),
+    (GENERALISED_UTF_8, "F0 8F", "OVERLONG UNEXPECTED_CONTINUATION"),
+    (GENERALISED_UTF_8, "F4 90", "OUT_OF_RANGE UNEXPECTED_CONTINUATION"),
+    (GENERALISED_UTF_8, "F5 F8", "OUT_OF_RANGE INVALID_BYTE"),
+    (RFC_2279, "C1 FE FF", "OVERLONG INVALID_BYTE INVALID_BYTE"),
+    (RFC_2279, "F8 87", "OVERLONG UNEXPECTED_CONTINUATION"),
+    (RFC_2279, "FC 83", "OVERLONG UNEXPECTED_CONTINUATION"),
+    (RFC_2279, "FD BF BF BF BF", "INCOMPLETE"),
+    (RFC_2279, "FD BF BF BF BF 41", "TRUNCATED -"),
+    (RFC_2279, "ED A0 80 F7 BF BF BF FD BF BF BF BF BF", "- - -"),
+    (CESU_8_CODE_UNITS, "F0 F4 F5 FF", "INVALID_BYTE " * 4),
+    (CESU_8_CODE_UNITS, "C0 C1 00", "OVERLONG OVERLONG -"),
+    (CESU_8_CODE_UNITS, "E0 80", "OVERLONG UNEXPECTED_CONTINUATION"),
+    (CESU_8_CODE_UNITS, "ED A0 80", "-"),
+    (MODIFIED_UTF_8_CODE_UNITS, "00 01", "INVALID_BYTE -"),
+    (MODIFIED_UTF_8_CODE_UNITS, "C0 80 C0 81", "- OVERLONG UNEXPECTED_CONTINUATION"),
+    (MODIFIED_UTF_8_CODE_UNITS, "C1 C0 41", "OVERLONG TRUNCATED -"),
+    (MODIFIED_UTF_8_CODE_UNITS, "F0 C0", "INVALID_BYTE INCOMPLETE"),
+    (CESU_8, "ED A0 80", "INCOMPLETE"),
+    (CESU_8, "ED A0 80 41", "TRUNCATED -"),
+    (CESU_8, "ED A0 80 ED A0 80 ED B0 80", "TRUNCATED -"),
+    (CESU_8, "ED B0 80 ED A0 80", "UNEXPECTED_CONTINUATION INCOMPLETE"),
+    (CESU_8, "ED A0 80 80 ED B0 80", "TRUNCATED UNEXPECTED_CONTINUATION UNEXPECTED_CONTINUATION"),
+    (CESU_8, "ED A0 80 ED B0", "TRUNCATED INCOMPLETE"),
+    (CESU_8, "ED A0 80 ED B0 41", "TRUNCATED TRUNCATED -"),
+    (CESU_8, "F0 90 80 80", "INVALID_BYTE" + " UNEXPECTED_CONTINUATION" * 3),
+    (MODIFIED_UTF_8, "C0 80 ED A0 80 C0 80", "- TRUNCATED -"),
+    (MODIFIED_UTF_8, "ED A0 80 00", "TRUNCATED INVALID_BYTE"),
+]
+
+
+@pytest.mark.parametrize(
+    ("form", "units", "kinds"), KINDS, ids=[f"{form.name}_{units}".replace(" ", "_") for form, units, _ in KINDS]
+)
+def test_causes(form: EncodingTable | Composition, units: str, kinds: str) -> None:
+    found = [item[3] or "-" for item in plain(decode([int(unit, 16) for unit in units.split()], form))]
+    assert found == kinds.split()
+
+
+def test_a_unit_below_the_code_points_is_not_out_of_range() -> None:
+    high = EncodingTable.parse("high", "0080..00FF  80..FF", source="made up")
+    assert plain(decode(b"\x41\x80", high)) == [(0, 1, 0xFFFD, "INVALID_BYTE"), (1, 1, 0x80, None)]
+
+
+# Compositions.
+
+
+def _surrogates(text: str) -> list[str]:
+    """A text whose surrogates are D800, DBFF, DC00 and DFFF alone, in pairs and single characters."""
+    parts: list[str] = []
+    for character in text:
+        if parts and parts[-1] in ("\ud800", "\udbff") and character in ("\udc00", "\udfff"):
+            parts[-1] += character
+        else:
+            parts.append(character)
+    return parts
+
+
+def test_texts_of_surrogates_in_cesu_8() -> None:
+    for characters in product("A\ud7ff\ud800\udbff\udc00\udfff\ue000", repeat=4):
+        text = "".join(characters)
+        expected, offset = [], 0
+        for part in _surrogates(text):
+            length = len(part.encode("utf-8", "surrogatepass"))
+            paired = len(part) == 2 or not "\ud800" <= part <= "\udfff"
+            point = ord(part.encode("utf-16-be", "surrogatepass").decode("utf-16-be")) if paired else 0xFFFD
+            expected.append((offset, length, point))
+            offset += length
+        items = list(decode(text.encode("utf-8", "surrogatepass"), CESU_8))
+        assert [item[:3] for item in items] == expected, text.encode("utf-8", "surrogatepass").hex(" ")
+
+
+def _is_cesu_8(data: bytes, form: Composition) -> bool:
+    if form is MODIFIED_UTF_8:
+        if b"\0" in data:
+            return False
+        data = data.replace(b"\xc0\x80", b"\0")  # C0 is nowhere else in it, or it is ill-formed anyhow
+    try:
+        text = data.decode("utf-8", "surrogatepass")
+        text.encode("utf-16-be", "surrogatepass").decode("utf-16-be")
+    except UnicodeDecodeError:
+        return False
+    return all(character <= "\uffff" for character in text)
+
+
+@pytest.mark.parametrize("form", COMPOSITIONS.values(), ids=COMPOSITIONS)
+def test_is_well_formed_for_all_texts_of_boundary_bytes(form: Composition) -> None:
+    for length in range(5):
+        for units in product(bytes.fromhex("00 41 80 A0 B0 BF C0 C2 E0 ED F0"), repeat=length):
+            assert is_well_formed(bytes(units), form) == _is_cesu_8(bytes(units), form), bytes(units).hex(" ")
+
+
+def test_items_of_a_composition_come_as_soon_as_they_are_determined() -> None:
+    taken = 0
+
+    def units() -> Iterable[int]:
+        nonlocal taken
+        for unit in b"A\xed\xa0\x80\xed\xb0\x80\xed\xa0\x80B":
+            taken += 1
+            yield unit
+
+    assert [(str(item), taken) for item in decode(units(), CESU_8)] == [
+        ("0+1 U+0041", 1),
+        ("1+6 U+10000", 7),
+        ("7+3 U+FFFD TRUNCATED", 11),
+        ("10+1 U+0042", 11),
+    ]
+
+
+def test_a_composition_names_a_wrong_unit_at_its_offset() -> None:
+    message = refusal(ValueError, list, decode([0x41, 0xED, 0x100], CESU_8))
+    assert message == "code unit 0x100 at offset 2 is not an integer in 0..0xff"
+    assert refusal(TypeError, decode, "text", CESU_8) == (
+        "code units are wanted, such as bytes, not str: encode makes them of text"
+    )
+
+
+def test_the_incremental_decoder_takes_tables_alone() -> None:
+    assert refusal(TypeError, Decoder, CESU_8) == (
+        "an EncodingTable is required, not the composition CESU-8, whose tables are UTF-16 and CESU-8 code units"
+    )
+
+
+def test_cesu_8_has_the_rows_of_generalised_utf_8_up_to_three_bytes() -> None:
+    assert CESU_8_CODE_UNITS.rows == tuple(row for row in GENERALISED_UTF_8.rows if len(row.units) <= 3)
+    assert CESU_8.form is MODIFIED_UTF_8.form is UTF_16
+
+
+def test_the_six_byte_row_of_cesu_8_is_not_self_synchronising() -> None:
+    message = refusal(TableError, EncodingTable.parse, "CESU-8", CESU_8_ROWS, source="UTR #26")
+    assert message == (
+        "CESU-8: not self-synchronising: ED starts a sequence of row 5 (U+D000..U+D7FF as ED 80..9F 80..BF) "
+        "and continues one of row 7 (U+10000..U+10FFFF as ED A0..AF 80..BF ED B0..BF 80..BF) as unit 4"
+    )
+
+
+def test_what_goes_wrong_where_a_row_of_six_bytes_is_let_through() -> None:
+    """U+D000 after a high surrogate: the row of six consumes its first byte, the composition does not."""
+    rows = EncodingTable.parse("CESU-8", CESU_8_ROWS, source="UTR #26", self_synchronising=False)
+    units = bytes.fromhex("ED A0 80 ED 80 80")
+    assert [item[:3] for item in decode(units, rows)] == [(0, 4, 0xFFFD), (4, 1, 0xFFFD), (5, 1, 0xFFFD)]
+    assert [item[:3] for item in decode(units, CESU_8)] == [(0, 3, 0xFFFD), (3, 3, 0xD000)]
+
+
+@pytest.mark.parametrize(
+    ("unit_table", "message"),
+    [
+        pytest.param(TABLE_3_7, "X: UTF-8 reaches 10FFFF, but a code unit of UTF-16 ends at FFFF", id="UTF-8"),
+        pytest.param(
+            GENERALISED_UTF_8,
+            "X: generalised UTF-8 reaches 10FFFF, but a code unit of UTF-16 ends at FFFF",
+            id="generalised",
+        ),
+        pytest.param(
+            EncodingTable.parse("BMP", "0000..D7FF  0000..D7FF\nE000..FFFF  E000..FFFF", source="", unit_width=16),
+            "X: code unit D800 of UTF-16 has no sequence in BMP",
+            id="no_surrogates",
+        ),
+        pytest.param(
+            EncodingTable.parse("half", "E000..FFFF  E000..FFFF\n0000..D8FF  0000..D8FF", source="", unit_width=16),
+            "X: code unit D900 of UTF-16 has no sequence in half",
+            id="a_gap_within_a_range",
+        ),
+    ],
+)
+def test_tables_that_do_not_compose(unit_table: EncodingTable, message: str) -> None:
+    assert refusal(TableError, Composition, "X", "made up", UTF_16, unit_table) == message
+
+
+# The catalogue.
+
+
+def test_the_catalogue_in_order() -> None:
+    assert [(name, table.unit_width, table.longest, table.last_code_point) for name, table in CATALOGUE.items()] == [
+        ("UTF-8", 8, 4, 0x10FFFF),
+        ("UTF-16", 16, 2, 0x10FFFF),
+        ("UTF-32", 32, 1, 0x10FFFF),
+        ("UTF-8 of RFC 2279", 8, 6, 0x7FFFFFFF),
+        ("generalised UTF-8", 8, 4, 0x10FFFF),
+        ("CESU-8 code units", 8, 3, 0xFFFF),
+        ("Modified UTF-8 code units", 8, 3, 0xFFFF),
+    ]
+    assert CATALOGUE["UTF-8"] is TABLE_3_7
+    assert dict(COMPOSITIONS) == {"CESU-8": CESU_8, "Modified UTF-8": MODIFIED_UTF_8}
+    assert [form.unit_width for form in COMPOSITIONS.values()] == [8, 8]
+
+
+def test_every_entry_has_a_source_and_is_checked_in_full() -> None:
+    for name, form in [*CATALOGUE.items(), *COMPOSITIONS.items()]:
+        assert form.name == name
+        assert form.source
+    assert all(table.self_synchronising for table in CATALOGUE.values())
+
+
+@pytest.mark.parametrize("mapping", [CATALOGUE, COMPOSITIONS], ids=["CATALOGUE", "COMPOSITIONS"])
+def test_the_catalogue_is_read_only(mapping: dict[str, object]) -> None:
+    with pytest.raises(TypeError, match="does not support item assignment"):
+        mapping["UTF-8"] = TABLE_3_7

@@ -1,0 +1,580 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The rules of the older documents, against their own words, and where they differ from Table 3-7."""
+
+from __future__ import annotations
+
+import doctest
+import re
+from collections import Counter
+from functools import lru_cache
+from itertools import product
+from types import ModuleType
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from support.oracle import BOUNDARY, refusal
+
+from utf8fpga.model.history import differences as comparison
+from utf8fpga.model.history import rules as historical
+from utf8fpga.model.history.differences import (
+    RULES,
+    Direction,
+    Rule,
+    compare,
+    compare_documents,
+    comparison_text,
+    differing_words,
+    pieces_of,
+    table_3_7,
+)
+from utf8fpga.model.history.rules import (
+    TABLE_3_1B,
+    Answer,
+    BrownRule,
+    Conversion,
+    Pattern,
+    brown,
+    hopwood,
+    matches_of_table_3_1b,
+    table_3_1b,
+)
+
+TABLE, BROWN, HOPWOOD, STRICT, IRREGULAR, BOTH = RULES
+NAMES = ["table_3_1b", "brown", "hopwood", "strict", "irregular", "both"]
+
+short_texts = st.lists(st.one_of(st.sampled_from(BOUNDARY + b"\xaf\xb0\xbe"), st.integers(0, 255)), max_size=9).map(
+    bytes
+)
+
+
+# Table 3.1b
+
+LINES = re.compile(
+    rb"(?s)[\xC0-\xC1]"
+    rb"|[\xF5-\xFF]"
+    rb"|[\xC2-\xDF][\x00-\x7F\xC0-\xFF]"
+    rb"|\xE0[\x00-\x9F\xC0-\xFF]"
+    rb"|[\xE1-\xEF][\x00-\x7F\xC0-\xFF]"
+    rb"|\xF0[\x00-\x9F\xC0-\xFF]"
+    rb"|\xF4[\x00-\x7F\x90-\xFF]"
+    rb"|[\xE0-\xEF].[\x00-\x7F\xC0-\xFF]"
+    rb"|[\xF0-\xF4].[\x00-\x7F\xC0-\xFF]"
+    rb"|[\xF0-\xF4]..[\x00-\x7F\xC0-\xFF]"
+    rb"|\xED[\xA0-\xAF].\xED[\xB0-\xBF]"
+)
+
+MATCHES = [
+    ("line_1_first", "C0", [(0, 1)]),
+    ("line_1_last", "C1", [(0, 1)]),
+    ("line_2", "F5", [(0, 2)]),
+    ("line_2_last", "41 FF", [(1, 2)]),
+    ("line_3_below", "C2 7F", [(0, 3)]),
+    ("line_3_above", "DF C2", [(0, 3)]),
+    ("line_4", "E0 9F", [(0, 4)]),
+    ("line_5", "EF 41", [(0, 5)]),
+    ("line_6", "F0 8F", [(0, 6)]),
+    ("line_6_wrongly", "F0 90 80 80", [(0, 6)]),
+    ("line_7", "F4 90", [(0, 7)]),
+    ("line_8", "E1 80 41", [(0, 8)]),
+    ("line_9", "F1 80 41", [(0, 9)]),
+    ("line_10", "F1 80 80 41", [(0, 10)]),
+    ("line_11", "ED A0 80 ED B0 80", [(0, 11)]),
+    ("line_11_after_four_bytes", "ED AF BF ED BF", [(0, 11)]),
+    ("more_than_one_line", "E0 41 41", [(0, 4), (0, 8)]),
+    ("more_than_one_place", "C0 AF C1", [(0, 1), (2, 1)]),
+    ("low_surrogate_first", "ED B0 80 ED A0 80", []),
+    ("surrogate_alone", "ED A0 80", []),
+    ("stray_continuation", "80", []),
+    ("cut_off", "F4 8F BF", []),
+    ("bad_second_after_f1", "F1 41 80 80", []),
+    ("well_formed", "41 C3 B1 E0 A0 80 EF BF BF F0 A0 80 80 F4 8F BF BF", []),
+]
+
+
+@pytest.mark.parametrize(("units", "found"), [row[1:] for row in MATCHES], ids=[row[0] for row in MATCHES])
+def test_matches_of_table_3_1b(units: str, found: list[tuple[int, int]]) -> None:
+    text = bytes.fromhex(units)
+    assert list(matches_of_table_3_1b(text)) == found
+    assert table_3_1b(text) is (Answer.INVALID if found else Answer.VALID)
+
+
+def test_table_3_1b_has_its_eleven_lines() -> None:
+    assert [len(line) for line in TABLE_3_1B] == [1, 1, 2, 2, 2, 2, 2, 3, 3, 4, 5]
+    assert str(TABLE_3_1B[9]) == "F0..F4 XX XX 00..7F,C0..FF"
+    assert Pattern.parse(str(TABLE_3_1B[10])) == TABLE_3_1B[10]
+
+
+@pytest.mark.parametrize("length", [0, 1, 2, 3])
+def test_table_3_1b_on_all_texts_of_boundary_bytes(length: int) -> None:
+    for units in product(BOUNDARY, repeat=length):
+        text = bytes(units)
+        assert (table_3_1b(text) is Answer.INVALID) == bool(LINES.search(text)), text.hex(" ")
+
+
+@given(short_texts)
+def test_table_3_1b_on_any_text(text: bytes) -> None:
+    assert (table_3_1b(text) is Answer.INVALID) == bool(LINES.search(text))
+
+
+# Brown's rules
+
+BROKEN = [
+    ("valid", "41 C3 B1 E0 A0 80 ED 9F BF EF BF BD F0 A0 80 80 F4 80 BF BF", Answer.VALID, None, 20),
+    ("nothing", "", Answer.VALID, None, 0),
+    ("continuation_first", "41 80", Answer.INVALID, BrownRule.FIRST_BYTE, 1),
+    ("f5_first", "F5", Answer.INVALID, BrownRule.FIRST_BYTE, 0),
+    ("c0", "C0 AF", Answer.INVALID, BrownRule.NON_SHORTEST_FIRST_BYTE, 0),
+    ("c1", "C1 BF", Answer.INVALID, BrownRule.NON_SHORTEST_FIRST_BYTE, 0),
+    ("e0_9f", "E0 9F 80", Answer.INVALID, BrownRule.NON_SHORTEST_FORM, 0),
+    ("f0_8f", "F0 8F BF BF", Answer.INVALID, BrownRule.NON_SHORTEST_FORM, 0),
+    ("f0_90_wrongly", "F0 90 80 80", Answer.INVALID, BrownRule.NON_SHORTEST_FORM, 0),
+    ("f0_9f_wrongly", "F0 9F BF BF", Answer.INVALID, BrownRule.NON_SHORTEST_FORM, 0),
+    ("ed_a0", "ED A0 80", Answer.INVALID, BrownRule.SURROGATE, 0),
+    ("ed_ff_is_anything", "ED FF", Answer.INVALID, BrownRule.SURROGATE, 0),
+    ("fffe", "41 EF BF BE", Answer.INVALID, BrownRule.NOT_A_CHARACTER, 1),
+    ("ffff", "EF BF BF", Answer.INVALID, BrownRule.NOT_A_CHARACTER, 0),
+    ("1ffff_is_no_less_one", "F0 AF BF BF", Answer.VALID, None, 4),
+    ("limit", "F4 80 BF BF", Answer.VALID, None, 4),
+    ("beyond_the_limit_wrongly", "F4 81 80 80", Answer.INVALID, BrownRule.BEYOND_UNICODE, 0),
+    ("f4_90", "F4 90 80 80", Answer.INVALID, BrownRule.BEYOND_UNICODE, 0),
+    ("not_continued", "E1 80 41", Answer.INVALID, BrownRule.NOT_CONTINUED, 0),
+    ("f1_not_continued", "F1 41 80 80", Answer.INVALID, BrownRule.NOT_CONTINUED, 0),
+    ("cut_off", "41 E1 80", Answer.TRUNCATED, BrownRule.NOT_CONTINUED, 1),
+    ("cut_off_and_wrong", "E0 80", Answer.INVALID, BrownRule.NON_SHORTEST_FORM, 0),
+]
+
+
+@pytest.mark.parametrize(
+    ("units", "answer", "rule", "offset"), [row[1:] for row in BROKEN], ids=[row[0] for row in BROKEN]
+)
+def test_browns_rules(units: str, answer: Answer, rule: BrownRule | None, offset: int) -> None:
+    assert brown(bytes.fromhex(units)) == (answer, rule, offset)
+
+
+BROWN_TEXT = re.compile(
+    rb"(?:[\x00-\x7F]|[\xC2-\xDF][\x80-\xBF]|\xE0[\xA0-\xBF][\x80-\xBF]|[\xE1-\xEC\xEE][\x80-\xBF]{2}"
+    rb"|\xED[\x80-\x9F][\x80-\xBF]|\xEF(?!\xBF[\xBE\xBF])[\x80-\xBF]{2}|\xF0[\xA0-\xBF][\x80-\xBF]{2}"
+    rb"|[\xF1-\xF3][\x80-\xBF]{3}|\xF4\x80[\x80-\xBF]{2})*"
+)
+
+
+@pytest.mark.parametrize("length", [1, 2, 3, pytest.param(4, marks=pytest.mark.slow)])
+def test_browns_rules_on_all_texts_of_boundary_bytes(length: int) -> None:
+    for units in product(BOUNDARY, repeat=length):
+        text = bytes(units)
+        assert (brown(text).answer is Answer.VALID) == bool(BROWN_TEXT.fullmatch(text)), text.hex(" ")
+
+
+# Hopwood's converter
+
+CONVERSIONS = [
+    # text, STRICT_ISO10646, ALLOW_IRREGULAR, answer, UTF-16 put out
+    ("nothing", "", False, False, Answer.VALID, ""),
+    ("table_3_4", "4D D0 B0 E4 BA 8C F0 90 8C 82", False, False, Answer.VALID, "004D 0430 4E8C D800 DF02"),
+    ("last", "F4 8F BF BF", True, True, Answer.VALID, "DBFF DFFF"),
+    ("output_before_the_error", "41 C3 A9 FF 42", False, False, Answer.INVALID, "0041 00E9"),
+    ("output_before_the_end", "41 E1 80", False, False, Answer.TRUNCATED, "0041"),
+    ("non_shortest_two", "C1 BF", False, False, Answer.INVALID, ""),
+    ("non_shortest_three", "E0 9F BF", False, False, Answer.INVALID, ""),
+    ("non_shortest_four", "F0 8F BF BF", False, False, Answer.INVALID, ""),
+    ("beyond", "F4 90 80 80", False, False, Answer.INVALID, ""),
+    ("f7", "F7 BF BF BF", False, False, Answer.INVALID, ""),
+    ("stray", "80", False, False, Answer.INVALID, ""),
+    ("f8_is_not_waited_for", "F8", False, False, Answer.INVALID, ""),
+    ("signed_length_two", "C2", False, False, Answer.TRUNCATED, ""),
+    ("signed_length_three", "E1", False, False, Answer.TRUNCATED, ""),
+    ("signed_length_four", "F1", False, False, Answer.TRUNCATED, ""),
+    ("too_few_before_wrong_first", "C0", False, False, Answer.TRUNCATED, ""),
+    ("too_few_before_wrong_second", "E1 41", False, False, Answer.TRUNCATED, ""),
+    ("enough_and_wrong", "E1 41 41", False, False, Answer.INVALID, ""),
+    ("too_few_of_four", "F0 41 41", False, False, Answer.TRUNCATED, ""),
+    ("just_enough_of_four", "F0 41 41 41", False, False, Answer.INVALID, ""),
+    ("wrong_third", "E1 80 41", False, False, Answer.INVALID, ""),
+    ("wrong_fourth", "F1 80 80 41", False, False, Answer.INVALID, ""),
+    ("fffe", "EF BF BE EF BF BF", False, False, Answer.VALID, "FFFE FFFF"),
+    ("fffe_strict", "EF BF BD EF BF BE", True, False, Answer.INVALID, "FFFD"),
+    ("ffff_strict", "EF BF BF", True, False, Answer.INVALID, ""),
+    ("1fffe_strict", "F0 9F BF BE", True, False, Answer.VALID, "D83F DFFE"),
+    ("pair", "ED A0 80 ED B0 80", False, False, Answer.INVALID, ""),
+    ("pair_irregular", "41 ED A0 80 ED B0 80 42", False, True, Answer.VALID, "0041 D800 DC00 0042"),
+    ("last_pair_irregular", "ED AF BF ED BF BF", True, True, Answer.VALID, "DBFF DFFF"),
+    ("high_irregular", "ED A0 80", False, True, Answer.TRUNCATED, ""),
+    ("high_irregular_and_two_more", "ED A0 80 41 42", False, True, Answer.TRUNCATED, ""),
+    ("high_irregular_and_three_more", "ED A0 80 41 42 43", False, True, Answer.INVALID, ""),
+    ("high_high_irregular", "ED A0 80 ED A0 80", False, True, Answer.INVALID, ""),
+    ("high_then_e000_irregular", "ED A0 80 EE 80 80", False, True, Answer.INVALID, ""),
+    ("high_then_wrong_last_irregular", "ED A0 80 ED B0 41", False, True, Answer.INVALID, ""),
+    ("low_irregular", "ED B0 80", False, True, Answer.INVALID, ""),
+    ("high_alone", "ED A0 80", False, False, Answer.INVALID, ""),
+    ("ed_cut_off_irregular", "ED A0", False, True, Answer.TRUNCATED, ""),
+]
+
+
+@pytest.mark.parametrize(
+    ("units", "strict", "irregular", "answer", "output"),
+    [row[1:] for row in CONVERSIONS],
+    ids=[row[0] for row in CONVERSIONS],
+)
+def test_hopwoods_converter(units: str, strict: bool, irregular: bool, answer: Answer, output: str) -> None:
+    found = hopwood(bytes.fromhex(units), strict_iso10646=strict, allow_irregular=irregular)
+    assert found == (answer, tuple(int(unit, 16) for unit in output.split()))
+
+
+def _code_point(sequence: bytes) -> int | None:
+    """What CPython reads, surrogates too."""
+    try:
+        return ord(sequence.decode("utf-8", "surrogatepass"))
+    except (UnicodeDecodeError, TypeError):
+        return None
+
+
+def expected_conversion(text: bytes, strict: bool, irregular: bool) -> Conversion:
+    """The behaviour in words: count first, then convert one whole sequence by CPython."""
+    output: list[int] = []
+    while text:
+        ones = len(f"{text[0]:08b}") - len(f"{text[0]:08b}".lstrip("1"))
+        if ones == 1 or ones > 4:
+            return Conversion(Answer.INVALID, tuple(output))
+        length = ones or 1
+        if len(text) < length:
+            return Conversion(Answer.TRUNCATED, tuple(output))
+        point, text = _code_point(text[:length]), text[length:]
+        if point is None or (strict and point in (0xFFFE, 0xFFFF)):
+            return Conversion(Answer.INVALID, tuple(output))
+        points = [point]
+        if 0xD800 <= point < 0xE000:
+            if point >= 0xDC00 or not irregular:
+                return Conversion(Answer.INVALID, tuple(output))
+            if len(text) < 3:
+                return Conversion(Answer.TRUNCATED, tuple(output))
+            second, text = _code_point(text[:3]), text[3:]
+            if second is None or not 0xDC00 <= second < 0xE000:
+                return Conversion(Answer.INVALID, tuple(output))
+            points.append(second)
+        for each in points:
+            units = chr(each).encode("utf-16-be", "surrogatepass")
+            output += [int.from_bytes(units[n : n + 2], "big") for n in range(0, len(units), 2)]
+    return Conversion(Answer.VALID, tuple(output))
+
+
+FLAGS = [(strict, irregular) for irregular in (False, True) for strict in (False, True)]
+
+
+@pytest.mark.parametrize(("strict", "irregular"), FLAGS)
+@pytest.mark.parametrize("length", [1, 2, 3, pytest.param(4, marks=pytest.mark.slow)])
+def test_hopwoods_converter_on_all_texts_of_boundary_bytes(length: int, strict: bool, irregular: bool) -> None:
+    for units in product(BOUNDARY, repeat=length):
+        text = bytes(units)
+        found = hopwood(text, strict_iso10646=strict, allow_irregular=irregular)
+        assert found == expected_conversion(text, strict, irregular), text.hex(" ")
+
+
+some_characters = st.one_of(
+    st.characters().map(lambda character: character.encode("utf-8", "surrogatepass")),
+    st.sampled_from([b"\xed\xa0\x80\xed\xb0\x80", b"\xef\xbf\xbe", b"\xed\xaf\xbf", b"\xc0\x80"]),
+    st.binary(min_size=1, max_size=2),
+)
+
+
+@pytest.mark.parametrize(("strict", "irregular"), FLAGS)
+@given(text=st.lists(some_characters, max_size=5).map(b"".join))
+def test_hopwoods_converter_on_any_text(text: bytes, strict: bool, irregular: bool) -> None:
+    found = hopwood(text, strict_iso10646=strict, allow_irregular=irregular)
+    assert found == expected_conversion(text, strict, irregular)
+
+
+# The differences, known from the documents themselves
+
+
+def right_answer(text: bytes) -> Answer:
+    """CPython's: what its decoder refuses, and whether for nothing but the end of the text."""
+    try:
+        text.decode()
+    except UnicodeDecodeError as error:
+        return Answer.TRUNCATED if error.reason == "unexpected end of data" else Answer.INVALID
+    return Answer.VALID
+
+
+@pytest.mark.parametrize("length", [0, 1, 2, 3])
+def test_table_3_7_is_that_of_cpython(length: int) -> None:
+    for units in product(BOUNDARY, repeat=length):
+        assert table_3_7(bytes(units)) is right_answer(bytes(units))
+
+
+@lru_cache
+def counts(rule: Rule, direction: Direction) -> tuple[int, ...]:
+    found = compare(rule, 4).in_direction(direction)
+    return found.counts if found else (0, 0, 0, 0)
+
+
+def _texts(one: int, two: int, three: int, four: int) -> list[int]:
+    """How many texts there are of 0 to 4 bytes, by how many characters there are of each length."""
+    texts = [1]
+    for length in range(1, 5):
+        texts.append(sum(n * texts[length - k] for k, n in enumerate((one, two, three, four), 1) if k <= length))
+    return texts
+
+
+def _cut_off(texts: list[int], after_one: int, after_two: int, after_three: int) -> list[int]:
+    """How many texts of 1 to 4 bytes end in a start of a character of 1, 2 or 3 bytes."""
+    starts = (after_one, after_two, after_three)
+    return [sum(n * texts[length - k] for k, n in enumerate(starts, 1) if k <= length) for length in range(1, 5)]
+
+
+# By hand from Table 3-7: characters of each length, and starts of characters.
+CHARACTERS = (128, 30 * 64, 16 * 64 * 64 - 32 * 64 - 32 * 64, (48 + 3 * 64 + 16) * 64 * 64)
+STARTS = (30 + 16 + 5, 32 + 12 * 64 + 32 + 2 * 64 + 48 + 3 * 64 + 16, (48 + 3 * 64 + 16) * 64)
+WELL_FORMED = _texts(*CHARACTERS)
+OPEN = _cut_off(WELL_FORMED, *STARTS)
+
+
+def _less(a: list[int], b: list[int]) -> tuple[int, ...]:
+    return tuple(x - y for x, y in zip(a, b, strict=True))
+
+
+def test_the_counts_by_hand_are_those_of_utf_8() -> None:
+    assert sum(CHARACTERS) == 0x110000 - 0x800
+    assert WELL_FORMED[:3] == [1, 128, 128 * 128 + 1920]
+
+
+def _unmatched_by_table_3_1b(longest: int) -> list[int]:
+    """How many texts no line matches, byte by byte without classes: what may still follow is the state.
+
+    A lead forbids bytes one, two and three places on; the sets are bit masks of 256 bits. Line 11
+    needs five bytes.
+    """
+
+    def mask(*ranges: tuple[int, int]) -> int:
+        return sum(1 << byte for first, last in ranges for byte in range(first, last + 1))
+
+    every = mask((0x00, 0xFF))
+    lines = [  # the leads, how many places on, and what may not be there
+        (0xC2, 0xDF, 0, mask((0x00, 0x7F), (0xC0, 0xFF))),
+        (0xE0, 0xE0, 0, mask((0x00, 0x9F), (0xC0, 0xFF))),
+        (0xE1, 0xEF, 0, mask((0x00, 0x7F), (0xC0, 0xFF))),
+        (0xF0, 0xF0, 0, mask((0x00, 0x9F), (0xC0, 0xFF))),
+        (0xF4, 0xF4, 0, mask((0x00, 0x7F), (0x90, 0xFF))),
+        (0xE0, 0xEF, 1, mask((0x00, 0x7F), (0xC0, 0xFF))),
+        (0xF0, 0xF4, 1, mask((0x00, 0x7F), (0xC0, 0xFF))),
+        (0xF0, 0xF4, 2, mask((0x00, 0x7F), (0xC0, 0xFF))),
+    ]
+    after = {byte: [every] * 3 for byte in range(256) if not (0xC0 <= byte <= 0xC1 or byte >= 0xF5)}
+    for first, last, place, forbidden in lines:
+        for lead in range(first, last + 1):
+            after[lead][place] &= ~forbidden
+    states = Counter({(every, every, every): 1})
+    totals = [1]
+    for _ in range(longest):
+        following: Counter[tuple[int, int, int]] = Counter()
+        for (now, next_one, next_two), number in states.items():
+            for byte, (second, third, fourth) in after.items():
+                if now >> byte & 1:
+                    following[next_one & second, next_two & third, fourth] += number
+        states = following
+        totals.append(states.total())
+    return totals
+
+
+def test_table_3_1b_condemns_one_plane() -> None:
+    refused = _texts(*CHARACTERS[:3], CHARACTERS[3] - 16 * 64 * 64)
+    assert counts(TABLE, Direction.CONDEMNED) == _less(WELL_FORMED[1:], refused[1:]) == (0, 0, 0, 65_536)
+    found = compare(TABLE, 4).in_direction(Direction.CONDEMNED)
+    assert found
+    assert found.witness == "\U00010000".encode()
+    assert [(span.first, span.last) for span in found.code_points] == [(0x10000, 0x1FFFF)]
+    assert found.causes == {}
+
+
+def test_table_3_1b_lets_through() -> None:
+    passed = _unmatched_by_table_3_1b(4)
+    right = [*WELL_FORMED[:4], WELL_FORMED[4] - 65_536]
+    assert counts(TABLE, Direction.LET_THROUGH) == _less(passed[1:], right[1:])
+    assert counts(TABLE, Direction.LET_THROUGH) == (115, 32_041, 7_595_568, 1_699_216_256)
+    found = compare(TABLE, 4).in_direction(Direction.LET_THROUGH)
+    assert found
+    assert found.witness == b"\x80"
+    assert [cause.name for cause in found.causes] == ["UNEXPECTED_CONTINUATION", "SURROGATE", "TRUNCATED", "INCOMPLETE"]
+    assert sum(found.causes.values()) == sum(found.counts)
+
+
+def test_table_3_1b_calls_f0_90_invalid_too_early() -> None:
+    valid = _texts(*CHARACTERS[:3], CHARACTERS[3] - 16 * 64 * 64)
+    later = _cut_off(valid, STARTS[0], STARTS[1] - 16, STARTS[2] - 16 * 64)
+    assert counts(TABLE, Direction.CALLED_INVALID) == _less(OPEN, later)
+    assert counts(TABLE, Direction.CALLED_TRUNCATED) == (0, 0, 0, 0)
+
+
+def test_browns_rules_condemn_and_let_nothing_through() -> None:
+    valid = _texts(128, CHARACTERS[1], CHARACTERS[2] - 2, CHARACTERS[3] - 16 * 64 * 64 - 15 * 64 * 64)
+    later = _cut_off(valid, STARTS[0], STARTS[1] - 16 - 15, STARTS[2] - (16 + 15) * 64)
+    assert counts(BROWN, Direction.CONDEMNED) == _less(WELL_FORMED[1:], valid[1:]) == (0, 0, 2, 127_488)
+    assert counts(BROWN, Direction.CALLED_INVALID) == _less(OPEN, later)
+    assert counts(BROWN, Direction.LET_THROUGH) == counts(BROWN, Direction.CALLED_TRUNCATED) == (0, 0, 0, 0)
+    found = compare(BROWN, 4).in_direction(Direction.CONDEMNED)
+    assert found
+    assert found.witness == b"\xef\xbf\xbe"
+    spans = [(span.first, span.last) for span in found.code_points]
+    assert spans == [(0xFFFE, 0xFFFF), (0x10000, 0x1FFFF), (0x101000, 0x10FFFF)]
+
+
+def _truncated_by_hopwood(texts: list[int], waits: tuple[int, int, int]) -> tuple[list[int], list[int]]:
+    """TRUNCATED for any bytes after a lead that asks for more; and those that are rightly so."""
+    return _cut_off(texts, *waits), _cut_off(texts, *STARTS)
+
+
+WAITS = (32 + 16 + 8, (16 + 8) * 256, 8 * 256 * 256)
+
+
+def test_hopwoods_converter_is_right_about_what_is_valid() -> None:
+    assert counts(HOPWOOD, Direction.CONDEMNED) == counts(HOPWOOD, Direction.LET_THROUGH) == (0, 0, 0, 0)
+    assert counts(HOPWOOD, Direction.CALLED_INVALID) == (0, 0, 0, 0)
+
+
+def test_hopwoods_converter_calls_truncated_what_nothing_can_mend() -> None:
+    says, right = _truncated_by_hopwood(WELL_FORMED, WAITS)
+    assert counts(HOPWOOD, Direction.CALLED_TRUNCATED) == _less(says, right)
+    assert counts(HOPWOOD, Direction.CALLED_TRUNCATED)[:3] == (5, 5_568, 1_230_208)
+    found = compare(HOPWOOD, 4).in_direction(Direction.CALLED_TRUNCATED)
+    assert found
+    assert found.witness == b"\xc0"
+
+
+def test_hopwoods_converter_strict() -> None:
+    valid = _texts(128, CHARACTERS[1], CHARACTERS[2] - 2, CHARACTERS[3])
+    says, right = _truncated_by_hopwood(valid, WAITS)
+    for rule in (STRICT, BOTH):
+        assert counts(rule, Direction.CONDEMNED) == _less(WELL_FORMED[1:], valid[1:]) == (0, 0, 2, 512)
+        assert counts(rule, Direction.CALLED_INVALID) == _less(OPEN, right)
+        assert counts(rule, Direction.LET_THROUGH) == (0, 0, 0, 0)
+    assert counts(STRICT, Direction.CALLED_TRUNCATED) == _less(says, right)
+
+
+def test_hopwoods_converter_irregular() -> None:
+    """A high surrogate waits for three more bytes: it and none to one more within four bytes."""
+    says, right = _truncated_by_hopwood(WELL_FORMED, WAITS)
+    highs = 16 * 64
+    more = [0, 0, highs, 128 * highs + 256 * highs]
+    expected = tuple(a + b for a, b in zip(_less(says, right), more, strict=True))
+    assert counts(IRREGULAR, Direction.CALLED_TRUNCATED) == expected
+    for direction in (Direction.CONDEMNED, Direction.LET_THROUGH, Direction.CALLED_INVALID):
+        assert counts(IRREGULAR, direction) == (0, 0, 0, 0)
+
+
+@pytest.mark.slow
+def test_hopwoods_converter_irregular_lets_all_pairs_through() -> None:
+    found = compare(IRREGULAR, 6).in_direction(Direction.LET_THROUGH)
+    assert found
+    assert found.counts == (0, 0, 0, 0, 0, 1024 * 1024)
+    assert found.witness == b"\xed\xa0\x80\xed\xb0\x80"
+
+
+# The enumeration itself
+
+
+@pytest.mark.parametrize("rule", RULES, ids=NAMES)
+def test_all_texts_of_one_and_two_bytes(rule: Rule) -> None:
+    """Without classes, against CPython."""
+    found: Counter[tuple[Direction, int]] = Counter()
+    for length in (1, 2):
+        for units in product(range(256), repeat=length):
+            says, right = rule.answer(bytes(units)), right_answer(bytes(units))
+            if says is not right:
+                found[Direction.of(says, right), length] += 1
+    for direction in Direction:
+        assert (found[direction, 1], found[direction, 2]) == counts(rule, direction)[:2]
+
+
+@pytest.mark.slow
+def test_table_3_1b_on_all_texts_of_three_bytes() -> None:
+    everything = (bytes(units) for units in product(range(256), repeat=3))
+    passed = sum(not LINES.search(text) for text in everything)
+    assert passed - WELL_FORMED[3] == counts(TABLE, Direction.LET_THROUGH)[2]
+
+
+@pytest.mark.parametrize("rule", RULES, ids=NAMES)
+@given(text=short_texts)
+def test_pieces_are_not_told_apart(rule: Rule, text: bytes) -> None:
+    """Each byte replaced by the first of its piece: neither answer changes."""
+    pieces = pieces_of(rule)
+    alike = bytes(next(piece.first for piece in pieces if byte in piece) for byte in text)
+    assert rule.answer(alike) is rule.answer(text)
+    assert table_3_7(alike) is table_3_7(text)
+
+
+@pytest.mark.parametrize("rule", RULES, ids=NAMES)
+def test_pieces_are_all_bytes(rule: Rule) -> None:
+    assert [byte for piece in pieces_of(rule) for byte in piece] == list(range(256))
+
+
+@pytest.mark.parametrize("rule", RULES, ids=NAMES)
+@given(text=short_texts, more=short_texts)
+def test_invalid_is_for_good(rule: Rule, text: bytes, more: bytes) -> None:
+    if rule.answer(text) is Answer.INVALID:
+        assert rule.answer(text + more) is Answer.INVALID
+
+
+@pytest.mark.parametrize("rule", RULES, ids=NAMES)
+def test_words_are_disjoint_and_in_order(rule: Rule) -> None:
+    words = list(differing_words(rule, 3))
+    firsts = [(len(word.first), word.first) for word in words]
+    assert firsts == sorted(set(firsts))
+    for word in words[:200]:
+        assert word.count == len(list(product(*word.pieces)))
+        last = bytes(piece.last for piece in word.pieces)
+        assert (rule.answer(last), right_answer(last)) == (word.says, word.right)
+
+
+def test_a_word_is_shown_as_ranges() -> None:
+    assert str(next(differing_words(TABLE))) == "80..8F"
+    condemned = [word for word in differing_words(TABLE) if word.right is Answer.VALID]
+    assert all(str(word).startswith("F0 90..9F ") for word in condemned)
+
+
+DIRECTIONS = [
+    (Answer.TRUNCATED, Answer.VALID, Direction.CONDEMNED),
+    (Answer.INVALID, Answer.VALID, Direction.CONDEMNED),
+    (Answer.VALID, Answer.INVALID, Direction.LET_THROUGH),
+    (Answer.VALID, Answer.TRUNCATED, Direction.LET_THROUGH),
+    (Answer.TRUNCATED, Answer.INVALID, Direction.CALLED_TRUNCATED),
+    (Answer.INVALID, Answer.TRUNCATED, Direction.CALLED_INVALID),
+]
+
+
+@pytest.mark.parametrize(("says", "right", "direction"), DIRECTIONS)
+def test_direction(says: Answer, right: Answer, direction: Direction) -> None:
+    assert Direction.of(says, right) is direction
+
+
+def test_text() -> None:
+    lines = comparison_text()
+    assert lines[:7] == [
+        "Against Table 3-7, all sequences of 1 to 4 bytes, each as a whole text.",
+        "",
+        'Table 3.1b (Davis 2000, "UTF-8 and Non-Shortest Form (R2)")',
+        f"  {TABLE.note}",
+        "  condemned though well-formed: 65,536 (65,536 of 4)",
+        "    first: F0 90 80 80",
+        "    scalar values: U+10000..U+1FFFF: 65,536",
+    ]
+    assert "  let through though ill-formed: 115 (115 of 1)" in comparison_text(1)
+    assert comparison_text(1).count("  no difference") == 1  # Brown's, of a single byte
+    assert all(f"{rule.name} ({rule.source})" in lines for rule in RULES)
+
+
+def test_bad_use() -> None:
+    assert refusal(ValueError, compare_documents, 0) == "sequences of up to 0 bytes: at least 1 is needed"
+    for rule in (table_3_1b, brown, hopwood, matches_of_table_3_1b):
+        assert refusal(TypeError, rule, "text") == "bytes are wanted, not str"
+        assert refusal(TypeError, rule, 3) == "bytes are wanted, not int"
+
+
+@pytest.mark.parametrize("kind", [bytearray, memoryview])
+def test_any_bytes_like_object(kind: type) -> None:
+    text = kind(b"A\xc3\xa9")
+    assert (table_3_1b(text), brown(text).answer, hopwood(text).output) == (Answer.VALID, Answer.VALID, (0x41, 0xE9))
+
+
+@pytest.mark.parametrize(("module", "examples"), [(historical, 5), (comparison, 1)], ids=["historical", "comparison"])
+def test_doctests(module: ModuleType, examples: int) -> None:
+    assert doctest.testmod(module) == (0, examples)

@@ -1,0 +1,272 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The partition into well-formed and ill-formed subsequences, against the definitions word by word.
+
+CPython says which code unit sequences are minimal well-formed subsequences; D84a says the rest.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from itertools import chain, pairwise, product
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from support.oracle import BOUNDARY, CESU_8_ROWS, refusal
+
+from utf8fpga.model import TABLE_3_7, EncodingTable, is_well_formed
+from utf8fpga.model.forms import CESU_8, UTF_16, UTF_32
+from utf8fpga.model.partition import partition
+from utf8fpga.model.table import Composition
+
+FORMS: dict[str, EncodingTable | Composition] = {
+    "UTF-8": TABLE_3_7,
+    "UTF-16": UTF_16,
+    "UTF-32": UTF_32,
+    "CESU-8": CESU_8,
+}
+LONGEST = {"UTF-8": 4, "UTF-16": 2, "UTF-32": 1, "CESU-8": 6}
+
+by_form = pytest.mark.parametrize("form", FORMS)
+
+
+def _text_of(units: Sequence[int], form: str) -> str:
+    """The text that CPython reads, or a UnicodeDecodeError."""
+    if form == "UTF-8":
+        return bytes(units).decode()
+    if form == "CESU-8":
+        if any(unit >= 0xF0 for unit in units):
+            raise UnicodeDecodeError("cesu-8", bytes(units), 0, 1, "four bytes")
+        halves = bytes(units).decode("utf-8", "surrogatepass")
+        return halves.encode("utf-16-be", "surrogatepass").decode("utf-16-be")
+    size, codec = (2, "utf-16-be") if form == "UTF-16" else (4, "utf-32-be")
+    return b"".join(unit.to_bytes(size, "big") for unit in units).decode(codec)
+
+
+def code_point_of(units: Sequence[int], form: str) -> int | None:
+    """The scalar value of a minimal well-formed subsequence (D85a), else None."""
+    try:
+        text = _text_of(units, form)
+    except UnicodeDecodeError:
+        return None
+    return ord(text) if len(text) == 1 else None
+
+
+def by_definition(units: Sequence[int], form: str) -> list[tuple[int, tuple[int, ...], int | None]]:
+    """D85a, every slice tried; then D84a, what no such slice covers, in runs."""
+    parts: list[tuple[int, tuple[int, ...], int | None]] = []
+    covered = [False] * len(units)
+    for start in range(len(units)):
+        for end in range(start + 1, min(start + LONGEST[form], len(units)) + 1):
+            point = code_point_of(units[start:end], form)
+            if point is not None:
+                assert not any(covered[start:end])
+                covered[start:end] = [True] * (end - start)
+                parts.append((start, tuple(units[start:end]), point))
+    start = 0
+    while start < len(units):
+        end = start
+        while end < len(units) and not covered[end]:
+            end += 1
+        if end > start:
+            parts.append((start, tuple(units[start:end]), None))
+        start = end + 1
+    return sorted(parts, key=lambda part: part[0])
+
+
+def parts_of(units: Sequence[int], form: str) -> list[tuple[int, tuple[int, ...], int | None]]:
+    return [(part.offset, part.units, part.code_point) for part in partition(units, FORMS[form])]
+
+
+# The examples of the documents: parts in order, ill-formed ones after "!", pieces divided by "/".
+
+EXAMPLES = [
+    ("d86_well_formed", "UTF-8", ["41", "C3 B1", "42"]),
+    ("d86_ill_formed", "UTF-8", ["41", "!C2", "C3 B1", "42"]),
+    ("d86_in_isolation", "UTF-8", ["!C2/C3"]),
+    ("d89_004D_D800", "UTF-16", ["004D", "!D800"]),
+    ("d89_DF02_004D", "UTF-16", ["!DF02", "004D"]),
+    ("d89_concatenated", "UTF-16", ["004D", "D800 DF02", "004D"]),
+    ("d89_C0_80_61_F3", "UTF-8", ["!C0/80", "61", "!F3"]),
+    ("table_3_4_UTF-32", "UTF-32", ["0000004D", "00000430", "00004E8C", "00010302"]),
+    ("table_3_4_UTF-16", "UTF-16", ["004D", "0430", "4E8C", "D800 DF02"]),
+    ("table_3_4_UTF-8", "UTF-8", ["4D", "D0 B0", "E4 BA 8C", "F0 90 8C 82"]),
+    ("d90_surrogates", "UTF-32", ["0000D7FF", "!0000D800/0000DFFF", "0000E000"]),
+    ("d90_greater_than_10FFFF", "UTF-32", ["0010FFFF", "!00110000"]),
+    ("d91_isolated_high", "UTF-16", ["!D800/DBFF", "E000"]),
+    ("d91_isolated_low", "UTF-16", ["D7FF", "!DC00/DFFF"]),
+    ("table_3_7_C0_AF", "UTF-8", ["!C0/AF"]),
+    ("table_3_7_E0_9F_80", "UTF-8", ["!E0/9F/80"]),
+    ("table_3_7_F4_80_83_92", "UTF-8", ["F4 80 83 92"]),
+    ("constraint_C2_41_42", "UTF-8", ["!C2", "41", "42"]),
+    ("constraint_F0_80_80_41", "UTF-8", ["!F0/80/80", "41"]),
+    ("table_3_8_non_shortest", "UTF-8", ["!C0/AF/E0/80/BF/F0/81/82", "41"]),
+    ("table_3_9_surrogates", "UTF-8", ["!ED/A0/80/ED/BF/BF/ED/AF", "41"]),
+    ("table_3_10_other", "UTF-8", ["!F4/91/92/93/FF", "41", "!80/BF", "42"]),
+    ("table_3_11_truncated", "UTF-8", ["!E1 80/E2/F0 91 92/F1 BF", "41"]),
+    ("L2_07_351_well_formed", "UTF-8", ["41", "C3 B1", "42"]),
+    ("L2_07_351_ill_formed", "UTF-8", ["41", "!C2", "C3 B1", "42"]),
+    ("L2_07_351_in_isolation", "UTF-8", ["!C2/C3"]),
+    ("L2_07_351_successor_not_consumed", "UTF-8", ["!C2", "41", "42"]),
+    ("L2_07_351_single_or_multiple_errors", "UTF-8", ["!F0/80/80", "41"]),
+    ("cesu_8_pair", "CESU-8", ["41", "ED A0 80 ED BC 82"]),
+    ("cesu_8_successor_not_consumed", "CESU-8", ["!ED A0 80", "ED 80 80"]),
+]
+"""L2/07-351 has those of D86 and of the constraints; its bytes in angle brackets are those of section 3.9."""
+
+
+@pytest.mark.parametrize(("form", "parts"), [row[1:] for row in EXAMPLES], ids=[row[0] for row in EXAMPLES])
+def test_example(form: str, parts: list[str]) -> None:
+    units = [int(unit, 16) for part in parts for unit in part.lstrip("!").replace("/", " ").split()]
+    found = list(partition(units, FORMS[form]))
+    offset = 0
+    for part, written in zip(found, parts, strict=True):
+        pieces = [[int(unit, 16) for unit in piece.split()] for piece in written.lstrip("!").split("/")]
+        assert part.offset == offset
+        assert list(part.units) == [*chain(*pieces)]
+        assert part.is_well_formed == (written[0] != "!")
+        assert part.code_point == code_point_of(part.units, form)
+        assert [item.length for item in part.items] == list(map(len, pieces))
+        assert [item.offset for item in part.items] == [offset + sum(map(len, pieces[:n])) for n in range(len(pieces))]
+        assert all((item.error is None) == part.is_well_formed for item in part.items)
+        offset += len(part.units)
+    assert is_well_formed(units, FORMS[form]) == all(written[0] != "!" for written in parts)
+
+
+# By the definitions, for every text of units at the bounds, and for texts drawn.
+
+EDGES: dict[str, Sequence[int]] = {
+    "UTF-8": BOUNDARY,
+    "UTF-16": [0x0000, 0x0041, 0xD7FF, 0xD800, 0xDBFF, 0xDC00, 0xDFFF, 0xE000, 0xFFFF],
+    "UTF-32": [0, 0x41, 0xD7FF, 0xD800, 0xDFFF, 0xE000, 0xFFFF, 0x10000, 0x10FFFF, 0x110000, 0xFFFFFFFF],
+    "CESU-8": bytes.fromhex("41 80 A0 B0 C2 E0 ED F0"),
+}
+
+
+@pytest.mark.parametrize(
+    ("form", "length"),
+    [
+        *[pytest.param("UTF-8", n, id=f"UTF-8_{n}") for n in range(4)],
+        *[pytest.param("UTF-16", n, id=f"UTF-16_{n}") for n in range(5)],
+        *[pytest.param("UTF-32", n, id=f"UTF-32_{n}") for n in range(4)],
+        *[pytest.param("CESU-8", n, id=f"CESU-8_{n}") for n in range(5)],
+        pytest.param("UTF-8", 4, id="UTF-8_4", marks=pytest.mark.slow),
+        pytest.param("UTF-16", 5, id="UTF-16_5", marks=pytest.mark.slow),
+        pytest.param("CESU-8", 6, id="CESU-8_6", marks=pytest.mark.slow),
+    ],
+)
+def test_all_texts_of_units_at_the_bounds(form: str, length: int) -> None:
+    for units in product(EDGES[form], repeat=length):
+        assert parts_of(units, form) == by_definition(units, form), [f"{unit:X}" for unit in units]
+
+
+def _surrogate_bytes(points: Sequence[int]) -> list[int]:
+    return list("".join(map(chr, points)).encode("utf-8", "surrogatepass"))
+
+
+_pieces: dict[str, st.SearchStrategy[list[int]]] = {
+    "UTF-8": st.one_of(
+        st.integers(0, 0x10FFFF).map(lambda point: list(chr(point).encode("utf-8", "surrogatepass"))),
+        st.integers(0, 0x10FFFF).map(lambda point: list(chr(point).encode("utf-8", "surrogatepass"))[:-1]),
+        st.sampled_from(BOUNDARY).map(lambda unit: [unit]),
+    ),
+    "UTF-16": st.lists(st.sampled_from(EDGES["UTF-16"]) | st.integers(0, 0xFFFF), max_size=3),
+    "UTF-32": st.lists(st.sampled_from(EDGES["UTF-32"]) | st.integers(0, 0xFFFFFFFF), max_size=3),
+    "CESU-8": st.one_of(
+        st.tuples(st.integers(0xD800, 0xDBFF), st.integers(0xDC00, 0xDFFF)).map(_surrogate_bytes),
+        st.tuples(st.integers(0xD000, 0xE000)).map(_surrogate_bytes),
+        st.sampled_from(EDGES["CESU-8"]).map(lambda unit: [unit]),
+    ),
+}
+
+
+def _texts(form: str) -> st.SearchStrategy[list[int]]:
+    return st.lists(_pieces[form], max_size=8).map(lambda pieces: [*chain(*pieces)])
+
+
+@by_form
+@given(data=st.data())
+def test_any_text_is_partitioned_by_the_definitions(form: str, data: st.DataObject) -> None:
+    units = data.draw(_texts(form))
+    assert parts_of(units, form) == by_definition(units, form)
+
+
+@by_form
+@given(data=st.data())
+def test_the_parts_join_to_the_whole(form: str, data: st.DataObject) -> None:
+    units = data.draw(_texts(form))
+    parts = list(partition(units, FORMS[form]))
+    assert [unit for part in parts for unit in part.units] == units
+    offset = 0
+    for part in parts:
+        assert part.offset == offset == part.items[0].offset
+        assert sum(item.length for item in part.items) == len(part.units) > 0
+        offset += len(part.units)
+
+
+@by_form
+@given(data=st.data())
+def test_no_ill_formed_part_overlaps_a_well_formed_one(form: str, data: st.DataObject) -> None:
+    units = data.draw(_texts(form))
+    ill_formed = {
+        place
+        for part in partition(units, FORMS[form])
+        if not part.is_well_formed
+        for place in range(part.offset, part.offset + len(part.units))
+    }
+    for start in range(len(units)):
+        for end in range(start + 1, min(start + LONGEST[form], len(units)) + 1):
+            if code_point_of(units[start:end], form) is not None:
+                assert not ill_formed & set(range(start, end))
+
+
+@by_form
+@given(data=st.data())
+def test_well_formed_if_and_only_if_no_part_is_ill_formed(form: str, data: st.DataObject) -> None:
+    units = data.draw(_texts(form))
+    try:
+        text: str | None = _text_of(units, form)
+    except UnicodeDecodeError:
+        text = None
+    parts = list(partition(units, FORMS[form]))
+    assert all(part.is_well_formed for part in parts) == (text is not None)
+    if text is not None:
+        assert "".join(chr(part.code_point) for part in parts if part.code_point is not None) == text
+
+
+@by_form
+@given(data=st.data())
+def test_ill_formed_parts_are_never_neighbours(form: str, data: st.DataObject) -> None:
+    parts = partition(data.draw(_texts(form)), FORMS[form])
+    assert all(before.is_well_formed or after.is_well_formed for before, after in pairwise(parts))
+
+
+# Arguments.
+
+
+@pytest.mark.parametrize("kind", [bytes, bytearray, memoryview, list, tuple, iter], ids=lambda kind: kind.__name__)
+def test_code_units_may_come_in_any_iterable(kind: Callable[[bytes], Sequence[int]]) -> None:
+    assert [part.units for part in partition(kind(b"\x41\xc2\xc3\xb1"))] == [(0x41,), (0xC2,), (0xC3, 0xB1)]
+
+
+def test_nothing_has_no_parts() -> None:
+    assert list(partition(b"")) == []
+
+
+@pytest.mark.parametrize(("units", "kind"), [("text", "str"), (None, "NoneType"), (5, "int")])
+def test_what_is_no_sequence_of_units(units: object, kind: str) -> None:
+    message = f"code units are wanted, such as bytes, not {kind}: encode makes them of text"
+    assert refusal(TypeError, partition, units) == message
+
+
+def test_a_unit_outside_the_width() -> None:
+    message = "code unit 0x10000 at offset 1 is not an integer in 0..0xffff"
+    assert refusal(ValueError, list, partition([0x41, 0x10000], UTF_16)) == message
+
+
+def test_a_table_whose_sequences_may_overlap_is_refused() -> None:
+    table = EncodingTable.parse("CESU-8", CESU_8_ROWS, source="UTR #26", self_synchronising=False)
+    assert refusal(ValueError, partition, b"", table) == (
+        "CESU-8 is not claimed to be self-synchronising: "
+        "its minimal well-formed subsequences may overlap, and then there is no partition"
+    )

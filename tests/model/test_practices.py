@@ -1,0 +1,567 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Every practice against the examples of the documents, CPython, and plain enumeration."""
+
+from __future__ import annotations
+
+import doctest
+import re
+import tracemalloc
+from collections.abc import Iterable
+from itertools import chain, count, cycle, islice, pairwise, product, repeat, takewhile
+from time import process_time
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from support import oracle
+from support.oracle import BOUNDARY, Expected, items_of, plain, refusal, strictly_decodes
+
+from utf8fpga.model import CESU_8, TABLE_3_7, Decoder, EncodingTable, Item, decode, encode, practices
+from utf8fpga.model.practices import IncrementalDecoder, Practice, decode_with, whole_subsequences
+
+# A name, the bytes, and what comes out under each practice: "!n" for one U+FFFD in place of n bytes.
+EXAMPLES: list[tuple[str, str, str, str, str, str, str]] = [
+    # name, bytes, maximal subparts, each unit, whole subsequence, malformed sequence, first error
+    (
+        "table_3_8_non_shortest",
+        "C0 AF E0 80 BF F0 81 82 41",
+        "!1 !1 !1 !1 !1 !1 !1 !1 41",
+        "!1 !1 !1 !1 !1 !1 !1 !1 41",
+        "!8 41",
+        "!2 !3 !3 41",
+        "!1",
+    ),
+    (
+        "table_3_9_surrogates",
+        "ED A0 80 ED BF BF ED AF 41",
+        "!1 !1 !1 !1 !1 !1 !1 !1 41",
+        "!1 !1 !1 !1 !1 !1 !1 !1 41",
+        "!8 41",
+        "!3 !3 !2 41",
+        "!1",
+    ),
+    (
+        "table_3_10_other",
+        "F4 91 92 93 FF 41 80 BF 42",
+        "!1 !1 !1 !1 !1 41 !1 !1 42",
+        "!1 !1 !1 !1 !1 41 !1 !1 42",
+        "!5 41 !2 42",
+        "!4 !1 41 !1 !1 42",
+        "!1",
+    ),
+    (
+        "table_3_11_truncated",
+        "E1 80 E2 F0 91 92 F1 BF 41",
+        "!2 !1 !3 !2 41",
+        "!1 !1 !1 !1 !1 !1 !1 !1 41",
+        "!8 41",
+        "!2 !1 !3 !2 41",
+        "!2",
+    ),
+    ("d86_well_formed", "41 C3 B1 42", "41 F1 42", "41 F1 42", "41 F1 42", "41 F1 42", "41 F1 42"),
+    ("d86_ill_formed", "41 C2 C3 B1 42", "41 !1 F1 42", "41 !1 F1 42", "41 !1 F1 42", "41 !1 F1 42", "41 !1"),
+    ("d86_in_isolation", "C2 C3", "!1 !1", "!1 !1", "!2", "!1 !1", "!1"),
+    ("d89_not_utf_8", "C0 80 61 F3", "!1 !1 61 !1", "!1 !1 61 !1", "!2 61 !1", "!2 61 !1", "!1"),
+    ("d92_c0_starts_nothing", "C0 AF", "!1 !1", "!1 !1", "!2", "!2", "!1"),
+    ("d92_9f_after_e0", "E0 9F 80", "!1 !1 !1", "!1 !1 !1", "!3", "!3", "!1"),
+    ("d92_last_row", "F4 80 83 92", "1000D2", "1000D2", "1000D2", "1000D2", "1000D2"),
+    ("constraint_41_is_not_consumed", "C2 41 42", "!1 41 42", "!1 41 42", "!1 41 42", "!1 41 42", "!1"),
+    ("constraint_single_error_or_each_byte", "F0 80 80 41", "!1 !1 !1 41", "!1 !1 !1 41", "!3 41", "!3 41", "!1"),
+    ("andersen_overlong", "F0 80 80 80", "!1 !1 !1 !1", "!1 !1 !1 !1", "!4", "!4", "!1"),
+    ("andersen_surrogate", "ED A0 80", "!1 !1 !1", "!1 !1 !1", "!3", "!3", "!1"),
+    ("andersen_above_10ffff", "F4 90 80 80", "!1 !1 !1 !1", "!1 !1 !1 !1", "!4", "!4", "!1"),
+    ("nothing", "", "", "", "", "", ""),
+    (
+        "between_characters",
+        "41 E1 80 42 80 43",
+        "41 !2 42 !1 43",
+        "41 !1 !1 42 !1 43",
+        *["41 !2 42 !1 43"] * 2,
+        "41 !2",
+    ),
+    ("five_bytes_then_stray", "F8 88 80 80 80 80", *[" ".join(["!1"] * 6)] * 2, "!6", "!5 !1", "!1"),
+]
+COLUMNS = (
+    Practice.MAXIMAL_SUBPARTS,
+    Practice.EACH_UNIT,
+    Practice.WHOLE_SUBSEQUENCE,
+    Practice.MALFORMED_SEQUENCE,
+    Practice.FIRST_ERROR,
+)
+
+
+def shown(items: Iterable[Item]) -> list[str]:
+    return [f"{item.code_point:X}" if item.error is None else f"!{item.length}" for item in items]
+
+
+@pytest.mark.parametrize(
+    ("practice", "units", "output"),
+    [
+        pytest.param(practice, units, output, id=f"{name}-{practice}")
+        for name, units, *outputs in EXAMPLES
+        for practice, output in [*zip(COLUMNS, outputs, strict=True), (Practice.START_OF_A_SEQUENCE, outputs[0])]
+    ],
+)
+def test_example(practice: Practice, units: str, output: str) -> None:
+    text = bytes.fromhex(units)
+    items = list(decode_with(text, practice))
+    assert shown(iter(items)) == output.split()
+    if practice is not Practice.FIRST_ERROR:
+        assert sum(item.length for item in items) == len(text)
+    assert [item.offset for item in items] == [sum(i.length for i in items[:n]) for n in range(len(items))]
+    assert all(item.code_point == 0xFFFD for item in items if item.error)
+
+
+LAST_BYTE_MISSING = [
+    *["C0", "E080", "F08080", "F8808080", "FC80808080"],
+    *["DF", "EFBF", "F7BFBF", "FBBFBFBF", "FDBFBFBFBF"],
+]
+OVERLONG = [
+    *["C0AF", "E080AF", "F08080AF", "F8808080AF", "FC80808080AF"],
+    *["C1BF", "E09FBF", "F08FBFBF", "F887BFBFBF", "FC83BFBFBFBF"],
+    *["C080", "E08080", "F0808080", "F880808080", "FC8080808080"],
+]
+
+# Kuhn's stress test, the sections that say how many marks there are: bytes and marks.
+KUHN = [
+    *[("3_1_unexpected_continuation", "80 BF 80 BF 80 BF 80"[: 3 * n - 1], n) for n in range(1, 8)],
+    ("3_1_9_all_continuation_bytes", bytes(range(0x80, 0xC0)).hex(), 64),
+    *[("3_2_lonely_start", f"{lead:02X}", 1) for lead in range(0xC0, 0xFE)],
+    *[("3_3_last_byte_missing", units, 1) for units in LAST_BYTE_MISSING],
+    ("3_4_concatenated", "".join(LAST_BYTE_MISSING), 10),
+    ("3_5_fe", "FE", 1),
+    ("3_5_ff", "FF", 1),
+    ("3_5_fe_fe_ff_ff", "FE FE FF FF", 4),
+    *[("4_overlong", units, 1) for units in OVERLONG],
+    *[
+        ("2_beyond_unicode", units, 1)
+        for units in ["F4 90 80 80", "F7 BF BF BF", "F8 88 80 80 80", "FD BF BF BF BF BF"]
+    ],
+    *[("5_1_single_surrogate", units, 1) for units in ["ED A0 80", "ED AD BF", "ED AE 80", "ED AF BF", "ED B0 80"]],
+    *[("5_2_paired_surrogates", units, 2) for units in ["ED A0 80 ED B0 80", "ED AF BF ED BF BF"]],
+]
+
+
+@pytest.mark.parametrize(("units", "marks"), [row[1:] for row in KUHN], ids=[f"{row[0]}-{row[1]}" for row in KUHN])
+def test_kuhns_malformed_sequences(units: str, marks: int) -> None:
+    text = bytes.fromhex(units)
+    alone = list(decode_with(text, Practice.MALFORMED_SEQUENCE))
+    quoted = list(decode_with(b'"' + text + b'"', Practice.MALFORMED_SEQUENCE))
+    assert [item.code_point for item in alone] == [0xFFFD] * marks
+    assert [item.code_point for item in quoted] == [0x22, *[0xFFFD] * marks, 0x22]
+    assert sum(item.length for item in alone) == len(text)
+
+
+CAUSES = [
+    ("whole_has_the_first", Practice.WHOLE_SUBSEQUENCE, "ED A0 80 C0", ["SURROGATE"]),
+    ("malformed_has_the_first", Practice.MALFORMED_SEQUENCE, "ED A0 80 C0 80", ["SURROGATE", "OVERLONG"]),
+    ("malformed_five_bytes", Practice.MALFORMED_SEQUENCE, "F8 88 80 80 80", ["INVALID_BYTE"]),
+    ("each_keeps_that_of_its_subpart", Practice.EACH_UNIT, "E1 80 F1 80 80", ["TRUNCATED"] * 2 + ["INCOMPLETE"] * 3),
+    ("first_error", Practice.FIRST_ERROR, "F4 90 80", ["OUT_OF_RANGE"]),
+]
+
+
+@pytest.mark.parametrize(("practice", "units", "names"), [row[1:] for row in CAUSES], ids=[row[0] for row in CAUSES])
+def test_cause_of_a_mark(practice: Practice, units: str, names: list[str]) -> None:
+    found = [item.error for item in decode_with(bytes.fromhex(units), practice)]
+    assert [error.name for error in found if error] == names
+
+
+# What each practice gives, from CPython and the words of its definition.
+
+
+def _cause_at(text: bytes) -> dict[int, str | None]:
+    """By offset the cause of the maximal subpart that the byte is in."""
+    return {offset + n: kind for offset, length, _, kind in items_of(text) for n in range(length)}
+
+
+def expected_each(text: bytes) -> list[Expected]:
+    found: list[Expected] = []
+    for offset, length, point, kind in items_of(text):
+        found += (
+            [(offset, length, point, None)] if kind is None else [(offset + n, 1, 0xFFFD, kind) for n in range(length)]
+        )
+    return found
+
+
+def expected_whole(text: bytes) -> list[Expected]:
+    """D84a to the letter: no unit that belongs to any minimal well-formed subsequence, wherever it starts."""
+    characters = {
+        start: end
+        for start in range(len(text))
+        for end in range(start + 1, min(start + 4, len(text)) + 1)
+        if strictly_decodes(text[start:end]) and len(text[start:end].decode()) == 1
+    }
+    belongs = {unit for start, end in characters.items() for unit in range(start, end)}
+    found: list[Expected] = []
+    offset, causes = 0, _cause_at(text)
+    while offset < len(text):
+        if offset in characters:
+            end = characters[offset]
+            found.append((offset, end - offset, ord(text[offset:end].decode()), None))
+        else:
+            end = next((unit for unit in range(offset, len(text)) if unit in belongs), len(text))
+            found.append((offset, end - offset, 0xFFFD, causes[offset]))
+        offset = end
+    return found
+
+
+KUHN_SEQUENCE = re.compile(
+    rb"[\x00-\x7F]|[\xC0-\xDF][\x80-\xBF]?|[\xE0-\xEF][\x80-\xBF]{0,2}|[\xF0-\xF7][\x80-\xBF]{0,3}"
+    rb"|[\xF8-\xFB][\x80-\xBF]{0,4}|[\xFC\xFD][\x80-\xBF]{0,5}|[\x80-\xBF\xFE\xFF]"
+)
+
+
+def expected_malformed(text: bytes) -> list[Expected]:
+    causes = _cause_at(text)
+    found: list[Expected] = []
+    for match in KUHN_SEQUENCE.finditer(text):
+        well_formed = strictly_decodes(match.group())
+        point = ord(match.group().decode()) if well_formed else 0xFFFD
+        found.append((match.start(), len(match.group()), point, None if well_formed else causes[match.start()]))
+    return found
+
+
+def expected_first(text: bytes) -> list[Expected]:
+    items = items_of(text)
+    errors = [number for number, item in enumerate(items) if item[3]]
+    return items[: errors[0] + 1] if errors else items
+
+
+EXPECTED = {
+    Practice.MAXIMAL_SUBPARTS: items_of,
+    Practice.START_OF_A_SEQUENCE: items_of,
+    Practice.EACH_UNIT: expected_each,
+    Practice.WHOLE_SUBSEQUENCE: expected_whole,
+    Practice.MALFORMED_SEQUENCE: expected_malformed,
+    Practice.FIRST_ERROR: expected_first,
+}
+
+
+@pytest.mark.parametrize("practice", Practice)
+@pytest.mark.parametrize("length", [0, 1, 2, 3, pytest.param(4, marks=pytest.mark.slow)])
+def test_all_texts_of_boundary_bytes(practice: Practice, length: int) -> None:
+    for units in product(BOUNDARY, repeat=length):
+        text = bytes(units)
+        assert plain(decode_with(text, practice)) == EXPECTED[practice](text), text.hex(" ")
+
+
+texts = st.lists(
+    st.one_of(
+        st.sampled_from([bytes([unit]) for unit in BOUNDARY + b"\xfb\xfc\xfd\xfe"]),
+        st.characters(exclude_categories=["Cs"]).map(str.encode),
+    ),
+    max_size=24,
+).map(b"".join)
+
+
+@pytest.mark.parametrize("practice", Practice)
+@given(text=texts)
+def test_any_text(practice: Practice, text: bytes) -> None:
+    assert plain(decode_with(text, practice)) == EXPECTED[practice](text)
+
+
+@pytest.mark.parametrize("practice", Practice)
+def test_well_formed_text_is_the_same_under_every_practice(practice: Practice) -> None:
+    points = [*range(0x80, 0x900), *range(0xD780, 0xD800), *range(0xE000, 0xE080), *range(0xFF80, 0x10080), 0x10FFFF]
+    assert [item.code_point for item in decode_with(encode(points), practice)] == points
+
+
+# L2/08-150: what one U+FFFD replaces, and the bytes that "if followed by" excludes.
+REPLACED = """
+    80..C1 ! none
+    C2..DF ! 80..BF
+    E0 ! A0..BF
+    E1..EC ! 80..BF
+    ED ! 80..9F
+    EE..EF ! 80..BF
+    F0 ! 90..BF
+    F1..F3 ! 80..BF
+    F4 ! 80..8F
+    F5..FF ! none
+    E0 A0..BF ! 80..BF
+    E1..EC 80..BF ! 80..BF
+    ED 80..9F ! 80..BF
+    EE..EF 80..BF ! 80..BF
+    F0 90..BF ! 80..BF
+    F1..F3 80..BF ! 80..BF
+    F4 80..8F ! 80..BF
+    F0 90..BF 80..BF ! 80..BF
+    F1..F3 80..BF 80..BF ! 80..BF
+    F4 80..8F 80..BF ! 80..BF
+"""
+
+
+def _ends(text: str) -> list[int]:
+    first, _, last = text.partition("..")
+    return sorted({int(first, 16), int(last or first, 16)})
+
+
+@pytest.mark.parametrize("line", REPLACED.strip().splitlines(), ids=str.strip)
+def test_replaced_if_followed_by(line: str) -> None:
+    prefix, _, excluded = line.partition(" ! ")
+    goes_on = range(0) if excluded == "none" else range(_ends(excluded)[0], _ends(excluded)[-1] + 1)
+    for units in map(bytes, product(*map(_ends, prefix.split()))):
+        assert shown(decode_with(units, Practice.START_OF_A_SEQUENCE)) == [f"!{len(units)}"]
+        for following in range(0x100):
+            text = units + bytes([following])
+            first = next(decode_with(text, Practice.START_OF_A_SEQUENCE))
+            assert (first.error is not None and first.length == len(units)) == (following not in goes_on), text.hex(" ")
+
+
+def _kinds_of_units(table: EncodingTable) -> list[int]:
+    """One unit of each set of units that lie in the same ranges of the same rows."""
+    ranges = [allowed for row in table.rows for allowed in row.units]
+    edges = {0, *(edge for allowed in ranges for edge in (allowed.first, allowed.last + 1))}
+    kinds = {tuple(unit in allowed for allowed in ranges): unit for unit in sorted(edges, reverse=True)}
+    return sorted(unit for unit in kinds.values() if unit < 1 << table.unit_width)
+
+
+@pytest.mark.parametrize(("table", "kinds"), [(TABLE_3_7, 13), (oracle.UTF_16, 4), (oracle.UTF_32, 3)])
+def test_the_wording_of_l2_08_150_is_maximal_subparts(table: EncodingTable, kinds: int) -> None:
+    """A proof by enumeration, for texts of any length.
+
+    Both practices take a first item from the front of the text and go on with the rest as with a
+    text of its own, so they agree on all texts if they agree on the first item of all texts. That
+    item, its cause too, depends on the first units only, as many as the longest sequence has: a
+    complete sequence is no longer, a start of one is shorter by the unit at least that breaks it.
+    And it depends on them only by which ranges of which rows they are in, code points aside. So
+    all texts of no more units than the longest sequence, of one unit of each kind, are all cases;
+    the shorter ones are those in which the text ends.
+    """
+    units = _kinds_of_units(table)
+    assert len(units) == kinds
+    for length in range(1, table.longest + 1):
+        for text in product(units, repeat=length):
+            a, b = (
+                decode_with(text, Practice.MAXIMAL_SUBPARTS, table),
+                decode_with(text, Practice.START_OF_A_SEQUENCE, table),
+            )
+            assert next(a) == next(b), text
+
+
+@pytest.mark.parametrize("table", [oracle.UTF_16, oracle.UTF_32], ids=lambda table: table.name)
+@given(data=st.data())
+def test_other_encoding_forms(table: EncodingTable, data: st.DataObject) -> None:
+    some = st.one_of(st.sampled_from([0x41, 0xD7FF, 0xD800, 0xDBFF, 0xDC00, 0xDFFF, 0xE000]), st.integers(0, 0xFFFF))
+    units = data.draw(st.lists(some, max_size=12))
+    items = list(decode(units, table))
+    assert list(decode_with(units, Practice.MAXIMAL_SUBPARTS, table)) == items
+    assert list(decode_with(units, Practice.START_OF_A_SEQUENCE, table)) == items
+    assert list(decode_with(units, Practice.EACH_UNIT, table)) == items  # every maximal subpart is one unit
+    whole = list(decode_with(units, Practice.WHOLE_SUBSEQUENCE, table))
+    assert [item for item in whole if item.error is None] == [item for item in items if item.error is None]
+    assert not any(a.error and b.error for a, b in pairwise(whole))
+    assert sum(item.length for item in whole) == len(units)
+
+
+@pytest.mark.slow
+def test_all_scalar_values_by_the_wording_of_l2_08_150() -> None:
+    points = [point for values in oracle.SCALAR_VALUES for point in values]
+    assert [item.code_point for item in decode_with(encode(points), Practice.START_OF_A_SEQUENCE)] == points
+
+
+# Streams
+
+
+@pytest.mark.parametrize("practice", [p for p in Practice if p is not Practice.FIRST_ERROR])
+def test_an_endless_text_is_read_no_further_than_needed(practice: Practice) -> None:
+    taken = count()
+    endless = (unit for unit in cycle(b"\xf0\x80\x80A\xe1\x80\xf4\x80\x80\x80\xc3\xa9\xf8\x80\x80") if next(taken) >= 0)
+    covered = 0
+    for item in islice(decode_with(endless, practice), 500):
+        covered += item.length
+    assert covered <= next(taken) <= covered + 5
+
+
+def test_nothing_is_read_after_the_unit_that_shows_the_first_error() -> None:
+    source = iter(b"A\xe1\x80BCD")
+    assert shown(decode_with(source, Practice.FIRST_ERROR)) == ["41", "!2"]
+    assert bytes(source) == b"CD"
+
+
+@pytest.mark.parametrize("practice", [Practice.WHOLE_SUBSEQUENCE, Practice.MALFORMED_SEQUENCE])
+def test_memory_stays_bounded(practice: Practice) -> None:
+    """CPython itself keeps some thousand freed tuples; an item each would take megabytes."""
+    next(decode_with(b"\x80", practice))
+    tracemalloc.start()
+    total = sum(item.length for item in decode_with(repeat(0x80, 20_000), practice))
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert (total, peak < 400_000) == (20_000, True)
+
+
+def test_chunks() -> None:
+    chunks = [b"A\xf0", b"\x80", b"", b"\x80B\xe1", b"\x80"]
+    joined = chain.from_iterable(chunks)
+    assert shown(decode_with(joined, Practice.MALFORMED_SEQUENCE)) == ["41", "!3", "42", "!2"]
+    decoder = Decoder()
+    items = chain.from_iterable(decoder.decode(chunk, final=n == len(chunks)) for n, chunk in enumerate(chunks, 1))
+    assert shown(whole_subsequences(items)) == ["41", "!3", "42", "!2"]
+
+
+# Chunks
+
+by_practice = pytest.mark.parametrize("practice", Practice)
+
+
+def chunks_of(text: bytes, cuts: int) -> list[bytes]:
+    """The text cut before each byte k > 0 for which bit k - 1 of `cuts` is set."""
+    edges = [0, *(place for place in range(1, len(text)) if cuts >> place - 1 & 1), len(text)]
+    return [text[first:after] for first, after in pairwise(edges)]
+
+
+def decoded(decoder: IncrementalDecoder, chunks: list[bytes], end: bytes | None = None) -> list[Expected]:
+    """The items of a text in chunks; the end is the last chunk, or a chunk of its own."""
+    *others, last = chunks if end is None else [*chunks, end]
+    items = [item for chunk in others for item in decoder.decode(chunk)]
+    return plain(items + decoder.decode(last, final=True))
+
+
+@by_practice
+def test_every_split_of_the_examples_into_chunks(practice: Practice) -> None:
+    decoder = IncrementalDecoder(practice)
+    for _, units, *_ in EXAMPLES:
+        text = bytes.fromhex(units)
+        expected = EXPECTED[practice](text)
+        for cuts in range(1 << max(len(text) - 1, 0)):
+            assert decoded(decoder, chunks_of(text, cuts)) == expected, (units, bin(cuts))
+        assert decoded(decoder, chunks_of(text, -1), b"") == expected, units
+
+
+@by_practice
+@given(text=texts, data=st.data())
+def test_any_text_in_any_chunks(practice: Practice, text: bytes, data: st.DataObject) -> None:
+    cuts = data.draw(st.lists(st.integers(0, len(text)), max_size=6))
+    chunks = [text[first:after] for first, after in pairwise([0, *sorted(cuts), len(text)])]
+    assert decoded(IncrementalDecoder(practice), chunks) == EXPECTED[practice](text)
+
+
+FOLLOWING = [bytes.fromhex(units) for units in ("", "41", "FF", "80", "80 80", "80 80 80", "90 80 80", "A0 80")]
+"""Complete, break and lengthen whatever may be open, sequence or mark."""
+
+
+def determined(practice: Practice, text: bytes) -> list[Expected]:
+    """The items with which the text begins whatever follows it."""
+    continued = [EXPECTED[practice](text + following) for following in FOLLOWING]
+    return [items[0] for items in takewhile(lambda items: len(set(items)) == 1, zip(*continued, strict=False))]
+
+
+@by_practice
+@pytest.mark.parametrize(
+    ("alphabet", "length"),
+    [
+        *[(oracle.REPRESENTATIVES + b"\xf8\xff", length) for length in (1, 2)],
+        *[(bytes.fromhex("41 80 90 E1 F0 F8"), length) for length in (3,)],
+        pytest.param(oracle.REPRESENTATIVES + b"\xf8\xff", 3, marks=pytest.mark.slow),
+    ],
+    ids=lambda value: value.hex() if isinstance(value, bytes) else value,
+)
+def test_items_come_as_soon_as_they_are_determined(practice: Practice, alphabet: bytes, length: int) -> None:
+    for text in map(bytes, product(alphabet, repeat=length)):
+        expected = determined(practice, text)
+        for cuts in {0, (1 << length - 1) - 1}:
+            decoder = IncrementalDecoder(practice)
+            items = [item for chunk in chunks_of(text, cuts) for item in decoder.decode(chunk)]
+            assert plain(items) == expected, (text.hex(" "), bin(cuts))
+
+
+def test_no_item_follows_the_first_error_until_the_text_ends() -> None:
+    decoder = IncrementalDecoder(Practice.FIRST_ERROR)
+    chunks = [b"A\xe1", b"B", b"C\xff", b"\xc3\xa9"]
+    found = [shown(decoder.decode(chunk)) for chunk in chunks]
+    assert found == [["41"], ["!1"], [], []]
+    assert decoder.decode(b"D", final=True) == []
+    assert plain(decoder.decode(b"D", final=True)) == [(0, 1, 0x44, None)]
+
+
+@by_practice
+def test_reset_forgets_what_is_open_and_the_offset(practice: Practice) -> None:
+    for text in (b"AB\xf0\x90", b"AB\xff\xf8", b"AB\xff"):
+        decoder = IncrementalDecoder(practice)
+        decoder.decode(text)
+        decoder.reset()
+        assert plain(decoder.decode(b"\x8cA", final=True)) == EXPECTED[practice](b"\x8cA")
+
+
+@by_practice
+@pytest.mark.parametrize("final", [False, True], ids=["more", "final"])
+def test_a_wrong_unit_is_named_with_its_offset_and_changes_nothing(practice: Practice, final: bool) -> None:
+    text, end = b"AB\xff\xf0\x90", b"\x8c\x82A"
+    decoder = IncrementalDecoder(practice)
+    items = decoder.decode(text)
+    message = refusal(ValueError, decoder.decode, [0x8C, 0xFF, 0x41, 0x100], final)
+    assert message == "code unit 0x100 at offset 8 is not an integer in 0..0xff"
+    message = refusal(TypeError, decoder.decode, "text", final)
+    assert message == "code units are wanted, such as bytes, not str: encode makes them of text"
+    assert plain(items + decoder.decode(end, final=True)) == EXPECTED[practice](text + end)
+
+
+@pytest.mark.parametrize("table", [oracle.UTF_16, oracle.RFC_2279], ids=lambda table: table.name)
+@given(data=st.data())
+def test_other_tables_in_any_chunks(table: EncodingTable, data: st.DataObject) -> None:
+    units = data.draw(st.lists(st.sampled_from(_kinds_of_units(table)), max_size=12))
+    edges = [0, *sorted(data.draw(st.lists(st.integers(0, len(units)), max_size=6))), len(units)]
+    for practice in Practice:
+        if practice is not Practice.MALFORMED_SEQUENCE or table.unit_width == 8:
+            decoder = IncrementalDecoder(practice, table)
+            items = [item for first, after in pairwise(edges) for item in decoder.decode(units[first:after])]
+            assert items + decoder.decode((), final=True) == list(decode_with(units, practice, table))
+
+
+def test_the_incremental_decoder_makes_maximal_subparts_of_utf_8_unless_told_otherwise() -> None:
+    decoder = IncrementalDecoder()
+    assert (decoder.practice, decoder.table) == (Practice.MAXIMAL_SUBPARTS, TABLE_3_7)
+    assert decoder.decode(iter(b"\xe1\x80A")) == list(decode(b"\xe1\x80A"))
+
+
+# Speed
+
+
+@by_practice
+@pytest.mark.parametrize("text", [b"\xff", b"\x80", b"\xe2\x82", b"\xf8", "é".encode()], ids=bytes.hex)
+def test_no_practice_takes_much_longer_than_maximal_subparts(practice: Practice, text: bytes) -> None:
+    """Processor time, the least of three attempts; the wide limit is for a busy machine."""
+
+    def seconds(practice: Practice) -> float:
+        start = process_time()
+        IncrementalDecoder(practice).decode(text * (6000 // len(text)), final=True)
+        return process_time() - start
+
+    attempts = [(seconds(practice), seconds(Practice.MAXIMAL_SUBPARTS)) for _ in range(3)]
+    assert min(first for first, _ in attempts) < 12 * min(second for _, second in attempts)
+
+
+# Bad use
+
+
+@pytest.mark.parametrize("practice", Practice)
+def test_bad_use(practice: Practice) -> None:
+    message = refusal(TypeError, decode_with, "text", practice)
+    assert message == "code units are wanted, such as bytes, not str: encode makes them of text"
+    message = refusal(ValueError, list, decode_with([0x41, 0x100], practice))
+    assert message == "code unit 0x100 at offset 1 is not an integer in 0..0xff"
+
+
+def test_malformed_sequences_are_of_bytes() -> None:
+    wanted = "UTF-16 has code units of 16 bits: malformed sequences are of bytes"
+    assert refusal(ValueError, decode_with, [0x41], Practice.MALFORMED_SEQUENCE, oracle.UTF_16) == wanted
+    assert refusal(ValueError, IncrementalDecoder, Practice.MALFORMED_SEQUENCE, oracle.UTF_16) == wanted
+
+
+@by_practice
+def test_a_composition_is_no_table(practice: Practice) -> None:
+    message = refusal(TypeError, Decoder, CESU_8)
+    assert refusal(TypeError, IncrementalDecoder, practice, CESU_8) == message
+    assert refusal(TypeError, decode_with, b"", practice, CESU_8) == message
+
+
+def test_a_practice_by_its_name() -> None:
+    assert [Practice(str(practice)) for practice in Practice] == list(Practice)
+    assert refusal(ValueError, decode_with, b"", "nonsense") == "'nonsense' is not a valid Practice"
+    assert refusal(ValueError, IncrementalDecoder, "nonsense") == "'nonsense' is not a valid Practice"
+
+
+def test_doctests() -> None:
+    results = doctest.testmod(practices)
+    assert (results.failed, results.attempted > 1) == (0, True)

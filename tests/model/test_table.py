@@ -1,0 +1,309 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Tables: which rows are refused and why, and the bit distributions that rows imply."""
+
+from __future__ import annotations
+
+import ast
+import pickle
+from pathlib import Path
+
+import pytest
+from support.oracle import CESU_8_ROWS, RFC_2279, UTF_16, UTF_32, refusal
+
+import utf8fpga.model
+from utf8fpga.model import TABLE_3_7, EncodingTable, Range, Row, TableError, decode, encode_units
+
+
+def _table(rows: str, width: int = 8, name: str = "T") -> EncodingTable:
+    return EncodingTable.parse(name, rows, source="made up", unit_width=width)
+
+
+@pytest.mark.parametrize(
+    ("rows", "width", "message"),
+    [
+        pytest.param(
+            "0000..007F  80..FF",
+            7,
+            "T: row 1 (U+0000..U+007F as 80..FF): unit 1 reaches FF, but a unit of 7 bits ends at 7F",
+            id="unit_out_of_width",
+        ),
+        pytest.param(
+            "0000..007F  00..7F\n0080..00FF  C0  80..FF\n0100..01FF  C1  80..17F",
+            8,
+            "T: row 3 (U+0100..U+01FF as C1 80..17F): unit 2 reaches 17F, but a unit of 8 bits ends at FF",
+            id="second_unit_out_of_width",
+        ),
+        pytest.param(
+            "0080..07FF  C0..DF  80..BF",
+            8,
+            "T: row 1 (U+0080..U+07FF as C0..DF 80..BF): 1920 code points, but 2048 code unit sequences",
+            id="too_few_code_points",
+        ),
+        pytest.param(
+            "0000..0080  00..7F",
+            8,
+            "T: row 1 (U+0000..U+0080 as 00..7F): 129 code points, but 128 code unit sequences",
+            id="too_many_code_points",
+        ),
+        pytest.param(
+            "80000000  00",
+            8,
+            "T: row 1 (U+80000000 as 00): code points end at U+7FFFFFFF",
+            id="code_point_of_32_bits",
+        ),
+        pytest.param(
+            "0000..007F  00..7F\n0040  80",
+            8,
+            "T: rows 1 (U+0000..U+007F as 00..7F) and 2 (U+0040 as 80): both encode U+0040",
+            id="code_point_twice",
+        ),
+        pytest.param(
+            "0000..000F  00..0F\n0010..001F  0F..1E",
+            8,
+            "T: rows 1 (U+0000..U+000F as 00..0F) and 2 (U+0010..U+001F as 0F..1E): 0F is in both",
+            id="sequence_twice",
+        ),
+        pytest.param(
+            "0000..003F  C3  80..BF\n0040..00FF  C2..C4  80..BF",
+            8,
+            "T: rows 1 (U+0000..U+003F as C3 80..BF) and 2 (U+0040..U+00FF as C2..C4 80..BF): C3 80 is in both",
+            id="sequence_of_two_twice",
+        ),
+        pytest.param(
+            "0000..00FF  00..FF\n0100..013F  C3  80..BF",
+            8,
+            "T: rows 1 (U+0000..U+00FF as 00..FF) and 2 (U+0100..U+013F as C3 80..BF): "
+            "C3 is a sequence of one and starts one of the other",
+            id="sequence_starts_another",
+        ),
+        pytest.param(
+            "0000..003F  C3  80..BF\n0040..004F  C3  80  80..8F",
+            8,
+            "T: rows 1 (U+0000..U+003F as C3 80..BF) and 2 (U+0040..U+004F as C3 80 80..8F): "
+            "C3 80 is a sequence of one and starts one of the other",
+            id="sequence_of_two_starts_another",
+        ),
+        pytest.param(
+            "0000..007F  00..7F\n0080..00FF  81  00..7F",
+            8,
+            "T: not self-synchronising: 00 starts a sequence of row 1 (U+0000..U+007F as 00..7F) "
+            "and continues one of row 2 (U+0080..U+00FF as 81 00..7F) as unit 2",
+            id="not_self_synchronising",
+        ),
+        pytest.param(
+            "0000..0003  80  80..83",
+            8,
+            "T: not self-synchronising: 80 starts a sequence of row 1 (U+0000..U+0003 as 80 80..83) "
+            "and continues one of row 1 (U+0000..U+0003 as 80 80..83) as unit 2",
+            id="row_not_self_synchronising_by_itself",
+        ),
+        pytest.param("", 8, "T: a table needs at least one row", id="no_rows"),
+        pytest.param(" \n\t\n", 8, "T: a table needs at least one row", id="blank_lines"),
+        pytest.param("0000  00", 0, "T: unit width 0 is not in 1..32 bits", id="width_0"),
+        pytest.param("0000  00", 33, "T: unit width 33 is not in 1..32 bits", id="width_33"),
+        pytest.param("0000  00", -8, "T: unit width -8 is not in 1..32 bits", id="width_negative"),
+        pytest.param(
+            "0000..007F",
+            8,
+            "row '0000..007F' needs a range of code points and at least one of code units",
+            id="row_without_units",
+        ),
+        pytest.param("0000..007F  00-7F", 8, "'00-7F' is not a range: write it as A0..BF or E0", id="dash"),
+        pytest.param("U+0000..007F  00..7F", 8, "'U+0000..007F' is not a range: write it as A0..BF or E0", id="U+"),
+        pytest.param("0000..007F  00..", 8, "'00..' is not a range: write it as A0..BF or E0", id="no_last"),
+        pytest.param("0000..007F  ..7F", 8, "'..7F' is not a range: write it as A0..BF or E0", id="no_first"),
+        pytest.param("0000..007F  0..1..7F", 8, "'0..1..7F' is not a range: write it as A0..BF or E0", id="three"),
+        pytest.param(
+            "0000..007F  7F..00",
+            8,
+            "range 7F..0 is empty or negative: its first value must be 0 or more and not above its last",
+            id="empty_range",
+        ),
+    ],
+)
+def test_rows_that_are_no_encoding_form(rows: str, width: int, message: str) -> None:
+    assert refusal(TableError, _table, rows, width) == message
+
+
+def test_cesu_8_in_one_table_is_not_self_synchronising() -> None:
+    assert refusal(TableError, _table, CESU_8_ROWS, name="CESU-8") == (
+        "CESU-8: not self-synchronising: ED starts a sequence of row 5 (U+D000..U+D7FF as ED 80..9F 80..BF) "
+        "and continues one of row 7 (U+10000..U+10FFFF as ED A0..AF 80..BF ED B0..BF 80..BF) as unit 4"
+    )
+
+
+def test_cesu_8_decodes_where_self_synchronisation_is_not_claimed() -> None:
+    table = EncodingTable.parse("CESU-8", CESU_8_ROWS, source="UTR #26", self_synchronising=False)
+    text = "A\xf1\ud7ff\ue000\uffff\U00010000\U0001f600\U0010ffff"
+    pairs = text.encode("utf-16-be").hex(" ", 2).split()
+    units = "".join(chr(int(pair, 16)) for pair in pairs).encode("utf-8", "surrogatepass")
+    assert [(chr(item.code_point), item.error) for item in decode(units, table)] == [(c, None) for c in text]
+    assert bytes(encode_units(text, table)) == units
+
+
+@pytest.mark.parametrize(("first", "last", "shown"), [(-1, 3, "-1..3"), (5, 4, "5..4"), (0, -1, "0..-1")])
+def test_a_range_holds_something_and_nothing_negative(first: int, last: int, shown: str) -> None:
+    assert refusal(TableError, Range, first, last) == (
+        f"range {shown} is empty or negative: its first value must be 0 or more and not above its last"
+    )
+
+
+def test_a_range_is_its_integers() -> None:
+    values = Range.parse("A0..BF")
+    assert list(values) == list(range(0xA0, 0xC0))
+    assert len(values) == 32
+    assert [value in values for value in (0x9F, 0xA0, 0xBF, 0xC0, "A0")] == [False, True, True, False, False]
+    assert [str(Range.parse(text)) for text in ("A0..BF", "E0..E0", "e0", "0..7f")] == ["A0..BF", "E0", "E0", "00..7F"]
+
+
+@pytest.mark.parametrize(
+    ("other", "overlaps"),
+    [("00..9F", False), ("00..A0", True), ("A5", True), ("BF..FF", True), ("C0..FF", False), ("00..FF", True)],
+)
+def test_ranges_overlap_when_they_share_an_integer(other: str, overlaps: bool) -> None:
+    here, there = Range.parse("A0..BF"), Range.parse(other)
+    assert here.overlaps(there) == there.overlaps(here) == overlaps == bool(set(here) & set(there))
+
+
+@pytest.mark.parametrize(
+    ("values", "hull"),
+    [("C2..DF", "C0..DF"), ("F0..F4", "F0..F7"), ("E1..EC", "E0..EF"), ("41", "41"), ("7F..80", "00..FF")],
+)
+def test_aligned_hull_is_the_smallest_block(values: str, hull: str) -> None:
+    assert str(Range.parse(values).aligned_hull()) == hull
+
+
+def test_aligned_hull_of_two_ranges() -> None:
+    assert str(Range.parse("C2..C3").aligned_hull(Range.parse("DF"))) == "C0..DF"
+    assert str(Range.parse("C2..C3").aligned_hull(Range.parse("C0"))) == "C0..C3"
+
+
+# The tables as they stand.
+
+
+def test_table_3_7_reads_as_the_standard_prints_it() -> None:
+    assert str(TABLE_3_7).splitlines() == [
+        "U+0000..U+007F as 00..7F",
+        "U+0080..U+07FF as C2..DF 80..BF",
+        "U+0800..U+0FFF as E0 A0..BF 80..BF",
+        "U+1000..U+CFFF as E1..EC 80..BF 80..BF",
+        "U+D000..U+D7FF as ED 80..9F 80..BF",
+        "U+E000..U+FFFF as EE..EF 80..BF 80..BF",
+        "U+10000..U+3FFFF as F0 90..BF 80..BF 80..BF",
+        "U+40000..U+FFFFF as F1..F3 80..BF 80..BF 80..BF",
+        "U+100000..U+10FFFF as F4 80..8F 80..BF 80..BF",
+    ]
+
+
+def test_the_rows_of_table_3_7_are_the_bytes_of_their_code_points() -> None:
+    for row in TABLE_3_7.rows:
+        for point in (row.code_points.first, row.code_points.last):
+            units = chr(point).encode()
+            assert row.matches(units)
+            assert row.code_point(units) == point
+            assert row.encode(point) == tuple(units)
+
+
+def test_a_row_matches_whole_sequences_alone() -> None:
+    row = Row.parse("0800..0FFF  E0  A0..BF  80..BF")
+    assert row.matches(b"\xe0\xa0\x80")
+    for units in (b"\xe0\xa0", b"\xe0\xa0\x80\x80", b"\xe0\x9f\x80", b"\xe1\xa0\x80", b""):
+        assert not row.matches(units)
+
+
+@pytest.mark.parametrize(
+    ("table", "longest", "last"),
+    [(TABLE_3_7, 4, 0x10FFFF), (UTF_16, 2, 0x10FFFF), (UTF_32, 1, 0x10FFFF), (RFC_2279, 6, 0x7FFFFFFF)],
+    ids=["UTF-8", "UTF-16", "UTF-32", "RFC-2279"],
+)
+def test_longest_sequence_and_last_code_point(table: EncodingTable, longest: int, last: int) -> None:
+    assert (table.longest, table.last_code_point) == (longest, last)
+
+
+def test_tables_are_values() -> None:
+    again = EncodingTable.parse(
+        TABLE_3_7.name,
+        "\n".join(str(row).replace("U+", "").replace(" as", "") for row in TABLE_3_7.rows),
+        source=TABLE_3_7.source,
+    )
+    assert again == TABLE_3_7
+    assert hash(again) == hash(TABLE_3_7)
+    assert pickle.loads(pickle.dumps(TABLE_3_7)) == TABLE_3_7
+    assert UTF_16 != TABLE_3_7
+    assert _table("0000  00") != _table("0000  01")
+
+
+def test_no_module_of_the_model_but_the_forms_spells_a_byte_range_out() -> None:
+    """Numbers from 80 to FF hexadecimal stand in docstrings alone, and in the old converters, which have no rows."""
+    converters = {"historical.py", "comparison.py"}
+    for path in Path(utf8fpga.model.__path__[0]).glob("*.py"):
+        if path.name in converters:
+            continue
+        numbers = [node.value for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.Constant)]
+        assert not [n for n in numbers if isinstance(n, int) and 0x80 <= n <= 0xFF], path.name
+
+
+# Bit distributions.
+
+
+@pytest.mark.parametrize(
+    ("table", "length", "blocks", "payload_bits", "base", "points"),
+    [
+        pytest.param(TABLE_3_7, 1, "00..7F", (7,), 0, "00..7F", id="UTF-8_1"),
+        pytest.param(TABLE_3_7, 2, "C0..DF 80..BF", (5, 6), 0, "00..7FF", id="UTF-8_2"),
+        pytest.param(TABLE_3_7, 3, "E0..EF 80..BF 80..BF", (4, 6, 6), 0, "00..FFFF", id="UTF-8_3"),
+        pytest.param(TABLE_3_7, 4, "F0..F7 80..BF 80..BF 80..BF", (3, 6, 6, 6), 0, "00..1FFFFF", id="UTF-8_4"),
+        pytest.param(UTF_16, 1, "00..FFFF", (16,), 0, "00..FFFF", id="UTF-16_1"),
+        pytest.param(UTF_16, 2, "D800..DBFF DC00..DFFF", (10, 10), 0x10000, "10000..10FFFF", id="UTF-16_2"),
+        pytest.param(UTF_32, 1, "00..1FFFFF", (21,), 0, "00..1FFFFF", id="UTF-32_1"),
+        pytest.param(RFC_2279, 5, "F8..FB" + " 80..BF" * 4, (2, 6, 6, 6, 6), 0, "00..3FFFFFF", id="RFC-2279_5"),
+        pytest.param(RFC_2279, 6, "FC..FD" + " 80..BF" * 5, (1, 6, 6, 6, 6, 6), 0, "00..7FFFFFFF", id="RFC-2279_6"),
+    ],
+)
+def test_bit_distribution(
+    table: EncodingTable, length: int, blocks: str, payload_bits: tuple[int, ...], base: int, points: str
+) -> None:
+    """Table 3-6 and Table 3-5."""
+    pattern = table.patterns[length]
+    assert " ".join(map(str, pattern.blocks)) == blocks
+    assert pattern.payload_bits == payload_bits
+    assert pattern.base == base
+    assert str(pattern.code_points) == points
+
+
+def test_the_lengths_that_have_a_bit_distribution() -> None:
+    assert list(TABLE_3_7.patterns) == [1, 2, 3, 4]
+    assert list(UTF_16.patterns) == [1, 2]
+    assert list(RFC_2279.patterns) == [1, 2, 3, 4, 5, 6]
+
+
+def test_a_pattern_knows_what_a_prefix_reaches() -> None:
+    pattern = TABLE_3_7.patterns[3]
+    assert str(pattern.reachable(b"\xe0")) == "00..FFF"
+    assert str(pattern.reachable(b"\xed\xa0")) == "D800..D83F"
+    assert str(pattern.reachable(b"\xed\xbf\xbf")) == "DFFF"
+    assert [pattern.matches(units) for units in (b"", b"\xe0\x80", b"\xe0\xc0", b"\xf0", b"\xe0\x80\x80\x80")] == [
+        True,
+        True,
+        False,
+        False,
+        False,
+    ]
+
+
+@pytest.mark.parametrize(
+    ("rows", "length"),
+    [
+        pytest.param("0000  00\n0010  01", 1, id="rows_placed_differently"),
+        pytest.param("0000..0001  41..42", 1, id="payload_above_the_code_point"),
+        pytest.param("0000..0005  C0..C1  80..82", 2, id="index_is_not_the_payload"),
+        pytest.param("0000..003F  C0  80..BF\n0080..00BF  C1  80..BF", 2, id="hole_without_payload"),
+    ],
+)
+def test_rows_without_a_bit_distribution(rows: str, length: int) -> None:
+    table = _table(rows)
+    assert refusal(TableError, lambda: table.patterns) == (
+        f"T: the rows of {length} units have no bit distribution in common"
+    )
+    points = [point for row in table.rows for point in row.code_points]
+    assert [item.code_point for item in decode(encode_units(points, table), table)] == points

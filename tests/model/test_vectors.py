@@ -1,0 +1,147 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The vectors for other test benches: right by CPython, complete by cause, usable as they are."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+from support.icarus import requires_icarus
+from support.processes import run
+
+from utf8fpga.hdl import PIPELINES, PracticeDecoder, axi_verilog
+from utf8fpga.model import ErrorKind
+from utf8fpga.model.practices import Practice, decode_with
+from utf8fpga.model.vectors import VECTOR_FORMATS, render_vectors, vectors
+
+NAMED = {
+    "overlong_2_lowest": "C0 80",
+    "overlong_2_highest": "C1 BF",
+    "overlong_3_lowest": "E0 80 80",
+    "overlong_3_highest": "E0 9F BF",
+    "overlong_4_lowest": "F0 80 80 80",
+    "overlong_4_highest": "F0 8F BF BF",
+    "surrogate_first": "ED A0 80",
+    "surrogate_high_last": "ED AF BF",
+    "surrogate_low_first": "ED B0 80",
+    "surrogate_last": "ED BF BF",
+    "out_of_range_lowest": "F4 90 80 80",
+    "out_of_range_highest": "F7 BF BF BF",
+    "unexpected_continuation_unit_first": "80",
+    "unexpected_continuation_unit_last": "BF",
+    "invalid_byte_unit_first": "F8",
+    "invalid_byte_unit_last": "FF",
+    "row_5_last": "ED 9F BF",
+    "row_9_last": "F4 8F BF BF",
+    "cut_row_9_last_after_3": "F4 8F BF",
+    "table_3_11": "E1 80 E2 F0 91 92 F1 BF 41",
+}
+"""From the bounds of Table 3-7 and the causes, by hand."""
+
+FOUND = {vector.name: vector.units for vector in vectors()}
+
+
+def test_names_are_unique_identifiers() -> None:
+    assert len(FOUND) == len(vectors()) > 100
+    assert all(re.fullmatch(r"[a-z][a-z0-9_]*", name) for name in FOUND)
+
+
+@pytest.mark.parametrize("name", NAMED)
+def test_what_a_name_promises(name: str) -> None:
+    assert FOUND[name].hex(" ").upper() == NAMED[name]
+    if not name.startswith(("row", "table")):
+        assert FOUND[f"{name}_z"] == FOUND[name] + b"Z"
+
+
+def test_json_expects_what_cpython_gives() -> None:
+    content = json.loads(render_vectors("json"))
+    assert {entry["name"]: bytes.fromhex(entry["bytes"]) for entry in content} == FOUND
+    causes = set()
+    for entry in content:
+        units = bytes.fromhex(entry["bytes"])
+        assert list(entry["expected"]) == [practice.value for practice in Practice]
+        items = entry["expected"]["maximal-subparts"]
+        assert "".join(chr(item["code_point"]) for item in items) == units.decode("utf-8", "replace")
+        assert sum(item["length"] for item in items) == len(units)
+        causes |= {item["error"] for item in items}
+    assert causes == {None, *(kind.name for kind in ErrorKind)}
+
+
+def test_hex_has_a_block_for_each_vector() -> None:
+    lines = render_vectors("hex").splitlines()
+    assert len(lines) == len(FOUND) * (1 + len(Practice))
+    at = lines.index("table_3_11: E1 80 E2 F0 91 92 F1 BF 41")
+    assert lines[at + 1] == "  maximal-subparts: !FFFD !FFFD !FFFD !FFFD 0041"
+
+
+def test_an_unknown_format_is_refused() -> None:
+    with pytest.raises(ValueError, match=r"^format 'csv' is not one of json, hex, readmemh$"):
+        render_vectors("csv")
+
+
+@pytest.mark.parametrize("form", VECTOR_FORMATS)
+def test_the_same_byte_for_byte(form: str) -> None:
+    assert render_vectors(form) == render_vectors(form)
+
+
+@pytest.mark.parametrize("practice", Practice)
+def test_readmemh_has_the_items_of_the_practice(practice: Practice) -> None:
+    blocks = re.split(r"^// (?=[a-z_0-9]+$)", render_vectors("readmemh", practice), flags=re.MULTILINE)[1:]
+    assert [block.splitlines()[0] for block in blocks] == list(FOUND)
+    for block, units in zip(blocks, FOUND.values(), strict=True):
+        words = [line for line in block.splitlines()[1:] if line[0] in "89AB"]
+        items = list(decode_with(units, practice))
+        assert [int(word[1:], 16) for word in words] == [item.code_point for item in items]
+        assert [word[0] in "AB" for word in words] == [item.error is not None for item in items]
+        assert [word[0] in "9B" for word in words] == [False] * (len(items) - 1) + [True] * bool(items)
+        assert bytes(int(line[1:], 16) for line in block.splitlines()[1:] if line[0] in "13") == units
+
+
+BENCH = r"""
+module bench;
+  reg [35:0] file [0:65535];
+  integer send = 0, expect_ = 0, words = 0, errors = 0, clocks = 0;
+  reg clk = 0, rst = 1;
+  wire [3:0] what = file[send][35:32];
+  wire [3:0] wanted = file[expect_][35:32];
+  wire valid = !rst && (what == 1 || what == 2 || what == 3);
+  wire ready, got, user, last; wire [31:0] word; wire [3:0] keep;
+  utf8_decoder dut(.clk(clk), .rst(rst), .s_axis_tdata(file[send][7:0]), .s_axis_tkeep(what != 2),
+    .s_axis_tlast(what != 1), .s_axis_tvalid(valid), .s_axis_tready(ready), .m_axis_tdata(word), .m_axis_tkeep(keep),
+    .m_axis_tuser(user), .m_axis_tlast(last), .m_axis_tvalid(got), .m_axis_tready(1'b1));
+  always #5 clk = ~clk;
+  initial begin $readmemh("vectors.hex", file); #42 rst = 0; end
+  // The two pointers run over the one file, each passing over what is the other's.
+  always @(posedge clk) if (!rst) begin
+    clocks <= clocks + 1;
+    if (valid ? ready : what != 15) send <= send + 1;
+    if (wanted < 8) expect_ = expect_ + 1;
+    else if (got && wanted != 15) begin
+      words = words + 1;
+      if ({keep, user & keep[0], last, keep ? word : 32'd0}
+          !== {{4{wanted != 12}}, wanted == 10 || wanted == 11, wanted[0] || wanted == 12, file[expect_][31:0]})
+        errors = errors + 1;
+      expect_ = expect_ + 1;
+    end
+    if (wanted == 15 || clocks > 100000) begin $display("%0d words, %0d errors", words, errors); $finish; end
+  end
+endmodule
+"""
+
+
+@requires_icarus
+@pytest.mark.parametrize("practice", [Practice.MAXIMAL_SUBPARTS, Practice.EACH_UNIT])
+@pytest.mark.parametrize("pipeline", PIPELINES)
+def test_readmemh_in_a_test_bench_of_its_own(pipeline: int, practice: Practice, tmp_path: Path) -> None:
+    (tmp_path / "vectors.hex").write_text(render_vectors("readmemh", practice))
+    (tmp_path / "dut.v").write_text(axi_verilog(PracticeDecoder(practice, pipeline=pipeline)))
+    # The bench passes over the stimulus between what it expects, so it must not be ready meanwhile.
+    (tmp_path / "bench.v").write_text(BENCH.replace("1'b1", "wanted >= 8"))
+    run(["iverilog", "-g2005", "-o", "bench.vvp", "dut.v", "bench.v"], cwd=tmp_path, check=True)
+    done = run(["vvp", "-n", "bench.vvp"], cwd=tmp_path, capture_output=True, text=True, check=True)
+    words, errors = map(int, re.search(r"(\d+) words, (\d+) errors", done.stdout).groups())
+    if practice is Practice.MAXIMAL_SUBPARTS:
+        assert words == sum(max(1, len(units.decode("utf-8", "replace"))) for units in FOUND.values())
+    assert (words >= len(FOUND), errors) == (True, 0)

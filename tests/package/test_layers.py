@@ -1,0 +1,79 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The architecture: which folder may import which, and what a file must carry."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+import pytest
+
+CHECKOUT = Path(__file__).parents[2]
+MAY_IMPORT = {
+    "model": [],
+    "hdl": ["model"],
+    "sim": ["model", "hdl"],
+    "formal": ["model", "hdl", "sim"],
+    "bench": ["model", "hdl"],
+    "boards": ["model", "hdl", "sim"],
+    "cli": ["model", "hdl", "sim", "formal", "bench", "boards", "package"],
+    "package": ["cli"],
+}
+"""Per folder those that it may import, besides itself."""
+
+SOURCES = sorted(path for folder in MAY_IMPORT for path in (CHECKOUT / folder).glob("**/*.py"))
+
+
+def imported_modules(path: Path) -> set[str]:
+    modules = set()
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            modules |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{path}: a relative import"
+            modules.add(node.module or "")
+    return modules
+
+
+def folder_of(module: str) -> str | None:
+    parts = module.split(".")
+    if parts[0] != "utf8fpga":
+        return None
+    return parts[1] if len(parts) > 1 and parts[1] in MAY_IMPORT else "package"
+
+
+@pytest.mark.parametrize("path", SOURCES, ids=lambda path: str(path.relative_to(CHECKOUT)))
+def test_imports_run_one_way(path: Path) -> None:
+    folder = path.relative_to(CHECKOUT).parts[0]
+    allowed = {folder, *MAY_IMPORT[folder]}
+    wrong = {module for module in imported_modules(path) if (folder_of(module) or folder) not in allowed}
+    assert not wrong
+
+
+@pytest.mark.parametrize("path", sorted((CHECKOUT / "model").glob("**/*.py")), ids=lambda path: path.name)
+def test_the_model_needs_the_standard_library_alone(path: Path) -> None:
+    import sys
+
+    known = {*sys.stdlib_module_names, "utf8fpga"}
+    outside = {module for module in imported_modules(path) if module.split(".")[0] not in known}
+    # The arrays are an extra: nothing in the model imports them.
+    assert not {module.split(".")[0] for module in outside} - ({"numpy"} if path.name == "arrays.py" else set())
+    assert path.name == "arrays.py" or "utf8fpga.model.arrays" not in imported_modules(path)
+
+
+@pytest.mark.parametrize("folder", [folder for folder in MAY_IMPORT if folder != "model"])
+def test_no_byte_range_of_table_3_7_outside_the_model(folder: str) -> None:
+    bounds = {0xC2, 0xDF, 0xE0, 0xEC, 0xED, 0xEE, 0xEF, 0xF0, 0xF1, 0xF3, 0xF4, 0xA0, 0xBF, 0x9F, 0x8F, 0x90}
+    for path in (CHECKOUT / folder).glob("**/*.py"):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Constant) and type(node.value) is int:
+                assert node.value not in bounds, f"{path}:{node.lineno}: {node.value:#x}"
+
+
+@pytest.mark.parametrize(
+    "path",
+    [path for folder in [*MAY_IMPORT, "tests"] for path in sorted((CHECKOUT / folder).glob("**/*.py"))],
+    ids=lambda path: str(path.relative_to(CHECKOUT)),
+)
+def test_every_source_file_has_its_licence_line(path: Path) -> None:
+    assert path.read_text(encoding="utf-8").startswith("# SPDX-License-Identifier: BSD-2-Clause\n")

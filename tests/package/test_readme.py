@@ -1,0 +1,252 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The README says what the tools say: figures, the demo's output, the examples, the commands."""
+
+from __future__ import annotations
+
+import doctest
+import json
+import re
+import shlex
+import sys
+from collections.abc import Callable
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import click
+import pytest
+from support.builds import Built
+from support.processes import run
+
+from utf8fpga.bench import (
+    DEVICES,
+    SCALING,
+    SETTINGS,
+    Point,
+    decoder_core,
+    design_digest,
+    drawn_digest,
+    figures_table,
+    summary_table,
+    sweep,
+    tool_versions,
+)
+from utf8fpga.cli.main import COMMANDS, cli
+from utf8fpga.cli.output import CommandError
+from utf8fpga.cli.record import (
+    FIGURES_FILE,
+    PERFORMANCE_FILE,
+    PICTURE_FILE,
+    SCALING_FILE,
+    demo_block,
+    scaling_block,
+    with_block,
+)
+from utf8fpga.hdl import DecoderParameters
+from utf8fpga.model import TABLE_3_7, ErrorKind, decode
+from utf8fpga.model.render import render
+
+CHECKOUT = Path(__file__).parents[2]
+README = (CHECKOUT / "README.md").read_text(encoding="utf-8")
+PERFORMANCE = (CHECKOUT / PERFORMANCE_FILE).read_text(encoding="utf-8")
+PAGES = sorted([CHECKOUT / "README.md", *(CHECKOUT / "docs").glob("*.md")])
+FIGURES: dict[str, Any] = json.loads((CHECKOUT / FIGURES_FILE).read_text(encoding="utf-8"))
+OVER_LANES: dict[str, Any] = json.loads((CHECKOUT / SCALING_FILE).read_text(encoding="utf-8"))
+BY_NAME = {(row["title"], row["device"]): row for row in FIGURES["figures"]}
+
+BARS = {
+    ("smallest", "hx8k"): (68, 130),
+    ("smallest, no U+FFFD in the data", "hx8k"): (60, 130),
+    ("pipelined", "hx8k"): (100, 220),
+    ("pipelined", "ecp5-85k"): (100, 250),
+}
+"""Per setting and device the most logic cells and the fewest MHz."""
+
+
+def of_other_tools() -> str | None:
+    """Why figures made now may be others than those recorded."""
+    found = tool_versions(DEVICES.values())
+    recorded = FIGURES["tools"]
+    return None if found == recorded else f"the figures are of {recorded}, installed is {found}"
+
+
+@pytest.fixture
+def same_tools() -> None:
+    if reason := of_other_tools():
+        pytest.skip(reason)
+
+
+def test_readme_and_docs_show_the_recorded_figures() -> None:
+    assert with_block(README, "summary", summary_table(FIGURES, OVER_LANES)) == README
+    assert with_block(PERFORMANCE, "figures", figures_table(FIGURES)) == PERFORMANCE
+    assert with_block(PERFORMANCE, "scaling", scaling_block(OVER_LANES)) == PERFORMANCE
+
+
+def test_all_settings_are_recorded_on_all_devices() -> None:
+    assert set(BY_NAME) == {(setting, device) for setting, _ in SETTINGS for device in DEVICES}
+    assert all(len(row["speed"]["by_seed"]) == 5 for row in FIGURES["figures"])
+
+
+def test_all_points_over_lanes_are_recorded() -> None:
+    recorded = [(row["device"], row["lanes"], len(row["speed"]["by_seed"])) for row in OVER_LANES["figures"]]
+    assert recorded == [(row.device, row.parameters.lanes, row.seeds) for row in SCALING]
+    assert not any(row["error"] for row in [*FIGURES["figures"], *OVER_LANES["figures"]])
+
+
+def test_gigabytes_are_those_of_the_median_clock_on_the_worst_input() -> None:
+    for row in [*FIGURES["figures"], *OVER_LANES["figures"]]:
+        clocks = sorted(row["speed"]["by_seed"].values())
+        assert row["speed"]["mhz"] == clocks[len(clocks) // 2], "an odd number of seeds"
+        assert row["gigabytes_per_second"] == pytest.approx(row["bytes_per_clock"] * row["speed"]["mhz"] / 1000)
+        assert row["bytes_per_clock"] == row["lanes"]
+
+
+def test_the_plot_is_of_the_recorded_figures() -> None:
+    # Not byte for byte: coordinates differ between processors in their last digits.
+    digest = drawn_digest(OVER_LANES)
+    described = f"<dc:description>{digest}</dc:description>"
+    assert described in (CHECKOUT / PICTURE_FILE).read_text(encoding="utf-8"), f"run {OVER_LANES['command']}"
+
+
+@pytest.mark.usefixtures("same_tools")
+@pytest.mark.parametrize(("setting", "parameters"), SETTINGS, ids=[title for title, _ in SETTINGS])
+def test_the_figures_are_of_the_present_design(setting: str, parameters: DecoderParameters) -> None:
+    recorded = {BY_NAME[setting, device]["design"] for device in DEVICES}
+    assert recorded == {design_digest(parameters)}, f"the design has changed: run {FIGURES['command']}"
+
+
+def scaling_case(number: int) -> Any:
+    parameters = SCALING[number].parameters
+    # Seconds each, and made of the same parts as the others.
+    is_wide = parameters.lanes >= (16 if parameters.packed else 32)
+    return pytest.param(number, id=parameters.name, marks=[pytest.mark.build] if is_wide else [])
+
+
+@pytest.mark.usefixtures("same_tools")
+@pytest.mark.parametrize("number", [scaling_case(number) for number in range(len(SCALING))])
+def test_the_figures_over_lanes_are_of_the_present_design(number: int) -> None:
+    row, parameters = OVER_LANES["figures"][number], SCALING[number].parameters
+    assert row["design"] == design_digest(parameters), f"the design has changed: run {OVER_LANES['command']}"
+    decoder = parameters.build()
+    assert (row["pipeline"], row["latency"]) == (decoder.pipeline, decoder.latency)
+
+
+@pytest.mark.parametrize(("name", "bar"), BARS.items(), ids=lambda value: str(value))
+def test_the_figures_meet_the_bars(name: tuple[str, str], bar: tuple[int, int]) -> None:
+    row = BY_NAME[name]
+    assert row["area"]["cells"] <= bar[0]
+    assert row["speed"]["mhz"] >= bar[1]
+
+
+@pytest.mark.build
+@pytest.mark.usefixtures("same_tools")
+@pytest.mark.parametrize("name", BARS, ids=" on ".join)
+def test_measuring_again_gives_the_recorded_figures(name: tuple[str, str]) -> None:
+    setting, device = name
+    core = decoder_core(dict(SETTINGS)[setting], setting)
+    [figure] = sweep([Point(core, DEVICES[device], (1, 2, 3))])
+    again, row = figure.as_dict(), BY_NAME[name]
+    assert again["area"] == row["area"]
+    assert again["speed"]["by_seed"].items() <= row["speed"]["by_seed"].items()
+
+
+@pytest.fixture
+def same_tools_as_the_demo() -> None:
+    """The demo's last lines name the packages and tools that it was run with."""
+    [shown] = re.findall(r"^tools +(.*); pipeline 0, seed 1$", README, re.MULTILINE)
+    found = tool_versions([DEVICES["hx8k"]]) | {"amaranth-boards": version("amaranth-boards")}
+    if set(shown.split(", ")) != {f"{name} {number}" for name, number in found.items()}:
+        pytest.skip(f"the demo is of {shown}, installed is {found}")
+
+
+@pytest.mark.usefixtures("same_tools_as_the_demo")
+def test_the_readme_shows_the_report_of_the_build(shared_build: Callable[[str], Built]) -> None:
+    built = shared_build("icebreaker")
+    assert "\n".join(built.report.lines()).replace(str(built.directory), "build") in README
+
+
+@pytest.mark.build
+@pytest.mark.usefixtures("same_tools_as_the_demo")
+def test_the_readme_shows_the_demo() -> None:
+    assert with_block(README, "demo", demo_block()) == README
+
+
+def test_the_drawing_in_the_docs_is_the_present_one() -> None:
+    assert "(../model/table_3_7.svg)" in (CHECKOUT / "docs" / "model.md").read_text(encoding="utf-8")
+    assert (CHECKOUT / "model" / "table_3_7.svg").read_text(encoding="utf-8") == render(TABLE_3_7, "svg")
+
+
+def test_a_readme_without_the_marks_is_refused() -> None:
+    with pytest.raises(CommandError, match=r"^the page has no lines <!-- demo: begin --> and <!-- demo: end -->$"):
+        with_block("# title", "demo", "x")
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_the_python_examples_of_the_pages(page: Path) -> None:
+    failed, _ = doctest.testfile(str(page), module_relative=False, encoding="utf-8")
+    assert not failed
+    blocks = re.findall(r"```python\n(.*?)```", page.read_text(encoding="utf-8"), re.DOTALL)
+    for block in blocks:
+        if ">>>" not in block:
+            exec(compile(block, page.name, "exec"), {})
+
+
+def test_the_pages_have_examples() -> None:
+    text = "".join(page.read_text(encoding="utf-8") for page in PAGES)
+    assert text.count("```python") >= 4
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_links_between_the_pages_lead_somewhere(page: Path) -> None:
+    for link in re.findall(r"\]\(([^)#]+)\)", page.read_text(encoding="utf-8")):
+        assert link.startswith("https://") or (page.parent / link).exists(), link
+
+
+def test_the_two_commands_are_one_line_each_and_start_from_nothing() -> None:
+    lines = [line for line in README.splitlines() if line.startswith("python3 -m venv ")]
+    assert [line.rsplit("/", 1)[-1] for line in lines] == ["utf8fpga demo", "pytest -n auto"]
+    assert (
+        lines[1]
+        in run(
+            ["grep", "-E", "^python3 -m venv .*pytest", CHECKOUT / "README.md"],
+            capture_output=True,
+            encoding="utf-8",
+            check=True,
+        ).stdout
+    )
+
+
+def commands_of(page: Path) -> list[list[str]]:
+    """The lines of a page's shell examples that call `utf8fpga`, as words."""
+    blocks = re.findall(r"```sh\n(.*?)```", page.read_text(encoding="utf-8"), re.DOTALL)
+    lines = [line for block in blocks for line in block.splitlines() if line.startswith("utf8fpga ")]
+    return [shlex.split(line, comments=True)[1:] for line in lines]
+
+
+def test_the_pages_show_every_command() -> None:
+    text = "".join(page.read_text(encoding="utf-8") for page in PAGES)
+    named = set(re.findall(r"utf8fpga ([a-z]+)", text))
+    assert set(COMMANDS) <= named
+
+
+@pytest.mark.parametrize("words", [words for page in PAGES for words in commands_of(page)], ids=" ".join)
+def test_the_commands_of_the_pages_are_understood(words: list[str]) -> None:
+    command = cli.get_command(click.Context(cli), words[0])
+    assert command
+    # Parsing checks every option and its value; what takes long is run by other tests.
+    with command.make_context(words[0], words[1:]):
+        pass
+
+
+@pytest.mark.parametrize("words", [w for p in PAGES for w in commands_of(p) if w[0] == "simulate"], ids=" ".join)
+def test_the_simulations_of_the_pages_run(words: list[str], tmp_path: Path) -> None:
+    run([sys.executable, "-m", "utf8fpga", *words], check=True, capture_output=True, cwd=tmp_path)
+    assert list(tmp_path.glob("*.vcd"))
+
+
+def test_the_torture_text_has_every_cause_and_the_multilingual_none() -> None:
+    folder = CHECKOUT / "package" / "texts"
+    causes = {item.error for item in decode((folder / "torture.txt").read_bytes())}
+    assert causes == {None, *ErrorKind}
+    lengths = {item.length for item in decode((folder / "multilingual.txt").read_bytes()) if item.error is None}
+    assert lengths == {1, 2, 3, 4}

@@ -1,0 +1,21 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""What the tests' configuration makes sure of, on every machine."""
+
+from __future__ import annotations
+
+import time
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+
+@settings(max_examples=1)
+@given(st.none())
+def test_an_example_may_take_long_on_a_busy_machine(nothing: None) -> None:
+    assert nothing is None
+    time.sleep(0.3)  # more than Hypothesis allows by itself
+
+
+def test_a_failing_example_can_be_drawn_again() -> None:
+    assert settings.default is not None
+    assert (settings.default.print_blob, settings.default.derandomize) == (True, False)

@@ -1,0 +1,288 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""A difference between decoder and model is reported with a command that shows it again."""
+
+from __future__ import annotations
+
+import random
+import shlex
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from amaranth.hdl import Module, Signal, Value
+
+from utf8fpga.cli.main import main
+from utf8fpga.hdl import (
+    MARK_PRACTICES,
+    MERGING_PRACTICES,
+    Decoder,
+    PackedDecoder,
+    ParallelDecoder,
+    PracticeDecoder,
+    SerialDecoder,
+    decoder_parameters,
+)
+from utf8fpga.hdl.decoder import parameters as decoders
+from utf8fpga.model import EncodingTable
+from utf8fpga.model.practices import Practice
+from utf8fpga.sim import Mismatch, Simulation, compare
+from utf8fpga.sim.strategies import boundary_units
+
+TEXT = b"A sentence, and nothing but. \xe2\x82" + "Then é€😀 and so on; no end in sight now, as it is known!.".encode()
+
+CHOICES: dict[str, dict[str, Any]] = {
+    "serial": {},
+    "serial-pipeline-2-without-replacement": {"pipeline": 2, "replacement": False},
+    **{f"practice-{practice}": {"practice": practice, "pipeline": 1} for practice in MARK_PRACTICES[1:]},
+    "one-lane": {"architecture": "parallel", "pipeline": 0},
+    "sparse-memory": {"lanes": 4},
+    "sparse-registers": {"lanes": 4, "buffer": "registers", "pipeline": 2, "replacement": False},
+    "packed": {"lanes": 2, "packed": True},
+}
+
+CLASSES = (SerialDecoder, PracticeDecoder, ParallelDecoder, PackedDecoder)
+
+
+def build(choice: dict[str, Any]) -> Any:
+    return Decoder(**choice, kind=True, length=choice.get("practice") not in MERGING_PRACTICES)
+
+
+def parameters(decoder: Any) -> list[Any]:
+    names = ("lanes", "pipeline", "buffer", "packed", "practice", "replacement", "kind", "length")
+    return [getattr(decoder, name, None) for name in names]
+
+
+# Decoders that are wrong.
+
+Sabotage = Callable[[Module, Any, Any], None]
+
+
+def n_is_o(m: Module, outer: Any, inner: Any, condition: Value | int = 1) -> None:
+    """An n in the first lane becomes an o."""
+    given = Value.cast(inner.items.payload)
+    m.d.comb += Value.cast(outer.items.payload)[0].eq(given[0] ^ ((given[:7] == ord("n")) & condition))
+
+
+def n_is_o_after_a_wait(m: Module, outer: Any, inner: Any) -> None:
+    waited = Signal()
+    m.d.sync += waited.eq(waited | (inner.items.valid & ~outer.items.ready))
+    n_is_o(m, outer, inner, waited)
+
+
+def n_is_o_after_a_pause(m: Module, outer: Any, inner: Any) -> None:
+    inside, paused = Signal(), Signal()
+    with m.If(outer.units.valid & outer.units.ready):
+        m.d.sync += inside.eq(~outer.units.payload.last)
+    m.d.sync += paused.eq(paused | (inside & ~outer.units.valid))
+    n_is_o(m, outer, inner, paused)
+
+
+def stops_at_an_end_of_its_own(m: Module, outer: Any, inner: Any) -> None:
+    inside, stopped = Signal(), Signal()
+    units = outer.units
+    with m.If(units.valid & units.ready):
+        m.d.sync += inside.eq(~units.payload.last)
+    m.d.sync += stopped.eq(stopped | (inside & units.valid & units.payload.last & ~units.payload.keep[0]))
+    with m.If(stopped):
+        m.d.comb += [outer.items.valid.eq(0), inner.items.ready.eq(0)]
+
+
+def wrong(base: Any, only: list[Any], sabotage: Sabotage) -> Any:
+    """A class of decoders that are correct but for those with the parameters `only`."""
+
+    class Wrong(base):
+        def __init__(self, *arguments: Any, **options: Any) -> None:
+            super().__init__(*arguments, **options)
+            self._again = lambda: base(*arguments, **options)
+
+        def elaborate(self, platform: object) -> Module:
+            if parameters(self) != only:
+                return super().elaborate(platform)
+            m = Module()
+            m.submodules.inner = inner = self._again()
+            m.d.comb += [
+                inner.units.payload.eq(self.units.payload),
+                inner.units.valid.eq(self.units.valid),
+                self.units.ready.eq(inner.units.ready),
+                self.items.payload.eq(inner.items.payload),
+                self.items.valid.eq(inner.items.valid),
+                inner.items.ready.eq(self.items.ready),
+            ]
+            sabotage(m, self, inner)
+            return m
+
+    return Wrong
+
+
+def spoil(choice: dict[str, Any], sabotage: Sabotage, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever asks for the decoder of this choice, and for no other, gets a wrong one."""
+    wanted = build(choice)
+    for base in CLASSES:
+        if type(wanted) is base:
+            monkeypatch.setattr(decoders, base.__name__, wrong(base, parameters(wanted), sabotage))
+
+
+# The command.
+
+
+def run_command(words: Iterable[str], capsys: pytest.CaptureFixture[str]) -> tuple[Any, str, str]:
+    capsys.readouterr()
+    with pytest.raises(SystemExit) as ended:
+        main(list(words))
+    printed = capsys.readouterr()
+    return ended.value.code, printed.out, printed.err
+
+
+def replay_of(found: Mismatch, directory: Path) -> list[str]:
+    """The words of the replay line, with the waveform in a directory."""
+    line = next(line for line in str(found).splitlines() if line.startswith("  replay:"))
+    program, *words = shlex.split(line.removeprefix("  replay:"))
+    assert program == "utf8fpga"
+    assert words[-1] == "mismatch.vcd"
+    return [*words[:-1], str(directory / words[-1])]
+
+
+def assert_replayed(found: Mismatch | None, directory: Path, capsys: pytest.CaptureFixture[str]) -> list[str]:
+    """The replay line shows the same difference; returns its words."""
+    assert found is not None
+    words = replay_of(found, directory)
+    assert run_command(words, capsys) == (1, "", f"utf8fpga: {found}\n")
+    return words
+
+
+@pytest.mark.parametrize("choice", CHOICES.values(), ids=CHOICES)
+def test_the_replay_line_is_of_the_decoder_that_is_wrong(
+    choice: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    spoil(choice, n_is_o, monkeypatch)
+    decoder = build(choice)
+    found = compare(Simulation(decoder), TEXT)
+    assert found is not None
+    assert len(found.units) <= 2 * decoder.lanes
+    assert bytes(found.units).count(b"n") == 1
+    words = assert_replayed(found, tmp_path, capsys)
+    assert words[1:-2] == ["--hex", bytes(found.units).hex(" ").upper(), *decoder_parameters(build(choice)).arguments()]
+
+
+NEEDS: dict[str, tuple[Sabotage, list[str]]] = {
+    "nothing": (n_is_o, []),
+    "a wait of the output": (n_is_o_after_a_wait, ["--output-pauses", "010"]),
+    "a pause of the input": (n_is_o_after_a_pause, ["--input-pauses", "0100"]),
+    "an end of its own": (stops_at_an_end_of_its_own, ["--separate-end"]),
+}
+
+
+@pytest.mark.parametrize("choice", [{}, {"lanes": 2, "pipeline": 1}], ids=["serial", "parallel"])
+@pytest.mark.parametrize(("sabotage", "needed"), NEEDS.values(), ids=NEEDS)
+def test_the_replay_line_has_the_pauses_that_it_needs(
+    sabotage: Sabotage,
+    needed: list[str],
+    choice: dict[str, Any],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    spoil(choice, sabotage, monkeypatch)
+    found = compare(
+        Simulation(build(choice)),
+        TEXT,
+        input_pauses=[False, True, False, False],
+        output_pauses=[False, True, False],
+        separate_end=True,
+    )
+    assert found is not None
+    assert len(found.units) <= 16
+    words = assert_replayed(found, tmp_path, capsys)
+    assert words[1:-2] == [
+        "--hex",
+        bytes(found.units).hex(" ").upper(),
+        *decoder_parameters(build(choice)).arguments(),
+        *needed,
+    ]
+    # It is the decoder that is wrong, not the manner.
+    monkeypatch.undo()
+    status, printed, said = run_command(words, capsys)
+    assert (status, said) == (0, "")
+    assert printed.endswith("the simulated decoder gave exactly the model's items\n")
+
+
+def test_where_the_last_units_alone_are_decoded_correctly_there_is_no_replay_line(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def n_is_o_after_a_thousand(m: Module, outer: Any, inner: Any) -> None:
+        count = Signal(10)
+        m.d.sync += count.eq(count + (outer.units.valid & ~count.all()))
+        n_is_o(m, outer, inner, count.all())
+
+    spoil({}, n_is_o_after_a_thousand, monkeypatch)
+    found = compare(Simulation(build({})), b"and" * 500)
+    assert found is not None
+    assert found.offset == len(found.units) - 2
+    assert str(found).splitlines()[-1] == (
+        "  replay:    none, since these units alone are decoded correctly: it takes more of those before"
+    )
+
+
+def test_a_table_that_no_option_chooses_has_no_replay_line() -> None:
+    class Wrong(SerialDecoder):
+        def __init__(self) -> None:
+            super().__init__(WIDE_UNITS)
+            self.table = WIDE_CHANGED
+
+    found = compare(Simulation(Wrong()), [0x41, 0xD801, 0xDC00])
+    assert found is not None
+    assert str(found).splitlines() == [
+        "the decoder differs from the model at offset 0 of D801 DC00",
+        "  model:     Word(code_point=1024, error=False)",
+        "  simulated: Word(code_point=65533, error=True)",
+        "  replay:    none, since no option chooses the table pairs and more",
+    ]
+
+
+WIDE_UNITS = EncodingTable.parse(
+    "pairs", "800..7FFFF D802..D9FF DC00..DFFF\n0..3FF 0..3FF", source="made for this test", unit_width=16
+)
+WIDE_CHANGED = EncodingTable.parse(
+    "pairs and more", "400..7FFFF D801..D9FF DC00..DFFF\n0..3FF 0..3FF", source="made for this test", unit_width=16
+)
+
+
+# Practices.
+
+
+@pytest.mark.parametrize("practice", MARK_PRACTICES)
+def test_no_difference_is_reported_of_a_correct_decoder(practice: Practice) -> None:
+    rng = random.Random(practice.value)
+    simulation = Simulation(build({"practice": practice, "pipeline": 1}))
+    for _ in range(20):
+        text = rng.choices(boundary_units(), k=60)
+        given = []
+        assert compare(simulation, text, output_pauses=[False, True], on_item=given.append) is None
+        assert [(item.code_point, item.error is not None) for item in given] == [
+            item[-2:] if len(item) > 2 else item for item in map(tuple, plain(simulation, text))
+        ]
+
+
+def plain(simulation: Simulation, text: list[int]) -> list[tuple[Any, ...]]:
+    return [(item.code_point, bool(item.error)) for item in simulation.expected(text)]
+
+
+@pytest.mark.parametrize("practice", MARK_PRACTICES[1:])
+def test_another_practice_is_a_difference(practice: Practice) -> None:
+    simulation = Simulation(build({"practice": practice}))
+    assert simulation.run([b""]).texts == [[]]
+    simulation.decoder.practice = Practice.MAXIMAL_SUBPARTS
+    found = compare(simulation, b"so \xf0\x90\x80\xff\xff\xf0\x80\x80\x80 A and on")
+    assert found is not None
+    assert len(found.units) <= 6
+
+
+@pytest.mark.parametrize("practice", MARK_PRACTICES)
+def test_the_command_simulates_every_practice(practice: Practice, capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["simulate", "--hex", "F0 90 80 FF FF 41 E0", "--practice", practice.value, "--no-replacement"]
+    status, printed, said = run_command(words, capsys)
+    assert (status, said) == (0, "")
+    marks = {"maximal-subparts": 4, "each-unit": 6, "whole-subsequence": 2, "malformed-sequence": 4, "first-error": 1}
+    well_formed = practice != Practice.FIRST_ERROR
+    assert f"{marks[practice] + well_formed} items, {marks[practice]} ill-formed" in printed

@@ -1,0 +1,298 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The simulation itself: it sees a decoder that breaks the stream contract or the model."""
+
+from __future__ import annotations
+
+import doctest
+import re
+from array import array
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from amaranth.hdl import Module, Signal
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from utf8fpga.hdl import Decoder, ParallelDecoder, SerialDecoder
+from utf8fpga.hdl.decoder import window
+from utf8fpga.model import TABLE_3_7, EncodingTable, InvalidArgumentError, Item, decode
+from utf8fpga.sim import ContractError, Simulation, compare, simulate, simulation
+from utf8fpga.sim.simulation import beat_payload, text_beats, with_null_beats
+from utf8fpga.sim.strategies import any_text, boundary_units, damaged, noise, pauses, well_formed
+
+LOW_TRAILS = EncodingTable.parse("trailing units below", "0..3 4 2..3 2..3", source="made for this test", unit_width=3)
+
+TEXT = b"A\xc3\xa9\xe0\x80Z"
+
+
+class Sabotaged(SerialDecoder):
+    """A decoder with something done to its ports."""
+
+    def __init__(self, sabotage: Callable[[Module, SerialDecoder, SerialDecoder], None]) -> None:
+        super().__init__(pipeline=1, kind=True, length=True)
+        self._sabotage = sabotage
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        m.submodules.right = right = SerialDecoder(pipeline=1, kind=True, length=True)
+        m.d.comb += [
+            right.units.payload.eq(self.units.payload),
+            right.units.valid.eq(self.units.valid),
+            self.units.ready.eq(right.units.ready),
+            self.items.payload.eq(right.items.payload),
+            self.items.valid.eq(right.items.valid),
+            right.items.ready.eq(self.items.ready),
+        ]
+        self._sabotage(m, self, right)
+        return m
+
+
+def payload_counts_on(m: Module, outer: SerialDecoder, right: SerialDecoder) -> None:
+    count = Signal(4)
+    m.d.sync += count.eq(count + 1)
+    m.d.comb += outer.items.payload.code_point.eq(right.items.payload.code_point ^ count)
+
+
+def valid_gives_up(m: Module, outer: SerialDecoder, right: SerialDecoder) -> None:
+    waited = Signal()
+    m.d.sync += waited.eq(right.items.valid & ~outer.items.ready)
+    m.d.comb += outer.items.valid.eq(right.items.valid & ~waited)
+
+
+def nothing_comes_out(m: Module, outer: SerialDecoder, right: SerialDecoder) -> None:
+    m.d.comb += [outer.items.valid.eq(0), right.items.ready.eq(0)]
+
+
+def last_is_always_set(m: Module, outer: SerialDecoder, right: SerialDecoder) -> None:
+    m.d.comb += outer.items.payload.last.eq(1)
+
+
+def kind_is_lost(m: Module, outer: SerialDecoder, right: SerialDecoder) -> None:
+    m.d.comb += outer.items.payload.kind.eq(0)
+
+
+BROKEN = {
+    "payload changes": (payload_counts_on, r"clock \d+: a waiting payload changed from 0x\w+ to 0x\w+"),
+    "valid falls": (valid_gives_up, r"clock \d+: valid fell before the payload 0x\w+ was taken"),
+    "stuck": (nothing_comes_out, r"clock \d+: nothing has moved for 64 clocks"),
+    "last too often": (last_is_always_set, r"clock \d+: last came out before a text had ended"),
+    "flag without kind": (kind_is_lost, r"the error flag is 1, but the kind is Kind\.NONE"),
+}
+
+
+@pytest.mark.parametrize(("sabotage", "message"), BROKEN.values(), ids=BROKEN)
+def test_a_broken_contract_is_noticed(
+    sabotage: Callable[[Module, SerialDecoder, SerialDecoder], None], message: str
+) -> None:
+    with pytest.raises(ContractError, match=f"^{message}$"):
+        Simulation(Sabotaged(sabotage)).run([TEXT] * 2, output_pauses=[True, True, False])
+
+
+def test_a_broken_contract_is_a_mismatch_with_a_reason() -> None:
+    found = compare(Simulation(Sabotaged(nothing_comes_out)), TEXT)
+    assert found is not None
+    assert len(found.units) == 1
+    assert re.fullmatch(r"clock \d+: nothing has moved for 64 clocks", found.reason)
+    assert f"  contract:  {found.reason}" in str(found).splitlines()
+
+
+def test_a_decoder_that_ends_a_text_before_its_last_item_is_noticed() -> None:
+    def last_item_is_lost(m: Module, outer: SerialDecoder, right: SerialDecoder) -> None:
+        with m.If(right.items.payload.last):
+            m.d.comb += [outer.items.payload.keep.eq(0), outer.items.payload.error.eq(0)]
+
+    found = compare(Simulation(Sabotaged(last_item_is_lost)), TEXT)
+    assert found is not None
+    assert (found.units, found.expected, found.simulated) == ((0x41,), Item(0, 1, 0x41, None), None)
+
+
+def test_a_decoder_that_gives_an_item_too_many_is_noticed() -> None:
+    def end_is_an_item(m: Module, outer: SerialDecoder, right: SerialDecoder) -> None:
+        m.d.comb += outer.items.payload.keep.eq(1)
+        with m.If(~right.items.payload.keep):
+            m.d.comb += outer.items.payload.kind.eq(0)
+
+    found = compare(Simulation(Sabotaged(end_is_an_item)), b"A", separate_end=True)
+    assert found is not None
+    assert (found.units, found.expected, found.reason) == ((0x41,), None, "")
+
+
+# The beats that are sent.
+
+
+def test_the_beats_of_a_text() -> None:
+    assert list(text_beats(b"AB", 1)) == [((0x41,), False), ((0x42,), True)]
+    assert list(text_beats(b"ABC", 2)) == [((0x41, 0x42), False), ((0x43,), True)]
+    assert list(text_beats(b"AB", 2)) == [((0x41, 0x42), True)]
+    assert list(text_beats(b"", 2)) == [((), True)]
+
+
+def test_an_end_may_be_a_beat_of_its_own() -> None:
+    assert list(text_beats(b"AB", 1, separate_end=True)) == [((0x41,), False), ((0x42,), False), ((), True)]
+    assert list(text_beats(b"AB", 2, separate_end=True)) == [((0x41, 0x42), False), ((), True)]
+    assert list(text_beats(b"ABC", 2, separate_end=True)) == [((0x41, 0x42), False), ((0x43,), True)]
+    assert list(text_beats(b"", 2, separate_end=True)) == [((), True)]
+    assert Simulation().run([b"A", b"", b"B"], separate_ends=[True]).accepted == [0, 1, 2, 3, 4]
+
+
+def test_null_beats_are_where_the_pattern_has_them() -> None:
+    null, first, second = ((), False), ((0x41,), False), ((), True)
+    assert list(with_null_beats([first, second], [False])) == [first, second]
+    assert list(with_null_beats([first, second], [True, False])) == [null, first, null, second, null]
+    assert list(with_null_beats([first, second], [False, True, True])) == [first, null, null, second, null, null]
+
+
+@pytest.mark.parametrize(
+    ("lanes", "table"), [(1, TABLE_3_7), (4, TABLE_3_7), (2, LOW_TRAILS)], ids=["serial", "parallel", "other table"]
+)
+def test_what_is_in_a_lane_without_a_unit_would_continue_a_sequence(lanes: int, table: EncodingTable) -> None:
+    decoder = Decoder(table, lanes=lanes)
+    lead = max(table.rows, key=lambda row: len(row.units)).units[:-1]
+    given = tuple(allowed.last for allowed in lead)[-lanes + 1 :] if lanes > 1 else ()
+    payload = decoder.units.payload.shape().from_bits(beat_payload(decoder, (given, True)))
+    units = [payload.unit] if lanes == 1 else list(payload.units)
+    assert tuple(units[: len(given)]) == given
+    assert payload.keep == (1 << len(given)) - 1
+    (item,) = decode([*(allowed.last for allowed in lead), units[len(given)]], table)
+    assert item.error is None
+
+
+def test_a_decoder_that_reads_a_lane_without_a_unit_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(window._Window, "_trail", lambda self, lane: self.control.is_trail(self.beat.at("unit", lane)))
+    found = compare(Simulation(ParallelDecoder(lanes=2)), b"\xc2")
+    assert found is not None
+
+
+def mutants() -> dict[str, EncodingTable]:
+    """Table 3-7 with one bound moved or one range swapped, and still a table."""
+    rows = [str(row).replace("U+", "").replace(" as ", "  ") for row in TABLE_3_7.rows]
+    changes = {
+        "surrogates allowed": (4, "D000..DFFF ED 80..BF 80..BF"),
+        "too few surrogates excluded": (4, "D000..D83F ED 80..A0 80..BF"),
+        "overlong three bytes": (2, "07C0..0FFF E0 9F..BF 80..BF"),
+        "C1 leads": (1, "0040..07FF C1..DF 80..BF"),
+        "DF does not lead": (1, "0080..07BF C2..DE 80..BF"),
+        "beyond the last code point": (8, "100000..110FFF F4 80..90 80..BF 80..BF"),
+        "F3 does not lead": (7, "40000..BFFFF F1..F2 80..BF 80..BF 80..BF"),
+        "7F is not ASCII": (0, "0000..007E 00..7E"),
+    }
+    made = {}
+    for name, (number, row) in changes.items():
+        lines = [*rows]
+        lines[number] = row
+        if name in ("overlong three bytes", "C1 leads"):
+            # Code points may not be claimed twice: take them from the row before.
+            lines[number - 1] = {1: "0000..003F 00..3F", 2: "0080..07BF C2..DE 80..BF"}[number]
+        made[name] = EncodingTable.parse(name, "\n".join(lines), source="a mutant")
+    return made
+
+
+@pytest.mark.parametrize("pipeline", [0, 2])
+@pytest.mark.parametrize("table", mutants().values(), ids=mutants())
+def test_a_decoder_of_a_wrong_table_is_noticed(table: EncodingTable, pipeline: int) -> None:
+    decoder = SerialDecoder(table, pipeline=pipeline)
+    decoder.table = TABLE_3_7
+    pairs = [bytes([a, b]) for a in boundary_units() for b in boundary_units()]
+    run = Simulation(decoder).run([pair + b"\x80\x80" for pair in pairs])
+    wanted = [[(item.code_point, item.error is not None) for item in decode(pair + b"\x80\x80")] for pair in pairs]
+    assert [list(map(tuple, items)) for items in run.texts] != wanted
+
+
+def test_simulate_takes_one_text_or_several(tmp_path: Path) -> None:
+    texts = [TEXT, b"", b"\xc2"]
+    assert simulate(TEXT) == [list(decode(TEXT))]
+    assert simulate(texts, separate_ends=[True]) == [list(decode(text)) for text in texts]
+    assert simulate(texts, pipeline=2, vcd=tmp_path / "w.vcd") == [list(decode(text)) for text in texts]
+    assert "$enddefinitions" in (tmp_path / "w.vcd").read_text()
+
+
+@pytest.mark.parametrize(
+    "make", [bytearray, memoryview, lambda text: memoryview(b"-".join(text[n : n + 1] for n in range(len(text))))[::2]]
+)
+def test_any_bytes_like_object_is_one_text(make: Callable[[bytes], Any]) -> None:
+    assert simulate(make(TEXT)) == [list(decode(TEXT))]
+    assert simulate([make(TEXT), make(b"")]) == [list(decode(TEXT)), []]
+
+
+def test_an_array_of_bytes_is_one_text() -> None:
+    assert simulate(array("B", TEXT)) == [list(decode(TEXT))]
+
+
+REFUSED: dict[str, tuple[Any, str]] = {
+    "too large": (
+        [[0x41], [0x41, 300]],
+        "code unit 300 at offset 1 of text 1 is not an integer of 8 bits: give one in 0..0xff",
+    ),
+    "negative": ([[-1]], "code unit -1 at offset 0 of text 0 is not an integer of 8 bits: give one in 0..0xff"),
+    "no integer": (
+        [[0.5]],
+        "code unit 0.5 at offset 0 of text 0 is not an integer of 8 bits: give one in 0..0xff",
+    ),
+    "a character": ("é", "code unit 'é' at offset 0 of text 0 is not an integer of 8 bits: give one in 0..0xff"),
+    "no text": (
+        [0x41, 0x42],
+        "text 0 is 65, which is not an iterable of code units: give one text as [text]",
+    ),
+}
+
+
+@pytest.mark.parametrize(("texts", "message"), REFUSED.values(), ids=REFUSED)
+@pytest.mark.parametrize("lanes", [1, 2])
+def test_what_is_no_text_is_refused(texts: Any, message: str, lanes: int) -> None:
+    with pytest.raises(InvalidArgumentError, match=f"^{re.escape(message)}$"):
+        simulate(texts, lanes=lanes)
+
+
+@pytest.mark.parametrize(
+    ("name", "pattern", "message"),
+    [
+        ("input_pauses", [True, True], "input_pauses has no clock without a pause: [True, True]"),
+        ("output_pauses", [True, True], "output_pauses has no clock without a pause: [True, True]"),
+        ("output_pauses", [], "output_pauses has no clock without a pause: []"),
+        ("null_beats", [True], "null_beats has no place for another beat: [True]"),
+        ("null_beats", [], "null_beats has no place for another beat: []"),
+        ("separate_ends", [], "separate_ends is empty: give at least one bool"),
+    ],
+)
+def test_a_pattern_without_an_end_is_refused(name: str, pattern: list[bool], message: str) -> None:
+    with pytest.raises(InvalidArgumentError, match=f"^{re.escape(message)}$"):
+        Simulation().run([TEXT], **{name: pattern})
+
+
+def test_a_run_after_a_failed_one_is_right() -> None:
+    wrong = Simulation(Sabotaged(nothing_comes_out))
+    for _ in range(2):
+        with pytest.raises(ContractError):
+            wrong.run([TEXT])
+    once = Simulation()
+    assert once.run([TEXT]).texts == once.run([TEXT]).texts == [list(decode(TEXT))]
+
+
+def test_compare_calls_back_with_each_item_and_each_unit() -> None:
+    items: list[Item] = []
+    counts: list[int] = []
+    assert compare(Simulation(), iter(TEXT), on_item=items.append, on_unit=counts.append) is None
+    assert items == list(decode(TEXT))
+    assert counts == list(range(1, len(TEXT) + 1))
+
+
+@given(data=st.data())
+@settings(max_examples=50)
+def test_the_strategies_draw_what_they_say(data: st.DataObject) -> None:
+    assert bytes(data.draw(well_formed())).decode("utf-8") is not None
+    for strategy in (damaged(), noise(), any_text()):
+        assert all(unit in range(256) for unit in data.draw(strategy))
+    assert not all(data.draw(pauses()))
+
+
+def test_boundary_units_are_every_bound_and_its_neighbours() -> None:
+    bounds = [0x00, 0x7F, 0x80, 0x8F, 0x90, 0x9F, 0xA0, 0xBF, 0xC2, 0xDF, 0xE0, 0xE1, 0xEC, 0xED, 0xEE, 0xEF, 0xF0]
+    bounds += [0xF1, 0xF3, 0xF4]
+    near = {unit for bound in bounds for unit in (bound - 1, bound, bound + 1)} & set(range(256))
+    assert boundary_units() == sorted(near | {0xFF})
+
+
+def test_doctests() -> None:
+    assert doctest.testmod(simulation) == (0, 2)

@@ -1,0 +1,118 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Bitstreams for the tests: one of the real tools that all tests share, and tools that stand in for them."""
+
+from __future__ import annotations
+
+import os
+import pickle
+import shlex
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from utf8fpga.boards import BOARDS, BuildError, BuildReport, build_board, require_tools
+
+__all__ = ["STAND_INS", "Built", "needs_tools", "shared_build", "stand_in_tools"]
+
+SUFFIX = {"ice40": "bin", "ecp5": "bit"}
+
+
+def needs_tools(board: str) -> None:
+    """Skip the test where what builds for the board is not installed."""
+    try:
+        require_tools(board)
+    except BuildError as error:
+        pytest.skip(str(error))
+
+
+class Built:
+    """A bitstream of the real tools.
+
+    Attributes:
+        report: of the build.
+        said: the lines that told of its progress.
+        directory: where its files are.
+        bitstream: the file.
+    """
+
+    def __init__(self, board: str, directory: Path) -> None:
+        needs_tools(board)
+        self.said: list[str] = []
+        self.report: BuildReport = build_board(board, directory, say=self.said.append)
+        self.directory = directory
+        self.bitstream = directory / f"{board}.{SUFFIX[BOARDS[board].family]}"
+
+    def work_file(self, name: str) -> str:
+        """The text of a file that the tools read or wrote."""
+        return (self.directory / self.report.board / name).read_text(encoding="utf-8")
+
+
+@pytest.fixture(scope="session")
+def shared_build(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Built]:
+    """The bitstream of a board, which is built once for all tests, in whichever process they run."""
+    run = tmp_path_factory.getbasetemp()
+    if "PYTEST_XDIST_WORKER" in os.environ:
+        run = run.parent
+
+    def build(board: str) -> Built:
+        needs_tools(board)
+        kept = run / f"shared-{board}"
+        with _alone(run / f"shared-{board}.lock"):
+            if not kept.exists():
+                built = Built(board, run / f"shared-{board}-files" / "not" / "there" / "yet")
+                kept.write_bytes(pickle.dumps(built))
+        found = pickle.loads(kept.read_bytes())
+        assert isinstance(found, Built)
+        return found
+
+    return build
+
+
+@contextmanager
+def _alone(lock: Path) -> Iterator[None]:
+    with lock.open("ab") as file:
+        if sys.platform != "win32":
+            import fcntl
+
+            fcntl.flock(file, fcntl.LOCK_EX)
+        yield
+
+
+_CELLS = '{"used": 1, "available": 2}'
+STAND_INS = {
+    "yosys": "true",
+    "nextpnr-ice40": f"""
+while [ "$1" != --seed ]; do shift; done
+echo $2 > top.asc
+echo "1 LCs used as DFF only, seed $2" > top.tim
+echo '{{"fmax": {{"clk": {{"achieved": 50.0}}}},
+  "utilization": {{"ICESTORM_LC": {_CELLS}, "ICESTORM_RAM": {_CELLS}}}}}' > top.report.json
+""",
+    "icepack": "cp top.asc top.bin",
+}
+"""Shell scripts in place of the tools for iCE40: the bitstream is the seed, in decimal."""
+
+
+def stand_in_tools(folder: Path, scripts: dict[str, str] | None = None) -> dict[str, str]:
+    """Make programs in place of tools.
+
+    Args:
+        folder: where the programs go.
+        scripts: by tool; those of `STAND_INS` where it has none.
+
+    Returns:
+        The environment variables that choose these programs.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    variables = {}
+    for tool, script in (STAND_INS | (scripts or {})).items():
+        program = folder / tool
+        # Asked for its version it runs in the current directory, which must stay as it is.
+        asked = f'[ "$1" = --version ] && echo {shlex.quote(tool)} 1.0 && exit'
+        program.write_text(f"#!/bin/sh\n{asked}\n{script}\n", encoding="utf-8")
+        program.chmod(0o755)
+        variables[tool.upper().replace("-", "_")] = str(program)
+    return variables

@@ -1,0 +1,239 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Generated Verilog in Icarus, a simulator that shares nothing with the tools that wrote it."""
+
+from __future__ import annotations
+
+import random
+import shutil
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+from support.processes import run
+
+requires_icarus = pytest.mark.skipif(
+    shutil.which("iverilog") is None, reason="Icarus Verilog (iverilog) is not installed"
+)
+
+BENCH = r"""
+`timescale 1ns/1ns
+module bench;
+  parameter LANES = 1, SEED = 1, BUSY_IN = 0, BUSY_OUT = 0;
+  reg clk = 0, rst = 1;
+  reg [8*LANES-1:0] tdata; reg [LANES-1:0] tkeep; reg tlast, tvalid = 0; wire tready;
+  wire [32*LANES-1:0] mdata; wire [4*LANES-1:0] mkeep; wire [LANES-1:0] muser; wire mlast, mvalid; reg mready = 0;
+  utf8_decoder dut(.clk(clk), .rst(rst),
+    .s_axis_tdata(tdata), .s_axis_tkeep(tkeep), .s_axis_tlast(tlast), .s_axis_tvalid(tvalid), .s_axis_tready(tready),
+    .m_axis_tdata(mdata), .m_axis_tkeep(mkeep), .m_axis_tuser(muser), .m_axis_tlast(mlast), .m_axis_tvalid(mvalid),
+    .m_axis_tready(mready));
+  integer in, out, got, seed, idle = 0, stuck = 0;
+  reg [9*LANES:0] beat; reg more = 1; reg waiting = 0; reg [37*LANES:0] held; reg taken = 0;
+  always #5 clk = ~clk;
+  initial begin
+    seed = SEED;
+    in = $fopen("beats.txt", "r"); out = $fopen("words.txt", "w");
+    repeat (3) @(posedge clk);
+    #1 rst = 0;
+    while ((more || tvalid || idle < 40) && stuck < 1000) begin
+      stuck = tvalid && !taken && !(mvalid && mready) ? stuck + 1 : 0;
+      if (!tvalid && more && $unsigned($random(seed)) % 100 >= BUSY_IN) begin
+        got = $fscanf(in, "%h", beat);
+        if (got == 1) begin {tlast, tkeep, tdata} = beat; tvalid = 1; end else more = 0;
+      end
+      if (!tvalid) {tlast, tkeep, tdata} = {9*LANES+1{1'bx}};
+      mready = $unsigned($random(seed)) % 100 >= BUSY_OUT;
+      #3;
+      if (mvalid === 1'bx || tready === 1'bx) begin $fdisplay(out, "undefined handshake"); $finish; end
+      if (waiting && (!mvalid || held !== {mdata, mkeep, muser, mlast})) begin
+        $fdisplay(out, "payload changed while it waited"); $finish;
+      end
+      held = {mdata, mkeep, muser, mlast};
+      waiting = mvalid && !mready;
+      if (mvalid && mready) $fdisplay(out, "%h %h %h %h", mdata, mkeep, muser, mlast);
+      idle = mvalid || tvalid || more ? 0 : idle + 1;
+      taken = tvalid && tready;
+      @(posedge clk); #1;
+      if (taken) tvalid = 0;
+    end
+    $finish;
+  end
+endmodule
+"""
+
+
+RESET_BENCH = r"""
+module bench;
+  parameter FIRST = 8'h41, SECOND = 8'h41;
+  reg clk = 0, rst = 1; reg [7:0] tdata = FIRST; reg tlast = 0, tvalid = 0, mready = 0;
+  wire tready, muser, mlast, mvalid; wire [31:0] mdata; wire [3:0] mkeep;
+  integer n;
+  always #5 clk = ~clk;
+  utf8_decoder dut(.clk(clk), .rst(rst),
+    .s_axis_tdata(tdata), .s_axis_tkeep(1'b1), .s_axis_tlast(tlast), .s_axis_tvalid(tvalid), .s_axis_tready(tready),
+    .m_axis_tdata(mdata), .m_axis_tkeep(mkeep), .m_axis_tuser(muser), .m_axis_tlast(mlast), .m_axis_tvalid(mvalid),
+    .m_axis_tready(mready));
+  initial begin
+    @(posedge clk); #1 rst = 0; tvalid = 1;
+    for (n = 0; n < 6; n = n + 1) begin @(posedge clk); #1 tdata = n & 1 ? FIRST : SECOND; end
+    rst = 1; tvalid = 0; @(posedge clk); #1 rst = 0; mready = 1;
+    for (n = 0; n < 6; n = n + 1) begin #1 if (mvalid) $display("%h %h", mdata, muser); @(posedge clk); #1; end
+    $display("then");
+    tdata = 8'h80; tlast = 1; tvalid = 1;
+    for (n = 0; n < 6; n = n + 1) begin
+      #1 if (mvalid) $display("%h %h", mdata, muser); @(posedge clk); #1 tvalid = 0;
+    end
+    $finish;
+  end
+endmodule
+"""
+"""Two bytes again and again into a stalled decoder, one clock of reset, silence, and then a stray byte."""
+
+
+def run_reset(verilog: str, first: int, second: int, directory: Path) -> list[str]:
+    """What `RESET_BENCH` prints: a line for each word shown, ``then`` before the stray byte."""
+    (directory / "dut.v").write_text(verilog, encoding="utf-8")
+    (directory / "bench.v").write_text(RESET_BENCH, encoding="utf-8")
+    parameters = [f"-Pbench.FIRST={first}", f"-Pbench.SECOND={second}"]
+    command = ["iverilog", "-g2005", "-s", "bench", *parameters, "-o", "bench.vvp", "dut.v", "bench.v"]
+    run(command, cwd=directory, check=True)
+    done = run(["vvp", "-n", "bench.vvp"], cwd=directory, capture_output=True, text=True, check=True)
+    return done.stdout.splitlines()
+
+
+ABANDON_BENCH = r"""
+module bench;
+  parameter LANES = 1, FIRST = 8'h41, SECOND = 8'h41, FED = 20, READY = 0;
+  reg clk = 0, rst = 1; reg [8*LANES-1:0] tdata; reg tlast = 0, tvalid = 0, mready = READY;
+  wire tready, mlast, mvalid; wire [32*LANES-1:0] mdata; wire [4*LANES-1:0] mkeep; wire [LANES-1:0] muser;
+  integer n, waited = 0; reg over = 0;
+  always #5 clk = ~clk;
+  utf8_decoder dut(.clk(clk), .rst(rst), .s_axis_tdata(tdata), .s_axis_tkeep({LANES{1'b1}}), .s_axis_tlast(tlast),
+    .s_axis_tvalid(tvalid), .s_axis_tready(tready), .m_axis_tdata(mdata), .m_axis_tkeep(mkeep),
+    .m_axis_tuser(muser), .m_axis_tlast(mlast), .m_axis_tvalid(mvalid), .m_axis_tready(mready));
+  initial begin
+    @(posedge clk); #1 rst = 0; tvalid = 1;
+    for (n = 0; n < FED; n = n + 1) begin
+      tdata = n & 1 ? {LANES{SECOND[7:0]}} : {LANES{FIRST[7:0]}}; @(posedge clk); #1;
+    end
+    rst = 1; tvalid = 0; @(posedge clk); #1 rst = 0; mready = 1;
+    for (n = 0; n < 30; n = n + 1) begin #1 if (mvalid) $display("left over"); @(posedge clk); #1; end
+    tdata = {LANES{8'h80}}; tlast = 1; tvalid = 1;
+    while (!over && waited < 100) begin
+      #1 if (mvalid) begin $display("%h %h %h %h", mdata, mkeep, muser, mlast); over = mlast; end
+      n = tready; @(posedge clk); #1 if (n) tvalid = 0; waited = waited + 1;
+    end
+    $finish;
+  end
+endmodule
+"""
+"""Two bytes again and again, one clock of reset in the middle, silence, and then a beat of stray bytes."""
+
+
+def run_abandoned(verilog: str, lanes: int, first: int, second: int, fed: int, ready: bool, directory: Path) -> str:
+    """What `ABANDON_BENCH` prints."""
+    (directory / "dut.v").write_text(verilog, encoding="utf-8")
+    (directory / "bench.v").write_text(ABANDON_BENCH, encoding="utf-8")
+    given = {"LANES": lanes, "FIRST": first, "SECOND": second, "FED": fed, "READY": int(ready)}
+    parameters = [f"-Pbench.{name}={value}" for name, value in given.items()]
+    command = ["iverilog", "-g2005", "-s", "bench", *parameters, "-o", "bench.vvp", "dut.v", "bench.v"]
+    run(command, cwd=directory, check=True)
+    return run(["vvp", "-n", "bench.vvp"], cwd=directory, capture_output=True, text=True, check=True).stdout
+
+
+class Beat(NamedTuple):
+    """A word that the generated Verilog gives, or a beat without one."""
+
+    tdata: int
+    tkeep: int
+    tuser: int
+    tlast: int
+
+
+def run_verilog(
+    verilog: str,
+    texts: Iterable[bytes],
+    directory: Path,
+    *,
+    separate_ends: Sequence[bool] = (False,),
+    seed: int = 1,
+    busy_in: int = 0,
+    busy_out: int = 0,
+    null_beats: int = 0,
+    lanes: int = 1,
+    packed: bool = False,
+) -> list[Beat]:
+    """The words, and the beats without one, for `texts` sent back to back.
+
+    A beat of several lanes must be as the contract has it, and if `packed` its words contiguous.
+
+    `busy_in` and `busy_out` are the percentages of clocks in which the input pauses and the
+    output is not ready, `null_beats` that of null beats among the input beats; `seed` draws which.
+    """
+    (directory / "dut.v").write_text(verilog, encoding="utf-8")
+    (directory / "bench.v").write_text(BENCH, encoding="utf-8")
+    with (directory / "beats.txt").open("w", encoding="ascii") as file:
+        beats = _with_null_beats(_beats(texts, separate_ends, lanes), null_beats, lanes, random.Random(seed))
+        file.writelines(f"{beat:x}\n" for beat in beats)
+    given = {"LANES": lanes, "SEED": seed, "BUSY_IN": busy_in, "BUSY_OUT": busy_out}
+    parameters = [f"-Pbench.{name}={value}" for name, value in given.items()]
+    compile_ = ["iverilog", "-g2005", "-Wall", "-Wno-timescale", "-s", "bench", *parameters, "-o", "bench.vvp"]
+    done = run([*compile_, "dut.v", "bench.v"], cwd=directory, capture_output=True, text=True, check=True)
+    assert "dut.v" not in done.stderr, done.stderr
+    run(["vvp", "-n", "bench.vvp"], cwd=directory, capture_output=True, check=True)
+    lines = (directory / "words.txt").read_text(encoding="ascii").splitlines()
+    return [word for line in lines for word in _words(line, lanes, packed)]
+
+
+def _beats(texts: Iterable[bytes], separate_ends: Sequence[bool], lanes: int) -> Iterator[int]:
+    for number, text in enumerate(texts):
+        pieces = [text[start : start + lanes] for start in range(0, len(text), lanes)]
+        full = not pieces or len(pieces[-1]) == lanes
+        if full and (separate_ends[number % len(separate_ends)] or not text):
+            pieces.append(b"")
+        for place, piece in enumerate(pieces, 1):
+            # What lies in a byte that is not there must not matter.
+            data = int.from_bytes(piece.ljust(lanes, bytes([number * 37 & 0xFF])), "little")
+            yield (place == len(pieces)) << 9 * lanes | (1 << len(piece)) - 1 << 8 * lanes | data
+
+
+def _with_null_beats(beats: Iterable[int], percentage: int, lanes: int, rng: random.Random) -> Iterator[int]:
+    for beat in beats:
+        while rng.randrange(100) < percentage:
+            # Its bytes must not matter.
+            yield rng.getrandbits(8 * lanes)
+        yield beat
+
+
+def _words(line: str, lanes: int, packed: bool) -> Iterator[Beat]:
+    fields = line.split()
+    assert len(fields) == 4, f"the test bench reports: {line}"
+    tdata, tkeep, tuser, tlast = fields
+    keeps = [int(digit, 16) for digit in reversed(tkeep)]
+    present = [lane for lane in range(lanes) if keeps[lane]]
+    users = int(tuser, 16)
+    assert set(keeps) <= {0, 0xF}
+    assert not users & ~sum(1 << lane for lane in present), "the error flag without a word"
+    assert present or tlast == "1", "a beat with neither a word nor the end"
+    assert not packed or present == list(range(len(present))), f"a gap between packed words: {tkeep}"
+    if not present:
+        yield Beat(0, 0, 0, int(tlast, 16))
+    for lane in present:
+        word = int(tdata[8 * (lanes - 1 - lane) : 8 * (lanes - lane)], 16)
+        yield Beat(word, 0xF, users >> lane & 1, int(tlast, 16) if lane == present[-1] else 0)
+
+
+def split_texts(beats: Iterable[Beat]) -> list[list[Beat]]:
+    """Per text the beats that hold a word."""
+    texts: list[list[Beat]] = [[]]
+    for beat in beats:
+        if beat.tkeep:
+            assert beat.tkeep == 0xF
+            texts[-1].append(beat)
+        else:
+            assert beat.tlast, "a beat without a word must end a text"
+        if beat.tlast:
+            texts.append([])
+    assert texts.pop() == [], "words after the last text's end"
+    return texts

@@ -1,0 +1,156 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""What the tests measure against: the documents, CPython's codecs, and plain enumeration.
+
+Nothing here asks the code under test. Where items of UTF-8 are expected they are tuples
+``(offset, length, code point, name of the cause or None)``.
+"""
+
+from __future__ import annotations
+
+import codecs
+from collections.abc import Callable, Iterable
+
+import pytest
+
+from utf8fpga.model import EncodingTable, InvalidArgumentError, Item
+
+BOUNDARY = bytes.fromhex("00 7F 80 8F 90 9F A0 BF C0 C1 C2 DF E0 E1 EC ED EE EF F0 F1 F3 F4 F5 F7 F8 FF")
+"""Every bound of Table 3-7 and the bytes next to it."""
+
+REPRESENTATIVES = bytes.fromhex("41 80 90 A0 C0 C2 E0 E1 ED F0 F1 F4")
+"""One byte of each kind that Table 3-7 tells apart."""
+
+SCALAR_VALUES = (range(0xD800), range(0xE000, 0x110000))
+"""D76."""
+
+Expected = tuple[int, int, int, str | None]
+
+_spans: dict[int, int] = {}
+
+
+def _note_span(error: UnicodeError) -> tuple[str, int]:
+    assert isinstance(error, UnicodeDecodeError)
+    _spans[error.start] = error.end
+    return "\ufffd", error.end
+
+
+codecs.register_error("oracle.note_span", _note_span)
+
+
+def kind_of(subpart: bytes, following: int | None) -> str:
+    """The cause of one ill-formed item, from the list of causes in the design, word by word."""
+    lead = subpart[0]
+    if 0x80 <= lead <= 0xBF:
+        return "UNEXPECTED_CONTINUATION"
+    if lead >= 0xF8:
+        return "INVALID_BYTE"
+    if lead in (0xC0, 0xC1):
+        return "OVERLONG"
+    if 0xF5 <= lead <= 0xF7:
+        return "OUT_OF_RANGE"
+    if following is None:
+        return "INCOMPLETE"
+    if len(subpart) == 1:
+        if (lead == 0xE0 and 0x80 <= following <= 0x9F) or (lead == 0xF0 and 0x80 <= following <= 0x8F):
+            return "OVERLONG"
+        if lead == 0xED and 0xA0 <= following <= 0xBF:
+            return "SURROGATE"
+        if lead == 0xF4 and 0x90 <= following <= 0xBF:
+            return "OUT_OF_RANGE"
+    return "TRUNCATED"
+
+
+def items_of(data: bytes) -> list[Expected]:
+    """The items of a text in UTF-8: code points and spans from CPython, causes from the design."""
+    _spans.clear()
+    items: list[Expected] = []
+    offset = 0
+    for character in data.decode("utf-8", "oracle.note_span"):
+        point = ord(character)
+        end = _spans.get(offset)
+        if end is None:
+            length = 1 + (point > 0x7F) + (point > 0x7FF) + (point > 0xFFFF)
+            items.append((offset, length, point, None))
+        else:
+            length = end - offset
+            following = data[end] if end < len(data) else None
+            items.append((offset, length, point, kind_of(data[offset:end], following)))
+        offset += length
+    return items
+
+
+def plain(items: Iterable[Item]) -> list[Expected]:
+    """Items of the model as plain tuples."""
+    return [(o, n, point, None if error is None else error.name) for o, n, point, error in items]
+
+
+def strictly_decodes(data: bytes, codec: str = "utf-8") -> bool:
+    """Whether CPython takes the bytes without complaint."""
+    try:
+        data.decode(codec)
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+def refusal(kind: type[Exception], call: Callable[..., object], *arguments: object, **named: object) -> str:
+    """The message, of one line, with which a call raises just this kind of exception.
+
+    A `ValueError` is for people, and so of that kind.
+    """
+    with pytest.raises(kind) as caught:
+        call(*arguments, **named)
+    message = str(caught.value)
+    assert caught.type is (InvalidArgumentError if kind is ValueError else kind)
+    assert len(message.splitlines()) == 1
+    return message
+
+
+UTF_16 = EncodingTable.parse(
+    "UTF-16",
+    """
+    0000..D7FF     0000..D7FF
+    E000..FFFF     E000..FFFF
+    10000..10FFFF  D800..DBFF  DC00..DFFF
+    """,
+    source="The Unicode Standard, section 3.9, D91 and Table 3-5",
+    unit_width=16,
+)
+
+UTF_32 = EncodingTable.parse(
+    "UTF-32",
+    """
+    0000..D7FF    0000..D7FF
+    E000..10FFFF  E000..10FFFF
+    """,
+    source="The Unicode Standard, section 3.9, D90",
+    unit_width=32,
+)
+
+RFC_2279 = EncodingTable.parse(
+    "UTF-8 of RFC 2279",
+    """
+    0000..007F          00..7F
+    0080..07FF          C2..DF  80..BF
+    0800..0FFF          E0      A0..BF  80..BF
+    1000..FFFF          E1..EF  80..BF  80..BF
+    10000..3FFFF        F0      90..BF  80..BF  80..BF
+    40000..1FFFFF       F1..F7  80..BF  80..BF  80..BF
+    200000..FFFFFF      F8      88..BF  80..BF  80..BF  80..BF
+    1000000..3FFFFFF    F9..FB  80..BF  80..BF  80..BF  80..BF
+    4000000..3FFFFFFF   FC      84..BF  80..BF  80..BF  80..BF  80..BF
+    40000000..7FFFFFFF  FD      80..BF  80..BF  80..BF  80..BF  80..BF
+    """,
+    source="RFC 2279, section 2, shortest forms",
+)
+
+CESU_8_ROWS = """
+    0000..007F     00..7F
+    0080..07FF     C2..DF  80..BF
+    0800..0FFF     E0      A0..BF  80..BF
+    1000..CFFF     E1..EC  80..BF  80..BF
+    D000..D7FF     ED      80..9F  80..BF
+    E000..FFFF     EE..EF  80..BF  80..BF
+    10000..10FFFF  ED      A0..AF  80..BF  ED  B0..BF  80..BF
+"""
+"""A supplementary code point as both its surrogates, three bytes each."""

@@ -1,0 +1,113 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Child processes of the tests: signals at their defaults, and nothing left running when a test ends.
+
+Every test that starts a process does so with `run` or `started`. A shell starts background jobs with
+SIGINT ignored, and a child inherits that; a child's own children outlive it unless somebody ends them.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from typing import Any
+
+__all__ = ["LIMIT_SECONDS", "has_left_processes", "run", "started", "wait_until"]
+
+LIMIT_SECONDS = 600
+"""Upper bound on a wait, so that a run of the tests ends at all. No test is to depend on it, however busy a machine."""
+
+_WITH_DEFAULT_SIGNALS = """
+import os, signal, sys
+for number in signal.valid_signals():
+    if signal.getsignal(number) is signal.SIG_IGN:
+        signal.signal(number, signal.SIG_DFL)
+signal.pthread_sigmask(signal.SIG_SETMASK, ())
+os.execvp(sys.argv[1], sys.argv[1:])
+"""
+
+
+def run(
+    command: Sequence[str | os.PathLike[str]],
+    *,
+    input: Any = None,  # noqa: A002  (the name that subprocess.run has for it)
+    capture_output: bool = False,
+    check: bool = False,
+    **options: Any,
+) -> subprocess.CompletedProcess[Any]:
+    """`subprocess.run` with the signals' defaults, and without anything left of the child's process group.
+
+    Standard input is empty unless `input` or `stdin` is given.
+    """
+    if input is not None:
+        options["stdin"] = subprocess.PIPE
+    if capture_output:
+        options |= {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    with started(command, **options) as process:
+        out, err = process.communicate(input, timeout=LIMIT_SECONDS)
+    done = subprocess.CompletedProcess(process.args, process.returncode, out, err)
+    if check:
+        done.check_returncode()
+    return done
+
+
+@contextmanager
+def started(command: Sequence[str | os.PathLike[str]], **options: Any) -> Iterator[subprocess.Popen[Any]]:
+    """A child with the signals' defaults; at the end of the block its whole process group is killed.
+
+    Args:
+        command: the program and its arguments.
+        options: those of `subprocess.Popen`; standard input is empty unless it is given.
+    """
+    words = [os.fspath(word) for word in command]
+    if os.name == "posix" and _signals_differ():
+        words = [sys.executable, "-I", "-S", "-c", _WITH_DEFAULT_SIGNALS, *words]
+    options.setdefault("stdin", subprocess.DEVNULL)
+    with subprocess.Popen(words, start_new_session=True, **options) as process:
+        try:
+            yield process
+        finally:
+            _kill_group(process)
+
+
+def wait_until(condition: Callable[[], object], process: subprocess.Popen[Any] | None = None, *, expected: str) -> None:
+    """Wait for a condition, as long as the process that is to meet it runs.
+
+    Raises:
+        AssertionError: the process ended first, or `LIMIT_SECONDS` passed.
+    """
+    end = time.monotonic() + LIMIT_SECONDS
+    while not condition():
+        if process is not None and process.poll() is not None:
+            # What the process did last may have met it.
+            assert condition(), f"the process ended with status {process.returncode} before {expected}"
+        assert time.monotonic() < end, f"no {expected} in {LIMIT_SECONDS} s"
+        time.sleep(0.02)
+
+
+def has_left_processes(process: subprocess.Popen[Any]) -> bool:
+    """Whether anything that a child started is still there; the child itself counts until it has been waited for."""
+    try:
+        os.killpg(process.pid, 0)
+    except ProcessLookupError:
+        return False
+    return True
+
+
+def _signals_differ() -> bool:
+    """Whether a child would inherit an ignored or a blocked signal."""
+    ignored = (signal.getsignal(number) for number in (signal.SIGINT, signal.SIGQUIT, signal.SIGTERM, signal.SIGHUP))
+    return signal.SIG_IGN in ignored or bool(signal.pthread_sigmask(signal.SIG_BLOCK, ()))
+
+
+def _kill_group(process: subprocess.Popen[Any]) -> None:
+    if os.name != "posix":
+        process.kill()
+        return
+    # The group is there as long as one of its members is, whether or not the child itself is.
+    with suppress(ProcessLookupError, PermissionError):
+        os.killpg(process.pid, signal.SIGKILL)
