@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
 import sys
 import tracemalloc
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -15,6 +14,7 @@ from time import process_time
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from support.processes import run
 
 import utf8fpga.cli.decode as runs
 from utf8fpga.cli.show import PlainOutput, Tally
@@ -203,7 +203,7 @@ def test_a_large_file_with_and_without_numpy(numpy: bool, tmp_path: Path) -> Non
     if not numpy:
         program.insert(1, "sys.modules['numpy'] = None")
     command = [sys.executable, "-c", "\n".join(program), "decode", "--summary", str(path)]
-    done = subprocess.run(command, capture_output=True, check=True)
+    done = run(command, capture_output=True, check=True)
     items = list(decode_with(LARGE, Practice.MAXIMAL_SUBPARTS))
     assert done.stdout == expected("summary", LARGE, items) + "".join(f"{line}\n" for line in counts(items)).encode()
     assert done.stderr == b""

@@ -7,12 +7,11 @@ import os
 import signal
 import subprocess
 import sys
-import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from pathlib import Path
 
 import pytest
+from support.processes import run, started, wait_until
 
 COMMAND = f"{sys.executable} -m utf8fpga"
 FULL = "utf8fpga: cannot write standard output: No space left on device\n"
@@ -25,7 +24,7 @@ needs_descriptors = pytest.mark.skipif(not Path("/dev/fd").exists(), reason="the
 def bash(line: str, folder: Path) -> subprocess.CompletedProcess[str]:
     """Run a line of bash in which `utf8fpga` is the command."""
     line = f'utf8fpga() {{ {COMMAND} "$@"; }}; {line}'
-    return subprocess.run(["bash", "-c", line], capture_output=True, text=True, check=False, cwd=folder)
+    return run(["bash", "-c", line], capture_output=True, text=True, cwd=folder)
 
 
 PRINTING = {
@@ -180,27 +179,19 @@ def test_a_picture_is_not_mixed_with_the_figures(folder: Path) -> None:
 # Signals.
 
 
-def until(happens: Callable[[], object], process: subprocess.Popen[str]) -> None:
-    """Wait for something that a process does, as long as it runs."""
-    while not happens():
-        assert process.poll() is None
-        time.sleep(0.02)
-
-
-@contextmanager
-def running(*arguments: str, folder: Path, **environment: str) -> Iterator[subprocess.Popen[str]]:
-    with subprocess.Popen(
+def running(
+    *arguments: str, folder: Path, inherits_signals: bool = False, **environment: str
+) -> AbstractContextManager[subprocess.Popen[str]]:
+    """The command, started."""
+    return started(
         [sys.executable, "-m", "utf8fpga", *arguments],
+        inherits_signals=inherits_signals,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
         cwd=folder,
         env=os.environ | environment,
-    ) as process:
-        try:
-            yield process
-        finally:
-            process.kill()
+    )
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP], ids=["SIGTERM", "SIGHUP"])
@@ -211,7 +202,7 @@ def test_a_signal_leaves_nothing_half_written(command: str, number: signal.Signa
     with running(command, "fifo", *options, folder=tmp_path) as process, (tmp_path / "fifo").open("wb") as fifo:
         fifo.write(b"some text")
         fifo.flush()
-        until(lambda: len(list(tmp_path.iterdir())) == 1 + len(options) // 2, process)
+        wait_until(lambda: len(list(tmp_path.iterdir())) == 1 + len(options) // 2, process, expected="its files")
         process.send_signal(number)
         assert process.communicate() == ("", "utf8fpga: terminated\n")
     assert process.returncode == -number
@@ -222,10 +213,10 @@ def test_an_ignored_signal_stays_ignored(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "fifo")
     before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
     try:
-        with running("decode", "fifo", "-o", "out", folder=tmp_path) as process:
+        with running("decode", "fifo", "-o", "out", folder=tmp_path, inherits_signals=True) as process:
             signal.signal(signal.SIGHUP, before)
             with (tmp_path / "fifo").open("wb") as fifo:
-                until(lambda: len(list(tmp_path.iterdir())) == 2, process)
+                wait_until(lambda: len(list(tmp_path.iterdir())) == 2, process, expected="its file")
                 process.send_signal(signal.SIGHUP)
                 fifo.write(b"text")
             assert process.communicate() == ("", "")
@@ -249,7 +240,7 @@ def test_sigterm_ends_the_tools_and_removes_their_files(tmp_path: Path) -> None:
     tool.chmod(0o755)
     temporary.mkdir()
     with running("generate", "-o", "out.v", folder=tmp_path, YOSYS=str(tool), TMPDIR=str(temporary)) as process:
-        until(lambda: pid.exists() and pid.read_text(), process)
+        wait_until(lambda: pid.exists() and pid.read_text(), process, expected="the tool")
         process.send_signal(signal.SIGTERM)
         assert process.communicate() == ("", "utf8fpga: terminated\n")
     assert process.returncode == -signal.SIGTERM

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import ast
-import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -12,6 +11,7 @@ from typing import Any
 
 import pytest
 from support.oracle import refusal
+from support.processes import run
 
 from utf8fpga import hdl, model
 from utf8fpga.boards.uart_decoder import UartDecoder
@@ -44,7 +44,7 @@ utf8fpga.cli.main.main(["table"])
     ],
 )
 def test_a_defect_keeps_its_traceback_and_has_a_status_of_its_own(error: str, said: str) -> None:
-    done = subprocess.run([sys.executable, "-c", DEFECT.format(error=error)], capture_output=True, check=False)
+    done = run([sys.executable, "-c", DEFECT.format(error=error)], capture_output=True)
     lines = done.stderr.decode().splitlines()
     assert (done.returncode, done.stdout) == (70, b"")
     assert lines[0] == "Traceback (most recent call last):"

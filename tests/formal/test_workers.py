@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support.processes import LIMIT_SECONDS, started, wait_until
+from support.processes import LIMIT_SECONDS, run, started, wait_until
 
 from utf8fpga.formal import runner as module
 from utf8fpga.formal.catalogue import CONFIGURATIONS, PROPERTIES, Configuration
@@ -121,7 +121,7 @@ def is_running(process: int) -> bool:
     except ProcessLookupError:
         return False
     # One that nobody has waited for has ended all the same.
-    state = subprocess.run(["ps", "-o", "stat=", "-p", str(process)], capture_output=True, text=True, check=False)
+    state = run(["ps", "-o", "stat=", "-p", str(process)], capture_output=True, text=True)
     return not state.stdout.startswith("Z") and state.returncode == 0
 
 

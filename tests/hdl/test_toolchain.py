@@ -7,7 +7,6 @@ import logging
 import os
 import re
 import stat
-import subprocess
 import sys
 import tempfile
 from collections.abc import Callable
@@ -15,6 +14,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
+from support.processes import run
 from support.programs import write_program
 
 from utf8fpga.hdl import toolchain
@@ -132,11 +132,10 @@ sys.exit(sys.argv[1:] != ["--version"])
         "generate": ["generate", "--pipeline", "0"],
         "prove": ["prove", "serial-0", "--property", "cover"],
     }
-    done = subprocess.run(
+    done = run(
         [sys.executable, "-m", "utf8fpga", *words[command]],
         capture_output=True,
         text=True,
-        check=False,
         env=os.environ | {"YOSYS": str(write_program(tmp_path / "yosys", first))},
     )
     said = "utf8fpga: yosys is compiling itself, at its first start only; this can take some minutes"

@@ -79,7 +79,7 @@ def test_all_tests_start_processes_with_this_module() -> None:
     own = {"processes.py", "test_processes.py"}
     found = {
         f"{path.name}:{number}"
-        for path in Path(__file__).parent.rglob("*.py")
+        for path in Path(__file__).parents[1].rglob("*.py")
         if path.name not in own
         for number, text in enumerate(path.read_text(encoding="utf-8").splitlines(), 1)
         if direct.search(text)

@@ -11,6 +11,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -48,7 +49,7 @@ def run(
     if capture_output:
         options |= {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
     with started(command, **options) as process:
-        out, err = process.communicate(input, timeout=LIMIT_SECONDS)
+        out, err = process.communicate(input)
     done = subprocess.CompletedProcess(process.args, process.returncode, out, err)
     if check:
         done.check_returncode()
@@ -56,21 +57,28 @@ def run(
 
 
 @contextmanager
-def started(command: Sequence[str | os.PathLike[str]], **options: Any) -> Iterator[subprocess.Popen[Any]]:
-    """A child with the signals' defaults; at the end of the block its whole process group is killed.
+def started(
+    command: Sequence[str | os.PathLike[str]], *, inherits_signals: bool = False, **options: Any
+) -> Iterator[subprocess.Popen[Any]]:
+    """A child whose whole process group is killed at the end of the block, or after `LIMIT_SECONDS`.
 
     Args:
         command: the program and its arguments.
+        inherits_signals: signals that are ignored here are ignored by the child; by default all have their defaults.
         options: those of `subprocess.Popen`; standard input is empty unless it is given.
     """
     words = [os.fspath(word) for word in command]
-    if os.name == "posix" and _signals_differ():
+    if os.name == "posix" and not inherits_signals and _signals_differ():
         words = [sys.executable, "-I", "-S", "-c", _WITH_DEFAULT_SIGNALS, *words]
     options.setdefault("stdin", subprocess.DEVNULL)
     with subprocess.Popen(words, start_new_session=True, **options) as process:
+        limit = threading.Timer(LIMIT_SECONDS, _kill_group, [process])
+        limit.daemon = True
+        limit.start()
         try:
             yield process
         finally:
+            limit.cancel()
             _kill_group(process)
 
 
