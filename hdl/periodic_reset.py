@@ -127,6 +127,11 @@ class RefreshedDecoder(wiring.Component):
         """The cycles from a beat to its items, as of the decoder."""
         return int(self.decoder.latency)
 
+    @property
+    def reset_cycles(self) -> int:
+        """Cycles after a reset from outside in which `units.ready` is low."""
+        return int(self.decoder.reset_cycles)
+
     def elaborate(self, platform: object) -> Module:
         m = Module()
         decoder, refresh = self.decoder, self.refresh

@@ -6,6 +6,7 @@ from __future__ import annotations
 import re
 import shlex
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 
 from amaranth.back import rtlil
@@ -167,31 +168,46 @@ def check_module_name(name: str) -> None:
 
 
 def _header(decoder: AnyDecoder) -> str:
-    lanes, several = decoder.lanes, "s"[: decoder.lanes - 1]
+    lanes = decoder.lanes
+    units, points = _several(lanes, "code unit"), _several(lanes, "code point")
     order = "contiguous from word 0" if decoder.packed else "in order, with gaps"
     replaced = "U+FFFD" if decoder.replacement else "undefined"
     lines = [
-        f"{decoder.table.name} decoder, {lanes} code unit{several} a clock, "
-        f"pipeline {decoder.pipeline}, {decoder.practice}.",
+        f"{decoder.table.name} decoder, {units} per cycle, pipeline {decoder.pipeline}, {decoder.practice}.",
         f"Generated from: {decoder.table.source}.",
         f"Command: {shlex.join(['utf8fpga', 'generate', *decoder_parameters(decoder).arguments()])}",
         "",
         "clk, rst        rising edge; synchronous, active high",
-        f"s_axis_tdata    {lanes} code unit{several}, the first in the low bits",
-        "s_axis_tkeep    a bit for each unit that is there, from bit 0 on; fewer than all only with s_axis_tlast,",
-        "                none with s_axis_tlast ends the text without one;",
+        f"s_axis_tdata    {units}, the first in the low bits",
+        "s_axis_tkeep    one bit per code unit, contiguous from bit 0; fewer than all only with s_axis_tlast;",
+        "                none with s_axis_tlast ends the text without a code unit;",
         "                a beat with neither a byte nor s_axis_tlast has no effect",
         "s_axis_tlast    the text ends after this beat",
-        f"m_axis_tdata    {lanes} code point{several} (UTF-32), {replaced} for an ill-formed item"
-        + (f"; {order}" if lanes > 1 else ""),
-        "m_axis_tkeep    1111 for each word that is there",
-        "m_axis_tuser    a bit for each word: it stands for an ill-formed item; 0 where there is no word",
+        f"m_axis_tdata    {points} (UTF-32), {replaced} for an ill-formed item" + (f"; {order}" if lanes > 1 else ""),
+        "m_axis_tkeep    1111 for each word that is present",
+        "m_axis_tuser    one bit per word: it stands for an ill-formed item; 0 where no word is present",
         "m_axis_tlast    last beat of the text",
-        f"An item follows the beat that determines it within {decoder.latency} clock{'s'[: decoder.latency - 1]}.",
+        "",
+        *_timing_lines(decoder),
         *_refresh_lines(decoder),
         "SPDX-License-Identifier: BSD-2-Clause",
     ]
     return "".join(f"// {line}".rstrip() + "\n" for line in lines) + "\n"
+
+
+def _timing_lines(decoder: AnyDecoder) -> Iterator[str]:
+    fills = ", and from the one that fills or ends its output beat," if decoder.packed and decoder.lanes > 1 else ""
+    yield (
+        f"Latency: at most {_several(decoder.latency, 'cycle')} from the beat that determines an item{fills} to the item,"
+    )
+    yield "while m_axis_tready is high. A sequence that may go on is determined by the next beat."
+    low = f"low for {_several(decoder.reset_cycles, 'cycle')}" if decoder.reset_cycles else "high at once"
+    yield "Reset: s_axis_tready may be high while rst is; a beat that is transferred then is lost."
+    yield f"After rst, s_axis_tready is {low}."
+
+
+def _several(number: int, noun: str) -> str:
+    return f"{number} {noun}{'s' if number != 1 else ''}"
 
 
 def _refresh_lines(decoder: AnyDecoder) -> list[str]:

@@ -145,7 +145,7 @@ class ParallelDecoder(wiring.Component):
     written to small memories, and beats are taken in while there is room for all. That is smaller
     for many lanes where look-up tables serve as memory, as on ECP5.
 
-    After a reset `units.ready` is low for one clock, with a buffer in memory for `resetting` more.
+    `units.ready` is low for `reset_cycles` cycles after a reset.
 
     Args:
         table: the encoding form; UTF-8 unless given.
@@ -375,6 +375,11 @@ class ParallelDecoder(wiring.Component):
     def late_reset(self, m: Module) -> Reset:
         """The reset of what is before the buffer, and of the buffer."""
         return Reset(m, ResetSignal(), *self._reset_shape)
+
+    @property
+    def reset_cycles(self) -> int:
+        """Cycles after a reset in which `units.ready` is low."""
+        return 1 + self.resetting
 
     @property
     def resetting(self) -> int:

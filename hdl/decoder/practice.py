@@ -41,7 +41,7 @@ class PracticeDecoder(wiring.Component):
     Throughput: one unit a clock on any input. n ill-formed units never make more than n marks; a
     buffer takes those that are ahead of their clocks, so that the decoder never waits for them.
 
-    Latency: that of the decoder; under `Practice.EACH_UNIT` a clock more for each mark that is
+    Latency: that of the decoder; under `Practice.EACH_UNIT` a cycle more, and another one for each mark that is
     still to come out before.
 
     Args:
@@ -105,8 +105,10 @@ class PracticeDecoder(wiring.Component):
 
     @property
     def latency(self) -> int:
-        """Clocks, at most, from the unit that determines a mark to the mark, while none waits."""
-        return self._decoder.latency
+        """Upper bound on the cycles from the unit that determines a mark to the mark, while none waits."""
+        return self._decoder.latency + (self.practice is Practice.EACH_UNIT)
+
+    reset_cycles = SerialDecoder.reset_cycles
 
     def elaborate(self, platform: object) -> Module:
         m = Module()

@@ -75,6 +75,8 @@ class SerialDecoder(wiring.Component):
     practice = Practice.MAXIMAL_SUBPARTS
     lanes = 1
     packed = True
+    reset_cycles = 0
+    """Cycles after a reset in which `units.ready` is low."""
 
     def __init__(
         self,

@@ -103,6 +103,11 @@ class Packer(wiring.Component):
         return 3 * rows + 3
 
     @property
+    def capacity(self) -> int:
+        """Beats of `packed` that it holds, those on their way included, while the consumer takes none."""
+        return self._depth - 1
+
+    @property
     def _depth(self) -> int:
         """Rows that the memories hold: as many as beats may be on their way, and a power of two."""
         return 1 << (self.latency + 4).bit_length()
@@ -329,6 +334,11 @@ class PackedDecoder(wiring.Component):
     def latency(self) -> int:
         """Clocks, at most, from the beat that determines an item, and fills or ends its beat, to the item."""
         return self.sparse.latency + self.packer.latency
+
+    @property
+    def reset_cycles(self) -> int:
+        """Cycles after a reset in which `units.ready` is low."""
+        return self.sparse.reset_cycles
 
     def elaborate(self, platform: object) -> Module:
         m = Module()

@@ -1,0 +1,95 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""What the first lines of the generated Verilog promise, measured on the circuit."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pytest
+from amaranth.hdl import ClockDomain, Module
+from amaranth.sim import Simulator
+
+from utf8fpga.hdl import AnyDecoder, Decoder, axi_verilog
+from utf8fpga.model.practices import Practice
+from utf8fpga.sim import Simulation
+
+DECODERS: dict[str, dict[str, Any]] = {
+    "serial": {},
+    "serial-pipeline-2": {"pipeline": 2},
+    "each-unit": {"practice": Practice.EACH_UNIT, "pipeline": 1},
+    "whole-subsequence": {"practice": Practice.WHOLE_SUBSEQUENCE},
+    "parallel-1": {"architecture": "parallel"},
+    "parallel-2-pipeline-0": {"lanes": 2, "pipeline": 0},
+    "parallel-4": {"lanes": 4},
+    "parallel-9-pipeline-3": {"lanes": 9, "pipeline": 3},
+    "parallel-4-registers": {"lanes": 4, "buffer": "registers"},
+    "packed-2": {"lanes": 2, "packed": True},
+    "packed-4": {"lanes": 4, "packed": True},
+    "refresh": {"lanes": 4, "refresh": 1000},
+}
+
+
+@pytest.fixture(scope="module", params=DECODERS.values(), ids=DECODERS)
+def decoder(request: pytest.FixtureRequest) -> AnyDecoder:
+    return Decoder(**request.param)
+
+
+def header(decoder: AnyDecoder) -> str:
+    verilog = axi_verilog(decoder)
+    return " ".join(line.removeprefix("// ") for line in verilog[: verilog.index("module ")].splitlines())
+
+
+def promised(decoder: AnyDecoder, pattern: str) -> int:
+    """The only number that the header gives in a sentence."""
+    (number,) = re.findall(pattern, header(decoder))
+    return int(number)
+
+
+def test_the_latency_is_the_measured_one(decoder: AnyDecoder) -> None:
+    latency = promised(decoder, r"Latency: at most (\d+) cycles? from the beat that determines an item")
+    simulation, lanes = Simulation(decoder), decoder.lanes
+    measured = []
+    # The last beat of a text determines its own items.
+    texts = [b"A" * lanes, b"\x80", (b"\xf0\x90\x80" * lanes)[:lanes], b"A"]
+    # The second beat of this one fills a packed beat and ends the next.
+    texts += ["é".encode() + b"A" * (2 * lanes - 2)]
+    for text in texts:
+        run = simulation.run([text])
+        assert run.texts == [simulation.expected(text)]
+        measured.append(max(run.shown) - run.accepted[-1])
+    assert max(measured) == latency
+
+
+def test_ready_is_low_after_a_reset_for_as_long_as_promised(decoder: AnyDecoder) -> None:
+    text = header(decoder)
+    if "s_axis_tready is high at once" in text:
+        low = 0
+    else:
+        low = promised(decoder, r"After rst, s_axis_tready is low for (\d+) cycles?\.")
+    m, domain = Module(), ClockDomain("sync")
+    m.domains += domain
+    m.submodules.decoder = decoder
+    found = []
+
+    async def bench(ctx: Any) -> None:
+        ctx.set(decoder.items.ready, 1)
+        for resetting in (1, 2, 40):
+            ctx.set(domain.rst, 1)
+            for _ in range(resetting):
+                await ctx.tick()
+            ctx.set(domain.rst, 0)
+            cycles = 0
+            while not ctx.get(decoder.units.ready):
+                await ctx.tick()
+                cycles += 1
+            found.append(cycles)
+            for _ in range(100):
+                assert ctx.get(decoder.units.ready)
+                await ctx.tick()
+
+    simulator = Simulator(m)
+    simulator.add_clock(1e-6)
+    simulator.add_testbench(bench)
+    simulator.run()
+    assert found == [low] * 3

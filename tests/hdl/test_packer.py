@@ -1,0 +1,52 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The packer by itself."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from amaranth.sim import Simulator
+
+from utf8fpga.hdl.packer.packer import Packer
+from utf8fpga.model import TABLE_3_7
+
+CAPACITIES = {2: 15, 3: 15, 8: 15, 64: 31}
+
+
+@pytest.mark.parametrize("words", [1, None], ids=["one_word", "full_beats"])
+@pytest.mark.parametrize("lanes", [2, 3, 8, pytest.param(64, marks=pytest.mark.slow)])
+def test_a_stalled_packer_accepts_as_many_beats_as_it_promises(lanes: int, words: int | None) -> None:
+    """And gives all of them, in order, once the consumer is ready."""
+    packer = Packer(TABLE_3_7, lanes)
+    assert packer.capacity == CAPACITIES[lanes]
+    words = words or lanes
+    accepted = 0
+    found = []
+
+    async def bench(ctx: Any) -> None:
+        nonlocal accepted
+        sparse, packed = packer.sparse, packer.packed
+        ctx.set(sparse.valid, 1)
+        ctx.set(sparse.payload.last, words < lanes)
+        for _ in range(100):
+            for lane in range(lanes - words, lanes):
+                ctx.set(sparse.payload.items[lane].keep, 1)
+                ctx.set(sparse.payload.items[lane].code_point, accepted * words + lane - (lanes - words))
+            accepted += ctx.get(sparse.ready)
+            await ctx.tick()
+        assert not ctx.get(sparse.ready)
+        ctx.set(sparse.valid, 0)
+        ctx.set(packed.ready, 1)
+        for _ in range(100):
+            if ctx.get(packed.valid):
+                items = [packed.payload.items[lane] for lane in range(lanes)]
+                found.append([ctx.get(item.code_point) for item in items if ctx.get(item.keep)])
+            await ctx.tick()
+
+    simulator = Simulator(packer)
+    simulator.add_clock(1e-6)
+    simulator.add_testbench(bench)
+    simulator.run()
+    assert accepted == packer.capacity
+    assert found == [list(range(beat * words, (beat + 1) * words)) for beat in range(accepted)]
