@@ -197,10 +197,8 @@ def _header(decoder: AnyDecoder) -> str:
 
 def _timing_lines(decoder: AnyDecoder) -> Iterator[str]:
     fills = ", and from the one that fills or ends its output beat," if decoder.packed and decoder.lanes > 1 else ""
-    yield (
-        f"Latency: at most {_several(decoder.latency, 'cycle')} from the beat that determines an item{fills} to the item,"
-    )
-    yield "while m_axis_tready is high. A sequence that may go on is determined by the next beat."
+    yield f"Latency: at most {_several(decoder.latency, 'cycle')} from the beat that determines an item{fills}"
+    yield "to the item, while m_axis_tready is high. A sequence that may go on is determined by the next beat."
     low = f"low for {_several(decoder.reset_cycles, 'cycle')}" if decoder.reset_cycles else "high at once"
     yield "Reset: s_axis_tready may be high while rst is; a beat that is transferred then is lost."
     yield f"After rst, s_axis_tready is {low}."
