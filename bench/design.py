@@ -292,6 +292,8 @@ def _fault(word: str, value: object) -> str | None:
         return f"{word} = {value!r} is not a table of names and numbers"
     if word in ("lanes", "bytes_per_clock") and isinstance(value, int | float) and not value > 0:
         return f"{word} = {value!r} is not above 0"
+    if word == "latency" and isinstance(value, int) and value < 0:
+        return f"latency = {value} is negative"
     return f"{word} = {value!r} is not finite" if value == math.inf else None
 
 

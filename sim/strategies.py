@@ -9,7 +9,17 @@ from hypothesis import strategies as st
 
 from utf8fpga.model import TABLE_3_7, EncodingTable
 
-__all__ = ["any_text", "boundary_units", "damaged", "near_boundaries", "noise", "pauses", "texts", "well_formed"]
+__all__ = [
+    "any_text",
+    "boundary_units",
+    "damaged",
+    "near_boundaries",
+    "noise",
+    "pauses",
+    "stream_patterns",
+    "texts",
+    "well_formed",
+]
 
 
 def boundary_units(table: EncodingTable = TABLE_3_7) -> list[int]:
@@ -67,3 +77,15 @@ def pauses() -> st.SearchStrategy[list[bool]]:
     """A pattern of pauses, clock by clock, that does not pause for ever."""
     patterns = st.lists(st.booleans(), min_size=1, max_size=9).filter(lambda pattern: not all(pattern))
     return st.just([False]) | patterns
+
+
+def stream_patterns() -> st.SearchStrategy[dict[str, list[bool]]]:
+    """All that `Simulation.run` lets vary about the two streams: pauses, null beats, and beats of the end alone."""
+    return st.fixed_dictionaries(
+        {
+            "input_pauses": pauses(),
+            "output_pauses": pauses(),
+            "null_beats": pauses(),
+            "separate_ends": st.lists(st.booleans(), min_size=1, max_size=9),
+        }
+    )

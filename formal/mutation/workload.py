@@ -19,7 +19,7 @@ from utf8fpga.formal.invariants.buffer import draining, stalling
 from utf8fpga.hdl import ParallelDecoder
 from utf8fpga.hdl.payloads import code_point_bits
 from utf8fpga.model import DFA, START, TABLE_3_7, EncodingTable, Item, decode
-from utf8fpga.sim.simulation import Beat, ContractError, Simulation, beat_payload, text_beats
+from utf8fpga.sim.simulation import NULL_BEAT, Beat, ContractError, Simulation, beat_payload, text_beats
 
 __all__ = ["Workload", "drawn_texts"]
 
@@ -336,8 +336,12 @@ def _willing(rng: random.Random, *, bursts: bool) -> Iterator[bool]:
 
 
 def _beats(texts: Iterator[list[int]], lanes: int, rng: random.Random) -> Iterator[Beat]:
+    null_beats = rng.choice((0, 0, 0, 0.3))
     for text in texts:
-        yield from text_beats(text, lanes, separate_end=rng.random() < 0.3)
+        for beat in text_beats(text, lanes, separate_end=rng.random() < 0.3):
+            while rng.random() < null_beats:
+                yield NULL_BEAT
+            yield beat
 
 
 def _beat(decoder: Any, payload: int) -> tuple[list[int], bool]:

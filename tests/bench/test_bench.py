@@ -656,6 +656,7 @@ PORTS_REFUSED = {
     "clock is a number": ("clock = 1", "clock = 1 is not str"),
     "lanes are true": ("lanes = true", "lanes = True is not int"),
     "no lanes": ("lanes = 0", "lanes = 0 is not above 0"),
+    "a negative latency": ("latency = -1", "latency = -1 is negative"),
     "throughput is not a number": ("bytes_per_clock = nan", "bytes_per_clock = nan is not above 0"),
     "inputs are a list": ("inputs = ['a']", "inputs = ['a'] is not dict"),
     "a width is a word": ("inputs = { a = '8' }", "inputs = {'a': '8'} is not a table of names and numbers"),

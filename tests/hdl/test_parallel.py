@@ -26,7 +26,7 @@ from utf8fpga.hdl import (
 from utf8fpga.model import TABLE_3_7, EncodingTable, Item, TableError
 from utf8fpga.model.forms import CESU_8_CODE_UNITS, GENERALISED_UTF_8, MODIFIED_UTF_8_CODE_UNITS, RFC_2279
 from utf8fpga.sim import ContractError, Simulation, simulate
-from utf8fpga.sim.strategies import boundary_units, near_boundaries, pauses, texts
+from utf8fpga.sim.strategies import boundary_units, near_boundaries, stream_patterns, texts
 
 FULL: dict[str, Any] = {"kind": True, "length": True}
 LANES = (1, 2, 3, 4, 8, 16, 64)
@@ -76,15 +76,9 @@ def shifted(lanes: int, piece: Iterable[int], before: int) -> tuple[int, ...]:
     return (*[0x41] * (before % lanes), *piece)
 
 
-@given(data=st.data(), input_pauses=pauses(), output_pauses=pauses(), ends=st.lists(st.booleans(), min_size=1))
+@given(data=st.data(), patterns=stream_patterns())
 @settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
-def test_equals_the_model(
-    full: Simulation,
-    data: st.DataObject,
-    input_pauses: list[bool],
-    output_pauses: list[bool],
-    ends: list[bool],
-) -> None:
+def test_equals_the_model(full: Simulation, data: st.DataObject, patterns: dict[str, list[bool]]) -> None:
     lanes = full.decoder.lanes
     # Pieces of text, damaged or not, each begun at a drawn lane and joined as drawn.
     joined: list[tuple[int, ...]] = []
@@ -94,7 +88,7 @@ def test_equals_the_model(
             joined[-1] += text
         else:
             joined.append(text)
-    run = full.run(joined, input_pauses=input_pauses, output_pauses=output_pauses, separate_ends=ends)
+    run = full.run(joined, **patterns)
     assert run.texts == [full.expected(text) for text in joined]
 
 
@@ -243,12 +237,14 @@ def other(request: pytest.FixtureRequest) -> Simulation:
     return Simulation(ParallelDecoder(OTHER_TABLES[name], lanes=lanes, **FULL))
 
 
-@given(data=st.data(), output_pauses=pauses())
+@given(data=st.data(), patterns=stream_patterns())
 @settings(max_examples=40, deadline=None)
-def test_other_tables_equal_their_models(other: Simulation, data: st.DataObject, output_pauses: list[bool]) -> None:
+def test_other_tables_equal_their_models(
+    other: Simulation, data: st.DataObject, patterns: dict[str, list[bool]]
+) -> None:
     table = other.decoder.table
     drawn = data.draw(st.lists(texts(table, max_size=2).map(lambda pair: sum(pair, ())), max_size=4))
-    run = other.run(drawn, output_pauses=output_pauses)
+    run = other.run(drawn, **patterns)
     assert run.texts == [other.expected(text) for text in drawn]
 
 

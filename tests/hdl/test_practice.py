@@ -10,13 +10,12 @@ from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
-from hypothesis import strategies as st
 from support.icarus import requires_icarus, run_verilog, split_texts
 
 from utf8fpga.hdl import MARK_PRACTICES, PIPELINES, PracticeDecoder, axi_verilog
 from utf8fpga.model.practices import Practice, decode_with
 from utf8fpga.sim import Simulation
-from utf8fpga.sim.strategies import boundary_units, pauses, texts
+from utf8fpga.sim.strategies import boundary_units, stream_patterns, texts
 
 MERGING = (Practice.WHOLE_SUBSEQUENCE, Practice.MALFORMED_SEQUENCE)
 
@@ -30,16 +29,12 @@ def simulation(request: pytest.FixtureRequest) -> Simulation:
     return Simulation(build(*request.param))
 
 
-@given(texts=texts(), input_pauses=pauses(), output_pauses=pauses(), ends=st.lists(st.booleans(), min_size=1))
+@given(texts=texts(), patterns=stream_patterns())
 @settings(max_examples=60, deadline=None)
 def test_equals_the_model(
-    simulation: Simulation,
-    texts: list[tuple[int, ...]],
-    input_pauses: list[bool],
-    output_pauses: list[bool],
-    ends: list[bool],
+    simulation: Simulation, texts: list[tuple[int, ...]], patterns: dict[str, list[bool]]
 ) -> None:
-    run = simulation.run(texts, input_pauses=input_pauses, output_pauses=output_pauses, separate_ends=ends)
+    run = simulation.run(texts, **patterns)
     assert run.texts == [simulation.expected(text) for text in texts]
 
 

@@ -16,7 +16,7 @@ from utf8fpga.hdl import PIPELINES, SerialDecoder
 from utf8fpga.model import TABLE_3_7, EncodingTable, ErrorKind, Item, TableError
 from utf8fpga.model.forms import CESU_8_CODE_UNITS, GENERALISED_UTF_8, MODIFIED_UTF_8_CODE_UNITS, RFC_2279
 from utf8fpga.sim import Simulation, Word
-from utf8fpga.sim.strategies import boundary_units, pauses, texts
+from utf8fpga.sim.strategies import boundary_units, stream_patterns, texts
 
 FULL = {"kind": True, "length": True}
 CONFIGURATIONS = {
@@ -50,16 +50,12 @@ def full(request: pytest.FixtureRequest) -> Simulation:
     return Simulation(SerialDecoder(pipeline=request.param, **FULL))
 
 
-@given(texts=texts(), input_pauses=pauses(), output_pauses=pauses(), ends=st.lists(st.booleans(), min_size=1))
+@given(texts=texts(), patterns=stream_patterns())
 @settings(max_examples=150, deadline=None)
 def test_equals_the_model(
-    simulation: Simulation,
-    texts: list[tuple[int, ...]],
-    input_pauses: list[bool],
-    output_pauses: list[bool],
-    ends: list[bool],
+    simulation: Simulation, texts: list[tuple[int, ...]], patterns: dict[str, list[bool]]
 ) -> None:
-    run = simulation.run(texts, input_pauses=input_pauses, output_pauses=output_pauses, separate_ends=ends)
+    run = simulation.run(texts, **patterns)
     assert run.texts == [simulation.expected(text) for text in texts]
 
 
@@ -233,13 +229,13 @@ def other(request: pytest.FixtureRequest) -> Simulation:
     return Simulation(SerialDecoder(OTHER_TABLES[name], pipeline=pipeline, **FULL))
 
 
-@given(data=st.data(), input_pauses=pauses(), output_pauses=pauses())
+@given(data=st.data(), patterns=stream_patterns())
 @settings(max_examples=80, deadline=None)
 def test_other_tables_equal_their_models(
-    other: Simulation, data: st.DataObject, input_pauses: list[bool], output_pauses: list[bool]
+    other: Simulation, data: st.DataObject, patterns: dict[str, list[bool]]
 ) -> None:
     drawn = data.draw(texts(other.decoder.table))
-    run = other.run(drawn, input_pauses=input_pauses, output_pauses=output_pauses)
+    run = other.run(drawn, **patterns)
     assert run.texts == [other.expected(text) for text in drawn]
 
 
