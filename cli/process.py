@@ -10,6 +10,7 @@ import os
 import signal
 import sys
 import traceback
+import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FrameType
@@ -84,12 +85,15 @@ def run(command: Callable[[], None]) -> int:
     except click.exceptions.Exit as done:
         status = done.exit_code
     except _Terminated as ended:
+        _expect_unused_circuits()
         say("utf8fpga: terminated")
         status = _die_of(ended)
     except KeyboardInterrupt:
+        _expect_unused_circuits()
         say("utf8fpga: interrupted")
         status = 130
     except Exception as error:
+        _expect_unused_circuits()
         status = _report(error)
     try:
         sys.stdout.flush()
@@ -98,6 +102,12 @@ def run(command: Callable[[], None]) -> int:
         _discard_output()
         status = status or _report(error)
     return status
+
+
+def _expect_unused_circuits() -> None:
+    """Keep Amaranth from warning of circuits whose elaboration was cut off."""
+    if hdl := sys.modules.get("amaranth.hdl"):
+        warnings.filterwarnings("ignore", category=hdl.UnusedElaboratable)
 
 
 def _report(error: Exception) -> int:

@@ -52,6 +52,34 @@ def test_a_defect_keeps_its_traceback_and_has_a_status_of_its_own(error: str, sa
     assert lines[-1] == "utf8fpga: this is a defect of utf8fpga: please report it with the lines above"
 
 
+CUT_OFF = """
+from amaranth.hdl import Module
+from utf8fpga.cli.main import main
+from utf8fpga.hdl.decoder.serial import SerialDecoder
+
+def elaborate(self, platform):
+    m = Module()
+    {statement}
+
+SerialDecoder.elaborate = elaborate
+main(["simulate", "--hex", "41"])
+"""
+
+
+@pytest.mark.parametrize(
+    ("statement", "said"),
+    [
+        ("raise KeyboardInterrupt", "utf8fpga: interrupted"),
+        ("import os, signal; os.kill(os.getpid(), signal.SIGTERM)", "utf8fpga: terminated"),
+        ("raise MemoryError", "utf8fpga: this is a defect of utf8fpga: please report it with the lines above"),
+    ],
+)
+def test_an_elaboration_that_is_cut_off_says_nothing_of_unused_circuits(statement: str, said: str) -> None:
+    done = run([sys.executable, "-c", CUT_OFF.format(statement=statement)], capture_output=True, text=True)
+    assert done.stderr.splitlines()[-1] == said
+    assert "Unused" not in done.stderr
+
+
 INTERNAL = {"hdl/minimise.py", "boards/build.py"}
 """Where a `ValueError` is not meant for people: nobody chooses these arguments, or it is caught in the same file."""
 
