@@ -39,7 +39,7 @@ from utf8fpga.bench import (
     sweep,
     tool_versions,
 )
-from utf8fpga.cli.core_options import Choice, core_options
+from utf8fpga.cli.core_options import Choice, core_command
 from utf8fpga.cli.options import FILE, FOLDER, MODULE, SCHEDULER, json_option
 from utf8fpga.cli.output import CommandError, is_standard_output, job_progress, write_bytes
 from utf8fpga.cli.record import check_pages, record
@@ -100,9 +100,8 @@ def _seeds(_context: click.Context, _option: click.Parameter, value: str) -> tup
     return tuple(range(first, last + 1))
 
 
-@click.command()
+@core_command(several=("lanes", "architecture"))
 @click.option("--device", "devices", multiple=True, metavar="NAME", help="hx8k, up5k or ecp5-85k; default: all.")
-@core_options(several=("lanes", "architecture"))
 @click.option(
     "--seeds", default="5", show_default=True, metavar="N or A-B", callback=_seeds, help="Of place and route."
 )

@@ -5,18 +5,19 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
+from inspect import cleandoc
 from itertools import product
 from typing import Any
 
 import click
 
 from utf8fpga.cli.output import CommandError
-from utf8fpga.hdl import CoreParameters, DecoderParameters, Option
+from utf8fpga.hdl import CORES, CoreParameters, DecoderParameters, Option
 from utf8fpga.model import CATALOGUE, InvalidArgumentError
 
-__all__ = ["Choice", "core_options", "parsed"]
+__all__ = ["Choice", "core_command", "parsed"]
 
 _Command = Callable[..., Any]
 
@@ -34,35 +35,71 @@ class Choice:
     words: tuple[str, ...] = ()
 
 
-def core_options(
-    kind: type[CoreParameters] = DecoderParameters, *, several: Collection[str] = ()
-) -> Callable[[_Command], _Command]:
-    """Give a command the options of a core, and what they choose as the argument `parameters`.
+class _CoreCommand(click.Command):
+    """A command whose first word may name a core, and whose options are that core's.
 
     Args:
-        kind: the parameters' class.
+        commands: by core the command; the first is the default.
+    """
+
+    def __init__(self, commands: Mapping[str, click.Command]) -> None:
+        default = next(iter(commands.values()))
+        super().__init__(default.name, params=default.params, help=default.help)
+        self._commands = commands
+
+    def make_context(
+        self, info_name: str | None, args: list[str], parent: click.Context | None = None, **extra: Any
+    ) -> click.Context:
+        core = args[0] if args and args[0] in self._commands else next(iter(self._commands))
+        rest = args[1:] if args[:1] == [core] else args
+        return self._commands[core].make_context(info_name, rest, parent, **extra)
+
+
+def core_command(*, several: Collection[str] = (), optional: bool = False) -> Callable[[_Command], click.Command]:
+    """Make a command that takes a core, by its name and its options, as the argument `parameters`.
+
+    Args:
         several: the fields of which several values may be given: numbers with commas between them, words by an option
             each. Then `parameters` is a `Choice` of all combinations; of several fields with several values, those
             that do not go together are left out.
+        optional: `parameters` is None where none of the core's options is given.
 
     Raises:
         InvalidArgumentError: (in the command) the options do not go together.
     """
 
-    def decorate(command: _Command) -> _Command:
-        @functools.wraps(command)
-        def choosing(**given: Any) -> Any:
-            chosen = {name: given.pop(name) for name in kind.options()}
-            # What is not given has the default of the parameters.
-            values = {name: value for name, value in chosen.items() if value not in (None, ())}
-            return command(parameters=_several(kind, values, several) if several else _one(kind, values), **given)
-
-        decorated: _Command = choosing
-        for name, how in reversed(kind.options().items()):
-            decorated = _click_option(name, how, several=name in several)(decorated)
-        return decorated
+    def decorate(command: _Command) -> click.Command:
+        commands = {}
+        for name, kind in CORES.items():
+            commands[name] = click.command()(_with_options(kind, command, several, optional))
+            commands[
+                name
+            ].help = f"{cleandoc(commands[name].help or '')}\n\nThe first word may name the core: {', '.join(CORES)}."
+        return _CoreCommand(commands)
 
     return decorate
+
+
+def _with_options(
+    kind: type[CoreParameters], command: _Command, several: Collection[str], optional: bool = False
+) -> _Command:
+    """The command with the options of a core before its own."""
+
+    @functools.wraps(command)
+    def choosing(**given: Any) -> Any:
+        chosen = {name: given.pop(name) for name in kind.options()}
+        # What is not given has the default of the parameters.
+        values = {name: value for name, value in chosen.items() if value not in (None, ())}
+        if optional and not values:
+            return command(parameters=None, **given)
+        return command(parameters=_several(kind, values, several) if several else _one(kind, values), **given)
+
+    # The list of click's parameters is added to; each core has its own.
+    choosing.__click_params__ = list(getattr(command, "__click_params__", []))  # type: ignore[attr-defined]
+    decorated: _Command = choosing
+    for name, how in reversed(kind.options().items()):
+        decorated = _click_option(name, how, several=name in several)(decorated)
+    return decorated
 
 
 def parsed(words: Sequence[str], kind: type[CoreParameters] = DecoderParameters) -> CoreParameters:
@@ -73,12 +110,11 @@ def parsed(words: Sequence[str], kind: type[CoreParameters] = DecoderParameters)
         InvalidArgumentError: the options do not go together.
     """
 
-    @click.command()
-    @core_options(kind)
     def command(parameters: CoreParameters) -> CoreParameters:
         return parameters
 
-    found: CoreParameters = command.main(list(words), prog_name=kind.core, standalone_mode=False)
+    chosen = click.command()(_with_options(kind, command, ()))
+    found: CoreParameters = chosen.main(list(words), prog_name=kind.core, standalone_mode=False)
     return found
 
 

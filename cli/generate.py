@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import click
 
-from utf8fpga.cli.core_options import core_options
+from utf8fpga.cli.core_options import core_command
 from utf8fpga.cli.options import output_option
 from utf8fpga.cli.output import CommandError, write_bytes
 from utf8fpga.hdl import CoreParameters, axi_verilog, check_module_name
@@ -14,8 +14,7 @@ from utf8fpga.model import InvalidArgumentError
 __all__ = ["generate"]
 
 
-@click.command()
-@core_options()
+@core_command()
 @click.option("--name", default="utf8_decoder", show_default=True, help="The top module.")
 @output_option
 def generate(parameters: CoreParameters, name: str, output: str) -> None:

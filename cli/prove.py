@@ -13,12 +13,14 @@ from pathlib import Path
 import click
 from amaranth.hdl import UnusedElaboratable
 
+from utf8fpga.cli.core_options import core_command
 from utf8fpga.cli.options import FOLDER, MAX_SEED, SEED, json_option
 from utf8fpga.cli.output import CommandError, progress, say
 from utf8fpga.formal.catalogue import CONFIGURATIONS, PROPERTIES, Configuration
 from utf8fpga.formal.mutation.judge import judge_netlists, judge_tables
 from utf8fpga.formal.report import Result
 from utf8fpga.formal.runner import prove_all
+from utf8fpga.hdl import DecoderParameters
 from utf8fpga.model.render import aligned, columns
 
 __all__ = ["MUTATED", "list_proofs", "prove", "run_mutants", "run_proofs"]
@@ -30,7 +32,7 @@ MUTATED = (
 """The configurations of which mutants are made unless others are named."""
 
 
-@click.command()
+@core_command(optional=True)
 @click.argument("names", nargs=-1, metavar="[CONFIG]...")
 @click.option("--list", "listed", is_flag=True, help="List the configurations and the properties.")
 @click.option(
@@ -54,6 +56,7 @@ MUTATED = (
 @json_option
 def prove(
     names: tuple[str, ...],
+    parameters: DecoderParameters | None,
     listed: bool,
     wanted: tuple[str, ...],
     jobs: int | None,
@@ -66,16 +69,20 @@ def prove(
 ) -> None:
     """Prove the decoders correct on every input, or show the input that one decodes incorrectly.
 
-    CONFIG is one of those that --list lists; default: all with fewer than 16 lanes, since the others take
-    minutes each. Exit status 1 where something fails.
+    CONFIG is one of those that --list lists, or options choose one decoder. Default: all configurations with fewer
+    than 16 lanes, since the others take minutes each. Exit status 1 where something fails.
     """
     jobs = jobs or os.cpu_count() or 1
     if listed:
         click.echo(list_proofs(as_json=as_json))
-    elif mutate:
-        run_mutants(names, mutate, seed=seed, jobs=jobs, seconds=timeout, as_json=as_json)
+        return
+    chosen = _chosen(names, parameters, MUTATED if mutate else ())
+    if mutate:
+        run_mutants(chosen, mutate, seed=seed, jobs=jobs, seconds=timeout, as_json=as_json)
     else:
-        run_proofs(names, wanted, jobs=jobs, seconds=timeout, directory=Path(directory), traces=traces, as_json=as_json)
+        run_proofs(
+            chosen, wanted, jobs=jobs, seconds=timeout, directory=Path(directory), traces=traces, as_json=as_json
+        )
 
 
 def list_proofs(*, as_json: bool) -> str:
@@ -87,7 +94,7 @@ def list_proofs(*, as_json: bool) -> str:
 
 
 def run_proofs(
-    names: Sequence[str],
+    chosen: Sequence[Configuration],
     wanted: Sequence[str],
     *,
     jobs: int,
@@ -99,7 +106,7 @@ def run_proofs(
     """Prove, print a line for each result as it comes, and write the counterexamples.
 
     Args:
-        names: configurations; all if none.
+        chosen: the configurations.
         wanted: properties; all if none.
         jobs: how many at a time.
         seconds: how long the engine may think about one question.
@@ -108,9 +115,8 @@ def run_proofs(
         as_json: print JSON.
 
     Raises:
-        CommandError: an unknown name, or something is not proved.
+        CommandError: an unknown property, or something is not proved.
     """
-    chosen = _chosen(names)
     if unknown := [name for name in wanted if name not in PROPERTIES]:
         raise CommandError(f"unknown property {unknown[0]!r} (known: {', '.join(PROPERTIES)})")
     properties = list(wanted) or list(PROPERTIES)
@@ -129,7 +135,8 @@ def run_proofs(
                 print(aligned(_cells(result), widths), flush=True)
             _write_counterexample(result, directory, traces=traces)
     if not results:
-        raise CommandError(f"nothing to prove: {', '.join(names)} has no property {', '.join(wanted)}")
+        names = ", ".join(each.name for each in chosen)
+        raise CommandError(f"nothing to prove: {names} has no property {', '.join(wanted)}")
     if as_json:
         click.echo(json.dumps([result.as_dict() for result in results], indent=2))
     else:
@@ -167,11 +174,13 @@ def _write_counterexample(result: Result, directory: Path, *, traces: bool) -> N
             say("\n".join([*result.counterexample.lines(), *(f"  written: {path}" for path in paths)]))
 
 
-def run_mutants(names: Sequence[str], count: int, *, seed: int, jobs: int, seconds: int, as_json: bool) -> None:
+def run_mutants(
+    chosen: Sequence[Configuration], count: int, *, seed: int, jobs: int, seconds: int, as_json: bool
+) -> None:
     """Judge mutants of netlists and of tables by the simulation's workload and by the proofs.
 
     Args:
-        names: configurations; `MUTATED` if none.
+        chosen: the configurations.
         count: mutants of each netlist; of a table all are judged.
         seed: of Yosys's choice.
         jobs: how many at a time.
@@ -179,12 +188,12 @@ def run_mutants(names: Sequence[str], count: int, *, seed: int, jobs: int, secon
         as_json: print JSON.
 
     Raises:
-        CommandError: an unknown name, or a mutant that the proofs or more than one in a hundred that
+        CommandError: a mutant that the proofs or more than one in a hundred that
             the simulation does not notice.
     """
     _only_look_at_decoders()
     scores = []
-    for configuration in _chosen(names or MUTATED):
+    for configuration in chosen:
         what = f"mutants of {configuration.name}"
         with progress(what, count) as done:
             scores.append(judge_netlists(configuration, count, seed=seed, jobs=jobs, seconds=seconds, done=done))
@@ -220,7 +229,14 @@ def _only_look_at_decoders() -> None:
     warnings.simplefilter("ignore", UnusedElaboratable)
 
 
-def _chosen(names: Sequence[str]) -> list[Configuration]:
+def _chosen(names: Sequence[str], parameters: DecoderParameters | None, default: Sequence[str]) -> list[Configuration]:
+    """The configurations that are named, or that which the options choose, or else the default or all."""
     if unknown := [name for name in names if name not in CONFIGURATIONS]:
         raise CommandError(f"unknown configuration {unknown[0]!r} (known: {', '.join(CONFIGURATIONS)})")
-    return [CONFIGURATIONS[name] for name in names] or [each for each in CONFIGURATIONS.values() if not each.asked]
+    if parameters is not None and names:
+        raise CommandError(f"configuration {names[0]!r} is a whole decoder: leave out the options that choose one")
+    if parameters is not None:
+        return [Configuration.of(parameters)]
+    if names or default:
+        return [CONFIGURATIONS[name] for name in names or default]
+    return [each for each in CONFIGURATIONS.values() if not each.on_request]

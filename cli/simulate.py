@@ -11,7 +11,7 @@ from pathlib import Path
 
 import click
 
-from utf8fpga.cli.core_options import core_options
+from utf8fpga.cli.core_options import core_command
 from utf8fpga.cli.options import FILE, json_option
 from utf8fpga.cli.output import (
     CommandError,
@@ -37,10 +37,9 @@ def _pattern(_context: click.Context, option: click.Parameter, value: str) -> li
     return [bit == "1" for bit in value]
 
 
-@click.command()
+@core_command()
 @click.argument("file", type=FILE, required=False)
 @click.option("--hex", "digits", metavar="BYTES", help="Bytes in hexadecimal in place of a file, such as 'C2 41'.")
-@core_options()
 @click.option(
     "--input-pauses", default="0", callback=_pattern, metavar="PATTERN", help="Per cycle 1: no input; repeated."
 )

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -13,30 +13,31 @@ from utf8fpga.formal.properties import Property
 from utf8fpga.hdl import (
     PARALLEL_PIPELINES,
     PIPELINES,
-    PackedDecoder,
-    ParallelDecoder,
+    DecoderParameters,
     Refresh,
     RefreshedDecoder,
     SerialDecoder,
 )
-from utf8fpga.model import TABLE_3_7, EncodingTable
+from utf8fpga.hdl.core import spelled
+from utf8fpga.model import TABLE_3_7, EncodingTable, InvalidArgumentError
 from utf8fpga.model.forms import CESU_8_CODE_UNITS, GENERALISED_UTF_8, MODIFIED_UTF_8_CODE_UNITS, RFC_2279
+from utf8fpga.model.practices import Practice
 
 __all__ = ["CONFIGURATIONS", "PROPERTIES", "Configuration"]
 
 
 @dataclass(frozen=True)
 class Configuration:
-    """A decoder, or what resets one, by name.
+    """A core, or what resets one, by name.
 
     Attributes:
-        name: what the command line calls it.
+        name: what the report calls it.
         table: the encoding form.
         build_from: makes it from a table; something that `pickle` takes, since proofs have processes of their own.
         call: the expression that makes it, for a regression test.
         right: the table that it is compared with, if that is another.
         verilog: it is what `generate` writes, so its netlists are compared too.
-        asked: it takes long, and is proved only if it is asked for.
+        on_request: it takes long, and is proved only if it is named.
     """
 
     name: str
@@ -45,102 +46,100 @@ class Configuration:
     call: str
     right: EncodingTable | None = None
     verilog: bool = False
-    asked: bool = False
+    on_request: bool = False
+
+    @staticmethod
+    def of(parameters: DecoderParameters, name: str | None = None, *, on_request: bool = False) -> Configuration:
+        """The configuration for a core's parameters.
+
+        Args:
+            parameters: those of the core.
+            name: default: that of the parameters.
+            on_request: see above.
+
+        Raises:
+            InvalidArgumentError: the proofs have no reference for the core's practice.
+        """
+        if parameters.practice is not Practice.MAXIMAL_SUBPARTS:
+            raise InvalidArgumentError(
+                f"the proofs have no reference for practice {parameters.practice}: use {Practice.MAXIMAL_SUBPARTS}"
+            )
+        is_verilog = parameters.table is TABLE_3_7 and not (parameters.kind or parameters.length)
+        return Configuration(
+            name or parameters.name,
+            parameters.table,
+            partial(_built, parameters),
+            parameters.expression(),
+            verilog=is_verilog and parameters.lanes <= _NETLIST_LANES[parameters.packed],
+            on_request=on_request,
+        )
 
     def build(self) -> Any:
-        """The decoder."""
+        """The core."""
         return self.build_from(self.table)
 
 
-_OPTIONS: Mapping[str, Mapping[str, Any]] = {
+_NETLIST_LANES = {False: 8, True: 4}
+"""Upper bound on the lanes of a sparse and of a packed core whose netlists are compared."""
+
+
+def _built(parameters: DecoderParameters, table: EncodingTable) -> Any:
+    return replace(parameters, table=table).build()
+
+
+_FULL: Mapping[str, Any] = {"kind": True, "length": True}
+_SUFFIXES: Mapping[str, Mapping[str, Any]] = {
     "": {},
-    "-full": {"kind": True, "length": True},
+    "-full": _FULL,
     "-no-replacement": {"replacement": False},
-    "-full-no-replacement": {"kind": True, "length": True, "replacement": False},
+    "-full-no-replacement": {**_FULL, "replacement": False},
 }
-_TABLES = {
-    "RFC_2279": RFC_2279,
-    "GENERALISED_UTF_8": GENERALISED_UTF_8,
-    "CESU_8_CODE_UNITS": CESU_8_CODE_UNITS,
-    "MODIFIED_UTF_8_CODE_UNITS": MODIFIED_UTF_8_CODE_UNITS,
-}
+_OTHER_TABLES = (RFC_2279, GENERALISED_UTF_8, CESU_8_CODE_UNITS, MODIFIED_UTF_8_CODE_UNITS)
 """The tables of the catalogue that a serial decoder takes, besides that of UTF-8."""
 
 
-def _serial(
-    table: EncodingTable, spelled: str, pipeline: int, suffix: str, options: Mapping[str, Any]
-) -> Configuration:
-    arguments = "".join(f", {name}={value}" for name, value in options.items())
-    where = "" if table is TABLE_3_7 else "-" + spelled.lower().replace("_", "-")
-    return Configuration(
-        f"serial-{pipeline}{suffix}{where}",
-        table,
-        partial(SerialDecoder, pipeline=pipeline, **options),
-        f"SerialDecoder({spelled}, pipeline={pipeline}{arguments})",
-        verilog=table is TABLE_3_7 and "kind" not in options,
-    )
+def _suffix(table: EncodingTable) -> str:
+    return f"-full-{spelled(table).lower().replace('_', '-')}"
 
 
 def _all_serial() -> Iterator[Configuration]:
-    for suffix, options in _OPTIONS.items():
+    for suffix, options in _SUFFIXES.items():
         for pipeline in PIPELINES:
-            yield _serial(TABLE_3_7, "TABLE_3_7", pipeline, suffix, options)
-    for spelled, table in _TABLES.items():
+            yield Configuration.of(DecoderParameters(pipeline=pipeline, **options), f"serial-{pipeline}{suffix}")
+    for table in _OTHER_TABLES:
         for pipeline in PIPELINES:
-            yield _serial(table, spelled, pipeline, "-full", _OPTIONS["-full"])
+            parameters = DecoderParameters(table=table, pipeline=pipeline, **_FULL)
+            yield Configuration.of(parameters, f"serial-{pipeline}{_suffix(table)}")
 
 
-def _parallel(
-    table: EncodingTable,
-    spelled: str,
-    lanes: int,
-    suffix: str,
-    options: Mapping[str, Any],
-    *,
-    of: type[ParallelDecoder | PackedDecoder] = ParallelDecoder,
-    asked: bool = False,
-) -> Configuration:
-    given = {"lanes": lanes, **options}
-    arguments = "".join(f", {name}={value!r}" for name, value in given.items())
-    where = "" if table is TABLE_3_7 else "-" + spelled.lower().replace("_", "-")
-    return Configuration(
-        f"{'packed' if of is PackedDecoder else 'parallel'}-{lanes}{suffix}{where}",
-        table,
-        partial(of, **given),
-        f"{of.__name__}({spelled}{arguments})",
-        verilog=table is TABLE_3_7 and "kind" not in options and lanes <= _NETLIST_LANES[of],
-        asked=asked,
-    )
-
-
-_NETLIST_LANES = {ParallelDecoder: 8, PackedDecoder: 4}
-"""The most lanes of a decoder whose netlists are compared."""
+def _parallel(name: str, *, on_request: bool = False, **parameters: Any) -> Configuration:
+    return Configuration.of(DecoderParameters(architecture="parallel", **parameters), name, on_request=on_request)
 
 
 def _all_parallel() -> Iterator[Configuration]:
     for lanes in (1, 2, 3, 4, 8):
-        yield _parallel(TABLE_3_7, "TABLE_3_7", lanes, "", {})
-        yield _parallel(TABLE_3_7, "TABLE_3_7", lanes, "-full", _OPTIONS["-full"])
+        yield _parallel(f"parallel-{lanes}", lanes=lanes)
+        yield _parallel(f"parallel-{lanes}-full", lanes=lanes, **_FULL)
     for lanes in (1, 4):
         for pipeline in PARALLEL_PIPELINES:
-            yield _parallel(TABLE_3_7, "TABLE_3_7", lanes, f"-pipeline-{pipeline}", {"pipeline": pipeline})
+            yield _parallel(f"parallel-{lanes}-pipeline-{pipeline}", lanes=lanes, pipeline=pipeline)
         for suffix in ("-no-replacement", "-full-no-replacement"):
-            yield _parallel(TABLE_3_7, "TABLE_3_7", lanes, suffix, _OPTIONS[suffix])
+            yield _parallel(f"parallel-{lanes}{suffix}", lanes=lanes, **_SUFFIXES[suffix])
     for lanes in (4, 8):
-        yield _parallel(TABLE_3_7, "TABLE_3_7", lanes, "-registers", {"buffer": "registers"})
-    for spelled, table in _TABLES.items():
+        yield _parallel(f"parallel-{lanes}-registers", lanes=lanes, buffer="registers")
+    for table in _OTHER_TABLES:
         for lanes in (1, 4, 8):
-            yield _parallel(table, spelled, lanes, "-full", _OPTIONS["-full"])
+            yield _parallel(f"parallel-{lanes}{_suffix(table)}", table=table, lanes=lanes, **_FULL)
     for lanes in (16, 32, 64):
-        yield _parallel(TABLE_3_7, "TABLE_3_7", lanes, "", {}, asked=True)
+        yield _parallel(f"parallel-{lanes}", lanes=lanes, on_request=True)
 
 
 def _all_packed() -> Iterator[Configuration]:
     for lanes in (2, 3, 4, 8):
         for suffix in ("", "-full"):
-            yield _parallel(TABLE_3_7, "TABLE_3_7", lanes, suffix, _OPTIONS[suffix], of=PackedDecoder)
-    for spelled, table in _TABLES.items():
-        yield _parallel(table, spelled, 4, "-full", _OPTIONS["-full"], of=PackedDecoder)
+            yield _parallel(f"packed-{lanes}{suffix}", lanes=lanes, packed=True, **_SUFFIXES[suffix])
+    for table in _OTHER_TABLES:
+        yield _parallel(f"packed-4{_suffix(table)}", table=table, lanes=4, packed=True, **_FULL)
 
 
 def _all_refreshed() -> Iterator[Configuration]:

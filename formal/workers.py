@@ -15,7 +15,6 @@ import os
 import pickle
 import shutil
 import signal
-import sys
 import tempfile
 import threading
 import traceback
@@ -130,9 +129,6 @@ class _Worker:
     def __init__(self, scratch: str) -> None:
         self.connection, theirs = _context.Pipe()
         level = logging.getLogger(_LOGGER).getEffectiveLevel()
-        if sys.platform != "win32":
-            # To start it with the worker would let Ctrl-C through.
-            resource_tracker.ensure_running()
         self._process = _context.Process(target=_work, args=(theirs, scratch, level), daemon=True)
         self._process.start()
         theirs.close()
@@ -189,6 +185,8 @@ def _no_interrupt() -> Iterator[None]:
     if not hasattr(signal, "pthread_sigmask"):
         yield
         return
+    # A worker's start begins it, too, and that would unblock the signal.
+    resource_tracker.ensure_running()
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
         yield

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from utf8fpga.hdl.core import CoreParameters, Option
+from utf8fpga.hdl.cores import CORES
 from utf8fpga.hdl.decoder.parallel import BUFFERS, MAX_LANES, ParallelDecoder
 from utf8fpga.hdl.decoder.parameters import (
     ARCHITECTURES,
@@ -35,6 +36,7 @@ from utf8fpga.hdl.verilog import (
 __all__ = [
     "ARCHITECTURES",
     "BUFFERS",
+    "CORES",
     "MARK_PRACTICES",
     "MAX_LANES",
     "MERGING_PRACTICES",

@@ -15,9 +15,9 @@ from typing import Any, ClassVar
 
 from amaranth.lib.wiring import Component
 
-from utf8fpga.model import InvalidArgumentError
+from utf8fpga.model import EncodingTable, InvalidArgumentError, forms
 
-__all__ = ["CoreParameters", "Option", "option"]
+__all__ = ["CoreParameters", "Option", "option", "spelled"]
 
 
 @dataclass(frozen=True)
@@ -112,9 +112,32 @@ class CoreParameters:
         values = {each.name: getattr(self, each.name) for each in fields(self)}
         return {name: value if isinstance(value, int | None) else written(value) for name, value in values.items()}
 
+    def expression(self) -> str:
+        """The Python expression that makes this core, in names of `utf8fpga.hdl` and `utf8fpga.model`."""
+        chosen = [each.name for each in fields(self) if each.name != "table" and not self._follows(each.name)]
+        given = [f"{name}={plain(getattr(self, name))!r}" for name in chosen]
+        if (table := getattr(self, "table", None)) is not None:
+            given.insert(0, f"table={spelled(table)}")
+        return f"{type(self).__name__}({', '.join(given)}).build()"
+
     def build(self) -> Component:
         """The circuit."""
         raise NotImplementedError
+
+
+def spelled(table: EncodingTable) -> str:
+    """The name in `utf8fpga.model.forms` of a table.
+
+    >>> from utf8fpga.model import TABLE_3_7
+    >>> spelled(TABLE_3_7)
+    'TABLE_3_7'
+    """
+    return next((name for name in forms.__all__ if getattr(forms, name) is table), repr(table.name))
+
+
+def plain(value: Any) -> Any:
+    """A value without its type where that is an enumeration of words."""
+    return str(value) if isinstance(value, str) else value
 
 
 def written(value: Any) -> str:
