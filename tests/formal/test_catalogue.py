@@ -453,6 +453,7 @@ def short(aig: Aig, decoder: Any) -> Workload:
     return Workload.draw(aig, decoder, runs=2, clocks=3)
 
 
+@pytest.mark.proof
 def test_what_a_mutant_does_otherwise_refutes_it_though_no_run_has_seen_it() -> None:
     """With a workload of a few clocks the proofs are on their own."""
     score = judge_netlists(CONFIGURATIONS["parallel-1-pipeline-0"], 3, draw=short)

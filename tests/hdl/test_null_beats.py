@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import random
-from itertools import product
 from typing import Any
 
 import pytest
@@ -50,7 +49,7 @@ PATTERNS = {"before each beat": [True, False], "now and then": [False] * 3 + [Tr
 
 @pytest.mark.parametrize("null_beats", PATTERNS.values(), ids=PATTERNS)
 def test_items_are_the_same_with_null_beats(simulation: Simulation, null_beats: list[bool]) -> None:
-    for output_pauses, ends in product(([False], [True, False, True]), ([False], [True])):
+    for output_pauses, ends in (([False], [True]), ([True, False, True], [False])):
         run = simulation.run(TEXTS, null_beats=null_beats, output_pauses=output_pauses, separate_ends=ends)
         assert run.texts == [simulation.expected(text) for text in TEXTS]
 

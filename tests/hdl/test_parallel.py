@@ -53,6 +53,9 @@ SHAPES |= {
 NARROW = {name: shape for name, shape in SHAPES.items() if shape["lanes"] <= 4}
 """The rest has the same window, and is slower."""
 
+TRIPLES = {name: [] if name in ("2", "4") else [pytest.mark.slow] for name in NARROW}
+"""Of many texts: one with each buffer in every run."""
+
 SPARSE = {name: shape for name, shape in NARROW.items() if not shape.get("packed")}
 """A packer waits for more words."""
 
@@ -199,7 +202,11 @@ def test_a_beat_that_ends_within_a_sequence_waits_for_the_next(full: Simulation)
     assert run.shown[-1] > run.accepted[1]
 
 
-@pytest.mark.parametrize("full", NARROW.values(), ids=NARROW, indirect=True)
+@pytest.mark.parametrize(
+    "full",
+    [pytest.param(NARROW[name], id=name, marks=marks) for name, marks in TRIPLES.items()],
+    indirect=True,
+)
 def test_all_triples_of_classes_against_cpython(full: Simulation) -> None:
     members = [0x41, 0x80, 0x90, 0xA0, 0xC0, 0xC2, 0xE0, 0xE1, 0xED, 0xF0, 0xF1, 0xF4, 0xF5, 0xF8]
     triples = [bytes(triple) for triple in product(members, repeat=3)]
@@ -360,7 +367,10 @@ def _mark_handler() -> None:
 
 
 @requires_icarus
-@pytest.mark.parametrize(("busy_in", "busy_out"), [(0, 0), (40, 0), (0, 40), (10, 80)])
+@pytest.mark.parametrize(
+    ("busy_in", "busy_out"),
+    [(0, 0), (10, 80), *(pytest.param(*busy, marks=pytest.mark.slow) for busy in ((40, 0), (0, 40)))],
+)
 def test_verilog_against_cpython(
     generated: tuple[str, dict[str, Any]], busy_in: int, busy_out: int, tmp_path: Path
 ) -> None:

@@ -30,7 +30,7 @@ def simulation(request: pytest.FixtureRequest) -> Simulation:
 
 
 @given(texts=texts(), patterns=stream_patterns())
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=40, deadline=None)
 def test_equals_the_model(
     simulation: Simulation, texts: list[tuple[int, ...]], patterns: dict[str, list[bool]]
 ) -> None:

@@ -51,7 +51,7 @@ def full(request: pytest.FixtureRequest) -> Simulation:
 
 
 @given(texts=texts(), patterns=stream_patterns())
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=60, deadline=None)
 def test_equals_the_model(
     simulation: Simulation, texts: list[tuple[int, ...]], patterns: dict[str, list[bool]]
 ) -> None:
@@ -230,7 +230,7 @@ def other(request: pytest.FixtureRequest) -> Simulation:
 
 
 @given(data=st.data(), patterns=stream_patterns())
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=30, deadline=None)
 def test_other_tables_equal_their_models(
     other: Simulation, data: st.DataObject, patterns: dict[str, list[bool]]
 ) -> None:

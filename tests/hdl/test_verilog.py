@@ -110,7 +110,10 @@ def _mark_handler() -> None:
 
 
 @requires_icarus
-@pytest.mark.parametrize(("busy_in", "busy_out"), [(0, 0), (40, 0), (0, 40), (50, 50), (10, 80)])
+@pytest.mark.parametrize(
+    ("busy_in", "busy_out"),
+    [(0, 0), (10, 80), *(pytest.param(*busy, marks=pytest.mark.slow) for busy in ((40, 0), (0, 40), (50, 50)))],
+)
 def test_boundary_sequences_with_pauses(verilog: str, busy_in: int, busy_out: int, tmp_path: Path) -> None:
     rng = random.Random(busy_in + busy_out)
     bounds = boundary_units()
@@ -145,6 +148,7 @@ def test_drawn_texts_with_pauses(
 
 
 @requires_icarus
+@pytest.mark.slow
 def test_all_pairs_of_bytes(verilog: str, tmp_path: Path) -> None:
     check_against_cpython(verilog, [bytes(pair) for pair in product(range(256), repeat=2)], tmp_path)
 
