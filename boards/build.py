@@ -24,6 +24,7 @@ from amaranth.lib import io
 from utf8fpga.boards.catalog import Board, find_board
 from utf8fpga.boards.ssh_build import Host, find_paramiko, run_on_host
 from utf8fpga.boards.uart_decoder import UartDecoder
+from utf8fpga.hdl import DecoderParameters
 from utf8fpga.hdl.toolchain import ToolError, find_tool, run_tool, tool_version
 from utf8fpga.model.exceptions import InvalidArgumentError
 
@@ -44,7 +45,7 @@ class BuildReport:
         bitstream: the file.
         sha256: the digest of what that file holds, in hexadecimal.
         baud: bits per second of the UART.
-        pipeline: the decoder's setting.
+        core: the decoder, by the name of its parameters.
         seed: of place and route.
         logic_cells, logic_cells_available: ICESTORM_LC on iCE40, TRELLIS_COMB on ECP5.
         flip_flops: in the logic cells.
@@ -59,7 +60,7 @@ class BuildReport:
     bitstream: Path
     sha256: str
     baud: float
-    pipeline: int
+    core: str
     seed: int
     logic_cells: int
     logic_cells_available: int
@@ -81,7 +82,7 @@ class BuildReport:
             f"flip-flops   {self.flip_flops}",
             f"block RAMs   {self.block_rams} of {self.block_rams_available}",
             f"clock        {self.fmax_mhz:.2f} MHz reached, {self.required_mhz:.10g} MHz required",
-            f"tools        {tools}; pipeline {self.pipeline}, seed {self.seed}",
+            f"tools        {tools}; {self.core}, seed {self.seed}",
         ]
 
     def __str__(self) -> str:
@@ -146,7 +147,7 @@ def build_board(
     directory: Path,
     *,
     baud: float = 1_000_000,
-    pipeline: int = 0,
+    core: DecoderParameters | None = None,
     seed: int = 1,
     host: Host | None = None,
     say: Callable[[str], None] | None = None,
@@ -166,14 +167,15 @@ def build_board(
         board: a name in the catalog, or a board that is not in it.
         directory: where the files go; made if it does not exist.
         baud: bits per second; the board's clock must make it to 2%, in at least 4 clocks per bit.
-        pipeline: as for `SerialDecoder`.
+        core: the decoder, as for `UartDecoder`.
         seed: of place and route, at least 0; the clock that is reached varies by some 5% with it.
         host: where the tools run; here unless given. See `run_on_host`.
         say: called with a line when a tool starts.
 
     Raises:
         UnknownBoardError: no board has that name.
-        ValueError: the clock cannot make the baud rate; `pipeline` or `seed` is out of its range.
+        InvalidArgumentError: the clock cannot make the baud rate, the decoder is not one for a UART, or `seed` is out
+            of its range.
         BuildError: a tool is missing or fails, the design misses the board's clock, the directory
             cannot be written, the host cannot be reached, or amaranth-boards is not installed.
     """
@@ -181,7 +183,7 @@ def build_board(
     if seed < 0:
         raise InvalidArgumentError(f"seed {seed} is negative")
     platform = _platform(board)
-    decoder = UartDecoder(platform.default_clk_frequency, baud, pipeline=pipeline)
+    decoder = UartDecoder(platform.default_clk_frequency, baud, core)
     plan = platform.prepare(
         _BoardTop(decoder, board),
         _NAME,
@@ -211,7 +213,7 @@ def build_board(
                 bitstream=directory / f"{board.name}.{flow.suffix}",
                 sha256=hashlib.sha256(packed.read_bytes()).hexdigest(),
                 baud=baud,
-                pipeline=pipeline,
+                core=decoder.core.name,
                 seed=seed,
                 required_mhz=required_mhz,
                 tools=tools.versions() | _packages(),

@@ -11,10 +11,8 @@ from amaranth.lib.fifo import SyncFIFOBuffered
 from amaranth.lib.wiring import In, Out
 
 from utf8fpga.boards.uart import UartReceiver, UartTransmitter, uart_divisor
-from utf8fpga.hdl import SerialDecoder
-from utf8fpga.model import TABLE_3_7, EncodingTable
+from utf8fpga.hdl import AnyDecoder, DecoderParameters
 from utf8fpga.model.exceptions import InvalidArgumentError
-from utf8fpga.model.table import checked_table
 
 __all__ = ["BYTES_PER_WORD", "UartDecoder", "WordFlag"]
 
@@ -71,14 +69,14 @@ class UartDecoder(wiring.Component):
     that finds no room is kept and ends the text once there is room; if more arrives before that,
     the break is part of the gap.
 
-    Latency: the first byte of a word starts within ``8 + pipeline`` clocks after the middle of the
-    stop bit of the byte that determines the item, if nothing else is being sent.
+    Latency: the first byte of a word starts within 7 cycles more than the decoder's latency after the middle of
+    the stop bit of the byte that determines the item, if nothing else is being sent.
 
     Args:
         clock_hz: the clock, Hz.
         baud: bits per second, both ways; at most a quarter of the clock (see `uart_divisor`).
-        table: the encoding form; UTF-8 unless given.
-        pipeline: as for `SerialDecoder`.
+        core: the decoder's parameters: one lane, code units of 8 bits, neither `kind` nor `length`; default: the
+            smallest decoder of UTF-8.
         depth: entries of the buffer, at least 4: one for each byte or mark that waits.
 
     Ports:
@@ -88,34 +86,35 @@ class UartDecoder(wiring.Component):
         overflow: high from the first loss to a full buffer until reset.
 
     Raises:
-        ValueError: the clock cannot make the baud rate, `depth` is less than 4, `pipeline` is no
-            setting, or the table's code units are not bytes or its code points beyond 21 bits.
-        TableError: the table is not of a kind that a serial decoder is made for.
+        InvalidArgumentError: the clock cannot make the baud rate, `depth` is less than 4, or the decoder has several
+            lanes, code units that are not bytes, or code points beyond 21 bits.
+        TableError: the table is not of a kind that the decoder is made for.
     """
 
     def __init__(
         self,
         clock_hz: float,
         baud: float,
-        table: EncodingTable = TABLE_3_7,
+        core: DecoderParameters | None = None,
         *,
-        pipeline: int = 0,
         depth: int = 2048,
     ) -> None:
         self.divisor = uart_divisor(clock_hz, baud)
         if depth < _MINIMUM_DEPTH:
             raise InvalidArgumentError(f"buffer depth {depth} is less than {_MINIMUM_DEPTH} entries")
-        if checked_table(table).unit_width != 8:
+        self.core = core = DecoderParameters() if core is None else core
+        table = core.table
+        if table.unit_width != 8:
             raise InvalidArgumentError(f"{table.name} has code units of {table.unit_width} bits; a UART carries 8")
+        if core.lanes != 1:
+            raise InvalidArgumentError(f"a UART carries one byte at a time, so lanes is 1, not {core.lanes}")
         if table.last_code_point >= 1 << 21:
             raise InvalidArgumentError(
                 f"{table.name} has code points up to {table.last_code_point:X}; a word has room to 1FFFFF"
             )
-        self.table = table
-        self.pipeline = pipeline
         self.depth = depth
         self._tick_clocks = max(1, round(clock_hz * _LED_SECONDS / _LED_TICKS))
-        self._decoder = SerialDecoder(table, pipeline=pipeline)
+        self._decoder = core.build()
         super().__init__({"rx": In(1), "tx": Out(1, init=1), "activity": Out(1), "error": Out(1), "overflow": Out(1)})
 
     def elaborate(self, platform: object) -> Module:
@@ -131,7 +130,8 @@ class UartDecoder(wiring.Component):
 
         frame = receiver.frames
         items = decoder.items
-        ill_formed = items.valid & items.ready & items.payload.keep & items.payload.error
+        item = items.payload.items[0]
+        ill_formed = items.valid & items.ready & item.keep & item.error
         timer = Signal(range(self._tick_clocks))
         tick = timer == 0
         m.d.sync += timer.eq(Mux(tick, self._tick_clocks - 1, timer - 1))
@@ -178,9 +178,7 @@ class UartDecoder(wiring.Component):
                 # The gap swallows an end that waits before it: LOST ends the text as well.
                 m.d.sync += [lost.eq(1), ended.eq(0), self.overflow.eq(1)]
 
-    def _decode(
-        self, m: Module, buffer: SyncFIFOBuffered, decoder: SerialDecoder, transmitter: UartTransmitter
-    ) -> None:
+    def _decode(self, m: Module, buffer: SyncFIFOBuffered, decoder: AnyDecoder, transmitter: UartTransmitter) -> None:
         """Entries to units, and items and marks to words."""
         units, items = decoder.units, decoder.items
         entry = data.View(_ENTRY_LAYOUT, buffer.r_data)
@@ -189,7 +187,7 @@ class UartDecoder(wiring.Component):
         lost = Signal()
         """That mark is LOST, not END."""
         m.d.comb += [
-            units.payload.unit.eq(entry.data),
+            units.payload.units[0].eq(entry.data),
             units.payload.keep.eq(~entry.is_mark),
             units.payload.last.eq(entry.is_mark),
             units.valid.eq(buffer.r_rdy & ~ending),
@@ -200,7 +198,8 @@ class UartDecoder(wiring.Component):
 
         word = Signal(8 * BYTES_PER_WORD)
         bytes_left = Signal(range(BYTES_PER_WORD + 1))
-        item_word = Cat(items.payload.code_point, Const(0, 31 - len(items.payload.code_point)), items.payload.error)
+        item = items.payload.items[0]
+        item_word = Cat(item.code_point, Const(0, 31 - len(item.code_point)), item.error)
         mark_word = Mux(lost, Const(WordFlag.LOST, 32), Const(WordFlag.END, 32))
         m.d.comb += [
             items.ready.eq(bytes_left == 0),
@@ -208,7 +207,7 @@ class UartDecoder(wiring.Component):
             transmitter.data.payload.eq(word[:8]),
         ]
         with m.If(items.valid & items.ready):
-            m.d.sync += [word.eq(Mux(items.payload.keep, item_word, mark_word)), bytes_left.eq(BYTES_PER_WORD)]
+            m.d.sync += [word.eq(Mux(item.keep, item_word, mark_word)), bytes_left.eq(BYTES_PER_WORD)]
             with m.If(items.payload.last):
                 m.d.sync += ending.eq(0)
         with m.Elif(transmitter.data.valid & transmitter.data.ready):

@@ -9,32 +9,27 @@ from pathlib import Path
 import click
 
 from utf8fpga.boards import Host, build_board
+from utf8fpga.cli.core_options import core_command
 from utf8fpga.cli.options import FOLDER, HOST, SEED, json_option
 from utf8fpga.cli.output import CommandError, say
+from utf8fpga.hdl import DecoderParameters
 
 __all__ = ["build"]
 
 
-@click.command()
+@core_command()
 @click.argument("board")
 @click.option("--directory", type=FOLDER, default="build", show_default=True, help="Where the files go.")
 @click.option("--baud", type=click.FloatRange(min=1), default=1e6, show_default=True, help="Of the UART.")
-@click.option(
-    "--pipeline",
-    type=click.IntRange(0, 2),
-    default=0,
-    show_default=True,
-    help="Register stages on top of the smallest decoder: 0 is the smallest, 2 the fastest.",
-)
 @click.option("--seed", type=SEED, default=1, show_default=True, help="Of place and route.")
 @click.option("--host", type=HOST, help="Run the tools there, by SSH with your keys.")
 @click.option("--host-tools", type=FOLDER, help="A folder there with the tools; default: its path.")
 @json_option
 def build(
     board: str,
+    parameters: DecoderParameters,
     directory: str,
     baud: float,
-    pipeline: int,
     seed: int,
     host: str | None,
     host_tools: str | None,
@@ -44,5 +39,5 @@ def build(
     if host_tools and not host:
         raise CommandError("--host-tools is a folder on the host of --host, which is not given")
     where = Host.parse(host, host_tools) if host else None
-    report = build_board(board, Path(directory), baud=baud, pipeline=pipeline, seed=seed, host=where, say=say)
+    report = build_board(board, Path(directory), baud=baud, core=parameters, seed=seed, host=where, say=say)
     click.echo(json.dumps(report.as_dict(), indent=2) if as_json else str(report))

@@ -224,8 +224,7 @@ def _imports(call: str) -> str:
 
 def _units(beat: Any) -> tuple[list[int], bool]:
     """The units of an input beat, and whether the text ends with it."""
-    units = beat.units if hasattr(beat, "units") else [beat.unit]
-    return [unit for n, unit in enumerate(units) if beat.keep >> n & 1], bool(beat.last)
+    return [unit for n, unit in enumerate(beat.units) if beat.keep >> n & 1], bool(beat.last)
 
 
 def _open(table: EncodingTable, units: Iterable[int]) -> bool:

@@ -5,8 +5,7 @@ The surroundings are built, not assumed: a beat that was not taken is held by a 
 holds units from the first lane on, or is a null beat. So there is no assumption that could contradict another and
 make a proof empty.
 
-A decoder has streams of `unit_layout` and `item_layout`, or of N lanes: `units` in place of `unit`
-and `items` as an array beside `last`.
+A decoder has streams of `beat_layout` and `items_layout`.
 """
 
 from __future__ import annotations
@@ -107,15 +106,13 @@ class _Ports:
     @staticmethod
     def of(decoder: Any) -> _Ports:
         units, items = decoder.units.payload, decoder.items.payload
-        if "units" in units.shape().members:
-            lanes = range(len(units.keep))
-            return _Ports(
-                [(units.units[n], units.keep[n]) for n in lanes],
-                units.last,
-                [items.items[n] for n in lanes],
-                items.last,
-            )
-        return _Ports([(units.unit, units.keep)], units.last, [items], items.last)
+        lanes = range(len(units.keep))
+        return _Ports(
+            [(units.units[n], units.keep[n]) for n in lanes],
+            units.last,
+            [items.items[n] for n in lanes],
+            items.last,
+        )
 
 
 class Harness(Elaboratable):

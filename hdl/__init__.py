@@ -22,7 +22,6 @@ from utf8fpga.hdl.payloads import (
     beat_layout,
     item_layout,
     items_layout,
-    unit_layout,
 )
 from utf8fpga.hdl.periodic_reset import MOST, STILL, Refresh, RefreshedDecoder
 from utf8fpga.hdl.verilog import (
@@ -66,5 +65,4 @@ __all__ = [
     "decoder_parameters",
     "item_layout",
     "items_layout",
-    "unit_layout",
 ]

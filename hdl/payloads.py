@@ -11,7 +11,7 @@ from amaranth.lib import data, enum
 from utf8fpga.model import REPLACEMENT_CHARACTER, EncodingTable, ErrorKind
 from utf8fpga.model.forms import RFC_2279
 
-__all__ = ["Kind", "beat_layout", "code_point_bits", "item_layout", "items_layout", "offers", "unit_layout"]
+__all__ = ["Kind", "beat_layout", "code_point_bits", "item_layout", "items_layout", "offers"]
 
 
 class Kind(enum.Enum, shape=3):  # type: ignore[call-arg]  # amaranth's metaclass takes the shape
@@ -36,35 +36,20 @@ def code_point_bits(table: EncodingTable) -> int:
     return max(table.last_code_point, REPLACEMENT_CHARACTER).bit_length()
 
 
-def unit_layout(table: EncodingTable) -> data.StructLayout:
-    """One beat of the input.
-
-    Fields:
-        unit: the code unit; anything where `keep` is 0.
-        keep: 1 where a unit is present.
-        last: the text ends after this beat.
-
-    A beat with neither `keep` nor `last` is a null beat, which has no effect.
-    """
-    return data.StructLayout({"unit": table.unit_width, "keep": 1, "last": 1})
-
-
 def item_layout(
     table: EncodingTable, *, kind: bool = False, length: bool = False, announced: bool = False
 ) -> data.StructLayout:
-    """One beat of the output.
+    """One item of a beat of `items_layout`.
 
     Fields:
         code_point: the scalar value, or U+FFFD where `error` is set.
         error: the item is ill-formed.
-        keep: 1 where an item is present; a beat without one only carries `last`, and its other
-            fields mean nothing.
-        last: no further item of this text follows.
+        keep: 1 where an item is present; without one, the other fields mean nothing.
         kind: the cause of the error, `Kind.NONE` without one (only with `kind`).
         length: the code units of the item (only with `length`).
         announced: how many units the first unit of the item announces (only with `announced`).
     """
-    fields: dict[str, object] = {"code_point": code_point_bits(table), "error": 1, "keep": 1, "last": 1}
+    fields: dict[str, object] = {"code_point": code_point_bits(table), "error": 1, "keep": 1}
     if kind:
         fields["kind"] = Kind
     if length:
@@ -75,7 +60,7 @@ def item_layout(
 
 
 def beat_layout(table: EncodingTable, lanes: int) -> data.StructLayout:
-    """One beat of the input of several lanes.
+    """One beat of the input of a decoder.
 
     Fields:
         units: the code units, the first in lane 0; anything where `keep` is 0.
@@ -88,23 +73,26 @@ def beat_layout(table: EncodingTable, lanes: int) -> data.StructLayout:
     return data.StructLayout({"units": data.ArrayLayout(table.unit_width, lanes), "keep": lanes, "last": 1})
 
 
-def items_layout(table: EncodingTable, lanes: int, *, kind: bool = False, length: bool = False) -> data.StructLayout:
-    """One beat of the output of several lanes.
+def items_layout(table: EncodingTable, lanes: int, **fields: bool) -> data.StructLayout:
+    """One beat of the output of a decoder.
+
+    Args:
+        table: the encoding form.
+        lanes: items per beat.
+        fields: which of the optional fields of `item_layout` an item has.
 
     Fields:
-        items: per lane the fields of `item_layout` but `last`.
-        last: no further item of this text follows.
+        items: per lane an item of `item_layout`.
+        last: no further item of this text follows; a beat without an item only carries this.
     """
-    one = item_layout(table, kind=kind, length=length)
-    fields = {name: field.shape for name, field in one if name != "last"}
-    return data.StructLayout({"items": data.ArrayLayout(data.StructLayout(fields), lanes), "last": 1})
+    return data.StructLayout({"items": data.ArrayLayout(item_layout(table, **fields), lanes), "last": 1})
 
 
 def offers(units: Any) -> Value:
     """A beat is offered that is no null beat.
 
     Args:
-        units: a stream of `unit_layout` or `beat_layout`.
+        units: a stream of `beat_layout`.
     """
     # So multiplied out, synthesis finds the smallest decoders.
     return (units.valid & units.payload.keep[0]) | (units.valid & units.payload.last)

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from amaranth.back import rtlil
-from amaranth.hdl import Cat, ClockDomain, ClockSignal, Const, DomainRenamer, Module, ResetSignal
+from amaranth.hdl import Cat, ClockDomain, ClockSignal, Const, DomainRenamer, Module, ResetSignal, Value
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
@@ -99,15 +99,11 @@ class AxiStreamDecoder(wiring.Component):
         decoder = self._decoder
         m.submodules.decoder = DomainRenamer("axi")(decoder)
         units, items = decoder.units, decoder.items
-        if "unit" in units.payload.shape().members:
-            given, words = [units.payload.unit], [items.payload]
-        else:
-            given = [units.payload.units[lane] for lane in range(decoder.lanes)]
-            words = [items.payload.items[lane] for lane in range(decoder.lanes)]
+        words = [items.payload.items[lane] for lane in range(decoder.lanes)]
         m.d.comb += [
             ClockSignal("axi").eq(self.clk),
             ResetSignal("axi").eq(self.rst),
-            Cat(*given).eq(self.s_axis_tdata),
+            Value.cast(units.payload.units).eq(self.s_axis_tdata),
             units.payload.keep.eq(self.s_axis_tkeep),
             units.payload.last.eq(self.s_axis_tlast),
             units.valid.eq(self.s_axis_tvalid),

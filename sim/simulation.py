@@ -221,8 +221,6 @@ class Simulation:
     def _fields(self) -> list[dict[str, tuple[int, int]]]:
         """Per lane the place and the mask of each field in the output's payload."""
         layout = self.decoder.items.payload.shape()
-        if "items" not in layout.members:
-            return [{name: _place(field) for name, field in layout}]
         items = layout["items"]
         places = [items.offset + lane * items.shape.elem_shape.size for lane in range(self.decoder.lanes)]
         return [{name: _place(field, start) for name, field in items.shape.elem_shape} for start in places]
@@ -293,8 +291,6 @@ class _Bench:
         self.given = Value.cast(self.decoder.units.payload)
         self.payload = Value.cast(self.decoder.items.payload)
         self.last = len(self.payload) - 1
-        if "last" in self.decoder.items.payload.shape().members:
-            self.last = self.decoder.items.payload.shape()["last"].offset
 
     async def play(self, ctx: Any, input_pauses: Sequence[bool], output_pauses: Sequence[bool]) -> None:
         units, items = self.decoder.units, self.decoder.items

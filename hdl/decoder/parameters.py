@@ -16,6 +16,7 @@ from utf8fpga.hdl.packer.packer import PackedDecoder
 from utf8fpga.hdl.periodic_reset import MAX_EVERY, Refresh, RefreshedDecoder
 from utf8fpga.model import CATALOGUE, TABLE_3_7, EncodingTable, InvalidArgumentError
 from utf8fpga.model.practices import Practice
+from utf8fpga.model.table import checked_table
 
 __all__ = ["ARCHITECTURES", "AnyDecoder", "Decoder", "DecoderParameters", "decoder_parameters"]
 
@@ -50,6 +51,7 @@ class DecoderParameters(CoreParameters):
 
     Raises:
         InvalidArgumentError: a value is out of its range, or values do not go together.
+        TypeError: `table` is no table.
 
     >>> DecoderParameters(lanes=16, packed=True).arguments()
     ['--lanes', '16', '--packed']
@@ -109,6 +111,7 @@ class DecoderParameters(CoreParameters):
     length: bool = False
 
     def __post_init__(self) -> None:
+        checked_table(self.table)
         if not 1 <= self.lanes <= MAX_LANES:
             raise InvalidArgumentError(f"lanes {self.lanes} is not in 1..{MAX_LANES}")
         self._set("architecture", self.architecture or ("serial" if self.lanes == 1 else "parallel"))

@@ -4,12 +4,12 @@
 from __future__ import annotations
 
 from amaranth.hdl import Const, Module, Mux, Signal, Value
-from amaranth.lib import stream, wiring
+from amaranth.lib import data, stream, wiring
 from amaranth.lib.fifo import SyncFIFO
 from amaranth.lib.wiring import In, Out
 
 from utf8fpga.hdl.decoder.serial import SerialDecoder
-from utf8fpga.hdl.payloads import LONGEST_ANNOUNCED, Kind, item_layout, unit_layout
+from utf8fpga.hdl.payloads import LONGEST_ANNOUNCED, Kind, beat_layout, items_layout
 from utf8fpga.model import TABLE_3_7, EncodingTable
 from utf8fpga.model.exceptions import InvalidArgumentError
 from utf8fpga.model.practices import Practice
@@ -54,8 +54,8 @@ class PracticeDecoder(wiring.Component):
             mark before its length is known.
 
     Ports:
-        units: stream of `unit_layout`.
-        items: stream of `item_layout`.
+        units: stream of `beat_layout`, one lane.
+        items: stream of `items_layout`, one lane.
 
     Raises:
         ValueError: `practice` is not one of `MARK_PRACTICES`, or does not go with `length`; or
@@ -98,8 +98,8 @@ class PracticeDecoder(wiring.Component):
         )
         super().__init__(
             {
-                "units": In(stream.Signature(unit_layout(table))),
-                "items": Out(stream.Signature(item_layout(table, kind=kind, length=length))),
+                "units": In(stream.Signature(beat_layout(table, 1))),
+                "items": Out(stream.Signature(items_layout(table, 1, kind=kind, length=length))),
             }
         )
 
@@ -114,22 +114,29 @@ class PracticeDecoder(wiring.Component):
         m = Module()
         m.submodules.decoder = decoder = self._decoder
         wiring.connect(m, wiring.flipped(self.units), decoder.units)
-        for name in self.items.payload.shape().members:
-            m.d.comb += self.items.payload[name].eq(decoder.items.payload[name])
+        self._show(m, decoder.items.payload)
         if self.practice is Practice.EACH_UNIT:
             self._repeat(m)
             return m
         source, items = decoder.items, self.items
         m.d.comb += [items.valid.eq(source.valid), source.ready.eq(items.ready)]
-        with m.If(source.payload.keep & self._dropped(m)):
+        item = items.payload.items[0]
+        with m.If(source.payload.items[0].keep & self._dropped(m)):
             # Only the end of the text is left of it.
             m.d.comb += [
-                items.payload.keep.eq(0),
-                items.payload.error.eq(0),
+                item.keep.eq(0),
+                item.error.eq(0),
                 items.valid.eq(source.valid & source.payload.last),
                 source.ready.eq(items.ready | ~source.payload.last),
             ]
         return m
+
+    def _show(self, m: Module, beat: data.View[data.StructLayout]) -> None:
+        """Put a beat of the decoder at the output, less the fields that only this component reads."""
+        shown = self.items.payload
+        m.d.comb += shown.last.eq(beat.last)
+        for name in shown.items.shape().elem_shape.members:
+            m.d.comb += shown.items[0][name].eq(beat.items[0][name])
 
     def _repeat(self, m: Module) -> None:
         """An error comes out once for each of its units."""
@@ -138,7 +145,8 @@ class PracticeDecoder(wiring.Component):
         m.submodules.buffer = buffer = SyncFIFO(width=len(Value.cast(source.payload)), depth=self.table.longest)
         held = Signal(source.payload.shape())
         shown = Signal(range(self.table.longest))
-        repeated = held.error & held.keep & (shown + 1 != held.length)
+        item = held.items[0]
+        repeated = item.error & item.keep & (shown + 1 != item.length)
         m.d.comb += [
             buffer.w_data.eq(source.payload),
             buffer.w_en.eq(source.valid),
@@ -147,12 +155,11 @@ class PracticeDecoder(wiring.Component):
             items.valid.eq(buffer.r_rdy),
             buffer.r_en.eq(items.ready & ~repeated),
         ]
-        for name in items.payload.shape().members:
-            m.d.comb += items.payload[name].eq(held[name])
+        self._show(m, held)
         m.d.comb += items.payload.last.eq(held.last & ~repeated)
         if self.length:
-            with m.If(held.error):
-                m.d.comb += items.payload.length.eq(1)
+            with m.If(item.error):
+                m.d.comb += items.payload.items[0].length.eq(1)
         with m.If(items.valid & items.ready):
             m.d.sync += shown.eq(0)
             with m.If(repeated):
@@ -161,19 +168,19 @@ class PracticeDecoder(wiring.Component):
     def _dropped(self, m: Module) -> Value:
         """Whether the decoder's item is merged into the mark before it, or comes after all that counts."""
         source = self._decoder.items
-        item, taken = source.payload, source.valid & source.ready
+        item, taken = source.payload.items[0], source.valid & source.ready
         if self.practice is Practice.MALFORMED_SEQUENCE:
             owed = Signal(range(LONGEST_ANNOUNCED))
             """Continuation bytes that the first byte of the last mark still announces."""
             dropped = (owed != 0) & item.error & (item.kind == Kind.UNEXPECTED_CONTINUATION)
             after = Mux(dropped, owed - 1, Mux(item.error, item.announced - item.length, 0))
             with m.If(taken):
-                m.d.sync += owed.eq(Mux(item.last, 0, after))
+                m.d.sync += owed.eq(Mux(source.payload.last, 0, after))
             return dropped
         marked = Signal()
         """The item before, or any before it in the text, was a mark."""
         stays = Const(self.practice is Practice.FIRST_ERROR, 1)
         with m.If(taken):
-            m.d.sync += marked.eq(~item.last & (item.error | (marked & stays)))
+            m.d.sync += marked.eq(~source.payload.last & (item.error | (marked & stays)))
         merges = Const(self.practice is Practice.WHOLE_SUBSEQUENCE, 1) & item.error
         return marked & (stays | merges)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The serial decoder: the DFA as a state machine, one code unit a clock."""
+"""The serial decoder: the DFA as a state machine, one code unit per cycle."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from utf8fpga.hdl.decoder.serial_logic import SerialControl
 from utf8fpga.hdl.payloads import (
     LONGEST_ANNOUNCED,
     Kind,
-    item_layout,
+    beat_layout,
+    items_layout,
     offers,
-    unit_layout,
 )
 from utf8fpga.model import REPLACEMENT_CHARACTER, TABLE_3_7, EncodingTable
 from utf8fpga.model.exceptions import InvalidArgumentError
@@ -63,8 +63,8 @@ class SerialDecoder(wiring.Component):
             the bit distribution of RFC 2279; for tables of bytes.
 
     Ports:
-        units: stream of `unit_layout`.
-        items: stream of `item_layout`.
+        units: stream of `beat_layout`, one lane.
+        items: stream of `items_layout`, one lane.
 
     Raises:
         ValueError: `pipeline` is not one of `PIPELINES`.
@@ -105,8 +105,8 @@ class SerialDecoder(wiring.Component):
             self._control.check_kinds()
         super().__init__(
             {
-                "units": In(stream.Signature(unit_layout(table))),
-                "items": Out(stream.Signature(item_layout(table, kind=kind, length=length, announced=announced))),
+                "units": In(stream.Signature(beat_layout(table, 1))),
+                "items": Out(stream.Signature(items_layout(table, 1, kind=kind, length=length, announced=announced))),
             }
         )
 
@@ -126,7 +126,7 @@ class SerialDecoder(wiring.Component):
     def _show_slot(self, m: Module) -> None:
         """The slot is the output; whether it is shown depends on the unit at the input."""
         control, units, items = self._control, self.units, self.items
-        arriving = _Unit(units.payload.unit, units.payload.keep, units.payload.last)
+        arriving = _Unit(units.payload.units[0], units.payload.keep, units.payload.last)
         slot = _Slot(self)
         arrives = offers(units)
         m.d.comb += [
@@ -186,7 +186,7 @@ class SerialDecoder(wiring.Component):
         m.d.sync += [shown.eq(shown_next), hidden.eq(~shown_next)]
 
         if self.pipeline == 1:
-            arriving = _Unit(units.payload.unit, units.payload.keep, units.payload.last)
+            arriving = _Unit(units.payload.units[0], units.payload.keep, units.payload.last)
             opens, code = control.opens(arriving.unit), control.code_after_unit(arriving.unit)
             arrives = offers(units)
             advance = arrives & (items.ready | ~shown)
@@ -208,7 +208,7 @@ class SerialDecoder(wiring.Component):
             m.d.sync += Value.cast(output).eq(slot.payload(self, arriving))
             if self.replacement:
                 with m.If(slot.error):
-                    m.d.sync += output.code_point.eq(REPLACEMENT_CHARACTER)
+                    m.d.sync += output.items[0].code_point.eq(REPLACEMENT_CHARACTER)
 
     def _register_unit(
         self, m: Module, slot: _Slot, shown: Signal, shown_next: Value
@@ -235,11 +235,11 @@ class SerialDecoder(wiring.Component):
         m.d.comb += slot.arrived.eq(present)
         with m.If(arrives & (items.ready | ~shown)):
             m.d.sync += [
-                unit.unit.eq(units.payload.unit),
+                unit.unit.eq(units.payload.units[0]),
                 unit.keep.eq(units.payload.keep),
                 unit.last.eq(units.payload.last),
-                opens.eq(control.opens(units.payload.unit)),
-                code.eq(control.code_after_unit(units.payload.unit)),
+                opens.eq(control.opens(units.payload.units[0])),
+                code.eq(control.code_after_unit(units.payload.units[0])),
             ]
         if control.pairwise:
             # The unit before is in this stage even if it has moved on, so whether two units fit is
@@ -248,7 +248,7 @@ class SerialDecoder(wiring.Component):
             fits = Signal(reset_less=True)
             m.d.sync += follows.eq(follows | arrives)
             with m.If(arrives & (items.ready | ~shown)):
-                pair = control.context(units.payload.unit, Const(0, control.longest - 1), code, unit.unit)
+                pair = control.context(units.payload.units[0], Const(0, control.longest - 1), code, unit.unit)
                 m.d.sync += fits.eq(units.payload.keep & follows & control.continues(pair))
             m.d.comb += slot.continued.eq(fits)
         else:
@@ -340,8 +340,8 @@ class _Slot:
             m.d.sync += self.remaining.eq(0)
 
     def payload(self, decoder: SerialDecoder, arriving: _Unit) -> Value:
-        """The item as `item_layout` has it."""
-        fields = [self.code_point, self.error, self.keep, self.last]
+        """The beat as `items_layout` has it."""
+        fields = [self.code_point, self.error, self.keep]
         if decoder.kind:
             broken = decoder._control.broken_kind(self.context(decoder._control, arriving.unit))
             ended = Mux(arriving.keep, broken, Kind.INCOMPLETE)
@@ -350,4 +350,4 @@ class _Slot:
             fields.append(self.length)
         if decoder.announced:
             fields.append(self.announced)
-        return Cat(*fields)
+        return Cat(*fields, self.last)

@@ -36,6 +36,7 @@ from utf8fpga.boards import (
     require_tools,
 )
 from utf8fpga.boards.build import _BoardTop
+from utf8fpga.hdl import DecoderParameters
 
 pytest.importorskip("amaranth_boards", reason="amaranth-boards is not installed")
 
@@ -148,8 +149,8 @@ def test_equal_builds_give_equal_bitstreams(shared_build: Callable[[str], Built]
 
 @pytest.mark.usefixtures("stand_ins")
 def test_parameters_reach_the_tools(tmp_path: Path) -> None:
-    report = build_board("icebreaker", tmp_path, baud=115_200, pipeline=1, seed=7)
-    assert (report.baud, report.pipeline, report.seed) == (115_200, 1, 7)
+    report = build_board("icebreaker", tmp_path, baud=115_200, core=DecoderParameters(pipeline=1), seed=7)
+    assert (report.baud, report.core, report.seed) == (115_200, "decoder-pipeline-1", 7)
     assert "--seed 7 " in (tmp_path / "icebreaker" / "build_top.sh").read_text(encoding="utf-8")
 
 
@@ -360,7 +361,7 @@ def test_without_amaranth_boards(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ("arguments", "message"),
     [
         ({"baud": 4e6}, "baud rate 4000000 is not in 1..3000000: a bit is at least 4 clocks of 12 MHz"),
-        ({"pipeline": 3}, "pipeline 3 is not in 0..2"),
+        ({"core": DecoderParameters(lanes=4)}, "a UART carries one byte at a time, so lanes is 1, not 4"),
         ({"seed": -1}, "seed -1 is negative"),
     ],
 )

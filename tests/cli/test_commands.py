@@ -345,7 +345,12 @@ def test_build_prints_the_report_it_writes(tmp_path: Path) -> None:
     words = ["--json", "--pipeline", "2", "--baud", "115200", "--seed", "3", "--directory", tmp_path]
     done = utf8fpga("build", "icebreaker", *words, env={**os.environ, **stand_in_tools(tmp_path / "bin")})
     report = json.loads(done.stdout)
-    assert (done.returncode, report["board"], report["pipeline"], report["baud"]) == (0, "icebreaker", 2, 115200)
+    assert (done.returncode, report["board"], report["core"], report["baud"]) == (
+        0,
+        "icebreaker",
+        "decoder-pipeline-2",
+        115200,
+    )
     assert json.loads((tmp_path / "icebreaker.json").read_text()) == report
     assert Path(report["bitstream"]).read_text() == "3\n"
     assert [line.split(": ")[0] for line in done.stderr.decode().splitlines()] == ["icebreaker"] * 3

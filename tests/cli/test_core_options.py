@@ -13,7 +13,9 @@ from support.command import utf8fpga
 from utf8fpga.cli.main import cli
 from utf8fpga.hdl import CORES, DecoderParameters
 
-TAKING_A_CORE = ["generate", "simulate", "prove", "bench"]
+TAKING_A_CORE = ["generate", "simulate", "prove", "build", "bench"]
+WORDS = {"simulate": ["--hex", "41"], "build": ["icebreaker"]}
+"""What a command wants besides."""
 
 
 def options(command: str) -> dict[str, str]:
@@ -34,7 +36,7 @@ def test_a_command_takes_every_option_of_the_core(command: str) -> None:
 @pytest.mark.parametrize("command", TAKING_A_CORE)
 @pytest.mark.parametrize("words", [(), ("decoder",)], ids=["default", "by_its_name"])
 def test_wrong_options_are_rejected_in_the_same_words(command: str, words: tuple[str, ...]) -> None:
-    done = utf8fpga(command, *words, *(["--hex", "41"] if command == "simulate" else []), "--buffer", "memory")
+    done = utf8fpga(command, *words, *WORDS.get(command, []), "--buffer", "memory")
     message = "utf8fpga: a serial decoder needs no buffer, so not one of 'memory'\n"
     assert (done.returncode, done.stderr.decode()) == (2, message)
 

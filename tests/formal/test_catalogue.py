@@ -169,7 +169,9 @@ def restless(m: Module, outer: SerialDecoder, inner: SerialDecoder) -> None:
         m.d.sync += waited.eq(waited + 1)
     with m.If(outer.items.valid & outer.items.ready):
         m.d.sync += waited.eq(0)
-    m.d.comb += outer.items.payload.code_point[0].eq(inner.items.payload.code_point[0] ^ (waited == 3))
+    m.d.comb += (
+        outer.items.payload.items[0].code_point[0].eq(inner.items.payload.items[0].code_point[0] ^ (waited == 3))
+    )
 
 
 def lazy(m: Module, outer: SerialDecoder, inner: SerialDecoder) -> None:
@@ -183,7 +185,7 @@ def lazy(m: Module, outer: SerialDecoder, inner: SerialDecoder) -> None:
 def late(m: Module, outer: SerialDecoder, inner: SerialDecoder) -> None:
     """After an error one clock passes in which nothing comes out."""
     rest = Signal()
-    m.d.sync += rest.eq(outer.items.valid & outer.items.ready & outer.items.payload.error)
+    m.d.sync += rest.eq(outer.items.valid & outer.items.ready & outer.items.payload.items[0].error)
     with m.If(rest):
         m.d.comb += [outer.items.valid.eq(0), inner.items.ready.eq(0), outer.units.ready.eq(inner.units.ready)]
 
@@ -197,7 +199,7 @@ def forgetful(m: Module, outer: SerialDecoder, inner: SerialDecoder) -> None:
     """A register that nothing ever clears spoils every item once it is set; it never is."""
     spoilt = Signal()
     m.d.sync += spoilt.eq(spoilt)
-    m.d.comb += outer.items.payload.code_point[3].eq(inner.items.payload.code_point[3] ^ spoilt)
+    m.d.comb += outer.items.payload.items[0].code_point[3].eq(inner.items.payload.items[0].code_point[3] ^ spoilt)
 
 
 def doubling(m: Module, outer: SerialDecoder, inner: SerialDecoder) -> None:
@@ -208,8 +210,13 @@ def doubling(m: Module, outer: SerialDecoder, inner: SerialDecoder) -> None:
     with m.If(item.valid & item.ready):
         m.d.sync += [ended.eq(item.payload.last), again.eq(ended & item.payload.last & ~again)]
     with m.If(again):
-        m.d.comb += [item.valid.eq(1), item.payload.keep.eq(0), item.payload.last.eq(1), inner.items.ready.eq(0)]
-        m.d.comb += item.payload.error.eq(0)
+        m.d.comb += [
+            item.valid.eq(1),
+            item.payload.items[0].keep.eq(0),
+            item.payload.last.eq(1),
+            inner.items.ready.eq(0),
+        ]
+        m.d.comb += item.payload.items[0].error.eq(0)
 
 
 def leaking(m: Module, outer: SerialDecoder, inner: SerialDecoder) -> None:
@@ -217,15 +224,15 @@ def leaking(m: Module, outer: SerialDecoder, inner: SerialDecoder) -> None:
     marked, first = Signal(), Signal(init=1)
     item = outer.items
     with m.If(item.valid & item.ready):
-        m.d.sync += [first.eq(item.payload.last), marked.eq(item.payload.last & item.payload.error)]
-    with m.If(first & marked & item.payload.keep):
-        m.d.comb += item.payload.code_point.eq(inner.items.payload.code_point ^ 1)
+        m.d.sync += [first.eq(item.payload.last), marked.eq(item.payload.last & item.payload.items[0].error)]
+    with m.If(first & marked & item.payload.items[0].keep):
+        m.d.comb += item.payload.items[0].code_point.eq(inner.items.payload.items[0].code_point ^ 1)
 
 
 def miscounting(m: Module, outer: SerialDecoder, inner: SerialDecoder) -> None:
     """An item of three units counts two."""
-    length = inner.items.payload.length
-    m.d.comb += outer.items.payload.length.eq(Mux(length == 3, 2, length))
+    length = inner.items.payload.items[0].length
+    m.d.comb += outer.items.payload.items[0].length.eq(Mux(length == 3, 2, length))
 
 
 CALL = "SerialDecoder(TABLE_3_7, pipeline=0)"

@@ -215,12 +215,12 @@ class Registered(wiring.Component):
         unit, valid = Signal(8), Signal()
         m.d.sync += [unit.eq(self.unit), valid.eq(1)]
         m.d.comb += [
-            decoder.units.payload.unit.eq(unit),
+            decoder.units.payload.units[0].eq(unit),
             decoder.units.payload.keep.eq(1),
             decoder.units.valid.eq(valid),
             decoder.items.ready.eq(1),
         ]
-        m.d.sync += self.given.eq(Mux(decoder.items.valid, decoder.items.payload.code_point, 0))
+        m.d.sync += self.given.eq(Mux(decoder.items.valid, decoder.items.payload.items[0].code_point, 0))
         return m
 
 

@@ -141,7 +141,7 @@ def test_valid_does_not_depend_on_ready(full: Simulation) -> None:
         nonlocal compared
         rng = random.Random(2)
         for _ in range(400):
-            ctx.set(decoder.units.payload, {"unit": rng.choice(class_members()), "keep": 1, "last": 0})
+            ctx.set(decoder.units.payload, {"units": [rng.choice(class_members())], "keep": 1, "last": 0})
             ctx.set(decoder.units.valid, 1)
             ctx.set(decoder.items.ready, 0)
             without = ctx.get(decoder.items.valid)
@@ -167,7 +167,9 @@ def test_ready_stays_high_while_the_consumer_is_ready(full: Simulation) -> None:
         ctx.set(decoder.items.ready, 1)
         for _ in range(500):
             ctx.set(decoder.units.valid, rng.random() < 0.6)
-            ctx.set(decoder.units.payload, {"unit": rng.choice(class_members()), "keep": 1, "last": rng.random() < 0.1})
+            ctx.set(
+                decoder.units.payload, {"units": [rng.choice(class_members())], "keep": 1, "last": rng.random() < 0.1}
+            )
             assert ctx.get(decoder.units.ready)
             await ctx.tick()
 
@@ -190,7 +192,7 @@ def test_reset_in_the_middle_of_anything(full: Simulation) -> None:
             for stalled in (False, True):
                 ctx.set(decoder.items.ready, not stalled)
                 for unit in junk:
-                    ctx.set(decoder.units.payload, {"unit": unit, "keep": 1, "last": 0})
+                    ctx.set(decoder.units.payload, {"units": [unit], "keep": 1, "last": 0})
                     ctx.set(decoder.units.valid, 1)
                     await ctx.tick()
                 ctx.set(reset, 1)
@@ -200,9 +202,9 @@ def test_reset_in_the_middle_of_anything(full: Simulation) -> None:
                 found.clear()
                 for unit in (*b"\xa0\x80\x80\x80Z", None, None, None, None):
                     ctx.set(decoder.units.valid, unit is not None)
-                    ctx.set(decoder.units.payload, {"unit": unit or 0, "keep": 1, "last": unit == 0x5A})
+                    ctx.set(decoder.units.payload, {"units": [unit or 0], "keep": 1, "last": unit == 0x5A})
                     if ctx.get(decoder.items.valid):
-                        beat = ctx.get(decoder.items.payload)
+                        beat = ctx.get(decoder.items.payload).items[0]
                         found.append((beat.code_point, beat.kind.value))
                     await ctx.tick()
                 stray = (0xFFFD, ErrorKind.UNEXPECTED_CONTINUATION)

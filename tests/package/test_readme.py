@@ -153,7 +153,7 @@ def test_measuring_again_gives_the_recorded_figures(name: tuple[str, str]) -> No
 @pytest.fixture
 def same_tools_as_the_demo() -> None:
     """The demo's last lines name the packages and tools that it was run with."""
-    [shown] = re.findall(r"^tools +(.*); pipeline 0, seed 1$", README, re.MULTILINE)
+    [shown] = re.findall(r"^tools +(.*); decoder, seed 1$", README, re.MULTILINE)
     found = tool_versions([DEVICES["hx8k"]]) | {"amaranth-boards": version("amaranth-boards")}
     if set(shown.split(", ")) != {f"{name} {number}" for name, number in found.items()}:
         pytest.skip(f"the demo is of {shown}, installed is {found}")

@@ -52,7 +52,7 @@ class Sabotaged(SerialDecoder):
 def payload_counts_on(m: Module, outer: SerialDecoder, right: SerialDecoder) -> None:
     count = Signal(4)
     m.d.sync += count.eq(count + 1)
-    m.d.comb += outer.items.payload.code_point.eq(right.items.payload.code_point ^ count)
+    m.d.comb += outer.items.payload.items[0].code_point.eq(right.items.payload.items[0].code_point ^ count)
 
 
 def valid_gives_up(m: Module, outer: SerialDecoder, right: SerialDecoder) -> None:
@@ -70,7 +70,7 @@ def last_is_always_set(m: Module, outer: SerialDecoder, right: SerialDecoder) ->
 
 
 def kind_is_lost(m: Module, outer: SerialDecoder, right: SerialDecoder) -> None:
-    m.d.comb += outer.items.payload.kind.eq(0)
+    m.d.comb += outer.items.payload.items[0].kind.eq(0)
 
 
 BROKEN = {
@@ -101,7 +101,7 @@ def test_a_broken_contract_is_a_mismatch_with_a_reason() -> None:
 def test_a_decoder_that_ends_a_text_before_its_last_item_is_noticed() -> None:
     def last_item_is_lost(m: Module, outer: SerialDecoder, right: SerialDecoder) -> None:
         with m.If(right.items.payload.last):
-            m.d.comb += [outer.items.payload.keep.eq(0), outer.items.payload.error.eq(0)]
+            m.d.comb += [outer.items.payload.items[0].keep.eq(0), outer.items.payload.items[0].error.eq(0)]
 
     found = compare(Simulation(Sabotaged(last_item_is_lost)), TEXT)
     assert found is not None
@@ -110,9 +110,9 @@ def test_a_decoder_that_ends_a_text_before_its_last_item_is_noticed() -> None:
 
 def test_a_decoder_that_gives_an_item_too_many_is_noticed() -> None:
     def end_is_an_item(m: Module, outer: SerialDecoder, right: SerialDecoder) -> None:
-        m.d.comb += outer.items.payload.keep.eq(1)
-        with m.If(~right.items.payload.keep):
-            m.d.comb += outer.items.payload.kind.eq(0)
+        m.d.comb += outer.items.payload.items[0].keep.eq(1)
+        with m.If(~right.items.payload.items[0].keep):
+            m.d.comb += outer.items.payload.items[0].kind.eq(0)
 
     found = compare(Simulation(Sabotaged(end_is_an_item)), b"A", separate_end=True)
     assert found is not None
@@ -152,7 +152,7 @@ def test_what_is_in_a_lane_without_a_unit_would_continue_a_sequence(lanes: int, 
     lead = max(table.rows, key=lambda row: len(row.units)).units[:-1]
     given = tuple(allowed.last for allowed in lead)[-lanes + 1 :] if lanes > 1 else ()
     payload = decoder.units.payload.shape().from_bits(beat_payload(decoder, (given, True)))
-    units = [payload.unit] if lanes == 1 else list(payload.units)
+    units = list(payload.units)
     assert tuple(units[: len(given)]) == given
     assert payload.keep == (1 << len(given)) - 1
     (item,) = decode([*(allowed.last for allowed in lead), units[len(given)]], table)
