@@ -164,14 +164,15 @@ def check_module_name(name: str) -> None:
 
 
 def _header(decoder: AnyDecoder) -> str:
-    lanes = decoder.lanes
+    lanes, parameters = decoder.lanes, decoder_parameters(decoder)
     units, points = _several(lanes, "code unit"), _several(lanes, "code point")
     order = "contiguous from word 0" if decoder.packed else "in order, with gaps"
     replaced = "U+FFFD" if decoder.replacement else "undefined"
     lines = [
-        f"{decoder.table.name} decoder, {units} per cycle, pipeline {decoder.pipeline}, {decoder.practice}.",
+        f"{decoder.table.name} decoder, {parameters.architecture}, {units} per cycle, {decoder.practice};",
+        f"pipeline {parameters.pipeline}, buffer {parameters.buffer or 'none'}, refresh {parameters.refresh or 'none'}.",
         f"Generated from: {decoder.table.source}.",
-        f"Command: {shlex.join(['utf8fpga', 'generate', *decoder_parameters(decoder).arguments()])}",
+        f"Command: {shlex.join(['utf8fpga', 'generate', *parameters.arguments()])}",
         "",
         "clk, rst        rising edge; synchronous, active high",
         f"s_axis_tdata    {units}, the first in the low bits",
