@@ -17,6 +17,7 @@ from functools import cached_property
 from pathlib import Path
 
 from utf8fpga.formal.aiger import Aig, read_aig
+from utf8fpga.formal.answers import Answers
 from utf8fpga.hdl.toolchain import ToolError, run_tool
 
 __all__ = ["Verdict", "always_zero", "decide", "hold", "hold_each", "hunt", "hunt_each"]
@@ -167,9 +168,9 @@ class _Question:
         return self.aig.file(self.output)
 
     @cached_property
-    def key(self) -> tuple[bytes, str]:
+    def key(self) -> bytes:
         """What the answer depends on."""
-        return hashlib.sha256(self.file).digest(), "; ".join(self.engine)
+        return hashlib.sha256(self.file).digest() + "; ".join(self.engine).encode()
 
     def is_answered_by(self, verdict: Verdict) -> bool:
         """It did not run out of time: it is decided, or all clocks were looked at that were asked for."""
@@ -177,10 +178,7 @@ class _Question:
         return verdict.proved is not None or bool(found and verdict.depth + 1 >= int(found[1]))
 
 
-_answers: dict[tuple[bytes, str], Verdict] = {}
-"""What this process has asked already: the parts of an induction are the same for several properties."""
-_ANSWERS = 10_000
-"""Upper bound on the answers that are kept."""
+_answers = Answers()
 
 _BATCH = 16
 """Questions that one run of Yosys is asked."""
@@ -188,22 +186,24 @@ _BATCH = 16
 
 def _ask(questions: Sequence[_Question], seconds: int) -> list[Verdict]:
     """The answers to questions, each of which may take so many seconds."""
-    found: dict[tuple[bytes, str], Verdict] = {}
-    new: dict[tuple[bytes, str], _Question] = {}
-    for question in questions:
-        if question.key in _answers:
-            found[question.key] = _answers[question.key]
-        else:
-            new[question.key] = question
-    left = list(new.items())
-    for batch in (left[at : at + _BATCH] for at in range(0, len(left), _BATCH)):
-        started = time.monotonic()
-        verdicts = _run([question for _, question in batch], seconds)
-        taken = (time.monotonic() - started) / len(batch)
-        for (key, _), verdict in zip(batch, verdicts, strict=True):
-            if len(_answers) < _ANSWERS and new[key].is_answered_by(verdict):
-                _answers[key] = verdict
-            found[key] = replace(verdict, seconds=taken)
+    by_key = {question.key: question for question in questions}
+    found: dict[bytes, Verdict] = {}
+    while left := [key for key in by_key if key not in found]:
+        if known := _answers.find(left):
+            found |= known
+            continue
+        batch = _answers.claim(left, _BATCH)
+        decided: dict[bytes, Verdict] = {}
+        try:
+            # Another process may have answered one since it was looked for.
+            if batch and not (known := _answers.find(batch)):
+                started = time.monotonic()
+                verdicts = _run([by_key[key] for key in batch], seconds)
+                taken = (time.monotonic() - started) / len(batch)
+                found |= {key: replace(verdict, seconds=taken) for key, verdict in zip(batch, verdicts, strict=True)}
+                decided = {key: found[key] for key in batch if by_key[key].is_answered_by(found[key])}
+        finally:
+            _answers.settle(batch, decided)
     return [replace(found[question.key]) for question in questions]
 
 

@@ -19,6 +19,7 @@ from utf8fpga.hdl import (
     SerialDecoder,
 )
 from utf8fpga.hdl.core import spelled
+from utf8fpga.hdl.decoder.parallel import FASTEST
 from utf8fpga.model import TABLE_3_7, EncodingTable, InvalidArgumentError
 from utf8fpga.model.forms import CESU_8_CODE_UNITS, GENERALISED_UTF_8, MODIFIED_UTF_8_CODE_UNITS, RFC_2279
 from utf8fpga.model.practices import Practice
@@ -122,7 +123,8 @@ def _all_parallel() -> Iterator[Configuration]:
         yield _parallel(f"parallel-{lanes}-full", lanes=lanes, **_FULL)
     for lanes in (1, 4):
         for pipeline in PARALLEL_PIPELINES:
-            yield _parallel(f"parallel-{lanes}-pipeline-{pipeline}", lanes=lanes, pipeline=pipeline)
+            if pipeline != FASTEST:  # which is the default
+                yield _parallel(f"parallel-{lanes}-pipeline-{pipeline}", lanes=lanes, pipeline=pipeline)
         for suffix in ("-no-replacement", "-full-no-replacement"):
             yield _parallel(f"parallel-{lanes}{suffix}", lanes=lanes, **_SUFFIXES[suffix])
     for lanes in (4, 8):

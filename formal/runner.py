@@ -3,15 +3,18 @@
 
 from __future__ import annotations
 
+import tempfile
 import time
 from collections.abc import Callable, Generator, Sequence
 from concurrent.futures import Future
 from contextlib import closing
+from pathlib import Path
 
 from amaranth.back import rtlil
 
 from utf8fpga.formal.abc import decide, hunt, hunt_each
 from utf8fpga.formal.aiger import Aig, aig_of
+from utf8fpga.formal.answers import shared_answers
 from utf8fpga.formal.catalogue import PROPERTIES, Configuration
 from utf8fpga.formal.counterexample import Counterexample
 from utf8fpga.formal.invariants.packer import Words, prove_packer
@@ -208,10 +211,16 @@ def prove_all(
         seconds: see `prove`.
         done: called with how many are done.
     """
-    calls = [(each, name, seconds) for each in chosen for name in wanted]
     waiting: dict[int, Future[list[Result]]] = {}
     following = 0
-    with closing(run_each(_prove_call, calls, jobs=jobs)) as outcomes:
+    with (
+        tempfile.TemporaryDirectory(prefix="utf8fpga-", ignore_cleanup_errors=True) as folder,
+        closing(
+            run_each(
+                _prove_call, [(each, name, seconds, Path(folder)) for each in chosen for name in wanted], jobs=jobs
+            )
+        ) as outcomes,
+    ):
         for count, (number, outcome) in enumerate(outcomes, 1):
             waiting[number] = outcome
             done(count)
@@ -220,5 +229,6 @@ def prove_all(
                 following += 1
 
 
-def _prove_call(configuration: Configuration, wanted: str, seconds: int) -> list[Result]:
-    return prove(configuration, wanted, seconds=seconds)
+def _prove_call(configuration: Configuration, wanted: str, seconds: int, answers: Path) -> list[Result]:
+    with shared_answers(answers):
+        return prove(configuration, wanted, seconds=seconds)

@@ -170,7 +170,8 @@ def _header(decoder: AnyDecoder) -> str:
     replaced = "U+FFFD" if decoder.replacement else "undefined"
     lines = [
         f"{decoder.table.name} decoder, {parameters.architecture}, {units} per cycle, {decoder.practice};",
-        f"pipeline {parameters.pipeline}, buffer {parameters.buffer or 'none'}, refresh {parameters.refresh or 'none'}.",
+        f"pipeline {parameters.pipeline}, buffer {parameters.buffer or 'none'}, "
+        f"refresh {parameters.refresh or 'none'}.",
         f"Generated from: {decoder.table.source}.",
         f"Command: {shlex.join(['utf8fpga', 'generate', *parameters.arguments()])}",
         "",

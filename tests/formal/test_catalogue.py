@@ -564,6 +564,11 @@ def test_unknown_names_are_refused(arguments: list[str], message: str, capfd: py
     assert capfd.readouterr().err.startswith(f"utf8fpga: {message}")
 
 
+def test_no_decoder_is_proved_twice() -> None:
+    calls = [configuration.call for configuration in CONFIGURATIONS.values()]
+    assert len(calls) == len(set(calls))
+
+
 def test_the_list_has_every_name(capfd: pytest.CaptureFixture[str]) -> None:
     assert run("--list") == 0
     assert capfd.readouterr().out.split() == ["configurations", *CONFIGURATIONS, "properties", *PROPERTIES]

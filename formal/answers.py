@@ -1,0 +1,145 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Answers that are kept, so that what several proofs ask is asked once.
+
+Configurations share their parts: decoders of several tables have the same buffer, and all properties of a decoder rest
+on one invariant. A question is known by its content, so nothing has to be said of what is shared. The processes of one
+run share a folder: a process claims the questions that it asks, and others ask different ones meanwhile.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import pickle
+import tempfile
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from contextvars import ContextVar
+from pathlib import Path
+from typing import Any
+
+__all__ = ["Answers", "shared_answers"]
+
+_folder: ContextVar[Path | None] = ContextVar("folder", default=None)
+
+_PAUSE_SECONDS = 0.05
+"""Between two looks at what another process was asked."""
+
+_LIMIT = 10_000
+"""Upper bound on the answers that a process keeps in memory."""
+
+
+@contextmanager
+def shared_answers(folder: Path | None) -> Iterator[None]:
+    """Share answers with all that use the same folder; None: with nobody."""
+    token = _folder.set(folder)
+    try:
+        yield
+    finally:
+        _folder.reset(token)
+
+
+class Answers:
+    """The answers that this process knows, and those in the shared folder.
+
+    A key is what an answer depends on, an answer what `pickle` takes, but not None.
+    """
+
+    def __init__(self) -> None:
+        self._known: dict[bytes, Any] = {}
+
+    def find(self, keys: Sequence[bytes]) -> dict[bytes, Any]:
+        """The answers that are there."""
+        found = {}
+        for key in keys:
+            answer = self._known.get(key)
+            if answer is None and (answer := _read(key)) is not None:
+                self._keep(key, answer)
+            if answer is not None:
+                found[key] = answer
+        return found
+
+    def claim(self, keys: Sequence[bytes], most: int) -> list[bytes]:
+        """Up to so many of the keys, not claimed by another process, which are this process's to answer.
+
+        Where there is none it waits a moment. Each claim is given up by `settle`.
+        """
+        claimed: list[bytes] = []
+        for key in keys:
+            if len(claimed) < most and _claim(key):
+                claimed.append(key)
+        if not claimed:
+            time.sleep(_PAUSE_SECONDS)
+        return claimed
+
+    def settle(self, keys: Sequence[bytes], answers: Mapping[bytes, Any]) -> None:
+        """Keep answers and give up the claims to all of the keys, also to those without an answer."""
+        for key in keys:
+            if key in answers:
+                self._keep(key, answers[key])
+                _write(key, answers[key])
+            _unclaim(key)
+
+    def _keep(self, key: bytes, answer: Any) -> None:
+        if len(self._known) < _LIMIT:
+            self._known[key] = answer
+
+
+def _path(key: bytes, suffix: str) -> Path | None:
+    folder = _folder.get()
+    return None if folder is None else folder / (hashlib.sha256(key).hexdigest() + suffix)
+
+
+def _read(key: bytes) -> Any:
+    path = _path(key, ".answer")
+    if path is None:
+        return None
+    with suppress(FileNotFoundError):
+        return pickle.loads(path.read_bytes())
+    return None
+
+
+def _write(key: bytes, answer: Any) -> None:
+    path = _path(key, ".answer")
+    if path is None:
+        return
+    number, name = tempfile.mkstemp(dir=path.parent)
+    with os.fdopen(number, "wb") as file:
+        file.write(pickle.dumps(answer))
+    os.replace(name, path)
+
+
+def _claim(key: bytes) -> bool:
+    path = _path(key, ".claim")
+    if path is None:
+        return True
+    if _is_abandoned(path):
+        path.unlink(missing_ok=True)
+    try:
+        number = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL)
+    except FileExistsError:
+        return False
+    with os.fdopen(number, "w") as file:
+        file.write(str(os.getpid()))
+    return True
+
+
+def _unclaim(key: bytes) -> None:
+    if (path := _path(key, ".claim")) is not None:
+        path.unlink(missing_ok=True)
+
+
+def _is_abandoned(claim: Path) -> bool:
+    """The process that made a claim has ended without settling it."""
+    if os.name != "posix":
+        return False
+    try:
+        owner = claim.read_text()
+        if owner:  # else it is being written
+            os.kill(int(owner), 0)
+    except ProcessLookupError:
+        return True
+    except (FileNotFoundError, PermissionError):
+        return False
+    return False

@@ -1,0 +1,88 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Answers are shared by the processes of a run, and no question is asked twice."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from support.processes import started
+
+from utf8fpga.formal import abc
+from utf8fpga.formal.aiger import aig_of
+from utf8fpga.formal.answers import Answers, shared_answers
+from utf8fpga.formal.catalogue import CONFIGURATIONS
+from utf8fpga.formal.properties import Property
+from utf8fpga.formal.runner import harness_rtlil
+
+KEYS = [b"first", b"second", b"third"]
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Iterator[Path]:
+    with shared_answers(tmp_path):
+        yield tmp_path
+
+
+@pytest.mark.usefixtures("folder")
+def test_processes_ask_different_questions_and_know_all_answers() -> None:
+    one, other = Answers(), Answers()
+    assert one.claim(KEYS, 2) == [b"first", b"second"]
+    assert other.claim(KEYS, 2) == [b"third"]
+    assert other.claim(KEYS, 2) == []
+    one.settle([b"first", b"second"], {b"first": 1, b"second": 2})
+    other.settle([b"third"], {b"third": 3})
+    assert one.find(KEYS) == other.find(KEYS) == {b"first": 1, b"second": 2, b"third": 3}
+
+
+@pytest.mark.usefixtures("folder")
+def test_a_question_without_an_answer_may_be_asked_again() -> None:
+    one, other = Answers(), Answers()
+    assert one.claim(KEYS, 3) == KEYS
+    one.settle(KEYS, {b"second": 2})
+    assert other.find(KEYS) == {b"second": 2}
+    assert other.claim(KEYS[::2], 3) == KEYS[::2]
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="a process cannot be looked for")
+def test_a_claim_of_a_process_that_has_ended_is_void(folder: Path) -> None:
+    with started([sys.executable, "-c", ""]) as process:
+        process.wait()
+    Answers().claim([b"first"], 1)
+    (claim,) = folder.glob("*.claim")
+    claim.write_text(str(process.pid))
+    assert Answers().claim([b"first"], 1) == [b"first"]
+    claim.write_text("")  # it is being written
+    assert Answers().claim([b"first"], 1) == []
+
+
+def test_without_a_folder_a_process_keeps_its_own_answers() -> None:
+    one = Answers()
+    assert one.claim(KEYS, 3) == KEYS
+    one.settle(KEYS, {b"first": 1})
+    assert one.find(KEYS) == {b"first": 1}
+    assert Answers().find(KEYS) == {}
+
+
+@pytest.mark.usefixtures("folder")
+def test_the_solver_is_asked_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """By each of two processes, which have nothing in common but the folder."""
+    aig = aig_of(harness_rtlil(CONFIGURATIONS["serial-0"], Property.STEADY), free=True)
+    asked: list[int] = []
+    run = abc._run
+
+    def counting(questions: Any, seconds: int) -> Any:
+        asked.append(len(questions))
+        return run(questions, seconds)
+
+    monkeypatch.setattr(abc, "_run", counting)
+    verdicts = []
+    for _ in range(2):
+        monkeypatch.setattr(abc, "_answers", Answers())
+        (verdict,) = abc.hold_each(aig, {aig.output_bits["bad"][0]: 2})
+        verdicts.append((verdict.proved, verdict.depth))
+    assert asked == [1]
+    assert verdicts[0] == verdicts[1]
