@@ -1,18 +1,18 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Values that more than one proof speaks of."""
+"""Values that more than one proof refers to."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from typing import Any
 
-from amaranth.hdl import Cat, Const, Mux, Value
+from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 
-__all__ = ["how_many", "keep_of"]
+__all__ = ["how_many", "keep_of", "named"]
 
 
 def how_many(bits: Iterable[Value]) -> Value:
-    """How many bits are set, as wide as need be."""
+    """The number of bits that are set, in as many bits as it needs."""
     total: Value = Const(0, 1)
     for bit in bits:
         total = total + bit
@@ -20,10 +20,10 @@ def how_many(bits: Iterable[Value]) -> Value:
 
 
 def keep_of(payload: Any) -> Value:
-    """The `keep` of a beat that a producer may offer, made from any.
+    """The `keep` of a beat that a producer may send, made from a payload with any contents.
 
-    The units of a beat are contiguous from the first lane, and only a beat that ends its text has fewer than all,
-    but a null beat, which has none.
+    The units of a beat are contiguous from the first lane. Only a beat that ends its text, or a null beat, has fewer
+    units than lanes.
 
     Args:
         payload: a view of `beat_layout`.
@@ -31,3 +31,18 @@ def keep_of(payload: Any) -> Value:
     keep = Value.cast(payload.keep)
     contiguous = Cat(keep[: lane + 1].all() for lane in range(len(keep)))
     return Mux(payload.last, contiguous, keep[0].replicate(len(keep)))
+
+
+def named(m: Module, name: str, value: Any, size: int | None = None) -> Signal:
+    """A signal that is driven by a value, so that an expression that is used often is converted once.
+
+    Args:
+        m: the module that drives it.
+        name: of the signal.
+        value: castable to a value.
+        size: its width; that of the value unless given.
+    """
+    value = Value.cast(value)
+    signal = Signal(len(value) if size is None else size, name=name)
+    m.d.comb += signal.eq(value)
+    return signal

@@ -17,8 +17,8 @@ from utf8fpga.formal.aiger import Aig, aig_of
 from utf8fpga.formal.answers import shared_answers
 from utf8fpga.formal.catalogue import PROPERTIES, Configuration
 from utf8fpga.formal.counterexample import Counterexample
-from utf8fpga.formal.invariants.packer import Words, prove_packer
 from utf8fpga.formal.netlist import equal_netlist
+from utf8fpga.formal.packer_proof import Words, prove_packer
 from utf8fpga.formal.parallel_proof import HALVES, prove_halves, prove_recovery
 from utf8fpga.formal.periodic_reset_proof import prove_refresh
 from utf8fpga.formal.properties import Harness, Property, cover_targets

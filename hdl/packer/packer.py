@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from enum import StrEnum
 
 from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import memory, stream, wiring
@@ -15,24 +15,44 @@ from utf8fpga.hdl.decoder.parallel import ParallelDecoder
 from utf8fpga.hdl.payloads import beat_layout, items_layout
 from utf8fpga.model import TABLE_3_7, EncodingTable
 
-__all__ = ["PackedDecoder", "Packer"]
+__all__ = ["MovingBeat", "PackedDecoder", "Packer", "Phase", "Stage"]
 
 _LEVELS = 2
-"""Levels of adders or multiplexers between two rows of registers."""
+"""Levels of adders or multiplexers between two pipeline stages."""
 
 _STROBES = ("valid", "idle", "closes", "closes_next")
-"""What must not be left of a beat after a reset."""
+"""The scalars that a reset clears in every pipeline stage; all other registers of a stage are not reset."""
+
+
+class Phase(StrEnum):
+    """What a pipeline stage of a `Packer` has done to the beat that it holds."""
+
+    INPUT = "input"
+    """Nothing: the beat is as it was accepted; `counts` is 1 for each lane without a word."""
+    GAPS = "gaps"
+    """After step k, `counts` of a lane is the number of lanes without a word among it and the 2^(k+1) - 1 before it."""
+    DOWN = "down"
+    """After step k, each word has moved down by the low k + 1 bits of the number of gaps before it.
+
+    `counts` of a lane is the number of gaps before the word that is in it.
+    """
+    AROUND = "around"
+    """After step k, the lanes have been rotated up by the low k + 1 bits of `base`."""
 
 
 @dataclass(frozen=True)
-class _Stage:
-    """A beat between two rows of registers.
+class MovingBeat:
+    """A beat on its way from the input to the memories.
 
     Attributes:
-        words: per lane an item less its `keep`.
-        present: per lane whether there is one.
-        counts: per lane what is still to be done with it.
-        scalars: what goes with the whole beat.
+        words: per lane the fields of the item without `keep`, concatenated.
+        present: per lane whether it holds a word.
+        counts: per lane a number that depends on the `Phase`; empty once no phase needs it.
+        scalars: values of the whole beat, by name. In every phase `valid` (there is a beat), `idle` (there is none
+            although the packer was ready) and `last` (the text ends after it). In `Phase.DOWN` also `words`, the
+            number of words. In `Phase.AROUND` also `base` and `row`, the lane and the row in which it begins; `full`,
+            it fills that row; `rest`, the number of words in the last row that it reaches; `closes` and
+            `closes_next`, it closes that row, and the next one as well.
     """
 
     words: Sequence[Value]
@@ -40,15 +60,20 @@ class _Stage:
     counts: Sequence[Value]
     scalars: dict[str, Value]
 
-    def register(self, m: Module, name: str) -> _Stage:
-        """The same a clock later; `_STROBES` are 0 after a reset."""
+    def register(self, m: Module, name: str) -> MovingBeat:
+        """The registers that hold this beat one cycle later.
+
+        Args:
+            m: the module that the registers are added to.
+            name: the prefix of their names.
+        """
 
         def keep(part: str, value: Value) -> Signal:
             kept = Signal(len(value), name=f"{name}_{part}", reset_less=part not in _STROBES)
             m.d.sync += kept.eq(value)
             return kept
 
-        return _Stage(
+        return MovingBeat(
             [keep(f"word_{lane}", word) for lane, word in enumerate(self.words)],
             [keep(f"present_{lane}", present) for lane, present in enumerate(self.present)],
             [keep(f"count_{lane}", count) for lane, count in enumerate(self.counts)],
@@ -56,30 +81,66 @@ class _Stage:
         )
 
 
+@dataclass(frozen=True)
+class Stage:
+    """One pipeline stage of a `Packer`.
+
+    Attributes:
+        phase: what the beat has been through.
+        step: the last step of the phase that it has been through; 0 in `Phase.INPUT`, which has no steps.
+        beat: the registers.
+    """
+
+    phase: Phase
+    step: int
+    beat: MovingBeat
+
+
 class Packer(wiring.Component):
-    """Sparse beats in, packed beats out: words contiguous from word 0, the order kept.
+    """Sparse beats in, packed beats out: words contiguous from word 0, in the same order.
 
-    Words of several beats are merged until a beat is full. A beat that is not full goes out when
-    its text ends, and when the input has no next beat to offer just then: nothing waits for text
-    that may not come.
+    Words of several beats are merged until an output beat is full. An output beat that is not full is closed when
+    its text ends, or when `sparse.valid` is not asserted although `sparse.ready` is. So no word waits for text that
+    may never arrive.
 
-    Throughput: a beat a clock. `sparse.ready` is only low in the clock after a reset, or where in one of the
-    three clocks before a beat of `packed` was not taken.
+    Throughput: one beat per cycle. `sparse.ready` is deasserted only in the cycle after a reset, or if in one of the
+    three preceding cycles `packed.valid` was asserted and `packed.ready` was not.
 
-    Latency: a word is shown no later than `latency` clocks after its beat was taken, or after the
-    beat was that filled its own, while nothing waits.
+    Latency: a word is at `packed` at most `latency` cycles after its output beat was closed by an input beat, or by
+    the lack of one, as long as the consumer does not stall.
 
-    How: each word is moved down by the gaps before it, step by step of a power of two; then all
-    are rotated to where the last beat ended, and written to a memory for each lane.
+    Structure: a pipeline moves each word down by the number of gaps before it, one power of two per step. It then
+    rotates the words to the lane where the previous beat ended, and writes them to memories, one per lane. A row of
+    these memories is one output beat. A beat begins in lane `base` of row `row`; its words from there on fill that
+    row and continue in the next one. A beat can close both rows: the first because it is full, the second because
+    the text ends there.
 
     Args:
         table: the encoding form.
-        lanes: words a beat.
-        kind, length: the fields of the items.
+        lanes: words per beat.
+        kind, length: whether the items have these fields.
+
+    Attributes:
+        lanes: words per beat.
+
+    Attributes that `elaborate` sets, so that a proof or a simulation can refer to the state:
+        stages: the pipeline stages, in the order in which a beat passes them.
+        base: register, the lane in which the next beat to be rotated begins. The lanes before it hold words of a row
+            that is not closed.
+        row: register, the row in which that beat begins.
+        merged: register, the beat handled in the previous cycle fitted into a row that an earlier beat had begun: the
+            row reserved for it is free again.
+        rows_reserved: register, the number of rows of the memories that are reserved. Each accepted beat reserves one
+            in advance; it is freed by `merged`, otherwise when the row is transferred at `packed`.
+        rows_closed, rows_read: registers, the numbers of rows closed and of rows transferred at `packed`, modulo twice
+            the depth of the memories. `packed.valid` is asserted while they differ.
+        mask_memories: the memories of the even and of the odd rows: per row one bit for each lane that holds a word,
+            and above them `last`. There are two, since one beat can close two rows.
+        word_memories: per lane the memory of the words.
 
     Ports:
-        sparse: stream of `items_layout`, in. A beat has a word or ends its text: one with neither would take a
-            place for ever.
+        sparse: stream of `items_layout`, in. A beat must have a word or end its text: a beat with neither would
+            reserve a row that is never freed.
         packed: stream of `items_layout`, out.
     """
 
@@ -90,69 +151,68 @@ class Packer(wiring.Component):
 
     @property
     def _steps(self) -> int:
-        """Powers of two below the number of lanes."""
+        """Number of powers of two below the number of lanes."""
         return (self.lanes - 1).bit_length()
 
     @property
     def latency(self) -> int:
-        """Clocks, at most, from a beat that fills or ends a beat to the output, while nothing waits.
+        """Upper bound on the cycles from the beat that fills or ends an output beat to that output beat.
 
-        Nothing waits as long as the consumer takes each beat at once since it was last shown none.
+        It holds while the consumer has accepted every beat at once since `packed.valid` was last deasserted.
         """
-        rows = -(-self._steps // _LEVELS)
-        return 3 * rows + 3
+        stages_per_phase = -(-self._steps // _LEVELS)
+        return 3 * stages_per_phase + 3
 
     @property
     def capacity(self) -> int:
-        """Beats of `packed` that it holds, those on their way included, while the consumer takes none."""
-        return self._depth - 1
+        """Number of output beats that the packer holds, those in flight included, while the consumer stalls."""
+        return self.depth - 1
 
     @property
-    def _depth(self) -> int:
-        """Rows that the memories hold: as many as beats may be on their way, and a power of two."""
+    def depth(self) -> int:
+        """Rows of the memories: a power of two, enough for all beats that can be in flight."""
         return 1 << (self.latency + 4).bit_length()
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
         lanes, bits = self.lanes, range(self._steps)
-        sparse, inside = self.sparse.payload, Signal(range(self._depth + 1))
+        sparse, inside = self.sparse.payload, Signal(range(self.depth + 1))
         ready = Signal()
         m.d.comb += self.sparse.ready.eq(ready)
-        # An item's bits, less `keep`.
+        # The fields of an item without `keep`.
         layout = sparse.items[0].shape()
         names = [name for name, _ in layout if name != "keep"]
-        stage = _Stage(
+        beat = MovingBeat(
             [Cat(Value.cast(sparse.items[lane][name]) for name in names) for lane in range(lanes)],
             [sparse.items[lane].keep for lane in range(lanes)],
             [~sparse.items[lane].keep for lane in range(lanes)],
             {
                 "valid": self.sparse.valid & ready,
-                # Not when this side is the one that waits: then the next beat may well be there.
+                # Not while `ready` is deasserted: the next beat may be at the input already.
                 "idle": ~self.sparse.valid & ready,
                 "last": sparse.last,
             },
         ).register(m, "input")
-        self._reveal("input", stage=stage)
+        self.stages = [Stage(Phase.INPUT, 0, beat)]
 
-        # Gaps up to each lane, then before it.
+        # Gaps up to and including each lane, then before each lane.
         for step in bits:
-            counts = stage.counts
+            counts = beat.counts
             summed = [counts[lane] + counts[lane - (1 << step)] for lane in range(1 << step, lanes)]
-            stage = replace(stage, counts=[*counts[: 1 << step], *summed])
-            stage = self._cut(m, stage, "gaps", step)
-        gaps = stage.counts
+            beat = self._end_step(m, replace(beat, counts=[*counts[: 1 << step], *summed]), Phase.GAPS, step)
+        gaps = beat.counts
         words_of_beat = Signal(range(lanes + 1))
         m.d.comb += words_of_beat.eq(lanes - gaps[-1])
-        stage = replace(stage, counts=[Const(0, 1), *gaps[:-1]], scalars=stage.scalars | {"words": words_of_beat})
-        # Down by as many lanes, a bit of the number at a time.
+        beat = replace(beat, counts=[Const(0, 1), *gaps[:-1]], scalars=beat.scalars | {"words": words_of_beat})
+        # Each word moves down by the number of gaps before it, one bit of that number at a time.
         for step in bits:
-            stage = self._cut(m, self._move_down(stage, step), "down", step)
-        stage = replace(stage, counts=[])
+            beat = self._end_step(m, self._move_down(beat, step), Phase.DOWN, step)
+        beat = replace(beat, counts=[])
 
         # Where the beat begins, and which rows it closes.
         base = Signal(range(lanes))
-        row = Signal(range(self._depth))
-        scalars = stage.scalars
+        row = Signal(range(self.depth))
+        scalars = beat.scalars
         valid, last, idle = scalars["valid"], scalars["last"], scalars["idle"]
         total = Signal(range(2 * lanes))
         m.d.comb += total.eq(base + Mux(valid, scalars["words"], 0))
@@ -164,12 +224,12 @@ class Packer(wiring.Component):
         with m.If(valid | idle):
             m.d.sync += base.eq(Mux(idle | last, 0, rest))
         m.d.sync += row.eq(row + closes + closes_next)
-        # A beat that does not open a row of its own gives its place back.
+        # A beat that does not begin a row frees the row that was reserved for it.
         opens = Mux(base == 0, 1, full & (rest != 0))
         merged = Signal()
         m.d.sync += merged.eq(valid & ~opens)
-        stage = replace(
-            stage,
+        beat = replace(
+            beat,
             scalars={
                 "valid": valid,
                 "idle": idle,
@@ -183,76 +243,80 @@ class Packer(wiring.Component):
             },
         )
         for step in bits:
-            stage = self._cut(m, self._rotate(stage, step), "around", step)
+            beat = self._end_step(m, self._rotate(beat, step), Phase.AROUND, step)
+        self._store(m, beat, names)
 
-        self._keep(m, stage, names)
-        self._reveal("state", base=base, row=row, merged=merged, inside=inside)
-
-        # Places for beats that come in.
+        # Rows reserved for the beats that are accepted.
         leaves = self.packed.valid & self.packed.ready
         m.d.sync += [
             inside.eq(inside + (self.sparse.valid & ready) - leaves - merged),
-            ready.eq(inside < self._depth - 2),
+            ready.eq(inside < self.depth - 2),
         ]
+        self.base, self.row, self.merged, self.rows_reserved = base, row, merged, inside
         return m
 
-    def _reveal(self, name: str, **inner: Any) -> None:
-        """A proof overloads this, to look at a row of registers, a memory, or what else goes by such a name."""
-
-    def _cut(self, m: Module, stage: _Stage, name: str, step: int) -> _Stage:
+    def _end_step(self, m: Module, beat: MovingBeat, phase: Phase, step: int) -> MovingBeat:
+        """The beat after a step, in a pipeline stage of its own where `_LEVELS` steps or the last one are complete."""
         if step % _LEVELS == _LEVELS - 1 or step == self._steps - 1:
-            stage = stage.register(m, f"{name}_{step}")
-            self._reveal(name, stage=stage, step=step)
-        return stage
+            beat = beat.register(m, f"{phase}_{step}")
+            self.stages.append(Stage(phase, step, beat))
+        return beat
 
-    def _move_down(self, stage: _Stage, step: int) -> _Stage:
+    def _move_down(self, beat: MovingBeat, step: int) -> MovingBeat:
         far, words, present, counts = 1 << step, [], [], []
         for lane in range(self.lanes):
-            stays = stage.present[lane] & ~_bit(stage.counts[lane], step)
+            stays = beat.present[lane] & ~_bit(beat.counts[lane], step)
             comes = Const(0, 1)
             source = lane
             if lane + far < self.lanes:
                 source = lane + far
-                comes = stage.present[source] & _bit(stage.counts[source], step)
-            words.append(Mux(comes, stage.words[source], stage.words[lane]))
+                comes = beat.present[source] & _bit(beat.counts[source], step)
+            words.append(Mux(comes, beat.words[source], beat.words[lane]))
             present.append(comes | stays)
-            counts.append(Mux(comes, stage.counts[source], stage.counts[lane]))
-        return replace(stage, words=words, present=present, counts=counts)
+            counts.append(Mux(comes, beat.counts[source], beat.counts[lane]))
+        return replace(beat, words=words, present=present, counts=counts)
 
-    def _rotate(self, stage: _Stage, step: int) -> _Stage:
-        turns = _bit(stage.scalars["base"], step)
+    def _rotate(self, beat: MovingBeat, step: int) -> MovingBeat:
+        turns = _bit(beat.scalars["base"], step)
         sources = [(lane - (1 << step)) % self.lanes for lane in range(self.lanes)]
         return replace(
-            stage,
-            words=[Mux(turns, stage.words[source], stage.words[lane]) for lane, source in enumerate(sources)],
-            present=[Mux(turns, stage.present[source], stage.present[lane]) for lane, source in enumerate(sources)],
+            beat,
+            words=[Mux(turns, beat.words[source], beat.words[lane]) for lane, source in enumerate(sources)],
+            present=[Mux(turns, beat.present[source], beat.present[lane]) for lane, source in enumerate(sources)],
         )
 
-    def _keep(self, m: Module, stage: _Stage, names: Sequence[str]) -> None:
-        """Write the words to the lanes' memories and closed rows to theirs, and show rows in order."""
-        lanes, depth, given = self.lanes, self._depth, stage.scalars
+    def _store(self, m: Module, beat: MovingBeat, names: Sequence[str]) -> None:
+        """Write words and masks to the memories, and present the closed rows in order at `packed`.
+
+        Args:
+            m: the module that the memories are added to.
+            beat: the rotated beat.
+            names: the fields that a word of the beat consists of.
+        """
+        lanes, depth, given = self.lanes, self.depth, beat.scalars
         row, rest = given["row"], given["rest"]
         following = (row + 1)[: len(row)]
-        # Rows closed and rows shown, in numbers with a bit to spare.
+        # One bit more than an address: equal numbers mean that no row is closed, not that all are.
         ended, reading = Signal(range(2 * depth)), Signal(range(2 * depth))
-        self._reveal("rows", ended=ended, reading=reading)
+        self.rows_closed, self.rows_read = ended, reading
         m.d.sync += ended.eq(ended + given["closes"] + given["closes_next"])
         valid = ended != reading
         m.d.comb += self.packed.valid.eq(valid)
         with m.If(valid & self.packed.ready):
             m.d.sync += reading.eq(reading + 1)
 
-        # Which lanes of a row hold a word: rows with even and with odd numbers apart, since a beat may close two.
+        # Which lanes of a row hold a word. Even and odd rows have separate memories, since a beat can close two rows.
         filled = Cat(lane < rest for lane in range(lanes))
         here = Cat(Mux(given["full"], ~Const(0, lanes), filled), given["last"] & ~given["closes_next"])
         after = Cat(filled, Const(1, 1))
+        self.mask_memories, self.word_memories = [], []
         masks = []
         for odd in (0, 1):
             is_here = row[0] == odd
             mask = memory.Memory(shape=lanes + 1, depth=depth // 2, init=[])
             m.submodules[f"mask_{('even', 'odd')[odd]}"] = mask
             into, out = mask.write_port(), mask.read_port(domain="comb")
-            self._reveal("mask", memory=mask)
+            self.mask_memories.append(mask)
             m.d.comb += [
                 into.en.eq(Mux(is_here, given["closes"], given["closes_next"])),
                 into.addr.eq(Mux(is_here, row[1:], following[1:])),
@@ -263,13 +327,13 @@ class Packer(wiring.Component):
         mask = Mux(reading[0], masks[1], masks[0])
         m.d.comb += self.packed.payload.last.eq(mask[lanes])
         for lane in range(lanes):
-            m.submodules[f"lane_{lane}"] = rows = memory.Memory(shape=len(stage.words[lane]), depth=depth, init=[])
+            m.submodules[f"lane_{lane}"] = rows = memory.Memory(shape=len(beat.words[lane]), depth=depth, init=[])
             into, out = rows.write_port(), rows.read_port(domain="comb")
-            self._reveal("lane", memory=rows)
+            self.word_memories.append(rows)
             m.d.comb += [
-                into.en.eq(given["valid"] & stage.present[lane]),
+                into.en.eq(given["valid"] & beat.present[lane]),
                 into.addr.eq(Mux(lane < given["base"], following, row)),
-                into.data.eq(stage.words[lane]),
+                into.data.eq(beat.words[lane]),
                 out.addr.eq(reading),
             ]
             at, item = 0, self.packed.payload.items[lane]
@@ -286,14 +350,14 @@ def _bit(value: Value, place: int) -> Value:
 
 
 class PackedDecoder(wiring.Component):
-    """A `ParallelDecoder` with a `Packer` behind it.
+    """A `ParallelDecoder` followed by a `Packer`.
 
-    Throughput: a beat a clock on any input. Latency: that of both. Null beats have no effect.
+    Throughput: one beat per cycle on any input. Latency: the sum of both. Null beats have no effect.
 
     Args: those of `ParallelDecoder`.
 
     Attributes:
-        sparse, packer: the two.
+        sparse, packer: the two components.
 
     Ports:
         units: stream of `beat_layout`.
@@ -332,7 +396,7 @@ class PackedDecoder(wiring.Component):
 
     @property
     def latency(self) -> int:
-        """Clocks, at most, from the beat that determines an item, and fills or ends its beat, to the item."""
+        """Upper bound on the cycles from the beat that determines an item, and fills or ends its beat, to the item."""
         return self.sparse.latency + self.packer.latency
 
     @property

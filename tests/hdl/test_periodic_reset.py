@@ -69,7 +69,7 @@ def test_no_decoder_needs_longer_or_holds_more(lanes: int, pipeline: int) -> Non
             packer = PackedDecoder(lanes=lanes, pipeline=pipeline, buffer=buffer).packer
             assert draining(sparse) + packer.latency < STILL
             # Each beat that comes to the packer opens a row at most.
-            assert packer._depth + 1 + max(CAPACITY, sparse.latency) < MOST
+            assert packer.depth + 1 + max(CAPACITY, sparse.latency) < MOST
 
 
 @pytest.mark.parametrize("pipeline", PIPELINES)

@@ -1,0 +1,314 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# amaranth: UnusedElaboratable=no
+"""Proofs of the packer, by induction over one cycle.
+
+Three questions to a SAT solver make the proof:
+
+- after a cycle of reset, whatever the flip-flops and memories contained, the invariant holds;
+- if it holds, it holds one cycle later, for any input, a reset included;
+- if it holds, no monitor raises its bit.
+
+The trusted part is the monitors in `packer_monitors` and the producer and the consumer that `PackerProof` builds. The
+invariant in `invariants.packer` need not be trusted.
+
+Nothing is assumed but what `PackerProof` builds: a beat at the input has a word or ends its text, see `Packer`. That a
+beat stays at the input until it is transferred is not needed.
+"""
+
+from __future__ import annotations
+
+import random
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+from amaranth.back import rtlil
+from amaranth.hdl import Cat, ClockDomain, Elaboratable, Module, Mux, Signal, Value
+
+from utf8fpga.formal.abc import Verdict, hold, hold_each
+from utf8fpga.formal.aiger import Aig, aig_of
+from utf8fpga.formal.invariants.packer import PACKER_COVERS, PackerInvariant
+from utf8fpga.formal.packer_monitors import MONITORED, PackerMonitors, items_of
+from utf8fpga.formal.properties import Property
+from utf8fpga.formal.report import Result
+from utf8fpga.hdl.packer.packer import Packer
+from utf8fpga.model import TABLE_3_7, EncodingTable
+from utf8fpga.model.exceptions import InvalidArgumentError
+
+__all__ = ["PACKER_COVERS", "PACKER_PROPERTIES", "PackerProof", "Words", "prove_packer"]
+
+PACKER_PROPERTIES = (*MONITORED, Property.INDEPENDENCE, Property.POWER_UP, Property.COVER)
+"""The properties that `prove_packer` knows."""
+
+
+@dataclass(frozen=True)
+class Words:
+    """The words of a packer.
+
+    Attributes:
+        table, kind, length: see `Packer`.
+    """
+
+    table: EncodingTable = TABLE_3_7
+    kind: bool = False
+    length: bool = False
+
+
+class PackerProof(Elaboratable):
+    """A packer between any producer and any consumer, and the questions of the induction as outputs.
+
+    Args:
+        packer: the packer. It is elaborated here, so it must not be part of another design.
+
+    Attributes:
+        packer, monitors, invariant: the packer, and what stands beside it.
+        clk, reset: the clock and the reset, ports.
+        offer, fresh, ready, pick: inputs that take any value: whether the producer has a beat, which one, whether the
+            consumer is ready, and which event is watched, see `PackerMonitors`.
+        start: the invariant does not hold.
+        base: it does not hold in the second cycle, though there was a reset in the first.
+        step: per part, it does not hold in the second cycle, though the whole invariant did in the first.
+        bad: per property of `MONITORED`, it is violated, though the invariant holds.
+        seen: the same whether or not the invariant holds.
+        covered: per `PACKER_COVERS`, whether it is so.
+        packed_valid, packed_payload, sparse_ready: the outputs of the packer.
+    """
+
+    def __init__(self, packer: Packer) -> None:
+        self.packer = packer
+        self.clk, self.reset, self.offer, self.ready = (Signal(name=n) for n in ("clk", "reset", "offer", "ready"))
+        self.fresh = Signal(len(Value.cast(packer.sparse.payload)))
+        self.pick = Signal(packer.lanes + 1)
+        # `elaborate` sets the attributes that the invariant refers to. The module that it returns is used as it is; as
+        # long as the memories in it are not elaborated, they can be given more read ports.
+        self._observed = Module()
+        self._observed.submodules.packer = packer.elaborate(None)
+        self.monitors = PackerMonitors(self._observed, packer, self.pick)
+        self.invariant = PackerInvariant(self._observed, packer, self.monitors)
+        self.start = Signal()
+        self.base = Signal()
+        self.step = Signal(len(self.invariant.parts))
+        self.bad = Signal(len(MONITORED))
+        self.seen = Signal(len(MONITORED))
+        self.covered = Signal(len(PACKER_COVERS))
+        self.packed_valid = Signal()
+        self.sparse_ready = Signal()
+        self.packed_payload = Signal(len(Value.cast(packer.packed.payload)))
+
+    @property
+    def ports(self) -> list[Signal]:
+        """The ports of the top module."""
+        inputs = [self.clk, self.reset, self.offer, self.ready, self.fresh, self.pick]
+        outputs = [self.start, self.base, self.step, self.bad, self.seen, self.covered]
+        return [*inputs, *outputs, self.packed_valid, self.packed_payload, self.sparse_ready]
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        m.domains.sync = domain = ClockDomain("sync")
+        # All registers of this submodule start with any contents, see `aig_of`: those of the packer and the ghosts.
+        m.submodules.dut = self._observed
+        sparse, packed = self.packer.sparse, self.packer.packed
+        payload = Signal(sparse.payload.shape())
+        m.d.comb += [
+            domain.clk.eq(self.clk),
+            domain.rst.eq(self.reset),
+            Value.cast(payload).eq(self.fresh),
+            sparse.valid.eq(self.offer),
+            sparse.payload.eq(payload),
+            # A beat has a word or ends its text.
+            sparse.payload.last.eq(payload.last | ~Cat(item.keep for item in items_of(payload)).any()),
+            packed.ready.eq(self.ready),
+            self.packed_valid.eq(packed.valid),
+            self.packed_payload.eq(packed.payload),
+            self.sparse_ready.eq(sparse.ready),
+        ]
+        holds = self.invariant.holds
+        second, held, was_reset = (Signal(name=n, reset_less=True) for n in ("second", "held", "was_reset"))
+        m.d.sync += [second.eq(1), held.eq(holds), was_reset.eq(self.reset)]
+        m.d.comb += [
+            self.start.eq(~holds),
+            self.base.eq(second & was_reset & ~holds),
+            self.step.eq(Mux(second & held, ~Cat(self.invariant.parts.values()), 0)),
+            self.seen.eq(Cat(self.monitors.bad[wanted] for wanted in MONITORED)),
+            self.bad.eq(Mux(holds, self.seen, 0)),
+            self.covered.eq(Cat(self.invariant.covers[target] for target in PACKER_COVERS)),
+        ]
+        return m
+
+
+_PLAIN = Words()
+
+
+@dataclass(frozen=True)
+class _Design:
+    """A `PackerProof` for the engines.
+
+    Attributes:
+        rtlil: in RTLIL.
+        aig: as a graph, whose registers start with any contents.
+        parts: the names of the parts of the invariant.
+    """
+
+    rtlil: str
+    aig: Aig
+    parts: list[str]
+
+    @staticmethod
+    @lru_cache(maxsize=4)
+    def of(packer: Any, lanes: int, words: Words) -> _Design:
+        """That of a packer of a class; the last ones are kept."""
+        proof = PackerProof(packer(words.table, lanes, kind=words.kind, length=words.length))
+        text = str(rtlil.convert(proof, name="top", ports=proof.ports, emit_src=False))
+        return _Design(text, aig_of(text, free=True), list(proof.invariant.parts))
+
+
+@lru_cache(maxsize=4)
+def _induction(packer: Any, lanes: int, words: Words, seconds: int) -> tuple[bool | None, str]:
+    """The answer to base and step; if it is not yes, also the part of the invariant that does not follow."""
+    design = _Design.of(packer, lanes, words)
+    bits = design.aig.output_bits
+    questions = [("a reset", bits["base"][0]), *zip(design.parts, bits["step"], strict=True)]
+    for at in range(0, len(questions), _BATCH):
+        batch = questions[at : at + _BATCH]
+        verdicts = hold_each(design.aig, {output: 2 for _, output in batch}, seconds=seconds)
+        for (part, _), verdict in zip(batch, verdicts, strict=True):
+            if not verdict.proved:
+                return verdict.proved, part
+    return True, ""
+
+
+_BATCH = 16
+"""Questions that are asked at a time; if one of them fails, the next ones are not asked."""
+
+
+def prove_packer(
+    lanes: int,
+    wanted: str,
+    *,
+    words: Words = _PLAIN,
+    seconds: int = 600,
+    packer: type[Packer] = Packer,
+) -> list[Result]:
+    """Prove one property of a packer.
+
+    The properties:
+
+    - equivalence: after any reset the words and the ends of texts at the output are those at the input, in number
+      and in order. A beat has a word or an end; its words are contiguous from word 0; it has fewer words than lanes
+      only if it has an end, or if the input was ready but not valid before more was accepted. An end is in a beat
+      without a word only if it was so at the input.
+    - power-up: the same, and all other properties with a monitor, from the initial values of the registers, before
+      any reset.
+    - steady: a beat at the output stays as it is until it is transferred.
+    - stall: the input is ready except in the cycle after a reset, and except where the output was valid but not ready
+      in one of the three cycles before.
+    - latency: if the output has been ready in every cycle since it was last not valid, everything has been transferred
+      that was due `latency` cycles ago: up to the last point at which a beat was full, a text ended, or the input was
+      ready but not valid.
+    - independence: `valid` and the payload of the output do not depend on its `ready` in the same cycle, and `ready`
+      of the input does not depend on any input in the same cycle.
+    - cover: what the invariant must not rule out is reached in random runs; one result for each of `PACKER_COVERS`.
+
+    The induction is the same for all properties but the last two, and is made once. If it fails, the packer may still
+    be correct. It is refuted if one of some random runs violates the property.
+
+    Args:
+        lanes: of the packer.
+        wanted: one of `PACKER_PROPERTIES`.
+        words: of the packer; default: those of UTF-8 without kind and length.
+        seconds: limit on the time that the engine spends on one question.
+        packer: the class of the packer.
+
+    Raises:
+        ToolError: Yosys is missing or failed.
+        InvalidArgumentError: there is no such property.
+    """
+    if wanted not in PACKER_PROPERTIES:
+        raise InvalidArgumentError(f"unknown property {wanted!r} (known: {', '.join(PACKER_PROPERTIES)})")
+    started, name = time.monotonic(), f"packer-{lanes}"
+    # mypy does not accept a class as hashable if its instances have a method `__hash__`.
+    key: Any = packer
+    design = _Design.of(key, lanes, words)
+    aig = design.aig
+    if wanted == Property.COVER:
+        cycles, _ = _run_at_random(aig)
+        taken = (time.monotonic() - started) / len(PACKER_COVERS)
+        return [
+            Result(name, wanted, "trace", cycles.get(target, 0), taken, target in cycles, target)
+            for target in PACKER_COVERS
+        ]
+    if wanted == Property.INDEPENDENCE:
+        bits, inputs = aig.output_bits, aig.input_bits
+        outward = aig.fan_in([*bits["packed_valid"], *bits["packed_payload"]]) & set(inputs["ready"])
+        all_inputs = {bit for port in ("ready", "offer", "fresh", "reset") for bit in inputs[port]}
+        inward = aig.fan_in(bits["sparse_ready"]) & all_inputs
+        return [Result(name, wanted, "structure", 0, time.monotonic() - started, not (outward or inward))]
+    proved, part = _induction(key, lanes, words, seconds)
+    note = f"not inductive: {part}" if part else ""
+    if proved:
+        proved = _follows(design, wanted, seconds)
+        note = "" if proved else "does not follow from the invariant"
+    result = Result(name, wanted, "induction", 0, 0, proved or None, note)
+    if not proved and wanted in MONITORED:
+        _, violated = _run_at_random(aig)
+        if wanted in violated:
+            result.proved, result.method, result.depth = False, "trace", violated[Property(wanted)]
+    result.seconds = time.monotonic() - started
+    return [result]
+
+
+def _follows(design: _Design, wanted: str, seconds: int) -> bool:
+    """Whether a property follows from the invariant."""
+    aig = design.aig
+    monitors = aig.output_bits["bad"]
+    verdicts: list[Verdict]
+    if wanted == Property.POWER_UP:
+        initial = aig_of(design.rtlil)
+        verdicts = [hold(initial, initial.output_bits["start"][0], 1, seconds=seconds)]
+        verdicts += hold_each(aig, dict.fromkeys(monitors, 1), seconds=seconds)
+    else:
+        verdicts = [hold(aig, monitors[MONITORED.index(Property(wanted))], 1, seconds=seconds)]
+    return all(verdict.proved for verdict in verdicts)
+
+
+_RUNS, _CYCLES = 192, 150
+"""The number of random runs, and their length."""
+
+
+def _run_at_random(aig: Aig) -> tuple[dict[str, int], dict[Property, int]]:
+    """Random runs from a reset: when each of `PACKER_COVERS` was reached, and when a monitor raised its bit.
+
+    The density of words differs from run to run. How often the producer is valid and the consumer ready also changes
+    during a run.
+    """
+    rng, all_runs = random.Random(1), (1 << _RUNS) - 1
+    inputs, outputs = aig.input_bits, aig.output_bits
+    wanted = [*outputs["covered"], *outputs["seen"]]
+    names = [*PACKER_COVERS, *MONITORED]
+    step, state = aig.stepper(wanted), [0] * len(aig.latches)
+    seen: dict[str, int] = {}
+
+    def draw(chances: Sequence[float], period: int, cycle: int) -> int:
+        at = cycle // period
+        return sum((rng.random() < chances[(at + run) % len(chances)]) << run for run in range(_RUNS))
+
+    for cycle in range(_CYCLES):
+        frame = [rng.getrandbits(_RUNS) for _ in range(aig.inputs)]
+        # The last bit of a beat is that of `last`.
+        *words, last = inputs["fresh"]
+        dense = draw((0, 0.5, 0, 1, 0), _CYCLES, 0)
+        for bit in words:
+            frame[bit] |= dense & rng.getrandbits(_RUNS) | dense & rng.getrandbits(_RUNS)
+        frame[last] = draw((0.1, 0.3, 0.02), _CYCLES, 0)
+        frame[inputs["offer"][0]] = draw((0.5, 0.9, 1, 0.97), 40, cycle)
+        frame[inputs["ready"][0]] = draw((0, 1, 0.5), 25, cycle)
+        frame[inputs["reset"][0]] = draw((0.003,), 1, cycle) if cycle else all_runs
+        state, found = step(state, frame, all_runs)
+        if cycle:
+            for name, value in zip(names, found, strict=True):
+                if value:
+                    seen.setdefault(name, cycle)
+    covers = {target: seen[target] for target in PACKER_COVERS if target in seen}
+    return covers, {wanted: seen[wanted] for wanted in MONITORED if wanted in seen}
