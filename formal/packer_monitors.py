@@ -182,8 +182,8 @@ class PackerMonitors:
         m.d.sync += self.ahead.eq(self.ahead - self.events_out)
         for place in range(lanes + 1):
             earlier = self._chosen[:place].any() if place else Const(0, 1)
-            wanted = self.accepted & events[place] & self._pick[place]
-            m.d.comb += self._chosen[place].eq(wanted & ~earlier & ~self.watching)
+            eligible = self.accepted & events[place] & self._pick[place]
+            m.d.comb += self._chosen[place].eq(eligible & ~earlier & ~self.watching)
             with m.If(self._chosen[place]):
                 m.d.sync += [
                     self.watching.eq(1),

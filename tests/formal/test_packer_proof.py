@@ -139,11 +139,11 @@ BROKEN = {
     ],
 )
 def test_a_packer_with_a_fault_is_rejected(name: str) -> None:
-    old, new, shown = BROKEN[name]
+    old, new, violated = BROKEN[name]
     packer = changed(old, new)
-    (result,) = prove_packer(3, shown or "equivalence", packer=packer)
+    (result,) = prove_packer(3, violated or "equivalence", packer=packer)
     assert not result.proved
-    if shown:
+    if violated:
         assert (result.proved, result.method) == (False, "trace")
 
 
