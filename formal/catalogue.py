@@ -19,7 +19,7 @@ from utf8fpga.hdl import (
     SerialDecoder,
 )
 from utf8fpga.hdl.core import spelled
-from utf8fpga.hdl.decoder.parallel import FASTEST
+from utf8fpga.hdl.decoder.pipeline import FASTEST
 from utf8fpga.model import TABLE_3_7, EncodingTable, InvalidArgumentError
 from utf8fpga.model.forms import CESU_8_CODE_UNITS, GENERALISED_UTF_8, MODIFIED_UTF_8_CODE_UNITS, RFC_2279
 from utf8fpga.model.practices import Practice

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The proof of a parallel decoder, which comes in two halves: `windows` and `buffers`.
+"""The proof of a parallel decoder, in two halves: that of its window and that of its buffer.
 
-The first half says that in each clock the decoder puts the right beats into its buffer, or none. The second says
-that those beats come out of the buffer, each once and in order, and that the buffer keeps the streams' contract;
-it takes nothing of the first half but when there is a beat. Both are inductions: an invariant holds when a reset is
-over, whatever was in the registers, and in the clock after any in which it held. So what is proved holds for inputs
-of any length with any pauses.
+The first half says that in each cycle the window gives the correct items to the buffer, or none. The second half says
+that these beats leave the buffer, each once and in order, and that the buffer keeps the contract of the streams; it
+assumes only the timing of beats from the first half. Both are inductions: an invariant holds at the end of a reset from
+arbitrary flip-flop contents, and in the cycle after any in which it held. So what is proved holds for packets of any
+length with any pauses. A third question is whether the decoder connects the two as both halves assume.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from amaranth.back import rtlil
+from amaranth.hdl import Cat, ClockDomain, Elaboratable, Module, Signal, Value
 
 from utf8fpga.formal.abc import Verdict, decide, hold_each
 from utf8fpga.formal.aiger import Aig, aig_of
@@ -22,24 +23,27 @@ from utf8fpga.formal.invariants.window import WindowProof
 from utf8fpga.formal.properties import Property
 from utf8fpga.formal.recovery_proof import WindowRecovery
 from utf8fpga.hdl import ParallelDecoder
-from utf8fpga.hdl.decoder.window import CUTS
+from utf8fpga.hdl.decoder.window import BeatWindow
+from utf8fpga.hdl.memory_buffer import MemoryBuffer
+from utf8fpga.hdl.payloads import offers
+from utf8fpga.hdl.register_buffer import RegisterBuffer
 from utf8fpga.model import EncodingTable
 
-__all__ = ["HALVES", "Induction", "prove_halves", "prove_recovery"]
+__all__ = ["HALVES", "Connections", "Induction", "prove_halves", "prove_recovery"]
 
 HALVES = (Property.EQUIVALENCE, Property.POWER_UP, Property.STEADY, Property.STALL, Property.LATENCY)
-"""What is proved by halves."""
+"""The properties that are proved in halves."""
 
 
 @dataclass
 class Induction:
-    """What came of the questions of an induction.
+    """The answers to the questions of an induction.
 
     Attributes:
-        asked: how many there were.
-        failed: the names of those whose answer was no, so that nothing follows.
+        asked: the number of questions.
+        failed: the names of those that were answered with no, after which nothing is proved.
         undecided: the names of those that were not answered in time.
-        frames: the most clocks that any of them looked at.
+        frames: upper bound on the cycles that any of them looked at.
     """
 
     asked: int = 0
@@ -53,7 +57,7 @@ class Induction:
         return not (self.failed or self.undecided)
 
     def ask(self, outputs: Mapping[str, int], aig: Aig, frames: Mapping[str, int], seconds: int) -> None:
-        """Ask about outputs, and how many clocks of each, by a name of each."""
+        """Ask about outputs, each for a number of cycles, by name."""
         self.asked += len(outputs)
         self.frames = max(self.frames, *frames.values())
         verdicts = hold_each(aig, {output: frames[name] for name, output in outputs.items()}, seconds=seconds)
@@ -73,7 +77,7 @@ def prove_halves(
         build: makes the decoder.
         right: the table that it is compared with.
         wanted: one of `HALVES`.
-        seconds: how long the engine may think about one question.
+        seconds: time limit for one question.
 
     Raises:
         ToolError: Yosys is missing or failed.
@@ -81,10 +85,13 @@ def prove_halves(
     found = Induction()
     decoder = build()
     start = Start.POWER_UP if wanted is Property.POWER_UP else Start.RESET
-    if wanted in (Property.EQUIVALENCE, Property.POWER_UP):
+    _ask_connections(found, build())
+    if not found.failed and wanted in (Property.EQUIVALENCE, Property.POWER_UP):
         _ask_window(found, build, right, start, seconds)
-    if wanted is Property.LATENCY and decoder.latency != _stages(decoder):
-        found.failed.append(f"{_stages(decoder)} clocks, not {decoder.latency}")
+    if wanted is Property.LATENCY:
+        cycles = WindowProof(build(), right).cycles + BufferProof(decoder, Start.HELD).cycles
+        if decoder.latency != cycles:
+            found.failed.append(f"{cycles} cycles, not {decoder.latency}")
     never = _NEVER[wanted]
     for begin in (Start.HELD, start):
         if found.failed:
@@ -99,11 +106,11 @@ def prove_halves(
 
 
 def prove_recovery(build: Callable[[], ParallelDecoder], *, seconds: int = 600) -> Verdict:
-    """Prove that a parallel decoder recovers; one with a buffer in memory, as far as the buffer.
+    """Prove that a parallel decoder recovers; of one with a buffer in memory, that its window does.
 
     Args:
         build: makes the decoder.
-        seconds: how long the engine may think about a question.
+        seconds: time limit for one question.
 
     Raises:
         ToolError: Yosys is missing or failed.
@@ -126,7 +133,71 @@ _NEVER = {
     Property.STALL: ("stall", "quiet"),
     Property.LATENCY: ("latency", "drains", "quiet"),
 }
-"""What a buffer must never do, by property; while it is reset, nothing at all."""
+"""By property the questions about the buffer; during a reset it is not ready and shows nothing."""
+
+
+class Connections(Elaboratable):
+    """Whether a decoder connects its window and its buffer as the two halves of the proof assume, in any state.
+
+    Args:
+        decoder: the decoder.
+
+    Attributes:
+        bad: they are not connected so.
+    """
+
+    def __init__(self, decoder: ParallelDecoder) -> None:
+        self._decoder = decoder
+        self.clk, self.rst, self.bad = Signal(name="clk"), Signal(name="rst"), Signal(name="bad")
+        self.offer, self.ready = Signal(name="offer"), Signal(name="ready")
+        self.units = Signal(len(Value.cast(decoder.units.payload)), name="units")
+
+    @property
+    def ports(self) -> list[Signal]:
+        """The ports of the top module."""
+        return [self.clk, self.rst, self.offer, self.ready, self.units, self.bad]
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        m.domains.sync = domain = ClockDomain("sync")
+        m.submodules.dut = decoder = self._decoder
+        units, items, window, buffer = decoder.units, decoder.items, decoder.window, decoder.item_buffer
+        m.d.comb += [
+            domain.clk.eq(self.clk),
+            domain.rst.eq(self.rst),
+            Value.cast(units.payload).eq(self.units),
+            units.valid.eq(self.offer),
+            items.ready.eq(self.ready),
+        ]
+        same = [
+            (window.units.payload, units.payload),
+            (items.valid, buffer.items.valid),
+            (items.payload, buffer.items.payload),
+            (buffer.items.ready, items.ready),
+        ]
+        if isinstance(window, BeatWindow):
+            assert isinstance(buffer, RegisterBuffer)
+            same += [
+                (window.units.valid, units.valid),
+                (units.ready, buffer.run[0]),
+                (window.run, buffer.run),
+                (buffer.entry, window.items),
+                (buffer.entry_valid, window.items_valid),
+            ]
+        else:
+            assert isinstance(buffer, MemoryBuffer)
+            same += [
+                (window.units.valid, units.valid & buffer.ready),
+                (units.ready, buffer.ready),
+                (buffer.accepted, offers(window.units)),
+                (buffer.row, window.row),
+                (buffer.row_valid, window.row_valid),
+                (buffer.tail, window.tail),
+                (buffer.tail_valid, window.tail_valid),
+                (window.late_reset, buffer.late_reset),
+            ]
+        m.d.comb += self.bad.eq(Cat(Value.cast(one) != Value.cast(other) for one, other in same).any())
+        return m
 
 
 def _ask_window(
@@ -143,16 +214,13 @@ def _ask_window(
             found.ask(outputs, aig, dict.fromkeys(outputs, proof.frames[kind]), seconds)
 
 
-def _stages(decoder: ParallelDecoder) -> int:
-    """The clocks from a beat that is taken, and determined, to its items.
-
-    Those that the two halves speak of: rows of registers before the beat is looked at, that in which it waits for
-    the next and that of what comes out of the first half; then four clocks in the memory, or one in the two
-    registers.
-    """
-    cuts = CUTS[decoder.pipeline]
-    return len(cuts - {"words"}) + 2 + 4 if decoder.buffer == "memory" else len(cuts) + 2 + 1
+def _ask_connections(found: Induction, decoder: ParallelDecoder) -> None:
+    """Wires are equal by structure: the graph of their comparison is the constant 0, without a search."""
+    found.asked += 1
+    aig = aig_of(_rtlil(Connections(decoder)), free=True)
+    if aig.outputs[aig.output_bits["bad"][0]] != 0:
+        found.failed.append("connections")
 
 
-def _rtlil(proof: WindowProof | BufferProof | WindowRecovery) -> str:
+def _rtlil(proof: WindowProof | BufferProof | WindowRecovery | Connections) -> str:
     return str(rtlil.convert(proof, name="top", ports=proof.ports, emit_src=False))

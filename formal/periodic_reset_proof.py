@@ -71,6 +71,8 @@ class _AnyDecoder(wiring.Component):
     replacement = True
     kind = False
     length = False
+    # Bounds that any `Refresh` fits: the proof assumes none.
+    reset_cycles = drain_cycles = 0
 
     def __init__(self) -> None:
         units, items = beat_layout(self.table, self.lanes), items_layout(self.table, self.lanes)

@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What is proved of a decoder, as monitors around it that raise `bad`; the decoder is not touched.
+"""The properties of a decoder, as monitors around it that assert `bad`; the decoder itself is not changed.
 
-The surroundings are built, not assumed: a beat that was not taken is held by a register, and a beat
-holds units from the first lane on, or is a null beat. So there is no assumption that could contradict another and
-make a proof empty.
+The environment is built, not assumed: a beat that was not accepted is held by a register, and a beat holds units from
+the first lane on, or is a null beat. So no assumption can contradict another one and make a proof empty.
 
 A decoder has streams of `beat_layout` and `items_layout`.
 """
@@ -29,10 +28,9 @@ from amaranth.hdl import (
 )
 
 from utf8fpga.formal.helpers import how_many, keep_of
-from utf8fpga.formal.invariants.buffer import draining, stalling
 from utf8fpga.formal.reference_dfa import Event, Reference, causes, event_layout
 from utf8fpga.hdl import ParallelDecoder
-from utf8fpga.hdl.buffers import CAPACITY
+from utf8fpga.hdl.memory_buffer import CAPACITY
 from utf8fpga.hdl.payloads import offers
 from utf8fpga.model import DFA, EncodingTable, ErrorKind
 
@@ -43,40 +41,40 @@ class Property(StrEnum):
     """A property by the name that the command line has for it."""
 
     EQUIVALENCE = "equivalence"
-    """The events that come out are the reference's, in number and order; after any reset."""
+    """The events at the output are those of the reference, in number and order; after any reset."""
     POWER_UP = "power-up"
     """The same from the initial register values, before any reset."""
     STEADY = "steady"
-    """A beat that waits stays as it is."""
+    """A beat that waits does not change."""
     STALL = "stall"
-    """The input waits only while the output does; with a buffer, it no longer waits soon after."""
+    """The input is ready, except within `stall_cycles` of a cycle in which an output beat waits."""
     LATENCY = "latency"
-    """With a ready consumer an event comes out within the stated latency."""
+    """With a ready consumer an event is transferred within the stated latency."""
     INDEPENDENCE = "independence"
     """`valid` and the payload do not depend on `ready`."""
     RECOVERY = "recovery"
-    """From any register contents: right again after the longest sequence's units or the text's end."""
+    """From arbitrary flip-flop contents: correct after as many units as the longest sequence has, or a packet's end."""
     COVER = "cover"
-    """What must be possible is."""
+    """What must be possible is possible."""
 
     TOGETHER = "together"
-    """`JUDGES` at once, for mutants; not a property of its own."""
+    """All of `JUDGES`, for mutants; not a property of its own."""
     TWIN = "twin"
-    """Beside the decoder runs another of its kind, and both do the same; for mutants, not a property of its own."""
+    """The decoder and another one of its kind do the same; for mutants, not a property of its own."""
 
     @property
     def any_start(self) -> bool:
-        """The decoder's registers start with any contents."""
+        """The decoder starts with arbitrary flip-flop contents."""
         return self not in (Property.POWER_UP, Property.COVER, Property.TWIN)
 
     @property
     def resets_first(self) -> bool:
-        """A clock of reset comes first."""
+        """A cycle of reset comes first."""
         return self not in (Property.POWER_UP, Property.COVER, Property.RECOVERY)
 
 
 JUDGES = (Property.EQUIVALENCE, Property.STEADY, Property.STALL, Property.LATENCY)
-"""A decoder of which all of these hold is right, and in time, on every input."""
+"""A decoder that has all of these is correct, and in time, on every input."""
 
 COVERS = ("broken across beats", "back-to-back texts", "an empty text", "an item waits")
 
@@ -88,7 +86,7 @@ def cover_targets(decoder: Any) -> list[str]:
 
 
 def _possible(decoder: Any) -> list[ErrorKind]:
-    """The causes that the table has."""
+    """The causes that are possible with the table."""
     known = causes(decoder.table)
     found = {kind for kinds in [known.stray, *known.broken.values()] for kind in kinds if kind}
     return sorted(ErrorKind(kind) for kind in found | {ErrorKind.INCOMPLETE})
@@ -116,20 +114,20 @@ class _Ports:
 
 
 class Harness(Elaboratable):
-    """One decoder, its surroundings, and the monitor of one property.
+    """One decoder, its environment, and the monitor of one property.
 
     Args:
         build: makes the decoder.
         wanted: the property.
-        table: what it is compared with; its own table unless given.
+        table: the table that it is compared with; default: that of the decoder.
 
     Attributes:
         clk: the clock, a port.
-        offer, ready, reset, fresh, pick: what a proof lets take any value: whether a beat is offered, whether
+        offer, ready, reset, fresh, pick: the inputs, which are arbitrary in a proof: whether a beat is offered, whether
             the consumer is ready, a reset, the beat, and which event is watched.
-        bad: what must never be 1, one clock later; of a cover a bit for each of
-            `cover_targets`, which must be possible; together a bit for each of `JUDGES`; of a twin a bit for
-            any difference, and one for a difference that matters.
+        bad: what must never be 1, one cycle later; for a cover a bit for each of `cover_targets`, which must be
+            possible; for `Property.TOGETHER` a bit for each of `JUDGES`; for a twin a bit for any difference, and one
+            for a difference that matters.
     """
 
     def __init__(self, build: Callable[[], Any], wanted: Property, table: EncodingTable | None = None) -> None:
@@ -155,7 +153,7 @@ class Harness(Elaboratable):
                 "out_payload": len(Value.cast(self.decoder.items.payload)),
             }.items()
         }
-        """What a trace shows."""
+        """The signals of a trace."""
         self._referee: tuple[Reference, list[Event]] | None = None
 
     @property
@@ -168,7 +166,7 @@ class Harness(Elaboratable):
         m = Module()
         m.domains.sync = domain = ClockDomain("sync")
         m.submodules.dut = decoder = self.decoder
-        # From any register contents, one clock of reset comes first; only recovery does without.
+        # After arbitrary flip-flop contents one cycle of reset comes first; only recovery has none.
         started = Signal(reset_less=True)
         m.d.sync += started.eq(1)
         first = Const(self.wanted.resets_first, 1) & ~started
@@ -181,7 +179,7 @@ class Harness(Elaboratable):
         self.accepted = Signal()
         self.delivered = Signal()
         m.d.comb += [
-            # A null beat says nothing, so to all monitors it is as if none was taken.
+            # A null beat has no effect, so to all monitors it is as if none was accepted.
             self.accepted.eq(offers(decoder.units) & decoder.units.ready & self.running),
             self.delivered.eq(decoder.items.valid & decoder.items.ready & self.running),
         ]
@@ -202,7 +200,7 @@ class Harness(Elaboratable):
         return m
 
     def _surround(self, m: Module) -> None:
-        """Any beats with any pauses, and any consumer; a beat once offered stays until it is taken."""
+        """Any beats with any pauses, and any consumer; a beat once offered stays until it is accepted."""
         units, items = self.decoder.units, self.decoder.items
         offered = Signal()
         held = Signal.like(self.fresh, reset_less=True)
@@ -227,10 +225,10 @@ class Harness(Elaboratable):
             self.seen["out_payload"].eq(items.payload),
         ]
 
-    # What comes out.
+    # The output.
 
     def _out_events(self, m: Module) -> list[Event]:
-        """What the output beat says, an event for each item and one for the end of the text."""
+        """The events of the output beat, one for each item and one for the end of the packet."""
         events = []
         for item in self.ports_of.items:
             event = Event(self.table)
@@ -241,7 +239,7 @@ class Harness(Elaboratable):
         return [*events, end]
 
     def _like(self, word: Any, item: Any) -> list[Any]:
-        """The fields of an item that this decoder has and defines."""
+        """The assignments of the fields of an item that this decoder has and defines."""
         decoder = self.decoder
         undefined = item.error if not decoder.replacement else 0
         fields = [word.error.eq(item.error), word.code_point.eq(Mux(undefined, 0, item.code_point))]
@@ -252,7 +250,7 @@ class Harness(Elaboratable):
         return fields
 
     def _reference(self, m: Module) -> tuple[Reference, list[Event]]:
-        """The reference, and its events in the fields that this decoder has and defines; one for all monitors."""
+        """The reference, one for all monitors, and its events in the fields that this decoder has and defines."""
         if self._referee:
             return self._referee
         decoder = self.decoder
@@ -274,12 +272,12 @@ class Harness(Elaboratable):
 
     @property
     def _capacity(self) -> int:
-        """More events than a decoder ever holds back."""
+        """Upper bound on the events that are in flight in a decoder."""
         lanes = len(self.ports_of.units)
         return (lanes + 1) * max(int(self.decoder.latency) + 1, CAPACITY)
 
     def _pending(self, m: Module, expected: list[Event], found: list[Event]) -> tuple[Signal, Value, Value]:
-        """Events taken in and not yet out before this clock, those that come in, and those that go out."""
+        """Events in flight before this cycle, and those that enter and leave in it."""
         pending = Signal(range(self._capacity + 1))
         coming = how_many([event.valid for event in expected])
         going = Mux(self.delivered, how_many([event.valid for event in found]), 0)
@@ -287,9 +285,9 @@ class Harness(Elaboratable):
         return pending, coming, going
 
     def _equivalence(self, m: Module) -> Value:
-        """One event is watched, any: what comes out in its place is it.
+        """One event is watched, any: the event that leaves in its place is equal to it.
 
-        Events are counted, so nothing is lost, doubled, invented or out of order, `last` included.
+        Events are counted, so none is lost, duplicated, invented or out of order, `last` included.
         """
         _, expected = self._reference(m)
         found = self._out_events(m)
@@ -316,7 +314,7 @@ class Harness(Elaboratable):
             word.eq(now_word),
             ahead.eq(now_ahead - going),
         ]
-        # A beat says something, and the error flag is never set beside nothing.
+        # A beat has an event, and the error flag is never set where there is no item.
         empty = self.delivered & ~_any([event.valid for event in found])
         stray = self.delivered & _any([item.error & ~item.keep for item in self.ports_of.items])
         return invented | overfull | empty | stray | (self.delivered & now_watching & wrong)
@@ -331,17 +329,17 @@ class Harness(Elaboratable):
         return waited & (~items.valid | (before != Value.cast(items.payload)))
 
     def _stall(self, m: Module) -> Value:
-        """A decoder with a buffer knows of its consumer some clocks later, and of a reset, too."""
+        """The input is ready once no beat has waited for `stall_cycles` cycles."""
         waits = self.decoder.items.valid & ~self.decoder.items.ready
-        if not isinstance(self.decoder, ParallelDecoder):
+        enough = self.decoder.stall_cycles
+        if not enough:
             return ~self.decoder.units.ready & ~waits
-        enough = stalling(self.decoder)
         willing = Signal(range(enough + 1))
         m.d.sync += willing.eq(Mux(waits, 0, Mux(willing == enough, enough, willing + 1)))
         return ~self.decoder.units.ready & (willing == enough)
 
     def _latency(self, m: Module) -> Value:
-        """While the consumer has been ready for the latency's clocks, only later events are still inside."""
+        """While the consumer has been ready for as many cycles as the latency, only later events are in flight."""
         reference, expected = self._reference(m)
         pending, coming, going = self._pending(m, expected, self._out_events(m))
         if isinstance(self.decoder, ParallelDecoder):
@@ -352,17 +350,17 @@ class Harness(Elaboratable):
         return self.ready & (willing == self.decoder.latency) & late
 
     def _latency_of_beats(self, m: Module, reference: Reference, pending: Value, coming: Value, going: Value) -> Value:
-        """While none had to wait since none was inside, only what was determined later is still there.
+        """While no beat has waited since none was in flight, only events that were determined later are in flight.
 
-        The clocks of a beat that ends within a sequence count from the beat after it. Where some had to wait, all
-        that is determined is out some clocks later, even if no beat follows.
+        For a beat that ends within a sequence the cycles count from the beat after it. Where beats waited, all events
+        that are determined have left after `drain_cycles`, even if no beat follows.
         """
         waits = self.decoder.items.valid & ~self.ready
         smooth, kept = Signal(), Signal(range(len(self.ports_of.units) + 3))
         determined = self.ports_of.last | (reference.state_after == 0)
         now_kept = Mux(self.accepted, Mux(determined, 0, coming), kept)
         due = Mux(self.accepted, kept + coming - now_kept, 0)
-        enough = draining(self.decoder)
+        enough = self.decoder.drain_cycles
         quiet = Signal(range(enough + 1))
         m.d.sync += [
             smooth.eq((smooth | (pending == 0)) & ~waits),
@@ -373,7 +371,7 @@ class Harness(Elaboratable):
         return late | ((quiet == enough) & (pending > kept))
 
     def _recent(self, m: Module, coming: Value) -> Value:
-        """How many came in the latency's clocks up to this one."""
+        """The number of events that entered in as many cycles as the latency, up to this one."""
         recent: list[Value] = [coming]
         for _ in range(self.decoder.latency - 1):
             earlier = Signal(len(coming))
@@ -382,9 +380,9 @@ class Harness(Elaboratable):
         return sum(recent, Const(0))
 
     def _twin(self, m: Module) -> Value:
-        """Another of its kind sees the same and does the same: bit by bit, and in what is defined.
+        """Another decoder of its kind has the same inputs and the same outputs: bit by bit, and in what is defined.
 
-        What is not defined may differ, but stays while it waits; where all bits are the same, it does.
+        What is not defined may differ, but must not change while it waits.
         """
         decoder, right = self.decoder, self.build()
         m.submodules.right = right
@@ -399,7 +397,7 @@ class Harness(Elaboratable):
         return Cat(~same_bits, differs | (decoder.items.valid & self._unlike(m, right)) | self._steady(m))
 
     def _unlike(self, m: Module, right: Any) -> Value:
-        """The beat shown is not that of another decoder, in what is defined of it."""
+        """The output beat differs from that of another decoder, in what is defined of it."""
         ports = _Ports.of(right)
         found = self.ports_of.items_last != ports.items_last
         for item, other in zip(self.ports_of.items, ports.items, strict=True):
@@ -412,10 +410,11 @@ class Harness(Elaboratable):
     # Recovery.
 
     def _recovery(self, m: Module) -> Value:
-        """Beside the decoder runs another of its kind that was reset, and waits when the first does.
+        """Beside the decoder is another one of its kind that was reset, and pauses when the first does.
 
-        Both see the same beats. Once the longest sequence's units or the end of a text, and then the
-        latency's clocks, have passed, they show the same. `Property.EQUIVALENCE` says that the other is right.
+        Both receive the same beats. Once as many units as the longest sequence has, or the end of a packet, and then
+        as many cycles as the latency have passed, their outputs are equal. `Property.EQUIVALENCE` says that those of
+        the other one are correct.
         """
         decoder, right = self.decoder, self.build()
         moves = decoder.units.ready
@@ -429,7 +428,7 @@ class Harness(Elaboratable):
         units = Signal(range(longest + 1))
         ended = Signal()
         arrived = how_many([keep for _, keep in self.ports_of.units])
-        # The registers that say the same twice agree again after one clock: from then on it counts.
+        # Duplicate registers agree again after one cycle: units are counted from then on.
         agreed = Signal()
         m.d.sync += agreed.eq(1)
         with m.If(self.accepted & agreed):
@@ -444,10 +443,10 @@ class Harness(Elaboratable):
         differs = (decoder.items.valid != right.items.valid) | (decoder.items.valid & self._unlike(m, right))
         return (settled == decoder.latency) & (differs | self._stall(m))
 
-    # What must be possible.
+    # Cover.
 
     def _cover(self, m: Module) -> Value:
-        """The target is reached; texts end and their items are out, so that the trace can be looked at."""
+        """The target is reached; packets have ended and their items have left, so that the trace is complete."""
         reference, expected = self._reference(m)
         pending, coming, going = self._pending(m, expected, self._out_events(m))
         complete = Signal()
@@ -462,14 +461,14 @@ class Harness(Elaboratable):
         return Cat(*found)
 
     def _ended(self, m: Module) -> Value:
-        """No text is open after this clock."""
+        """No packet is open after this cycle."""
         inside = Signal()
         with m.If(self.accepted):
             m.d.sync += inside.eq(~self.ports_of.last)
         return Mux(self.accepted, self.ports_of.last, ~inside)
 
     def _seen(self, m: Module) -> tuple[Value, Value]:
-        """Whether any beat was taken before, and whether the beat of the clock before ended a text."""
+        """Whether any beat was accepted before, and whether the beat of the cycle before ended a packet."""
         any_before, just_ended = Signal(), Signal()
         m.d.sync += [any_before.eq(any_before | self.accepted), just_ended.eq(self.accepted & self.ports_of.last)]
         return any_before, just_ended

@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The proof that a parallel decoder recovers: what was in its registers before does not matter any more.
+"""The proof that a parallel decoder recovers: its output does not depend on the earlier contents of its flip-flops.
 
-Up to the buffer: two decoders with any register contents whatever are given the same beats. The items of those that
-are taken once the longest sequence's units or the end of a text have been taken are the same of both. One of the two
-may be a decoder that was reset, of which `windows` proves that its items are right.
+Of the window: two windows with arbitrary flip-flop contents receive the same beats. Once as many units as the longest
+sequence has, or the end of a packet, have been accepted, both give the same items for later beats. One of the two may
+be the window of a decoder that was reset, whose items are correct by `WindowProof`.
 
-Of the buffer `buffers` has the rest: in registers, its invariant holds as soon as the consumer was ready, or was
-shown nothing. In memory it has pointers for each few lanes, and where they have come apart they stay so until a reset.
+`BufferProof` has the rest: in registers, the invariant of the buffer holds as soon as the consumer was ready, or no
+beat was at the output. A buffer in memory has pointers for each few lanes, and desynchronised pointers remain so until
+a reset.
 """
 
 from __future__ import annotations
@@ -18,20 +19,21 @@ from amaranth.lib import data
 
 from utf8fpga.formal.helpers import how_many, keep_of
 from utf8fpga.hdl import ParallelDecoder
-from utf8fpga.hdl.decoder.window import CUTS
-from utf8fpga.hdl.payloads import items_layout, offers
+from utf8fpga.hdl.decoder.window import RowWindow
+from utf8fpga.hdl.memory_buffer import MemoryBuffer
+from utf8fpga.hdl.payloads import items_layout
 
 __all__ = ["WindowRecovery"]
 
 
 class _Twins(Elaboratable):
-    """Two decoders up to their buffers, which are given the same.
+    """The windows of two decoders, which receive the same.
 
     Attributes:
-        arrives: a beat is taken.
-        run: of decoders with a buffer in registers: everything moves on.
+        arrives: a beat is offered.
+        run: in front of registers: all stages move on.
         fresh: the beat.
-        differs: what they put into their buffers does.
+        differs: their outputs do.
     """
 
     def __init__(self, build: Callable[[], ParallelDecoder]) -> None:
@@ -41,22 +43,23 @@ class _Twins(Elaboratable):
         self.fresh = Signal.like(Value.cast(like.units.payload), name="fresh")
 
     def _part(self, m: Module, decoder: ParallelDecoder) -> list[Value]:
-        """The beats that one of them gives: 0 where there is none."""
-        m.d.comb += [Value.cast(decoder.units.payload).eq(self.fresh), decoder.units.valid.eq(self.arrives)]
-        if decoder.buffer == "memory":
-            rows = decoder.write(m, offers(decoder.units), decoder.late_reset(m))
-            here = rows.advances[0]
-            items = [Mux(here, self._defined(item), 0) for item in rows.items]
-            tail = Mux(rows.leaves, Cat(self._defined(rows.tail[:-1]), rows.tail[-1]), 0)
-            return [*rows.advances, *items, rows.leaves, tail]
-        offered = Signal()
-        merged = decoder.merge(m, self.run, lambda: self.run, offered)
-        width = merged.width
-        words = [merged.word[lane * width : (lane + 1) * width] for lane in range(decoder.lanes)]
-        return [offered, *(Mux(offered, word, 0) for word in [*map(self._defined, words), merged.word[-1]])]
+        """The beats that the window of a decoder gives: 0 where there is none."""
+        m.submodules.window = window = decoder.window
+        m.d.comb += [Value.cast(window.units.payload).eq(self.fresh), window.units.valid.eq(self.arrives)]
+        lanes = range(decoder.lanes)
+        if isinstance(window, RowWindow):
+            m.submodules.buffer = buffer = decoder.item_buffer
+            assert isinstance(buffer, MemoryBuffer)
+            m.d.comb += window.late_reset.eq(buffer.late_reset)
+            row = [Mux(window.row_valid[0], self._defined(Value.cast(window.row[n])), 0) for n in lanes[:-1]]
+            tail = Cat(self._defined(Value.cast(window.tail.item)), window.tail.last)
+            return [window.row_valid, *row, window.tail_valid, Mux(window.tail_valid, tail, 0)]
+        m.d.comb += window.run.eq(self.run.replicate(len(window.run)))
+        items = [self._defined(Value.cast(window.items.items[n])) for n in lanes]
+        return [window.items_valid, *(Mux(window.items_valid, value, 0) for value in [*items, window.items.last])]
 
     def _defined(self, item: Value) -> Value:
-        """The bits of an item that say something."""
+        """The bits of an item that are defined; 0 for the others."""
         like = self._like
         layout = items_layout(like.table, like.lanes, kind=like.kind, length=like.length)
         found = data.View(layout["items"].shape.elem_shape, item)
@@ -74,11 +77,11 @@ class _Twins(Elaboratable):
 
 
 class WindowRecovery(Elaboratable):
-    """The question up to the buffer, as a bit that must stay 0.
+    """The question about the window, as a bit that must stay 0.
 
     Args:
-        build: makes the decoder, whatever its buffer.
-        units: how many are taken before it counts; the longest sequence's unless given.
+        build: makes the decoder.
+        units: units after which the outputs are compared; default: as many as the longest sequence has.
 
     Attributes:
         bad: the bit.
@@ -89,8 +92,10 @@ class WindowRecovery(Elaboratable):
         self._twins = _Twins(build)
         self._payload = Signal(like.units.payload.shape())
         self._wanted = like.table.longest if units is None else units
-        # Clocks from the first beat that counts to its items.
-        self._rows = len(CUTS[like.pipeline] - ({"words"} if like.buffer == "memory" else set())) + 2
+        # Cycles from the first beat that is compared to its items.
+        self._rows = like.stages.item_cycles
+        # Cycles for which a late reset may be in progress at first.
+        self._resets = like.reset_cycles - 1
         self.clk = Signal(name="clk")
         self.offer, self.run = Signal(name="offer"), Signal(name="run")
         self.fresh = Signal.like(self._twins.fresh, name="any_beat")
@@ -118,16 +123,15 @@ class WindowRecovery(Elaboratable):
             twins.arrives.eq(self.offer),
             twins.run.eq(self.run),
         ]
-        # Before a memory nothing ever holds still.
+        # In front of a memory nothing ever pauses.
         moves = self.run | Const(like.buffer == "memory", 1)
-        # A late reset may be under way at first.
-        settled = Signal(range(like.resetting + 1))
+        settled = Signal(range(self._resets + 1))
         units, ended = Signal(range(self._wanted + 1)), Signal()
         clocks = Signal(range(self._rows + 1))
-        taken = self.offer & (keep[0] | self._payload.last) & moves & (settled == like.resetting)
+        taken = self.offer & (keep[0] | self._payload.last) & moves & (settled == self._resets)
         total = units + how_many(keep)
         known = ended | (units == self._wanted)
-        with m.If(settled != like.resetting):
+        with m.If(settled != self._resets):
             m.d.sync += settled.eq(settled + 1)
         with m.If(taken):
             m.d.sync += [units.eq(Mux(total > self._wanted, self._wanted, total)), ended.eq(ended | self._payload.last)]

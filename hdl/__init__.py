@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from utf8fpga.hdl.core import CoreParameters, Option
 from utf8fpga.hdl.cores import CORES
-from utf8fpga.hdl.decoder.parallel import BUFFERS, MAX_LANES, ParallelDecoder
+from utf8fpga.hdl.decoder.parallel import MAX_LANES, ParallelDecoder
 from utf8fpga.hdl.decoder.parameters import (
     ARCHITECTURES,
     AnyDecoder,
@@ -13,9 +13,9 @@ from utf8fpga.hdl.decoder.parameters import (
     DecoderParameters,
     decoder_parameters,
 )
+from utf8fpga.hdl.decoder.pipeline import BUFFERS, PARALLEL_PIPELINES
 from utf8fpga.hdl.decoder.practice import MARK_PRACTICES, MERGING_PRACTICES, PracticeDecoder
 from utf8fpga.hdl.decoder.serial import PIPELINES, SerialDecoder
-from utf8fpga.hdl.decoder.window import PARALLEL_PIPELINES
 from utf8fpga.hdl.packer.packer import PackedDecoder, Packer
 from utf8fpga.hdl.payloads import (
     Kind,

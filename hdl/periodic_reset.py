@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""A reset between texts, again and again, so that nothing that went wrong in a decoder stays."""
+"""A reset between packets, again and again, so that no flipped bit has an effect for long."""
 
 from __future__ import annotations
 
@@ -8,52 +8,61 @@ from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from utf8fpga.hdl.decoder.types import PlainDecoder
+from utf8fpga.hdl.packer.packer import PackedDecoder
 from utf8fpga.model import InvalidArgumentError
 
-__all__ = ["MAX_EVERY", "MOST", "STILL", "Refresh", "RefreshedDecoder"]
+__all__ = ["MAX_EVERY", "MOST", "STILL", "Refresh", "RefreshedDecoder", "drain_cycles"]
 
 STILL = 64
-"""Clocks without a beat on either side after which no decoder of whole texts holds anything, and none has to wait."""
+"""Cycles without a beat on either side after which no decoder holds items of whole packets, and each is ready: more
+than `drain_cycles` and `reset_cycles` of any decoder."""
 
 MOST = 64
-"""Beats that no decoder shows after the last that it took."""
+"""Upper bound on the number of output beats after the last accepted input beat."""
 
 MAX_EVERY = (1 << 48) - 1
-"""Clocks; at 300 MHz ten days."""
+"""Upper bound on the cycles from one reset to the next; at 300 MHz ten days."""
+
+
+def drain_cycles(decoder: PlainDecoder) -> int:
+    """Upper bound on the cycles, without an accepted beat and one that waits, until all determined items have left."""
+    if isinstance(decoder, PackedDecoder):
+        return decoder.sparse.drain_cycles + decoder.packer.latency
+    return int(decoder.drain_cycles)
 
 
 class Refresh(wiring.Component):
-    """When a decoder is to be reset, and when it must be given nothing.
+    """When a decoder is to be reset, and when its input is closed.
 
-    A buffer in memory and a `Packer` have counts and pointers that a flipped bit brings apart for
-    good. So every so often, when a text has ended, the input is closed until nothing comes out any
-    more, and all is reset. A decoder is reset at once if it does what a right one never does: is not
-    ready though it shows nothing and showed nothing for long, or shows beat after beat though it takes none.
+    A buffer in memory and a `Packer` have counts and pointers that a flipped bit desynchronises until a reset. So every
+    so often, when a packet has ended, the input is closed until in-flight beats have drained, and all is reset. A
+    decoder is reset at once if it does what no correct one does: it is not ready although it has had no output beat
+    for long, or it has output beat after output beat although it accepts none.
 
-    Throughput: the input is closed at most once in `every` clocks, until all is shown, and then for
-    `still` clocks and the decoder's reset.
+    Throughput: the input is closed at most once in `every` cycles, until in-flight beats have drained, and then for
+    `still` cycles and the decoder's reset.
 
     Args:
-        every: clocks, at least, from one reset to the next, 1 to `MAX_EVERY`; 1 is after each text.
-        still: clocks without a beat; for decoders that are done sooner fewer than `STILL`.
-        most: beats shown since one was taken; for decoders that hold fewer fewer than `MOST`.
+        every: lower bound on the cycles from one reset to the next, 1 to `MAX_EVERY`; 1 is after each packet.
+        still: cycles without a beat; less than `STILL` for decoders that drain in fewer cycles.
+        most: output beats since one was accepted; less than `MOST` for decoders that hold fewer.
 
     Attributes:
-        due: so many have passed.
-        gone: beats shown and taken by the consumer since the last that the decoder took.
+        due: so many cycles have passed.
+        gone: output beats transferred since the decoder last accepted a beat.
 
     Ports:
-        offered: there is a beat; not withdrawn until it is taken.
-        keep: it has a unit. A beat with neither a unit nor `last`, a null beat, begins no text.
-        last: it ends its text.
-        able: the decoder is ready; it takes the beat unless `closed`.
-        shows: it has something to show.
+        offered: a beat is offered; it is not withdrawn until it is transferred.
+        keep: it has a unit. A beat with neither a unit nor `last`, a null beat, begins no packet.
+        last: it ends its packet.
+        able: the decoder is ready; it accepts the beat unless `closed`.
+        shows: the decoder has an output beat.
         wanted: the consumer is ready.
-        closed: the decoder is given nothing in this clock.
-        restart: it is reset in this clock, and this with it.
+        closed: the decoder is offered nothing in this cycle.
+        restart: it is reset in this cycle, and this component with it.
 
     Raises:
-        ValueError: `every` is not in 1 to `MAX_EVERY`.
+        InvalidArgumentError: `every` is not in 1 to `MAX_EVERY`.
     """
 
     def __init__(self, every: int, *, still: int = STILL, most: int = MOST) -> None:
@@ -68,18 +77,18 @@ class Refresh(wiring.Component):
         m = Module()
         age, still = Signal(range(self.every + 1)), Signal(range(self.still + 1))
         inside, refused = Signal(), Signal()
-        # No exact comparison: registers may hold anything once.
+        # Not compared for equality: after a flipped bit a count may be beyond its bound.
         is_due, is_still, too_many = age >= self.every, still >= self.still, self.gone >= self.most
         m.d.comb += [
             self.due.eq(is_due),
-            # What the decoder has been offered is not taken back.
+            # A beat that the decoder has been offered is not withdrawn.
             self.closed.eq(self.restart | (is_due & ~inside & ~refused)),
         ]
         offered = self.offered & ~self.closed
         taken = offered & self.able
         m.d.sync += [
             refused.eq(offered & ~self.able),
-            # One that has only just shown something may wait for its consumer.
+            # A decoder that has had an output beat just now may wait for its consumer.
             self.restart.eq((is_still & ~self.shows & (self.closed | ~self.able)) | too_many),
         ]
         with m.If(~is_due):
@@ -104,6 +113,10 @@ class RefreshedDecoder(wiring.Component):
         decoder: the decoder.
         refresh: when it is reset.
 
+    Raises:
+        InvalidArgumentError: `refresh.still` is too small for the decoder: less than the cycles in which it drains, or
+            is not ready after a reset.
+
     Attributes:
         refresh: when it is reset.
         table, lanes, pipeline, packed, practice, replacement, kind, length: those of the decoder.
@@ -117,6 +130,11 @@ class RefreshedDecoder(wiring.Component):
 
     def __init__(self, decoder: PlainDecoder, refresh: Refresh) -> None:
         self.decoder, self.refresh = decoder, refresh
+        needed = max(drain_cycles(decoder), decoder.reset_cycles)
+        if refresh.still <= needed:
+            raise InvalidArgumentError(
+                f"{refresh.still} cycles without a beat are too few for this decoder: more than {needed} are needed"
+            )
         self.table, self.lanes, self.pipeline = decoder.table, decoder.lanes, decoder.pipeline
         self.packed, self.practice = decoder.packed, decoder.practice
         self.replacement, self.kind, self.length = decoder.replacement, decoder.kind, decoder.length
@@ -124,7 +142,7 @@ class RefreshedDecoder(wiring.Component):
 
     @property
     def latency(self) -> int:
-        """The cycles from a beat to its items, as of the decoder."""
+        """Upper bound on the cycles from a beat to its items, as of the decoder."""
         return int(self.decoder.latency)
 
     @property
@@ -135,8 +153,8 @@ class RefreshedDecoder(wiring.Component):
     def elaborate(self, platform: object) -> Module:
         m = Module()
         decoder, refresh = self.decoder, self.refresh
-        # A domain and not a `ResetInserter`, since decoders use their domain's reset in their logic, too. In a
-        # simulation its edges come one delta cycle after the outer ones: no later than any input, since each input
+        # A domain and not a `ResetInserter`, since decoders use the reset of their domain in their logic, too. In a
+        # simulation its edges are one delta cycle after the outer ones: no later than any input, since each input
         # goes through an assignment below.
         m.domains += ClockDomain("refreshed", local=True)
         m.submodules.decoder = DomainRenamer("refreshed")(decoder)

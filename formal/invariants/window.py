@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The first half of the proof of a parallel decoder: what it puts into its buffer is right.
+"""The first half of the proof of a parallel decoder: the items that its window gives to its buffer are correct.
 
-Each register before the buffer is said to be a function of the units that were taken in, as they came: this is
-the invariant. It is proved by induction, a clock at a time and lane by lane, so the width of a decoder hardly
-matters: a lane is asked about with its neighbours, the others may hold anything. What is written to the buffer
-is compared with a `Slot`, which shares nothing with the decoder.
+The invariant says of each register of the window which function of the accepted units it is. It is proved by
+induction, one cycle at a time and lane by lane, so the width of a decoder hardly matters: a lane is asked about
+together with its neighbours, the others are arbitrary. What leaves the window is compared with a `Slot`, which shares
+nothing with the decoder.
 
-The functions of the invariant are the decoder's own, without registers. They could be any: one that does not
-fit only makes the proof fail.
+The functions of the invariant are those of the window, without registers. They could be any: one that does not fit
+only makes the proof fail.
 """
 
 from __future__ import annotations
@@ -23,30 +23,31 @@ from amaranth.lib import data
 from utf8fpga.formal.helpers import keep_of
 from utf8fpga.formal.reference_dfa import Slot
 from utf8fpga.hdl import ParallelDecoder
-from utf8fpga.hdl.decoder.parallel import Merged, Rows
-from utf8fpga.hdl.decoder.window import CUTS, Beat, WindowControl, build_window
+from utf8fpga.hdl.decoder.window import BeatWindow, RowWindow
+from utf8fpga.hdl.decoder.window_logic import Beat, Registers, WindowControl, build_window
+from utf8fpga.hdl.memory_buffer import MemoryBuffer
 from utf8fpga.hdl.payloads import items_layout, offers
 from utf8fpga.model import EncodingTable
 
 __all__ = ["DRAINED", "WindowProof"]
 
 DRAINED = 2
-"""Clocks before the end of a late reset from which on nothing is written to a memory any more."""
+"""Cycles at the end of a late reset in which neither a row nor a tail is valid."""
 
 ALL = "all"
-"""The tag of what is said of a beat as a whole."""
+"""The tag of the conditions on a beat as a whole."""
 
 
 @dataclass
 class _Context:
-    """A beat as it came, and the units before it.
+    """A beat as it was accepted, and the units before it.
 
     Attributes:
         units: first those before, the oldest first, then those of the beat.
-        present: of those before, that they are of the same text; of those of the beat, that they are there.
-        last: the text ends after the beat.
+        present: for those before, whether they are of the same packet; for those of the beat, whether they are present.
+        last: the packet ends after the beat.
         valid: there is a beat.
-        past: how many of the units are before.
+        past: the number of units before.
     """
 
     units: list[Value]
@@ -56,13 +57,13 @@ class _Context:
     past: int
 
     def following(self, m: Module, name: str, moves: Value, loads: Value | None = None) -> _Context:
-        """The same a clock later.
+        """The same one cycle later.
 
         Args:
-            m: where the logic goes.
-            name: of the registers.
-            moves: otherwise all stays.
-            loads: otherwise all but `valid` stays.
+            m: the module of the registers.
+            name: the prefix of their names.
+            moves: the enable of all of them.
+            loads: a further enable of all but `valid`.
         """
         valid = Signal(name=f"{name}_valid")
         kept: list[Signal] = []
@@ -78,62 +79,62 @@ class _Context:
 
     @property
     def passed(self) -> list[tuple[Value, Value]]:
-        """The units before the next beat, and whether they are of its text."""
-        # A beat that is not full ends its text, and of that nothing is asked any more.
+        """The units before the next beat, and whether they are of its packet."""
+        # A beat that is not full ends its packet, whose units do not matter any more.
         pairs = zip(self.units[-self.past :], self.present[-self.past :], strict=True)
         return [(unit, present & ~self.last) for unit, present in pairs]
 
     def possible(self, there: Value) -> list[Value]:
-        """Units of the text are the last ones before and, if the beat is `there`, the first ones of it, or all."""
+        """Units of the packet are the last ones before and, if the beat is `there`, its first ones, or all."""
         before, here = self.present[: self.past], self.present[self.past :]
         past = [~older | newer for older, newer in pairwise(before)]
         return [*past, *(~there | ~new | old for old, new in pairwise(here)), ~there | self.last | here[-1]]
 
     def slot(self, m: Module, table: EncodingTable, lane: int, after: tuple[Value, Value] | None = None) -> Slot:
-        """What belongs in a lane; `after` is the unit after the last lane, if there is one in this text."""
+        """The expected item of a lane; `after` is the unit after the last lane, and whether it is of this packet."""
         place = self.past + lane
         before = [(self.units[n], self.present[n]) for n in range(place - table.longest + 1, place)]
         if after is None:
             after = self.units[place + 1], self.present[place + 1]
         return Slot(m, table, before, (self.units[place], self.present[place]), after)
 
-    def flat(self, m: Module, control: WindowControl, *, spans: bool) -> Beat:
-        """The window over all the units, without registers."""
+    def flat(self, control: WindowControl, *, spans: bool) -> Beat:
+        """The logic of the window over all the units, without registers."""
         starts = [Const(0, 1), *(~self.present[n - 1] & self.present[n] for n in range(1, len(self.present)))]
         starts[self.past + 1 :] = [Const(0, 1)] * (len(starts) - self.past - 1)
-        # A unit that starts its text continues nothing, as one that is not there.
+        # A unit that starts its packet continues nothing, like one that is not present.
         keep = [present & ~start for present, start in zip(self.present, starts, strict=True)]
         values: dict[str, Sequence[Value]] = {"unit": self.units, "keep": keep, "first": [Const(0, 1)]}
-        beat = _Flat(m, len(self.units), Const(1), values, self.last)
+        beat = _Flat(Registers(), len(self.units), Const(1), values, self.last)
         build_window(control, beat, frozenset(), spans=spans)
         beat.values["keep"] = self.present
         return beat
 
 
 class _Flat(Beat):
-    """A beat with nothing before it."""
+    """The values of a beat with no units before it."""
 
     def at(self, name: str, place: int) -> Value:
         return self.values[name][place] if place >= 0 else Const(0, len(self.values[name][0]))
 
 
-class _Front(Elaboratable):
-    """A decoder up to its buffer, beside the units as they came; `invariant` says how they go together.
+class _Bench(Elaboratable):
+    """The window of a decoder, beside the units as they were accepted; `invariant` relates the two.
 
     Attributes:
-        offer, fresh: whether a beat comes, and which.
-        run: of a decoder with a buffer in registers: everything moves on.
-        written: something is written to a memory.
-        invariant: per tag what always holds; a tag is a lane, of which negative ones are of beats before.
+        offer, fresh: inputs: whether a beat is offered, and its payload.
+        run: an input, in front of registers: all stages move on.
+        written: in front of a memory: a row or a tail is valid.
+        invariant: per tag what always holds; a tag is `ALL` or a lane, where negative ones are of beats before.
     """
 
     def __init__(self, decoder: ParallelDecoder, right: EncodingTable) -> None:
-        self.decoder, self.right = decoder, right
+        self.decoder, self.window, self.right = decoder, decoder.window, right
         self.offer, self.run = Signal(), Signal()
         self.fresh = Signal(len(Value.cast(decoder.units.payload)))
         self.written = Signal()
         self.invariant: dict[Any, Signal] = {}
-        self._said: dict[Any, list[Value]] = {}
+        self._held: dict[Any, list[Value]] = {}
         self._past = 2 * decoder.table.longest
         lanes = range(-self._past, decoder.lanes)
         for tag in (ALL, *lanes):
@@ -145,65 +146,63 @@ class _Front(Elaboratable):
         """The last lane."""
         return self.decoder.lanes - 1
 
-    def _say(self, tag: Any, *conditions: Value) -> None:
-        self._said.setdefault(tag, []).extend(conditions)
+    def _hold(self, tag: Any, *conditions: Value) -> None:
+        """Add conditions that always hold."""
+        self._held.setdefault(tag, []).extend(conditions)
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        decoder = self.decoder
-        self._control = WindowControl.of(decoder.table)
-        units = decoder.units
+        m.submodules.window = window = self.window
+        units = window.units
         payload = Signal(units.payload.shape())
         m.d.comb += [
             Value.cast(payload).eq(self.fresh),
             units.payload.eq(payload),
             Value.cast(units.payload.keep).eq(keep_of(payload)),
         ]
-        m.d.comb += units.valid.eq(self.offer)
-        cuts = CUTS[decoder.pipeline]
-        if decoder.buffer == "memory":
-            reset = decoder.late_reset(m)
-            arrives = offers(units) & ~reset.busy
-            moves: Value = Const(1)
-            rows = decoder.write(m, arrives, reset)
-            contexts = self._contexts(m, arrives, moves, len(cuts - {"words"}))
-            self._window(m, rows.beat, contexts)
-            self._rows(m, rows, contexts)
-            self._say(ALL, *(~value for value in reset.under_way))
-            m.d.comb += self.written.eq(rows.leaves | Cat(*rows.advances).any())
+        if isinstance(window, RowWindow):
+            # Only its late reset is of interest, during which the other half of the proof finds it not ready.
+            m.submodules.buffer = buffer = self.decoder.item_buffer
+            assert isinstance(buffer, MemoryBuffer)
+            m.d.comb += [
+                units.valid.eq(self.offer & ~buffer.reset.busy),
+                window.late_reset.eq(buffer.late_reset),
+                self.written.eq(window.tail_valid | window.row_valid.any()),
+            ]
+            contexts = self._contexts(m, offers(units), Const(1))
+            self._rows(m, window, contexts)
+            self._hold(ALL, *(~value for value in buffer.reset.active))
         else:
-            arrives, moves = offers(units), self.run
-            offered = Signal()
-            merged = decoder.merge(m, moves, lambda: moves, offered)
-            contexts = self._contexts(m, arrives, moves, len(cuts))
-            self._window(m, merged.beat, contexts)
-            self._merged(m, merged, contexts, offered, moves)
+            m.d.comb += [units.valid.eq(self.offer), window.run.eq(self.run.replicate(len(window.run)))]
+            contexts = self._contexts(m, offers(units), self.run)
+            self._beats(m, window, contexts)
+        self._stages(contexts)
         for tag, signal in self.invariant.items():
-            m.d.comb += signal.eq(Cat(*self._said.get(tag, [Const(1, 1)])).all())
+            m.d.comb += signal.eq(Cat(*self._held.get(tag, [Const(1, 1)])).all())
         return m
 
-    def _contexts(self, m: Module, arrives: Value, moves: Value, stages: int) -> list[_Context]:
-        """The beat at the input and in each row of registers, as it came."""
-        units = self.decoder.units.payload
+    def _contexts(self, m: Module, arrives: Value, moves: Value) -> list[_Context]:
+        """The beat at the input and that of each stage of the window, as they were accepted."""
+        units = self.window.units.payload
         past = [Signal(self.right.unit_width, name=f"past_{n}", reset_less=True) for n in range(self._past)]
-        of_text = [Signal(name=f"past_{n}_of_text") for n in range(self._past)]
+        of_packet = [Signal(name=f"past_{n}_of_packet") for n in range(self._past)]
         lanes = range(self.decoder.lanes)
         context = _Context(
             [*past, *(units.units[n] for n in lanes)],
-            [*of_text, *(units.keep[n] for n in lanes)],
+            [*of_packet, *(units.keep[n] for n in lanes)],
             units.last,
             arrives,
             self._past,
         )
         with m.If(arrives & moves):
             m.d.sync += [register.eq(unit) for register, (unit, _) in zip(past, context.passed, strict=True)]
-            m.d.sync += [register.eq(present) for register, (_, present) in zip(of_text, context.passed, strict=True)]
+            m.d.sync += [register.eq(here) for register, (_, here) in zip(of_packet, context.passed, strict=True)]
         contexts = [context]
-        for stage in range(1, stages + 1):
-            contexts.append(contexts[-1].following(m, f"came_{stage}", moves))
-        # Whether something comes or not, the units before are in order.
+        for stage in range(1, self.decoder.stages.window_cycles + 1):
+            contexts.append(contexts[-1].following(m, f"stage_{stage}", moves))
+        # Whether or not there is a beat, the units before it are a possible history.
         for each in contexts:
-            self._say(ALL, *each.possible(each.valid))
+            self._hold(ALL, *each.possible(each.valid))
         for earlier, later in pairwise(contexts):
             self._follow(earlier, later, later.valid)
         return contexts
@@ -211,60 +210,60 @@ class _Front(Elaboratable):
     def _follow(self, context: _Context, passed: _Context, there: Value) -> None:
         """The units before a beat are those of the one that passed, if it is there, and those before that."""
         for n, (unit, present) in enumerate(passed.passed):
-            # What is not of the text may be anything.
-            of_text = Mux(there, present, passed.present[n])
+            # Units of an earlier packet are arbitrary.
+            of_packet = Mux(there, present, passed.present[n])
             same = context.units[n] == Mux(there, unit, passed.units[n])
-            self._say(n - self._past + self.decoder.lanes, context.present[n] == of_text, ~of_text | same)
+            self._hold(n - self._past + self.decoder.lanes, context.present[n] == of_packet, ~of_packet | same)
 
-    def _window(self, m: Module, beat: Beat, contexts: Sequence[_Context]) -> None:
-        """What the registers of the window hold."""
-        for stage, context in zip(beat.stages, contexts, strict=True):
-            flat = context.flat(m, self._control, spans=self.decoder.kind or self.decoder.length)
+    def _stages(self, contexts: Sequence[_Context]) -> None:
+        """The registers of the stages of the window."""
+        for stage, context in zip(self.window.state.beat.stages, contexts, strict=True):
+            flat = context.flat(self.window.control, spans=self.window.spans)
             if stage.before:
-                self._say(ALL, stage.valid == context.valid, ~context.valid | (stage.last == context.last))
-                given = self._given(m, flat, context.last)
+                self._hold(ALL, stage.valid == context.valid, ~context.valid | (stage.last == context.last))
+                given = self._given(flat, context.last)
                 for name, values in stage.values.items():
                     for lane, value in enumerate(values):
                         if name in given:
                             tag, wanted = given[name]
-                            self._say(tag, ~context.valid | self._alike(flat, name, value, wanted))
+                            self._hold(tag, ~context.valid | self._alike(flat, name, value, wanted))
                         else:
-                            self._say(lane, ~context.valid | (value == flat.values[name][self._past + lane]))
+                            self._hold(lane, ~context.valid | (value == flat.values[name][self._past + lane]))
             else:
                 (first,) = stage.values["first"]
-                self._say(ALL, first == ~context.present[self._past - 1])
+                self._hold(ALL, first == ~context.present[self._past - 1])
             for (name, lane, beats), value in stage.history.items():
                 place = lane - (beats + 1) * self.decoder.lanes
                 at = self._past + place
-                self._say(place, ~context.present[at] | (value == flat.values[name][at]))
+                self._hold(place, ~context.present[at] | (value == flat.values[name][at]))
 
-    def _given(self, m: Module, flat: Beat, last: Value) -> dict[str, tuple[Any, Value]]:
-        """What a buffer in registers is given: per name the tag, and the value."""
-        decoder, past = self.decoder, self._past
-        if decoder.buffer == "memory":
+    def _given(self, flat: Beat, last: Value) -> dict[str, tuple[Any, Value]]:
+        """What a `BeatWindow` holds of a beat: per name the tag, and the value."""
+        window, past = self.window, self._past
+        if isinstance(window, RowWindow):
             return {}
         contents = {f"tail_{n}": (self.tail, v) for n, v in self._contents(flat).items()}
-        items = {f"item_{n}": (n, decoder._inner_item(flat, past + n)) for n in range(self.tail)}
+        items = {f"item_{n}": (n, window.inner_item(flat, past + n)) for n in range(self.tail)}
         here = [flat.at("keep", past + n) & ~flat.at("continued", past + n + 1) for n in range(self.tail)]
         settled = last | ~flat.at("open", past + self.tail)
         return {**contents, **items, "settled": (ALL, settled), "filled": (ALL, last | Cat(*here).any())}
 
     def _contents(self, flat: Beat) -> Mapping[str, Value]:
-        return self.decoder._contents(flat, self._past + self.tail)
+        return self.window.contents(flat, self._past + self.tail)
 
     def _alike(self, flat: Beat, name: str, value: Value, wanted: Value) -> Value:
-        """What is kept under a name is what is wanted; without U+FFFD in it a code point only if one is completed."""
+        """A held value is the expected one; without U+FFFD a code point only if a sequence is completed."""
         item = name.removeprefix("item_")
         if self.decoder.replacement or not (item.isdigit() or name.endswith("code_point")):
             return value == wanted
-        bits = self._control.serial.code_point_bits
+        bits = self.window.control.serial.code_point_bits
         completed = flat.at("completed", self._past + (int(item) if item.isdigit() else self.tail))
         return (value[bits:] == wanted[bits:]) & (~completed | (value[:bits] == wanted[:bits]))
 
-    # What is compared with the reference.
+    # The comparison with the reference.
 
     def _is(self, slot: Slot, item: Value) -> Value:
-        """The bits of an item are what the reference has."""
+        """The bits of an item are those of the reference."""
         decoder = self.decoder
         layout = items_layout(decoder.table, decoder.lanes, kind=decoder.kind, length=decoder.length)
         one = layout["items"].shape.elem_shape
@@ -278,106 +277,113 @@ class _Front(Elaboratable):
         return (found.keep == slot.valid) & Mux(slot.valid, Cat(*alike).all(), ~found.error)
 
     def _last_lane(self, m: Module, contexts: Sequence[_Context], moves: Value) -> tuple[_Context, Value, Value, Slot]:
-        """The beat that waits for the one after it, the unit after it and whether there is one, and its last slot."""
-        looked_at = contexts[-1]
-        held = looked_at.following(m, "held", moves, looked_at.valid)
-        self._follow(looked_at, held, Const(1))
-        unit, keep = looked_at.units[self._past], looked_at.valid & looked_at.present[self._past] & ~held.last
+        """The beat that is held, the unit after it and whether there is one, and the expected item of its last lane."""
+        compared = contexts[-1]
+        held = compared.following(m, "held", moves, compared.valid)
+        self._follow(compared, held, Const(1))
+        unit, keep = compared.units[self._past], compared.valid & compared.present[self._past] & ~held.last
         slot = held.slot(m, self.right, self.tail, (unit, keep))
         return held, unit, keep, slot
 
     def _waits(self, m: Module, valid: Value, moves: Value, settled: Value) -> Signal:
-        """A beat waits."""
+        """A beat is held."""
         waiting = Signal(name="waits")
         with m.If(moves):
             m.d.sync += waiting.eq(valid | (waiting & ~settled))
         return waiting
 
-    def _rows(self, m: Module, rows: Rows, contexts: list[_Context]) -> None:
-        decoder, control, spans = self.decoder, self._control, self.decoder.kind or self.decoder.length
+    def _rows(self, m: Module, window: RowWindow, contexts: list[_Context]) -> None:
+        """What a `RowWindow` holds, and its outputs."""
+        state, stages = window.state, self.decoder.stages
         held, unit, keep, slot = self._last_lane(m, contexts, Const(1))
         settled = held.last | ~slot.open
         waiting = self._waits(m, contexts[-1].valid, Const(1), settled)
-        flat = held.flat(m, control, spans=spans)
+        flat = held.flat(window.control, spans=window.spans)
         expected = {**self._contents(flat), "last": held.last, "settled": settled}
-        self._say(ALL, rows.waiting == waiting, *held.possible(waiting))
+        self._hold(ALL, state.waiting == waiting, *held.possible(waiting))
         for name, value in expected.items():
-            self._say(self.tail, ~waiting | self._alike(flat, name, rows.held[name], value))
+            self._hold(self.tail, ~waiting | self._alike(flat, name, state.held[name], value))
 
         # The last lane.
-        leaves = Signal(name="leaves_too")
+        leaves = Signal(name="leaves")
         gone = held.following(m, "gone", Const(1))
         next_unit, next_keep = Signal(len(unit), reset_less=True), Signal(reset_less=True)
         m.d.sync += leaves.eq(waiting & (contexts[-1].valid | settled))
         m.d.sync += [next_unit.eq(unit), next_keep.eq(keep)]
         slot = gone.slot(m, self.right, self.tail, (next_unit, next_keep))
-        right = self._is(slot, rows.tail[:-1]) & (rows.tail[-1] == gone.last)
-        self._say(ALL, rows.leaves == leaves, *gone.possible(leaves))
-        self._say(self.tail, ~leaves | right)
+        correct = self._is(slot, Value.cast(window.tail.item)) & (window.tail.last == gone.last)
+        self._hold(ALL, window.tail_valid == leaves, *gone.possible(leaves))
+        self._hold(self.tail, ~leaves | correct)
 
         # The others.
         written = contexts[-1]
-        if "words" in CUTS[decoder.pipeline]:
-            written = written.following(m, "came_words", Const(1))
-            self._say(ALL, *written.possible(written.valid))
-        self._say(ALL, *(advance == written.valid for advance in rows.advances))
-        for copies, context in zip(rows.passing, [*contexts[1:], written], strict=False):
-            self._say(ALL, *(copy == context.valid for copy in copies))
-        slots = [written.slot(m, self.right, lane) for lane in range(self.tail)]
-        for lane, (own, item) in enumerate(zip(slots, rows.items, strict=True)):
-            self._say(lane, ~written.valid | self._is(own, item))
+        if stages.row_cycles > stages.window_cycles:
+            written = written.following(m, "written", Const(1))
+            self._hold(ALL, *written.possible(written.valid))
+        self._hold(ALL, *(valid == written.valid for valid in window.row_valid))
+        for copies, context in zip(window.advance.tree, [*contexts[1:], written], strict=False):
+            self._hold(ALL, *(copy == context.valid for copy in copies))
+        for lane in range(self.tail):
+            own = written.slot(m, self.right, lane)
+            self._hold(lane, ~written.valid | self._is(own, Value.cast(window.row[lane])))
 
-    def _merged(self, m: Module, merged: Merged, contexts: list[_Context], offered: Signal, moves: Value) -> None:
+    def _beats(self, m: Module, window: BeatWindow, contexts: list[_Context]) -> None:
+        """What a `BeatWindow` holds, and its outputs."""
+        state, moves = window.state, self.run
         held, unit, keep, slot = self._last_lane(m, contexts, moves)
         settled = held.last | ~slot.open
         waiting = self._waits(m, contexts[-1].valid, moves, settled)
-        flat = held.flat(m, self._control, spans=self.decoder.kind or self.decoder.length)
-        self._say(ALL, merged.waiting == waiting, *held.possible(waiting))
-        expected = self._given(m, flat, held.last) | {"last": (ALL, held.last)}
-        for name, value in merged.held.items():
+        flat = held.flat(window.control, spans=window.spans)
+        self._hold(ALL, state.waiting == waiting, *held.possible(waiting))
+        expected = self._given(flat, held.last) | {"last": (ALL, held.last)}
+        for name, value in state.held.items():
             tag, wanted = expected[name]
-            self._say(tag, ~waiting | self._alike(flat, name, value, wanted))
+            self._hold(tag, ~waiting | self._alike(flat, name, value, wanted))
 
-        # What is offered to the two registers at the output.
+        # The output.
         slots = [held.slot(m, self.right, lane) for lane in range(self.tail)] + [slot]
-        says = held.last | Cat(*(each.valid for each in slots)).any()
-        leaves = Signal(name="leaves_too")
+        counts = held.last | Cat(*(each.valid for each in slots)).any()
+        leaves = Signal(name="leaves")
         gone = held.following(m, "gone", moves)
         next_unit, next_keep = Signal(len(unit), reset_less=True), Signal(reset_less=True)
         with m.If(moves):
-            m.d.sync += [leaves.eq(waiting & (contexts[-1].valid | settled) & says)]
+            m.d.sync += [leaves.eq(waiting & (contexts[-1].valid | settled) & counts)]
             m.d.sync += [next_unit.eq(unit), next_keep.eq(keep)]
-        self._say(ALL, offered == leaves, *gone.possible(leaves), ~leaves | (merged.word[-1] == gone.last))
+        self._hold(
+            ALL, window.items_valid == leaves, *gone.possible(leaves), ~leaves | (window.items.last == gone.last)
+        )
         for lane in range(self.decoder.lanes):
             after = (next_unit, next_keep) if lane == self.tail else None
             own = gone.slot(m, self.right, lane, after)
-            item = merged.word[lane * merged.width : (lane + 1) * merged.width]
-            self._say(lane, ~leaves | self._is(own, item))
+            self._hold(lane, ~leaves | self._is(own, Value.cast(window.items.items[lane])))
 
 
 class WindowProof(Elaboratable):
     """The questions whose answers are the first half of the proof, each a bit that must stay 0.
 
     Args:
-        decoder: as it is built, and not part of anything else.
-        right: what it is compared with.
+        decoder: the decoder whose window is proved, which is not part of anything else.
+        right: the table that it is compared with.
 
     Attributes:
-        tags: what there is a question about.
-        frames: the clocks to look at for each kind of question.
-        step: per tag, whether the invariant fails a clock after it held of all that the tag is near.
-        reset: per tag, whether it fails as soon as a reset is over, whatever was in the registers. The first also
-            fails if anything is written to a memory less than `DRAINED` clocks before.
-        start: per tag, whether it fails with the initial register values.
+        tags: the subjects of the questions.
+        frames: the cycles to look at for each kind of question.
+        step: per tag, whether the invariant fails one cycle after it held for all tags that are `near`.
+        reset: per tag, whether it fails at the end of a reset, after which flip-flop contents were arbitrary. The first
+            one also fails if a row or a tail is valid in the last `DRAINED` cycles of the reset.
+        start: per tag, whether it fails with the initial values of the registers.
+        cycles: the latency that is proved, from the beat that determines an item to the output of the window.
     """
 
     def __init__(self, decoder: ParallelDecoder, right: EncodingTable) -> None:
-        self._front = _Front(decoder, right)
-        self.tags = list(self._front.invariant)
-        self.frames = {"step": 2, "reset": decoder.resetting + 2, "start": 1}
+        self._bench = _Bench(decoder, right)
+        self.tags = list(self._bench.invariant)
+        self.frames = {"step": 2, "reset": decoder.reset_cycles + 1, "start": 1}
+        # The stages of the window, the beat that is held and its items.
+        self.cycles = len(decoder.window.state.beat.stages) - 1 + 2
         self.clk, self.rst = Signal(name="clk"), Signal(name="rst")
         self.offer, self.run = Signal(name="offer"), Signal(name="run")
-        self.fresh = Signal.like(self._front.fresh, name="fresh")
+        self.fresh = Signal.like(self._bench.fresh, name="fresh")
         self.step, self.reset, self.start = (Signal(len(self.tags), name=name) for name in self.frames)
 
     @property
@@ -386,21 +392,21 @@ class WindowProof(Elaboratable):
         return [self.clk, self.rst, self.offer, self.run, self.fresh, self.step, self.reset, self.start]
 
     def near(self, tag: Any) -> list[Any]:
-        """What of the clock before is looked at for a tag."""
-        front = self._front
-        lanes, reach = front.decoder.lanes, front.decoder.table.longest
+        """The tags whose conditions in the cycle before are assumed for a tag."""
+        bench = self._bench
+        lanes, reach = bench.decoder.lanes, bench.decoder.table.longest
         if tag == ALL:
             wanted = {*range(-reach, min(reach, lanes)), *range(lanes - reach, lanes)}
         else:
-            wanted = {centre + n for centre in (tag, *([0] if tag == front.tail else [])) for n in range(-reach, 2)}
-        # A unit before was in a lane, or one before already.
+            wanted = {centre + n for centre in (tag, *([0] if tag == bench.tail else [])) for n in range(-reach, 2)}
+        # A unit of an earlier beat was in a lane, or in an earlier beat already.
         wanted |= {earlier for n in wanted if n < 0 for earlier in (n % lanes, n + lanes)}
         return [ALL, *(near for near in self.tags if near in wanted)]
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
         m.domains.sync = domain = ClockDomain("sync")
-        m.submodules.dut = front = self._front
+        m.submodules.dut = bench = self._bench
         late = self.frames["reset"] - 1
         frame = Signal(range(late + 2), reset_less=True)
         first = frame == 0
@@ -409,17 +415,17 @@ class WindowProof(Elaboratable):
         m.d.comb += [
             domain.clk.eq(self.clk),
             domain.rst.eq(self.rst & first),
-            front.offer.eq(self.offer),
-            front.run.eq(self.run),
-            front.fresh.eq(self.fresh),
+            bench.offer.eq(self.offer),
+            bench.run.eq(self.run),
+            bench.fresh.eq(self.fresh),
         ]
         m.d.sync += frame.eq(Mux(frame > late, frame, frame + 1))
         with m.If(first):
-            m.d.sync += [was_reset.eq(self.rst), *(held[tag].eq(front.invariant[tag] & ~self.rst) for tag in self.tags)]
+            m.d.sync += [was_reset.eq(self.rst), *(held[tag].eq(bench.invariant[tag] & ~self.rst) for tag in self.tags)]
         for n, tag in enumerate(self.tags):
             before = Cat(*(held[near] for near in self.near(tag))).all()
-            fails = ~front.invariant[tag]
-            drains = (frame > late - DRAINED) & (frame < late) & front.written & Const(tag == ALL, 1)
+            fails = ~bench.invariant[tag]
+            drains = (frame > late - DRAINED) & (frame < late) & bench.written & Const(tag == ALL, 1)
             m.d.comb += [
                 self.step[n].eq((frame == 1) & before & fails),
                 self.reset[n].eq(was_reset & (((frame == late) & fails) | drains)),

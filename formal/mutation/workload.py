@@ -15,7 +15,6 @@ from itertools import chain
 from typing import Any
 
 from utf8fpga.formal.aiger import Aig
-from utf8fpga.formal.invariants.buffer import draining, stalling
 from utf8fpga.hdl import ParallelDecoder
 from utf8fpga.hdl.payloads import code_point_bits
 from utf8fpga.model import DFA, START, TABLE_3_7, EncodingTable, Item, decode
@@ -290,10 +289,10 @@ class _Flow:
         if self._smooth and not waits and gone < self._due_before(self.decoder.latency):
             return "an item is late"
         self._willing = 0 if waits else self._willing + 1
-        drained = draining(self.decoder)
+        drained = self.decoder.drain_cycles
         if self._willing > drained and gone < self._due_before(drained):
             return "an item is stuck"
-        self.settled = self._willing >= stalling(self.decoder)
+        self.settled = self._willing >= self.decoder.stall_cycles
         self._smooth = (self._smooth or not inside) and not waits
         return ""
 

@@ -7,11 +7,11 @@ from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, TypeAlias
 
 from utf8fpga.hdl.core import CoreParameters, option
-from utf8fpga.hdl.decoder.parallel import BUFFERS, FASTEST, MAX_LANES, ParallelDecoder
+from utf8fpga.hdl.decoder.parallel import MAX_LANES, ParallelDecoder
+from utf8fpga.hdl.decoder.pipeline import BUFFERS, PipelineStages
 from utf8fpga.hdl.decoder.practice import MARK_PRACTICES, MERGING_PRACTICES, PracticeDecoder
 from utf8fpga.hdl.decoder.serial import PIPELINES, SerialDecoder
 from utf8fpga.hdl.decoder.types import PlainDecoder
-from utf8fpga.hdl.decoder.window import PARALLEL_PIPELINES
 from utf8fpga.hdl.packer.packer import PackedDecoder
 from utf8fpga.hdl.periodic_reset import MAX_EVERY, Refresh, RefreshedDecoder
 from utf8fpga.model import CATALOGUE, TABLE_3_7, EncodingTable, InvalidArgumentError
@@ -150,17 +150,9 @@ class DecoderParameters(CoreParameters):
         self._set("packed", False)
 
     def _check_parallel(self) -> None:
-        self._set("pipeline", FASTEST if self.pipeline is None else self.pipeline)
-        if self.pipeline not in PARALLEL_PIPELINES:
-            raise InvalidArgumentError(f"pipeline {self.pipeline} is not in 0..{PARALLEL_PIPELINES[-1]}")
-        longest = self.table.longest
-        self._set("buffer", self.buffer or ("memory" if self.lanes >= longest else "registers"))
-        if self.buffer not in BUFFERS:
-            raise InvalidArgumentError(f"buffer {self.buffer!r} is not one of {', '.join(BUFFERS)}")
-        if self.buffer == "memory" and self.lanes < longest:
-            raise InvalidArgumentError(
-                f"a buffer in memory is for {longest} lanes or more, not {self.lanes}: use registers"
-            )
+        stages = PipelineStages.of(self.table, self.lanes, self.pipeline, self.buffer)
+        self._set("pipeline", stages.pipeline)
+        self._set("buffer", stages.buffer)
         # One lane is packed as it is.
         self._set("packed", self.packed and self.lanes > 1)
 

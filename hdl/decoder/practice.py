@@ -109,6 +109,12 @@ class PracticeDecoder(wiring.Component):
         return self._decoder.latency + (self.practice is Practice.EACH_UNIT)
 
     reset_cycles = SerialDecoder.reset_cycles
+    stall_cycles = SerialDecoder.stall_cycles
+
+    @property
+    def drain_cycles(self) -> int:
+        """Upper bound on the cycles until all marks are transferred that are determined, if no beat waits in these."""
+        return self.latency + self.table.longest
 
     def elaborate(self, platform: object) -> Module:
         m = Module()

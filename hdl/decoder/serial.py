@@ -77,6 +77,8 @@ class SerialDecoder(wiring.Component):
     packed = True
     reset_cycles = 0
     """Cycles after a reset in which `units.ready` is low."""
+    stall_cycles = 0
+    """Cycles without an item that waits, after which `units.ready` is asserted: 0, so in each such cycle."""
 
     def __init__(
         self,
@@ -112,8 +114,13 @@ class SerialDecoder(wiring.Component):
 
     @property
     def latency(self) -> int:
-        """Clocks, at most, from the unit that determines an item to the item, while nothing waits."""
+        """Upper bound on the cycles from the unit that determines an item to the item, while no beat waits."""
         return 1 + self.pipeline
+
+    @property
+    def drain_cycles(self) -> int:
+        """Upper bound on the cycles until all items are transferred that are determined, if no beat waits in these."""
+        return self.latency
 
     def elaborate(self, platform: object) -> Module:
         m = Module()

@@ -1,473 +1,355 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The sliding window of the parallel decoder: what each unit of a beat is, from the units around it.
+"""The window of a parallel decoder: beats of code units in, items for a buffer out.
 
-A self-synchronising table needs no state. Whether a unit continues a sequence follows from the
-units before it, at most as many as the longest sequence has, so the window is a pipeline without
-feedback, the same logic for each lane, cut by registers wherever wanted.
+An item is in the lane of its last unit. Whether a unit is the last of an item depends on the unit after it, so the
+last lane of a beat waits for the next beat, unless its sequence is complete or the packet ends.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
-from functools import cache, cached_property, lru_cache, partial, reduce
-from itertools import chain
-from operator import and_, or_
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
 
-from amaranth.hdl import Cat, Const, Module, Signal, Value
+from amaranth.hdl import Cat, Module, Mux, ResetSignal, Signal, Value
+from amaranth.lib import data, stream, wiring
+from amaranth.lib.wiring import In, Out
 
-from utf8fpga.hdl.decoder.serial_logic import SerialControl
-from utf8fpga.hdl.minimise import Function, minimise
-from utf8fpga.model import REPLACEMENT_CHARACTER, EncodingTable, TableError
+from utf8fpga.hdl.decoder.pipeline import PipelineStages
+from utf8fpga.hdl.decoder.window_logic import Beat, Registers, WindowControl, any_of, build_window, word
+from utf8fpga.hdl.fan_out import FanOut
+from utf8fpga.hdl.payloads import Kind, beat_layout, items_layout, offers
+from utf8fpga.model import EncodingTable
 
-__all__ = ["CUTS", "PARALLEL_PIPELINES", "Beat", "WindowControl", "build_window", "word"]
-
-CUTS: tuple[frozenset[str], ...] = tuple(
-    frozenset(steps.split())
-    for steps in (
-        "",
-        "ends",
-        "pairs ends",
-        "features pairs ends",
-        "features pairs thirds ends",
-        "features pairs thirds ends words",
-        "features leads pairs thirds ends words",
-    )
-)
-"""Per setting of the pipeline the steps after which there are registers."""
-
-
-PARALLEL_PIPELINES = tuple(range(len(CUTS)))
-"""The settings of the pipeline parameter of a parallel decoder."""
-
-
-def any_of(values: Iterable[Value]) -> Value:
-    """The OR of one-bit values; 0 of none."""
-    return reduce(or_, values, Const(0, 1))
-
-
-def all_of(values: Iterable[Value]) -> Value:
-    """The AND of one-bit values; 1 of none."""
-    return reduce(and_, values, Const(1, 1))
+__all__ = ["BeatWindow", "ItemWindow", "RowWindow", "WindowState"]
 
 
 @dataclass(frozen=True)
-class Source:
-    """One unit's bit that goes into a bit of the code point.
+class WindowState:
+    """The registers of a window, and the values between them.
 
     Attributes:
-        back: how many units before the end of the sequence.
-        place: the bit of that unit.
-        above, up_to: it counts in sequences of more than `above` and up to `up_to` units. Where it
-            is 0 anyway the bounds are drawn wider, for the sake of fewer inputs.
+        registers: what the registers take.
+        beat: the beat in the last stage, which is compared with the beat before it; `beat.stages` has all stages.
+        first: the next unit is the first of its packet.
+        held: by name what is held of the beat before.
+        waiting: there is such a beat.
+        valid: the items of the last lane are a beat's.
+        items: per lane the item that leaves the window; of a `RowWindow` for all lanes but the last.
+        tail: of a `RowWindow` the item of the last lane; then of both whether the packet ends.
     """
 
-    back: int
-    place: int
-    above: int
-    up_to: int
+    registers: Registers
+    beat: Beat
+    first: Signal
+    held: Mapping[str, Signal]
+    waiting: Signal
+    valid: Signal
+    items: Sequence[Value]
+    tail: Value
 
 
-@dataclass(frozen=True)
-class WindowControl:
-    """The functions of the window of one encoding table, derived from its rows.
-
-    A sequence of n units is a lead that opens one, a second unit that the lead allows, and any
-    further trailing units. For each n the trailing units fall into classes that all leads of
-    n units allow alike or forbid alike; for UTF-8 these are at most two, told apart by one bit.
-    """
-
-    table: EncodingTable
-    serial: SerialControl
-
-    @staticmethod
-    @lru_cache(maxsize=32)
-    def of(table: EncodingTable) -> WindowControl:
-        """The functions of `table`.
-
-        Raises:
-            TableError: no parallel decoder is made for such a table: besides the reasons of the
-                serial one, units after the second are not free.
-        """
-        control = WindowControl(table, SerialControl.of(table))
-        # A state that a lead opens may also be reached later.
-        for index in sorted(control.serial.later_states):
-            state = control.serial.dfa.states[index]
-            if control.serial.allowed[index] != control.serial.trails:
-                raise TableError(
-                    f"{table.name}: a parallel decoder wants only the second unit of a sequence to be constrained, "
-                    f"but in state {state.name!r} the next unit is, too"
-                )
-        return control
-
-    @cached_property
-    def lengths(self) -> tuple[int, ...]:
-        """The numbers of units that sequences of several units have."""
-        return tuple(sorted(length for length in self.table.patterns if length > 1))
-
-    def _leads(self, length: int) -> dict[int, frozenset[int]]:
-        """Per lead of sequences of `length` units what may come second."""
-        serial = self.serial
-        return {
-            unit: serial.allowed[state]
-            for unit, state in serial.leads.items()
-            if serial.dfa.states[state].remaining[0] == length - 1
-        }
-
-    @cache  # noqa: B019 - as many entries as lengths, and the tables are few
-    def _classes(self, length: int) -> tuple[tuple[frozenset[int], frozenset[int]], ...]:
-        """Pairs of trailing units that the leads of `length` treat alike, and the leads that allow them."""
-        leads = self._leads(length)
-        groups: dict[frozenset[int], set[int]] = {}
-        for trail in self.serial.trails:
-            allowing = frozenset(lead for lead, allowed in leads.items() if trail in allowed)
-            groups.setdefault(allowing, set()).add(trail)
-        pairs = [(frozenset(trails), allowing) for allowing, trails in groups.items()]
-        return tuple(sorted((pair for pair in pairs if pair[1]), key=lambda pair: min(pair[0])))
-
-    def _of_unit(self, on: Iterable[int], off: Iterable[int]) -> Function:
-        return minimise(on, off, self.table.unit_width)
-
-    @cached_property
-    def is_trail(self) -> Function:
-        """The unit comes after the first in some sequence."""
-        return self._of_unit(self.serial.trails, self.serial.units - self.serial.trails)
-
-    @cached_property
-    def is_single(self) -> Function:
-        """The unit is a whole sequence."""
-        return self.serial.is_single
-
-    @cached_property
-    def is_longer(self) -> Function:
-        """Of a unit that completes a sequence: the sequence has several units."""
-        return self._of_unit(self.serial.trails, self.serial.singles)
-
-    def told_classes(self, length: int) -> tuple[Function, ...]:
-        """Of a trailing unit: it is in this class. Where the last class is all the rest, it has no function."""
-        classes = [trails for trails, _ in self._classes(length)]
-        rest = self.serial.trails - frozenset[int]().union(*classes)
-        told = classes if rest or len(classes) > 2 else classes[:-1]
-        return tuple(self._of_unit(trails, self.serial.trails - trails) for trails in told)
-
-    def _prefix(self, length: int) -> Function:
-        """The upper four bits that are the same in all leads of `length`, as a product."""
-        leads = self._leads(length)
-        width = self.table.unit_width
-        care = reduce(and_, (~(unit ^ min(leads)) for unit in leads)) & (1 << width) - 1
-        care &= 0xF << max(width - 4, 0)
-        return Function(((care, min(leads) & care),))
-
-    def lead_prefix(self, length: int) -> Function:
-        """The unit's upper bits are those of a lead of `length`."""
-        return self._prefix(length)
-
-    def lead_allows(self, length: int) -> tuple[Function, ...]:
-        """Of a unit with the `lead_prefix`: it is a lead of `length` and allows this class to follow."""
-        prefix = self._prefix(length)
-        alike = {unit for unit in self.serial.units if prefix.compute(unit)}
-        return tuple(self._of_unit(allowing, alike - allowing) for _, allowing in self._classes(length))
-
-    @cached_property
-    def bounds(self) -> tuple[int, ...]:
-        """The numbers of units of which it must be known whether a complete sequence has more."""
-        sources = chain.from_iterable(map(self.sources, range(self.serial.code_point_bits)))
-        found = {bound for source in sources for bound in (source.above, source.up_to)}
-        return tuple(sorted(bound for bound in found if 0 < bound < self.table.longest))
-
-    def sources(self, bit: int) -> list[Source]:
-        """Where a bit of the code point comes from in a sequence that is complete."""
-        trail_bits = self.serial.trail_bits
-        users: dict[tuple[int, int], set[int]] = {}
-        for length, pattern in self.table.patterns.items():
-            back = min(bit // trail_bits, length - 1) if trail_bits else length - 1
-            place = bit - back * trail_bits
-            if place < (pattern.payload_bits[0] if back == length - 1 else trail_bits):
-                users.setdefault((back, place), set()).add(length)
-        return [self._source(back, place, lengths) for (back, place), lengths in users.items()]
-
-    def _source(self, back: int, place: int, lengths: set[int]) -> Source:
-        def harmless(length: int) -> bool:
-            if length <= back:
-                return False
-            units = self._units_at(length, back)
-            return all(not unit >> place & 1 for unit in units)
-
-        forbidden = [n for n in self.table.patterns if n not in lengths and not harmless(n)]
-        below = [n for n in forbidden if n < min(lengths)]
-        above = [n for n in forbidden if n > max(lengths)]
-        if len(below) + len(above) != len(forbidden):
-            raise TableError(f"{self.table.name}: sequences of {forbidden} units have no payload where others do")
-        return Source(back, place, max(below, default=0), min(above, default=self.table.longest + 1) - 1)
-
-    def _units_at(self, length: int, back: int) -> Iterable[int]:
-        """The units that may stand `back` units before the end of a sequence of `length`."""
-        if back < length - 1:
-            return self.serial.trails
-        return self.serial.singles if length == 1 else self._leads(length)
-
-
-@dataclass
-class Beat:
-    """The values of one beat between two rows of registers, lane by lane.
-
-    Attributes:
-        m: where the logic goes.
-        lanes: units a beat.
-        valid: a beat is here.
-        runs: per stage what lets beats move on at the end of a clock; None where they always do.
-        values: per name and lane a value.
-        last: the text ends after this beat.
-        stage: which row of registers it comes from.
-        valids: `valid` in each row of registers so far.
-        before: the beat that these registers take.
-        history: values of beats before this one, by name, lane and how many beats before.
-    """
-
-    m: Module
-    lanes: int
-    valid: Value
-    values: dict[str, Sequence[Value]]
-    last: Value
-    runs: Callable[[], Value] | None = None
-    stage: str = "input"
-    valids: tuple[Signal, ...] = ()
-    before: Beat | None = None
-    history: dict[tuple[str, int, int], Signal] = field(default_factory=dict)
-
-    def at(self, name: str, place: int) -> Value:
-        """The value of a lane; a negative place is in the beats before, counted from their ends."""
-        if place >= 0:
-            return self.values[name][place]
-        return self._before(name, place % self.lanes, (-place - 1) // self.lanes)
-
-    def _before(self, name: str, lane: int, beats: int) -> Signal:
-        key = name, lane, beats
-        if key not in self.history:
-            current = self._before(name, lane, beats - 1) if beats else self.values[name][lane]
-            kept = Signal(len(current), name=f"{self.stage}_before{beats + 1}_{name}_{lane}", reset_less=True)
-            self.history[key] = kept
-            moves = self.valid & self.run if self.runs else self.valid
-            if self.runs:
-                # Written out, so that there is no clock enable one more look-up table away.
-                self.m.d.sync += kept.eq((current & moves.replicate(len(kept))) | (kept & ~moves.replicate(len(kept))))
-            else:
-                with self.m.If(moves):
-                    self.m.d.sync += kept.eq(current)
-        return self.history[key]
-
-    @cached_property
-    def run(self) -> Value:
-        """Beats move on from here at the end of this clock; its own copy, near what it enables."""
-        assert self.runs
-        return self.runs()
-
-    def register(self, stage: str, names: Iterable[str]) -> Beat:
-        """The same beat a clock later, with the values of `names`."""
-        m = self.m
-        valid = Signal(name=f"{stage}_valid", reset_less=True)
-        last = Signal(name=f"{stage}_last", reset_less=True)
-        kept: dict[str, Sequence[Value]] = {}
-        # Written out: a register with a clock enable and a reset would want a look-up table before its enable.
-        m.d.sync += valid.eq((self.valid & self.run) | (valid & ~self.run) if self.runs else self.valid)
-        with m.If(self.run if self.runs else Const(1)):
-            m.d.sync += last.eq(self.last)
-            for name in names:
-                kept[name] = [
-                    Signal(len(value), name=f"{stage}_{name}_{lane}", reset_less=True)
-                    for lane, value in enumerate(self.values[name])
-                ]
-                m.d.sync += [new.eq(old) for new, old in zip(kept[name], self.values[name], strict=True)]
-        return Beat(m, self.lanes, valid, kept, last, self.runs, stage, (*self.valids, valid), self)
-
-    @property
-    def stages(self) -> list[Beat]:
-        """The beat in each row of registers, the input's first."""
-        return [*(self.before.stages if self.before else []), self]
-
-
-def build_window(control: WindowControl, beat: Beat, cuts: frozenset[str], *, spans: bool = False) -> Beat:
-    """What each unit of a beat is, short of what depends on the unit after it.
+class ItemWindow(wiring.Component):
+    """What both windows have in common: the fields of an item.
 
     Args:
-        control: the table's functions.
-        beat: the values `unit`, `keep` (the unit is present) and, in its first lane only, `first`
-            (no unit of this text came before).
-        cuts: the steps after which there are registers, of those in `CUTS`.
-        spans: also give how much of its sequence a unit is the end of, for causes and lengths.
-
-    Returns:
-        The beat after the last cut, with the values `unit`, `keep`, `continued` (the unit
-        continues what was open before it), `completed` (it completes a sequence), `open` (it is
-        part of a sequence that wants more) and `longer_n` (that sequence has more than n units).
-        With `spans` also `length` (units of the sequence so far) and `needed` (bit k: more than k
-        further units are needed).
+        table: the encoding form.
+        lanes: code units per beat.
+        stages: the stages of registers.
+        replacement, kind, length: see `ParallelDecoder`.
+        units: the input stream.
+        ports: the other ports.
     """
-    window = _Window(control, beat, cuts, spans)
-    window.find_features()
-    window.find_leads()
-    window.join_two()
-    window.join_three()
-    window.join_rest()
-    return window.beat
 
+    def __init__(
+        self,
+        table: EncodingTable,
+        *,
+        lanes: int,
+        stages: PipelineStages,
+        replacement: bool,
+        kind: bool,
+        length: bool,
+        units: stream.Signature,
+        ports: dict[str, Any],
+    ) -> None:
+        self.table, self.lanes, self.stages = table, lanes, stages
+        self.replacement, self.kind, self.length = replacement, kind, length
+        self.control = WindowControl.of(table)
+        super().__init__({"units": In(units), **ports})
 
-class _Window:
-    """The steps from units to sequences, each of which may end in registers."""
+    @cached_property
+    def state(self) -> WindowState:
+        """The registers, made at first use: a wide window has many."""
+        raise NotImplementedError
 
-    def __init__(self, control: WindowControl, beat: Beat, cuts: frozenset[str], spans: bool) -> None:
-        self.control = control
-        self.beat = beat
-        self.cuts = cuts
-        self.spans = spans
-        self.lengths = control.lengths
-        self.longer = [n for n in control.lengths if n > 2]
-        self.leads = {f"lead_{n}_{which}": (n, which) for n in self.lengths for which in self._numbers(n)}
-        self.seconds = {f"second_of_{n}": n for n in self.lengths}
-        self.thirds = {f"third_of_{n}": n for n in self.longer}
+    @property
+    def spans(self) -> bool:
+        """Whether it must be known up to where in its sequence a unit is."""
+        return self.kind or self.length
 
-    def _numbers(self, n: int) -> range:
-        return range(len(self.control.lead_allows(n)))
-
-    def _give(self, values: Mapping[str, Callable[[int], Value]]) -> list[str]:
-        """Add values, each of them a function of the lane."""
-        for name, function in values.items():
-            self.beat.values[name] = [function(lane) for lane in range(self.beat.lanes)]
-        return list(values)
-
-    def _cut(self, step: str, *names: str) -> None:
-        if step in self.cuts:
-            self.beat = self.beat.register(step, ["unit", "keep", *names])
-
-    def _any(self, names: Iterable[str], lane: int) -> Value:
-        return any_of(self.beat.at(name, lane) for name in names)
-
-    def find_features(self) -> None:
-        """What the unit may be."""
-        features: dict[str, Function] = {}
-        for n in self.lengths:
-            features[f"prefix_{n}"] = self.control.lead_prefix(n)
-            features |= {f"allows_{n}_{which}": f for which, f in enumerate(self.control.lead_allows(n))}
-            features |= {f"class_{n}_{which}": f for which, f in enumerate(self.control.told_classes(n))}
-        units = self.beat.values["unit"]
-        self._give({"trail": self._trail})
-        for name, function in features.items():
-            self.beat.values[name] = [function(unit) for unit in units]
-        self._cut("features", "trail", *features)
-        self.classes = [name for name in features if name.startswith("class")]
-
-    def _trail(self, lane: int) -> Value:
-        # That no unit came before is put into the trailing unit alone: what it does not continue,
-        # nothing after it can.
-        values = self.beat.values
-        starts_text = values["first"][0] if lane == 0 else Const(0, 1)
-        return self.control.is_trail(values["unit"][lane]) & values["keep"][lane] & ~starts_text
-
-    def find_leads(self) -> None:
-        """Which of the leads it is, by the classes of units that it allows to follow."""
-        self._give({name: partial(self._lead, *lead) for name, lead in self.leads.items()})
-        self._cut("leads", "trail", *self.classes, *self.leads)
-
-    def _lead(self, n: int, which: int, lane: int) -> Value:
-        return self.beat.at(f"prefix_{n}", lane) & self.beat.at(f"allows_{n}_{which}", lane)
-
-    def join_two(self) -> None:
-        """Whether the unit is the second of a sequence."""
-        self._give({name: partial(self._second, n) for name, n in self.seconds.items()})
-        self._cut("pairs", "trail", *self.leads, *self.seconds)
-
-    def _second(self, n: int, lane: int) -> Value:
-        allowed = [self.beat.at(name, lane - 1) for name, (length, _) in self.leads.items() if length == n]
-        told = [self.beat.at(f"class_{n}_{which}", lane) for which in range(len(self.control.told_classes(n)))]
-        if len(told) < len(allowed):
-            told.append(~told[0] if told else Const(1, 1))
-        return self.beat.at("trail", lane) & any_of(map(and_, allowed, told))
-
-    def join_three(self) -> None:
-        """Whether it is the third, and what is plain without looking farther back."""
-        firsts = {f"first_of_{n}": partial(self._first, n) for n in self.lengths} if self.spans else {}
-        self._give(firsts)
-        self._give({name: partial(self._third, n) for name, n in self.thirds.items()})
-        plain: dict[str, Callable[[int], Value]] = {
-            "in_pair": partial(self._any, list(self.seconds)),
-            "in_three": partial(self._any, list(self.thirds)),
-            "done": self._done,
-            "opens": partial(self._any, list(self.leads)),
-            "pair_open": partial(self._any, [f"second_of_{n}" for n in self.longer]),
+    def contents(self, beat: Beat, lane: int) -> dict[str, Value]:
+        """By name what a lane holds if no unit follows its own."""
+        serial = self.control.serial
+        completed, keep = beat.at("completed", lane), beat.at("keep", lane)
+        contents = {
+            "code_point": word(self.control, beat, lane, replacement=self.replacement),
+            "error": keep & ~completed,
+            "keep": keep,
         }
-        self._give(plain)
-        wholes = [*firsts, *self.seconds] if self.spans else [name for name, n in self.seconds.items() if n == 2]
-        self._cut("thirds", "trail", *plain, *self.thirds, *wholes)
+        if self.kind:
+            unit, is_open = beat.at("unit", lane), beat.at("open", lane)
+            alone = Mux(is_open, Kind.INCOMPLETE, serial.stray_kind(unit))
+            contents["kind"] = Mux(completed, Kind.NONE, alone)
+            contents |= {"unit": unit, "needed": beat.at("needed", lane), "is_open": is_open}
+        if self.length:
+            contents["length"] = beat.at("length", lane)
+        return contents
 
-    def _first(self, n: int, lane: int) -> Value:
-        return self._any((name for name, (length, _) in self.leads.items() if length == n), lane)
+    def item(self, contents: Mapping[str, Value], goes_on: Value, next_unit: Value, next_keep: Value) -> Value:
+        """The fields of an item, as `items_layout` has them, once the unit after it is known.
 
-    def _third(self, n: int, lane: int) -> Value:
-        return self.beat.at(f"second_of_{n}", lane - 1) & self.beat.at("trail", lane)
+        Args:
+            contents: what the lane holds if no unit follows.
+            goes_on: the next unit continues the sequence.
+            next_unit: the next unit.
+            next_keep: whether there is a next unit in this packet.
+        """
+        fields = [contents["code_point"], contents["error"] & ~goes_on, contents["keep"] & ~goes_on]
+        if self.kind:
+            serial = self.control.serial
+            unit = contents["unit"]
+            code = serial.code_after_unit(unit)
+            code = code & serial.opens(unit).replicate(len(code))
+            broken = serial.broken_kind(serial.context(next_unit, contents["needed"], code, unit))
+            fields.append(Mux(contents["is_open"] & next_keep, broken, contents["kind"]))
+        if self.length:
+            fields.append(contents["length"])
+        return Cat(*fields)
 
-    def _done(self, lane: int) -> Value:
-        ends = [name for name in ("second_of_2", "third_of_3") if name in self.beat.values]
-        return self.control.is_single(self.beat.at("unit", lane)) | self._any(ends, lane)
+    def inner_item(self, beat: Beat, lane: int) -> Value:
+        """The item of a lane that is not the last."""
+        after = (beat.at(name, lane + 1) for name in ("continued", "unit", "keep"))
+        return self.item(self.contents(beat, lane), *after)
 
-    def join_rest(self) -> None:
-        """Everything else about the sequence that the unit is in."""
-        found: dict[str, Callable[[int], Value]] = {
-            f"longer_{bound}": partial(self._is_longer, bound) for bound in self.control.bounds if bound > 1
+    def _inputs(self, registers: Registers, first: Signal, pauses: Sequence[Value] | None) -> Beat:
+        """The beat in the last stage of the steps, from the beat at the input."""
+        units = self.units.payload
+        values: dict[str, Sequence[Value]] = {
+            "unit": [units.units[lane] for lane in range(self.lanes)],
+            "keep": [units.keep[lane] for lane in range(self.lanes)],
+            "first": [first],
         }
-        found |= {"continued": self._continued, "completed": self._completed, "open": self._is_open}
-        if self.spans:
-            found |= {"length": self._length, "needed": self._needed}
-        self._cut("ends", *self._give(found))
-
-    def _so_far(self, n: int, count: int, lane: int) -> Value:
-        """The unit is number `count` of a sequence of `n`."""
-        if count <= 3:
-            return self.beat.at(f"{('first', 'second', 'third')[count - 1]}_of_{n}", lane)
-        trails = (self.beat.at("trail", lane - k) for k in reversed(range(count - 3)))
-        return self.beat.at(f"third_of_{n}", lane - count + 3) & all_of(trails)
-
-    def _continued(self, lane: int) -> Value:
-        further = (self._so_far(n, count, lane) for n in self.longer for count in range(4, n + 1))
-        return self.beat.at("in_pair", lane) | self.beat.at("in_three", lane) | any_of(further)
-
-    def _completed(self, lane: int) -> Value:
-        return self.beat.at("done", lane) | any_of(self._so_far(n, n, lane) for n in self.longer if n > 3)
-
-    def _is_open(self, lane: int) -> Value:
-        later = (self._so_far(n, count, lane) for n in self.longer for count in range(3, n))
-        return self.beat.at("opens", lane) | self.beat.at("pair_open", lane) | any_of(later)
-
-    def _is_longer(self, bound: int, lane: int) -> Value:
-        return any_of(self._so_far(n, n, lane) for n in self.lengths if n > bound)
-
-    def _length(self, lane: int) -> Value:
-        parts = [(self._so_far(n, count, lane), count) for n in self.lengths for count in range(2, n + 1)]
-        alone = ~any_of(part for part, _ in parts)
-        bits = range(self.control.table.longest.bit_length())
-        return Cat(any_of(part for part, count in [(alone, 1), *parts] if count >> bit & 1) for bit in bits)
-
-    def _needed(self, lane: int) -> Value:
-        parts = [(self._so_far(n, count, lane), n - count) for n in self.lengths for count in range(1, n)]
-        return Cat(any_of(part for part, more in parts if more > k) for k in range(self.control.table.longest - 1))
+        beat = Beat(registers, self.lanes, offers(self.units), values, units.last, pauses)
+        return build_window(self.control, beat, self.stages.steps, spans=self.spans)
 
 
-def word(control: WindowControl, beat: Beat, lane: int, *, replacement: bool) -> Value:
-    """The code point of the sequence that a unit completes; where it completes none, U+FFFD if `replacement`."""
-    completed = beat.at("completed", lane)
-    bits = []
-    for bit in range(control.serial.code_point_bits):
-        parts = []
-        for source in control.sources(bit):
-            part = beat.at("unit", lane - source.back)[source.place]
-            for bound, wanted in ((source.above, True), (source.up_to, False)):
-                if 0 < bound < control.table.longest:
-                    counted = (
-                        control.is_longer(beat.at("unit", lane)) if bound == 1 else beat.at(f"longer_{bound}", lane)
-                    )
-                    part = part & (counted if wanted else ~counted)
-            parts.append(part)
-        value = any_of(parts)
-        if replacement:
-            value = value | ~completed if REPLACEMENT_CHARACTER >> bit & 1 else value & completed
-        bits.append(value)
-    return Cat(*bits)
+class BeatWindow(ItemWindow):
+    """The window in front of a `RegisterBuffer`: it gives whole beats of items.
+
+    Beats that hold no item and do not end a packet are dropped; so are null beats, at the input.
+
+    All stages move on in the cycles in which `run` is asserted, and pause otherwise: then `items` and `items_valid`
+    stay as they are, as a stream requires.
+
+    Throughput: a beat per cycle. Latency: `stages.item_cycles` cycles in which `run` is asserted, from the beat that
+    determines the items of a beat.
+
+    Args: see `ItemWindow`.
+
+    Ports:
+        units: stream of `beat_layout`; `units.ready` is the first bit of `run`.
+        run: duplicates of "all stages move on", `stages.pauses` of them.
+        items: a beat of `items_layout`.
+        items_valid: there is one.
+    """
+
+    def __init__(
+        self,
+        table: EncodingTable,
+        *,
+        lanes: int,
+        stages: PipelineStages,
+        replacement: bool = True,
+        kind: bool = False,
+        length: bool = False,
+    ) -> None:
+        super().__init__(
+            table,
+            lanes=lanes,
+            stages=stages,
+            replacement=replacement,
+            kind=kind,
+            length=length,
+            units=stream.Signature(beat_layout(table, lanes)),
+            ports={
+                "run": In(stages.pauses),
+                "items": Out(items_layout(table, lanes, kind=kind, length=length)),
+                "items_valid": Out(1),
+            },
+        )
+
+    @cached_property
+    def state(self) -> WindowState:
+        registers, tail = Registers(), self.lanes - 1
+        accepts, *pauses, moves, emits = self.run
+        first = Signal(init=1)
+        accepted = offers(self.units) & accepts
+        registers.add(first.eq((accepted & self.units.payload.last) | (~accepted & first)))
+        beat = self._inputs(registers, first, pauses)
+        contents = self.contents(beat, tail)
+        given = {f"tail_{name}": value for name, value in contents.items()}
+        given |= {f"item_{lane}": self.inner_item(beat, lane) for lane in range(tail)}
+        given["settled"] = beat.last | ~beat.at("open", tail)
+        if tail:
+            # A beat that does not end its packet may hold nothing but units of one sequence.
+            here = (beat.at("keep", lane) & ~beat.at("continued", lane + 1) for lane in range(tail))
+            given["filled"] = beat.last | any_of(here)
+        beat.values |= {name: [value] for name, value in given.items()}
+        if self.stages.words:
+            beat = beat.register("words", [*given, "unit", "keep", "continued"])
+
+        # A beat is held here until the beat after it is known, unless no unit can continue its last one.
+        loads = beat.valid & moves
+
+        def hold(name: str, value: Value) -> Signal:
+            held = Signal(len(value), name=f"held_{name}", reset_less=True)
+            wide = loads.replicate(len(value))
+            registers.add(held.eq((value & wide) | (held & ~wide)))
+            return held
+
+        held = {name: hold(name, beat.at(name, 0)) for name in given} | {"last": hold("last", beat.last)}
+        waiting = Signal()
+        goes_on = beat.valid & beat.at("continued", 0)
+        registers.add(waiting.eq((moves & (beat.valid | (waiting & ~held["settled"]))) | (waiting & ~moves)))
+        leaves = waiting & Mux(beat.valid, ~goes_on | held["filled"] if tail else ~goes_on, held["settled"])
+        next_keep = beat.valid & beat.at("keep", 0) & ~held["last"]
+        held_contents = {name: held[f"tail_{name}"] for name in contents}
+        last_item = self.item(held_contents, goes_on, beat.at("unit", 0), next_keep)
+        whole = Cat(*(held[f"item_{lane}"] for lane in range(tail)), last_item, held["last"])
+        items, valid = Signal(len(whole), reset_less=True), Signal(name="items_offered")
+        registers.add(valid.eq((leaves & emits) | (valid & ~emits)))
+        registers.add(items.eq(whole), enable=emits)
+        width = len(last_item)
+        parts = [items[lane * width : (lane + 1) * width] for lane in range(self.lanes)]
+        return WindowState(registers, beat, first, held, waiting, valid, parts, items[-1])
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        state = self.state
+        state.registers.assign(m)
+        with m.If(ResetSignal()):
+            m.d.sync += [valid.eq(0) for valid in state.beat.valids]
+        m.d.comb += [
+            self.units.ready.eq(self.run[0]),
+            Value.cast(self.items).eq(Cat(*state.items, state.tail)),
+            self.items_valid.eq(state.valid),
+        ]
+        return m
+
+
+class RowWindow(ItemWindow):
+    """The window in front of a `MemoryBuffer`, which never pauses: it gives a beat in two parts.
+
+    The items of all lanes but the last, the *row*, are valid `stages.row_cycles` cycles after their beat. The item of
+    the last lane, the *tail*, is valid `stages.item_cycles` cycles after the beat that determines it. Each beat but
+    null beats has one row and one tail, in order.
+
+    With at least as many lanes as the longest sequence has units, each beat holds an item or ends its packet.
+
+    Throughput: a beat per cycle.
+
+    Args: see `ItemWindow`.
+
+    Attributes:
+        advance: the tree of registers from a beat at the input to `row_valid`.
+
+    Ports:
+        units: stream of `beat_layout`, always ready.
+        late_reset: resets the registers with feedback, see `MemoryBuffer`; a duplicate for each of the two. No beat
+            is to be valid while it is asserted, nor for as many cycles before as the window has stages.
+        row: the items of all lanes but the last.
+        row_valid: duplicates of "these are a beat's".
+        tail: the item of the last lane, and whether the packet ends.
+        tail_valid: these are a beat's.
+    """
+
+    def __init__(
+        self,
+        table: EncodingTable,
+        *,
+        lanes: int,
+        stages: PipelineStages,
+        replacement: bool = True,
+        kind: bool = False,
+        length: bool = False,
+    ) -> None:
+        item = items_layout(table, lanes, kind=kind, length=length)["items"].shape.elem_shape
+        self.advance = FanOut(stages.row_cycles)
+        super().__init__(
+            table,
+            lanes=lanes,
+            stages=stages,
+            replacement=replacement,
+            kind=kind,
+            length=length,
+            units=stream.Signature(beat_layout(table, lanes), always_ready=True),
+            ports={
+                "late_reset": In(2),
+                "row": Out(data.ArrayLayout(item, lanes - 1)),
+                "row_valid": Out(self.advance.copies.shape()),
+                "tail": Out(data.StructLayout({"item": item, "last": 1})),
+                "tail_valid": Out(1),
+            },
+        )
+
+    @cached_property
+    def state(self) -> WindowState:
+        registers, tail = Registers(), self.lanes - 1
+        first = Signal(init=1, reset_less=True)
+        arrives = offers(self.units)
+        # A multiplexer in logic: a clock enable would need one more look-up table in front of it.
+        registers.add(first.eq((self.units.payload.last & arrives) | (first & ~arrives)))
+        beat = self._inputs(registers, first, None)
+
+        # All lanes but the last are known now.
+        items = [self.inner_item(beat, lane) for lane in range(tail)]
+        if self.stages.words:
+            for lane, item in enumerate(items):
+                items[lane] = Signal(len(item), name=f"words_{lane}", reset_less=True)
+                registers.add(items[lane].eq(item))
+
+        # The last lane waits for the beat after, unless no unit can continue its sequence.
+        given = self.contents(beat, tail)
+        given |= {"last": beat.last, "settled": beat.last | ~beat.at("open", tail)}
+        held = {name: Signal(len(value), name=f"held_{name}", reset_less=True) for name, value in given.items()}
+        waiting = Signal(reset_less=True)
+        registers.add(waiting.eq(beat.valid | (waiting & ~held["settled"])))
+        registers.add(*(held[name].eq(value) for name, value in given.items()), enable=beat.valid)
+        goes_on = beat.valid & beat.at("continued", 0)
+        next_keep = beat.valid & beat.at("keep", 0) & ~held["last"]
+        item = self.item(held, goes_on, beat.at("unit", 0), next_keep)
+        last_item, valid = Signal(len(item) + 1, reset_less=True), Signal(name="tail_leaves", reset_less=True)
+        registers.add(
+            valid.eq(waiting & (beat.valid | held["settled"])),
+            last_item.eq(Cat(item, held["last"])),
+        )
+        return WindowState(registers, beat, first, held, waiting, valid, items, last_item)
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        m.submodules.advance = self.advance
+        state = self.state
+        state.registers.assign(m)
+        for reset, register in zip(self.late_reset, (state.first, state.waiting), strict=True):
+            with m.If(reset):
+                m.d.sync += register.eq(register.init)
+        m.d.comb += [
+            self.advance.value.eq(offers(self.units)),
+            Value.cast(self.row).eq(Cat(*state.items)),
+            self.row_valid.eq(self.advance.copies),
+            Value.cast(self.tail).eq(state.tail),
+            self.tail_valid.eq(state.valid),
+        ]
+        return m

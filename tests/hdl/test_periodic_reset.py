@@ -19,7 +19,6 @@ from support.icarus import requires_icarus, run_verilog, split_texts
 
 from utf8fpga.formal.aiger import aig_of
 from utf8fpga.formal.catalogue import CONFIGURATIONS
-from utf8fpga.formal.invariants.buffer import draining
 from utf8fpga.formal.periodic_reset_proof import prove_refresh
 from utf8fpga.formal.runner import prove
 from utf8fpga.hdl import (
@@ -39,7 +38,8 @@ from utf8fpga.hdl import (
     axi_verilog,
 )
 from utf8fpga.hdl import periodic_reset as module
-from utf8fpga.hdl.buffers import CAPACITY
+from utf8fpga.hdl.memory_buffer import CAPACITY
+from utf8fpga.hdl.periodic_reset import drain_cycles
 from utf8fpga.model import decode
 from utf8fpga.sim.simulation import ContractError, Simulation, text_beats
 
@@ -64,10 +64,11 @@ def test_no_decoder_needs_longer_or_holds_more(lanes: int, pipeline: int) -> Non
     """What the proof of `Refresh` leaves to its numbers."""
     for buffer in ("registers", "memory")[: 1 + (lanes >= 4)]:
         sparse = ParallelDecoder(lanes=lanes, pipeline=pipeline, buffer=buffer)
-        assert max(draining(sparse), sparse.resetting) < STILL
+        assert max(drain_cycles(sparse), sparse.reset_cycles) < STILL
         if lanes > 1:
-            packer = PackedDecoder(lanes=lanes, pipeline=pipeline, buffer=buffer).packer
-            assert draining(sparse) + packer.latency < STILL
+            packed = PackedDecoder(lanes=lanes, pipeline=pipeline, buffer=buffer)
+            packer = packed.packer
+            assert drain_cycles(packed) < STILL
             # Each beat that comes to the packer opens a row at most.
             assert packer.depth + 1 + max(CAPACITY, sparse.latency) < MOST
 
@@ -76,7 +77,16 @@ def test_no_decoder_needs_longer_or_holds_more(lanes: int, pipeline: int) -> Non
 def test_no_serial_decoder_does(pipeline: int) -> None:
     for practice in MARK_PRACTICES:
         made = PracticeDecoder(practice, pipeline=pipeline)
-        assert max(made.latency, SerialDecoder(pipeline=pipeline).latency) + made.table.longest < min(STILL, MOST)
+        assert max(drain_cycles(made), drain_cycles(SerialDecoder(pipeline=pipeline))) < min(STILL, MOST)
+
+
+def test_a_reset_that_would_come_before_the_decoder_has_drained_is_rejected() -> None:
+    decoder = ParallelDecoder(lanes=4)
+    needed = decoder.drain_cycles
+    assert needed > decoder.reset_cycles
+    RefreshedDecoder(decoder, Refresh(1, still=needed + 1))
+    with pytest.raises(ValueError, match=f"^{needed} cycles without a beat are too few for this decoder: more than"):
+        RefreshedDecoder(decoder, Refresh(1, still=needed))
 
 
 # The proof, and that it refuses what is wrong.

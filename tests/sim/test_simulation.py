@@ -16,7 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from utf8fpga.hdl import Decoder, ParallelDecoder, SerialDecoder
-from utf8fpga.hdl.decoder import window
+from utf8fpga.hdl.decoder import window_logic
 from utf8fpga.model import TABLE_3_7, EncodingTable, InvalidArgumentError, Item, decode
 from utf8fpga.sim import ContractError, Simulation, compare, simulate, simulation
 from utf8fpga.sim.simulation import beat_payload, text_beats, with_null_beats
@@ -160,7 +160,9 @@ def test_what_is_in_a_lane_without_a_unit_would_continue_a_sequence(lanes: int, 
 
 
 def test_a_decoder_that_reads_a_lane_without_a_unit_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(window._Window, "_trail", lambda self, lane: self.control.is_trail(self.beat.at("unit", lane)))
+    monkeypatch.setattr(
+        window_logic._Window, "_trail", lambda self, lane: self.control.is_trail(self.beat.at("unit", lane))
+    )
     found = compare(Simulation(ParallelDecoder(lanes=2)), b"\xc2")
     assert found is not None
 

@@ -1,0 +1,123 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Which stages of registers a parallel decoder has, and the latency that follows from them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from utf8fpga.hdl.memory_buffer import MemoryBuffer
+from utf8fpga.hdl.register_buffer import RegisterBuffer
+from utf8fpga.model import EncodingTable
+from utf8fpga.model.exceptions import InvalidArgumentError
+
+__all__ = ["BUFFERS", "FASTEST", "PARALLEL_PIPELINES", "PipelineStages"]
+
+BUFFERS = ("registers", "memory")
+"""Where beats wait while the consumer is not ready."""
+
+_STEPS = (
+    "",
+    "ends",
+    "pairs ends",
+    "features pairs ends",
+    "features pairs thirds ends",
+    "features pairs thirds ends words",
+    "features leads pairs thirds ends words",
+)
+"""Per setting of the pipeline the steps of the window after which there are registers."""
+
+PARALLEL_PIPELINES = tuple(range(len(_STEPS)))
+"""The settings of the pipeline parameter of a parallel decoder."""
+
+FASTEST = 5
+"""The setting of the pipeline that place and route gave the highest clock frequency for."""
+
+_DECISION = 2
+"""Stages of the beat whose last unit is compared with the next beat: the beat that is held, and its items."""
+
+
+@dataclass(frozen=True)
+class PipelineStages:
+    """The stages of a parallel decoder.
+
+    A beat passes the stages of the window, is held until the beat after it is known, leaves the window as items and
+    passes the buffer. In front of a memory, lanes other than the last do not wait: their items need no beat after
+    theirs, and leave the window as a row.
+
+    Args:
+        pipeline: one of `PARALLEL_PIPELINES`: 0 is the smallest, 6 has the fewest look-up tables between registers.
+        buffer: one of `BUFFERS`.
+
+    Raises:
+        InvalidArgumentError: one of them is invalid.
+    """
+
+    pipeline: int
+    buffer: str
+
+    def __post_init__(self) -> None:
+        if self.pipeline not in PARALLEL_PIPELINES:
+            raise InvalidArgumentError(f"pipeline {self.pipeline} is not in 0..{PARALLEL_PIPELINES[-1]}")
+        if self.buffer not in BUFFERS:
+            raise InvalidArgumentError(f"buffer {self.buffer!r} is not one of {', '.join(BUFFERS)}")
+
+    @staticmethod
+    def of(table: EncodingTable, lanes: int, pipeline: int | None = None, buffer: str | None = None) -> PipelineStages:
+        """The stages of a decoder of `table`.
+
+        Args:
+            table: the encoding form.
+            lanes: code units per beat.
+            pipeline: default: `FASTEST`.
+            buffer: default: memory where it is possible, from as many lanes on as the longest sequence has units.
+                With fewer lanes a beat may hold no item, which a memory cannot drop.
+
+        Raises:
+            InvalidArgumentError: `pipeline` or `buffer` is invalid, or there are too few lanes for a memory.
+        """
+        least = table.longest
+        default = "memory" if lanes >= least else "registers"
+        stages = PipelineStages(FASTEST if pipeline is None else pipeline, buffer or default)
+        if stages.buffer == "memory" and lanes < least:
+            raise InvalidArgumentError(f"a buffer in memory is for {least} lanes or more, not {lanes}: use registers")
+        return stages
+
+    @property
+    def steps(self) -> frozenset[str]:
+        """The steps of `build_window` that end in registers."""
+        return frozenset(_STEPS[self.pipeline].split()) - {"words"}
+
+    @property
+    def words(self) -> bool:
+        """Whether the code points of a beat are in registers before the beat is held."""
+        return "words" in _STEPS[self.pipeline]
+
+    @property
+    def window_cycles(self) -> int:
+        """Cycles from a beat at the input to the stage in which its first unit is compared with the beat before."""
+        # In front of a memory the last lane has no stage for its code point.
+        return len(self.steps) + (self.words and self.buffer == "registers")
+
+    @property
+    def row_cycles(self) -> int:
+        """In front of a memory: cycles from a beat at the input to the items of all lanes but the last."""
+        return len(self.steps) + self.words
+
+    @property
+    def item_cycles(self) -> int:
+        """Cycles from the beat that determines an item to the items of its beat at the output of the window."""
+        return self.window_cycles + _DECISION
+
+    @property
+    def latency(self) -> int:
+        """Cycles from the beat that determines an item to the item at the output, while no beat waits."""
+        buffers = {"registers": RegisterBuffer.latency, "memory": MemoryBuffer.latency}
+        return self.item_cycles + buffers[self.buffer]
+
+    @property
+    def pauses(self) -> int:
+        """In front of registers: stages that pause together, each with a bit that says so.
+
+        These are the input, the stages of the window with that in front of them, the beat that is held and its items.
+        """
+        return len(self.steps) + 4

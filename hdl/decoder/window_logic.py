@@ -1,0 +1,486 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The logic of the sliding window: what each unit of a beat is, from the units around it.
+
+A self-synchronising table needs no state. Whether a unit continues a sequence follows from the units before it, at
+most as many as the longest sequence has. So the window is a pipeline without feedback, the same logic for each lane,
+with registers after any of its steps.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache, cached_property, lru_cache, partial, reduce
+from itertools import chain
+from operator import and_, or_
+from typing import Any
+
+from amaranth.hdl import Cat, Const, Module, Signal, Value
+
+from utf8fpga.hdl.decoder.serial_logic import SerialControl
+from utf8fpga.hdl.minimise import Function, minimise
+from utf8fpga.model import REPLACEMENT_CHARACTER, EncodingTable, TableError
+
+__all__ = ["Beat", "Registers", "WindowControl", "any_of", "build_window", "word"]
+
+
+def any_of(values: Iterable[Value]) -> Value:
+    """The OR of one-bit values; 0 of none."""
+    return reduce(or_, values, Const(0, 1))
+
+
+def all_of(values: Iterable[Value]) -> Value:
+    """The AND of one-bit values; 1 of none."""
+    return reduce(and_, values, Const(1, 1))
+
+
+@dataclass(frozen=True)
+class Source:
+    """One unit's bit that goes into a bit of the code point.
+
+    Attributes:
+        back: the number of units between it and the end of the sequence.
+        place: the bit of that unit.
+        above, up_to: it applies in sequences of more than `above` and up to `up_to` units. Where the bit is 0 anyway
+            the bounds are wider, so that fewer inputs are needed.
+    """
+
+    back: int
+    place: int
+    above: int
+    up_to: int
+
+
+@dataclass(frozen=True)
+class WindowControl:
+    """The functions of the window of one encoding table, derived from its rows.
+
+    A sequence of n units is a lead that opens it, a second unit that the lead allows, and any further trailing units.
+    For each n the trailing units fall into classes such that a lead of n units allows all units of a class or none;
+    for UTF-8 there are at most two, which differ in one bit.
+
+    Args:
+        table: the encoding form.
+        serial: the functions of its serial decoder.
+    """
+
+    table: EncodingTable
+    serial: SerialControl
+
+    @staticmethod
+    @lru_cache(maxsize=32)
+    def of(table: EncodingTable) -> WindowControl:
+        """The functions of `table`.
+
+        Raises:
+            TableError: no parallel decoder can be made for such a table: for the reasons of the serial decoder, or
+                because units after the second one are constrained.
+        """
+        control = WindowControl(table, SerialControl.of(table))
+        # A state after a lead may also be reached by later units.
+        for index in sorted(control.serial.later_states):
+            state = control.serial.dfa.states[index]
+            if control.serial.allowed[index] != control.serial.trails:
+                raise TableError(
+                    f"{table.name}: a parallel decoder wants only the second unit of a sequence to be constrained, "
+                    f"but in state {state.name!r} the next unit is, too"
+                )
+        return control
+
+    @cached_property
+    def lengths(self) -> tuple[int, ...]:
+        """The numbers of units that sequences of several units have."""
+        return tuple(sorted(length for length in self.table.patterns if length > 1))
+
+    def _leads(self, length: int) -> dict[int, frozenset[int]]:
+        """Per lead of sequences of `length` units the units that may follow it."""
+        serial = self.serial
+        return {
+            unit: serial.allowed[state]
+            for unit, state in serial.leads.items()
+            if serial.dfa.states[state].remaining[0] == length - 1
+        }
+
+    @cache  # noqa: B019 - as many entries as lengths, and the tables are few
+    def _classes(self, length: int) -> tuple[tuple[frozenset[int], frozenset[int]], ...]:
+        """Classes of trailing units that no lead of `length` distinguishes, each with the leads that allow it."""
+        leads = self._leads(length)
+        groups: dict[frozenset[int], set[int]] = {}
+        for trail in self.serial.trails:
+            allowing = frozenset(lead for lead, allowed in leads.items() if trail in allowed)
+            groups.setdefault(allowing, set()).add(trail)
+        pairs = [(frozenset(trails), allowing) for allowing, trails in groups.items()]
+        return tuple(sorted((pair for pair in pairs if pair[1]), key=lambda pair: min(pair[0])))
+
+    def _of_unit(self, on: Iterable[int], off: Iterable[int]) -> Function:
+        return minimise(on, off, self.table.unit_width)
+
+    @cached_property
+    def is_trail(self) -> Function:
+        """The unit is not the first one in some sequence."""
+        return self._of_unit(self.serial.trails, self.serial.units - self.serial.trails)
+
+    @cached_property
+    def is_single(self) -> Function:
+        """The unit is a whole sequence."""
+        return self.serial.is_single
+
+    @cached_property
+    def is_longer(self) -> Function:
+        """Of a unit that completes a sequence: the sequence has several units."""
+        return self._of_unit(self.serial.trails, self.serial.singles)
+
+    def told_classes(self, length: int) -> tuple[Function, ...]:
+        """Of a trailing unit: it is in this class. A last class that consists of all other units has no function."""
+        classes = [trails for trails, _ in self._classes(length)]
+        rest = self.serial.trails - frozenset[int]().union(*classes)
+        told = classes if rest or len(classes) > 2 else classes[:-1]
+        return tuple(self._of_unit(trails, self.serial.trails - trails) for trails in told)
+
+    def _prefix(self, length: int) -> Function:
+        """The upper four bits that are the same in all leads of `length`, as a product."""
+        leads = self._leads(length)
+        width = self.table.unit_width
+        care = reduce(and_, (~(unit ^ min(leads)) for unit in leads)) & (1 << width) - 1
+        care &= 0xF << max(width - 4, 0)
+        return Function(((care, min(leads) & care),))
+
+    def lead_prefix(self, length: int) -> Function:
+        """The unit's upper bits are those of a lead of `length`."""
+        return self._prefix(length)
+
+    def lead_allows(self, length: int) -> tuple[Function, ...]:
+        """Of a unit with the `lead_prefix`: it is a lead of `length` and allows this class to follow."""
+        prefix = self._prefix(length)
+        alike = {unit for unit in self.serial.units if prefix.compute(unit)}
+        return tuple(self._of_unit(allowing, alike - allowing) for _, allowing in self._classes(length))
+
+    @cached_property
+    def bounds(self) -> tuple[int, ...]:
+        """The numbers of units for which the code point depends on whether a sequence has more."""
+        sources = chain.from_iterable(map(self.sources, range(self.serial.code_point_bits)))
+        found = {bound for source in sources for bound in (source.above, source.up_to)}
+        return tuple(sorted(bound for bound in found if 0 < bound < self.table.longest))
+
+    def sources(self, bit: int) -> list[Source]:
+        """The bits of units that a bit of the code point of a complete sequence is made of."""
+        trail_bits = self.serial.trail_bits
+        users: dict[tuple[int, int], set[int]] = {}
+        for length, pattern in self.table.patterns.items():
+            back = min(bit // trail_bits, length - 1) if trail_bits else length - 1
+            place = bit - back * trail_bits
+            if place < (pattern.payload_bits[0] if back == length - 1 else trail_bits):
+                users.setdefault((back, place), set()).add(length)
+        return [self._source(back, place, lengths) for (back, place), lengths in users.items()]
+
+    def _source(self, back: int, place: int, lengths: set[int]) -> Source:
+        def harmless(length: int) -> bool:
+            if length <= back:
+                return False
+            units = self._units_at(length, back)
+            return all(not unit >> place & 1 for unit in units)
+
+        forbidden = [n for n in self.table.patterns if n not in lengths and not harmless(n)]
+        below = [n for n in forbidden if n < min(lengths)]
+        above = [n for n in forbidden if n > max(lengths)]
+        if len(below) + len(above) != len(forbidden):
+            raise TableError(f"{self.table.name}: sequences of {forbidden} units have no payload where others do")
+        return Source(back, place, max(below, default=0), min(above, default=self.table.longest + 1) - 1)
+
+    def _units_at(self, length: int, back: int) -> Iterable[int]:
+        """The units that may stand `back` units before the end of a sequence of `length`."""
+        if back < length - 1:
+            return self.serial.trails
+        return self.serial.singles if length == 1 else self._leads(length)
+
+
+class Registers:
+    """Registers and their next values, collected where the values are computed and added to a module later.
+
+    So the registers of a component exist, and can be referred to, before the component is elaborated.
+    """
+
+    def __init__(self) -> None:
+        self._given: list[tuple[Value | None, list[Any]]] = []
+
+    def add(self, *assignments: Any, enable: Value | None = None) -> None:
+        """Add assignments, which apply in cycles in which `enable` is asserted, or in all."""
+        self._given.append((enable, list(assignments)))
+
+    def assign(self, m: Module) -> None:
+        """Assign all of them in the domain `sync`."""
+        for enable, assignments in self._given:
+            if enable is None:
+                m.d.sync += assignments
+                continue
+            with m.If(enable):
+                m.d.sync += assignments
+
+
+@dataclass
+class Beat:
+    """The values of one beat between two stages of registers, lane by lane.
+
+    Attributes:
+        registers: where its registers are added.
+        lanes: units per beat.
+        valid: a beat is here.
+        values: per name and lane a value.
+        last: the packet ends after this beat.
+        pauses: per stage the bit that lets beats move on at the end of a cycle; None where they always move on.
+        stage: the name of the stage.
+        valids: `valid` of each stage of registers so far.
+        before: the same beat in the stage before.
+        history: values of beats before this one, by name, lane and the number of beats in between.
+    """
+
+    registers: Registers
+    lanes: int
+    valid: Value
+    values: dict[str, Sequence[Value]]
+    last: Value
+    pauses: Sequence[Value] | None = None
+    stage: str = "input"
+    valids: tuple[Signal, ...] = ()
+    before: Beat | None = None
+    history: dict[tuple[str, int, int], Signal] = field(default_factory=dict)
+
+    def at(self, name: str, place: int) -> Value:
+        """The value of a lane; a negative place is in the beats before, counted from their ends."""
+        if place >= 0:
+            return self.values[name][place]
+        return self._before(name, place % self.lanes, (-place - 1) // self.lanes)
+
+    def _before(self, name: str, lane: int, beats: int) -> Signal:
+        key = name, lane, beats
+        if key not in self.history:
+            current = self._before(name, lane, beats - 1) if beats else self.values[name][lane]
+            kept = Signal(len(current), name=f"{self.stage}_before{beats + 1}_{name}_{lane}", reset_less=True)
+            self.history[key] = kept
+            if self.pauses is None:
+                self.registers.add(kept.eq(current), enable=self.valid)
+            else:
+                # A multiplexer in logic: a clock enable would need one more look-up table in front of it.
+                moves = (self.valid & self.run).replicate(len(kept))
+                self.registers.add(kept.eq((current & moves) | (kept & ~moves)))
+        return self.history[key]
+
+    @property
+    def run(self) -> Value:
+        """Beats move on from here at the end of this cycle; a duplicate for this stage, near what it enables."""
+        assert self.pauses is not None
+        return self.pauses[len(self.valids)]
+
+    def register(self, stage: str, names: Iterable[str]) -> Beat:
+        """The same beat one cycle later, with the values of `names`."""
+        valid = Signal(name=f"{stage}_valid", reset_less=True)
+        last = Signal(name=f"{stage}_last", reset_less=True)
+        kept: dict[str, Sequence[Value]] = {
+            name: [
+                Signal(len(value), name=f"{stage}_{name}_{lane}", reset_less=True)
+                for lane, value in enumerate(self.values[name])
+            ]
+            for name in names
+        }
+        # A multiplexer in logic: a register with a clock enable and a reset would need a look-up table in front of
+        # its enable.
+        moves = self.valid if self.pauses is None else (self.valid & self.run) | (valid & ~self.run)
+        self.registers.add(valid.eq(moves))
+        self.registers.add(
+            last.eq(self.last),
+            *(new.eq(old) for name in kept for new, old in zip(kept[name], self.values[name], strict=True)),
+            enable=None if self.pauses is None else self.run,
+        )
+        valids = (*self.valids, valid)
+        return Beat(self.registers, self.lanes, valid, kept, last, self.pauses, stage, valids, self)
+
+    @property
+    def stages(self) -> list[Beat]:
+        """The beat in each stage of registers, that at the input first."""
+        return [*(self.before.stages if self.before else []), self]
+
+
+def build_window(control: WindowControl, beat: Beat, cuts: frozenset[str], *, spans: bool = False) -> Beat:
+    """What each unit of a beat is, except for what depends on the unit after it.
+
+    Args:
+        control: the table's functions.
+        beat: the values `unit`, `keep` (the unit is present) and, in its first lane only, `first`
+            (no unit of this text came before).
+        cuts: the steps after which there are registers, see `PipelineStages.steps`.
+        spans: also compute up to where in its sequence a unit is, for causes and lengths.
+
+    Returns:
+        The beat after the last step with registers, with the values `unit`, `keep`, `continued` (the unit continues a
+        sequence that was open before it), `completed` (it completes a sequence), `open` (it is part of a sequence
+        that needs more units) and `longer_n` (that sequence has more than n units). With `spans` also `length` (units
+        of the sequence so far) and `needed` (bit k: more than k further units are needed).
+    """
+    window = _Window(control, beat, cuts, spans)
+    window.find_features()
+    window.find_leads()
+    window.join_two()
+    window.join_three()
+    window.join_rest()
+    return window.beat
+
+
+class _Window:
+    """The steps from units to sequences, each of which may end in registers."""
+
+    def __init__(self, control: WindowControl, beat: Beat, cuts: frozenset[str], spans: bool) -> None:
+        self.control = control
+        self.beat = beat
+        self.cuts = cuts
+        self.spans = spans
+        self.lengths = control.lengths
+        self.longer = [n for n in control.lengths if n > 2]
+        self.leads = {f"lead_{n}_{which}": (n, which) for n in self.lengths for which in self._numbers(n)}
+        self.seconds = {f"second_of_{n}": n for n in self.lengths}
+        self.thirds = {f"third_of_{n}": n for n in self.longer}
+
+    def _numbers(self, n: int) -> range:
+        return range(len(self.control.lead_allows(n)))
+
+    def _give(self, values: Mapping[str, Callable[[int], Value]]) -> list[str]:
+        """Add values, each of them a function of the lane."""
+        for name, function in values.items():
+            self.beat.values[name] = [function(lane) for lane in range(self.beat.lanes)]
+        return list(values)
+
+    def _cut(self, step: str, *names: str) -> None:
+        if step in self.cuts:
+            self.beat = self.beat.register(step, ["unit", "keep", *names])
+
+    def _any(self, names: Iterable[str], lane: int) -> Value:
+        return any_of(self.beat.at(name, lane) for name in names)
+
+    def find_features(self) -> None:
+        """What the unit may be."""
+        features: dict[str, Function] = {}
+        for n in self.lengths:
+            features[f"prefix_{n}"] = self.control.lead_prefix(n)
+            features |= {f"allows_{n}_{which}": f for which, f in enumerate(self.control.lead_allows(n))}
+            features |= {f"class_{n}_{which}": f for which, f in enumerate(self.control.told_classes(n))}
+        units = self.beat.values["unit"]
+        self._give({"trail": self._trail})
+        for name, function in features.items():
+            self.beat.values[name] = [function(unit) for unit in units]
+        self._cut("features", "trail", *features)
+        self.classes = [name for name in features if name.startswith("class")]
+
+    def _trail(self, lane: int) -> Value:
+        # At the start of a packet only the first unit must be told that it continues nothing: then no unit after it
+        # continues an earlier sequence either.
+        values = self.beat.values
+        starts_text = values["first"][0] if lane == 0 else Const(0, 1)
+        return self.control.is_trail(values["unit"][lane]) & values["keep"][lane] & ~starts_text
+
+    def find_leads(self) -> None:
+        """Which kind of lead the unit is, by the classes of units that may follow it."""
+        self._give({name: partial(self._lead, *lead) for name, lead in self.leads.items()})
+        self._cut("leads", "trail", *self.classes, *self.leads)
+
+    def _lead(self, n: int, which: int, lane: int) -> Value:
+        return self.beat.at(f"prefix_{n}", lane) & self.beat.at(f"allows_{n}_{which}", lane)
+
+    def join_two(self) -> None:
+        """Whether the unit is the second of a sequence."""
+        self._give({name: partial(self._second, n) for name, n in self.seconds.items()})
+        self._cut("pairs", "trail", *self.leads, *self.seconds)
+
+    def _second(self, n: int, lane: int) -> Value:
+        allowed = [self.beat.at(name, lane - 1) for name, (length, _) in self.leads.items() if length == n]
+        told = [self.beat.at(f"class_{n}_{which}", lane) for which in range(len(self.control.told_classes(n)))]
+        if len(told) < len(allowed):
+            told.append(~told[0] if told else Const(1, 1))
+        return self.beat.at("trail", lane) & any_of(map(and_, allowed, told))
+
+    def join_three(self) -> None:
+        """Whether it is the third, and what follows from three units."""
+        firsts = {f"first_of_{n}": partial(self._first, n) for n in self.lengths} if self.spans else {}
+        self._give(firsts)
+        self._give({name: partial(self._third, n) for name, n in self.thirds.items()})
+        plain: dict[str, Callable[[int], Value]] = {
+            "in_pair": partial(self._any, list(self.seconds)),
+            "in_three": partial(self._any, list(self.thirds)),
+            "done": self._done,
+            "opens": partial(self._any, list(self.leads)),
+            "pair_open": partial(self._any, [f"second_of_{n}" for n in self.longer]),
+        }
+        self._give(plain)
+        wholes = [*firsts, *self.seconds] if self.spans else [name for name, n in self.seconds.items() if n == 2]
+        self._cut("thirds", "trail", *plain, *self.thirds, *wholes)
+
+    def _first(self, n: int, lane: int) -> Value:
+        return self._any((name for name, (length, _) in self.leads.items() if length == n), lane)
+
+    def _third(self, n: int, lane: int) -> Value:
+        return self.beat.at(f"second_of_{n}", lane - 1) & self.beat.at("trail", lane)
+
+    def _done(self, lane: int) -> Value:
+        ends = [name for name in ("second_of_2", "third_of_3") if name in self.beat.values]
+        return self.control.is_single(self.beat.at("unit", lane)) | self._any(ends, lane)
+
+    def join_rest(self) -> None:
+        """Everything else about the sequence that the unit is in."""
+        found: dict[str, Callable[[int], Value]] = {
+            f"longer_{bound}": partial(self._is_longer, bound) for bound in self.control.bounds if bound > 1
+        }
+        found |= {"continued": self._continued, "completed": self._completed, "open": self._is_open}
+        if self.spans:
+            found |= {"length": self._length, "needed": self._needed}
+        self._cut("ends", *self._give(found))
+
+    def _so_far(self, n: int, count: int, lane: int) -> Value:
+        """The unit is number `count` of a sequence of `n`."""
+        if count <= 3:
+            return self.beat.at(f"{('first', 'second', 'third')[count - 1]}_of_{n}", lane)
+        trails = (self.beat.at("trail", lane - k) for k in reversed(range(count - 3)))
+        return self.beat.at(f"third_of_{n}", lane - count + 3) & all_of(trails)
+
+    def _continued(self, lane: int) -> Value:
+        further = (self._so_far(n, count, lane) for n in self.longer for count in range(4, n + 1))
+        return self.beat.at("in_pair", lane) | self.beat.at("in_three", lane) | any_of(further)
+
+    def _completed(self, lane: int) -> Value:
+        return self.beat.at("done", lane) | any_of(self._so_far(n, n, lane) for n in self.longer if n > 3)
+
+    def _is_open(self, lane: int) -> Value:
+        later = (self._so_far(n, count, lane) for n in self.longer for count in range(3, n))
+        return self.beat.at("opens", lane) | self.beat.at("pair_open", lane) | any_of(later)
+
+    def _is_longer(self, bound: int, lane: int) -> Value:
+        return any_of(self._so_far(n, n, lane) for n in self.lengths if n > bound)
+
+    def _length(self, lane: int) -> Value:
+        parts = [(self._so_far(n, count, lane), count) for n in self.lengths for count in range(2, n + 1)]
+        alone = ~any_of(part for part, _ in parts)
+        bits = range(self.control.table.longest.bit_length())
+        return Cat(any_of(part for part, count in [(alone, 1), *parts] if count >> bit & 1) for bit in bits)
+
+    def _needed(self, lane: int) -> Value:
+        parts = [(self._so_far(n, count, lane), n - count) for n in self.lengths for count in range(1, n)]
+        return Cat(any_of(part for part, more in parts if more > k) for k in range(self.control.table.longest - 1))
+
+
+def word(control: WindowControl, beat: Beat, lane: int, *, replacement: bool) -> Value:
+    """The code point of the sequence that a unit completes; where it completes none, U+FFFD if `replacement`."""
+    completed = beat.at("completed", lane)
+    bits = []
+    for bit in range(control.serial.code_point_bits):
+        parts = []
+        for source in control.sources(bit):
+            part = beat.at("unit", lane - source.back)[source.place]
+            for bound, wanted in ((source.above, True), (source.up_to, False)):
+                if 0 < bound < control.table.longest:
+                    counted = (
+                        control.is_longer(beat.at("unit", lane)) if bound == 1 else beat.at(f"longer_{bound}", lane)
+                    )
+                    part = part & (counted if wanted else ~counted)
+            parts.append(part)
+        value = any_of(parts)
+        if replacement:
+            value = value | ~completed if REPLACEMENT_CHARACTER >> bit & 1 else value & completed
+        bits.append(value)
+    return Cat(*bits)

@@ -1,0 +1,323 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""A buffer of beats in small memories, behind a pipeline that never pauses.
+
+All registers are near what they drive, with at most one look-up table in front of each. So each group of neighbouring
+lanes has a memory with pointers of its own.
+"""
+
+from __future__ import annotations
+
+from amaranth.hdl import Cat, Const, Module, Mux, ResetSignal, Signal, Value
+from amaranth.lib import data, memory, stream, wiring
+from amaranth.lib.wiring import In, Out
+
+from utf8fpga.hdl.fan_out import LateReset
+
+__all__ = ["CAPACITY", "Front", "LaneMemory", "Level", "MemoryBuffer", "step_pointer"]
+
+_STATES = 15
+"""States of a four-bit pointer, which steps through all values but 0."""
+
+CAPACITY = _STATES - 1
+"""Beats that a memory buffer holds, in-flight beats included; the row that is written next is always free."""
+
+_POINTER_BITS = 4
+
+_GROUP = 4
+"""Lanes that share pointers: more make the nets from a pointer longer, fewer those to the pointers."""
+
+_REGION = 8
+"""Lanes that share what lets pointers step: more make the nets from it longer, fewer those to it."""
+
+_UNCOUNTED = 3
+"""Upper bound on the number of beats that are accepted before the count of beats includes them."""
+
+
+class Level(wiring.Component):
+    """A count of beats as a thermometer: bit k is set while there are more than k.
+
+    A step is made one cycle after its cause. So all bits share an enable that is a register, and each is a function of
+    three other registers, which fits a look-up table.
+
+    Attributes:
+        changes, grows: whether a step is made at the end of this cycle, and whether it is up.
+
+    Ports:
+        up: one beat more; not asserted while there are `CAPACITY`.
+        down: one beat fewer; not asserted while there is none.
+        reset: the count becomes 0.
+        more_than: the bits, `CAPACITY` of them.
+    """
+
+    def __init__(self) -> None:
+        super().__init__({"up": In(1), "down": In(1), "reset": In(1), "more_than": Out(CAPACITY)})
+        self.changes, self.grows = (Signal(name=name, reset_less=True) for name in ("changes", "grows"))
+        self._bits = Signal(CAPACITY, reset_less=True)
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        up, down, level = self.up, self.down, self._bits
+        m.d.comb += self.more_than.eq(level)
+        m.d.sync += [self.changes.eq(up ^ down), self.grows.eq(up)]
+        bits = [Const(1, 1), *level, Const(0, 1)]
+        with m.If(self.changes):
+            for below, bit, above in zip(bits, bits[1:-1], bits[2:], strict=False):
+                m.d.sync += bit.eq(Mux(self.grows, below, above))
+        with m.If(self.reset):
+            m.d.sync += level.eq(0)
+        return m
+
+
+class Front(wiring.Component):
+    """The number of beats at the front of a buffer, up to three.
+
+    Args:
+        copies: bits of `valid`.
+
+    Attributes:
+        two, odd: the count in binary.
+
+    Ports:
+        arrives: a beat reaches the front; only where there was `room` in the cycle before.
+        ready: the consumer is ready.
+        valid: duplicates of "there is at least one" (kept apart so that synthesis does not merge them).
+    """
+
+    def __init__(self, copies: int) -> None:
+        super().__init__({"arrives": In(1), "ready": In(1), "valid": Out(copies)})
+        # In binary each bit is a function of itself, the other one and two inputs.
+        self.two, self.odd = Signal(), Signal()
+        self._valid = [Signal(name=f"valid_{copy}") for copy in range(copies)]
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        two, odd, arrives, ready = self.two, self.odd, self.arrives, self.ready
+        leaves = ready & (two | odd)
+        m.d.comb += self.valid.eq(Cat(*self._valid))
+        m.d.sync += [
+            *(valid.eq(arrives | two | (valid & ~ready)) for valid in self._valid),
+            odd.eq(odd ^ arrives ^ leaves),
+            two.eq((two & (odd | arrives | ~leaves)) | (odd & arrives & ~leaves)),
+        ]
+        return m
+
+    def room(self, arrives: Value) -> Value:
+        """Whether one more beat may arrive in the next cycle, given whether one arrives in this one."""
+        return ~self.two | (~self.odd & ~arrives)
+
+
+class LaneMemory(wiring.Component):
+    """The items of a few neighbouring lanes, one row for each beat, read without a register in between.
+
+    A row is written in each cycle, but only `advance` keeps it. So no write enable has to reach the memory.
+
+    Args:
+        width: bits of a row.
+        number: which group of lanes it is. Neighbouring groups start at different rows, so that synthesis does not
+            merge their pointers.
+
+    Attributes:
+        write, read: the pointers; each returns to a row after `_STATES` steps.
+        rows: the memory.
+
+    Ports:
+        entry: what is written.
+        advance: the row that is written in this cycle is kept.
+        valid: there is a row at the front.
+        ready: the row at the front is removed, if there is one.
+        reset: the pointers return to where they start.
+        row: the row at the front.
+    """
+
+    def __init__(self, width: int, number: int) -> None:
+        flags = dict.fromkeys(("advance", "valid", "ready", "reset"), In(1))
+        super().__init__({"entry": In(width), **flags, "row": Out(width)})
+        start = 1
+        for _ in range(number % _STATES):
+            start = step_pointer(start)
+        self.write, self.read = (
+            Signal(_POINTER_BITS, name=name, init=start, reset_less=True) for name in ("write", "read")
+        )
+        self.rows = memory.Memory(shape=width, depth=1 << _POINTER_BITS, init=[])
+        self._into, self._out = self.rows.write_port(), self.rows.read_port(domain="comb")
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        m.submodules.rows = self.rows
+        write, read = self.write, self.read
+        with m.If(self.advance):
+            m.d.sync += write.eq(_next(write))
+        # The signal that travels farthest is the enable itself: no look-up table lies on its way.
+        with m.If(self.ready):
+            for bit, following in zip(read, _next(read), strict=True):
+                m.d.sync += bit.eq((following & self.valid) | (bit & ~self.valid))
+        with m.If(self.reset):
+            m.d.sync += [write.eq(write.init), read.eq(read.init)]
+        into, out = self._into, self._out
+        m.d.comb += [
+            into.en.eq(1),
+            into.addr.eq(write),
+            into.data.eq(self.entry),
+            out.addr.eq(read),
+            self.row.eq(out.data),
+        ]
+        return m
+
+
+def step_pointer(pointer: int) -> int:
+    """The value of a pointer one step later, as `_next` computes it in the circuit."""
+    return pointer >> 1 | (pointer >> 3 ^ pointer) << 3 & 8
+
+
+def _next(pointer: Value) -> Value:
+    """A shift register with feedback: no carry, and each bit is a function of at most two others."""
+    return Cat(pointer[1:], pointer[3] ^ pointer[0])
+
+
+class MemoryBuffer(wiring.Component):
+    """Small memories between a pipeline that never pauses and an output stream.
+
+    A beat is accepted at the start of the pipeline while there is room for it and for all that are in flight. Its
+    items reach the buffer in two parts: first those of all lanes but the last, the *row*, and at the same time or
+    later that of the last lane, the *tail*. The tail completes the beat. No path leads from `items.ready` to
+    `ready`, nor from the pipeline to `items.valid`.
+
+    Throughput: a beat per cycle. Latency: a beat is valid at `items` `latency` cycles after its tail was entered,
+    while no earlier beat waits. `ready` is asserted once no beat has waited for `stall_cycles` cycles, and has been low
+    for `reset_cycles` cycles after a reset.
+
+    Pointers and counts that are desynchronised, by a flipped bit, remain so until a reset.
+
+    Args:
+        layout: the payload of a beat: an array of `items` of at least two lanes, and `last`, such as `items_layout`.
+        row_cycles: cycles from `accepted` to `row_valid`.
+        row_copies: bits of `row_valid`.
+
+    Attributes:
+        reset: the reset of all registers with feedback.
+        inside: the count of beats that were accepted and have not been transferred at the output.
+        behind: the count of complete beats that have not reached the front.
+        arrive, near: a beat reaches the front (duplicate registers, kept apart so that synthesis does not merge them).
+        front: the count of beats at the front.
+        memories: the memories of the groups of lanes, the last one for the tail.
+
+    Ports:
+        ready: a beat may be accepted.
+        accepted: a beat is accepted; not while `ready` is low.
+        row, row_valid: the items of all lanes but the last, `row_cycles` after their beat was accepted; duplicates of
+            "these are a beat's".
+        tail, tail_valid: the item of the last lane, and whether the packet ends; "these are a beat's". For each
+            accepted beat once, in order, not before its row and at least two cycles after `accepted`.
+        late_reset: the late reset for registers of the pipeline, which has at most two with feedback. Rows and tails
+            must not be valid in its last two cycles.
+        items: stream of `layout`, the beats that were accepted, in their order.
+    """
+
+    latency = 4
+    """Cycles from the entry of a tail to the output."""
+
+    stall_cycles = 8
+    """Cycles without a beat that waits, after which `ready` is asserted."""
+
+    capacity = CAPACITY
+    """Beats held, in-flight beats included."""
+
+    def __init__(self, layout: data.StructLayout, *, row_cycles: int, row_copies: int = 1) -> None:
+        array = layout["items"].shape
+        item, self.lanes = array.elem_shape, int(array.length)
+        self._regions = -(-self.lanes // _REGION)
+        self._places = max(2, self._regions)
+        super().__init__(
+            {
+                "ready": Out(1),
+                "accepted": In(1),
+                "row": In(data.ArrayLayout(item, self.lanes - 1)),
+                "row_valid": In(row_copies),
+                "tail": In(data.StructLayout({"item": item, "last": 1})),
+                "tail_valid": In(1),
+                "late_reset": Out(2),
+                "items": Out(stream.Signature(layout)),
+            }
+        )
+        # Cycles from an accepted beat to the steps of pointers and counts.
+        self.reset = LateReset(self._places, row_cycles + 3)
+        self.inside, self.behind = Level(), Level()
+        self.front = Front(1 + self._regions)
+        self.arrive, self.near = Signal(reset_less=True), Signal(reset_less=True)
+        width = len(Value.cast(self.row)) // (self.lanes - 1)
+        starts = range(0, self.lanes - 1, _GROUP)
+        widths = [*(width * min(_GROUP, self.lanes - 1 - start) for start in starts), width + 1]
+        self.memories = [LaneMemory(width, number) for number, width in enumerate(widths)]
+        self._ready = Signal(name="is_ready")
+
+    @property
+    def reset_cycles(self) -> int:
+        """Cycles after a reset in which `ready` is low."""
+        return 1 + int(self.reset.cycles)
+
+    def place(self, number: int) -> int:
+        """The place, of the duplicates of `front.valid` and of the late reset, that a group of lanes belongs to."""
+        groups = len(self.memories) - 1
+        # The last lane is near the group before it.
+        return min(number, groups - 1) * self._regions // groups
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        reset, front, inside, behind = self.reset, self.front, self.inside, self.behind
+        m.submodules.reset, m.submodules.front = reset, front
+        m.submodules.inside, m.submodules.behind = inside, behind
+        ready, valid = self.items.ready, front.valid[0]
+        # The first duplicates are those of the groups of lanes; the others serve in turn.
+        resets = [reset.copies[-1 - number % self._places] for number in range(4)]
+        m.d.comb += [
+            self.ready.eq(self._ready),
+            self.items.valid.eq(valid),
+            self.late_reset.eq(Cat(*resets[:2])),
+            behind.reset.eq(resets[2]),
+            inside.reset.eq(resets[3]),
+        ]
+
+        # Complete beats go to the front, of which each region of lanes has a duplicate. `arrive` drives these and
+        # `near` the counts: it is part of their feedback, and must not be placed between them and the regions.
+        arrive, near, announced = self.arrive, self.near, Signal()
+
+        def announces(arrives: Value) -> Value:
+            return front.room(arrives) & Mux(arrives, behind.more_than[1], behind.more_than[0])
+
+        m.d.comb += [
+            announced.eq(announces(near)),
+            behind.up.eq(self.tail_valid),
+            behind.down.eq(announced),
+            front.arrives.eq(arrive),
+            front.ready.eq(ready),
+        ]
+        m.d.sync += [arrive.eq(announces(arrive)), near.eq(announced)]
+        with m.If(reset.busy | ResetSignal()):
+            m.d.sync += [arrive.eq(0), near.eq(0)]
+        self._connect_memories(m)
+
+        # Beats are accepted while all that are inside have a row.
+        m.d.comb += [inside.up.eq(self.accepted), inside.down.eq(valid & ready)]
+        m.d.sync += self._ready.eq(~inside.more_than[CAPACITY - _UNCOUNTED] & ~reset.busy)
+        return m
+
+    def _connect_memories(self, m: Module) -> None:
+        """Divide a row and its tail among the memories, and join them at the output."""
+        groups, copies = len(self.memories) - 1, len(self.row_valid)
+        row, at = Value.cast(self.row), 0
+        shown: list[Value] = []
+        for number, lanes in enumerate(self.memories):
+            is_tail = number == groups
+            m.submodules["last_lane" if is_tail else f"lanes_{number * _GROUP}"] = lanes
+            end = at + len(lanes.entry)
+            m.d.comb += [
+                lanes.entry.eq(self.tail if is_tail else row[at:end]),
+                lanes.advance.eq(self.tail_valid if is_tail else self.row_valid[number * copies // groups]),
+                lanes.valid.eq(self.front.valid[1 + self.place(number)]),
+                lanes.ready.eq(self.items.ready),
+                lanes.reset.eq(self.reset.copies[self.place(number)]),
+            ]
+            shown.append(lanes.row)
+            at = end
+        items = self.items.payload
+        m.d.comb += Cat(Value.cast(items.items), items.last).eq(Cat(*shown))
