@@ -29,7 +29,7 @@ _GROUP = 4
 _REGION = 8
 """Lanes that share what lets pointers step: more make the nets from it longer, fewer those to it."""
 
-_UNCOUNTED = 3
+_UNCOUNTED = 4
 """Upper bound on the number of beats that are accepted before the count of beats includes them."""
 
 
@@ -195,6 +195,8 @@ class MemoryBuffer(wiring.Component):
 
     Attributes:
         reset: the reset of all registers with feedback.
+        counted: a beat was accepted in the cycle before. `inside` counts it now, not at once: whether a beat is
+            accepted is a function of several inputs.
         inside: the count of beats that were accepted and have not been transferred at the output.
         behind: the count of complete beats that have not reached the front.
         arrive, near: a beat reaches the front (duplicate registers, kept apart so that synthesis does not merge them).
@@ -244,6 +246,7 @@ class MemoryBuffer(wiring.Component):
         self.inside, self.behind = Level(), Level()
         self.front = Front(1 + self._regions)
         self.arrive, self.near = Signal(reset_less=True), Signal(reset_less=True)
+        self.counted = Signal(reset_less=True)
         width = len(Value.cast(self.row)) // (self.lanes - 1)
         starts = range(0, self.lanes - 1, _GROUP)
         widths = [*(width * min(_GROUP, self.lanes - 1 - start) for start in starts), width + 1]
@@ -297,7 +300,8 @@ class MemoryBuffer(wiring.Component):
         self._connect_memories(m)
 
         # Beats are accepted while all that are inside have a row.
-        m.d.comb += [inside.up.eq(self.accepted), inside.down.eq(valid & ready)]
+        m.d.sync += self.counted.eq(self.accepted)
+        m.d.comb += [inside.up.eq(self.counted), inside.down.eq(valid & ready)]
         m.d.sync += self._ready.eq(~inside.more_than[CAPACITY - _UNCOUNTED] & ~reset.busy)
         return m
 

@@ -149,14 +149,15 @@ class _MemoryBench(_Bench):
         pending = Signal(range(CAPACITY + 1))
         m.d.comb += self.remaining.eq(pending - self.waiting)
         m.d.sync += pending.eq(pending + buffer.accepted - taken)
-        came, went, wrote = Signal(), Signal(), Signal()
-        m.d.sync += [came.eq(buffer.accepted), went.eq(taken), wrote.eq(self.leaves)]
-        self.hold("steps", *_step(buffer.inside, came, went), *_step(buffer.behind, wrote, buffer.near))
+        came, counted, went, wrote = Signal(), Signal(), Signal(), Signal()
+        m.d.sync += [came.eq(buffer.accepted), counted.eq(came), went.eq(taken), wrote.eq(self.leaves)]
+        self.hold("steps", *_step(buffer.inside, counted, went), *_step(buffer.behind, wrote, buffer.near))
         inside, shown = _count(buffer.inside), Cat(front.odd, front.two)
         self.hold(
             "inside",
             *_thermometer(buffer.inside),
-            inside + came == pending + went,
+            buffer.counted == came,
+            inside + came + counted == pending + went,
             ~came | (self.unwritten[0] if self.unwritten else self.waiting),
             pending <= Mux(buffer.ready, CAPACITY - 1, CAPACITY),
         )
