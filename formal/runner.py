@@ -3,12 +3,10 @@
 
 from __future__ import annotations
 
-import tempfile
 import time
 from collections.abc import Callable, Generator, Sequence
 from concurrent.futures import Future
 from contextlib import closing
-from pathlib import Path
 
 from amaranth.back import rtlil
 
@@ -23,7 +21,7 @@ from utf8fpga.formal.parallel_proof import HALVES, prove_halves, prove_recovery
 from utf8fpga.formal.periodic_reset_proof import prove_refresh
 from utf8fpga.formal.properties import Harness, Property, cover_targets
 from utf8fpga.formal.report import Result
-from utf8fpga.formal.workers import run_each
+from utf8fpga.formal.workers import run_each, shared_folder
 from utf8fpga.hdl import (
     PackedDecoder,
     ParallelDecoder,
@@ -213,14 +211,8 @@ def prove_all(
     """
     waiting: dict[int, Future[list[Result]]] = {}
     following = 0
-    with (
-        tempfile.TemporaryDirectory(prefix="utf8fpga-", ignore_cleanup_errors=True) as folder,
-        closing(
-            run_each(
-                _prove_call, [(each, name, seconds, Path(folder)) for each in chosen for name in wanted], jobs=jobs
-            )
-        ) as outcomes,
-    ):
+    calls = [(each, name, seconds) for each in chosen for name in wanted]
+    with closing(run_each(_prove_call, calls, jobs=jobs)) as outcomes:
         for count, (number, outcome) in enumerate(outcomes, 1):
             waiting[number] = outcome
             done(count)
@@ -229,6 +221,6 @@ def prove_all(
                 following += 1
 
 
-def _prove_call(configuration: Configuration, wanted: str, seconds: int, answers: Path) -> list[Result]:
-    with shared_answers(answers):
+def _prove_call(configuration: Configuration, wanted: str, seconds: int) -> list[Result]:
+    with shared_answers(shared_folder()):
         return prove(configuration, wanted, seconds=seconds)

@@ -25,13 +25,14 @@ from contextlib import contextmanager, suppress
 from logging.handlers import QueueHandler
 from multiprocessing import resource_tracker
 from multiprocessing.connection import Connection, wait
+from pathlib import Path
 from typing import Any
 
 from amaranth.hdl import UnusedElaboratable
 
 from utf8fpga.hdl.toolchain import stop_tools
 
-__all__ = ["run_each"]
+__all__ = ["run_each", "shared_folder"]
 
 _context = multiprocessing.get_context("spawn")
 
@@ -195,6 +196,11 @@ def _no_interrupt() -> Iterator[None]:
 
 
 # In a worker.
+
+
+def shared_folder() -> Path | None:
+    """The folder of temporary files that the workers of one `run_each` share; None outside of a worker."""
+    return Path(tempfile.gettempdir()) if multiprocessing.parent_process() is not None else None
 
 
 def _work(connection: Connection[Any, Any], scratch: str, level: int) -> None:
