@@ -23,6 +23,8 @@ class Result:
         seconds: how long it took.
         proved: True; False: there is a counterexample or, of a cover, no trace; None: not decided.
         note: what else there is to say in a word.
+        parts: the components that are proved by themselves; what has the same name is the same component, and is
+            proved once in a run.
         counterexample: of a property that fails.
     """
 
@@ -33,17 +35,20 @@ class Result:
     seconds: float
     proved: bool | None
     note: str = ""
+    parts: tuple[str, ...] = ()
     counterexample: Counterexample | None = field(default=None, repr=False)
 
     @property
     def verdict(self) -> str:
         """The result in a word."""
         good, bad = ("reached", "unreachable") if self.wanted == Property.COVER else ("proved", "FAILED")
-        return {True: good, False: bad, None: "UNDECIDED"}[self.proved] + (f" ({self.note})" if self.note else "")
+        about = ", ".join([*([self.note] if self.note else []), *self.parts])
+        return {True: good, False: bad, None: "UNDECIDED"}[self.proved] + (f" ({about})" if about else "")
 
     def as_dict(self) -> dict[str, Any]:
         """For a program to read."""
-        given = {name: getattr(self, name) for name in ("configuration", "method", "depth", "proved", "note")}
+        names = ("configuration", "method", "depth", "proved", "note", "parts")
+        given = {name: getattr(self, name) for name in names}
         given |= {"property": self.wanted, "seconds": round(self.seconds, 1)}
         if self.counterexample:
             given["counterexample"] = self.counterexample.as_dict()

@@ -29,6 +29,7 @@ from utf8fpga.hdl import (
     RefreshedDecoder,
     SerialDecoder,
     axi_rtlil,
+    decoder_parameters,
 )
 from utf8fpga.model import InvalidArgumentError
 
@@ -112,6 +113,7 @@ def _prove_halves(configuration: Configuration, wanted: Property, seconds: int) 
         lambda: configuration.build().sparse if packed else configuration.build(), right, wanted, seconds=seconds
     )
     result = Result(configuration.name, wanted, "induction", found.frames, 0, True if found.proved else None)
+    result.parts = _parts(decoder, wanted)
     if packed and found.proved:
         words = Words(decoder.table, decoder.kind, decoder.length)
         (packer,) = prove_packer(decoder.lanes, wanted, words=words, seconds=seconds)
@@ -127,6 +129,17 @@ def _prove_halves(configuration: Configuration, wanted: Property, seconds: int) 
             result.counterexample = Counterexample.of(configuration, trace, aig.values(verdict.frames))
     result.seconds = time.monotonic() - started
     return result
+
+
+def _parts(decoder: ParallelDecoder | PackedDecoder, wanted: Property) -> tuple[str, ...]:
+    """The components that a property of a parallel decoder is proved of."""
+    sparse = decoder.sparse if isinstance(decoder, PackedDecoder) else decoder
+    parts = [f"buffer-{sparse.lanes}-{sparse.buffer}-pipeline-{sparse.pipeline}"]
+    if wanted in (Property.EQUIVALENCE, Property.POWER_UP):
+        parts.insert(0, decoder_parameters(sparse).name.replace("decoder", "window", 1))
+    if sparse is not decoder:
+        parts.append(f"packer-{decoder.lanes}{'-kind' * decoder.kind}{'-length' * decoder.length}")
+    return tuple(parts)
 
 
 def _prove_recovery(configuration: Configuration, seconds: int) -> Result:

@@ -55,6 +55,12 @@ def test_proved(name: str, wanted: str) -> None:
     assert [result.verdict for result in prove(CONFIGURATIONS[name], wanted) if not result.proved] == []
 
 
+def test_a_result_names_the_components_that_are_proved() -> None:
+    (result,) = prove(CONFIGURATIONS["parallel-1"], "latency")
+    assert result.verdict == "proved (buffer-1-registers-pipeline-5)"
+    assert result.as_dict()["parts"] == ("buffer-1-registers-pipeline-5",)
+
+
 @pytest.mark.proof
 @pytest.mark.parametrize(("name", "wanted"), [pair for pair in CHOSEN if pair not in QUICK])
 def test_proved_of_more(name: str, wanted: str) -> None:
