@@ -210,8 +210,8 @@ class MemoryBuffer(wiring.Component):
             "these are a beat's".
         tail, tail_valid: the item of the last lane, and whether the packet ends; "these are a beat's". For each
             accepted beat once, in order, not before its row and at least two cycles after `accepted`.
-        late_reset: the late reset for registers of the pipeline, which has at most two with feedback. Rows and tails
-            must not be valid in its last two cycles.
+        late_reset: the late reset for registers of the pipeline, which has at most two with feedback. From the last
+            cycle on in which it is asserted, rows and tails must not be valid until a beat was accepted.
         items: stream of `layout`, the beats that were accepted, in their order.
     """
 

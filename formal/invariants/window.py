@@ -32,7 +32,7 @@ from utf8fpga.model import EncodingTable
 __all__ = ["DRAINED", "WindowProof"]
 
 DRAINED = 2
-"""Cycles at the end of a late reset in which neither a row nor a tail is valid."""
+"""Cycles in which neither a row nor a tail is valid: the last one of a late reset and the one after it."""
 
 ALL = "all"
 """The tag of the conditions on a beat as a whole."""
@@ -369,8 +369,8 @@ class WindowProof(Elaboratable):
         tags: the subjects of the questions.
         frames: the cycles to look at for each kind of question.
         step: per tag, whether the invariant fails one cycle after it held for all tags that are `near`.
-        reset: per tag, whether it fails at the end of a reset, after which flip-flop contents were arbitrary. The first
-            one also fails if a row or a tail is valid in the last `DRAINED` cycles of the reset.
+        reset: per tag, whether it fails in the cycle after a reset, before which flip-flop contents were arbitrary. The
+            first one also fails if a row or a tail is valid in the last cycle of the late reset, see `DRAINED`.
         start: per tag, whether it fails with the initial values of the registers.
         cycles: the latency that is proved, from the beat that determines an item to the output of the window.
     """

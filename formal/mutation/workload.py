@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """A thousand simulations at once: each bit of Python's long integers is a run of its own.
 
-A circuit is an and-inverter graph; one clock of all runs is one bitwise operation for each gate. The
-texts and pauses of the runs are drawn once, with the handshake of a right decoder, and then played
-to any number of mutants. What comes out is judged by the golden model.
+A circuit is an and-inverter graph; one cycle of all runs is one bitwise operation for each gate. The texts and pauses
+of the runs are drawn once, with the handshake of a correct decoder, and are then the input of any number of mutants.
+Their outputs are compared with the golden model.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ __all__ = ["Workload", "drawn_texts"]
 _SEEN = ("see_in_valid", "see_in_ready", "see_out_valid", "see_out_payload")
 
 _BURST = 48
-"""The most clocks for which either side stops: more than fill or drain any buffer."""
+"""Upper bound on the cycles for which either side pauses: more than fill or drain any buffer."""
 
 
 def drawn_texts(rng: random.Random, table: EncodingTable = TABLE_3_7) -> Iterator[list[int]]:
@@ -53,13 +53,13 @@ def drawn_texts(rng: random.Random, table: EncodingTable = TABLE_3_7) -> Iterato
 
 @dataclass
 class Workload:
-    """What every run is given, clock by clock, and what a right decoder did.
+    """The inputs of all runs, cycle by cycle, and the outputs of a correct decoder.
 
     Attributes:
-        decoder: the right decoder.
-        runs: how many.
-        inputs: per clock the bits of the ports `offer`, `ready`, `fresh` and `reset`, an integer of all runs each.
-        seen: per clock what the right decoder's ports were.
+        decoder: the correct decoder.
+        runs: the number of runs.
+        inputs: per cycle the bits of the ports `offer`, `ready`, `fresh` and `reset`, an integer of all runs each.
+        seen: per cycle the ports of the correct decoder.
     """
 
     decoder: Any
@@ -79,7 +79,7 @@ class Workload:
 
         texts = [drawn() for _ in range(runs)]
         offers, ready = ([_willing(rng, bursts=buffered) for _ in range(runs)] for _ in range(2))
-        # In every other run a reset comes in between.
+        # In every other run there is a reset in between.
         resets = [{0, rng.randrange(1, clocks)} if run % 2 else {0} for run in range(runs)]
         current = [next(beats) for beats in texts]
         offered, everyone = [False] * runs, (1 << runs) - 1
@@ -108,7 +108,7 @@ class Workload:
         return workload
 
     def play(self, aig: Aig) -> list[dict[str, list[int]]]:
-        """What the ports of a harness around another decoder are, per clock."""
+        """Per cycle the ports of a harness around another decoder."""
         step, where = aig.stepper(_outputs(aig)), _places(aig)
         state, seen = [0] * len(aig.latches), []
         for frame in self.inputs:
@@ -119,14 +119,14 @@ class Workload:
         return seen
 
     def inputs_of(self, run: int) -> list[dict[str, int]]:
-        """Per clock what one run is given, by port."""
+        """Per cycle the inputs of one run, by port."""
         return [
             {name: sum((word >> run & 1) << bit for bit, word in enumerate(words)) for name, words in frame.items()}
             for frame in self.inputs
         ]
 
     def _fitted(self, payload: list[int]) -> list[int]:
-        """A payload with as many bits of code point, its first field, as the right decoder has."""
+        """A payload with as many bits of code point, its first field, as the correct decoder has."""
         lanes, bits = self.decoder.lanes, code_point_bits(self.decoder.table)
         size = len(payload) // lanes
         missing = len(self.seen[0]["see_out_payload"]) // lanes - size
@@ -137,7 +137,7 @@ class Workload:
         return fitted + payload[lanes * size :]
 
     def differing(self, seen: Sequence[dict[str, list[int]]]) -> list[int]:
-        """The runs in which anything differs that an onlooker may look at, in their order."""
+        """The runs in which a port differs whose value is defined, in their order."""
         differ = 0
         for ours, theirs in zip(self.seen[1:], seen[1:], strict=True):
             valid = ours["see_out_valid"][0]
@@ -148,7 +148,7 @@ class Workload:
         return [run for run in range(self.runs) if differ >> run & 1]
 
     def wrong(self, seen: Sequence[dict[str, list[int]]], run: int) -> str:
-        """Why the golden model or the streams' contract say that a run is wrong; nothing if it is right."""
+        """Why a run is wrong by the golden model or the contract of the streams; empty if it is correct."""
         decoder = self.decoder
         judged = _Judged(decoder)
         for clock, (frame, values) in enumerate(zip(self.inputs, seen, strict=True)):
@@ -164,13 +164,13 @@ class Workload:
             )
             ports = _Clock(in_valid, in_ready, out_valid, frame["ready"][0] >> run & 1, fresh, payload)
             if reason := judged.clock(ports):
-                return f"clock {clock}: {reason}"
+                return f"cycle {clock}: {reason}"
         return judged.items(cut=False)
 
 
 @dataclass(frozen=True)
 class _Clock:
-    """What an onlooker sees of one run in one clock."""
+    """The ports in one cycle of one run."""
 
     in_valid: int
     in_ready: int
@@ -181,12 +181,12 @@ class _Clock:
 
     @property
     def waits(self) -> bool:
-        """A beat is shown and not taken."""
+        """An output beat waits."""
         return bool(self.out_valid and not self.ready)
 
 
 class _Judged:
-    """What the golden model and the streams' contract say of one run from a reset on."""
+    """One run from a reset on, compared with the golden model and the contract of the streams."""
 
     def __init__(self, decoder: Any) -> None:
         self._decoder = decoder
@@ -200,7 +200,7 @@ class _Judged:
         self._flow = _Flow(decoder) if isinstance(decoder, ParallelDecoder) else None
 
     def clock(self, now: _Clock) -> str:
-        """Why a clock is wrong, if it is."""
+        """Why a cycle is wrong, if it is."""
         decoder = self._decoder
         if self._waiting is not None and (not now.out_valid or now.payload != self._waiting):
             return "a waiting payload changed"
@@ -238,7 +238,7 @@ class _Judged:
             return str(error)
 
     def items(self, *, cut: bool) -> str:
-        """Why the items are wrong, if they are; the last text is cut off, and the last items are still inside."""
+        """Why the items are wrong, if they are; the last text is incomplete, and the last items are in flight."""
         given, decoder = self._given, self._decoder
         wanted = [*self._wanted, *map(self._simulation.like, decode(self._text, decoder.table))]
         if given != wanted[: len(given)]:
@@ -248,16 +248,16 @@ class _Judged:
                 if n >= len(wanted) or given[n] != wanted[n]
             )
         missing = len(wanted) - len(given)
-        # A buffer may be full; what is in it has its own rule.
+        # A buffer may be full; for the items in it `_Flow` has a rule.
         return f"{missing} items are missing" if not (cut or self._flow) and missing > 3 * (decoder.latency + 1) else ""
 
 
 @dataclass
 class _Flow:
-    """The flow through a decoder with a buffer: `Property.STALL`, `Property.LATENCY`, and that all comes out at last.
+    """The flow through a decoder with a buffer: `Property.STALL`, `Property.LATENCY`, and that it drains.
 
     Attributes:
-        settled: the input must not wait in this clock.
+        settled: the input must be ready in the next cycle.
     """
 
     decoder: Any
@@ -270,19 +270,19 @@ class _Flow:
     _due: list[int] = field(default_factory=list)
 
     def clock(self, taken: tuple[list[int], bool] | None, gone: int, *, waits: bool) -> str:
-        """Why a clock is wrong, if it is.
+        """Why a cycle is wrong, if it is.
 
         Args:
-            taken: the beat that is taken in.
-            gone: how many events have come out up to now.
-            waits: a beat is shown and not taken.
+            taken: the beat that is accepted.
+            gone: the number of events that have left up to now.
+            waits: an output beat waits.
         """
         inside = self._came - self._gone
         due = self._due[-1] if self._due else 0
         if taken:
             before = self._came
             self._step(*taken)
-            # What a beat says that ends within a sequence is due once the next beat is known.
+            # The events of a beat that ends within a sequence are due once the next beat is known.
             due = self._came if self._state == START else before
         self._due.append(due)
         self._gone = gone
@@ -300,7 +300,7 @@ class _Flow:
         return self._due[-1 - clocks] if len(self._due) > clocks else 0
 
     def _step(self, units: Sequence[int], last: bool) -> None:
-        """Count the events of a beat, as the reference does."""
+        """Count the events of a beat, as in the reference."""
         dfa, state = DFA.of(self.decoder.table), self._state
         for unit in units:
             after = dfa.step(state, unit)
@@ -316,13 +316,13 @@ class _Flow:
 
 
 def _joined(texts: Iterator[list[int]], lanes: int, rng: random.Random) -> Iterator[list[int]]:
-    """For several lanes texts of several, so that each piece begins in any lane."""
+    """For several lanes texts that are made of several, so that each begins in any lane."""
     while True:
         yield list(chain.from_iterable(next(texts) for _ in range(rng.choice((1, 1, 2, lanes)) if lanes > 1 else 1)))
 
 
 def _willing(rng: random.Random, *, bursts: bool) -> Iterator[bool]:
-    """Whether one side is willing, clock by clock: always, now and then, or for some clocks after it was not."""
+    """Whether one side is ready, cycle by cycle: always, now and then, or for some cycles after some pauses."""
     busy = rng.choice((0, 0, 0.4))
     in_bursts = bursts and rng.random() < 0.5
     while True:
