@@ -297,7 +297,7 @@ def right_answer(text: bytes) -> Answer:
 
 
 @pytest.mark.parametrize("length", [0, 1, 2, 3])
-def test_table_3_7_is_that_of_cpython(length: int) -> None:
+def test_table_3_7_matches_cpython(length: int) -> None:
     for units in product(BOUNDARY, repeat=length):
         assert table_3_7(bytes(units)) is right_answer(bytes(units))
 
@@ -333,7 +333,7 @@ def _less(a: list[int], b: list[int]) -> tuple[int, ...]:
     return tuple(x - y for x, y in zip(a, b, strict=True))
 
 
-def test_the_counts_by_hand_are_those_of_utf_8() -> None:
+def test_hand_computed_counts_match_utf_8() -> None:
     assert sum(CHARACTERS) == 0x110000 - 0x800
     assert WELL_FORMED[:3] == [1, 128, 128 * 128 + 1920]
 
@@ -376,7 +376,7 @@ def _unmatched_by_table_3_1b(longest: int) -> list[int]:
     return totals
 
 
-def test_table_3_1b_condemns_one_plane() -> None:
+def test_table_3_1b_rejects_one_plane() -> None:
     refused = _texts(*CHARACTERS[:3], CHARACTERS[3] - 16 * 64 * 64)
     assert counts(TABLE, Direction.CONDEMNED) == _less(WELL_FORMED[1:], refused[1:]) == (0, 0, 0, 65_536)
     found = compare(TABLE, 4).in_direction(Direction.CONDEMNED)
@@ -386,7 +386,7 @@ def test_table_3_1b_condemns_one_plane() -> None:
     assert found.causes == {}
 
 
-def test_table_3_1b_lets_through() -> None:
+def test_table_3_1b_accepts_ill_formed_texts() -> None:
     passed = _unmatched_by_table_3_1b(4)
     right = [*WELL_FORMED[:4], WELL_FORMED[4] - 65_536]
     assert counts(TABLE, Direction.LET_THROUGH) == _less(passed[1:], right[1:])
@@ -405,7 +405,7 @@ def test_table_3_1b_calls_f0_90_invalid_too_early() -> None:
     assert counts(TABLE, Direction.CALLED_TRUNCATED) == (0, 0, 0, 0)
 
 
-def test_browns_rules_condemn_and_let_nothing_through() -> None:
+def test_browns_rules_reject_well_formed_texts_and_accept_no_ill_formed_one() -> None:
     valid = _texts(128, CHARACTERS[1], CHARACTERS[2] - 2, CHARACTERS[3] - 16 * 64 * 64 - 15 * 64 * 64)
     later = _cut_off(valid, STARTS[0], STARTS[1] - 16 - 15, STARTS[2] - (16 + 15) * 64)
     assert counts(BROWN, Direction.CONDEMNED) == _less(WELL_FORMED[1:], valid[1:]) == (0, 0, 2, 127_488)
@@ -426,12 +426,12 @@ def _truncated_by_hopwood(texts: list[int], waits: tuple[int, int, int]) -> tupl
 WAITS = (32 + 16 + 8, (16 + 8) * 256, 8 * 256 * 256)
 
 
-def test_hopwoods_converter_is_right_about_what_is_valid() -> None:
+def test_hopwoods_converter_accepts_exactly_the_well_formed_texts() -> None:
     assert counts(HOPWOOD, Direction.CONDEMNED) == counts(HOPWOOD, Direction.LET_THROUGH) == (0, 0, 0, 0)
     assert counts(HOPWOOD, Direction.CALLED_INVALID) == (0, 0, 0, 0)
 
 
-def test_hopwoods_converter_calls_truncated_what_nothing_can_mend() -> None:
+def test_hopwoods_converter_answers_truncated_for_ill_formed_texts() -> None:
     says, right = _truncated_by_hopwood(WELL_FORMED, WAITS)
     assert counts(HOPWOOD, Direction.CALLED_TRUNCATED) == _less(says, right)
     assert counts(HOPWOOD, Direction.CALLED_TRUNCATED)[:3] == (5, 5_568, 1_230_208)
@@ -462,7 +462,7 @@ def test_hopwoods_converter_irregular() -> None:
 
 
 @pytest.mark.slow
-def test_hopwoods_converter_irregular_lets_all_pairs_through() -> None:
+def test_hopwoods_converter_irregular_accepts_all_surrogate_pairs() -> None:
     found = compare(IRREGULAR, 6).in_direction(Direction.LET_THROUGH)
     assert found
     assert found.counts == (0, 0, 0, 0, 0, 1024 * 1024)
@@ -494,7 +494,7 @@ def test_table_3_1b_on_all_texts_of_three_bytes() -> None:
 
 @pytest.mark.parametrize("rule", RULES, ids=NAMES)
 @given(text=short_texts)
-def test_pieces_are_not_told_apart(rule: Rule, text: bytes) -> None:
+def test_bytes_of_a_piece_are_equivalent(rule: Rule, text: bytes) -> None:
     """Each byte replaced by the first of its piece: neither answer changes."""
     pieces = pieces_of(rule)
     alike = bytes(next(piece.first for piece in pieces if byte in piece) for byte in text)
@@ -503,13 +503,13 @@ def test_pieces_are_not_told_apart(rule: Rule, text: bytes) -> None:
 
 
 @pytest.mark.parametrize("rule", RULES, ids=NAMES)
-def test_pieces_are_all_bytes(rule: Rule) -> None:
+def test_pieces_cover_all_bytes(rule: Rule) -> None:
     assert [byte for piece in pieces_of(rule) for byte in piece] == list(range(256))
 
 
 @pytest.mark.parametrize("rule", RULES, ids=NAMES)
 @given(text=short_texts, more=short_texts)
-def test_invalid_is_for_good(rule: Rule, text: bytes, more: bytes) -> None:
+def test_invalid_is_final(rule: Rule, text: bytes, more: bytes) -> None:
     if rule.answer(text) is Answer.INVALID:
         assert rule.answer(text + more) is Answer.INVALID
 
@@ -525,7 +525,7 @@ def test_words_are_disjoint_and_in_order(rule: Rule) -> None:
         assert (rule.answer(last), right_answer(last)) == (word.says, word.right)
 
 
-def test_a_word_is_shown_as_ranges() -> None:
+def test_word_as_a_string() -> None:
     assert str(next(differing_words(TABLE))) == "80..8F"
     condemned = [word for word in differing_words(TABLE) if word.right is Answer.VALID]
     assert all(str(word).startswith("F0 90..9F ") for word in condemned)
@@ -546,7 +546,7 @@ def test_direction(says: Answer, right: Answer, direction: Direction) -> None:
     assert Direction.of(says, right) is direction
 
 
-def test_text() -> None:
+def test_comparison_text() -> None:
     lines = comparison_text()
     assert lines[:7] == [
         "Against Table 3-7, all sequences of 1 to 4 bytes, each as a whole text.",
@@ -562,15 +562,15 @@ def test_text() -> None:
     assert all(f"{rule.name} ({rule.source})" in lines for rule in RULES)
 
 
-def test_bad_use() -> None:
+def test_invalid_arguments_are_rejected() -> None:
     assert refusal(ValueError, compare_documents, 0) == "sequences of up to 0 bytes: at least 1 is needed"
     for rule in (table_3_1b, brown, hopwood, matches_of_table_3_1b):
-        assert refusal(TypeError, rule, "text") == "bytes are wanted, not str"
-        assert refusal(TypeError, rule, 3) == "bytes are wanted, not int"
+        assert refusal(TypeError, rule, "text") == "the text must be bytes-like, not str"
+        assert refusal(TypeError, rule, 3) == "the text must be bytes-like, not int"
 
 
 @pytest.mark.parametrize("kind", [bytearray, memoryview])
-def test_any_bytes_like_object(kind: type) -> None:
+def test_rules_accept_any_bytes_like_object(kind: type) -> None:
     text = kind(b"A\xc3\xa9")
     assert (table_3_1b(text), brown(text).answer, hopwood(text).output) == (Answer.VALID, Answer.VALID, (0x41, 0xE9))
 
