@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The command line as a person uses it: results, messages, exit statuses, and nothing half-written."""
+"""The command line: results, messages, exit statuses, and no incomplete files."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ DAMAGED = b"h\xc3\xa9llo \xf0\x9f\x98\x80 \xff \xed\xa0\x80 \xe2\x82"
 COMMANDS = ["demo", "decode", "table", "vectors", "generate", "simulate", "prove", "build", "boards", "bench"]
 
 
-def assert_refused(done: subprocess.CompletedProcess[bytes], message: str, status: int = 2) -> None:
+def assert_rejected(done: subprocess.CompletedProcess[bytes], message: str, status: int = 2) -> None:
     assert done.stderr.decode() == f"utf8fpga: {message}\n"
     assert (done.returncode, done.stdout) == (status, b"")
 
@@ -38,7 +38,7 @@ def damaged(tmp_path: Path) -> Path:
     return path
 
 
-# What the commands give.
+# Results.
 
 
 def test_decode_writes_the_text_that_cpython_decodes(damaged: Path) -> None:
@@ -89,7 +89,7 @@ def test_decode_of_more_than_one_chunk_with_sequences_across_them(tmp_path: Path
 
 def test_decode_strict(damaged: Path, tmp_path: Path) -> None:
     done = utf8fpga("decode", "--strict", "-o", tmp_path / "out.txt", damaged)
-    assert_refused(done, f"{str(damaged)!r} is ill-formed: 5 of 15 items", status=1)
+    assert_rejected(done, f"{str(damaged)!r} is ill-formed: 5 of 15 items", status=1)
     assert utf8fpga("decode", "--strict", "-o", tmp_path / "out.txt", data="é".encode()).returncode == 0
 
 
@@ -138,7 +138,7 @@ def test_table_by_name_and_the_list_of_names() -> None:
 
 
 def test_table_compares_the_documents(monkeypatch: pytest.MonkeyPatch) -> None:
-    # Sequences of up to two units; of up to four it takes long.
+    # Sequences of up to two units, since up to four take too long.
     whole = differences.comparison_text
     monkeypatch.setattr(differences, "comparison_text", lambda: whole(2))
     text = utf8fpga("table", "--documents").stdout.decode()
@@ -203,7 +203,7 @@ def test_help(command: list[str]) -> None:
     assert not done.stderr
 
 
-def test_the_script_and_the_module_are_the_same() -> None:
+def test_script_and_module_are_equivalent() -> None:
     version = utf8fpga("--version").stdout
     assert re.fullmatch(rb"utf8fpga \d+\.\d+\.\d+\n", version)
     script = Path(sys.executable).with_name("utf8fpga")
@@ -212,11 +212,11 @@ def test_the_script_and_the_module_are_the_same() -> None:
     assert run([script, "--version"], capture_output=True, check=True).stdout == version
 
 
-# Bad use.
+# Incorrect use.
 
 
 def test_no_command() -> None:
-    assert_refused(utf8fpga(), f"no command given: one of {', '.join(COMMANDS)}; -h tells more")
+    assert_rejected(utf8fpga(), f"no command given: use one of {', '.join(COMMANDS)}; -h describes them")
 
 
 REFUSED = {
@@ -321,20 +321,20 @@ REFUSED = {
 
 
 @pytest.mark.parametrize(("arguments", "message"), REFUSED.values(), ids=REFUSED)
-def test_bad_use_is_one_line_and_status_2(arguments: list[str], message: str) -> None:
-    assert_refused(utf8fpga(*arguments), message)
+def test_incorrect_use_is_one_line_and_status_2(arguments: list[str], message: str) -> None:
+    assert_rejected(utf8fpga(*arguments), message)
 
 
 @pytest.mark.parametrize("command", [["demo"], ["build", "icebreaker"]])
-def test_a_missing_tool_is_said_before_anything_else(command: list[str], tmp_path: Path) -> None:
+def test_missing_tool_is_reported_first(command: list[str], tmp_path: Path) -> None:
     environment = {**os.environ, "NEXTPNR_ICE40": "/nonexistent/nextpnr"}
     done = utf8fpga(*command, "--directory", tmp_path, env=environment)
     message = "icebreaker: NEXTPNR_ICE40 names '/nonexistent/nextpnr', which is not a program"
-    assert_refused(done, message, status=1)
+    assert_rejected(done, message, status=1)
     assert not list(tmp_path.glob("*.bin"))
 
 
-def test_a_baud_rate_that_the_clock_cannot_make(tmp_path: Path) -> None:
+def test_baud_rate_that_the_clock_cannot_make_is_rejected(tmp_path: Path) -> None:
     done = utf8fpga("build", "icebreaker", "--baud", "5000000", "--directory", tmp_path)
     assert done.returncode == 2
     assert re.fullmatch(r"utf8fpga: [^\n]*5000000[^\n]*\n", done.stderr.decode())
@@ -365,13 +365,13 @@ def test_unknown_option() -> None:
 @pytest.mark.skipif(os.geteuid() == 0, reason="the superuser may read and write everything")
 def test_no_permission(tmp_path: Path, damaged: Path) -> None:
     damaged.chmod(0)
-    assert_refused(utf8fpga("decode", damaged), f"cannot read {str(damaged)!r}: Permission denied")
+    assert_rejected(utf8fpga("decode", damaged), f"cannot read {str(damaged)!r}: Permission denied")
     tmp_path.chmod(0o500)
     out = tmp_path / "out.v"
-    assert_refused(utf8fpga("generate", "-o", out), f"cannot write {str(out)!r}: Permission denied")
+    assert_rejected(utf8fpga("generate", "-o", out), f"cannot write {str(out)!r}: Permission denied")
 
 
-def test_a_failure_leaves_an_older_file_as_it_was(tmp_path: Path) -> None:
+def test_failure_does_not_change_an_existing_file(tmp_path: Path) -> None:
     out = tmp_path / "out.txt"
     out.write_text("older")
     done = utf8fpga("decode", "-o", out, "/nonexistent")
@@ -380,7 +380,7 @@ def test_a_failure_leaves_an_older_file_as_it_was(tmp_path: Path) -> None:
     assert [path.name for path in tmp_path.iterdir()] == ["out.txt"]
 
 
-def test_a_rewritten_file_keeps_its_mode_and_its_links(tmp_path: Path) -> None:
+def test_replaced_file_keeps_its_mode_and_links(tmp_path: Path) -> None:
     out, link = tmp_path / "out.txt", tmp_path / "link"
     out.touch(mode=0o640)
     out.chmod(0o640)
@@ -396,7 +396,7 @@ def test_output_to_a_device() -> None:
     assert not Path("/dev/null").is_file()
 
 
-def test_a_file_onto_itself(damaged: Path) -> None:
+def test_input_file_as_output_file(damaged: Path) -> None:
     assert utf8fpga("decode", "-o", damaged, damaged).returncode == 0
     assert damaged.read_text("utf-8") == DAMAGED.decode("utf-8", "replace")
 
@@ -405,10 +405,10 @@ def test_a_full_device() -> None:
     if not Path("/dev/full").exists():
         pytest.skip("there is no /dev/full here")
     done = utf8fpga("decode", "-o", "/dev/full", data=b"x")
-    assert_refused(done, "cannot write '/dev/full': No space left on device", status=1)
+    assert_rejected(done, "cannot write '/dev/full': No space left on device", status=1)
 
 
-def test_standard_output_that_closes() -> None:
+def test_standard_output_closed_by_its_reader() -> None:
     command = f"{shlex.quote(sys.executable)} -m utf8fpga decode -"
     script = f"yes text | head -c 3000000 | {command} | head -c 10; echo ${{PIPESTATUS[2]}}"
     done = run(["/bin/bash", "-c", script], capture_output=True)
@@ -417,7 +417,7 @@ def test_standard_output_that_closes() -> None:
 
 
 @pytest.mark.parametrize("command", ["decode", "simulate"])
-def test_ctrl_c(command: str, tmp_path: Path) -> None:
+def test_interrupt_with_ctrl_c(command: str, tmp_path: Path) -> None:
     source, out = tmp_path / "fifo", tmp_path / "out.txt"
     os.mkfifo(source)
     words = [sys.executable, "-m", "utf8fpga", command, "-o", out, source]
@@ -443,7 +443,7 @@ def test_progress_on_a_terminal_and_none_in_a_pipe(tmp_path: Path) -> None:
     shown = b""
     with started(command, stdout=subprocess.PIPE, stderr=secondary, env=environment) as process:
         os.close(secondary)
-        # A terminal holds little, and who writes to a full one waits.
+        # The buffer of a terminal is small, and a write to a full one blocks.
         with suppress(OSError):  # on Linux it ends with an error
             while piece := os.read(primary, 10_000):
                 shown += piece
@@ -456,7 +456,7 @@ def test_progress_on_a_terminal_and_none_in_a_pipe(tmp_path: Path) -> None:
     assert run(command, capture_output=True, check=True, env=forced).stderr == b""
 
 
-# A decoder that is wrong.
+# A decoder with a fault.
 
 
 WRONG = """
@@ -477,7 +477,7 @@ utf8fpga.cli.main.main(sys.argv[1:])
 """
 
 
-def test_a_mismatch_is_shown_with_the_shortest_input_and_a_way_to_replay_it(tmp_path: Path) -> None:
+def test_mismatch_is_reported_with_the_shortest_input_and_a_replay_command(tmp_path: Path) -> None:
     source, out, wave = tmp_path / "long.txt", tmp_path / "out.txt", tmp_path / "w.vcd"
     source.write_bytes("é€ and so on, ".encode() * 30 + b"\xed\xa0\x80" + b" and on" * 10)
     command = [sys.executable, "-c", WRONG, "simulate", str(source), "-o", str(out), "--vcd", str(wave)]

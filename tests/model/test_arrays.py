@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The decoder over arrays against the plain decoder and CPython: items, chunks, arguments, memory, speed."""
+"""The array decoder compared with the plain decoder and CPython: items, chunks, arguments, memory, speed."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ by_table = pytest.mark.parametrize("table", TABLES, ids=[table.name for table in
 
 
 def units_near(table: EncodingTable) -> list[int]:
-    """Every bound of the table's rows and the units next to it."""
+    """The bounds of all ranges of the table and the units next to them."""
     bounds = {bound for row in table.rows for allowed in row.units for bound in (allowed.first, allowed.last)}
     near = {bound + step for bound in bounds for step in (-1, 0, 1)}
     return sorted(unit for unit in near if 0 <= unit < 1 << table.unit_width)
@@ -205,7 +205,7 @@ def test_any_text_in_any_table_in_any_chunks(data: st.DataObject, table: Encodin
 
 
 def check_chunks(units: bytes | list[int], edges: list[int], table: EncodingTable = TABLE_3_7) -> None:
-    """The same items, and the same state, as the plain decoder after each chunk."""
+    """Check that items and state equal those of the plain decoder after each chunk."""
     arrays, decoder = ArrayDecoder(table), Decoder(table)
     for first, after in pairwise(edges):
         part = text_of(table, units[first:after])
@@ -217,7 +217,7 @@ def check_chunks(units: bytes | list[int], edges: list[int], table: EncodingTabl
 
 @by_text
 def test_every_chunk_after_every_prefix(text: bytes) -> None:
-    """Items and state are right after each chunk from each state, and so after any number of chunks."""
+    """Items and state are correct after each chunk from each state, and therefore after any number of chunks."""
     for first in range(len(text) + 1):
         before = Decoder()
         begun = before.decode(text[:first])
@@ -281,7 +281,7 @@ def test_offsets_beyond_32_bits(offset: int) -> None:
 
 
 LAST_OFFSET = (1 << 63) - 1
-"""Of a signed integer of 64 bits."""
+"""The largest offset in a signed 64-bit integer."""
 
 
 @pytest.mark.parametrize("offset", [1 << 63, 1 << 64, 10**30])
@@ -338,7 +338,7 @@ by_practice = pytest.mark.parametrize("practice", Practice)
 
 
 def check_practice(units: bytes | list[int], edges: list[int], practice: Practice, table: EncodingTable) -> None:
-    """The same items as the plain decoder after each chunk."""
+    """Check that the items equal those of the plain decoder after each chunk."""
     arrays, decoder = IncrementalArrayDecoder(practice, table), IncrementalDecoder(practice, table)
     for first, after in pairwise(edges):
         check(arrays.decode(text_of(table, units[first:after])), decoder.decode(units[first:after]))
@@ -347,7 +347,7 @@ def check_practice(units: bytes | list[int], edges: list[int], practice: Practic
 
 
 MARKS = bytes.fromhex("41 80 E1 F0 90 F8 FC FF")
-"""Bytes whose marks merge in all ways."""
+"""Bytes with marks that merge in all possible ways."""
 
 
 @by_practice
@@ -376,7 +376,7 @@ def test_any_text_in_any_chunks_with_any_practice(
 @by_practice
 @pytest.mark.parametrize("unit", [b"\x80", b"\xff", b"\xe2\x82", b"\xf8\x80", b"\xed\xa0\x80A"], ids=bytes.hex)
 def test_long_runs_of_marks(practice: Practice, unit: bytes) -> None:
-    """Long enough that a merged mark does not fit where a length of a maximal subpart does."""
+    """The length of the merged mark exceeds the 8 bits that are sufficient for a maximal subpart."""
     text = b"\xfdA" + unit * 700
     decoder = IncrementalArrayDecoder(practice)
     expected = list(decode_with(text, practice))
@@ -390,7 +390,7 @@ def test_long_runs_of_marks(practice: Practice, unit: bytes) -> None:
 def test_offsets_beyond_32_bits_with_every_practice(practice: Practice, offset: int) -> None:
     text = b"A\xe2\x82\xff\xf8\x80\x80A\xff"
     decoder = IncrementalArrayDecoder(practice)
-    decoder._subparts.setstate(((), offset))  # as if so much text had been decoded before
+    decoder._subparts.setstate(((), offset))  # The state after a text of that length.
     found = [item for unit in text for item in decoder.decode([unit])] + list(decoder.decode(b"", final=True))
     assert found == [item._replace(offset=item.offset + offset) for item in decode_with(text, practice)]
 
@@ -569,7 +569,7 @@ def test_longest_supported_sequence() -> None:
 
 
 def test_memory_does_not_grow_with_the_text() -> None:
-    """16 MB in chunks of 1 MB, items twice over: those just made, and those before them not yet let go."""
+    """16 MB in chunks of 1 MB; the items of two chunks may be allocated at the same time."""
     chunk = TEXTS["table_3_11"] + TEXTS["every_length"] + b"A"
     chunk *= (1 << 20) // len(chunk)
     decoder, count, size = ArrayDecoder(), 0, 0

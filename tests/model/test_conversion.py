@@ -53,7 +53,7 @@ def units_of(text: str, form: str) -> tuple[int, ...]:
 
 
 def replaced(units: list[int], form: str) -> str:
-    """What CPython reads, with U+FFFD for what it cannot."""
+    """The text that CPython decodes, with U+FFFD for ill-formed subsequences."""
     codec, size = BYTES[form]
     return b"".join(unit.to_bytes(size, "big") for unit in units).decode(codec, "replace")
 
@@ -301,7 +301,7 @@ def test_result_is_always_well_formed(source: str, target: str, data: st.DataObj
 
 
 def _first_error(units: list[int], form: str) -> int | None:
-    """The offset of CPython's first complaint."""
+    """The offset of the first error that CPython reports."""
     codec, size = BYTES[form]
     try:
         b"".join(unit.to_bytes(size, "big") for unit in units).decode(codec)
@@ -356,7 +356,7 @@ scheme_cases = pytest.mark.parametrize(
 
 @scheme_cases
 def test_schemes_match_cpython(scheme: EncodingScheme, codec: str, form: str) -> None:
-    """U+FEFF at the start is a character like any other: the byte order is given."""
+    """U+FEFF at the start is an ordinary character, since the byte order is fixed."""
     data = TEXT.encode(codec)
     for content in (data, bytearray(data), memoryview(data)):
         assert scheme.to_units(content) == units_of(TEXT, form)
@@ -454,7 +454,7 @@ def test_empty_input_of_schemes() -> None:
 
 
 def test_d80_concatenation_of_two_ill_formed_strings_is_well_formed() -> None:
-    """Each string alone is ill-formed UTF-16, both together are not (section 3.9, after D89)."""
+    """Each string is ill-formed UTF-16, their concatenation is well-formed (section 3.9, after D89)."""
 
     def units() -> Iterator[int]:
         yield from UTF_16BE.to_units(bytes.fromhex("004D D800"))

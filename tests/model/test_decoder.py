@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The golden decoder against CPython, the examples of the standard, and the table of L2/08-150."""
+"""The golden decoder compared with CPython, the examples of the standard, and the table of L2/08-150."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ from utf8fpga.model import (
     partition,
 )
 
-# A name, the bytes, and what comes out: "!n" for one U+FFFD in place of n bytes.
+# A name, the bytes, and the expected items: "!n" is one U+FFFD for n bytes.
 EXAMPLES = [
     ("table_3_4_one_byte", "4D", "4D"),
     ("table_3_4_two_bytes", "D0 B0", "430"),
@@ -119,7 +119,7 @@ def test_replaced_if_followed_by(prefix: tuple[str, ...], excluded: str | None) 
     prefixes = [bytes(units) for units in product(*columns)]
     for units in prefixes:
         assert [(item.length, item.code_point) for item in decode(units)] == [(len(units), 0xFFFD)]
-    # Each before every byte, with an A after it, which ends whatever is open.
+    # Each before every byte, and then an A, which ends an open sequence.
     text = b"".join(units + bytes([following, 0x41]) for units in prefixes for following in range(0x100))
     items = {item.offset: item for item in decode(text)}
     for place, (units, following) in enumerate(product(prefixes, range(0x100))):
@@ -130,7 +130,7 @@ def test_replaced_if_followed_by(prefix: tuple[str, ...], excluded: str | None) 
 
 @pytest.mark.parametrize("length", [0, 1, 2, 3, pytest.param(4, marks=pytest.mark.slow)])
 def test_all_texts_of_boundary_bytes(length: int) -> None:
-    """26 bytes, so 26 ** length texts, each from its start to its end: code points, spans and causes.
+    """All 26 ** length texts of 26 bytes: code points, spans and causes.
 
     More than three bytes are open at no end, so all starts and ends are in the texts of three; four
     and five bytes in a row are in one long text below.
@@ -141,7 +141,7 @@ def test_all_texts_of_boundary_bytes(length: int) -> None:
 
 
 def _de_bruijn(alphabet: bytes, order: int) -> bytes:
-    """A text with every sequence of `order` bytes in it, all but the last few just once."""
+    """A text that contains every sequence of `order` bytes, all but the last few exactly once."""
     size, found = len(alphabet), bytearray()
     word = [0] * (order + 1)
 
@@ -219,7 +219,7 @@ by_text = pytest.mark.parametrize("text", TEXTS.values(), ids=TEXTS)
 
 
 def _chunks(text: bytes, cuts: int) -> Iterator[bytes]:
-    """The text cut before each byte k > 0 for which bit k - 1 of `cuts` is set."""
+    """The text divided before each byte k > 0 for which bit k - 1 of `cuts` is set."""
     start = 0
     for place in range(1, len(text)):
         if cuts >> place - 1 & 1:
@@ -249,7 +249,7 @@ def test_any_text_in_any_chunks(text: bytes, cuts: list[int]) -> None:
 
 
 def _determined(text: bytes) -> list[oracle.Expected]:
-    """The items with which the text begins whatever follows it."""
+    """The items that a text determines, for any continuation."""
     continued = [items_of(text + following) for following in (b"", b"A", b"\x80", b"\x90", b"\xa0")]
     return [items[0] for items in takewhile(lambda items: len(set(items)) == 1, zip(*continued, strict=False))]
 
@@ -372,7 +372,7 @@ def test_invalid_state_is_rejected_and_state_is_unchanged(state: object, message
     assert plain(decoder.decode(b"\x8c\x82", final=True)) == [(2, 4, 0x10302, None)]
 
 
-# Wrong arguments.
+# Invalid arguments.
 
 NOT_UNITS = [
     pytest.param(0x100, "0x100", id="too_large"),
@@ -460,7 +460,7 @@ def test_code_units_in_any_iterable(kind: Callable[[bytes], object]) -> None:
 
 
 def _mapped(text: bytes) -> mmap:
-    """The text in memory, as a file is mapped."""
+    """The text as a memory-mapped file."""
     mapped = mmap(-1, len(text))
     mapped[:] = text
     return mapped

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The automaton: its language, its size, and that the same code serves other forms."""
+"""The DFA: its language, its size, and the DFAs of other forms."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def _walk(dfa: DFA, state: int, units: bytes) -> int:
     ids=lambda length: f"length_{length}",
 )
 def test_language_matches_cpython(length: int) -> None:
-    """A sequence has four units at most, and so has each way to a state and on to the end of a sequence."""
+    """A sequence has at most four units, and so has each path to a state and from it to the end of a sequence."""
     for units in product(REPRESENTATIVES, repeat=length):
         text = bytes(units)
         assert (_walk(UTF_8, START, text) == START) == strictly_decodes(text), text.hex(" ")
@@ -63,7 +63,7 @@ def test_state_rejects_exactly_where_no_continuation_exists() -> None:
         assert (_walk(UTF_8, START, bytes(units)) != REJECT) == alive, bytes(units).hex(" ")
 
 
-# Table 3-7: the size, counted as Myhill and Nerode would, from what CPython takes.
+# Table 3-7: the size, by the Myhill-Nerode classes of the language that CPython accepts.
 
 SUFFIXES = [bytes(units) for length in range(4) for units in product(b"\x80\x90\xa0", repeat=length)]
 
@@ -141,7 +141,7 @@ by_form = pytest.mark.parametrize(("table", "alphabet"), FORMS.values(), ids=FOR
 
 @by_form
 def test_dfa_is_minimal(table: EncodingTable, alphabet: tuple[int, ...]) -> None:
-    """Each state is reached, and each two are told apart by some word that completes a sequence in one alone."""
+    """Each state is reachable, and any two are distinguished by a word that completes a sequence in only one."""
     dfa = DFA.of(table)
     reached = {START}
     for _ in dfa.states:
@@ -295,7 +295,7 @@ def test_rfc_2279_has_sequences_for_surrogates() -> None:
         assert [tuple(item) for item in decode(units, RFC_2279)] == [(0, 3, point, None)]
 
 
-# Rows that no bit distribution holds together: the rows alone define the mapping.
+# Rows without a bit distribution: the rows alone define the mapping.
 
 
 def test_equivalent_units_may_have_distant_code_points() -> None:
@@ -319,11 +319,11 @@ def test_one_first_unit_may_start_sequences_of_different_lengths() -> None:
     assert oracle.plain(decode(b"\xe0\x84\x90\xe0\x81", table)) == [(0, 3, 0xFFFD, "TRUNCATED"), (3, 2, 1, None)]
 
 
-# Rows cut finer than need be.
+# Subdivided rows.
 
 
 def test_subdivided_rows_have_the_same_dfa() -> None:
-    """The pairs 80..83 80..8F after E0 and after E1, of which one row is cut in three."""
+    """The pairs 80..83 80..8F after E0 and after E1, where one row is divided into three."""
     table = EncodingTable.parse(
         "cut",
         """

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Encoding (D79, D92): every scalar value, and whatever is not one."""
+"""Encoding (D79, D92): every scalar value, and arguments that are not scalar values."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ TABLE_3_4 = {0x4D: "4D", 0x430: "D0 B0", 0x4E8C: "E4 BA 8C", 0x10302: "F0 90 8C 
 
 
 SUPPLEMENTARY = range(0x10000, 0x110000)
-"""Of these, one in 61 is at least one of any 64 that differ in the last byte alone, and has every last byte."""
+"""Every 61st of them includes at least one of any 64 that differ only in the last byte, and every last byte."""
 
 
 @pytest.mark.parametrize(
@@ -83,7 +83,7 @@ def test_encode_requires_a_table_of_bytes() -> None:
 
 
 class Point:
-    """An integer of another library, as those of NumPy are."""
+    """An integer type with `__index__`, like those of NumPy."""
 
     def __init__(self, value: int) -> None:
         self.value = value

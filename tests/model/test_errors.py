@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The causes of ill-formed items: for each cause just the bytes that the design lists."""
+"""The causes of ill-formed items: for each cause exactly the bytes in its definition."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from utf8fpga.model import TABLE_3_7, EncodingTable, ErrorKind, cause, decode
 
 
 def _is_open(prefix: bytes) -> bool:
-    """Whether CPython misses only the rest of a sequence."""
+    """Whether CPython reports only that the rest of a sequence is missing."""
     try:
         prefix.decode()
     except UnicodeDecodeError as error:
@@ -36,7 +36,7 @@ def test_error_codes_are_1_to_7() -> None:
     assert sorted(ErrorKind) == list(range(1, 8))
 
 
-# Every single byte that starts nothing, with anything after it.
+# Every byte that starts no sequence, before every byte.
 
 ALONE = {
     "UNEXPECTED_CONTINUATION": range(0x80, 0xC0),
@@ -76,7 +76,7 @@ def test_causes_of_pairs_that_break_a_sequence(kind: str) -> None:
 
 
 def breaks_as_truncated(prefixes: list[bytes], following: bytes) -> None:
-    """Each prefix before each byte, in one text: the next prefix ends whatever the byte opens."""
+    """Each prefix before each byte, in one text, in which the next prefix ends a sequence that the byte opens."""
     pairs = list(product(prefixes, following))
     items = list(decode(b"".join(prefix + bytes([unit]) for prefix, unit in pairs)))
     assert len(items) == 2 * len(pairs)

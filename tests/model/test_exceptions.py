@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Errors meant for people have one base class and keep the classes that their documentation names."""
+"""Errors reported to the user have one base class, and also the classes that are documented."""
 
 from __future__ import annotations
 

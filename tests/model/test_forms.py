@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The catalogue of encoding forms: against the documents, CPython's codecs and plain arithmetic."""
+"""The catalogue of encoding forms compared with the documents, CPython's codecs and arithmetic."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ BOUNDS = sorted(
         if 0 <= near < 0x110000
     }
 )
-"""Around every bound of a row of any form."""
+"""The bounds of the rows of all forms and the code points next to them."""
 
 SAMPLE = sorted({*BOUNDS, *range(0, 0x110000, 61)})
 """At least one of any 64 code points that differ in the last byte alone, and every last byte many times."""
@@ -61,7 +61,7 @@ def utf_32(text: str) -> list[int]:
 
 
 def cesu_8(text: str) -> bytes:
-    """Each code unit of UTF-16 in UTF-8, surrogates let through."""
+    """Each code unit of UTF-16 in UTF-8, surrogates included."""
     return "".join(map(chr, utf_16(text))).encode("utf-8", "surrogatepass")
 
 
@@ -170,7 +170,7 @@ TABLE_3_6 = [
     ("zzzzyyyy yyxxxxxx", "1110zzzz 10yyyyyy 10xxxxxx", ""),
     ("000uuuuu zzzzyyyy yyxxxxxx", "11110uuu 10uuzzzz 10yyyyyy 10xxxxxx", ""),
 ]
-"""As the standard prints it."""
+"""The table as printed in the standard."""
 
 TABLE_3_5 = [
     ("x" * 16, "x" * 16, ""),
@@ -212,7 +212,7 @@ def test_bit_distribution(table: EncodingTable, rows: list[tuple[str, str, str]]
 
 @pytest.mark.parametrize("table", [TABLE_3_7, UTF_16, UTF_32, RFC_2279], ids=lambda table: table.name)
 def test_bit_distribution_gives_the_bits_of_the_code_points(table: EncodingTable) -> None:
-    """Letters filled in by hand: each letter's bits, from the highest, are those of the code point."""
+    """Each letter's bits, from the highest, are the corresponding bits of the code point."""
     for row, printed in zip(table.patterns.items(), bit_distribution(table), strict=True):
         points = [p for r in table.rows if len(r.units) == row[0] for p in (r.code_points.first, r.code_points.last)]
         for point in points:
@@ -312,7 +312,7 @@ def test_unit_below_the_code_points_is_not_out_of_range() -> None:
 
 
 def _surrogates(text: str) -> list[str]:
-    """A text whose surrogates are D800, DBFF, DC00 and DFFF alone, in pairs and single characters."""
+    """A text whose surrogates are D800, DBFF, DC00 and DFFF only, as pairs and as single code units."""
     parts: list[str] = []
     for character in text:
         if parts and parts[-1] in ("\ud800", "\udbff") and character in ("\udc00", "\udfff"):
@@ -401,7 +401,7 @@ def test_the_six_byte_row_of_cesu_8_is_not_self_synchronising() -> None:
 
 
 def test_six_byte_row_of_cesu_8_changes_the_items() -> None:
-    """U+D000 after a high surrogate: the row of six consumes its first byte, the composition does not."""
+    """U+D000 after a high surrogate: the six-byte row consumes its first byte, the composition does not."""
     rows = EncodingTable.parse("CESU-8", CESU_8_ROWS, source="UTR #26", self_synchronising=False)
     units = bytes.fromhex("ED A0 80 ED 80 80")
     assert [item[:3] for item in decode(units, rows)] == [(0, 4, 0xFFFD), (4, 1, 0xFFFD), (5, 1, 0xFFFD)]

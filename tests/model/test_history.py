@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The rules of the older documents, against their own words, and where they differ from Table 3-7."""
+"""The rules of the older documents compared with their texts, and their differences from Table 3-7."""
 
 from __future__ import annotations
 
@@ -222,7 +222,7 @@ def test_hopwoods_converter(units: str, strict: bool, irregular: bool, answer: A
 
 
 def _code_point(sequence: bytes) -> int | None:
-    """What CPython reads, surrogates too."""
+    """The code point that CPython decodes, surrogates included."""
     try:
         return ord(sequence.decode("utf-8", "surrogatepass"))
     except (UnicodeDecodeError, TypeError):
@@ -230,7 +230,7 @@ def _code_point(sequence: bytes) -> int | None:
 
 
 def expected_conversion(text: bytes, strict: bool, irregular: bool) -> Conversion:
-    """The behaviour in words: count first, then convert one whole sequence by CPython."""
+    """The documented behaviour: compare the number of bytes first, then convert one sequence with CPython."""
     output: list[int] = []
     while text:
         ones = len(f"{text[0]:08b}") - len(f"{text[0]:08b}".lstrip("1"))
@@ -288,7 +288,7 @@ def test_hopwoods_converter_on_any_text(text: bytes, strict: bool, irregular: bo
 
 
 def right_answer(text: bytes) -> Answer:
-    """CPython's: what its decoder refuses, and whether for nothing but the end of the text."""
+    """The answer of CPython: whether its decoder rejects the text, and whether only because of its end."""
     try:
         text.decode()
     except UnicodeDecodeError as error:
@@ -309,7 +309,7 @@ def counts(rule: Rule, direction: Direction) -> tuple[int, ...]:
 
 
 def _texts(one: int, two: int, three: int, four: int) -> list[int]:
-    """How many texts there are of 0 to 4 bytes, by how many characters there are of each length."""
+    """The number of texts of 0 to 4 bytes, from the numbers of characters of each length."""
     texts = [1]
     for length in range(1, 5):
         texts.append(sum(n * texts[length - k] for k, n in enumerate((one, two, three, four), 1) if k <= length))
@@ -317,12 +317,12 @@ def _texts(one: int, two: int, three: int, four: int) -> list[int]:
 
 
 def _cut_off(texts: list[int], after_one: int, after_two: int, after_three: int) -> list[int]:
-    """How many texts of 1 to 4 bytes end in a start of a character of 1, 2 or 3 bytes."""
+    """The number of texts of 1 to 4 bytes that end in the first 1, 2 or 3 bytes of a character."""
     starts = (after_one, after_two, after_three)
     return [sum(n * texts[length - k] for k, n in enumerate(starts, 1) if k <= length) for length in range(1, 5)]
 
 
-# By hand from Table 3-7: characters of each length, and starts of characters.
+# Computed by hand from Table 3-7: characters of each length, and prefixes of characters.
 CHARACTERS = (128, 30 * 64, 16 * 64 * 64 - 32 * 64 - 32 * 64, (48 + 3 * 64 + 16) * 64 * 64)
 STARTS = (30 + 16 + 5, 32 + 12 * 64 + 32 + 2 * 64 + 48 + 3 * 64 + 16, (48 + 3 * 64 + 16) * 64)
 WELL_FORMED = _texts(*CHARACTERS)
@@ -339,7 +339,7 @@ def test_hand_computed_counts_match_utf_8() -> None:
 
 
 def _unmatched_by_table_3_1b(longest: int) -> list[int]:
-    """How many texts no line matches, byte by byte without classes: what may still follow is the state.
+    """The number of texts that no line matches, by enumeration of bytes without classes of bytes.
 
     A lead forbids bytes one, two and three places on; the sets are bit masks of 256 bits. Line 11
     needs five bytes.
@@ -349,7 +349,7 @@ def _unmatched_by_table_3_1b(longest: int) -> list[int]:
         return sum(1 << byte for first, last in ranges for byte in range(first, last + 1))
 
     every = mask((0x00, 0xFF))
-    lines = [  # the leads, how many places on, and what may not be there
+    lines = [  # The leads, the distance to the excluded byte, and its values.
         (0xC2, 0xDF, 0, mask((0x00, 0x7F), (0xC0, 0xFF))),
         (0xE0, 0xE0, 0, mask((0x00, 0x9F), (0xC0, 0xFF))),
         (0xE1, 0xEF, 0, mask((0x00, 0x7F), (0xC0, 0xFF))),
@@ -419,7 +419,7 @@ def test_browns_rules_reject_well_formed_texts_and_accept_no_ill_formed_one() ->
 
 
 def _truncated_by_hopwood(texts: list[int], waits: tuple[int, int, int]) -> tuple[list[int], list[int]]:
-    """TRUNCATED for any bytes after a lead that asks for more; and those that are rightly so."""
+    """The texts with the answer TRUNCATED, and those of them for which it is correct."""
     return _cut_off(texts, *waits), _cut_off(texts, *STARTS)
 
 
@@ -451,7 +451,7 @@ def test_hopwoods_converter_strict() -> None:
 
 
 def test_hopwoods_converter_irregular() -> None:
-    """A high surrogate waits for three more bytes: it and none to one more within four bytes."""
+    """A high surrogate requires three more bytes, of which none or one is within four bytes."""
     says, right = _truncated_by_hopwood(WELL_FORMED, WAITS)
     highs = 16 * 64
     more = [0, 0, highs, 128 * highs + 256 * highs]
@@ -474,7 +474,7 @@ def test_hopwoods_converter_irregular_accepts_all_surrogate_pairs() -> None:
 
 @pytest.mark.parametrize("rule", RULES, ids=NAMES)
 def test_all_texts_of_one_and_two_bytes(rule: Rule) -> None:
-    """Without classes, against CPython."""
+    """Compared with CPython, without classes of bytes."""
     found: Counter[tuple[Direction, int]] = Counter()
     for length in (1, 2):
         for units in product(range(256), repeat=length):
@@ -495,7 +495,7 @@ def test_table_3_1b_on_all_texts_of_three_bytes() -> None:
 @pytest.mark.parametrize("rule", RULES, ids=NAMES)
 @given(text=short_texts)
 def test_bytes_of_a_piece_are_equivalent(rule: Rule, text: bytes) -> None:
-    """Each byte replaced by the first of its piece: neither answer changes."""
+    """Neither answer changes if each byte is replaced by the first of its piece."""
     pieces = pieces_of(rule)
     alike = bytes(next(piece.first for piece in pieces if byte in piece) for byte in text)
     assert rule.answer(alike) is rule.answer(text)

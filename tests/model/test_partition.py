@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The partition into well-formed and ill-formed subsequences, against the definitions word by word.
+"""The partition into well-formed and ill-formed subsequences compared with the definitions.
 
 CPython says which code unit sequences are minimal well-formed subsequences; D84a says the rest.
 """
@@ -31,7 +31,7 @@ by_form = pytest.mark.parametrize("form", FORMS)
 
 
 def _text_of(units: Sequence[int], form: str) -> str:
-    """The text that CPython reads, or a UnicodeDecodeError."""
+    """The text that CPython decodes, or a UnicodeDecodeError."""
     if form == "UTF-8":
         return bytes(units).decode()
     if form == "CESU-8":
@@ -53,7 +53,7 @@ def code_point_of(units: Sequence[int], form: str) -> int | None:
 
 
 def by_definition(units: Sequence[int], form: str) -> list[tuple[int, tuple[int, ...], int | None]]:
-    """D85a, every slice tried; then D84a, what no such slice covers, in runs."""
+    """All slices that are well-formed by D85a, and by D84a the runs of units that no such slice contains."""
     parts: list[tuple[int, tuple[int, ...], int | None]] = []
     covered = [False] * len(units)
     for start in range(len(units)):
@@ -112,7 +112,7 @@ EXAMPLES = [
     ("cesu_8_pair", "CESU-8", ["41", "ED A0 80 ED BC 82"]),
     ("cesu_8_successor_not_consumed", "CESU-8", ["!ED A0 80", "ED 80 80"]),
 ]
-"""L2/07-351 has those of D86 and of the constraints; its bytes in angle brackets are those of section 3.9."""
+"""The examples of D86 and of the constraints in L2/07-351; bytes in angle brackets are those of section 3.9."""
 
 
 @pytest.mark.parametrize(("form", "parts"), [row[1:] for row in EXAMPLES], ids=[row[0] for row in EXAMPLES])

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Every practice against the examples of the documents, CPython, and plain enumeration."""
+"""Every practice compared with the examples of the documents, CPython and enumeration."""
 
 from __future__ import annotations
 
@@ -171,7 +171,7 @@ def test_cause_of_a_mark(practice: Practice, units: str, names: list[str]) -> No
 
 
 def _cause_at(text: bytes) -> dict[int, str | None]:
-    """By offset the cause of the maximal subpart that the byte is in."""
+    """For each offset the cause of the maximal subpart that contains the byte."""
     return {offset + n: kind for offset, length, _, kind in items_of(text) for n in range(length)}
 
 
@@ -185,7 +185,7 @@ def expected_each(text: bytes) -> list[Expected]:
 
 
 def expected_whole(text: bytes) -> list[Expected]:
-    """D84a to the letter: no unit that belongs to any minimal well-formed subsequence, wherever it starts."""
+    """D84a literally: all units that are in no minimal well-formed subsequence at any offset."""
     characters = {
         start: end
         for start in range(len(text))
@@ -310,7 +310,7 @@ def test_replaced_if_followed_by(line: str) -> None:
 
 
 def _kinds_of_units(table: EncodingTable) -> list[int]:
-    """One unit of each set of units that lie in the same ranges of the same rows."""
+    """One unit of each set of units that are in the same ranges of the same rows."""
     ranges = [allowed for row in table.rows for allowed in row.units]
     edges = {0, *(edge for allowed in ranges for edge in (allowed.first, allowed.last + 1))}
     kinds = {tuple(unit in allowed for allowed in ranges): unit for unit in sorted(edges, reverse=True)}
@@ -382,7 +382,7 @@ def test_first_error_reads_no_further_unit() -> None:
 
 @pytest.mark.parametrize("practice", [Practice.WHOLE_SUBSEQUENCE, Practice.MALFORMED_SEQUENCE])
 def test_memory_is_bounded(practice: Practice) -> None:
-    """CPython itself keeps some thousand freed tuples; an item each would take megabytes."""
+    """CPython keeps some thousand freed tuples; storing every item would need megabytes."""
     next(decode_with(b"\x80", practice))
     tracemalloc.start()
     total = sum(item.length for item in decode_with(repeat(0x80, 20_000), practice))
@@ -406,13 +406,13 @@ by_practice = pytest.mark.parametrize("practice", Practice)
 
 
 def chunks_of(text: bytes, cuts: int) -> list[bytes]:
-    """The text cut before each byte k > 0 for which bit k - 1 of `cuts` is set."""
+    """The text divided before each byte k > 0 for which bit k - 1 of `cuts` is set."""
     edges = [0, *(place for place in range(1, len(text)) if cuts >> place - 1 & 1), len(text)]
     return [text[first:after] for first, after in pairwise(edges)]
 
 
 def decoded(decoder: IncrementalDecoder, chunks: list[bytes], end: bytes | None = None) -> list[Expected]:
-    """The items of a text in chunks; the end is the last chunk, or a chunk of its own."""
+    """The items of a text in chunks; the end is in the last chunk, or in an additional one."""
     *others, last = chunks if end is None else [*chunks, end]
     items = [item for chunk in others for item in decoder.decode(chunk)]
     return plain(items + decoder.decode(last, final=True))
@@ -438,11 +438,11 @@ def test_any_text_in_any_chunks(practice: Practice, text: bytes, data: st.DataOb
 
 
 FOLLOWING = [bytes.fromhex(units) for units in ("", "41", "FF", "80", "80 80", "80 80 80", "90 80 80", "A0 80")]
-"""Complete, break and lengthen whatever may be open, sequence or mark."""
+"""Continuations that complete, break or extend any open sequence or mark."""
 
 
 def determined(practice: Practice, text: bytes) -> list[Expected]:
-    """The items with which the text begins whatever follows it."""
+    """The items that a text determines, for any continuation."""
     continued = [EXPECTED[practice](text + following) for following in FOLLOWING]
     return [items[0] for items in takewhile(lambda items: len(set(items)) == 1, zip(*continued, strict=False))]
 
@@ -521,7 +521,7 @@ def test_incremental_decoder_defaults_to_maximal_subparts_of_utf_8() -> None:
 @by_practice
 @pytest.mark.parametrize("text", [b"\xff", b"\x80", b"\xe2\x82", b"\xf8", "é".encode()], ids=bytes.hex)
 def test_speed_of_every_practice_relative_to_maximal_subparts(practice: Practice, text: bytes) -> None:
-    """Processor time, the least of three attempts; the wide limit is for a busy machine."""
+    """Processor time, the minimum of three runs; the limit is generous for the case of a busy machine."""
 
     def seconds(practice: Practice) -> float:
         start = process_time()
@@ -532,7 +532,7 @@ def test_speed_of_every_practice_relative_to_maximal_subparts(practice: Practice
     assert min(first for first, _ in attempts) < 12 * min(second for _, second in attempts)
 
 
-# Bad use
+# Invalid arguments
 
 
 @pytest.mark.parametrize("practice", Practice)

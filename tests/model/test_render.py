@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Tables and automata as text, pictures and C."""
+"""Tables and DFAs as text, drawings and C."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ EDGES = {
     ("80..8F 80..BF 80..BF", "80..BF 80..BF", "80..8F"),
     ("80..BF", "code point", "80..BF"),
 }
-"""The automaton of Table 3-7, written down from its rows."""
+"""The DFA of Table 3-7, derived by hand from its rows."""
 
 
 @pytest.mark.parametrize("form", FORMATS)

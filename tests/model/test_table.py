@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Tables: which rows are refused and why, and the bit distributions that rows imply."""
+"""Tables: the rows that are rejected with their messages, and the bit distributions of rows."""
 
 from __future__ import annotations
 
@@ -178,7 +178,7 @@ def test_aligned_hull_of_two_ranges() -> None:
     assert str(Range.parse("C2..C3").aligned_hull(Range.parse("C0"))) == "C0..C3"
 
 
-# The tables as they stand.
+# The tables of the catalogue.
 
 
 def test_table_3_7_as_printed_in_the_standard() -> None:
@@ -234,7 +234,7 @@ def test_tables_compare_and_hash_by_value() -> None:
 
 
 def test_byte_ranges_occur_only_in_the_module_forms() -> None:
-    """Numbers from 80 to FF hexadecimal stand in docstrings alone, and in the old converters, which have no rows."""
+    """Numbers from 80 to FF hexadecimal occur only in docstrings, and in the old converters, which have no rows."""
     converters = {"historical.py", "comparison.py"}
     for path in Path(utf8fpga.model.__path__[0]).glob("*.py"):
         if path.name in converters:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The vectors for other test benches: right by CPython, complete by cause, usable as they are."""
+"""The test vectors: equal to CPython's results, complete by cause, and usable in a Verilog test bench."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ NAMED = {
     "cut_row_9_last_after_3": "F4 8F BF",
     "table_3_11": "E1 80 E2 F0 91 92 F1 BF 41",
 }
-"""From the bounds of Table 3-7 and the causes, by hand."""
+"""Derived by hand from the bounds of Table 3-7 and the causes."""
 
 FOUND = {vector.name: vector.units for vector in vectors()}
 
@@ -137,7 +137,7 @@ endmodule
 def test_readmemh_file_in_a_verilog_test_bench(pipeline: int, practice: Practice, tmp_path: Path) -> None:
     (tmp_path / "vectors.hex").write_text(render_vectors("readmemh", practice))
     (tmp_path / "dut.v").write_text(axi_verilog(PracticeDecoder(practice, pipeline=pipeline)))
-    # The bench passes over the stimulus between what it expects, so it must not be ready meanwhile.
+    # The test bench skips the stimulus between expected words, during which it must not be ready.
     (tmp_path / "bench.v").write_text(BENCH.replace("1'b1", "wanted >= 8"))
     run(["iverilog", "-g2005", "-o", "bench.vvp", "dut.v", "bench.v"], cwd=tmp_path, check=True)
     done = run(["vvp", "-n", "bench.vvp"], cwd=tmp_path, capture_output=True, text=True, check=True)

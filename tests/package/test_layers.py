@@ -43,7 +43,7 @@ def folder_of(module: str) -> str | None:
 
 
 @pytest.mark.parametrize("path", SOURCES, ids=lambda path: str(path.relative_to(CHECKOUT)))
-def test_imports_run_one_way(path: Path) -> None:
+def test_imports_follow_the_layers(path: Path) -> None:
     folder = path.relative_to(CHECKOUT).parts[0]
     allowed = {folder, *MAY_IMPORT[folder]}
     wrong = {module for module in imported_modules(path) if (folder_of(module) or folder) not in allowed}

@@ -33,7 +33,7 @@ def interrupts(request: pytest.FixtureRequest) -> Iterator[str]:
 
 
 @pytest.mark.usefixtures("interrupts")
-def test_a_child_can_be_interrupted_whatever_this_process_does_with_sigint() -> None:
+def test_child_process_can_be_interrupted_if_sigint_is_ignored_here() -> None:
     with started([sys.executable, "-c", SLEEPER], stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
         assert process.stdout.readline() == b"ready\n"
         process.send_signal(signal.SIGINT)
@@ -42,7 +42,7 @@ def test_a_child_can_be_interrupted_whatever_this_process_does_with_sigint() -> 
 
 
 @pytest.mark.parametrize("child_is_gone", [False, True])
-def test_what_a_child_started_ends_with_the_block(child_is_gone: bool) -> None:
+def test_processes_of_a_child_end_with_the_block(child_is_gone: bool) -> None:
     with suppress(ZeroDivisionError), started([sys.executable, "-c", PARENT], stdout=subprocess.PIPE) as process:
         assert process.stdout.readline() == b"ready\n"
         if child_is_gone:
@@ -55,7 +55,7 @@ def test_what_a_child_started_ends_with_the_block(child_is_gone: bool) -> None:
     wait_until(lambda: not has_left_processes(process), expected="the end of the group")
 
 
-def test_run_is_that_of_subprocess(tmp_path: Path) -> None:
+def test_run_is_equivalent_to_subprocess_run(tmp_path: Path) -> None:
     code = "import sys; print(sys.stdin.read().upper()); print('said', file=sys.stderr); sys.exit(3)"
     for arguments in ({"input": "text", "text": True}, {"input": "", "text": True, "cwd": tmp_path}):
         done = run([sys.executable, "-c", code], capture_output=True, **arguments)
@@ -66,7 +66,7 @@ def test_run_is_that_of_subprocess(tmp_path: Path) -> None:
     assert run([sys.executable, "-c", code], capture_output=True).stdout == b"\n", "standard input is empty"
 
 
-def test_waiting_for_a_process_that_ends_fails_at_once() -> None:
+def test_waiting_for_a_process_that_ends_fails_immediately() -> None:
     with (
         started([sys.executable, "-c", ""]) as process,
         pytest.raises(AssertionError, match="ended with status 0 before the file"),
@@ -76,7 +76,7 @@ def test_waiting_for_a_process_that_ends_fails_at_once() -> None:
 
 def test_all_tests_start_processes_with_this_module() -> None:
     direct = re.compile(r"subprocess\.(run|Popen|call|check_call|check_output)\(|os\.(system|popen|fork|spawn\w*)\(")
-    own = {"processes.py", "test_processes.py"}
+    own = {"processes.py", "test_executor_of_processes.py"}
     found = {
         f"{path.name}:{number}"
         for path in Path(__file__).parents[1].rglob("*.py")

@@ -110,7 +110,7 @@ def test_the_plot_is_of_the_recorded_figures() -> None:
 
 @pytest.mark.usefixtures("same_tools")
 @pytest.mark.parametrize(("setting", "parameters"), SETTINGS, ids=[title for title, _ in SETTINGS])
-def test_the_figures_are_of_the_present_design(setting: str, parameters: DecoderParameters) -> None:
+def test_figures_are_of_the_current_design(setting: str, parameters: DecoderParameters) -> None:
     recorded = {BY_NAME[setting, device]["design"] for device in DEVICES}
     assert recorded == {design_digest(parameters)}, f"the design has changed: run {FIGURES['command']}"
 
@@ -124,7 +124,7 @@ def scaling_case(number: int) -> Any:
 
 @pytest.mark.usefixtures("same_tools")
 @pytest.mark.parametrize("number", [scaling_case(number) for number in range(len(SCALING))])
-def test_the_figures_over_lanes_are_of_the_present_design(number: int) -> None:
+def test_figures_over_lanes_are_of_the_current_design(number: int) -> None:
     row, parameters = OVER_LANES["figures"][number], SCALING[number].parameters
     assert row["design"] == design_digest(parameters), f"the design has changed: run {OVER_LANES['command']}"
     decoder = parameters.build()
@@ -132,7 +132,7 @@ def test_the_figures_over_lanes_are_of_the_present_design(number: int) -> None:
 
 
 @pytest.mark.parametrize(("name", "bar"), BARS.items(), ids=lambda value: str(value))
-def test_the_figures_meet_the_bars(name: tuple[str, str], bar: tuple[int, int]) -> None:
+def test_figures_meet_their_limits(name: tuple[str, str], bar: tuple[int, int]) -> None:
     row = BY_NAME[name]
     assert row["area"]["cells"] <= bar[0]
     assert row["speed"]["mhz"] >= bar[1]
@@ -171,12 +171,12 @@ def test_the_readme_shows_the_demo() -> None:
     assert with_block(README, "demo", demo_block()) == README
 
 
-def test_the_drawing_in_the_docs_is_the_present_one() -> None:
+def test_drawing_in_the_docs_is_current() -> None:
     assert "(../model/table_3_7.svg)" in (CHECKOUT / "docs" / "model.md").read_text(encoding="utf-8")
     assert (CHECKOUT / "model" / "table_3_7.svg").read_text(encoding="utf-8") == render(TABLE_3_7, "svg")
 
 
-def test_a_readme_without_the_marks_is_refused() -> None:
+def test_readme_without_markers_is_rejected() -> None:
     with pytest.raises(CommandError, match=r"^the page has no lines <!-- demo: begin --> and <!-- demo: end -->$"):
         with_block("# title", "demo", "x")
 
@@ -197,12 +197,12 @@ def test_the_pages_have_examples() -> None:
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
-def test_links_between_the_pages_lead_somewhere(page: Path) -> None:
+def test_links_between_the_pages_exist(page: Path) -> None:
     for link in re.findall(r"\]\(([^)#]+)\)", page.read_text(encoding="utf-8")):
         assert link.startswith("https://") or (page.parent / link).exists(), link
 
 
-def test_the_two_commands_are_one_line_each_and_start_from_nothing() -> None:
+def test_both_commands_of_the_readme_are_one_line_without_prerequisites() -> None:
     lines = [line for line in README.splitlines() if line.startswith("python3 -m venv ")]
     assert [line.rsplit("/", 1)[-1] for line in lines] == ["utf8fpga demo", "pytest -n auto"]
     assert (
@@ -230,7 +230,7 @@ def test_the_pages_show_every_command() -> None:
 
 
 @pytest.mark.parametrize("words", [words for page in PAGES for words in commands_of(page)], ids=" ".join)
-def test_the_commands_of_the_pages_are_understood(words: list[str]) -> None:
+def test_commands_of_the_pages_are_valid(words: list[str]) -> None:
     command = cli.get_command(click.Context(cli), words[0])
     assert command
     # Parsing checks every option and its value; what takes long is run by other tests.
