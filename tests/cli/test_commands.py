@@ -291,7 +291,7 @@ REFUSED = {
     "an empty scheduler": (["bench", "--dask", ""], "Invalid value for '--dask': '' is not the name of a scheduler"),
     "a baud rate that is no number": (
         ["build", "icebreaker", "--baud", "nan"],
-        "baud rate nan is not in 1..3000000: a bit is at least 4 clocks of 12 MHz",
+        "baud rate nan is not in 1..3000000: a bit has at least 4 cycles of 12 MHz",
     ),
     "a README that is not there": (
         ["bench", "--record", "/nonexistent"],
