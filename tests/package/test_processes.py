@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What the tests rely on when they start processes."""
+"""The helpers with which tests start processes."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ PARENT = f"import subprocess, sys; subprocess.run([sys.executable, '-c', {SLEEPE
 
 @pytest.fixture(params=["default", "ignored", "blocked"])
 def interrupts(request: pytest.FixtureRequest) -> Iterator[str]:
-    """SIGINT as this process has it: as usual, as in a background job, or blocked."""
+    """The handling of SIGINT in this process: default, ignored as in a background job, or blocked."""
     before = signal.getsignal(signal.SIGINT)
     mask = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT] if request.param == "blocked" else [])
     signal.signal(signal.SIGINT, signal.SIG_IGN if request.param == "ignored" else signal.default_int_handler)
@@ -51,7 +51,7 @@ def test_processes_of_a_child_end_with_the_block(child_is_gone: bool) -> None:
         assert has_left_processes(process)
         raise ZeroDivisionError
     assert process.returncode == -signal.SIGKILL
-    # The grandchild is ended, but it is for its new parent to take note of that.
+    # The grandchild has been killed, but exists until its new parent has waited for it.
     wait_until(lambda: not has_left_processes(process), expected="the end of the group")
 
 
@@ -76,7 +76,7 @@ def test_waiting_for_a_process_that_ends_fails_immediately() -> None:
 
 def test_all_tests_start_processes_with_this_module() -> None:
     direct = re.compile(r"subprocess\.(run|Popen|call|check_call|check_output)\(|os\.(system|popen|fork|spawn\w*)\(")
-    own = {"processes.py", "test_executor_of_processes.py"}
+    own = {"processes.py", "test_processes.py"}
     found = {
         f"{path.name}:{number}"
         for path in Path(__file__).parents[1].rglob("*.py")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What the tests' configuration makes sure of, on every machine."""
+"""The configuration of the tests, which must hold on every machine."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 @given(st.none())
 def test_examples_have_no_deadline(nothing: None) -> None:
     assert nothing is None
-    time.sleep(0.3)  # more than Hypothesis allows by itself
+    time.sleep(0.3)  # Longer than Hypothesis's default deadline.
 
 
 def test_failing_examples_are_reproducible() -> None:
