@@ -230,7 +230,7 @@ class Ports:
     bytes_per_clock: float | None = None
 
 
-_PORT_WORDS: dict[str, tuple[type, ...]] = {
+_PORT_KEYS: dict[str, tuple[type, ...]] = {
     "clock": (str,),
     "reset": (str,),
     "reset_active": (str,),
@@ -242,6 +242,9 @@ _PORT_WORDS: dict[str, tuple[type, ...]] = {
     "latency": (int,),
     "bytes_per_clock": (int, float),
 }
+
+
+_TYPE_NAMES: dict[type, str] = {str: "a string", dict: "a table", int: "an integer", float: "a number"}
 
 
 def read_ports(path: Path) -> Ports:
@@ -265,35 +268,35 @@ def read_ports(path: Path) -> Ports:
     where = _shown(path)
     try:
         text = path.read_text(encoding="utf-8")
-        said: Any = json.loads(text) if path.suffix == ".json" else tomllib.loads(text)
+        specified: Any = json.loads(text) if path.suffix == ".json" else tomllib.loads(text)
     except OSError as error:
         raise CoreError(f"cannot read {str(path)!r}: {error.strerror}") from None
     except (ValueError, RecursionError) as error:
         form = "JSON" if path.suffix == ".json" else "TOML"
         raise CoreError(f"{where} is not {form}: {' '.join(str(error).split())}") from None
-    if not isinstance(said, dict):
-        raise CoreError(f"{where} is not a table of {', '.join(_PORT_WORDS)}")
-    for word, value in said.items():
-        if fault := _fault(word, value):
+    if not isinstance(specified, dict):
+        raise CoreError(f"{where} is not a table of {', '.join(_PORT_KEYS)}")
+    for key, value in specified.items():
+        if fault := _fault(key, value):
             raise CoreError(f"{where}: {fault}")
-    if said.get("reset_active", "high") not in ("high", "low"):
-        raise CoreError(f"{where}: reset_active = {said['reset_active']!r} is neither 'high' nor 'low'")
-    return Ports(**said)
+    if specified.get("reset_active", "high") not in ("high", "low"):
+        raise CoreError(f"{where}: reset_active = {specified['reset_active']!r} is neither 'high' nor 'low'")
+    return Ports(**specified)
 
 
-def _fault(word: str, value: object) -> str | None:
+def _fault(key: str, value: object) -> str | None:
     """The error in one key and value of a description of ports; None if they are valid."""
-    if word not in _PORT_WORDS:
-        return f"unknown word {word!r} (known: {', '.join(_PORT_WORDS)})"
-    if not isinstance(value, _PORT_WORDS[word]) or isinstance(value, bool):
-        return f"{word} = {value!r} is not {_PORT_WORDS[word][-1].__name__}"
+    if key not in _PORT_KEYS:
+        return f"unknown key {key!r} (known: {', '.join(_PORT_KEYS)})"
+    if not isinstance(value, _PORT_KEYS[key]) or isinstance(value, bool):
+        return f"{key} = {value!r} is not {_TYPE_NAMES[_PORT_KEYS[key][-1]]}"
     if isinstance(value, dict) and not all(type(number) is int and number >= 0 for number in value.values()):
-        return f"{word} = {value!r} is not a table of names and numbers"
-    if word in ("lanes", "bytes_per_clock") and isinstance(value, int | float) and not value > 0:
-        return f"{word} = {value!r} is not above 0"
-    if word == "latency" and isinstance(value, int) and value < 0:
-        return f"latency = {value} is negative"
-    return f"{word} = {value!r} is not finite" if value == math.inf else None
+        return f"{key} = {value!r} is not a table of names and numbers"
+    if key in ("lanes", "bytes_per_clock") and isinstance(value, int | float) and not value > 0:
+        return f"{key} = {value!r} is not above 0"
+    if key == "latency" and isinstance(value, int) and value < 0:
+        return f"latency = {value} is negative: it must be 0 or more"
+    return f"{key} = {value!r} is not finite" if value == math.inf else None
 
 
 _CLOCK = re.compile(r"(?:[a-z]+_)?a?(?:clk|clock)(?:_?in?)?", re.IGNORECASE)
@@ -412,15 +415,15 @@ def _yosys_name(name: str) -> str:
 
 
 def _chosen(
-    where: str, top: str, what: str, said: str | None, inputs: dict[str, int], names: re.Pattern[str]
+    where: str, top: str, what: str, specified: str | None, inputs: dict[str, int], names: re.Pattern[str]
 ) -> str | None:
     """The name of the clock or the reset: as specified; default: the only input with such a name."""
-    if said is not None:
-        if said not in inputs:
-            raise CoreError(f"{where}: {top} has no input {said!r} for its {what} (inputs: {', '.join(inputs)})")
-        if inputs[said] != 1:
-            raise CoreError(f"{where}: the {what} {said!r} of {top} has {inputs[said]} bits, not 1")
-        return said
+    if specified is not None:
+        if specified not in inputs:
+            raise CoreError(f"{where}: {top} has no input {specified!r} for its {what} (inputs: {', '.join(inputs)})")
+        if inputs[specified] != 1:
+            raise CoreError(f"{where}: the {what} {specified!r} of {top} has {inputs[specified]} bits, not 1")
+        return specified
     likely = [name for name, width in inputs.items() if width == 1 and names.fullmatch(name)]
     if len(likely) > 1:
         raise CoreError(f"{where}: {top} may have the {what} {' or '.join(likely)}: specify it with --ports")
@@ -432,12 +435,14 @@ def _is_low(reset: str) -> bool:
     return bool(found and (found["low"] or found["n"]))
 
 
-def _checked(where: str, top: str, flow: str, said: dict[str, int] | None, found: dict[str, int]) -> dict[str, int]:
-    if said is None:
+def _checked(
+    where: str, top: str, flow: str, specified: dict[str, int] | None, found: dict[str, int]
+) -> dict[str, int]:
+    if specified is None:
         return found
-    for name, width in said.items():
+    for name, width in specified.items():
         if name not in found:
             raise CoreError(f"{where}: {top} has no {flow} {name!r} ({flow}s: {', '.join(found)})")
         if width != found[name]:
             raise CoreError(f"{where}: the {flow} {name!r} of {top} has {found[name]} bits, not {width}")
-    return said
+    return specified

@@ -181,7 +181,7 @@ def build_board(
     """
     board, flow = _board_and_flow(board)
     if seed < 0:
-        raise InvalidArgumentError(f"seed {seed} is negative")
+        raise InvalidArgumentError(f"seed {seed} is negative: it must be 0 or more")
     platform = _platform(board)
     decoder = UartDecoder(platform.default_clk_frequency, baud, core)
     plan = platform.prepare(

@@ -50,7 +50,7 @@ def uart_divisor(clock_hz: float, baud: float) -> int:
     104
     """
     if clock_hz <= 0:
-        raise InvalidArgumentError(f"clock of {clock_hz:g} Hz is not positive")
+        raise InvalidArgumentError(f"clock of {clock_hz:g} Hz is not above 0")
     highest = clock_hz / MINIMUM_DIVISOR
     if not 0 < baud <= highest:
         raise InvalidArgumentError(

@@ -96,7 +96,7 @@ def _seeds(_context: click.Context, _option: click.Parameter, value: str) -> tup
     found = re.fullmatch("(?:([0-9]{1,6})-)?([0-9]{1,6})", value)
     first, last = (int(found[1] or 1), int(found[2])) if found else (1, 0)
     if not 0 <= last - first < MAX_SEEDS:
-        raise CommandError(f"--seeds {value!r} must be how many, or from-to, and 1 to {MAX_SEEDS} of them")
+        raise CommandError(f"--seeds {value!r} must be N or A-B, with 1 to {MAX_SEEDS} seeds")
     return tuple(range(first, last + 1))
 
 

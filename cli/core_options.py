@@ -74,7 +74,9 @@ def core_command(*, several: Collection[str] = (), optional: bool = False) -> Ca
             commands[name] = click.command()(_with_options(kind, command, several, optional))
             commands[
                 name
-            ].help = f"{cleandoc(commands[name].help or '')}\n\nThe first word may name the core: {', '.join(CORES)}."
+            ].help = (
+                f"{cleandoc(commands[name].help or '')}\n\nThe first argument may name the core: {', '.join(CORES)}."
+            )
         return _CoreCommand(commands)
 
     return decorate

@@ -85,7 +85,7 @@ def simulate(
     if as_json and is_standard_output(output):
         raise CommandError(f"--json and -o {output} both write to standard output: leave out one of them")
     if output and vcd and os.path.realpath(output) == os.path.realpath(vcd) and not _is_special(vcd):
-        raise CommandError(f"-o and --vcd are the same file {vcd!r}: name two")
+        raise CommandError(f"-o and --vcd are the same file {vcd!r}: specify two files")
     # With all optional fields, more is compared.
     complete = replace(parameters, kind=True, length=parameters.practice not in MERGING_PRACTICES)
     simulate_file(

@@ -99,7 +99,7 @@ class Decoder:
                 shown = " ".join(f"{u:02X}" for u in units[: position + 1])
                 raise InvalidArgumentError(f"state {shown} is not an open sequence of {self.table.name}")
         if offset < 0:
-            raise InvalidArgumentError(f"offset {offset} in the state is negative")
+            raise InvalidArgumentError(f"offset {offset} in the state is negative: it must be 0 or more")
         self._open, self._state, self._offset = units, number, offset
 
     def decode(self, data: Iterable[int], final: bool = False) -> list[Item]:

@@ -69,7 +69,7 @@ class Practice(StrEnum):
 
     @classmethod
     def _missing_(cls, value: object) -> Practice:
-        raise InvalidArgumentError(f"{value!r} is not a valid {cls.__name__}")
+        raise InvalidArgumentError(f"{value!r} is not one of {', '.join(cls)}")
 
 
 def decode_with(data: Iterable[int], practice: Practice, table: EncodingTable = TABLE_3_7) -> Iterator[Item]:

@@ -176,10 +176,10 @@ RULES = (
 class Direction(StrEnum):
     """The kind of difference between a rule's answer and that of Table 3-7."""
 
-    CONDEMNED = "condemned though well-formed"
-    LET_THROUGH = "let through though ill-formed"
-    CALLED_TRUNCATED = "called truncated though no byte can mend it"
-    CALLED_INVALID = "called invalid though only cut off"
+    CONDEMNED = "rejected though well-formed"
+    LET_THROUGH = "accepted though ill-formed"
+    CALLED_TRUNCATED = "truncated though no continuation is well-formed"
+    CALLED_INVALID = "invalid though a continuation is well-formed"
 
     @staticmethod
     def of(says: Answer, right: Answer) -> Direction:

@@ -256,7 +256,7 @@ OTHERS: dict[str, tuple[Point, dict[str, str], dict[str, int]]] = {
         EVERYTHING,
     ),
     "ports": (replace(POINT, core=replace(COUNTER, outputs=(("q", 2),))), {}, {"yosys": 2, "route": 6}),
-    "a seed more": (replace(POINT, seeds=(1, 2, 3, 4)), {}, {"route": 2}),
+    "additional seed": (replace(POINT, seeds=(1, 2, 3, 4)), {}, {"route": 2}),
     "package": (
         replace(POINT, device=replace(HX8K, options=("--hx8k", "--package", "cb132"))),
         {},
@@ -308,7 +308,7 @@ DAMAGE: dict[str, tuple[str, Callable[[Path], Any], dict[str, int]]] = {
     "another clock": ("*.json", _other_number, {"route": 6}),
     "no netlist": ("*.gz", Path.unlink, {"yosys": 4}),
     "another netlist": ("*.gz", _flip, {"yosys": 4}),
-    "a folder": ("*.gz", lambda path: (path.unlink(), path.mkdir()), {"yosys": 4}),
+    "folder": ("*.gz", lambda path: (path.unlink(), path.mkdir()), {"yosys": 4}),
 }
 
 
@@ -651,16 +651,16 @@ def test_systemverilog_and_multiple_files(tmp_path: Path) -> None:
 
 
 INVALID_PORTS = {
-    "unknown word": ("clocks = 1", "unknown word 'clocks' (known: clock, reset, "),
+    "unknown key": ("clocks = 1", "unknown key 'clocks' (known: clock, reset, "),
     "no TOML": ("clock =", "is not TOML: "),
-    "clock is a number": ("clock = 1", "clock = 1 is not str"),
-    "lanes are true": ("lanes = true", "lanes = True is not int"),
+    "clock is a number": ("clock = 1", "clock = 1 is not a string"),
+    "lanes are true": ("lanes = true", "lanes = True is not an integer"),
     "no lanes": ("lanes = 0", "lanes = 0 is not above 0"),
-    "a negative latency": ("latency = -1", "latency = -1 is negative"),
+    "negative latency": ("latency = -1", "latency = -1 is negative: it must be 0 or more"),
     "throughput is not a number": ("bytes_per_clock = nan", "bytes_per_clock = nan is not above 0"),
-    "inputs are a list": ("inputs = ['a']", "inputs = ['a'] is not dict"),
-    "a width is a word": ("inputs = { a = '8' }", "inputs = {'a': '8'} is not a table of names and numbers"),
-    "a level": ("reset_active = 'up'", "reset_active = 'up' is neither 'high' nor 'low'"),
+    "inputs are a list": ("inputs = ['a']", "inputs = ['a'] is not a table"),
+    "width is a string": ("inputs = { a = '8' }", "inputs = {'a': '8'} is not a table of names and numbers"),
+    "reset level": ("reset_active = 'up'", "reset_active = 'up' is neither 'high' nor 'low'"),
     "unknown clock": ("clock = 'ck'", "foreign has no input 'ck' for its clock (inputs: clk_i, rst_ni, data, en)"),
     "wide clock": ("clock = 'data'", "the clock 'data' of foreign has 8 bits, not 1"),
     "unknown reset": ("reset = 'rst'", "foreign has no input 'rst' for its reset (inputs: rst_ni, data, en)"),
@@ -669,7 +669,7 @@ INVALID_PORTS = {
     "large constant": ("constants = { en = 2 }", "2 does not fit into the 1 bits of the input 'en'"),
     "unknown input": ("inputs = { a = 8 }", "foreign has no input 'a' (inputs: data, en)"),
     "another width": ("inputs = { data = 7, en = 1 }", "the input 'data' of foreign has 8 bits, not 7"),
-    "input left": ("inputs = { data = 8 }", "the input 'en' of foreign is neither among inputs nor among constants"),
+    "missing input": ("inputs = { data = 8 }", "the input 'en' of foreign is neither among inputs nor among constants"),
     "unknown output": ("outputs = { a = 8 }", "foreign has no output 'a' (outputs: code, spare)"),
     "no outputs": ("outputs = {}", "foreign has no outputs"),
 }
@@ -689,19 +689,19 @@ INVALID_CORES = {
         "input a, output b",
         "no input of m has the name of a clock (inputs: a): specify it with --ports",
     ),
-    "two clocks": ("input clk, input aclk, output b", "m may have the clock clk or aclk: specify it with --ports"),
-    "two resets": (
+    "ambiguous clock": ("input clk, input aclk, output b", "m may have the clock clk or aclk: specify it with --ports"),
+    "ambiguous reset": (
         "input clk, input rst, input aresetn, input a, output b",
         "m may have the reset rst or aresetn: specify it with --ports",
     ),
-    "both ways": (
+    "inout port": (
         "input clk, inout a, output b",
         "m has the port 'a' that is input and output, which cannot be measured",
     ),
     "no inputs": ("input clk, input rst, output b", "m has no inputs beside clock and reset"),
     "no outputs": ("input clk, input a", "m has no outputs"),
-    "no Verilog": ("input clk input", "core.v:1: ERROR: syntax error"),
-    "a module is missing": (
+    "syntax error": ("input clk input", "core.v:1: ERROR: syntax error"),
+    "missing module": (
         "input clk, input a, output b); n x(a, b",
         "ERROR: Module `\\n' referenced in module `\\m'",
     ),
@@ -862,27 +862,30 @@ def bench(*arguments: str | Path, **options: Any) -> subprocess.CompletedProcess
 
 INCORRECT_USE = {
     "no lanes": (["--lanes", "0"], "--lanes '0' must be numbers in 1..256, such as 1,4,16"),
-    "many lanes": (["--lanes", "1,257"], "--lanes '1,257' must be numbers in 1..256, such as 1,4,16"),
-    "no number": (["--lanes", "1,"], "--lanes '1,' must be numbers in 1..256, such as 1,4,16"),
-    "no seeds": (["--seeds", "0"], "--seeds '0' must be how many, or from-to, and 1 to 100 of them"),
-    "seeds backwards": (["--seeds", "3-2"], "--seeds '3-2' must be how many, or from-to, and 1 to 100 of them"),
-    "seeds as words": (["--seeds", "a"], "--seeds 'a' must be how many, or from-to, and 1 to 100 of them"),
+    "too many lanes": (["--lanes", "1,257"], "--lanes '1,257' must be numbers in 1..256, such as 1,4,16"),
+    "lanes not numbers": (["--lanes", "1,"], "--lanes '1,' must be numbers in 1..256, such as 1,4,16"),
+    "no seeds": (["--seeds", "0"], "--seeds '0' must be N or A-B, with 1 to 100 seeds"),
+    "descending seeds": (["--seeds", "3-2"], "--seeds '3-2' must be N or A-B, with 1 to 100 seeds"),
+    "seeds not numbers": (["--seeds", "a"], "--seeds 'a' must be N or A-B, with 1 to 100 seeds"),
     "top without a core": (["--top", "x"], "--top describes a core of --against: give --against FILE"),
     "ports without a core": (["--ports", "x"], "--ports describes a core of --against: give --against FILE"),
-    "no such core": (["--against", "/nonexistent.v"], "cannot read '/nonexistent.v': No such file or directory"),
-    "record a choice": (
+    "missing file of a core": (
+        ["--against", "/nonexistent.v"],
+        "cannot read '/nonexistent.v': No such file or directory",
+    ),
+    "record with lanes": (
         ["--record", ".", "--lanes", "1"],
         "--record measures the cores in the README: leave out the options that select a core",
     ),
-    "record a device": (
+    "record with device": (
         ["--record", ".", "--device", "hx8k"],
         "--record requires the figures of all devices: leave out --device hx8k",
     ),
-    "record a picture": (
+    "record with picture": (
         ["--record", ".", "--picture", "x"],
         "--record writes the plot in the checkout: leave out --picture x",
     ),
-    "jobs on a cluster": (
+    "jobs with a cluster": (
         ["--dask", "x:1", "--jobs", "2"],
         "--jobs 2 has no effect with --dask, where the cluster schedules: leave it out",
     ),

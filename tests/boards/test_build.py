@@ -362,7 +362,7 @@ def test_without_amaranth_boards(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     [
         ({"baud": 4e6}, "baud rate 4000000 is not in 1..3000000: a bit has at least 4 cycles of 12 MHz"),
         ({"core": DecoderParameters(lanes=4)}, "lanes is 4, but a UART transfers one byte at a time: use 1"),
-        ({"seed": -1}, "seed -1 is negative"),
+        ({"seed": -1}, "seed -1 is negative: it must be 0 or more"),
     ],
 )
 def test_arguments_are_checked(arguments: dict[str, Any], message: str, tmp_path: Path) -> None:

@@ -208,7 +208,7 @@ def test_script_and_module_are_equivalent() -> None:
     assert re.fullmatch(rb"utf8fpga \d+\.\d+\.\d+\n", version)
     script = Path(sys.executable).with_name("utf8fpga")
     if not script.exists():
-        pytest.skip("the script utf8fpga is not beside this Python")
+        pytest.skip("the script utf8fpga is not in the folder of this Python")
     assert run([script, "--version"], capture_output=True, check=True).stdout == version
 
 
@@ -219,22 +219,22 @@ def test_no_command() -> None:
     assert_rejected(utf8fpga(), f"no command given: use one of {', '.join(COMMANDS)}; -h describes them")
 
 
-REFUSED = {
+INCORRECT_USE = {
     "unknown command": (["frobnicate"], "No such command 'frobnicate'"),
     "missing file": (["decode", "/nonexistent"], "cannot read '/nonexistent': No such file or directory"),
-    "a folder as a file": (["decode", "/"], "cannot read '/': Is a directory"),
+    "folder as input": (["decode", "/"], "cannot read '/': Is a directory"),
     "missing file to simulate": (["simulate", "/nonexistent"], "cannot read '/nonexistent': No such file or directory"),
-    "no folder to write to": (
+    "missing output folder": (
         ["generate", "-o", "/nonexistent/d.v"],
         "cannot write '/nonexistent/d.v': No such file or directory",
     ),
-    "a folder to write to": (["table", "-o", "/"], "cannot write '/': Is a directory"),
+    "folder as output": (["table", "-o", "/"], "cannot write '/': Is a directory"),
     "no lanes": (["generate", "--lanes", "0"], "Invalid value for '--lanes': 0 is not in the range 1<=x<=256"),
     "too many lanes": (
         ["generate", "--lanes", "257"],
         "Invalid value for '--lanes': 257 is not in the range 1<=x<=256",
     ),
-    "lanes that are no number": (
+    "lanes not a number": (
         ["generate", "--lanes", "x"],
         "Invalid value for '--lanes': 'x' is not a valid integer range",
     ),
@@ -243,7 +243,7 @@ REFUSED = {
         ["generate", "--lanes", "2", "--buffer", "memory"],
         "a buffer in memory is for 4 lanes or more, not 2: use registers",
     ),
-    "a practice that is no hardware's": (
+    "practice without hardware": (
         ["generate", "--practice", "start-of-a-sequence"],
         "Invalid value for '--practice': 'start-of-a-sequence' is not one of 'maximal-subparts', 'each-unit', "
         "'whole-subsequence', 'malformed-sequence', 'first-error'",
@@ -253,7 +253,7 @@ REFUSED = {
         "unknown table 'UTF-7' (known: UTF-8, UTF-16, UTF-32, UTF-8 of RFC 2279, generalised UTF-8, "
         "CESU-8 code units, Modified UTF-8 code units)",
     ),
-    "a C header of units that are not bytes": (
+    "C header of a form with 16-bit units": (
         ["table", "UTF-16", "--format", "c"],
         "UTF-16 has units of 16 bits: the C header is for tables of bytes",
     ),
@@ -261,46 +261,52 @@ REFUSED = {
         ["generate", "--name", "2nd"],
         "--name '2nd' is not a Verilog identifier: use letters, digits and _, not a digit first",
     ),
-    "a keyword of SystemVerilog as module name": (
+    "keyword as module name": (
         ["generate", "--name", "logic"],
         "--name 'logic' is a keyword of Verilog or SystemVerilog: choose another module name",
     ),
-    "a composition": (
+    "composition as table": (
         ["table", "CESU-8"],
         "CESU-8 is a composition and has no table of its own: its tables are 'UTF-16' and 'CESU-8 code units'",
     ),
-    "a refresh that takes years": (
+    "refresh above the limit": (
         ["generate", "--refresh", "99999999999999999999"],
         "Invalid value for '--refresh': 99999999999999999999 is not in the range 1<=x<=281474976710655",
     ),
-    "an empty file name": (["decode", ""], "Invalid value for '[FILE]': '' is not the name of a file"),
-    "an empty output": (["table", "-o", ""], "Invalid value for '-o' / '--output': '' is not the name of a file"),
-    "an empty waveform": (
+    "empty input name": (["decode", ""], "Invalid value for '[FILE]': '' is not the name of a file"),
+    "empty output name": (["table", "-o", ""], "Invalid value for '-o' / '--output': '' is not the name of a file"),
+    "empty waveform name": (
         ["simulate", "--hex", "41", "--vcd", ""],
         "Invalid value for '--vcd': '' is not the name of a file",
     ),
-    "an empty folder": (["demo", "--directory", ""], "Invalid value for '--directory': '' is not the name of a folder"),
-    "an empty host": (
+    "empty folder name": (
+        ["demo", "--directory", ""],
+        "Invalid value for '--directory': '' is not the name of a folder",
+    ),
+    "empty host name": (
         ["build", "icebreaker", "--host", ""],
         "Invalid value for '--host': '' is not the name of a host",
     ),
-    "an empty folder of tools": (
+    "empty tools folder": (
         ["build", "icebreaker", "--host", "h", "--host-tools", ""],
         "Invalid value for '--host-tools': '' is not the name of a folder",
     ),
-    "an empty scheduler": (["bench", "--dask", ""], "Invalid value for '--dask': '' is not the name of a scheduler"),
-    "a baud rate that is no number": (
+    "empty scheduler address": (
+        ["bench", "--dask", ""],
+        "Invalid value for '--dask': '' is not the name of a scheduler",
+    ),
+    "baud rate not a number": (
         ["build", "icebreaker", "--baud", "nan"],
         "baud rate nan is not in 1..3000000: a bit has at least 4 cycles of 12 MHz",
     ),
-    "a README that is not there": (
+    "missing README": (
         ["bench", "--record", "/nonexistent"],
         "cannot read '/nonexistent/README.md': No such file or directory",
     ),
     "neither file nor bytes": (["simulate"], "give either FILE or --hex BYTES"),
     "both file and bytes": (["simulate", "x", "--hex", "41"], "give either FILE or --hex BYTES"),
-    "bad bytes": (["simulate", "--hex", "4G"], "--hex '4G' is not bytes in hexadecimal: write them as 'C2 41'"),
-    "endless pause": (
+    "invalid bytes": (["simulate", "--hex", "4G"], "--hex '4G' is not bytes in hexadecimal: write them as 'C2 41'"),
+    "pattern of pauses only": (
         ["simulate", "--hex", "41", "--output-pauses", "11"],
         "--output-pauses '11' must be 0s and 1s with at least one 0",
     ),
@@ -308,7 +314,7 @@ REFUSED = {
         ["simulate", "--hex", "41", "--input-pauses", ""],
         "--input-pauses '' must be 0s and 1s with at least one 0",
     ),
-    "no folder for a waveform": (
+    "missing waveform folder": (
         ["simulate", "--hex", "41", "--vcd", "/nonexistent/w.vcd"],
         "cannot write '/nonexistent/w.vcd': No such file or directory",
     ),
@@ -320,7 +326,7 @@ REFUSED = {
 }
 
 
-@pytest.mark.parametrize(("arguments", "message"), REFUSED.values(), ids=REFUSED)
+@pytest.mark.parametrize(("arguments", "message"), INCORRECT_USE.values(), ids=INCORRECT_USE)
 def test_incorrect_use_is_one_line_and_status_2(arguments: list[str], message: str) -> None:
     assert_rejected(utf8fpga(*arguments), message)
 
@@ -403,7 +409,7 @@ def test_input_file_as_output_file(damaged: Path) -> None:
 
 def test_a_full_device() -> None:
     if not Path("/dev/full").exists():
-        pytest.skip("there is no /dev/full here")
+        pytest.skip("/dev/full does not exist")
     done = utf8fpga("decode", "-o", "/dev/full", data=b"x")
     assert_rejected(done, "cannot write '/dev/full': No space left on device", status=1)
 
@@ -422,7 +428,7 @@ def test_interrupt_with_ctrl_c(command: str, tmp_path: Path) -> None:
     os.mkfifo(source)
     words = [sys.executable, "-m", "utf8fpga", command, "-o", out, source]
     with (
-        os.fdopen(os.open(source, os.O_RDWR), "wb") as fifo,  # both ways, so that neither side waits for the other
+        os.fdopen(os.open(source, os.O_RDWR), "wb") as fifo,  # Read and write, so that opening does not block.
         started(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process,
     ):
         fifo.write(b"some text")
@@ -444,7 +450,7 @@ def test_progress_on_a_terminal_and_none_in_a_pipe(tmp_path: Path) -> None:
     with started(command, stdout=subprocess.PIPE, stderr=secondary, env=environment) as process:
         os.close(secondary)
         # The buffer of a terminal is small, and a write to a full one blocks.
-        with suppress(OSError):  # on Linux it ends with an error
+        with suppress(OSError):  # On Linux the read at the end of the child fails.
             while piece := os.read(primary, 10_000):
                 shown += piece
         printed = process.stdout.read()
@@ -459,20 +465,20 @@ def test_progress_on_a_terminal_and_none_in_a_pipe(tmp_path: Path) -> None:
 # A decoder with a fault.
 
 
-WRONG = """
+FAULTY = """
 import sys
 from utf8fpga import hdl
 from utf8fpga.model import EncodingTable, TABLE_3_7
 import utf8fpga.hdl.decoder.parameters, utf8fpga.cli.main
 
-class Wrong(hdl.SerialDecoder):
+class Faulty(hdl.SerialDecoder):
     def __init__(self, table=TABLE_3_7, **options):
         rows = [str(row).replace("U+", "").replace(" as ", "  ") for row in TABLE_3_7.rows]
         rows[4] = "D000..DFFF ED 80..BF 80..BF"
         super().__init__(EncodingTable.parse("wrong", "\\n".join(rows), source="a mutant"), **options)
         self.table = TABLE_3_7
 
-utf8fpga.hdl.decoder.parameters.SerialDecoder = Wrong
+utf8fpga.hdl.decoder.parameters.SerialDecoder = Faulty
 utf8fpga.cli.main.main(sys.argv[1:])
 """
 
@@ -480,7 +486,7 @@ utf8fpga.cli.main.main(sys.argv[1:])
 def test_mismatch_is_reported_with_the_shortest_input_and_a_replay_command(tmp_path: Path) -> None:
     source, out, wave = tmp_path / "long.txt", tmp_path / "out.txt", tmp_path / "w.vcd"
     source.write_bytes("é€ and so on, ".encode() * 30 + b"\xed\xa0\x80" + b" and on" * 10)
-    command = [sys.executable, "-c", WRONG, "simulate", str(source), "-o", str(out), "--vcd", str(wave)]
+    command = [sys.executable, "-c", FAULTY, "simulate", str(source), "-o", str(out), "--vcd", str(wave)]
     done = run(command, capture_output=True)
     assert done.returncode == 1
     assert done.stderr.decode().splitlines() == [

@@ -62,11 +62,11 @@ def test_proof_of_a_core_selected_by_options() -> None:
 
 
 REJECTED = {
-    "a practice": (
+    "practice without a proof": (
         ["--practice", "each-unit"],
         "the proofs have no reference for practice each-unit: use maximal-subparts",
     ),
-    "a configuration and options": (
+    "configuration with options": (
         ["serial-0", "--pipeline", "1"],
         "configuration 'serial-0' is a whole decoder: leave out the options that choose one",
     ),

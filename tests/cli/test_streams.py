@@ -157,11 +157,11 @@ BOTH = {
         "--json -o /dev/stdout",
         "--json and -o /dev/stdout both write to standard output: leave out one of them",
     ),
-    "a waveform and the result": (
+    "waveform and result": (
         "--vcd -",
         "--vcd '-' is standard output, to which the result is written: name a file",
     ),
-    "text and a waveform": ("-o out --vcd ./out", "-o and --vcd are the same file './out': name two"),
+    "text and waveform": ("-o out --vcd ./out", "-o and --vcd are the same file './out': specify two files"),
 }
 
 

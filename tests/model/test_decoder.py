@@ -355,8 +355,10 @@ def test_final_resets_the_decoder(end: bytes) -> None:
         pytest.param(((0xC3, 0xA9), 0), "state C3 A9 is not an open sequence of UTF-8", id="complete_of_two"),
         pytest.param(((0x80,), 0), "state 80 is not an open sequence of UTF-8", id="starts_nothing"),
         pytest.param(((0x1E1,), 0), "code unit 0x1e1 is not an integer in 0..0xff", id="unit_too_large"),
-        pytest.param(((), -1), "offset -1 in the state is negative", id="negative_offset"),
-        pytest.param(((0xE1,), -3), "offset -3 in the state is negative", id="negative_offset_open"),
+        pytest.param(((), -1), "offset -1 in the state is negative: it must be 0 or more", id="negative_offset"),
+        pytest.param(
+            ((0xE1,), -3), "offset -3 in the state is negative: it must be 0 or more", id="negative_offset_open"
+        ),
         pytest.param(None, "state None is not a pair of code units and an offset", id="none"),
         pytest.param(((),), "state ((),) is not a pair of code units and an offset", id="no_offset"),
         pytest.param(((), 0, 0), "state ((), 0, 0) is not a pair of code units and an offset", id="triple"),
@@ -588,7 +590,7 @@ assert not {name.partition(".")[0] for name in sys.modules} & {"amaranth", "clic
 """
 
 
-def test_the_model_needs_the_standard_library_alone() -> None:
+def test_model_needs_only_the_standard_library() -> None:
     command = [sys.executable, "-I", "-c", STANDARD_LIBRARY_ALONE]
     done = run(command, capture_output=True, text=True)
     assert (done.stdout, done.stderr) == ("0+2 U+FFFD TRUNCATED, 2+1 U+0041\n", "")

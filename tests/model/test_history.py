@@ -553,11 +553,11 @@ def test_comparison_text() -> None:
         "",
         'Table 3.1b (Davis 2000, "UTF-8 and Non-Shortest Form (R2)")',
         f"  {TABLE.note}",
-        "  condemned though well-formed: 65,536 (65,536 of 4)",
+        "  rejected though well-formed: 65,536 (65,536 of 4)",
         "    first: F0 90 80 80",
         "    scalar values: U+10000..U+1FFFF: 65,536",
     ]
-    assert "  let through though ill-formed: 115 (115 of 1)" in comparison_text(1)
+    assert "  accepted though ill-formed: 115 (115 of 1)" in comparison_text(1)
     assert comparison_text(1).count("  no difference") == 1  # Brown's, of a single byte
     assert all(f"{rule.name} ({rule.source})" in lines for rule in RULES)
 

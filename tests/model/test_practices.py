@@ -558,8 +558,8 @@ def test_composition_is_rejected(practice: Practice) -> None:
 
 def test_practice_by_name() -> None:
     assert [Practice(str(practice)) for practice in Practice] == list(Practice)
-    assert refusal(ValueError, decode_with, b"", "nonsense") == "'nonsense' is not a valid Practice"
-    assert refusal(ValueError, IncrementalDecoder, "nonsense") == "'nonsense' is not a valid Practice"
+    assert refusal(ValueError, decode_with, b"", "nonsense") == f"'nonsense' is not one of {', '.join(Practice)}"
+    assert refusal(ValueError, IncrementalDecoder, "nonsense") == f"'nonsense' is not one of {', '.join(Practice)}"
 
 
 def test_doctests() -> None:

@@ -166,10 +166,10 @@ def test_replay_command_selects_the_faulty_decoder(
 
 
 NEEDS: dict[str, tuple[Fault, list[str]]] = {
-    "nothing": (n_is_o, []),
-    "a wait of the output": (n_is_o_after_a_wait, ["--output-pauses", "010"]),
-    "a pause of the input": (n_is_o_after_a_pause, ["--input-pauses", "0100"]),
-    "an end of its own": (stops_at_a_separate_end, ["--separate-end"]),
+    "none": (n_is_o, []),
+    "output pause": (n_is_o_after_a_wait, ["--output-pauses", "010"]),
+    "input pause": (n_is_o_after_a_pause, ["--input-pauses", "0100"]),
+    "separate end": (stops_at_a_separate_end, ["--separate-end"]),
 }
 
 

@@ -78,7 +78,7 @@ BROKEN = {
         payload_changes_while_waiting,
         r"cycle \d+: the payload changed from 0x\w+ to 0x\w+ before its transfer",
     ),
-    "valid falls": (
+    "valid deasserted": (
         valid_is_deasserted_while_waiting,
         r"cycle \d+: valid was deasserted before the transfer of payload 0x\w+",
     ),
@@ -232,12 +232,12 @@ INVALID: dict[str, tuple[Any, str]] = {
         "code unit 300 at offset 1 of text 1 is not an integer of 8 bits: give one in 0..0xff",
     ),
     "negative": ([[-1]], "code unit -1 at offset 0 of text 0 is not an integer of 8 bits: give one in 0..0xff"),
-    "no integer": (
+    "not an integer": (
         [[0.5]],
         "code unit 0.5 at offset 0 of text 0 is not an integer of 8 bits: give one in 0..0xff",
     ),
-    "a character": ("é", "code unit 'é' at offset 0 of text 0 is not an integer of 8 bits: give one in 0..0xff"),
-    "no text": (
+    "character": ("é", "code unit 'é' at offset 0 of text 0 is not an integer of 8 bits: give one in 0..0xff"),
+    "text not iterable": (
         [0x41, 0x42],
         "text 0 is 65, which is not an iterable of code units: give one text as [text]",
     ),
