@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Results of jobs, kept in a folder by the digest of everything that they depend on."""
+"""A cache of job results in a folder, with digests of all inputs of a job as keys."""
 
 from __future__ import annotations
 
@@ -18,38 +18,38 @@ __all__ = ["Cache", "CacheError", "default_cache"]
 
 
 class CacheError(UserError, OSError):
-    """The folder cannot be written; one line says which and why."""
+    """The folder of the cache cannot be written; the message names it and the reason."""
 
 
 def default_cache() -> Path:
-    """The folder ``utf8fpga/bench`` where the system keeps a user's caches."""
+    """The folder ``utf8fpga/bench`` in the system's folder for the user's caches."""
     return platformdirs.user_cache_path("utf8fpga") / "bench"
 
 
 class Cache:
-    """Small results as JSON files and large ones as they are, each written whole or not at all.
+    """A folder of results: small ones as JSON files, netlists as compressed files.
 
-    A file that is damaged counts as missing. Several processes may use one folder.
+    Files are written atomically. A damaged file counts as missing. Several processes may use one folder.
 
     Args:
-        directory: the folder; made if it does not exist.
+        directory: the folder; created if it does not exist.
 
     Raises:
-        CacheError: it cannot be written.
+        CacheError: the folder cannot be written.
     """
 
     def __init__(self, directory: Path) -> None:
         self.directory = directory
         try:
             directory.mkdir(parents=True, exist_ok=True)
-            # Found out before the first result is there to be lost.
+            # Raises before the first result is computed if the folder is not writable.
             with tempfile.TemporaryFile(dir=directory):
                 pass
         except OSError as error:
             raise self._error(error) from None
 
     def get(self, key: str) -> Any:
-        """The result of the job with this key, or None."""
+        """The result of the job with this key; None if it is missing or damaged."""
         try:
             kept = json.loads((self.directory / f"{key}.json").read_text(encoding="utf-8"))
             return kept["result"] if kept["digest"] == _digest(kept["result"]) else None
@@ -57,7 +57,7 @@ class Cache:
             return None
 
     def put(self, key: str, result: Any) -> None:
-        """Keep a result that JSON can express.
+        """Store a result that can be represented in JSON.
 
         Raises:
             CacheError: it cannot be written.
@@ -66,7 +66,7 @@ class Cache:
         self._write(f"{key}.json", text.encode())
 
     def content(self, digest: str) -> bytes | None:
-        """The content with this SHA-256, or None."""
+        """The content with this SHA-256; None if it is missing or damaged."""
         try:
             content = (self.directory / f"{digest}.gz").read_bytes()
         except OSError:
@@ -74,7 +74,7 @@ class Cache:
         return content if hashlib.sha256(content).hexdigest() == digest else None
 
     def keep(self, digest: str, content: bytes) -> None:
-        """Keep content under its SHA-256.
+        """Store content under its SHA-256.
 
         Raises:
             CacheError: it cannot be written.

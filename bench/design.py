@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""A core that is measured: a decoder of this library, or any other in Verilog, and the modules around it."""
+"""Cores to be measured, from this library or any other Verilog source, and the wrappers for the measurement."""
 
 from __future__ import annotations
 
@@ -26,31 +26,31 @@ __all__ = ["Core", "CoreError", "Ports", "decoder_core", "foreign_core", "read_p
 
 
 class CoreError(InvalidArgumentError):
-    """A core cannot be measured as it is described; one line says why."""
+    """A core cannot be measured, or its description is wrong; the message is one line with the reason."""
 
 
 @dataclass(frozen=True)
 class Core:
-    """A Verilog module and what is known of it.
+    """A Verilog module with a description of its ports and properties.
 
     Attributes:
-        title: what it is called in tables.
-        sources: file names and their texts; a name that ends in ``.sv`` is SystemVerilog, in ``.il`` RTLIL.
-        top: the module.
-        clock: its clock, rising edge.
+        title: its title in tables.
+        sources: file names and contents; the suffix ``.sv`` means SystemVerilog, ``.il`` RTLIL.
+        top: the name of the top module.
+        clock: the name of its clock, rising edge.
         inputs: names and widths of the inputs that are driven.
-        outputs: names and widths of the outputs that are read; the others stay open.
-        reset: its reset, if any.
-        reset_low: the reset is active low.
+        outputs: names and widths of the outputs that are read; the others are unconnected.
+        reset: the name of its reset; None where there is none.
+        reset_low: whether the reset is active low.
         constants: name, width and value of each input that is tied off.
-        is_whole: no output stays open.
-        design: a digest that changes when the logic may have changed.
-        architecture: ``serial``, ``parallel``, or empty where it is not one of this library's.
-        lanes: bytes that a beat has room for.
+        is_whole: whether all outputs are connected.
+        design: a digest of the logic, which shows whether recorded figures are current.
+        architecture: ``serial`` or ``parallel``; empty for a foreign core.
+        lanes: the number of bytes in a full beat; None where unknown, like the following.
         packed: whether the words of a beat are contiguous.
-        pipeline: the decoder's setting.
-        latency: clocks from the byte that determines an item to the item.
-        bytes_per_clock: on the worst input.
+        pipeline: the parameter `pipeline` of the decoder.
+        latency: cycles from the byte that determines an item to the item.
+        bytes_per_clock: bytes per cycle on the worst input.
     """
 
     title: str
@@ -73,7 +73,7 @@ class Core:
 
     @property
     def alone(self) -> tuple[tuple[tuple[str, str], ...], str]:
-        """Sources and top module of the bare core, with open outputs open and constants tied off."""
+        """Sources and top module for the area: the core with constants tied off and without unused outputs."""
         if self.is_whole and not self.constants:
             return self.sources, self.top
         name = self._free_name("bare")
@@ -88,7 +88,7 @@ class Core:
 
     @property
     def between_registers(self) -> tuple[tuple[tuple[str, str], ...], str]:
-        """Sources and top module of the core with a register on every input and output, and a handful of pins."""
+        """Sources and top module for the speed: the core with a register on every input and output, and five pins."""
         name = self._free_name("wrapper")
         fed, read = (sum(width for _, width in ports) for ports in (self.inputs, self.outputs))
         shifted_in = f"{{feeding[{fed - 2}:0], feed}}" if fed > 1 else "feed"
@@ -122,7 +122,7 @@ endmodule
         return ", ".join(f".{_escaped(port)}({signal})" for port, signal in given)
 
     def _free_name(self, name: str) -> str:
-        """A module's name that the sources do not have."""
+        """A module name that does not occur in the sources."""
         while any(re.search(rf"\b{name}\b", text) for _, text in self.sources):
             name += "_"
         return name
@@ -141,19 +141,19 @@ def _escaped(name: str) -> str:
 
 
 _VERILOG_LANES = 64
-"""So many lanes are measured from their Verilog, more from the RTLIL that it is written from."""
+"""Upper bound on the lanes of decoders that are measured from Verilog; wider ones are measured from RTLIL."""
 
 
 def decoder_core(parameters: DecoderParameters, title: str | None = None, *, cache: Cache | None = None) -> Core:
-    """A decoder of this library, behind its AXI4-Stream ports.
+    """A decoder of this library with AXI4-Stream ports.
 
     Args:
-        parameters: which decoder.
-        title: what it is called in tables; made from the parameters unless given.
-        cache: keeps the Verilog.
+        parameters: the parameters of the decoder.
+        title: its title in tables; default: derived from the parameters.
+        cache: a cache for the Verilog; default: none.
 
     Raises:
-        TableError: the table is not of a kind that this architecture is made for.
+        TableError: the architecture does not support the table.
         ToolError: Yosys is missing or failed.
         CacheError: the cache cannot be written.
     """
@@ -164,7 +164,7 @@ def decoder_core(parameters: DecoderParameters, title: str | None = None, *, cac
     rtlil = axi_rtlil(decoder)
     return Core(
         title=title or _title(parameters),
-        # Of more lanes, Yosys 0.70 stops at an assertion of its own when it reads them as Verilog.
+        # Yosys 0.70 fails with an internal assertion when it reads the Verilog of more lanes.
         sources=(("core.v", _verilog(decoder, rtlil, cache)) if lanes <= _VERILOG_LANES else ("core.il", rtlil),),
         top="utf8_decoder",
         clock="clk",
@@ -182,7 +182,7 @@ def decoder_core(parameters: DecoderParameters, title: str | None = None, *, cac
 
 
 def _title(parameters: DecoderParameters) -> str:
-    """What a decoder is called in tables: its architecture, lanes and pipeline, and what else is not the default."""
+    """The title of a decoder: its architecture, lanes and pipeline, and the other parameters that are not default."""
     lanes = f"{parameters.lanes} lane{'s' if parameters.lanes > 1 else ''}"
     words = [f"{parameters.architecture}", lanes, f"pipeline {parameters.pipeline}"]
     return ", ".join([*words, *parameters.words(without=("architecture", "lanes", "pipeline"))])
@@ -191,7 +191,7 @@ def _title(parameters: DecoderParameters) -> str:
 def _verilog(decoder: AnyDecoder, rtlil: str, cache: Cache | None) -> str:
     if cache is None:
         return axi_verilog(decoder)
-    # The module that writes it is part of what the text depends on.
+    # The key includes the source of the module that writes the Verilog.
     given = ["Verilog", rtlil, inspect.getsource(verilog), present_version("yosys")]
     key = hashlib.sha256(json.dumps(given).encode()).hexdigest()
     text = cache.get(key)
@@ -203,19 +203,19 @@ def _verilog(decoder: AnyDecoder, rtlil: str, cache: Cache | None) -> str:
 
 @dataclass(frozen=True)
 class Ports:
-    """What is said of a foreign core's ports; what is not said is read from its Verilog.
+    """A description of a foreign core's ports; attributes that are None are derived from its Verilog.
 
     Attributes:
-        clock: the clock's name.
-        reset: the reset's name; empty where there is none.
+        clock: the name of the clock.
+        reset: the name of the reset; empty where there is none.
         reset_active: ``high`` or ``low``.
         inputs: names and widths of the inputs that are driven; all others must be constants.
-        outputs: names and widths of the outputs that are read; the others stay open.
-        constants: inputs that are tied off, and their values.
-        title: what the core is called in tables.
-        lanes: bytes that a beat has room for.
-        latency: clocks.
-        bytes_per_clock: on the worst input.
+        outputs: names and widths of the outputs that are read; the others are unconnected.
+        constants: names and values of the inputs that are tied off.
+        title: the title of the core in tables; default: the name of its module.
+        lanes: the number of bytes in a full beat; default: unknown, as for the following.
+        latency: cycles from the byte that determines an item to the item.
+        bytes_per_clock: bytes per cycle on the worst input.
     """
 
     clock: str | None = None
@@ -230,7 +230,7 @@ class Ports:
     bytes_per_clock: float | None = None
 
 
-_PORT_WORDS: dict[str, tuple[type, ...]] = {
+_PORT_KEYS: dict[str, tuple[type, ...]] = {
     "clock": (str,),
     "reset": (str,),
     "reset_active": (str,),
@@ -244,57 +244,59 @@ _PORT_WORDS: dict[str, tuple[type, ...]] = {
 }
 
 
+_TYPE_NAMES: dict[type, str] = {str: "a string", dict: "a table", int: "an integer", float: "a number"}
+
+
 def read_ports(path: Path) -> Ports:
-    """A description of ports, as TOML or, where the name ends in ``.json``, as JSON.
+    """Read a description of ports from TOML or, where the name ends in ``.json``, from JSON.
 
     ::
 
         clock = "clk"
         reset = "rst_n"             # "" where there is none
-        reset_active = "low"        # "high" unless given
+        reset_active = "low"        # or "high"; default: by the reset's name
         bytes_per_clock = 0.5       # on the worst input
         inputs = { data = 8, valid = 1 }
         outputs = { code_point = 21, ready = 1 }
         constants = { enable = 1 }  # inputs that are tied off
 
-    Every word may be left out, and then it is read from the Verilog; also known are ``title``,
-    ``lanes`` and ``latency``.
+    Every key is optional; see `Ports` for the defaults and for the other keys.
 
     Raises:
-        CoreError: it cannot be read, or it says something unknown.
+        CoreError: the file cannot be read, or a key or a value is invalid.
     """
     where = _shown(path)
     try:
         text = path.read_text(encoding="utf-8")
-        said: Any = json.loads(text) if path.suffix == ".json" else tomllib.loads(text)
+        specified: Any = json.loads(text) if path.suffix == ".json" else tomllib.loads(text)
     except OSError as error:
         raise CoreError(f"cannot read {str(path)!r}: {error.strerror}") from None
     except (ValueError, RecursionError) as error:
         form = "JSON" if path.suffix == ".json" else "TOML"
         raise CoreError(f"{where} is not {form}: {' '.join(str(error).split())}") from None
-    if not isinstance(said, dict):
-        raise CoreError(f"{where} is not a table of {', '.join(_PORT_WORDS)}")
-    for word, value in said.items():
-        if fault := _fault(word, value):
+    if not isinstance(specified, dict):
+        raise CoreError(f"{where} is not a table of {', '.join(_PORT_KEYS)}")
+    for key, value in specified.items():
+        if fault := _fault(key, value):
             raise CoreError(f"{where}: {fault}")
-    if said.get("reset_active", "high") not in ("high", "low"):
-        raise CoreError(f"{where}: reset_active = {said['reset_active']!r} is neither 'high' nor 'low'")
-    return Ports(**said)
+    if specified.get("reset_active", "high") not in ("high", "low"):
+        raise CoreError(f"{where}: reset_active = {specified['reset_active']!r} is neither 'high' nor 'low'")
+    return Ports(**specified)
 
 
-def _fault(word: str, value: object) -> str | None:
-    """What is wrong with a line of a description of ports."""
-    if word not in _PORT_WORDS:
-        return f"unknown word {word!r} (known: {', '.join(_PORT_WORDS)})"
-    if not isinstance(value, _PORT_WORDS[word]) or isinstance(value, bool):
-        return f"{word} = {value!r} is not {_PORT_WORDS[word][-1].__name__}"
+def _fault(key: str, value: object) -> str | None:
+    """The error in one key and value of a description of ports; None if they are valid."""
+    if key not in _PORT_KEYS:
+        return f"unknown key {key!r} (known: {', '.join(_PORT_KEYS)})"
+    if not isinstance(value, _PORT_KEYS[key]) or isinstance(value, bool):
+        return f"{key} = {value!r} is not {_TYPE_NAMES[_PORT_KEYS[key][-1]]}"
     if isinstance(value, dict) and not all(type(number) is int and number >= 0 for number in value.values()):
-        return f"{word} = {value!r} is not a table of names and numbers"
-    if word in ("lanes", "bytes_per_clock") and isinstance(value, int | float) and not value > 0:
-        return f"{word} = {value!r} is not above 0"
-    if word == "latency" and isinstance(value, int) and value < 0:
-        return f"latency = {value} is negative"
-    return f"{word} = {value!r} is not finite" if value == math.inf else None
+        return f"{key} = {value!r} is not a table of names and numbers"
+    if key in ("lanes", "bytes_per_clock") and isinstance(value, int | float) and not value > 0:
+        return f"{key} = {value!r} is not above 0"
+    if key == "latency" and isinstance(value, int) and value < 0:
+        return f"latency = {value} is negative: it must be 0 or more"
+    return f"{key} = {value!r} is not finite" if value == math.inf else None
 
 
 _CLOCK = re.compile(r"(?:[a-z]+_)?a?(?:clk|clock)(?:_?in?)?", re.IGNORECASE)
@@ -305,12 +307,13 @@ def foreign_core(files: Sequence[Path], top: str | None = None, ports: Ports | N
     """Any other core in Verilog or SystemVerilog.
 
     Args:
-        files: its source files; a name that ends in ``.sv`` is SystemVerilog.
-        top: its module; the one that no other holds unless given.
-        ports: what is said of its ports; clock and reset are found by their names unless given.
+        files: its source files; the suffix ``.sv`` means SystemVerilog.
+        top: its top module; default: the module that no other one instantiates.
+        ports: the description of its ports; default: all are read from the Verilog, and clock and
+            reset are recognised by their names.
 
     Raises:
-        CoreError: a file cannot be read, Yosys refuses it, or the ports are not what is said.
+        CoreError: a file cannot be read, Yosys rejects it, or the description does not match the ports.
         ToolError: Yosys is missing.
     """
     ports = ports or Ports()
@@ -326,8 +329,8 @@ def foreign_core(files: Sequence[Path], top: str | None = None, ports: Ports | N
     clock = _chosen(where, top, "clock", ports.clock, inputs, _CLOCK)
     if clock is None:
         raise CoreError(
-            f"{where}: no input of {top} is a clock by its name ({', '.join(inputs) or 'it has none'}): "
-            "say it with --ports"
+            f"{where}: no input of {top} has the name of a clock (inputs: {', '.join(inputs) or 'none'}): "
+            "specify it with --ports"
         )
     others = {name: width for name, width in inputs.items() if name != clock}
     reset = None if ports.reset == "" else _chosen(where, top, "reset", ports.reset, others, _RESET)
@@ -365,7 +368,7 @@ def foreign_core(files: Sequence[Path], top: str | None = None, ports: Ports | N
 
 
 def _shown(path: Path) -> str:
-    """A file's name in one line."""
+    """A file name, quoted if it is not printable."""
     return str(path) if str(path).isprintable() else repr(str(path))
 
 
@@ -377,7 +380,7 @@ def _text(path: Path) -> str:
 
 
 def read_script(sources: Sequence[tuple[str, str]]) -> str:
-    """Yosys's commands that read the sources."""
+    """The commands with which Yosys reads the sources."""
     readers = {".sv": "read_verilog -sv", ".il": "read_rtlil"}
     return "".join(f"{readers.get(Path(name).suffix, 'read_verilog')} {name}; " for name, _ in sources)
 
@@ -385,7 +388,7 @@ def read_script(sources: Sequence[tuple[str, str]]) -> str:
 def _declared(
     sources: Sequence[tuple[str, str]], top: str | None, where: str
 ) -> tuple[str, dict[str, tuple[str, int]]]:
-    """The top module, and its ports by name with direction and width, as Yosys reads them."""
+    """The top module and the direction and width of each of its ports, as read by Yosys."""
     with tempfile.TemporaryDirectory(prefix="utf8fpga-") as folder:
         directory = Path(folder)
         for name, text in sources:
@@ -401,7 +404,7 @@ def _declared(
         modules: dict[str, Any] = json.loads((directory / "ports.json").read_text(encoding="utf-8"))["modules"]
     tops = [name for name, module in modules.items() if int(module["attributes"].get("top", "0"), 2)]
     if not tops:
-        raise CoreError(f"{where}: it has no module that can be the top: name it with --top")
+        raise CoreError(f"{where}: it has no module that can be the top: specify one with --top")
     return tops[0], {name: (port["direction"], len(port["bits"])) for name, port in modules[tops[0]]["ports"].items()}
 
 
@@ -412,18 +415,18 @@ def _yosys_name(name: str) -> str:
 
 
 def _chosen(
-    where: str, top: str, what: str, said: str | None, inputs: dict[str, int], names: re.Pattern[str]
+    where: str, top: str, what: str, specified: str | None, inputs: dict[str, int], names: re.Pattern[str]
 ) -> str | None:
-    """The clock or the reset: the one that is said, or else the one input with such a name."""
-    if said is not None:
-        if said not in inputs:
-            raise CoreError(f"{where}: {top} has no input {said!r} for its {what} (inputs: {', '.join(inputs)})")
-        if inputs[said] != 1:
-            raise CoreError(f"{where}: the {what} {said!r} of {top} has {inputs[said]} bits, not 1")
-        return said
+    """The name of the clock or the reset: as specified; default: the only input with such a name."""
+    if specified is not None:
+        if specified not in inputs:
+            raise CoreError(f"{where}: {top} has no input {specified!r} for its {what} (inputs: {', '.join(inputs)})")
+        if inputs[specified] != 1:
+            raise CoreError(f"{where}: the {what} {specified!r} of {top} has {inputs[specified]} bits, not 1")
+        return specified
     likely = [name for name, width in inputs.items() if width == 1 and names.fullmatch(name)]
     if len(likely) > 1:
-        raise CoreError(f"{where}: {top} may have the {what} {' or '.join(likely)}: say which with --ports")
+        raise CoreError(f"{where}: {top} may have the {what} {' or '.join(likely)}: specify it with --ports")
     return likely[0] if likely else None
 
 
@@ -432,12 +435,14 @@ def _is_low(reset: str) -> bool:
     return bool(found and (found["low"] or found["n"]))
 
 
-def _checked(where: str, top: str, flow: str, said: dict[str, int] | None, found: dict[str, int]) -> dict[str, int]:
-    if said is None:
+def _checked(
+    where: str, top: str, flow: str, specified: dict[str, int] | None, found: dict[str, int]
+) -> dict[str, int]:
+    if specified is None:
         return found
-    for name, width in said.items():
+    for name, width in specified.items():
         if name not in found:
             raise CoreError(f"{where}: {top} has no {flow} {name!r} ({flow}s: {', '.join(found)})")
         if width != found[name]:
             raise CoreError(f"{where}: the {flow} {name!r} of {top} has {found[name]} bits, not {width}")
-    return said
+    return specified

@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The jobs of which measurements are made: pure functions of what they are given, wherever they run.
+"""The jobs of a measurement: synthesis, packing and routing, as pure functions.
 
-A job needs no file of the caller's and leaves none; a worker on another host does as well as a
-thread here. The tools must be of the versions that the job names, so that equal jobs give equal
-results.
+A job needs no files of the caller and leaves none, so it may run in a thread or on another host. The
+tools must have the versions that the job specifies, so that equal jobs have equal results.
 """
 
 from __future__ import annotations
@@ -38,24 +37,24 @@ __all__ = [
 ]
 
 TARGET_MHZ = 400
-"""The clock that nextpnr is asked for; it stops improving where it is met."""
+"""The clock constraint of nextpnr, which stops optimising when it is met."""
 
 FORMAT = 1
-"""Of what the jobs give; another number makes every result that was kept one of the past."""
+"""The format of the results; a change of it invalidates all cached results."""
 
 
 @dataclass(frozen=True)
 class Device:
-    """A device that figures are given for.
+    """A device on which cores are measured.
 
     Attributes:
-        name: as on the command line.
-        title: as people know it.
-        family: Yosys's name, in ``synth_ice40`` and ``synth_ecp5``.
+        name: its name on the command line.
+        title: its title in tables.
+        family: the family in the names of Yosys's commands, as in ``synth_ice40``.
         router: the nextpnr program.
-        options: what tells it the device, package and speed grade.
-        no_carry: the synthesis option that leaves carry chains out.
-        cell: what nextpnr calls a logic cell.
+        options: the options of nextpnr for device, package and speed grade.
+        no_carry: the synthesis option that disables carry chains.
+        cell: nextpnr's name of a logic cell.
     """
 
     name: str
@@ -85,12 +84,12 @@ DEVICES = {
         _ecp5("ecp5-85k", "ECP5-85F speed 6", "CABGA756"),
     )
 }
-"""By name, the devices that can be measured."""
+"""The supported devices, by name."""
 
 
 @dataclass(frozen=True)
 class Area:
-    """What a bare core takes.
+    """The area of a core without wrapper.
 
     Attributes:
         cells: logic cells after packing.
@@ -107,11 +106,11 @@ class Area:
 
 @dataclass(frozen=True)
 class Speed:
-    """How fast a core runs between flip-flops.
+    """The clock frequency of a core between flip-flops.
 
     Attributes:
-        mhz: the median over the seeds.
-        by_seed: per seed the clock in MHz.
+        mhz: the median over the seeds, in MHz.
+        by_seed: for each seed the frequency in MHz.
         options: the synthesis options that gave the highest median.
     """
 
@@ -121,21 +120,25 @@ class Speed:
 
 
 def tool_versions(devices: Iterable[Device]) -> dict[str, str]:
-    """The versions of what figures for `devices` depend on."""
+    """The versions of the tools that figures for `devices` depend on.
+
+    Raises:
+        ToolError: a tool is missing.
+    """
     tools = ["yosys", *sorted({device.router for device in devices})]
     return {"amaranth": version("amaranth"), **{tool: present_version(tool) for tool in tools}}
 
 
 @dataclass(frozen=True)
 class Synthesis:
-    """A netlist to be made.
+    """A synthesis job.
 
     Attributes:
-        sources: file names and their texts.
-        top: the module.
-        family: the device's.
-        options: of synthesis.
-        yosys: its version.
+        sources: file names and contents.
+        top: the top module.
+        family: the family of the device.
+        options: the options of synthesis.
+        yosys: the version of Yosys.
     """
 
     sources: tuple[tuple[str, str], ...]
@@ -155,14 +158,14 @@ class Synthesis:
 
 @dataclass(frozen=True)
 class Netlist:
-    """What synthesis gives.
+    """The result of synthesis.
 
     Attributes:
-        digest: of the netlist's text.
-        cells: a digest of its cells, whatever they are called.
-        luts: LUT4.
-        flip_flops: flip-flops.
-        content_digest: of `content`.
+        digest: the digest of the netlist's text.
+        cells: a digest of its cells without their names.
+        luts: the number of LUT4.
+        flip_flops: the number of flip-flops.
+        content_digest: the digest of `content`.
         content: the netlist as JSON, compressed with gzip.
     """
 
@@ -176,14 +179,14 @@ class Netlist:
 
 @dataclass(frozen=True)
 class Packing:
-    """A netlist whose logic cells are to be counted.
+    """A job that packs a netlist and counts its logic cells.
 
     Attributes:
-        netlist: its digest.
+        netlist: the digest of the netlist.
         router: the nextpnr program.
-        version: of the router.
-        options: what tells it the device.
-        cell: what it calls a logic cell.
+        version: the version of nextpnr.
+        options: the options of nextpnr for the device.
+        cell: nextpnr's name of a logic cell.
     """
 
     netlist: str
@@ -203,15 +206,15 @@ class Packing:
 
 @dataclass(frozen=True)
 class Routing:
-    """A netlist whose clock is to be found.
+    """A job that places and routes a netlist and determines its clock frequency.
 
     Attributes:
-        netlist: its digest.
+        netlist: the digest of the netlist.
         router: the nextpnr program.
-        version: of the router.
-        options: what tells it the device.
-        seed: of place and route.
-        target_mhz: the clock that is asked for.
+        version: the version of nextpnr.
+        options: the options of nextpnr for the device.
+        seed: the seed of place and route.
+        target_mhz: the clock constraint in MHz.
     """
 
     netlist: str
@@ -236,7 +239,7 @@ def _key(job: Synthesis | Packing | Routing) -> str:
 
 
 def synthesise(job: Synthesis) -> Netlist:
-    """Make a netlist with Yosys.
+    """Synthesise a netlist with Yosys.
 
     Raises:
         ToolError: Yosys is missing, of another version, or failed.
@@ -250,7 +253,7 @@ def synthesise(job: Synthesis) -> Netlist:
         try:
             run_tool("yosys", ["-q", "-L", "yosys.log", "-p", script], directory=directory)
         except ToolError as error:
-            # After its mapper has run, what YoWASP's Yosys prints is lost; what it logs is not.
+            # YoWASP's Yosys loses its printed output after the mapper has run, but not its log.
             log = directory / "yosys.log"
             said = re.findall(r"^ERROR: .*", log.read_text(encoding="utf-8"), re.M) if log.exists() else []
             raise (tool_error("yosys", 1, said[-1]) if said else error) from None
@@ -269,7 +272,7 @@ def synthesise(job: Synthesis) -> Netlist:
 
 
 def pack(job: Packing, content: bytes) -> int:
-    """The logic cells that a netlist takes after packing.
+    """The number of logic cells of a netlist after packing.
 
     Raises:
         ToolError: nextpnr is missing, of another version, or failed.
@@ -282,7 +285,7 @@ def pack(job: Packing, content: bytes) -> int:
 
 
 def route(job: Routing, content: bytes) -> float:
-    """The clock in MHz that a netlist reaches after place and route.
+    """The clock frequency in MHz of a netlist after place and route.
 
     Raises:
         ToolError: nextpnr is missing, of another version, or failed.
@@ -306,4 +309,4 @@ def _nextpnr(job: Packing | Routing, content: bytes, arguments: list[str]) -> st
 def _require(tool: str, wanted: str) -> None:
     found = present_version(tool)
     if found != wanted:
-        raise ToolError(f"{tool} is {found} where this job runs, and {wanted} is wanted")
+        raise ToolError(f"{tool} has version {found} where this job runs, but version {wanted} is required")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Figures over lanes as a picture."""
+"""The plot of the figures over the number of lanes."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ __all__ = ["PictureError", "draw_scaling", "drawn_digest", "picture_tools", "sca
 
 
 class PictureError(ToolError):
-    """There is no picture; one line says why."""
+    """A plot cannot be drawn; the message is one line with the reason."""
 
 
 class _Reference(NamedTuple):
-    """What software on one core reaches, in GB/s, from the project's measuring notes."""
+    """The measured throughput of a software decoder on one processor core, in GB/s."""
 
     lowest: float
     highest: float
@@ -37,7 +37,7 @@ _SOFTWARE = (
 )
 
 _STYLE: Any = {
-    # The same figures give the same picture: no random names, and letters as outlines, so that no font is missing.
+    # For reproducible output: no random names, and letters as outlines, which need no font.
     "svg.hashsalt": "utf8fpga",
     "svg.fonttype": "path",
     "font.family": "DejaVu Sans",
@@ -53,20 +53,20 @@ _QUIET = "#777777"
 
 
 def drawn_digest(figures: dict[str, Any]) -> str:
-    """A digest of the data that `scaling_picture` draws, which its file carries.
+    """A digest of the data that `scaling_picture` draws, which is stored in its file.
 
-    It tells whether a file is of these figures on any machine; the file's bytes do not, because
-    coordinates differ between processors in their last digits.
+    It identifies the figures on any machine. The bytes of the file do not, because the last digits of
+    coordinates differ between processors.
     """
     drawn = [list(_series(figures).items()), _SOFTWARE]
     return hashlib.sha256(json.dumps(drawn).encode()).hexdigest()
 
 
 def picture_tools() -> dict[str, str]:
-    """The version of what draws, as figures name their tools.
+    """The version of matplotlib, in the form of `tool_versions`.
 
     Raises:
-        PictureError: it is not installed.
+        PictureError: matplotlib is not installed.
     """
     try:
         import matplotlib
@@ -76,13 +76,13 @@ def picture_tools() -> dict[str, str]:
 
 
 def scaling_picture(figures: dict[str, Any]) -> bytes:
-    """Throughput and area over lanes, as SVG with the digest of `drawn_digest` as its description.
+    """A plot of throughput and area over the number of lanes, as SVG with `drawn_digest` as its description.
 
-    The same figures and matplotlib give the same picture; on another processor the last digits of
-    coordinates may differ.
+    The output is determined by the figures and the version of matplotlib, except for the last digits of
+    coordinates, which may differ between processors.
 
     Args:
-        figures: those of `figures_as_dict`; a row without lanes, or that failed, is left out.
+        figures: the result of `figures_as_dict`; rows without lanes and rows that failed are omitted.
 
     Raises:
         PictureError: matplotlib is not installed, or no row can be drawn.
@@ -95,12 +95,12 @@ def scaling_picture(figures: dict[str, Any]) -> bytes:
         file = io.BytesIO()
         metadata = {"Date": None, "Creator": "utf8fpga bench", "Description": drawn_digest(figures)}
         figure.savefig(file, format="svg", metadata=metadata)
-    # Some lines end in a blank, which no checkout likes.
+    # matplotlib leaves trailing spaces in some lines.
     return b"\n".join(line.rstrip() for line in file.getvalue().splitlines()) + b"\n"
 
 
 def draw_scaling(figures: dict[str, Any]) -> Figure:
-    """The plots of `scaling_picture` as matplotlib's figure: throughput on the left, area on the right.
+    """The plots of `scaling_picture` as a matplotlib figure: throughput at the left, area at the right.
 
     Args:
         figures: as for `scaling_picture`.
@@ -114,7 +114,7 @@ def draw_scaling(figures: dict[str, Any]) -> Figure:
 
     series = _series(figures)
     if not series:
-        raise PictureError("there is nothing to draw: no figure has lanes, area and GB/s")
+        raise PictureError("nothing to draw: no figure has lanes, area and GB/s")
     with rc_context(_STYLE):
         figure = Figure(figsize=(10, 4.6), layout="constrained")
         left, right = figure.subplots(1, 2)
@@ -135,13 +135,13 @@ def draw_scaling(figures: dict[str, Any]) -> Figure:
 
 
 def _series(figures: dict[str, Any]) -> dict[str, list[tuple[int, float, float]]]:
-    """By label, lanes with GB/s and LUT4."""
+    """For each label the points: lanes, GB/s and LUT4."""
     series: dict[str, list[tuple[int, float, float]]] = {}
     for row in figures["figures"]:
         if not row["lanes"] or row["gigabytes_per_second"] is None or not row["area"]:
             continue
         core = row["architecture"] or row["title"]
-        # The words of one lane are contiguous anyway.
+        # The words of one lane are always contiguous.
         words = ", packed" if row["packed"] and row["lanes"] > 1 else ""
         label = f"{core}{words}, {DEVICES[row['device']].title}"
         series.setdefault(label, []).append((row["lanes"], row["gigabytes_per_second"], row["area"]["luts"]))
@@ -151,7 +151,7 @@ def _series(figures: dict[str, Any]) -> dict[str, list[tuple[int, float, float]]
 def _draw(axes: Axes, series: dict[str, list[tuple[int, float, float]]], what: int) -> None:
     most = max(lanes for points in series.values() for lanes, _, _ in points)
     longest = max(series.values(), key=len)
-    # From the widest point down: how far the others are from growing in proportion shows at once.
+    # A reference line in proportion to the lanes, through the point with the most lanes.
     lanes, reached = longest[-1][0], longest[-1][what]
     ends = [longest[0][0], lanes]
     if len(longest) > 1:
@@ -179,7 +179,7 @@ def _draw(axes: Axes, series: dict[str, list[tuple[int, float, float]]], what: i
 
 
 def _draw_software(axes: Axes) -> None:
-    """Lines at what software reaches, named under their right end, where the hardware is far above them."""
+    """Horizontal lines at the throughput of software, labelled below their right end."""
     lowest, highest = axes.get_ylim()
     axes.set_ylim(min(lowest, 0.15), max(highest, 8))
     end = axes.get_xlim()[1]

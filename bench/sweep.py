@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Area and speed of many cores on many devices, as the place and route tools report them.
+"""Area and clock frequency of many cores on many devices, from the reports of the place and route tools.
 
-Area is that of the bare core after packing. For speed the core stands between flip-flops, one on
-every input and output, fed by a shift register and read by another, so that neither pins nor
-logic outside count; several seeds, and their median. Both are taken with and without carry
-chains, and the better one counts.
+The area is that of the core without wrapper after packing. For the clock frequency the core has a
+flip-flop on every input and output, connected to shift registers, so that pins and external logic have
+no influence; the figure is the median over several seeds. Both are measured with and without carry
+chains, and the better result is used.
 """
 
 from __future__ import annotations
@@ -39,12 +39,12 @@ Job = Synthesis | Packing | Routing
 
 @dataclass(frozen=True)
 class Point:
-    """What is measured.
+    """A core on a device, to be measured.
 
     Attributes:
         core: the core.
-        device: on what.
-        seeds: nextpnr's seeds, at least one.
+        device: the device.
+        seeds: the seeds of nextpnr, at least one.
     """
 
     core: Core
@@ -57,13 +57,13 @@ class Point:
 
 @dataclass(frozen=True)
 class Figure:
-    """What was measured.
+    """The result for a point.
 
     Attributes:
-        point: of what.
-        area: None where it failed.
-        speed: None where it failed.
-        error: why something failed, in one line; None where nothing did.
+        point: the point.
+        area: the area; None if a job for it failed.
+        speed: the clock frequency; None if a job for it failed.
+        error: the first error, in one line; None if no job failed.
     """
 
     point: Point
@@ -73,12 +73,12 @@ class Figure:
 
     @property
     def gigabytes_per_second(self) -> float | None:
-        """On the worst input, at the median clock; None where the core's bytes a clock are not known."""
+        """Throughput on the worst input at the median frequency; None where bytes per cycle are unknown."""
         each = self.point.core.bytes_per_clock
         return None if each is None or self.speed is None else each * self.speed.mhz / 1000
 
     def as_dict(self) -> dict[str, Any]:
-        """The figure as JSON has it."""
+        """The figure as a dictionary for JSON."""
         core = self.point.core
         return {
             "title": core.title,
@@ -100,12 +100,12 @@ class Figure:
 
 @dataclass(frozen=True)
 class Progress:
-    """How far a sweep is.
+    """The progress of a sweep.
 
     Attributes:
-        done: jobs, those that were kept from earlier included.
-        total: jobs that are known of; it grows where carry chains make a difference.
-        running: what the executor says is at work.
+        done: the number of jobs with a result, including cached ones.
+        total: the number of jobs known so far; it grows where carry chains make a difference.
+        running: descriptions of the running jobs.
     """
 
     done: int
@@ -120,18 +120,18 @@ def sweep(
     cache: Cache | None = None,
     on_progress: Callable[[Progress], None] = lambda _: None,
 ) -> list[Figure]:
-    """Measure points, many jobs side by side.
+    """Measure points with concurrent jobs.
 
     Args:
-        points: what is measured.
-        executor: runs the jobs, in this process or elsewhere: threads, processes, a cluster. Threads
-            on all cores without it. The tools where they run must be of the versions that are here.
-        cache: keeps results, so that a sweep that was cut off goes on where it was.
-        on_progress: called after each job and once a second.
+        points: the points.
+        executor: runs the jobs in threads, processes or a cluster; default: one thread per processor.
+            The tools must have the same versions where the jobs run as here.
+        cache: a cache of results, which an interrupted sweep can continue from; default: none.
+        on_progress: called after each job and once per second.
 
     Returns:
-        A figure for each point, in their order. A job that fails is told in its figure, and the
-        others go on.
+        A figure for each point, in order. The error of a failed job is in its figure; the other jobs
+        are not affected.
 
     Raises:
         ToolError: a tool is missing here.
@@ -143,12 +143,12 @@ def sweep(
         try:
             return _Sweep(points, threads, cache, on_progress).run()
         except BaseException:
-            stop_tools()  # which the threads would wait for
+            stop_tools()  # The threads would wait for them.
             raise
 
 
 Steps = Generator[Sequence[Job], list[Any], Any]
-"""Yields jobs that may run side by side, gets their results, and returns what was measured."""
+"""A generator that yields jobs that may run concurrently, receives their results, and returns the measurement."""
 
 
 def _area(point: Point) -> Generator[Sequence[Job], list[Any], Area]:
@@ -187,29 +187,29 @@ def _syntheses(point: Point, sources: tuple[tuple[str, str], ...], top: str) -> 
 
 
 def _distinct(syntheses: Sequence[Synthesis], netlists: Sequence[Netlist]) -> list[tuple[str, Netlist]]:
-    """Options and netlist; once where the options make no difference."""
+    """Options and netlist of each synthesis; only the first if the netlists are equal."""
     first, second = netlists
     both = [(job.options, netlist) for job, netlist in zip(syntheses, netlists, strict=True)]
     return both[:1] if first.cells == second.cells else both
 
 
 class _Task:
-    """The steps of one measurement, and how many jobs they have."""
+    """The steps of one measurement and the numbers of their jobs."""
 
     def __init__(self, point: Point, steps: Steps, expected: int) -> None:
         self.point, self.steps = point, steps
         self.expected = expected
-        """Jobs, as far as is known."""
+        """The number of jobs known so far."""
         self.done = 0
         self.result: Any = None
         self.error: str | None = None
         self.waiting = 0
-        """Jobs of the present step without a result."""
+        """The number of jobs of the current step without a result."""
         self.results: list[Any] = []
 
 
 class _Sweep:
-    """The tasks of a sweep, the jobs that they wait for, and what they share."""
+    """The tasks of a sweep, their pending jobs, and the results that they share."""
 
     def __init__(
         self,
@@ -220,14 +220,14 @@ class _Sweep:
     ) -> None:
         self._points, self._executor, self._cache, self._on_progress = points, executor, cache, on_progress
         self._tasks: list[_Task] = []
-        self._flying: dict[str, tuple[Job, Future[Any]]] = {}
-        """By key, the jobs that the executor has."""
+        self._submitted: dict[str, tuple[Job, Future[Any]]] = {}
+        """The submitted jobs without a result, by key."""
         self._waiters: dict[str, list[tuple[_Task, int]]] = {}
-        """By key, who waits for them, and at which place of its step."""
+        """The tasks that wait for each job, with its index in their step, by key."""
         self._known: dict[str, Any] = {}
-        """By key, the results so far."""
+        """The results so far, by key."""
         self._contents: dict[str, bytes] = {}
-        """By digest, the netlists so far."""
+        """The netlists so far, by digest."""
 
     def run(self) -> list[Figure]:
         for point in self._points:
@@ -237,18 +237,18 @@ class _Sweep:
             for task in self._tasks:
                 self._advance(task, None)
                 self._tell()
-            while self._flying:
+            while self._submitted:
                 self._collect()
                 self._tell()
         except BaseException:
-            for _, future in self._flying.values():
+            for _, future in self._submitted.values():
                 future.cancel()
             raise
         pairs = zip(self._tasks[::2], self._tasks[1::2], strict=True)
         return [Figure(area.point, area.result, speed.result, area.error or speed.error) for area, speed in pairs]
 
     def _advance(self, task: _Task, results: list[Any] | None) -> None:
-        """Let a task take its next step, as far as results are known."""
+        """Advance a task to the next step that has jobs without a known result."""
         while True:
             try:
                 jobs = task.steps.send(results)  # type: ignore[arg-type]  # None starts a generator
@@ -266,7 +266,7 @@ class _Sweep:
 
     def _request(self, task: _Task, place: int, job: Job) -> None:
         key = job.key
-        if key not in self._known and key not in self._flying and (kept := self._kept(job)) is not None:
+        if key not in self._known and key not in self._submitted and (kept := self._kept(job)) is not None:
             self._known[key] = kept
         if key in self._known:
             task.results[place] = self._known[key]
@@ -274,10 +274,10 @@ class _Sweep:
             task.done += 1
             return
         self._waiters.setdefault(key, []).append((task, place))
-        if key not in self._flying:
+        if key not in self._submitted:
             try:
-                self._flying[key] = job, self._submit(job)
-            except Exception as error:  # an executor that takes nothing any more
+                self._submitted[key] = job, self._submit(job)
+            except Exception as error:  # The executor accepts no more jobs.
                 self._failed(key, job, error)
 
     def _submit(self, job: Job) -> Future[Any]:
@@ -289,15 +289,15 @@ class _Sweep:
         return self._executor.submit(route, job, content)
 
     def _collect(self) -> None:
-        """Wait for a result, at most a second, and hand on what has come."""
-        wait([future for _, future in self._flying.values()], timeout=1, return_when=FIRST_COMPLETED)
-        for key, (job, future) in list(self._flying.items()):
+        """Wait for results, at most one second, and pass them to their tasks."""
+        wait([future for _, future in self._submitted.values()], timeout=1, return_when=FIRST_COMPLETED)
+        for key, (job, future) in list(self._submitted.items()):
             if not future.done():
                 continue
-            del self._flying[key]
+            del self._submitted[key]
             try:
                 result = future.result()
-            except Exception as error:  # whatever a tool, a worker or its connection ends with
+            except Exception as error:  # Any error of a tool, a worker or its connection.
                 self._failed(key, job, error)
                 continue
             self._keep(job, result)
@@ -315,10 +315,10 @@ class _Sweep:
             task.error = task.error or f"{job}: {' '.join(text.split())}"
             task.waiting -= 1
             task.done += 1
-            task.expected = task.done + task.waiting  # the steps after this one will not be
+            task.expected = task.done + task.waiting  # The following steps are cancelled.
 
     def _kept(self, job: Job) -> Any:
-        """The result that the cache has, or None."""
+        """The cached result of a job, or None."""
         if self._cache is None or (kept := self._cache.get(job.key)) is None:
             return None
         if not isinstance(job, Synthesis):
@@ -342,8 +342,10 @@ class _Sweep:
     def _tell(self) -> None:
         done = sum(task.done for task in self._tasks)
         total = sum(task.expected for task in self._tasks)
-        at_work = {key for key, (_, future) in self._flying.items() if future.running()}
+        at_work = {key for key, (_, future) in self._submitted.items() if future.running()}
         self._on_progress(Progress(done, total, tuple(self._titles(at_work))))
 
     def _titles(self, keys: Iterable[str]) -> list[str]:
-        return [f"{self._waiters[key][0][0].point}: {self._flying[key][0]}" for key in self._flying if key in keys]
+        return [
+            f"{self._waiters[key][0][0].point}: {self._submitted[key][0]}" for key in self._submitted if key in keys
+        ]

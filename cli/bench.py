@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The command `bench`: which points are measured, where their jobs run, and what is written."""
+"""The command `bench`: selects the points to measure and the executor of the jobs, and writes the figures."""
 
 from __future__ import annotations
 
@@ -56,20 +56,20 @@ _CONNECT_SECONDS = 5
 
 @dataclass(frozen=True)
 class Bench:
-    """What `utf8fpga bench` is asked for.
+    """The arguments of `utf8fpga bench`.
 
     Attributes:
-        devices: their names; all if empty.
-        decoders: which; the serial decoder's settings if none is given.
-        seeds: nextpnr's.
-        jobs: how many run at once here; as many as there are cores if None.
-        cache: the folder of kept results; the user's if None.
-        dask: the address of a Dask cluster's scheduler, which then runs the jobs.
-        against: the files of another core.
-        top: its module.
-        ports: a file that describes its ports.
-        picture: a file for the picture.
-        record: the checkout to write the figures into.
+        devices: names of devices; default: all.
+        decoders: the decoders to measure; default: the settings of the serial decoder in `SETTINGS`.
+        seeds: seeds of nextpnr.
+        jobs: upper bound on concurrent jobs on this machine; default: the number of its processors.
+        cache: the folder of the cached results; default: the user's cache.
+        dask: the address of the scheduler of a Dask cluster that runs the jobs; default: this machine.
+        against: the source files of another core.
+        top: the top module of that core.
+        ports: a file that describes the ports of that core.
+        picture: a file for the plot.
+        record: the checkout into which the figures are written.
         as_json: print JSON.
     """
 
@@ -88,7 +88,7 @@ class Bench:
 
     @property
     def is_of_settings(self) -> bool:
-        """No decoder is chosen."""
+        """Whether no decoder is selected, so that `SETTINGS` are measured."""
         return not self.decoders.cores
 
 
@@ -96,30 +96,35 @@ def _seeds(_context: click.Context, _option: click.Parameter, value: str) -> tup
     found = re.fullmatch("(?:([0-9]{1,6})-)?([0-9]{1,6})", value)
     first, last = (int(found[1] or 1), int(found[2])) if found else (1, 0)
     if not 0 <= last - first < MAX_SEEDS:
-        raise CommandError(f"--seeds {value!r} must be how many, or from-to, and 1 to {MAX_SEEDS} of them")
+        raise CommandError(f"--seeds {value!r} must be N or A-B, with 1 to {MAX_SEEDS} seeds")
     return tuple(range(first, last + 1))
 
 
 @core_command(several=("lanes", "architecture"))
 @click.option("--device", "devices", multiple=True, metavar="NAME", help="hx8k, up5k or ecp5-85k; default: all.")
 @click.option(
-    "--seeds", default="5", show_default=True, metavar="N or A-B", callback=_seeds, help="Of place and route."
+    "--seeds",
+    default="5",
+    show_default=True,
+    metavar="N or A-B",
+    callback=_seeds,
+    help="Seeds of place and route: 1 to N, or A to B.",
 )
-@click.option("--jobs", type=click.IntRange(1), help="How many run at once; default: one per core.")
-@click.option("--cache", type=FOLDER, help="Where results are kept; default: the user's cache.")
+@click.option("--jobs", type=click.IntRange(1), help="Concurrent jobs; default: one per processor.")
+@click.option("--cache", type=FOLDER, help="Folder of the cached results; default: the user's cache.")
 @click.option("--dask", type=SCHEDULER, help="Run the jobs on the Dask cluster with this scheduler.")
-@click.option("--against", type=FILE, multiple=True, help="Another core in Verilog; again for each of its files.")
-@click.option("--top", type=MODULE, help="The module of --against.")
+@click.option("--against", type=FILE, multiple=True, help="A Verilog file of another core; may be given several times.")
+@click.option("--top", type=MODULE, help="Top module of the core of --against.")
 @click.option("--ports", type=FILE, help="Its ports, as TOML or JSON: clock, reset, inputs, outputs, constants.")
 @click.option("--picture", type=FILE, help="Write a plot of throughput and area over lanes as SVG.")
 @click.option("--software", is_flag=True, help="Measure decode_array instead: ratios to the plain decoder and CPython.")
 @click.option("--record", type=FOLDER, help="Write the figures into README.md and docs of a checkout.")
 @json_option
 def bench(software: bool, as_json: bool, parameters: Choice, **given: Any) -> None:
-    """Measure area, clock and GB/s with the place and route tools.
+    """Measure area, clock frequency and GB/s with the place and route tools.
 
-    Without a choice of decoders: the serial decoder's settings. Results are kept, so that a run that was
-    interrupted continues where it was.
+    Default: the settings of the serial decoder in the README. Results are cached, so that a run that was
+    interrupted continues with the remaining jobs.
     """
     if software:
         _bench_software(as_json)
@@ -137,27 +142,29 @@ def _bench_software(as_json: bool) -> None:
 
 
 def measure(bench: Bench) -> None:
-    """Measure, print and write what is asked for.
+    """Run the command `bench`: measure, print the figures and write the files.
 
     Raises:
-        CommandError: a wrong word, a folder that cannot be written, or a point that failed.
-        ValueError: there is no such decoder, or another core is not as it is described.
+        CommandError: an invalid option, a folder that cannot be written, or a point that failed.
+        ValueError: invalid parameters of a decoder, or a wrong description of another core.
         ToolError: a tool is missing.
     """
     devices = _devices(bench)
     if bench.picture or bench.record:
         picture_tools()
     if bench.record:
-        _refuse_choices(bench)
+        _reject_selection(bench)
     elif not bench.against and (bench.top or bench.ports):
-        raise CommandError(f"--{'top' if bench.top else 'ports'} describes the core of --against, which is not given")
+        raise CommandError(f"--{'top' if bench.top else 'ports'} describes a core of --against: give --against FILE")
     if bench.dask and bench.jobs:
-        raise CommandError("--jobs is for this machine, and with --dask the cluster has its own: leave it out")
+        raise CommandError(f"--jobs {bench.jobs} has no effect with --dask, where the cluster schedules: leave it out")
     if is_standard_output(bench.picture):
-        raise CommandError(f"--picture {bench.picture} is standard output, where the figures go: name a file")
+        raise CommandError(
+            f"--picture {bench.picture} is standard output, to which the figures are written: name a file"
+        )
     try:
         cache = Cache(Path(bench.cache) if bench.cache else default_cache())
-        tool_versions(devices)  # a missing tool is found at once
+        tool_versions(devices)  # Raises before the measurement if a tool is missing.
         if bench.record:
             _record(bench, cache, Path(bench.record))
             return
@@ -169,7 +176,7 @@ def measure(bench: Bench) -> None:
         write_bytes(bench.picture, scaling_picture(figures))
     of_settings = bench.is_of_settings and not bench.against
     _print(bench, figures, figures_table if of_settings else points_table)
-    _refuse_failures(figures)
+    _raise_on_failures(figures)
 
 
 def _devices(bench: Bench) -> list[Device]:
@@ -178,14 +185,14 @@ def _devices(bench: Bench) -> list[Device]:
     return [DEVICES[name] for name in dict.fromkeys(bench.devices)] or list(DEVICES.values())
 
 
-def _refuse_choices(bench: Bench) -> None:
+def _reject_selection(bench: Bench) -> None:
     if bench.devices:
-        raise CommandError("--record wants the figures of all devices: leave out --device")
+        raise CommandError(f"--record requires the figures of all devices: leave out --device {bench.devices[0]}")
     if bench.against or not bench.is_of_settings:
-        raise CommandError("--record measures what the README shows: leave out the choice of cores")
+        raise CommandError("--record measures the cores in the README: leave out the options that select a core")
     if bench.picture:
-        raise CommandError("--record writes its own picture: leave out --picture")
-    check_pages(Path(bench.record or ""))  # before hours of work
+        raise CommandError(f"--record writes the plot in the checkout: leave out --picture {bench.picture}")
+    check_pages(Path(bench.record or ""))  # Before a measurement that may take hours.
 
 
 def _points(bench: Bench, devices: Sequence[Device], cache: Cache) -> list[Point]:
@@ -219,7 +226,7 @@ def _executor(bench: Bench) -> Iterator[Executor]:
             try:
                 yield threads
             except BaseException:
-                stop_tools()  # which the threads would wait for
+                stop_tools()  # The executor would wait for them.
                 raise
         return
     try:
@@ -241,9 +248,9 @@ def _record(bench: Bench, cache: Cache, checkout: Path) -> None:
     figures = figures_as_dict(measured[: len(points)], COMMAND)
     over_lanes = figures_as_dict(measured[len(points) :], COMMAND)
     over_lanes["tools"] |= picture_tools()
-    # A README with holes is worth less than the one before.
-    _refuse_failures(figures)
-    _refuse_failures(over_lanes)
+    # An incomplete set of figures must not replace the recorded one.
+    _raise_on_failures(figures)
+    _raise_on_failures(over_lanes)
     record(figures, over_lanes, checkout)
     _print(
         bench, figures | {"scaling": over_lanes}, lambda both: f"{figures_table(both)}\n\n{points_table(over_lanes)}"
@@ -254,7 +261,7 @@ def _print(bench: Bench, figures: dict[str, Any], table: Callable[[dict[str, Any
     click.echo(json.dumps(figures, indent=2) if bench.as_json else table(figures))
 
 
-def _refuse_failures(figures: dict[str, Any]) -> None:
+def _raise_on_failures(figures: dict[str, Any]) -> None:
     failed = [row for row in figures["figures"] if row["error"]]
     if failed:
         row = failed[0]
@@ -266,7 +273,7 @@ def _refuse_failures(figures: dict[str, Any]) -> None:
 
 
 def _command(bench: Bench) -> str:
-    """What was asked for, without what does not change the figures."""
+    """The command line without the options that do not affect the figures."""
     words = ["utf8fpga bench"]
     words += [f"--device {name}" for name in bench.devices]
     words += bench.decoders.words

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The command `boards`: what `build` knows."""
+"""The command `boards`: a list of the boards that `build` supports."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The command `build`: a bitstream for a board."""
+"""The command `build`: builds the bitstream for a board."""
 
 from __future__ import annotations
 
@@ -19,11 +19,13 @@ __all__ = ["build"]
 
 @core_command()
 @click.argument("board")
-@click.option("--directory", type=FOLDER, default="build", show_default=True, help="Where the files go.")
-@click.option("--baud", type=click.FloatRange(min=1), default=1e6, show_default=True, help="Of the UART.")
-@click.option("--seed", type=SEED, default=1, show_default=True, help="Of place and route.")
-@click.option("--host", type=HOST, help="Run the tools there, by SSH with your keys.")
-@click.option("--host-tools", type=FOLDER, help="A folder there with the tools; default: its path.")
+@click.option("--directory", type=FOLDER, default="build", show_default=True, help="Folder for the files.")
+@click.option(
+    "--baud", type=click.FloatRange(min=1), default=1e6, show_default=True, help="Bits per second of the UART."
+)
+@click.option("--seed", type=SEED, default=1, show_default=True, help="Seed of place and route.")
+@click.option("--host", type=HOST, help="Run the tools on this host, by SSH with your keys.")
+@click.option("--host-tools", type=FOLDER, help="Folder on the host with the tools; default: its PATH.")
 @json_option
 def build(
     board: str,
@@ -37,7 +39,7 @@ def build(
 ) -> None:
     """Build the bitstream for BOARD: UART in, decoder, UART out."""
     if host_tools and not host:
-        raise CommandError("--host-tools is a folder on the host of --host, which is not given")
+        raise CommandError(f"--host-tools {host_tools!r} is a folder on a host: give --host too")
     where = Host.parse(host, host_tools) if host else None
     report = build_board(board, Path(directory), baud=baud, core=parameters, seed=seed, host=where, say=say)
     click.echo(json.dumps(report.as_dict(), indent=2) if as_json else str(report))

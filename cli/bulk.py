@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What `decode` writes, made of NumPy arrays: for large inputs. Needs the extra ``arrays``."""
+"""The output of the command `decode` from NumPy arrays, for large inputs. Requires the extra ``arrays``."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from utf8fpga.model.practices import Practice
 __all__ = ["ArrayOutput"]
 
 LINES = 1 << 14
-"""Lines made at once: few enough for them to stay in the cache."""
+"""Lines formatted at once, so that they fit in the processor's cache."""
 
 
 class ItemArrayDecoder(Protocol):
@@ -28,28 +28,28 @@ class ItemArrayDecoder(Protocol):
 
 
 class ArrayOutput:
-    """A `PlainOutput` that is faster; it writes the same.
+    """A faster `PlainOutput` with the same output.
 
     Args:
         form: as for `PlainOutput`.
         practice: as for `PlainOutput`.
-        decoder: decodes the chunks, with a mark for each maximal subpart if marks are joined here;
-            default: a new one.
+        decoder: the decoder of the chunks; where this class merges marks it must give one mark for each
+            maximal subpart. Default: a new decoder.
     """
 
     def __init__(self, form: str, practice: Practice, decoder: ItemArrayDecoder | None = None) -> None:
         self.tally = Tally()
-        # A mark may be as long as the text. As text and in the summary it is written while it grows.
+        # A merged mark may be as long as the text, so in text and summary it is written in parts.
         self._joins = practice is Practice.WHOLE_SUBSEQUENCE and form != "json"
         self._decoder = decoder or IncrementalArrayDecoder(Practice.MAXIMAL_SUBPARTS if self._joins else practice)
         self._units = b""
         """The units after the last item."""
         self._open = 0
-        """The cause of the mark at the end of the last items, if marks are joined; else 0."""
+        """The cause of the merged mark that the next items may extend; 0 where there is none."""
         self._form: Callable[[_Part], Iterator[bytes]] = {"text": _text, "json": _json, "summary": _spans}[form]
 
     def pieces(self, chunk: bytes, final: bool = False) -> Iterator[bytes]:
-        """What is written for the next bytes of the text; `final` if none follow."""
+        """The output for the next bytes of the text; `final` at its end."""
         units = self._units + chunk
         items = self._decoder.decode(chunk, final)
         part = _Part(np.frombuffer(units, np.uint8), items, self._open, joins=self._joins, final=final)
@@ -63,18 +63,18 @@ class ArrayOutput:
 
 
 class _Part:
-    """The items of a chunk, and which of them begin and end a mark."""
+    """The items of a chunk, and flags for those at which a mark begins and ends."""
 
     def __init__(self, units: NDArray[np.uint8], items: ItemArrays, open_before: int, *, joins: bool, final: bool):
         self.units = units
         self.items = items
         self.open_before = open_before
         self.starts = items.offsets - items.offsets[:1]
-        """Where in `units` the items are."""
+        """The indices in `units` at which the items start."""
         self.is_mark = items.errors != 0
         self.begins = self.ends = self.is_mark
         self.causes = items.errors
-        """Of the mark that an item is in."""
+        """For each item the cause of its mark."""
         self.open_after = 0
         if joins and len(items):
             follows_mark = np.append(open_before != 0, self.is_mark[:-1])
@@ -87,14 +87,14 @@ class _Part:
         elif joins and not final:
             self.open_after = open_before
         self.closes = open_before != 0 and (self.is_mark[:1].tolist() == [False] if len(items) else final)
-        """Whether the mark that is open before ends there."""
+        """Whether the mark that was open before this chunk ends at its start."""
 
 
 _MARK = np.frombuffer(encode([REPLACEMENT_CHARACTER]), np.uint8)
 
 
 def _text(part: _Part) -> Iterator[bytes]:
-    """The bytes of what is well-formed as they are, and U+FFFD for each mark."""
+    """The well-formed bytes unchanged, and U+FFFD for each mark."""
     items = part.items
     size = int(part.starts[-1] + items.lengths[-1]) if len(items) else 0
     units = part.units[:size]
@@ -115,7 +115,7 @@ def _text(part: _Part) -> Iterator[bytes]:
 
 
 def _spans(part: _Part) -> Iterator[bytes]:
-    """A line for each mark: its offset, its bytes, its cause."""
+    """A line for each mark with its offset, its bytes and its cause."""
     if part.closes:
         yield _lines(_CAUSE_AT_THE_END[[part.open_before]])
     marks = np.flatnonzero(part.is_mark)
@@ -151,7 +151,7 @@ def _json(part: _Part) -> Iterator[bytes]:
         )
 
 
-# Lines are made as a matrix of characters, a line a row, in which 0 stands for none.
+# Lines are formatted as a matrix of characters with one line per row; 0 is no character.
 
 _Characters = NDArray[np.uint8]
 

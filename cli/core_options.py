@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The options that choose a core, made from the parameters of the core."""
+"""The command-line options that select a core, derived from the parameters of the core."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ _Command = Callable[..., Any]
 
 @dataclass(frozen=True)
 class Choice:
-    """Several cores that one command line chooses.
+    """The cores that a command line with lists of values selects.
 
     Attributes:
-        cores: their parameters; none where no option is given.
-        words: the options.
+        cores: the parameters of each core; empty where no option is given.
+        words: the options, for the command line in the figures.
     """
 
     cores: tuple[Any, ...] = ()
@@ -36,10 +36,10 @@ class Choice:
 
 
 class _CoreCommand(click.Command):
-    """A command whose first word may name a core, and whose options are that core's.
+    """A command whose first argument may name a core, which determines its options.
 
     Args:
-        commands: by core the command; the first is the default.
+        commands: for each core the command with its options; the first core is the default.
     """
 
     def __init__(self, commands: Mapping[str, click.Command]) -> None:
@@ -56,16 +56,16 @@ class _CoreCommand(click.Command):
 
 
 def core_command(*, several: Collection[str] = (), optional: bool = False) -> Callable[[_Command], click.Command]:
-    """Make a command that takes a core, by its name and its options, as the argument `parameters`.
+    """A decorator for a command that takes a core's name and options; its argument `parameters` has their values.
 
     Args:
-        several: the fields of which several values may be given: numbers with commas between them, words by an option
-            each. Then `parameters` is a `Choice` of all combinations; of several fields with several values, those
-            that do not go together are left out.
+        several: the fields with lists of values: numbers separated by commas, or a repeated option for words.
+            `parameters` is then a `Choice` of all combinations; where more than one field has several values,
+            invalid combinations are omitted.
         optional: `parameters` is None where none of the core's options is given.
 
     Raises:
-        InvalidArgumentError: (in the command) the options do not go together.
+        InvalidArgumentError: (when the command runs) the combination of options is invalid.
     """
 
     def decorate(command: _Command) -> click.Command:
@@ -74,7 +74,9 @@ def core_command(*, several: Collection[str] = (), optional: bool = False) -> Ca
             commands[name] = click.command()(_with_options(kind, command, several, optional))
             commands[
                 name
-            ].help = f"{cleandoc(commands[name].help or '')}\n\nThe first word may name the core: {', '.join(CORES)}."
+            ].help = (
+                f"{cleandoc(commands[name].help or '')}\n\nThe first argument may name the core: {', '.join(CORES)}."
+            )
         return _CoreCommand(commands)
 
     return decorate
@@ -83,18 +85,18 @@ def core_command(*, several: Collection[str] = (), optional: bool = False) -> Ca
 def _with_options(
     kind: type[CoreParameters], command: _Command, several: Collection[str], optional: bool = False
 ) -> _Command:
-    """The command with the options of a core before its own."""
+    """Add the options of a core to a command, before those of the command itself."""
 
     @functools.wraps(command)
     def choosing(**given: Any) -> Any:
         chosen = {name: given.pop(name) for name in kind.options()}
-        # What is not given has the default of the parameters.
+        # Options that are not given have the defaults of the parameters.
         values = {name: value for name, value in chosen.items() if value not in (None, ())}
         if optional and not values:
             return command(parameters=None, **given)
         return command(parameters=_several(kind, values, several) if several else _one(kind, values), **given)
 
-    # The list of click's parameters is added to; each core has its own.
+    # A copy of click's list of parameters, since the options differ between the cores.
     choosing.__click_params__ = list(getattr(command, "__click_params__", []))  # type: ignore[attr-defined]
     decorated: _Command = choosing
     for name, how in reversed(kind.options().items()):
@@ -103,11 +105,15 @@ def _with_options(
 
 
 def parsed(words: Sequence[str], kind: type[CoreParameters] = DecoderParameters) -> CoreParameters:
-    """The parameters that words of the command line choose.
+    """The parameters that options of a command line specify.
+
+    Args:
+        words: the options and their values.
+        kind: the parameters' class, which determines the options.
 
     Raises:
-        click.UsageError: a word is no option of this core, or has a wrong value.
-        InvalidArgumentError: the options do not go together.
+        click.UsageError: an unknown option, or an invalid value.
+        InvalidArgumentError: the combination of options is invalid.
     """
 
     def command(parameters: CoreParameters) -> CoreParameters:
@@ -170,7 +176,7 @@ def _click_option(name: str, how: Option, *, several: bool) -> Callable[[_Comman
 def _numbers(
     _context: click.Context, option: click.Parameter, value: str | None, *, limits: tuple[int, int | None]
 ) -> tuple[int, ...] | None:
-    """Reads numbers with commas between them."""
+    """Parse numbers separated by commas."""
     if value is None:
         return None
     lowest, highest = limits

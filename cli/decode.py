@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The command `decode`: a text through the golden model."""
+"""The command `decode`: decodes a text with the golden model."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ __all__ = ["decode", "decode_file"]
 @click.command()
 @click.argument("file", type=FILE, default="-")
 @output_option
-@click.option("--json", "form", flag_value="json", help="One JSON object a line for each item.")
-@click.option("--summary", "form", flag_value="summary", help="Counts, and each ill-formed span with its cause.")
+@click.option("--json", "form", flag_value="json", help="Write one JSON object per line for each item.")
+@click.option("--summary", "form", flag_value="summary", help="Write each ill-formed span with its cause, and counts.")
 @practice_option
-@click.option("--strict", is_flag=True, help="Exit status 1 where anything is ill-formed.")
+@click.option("--strict", is_flag=True, help="Exit status 1 if the text is ill-formed.")
 def decode(file: str, output: str, form: str | None, practice: str, strict: bool) -> None:
     """Decode FILE with the golden model: as text with U+FFFD, as JSON lines, or as a summary."""
     decode_file(file, output, form=form or "text", practice=Practice(practice), strict=strict)
@@ -34,11 +34,11 @@ def decode_file(file: str, output: str, *, form: str, practice: Practice, strict
     """Decode a file with the golden model.
 
     Args:
-        file: what is read, or ``-``.
-        output: what is written, or ``-``.
+        file: the input file, or ``-`` for standard input.
+        output: the output file, or ``-`` for standard output.
         form: ``text``, ``json`` or ``summary``.
-        practice: how many marks stand for ill-formed bytes.
-        strict: count an ill-formed item as a failure.
+        practice: the replacement practice.
+        strict: fail if an item is ill-formed.
 
     Raises:
         CommandError: a file cannot be read or written, or `strict` and something is ill-formed.
@@ -62,7 +62,7 @@ def decode_file(file: str, output: str, *, form: str, practice: Practice, strict
 
 
 def _decoded(size: int | None, form: str, practice: Practice) -> PlainOutput | ArrayOutput:
-    """Arrays where NumPy is installed and the text is not so short that loading NumPy takes longer."""
+    """The array decoder if NumPy is installed and the text is long enough to outweigh the time to load it."""
     if size is None or size > _SHORT:
         try:
             from utf8fpga.cli.bulk import ArrayOutput
@@ -75,4 +75,4 @@ def _decoded(size: int | None, form: str, practice: Practice) -> PlainOutput | A
 
 
 _SHORT = 1 << 17
-"""Bytes that the plain decoder decodes in about the time in which NumPy is loaded."""
+"""The number of bytes that the plain decoder decodes in about the time needed to load NumPy."""

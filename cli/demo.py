@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The command `demo`: the whole path once, on texts that come with the package."""
+"""The command `demo`: all steps from the table to the bitstream, on texts included in the package."""
 
 from __future__ import annotations
 
@@ -21,23 +21,23 @@ from utf8fpga.sim import Simulation, compare
 __all__ = ["TEXTS", "demo", "run_demo"]
 
 TEXTS = ("multilingual.txt", "torture.txt")
-"""Many scripts, and every cause of error."""
+"""A text in many scripts, and one with every cause of error."""
 
 BOARD = "icebreaker"
 
 
 @click.command()
-@click.option("--directory", type=FOLDER, default="build", show_default=True, help="Where the bitstream goes.")
+@click.option("--directory", type=FOLDER, default="build", show_default=True, help="Folder for the bitstream.")
 def demo(directory: str) -> None:
-    """Show the whole path once: table, DFA, model, simulated hardware, iCEBreaker bitstream."""
+    """Show all steps: table, DFA, model, simulated hardware, iCEBreaker bitstream."""
     run_demo(Path(directory))
 
 
 def run_demo(directory: Path) -> None:
-    """Table → DFA → golden model → simulated hardware → bitstream, with what each step shows.
+    """Print the result of each step: table, DFA, golden model, simulated hardware, bitstream.
 
     Args:
-        directory: where the bitstream goes.
+        directory: the folder for the bitstream.
 
     Raises:
         CommandError: the simulated decoder differs from the model.

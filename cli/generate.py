@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The command `generate`: a core as Verilog."""
+"""The command `generate`: writes a core as Verilog."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ["generate"]
 
 
 @core_command()
-@click.option("--name", default="utf8_decoder", show_default=True, help="The top module.")
+@click.option("--name", default="utf8_decoder", show_default=True, help="Name of the top module.")
 @output_option
 def generate(parameters: CoreParameters, name: str, output: str) -> None:
     """Write the decoder as one self-contained Verilog-2005 file with AXI4-Stream ports."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The command line: the group of the commands, each of which is a module of its own."""
+"""The command line: the group of commands, each in a separate module."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ COMMANDS = ("demo", "decode", "table", "vectors", "generate", "simulate", "prove
 
 
 class _Commands(click.Group):
-    """A group that imports a command when it is used, so that none waits for what only others need."""
+    """A group that imports a command's module when the command is used, which makes the start faster."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(COMMANDS)
@@ -45,22 +45,22 @@ def cli(context: click.Context) -> None:
     FILE may be - for standard input or output.
     """
     if context.invoked_subcommand is None:
-        raise CommandError(f"no command given: one of {', '.join(COMMANDS)}; -h tells more")
+        raise CommandError(f"no command given: use one of {', '.join(COMMANDS)}; -h describes them")
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command line and end the process.
 
     Args:
-        arguments: the words after the program's name; those of the process if None.
+        arguments: the words after the program's name; default: those of the process.
 
     Raises:
-        SystemExit: always, unless a signal ends the process; see `run` for the status.
+        SystemExit: always, except where a signal ends the process; see `run` for the status.
     """
     words = list(sys.argv[1:] if arguments is None else arguments)
 
     def command() -> None:
-        # Not click's own main, which writes an empty line before it reports an interrupt.
+        # `click`'s own `main` would write an empty line before it reports an interrupt.
         with cli.make_context("utf8fpga", words) as context:
             cli.invoke(context)
 

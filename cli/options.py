@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Options and types of values that several commands share. Those that choose a core are in `core_options`."""
+"""Options and types of values shared by several commands. Those that select a core are in `core_options`."""
 
 from __future__ import annotations
 
@@ -24,15 +24,15 @@ __all__ = [
 ]
 
 MAX_SEED = (1 << 31) - 1
-"""Upper bound on seeds that all tools accept."""
+"""The largest seed that all tools accept."""
 
 
 class _Name(click.types.StringParamType):
-    """Text that is not empty.
+    """A name, which must not be empty.
 
     Args:
-        what: what it names.
-        shown: what stands for it in the help.
+        what: the kind of object named, for the error message.
+        shown: the placeholder in the help text.
     """
 
     def __init__(self, what: str, shown: str) -> None:
@@ -54,9 +54,9 @@ practice_option: Callable[[Any], Any] = click.option(
     type=click.Choice([practice.value for practice in Practice]),
     default=Practice.MAXIMAL_SUBPARTS.value,
     show_default=True,
-    help="How many marks stand for ill-formed bytes.",
+    help="Which ill-formed bytes are replaced by one U+FFFD.",
 )
 output_option = click.option(
-    "-o", "--output", type=FILE, default="-", help="Where the result goes; default: standard output."
+    "-o", "--output", type=FILE, default="-", help="File for the result; default: standard output."
 )
-json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON, for a program to read.")
+json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON.")

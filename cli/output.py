@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Files, progress and errors, the same for every command."""
+"""Files, progress bars and errors, shared by all commands."""
 
 from __future__ import annotations
 
@@ -35,18 +35,18 @@ __all__ = [
 ]
 
 CHUNK = 1 << 20
-"""Bytes read at once."""
+"""Upper bound on the bytes read at once."""
 
 _NO_ROOM = frozenset(getattr(errno, name) for name in ("ENOSPC", "EDQUOT", "EFBIG", "EIO") if hasattr(errno, name))
-"""The file's name is correct, but its contents do not fit."""
+"""Errors of a valid file that cannot store its contents."""
 
 
 class CommandError(UserError):
-    """Bad use of the command, or a check of it that failed.
+    """Incorrect use of the command, or a failed check.
 
     Args:
-        message: what was wrong, the value, what would be right.
-        status: the exit status: 2 for bad use, 1 for a check that failed.
+        message: one line with what was wrong, the value, and what would be correct.
+        status: the exit status: 2 for incorrect use, 1 for a failed check.
     """
 
     def __init__(self, message: str, status: int = 2) -> None:
@@ -55,22 +55,22 @@ class CommandError(UserError):
 
 
 def say(text: str) -> None:
-    """Talk, which goes to standard error; where that cannot be written nothing more can be said."""
+    """Print a message to standard error; if that cannot be written, discard it and all later ones."""
     try:
         print(text, file=sys.stderr, flush=True)
     except OSError:
-        # Python would try again when it ends, and change the exit status.
+        # Otherwise Python would fail to flush it at exit, which changes the exit status.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stderr.fileno())
 
 
 def read_error(path: str, error: OSError) -> CommandError:
-    """What is said of a file, or of standard input for ``-``, that cannot be read."""
+    """The error for a file, or standard input for ``-``, that cannot be read."""
     closed = path == "-" and error.errno == errno.EBADF
     return CommandError(f"cannot read {path!r}: {'standard input is closed' if closed else error.strerror}")
 
 
 def write_error(what: str, error: OSError, *, status: int | None = None) -> CommandError:
-    """What is said of a file that cannot be written; the status is that of bad use unless the file has no room."""
+    """The error for a file that cannot be written; default for its status: 1 if storage is full, else 2."""
     reason = "it is closed" if error.errno == errno.EBADF else error.strerror
     return CommandError(f"cannot write {what}: {reason}", status=status or (1 if error.errno in _NO_ROOM else 2))
 
@@ -90,17 +90,17 @@ def read_chunks(path: str) -> Iterator[bytes]:
 
 
 def file_size(path: str) -> int | None:
-    """The size of a regular file in bytes; None of what is none."""
+    """The size of a regular file in bytes; None for any other file."""
     return os.path.getsize(path) if os.path.isfile(path) else None
 
 
 def is_standard_output(path: str | None) -> bool:
-    """Whether a file is standard output by its name."""
+    """Whether a file name denotes standard output."""
     return path is not None and (path == "-" or _descriptor(path) == 1)
 
 
 def _descriptor(path: str) -> int | None:
-    """The number of the descriptor that a file's name stands for, such as ``/dev/stdout`` and ``/dev/fd/63``."""
+    """The number of the descriptor that a file name such as ``/dev/stdout`` or ``/dev/fd/63`` denotes."""
     name = os.path.normpath(path)
     if name in ("/dev/stdout", "/dev/stderr"):
         return 1 if name == "/dev/stdout" else 2
@@ -112,8 +112,8 @@ def _descriptor(path: str) -> int | None:
 def writing(path: str) -> Iterator[BinaryIO]:
     """A file to write, or standard output for ``-``.
 
-    A regular file gets its name only when the block ends without an error; until then an older
-    file of that name stays as it is. What is no regular file, such as a pipe, is written as it comes.
+    A regular file is replaced only when the block ends without an error; until then an older file of
+    that name is unchanged. Any other file, such as a pipe, is written directly.
 
     Raises:
         CommandError: it cannot be written.
@@ -134,7 +134,7 @@ def writing(path: str) -> Iterator[BinaryIO]:
 @contextmanager
 def _written(path: str) -> Iterator[BinaryIO]:
     if (number := _descriptor(path)) is not None:
-        # Where it leads to a file, opening that anew would overwrite what others have written.
+        # Opening the name again would truncate a file to which other processes write.
         with open(os.dup(number), "wb") as file:
             yield file
         return
@@ -144,9 +144,9 @@ def _written(path: str) -> Iterator[BinaryIO]:
 
 @contextmanager
 def new_file(path: str) -> Iterator[Path]:
-    """A name to write to, which is another than `path` where that is to be a regular file.
+    """A temporary name to write to if `path` is or becomes a regular file, else `path` itself.
 
-    The contents get the name `path` only when the block ends without an error.
+    The temporary file is renamed to `path` when the block ends without an error.
 
     Raises:
         OSError: it cannot be written.
@@ -158,7 +158,7 @@ def new_file(path: str) -> Iterator[Path]:
     if mode is not None and not stat.S_ISREG(mode):
         if not stat.S_ISFIFO(mode):
             with open(path, "ab"):
-                pass  # found out before any work is done
+                pass  # Raises before any work is done if it is not writable.
         yield Path(path)
         return
     target = Path(os.path.realpath(path))
@@ -185,15 +185,15 @@ def write_bytes(path: str, data: bytes) -> None:
 
 
 def _console() -> Console:
-    """Standard error; variables such as FORCE_COLOR do not make a terminal of a pipe."""
+    """A console on standard error, which ignores variables such as FORCE_COLOR if that is not a terminal."""
     return Console(stderr=True, force_terminal=sys.stderr.isatty())
 
 
 @contextmanager
 def progress(what: str, total: int | None) -> Iterator[Callable[[int], None]]:
-    """A progress bar on a terminal, nothing elsewhere; gives what takes the number done so far.
+    """A progress bar, shown only on a terminal; yields a function to be called with the number done so far.
 
-    What is printed meanwhile appears above the bar, if that is on the same terminal.
+    Text that is printed meanwhile on the same terminal appears above the bar.
     """
     console = _console()
     columns = (
@@ -216,7 +216,7 @@ def progress(what: str, total: int | None) -> Iterator[Callable[[int], None]]:
 
 @contextmanager
 def job_progress(what: str) -> Iterator[Callable[[int, int, Sequence[str]], None]]:
-    """As `progress`, for jobs side by side; gives what takes how many are done, of how many, and which run."""
+    """Like `progress`, for concurrent jobs; the function takes the jobs done, their total, and those running."""
     console = _console()
     columns = (
         SpinnerColumn(),
@@ -231,7 +231,7 @@ def job_progress(what: str) -> Iterator[Callable[[int, int, Sequence[str]], None
 
         def show(done: int, total: int, running: Sequence[str]) -> None:
             text = " ".join([*running[:1], *([f"(+{len(running) - 1})"] if running[1:] else [])])
-            # What is before it takes its room first.
+            # The columns before it need 52 characters.
             bar.update(task, completed=done, total=total, running=text[: max(0, console.width - 52)])
 
         yield show

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The process around a command: its descriptors, the signals that end it, and what it says of an error."""
+"""The process of a command: its descriptors, its signals, and its error messages."""
 
 from __future__ import annotations
 
@@ -24,24 +24,24 @@ from utf8fpga.model import UserError
 __all__ = ["DEFECT", "run"]
 
 DEFECT = 70
-"""The exit status of a defect, ``EX_SOFTWARE`` of BSD's sysexits."""
+"""The exit status after a defect of the program: ``EX_SOFTWARE`` of BSD's sysexits."""
 
 ENDING = tuple(getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name))
-"""The signals after which a command cleans up before it dies of them."""
+"""The signals that end a command after it has cleaned up."""
 
 _ENVIRONMENT = frozenset(
     getattr(errno, name)
     for name in ("ENOSPC", "EDQUOT", "EFBIG", "EIO", "EROFS", "EACCES", "EPERM", "EMFILE", "ENFILE", "ENOMEM", "EAGAIN")
     if hasattr(errno, name)
 )
-"""Errors of the operating system that no program can prevent."""
+"""Errors of the operating system that are not defects of the program."""
 
 
 class _Terminated(KeyboardInterrupt):
     """A signal has ended the command.
 
     Attributes:
-        number: which.
+        number: the number of the signal.
     """
 
     def __init__(self, number: int) -> None:
@@ -50,31 +50,31 @@ class _Terminated(KeyboardInterrupt):
 
 
 class _StandardOutput(io.FileIO):
-    """Standard output, whose errors say so."""
+    """Standard output, with errors that name it."""
 
     def write(self, data: Any, /) -> int:
         try:
             return super().write(data)
         except BrokenPipeError:
-            raise  # the reader has seen enough
+            raise  # The reader has closed the pipe, which has an exit status of its own.
         except OSError as error:
             raise write_error("standard output", error, status=1) from None
 
 
 class _ToStandardError(logging.Handler):
-    """What the library says while it works."""
+    """Prints the log messages of the library to standard error."""
 
     def emit(self, record: logging.LogRecord) -> None:
         say(f"utf8fpga: {record.getMessage()}")
 
 
 def run(command: Callable[[], None]) -> int:
-    """Run a command and say what ended it, if it is an error.
+    """Run a command and report the error that ended it, if any.
 
     Returns:
-        the exit status: 0; 1 for a check or a tool that failed, or a file without room; 2 for bad use; `DEFECT`,
-        after a traceback, for an error that is none of the user's; 130 after Ctrl-C; 141 where the reader of the
-        output closed it. A signal in `ENDING` ends the process, after the command has cleaned up.
+        The exit status: 0 for success; 1 for a failed check or tool, or full storage; 2 for incorrect use; `DEFECT`,
+        after a traceback, for any error that is not a `UserError`; 130 after Ctrl-C; 141 where the reader of the
+        output closed it. A signal in `ENDING` ends the process after the command has cleaned up.
     """
     _prepare()
     status = 0
@@ -87,7 +87,7 @@ def run(command: Callable[[], None]) -> int:
     except _Terminated as ended:
         _expect_unused_circuits()
         say("utf8fpga: terminated")
-        status = _die_of(ended)
+        status = _end_by(ended)
     except KeyboardInterrupt:
         _expect_unused_circuits()
         say("utf8fpga: interrupted")
@@ -98,20 +98,20 @@ def run(command: Callable[[], None]) -> int:
     try:
         sys.stdout.flush()
     except (OSError, UserError) as error:
-        # What is still in its buffers has nowhere to go, not even when Python ends.
+        # The buffered output cannot be written, so Python must not try again at exit.
         _discard_output()
         status = status or _report(error)
     return status
 
 
 def _expect_unused_circuits() -> None:
-    """Keep Amaranth from warning of circuits whose elaboration was cut off."""
+    """Suppress Amaranth's warnings of circuits whose elaboration was interrupted."""
     if hdl := sys.modules.get("amaranth.hdl"):
         warnings.filterwarnings("ignore", category=hdl.UnusedElaboratable)
 
 
 def _report(error: Exception) -> int:
-    """Say what there is to say of an error; the exit status."""
+    """Report an error and return the exit status."""
     if isinstance(error, BrokenPipeError):
         say("utf8fpga: standard output was closed")
         return 141
@@ -127,12 +127,12 @@ def _report(error: Exception) -> int:
 
 
 def _prepare() -> None:
-    """Make the standard streams such that every error of theirs is noticed and told apart from others."""
+    """Prepare the standard streams so that every error in them is detected and attributed to them."""
     for number, flags in ((0, os.O_WRONLY), (1, os.O_RDONLY), (2, os.O_WRONLY)):
         try:
             os.fstat(number)
         except OSError:
-            # No file gets the number of a closed one. Reading 0 and writing 1 still fail.
+            # Reserve the number of a closed stream, so that no file gets it. Reading 0 and writing 1 still fail.
             os.open(os.devnull, flags)
     if sys.stdin is None:
         sys.stdin = open(0, closefd=False)  # noqa: SIM115 - as long as the process
@@ -140,7 +140,7 @@ def _prepare() -> None:
         sys.stderr = open(2, "w", closefd=False)  # noqa: SIM115
     if sys.stdout is None or (not sys.stdout.isatty() and _descriptor(sys.stdout) == 1):
         encoding = "utf-8" if sys.stdout is None else sys.stdout.encoding
-        # A name that is no text in this encoding is still printed.
+        # Escapes characters, such as those of a file name, that the encoding lacks.
         sys.stdout = io.TextIOWrapper(
             io.BufferedWriter(_StandardOutput(1, "w", closefd=False)), encoding, "backslashreplace"
         )
@@ -158,21 +158,21 @@ def _descriptor(file: Any) -> int | None:
 
 
 def _discard_output() -> None:
-    """Drop what standard output still has in its buffers, which Python would write when it ends."""
+    """Discard the buffered standard output, which Python would write at exit."""
     if _descriptor(sys.stdout) == 1:
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
 
 
 @contextmanager
 def _catching_signals() -> Iterator[None]:
-    """Turn signals that end the process into `_Terminated`, so that nothing is left half-written.
+    """Raise `_Terminated` for signals that end the process, so that no file is left incomplete.
 
-    The tools at work are ended first, since threads wait for them.
+    Running tools are ended first, since threads wait for them.
     """
     owner = os.getpid()
 
     def end(number: int, _frame: FrameType | None) -> None:
-        signal.signal(number, signal.SIG_DFL)  # a second one is not waited for
+        signal.signal(number, signal.SIG_DFL)  # A second signal ends the process at once.
         if tools := sys.modules.get("utf8fpga.hdl.toolchain"):
             tools.stop_tools()
         if os.getpid() != owner:
@@ -182,11 +182,11 @@ def _catching_signals() -> Iterator[None]:
     before = {}
     try:
         for number in ENDING:
-            # One that is ignored, as with nohup, stays ignored.
+            # A signal that is ignored, as with nohup, remains ignored.
             if signal.getsignal(number) is signal.SIG_DFL:
                 before[number] = signal.signal(number, end)
     except ValueError:
-        pass  # not in the main thread, which alone may say what signals do
+        pass  # Only the main thread may set signal handlers.
     try:
         yield
     finally:
@@ -194,15 +194,15 @@ def _catching_signals() -> Iterator[None]:
             signal.signal(number, handler)
 
 
-def _die_of(terminated: _Terminated) -> int:
-    """End as the signal ends a process; the exit status where that is not possible."""
+def _end_by(terminated: _Terminated) -> int:
+    """End the process by the signal; the exit status where that is not possible."""
     signal.signal(terminated.number, signal.SIG_DFL)
     os.kill(os.getpid(), terminated.number)
     return 128 + terminated.number
 
 
 def _environment_error(error: BaseException) -> CommandError | None:
-    """What is said of an error that neither the arguments nor this program are to blame for: a full disk, no memory."""
+    """The error for a condition of the system, such as a full disk or lack of memory; None for any other error."""
     if not isinstance(error, OSError):
         return None
     if isinstance(error, FileNotFoundError) and "No usable temporary directory" in str(error.strerror):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The command `prove`: proofs and mutants, a table of results, and counterexamples to read."""
+"""The command `prove`: runs proofs and mutants, prints a table of results, and writes counterexamples."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ MUTATED = (
     *("serial-0", "serial-1", "serial-2", "serial-0-full"),
     *("parallel-1-pipeline-0", "parallel-1", "parallel-2", "parallel-4"),
 )
-"""The configurations of which mutants are made unless others are named."""
+"""The default configurations for `--mutate`."""
 
 
 @core_command(optional=True)
@@ -38,21 +38,22 @@ MUTATED = (
 @click.option(
     "--property", "wanted", multiple=True, metavar="NAME", help="Only this property; may be given several times."
 )
-@click.option("--jobs", type=click.IntRange(min=1), help="How many run at once; default: one per core.")
+@click.option("--jobs", type=click.IntRange(min=1), help="Concurrent proofs; default: one per processor.")
 @click.option(
-    "--timeout", type=click.IntRange(1, MAX_SEED), default=600, show_default=True, help="Seconds per question."
+    "--timeout", type=click.IntRange(1, MAX_SEED), default=600, show_default=True, help="Seconds for each proof."
 )
 @click.option(
-    "--directory", type=FOLDER, default="build/proof", show_default=True, help="Where counterexamples are written."
+    "--directory", type=FOLDER, default="build/proof", show_default=True, help="Folder for the counterexamples."
 )
 @click.option("--traces", is_flag=True, help="Also write the waveform of each cover.")
 @click.option(
     "--mutate",
     type=click.IntRange(min=1),
     metavar="N",
-    help="Judge N mutants of each netlist, and of each table, instead; without CONFIG, of some decoders.",
+    help="Instead, check that proofs and simulation detect N mutants of each netlist and all mutants of each table; "
+    "default for CONFIG: some decoders.",
 )
-@click.option("--seed", type=SEED, default=1, show_default=True, help="Of the mutants.")
+@click.option("--seed", type=SEED, default=1, show_default=True, help="Seed of the selection of mutants.")
 @json_option
 def prove(
     names: tuple[str, ...],
@@ -67,10 +68,10 @@ def prove(
     seed: int,
     as_json: bool,
 ) -> None:
-    """Prove the decoders correct on every input, or show the input that one decodes incorrectly.
+    """Prove the decoders correct on every input, or show an input that one decodes incorrectly.
 
-    CONFIG is one of those that --list lists, or options choose one decoder. Default: all configurations with fewer
-    than 16 lanes, since the others take minutes each. Exit status 1 where something fails.
+    CONFIG is a name that --list prints; alternatively, options select one decoder. Default: all configurations with
+    fewer than 16 lanes, since the others take minutes each. Exit status 1 if a property is not proved.
     """
     jobs = jobs or os.cpu_count() or 1
     if listed:
@@ -86,7 +87,7 @@ def prove(
 
 
 def list_proofs(*, as_json: bool) -> str:
-    """The names of the configurations and the properties."""
+    """The names of the configurations and the properties, as text or JSON."""
     if as_json:
         return json.dumps({"configurations": list(CONFIGURATIONS), "properties": list(PROPERTIES)}, indent=2)
     lines = ["configurations", *(f"  {name}" for name in CONFIGURATIONS)]
@@ -103,19 +104,19 @@ def run_proofs(
     traces: bool,
     as_json: bool,
 ) -> None:
-    """Prove, print a line for each result as it comes, and write the counterexamples.
+    """Prove properties, print each result when it is available, and write the counterexamples.
 
     Args:
         chosen: the configurations.
-        wanted: properties; all if none.
-        jobs: how many at a time.
-        seconds: how long the engine may think about one question.
-        directory: where waveforms and regression tests go.
-        traces: write the waveforms of covers too.
+        wanted: names of properties; all if empty.
+        jobs: upper bound on concurrent proofs.
+        seconds: the time limit of the solver for one proof.
+        directory: the folder for waveforms and regression tests.
+        traces: also write the waveforms of covers.
         as_json: print JSON.
 
     Raises:
-        CommandError: an unknown property, or something is not proved.
+        CommandError: an unknown property, no configuration has one of the properties, or one is not proved.
     """
     if unknown := [name for name in wanted if name not in PROPERTIES]:
         raise CommandError(f"unknown property {unknown[0]!r} (known: {', '.join(PROPERTIES)})")
@@ -152,7 +153,7 @@ _SAID = "on inputs of any length; none is bounded."
 
 
 def _widths(names: Sequence[str], properties: Sequence[str]) -> list[int]:
-    """Of the columns; lines are printed before the longest is known."""
+    """The widths of the columns, which must be known before the first line is printed."""
     longest = (*(max(map(len, column)) for column in (names, properties)), len("reachability"), 0, 0, 0)
     return [max(len(head), most) for head, most in zip(_HEADS, longest, strict=True)]
 
@@ -163,7 +164,7 @@ def _cells(result: Result) -> tuple[str, ...]:
 
 
 def _write_counterexample(result: Result, directory: Path, *, traces: bool) -> None:
-    """What shows a failure is told and written, of a cover it is written if `traces`."""
+    """Print and write the counterexample of a failed property; write the trace of a cover if `traces`."""
     if result.counterexample and (result.proved is False or traces):
         stem = "" if result.proved is False else result.note.lower()
         try:
@@ -177,19 +178,19 @@ def _write_counterexample(result: Result, directory: Path, *, traces: bool) -> N
 def run_mutants(
     chosen: Sequence[Configuration], count: int, *, seed: int, jobs: int, seconds: int, as_json: bool
 ) -> None:
-    """Judge mutants of netlists and of tables by the simulation's workload and by the proofs.
+    """Check that proofs and simulation detect mutants of netlists and of tables.
 
     Args:
         chosen: the configurations.
-        count: mutants of each netlist; of a table all are judged.
-        seed: of Yosys's choice.
-        jobs: how many at a time.
-        seconds: how long the engine may think about one question.
+        count: the number of mutants of each netlist; of a table all mutants are used.
+        seed: the seed of Yosys's selection of mutants.
+        jobs: upper bound on concurrent jobs.
+        seconds: the time limit of the solver for one proof.
         as_json: print JSON.
 
     Raises:
-        CommandError: a mutant that the proofs or more than one in a hundred that
-            the simulation does not notice.
+        CommandError: the proofs do not detect a mutant, the simulation does not detect more than 1% of
+            them, or a mutant that is equivalent to the original was reported.
     """
     _only_look_at_decoders()
     scores = []
@@ -206,8 +207,8 @@ def run_mutants(
             "configuration",
             "mutants of",
             "made",
-            "refused",
-            "proved right",
+            "rejected",
+            "equivalent",
             "counted",
             "by proof",
             "by simulation",
@@ -219,18 +220,18 @@ def run_mutants(
             say("\n".join([f"{score.configuration}: {mutant.name}: {noticed}", *(f"  {x}" for x in mutant.apart)]))
     counted = sum(len(score.counted) for score in scores)
     by_proof, by_simulation = (sum(getattr(s, name) for s in scores) for name in ("by_proof", "by_simulation"))
-    say(f"{counted} mutants: {by_proof} refuted by proof, {by_simulation} noticed by simulation")
+    say(f"{counted} mutants: {by_proof} refuted by proof, {by_simulation} detected by simulation")
     if by_proof < counted or by_simulation < 0.99 * counted or any(score.false_alarms for score in scores):
-        raise CommandError("mutants have survived", status=1)
+        raise CommandError("mutants were not detected, or reported by mistake: see the list above", status=1)
 
 
 def _only_look_at_decoders() -> None:
-    """Amaranth warns of those that are never elaborated, but some are only asked for their fields."""
+    """Suppress Amaranth's warning of decoders that are not elaborated, since some are used for their attributes."""
     warnings.simplefilter("ignore", UnusedElaboratable)
 
 
 def _chosen(names: Sequence[str], parameters: DecoderParameters | None, default: Sequence[str]) -> list[Configuration]:
-    """The configurations that are named, or that which the options choose, or else the default or all."""
+    """The configurations that are named, or the one that the options select, or else the default ones."""
     if unknown := [name for name in names if name not in CONFIGURATIONS]:
         raise CommandError(f"unknown configuration {unknown[0]!r} (known: {', '.join(CONFIGURATIONS)})")
     if parameters is not None and names:

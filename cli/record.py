@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The figures in a checkout's README and docs, written from the tools' reports and not by hand."""
+"""Writes the figures in the README and the docs of a checkout from the reports of the tools."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ __all__ = [
 ]
 
 FIGURES_FILE = Path("bench", "results", "figures.json")
-"""Where a checkout keeps the figures of the serial decoder's settings."""
+"""The file in a checkout with the figures of the serial decoder's settings."""
 
 SCALING_FILE = Path("bench", "results", "scaling.json")
-"""Where it keeps the figures over lanes."""
+"""The file with the figures over the number of lanes."""
 
 PICTURE_FILE = Path("bench", "results", "scaling.svg")
-"""The plot of the figures over lanes."""
+"""The plot of the figures over the number of lanes."""
 
 PERFORMANCE_FILE = Path("docs", "performance.md")
 """The page with all figures."""
@@ -44,12 +44,13 @@ def record(figures: dict[str, Any], scaling: dict[str, Any], checkout: Path) -> 
     """Write figures, and the end of the demo's output, into the README and the docs of a checkout.
 
     Args:
-        figures: those of `setting_points`; they are also kept in `FIGURES_FILE`.
-        scaling: those of `scaling_points`; they are also kept in `SCALING_FILE`, and drawn in `PICTURE_FILE`.
-        checkout: its folder.
+        figures: the figures of `setting_points`, which are also written to `FIGURES_FILE`.
+        scaling: the figures of `scaling_points`, which are also written to `SCALING_FILE` and plotted in
+            `PICTURE_FILE`.
+        checkout: the folder of the checkout.
 
     Raises:
-        CommandError: a file cannot be read or written, or has no place for a block.
+        CommandError: a file cannot be read or written, or lacks the markers of a block.
         ToolError: the demo's bitstream could not be built, or matplotlib is missing.
     """
     readme, performance = checkout / "README.md", checkout / PERFORMANCE_FILE
@@ -66,14 +67,14 @@ def record(figures: dict[str, Any], scaling: dict[str, Any], checkout: Path) -> 
 
 
 _BLOCKS = {Path("README.md"): ("summary", "demo"), PERFORMANCE_FILE: ("figures", "scaling")}
-"""By page the blocks that are written."""
+"""The names of the generated blocks of each page."""
 
 
 def check_pages(checkout: Path) -> None:
-    """Make sure, before anything is measured, that the pages of a checkout have a place for each block.
+    """Check that the pages of a checkout have the markers of each generated block.
 
     Raises:
-        CommandError: a page cannot be read, or has no such place.
+        CommandError: a page cannot be read, or lacks markers.
     """
     for path, text in _pages(checkout).items():
         for name in _BLOCKS[path.relative_to(checkout)]:
@@ -91,13 +92,13 @@ def _pages(checkout: Path) -> dict[Path, str]:
 
 
 def scaling_block(scaling: dict[str, Any]) -> str:
-    """The figures over lanes as a plot and a table of Markdown, for `PERFORMANCE_FILE`."""
+    """The figures over the number of lanes as a plot and a Markdown table, for `PERFORMANCE_FILE`."""
     alternative = "Throughput and area over lanes, beside the software decoders simdutf and CPython"
     return f"![{alternative}](../{PICTURE_FILE.as_posix()})\n\n{points_table(scaling)}"
 
 
 def demo_block() -> str:
-    """The demo's output from the golden model on, less the time it took, as a block of Markdown."""
+    """The demo's output from the step "golden model" on, without the run time, as a Markdown block."""
     printed = io.StringIO()
     with tempfile.TemporaryDirectory(prefix="utf8fpga-") as folder, chdir(folder), redirect_stdout(printed):
         run_demo(Path("build"))
@@ -107,10 +108,10 @@ def demo_block() -> str:
 
 
 def with_block(text: str, name: str, content: str) -> str:
-    """A page's text with the block between the marks of `name` written anew.
+    """A page's text with the block between the markers of `name` replaced.
 
     Raises:
-        CommandError: it has no such marks.
+        CommandError: the page lacks these markers.
     """
     begin, end = f"<!-- {name}: begin -->", f"<!-- {name}: end -->"
     block = re.compile(f"{begin}.*?{end}", re.DOTALL)

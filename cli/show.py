@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Items and their counts as text."""
+"""The output of items and their counts as text."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Tally:
 
     @property
     def ill_formed(self) -> int:
-        """How many items are ill-formed."""
+        """The number of ill-formed items."""
         return sum(self.causes.values())
 
     def add(self, items: Iterable[Item]) -> None:
@@ -33,14 +33,14 @@ class Tally:
         self.count(sum(map(itemgetter(1), found)), len(found), causes)
 
     def count(self, units: int, items: int, causes: Mapping[ErrorKind, int]) -> None:
-        """Count items of which the numbers are known."""
+        """Add counts of units, of items, and of ill-formed items by cause."""
         self.units += units
         self.items += items
         for kind, number in causes.items():
             self.causes[kind] += number
 
     def lines(self) -> list[str]:
-        """The counts for a person to read."""
+        """The counts as lines of text."""
         causes = [f"  {number} {kind.name}" for kind, number in self.causes.items() if number]
         return [f"{self.units} bytes, {self.items} items, {self.ill_formed} ill-formed", *causes]
 
@@ -53,14 +53,14 @@ def json_line(item: Item) -> str:
 
 
 class PlainOutput:
-    """What `decode` writes, from the chunks of a text.
+    """The output of the command `decode` for a text in chunks.
 
     Args:
-        form: ``text``, ``json``, or ``summary``, of which the last lines are those of the tally.
-        practice: how many marks stand for ill-formed bytes.
+        form: ``text``, ``json`` or ``summary``. The counts at the end of a summary are in `tally`.
+        practice: the replacement practice.
 
     Attributes:
-        tally: the counts of what has been decoded.
+        tally: the counts of the items so far.
     """
 
     def __init__(self, form: str, practice: Practice) -> None:
@@ -68,10 +68,10 @@ class PlainOutput:
         self._decoder = IncrementalDecoder(practice)
         self._form = {"text": self._text, "json": self._json, "summary": self._spans}[form]
         self._units = bytearray()
-        """In a summary: the bytes from the end of the last item on."""
+        """For a summary: the bytes after the last item."""
 
     def pieces(self, chunk: bytes, final: bool = False) -> Iterator[bytes]:
-        """What is written for the next bytes of the text; `final` if none follow."""
+        """The output for the next bytes of the text; `final` at its end."""
         for first in range(0, max(len(chunk), 1), TOGETHER):
             part = chunk[first : first + TOGETHER]
             items = self._decoder.decode(part, final and first + TOGETHER >= len(chunk))
@@ -98,4 +98,4 @@ class PlainOutput:
 
 
 TOGETHER = 1 << 14
-"""Bytes decoded at once: their items take some megabytes."""
+"""Bytes decoded at once, whose items need some megabytes."""

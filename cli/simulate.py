@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The command `simulate`: a text through the simulated hardware, compared with the golden model."""
+"""The command `simulate`: decodes a text in simulated hardware and compares the result with the golden model."""
 
 from __future__ import annotations
 
@@ -39,21 +39,29 @@ def _pattern(_context: click.Context, option: click.Parameter, value: str) -> li
 
 @core_command()
 @click.argument("file", type=FILE, required=False)
-@click.option("--hex", "digits", metavar="BYTES", help="Bytes in hexadecimal in place of a file, such as 'C2 41'.")
+@click.option("--hex", "digits", metavar="BYTES", help="Bytes in hexadecimal instead of a file, such as 'C2 41'.")
 @click.option(
-    "--input-pauses", default="0", callback=_pattern, metavar="PATTERN", help="Per cycle 1: no input; repeated."
+    "--input-pauses",
+    default="0",
+    callback=_pattern,
+    metavar="PATTERN",
+    help="One digit per cycle, repeated; 1: the next input beat is delayed.",
 )
 @click.option(
-    "--output-pauses", default="0", callback=_pattern, metavar="PATTERN", help="Per cycle 1: not ready; repeated."
+    "--output-pauses",
+    default="0",
+    callback=_pattern,
+    metavar="PATTERN",
+    help="One digit per cycle, repeated; 1: the output is not ready.",
 )
 @click.option(
     "--null-beats",
     default="0",
     callback=_pattern,
     metavar="PATTERN",
-    help="Per input beat 1: one with neither a byte nor the end of the text; repeated.",
+    help="One digit per input beat, repeated; 1: a null beat, with neither a byte nor last.",
 )
-@click.option("--separate-end", is_flag=True, help="The text ends with a beat of its own, also after a full one.")
+@click.option("--separate-end", is_flag=True, help="Send last in a beat without bytes, if the beat before is full.")
 @click.option("--vcd", type=FILE, help="Write a waveform.")
 @click.option("-o", "--output", type=FILE, help="Write the decoded text, with U+FFFD.")
 @json_option
@@ -69,16 +77,16 @@ def simulate(
     output: str | None,
     as_json: bool,
 ) -> None:
-    """Decode FILE through the simulated hardware and compare each item with the golden model."""
+    """Decode FILE in simulated hardware and compare each item with the golden model."""
     if (file is None) == (digits is None):
         raise CommandError("give either FILE or --hex BYTES")
     if is_standard_output(vcd):
-        raise CommandError(f"--vcd {vcd!r} is standard output, where the result goes: name a file")
+        raise CommandError(f"--vcd {vcd!r} is standard output, to which the result is written: name a file")
     if as_json and is_standard_output(output):
         raise CommandError(f"--json and -o {output} both write to standard output: leave out one of them")
     if output and vcd and os.path.realpath(output) == os.path.realpath(vcd) and not _is_special(vcd):
-        raise CommandError(f"-o and --vcd are the same file {vcd!r}: name two")
-    # The more an item says, the more is compared.
+        raise CommandError(f"-o and --vcd are the same file {vcd!r}: specify two files")
+    # With all optional fields, more is compared.
     complete = replace(parameters, kind=True, length=parameters.practice not in MERGING_PRACTICES)
     simulate_file(
         file,
@@ -95,7 +103,7 @@ def simulate(
 
 
 def _is_special(path: str) -> bool:
-    """It is a device or a pipe, which may well be written twice."""
+    """Whether a path is a device or a pipe, to which two results may be written."""
     return os.path.exists(path) and not os.path.isfile(path)
 
 
@@ -112,12 +120,12 @@ def simulate_file(
     output: str | None,
     as_json: bool,
 ) -> None:
-    """Decode a text through the simulated decoder, compare with the model and print the result.
+    """Decode a text with a simulated decoder, compare with the model and print the result.
 
     Args:
-        file: what is read, or ``-``; None where `digits` are given.
+        file: the input file, or ``-`` for standard input; None where `digits` is specified.
         digits: the text's bytes in hexadecimal.
-        decoder: what is simulated.
+        decoder: the decoder.
         input_pauses: see `Simulation.run`.
         output_pauses: see `Simulation.run`.
         separate_end: see `compare`.
@@ -174,14 +182,14 @@ def _from_hex(digits: str) -> bytes:
 
 @contextmanager
 def _waveform(path: str) -> Iterator[Path]:
-    """A name to write a waveform to; it gets its own name in the end, also where decoder and model differ."""
+    """A temporary name for a waveform; it is renamed to `path` at the end, also where decoder and model differ."""
     mismatch = None
     try:
         with new_file(path) as name:
             try:
                 yield name
             except CommandError as error:
-                # A waveform of a decoder that is wrong is what it was asked for.
+                # The waveform of a difference is kept.
                 mismatch = error
     except OSError as error:
         raise write_error(repr(path), error) from None

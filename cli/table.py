@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The command `table`: an encoding table and its minimal DFA."""
+"""The command `table`: writes an encoding table and its minimal DFA."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ __all__ = ["table"]
 @click.option("--documents", is_flag=True, help="Compare the older documents' rules with Table 3-7.")
 @output_option
 def table(name: str, form: str, names: bool, documents: bool, output: str) -> None:
-    """Write an encoding table and its minimal DFA: to read, as a drawing, or as a C header.
+    """Write an encoding table and its minimal DFA as text, as a drawing, or as a C header.
 
-    NAME is that of the encoding form; default: UTF-8 (Table 3-7).
+    NAME is the name of the encoding form; default: UTF-8 (Table 3-7).
     """
     if names:
         rows = [[each.name, each.source] for each in CATALOGUE.values()]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The command `vectors`: named test vectors by cause."""
+"""The command `vectors`: writes named test vectors by cause."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ __all__ = ["vectors"]
 @practice_option
 @output_option
 def vectors(form: str, practice: str, output: str) -> None:
-    """Write named test vectors by cause, with the items expected under every practice.
+    """Write named test vectors by cause, with the expected items of every practice.
 
-    A file for readmemh has one practice; the others have all.
+    A file for readmemh has the items of one practice; the other formats have those of all.
     """
     write_bytes(output, render_vectors(form, Practice(practice)).encode())

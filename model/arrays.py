@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The golden decoder over NumPy arrays, for texts of many megabytes. Needs the extra ``arrays``.
+"""The golden decoder over NumPy arrays, for texts of many megabytes. Requires the extra ``arrays``.
 
 In a self-synchronising form no unit both starts a sequence and continues one, so a sequence can be
-followed from the unit that opens it without knowing what came before. All are followed at once, one
-unit a step; every unit that none of them took is an item of its own.
+decoded from its first unit independently of the units before it. All sequences are decoded at once,
+one unit at each step; every unit that belongs to none of them is an item of its own.
 
 >>> from utf8fpga.model.arrays import decode_array
 >>> decode_array(b"\\xe1\\x80A").offsets.tolist()
@@ -49,28 +49,28 @@ except ModuleNotFoundError as missing:
 __all__ = ["ArrayDecoder", "IncrementalArrayDecoder", "ItemArrays", "Speed", "decode_array", "measure_speed"]
 
 WIDEST = 16
-"""Bits in a code unit, so that a state can have an entry for each."""
+"""Upper bound on the bits in a code unit, since a state has an array entry for each unit."""
 LONGEST = (1 << 8) - 1
-"""Code units in a sequence, so that a length fits in a byte."""
+"""Upper bound on the code units in a sequence, since a length is stored in a byte."""
 BLOCK = 1 << 18
-"""Code units looked at together: few enough for what is made of them to stay in the cache."""
+"""Code units processed at once; the temporary arrays for them fit in the cache."""
 LAST_OFFSET = (1 << 63) - 1
-"""Of the items, in code units."""
+"""The largest offset of an item, in code units."""
 OPEN = max(ErrorKind) + 1
-"""The least number of a state in which a sequence is open; below it are the codes of the causes."""
+"""The smallest number of a state in which a sequence is open; smaller numbers are the codes of the causes."""
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class ItemArrays:
     """Items in order, one array for each attribute of `Item`.
 
-    ``len`` is the number of items, and iterating gives them one by one, equal to those of `decode`.
+    ``len`` is the number of items; iteration yields each as an `Item`, equal to those of `decode`.
 
     Attributes:
-        offsets: int64; where the item starts, in code units from the start of the text.
-        lengths: uint8; its code units. int64 where marks are merged.
+        offsets: int64; the start of the item, in code units from the start of the text.
+        lengths: uint8; its number of code units. int64 where marks are merged.
         code_points: uint32; its code point, U+FFFD where ill-formed.
-        errors: uint8; the code of its `ErrorKind`, 0 for none.
+        errors: uint8; the code of its `ErrorKind`, 0 where well-formed.
     """
 
     offsets: NDArray[np.int64]
@@ -92,7 +92,7 @@ class ItemArrays:
         return len(self.offsets)
 
     def __getitem__(self, which: slice | NDArray[Any]) -> ItemArrays:
-        """Some of the items: a slice, those at an array of places, or those where an array of bool is true."""
+        """Select items by a slice, an array of indices or an array of bool."""
         return ItemArrays(*(column[which] for column in self._columns))
 
     def __iter__(self) -> Iterator[Item]:
@@ -103,17 +103,19 @@ class ItemArrays:
 
 
 class ArrayDecoder:
-    """A `Decoder` that gives arrays: for the same chunks the same items.
+    """A `Decoder` that returns arrays: for the same chunks the same items.
 
-    Memory does not grow with the text: 14 bytes for each code unit of the chunk, given back down to
-    its items, and some megabytes besides. So a file of any size is decoded in chunks of a mebibyte.
+    Memory does not grow with the text: a call needs 14 bytes for each code unit of the chunk, of
+    which 14 bytes for each item remain allocated, and some megabytes of temporary arrays. A file of
+    any size can therefore be decoded in chunks, for example of 1 MiB.
 
     Args:
-        table: the encoding form, UTF-8 unless given: self-synchronising, with code units of at
-            most 16 bits and sequences of at most 255 units.
+        table: the encoding form; default: UTF-8. It must be self-synchronising, with code units of
+            at most 16 bits and sequences of at most 255 units.
 
     Raises:
         TableError: the table is outside these limits.
+        TypeError: `table` is not an `EncodingTable`.
 
     >>> decoder = ArrayDecoder()
     >>> len(decoder.decode(b"\\xe1\\x80"))
@@ -128,7 +130,7 @@ class ArrayDecoder:
         self.reset()
 
     def reset(self) -> None:
-        """Forget the open sequence and count offsets from 0 again."""
+        """Discard the open sequence and restart offsets at 0."""
         self._open: tuple[int, ...] = ()
         self._offset = 0
 
@@ -137,7 +139,7 @@ class ArrayDecoder:
         return self._open, self._offset
 
     def setstate(self, state: tuple[Iterable[int], int]) -> None:
-        """Go on from what `getstate` gave, here or in a `Decoder`.
+        """Continue from a state that `getstate` of an `ArrayDecoder` or a `Decoder` returned.
 
         Raises:
             ValueError: the units do not start a sequence of the table, or the offset is negative or
@@ -148,32 +150,35 @@ class ArrayDecoder:
         units, offset = checked.getstate()
         if offset > LAST_OFFSET:
             raise InvalidArgumentError(
-                f"offset {offset} in the state is above {LAST_OFFSET}, the last that arrays hold"
+                f"offset {offset} in the state is above {LAST_OFFSET}, the largest offset in an array"
             )
         self._open, self._offset = units, offset
 
     def decode(self, data: Iterable[int], final: bool = False) -> ItemArrays:
-        """The items that this chunk completes.
+        """Decode one chunk of a text.
 
         Args:
-            data: code units, each of the table's width: any bytes-like object, or an array of any
-                integers in one dimension. Any other iterable will do, but is read one by one.
-            final: the text ends after this chunk; the decoder then starts anew.
+            data: code units, each of the table's width: any bytes-like object, or a one-dimensional
+                array of any integer type. Any other iterable is accepted, but read unit by unit.
+            final: the text ends after this chunk; the decoder is then reset.
+
+        Returns:
+            The items that this chunk completes.
 
         Raises:
-            TypeError: `data` is text, no iterable at all, or an array of something else.
-            ValueError: a code unit is outside the table's width, an array has not one dimension, or
-                the text goes on to an offset that does not fit in 63 bits. The decoder is as it was
-                before.
+            TypeError: `data` is a string, not iterable, or an array of another type than integers.
+            ValueError: a code unit is outside the table's width, an array is not one-dimensional, or
+                the text reaches an offset that does not fit in 63 bits. The decoder's state is
+                unchanged.
         """
         units = _code_units(data, self.table, self._offset + len(self._open))
         if (last := self._offset + len(self._open) + len(units) - 1) > LAST_OFFSET:
             raise InvalidArgumentError(
-                f"the text goes on to offset {last}, above {LAST_OFFSET}, the last that arrays hold"
+                f"the text reaches offset {last}, above {LAST_OFFSET}, the largest offset in an array"
             )
         if self._open:
             units = np.concatenate([np.array(self._open, units.dtype), units])
-        items = ItemArrays._empty(len(units))  # no text has more items than units
+        items = ItemArrays._empty(len(units))  # A text has at most as many items as units.
         count = end = 0
         for after in range(BLOCK, len(units) + BLOCK, BLOCK):
             found, taken = self._automaton.decode(units[end:after], self._offset + end, items, count)
@@ -187,7 +192,7 @@ class ArrayDecoder:
                 column[count] = value
             count += 1
         for column in items._columns:
-            column.resize(count, refcheck=False)  # no copy, and nobody else has seen them yet
+            column.resize(count, refcheck=False)  # In place; there are no other references yet.
         if final:
             self.reset()
         else:
@@ -196,16 +201,16 @@ class ArrayDecoder:
 
 
 def decode_array(data: Iterable[int], table: EncodingTable = TABLE_3_7) -> ItemArrays:
-    """The items of a whole text, the same as those of `decode`.
+    """The items of a whole text, equal to those of `decode`.
 
     Args:
         data: the code units of one text, as for `ArrayDecoder.decode`.
-        table: the encoding form, within the limits of `ArrayDecoder`.
+        table: the encoding form, within the limits of `ArrayDecoder`; default: UTF-8.
 
     Raises:
         TableError: the table is outside these limits.
-        TypeError: `data` is text, no iterable at all, or an array of something else than integers.
-        ValueError: a code unit is outside the table's width, or an array has not one dimension.
+        TypeError: `data` is a string, not iterable, or an array of another type than integers.
+        ValueError: a code unit is outside the table's width, or an array is not one-dimensional.
 
     >>> items = decode_array(b"n\\xc3\\xa9\\xff")
     >>> items.code_points.tolist() == [0x6E, 0xE9, 0xFFFD]
@@ -217,19 +222,19 @@ def decode_array(data: Iterable[int], table: EncodingTable = TABLE_3_7) -> ItemA
 
 
 class IncrementalArrayDecoder:
-    """An `IncrementalDecoder` that gives arrays: for the same chunks the same items.
+    """An `IncrementalDecoder` that returns arrays: for the same chunks the same items.
 
     All practices are computed over whole arrays except `START_OF_A_SEQUENCE`, which has the speed of
-    `IncrementalDecoder`. Memory does not grow with the text.
+    `IncrementalDecoder`. Memory depends on the size of the chunks, not on the length of the text.
 
     Args:
-        practice: which marks to make.
-        table: the encoding form, within the limits of `ArrayDecoder`.
+        practice: the replacement practice; default: `MAXIMAL_SUBPARTS`.
+        table: the encoding form, within the limits of `ArrayDecoder`; default: UTF-8.
 
     Raises:
         TableError: the table is outside these limits.
-        ValueError: `practice` is none; or malformed sequences are specified and the code units are
-            not bytes.
+        ValueError: `practice` is not a `Practice`; or it is `MALFORMED_SEQUENCE` and the code units
+            are not bytes.
 
     >>> decoder = IncrementalArrayDecoder(Practice.WHOLE_SUBSEQUENCE)
     >>> len(decoder.decode(b"\\xf0\\x80"))
@@ -244,28 +249,31 @@ class IncrementalArrayDecoder:
         self.reset()
 
     def reset(self) -> None:
-        """Forget the open sequence and the mark that may still grow, and count offsets from 0 again."""
+        """Discard the open sequence and the pending mark, and restart offsets at 0."""
         self._plain = IncrementalDecoder(self.practice, self.table)
         self._subparts = ArrayDecoder(self.table)
         self._taken = 0
         self._held = _arrays([])
-        """The mark that may still grow."""
+        """The pending mark, which later units may extend."""
         self._units = np.empty(0, np.uint8)
-        """For `MALFORMED_SEQUENCE`: the units from that mark on, or from the open sequence."""
+        """For `MALFORMED_SEQUENCE`: the units from the pending mark on, or from the open sequence."""
         self._over = False
-        """For `FIRST_ERROR`: there was one."""
+        """For `FIRST_ERROR`: whether there has been an error."""
 
     def decode(self, units: Iterable[int], final: bool = False) -> ItemArrays:
-        """The items that this chunk determines.
+        """Decode one chunk of a text.
 
         Args:
             units: code units, as for `ArrayDecoder.decode`.
-            final: the text ends after this chunk; the decoder then starts anew.
+            final: the text ends after this chunk; the decoder is then reset.
+
+        Returns:
+            The items that this chunk determines.
 
         Raises:
-            TypeError: `units` is text, no iterable at all, or an array of something else.
-            ValueError: a code unit is outside the table's width, or an array has not one dimension.
-                The decoder is as it was before.
+            TypeError: `units` is a string, not iterable, or an array of another type than integers.
+            ValueError: a code unit is outside the table's width, or an array is not one-dimensional.
+                The decoder's state is unchanged.
         """
         chunk = _code_units(units, self.table, self._taken)
         if self.practice is Practice.START_OF_A_SEQUENCE:
@@ -293,7 +301,7 @@ class IncrementalArrayDecoder:
 
     def _starts_of_sequences(self, chunk: NDArray[Any], final: bool) -> ItemArrays:
         units = chunk.tobytes() if chunk.dtype == np.uint8 else chunk.tolist()
-        parts = []  # since an `Item` takes ten times the memory of its place in the arrays
+        parts = []  # Short parts, since an `Item` needs ten times the memory of its array elements.
         for first in range(0, max(len(units), 1), _PLAIN):
             last = first + _PLAIN >= len(units)
             parts.append(_arrays(self._plain.decode(units[first : first + _PLAIN], final and last))._columns)
@@ -313,7 +321,7 @@ class IncrementalArrayDecoder:
         is_mark = items.errors != 0
         goes_on = is_mark & _GOES_ON.take(firsts)
         is_merged = np.zeros(len(items), bool)
-        # All marks with room for more grow at once, a mark a step.
+        # All marks that may be extended are extended at once, by one item at each step.
         room = np.where(is_mark, _SIZES.take(firsts), 0) - items.lengths
         at = np.flatnonzero(room > 0)
         room = room.take(at)
@@ -352,11 +360,11 @@ _PLAIN = 1 << 14
 """Code units decoded at once by `IncrementalDecoder`."""
 
 _GOES_ON = np.zeros(256, bool)
-"""Whether a byte continues some sequence of RFC 2279. A byte that does starts none, and continues all alike."""
+"""Whether a byte continues the sequences of RFC 2279; such a byte starts none and may follow any first byte."""
 _GOES_ON[[byte for blocks in _BLOCKS.values() for block in blocks[1:] for byte in block]] = True
 
 _SIZES = np.array([len(_BLOCKS.get(first, ())) for first in range(256)])
-"""By first byte the number of bytes of such a sequence."""
+"""For each first byte the number of bytes of its sequence in RFC 2279, 0 where it starts none."""
 
 
 def _arrays(items: Sequence[Item]) -> ItemArrays:
@@ -371,7 +379,7 @@ def _joined(first: ItemArrays, second: ItemArrays) -> ItemArrays:
 
 
 def _merged(items: ItemArrays, is_merged: NDArray[np.bool_]) -> ItemArrays:
-    """The items, each with those after it that are merged into it."""
+    """The items, each item of `is_merged` merged into the one before it."""
     end = items.offsets[-1:] + items.lengths[-1:]
     found = items[~is_merged]
     return ItemArrays(found.offsets, np.diff(found.offsets, append=end), found.code_points, found.errors)
@@ -380,20 +388,20 @@ def _merged(items: ItemArrays, is_merged: NDArray[np.bool_]) -> ItemArrays:
 def _each_unit(items: ItemArrays) -> ItemArrays:
     counts = np.where(items.errors, items.lengths, 1).astype(np.intp)
     found = items[np.repeat(np.arange(len(items)), counts)]
-    # In an item that is repeated: how many of it came before.
+    # The offset of each unit within its item.
     found.offsets[:] += np.arange(len(found)) - np.repeat(np.cumsum(counts) - counts, counts)
     found.lengths[found.errors != 0] = 1
     return found
 
 
 class Speed(NamedTuple):
-    """How fast one text was decoded, in code units a second of processor time.
+    """The decoding speed for one text, in code units per second of processor time.
 
     Attributes:
-        text: what the text is.
-        plain: `decode`.
-        arrays: `decode_array`.
-        codec: ``bytes.decode`` with an error handler that notes where each ill-formed item is.
+        text: the name of the text.
+        plain: the speed of `decode`.
+        arrays: the speed of `decode_array`.
+        codec: the speed of ``bytes.decode`` with an error handler that records the ill-formed spans.
     """
 
     text: str
@@ -409,11 +417,15 @@ class Speed(NamedTuple):
 
 
 MIXED = "Many scripts, one text: naïve Ελλάδα, мир и 漢字, שלום, 日本語 한국어, 𐍈 😀 ✓. "
-"""More than half of it ASCII, and sequences of every length: what mixed text is drawn from."""
+"""The characters of the mixed text: more than half ASCII, and sequences of every length."""
 
 
 def measure_speed(size: int = 10_000_000) -> list[Speed]:
-    """Measure on `size` bytes of mixed text and of noise, always the same (a quarter of a minute for ten million)."""
+    """Measure the speed on mixed text and on random bytes, which are the same in every run.
+
+    Args:
+        size: bytes in each text; ten million take about 15 s.
+    """
     draw = random.Random(0)
     texts = {"mixed": "".join(draw.choices(MIXED, k=size)).encode()[:size], "noise": draw.randbytes(size)}
     spans: list[tuple[int, int]] = []
@@ -444,36 +456,39 @@ def _seconds(work: Callable[[bytes], object], text: bytes) -> float:
 
 
 def _code_units(data: Iterable[int], table: EncodingTable, offset: int) -> NDArray[Any]:
-    """`data` as uint8 or uint16, not copied if it is that already; `offset` is that of the first unit."""
+    """`data` as uint8 or uint16, copied only if it has another type; `offset` is the offset of the first unit."""
     wanted = np.dtype(np.uint8 if table.unit_width <= 8 else np.uint16)
     try:
         units: NDArray[Any] = data if isinstance(data, np.ndarray) else np.asarray(memoryview(data))  # type: ignore[arg-type]  # it has a buffer
     except TypeError:
         if isinstance(data, str) or not isinstance(data, Iterable):
             kind = type(data).__name__
-            raise TypeError(f"code units are wanted, such as bytes, not {kind}: encode makes them of text") from None
+            raise TypeError(
+                f"code units must be an iterable of integers such as bytes, not {kind}: encode converts text"
+            ) from None
         return np.fromiter((checked_unit(table, unit, place) for place, unit in enumerate(data, offset)), wanted)
     if units.dtype.kind not in "iu":
-        raise TypeError(f"code units are wanted in an array of integers, not of {units.dtype}")
+        raise TypeError(f"code units must be in an array of integers, not of {units.dtype}")
     if units.ndim != 1:
-        raise InvalidArgumentError(f"code units are wanted in an array of one dimension, not {units.ndim}")
+        raise InvalidArgumentError(f"code units must be in an array of one dimension, not {units.ndim}")
     top = (1 << table.unit_width) - 1
     if np.iinfo(units.dtype).min < 0 or np.iinfo(units.dtype).max > top:
         for place in np.flatnonzero((units < 0) | (units > top))[:1].tolist():
-            checked_unit(table, int(units[place]), offset + place)  # raises
+            checked_unit(table, int(units[place]), offset + place)  # Raises.
     return units.astype(wanted, copy=False)
 
 
 class _Automaton:
-    """Rows → arrays.
+    """The automaton of a table as arrays.
 
-    The states are prefixes of sequences, told apart by what may follow and by the causes that it
-    would have: more than the minimal DFA knows. In `_after`, at the sum of a state's number (0 at
-    the start) and a unit, stands what comes of it: from `OPEN` on the number of the next state;
-    above 0 the cause of an ill-formed item; below 0 the complement of the place in `_mappings`.
+    A state is a class of prefixes with the same continuations and the same causes of errors, which is
+    finer than a state of the minimal DFA. The entry of `_after` at the sum of a state's number (0 for
+    the start state) and a unit is the outcome: `OPEN` or above, the number of the next state; from 1
+    to `OPEN` - 1, the cause of an ill-formed item; negative, the complement of an index in `_mappings`.
 
-    `_code` says what a unit is at the start: 0 complete, the cause of an item of its own, or the
-    number of its kind of lead; `_leads` gives that number for the mappings that its sequences have.
+    `_code` classifies a unit in the start state: 0 for a complete sequence, the cause of an ill-formed
+    item, or the number of a lead class. `_leads` maps the mappings of a unit's sequences to the number
+    of its lead class.
     """
 
     def __init__(self, table: EncodingTable) -> None:
@@ -521,15 +536,15 @@ class _Automaton:
             raise TableError(f"{table.name}: code units of {table.unit_width} bits, but arrays take at most {WIDEST}")
         if table.longest > LONGEST:
             raise TableError(f"{table.name}: sequences of {table.longest} units, but arrays take at most {LONGEST}")
-        return _Automaton(replace(table, self_synchronising=True))  # checks it
+        return _Automaton(replace(table, self_synchronising=True))  # Raises TableError if it is not.
 
     def decode(self, units: NDArray[Any], base: int, items: ItemArrays, count: int) -> tuple[int, int]:
-        """Write the items of `units`, the first at `base` in the text, from place `count` on.
+        """Write the items of `units`, which start at offset `base` of the text, to `items` from index `count` on.
 
         Returns:
-            How many items, and of how many units: all but those of a sequence open at the end.
+            The number of items, and the number of units in them: all but those of a sequence open at the end.
         """
-        wide = units.astype(np.intp)  # what `take` wants; "clip" clips nothing, but "raise" is slower
+        wide = units.astype(np.intp)  # The index type of `take`. Mode "clip" is faster than "raise"; no index clips.
         codes = self._code.take(wide, mode="clip")
         points = self._point.take(wide, mode="clip")
         end = self._end(units, codes)
@@ -539,7 +554,7 @@ class _Automaton:
         starts = np.flatnonzero(is_start)
         places = slice(count, count + len(starts))
         np.add(starts, base, out=items.offsets[places])
-        edges = np.empty(len(starts) + 1, np.uint8)  # modulo 256, and so are the differences, which are smaller
+        edges = np.empty(len(starts) + 1, np.uint8)  # Modulo 256, which is sufficient for differences up to 255.
         edges[:-1], edges[-1] = starts, end % 256
         np.subtract(edges[1:], edges[:-1], out=items.lengths[places])
         points.take(starts, out=items.code_points[places], mode="clip")
@@ -547,7 +562,7 @@ class _Automaton:
         return len(starts), end
 
     def _end(self, units: NDArray[Any], codes: NDArray[Any]) -> int:
-        """Where the sequence starts that is open at the end, or the end."""
+        """The start of the sequence that is open at the end of `units`; their number if none is open."""
         first = max(0, len(units) - self._longest + 1)
         leads = np.flatnonzero(codes[first:] >= OPEN)
         if not len(leads):
@@ -563,10 +578,10 @@ class _Automaton:
     def _follow(
         self, wide: NDArray[np.intp], codes: NDArray[Any], points: NDArray[np.uint32], is_start: NDArray[np.bool_]
     ) -> None:
-        """Follow all sequences, those that may end with the same mapping together, and put down what comes of them.
+        """Decode all sequences of more than one unit; those that may end with the same mapping together.
 
-        `codes` becomes 0 or the cause, and `points` the code point, where a sequence starts;
-        `is_start` becomes false where it goes on.
+        At the start of a sequence `codes` is set to 0 or the cause, and `points` to the code point; at
+        the units that continue it `is_start` is set to false.
         """
         leads = np.flatnonzero(codes >= OPEN)
         lead_codes = codes.take(leads, mode="clip")
@@ -594,10 +609,10 @@ class _Automaton:
 
 
 class _Pieces:
-    """Code units that neither rows nor causes tell apart, as ranges from each of `firsts` to the next.
+    """Ranges of code units that are equivalent for rows and causes, each from one of `firsts` to the next.
 
-    A cause depends on where the code points that a prefix leads to lie among the bounds of the rows
-    and of the bit distributions, so the units of those bounds are pieces of their own.
+    A cause depends on the position of the code points that a prefix leads to relative to the bounds of
+    the rows and of the bit distributions, so the units of those bounds are ranges of their own.
     """
 
     def __init__(self, table: EncodingTable) -> None:
@@ -616,7 +631,7 @@ class _Pieces:
         self.sizes = np.diff(edges)
 
     def future(self, prefix: tuple[int, ...]) -> object:
-        """Equal for prefixes that the same units continue, complete and break, for the same causes."""
+        """A key that is equal for prefixes with the same continuations and the same causes of errors."""
         rows = [number for number, row in enumerate(self._table.rows) if _starts(prefix, row.units)]
         places = [self._place(p.reachable(prefix)) if p.matches(prefix) else None for p in self._patterns]
         return len(prefix), *rows, *places
@@ -638,7 +653,7 @@ def _patterns(table: EncodingTable) -> dict[int, BitPattern]:
 
 
 def _mapping_for(table: EncodingTable, row: Row) -> tuple[tuple[int, ...], int]:
-    """The mapping of a row, and the same for all rows of its length if these have a bit distribution."""
+    """The mapping of a row; the same for all rows of one length if they have a bit distribution."""
     pattern = _patterns(table).get(len(row.units))
     return _mapping(Row(pattern.code_points, pattern.blocks) if pattern else row)
 

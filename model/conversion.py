@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Encoding form conversion (D93), and code units as bytes: the encoding schemes.
+"""Encoding form conversion (D93) and the encoding schemes (D94), which serialise code units to bytes.
 
 >>> from utf8fpga.model.forms import TABLE_3_7
 >>> convert(b"\\xf0\\x90\\x8c\\x82", TABLE_3_7, UTF_16)
@@ -36,16 +36,16 @@ __all__ = [
 
 
 class ConversionError(InvalidArgumentError):
-    """Something in the source that cannot be converted.
+    """A subsequence of the source that cannot be converted.
 
     Attributes:
-        offset: where it starts: in code units, for an encoding scheme in bytes.
-        length: its code units (bytes).
+        offset: the start of the subsequence, in code units; for an encoding scheme in bytes.
+        length: its length, in the same unit.
         kind: the cause.
     """
 
     def __init__(self, message: str, offset: int, length: int, kind: ErrorKind) -> None:
-        super().__init__(message, offset, length, kind)  # all of them, so that it can be pickled
+        super().__init__(message, offset, length, kind)  # All arguments, so that the exception can be pickled.
         self.offset = offset
         self.length = length
         self.kind = kind
@@ -61,25 +61,25 @@ def convert(
     *,
     errors: Literal["strict", "replace"] = "strict",
 ) -> tuple[int, ...]:
-    """The code units of `source` as code units of `target` (D93).
+    """Convert code units of one encoding form to another (D93).
 
-    What is ill-formed is an error condition, and so is a code point without a sequence in
-    `target`, such as U+D800 from generalised UTF-8 to UTF-8. What comes out is well-formed in
-    `target`, whatever goes in.
+    An ill-formed subsequence is an error condition, and so is a code point without a sequence in
+    `target`, such as U+D800 from generalised UTF-8 to UTF-8. The result is well-formed in `target`
+    for any input.
 
     Args:
-        units: code units of `source`: one whole text.
-        source: an encoding form or a composition.
-        target: the same for what is wanted.
+        units: the code units of `source`, one whole text.
+        source: the encoding form or composition of `units`.
+        target: the encoding form or composition of the result.
         errors: ``"strict"`` raises at the first error; ``"replace"`` puts one U+FFFD for each
             maximal subpart (D93b) and for each code point that `target` lacks.
 
     Raises:
         ConversionError: there is an error, and `errors` is ``"strict"``. The kind of a code point
             that `target` lacks is OUT_OF_RANGE above the last one of `target`, else SURROGATE.
-        TypeError: `units` is text or no iterable at all.
-        ValueError: a code unit is outside the width of `source`; `errors` is something else; or it
-            is ``"replace"`` and `target` has no U+FFFD.
+        TypeError: `units` is a string or not iterable.
+        ValueError: a code unit is outside the width of `source`; `errors` is neither of the two
+            values; or it is ``"replace"`` and `target` has no U+FFFD.
 
     >>> from utf8fpga.model.forms import TABLE_3_7
     >>> convert([0x41, 0xD800], UTF_16, TABLE_3_7)
@@ -112,14 +112,15 @@ def convert(
 
 @dataclass(frozen=True)
 class EncodingScheme:
-    """An encoding form with a byte order: code units as bytes, and back (D94).
+    """An encoding scheme (D94): an encoding form with a byte order.
 
-    The byte order is given, never looked for: FE FF at the start of UTF-16BE is the character
-    U+FEFF and stays. Whether the code units are well-formed is no concern of a scheme.
+    The byte order is fixed and a byte order mark is not interpreted: FE FF at the start of
+    UTF-16BE is the character U+FEFF and is kept. A scheme does not check that the code units are
+    well-formed.
 
     Attributes:
-        name: what the standard calls the scheme.
-        source: the definition.
+        name: the name of the scheme in the standard.
+        source: the definition in the standard.
         form: the encoding form, of 16 or 32 bits.
         byte_order: ``"big"``, the most significant byte first, or ``"little"``.
     """
@@ -131,21 +132,22 @@ class EncodingScheme:
 
     @property
     def unit_bytes(self) -> int:
-        """Bytes in a code unit."""
+        """The number of bytes in a code unit."""
         return self.form.unit_width // 8
 
     def _layout(self, units: int) -> str:
         return f"{'>' if self.byte_order == 'big' else '<'}{units}{ {2: 'H', 4: 'I'}[self.unit_bytes] }"
 
     def to_units(self, data: bytes | bytearray | memoryview) -> tuple[int, ...]:
-        """The code units that the bytes are.
+        """The code units that bytes of this scheme represent.
 
         Args:
             data: any bytes-like object.
 
         Raises:
-            ConversionError: bytes are left at the end, too few for a code unit: INCOMPLETE, with
-                their offset and number. ``data[:error.offset]`` is whole.
+            ConversionError: the bytes at the end are too few for a code unit; the kind is
+                INCOMPLETE, the offset and length are theirs. ``data[:error.offset]`` consists of
+                whole code units.
             TypeError: `data` is not bytes-like.
 
         >>> [hex(unit) for unit in UTF_16LE.to_units(b"\\x4d\\x00\\x00\\xd8")]
@@ -165,7 +167,10 @@ class EncodingScheme:
         return struct.unpack(self._layout(count), content)
 
     def to_bytes(self, units: Iterable[int]) -> bytes:
-        """The bytes of code units, each of the form's width.
+        """The bytes that represent code units in this scheme.
+
+        Args:
+            units: code units, each of the form's width.
 
         Raises:
             ValueError: a code unit is outside the form's width; the message names its offset.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The golden decoder: what "right" means for everything else in the project."""
+"""The golden decoder: the reference for the correct behaviour of everything else in the project."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ class Item(NamedTuple):
     """One scalar value or one maximal subpart of an ill-formed subsequence.
 
     Attributes:
-        offset: where it starts, in code units from the start of the text.
-        length: its code units, 1 to the longest sequence of the table.
+        offset: its start, in code units from the start of the text.
+        length: its number of code units, 1 to the longest sequence of the table.
         code_point: the code point; U+FFFD where ill-formed.
-        error: None, or the cause (the code point U+FFFD may also be well-formed).
+        error: the cause where ill-formed, else None (a well-formed item may also be U+FFFD).
     """
 
     offset: int
@@ -45,19 +45,19 @@ class Item(NamedTuple):
 
 
 class Decoder:
-    """An incremental decoder, after the manner of `codecs.IncrementalDecoder`.
+    """An incremental decoder with the interface of `codecs.IncrementalDecoder`.
 
-    Items come out as soon as the units received determine them. A unit that does not continue
+    Each item is returned as soon as the units received determine it. A unit that does not continue
     the open sequence ends it: the units consumed so far are one ill-formed item (the maximal
-    subpart, D93b), and the unit is looked at again from the start state. At the end of the text
+    subpart, D93b), and the unit is processed again from the start state. At the end of the text
     an open sequence is one ill-formed item.
 
     Args:
-        table: the encoding form, UTF-8 unless given. A composition such as CESU-8 has no single
-            table: `decode` reads it, as determined from an iterator too.
+        table: the encoding form; default: UTF-8. A composition such as CESU-8 has no single table
+            and is decoded by `decode`, which also accepts an iterator and reads it incrementally.
 
     Raises:
-        TypeError: `table` is no table.
+        TypeError: `table` is not an `EncodingTable`.
 
     >>> decoder = Decoder()
     >>> decoder.decode(b"\\xe1\\x80")
@@ -71,17 +71,17 @@ class Decoder:
         self.reset()
 
     def reset(self) -> None:
-        """Forget the open sequence and count offsets from 0 again."""
+        """Discard the open sequence and restart offsets at 0."""
         self._open: tuple[int, ...] = ()
         self._state = START
         self._offset = 0
 
     def getstate(self) -> tuple[tuple[int, ...], int]:
-        """The code units of the open sequence, and the offset of the first of them in the text."""
+        """The code units of the open sequence, and the offset in the text of the first of them."""
         return self._open, self._offset
 
     def setstate(self, state: tuple[Iterable[int], int]) -> None:
-        """Go on from what `getstate` gave, here or in another process.
+        """Continue from a state that `getstate` returned, in this or another process.
 
         Raises:
             ValueError: the units do not start a sequence of the table, or the offset is negative.
@@ -99,25 +99,28 @@ class Decoder:
                 shown = " ".join(f"{u:02X}" for u in units[: position + 1])
                 raise InvalidArgumentError(f"state {shown} is not an open sequence of {self.table.name}")
         if offset < 0:
-            raise InvalidArgumentError(f"offset {offset} in the state is negative")
+            raise InvalidArgumentError(f"offset {offset} in the state is negative: it must be 0 or more")
         self._open, self._state, self._offset = units, number, offset
 
     def decode(self, data: Iterable[int], final: bool = False) -> list[Item]:
-        """The items that this chunk completes.
+        """Decode one chunk of a text.
 
         Args:
             data: code units, each of the table's width; for UTF-8 any bytes-like object.
-            final: the text ends after this chunk; the decoder then starts anew.
+            final: the text ends after this chunk; the decoder is then reset.
+
+        Returns:
+            The items that this chunk completes, in order.
 
         Raises:
-            TypeError: `data` is text or no iterable at all.
-            ValueError: a code unit is outside the table's width. The decoder is as it was before.
+            TypeError: `data` is a string or not iterable.
+            ValueError: a code unit is outside the table's width. The decoder's state is unchanged.
         """
         units = _code_units(data, self.table, self._offset + len(self._open))
         return list(self._items(units, final))
 
     def _items(self, units: Iterable[int], final: bool) -> Iterator[Item]:
-        """Each item as soon as it is determined. The decoder itself changes only after the last unit."""
+        """Yield each item as soon as it is determined; the decoder's state changes only after the last unit."""
         dfa, mappings = DFA.of(self.table), _mappings(self.table)
         alone, causes = _items_of_one_unit(self.table), _causes(self.table)
         classify, transitions = dfa.classify, [state.transitions for state in dfa.states]
@@ -136,7 +139,7 @@ class Decoder:
                         offset += len(sequence)
                         sequence = ()
                     continue
-            # Nothing is open, or the unit broke what was.
+            # No sequence is open, or this unit has ended the open sequence.
             if item := alone(unit):
                 yield _item((offset, 1, *item))
                 offset += 1
@@ -152,18 +155,18 @@ class Decoder:
 
 
 _item: Callable[[tuple[int, int, int, ErrorKind | None]], Item] = partial(tuple.__new__, Item)
-"""`Item` of a tuple, in half the time."""
+"""Makes an `Item` from a tuple in half the time of the constructor."""
 
 
 @lru_cache(maxsize=32)
 def _causes(table: EncodingTable) -> Callable[[tuple[int, ...], int | None], ErrorKind]:
-    """`cause` in a table, with a memory: room for all of UTF-8 with at most one unit open."""
+    """`cause` of a table with a cache, which holds every combination of UTF-8 with at most one unit open."""
     return lru_cache(maxsize=1 << 14)(partial(cause, table))
 
 
 @lru_cache(maxsize=32)
 def _items_of_one_unit(table: EncodingTable) -> Callable[[int], tuple[int, ErrorKind | None] | None]:
-    """Code point and error of the item that a unit is by itself where nothing is open; None if it opens a sequence."""
+    """A function from a unit in the start state to its item's code point and error; None if it opens a sequence."""
     dfa, mappings = DFA.of(table), _mappings(table)
 
     @lru_cache(maxsize=1 << 16)
@@ -181,7 +184,7 @@ def _items_of_one_unit(table: EncodingTable) -> Callable[[int], tuple[int, Error
 
 
 _Mapping = tuple[tuple[int, ...], int]
-"""`Row.code_point` multiplied out: a weight for each unit, and a constant."""
+"""`Row.code_point` as a linear function: a weight for each unit, and a constant."""
 
 
 def _mapping(row: Row) -> _Mapping:
@@ -195,7 +198,7 @@ def _mapping_of(table: EncodingTable, sequence: Sequence[int]) -> _Mapping:
 
 @lru_cache(maxsize=32)
 def _mappings(table: EncodingTable) -> tuple[_Mapping | None, ...]:
-    """Per class of the unit that starts a sequence the mapping of its rows; None where they differ."""
+    """For each class of a sequence's first unit, the mapping of its rows; None where the rows differ."""
     found = [
         {_mapping(row) for row in table.rows if any(row.units[0].overlaps(piece) for piece in unit_class.ranges)}
         for unit_class in DFA.of(table).classes
@@ -204,11 +207,11 @@ def _mappings(table: EncodingTable) -> tuple[_Mapping | None, ...]:
 
 
 def _code_units(data: Iterable[int], table: EncodingTable, offset: int) -> Iterable[int]:
-    """`data`, each unit checked when its turn comes; `offset` is that of the first."""
+    """`data` with each unit checked when it is read; `offset` is the offset of the first unit."""
     content = data if isinstance(data, bytes | bytearray) else _of_buffer(data)
     if isinstance(data, str) or not isinstance(content, Iterable):
         kind = type(data).__name__
-        raise TypeError(f"code units are wanted, such as bytes, not {kind}: encode makes them of text")
+        raise TypeError(f"code units must be an iterable of integers such as bytes, not {kind}: encode converts text")
     are_bytes = isinstance(content, bytes | bytearray) or (isinstance(content, memoryview) and content.format == "B")
     if are_bytes and table.unit_width >= 8:
         return content
@@ -216,33 +219,33 @@ def _code_units(data: Iterable[int], table: EncodingTable, offset: int) -> Itera
 
 
 def _of_buffer(data: object) -> object:
-    """What a buffer holds, so that its integers can be iterated over; anything else as it is."""
+    """The contents of a buffer as an iterable of integers; any other object unchanged."""
     try:
         view = memoryview(data)  # type: ignore[arg-type]  # the exception says whether it has a buffer
     except TypeError:
         return data
     if view.ndim != 1:
-        raise InvalidArgumentError(f"code units are wanted in one dimension, not {view.ndim}")
+        raise InvalidArgumentError(f"code units must be in an array of one dimension, not {view.ndim}")
     if view.format == "B":
         return view
     if view.format.lstrip(_BYTE_ORDERS) == "B":
         return view.tobytes()
     if isinstance(data, Iterable) and not isinstance(data, memoryview):
-        return data  # an array knows better what is in it
+        return data  # An array of another type is iterated over by its own methods.
     if view.format.lstrip("@") not in _INTEGERS:
-        raise TypeError(
-            f"code units are wanted as bytes or integers of this machine, not in the format {view.format!r}"
-        )
+        raise TypeError(f"code units must be bytes or integers in native byte order, not in the format {view.format!r}")
     return view
 
 
 _BYTE_ORDERS = "@=<>!"
 _INTEGERS = tuple("bBhHiIlLqQnN")
-"""Formats of the module `struct`."""
+"""Integer formats of the module `struct`."""
 
 
 def kept(data: Iterable[int]) -> Sequence[int]:
-    """`data` as a sequence that an item's offset and length select from; `decode` refuses what is none.
+    """`data` as a sequence that can be sliced by an item's offset and length.
+
+    An invalid argument is returned unchanged, for `decode` to reject.
 
     >>> kept(iter([0x41, 0x42]))
     (65, 66)
@@ -253,20 +256,25 @@ def kept(data: Iterable[int]) -> Sequence[int]:
 
 
 def decode(data: Iterable[int], table: EncodingTable | Composition = TABLE_3_7) -> Iterator[Item]:
-    """The items of a whole text, in order, as they are determined.
+    """Decode a whole text.
 
-    In a composition an ill-formed item of the unit table stands as it is, and breaks an open
-    sequence of the form like a unit that does not continue it. Causes are those of the table
-    that found them: in CESU-8 the bytes of a high surrogate that no low one follows are
-    TRUNCATED (or INCOMPLETE at the end of the text), those of a low surrogate alone are
-    UNEXPECTED_CONTINUATION.
+    Each item is yielded as soon as the units read determine it; see `Decoder` for the rule.
+
+    In a composition an ill-formed item of the unit table is kept unchanged and breaks an open
+    sequence of the form, like a unit that does not continue it. The cause is determined by the
+    table that detects the error: in CESU-8 the bytes of a high surrogate without a low surrogate
+    after it are TRUNCATED (or INCOMPLETE at the end of the text), those of a low surrogate alone
+    are UNEXPECTED_CONTINUATION.
 
     Args:
         data: the code units of one text; for UTF-8 any bytes-like object.
-        table: the encoding form, or a composition.
+        table: the encoding form or composition; default: UTF-8.
+
+    Returns:
+        The items, in order.
 
     Raises:
-        TypeError: `data` is text or no iterable at all.
+        TypeError: `data` is a string or not iterable.
         ValueError: a code unit is outside the table's width.
 
     >>> for item in decode(b"\\xe1\\x80A"):
@@ -281,8 +289,8 @@ def decode(data: Iterable[int], table: EncodingTable | Composition = TABLE_3_7) 
 
 
 def _composed(pieces: Iterable[Item], form: EncodingTable) -> Iterator[Item]:
-    """The items of `form` whose code units are `pieces`, with offsets and lengths of what was written."""
-    held: deque[Item] = deque()  # the pieces of the open sequence
+    """The items of `form`, whose code units are `pieces`; offsets and lengths are in units of the unit table."""
+    held: deque[Item] = deque()  # The pieces of the open sequence.
 
     def code_units(run: Iterable[Item]) -> Iterator[int]:
         for piece in run:
@@ -291,7 +299,7 @@ def _composed(pieces: Iterable[Item], form: EncodingTable) -> Iterator[Item]:
 
     last = None
     for well_formed, run in groupby(pieces, key=lambda piece: piece.error is None):
-        if last:  # not the end of the text: something ill-formed broke it off
+        if last:  # An ill-formed piece, not the end of the text, broke the sequence.
             yield last._replace(error=ErrorKind.TRUNCATED)
             last = None
         if not well_formed:
@@ -311,8 +319,12 @@ def _composed(pieces: Iterable[Item], form: EncodingTable) -> Iterator[Item]:
 def is_well_formed(data: Iterable[int], table: EncodingTable | Composition = TABLE_3_7) -> bool:
     """Whether the code units are well-formed (D85): only minimal well-formed subsequences (D85a).
 
+    Args:
+        data: the code units of one text; for UTF-8 any bytes-like object.
+        table: the encoding form or composition; default: UTF-8.
+
     Raises:
-        TypeError: `data` is text or no iterable at all.
+        TypeError: `data` is a string or not iterable.
         ValueError: a code unit is outside the table's width.
 
     >>> is_well_formed(b"\\x41\\xc3\\xb1\\x42"), is_well_formed(b"\\x41\\xc2\\xc3\\xb1\\x42")
@@ -335,22 +347,22 @@ def encode_units(code_points: str | Iterable[int], table: EncodingTable | Compos
 
     Args:
         code_points: integers, or a string.
-        table: the encoding form, or a composition.
+        table: the encoding form or composition; default: UTF-8.
 
     Raises:
-        TypeError: `code_points` is neither.
+        TypeError: `code_points` is neither a string nor iterable.
         ValueError: a code point has no sequence in the table, such as a surrogate in UTF-8.
     """
     if isinstance(code_points, str):
         return tuple(chain.from_iterable(map(_encoder(table), map(ord, code_points))))
     if not isinstance(code_points, Iterable):
-        raise TypeError(f"code points are wanted, a string or integers, not {type(code_points).__name__}")
+        raise TypeError(f"code points must be a string or an iterable of integers, not {type(code_points).__name__}")
     return tuple(chain.from_iterable(map(_encoder(table), code_points)))
 
 
 @lru_cache(maxsize=32)
 def _encoder(table: EncodingTable | Composition) -> Callable[[SupportsIndex], Sequence[int]]:
-    """`table.encode` of integers of any kind, for many of them: in a fraction of the time."""
+    """`table.encode` for any integer type, faster for many code points."""
     if isinstance(table, Composition):
         form, written = _encoder(table.form), _encoder(table.unit_table)
 
@@ -358,7 +370,7 @@ def _encoder(table: EncodingTable | Composition) -> Callable[[SupportsIndex], Se
             try:
                 units = form(value)
             except ValueError:
-                return table.encode(_integer(value))  # which raises, and names the composition
+                return table.encode(_integer(value))  # Raises an error that names the composition.
             return [unit for code_unit in units for unit in written(code_unit)]
 
         return composed
@@ -373,7 +385,7 @@ def _encoder(table: EncodingTable | Composition) -> Callable[[SupportsIndex], Se
         point = _integer(value)
         number = bisect_right(firsts, point) - 1 if isinstance(point, int) else -1
         if number < 0 or point > lasts[number]:
-            return table.encode(point)  # which raises
+            return table.encode(point)  # Raises.
         place = point - firsts[number]
         return [place // weight % size + first for weight, size, first in places[number]]
 
@@ -381,7 +393,7 @@ def _encoder(table: EncodingTable | Composition) -> Callable[[SupportsIndex], Se
 
 
 def _integer(value: SupportsIndex) -> int:
-    """The value as an int; what is no integer as it is, for the error that names it."""
+    """The value as an int; any other object unchanged, so that the error message can quote it."""
     try:
         return index(value)
     except TypeError:
@@ -389,14 +401,14 @@ def _integer(value: SupportsIndex) -> int:
 
 
 def encode(code_points: str | Iterable[int], table: EncodingTable | Composition = TABLE_3_7) -> bytes:
-    """The bytes of code points in an encoding form of 8-bit code units (D92 unless another is given).
+    """The bytes of code points in an encoding form of 8-bit code units.
 
     Args:
         code_points: integers, or a string.
-        table: the encoding form, or a composition.
+        table: the encoding form or composition; default: UTF-8 (D92).
 
     Raises:
-        TypeError: `code_points` is neither.
+        TypeError: `code_points` is neither a string nor iterable.
         ValueError: a code point has no sequence in the table, such as a surrogate in UTF-8; or
             the code units of the table are not bytes.
 
@@ -405,6 +417,6 @@ def encode(code_points: str | Iterable[int], table: EncodingTable | Composition 
     """
     if table.unit_width != 8:
         raise InvalidArgumentError(
-            f"{table.name} has code units of {table.unit_width} bits, not bytes: encode_units gives them"
+            f"{table.name} has code units of {table.unit_width} bits, not bytes: encode_units returns them"
         )
     return bytes(encode_units(code_points, table))

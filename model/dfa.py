@@ -17,14 +17,14 @@ from utf8fpga.model.table import EncodingTable, Range, checked_table
 __all__ = ["DFA", "REJECT", "START", "State", "UnitClass"]
 
 START = 0
-"""The state in which nothing is open; a transition back to it completes a sequence."""
+"""The state in which no sequence is open; a transition to it completes a sequence."""
 REJECT = -1
-"""The target of a unit that does not continue: not counted among the states."""
+"""The target of a transition whose unit does not continue the open sequence; not counted among the states."""
 
 
 @dataclass(frozen=True, slots=True)
 class UnitClass:
-    """Code units that no state tells apart, as ranges in ascending order."""
+    """Code units with the same transition in every state, as ranges in ascending order."""
 
     ranges: tuple[Range, ...]
 
@@ -37,13 +37,13 @@ class UnitClass:
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """A state that is not reject.
+    """A state of the DFA other than reject.
 
     Attributes:
         name: ``start``, or the ranges that the state awaits, such as ``A0..BF 80..BF``.
-        remaining: how many units complete the open sequence, the fewest and the most; (0, 0) in
-            the start state.
-        transitions: per unit class the number of the next state, `START` where the unit
+        remaining: the smallest and the largest number of units that complete the open sequence;
+            (0, 0) in the start state.
+        transitions: for each unit class the number of the next state, `START` where the unit
             completes a sequence, `REJECT` where it does not continue one.
     """
 
@@ -57,12 +57,14 @@ _Residual = frozenset[tuple[Range, ...]]
 
 @dataclass(frozen=True)
 class DFA:
-    """Rows → minimal DFA. For Table 3-7: 8 states that are not reject, 12 byte classes.
+    """The minimal deterministic finite automaton of a table's rows.
+
+    For Table 3-7 it has 8 states that are not reject, and 12 byte classes.
 
     Attributes:
-        table: the rows it was made from.
+        table: the table it is derived from.
         classes: the unit classes, ordered by their first unit.
-        states: the states; number 0 is the start, the others follow by what they await.
+        states: the states; number 0 is the start state, the others are ordered by the units they await.
     """
 
     table: EncodingTable
@@ -75,13 +77,13 @@ class DFA:
         """The minimal DFA of `table` (the same object for an equal table).
 
         Raises:
-            TypeError: `table` is a composition, or no table at all.
+            TypeError: `table` is a composition, or not an `EncodingTable`.
         """
         return _build(checked_table(table))
 
     @cached_property
     def classify(self) -> Callable[[int], int]:
-        """`class_of` without the check, for units that are known to fit the table's width."""
+        """`class_of` without a check of the unit, for units known to fit the table's width."""
         if self.table.unit_width > 16:
             return self._search
         return [number for piece, number in self._pieces for _ in piece].__getitem__
@@ -95,7 +97,7 @@ class DFA:
         return self._pieces[bisect_right(self._pieces, unit, key=_first) - 1][1]
 
     def class_of(self, unit: int) -> int:
-        """The number of the class that `unit` is in.
+        """The number of the class that contains `unit`.
 
         Raises:
             ValueError: the unit does not fit the table's width.
@@ -103,7 +105,7 @@ class DFA:
         return self.classify(checked_unit(self.table, unit))
 
     def step(self, state: int, unit: int) -> int:
-        """The state after `unit`: `START` when it completes a sequence, `REJECT` when it breaks one.
+        """The state after `unit`: `START` where it completes a sequence, `REJECT` where it does not continue one.
 
         Raises:
             ValueError: the unit does not fit the table's width.
@@ -119,7 +121,7 @@ def checked_unit(table: EncodingTable, unit: SupportsIndex, offset: int | None =
     """`unit` as an integer of the table's width.
 
     Raises:
-        ValueError: it is none; the message names the offset, if there is one.
+        ValueError: it is not such an integer; the message names the offset, if specified.
     """
     top = (1 << table.unit_width) - 1
     try:
@@ -142,8 +144,9 @@ def _build(table: EncodingTable) -> DFA:
     edges = sorted(cuts)
     pieces = [Range(first, after - 1) for first, after in pairwise(edges)]
 
-    # What may still follow is a set of row tails; two tails sets with the same tree are one state,
-    # so the key of a state is its tree of keys: minimal by construction, since there are no cycles.
+    # A state is the set of row tails that may follow. Two sets accept the same continuations if and
+    # only if their trees of keys are equal, so the tree is the key of the state. There are no cycles
+    # except through the start state, so the DFA is minimal by construction.
     keys: dict[_Residual, tuple[object, ...]] = {}
 
     def key(tails: _Residual) -> tuple[object, ...]:

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Why a subsequence is ill-formed: the field's names for the causes, derived from the rows.
+"""The causes of ill-formed subsequences, derived from the rows of a table.
 
-The rows say only what is well-formed. Their bit distribution (Table 3-6) says what a unit outside
-the rows would have meant: a unit sequence that fits the distribution of some length but no row
-is overlong, a surrogate, or out of range by the code points it would stand for. Where the rows
-have no bit distribution those three causes do not exist.
+The rows define only the well-formed sequences. The bit distribution of the rows (Table 3-6) gives
+the code point that a unit sequence outside the rows would represent: a sequence that fits the
+distribution of some length but no row is overlong, a surrogate or out of range, depending on that
+code point. Where the rows have no bit distribution those three causes do not exist.
 """
 
 from __future__ import annotations
@@ -24,19 +24,19 @@ class ErrorKind(IntEnum):
     """The cause of an ill-formed item. The values are the codes that the hardware emits; 0 is no error."""
 
     UNEXPECTED_CONTINUATION = 1
-    """A unit that only continues sequences, where none is open (in UTF-8: 80..BF)."""
+    """A unit that can only continue a sequence, while no sequence is open (in UTF-8: 80..BF)."""
     INVALID_BYTE = 2
-    """A unit that is in no sequence of any length (in UTF-8: F8..FF)."""
+    """A unit that does not occur in the bit distribution of any length (in UTF-8: F8..FF)."""
     OVERLONG = 3
     """A non-shortest form (in UTF-8: C0, C1, E0 before 80..9F, F0 before 80..8F)."""
     SURROGATE = 4
-    """What would be a surrogate code point (in UTF-8: ED before A0..BF)."""
+    """A sequence that would represent a surrogate code point (in UTF-8: ED before A0..BF)."""
     OUT_OF_RANGE = 5
-    """What would be above the last code point (in UTF-8: F5..F7, F4 before 90..BF)."""
+    """A sequence that would be above the last code point (in UTF-8: F5..F7, F4 before 90..BF)."""
     TRUNCATED = 6
-    """Any other sequence broken off by the unit after it."""
+    """Any other open sequence that the next unit does not continue."""
     INCOMPLETE = 7
-    """A sequence still open at the end of the text."""
+    """An open sequence at the end of the text."""
 
 
 def cause(table: EncodingTable, subpart: Sequence[int], following: int | None) -> ErrorKind:
@@ -46,8 +46,8 @@ def cause(table: EncodingTable, subpart: Sequence[int], following: int | None) -
         table: the encoding form.
         subpart: the code units of the item, at least one: the start of some sequence, or one
             unit that starts none.
-        following: the unit that breaks a started sequence; None at the end of the text. It does
-            not matter to a unit that starts no sequence.
+        following: the unit that does not continue the sequence; None at the end of the text. It is
+            ignored where the subpart is a unit that starts no sequence.
 
     >>> from utf8fpga.model.forms import TABLE_3_7
     >>> cause(TABLE_3_7, b"\\xed", 0xA0).name
@@ -63,7 +63,7 @@ def cause(table: EncodingTable, subpart: Sequence[int], following: int | None) -
 
 
 def _cause_by_pattern(table: EncodingTable, prefix: Sequence[int]) -> ErrorKind | None:
-    """What the code points that `prefix` would lead to are, if it fits some bit distribution."""
+    """The cause by the code points that `prefix` would lead to; None if it fits no bit distribution."""
     try:
         patterns = table.patterns
     except TableError:
@@ -80,7 +80,9 @@ def _cause_by_pattern(table: EncodingTable, prefix: Sequence[int]) -> ErrorKind 
         if _none_encoded(table, points):
             return ErrorKind.SURROGATE
     if table.longest == 1 and patterns[1].code_points == patterns[1].blocks[0] and prefix[0] > table.last_code_point:
-        return ErrorKind.OUT_OF_RANGE  # a unit is its own code point (D90), also with more bits than any row has
+        return (
+            ErrorKind.OUT_OF_RANGE
+        )  # The unit is its own code point (D90), also where it has more bits than the rows.
     return None
 
 
@@ -89,10 +91,10 @@ def _none_encoded(table: EncodingTable, points: Range) -> bool:
 
 
 def representatives(table: EncodingTable) -> Iterator[tuple[tuple[int, ...], int]]:
-    """Open sequences that stand for all, and the number of the DFA's state after each; the shortest first.
+    """One open sequence of each equivalence class with the number of the DFA's state after it; the shortest first.
 
-    For every open sequence there is one of equally many units that leads to the same state and has the same causes,
-    whatever units follow. There are few, though open sequences are many.
+    Two open sequences of the same length are equivalent if they lead to the same state and any units that follow have
+    the same causes. The number of classes is small, whereas that of open sequences is large.
 
     >>> from utf8fpga.model.forms import TABLE_3_7
     >>> sum(1 for _ in representatives(TABLE_3_7))
@@ -114,10 +116,10 @@ def representatives(table: EncodingTable) -> Iterator[tuple[tuple[int, ...], int
 
 
 def _outlook(table: EncodingTable, prefix: Sequence[int]) -> Hashable:
-    """What the causes of sequences that start with `prefix` depend on, besides the units after it.
+    """A key that is equal for prefixes with the same causes for any units after them.
 
-    Of all code points that a prefix may lead to in a pattern, either all are alike to `cause`, or one of a few
-    bounds lies among them. So there are few outlooks.
+    The code points that a prefix may lead to in a pattern either all have the same cause or contain one of a few
+    bounds, so the number of keys is small.
     """
     try:
         patterns = table.patterns
@@ -129,7 +131,7 @@ def _outlook(table: EncodingTable, prefix: Sequence[int]) -> Hashable:
 
 
 def _stretch(table: EncodingTable, points: Range) -> int | Range:
-    """The number of the stretch between two bounds that holds the points; the points where a bound is among them."""
+    """The number of the interval between two bounds that contains `points`; `points` itself if it contains a bound."""
     bounds = _bounds(table)
     number = bisect_right(bounds, points.first)
     return number if bisect_right(bounds, points.last) == number else points
@@ -137,7 +139,7 @@ def _stretch(table: EncodingTable, points: Range) -> int | Range:
 
 @lru_cache(maxsize=32)
 def _bounds(table: EncodingTable) -> list[int]:
-    """The code points from which on `cause` may judge otherwise than below."""
+    """The code points at which the result of `cause` may change, ascending."""
     spans = [row.code_points for row in table.rows]
     ends = [*(span.last for span in spans), *(pattern.code_points.last for pattern in table.patterns.values())]
     return sorted({*(span.first for span in spans), *(end + 1 for end in ends)})

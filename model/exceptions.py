@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Errors meant for the person who uses the library or the command; any other exception is a defect.
+"""Errors that are reported to the user of the library or the command; any other exception is a defect.
 
 >>> from utf8fpga.model import EncodingTable, UserError
 >>> try:
@@ -25,4 +25,4 @@ class UserError(Exception):
 
 
 class InvalidArgumentError(UserError, ValueError):
-    """An argument outside what a function accepts. It is a `ValueError`, as its documentation says."""
+    """An invalid argument of a function. It is also a `ValueError`, as documented at the functions."""

@@ -1,20 +1,20 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """The encoding forms, as data with their sources; nothing is computed here.
 
-The three Unicode encoding forms (D79) and their relatives. A relative that no single
-self-synchronising table describes is a composition of two.
+The three Unicode encoding forms (D79) and related encodings. An encoding that no single
+self-synchronising table describes is a composition of two tables.
 
-| form | code points | what differs from UTF-8 |
+| form | code points | differences from UTF-8 |
 | --- | --- | --- |
 | UTF-8, UTF-16, UTF-32 | the scalar values (D76) | |
 | UTF-8 of RFC 2279 | 0 to 7FFFFFFF, surrogates too | sequences of up to six bytes |
-| generalised UTF-8 | 0 to 10FFFF, surrogates too | a superset, and also one of WTF-8 |
+| generalised UTF-8 | 0 to 10FFFF, surrogates too | a superset of UTF-8 and of WTF-8 |
 | CESU-8 | the scalar values | two times three bytes from U+10000 on |
 | Modified UTF-8 | the scalar values | as CESU-8, and C0 80 for U+0000 |
 
-The causes (`ErrorKind`) of what is ill-formed follow from the rows like those of UTF-8:
+The causes (`ErrorKind`) of ill-formed subsequences follow from the rows like those of UTF-8:
 
-- UTF-16: a low surrogate where nothing is open is an UNEXPECTED_CONTINUATION; a high one is
+- UTF-16: a low surrogate while no sequence is open is an UNEXPECTED_CONTINUATION; a high one is
   TRUNCATED by the unit after it or INCOMPLETE at the end. Any other unit is well-formed.
 - UTF-32: SURROGATE, and OUT_OF_RANGE for every unit above 10FFFF.
 - UTF-8 of RFC 2279: as UTF-8, with OVERLONG also for F8 before 80..87 and FC before 80..83;
@@ -102,8 +102,8 @@ RFC_2279 = EncodingTable.parse(
     """,
     source="RFC 2279, section 2, after ISO/IEC 10646-1:1993, Amendment 2, Annex R; shortest forms alone",
 )
-"""UTF-8 as it was before 2003: up to six bytes, 31 bits. The bit distribution gives surrogates a
-sequence too; what the RFC says of them is a duty of converters from UTF-16, not of the table."""
+"""UTF-8 before 2003: up to six bytes, 31 bits. Surrogates have sequences in the bit distribution;
+the RFC's requirements for surrogates concern converters from UTF-16, not the table."""
 
 GENERALISED_UTF_8 = EncodingTable.parse(
     "generalised UTF-8",
@@ -118,8 +118,8 @@ GENERALISED_UTF_8 = EncodingTable.parse(
     """,
     source="The WTF-8 encoding (Sapin), generalized UTF-8",
 )
-"""UTF-8 for all code points, surrogates included. WTF-8 is what is left without the six bytes of
-a surrogate pair. No encoding form by D79, since surrogates are no scalar values."""
+"""UTF-8 for all code points, including surrogates. WTF-8 is the same without the six-byte sequences
+of surrogate pairs. It is not an encoding form by D79, since surrogates are not scalar values."""
 
 CESU_8_CODE_UNITS = EncodingTable.parse(
     "CESU-8 code units",
@@ -131,7 +131,7 @@ CESU_8_CODE_UNITS = EncodingTable.parse(
     """,
     source="UTR #26; the rows of generalised UTF-8 up to three bytes",
 )
-"""How CESU-8 writes a code unit of UTF-16: surrogates as code points of their own."""
+"""The sequences of CESU-8 for single code units of UTF-16; a surrogate is encoded like any code point."""
 
 CESU_8 = Composition("CESU-8", "UTR #26", UTF_16, CESU_8_CODE_UNITS)
 """UTF-16 with each code unit in one to three bytes: six for a supplementary code point."""
@@ -147,10 +147,10 @@ MODIFIED_UTF_8_CODE_UNITS = EncodingTable.parse(
     """,
     source="Java SE, java.io.DataInput, Modified UTF-8",
 )
-"""How Java writes a `char`. A Java string may hold surrogates alone; this table reads them too."""
+"""The sequences of Java for a single `char`, including unpaired surrogates, which a Java string may contain."""
 
 MODIFIED_UTF_8 = Composition("Modified UTF-8", "Java SE, java.io.DataInput", UTF_16, MODIFIED_UTF_8_CODE_UNITS)
-"""The text of a Java string that is well-formed UTF-16, as `DataOutput.writeUTF` has it after the length."""
+"""A Java string that is well-formed UTF-16, as `DataOutput.writeUTF` writes it after the length."""
 
 CATALOGUE: Mapping[str, EncodingTable] = MappingProxyType(
     {

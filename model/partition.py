@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The partition of any code unit sequence into well-formed and ill-formed subsequences (D84a, D85a, D86).
+"""The partition of a code unit sequence into well-formed and ill-formed subsequences (D84a, D85a, D86).
 
-L2/07-351 proposed it. Its draft spoke of any well-formed subsequence; section 3.9 speaks of
-minimal ones, and that text is followed here.
+It was proposed in L2/07-351. That draft refers to any well-formed subsequence, section 3.9 of the
+standard to minimal ones; this module implements section 3.9.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ __all__ = ["Subsequence", "partition"]
 
 
 class Subsequence(NamedTuple):
-    """One part: a minimal well-formed code unit subsequence, or an ill-formed one.
+    """One part of a text: a minimal well-formed code unit subsequence, or an ill-formed one.
 
     Attributes:
-        offset: where it starts, in code units.
+        offset: its start, in code units from the start of the text.
         units: its code units, one or more.
         items: for a well-formed part its one item; for an ill-formed part its maximal subparts
-            (D93b), in order: the pieces that one U+FFFD each would replace.
+            (D93b), in order, each of which is replaced by one U+FFFD.
     """
 
     offset: int
@@ -39,26 +39,26 @@ class Subsequence(NamedTuple):
 
     @property
     def code_point(self) -> int | None:
-        """What a well-formed part maps to; None for an ill-formed one, which maps to nothing."""
+        """The code point of a well-formed part; None for an ill-formed one."""
         return self.items[0].code_point if self.is_well_formed else None
 
 
 def partition(units: Iterable[int], table: EncodingTable | Composition = TABLE_3_7) -> Iterator[Subsequence]:
-    """The parts of a whole text, in order; joined they are the text.
+    """The parts of a whole text, in order; their concatenation is the text.
 
-    A well-formed part is minimal: it maps to a single code point. An ill-formed part is maximal:
-    all units between two minimal well-formed subsequences (D84a leaves open where to divide them,
-    and so no two ill-formed parts are neighbours). This makes the partition unique: it does not
-    depend on how errors are handled. The text is well-formed if and only if no part is ill-formed.
+    A well-formed part is minimal: it maps to a single code point. An ill-formed part is maximal: it
+    consists of all units between two minimal well-formed subsequences, so no two ill-formed parts
+    are adjacent (D84a does not specify how to divide them). The partition is therefore unique and
+    independent of error handling. The text is well-formed if and only if no part is ill-formed.
 
     Args:
         units: the code units of one text; for UTF-8 any bytes-like object.
         table: the encoding form, or a composition.
 
     Raises:
-        TypeError: `units` is text or no iterable at all.
-        ValueError: a code unit is outside the table's width; or the table is not claimed to be
-            self-synchronising: two minimal well-formed subsequences might then overlap.
+        TypeError: `units` is a string or not iterable.
+        ValueError: a code unit is outside the table's width; or the table is not declared
+            self-synchronising, so that two minimal well-formed subsequences may overlap.
 
     >>> for part in partition(b"\\x41\\xc2\\xc3\\xb1\\x42"):
     ...     print("well-formed" if part.is_well_formed else "ill-formed", bytes(part.units).hex(" "))
@@ -69,8 +69,8 @@ def partition(units: Iterable[int], table: EncodingTable | Composition = TABLE_3
     """
     if isinstance(table, EncodingTable) and not table.self_synchronising:
         raise InvalidArgumentError(
-            f"{table.name} is not claimed to be self-synchronising: "
-            f"its minimal well-formed subsequences may overlap, and then there is no partition"
+            f"{table.name} is not declared self-synchronising: "
+            f"its minimal well-formed subsequences may overlap, so a partition need not exist"
         )
     text = kept(units)
     return _parts(text, decode(text, table))

@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What becomes of ill-formed input, as a choice.
+"""Replacement practices: how ill-formed code units are divided into items with U+FFFD.
 
-The standard fixes which code units are ill-formed (D84a), not how many marks stand for them
-(section 3.9, "Constraints on Conversion Processes"). All practices here give the same items for
-what is well-formed and cover the text without gaps; they differ in the marks alone.
+A *mark* is an ill-formed item, which is one U+FFFD in the output. The standard defines which code
+units are ill-formed (D84a), but not the number of marks for them (section 3.9, "Constraints on
+Conversion Processes"). All practices give the same well-formed items and, except `FIRST_ERROR`,
+cover the text without gaps; they differ only in the marks.
 
-All but one are filters over the items of `decode`: they split, merge or drop marks, and keep at most
-one mark, so a text of any length passes through in bounded memory. `IncrementalDecoder` applies them
-to a text that arrives in chunks, `decode_with` to a whole text.
+All but `START_OF_A_SEQUENCE` are filters over the items of `decode`, which split, merge or drop
+marks. A filter stores at most one mark, so memory is bounded for a text of any length.
+`IncrementalDecoder` applies a practice to a text in chunks, `decode_with` to a whole text.
 """
 
 from __future__ import annotations
@@ -45,49 +46,52 @@ __all__ = [
 
 
 class Practice(StrEnum):
-    """How many marks stand for ill-formed code units.
+    """The replacement practice: which ill-formed code units form one mark.
 
-    The value is the name for a command line.
+    The value is the name on the command line.
     """
 
     MAXIMAL_SUBPARTS = "maximal-subparts"
-    """One for each maximal subpart (D93b), the W3C Encoding practice: what `decode` does."""
+    """One mark for each maximal subpart (D93b), the W3C Encoding practice; `decode` implements it."""
     START_OF_A_SEQUENCE = "start-of-a-sequence"
-    """The wording of L2/08-150: one for a unit that can start no minimal well-formed subsequence,
-    else one for the longest sequence that is at the start of some. The same marks as
-    `MAXIMAL_SUBPARTS`, found without the DFA."""
+    """The wording of L2/08-150: one mark for a unit that cannot start a minimal well-formed
+    subsequence, else one for the longest prefix of some such subsequence. The marks are those of
+    `MAXIMAL_SUBPARTS`, determined without the DFA."""
     EACH_UNIT = "each-unit"
-    """One for each code unit of an ill-formed subsequence."""
+    """One mark for each code unit of an ill-formed subsequence."""
     WHOLE_SUBSEQUENCE = "whole-subsequence"
-    """One for each ill-formed subsequence (D84a), taken as long as it can be: all units between
-    two minimal well-formed subsequences."""
+    """One mark for each ill-formed subsequence (D84a) of maximal length: all units between two
+    minimal well-formed subsequences."""
     MALFORMED_SEQUENCE = "malformed-sequence"
-    """One for each of Kuhn's "malformed sequences": see `malformed_sequences`."""
+    """One mark for each of Kuhn's "malformed sequences": see `malformed_sequences`."""
     FIRST_ERROR = "first-error"
-    """One, for the first maximal subpart; nothing after it is decoded."""
+    """One mark, for the first maximal subpart; the rest of the text is not decoded."""
 
     @classmethod
     def _missing_(cls, value: object) -> Practice:
-        raise InvalidArgumentError(f"{value!r} is not a valid {cls.__name__}")
+        raise InvalidArgumentError(f"{value!r} is not one of {', '.join(cls)}")
 
 
 def decode_with(data: Iterable[int], practice: Practice, table: EncodingTable = TABLE_3_7) -> Iterator[Item]:
-    """The items of a whole text under a practice, in order.
+    """Decode a whole text with a replacement practice.
 
-    `data` is read as the items are asked for, so it may be a stream. A mark that merges maximal
-    subparts is an item longer than the table's longest sequence may be; its cause is that of the
-    first of them, the one at which a converter first knows that something is wrong. A mark that
-    is part of a maximal subpart has the cause of that subpart.
+    `data` is read on demand, so it may be a stream. A mark that merges maximal subparts may be
+    longer than the table's longest sequence; its cause is that of the first of them, at which a
+    converter first detects the error. A mark that is part of a maximal subpart has the cause of
+    that subpart.
 
     Args:
         data: the code units of one text; for UTF-8 any bytes-like object.
-        practice: which marks to make.
-        table: the encoding form.
+        practice: the replacement practice.
+        table: the encoding form; default: UTF-8.
+
+    Returns:
+        The items, in order.
 
     Raises:
-        TypeError: `data` is text or no iterable at all.
-        ValueError: `practice` is none; a code unit is outside the table's width; or malformed
-            sequences are asked for and the code units are not bytes.
+        TypeError: `data` is a string or not iterable.
+        ValueError: `practice` is not a `Practice`; a code unit is outside the table's width; or
+            `practice` is `MALFORMED_SEQUENCE` and the code units are not bytes.
 
     >>> for practice in Practice:
     ...     print(" ".join(f"{item.code_point:04X}" for item in decode_with(b"\\xf0\\x80\\x80A\\xe1\\x80", practice)))
@@ -103,20 +107,20 @@ def decode_with(data: Iterable[int], practice: Practice, table: EncodingTable = 
 
 
 class IncrementalDecoder:
-    """A `Decoder` for any practice: `decode_with` for a text that arrives in chunks.
+    """A `Decoder` for any practice: `decode_with` for a text in chunks.
 
-    However the text is divided into chunks, the items are those of `decode_with`. Each is returned with
-    the first chunk whose units determine it; a mark that the units after it may make longer is not
-    determined yet. Under `FIRST_ERROR` no item follows the first mark until the text ends.
+    For any division of the text into chunks the items are those of `decode_with`. Each is returned with
+    the first chunk whose units determine it; a mark that later units may extend is not yet determined.
+    With `FIRST_ERROR` no item follows the first mark until the end of the text.
 
     Args:
-        practice: which marks to make.
-        table: the encoding form.
+        practice: the replacement practice; default: `MAXIMAL_SUBPARTS`.
+        table: the encoding form; default: UTF-8.
 
     Raises:
-        TypeError: `table` is no table.
-        ValueError: `practice` is none; or malformed sequences are specified and the code units are
-            not bytes.
+        TypeError: `table` is not an `EncodingTable`.
+        ValueError: `practice` is not a `Practice`; or it is `MALFORMED_SEQUENCE` and the code units
+            are not bytes.
 
     >>> decoder = IncrementalDecoder(Practice.WHOLE_SUBSEQUENCE)
     >>> decoder.decode(b"\\xf0\\x80")
@@ -131,20 +135,23 @@ class IncrementalDecoder:
         self.reset()
 
     def reset(self) -> None:
-        """Forget the open sequence and the mark that may still grow, and count offsets from 0 again."""
+        """Discard the open sequence and the pending mark, and restart offsets at 0."""
         self._marks = _marks(self.practice, self.table)
         self._taken = 0
 
     def decode(self, units: Iterable[int], final: bool = False) -> list[Item]:
-        """The items that this chunk determines.
+        """Decode one chunk of a text.
 
         Args:
             units: code units, each of the table's width; for UTF-8 any bytes-like object.
-            final: the text ends after this chunk; the decoder then starts anew.
+            final: the text ends after this chunk; the decoder is then reset.
+
+        Returns:
+            The items that this chunk determines, in order.
 
         Raises:
-            TypeError: `units` is text or no iterable at all.
-            ValueError: a code unit is outside the table's width. The decoder is as it was before.
+            TypeError: `units` is a string or not iterable.
+            ValueError: a code unit is outside the table's width. The decoder's state is unchanged.
         """
         checked = _code_units(units, self.table, self._taken)
         chunk = bytes(checked) if isinstance(checked, bytearray | memoryview) else checked
@@ -158,7 +165,7 @@ class IncrementalDecoder:
 
 
 def each_unit(items: Iterable[Item]) -> Iterator[Item]:
-    """The items with one mark for each ill-formed code unit; each has the cause of the mark it was in."""
+    """The items with each mark split into one per code unit, all with the cause of the original mark."""
     for item in items:
         if item.error is None:
             yield item
@@ -170,13 +177,13 @@ def each_unit(items: Iterable[Item]) -> Iterator[Item]:
 def whole_subsequences(items: Iterable[Item]) -> Iterator[Item]:
     """The items with adjacent marks merged into one, which has the cause of the first.
 
-    A mark comes out when the next well-formed item, or the end, has shown how long it is.
+    A mark is yielded when the next well-formed item or the end of the text determines its length.
     """
     return _Merger().merged(items, final=True)
 
 
 def until_first_error(items: Iterable[Item]) -> Iterator[Item]:
-    """The items up to the first mark, with it."""
+    """The items up to and including the first mark."""
     for item in items:
         yield item
         if item.error is not None:
@@ -186,21 +193,23 @@ def until_first_error(items: Iterable[Item]) -> Iterator[Item]:
 def malformed_sequences(items: Iterable[Item], units: Iterable[int]) -> Iterator[Item]:
     """The items with one mark for each of Kuhn's "malformed sequences", which has the cause of its first mark.
 
-    Andersen's comment in L2/08-150 says that an overlong sequence, one for a surrogate and one
-    beyond U+10FFFF is a single malformed sequence. What that comment leaves open follows the
-    stress test of Kuhn that it names. A first byte of the bit distribution of RFC 2279, shortest
-    or not, opens a sequence of its one to six bytes, and:
+    According to Andersen's comment in L2/08-150 an overlong sequence, a sequence for a surrogate and
+    one beyond U+10FFFF are a single malformed sequence each. For cases that the comment does not
+    cover, this function follows Kuhn's stress test, to which it refers. A first byte of the bit
+    distribution of RFC 2279, shortest form or not, opens a sequence of one to six bytes:
 
-    - complete but in no row of the table: one mark (F0 80 80 80, ED A0 80, FC 80 80 80 80 80);
-    - cut off by the end of the text or broken by a byte that is no continuation byte: one mark for
-      the bytes that are there (E0 80, F8 88 80 before 41), and the breaking byte starts anew;
-    - a surrogate pair as six bytes is two malformed sequences, one for each surrogate;
-    - a continuation byte beyond those the first byte asks for, or with none open, is one mark;
-    - FE and FF open nothing: one mark each.
+    - A complete sequence that is in no row of the table is one mark (F0 80 80 80, ED A0 80,
+      FC 80 80 80 80 80).
+    - A sequence cut off by the end of the text, or by a byte that is not a continuation byte, is one
+      mark for the bytes present (E0 80, F8 88 80 before 41); that byte is then processed by itself.
+    - A surrogate pair as six bytes is two malformed sequences, one for each surrogate.
+    - A continuation byte beyond the length that the first byte determines, or while no sequence is
+      open, is one mark.
+    - FE and FF do not open a sequence and are one mark each.
 
     Args:
         items: the items of a text of bytes, with a mark for each maximal subpart.
-        units: the bytes of the same text; no more than the items cover is taken from it.
+        units: the bytes of the same text; only the bytes that the items cover are read.
     """
     return _Kuhn().merged(items, units, final=True)
 
@@ -208,11 +217,11 @@ def malformed_sequences(items: Iterable[Item], units: Iterable[int]) -> Iterator
 _BLOCKS: dict[int, tuple[Range, ...]] = {
     lead: pattern.blocks for pattern in RFC_2279.patterns.values() for lead in pattern.blocks[0]
 }
-"""By first byte the bit distribution of a sequence of one to six bytes: the bytes at each place of it."""
+"""For each first byte of RFC 2279's bit distribution the ranges of the bytes of its sequence, one per position."""
 
 
 class _Merger:
-    """`whole_subsequences` of items that come in parts."""
+    """`whole_subsequences` for items in several parts."""
 
     def __init__(self) -> None:
         self._held: Item | None = None
@@ -237,13 +246,13 @@ class _Merger:
 
 
 class _Kuhn:
-    """`malformed_sequences` of items that come in parts, with units that may go on after the items."""
+    """`malformed_sequences` for items in several parts; units may extend beyond the items."""
 
     def __init__(self) -> None:
         self._held: Item | None = None
         self._length = 0
         self._blocks: Sequence[Range] = ()
-        """What continues the mark that is held; it is longer than the mark."""
+        """The ranges of the sequence that the pending mark starts; more of them than the mark has units."""
 
     def merged(self, items: Iterable[Item], units: Iterable[int], final: bool) -> Iterator[Item]:
         source = iter(units)
@@ -278,7 +287,7 @@ class _Marks(Protocol):
     """The items of a text under a practice."""
 
     def items(self, units: Iterable[int], final: bool) -> Iterator[Item]:
-        """The items that the next units determine, each as soon as it is; `final` if no others follow."""
+        """Yield each item as soon as the next units determine it; `final` at the end of the text."""
 
 
 class _Subparts:
@@ -330,14 +339,14 @@ class _FirstError(_Subparts):
 
 
 class _StartsOfSequences:
-    """The two bullets of L2/08-150, with no more than the rows: no DFA, and nothing of `Decoder`."""
+    """The two rules of L2/08-150, evaluated on the rows, independently of the DFA and of `Decoder`."""
 
     def __init__(self, table: EncodingTable) -> None:
         self._table = table
         self._start: tuple[int, ...] = ()
-        """What is at the start of some sequence, and is none."""
+        """The units of the open sequence: a proper prefix of some sequence."""
         self._rows: Sequence[_RowOfRanges] = ()
-        """The rows of those sequences."""
+        """The rows with sequences of that prefix."""
         self._offset = 0
 
     def items(self, units: Iterable[int], final: bool) -> Iterator[Item]:
@@ -359,7 +368,7 @@ class _StartsOfSequences:
                     continue
             start += (unit,)
             ranges, (weights, constant) = rows[0]
-            if len(ranges) == len(start):  # no sequence starts another, so no other row goes on
+            if len(ranges) == len(start):  # No sequence is a prefix of another, so no other row continues.
                 yield _item((offset, len(start), sum(map(mul, weights, start), constant), None))
                 offset += len(start)
                 start = ()
@@ -369,12 +378,12 @@ class _StartsOfSequences:
 
 
 _RowOfRanges = tuple[tuple[range, ...], tuple[tuple[int, ...], int]]
-"""The code units of a row and its mapping to code points, in a form that is quick to apply."""
+"""The code units of a row as ranges, and its mapping to code points as weights and a constant."""
 
 
 @lru_cache(maxsize=32)
 def _rows_by_first_unit(table: EncodingTable) -> Callable[[int], tuple[_RowOfRanges, ...]]:
-    """The rows with sequences that a unit starts."""
+    """A function from a unit to the rows whose sequences it starts."""
     rows = [
         (tuple(range(allowed.first, allowed.last + 1) for allowed in row.units), _mapping(row)) for row in table.rows
     ]
@@ -392,5 +401,5 @@ _MARKS: Mapping[Practice, Callable[[EncodingTable], _Marks]] = {
 
 
 def _marks(practice: Practice, table: EncodingTable) -> _Marks:
-    Decoder(table)  # rejects what is no table
+    Decoder(table)  # Raises TypeError for anything but an EncodingTable.
     return _MARKS[Practice(practice)](table)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Tables and automata to look at, and to build into other programs."""
+"""Encoding tables and their DFAs as text, Markdown, JSON, drawings and C headers."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ __all__ = ["FORMATS", "aligned", "columns", "dfa_text", "render", "table_text"]
 
 
 def aligned(row: Sequence[str], widths: Sequence[int]) -> str:
-    """A line of columns, each as wide as given or as its cell needs."""
+    """A line of cells, each padded to at least its width."""
     return "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
 
 
 def columns(rows: Iterable[Sequence[str]], heading: Sequence[str]) -> list[str]:
-    """Lines with `rows` in columns under a heading."""
+    """Lines with `rows` in aligned columns under a heading."""
     cells = [tuple(heading), *(tuple(row) for row in rows)]
     widths = [max(len(row[i]) for row in cells) for i in range(len(heading))]
     return [aligned(row, widths) for row in cells]
@@ -38,7 +38,7 @@ def _table_cells(table: EncodingTable) -> tuple[list[str], list[list[str]]]:
 
 
 def table_text(table: EncodingTable) -> list[str]:
-    """The rows of a table, as the standard prints them."""
+    """The rows of a table as lines, in the layout of Table 3-7."""
     heading, rows = _table_cells(table)
     return columns(rows, heading)
 
@@ -61,7 +61,7 @@ def _counts(dfa: DFA) -> str:
 
 
 def dfa_text(dfa: DFA) -> list[str]:
-    """The states of a DFA with what each awaits, and where each unit class leads."""
+    """The states of a DFA with the units that each awaits, and the transition table, as lines."""
     state_heading, states = _state_cells(dfa)
     heading, rows = _transition_cells(dfa)
     return [_counts(dfa), "", *columns(states, state_heading), "", *columns(rows, heading)]
@@ -105,7 +105,7 @@ def _as_json(table: EncodingTable) -> str:
 
 
 def _edges(dfa: DFA) -> dict[tuple[int, int], str]:
-    """Per (state, next state) the units that lead from one to the other."""
+    """For each pair of a state and its next state, the units of the transition."""
     edges: dict[tuple[int, int], list[str]] = {}
     for number, state in enumerate(dfa.states):
         for target in sorted(set(state.transitions) - {REJECT}):
@@ -141,15 +141,14 @@ def _as_dot(table: EncodingTable) -> str:
 
 
 _CELL = 8.4
-"""Width of a monospace character of 14 pixels, in pixels."""
+"""Width in pixels of a monospace character with a height of 14 pixels."""
 _BOX_HEIGHT, _ROW, _GAP = 34, 62, 120
 
 
 def _as_svg(table: EncodingTable) -> str:
-    """The DFA as a picture: from the left the start, then the states by how many units they await.
+    """The DFA as a drawing: the start state at the left, then the states by the number of units they await.
 
-    Each state has a row of its own, so that the arrows from the start reach it without crossing
-    another state.
+    Each state has its own row, so that arrows from the start state do not cross other states.
     """
     dfa = DFA.of(table)
     edges = _edges(dfa)
@@ -200,7 +199,7 @@ def _box(at: _Point, width: float, name: str, *, corner: int) -> str:
 
 
 def _way_in(start: _Point, to: _Point, width: float, label: str) -> str:
-    """The arrow from the start into a state's left side."""
+    """The arrow from the start state to the left side of a state."""
     x, y = start[0] + width, start[1] + _BOX_HEIGHT / 2
     bend, level = x + 50, to[1] + _BOX_HEIGHT / 2
     curve = f"M{x:.0f} {y:.0f}C{bend:.0f} {y:.0f} {x:.0f} {level:.0f} {bend:.0f} {level:.0f}L{to[0]:.0f} {level:.0f}"
@@ -208,7 +207,7 @@ def _way_in(start: _Point, to: _Point, width: float, label: str) -> str:
 
 
 def _way_on(source: _Point, to: _Point, width: float, label: str) -> str:
-    """The arrow from a state to the next, which it enters from below."""
+    """The arrow from a state to the lower side of the next state."""
     x, y = source[0] + width, source[1] + _BOX_HEIGHT / 2
     across, up = to[0] + width / 2, to[1] + _BOX_HEIGHT
     curve = f"M{x:.0f} {y:.0f}C{across:.0f} {y:.0f} {across:.0f} {y:.0f} {across:.0f} {up:.0f}"
@@ -223,10 +222,10 @@ def _arrow(curve: str, where: _Point, label: str) -> str:
 
 
 def _as_c(table: EncodingTable) -> str:
-    """A C header with the tables of a unit-wise decoder, and the decoder.
+    """A C header with a decoder that processes one byte per call, and its tables.
 
     Raises:
-        ValueError: the units are not bytes, or the payload bits do not place the code points.
+        ValueError: the units are not bytes, or the code point is not the concatenated payload bits.
     """
     if table.unit_width != 8:
         raise InvalidArgumentError(
@@ -325,20 +324,21 @@ FORMATS: dict[str, Callable[[EncodingTable], str]] = {
     "svg": _as_svg,
     "c": _as_c,
 }
-"""By name what `render` can make."""
+"""The formats of `render`, by name."""
 
 
 def render(table: EncodingTable, form: str = "text") -> str:
-    """The rows of a table and its minimal DFA, to look at or to build in.
+    """The rows of a table and its minimal DFA in one of several formats.
 
     Args:
         table: the encoding form.
-        form: ``text``, ``markdown``, ``json``; ``dot`` for Graphviz; ``svg``, a picture; ``c``, a
-            C header with the tables of a decoder of bytes.
+        form: ``text``, ``markdown``, ``json``; ``dot`` for Graphviz; ``svg``, a drawing; ``c``, a
+            C header with a decoder of bytes and its tables.
 
     Raises:
-        TypeError: `table` is a composition, or no table at all.
-        ValueError: no such form, or ``c`` for a table that is not of bytes.
+        TypeError: `table` is not an `EncodingTable`.
+        ValueError: `form` is not in `FORMATS`; or it is ``c``, and the code units are not bytes or
+            the code point is not the concatenated payload bits.
     """
     if form not in FORMATS:
         raise InvalidArgumentError(f"format {form!r} is not one of {', '.join(FORMATS)}")

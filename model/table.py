@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""An encoding form as data: rows of code unit ranges, and the checks that make them a form.
+"""Encoding forms as data: rows of code unit ranges, and the checks that a form must pass.
 
 Everything else in the project, software and hardware, is derived from such rows. In every row
-the sequences in lexicographic order are the code points in order, so the row alone defines the
-mapping (Table 3-7 of the Unicode Standard is written this way).
+the sequences in lexicographic order represent the code points in ascending order, so the row
+alone defines the mapping (Table 3-7 of the Unicode Standard is written this way).
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ LAST_CODE_POINT = 0x7FFF_FFFF
 
 
 class TableError(InvalidArgumentError):
-    """Rows that cannot be an encoding form; the message names the rows and the reason."""
+    """Invalid rows of an encoding form; the message names the rows and the reason."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +57,7 @@ class Range:
         """The range written as ``"A0..BF"`` or, for a single value, ``"E0"`` (hexadecimal).
 
         Raises:
-            TableError: `text` is written otherwise, or the range is empty.
+            TableError: `text` has another format, or the range is empty.
         """
         first, dots, last = text.partition("..")
         try:
@@ -80,11 +80,11 @@ class Range:
         return f"{self.first:02X}" if self.first == self.last else f"{self.first:02X}..{self.last:02X}"
 
     def overlaps(self, other: Range) -> bool:
-        """Whether some value is in both ranges."""
+        """Whether the ranges have a value in common."""
         return self.first <= other.last and other.first <= self.last
 
     def aligned_hull(self, other: Range | None = None) -> Range:
-        """The smallest aligned power-of-two block that holds this range (and `other`).
+        """The smallest aligned power-of-two block that contains this range (and `other`).
 
         >>> str(Range(0xC2, 0xDF).aligned_hull())
         'C0..DF'
@@ -101,10 +101,10 @@ class Row:
 
     Attributes:
         code_points: the code points of the row.
-        units: one range of code units per position.
+        units: one range of code units per position, at least one.
 
     Raises:
-        TableError: there are no code units.
+        TableError: `units` is empty.
     """
 
     code_points: Range
@@ -135,7 +135,7 @@ class Row:
         return f"{points} as {' '.join(map(str, self.units))}"
 
     def matches(self, units: Sequence[int]) -> bool:
-        """Whether `units` is a whole sequence of this row."""
+        """Whether `units` is a complete sequence of this row."""
         return len(units) == len(self.units) and all(
             unit in allowed for unit, allowed in zip(units, self.units, strict=True)
         )
@@ -159,15 +159,15 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class BitPattern:
-    """Where the bits of a code point lie in the sequences of one length (Tables 3-5 and 3-6).
+    """The bit distribution of the sequences of one length (Tables 3-5 and 3-6).
 
-    Derived from the rows: at each position the smallest aligned power-of-two block that holds
-    the ranges of all rows of that length. The block's size is the payload, its first unit the
-    fixed bits.
+    It is derived from the rows: at each position it has the smallest aligned power-of-two block
+    that contains the ranges of all rows of that length. The size of the block determines the number
+    of payload bits, its first unit the fixed bits.
 
     Attributes:
-        blocks: per position, all units with the fixed bits of that position.
-        base: what is added to the concatenated payload bits to give the code point
+        blocks: for each position, all units with the fixed bits of that position.
+        base: the constant added to the concatenated payload bits to give the code point
             (0 in UTF-8, 10000 hexadecimal for the surrogate pairs of UTF-16).
     """
 
@@ -176,12 +176,12 @@ class BitPattern:
 
     @property
     def payload_bits(self) -> tuple[int, ...]:
-        """Per position, how many low bits of the unit are payload."""
+        """For each position, the number of low bits of the unit that are payload."""
         return tuple((len(block) - 1).bit_length() for block in self.blocks)
 
     @property
     def code_points(self) -> Range:
-        """The code points that all sequences of the pattern, well-formed or not, stand for."""
+        """The code points of all sequences of the pattern, well-formed or not."""
         return self.reachable(())
 
     def matches(self, prefix: Sequence[int]) -> bool:
@@ -201,18 +201,18 @@ class BitPattern:
 
 @dataclass(frozen=True)
 class EncodingTable:
-    """An encoding form (D79): a code unit width and rows, checked when it is made.
+    """An encoding form (D79): a code unit width and rows, validated on construction.
 
-    Checked: every unit fits the width; a row has as many code points as sequences; the code
-    points of rows are disjoint; no sequence is in two rows or starts another; and, unless
-    `self_synchronising` is false, no unit that starts a sequence may also continue one.
+    The checks: every unit fits the width; a row has as many code points as sequences; the code
+    points of the rows are disjoint; no sequence is in two rows or is a prefix of another; and,
+    if `self_synchronising` is true, no unit that starts a sequence may also continue one.
 
     Attributes:
-        name: what the standard calls the form.
+        name: the name of the form in the standard.
         source: the document and table that the rows were taken from.
         unit_width: bits in a code unit, 1 to 32.
-        rows: the rows, in the order of the source.
-        self_synchronising: whether the rows are claimed, and checked, to be self-synchronising.
+        rows: the rows, in the order of the source; at least one.
+        self_synchronising: whether the rows must be self-synchronising; default: true.
 
     Raises:
         TableError: a check failed; the message names the rows and the reason.
@@ -228,7 +228,10 @@ class EncodingTable:
     def parse(
         cls, name: str, text: str, *, source: str, unit_width: int = 8, self_synchronising: bool = True
     ) -> EncodingTable:
-        """The table whose rows stand in `text`, one a line as `Row.parse` reads them.
+        """The table with the rows in `text`, one on each line in the format of `Row.parse`.
+
+        Raises:
+            TableError: a line has another format, or a check of the table failed.
 
         >>> EncodingTable.parse("ASCII", "0000..007F  00..7F", source="X3.4").encode(0x41)
         (65,)
@@ -237,7 +240,7 @@ class EncodingTable:
         return cls(name, source, unit_width, rows, self_synchronising)
 
     def __hash__(self) -> int:
-        return hash(self.name)  # cheap, for the caches keyed by table; few tables share a name
+        return hash(self.name)  # Fast, for the caches keyed by table; few tables share a name.
 
     def __post_init__(self) -> None:
         if not 1 <= self.unit_width <= 32:
@@ -307,8 +310,7 @@ class EncodingTable:
         """The bit distribution for each length of sequence, derived from the rows.
 
         Raises:
-            TableError: the rows of one length place their code points differently, so that no
-                bit distribution exists.
+            TableError: the rows of one length have no common bit distribution.
         """
         patterns: dict[int, BitPattern] = {}
         for length in sorted({len(row.units) for row in self.rows}):
@@ -326,7 +328,7 @@ class EncodingTable:
 
     @staticmethod
     def _is_linear(row: Row, pattern: BitPattern) -> bool:
-        # Past the first position that a row narrows nothing may vary, or the index is not the payload.
+        # The mixed-radix index equals the payload if the first and last sequence are as far apart in both.
         first = pattern.reachable([r.first for r in row.units]).first
         last = pattern.reachable([r.last for r in row.units]).first
         return last - first + 1 == len(row.code_points)
@@ -335,7 +337,7 @@ class EncodingTable:
         """The code units of one code point (D79).
 
         Raises:
-            ValueError: no row holds the code point.
+            ValueError: no row contains the code point.
         """
         for row in self.rows:
             if code_point in row.code_points:
@@ -362,21 +364,21 @@ class EncodingTable:
 
 @dataclass(frozen=True)
 class Composition:
-    """An encoding form whose code units are written as sequences of another table, one by one.
+    """An encoding form in which each code unit of one form is encoded as a sequence of another table.
 
-    CESU-8 is UTF-16 with each code unit written in one to three bytes. As rows it would not be
-    self-synchronising (ED starts the three bytes of a surrogate and continues the six of a pair),
-    so it is two tables, each of which is.
+    CESU-8 is UTF-16 with each code unit encoded in one to three bytes. A single table of it would
+    not be self-synchronising (ED starts the three bytes of a surrogate and continues the six bytes
+    of a pair), so it is a composition of two tables that are.
 
     Attributes:
-        name: what its document calls it.
+        name: its name in the document that defines it.
         source: the document.
-        form: code points to code units, for CESU-8 UTF-16.
-        unit_table: each code unit of `form`, as if it were a code point, to the units written.
+        form: maps code points to code units; for CESU-8 UTF-16.
+        unit_table: maps each code unit of `form`, taken as a code point, to the units of the result.
 
     Raises:
         TableError: a code unit of `form` has no sequence in `unit_table`, or a code point of
-            `unit_table` is too large for a code unit of `form`.
+            `unit_table` exceeds the width of a code unit of `form`.
     """
 
     name: str
@@ -404,7 +406,7 @@ class Composition:
 
     @property
     def unit_width(self) -> int:
-        """Bits in a code unit that is written."""
+        """Bits in a code unit of `unit_table`."""
         return self.unit_table.unit_width
 
     @property
@@ -413,10 +415,10 @@ class Composition:
         return self.form.last_code_point
 
     def encode(self, code_point: int) -> tuple[int, ...]:
-        """The code units written for one code point.
+        """The code units of `unit_table` for one code point.
 
         Raises:
-            ValueError: no row of `form` holds the code point.
+            ValueError: no row of `form` contains the code point.
         """
         if not any(code_point in row.code_points for row in self.form.rows):
             raise self.form._no_sequence(code_point, self.name)
@@ -424,10 +426,10 @@ class Composition:
 
 
 def checked_table(table: object) -> EncodingTable:
-    """The table itself, where a composition has no meaning.
+    """Return `table` if it is an `EncodingTable`.
 
     Raises:
-        TypeError: it is a composition, or no table at all.
+        TypeError: it is a composition or an object of any other type.
     """
     if isinstance(table, EncodingTable):
         return table
@@ -438,7 +440,7 @@ def checked_table(table: object) -> EncodingTable:
 
 
 def spell(units: Sequence[int], unit_width: int) -> str:
-    """Code units as the standard writes them: hexadecimal, each as long as its width allows.
+    """Code units in the notation of the standard: hexadecimal, with the number of digits of the unit width.
 
     >>> spell([0xD800, 0xDF02], 16)
     'D800 DF02'
@@ -451,13 +453,13 @@ PLANE_BITS = 16
 
 
 class BitDistribution(NamedTuple):
-    """One row of a table like Table 3-5 or 3-6: where the bits of a code point go.
+    """One row of a bit distribution table such as Table 3-5 or 3-6.
 
     Attributes:
-        code_point: its bits, in as many bytes as hold them and at least two; the bytes apart from
-            each other where code units are bytes.
-        units: the bits of each code unit, fixed ones as 0 and 1, the others by the same letters.
-        note: what ``w`` stands for, such as ``wwww = uuuuu - 1``; empty where there is none.
+        code_point: the bits of the code point as letters, padded with 0 to whole bytes, at least
+            two; separated by spaces where code units are bytes.
+        units: the bits of each code unit: fixed bits as 0 and 1, the others by the same letters.
+        note: the definition of ``w``, such as ``wwww = uuuuu - 1``; empty where it is not used.
     """
 
     code_point: str
@@ -466,15 +468,20 @@ class BitDistribution(NamedTuple):
 
 
 def bit_distribution(table: EncodingTable) -> tuple[BitDistribution, ...]:
-    """The bit distribution of a table, one row for each length, with the standard's letters.
+    """The bit distribution of a table, one row for each length, in the notation of Tables 3-5 and 3-6.
 
-    Bits of the plane number are ``u``. The bits below are ``x``, ``y``, ``z``, a letter for each
-    code unit, the last unit first. Where a base is subtracted first (UTF-16's pairs), its
-    multiples are the planes: what remains of ``u`` is ``w``, and all bits below are ``x``.
+    Bits of the plane number are ``u``. The bits below are ``x``, ``y`` and ``z``, one letter for
+    each code unit, from the last unit to the first. Where a base is subtracted first (the surrogate
+    pairs of UTF-16), it is a multiple of a plane: the remaining bits of ``u`` are ``w``, and all
+    bits below are ``x``.
+
+    Args:
+        table: the encoding form.
 
     Raises:
-        TableError: the rows have no bit distribution; or more than three units hold bits below
-            the plane number, or a base is no multiple of a plane, so that letters are missing.
+        TableError: the rows have no bit distribution; or the notation does not cover it: more than
+            three units have bits below the plane number, or a base is not a multiple of a plane.
+        TypeError: `table` is not an `EncodingTable`.
 
     >>> for row in bit_distribution(EncodingTable.parse("T", "0000..003F  80..BF", source="example")):
     ...     print(row.code_point, "|", *row.units)
@@ -485,7 +492,7 @@ def bit_distribution(table: EncodingTable) -> tuple[BitDistribution, ...]:
 
 def _distribution(table: EncodingTable, pattern: BitPattern) -> BitDistribution:
     planes, below = divmod(pattern.base, 1 << PLANE_BITS)
-    letters = ""  # of the payload, the lowest bit first
+    letters = ""  # The letter of each payload bit, the lowest bit first.
     for number, size in enumerate(reversed(pattern.payload_bits)):
         low = max(0, min(size, PLANE_BITS - len(letters)))
         if below or (low and not planes and number >= len("xyz")):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Named test vectors by cause, for other people's test benches, with the expected items."""
+"""Named test vectors of UTF-8 by cause, with the expected items, for use in any test bench."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from utf8fpga.model.table import BitPattern, EncodingTable, Range
 __all__ = ["VECTOR_FORMATS", "Vector", "render_vectors", "vectors"]
 
 _Z = b"Z"
-"""What follows a damaged piece in a second vector of it, to show that the decoder finds its way again."""
+"""The byte after an ill-formed sequence in a second vector, which shows that the decoder resynchronises."""
 
 DOCUMENTS = {
     "table_3_8": "C0 AF E0 80 BF F0 81 82 41",
@@ -31,27 +31,27 @@ DOCUMENTS = {
     "successor_not_consumed": "C2 41 42",
     "single_or_several_errors": "F0 80 80 41",
 }
-"""The byte sequences that section 3.9 of the Unicode Standard shows, by where it shows them."""
+"""The example byte sequences of section 3.9 of the Unicode Standard, by the table or definition."""
 
 
 class Vector(NamedTuple):
     """One text to decode.
 
     Attributes:
-        name: what it is, unique, a plain identifier.
-        units: its bytes.
+        name: a unique identifier that describes the text.
+        units: the bytes of the text.
     """
 
     name: str
     units: bytes
 
     def expected(self, practice: Practice) -> list[Item]:
-        """The items that come out under a practice."""
+        """The items of the golden decoder with a replacement practice."""
         return list(decode_with(self.units, practice))
 
 
 def vectors() -> list[Vector]:
-    """All vectors of UTF-8: each damaged piece alone and followed by a Z, then the documents' examples."""
+    """All vectors of UTF-8: each ill-formed sequence alone and followed by Z, then the standard's examples."""
     found = [Vector("empty", b"")]
     for name, units in _well_formed(TABLE_3_7):
         found.append(Vector(name, units))
@@ -72,7 +72,7 @@ def _well_formed(table: EncodingTable) -> _Named:
 
 
 def _single_units(table: EncodingTable) -> _Named:
-    """Per cause that one unit alone can have its first unit, its last one and all of them in a row."""
+    """For each cause of a single ill-formed unit: the first such unit, the last one, and all of them as one text."""
     dfa = DFA.of(table)
     units: dict[ErrorKind, list[int]] = {}
     for unit in range(1 << table.unit_width):
@@ -86,7 +86,7 @@ def _single_units(table: EncodingTable) -> _Named:
 
 
 def _outside_the_rows(table: EncodingTable) -> _Named:
-    """Whole sequences that fit the bit distribution and no row: overlong, surrogates, out of range."""
+    """Complete sequences that fit the bit distribution and no row: overlong, surrogates, out of range."""
     shorter = 0
     for length, pattern in table.patterns.items():
         if length > 1:
@@ -108,7 +108,7 @@ def _outside_the_rows(table: EncodingTable) -> _Named:
 
 
 def _holes(table: EncodingTable) -> list[Range]:
-    """The spans between code points of the table that have no sequence."""
+    """The spans of code points between those of the table that have no sequence."""
     points = sorted((row.code_points for row in table.rows), key=lambda span: span.first)
     return [
         Range(before.last + 1, after.first - 1) for before, after in pairwise(points) if before.last + 1 < after.first
@@ -116,7 +116,7 @@ def _holes(table: EncodingTable) -> list[Range]:
 
 
 def _placed(pattern: BitPattern, code_point: int) -> bytes:
-    """The sequence of a bit distribution for a code point, whatever the rows say of it."""
+    """The sequence of a bit distribution for a code point, whether or not it is in a row."""
     units = []
     for block in reversed(pattern.blocks):
         code_point, payload = divmod(code_point, len(block))
@@ -156,7 +156,7 @@ def _as_json(_practice: Practice) -> str:
 
 
 def _as_hex(_practice: Practice) -> str:
-    """A block a vector: its name and bytes, then a line for each practice with the code points; ! marks an error."""
+    """One block for each vector: its name and bytes, then a line of code points for each practice; ! is an error."""
     lines = []
     for vector in vectors():
         lines.append(f"{vector.name}: {vector.units.hex(' ').upper()}".rstrip())
@@ -167,11 +167,12 @@ def _as_hex(_practice: Practice) -> str:
 
 
 def _as_readmemh(practice: Practice) -> str:
-    """For ``$readmemh``: per text its beats, then the words expected under a practice.
+    """A memory file for ``$readmemh``: for each text its input beats, then the expected output words.
 
-    A word of the file has 36 bits, from the top: what it is, 4 bits, and 32 bits of data. 1 and 3
-    are a byte to send, 3 with last; 2 is an end without a byte. 8 is a code point to expect and
-    A one with the error flag, each plus 1 with last; C is an end without a word. F ends the file.
+    A word of the file has 36 bits: a tag in the upper 4 bits and 32 bits of data. Tags of stimulus:
+    1, a byte; 3, a byte with `last`; 2, a beat with `last` and no byte. Tags of expected output:
+    8, a code point; A, a code point with the error flag; each plus 1 with `last`; C, a beat with
+    `last` and no word. Tag F ends the file.
     """
     lines = ["// stimulus 1: byte, 3: last byte, 2: end without a byte"]
     lines += ["// expected 8: word, A: word with the error flag, +1: last, C: end without a word; F: end of the file"]
@@ -192,19 +193,19 @@ def _with_last(things: Sequence[_T]) -> Iterator[tuple[_T, bool]]:
 
 
 VECTOR_FORMATS: dict[str, Callable[[Practice], str]] = {"json": _as_json, "hex": _as_hex, "readmemh": _as_readmemh}
-"""By name what `render_vectors` can make."""
+"""The formats of `render_vectors`, by name."""
 
 
 def render_vectors(form: str = "json", practice: Practice = Practice.MAXIMAL_SUBPARTS) -> str:
-    """All `vectors` with the items expected, as a file for another program.
+    """All `vectors` with the expected items, as the contents of a file.
 
     Args:
-        form: ``json`` and ``hex`` have every practice; ``readmemh``, for Verilog's
-            ``$readmemh``, has one.
-        practice: the one of ``readmemh``.
+        form: ``json`` and ``hex`` contain every practice; ``readmemh``, for Verilog's
+            ``$readmemh``, contains one.
+        practice: the replacement practice of ``readmemh``; ignored by the others.
 
     Raises:
-        ValueError: no such form.
+        ValueError: `form` is not in `VECTOR_FORMATS`.
     """
     if form not in VECTOR_FORMATS:
         raise InvalidArgumentError(f"format {form!r} is not one of {', '.join(VECTOR_FORMATS)}")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Simulation of the decoders against the golden model."""
+"""Simulation of the decoders and comparison with the golden model."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The simulated decoder against the golden model, and what to show a person when they differ."""
+"""Comparison of the simulated decoder with the golden model, and a report of the first difference."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ from utf8fpga.sim.simulation import Beat, ContractError, Simulation, Word, text_
 __all__ = ["Mismatch", "compare"]
 
 _REPLAY_UNITS = 16
-"""How many units before a difference are tried as a shorter input, besides those of one beat."""
+"""Number of units before a difference that are tried as a shorter input, in addition to one beat."""
 
 _EARLY = 1
-"""Items that a decoder may show before the model has them: a mark whose length is not known yet."""
+"""Items that a decoder may output before the model returns them: a mark whose length is not yet determined."""
 
 _NO_PAUSES = (False,)
 
 
 @dataclass(frozen=True)
-class _Manner:
-    """How a text is sent: see `compare`."""
+class _StreamOptions:
+    """The stream options of one text: see `compare`."""
 
     input_pauses: Sequence[bool] = _NO_PAUSES
     output_pauses: Sequence[bool] = _NO_PAUSES
@@ -37,18 +37,18 @@ class _Manner:
     null_beats: Sequence[bool] = _NO_PAUSES
 
     @property
-    def options(self) -> list[str]:
-        """The options of the command line."""
-        options = []
+    def arguments(self) -> list[str]:
+        """The words of the command `simulate` for these options."""
+        words = []
         for name in ("input_pauses", "output_pauses", "null_beats"):
             if any(pattern := getattr(self, name)):
-                options += [f"--{name.replace('_', '-')}", "".join(str(int(is_set)) for is_set in pattern)]
-        return [*options, *["--separate-end"] * self.separate_end]
+                words += [f"--{name.replace('_', '-')}", "".join(str(int(is_set)) for is_set in pattern)]
+        return [*words, *["--separate-end"] * self.separate_end]
 
     @property
-    def simpler(self) -> Iterator[_Manner]:
-        """The same with one thing less."""
-        plain = _Manner()
+    def simpler(self) -> Iterator[_StreamOptions]:
+        """For each option, these options with that one at its default."""
+        plain = _StreamOptions()
         for name in ("input_pauses", "output_pauses", "separate_end", "null_beats"):
             yield replace(self, **{name: getattr(plain, name)})
 
@@ -58,14 +58,14 @@ class Mismatch:
     """Where the simulated decoder first differs from the golden model.
 
     Attributes:
-        units: the shortest input found that shows a difference.
-        offset: of the item that differs, in code units from the start of those.
-        expected: the model's item, None where it has no more.
-        simulated: the decoder's item, None where it gave no more.
-        reason: how the stream contract was broken, or an empty string.
-        unit_width: bits of a unit.
-        replay: the words of a command that shows the difference again; none where there is no such command.
-        no_replay: why there is none.
+        units: the shortest input found that reproduces a difference.
+        offset: the offset of the differing item, in code units from the start of `units`.
+        expected: the model's item; None where it has no further item.
+        simulated: the decoder's item; None where it gave no further item.
+        reason: the violation of the stream contract; empty where there is none.
+        unit_width: bits in a code unit.
+        replay: the words of a command that reproduces the difference; empty where there is no such command.
+        no_replay: the reason why there is no such command.
     """
 
     units: tuple[int, ...]
@@ -100,50 +100,53 @@ def compare(
     on_item: Callable[[Item], None] | None = None,
     on_unit: Callable[[int], None] | None = None,
 ) -> Mismatch | None:
-    """Send one text of any length through the decoder and compare item by item with the model.
+    """Simulate the decoder on one text of any length and compare each item with the golden model.
 
-    The model decodes with the practice of the decoder.
+    The model uses the replacement practice and the table of the decoder.
 
     Args:
         simulation: the decoder.
-        units: the code units of the text; read as they are needed, so memory stays bounded.
+        units: the code units of the text; read on demand, so memory is bounded.
         input_pauses: see `Simulation.run`.
         output_pauses: see `Simulation.run`.
-        separate_end: the end of the text is a beat of its own, as it always is where the text is empty.
+        separate_end: `last` is in a beat without units, as it always is where the text is empty.
         null_beats: see `Simulation.run`.
         vcd: a file for the waveform.
-        on_item: called with each of the model's items that the decoder gave, until the first difference.
-        on_unit: called with the number of units taken so far.
+        on_item: called with each item on which model and decoder agree, until the first difference.
+        on_unit: called with the number of units sent so far.
 
     Returns:
-        The first difference, on the shortest input found that shows one, sent in the plainest manner that does;
-        None where all is equal.
+        The first difference, reduced to the shortest input and the simplest stream options found that reproduce
+        it; None where all items are equal.
+
+    Raises:
+        InvalidArgumentError: see `Simulation.run`.
     """
-    manner = _Manner(input_pauses, output_pauses, separate_end, null_beats)
-    mismatch = _Comparison(simulation, units, manner, on_item, on_unit).first_difference(vcd)
+    options = _StreamOptions(input_pauses, output_pauses, separate_end, null_beats)
+    mismatch = _Comparison(simulation, units, options, on_item, on_unit).first_difference(vcd)
     if mismatch is None:
         return None
 
-    def tried(manner: _Manner, shorter: Sequence[int]) -> Mismatch | None:
-        return _Comparison(simulation, shorter, manner).first_difference()
+    def tried(options: _StreamOptions, shorter: Sequence[int]) -> Mismatch | None:
+        return _Comparison(simulation, shorter, options).first_difference()
 
     for kept in (_REPLAY_UNITS + simulation.decoder.lanes, len(mismatch.units)):
-        if found := tried(manner, mismatch.units[-kept:]):
+        if found := tried(options, mismatch.units[-kept:]):
             break
     else:
-        reason = "since these units alone are decoded correctly: it takes more of those before"
+        reason = "since these units alone are decoded correctly: the difference depends on earlier units"
         return replace(mismatch, replay=(), no_replay=reason)
     while True:
-        plainer = ((each, tried(each, found.units)) for each in manner.simpler if each != manner)
-        changed, less = next(((each, less) for each, less in plainer if less), (manner, None))
-        less = less or _shorter(found, partial(tried, manner))
+        plainer = ((each, tried(each, found.units)) for each in options.simpler if each != options)
+        changed, less = next(((each, less) for each, less in plainer if less), (options, None))
+        less = less or _shorter(found, partial(tried, options))
         if less is None:
             return found
-        manner, found = changed, less
+        options, found = changed, less
 
 
 def _shorter(found: Mismatch, tried: Callable[[Sequence[int]], Mismatch | None]) -> Mismatch | None:
-    """A difference with some units left out, as many as possible; None if it takes them all."""
+    """A difference with a part of the units removed, as large as possible; None if all are needed."""
     size = len(found.units)
     while size := size // 2:
         pieces = (found.units[:at] + found.units[at + size :] for at in range(len(found.units) - size, -1, -size))
@@ -161,19 +164,19 @@ class _DifferenceError(Exception):
 
 @dataclass
 class _Comparison:
-    """One text on its way through the decoder and the model at once."""
+    """One text that the decoder and the model decode concurrently."""
 
     simulation: Simulation
     units: Iterable[int]
-    manner: _Manner
+    options: _StreamOptions
     on_item: Callable[[Item], None] | None = None
     on_unit: Callable[[int], None] | None = None
 
     recent: deque[int] = field(init=False)
-    """The last units sent."""
+    """The most recent units sent."""
     sent: int = 0
     offset: int = 0
-    """Where the next item begins."""
+    """The offset of the next item in the text."""
 
     def __post_init__(self) -> None:
         decoder = self.simulation.decoder
@@ -186,10 +189,10 @@ class _Comparison:
         reason = ""
         try:
             self.simulation.stream(
-                with_null_beats(self.beats(), self.manner.null_beats),
+                with_null_beats(self.beats(), self.options.null_beats),
                 self.take,
-                input_pauses=self.manner.input_pauses,
-                output_pauses=self.manner.output_pauses,
+                input_pauses=self.options.input_pauses,
+                output_pauses=self.options.output_pauses,
                 vcd=vcd,
             )
             return None
@@ -204,7 +207,7 @@ class _Comparison:
         decoder = self.simulation.decoder
         units = tuple(self.recent)
         shown = spell(units, decoder.table.unit_width)
-        words = [*decoder_parameters(decoder).arguments(), *self.manner.options]
+        words = [*decoder_parameters(decoder).arguments(), *self.options.arguments]
         replay = ["utf8fpga", "simulate", "--hex", shown, *words]
         known = CATALOGUE.get(decoder.table.name) == decoder.table
         return Mismatch(
@@ -219,7 +222,9 @@ class _Comparison:
         )
 
     def beats(self) -> Iterator[Beat]:
-        for units, last in text_beats(self.units, self.simulation.decoder.lanes, separate_end=self.manner.separate_end):
+        for units, last in text_beats(
+            self.units, self.simulation.decoder.lanes, separate_end=self.options.separate_end
+        ):
             self.sent += len(units)
             self.recent.extend(units)
             if self.on_unit and units:
@@ -238,7 +243,7 @@ class _Comparison:
             raise _DifferenceError(self.expected[0], None)
 
     def match(self) -> None:
-        """Compare what both have given."""
+        """Compare the items that both have returned."""
         while self.early and self.expected:
             wanted, item = self.expected.popleft(), self.early.popleft()
             if item != self.simulation.like(wanted):

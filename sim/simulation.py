@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Simulation as a function: texts and pauses in, items out, with the stream contract watched."""
+"""Simulation as a function from texts and pauses to items, with a check of the stream contract."""
 
 from __future__ import annotations
 
@@ -41,45 +41,50 @@ __all__ = [
 ]
 
 CLOCK_PERIOD = 10e-9
-"""Seconds; only waveforms show it."""
+"""The period of the simulated clock in seconds, which is visible only in waveforms."""
 
 PATIENCE = 64
-"""Clocks in which both sides are willing but nothing moves, after which a decoder counts as stuck; a refresh may
-take `Refresh.still` more."""
+"""Upper bound on the cycles without a transfer while the output is ready and the input is valid or finished; a
+decoder that exceeds it is reported as stuck. A periodic reset may take `Refresh.still` cycles more."""
 
 
 Beat = tuple[tuple[int, ...], bool]
 """An input beat: its code units, at most as many as there are lanes, and `last`."""
 
 NULL_BEAT: Beat = ((), False)
-"""A beat with neither a code unit nor `last`, which has no effect."""
+"""A null beat: neither a code unit nor `last`. It has no effect."""
 
 
 class ContractError(AssertionError):
-    """The decoder broke the stream contract, or stopped."""
+    """The decoder violated the stream contract, or transferred no beat for too many cycles."""
 
 
 class Word(NamedTuple):
-    """An item as a decoder without the fields `kind` and `length` gives it."""
+    """The output word of a decoder without the fields `kind` and `length`.
+
+    Attributes:
+        code_point: the code point; U+FFFD where ill-formed.
+        error: whether the item is ill-formed.
+    """
 
     code_point: int
     error: bool
 
 
 Take = Callable[[Item | Word | None, bool, int], None]
-"""What is called with each item of an output beat, or None for a beat without one: whether it is the text's end
-that comes with it, and the clock that first showed the beat."""
+"""Called with each item of an output beat, or None for a beat without items; whether it is the last of the text;
+and the first cycle in which `valid` was asserted for the beat."""
 
 
 @dataclass
 class Run:
-    """What one simulation run did; clocks are counted from its start.
+    """The result of one simulation run; cycles are counted from its start.
 
     Attributes:
-        texts: per text its items.
-        accepted: per input beat, null beats left out, the clock in which it was taken.
-        shown: per item the clock in which it first stood at the output.
-        clocks: how long the run took.
+        texts: the items of each text.
+        accepted: for each input beat except null beats, the cycle in which it was transferred.
+        shown: for each item, the first cycle in which `valid` was asserted for its beat.
+        clocks: the length of the run in cycles.
     """
 
     texts: list[list[Item | Word]] = field(default_factory=list)
@@ -89,11 +94,11 @@ class Run:
 
 
 class Simulation:
-    """A decoder in Amaranth's simulator, built once for any number of runs.
+    """A decoder in Amaranth's simulator, elaborated once for any number of runs.
 
     Args:
         decoder: the decoder; with `kind` and `length` its items are the model's `Item`, otherwise
-            they are `Word`.
+            `Word`. Default: a serial decoder of UTF-8 with both.
     """
 
     def __init__(self, decoder: AnyDecoder | None = None) -> None:
@@ -103,18 +108,18 @@ class Simulation:
 
     @cached_property
     def _simulator(self) -> Simulator:
-        # Not before the first run: a testbench that is never run makes Python warn.
+        # Created in the first run, since Python warns of a test bench that is never run.
         simulator = Simulator(self.decoder)
         simulator.add_clock(CLOCK_PERIOD)
         simulator.add_testbench(self._testbench)
         return simulator
 
     def expected(self, text: Iterable[int]) -> list[Item | Word]:
-        """What the golden model gives for `text`, in the fields that this decoder has."""
+        """The items of the golden model for `text`, in the form of this decoder's items."""
         return [self.like(item) for item in decode_with(text, self.decoder.practice, self.decoder.table)]
 
     def like(self, item: Item) -> Item | Word:
-        """A model's item, in the fields that this decoder has."""
+        """An item of the model in the form of this decoder's items: an `Item` or a `Word`."""
         return item if self._complete else Word(item.code_point, item.error is not None)
 
     def run(
@@ -127,25 +132,27 @@ class Simulation:
         null_beats: Sequence[bool] = (False,),
         vcd: Path | None = None,
     ) -> Run:
-        """Send `texts` back to back through the decoder and collect what comes out.
+        """Send `texts` back to back to the decoder, each as one packet, and collect the output.
+
+        A pattern is repeated as often as necessary.
 
         Args:
             texts: the code units of each text.
-            input_pauses: per clock, repeated, whether the input holds back its next beat. A beat
-                once offered stays until it is taken.
-            output_pauses: per clock, repeated, whether the output is not ready.
-            separate_ends: per text, repeated, whether its end is a beat of its own. It always is
-                where a text is empty.
-            null_beats: per input beat, repeated, whether it is a null beat; otherwise it is the next
+            input_pauses: for each cycle, whether the next input beat is delayed. Once `valid` is
+                asserted it stays asserted until the beat is transferred.
+            output_pauses: for each cycle, whether `ready` is deasserted at the output.
+            separate_ends: for each text, whether `last` is in a beat without units. It always is
+                where the text is empty.
+            null_beats: for each input beat, whether it is a null beat; otherwise it is the next beat
                 of the texts.
             vcd: a file for the waveform.
 
         Raises:
-            ContractError: a payload changed while it waited, an item was taken back, `last` came
-                too often, a beat held neither an item nor `last`, packed words had a gap, or nothing
-                moved though both sides were willing.
-            InvalidArgumentError: a pattern pauses for ever or is empty, a text is no text, or a code unit
-                does not fit its width.
+            ContractError: a payload changed or `valid` was deasserted before the transfer, `last`
+                was set too often, a beat had neither an item nor `last`, packed words had a gap, or no
+                beat was transferred for more than `PATIENCE` cycles.
+            InvalidArgumentError: a pattern is empty or consists of pauses only, a text is not an iterable
+                of code units, or a code unit is outside the table's width.
         """
         if not separate_ends:
             raise InvalidArgumentError("separate_ends is empty: give at least one bool")
@@ -159,8 +166,6 @@ class Simulation:
             if last:
                 result.texts.append([])
 
-        if not separate_ends:
-            raise InvalidArgumentError("separate_ends [] has no value for any text: give [False] for no end of its own")
         beats = with_null_beats(_beats(texts, separate_ends, self.decoder), null_beats)
         result.clocks = self.stream(
             beats,
@@ -183,23 +188,26 @@ class Simulation:
         accepted: Callable[[int], None] | None = None,
         vcd: Path | None = None,
     ) -> int:
-        """The same for input of any length, piece by piece; returns how many clocks it took.
+        """Like `run`, but with beats that are read on demand, for input of any length.
 
         Args:
-            beats: the input.
-            take: called with each output beat.
+            beats: the input beats.
+            take: called with the items of each output beat.
             input_pauses: see `run`.
             output_pauses: see `run`.
-            accepted: called with the clock in which an input beat was taken that is no null beat.
+            accepted: called with the cycle of each transfer at the input, except for null beats.
             vcd: a file for the waveform.
+
+        Returns:
+            The length of the run in cycles.
 
         Raises:
             ContractError: see `run`.
-            InvalidArgumentError: a pattern pauses for ever or is empty.
+            InvalidArgumentError: a pattern is empty or consists of pauses only.
         """
         for name, pattern in (("input_pauses", input_pauses), ("output_pauses", output_pauses)):
             if all(pattern):
-                raise InvalidArgumentError(f"{name} has no clock without a pause: {list(pattern)!r}")
+                raise InvalidArgumentError(f"{name} {list(pattern)!r} has no cycle without a pause: include one False")
         bench = _Bench(self.decoder, self.item, beats, take, accepted)
 
         async def play(ctx: Any) -> None:
@@ -219,7 +227,7 @@ class Simulation:
 
     @cached_property
     def _fields(self) -> list[dict[str, tuple[int, int]]]:
-        """Per lane the place and the mask of each field in the output's payload."""
+        """For each lane the position and the mask of each field in the output payload."""
         layout = self.decoder.items.payload.shape()
         items = layout["items"]
         places = [items.offset + lane * items.shape.elem_shape.size for lane in range(self.decoder.lanes)]
@@ -229,16 +237,16 @@ class Simulation:
         """The item in a lane of an output beat.
 
         Args:
-            payload: the beat.
-            lane: which.
-            offset: of the item in its text, for a decoder with `kind` and `length`.
+            payload: the payload of the beat.
+            lane: the number of the lane.
+            offset: the offset of the item in its text, for a decoder with `kind` and `length`.
 
         Returns:
-            the item, None where there is none.
+            The item; None where `keep` of the lane is 0.
 
         Raises:
             ContractError: the flags of the lane contradict each other.
-            ValueError: no item has such fields.
+            ValueError: the field `kind` has a value that is not an `ErrorKind`.
         """
         values = {name: payload >> place & mask for name, (place, mask) in self._fields[lane].items()}
         error = bool(values["error"])
@@ -263,7 +271,7 @@ def _place(field: data.Field, start: int = 0) -> tuple[int, int]:
 
 @dataclass
 class _Bench:
-    """Both ends of a decoder during one run, and a watch on the stream contract."""
+    """The drivers of both streams of a decoder during one run, and the check of the stream contract."""
 
     decoder: AnyDecoder
     item: Callable[[int, int, int], Item | Word | None]
@@ -274,11 +282,11 @@ class _Bench:
     clock: int = 0
     offered: bool = False
     idle: int = 0
-    """Clocks in which both sides were willing and nothing moved."""
+    """Cycles since the last transfer in which the output was ready and the input was valid or finished."""
     inside: bool = False
-    """A text has begun and not ended."""
+    """Whether the last input beat did not end its text."""
     ended: int = 0
-    """Texts that have ended at the input and not yet at the output."""
+    """The number of texts that have ended at the input and not yet at the output."""
     offset: int = 0
     waiting: int | None = None
     shown: int = 0
@@ -306,22 +314,26 @@ class _Bench:
             if self.offered and ctx.get(units.ready):
                 self.accept()
             if self.ended < 0:
-                raise ContractError(f"clock {self.clock}: last came out before a text had ended")
+                raise ContractError(f"cycle {self.clock}: last is set at the output before a text has ended")
             if self.idle > self.patience:
-                raise ContractError(f"clock {self.clock}: nothing has moved for {self.patience} clocks")
+                raise ContractError(f"cycle {self.clock}: no beat was transferred for {self.patience} cycles")
             await ctx.tick()
             self.clock += 1
 
     def watch_output(self, ctx: Any, ready: bool) -> None:
         if not ctx.get(self.decoder.items.valid):
             if self.waiting is not None:
-                raise ContractError(f"clock {self.clock}: valid fell before the payload {self.waiting:#x} was taken")
+                raise ContractError(
+                    f"cycle {self.clock}: valid was deasserted before the transfer of payload {self.waiting:#x}"
+                )
             return
         payload = ctx.get(self.payload)
         if self.waiting is None:
             self.shown = self.clock
         elif payload != self.waiting:
-            raise ContractError(f"clock {self.clock}: a waiting payload changed from {self.waiting:#x} to {payload:#x}")
+            raise ContractError(
+                f"cycle {self.clock}: the payload changed from {self.waiting:#x} to {payload:#x} before its transfer"
+            )
         self.waiting = payload
         if ready:
             self.deliver(payload)
@@ -334,11 +346,11 @@ class _Bench:
             if item is None:
                 continue
             if self.decoder.packed and len(found) != lane:
-                raise ContractError(f"clock {self.clock}: a gap before word {lane} of packed words")
+                raise ContractError(f"cycle {self.clock}: a gap before word {lane} of packed words")
             found.append(item)
             self.offset += item.length if isinstance(item, Item) else 0
         if not found and not last:
-            raise ContractError(f"clock {self.clock}: a beat with neither a word nor last")
+            raise ContractError(f"cycle {self.clock}: a beat with neither a word nor last")
         for item in found[:-1]:
             self.take(item, False, self.shown)
         self.take(found[-1] if found else None, last, self.shown)
@@ -359,14 +371,14 @@ class _Bench:
 
 
 def _beats(texts: Iterable[Iterable[int]], separate_ends: Sequence[bool], decoder: AnyDecoder) -> Iterator[Beat]:
-    """The input beats of texts, one after the other."""
+    """The input beats of all texts, in order."""
     for number, text in enumerate(texts):
         units = _checked(text, number, decoder.table)
         yield from text_beats(units, decoder.lanes, separate_end=separate_ends[number % len(separate_ends)])
 
 
 def _checked(text: Iterable[int], number: int, table: EncodingTable) -> Iterator[int]:
-    """The units of a text, each an integer of the table's width."""
+    """The units of a text; each is checked to be an integer of the table's width when it is read."""
     try:
         units = iter(text)
     except TypeError:
@@ -388,17 +400,17 @@ def _checked(text: Iterable[int], number: int, table: EncodingTable) -> Iterator
 
 
 def with_null_beats(beats: Iterable[Beat], null_beats: Sequence[bool]) -> Iterator[Beat]:
-    """The input beats with null beats between them.
+    """Insert null beats into a sequence of input beats.
 
     Args:
-        beats: the other ones.
-        null_beats: per beat of the result, repeated, whether it is a null beat.
+        beats: the input beats.
+        null_beats: for each beat of the result, repeated, whether it is a null beat.
 
     Raises:
-        InvalidArgumentError: the pattern has nothing but null beats or is empty.
+        InvalidArgumentError: the pattern is empty or consists of null beats only.
     """
     if all(null_beats):
-        raise InvalidArgumentError(f"null_beats has no place for another beat: {list(null_beats)!r}")
+        raise InvalidArgumentError(f"null_beats {list(null_beats)!r} has only null beats: include one False")
     return _filled(beats, cycle(null_beats))
 
 
@@ -410,12 +422,12 @@ def _filled(beats: Iterable[Beat], null_beats: Iterator[bool]) -> Iterator[Beat]
 
 
 def text_beats(text: Iterable[int], lanes: int, *, separate_end: bool = False) -> Iterator[Beat]:
-    """The input beats of a text.
+    """The input beats of a text, all full except the last.
 
     Args:
-        text: its code units.
-        lanes: how many a beat has room for.
-        separate_end: its end is a beat of its own where the one before is full; it always is where the
+        text: the code units.
+        lanes: the number of code units in a full beat.
+        separate_end: `last` is in a beat without units if the beat before is full; it always is where the
             text is empty.
     """
     units = iter(text)
@@ -430,9 +442,11 @@ def text_beats(text: Iterable[int], lanes: int, *, separate_end: bool = False) -
 
 
 def beat_payload(decoder: AnyDecoder, beat: Beat) -> int:
-    """An input beat as the payload of a decoder's input."""
+    """An input beat as an integer with the layout of the decoder's input payload.
+
+    Lanes without a unit have a value that would continue a sequence, so that a decoder that does not ignore them fails.
+    """
     (given, last), width, lanes = beat, decoder.table.unit_width, decoder.lanes
-    # What is in a lane without a unit must not matter: it would continue most sequences.
     absent = max(decoder.table.rows, key=lambda row: len(row.units)).units[-1].last
     units = (*given, *[absent] * (lanes - len(given)))
     payload = sum(unit << width * lane for lane, unit in enumerate(units))
@@ -449,10 +463,22 @@ def simulate(
     vcd: Path | None = None,
     **parameters: Any,
 ) -> list[list[Item | Word]]:
-    """The items that the simulated UTF-8 decoder gives for one text or several.
+    """Simulate a UTF-8 decoder on one text or several.
 
-    A bytes-like object is one text; any other iterable is of texts. See `Simulation.run` and `DecoderParameters` for
-    the other arguments; to run often, keep a `Simulation`.
+    A bytes-like object is one text; any other iterable consists of texts. See `Simulation.run` for the other arguments
+    and for the errors raised. For many runs, create a `Simulation` once.
+
+    Args:
+        texts: the text or texts.
+        input_pauses: see `Simulation.run`.
+        output_pauses: see `Simulation.run`.
+        separate_ends: see `Simulation.run`.
+        null_beats: see `Simulation.run`.
+        vcd: a file for the waveform.
+        parameters: the fields of `DecoderParameters` except the table, `kind` and `length`.
+
+    Returns:
+        The items of each text.
 
     >>> from utf8fpga.model import decode
     >>> simulate(b"\\xc2A") == [list(decode(b"\\xc2A"))]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Hypothesis strategies for what a decoder must survive; needs hypothesis (``utf8fpga[test]``)."""
+"""Hypothesis strategies for the input of a decoder. Requires the extra ``test``."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ __all__ = [
 
 
 def boundary_units(table: EncodingTable = TABLE_3_7) -> list[int]:
-    """Every bound of the table's ranges and its neighbours, ascending."""
+    """Every bound of the table's ranges and the units next to it, ascending."""
     bounds = {bound for row in table.rows for allowed in row.units for bound in (allowed.first, allowed.last)}
     top = (1 << table.unit_width) - 1
     near = {unit for bound in bounds for unit in (bound - 1, bound, bound + 1) if 0 <= unit <= top}
@@ -31,7 +31,7 @@ def boundary_units(table: EncodingTable = TABLE_3_7) -> list[int]:
 
 
 def well_formed(table: EncodingTable = TABLE_3_7) -> st.SearchStrategy[tuple[int, ...]]:
-    """Well-formed text, all rows equally likely."""
+    """Well-formed texts, with all rows equally likely."""
     character = st.sampled_from(table.rows).flatmap(
         lambda row: st.integers(row.code_points.first, row.code_points.last).map(row.encode)
     )
@@ -40,7 +40,7 @@ def well_formed(table: EncodingTable = TABLE_3_7) -> st.SearchStrategy[tuple[int
 
 @st.composite
 def damaged(draw: st.DrawFn, table: EncodingTable = TABLE_3_7) -> tuple[int, ...]:
-    """Well-formed text with units dropped, doubled, replaced or cut off at the end."""
+    """Well-formed texts with units removed, duplicated, replaced or cut off at the end."""
     units = list(draw(well_formed(table)))
     for _ in range(draw(st.integers(1, 4))):
         if not units:
@@ -54,33 +54,33 @@ def damaged(draw: st.DrawFn, table: EncodingTable = TABLE_3_7) -> tuple[int, ...
 
 
 def near_boundaries(table: EncodingTable = TABLE_3_7) -> st.SearchStrategy[tuple[int, ...]]:
-    """Sequences of nothing but range bounds and their neighbours."""
+    """Texts of range bounds and the units next to them."""
     return st.lists(st.sampled_from(boundary_units(table)), max_size=12).map(tuple)
 
 
 def noise(table: EncodingTable = TABLE_3_7) -> st.SearchStrategy[tuple[int, ...]]:
-    """Any units."""
+    """Texts of arbitrary units."""
     return st.lists(st.integers(0, (1 << table.unit_width) - 1), max_size=12).map(tuple)
 
 
 def any_text(table: EncodingTable = TABLE_3_7) -> st.SearchStrategy[tuple[int, ...]]:
-    """One of all the kinds."""
+    """Texts of any of the other strategies."""
     return st.one_of(near_boundaries(table), damaged(table), well_formed(table), noise(table))
 
 
 def texts(table: EncodingTable = TABLE_3_7, max_size: int = 6) -> st.SearchStrategy[list[tuple[int, ...]]]:
-    """Several texts to be sent back to back."""
+    """Lists of texts, to be sent back to back."""
     return st.lists(any_text(table), max_size=max_size)
 
 
 def pauses() -> st.SearchStrategy[list[bool]]:
-    """A pattern of pauses, clock by clock, that does not pause for ever."""
+    """Patterns of pauses, one value for each cycle, at least one of which is not a pause."""
     patterns = st.lists(st.booleans(), min_size=1, max_size=9).filter(lambda pattern: not all(pattern))
     return st.just([False]) | patterns
 
 
 def stream_patterns() -> st.SearchStrategy[dict[str, list[bool]]]:
-    """All that `Simulation.run` lets vary about the two streams: pauses, null beats, and beats of the end alone."""
+    """The stream options of `Simulation.run`: pauses, null beats and separate ends."""
     return st.fixed_dictionaries(
         {
             "input_pauses": pauses(),

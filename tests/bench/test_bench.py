@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Sweeps, their cache and executors, other people's cores, tables and pictures."""
+"""Sweeps, their cache and executors, foreign cores, tables and plots."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ FOREIGN_PORTS = {
     **{name: ("output", width) for name, width in {"code": 21, "spare": 1}.items()},
 }
 
-# Tools that count how often they are called, and answer with what depends on all that they are given.
+# Stand-ins for the tools, which count their calls and print results that depend on all their inputs.
 _COUNT = """
 import json, os, sys, time, zlib
 if "--version" in sys.argv:
@@ -151,11 +151,11 @@ class FakeTools:
             given = {"tool": tool, "version": version, "log": str(self.log)}
             given |= {"carry": carry, "body": body, "ports": FOREIGN_PORTS}
             program = write_program(self.folder / tool, (_COUNT + text).format_map(given))
-            # Another program even where the clock of the file system is coarse.
+            # A new modification time, even if the resolution of the file system is coarse.
             os.utime(program, ns=(number, time.monotonic_ns()))
 
     def calls(self) -> dict[str, int]:
-        """What was done since the last time."""
+        """The numbers of jobs since the last call, by kind."""
         lines = self.log.read_text(encoding="utf-8").split() if self.log.exists() else []
         self.log.unlink(missing_ok=True)
         return dict(Counter(lines))
@@ -172,13 +172,13 @@ def cache(tmp_path: Path) -> Cache:
 
 
 EVERYTHING = {"yosys": 4, "pack": 2, "route": 6}
-"""Of one point with three seeds, where carry chains make a difference."""
+"""The jobs of one point with three seeds, where carry chains make a difference."""
 
 
-# What is measured
+# Measurements
 
 
-def test_the_better_one_counts_and_the_median(tools: FakeTools) -> None:
+def test_result_is_the_better_netlist_and_the_median_of_the_seeds(tools: FakeTools) -> None:
     [figure] = sweep([POINT])
     assert figure.error is None
     assert figure.area is not None
@@ -191,7 +191,7 @@ def test_the_better_one_counts_and_the_median(tools: FakeTools) -> None:
     assert tools.calls() == EVERYTHING
 
 
-def test_the_faster_netlist_counts(tools: FakeTools) -> None:
+def test_result_is_the_faster_netlist(tools: FakeTools) -> None:
     for number in range(3):
         clocks: list[float] = []
 
@@ -217,7 +217,7 @@ def test_equal_netlists_are_placed_once(tools: FakeTools) -> None:
     assert tools.calls() == {"yosys": 4, "pack": 1, "route": 3}
 
 
-def test_points_that_are_alike_share_their_jobs(tools: FakeTools) -> None:
+def test_equal_points_share_their_jobs(tools: FakeTools) -> None:
     figures = sweep([POINT, replace(POINT, device=UP5K), POINT])
     assert figures[0] == figures[2]
     assert tools.calls() == {"yosys": 4, "pack": 4, "route": 12}, "the netlist of both iCE40 is one"
@@ -242,7 +242,7 @@ def test_progress_ends_with_all_jobs_done(tools: FakeTools) -> None:
 # The cache
 
 
-def test_a_second_time_no_tool_runs(tools: FakeTools, cache: Cache) -> None:
+def test_repeated_sweep_runs_no_tool(tools: FakeTools, cache: Cache) -> None:
     first = sweep([POINT], cache=cache)
     assert tools.calls() == EVERYTHING
     assert sweep([POINT], cache=Cache(cache.directory)) == first
@@ -256,7 +256,7 @@ OTHERS: dict[str, tuple[Point, dict[str, str], dict[str, int]]] = {
         EVERYTHING,
     ),
     "ports": (replace(POINT, core=replace(COUNTER, outputs=(("q", 2),))), {}, {"yosys": 2, "route": 6}),
-    "a seed more": (replace(POINT, seeds=(1, 2, 3, 4)), {}, {"route": 2}),
+    "additional seed": (replace(POINT, seeds=(1, 2, 3, 4)), {}, {"route": 2}),
     "package": (
         replace(POINT, device=replace(HX8K, options=("--hx8k", "--package", "cb132"))),
         {},
@@ -269,7 +269,7 @@ OTHERS: dict[str, tuple[Point, dict[str, str], dict[str, int]]] = {
 
 
 @pytest.mark.parametrize(("point", "versions", "expected"), OTHERS.values(), ids=OTHERS)
-def test_whatever_else_is_measured_anew(
+def test_changed_input_is_measured_again(
     point: Point, versions: dict[str, str], expected: dict[str, int], tools: FakeTools, cache: Cache
 ) -> None:
     sweep([POINT], cache=cache)
@@ -282,7 +282,7 @@ def test_whatever_else_is_measured_anew(
         assert tools.calls() == {}, "the older results are still there"
 
 
-def test_another_format_is_another_result(tools: FakeTools, cache: Cache, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_changed_format_is_measured_again(tools: FakeTools, cache: Cache, monkeypatch: pytest.MonkeyPatch) -> None:
     sweep([POINT], cache=cache)
     tools.calls()
     monkeypatch.setattr(jobs, "FORMAT", jobs.FORMAT + 1)
@@ -308,12 +308,12 @@ DAMAGE: dict[str, tuple[str, Callable[[Path], Any], dict[str, int]]] = {
     "another clock": ("*.json", _other_number, {"route": 6}),
     "no netlist": ("*.gz", Path.unlink, {"yosys": 4}),
     "another netlist": ("*.gz", _flip, {"yosys": 4}),
-    "a folder": ("*.gz", lambda path: (path.unlink(), path.mkdir()), {"yosys": 4}),
+    "folder": ("*.gz", lambda path: (path.unlink(), path.mkdir()), {"yosys": 4}),
 }
 
 
 @pytest.mark.parametrize(("pattern", "damage", "expected"), DAMAGE.values(), ids=DAMAGE)
-def test_a_damaged_file_is_made_again(
+def test_damaged_file_is_measured_again(
     pattern: str, damage: Callable[[Path], Any], expected: dict[str, int], tools: FakeTools, cache: Cache
 ) -> None:
     first = sweep([POINT], cache=cache)
@@ -331,7 +331,7 @@ def test_a_damaged_file_is_made_again(
 
 
 @pytest.mark.parametrize("after", [1, 4, 5, 6, 9, 11])
-def test_a_sweep_that_was_cut_off_goes_on(after: int, tools: FakeTools, cache: Cache) -> None:
+def test_interrupted_sweep_continues(after: int, tools: FakeTools, cache: Cache) -> None:
     def interrupt(now: Progress) -> None:
         if now.done >= after:
             raise KeyboardInterrupt
@@ -340,7 +340,7 @@ def test_a_sweep_that_was_cut_off_goes_on(after: int, tools: FakeTools, cache: C
         with pytest.raises(KeyboardInterrupt):
             sweep([POINT], executor=thread, cache=cache, on_progress=interrupt)
         before = tools.calls()
-    tools.calls()  # of what was under way
+    tools.calls()  # Discards the jobs that were running at the interrupt.
     kept: list[Progress] = []
     [figure] = sweep([POINT], cache=cache, on_progress=kept.append)
     assert figure == sweep([POINT])[0]
@@ -350,7 +350,7 @@ def test_a_sweep_that_was_cut_off_goes_on(after: int, tools: FakeTools, cache: C
     assert {path.suffix for path in cache.directory.iterdir()} == {".json", ".gz"}, "no half-written file"
 
 
-def test_nothing_that_is_kept_is_done_again(tools: FakeTools, cache: Cache) -> None:
+def test_interrupted_sweep_repeats_no_finished_job(tools: FakeTools, cache: Cache) -> None:
     def interrupt(now: Progress) -> None:
         if now.done == 7:
             raise KeyboardInterrupt
@@ -362,7 +362,7 @@ def test_nothing_that_is_kept_is_done_again(tools: FakeTools, cache: Cache) -> N
     assert sum(tools.calls().values()) == sum(EVERYTHING.values()) - 7
 
 
-def test_a_cache_that_cannot_be_written(tmp_path: Path, tools: FakeTools) -> None:
+def test_cache_that_cannot_be_written(tmp_path: Path, tools: FakeTools) -> None:
     (tmp_path / "file").write_text("")
     for directory in (tmp_path / "file", tmp_path / "file" / "below"):
         with pytest.raises(CacheError, match=rf"^cannot write the cache '{directory}': (File exists|Not a directory)$"):
@@ -377,7 +377,7 @@ def test_a_cache_that_cannot_be_written(tmp_path: Path, tools: FakeTools) -> Non
 
 
 class Counting(Executor):
-    """Does the job at once, and notes it."""
+    """An executor that runs each job immediately and records it."""
 
     def __init__(self) -> None:
         self.done: list[str] = []
@@ -392,7 +392,7 @@ class Counting(Executor):
         return future
 
 
-def test_every_job_goes_through_the_executor(tools: FakeTools) -> None:
+def test_every_job_runs_in_the_executor(tools: FakeTools) -> None:
     executor = Counting()
     [figure] = sweep([POINT], executor=executor)
     assert Counter(executor.done) == {"synthesise": 4, "pack": 2, "route": 6}
@@ -400,7 +400,7 @@ def test_every_job_goes_through_the_executor(tools: FakeTools) -> None:
     assert tools.calls() == {name: 2 * number for name, number in EVERYTHING.items()}
 
 
-def test_an_executor_that_takes_nothing(tools: FakeTools) -> None:
+def test_executor_that_rejects_jobs(tools: FakeTools) -> None:
     executor = ThreadPoolExecutor(1)
     executor.shutdown()
     seen: list[Progress] = []
@@ -411,8 +411,8 @@ def test_an_executor_that_takes_nothing(tools: FakeTools) -> None:
     assert tools.calls() == {}
 
 
-def test_processes(tools: FakeTools, cache: Cache) -> None:
-    # Not forked: this process may have threads.
+def test_executor_of_processes(tools: FakeTools, cache: Cache) -> None:
+    # Not a fork, since this process may have threads.
     with ProcessPoolExecutor(2, get_context("spawn")) as processes:
         figures = sweep([POINT], executor=processes, cache=cache)
     assert figures == sweep([POINT], cache=cache)
@@ -421,7 +421,7 @@ def test_processes(tools: FakeTools, cache: Cache) -> None:
 
 @pytest.fixture
 def patient_dask() -> Iterator[None]:
-    """A cluster whose parts wait for each other as long as it takes on a busy machine."""
+    """Raises the timeouts of a cluster, for a busy machine."""
     pytest.importorskip("distributed", reason="distributed is not installed")  # which adds to the settings
     dask = importlib.import_module("dask")
     with dask.config.set({f"distributed.comm.timeouts.{each}": f"{LIMIT_SECONDS}s" for each in ("connect", "tcp")}):
@@ -430,8 +430,8 @@ def patient_dask() -> Iterator[None]:
 
 @pytest.mark.usefixtures("patient_dask")
 @pytest.mark.parametrize("processes", [False, True])
-@pytest.mark.filterwarnings("default")  # what a cluster says of itself is not ours
-def test_a_dask_cluster(processes: bool, tools: FakeTools, cache: Cache) -> None:
+@pytest.mark.filterwarnings("default")  # warnings of the cluster itself
+def test_executor_of_a_dask_cluster(processes: bool, tools: FakeTools, cache: Cache) -> None:
     distributed = pytest.importorskip("distributed", reason="distributed is not installed")
     options = {"processes": processes, "n_workers": 2, "threads_per_worker": 1, "dashboard_address": None}
     with distributed.LocalCluster(**options) as cluster, distributed.Client(cluster) as client:
@@ -442,7 +442,7 @@ def test_a_dask_cluster(processes: bool, tools: FakeTools, cache: Cache) -> None
     assert tools.calls() == {}
 
 
-def test_a_worker_with_other_tools_is_refused(tools: FakeTools) -> None:
+def test_worker_with_other_versions_is_rejected(tools: FakeTools) -> None:
     class Elsewhere(Counting):
         def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
             tools.install(nextpnr="1.9") if fn is jobs.route else tools.install()
@@ -451,7 +451,9 @@ def test_a_worker_with_other_tools_is_refused(tools: FakeTools) -> None:
     [figure] = sweep([POINT], executor=Elsewhere())
     assert figure.area is not None
     assert figure.speed is None
-    assert figure.error == ("place and route, seed 1: nextpnr-ice40 is 1.9 where this job runs, and 2.0 is wanted")
+    assert figure.error == (
+        "place and route, seed 1: nextpnr-ice40 has version 1.9 where this job runs, but version 2.0 is required"
+    )
 
 
 # Failures
@@ -460,7 +462,7 @@ def test_a_worker_with_other_tools_is_refused(tools: FakeTools) -> None:
 FULL = "print('ERROR: Unable to place cell, no BELs remaining'); sys.exit(1)"
 
 
-def test_a_job_that_fails_is_told_and_the_others_go_on(tools: FakeTools, cache: Cache) -> None:
+def test_failed_job_is_reported_and_the_others_continue(tools: FakeTools, cache: Cache) -> None:
     tools.install(body=f"'--up5k' in sys.argv and exec({FULL!r})")
     seen: list[Progress] = []
     figures = sweep([POINT, replace(POINT, device=UP5K), POINT], cache=cache, on_progress=seen.append)
@@ -479,7 +481,7 @@ def test_a_job_that_fails_is_told_and_the_others_go_on(tools: FakeTools, cache: 
     written = figures_as_dict(figures, "x")
     assert json.loads(json.dumps(written))["figures"][1]["error"] == failed.error
     assert f"- counter on up5k failed: {failed.error}" in points_table(written).splitlines()
-    # A failure is not kept.
+    # Failures are not cached.
     tools.install()
     [again] = sweep([failed.point], cache=cache)
     assert again.error is None
@@ -492,14 +494,14 @@ def test_a_job_that_fails_is_told_and_the_others_go_on(tools: FakeTools, cache: 
         ("os.kill(os.getpid(), 9)", "nextpnr-ice40 failed with status -9: it printed nothing"),
     ],
 )
-def test_a_tool_that_says_nothing(body: str, message: str, tools: FakeTools) -> None:
+def test_tool_without_output(body: str, message: str, tools: FakeTools) -> None:
     tools.install(body=body)
     [figure] = sweep([POINT])
     assert figure.error is not None
     assert figure.error.endswith(message)
 
 
-# Other people's cores
+# Foreign cores
 
 
 @pytest.fixture
@@ -514,7 +516,7 @@ def described(tmp_path: Path, text: str, name: str = "ports.toml") -> Any:
     return read_ports(tmp_path / name)
 
 
-def test_what_yosys_only_logged_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_error_in_the_log_of_yosys_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     program = write_program(
         tmp_path / "yosys",
         "import sys\nif '--version' in sys.argv: print('yosys 1.0'); sys.exit()\n"
@@ -528,10 +530,8 @@ def test_what_yosys_only_logged_is_said(tmp_path: Path, monkeypatch: pytest.Monk
 
 @pytest.mark.usefixtures("tools")
 @pytest.mark.parametrize(("lanes", "suffix"), [(2, ".v"), (3, ".il")])
-def test_decoders_too_wide_for_yosys_to_read_back_are_measured_from_rtlil(
-    lanes: int, suffix: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    # Of 64 lanes it takes long.
+def test_wide_decoders_are_measured_from_rtlil(lanes: int, suffix: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    # A lower limit than 64 lanes, for speed.
     monkeypatch.setattr("utf8fpga.bench.design._VERILOG_LANES", 2)
     core = decoder_core(DecoderParameters(lanes=lanes))
     (name, text), *_ = core.sources
@@ -542,7 +542,7 @@ def test_decoders_too_wide_for_yosys_to_read_back_are_measured_from_rtlil(
     assert core.top in text
 
 
-def test_the_ports_are_read_from_the_verilog(foreign: Path) -> None:
+def test_ports_are_read_from_the_verilog(foreign: Path) -> None:
     core = foreign_core([foreign])
     assert (core.top, core.title, core.clock, core.reset, core.reset_low) == (
         "foreign",
@@ -557,7 +557,7 @@ def test_the_ports_are_read_from_the_verilog(foreign: Path) -> None:
     assert foreign_core([foreign], "helper").inputs == (("d", 1),)
 
 
-def test_a_description(foreign: Path, tmp_path: Path) -> None:
+def test_description_of_ports(foreign: Path, tmp_path: Path) -> None:
     said = {
         "title": "theirs",
         "constants": {"en": 1},
@@ -583,7 +583,7 @@ def test_a_description(foreign: Path, tmp_path: Path) -> None:
 
 
 def simulated(sources: tuple[tuple[str, str], ...], top: str, tmp_path: Path, script: str) -> str:
-    """What Yosys says of a module."""
+    """The output of Yosys for a module."""
     for name, text in sources:
         (tmp_path / name).write_text(text, encoding="utf-8")
     from utf8fpga.bench.design import read_script
@@ -594,10 +594,10 @@ def simulated(sources: tuple[tuple[str, str], ...], top: str, tmp_path: Path, sc
 
 
 @pytest.mark.parametrize("active", ["low", "high"])
-def test_the_wrapper_drives_the_reset_at_its_level(active: str, foreign: Path, tmp_path: Path) -> None:
+def test_wrapper_drives_the_reset_with_its_polarity(active: str, foreign: Path, tmp_path: Path) -> None:
     core = foreign_core([foreign], "foreign", described(tmp_path, f'reset_active = "{active}"'))
     sources, top = core.between_registers
-    # Two clocks of reset, then the core's register is 0 whatever was before; without reset it need not be.
+    # After two cycles of reset the core's register is 0 for any initial contents; without reset it may differ.
     script = "sat -seq 4 -set rst {} -set-init-undef -prove-skip 3 -prove core.code 0 -ignore_unknown_cells; "
     held, free = (simulated(sources, top, tmp_path, script.format(level)) for level in (1, 0))
     if active == "low":
@@ -609,7 +609,7 @@ def test_the_wrapper_drives_the_reset_at_its_level(active: str, foreign: Path, t
 
 
 @pytest.mark.parametrize("which", ["foreign", "helper", "counter"])
-def test_every_bit_stands_between_registers(which: str, foreign: Path, tmp_path: Path) -> None:
+def test_wrapper_has_a_register_on_every_port(which: str, foreign: Path, tmp_path: Path) -> None:
     core = COUNTER if which == "counter" else foreign_core([foreign], which)
     sources, top = core.between_registers
     printed = simulated(sources, top, tmp_path, "stat -width")
@@ -618,7 +618,7 @@ def test_every_bit_stands_between_registers(which: str, foreign: Path, tmp_path:
     assert {fed, read} <= widths | {0}
 
 
-def test_names_that_a_core_already_has(tmp_path: Path) -> None:
+def test_wrapper_avoids_the_names_of_the_core(tmp_path: Path) -> None:
     path = tmp_path / "x.v"
     path.write_text(
         "module wrapper(input clk, input a, output b, output c); assign b = a; assign c = a; endmodule\n"
@@ -631,7 +631,7 @@ def test_names_that_a_core_already_has(tmp_path: Path) -> None:
         simulated(sources, top, tmp_path, "check -assert")
 
 
-def test_names_that_are_no_plain_words(tmp_path: Path) -> None:
+def test_escaped_names(tmp_path: Path) -> None:
     path = tmp_path / "x.v"
     path.write_text(r"module \my-core (input clk, input \a.b , output \c+d ); assign \c+d = \a.b ; endmodule")
     core = foreign_core([path])
@@ -640,7 +640,7 @@ def test_names_that_are_no_plain_words(tmp_path: Path) -> None:
     simulated(sources, top, tmp_path, "check -assert")
 
 
-def test_systemverilog_and_several_files(tmp_path: Path) -> None:
+def test_systemverilog_and_multiple_files(tmp_path: Path) -> None:
     (tmp_path / "a.sv").write_text(
         "module a(input logic clk, d, output logic q); always_ff @(posedge clk) q <= d; endmodule"
     )
@@ -650,17 +650,17 @@ def test_systemverilog_and_several_files(tmp_path: Path) -> None:
     assert [name for name, _ in core.sources] == ["core.v", "core1.sv"]
 
 
-PORTS_REFUSED = {
-    "unknown word": ("clocks = 1", "unknown word 'clocks' (known: clock, reset, "),
+INVALID_PORTS = {
+    "unknown key": ("clocks = 1", "unknown key 'clocks' (known: clock, reset, "),
     "no TOML": ("clock =", "is not TOML: "),
-    "clock is a number": ("clock = 1", "clock = 1 is not str"),
-    "lanes are true": ("lanes = true", "lanes = True is not int"),
+    "clock is a number": ("clock = 1", "clock = 1 is not a string"),
+    "lanes are true": ("lanes = true", "lanes = True is not an integer"),
     "no lanes": ("lanes = 0", "lanes = 0 is not above 0"),
-    "a negative latency": ("latency = -1", "latency = -1 is negative"),
+    "negative latency": ("latency = -1", "latency = -1 is negative: it must be 0 or more"),
     "throughput is not a number": ("bytes_per_clock = nan", "bytes_per_clock = nan is not above 0"),
-    "inputs are a list": ("inputs = ['a']", "inputs = ['a'] is not dict"),
-    "a width is a word": ("inputs = { a = '8' }", "inputs = {'a': '8'} is not a table of names and numbers"),
-    "a level": ("reset_active = 'up'", "reset_active = 'up' is neither 'high' nor 'low'"),
+    "inputs are a list": ("inputs = ['a']", "inputs = ['a'] is not a table"),
+    "width is a string": ("inputs = { a = '8' }", "inputs = {'a': '8'} is not a table of names and numbers"),
+    "reset level": ("reset_active = 'up'", "reset_active = 'up' is neither 'high' nor 'low'"),
     "unknown clock": ("clock = 'ck'", "foreign has no input 'ck' for its clock (inputs: clk_i, rst_ni, data, en)"),
     "wide clock": ("clock = 'data'", "the clock 'data' of foreign has 8 bits, not 1"),
     "unknown reset": ("reset = 'rst'", "foreign has no input 'rst' for its reset (inputs: rst_ni, data, en)"),
@@ -669,14 +669,14 @@ PORTS_REFUSED = {
     "large constant": ("constants = { en = 2 }", "2 does not fit into the 1 bits of the input 'en'"),
     "unknown input": ("inputs = { a = 8 }", "foreign has no input 'a' (inputs: data, en)"),
     "another width": ("inputs = { data = 7, en = 1 }", "the input 'data' of foreign has 8 bits, not 7"),
-    "input left": ("inputs = { data = 8 }", "the input 'en' of foreign is neither among inputs nor among constants"),
+    "missing input": ("inputs = { data = 8 }", "the input 'en' of foreign is neither among inputs nor among constants"),
     "unknown output": ("outputs = { a = 8 }", "foreign has no output 'a' (outputs: code, spare)"),
     "no outputs": ("outputs = {}", "foreign has no outputs"),
 }
 
 
-@pytest.mark.parametrize(("text", "message"), PORTS_REFUSED.values(), ids=PORTS_REFUSED)
-def test_a_wrong_description(text: str, message: str, foreign: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize(("text", "message"), INVALID_PORTS.values(), ids=INVALID_PORTS)
+def test_invalid_description_is_rejected(text: str, message: str, foreign: Path, tmp_path: Path) -> None:
     with pytest.raises(CoreError) as caught:
         foreign_core([foreign], None, described(tmp_path, text))
     assert message in str(caught.value)
@@ -684,29 +684,32 @@ def test_a_wrong_description(text: str, message: str, foreign: Path, tmp_path: P
     assert "\n" not in str(caught.value)
 
 
-CORES_REFUSED = {
-    "no clock": ("input a, output b", "no input of m is a clock by its name (a): say it with --ports"),
-    "two clocks": ("input clk, input aclk, output b", "m may have the clock clk or aclk: say which with --ports"),
-    "two resets": (
-        "input clk, input rst, input aresetn, input a, output b",
-        "m may have the reset rst or aresetn: say which with --ports",
+INVALID_CORES = {
+    "no clock": (
+        "input a, output b",
+        "no input of m has the name of a clock (inputs: a): specify it with --ports",
     ),
-    "both ways": (
+    "ambiguous clock": ("input clk, input aclk, output b", "m may have the clock clk or aclk: specify it with --ports"),
+    "ambiguous reset": (
+        "input clk, input rst, input aresetn, input a, output b",
+        "m may have the reset rst or aresetn: specify it with --ports",
+    ),
+    "inout port": (
         "input clk, inout a, output b",
         "m has the port 'a' that is input and output, which cannot be measured",
     ),
     "no inputs": ("input clk, input rst, output b", "m has no inputs beside clock and reset"),
     "no outputs": ("input clk, input a", "m has no outputs"),
-    "no Verilog": ("input clk input", "core.v:1: ERROR: syntax error"),
-    "a module is missing": (
+    "syntax error": ("input clk input", "core.v:1: ERROR: syntax error"),
+    "missing module": (
         "input clk, input a, output b); n x(a, b",
         "ERROR: Module `\\n' referenced in module `\\m'",
     ),
 }
 
 
-@pytest.mark.parametrize(("text", "message"), CORES_REFUSED.values(), ids=CORES_REFUSED)
-def test_a_core_that_cannot_be_measured(text: str, message: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize(("text", "message"), INVALID_CORES.values(), ids=INVALID_CORES)
+def test_unsupported_core_is_rejected(text: str, message: str, tmp_path: Path) -> None:
     (tmp_path / "m.v").write_text(f"module m({text}); endmodule")
     with pytest.raises(CoreError) as caught:
         foreign_core([tmp_path / "m.v"], "m")
@@ -715,7 +718,7 @@ def test_a_core_that_cannot_be_measured(text: str, message: str, tmp_path: Path)
 
 
 @pytest.mark.build
-def test_a_foreign_core_measured_with_the_real_tools(foreign: Path, tmp_path: Path) -> None:
+def test_foreign_core_with_the_real_tools(foreign: Path, tmp_path: Path) -> None:
     core = foreign_core([foreign], None, described(tmp_path, "constants = { en = 1 }\noutputs = { code = 21 }"))
     figures = sweep([Point(core, device, (1,)) for device in (HX8K, ECP5)])
     for figure in figures:
@@ -726,11 +729,11 @@ def test_a_foreign_core_measured_with_the_real_tools(foreign: Path, tmp_path: Pa
         assert 250 < figure.speed.mhz < 700
 
 
-# Tables and the picture
+# Tables and the plot
 
 
 def recorded(lanes: int, mhz: float | None, *, architecture: str = "parallel", packed: bool = False) -> dict[str, Any]:
-    """A row as a sweep gives it."""
+    """A row in the form of a sweep's result."""
     core = replace(
         COUNTER, title="x", architecture=architecture, lanes=lanes, packed=packed, bytes_per_clock=lanes, latency=4
     )
@@ -746,10 +749,10 @@ OVER_LANES = {
 }
 LANES = [1, 2, 4, 8, 16, 32, 64, 128, 256]
 GIGABYTES = [0.3, 0.59, 1.16, 2.28, 4.48, 8.8, 17.28, 33.92, 66.56]
-"""At 300 MHz, 295 MHz and so on."""
+"""The throughput at 300 MHz, 295 MHz and so on."""
 
 
-def test_the_table_of_points() -> None:
+def test_table_of_points() -> None:
     figures = OVER_LANES | {"figures": [recorded(64, 280.0), recorded(2, None, packed=True)]}
     assert points_table(figures).splitlines()[2:] == [
         "| ECP5-85F speed 6 | x | 64 | sparse | 4 | 6400 | 4928 | 3200 | 100 | 77 | 280 (279..282) | 17.92 |",
@@ -762,7 +765,7 @@ def test_the_table_of_points() -> None:
     json.dumps(figures)
 
 
-def test_a_table_of_settings_with_a_failure() -> None:
+def test_table_of_settings_with_a_failure() -> None:
     lines = figures_table(OVER_LANES | {"figures": [recorded(1, None)]}).splitlines()
     assert lines[2] == "| x | 4 | 100 | - |"
     assert lines[4].startswith("Median of no seeds; ")
@@ -770,19 +773,19 @@ def test_a_table_of_settings_with_a_failure() -> None:
 
 @pytest.fixture(scope="module")
 def plots() -> Any:
-    """Throughput and area of `OVER_LANES`, as matplotlib has them before it draws."""
+    """The axes of throughput and area of `OVER_LANES` in matplotlib."""
     pytest.importorskip("matplotlib", reason="matplotlib is not installed")
     return draw_scaling(OVER_LANES).axes
 
 
-def test_the_plots_show_the_figures(plots: Any) -> None:
+def test_plots_have_the_figures(plots: Any) -> None:
     for axes, serial, parallel in zip(plots, (0.25, 77), (GIGABYTES, [77 * lanes for lanes in LANES]), strict=True):
         shown = {line.get_label(): (list(line.get_xdata()), list(line.get_ydata())) for line in axes.lines}
         assert shown["serial, ECP5-85F speed 6"] == ([1], [pytest.approx(serial)])
         assert shown["parallel, ECP5-85F speed 6"] == (LANES, pytest.approx(parallel))
 
 
-# What a row has that is drawn, and what it has that is not.
+# The fields of a row that affect the plot, and those that do not.
 DRAWN: dict[str, Callable[[dict[str, Any]], Any]] = {
     "architecture": lambda row: row.update(architecture="serial"),
     "title without architecture": lambda row: row.update(architecture="", title="mine"),
@@ -802,7 +805,7 @@ NOT_DRAWN: dict[str, Callable[[dict[str, Any]], Any]] = {
 
 
 @pytest.mark.parametrize("change", [*DRAWN.values(), *NOT_DRAWN.values()], ids=[*DRAWN, *NOT_DRAWN])
-def test_the_digest_is_that_of_what_is_drawn(change: Callable[[dict[str, Any]], Any], plots: Any) -> None:
+def test_digest_depends_exactly_on_the_plotted_data(change: Callable[[dict[str, Any]], Any], plots: Any) -> None:
     other = deepcopy(OVER_LANES)
     change(other["figures"][2])
 
@@ -815,12 +818,12 @@ def test_the_digest_is_that_of_what_is_drawn(change: Callable[[dict[str, Any]], 
     assert (drawn_digest(other) != drawn_digest(OVER_LANES)) == is_drawn
 
 
-def test_the_order_of_what_is_drawn_counts() -> None:
+def test_digest_depends_on_the_order_of_the_series() -> None:
     other = OVER_LANES | {"figures": [*OVER_LANES["figures"][1:], OVER_LANES["figures"][0]]}
     assert drawn_digest(other) != drawn_digest(OVER_LANES), "the colours would change places"
 
 
-def test_the_file_holds_the_digest_and_nothing_of_the_moment() -> None:
+def test_plot_file_has_the_digest_and_is_reproducible() -> None:
     pytest.importorskip("matplotlib", reason="matplotlib is not installed")
 
     code = "import sys, json; from utf8fpga.bench import scaling_picture; "
@@ -832,18 +835,18 @@ def test_the_file_holds_the_digest_and_nothing_of_the_moment() -> None:
     ElementTree.fromstring(first)
     assert f"<dc:description>{drawn_digest(OVER_LANES)}</dc:description>" in first
     assert "<dc:date>" not in first
-    # Coordinates may differ in their last digits, and nothing else may.
+    # Only the last digits of coordinates may differ.
     number = r"(?<![\w#])-?\d+(\.\d+)?"
     assert re.sub(number, "0", first) == re.sub(number, "0", second)
 
 
-def test_a_picture_of_nothing() -> None:
+def test_plot_without_data_is_rejected() -> None:
     pytest.importorskip("matplotlib", reason="matplotlib is not installed")
-    with pytest.raises(PictureError, match=r"^there is nothing to draw: no figure has lanes, area and GB/s$"):
+    with pytest.raises(PictureError, match=r"^nothing to draw: no figure has lanes, area and GB/s$"):
         scaling_picture(OVER_LANES | {"figures": [recorded(1, None)]})
 
 
-def test_no_matplotlib(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_matplotlib_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     with pytest.raises(PictureError, match=r"^matplotlib is not installed: pip install 'utf8fpga\[plots\]'$"):
         scaling_picture(OVER_LANES)
@@ -857,47 +860,53 @@ def bench(*arguments: str | Path, **options: Any) -> subprocess.CompletedProcess
     return subprocess.CompletedProcess(done.args, done.returncode, done.stdout.decode(), done.stderr.decode())
 
 
-REFUSED = {
+INCORRECT_USE = {
     "no lanes": (["--lanes", "0"], "--lanes '0' must be numbers in 1..256, such as 1,4,16"),
-    "many lanes": (["--lanes", "1,257"], "--lanes '1,257' must be numbers in 1..256, such as 1,4,16"),
-    "no number": (["--lanes", "1,"], "--lanes '1,' must be numbers in 1..256, such as 1,4,16"),
-    "no seeds": (["--seeds", "0"], "--seeds '0' must be how many, or from-to, and 1 to 100 of them"),
-    "seeds backwards": (["--seeds", "3-2"], "--seeds '3-2' must be how many, or from-to, and 1 to 100 of them"),
-    "seeds as words": (["--seeds", "a"], "--seeds 'a' must be how many, or from-to, and 1 to 100 of them"),
-    "top of nothing": (["--top", "x"], "--top describes the core of --against, which is not given"),
-    "ports of nothing": (["--ports", "x"], "--ports describes the core of --against, which is not given"),
-    "no such core": (["--against", "/nonexistent.v"], "cannot read '/nonexistent.v': No such file or directory"),
-    "record a choice": (
+    "too many lanes": (["--lanes", "1,257"], "--lanes '1,257' must be numbers in 1..256, such as 1,4,16"),
+    "lanes not numbers": (["--lanes", "1,"], "--lanes '1,' must be numbers in 1..256, such as 1,4,16"),
+    "no seeds": (["--seeds", "0"], "--seeds '0' must be N or A-B, with 1 to 100 seeds"),
+    "descending seeds": (["--seeds", "3-2"], "--seeds '3-2' must be N or A-B, with 1 to 100 seeds"),
+    "seeds not numbers": (["--seeds", "a"], "--seeds 'a' must be N or A-B, with 1 to 100 seeds"),
+    "top without a core": (["--top", "x"], "--top describes a core of --against: give --against FILE"),
+    "ports without a core": (["--ports", "x"], "--ports describes a core of --against: give --against FILE"),
+    "missing file of a core": (
+        ["--against", "/nonexistent.v"],
+        "cannot read '/nonexistent.v': No such file or directory",
+    ),
+    "record with lanes": (
         ["--record", ".", "--lanes", "1"],
-        "--record measures what the README shows: leave out the choice of cores",
+        "--record measures the cores in the README: leave out the options that select a core",
     ),
-    "record a device": (
+    "record with device": (
         ["--record", ".", "--device", "hx8k"],
-        "--record wants the figures of all devices: leave out --device",
+        "--record requires the figures of all devices: leave out --device hx8k",
     ),
-    "record a picture": (["--record", ".", "--picture", "x"], "--record writes its own picture: leave out --picture"),
-    "jobs on a cluster": (
+    "record with picture": (
+        ["--record", ".", "--picture", "x"],
+        "--record writes the plot in the checkout: leave out --picture x",
+    ),
+    "jobs with a cluster": (
         ["--dask", "x:1", "--jobs", "2"],
-        "--jobs is for this machine, and with --dask the cluster has its own: leave it out",
+        "--jobs 2 has no effect with --dask, where the cluster schedules: leave it out",
     ),
 }
 
 
-@pytest.mark.parametrize(("arguments", "message"), REFUSED.values(), ids=REFUSED)
-def test_bad_use_is_one_line_and_status_2(arguments: list[str], message: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize(("arguments", "message"), INCORRECT_USE.values(), ids=INCORRECT_USE)
+def test_incorrect_use_is_one_line_and_status_2(arguments: list[str], message: str, tmp_path: Path) -> None:
     done = bench(*arguments, "--cache", tmp_path / "cache")
     assert (done.stderr, done.stdout, done.returncode) == (f"utf8fpga: {message}\n", "", 2)
 
 
-def test_a_cache_folder_that_is_a_file(tmp_path: Path) -> None:
+def test_cache_folder_that_is_a_file(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     done = bench("--cache", tmp_path / "file")
     assert done.stderr == f"utf8fpga: cannot write the cache '{tmp_path / 'file'}': File exists\n"
     assert (done.stdout, done.returncode) == ("", 2)
 
 
-@pytest.mark.usefixtures("tools")  # YoWASP would fill the empty cache first
-def test_the_cache_is_the_users_own(tmp_path: Path) -> None:
+@pytest.mark.usefixtures("tools")  # YoWASP's tools would first compile themselves into the empty cache.
+def test_default_cache_is_the_cache_of_the_user(tmp_path: Path) -> None:
     environment = {**os.environ, "XDG_CACHE_HOME": str(tmp_path / "mine"), "NEXTPNR_ICE40": "/nonexistent"}
     done = bench("--device", "hx8k", env=environment)
     assert done.stderr == "utf8fpga: NEXTPNR_ICE40 names '/nonexistent', which is not a program\n"
@@ -906,7 +915,7 @@ def test_the_cache_is_the_users_own(tmp_path: Path) -> None:
         assert (tmp_path / "mine" / "utf8fpga" / "bench").is_dir()
 
 
-def test_another_core_beside_ours(foreign: Path, tools: FakeTools, tmp_path: Path) -> None:
+def test_foreign_core_in_the_command(foreign: Path, tools: FakeTools, tmp_path: Path) -> None:
     (tmp_path / "ports.toml").write_text("bytes_per_clock = 0.5\nlanes = 1\n")
     words = ["--device", "hx8k", "--lanes", "1", "--seeds", "2-4", "--cache", tmp_path / "cache", "--jobs", "1"]
     words += ["--against", foreign, "--top", "foreign", "--ports", tmp_path / "ports.toml"]
@@ -928,7 +937,7 @@ def test_another_core_beside_ours(foreign: Path, tools: FakeTools, tmp_path: Pat
     assert tools.calls() == {}, "all was kept"
 
 
-def test_points_that_failed_are_status_1(foreign: Path, tools: FakeTools, tmp_path: Path) -> None:
+def test_failed_points_have_exit_status_1(foreign: Path, tools: FakeTools, tmp_path: Path) -> None:
     tools.install(body=f"'--up5k' in sys.argv and exec({FULL!r})")
     words = ["--device", "hx8k", "--device", "up5k", "--seeds", "1", "--pipeline", "0", "--cache", tmp_path / "cache"]
     done = bench(*words)
@@ -942,7 +951,7 @@ def test_points_that_failed_are_status_1(foreign: Path, tools: FakeTools, tmp_pa
 
 
 @pytest.mark.usefixtures("tools", "patient_dask")
-def test_a_cluster_that_is_not_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_unreachable_cluster(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("utf8fpga.cli.bench._CONNECT_SECONDS", 0.5)
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))  # so that nothing else listens there
@@ -953,8 +962,8 @@ def test_a_cluster_that_is_not_there(tmp_path: Path, monkeypatch: pytest.MonkeyP
 
 
 @pytest.mark.usefixtures("tools", "patient_dask")
-@pytest.mark.filterwarnings("default")  # what a cluster says of itself is not ours
-def test_the_command_on_a_cluster(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.filterwarnings("default")  # warnings of the cluster itself
+def test_command_with_a_cluster(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     distributed = pytest.importorskip("distributed", reason="distributed is not installed")
     monkeypatch.setattr("utf8fpga.cli.bench._CONNECT_SECONDS", LIMIT_SECONDS)
     words = ["--device", "hx8k", "--lanes", "1", "--seeds", "1", "--json"]
@@ -967,7 +976,7 @@ def test_the_command_on_a_cluster(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has other interrupts")
-def test_an_interrupt_ends_the_tools_and_keeps_the_results(tools: FakeTools, tmp_path: Path) -> None:
+def test_interrupt_ends_the_tools_and_keeps_the_results(tools: FakeTools, tmp_path: Path) -> None:
     tools.install(body="open('started', 'w'); time.sleep(1000)", carry=False)
     words = ["--device", "hx8k", "--lanes", "1", "--seeds", "2", "--jobs", "2", "--cache", str(tmp_path / "cache")]
     with started(
@@ -982,7 +991,7 @@ def test_an_interrupt_ends_the_tools_and_keeps_the_results(tools: FakeTools, tmp
     assert list((tmp_path / "cache").glob("*.gz")), "the netlists are kept"
 
 
-def test_the_description_in_the_readme(tmp_path: Path) -> None:
+def test_description_of_ports_in_the_docs(tmp_path: Path) -> None:
     readme = (Path(__file__).parents[2] / "docs" / "performance.md").read_text(encoding="utf-8")
     [example] = re.findall(r"```toml\n(.*?)```", readme, re.DOTALL)
     ports = ["input clk", "input rst_n", "input [7:0] data", "input valid", "input enable", "output [20:0] code_point"]

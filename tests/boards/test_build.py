@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The catalog, and bitstreams built with the real tools; no board is needed."""
+"""The catalogue, and bitstreams built with the real tools; no board is needed."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from amaranth.hdl import Fragment
 from amaranth.lib import io
 from amaranth.sim import Simulator
 from support.builds import STAND_INS, Built, needs_tools, stand_in_tools
-from test_uart import frame, frames, line, refused
+from test_uart import frame, frames, line, rejected
 
 from utf8fpga.boards import (
     BOARDS,
@@ -42,7 +42,7 @@ pytest.importorskip("amaranth_boards", reason="amaranth-boards is not installed"
 
 TOOLS = {"ice40": ("yosys", "nextpnr-ice40", "icepack"), "ecp5": ("yosys", "nextpnr-ecp5", "ecppack")}
 PINS = {
-    # From the boards' schematics: UART in and out, the LEDs, the clock.
+    # From the schematics of the boards: UART input and output, LEDs, clock.
     "icebreaker": {"uart_0__rx": "6", "uart_0__tx": "9", "led_0": "11", "led_1": "37", "clk12_0": "35"},
     "ulx3s-85f": {"uart_0__rx": "M1", "uart_0__tx": "L4", "led_0": "B2", "led_1": "C2", "led_2": "C1", "clk25_0": "G2"},
 }
@@ -59,7 +59,7 @@ both = pytest.mark.parametrize("board", ["icebreaker", pytest.param("ulx3s-85f",
 
 
 @both
-def test_the_figures_are_those_of_the_tools_log(board: str, shared_build: Callable[[str], Built]) -> None:
+def test_figures_equal_those_in_the_log(board: str, shared_build: Callable[[str], Built]) -> None:
     built = shared_build(board)
     report, log = built.report, built.work_file("top.tim")
 
@@ -158,7 +158,7 @@ def test_parameters_reach_the_tools(tmp_path: Path) -> None:
 
 
 class SimulatedPlatform:
-    """As much of a platform as a top asks for, on ports that the simulator knows."""
+    """The part of a platform that a top module uses, with simulation ports."""
 
     def __init__(self, leds: int) -> None:
         self.leds = [io.SimulationPort("o", 1) for _ in range(leds)]
@@ -173,7 +173,7 @@ class SimulatedPlatform:
 @pytest.mark.parametrize(
     ("names", "leds", "expected"),
     [
-        # Per event which LEDs are lit: a byte arrives; a frame is damaged; long after an overflow.
+        # For each event the LEDs that are lit: a byte is received; a frame is damaged; long after an overflow.
         (("activity", "error", "overflow"), 8, ["a", "ae", "o"]),
         (("activity", "error", "overflow"), 3, ["a", "ae", "o"]),
         (("activity", "error", "overflow"), 2, ["a", "ae", "e"]),
@@ -182,7 +182,7 @@ class SimulatedPlatform:
         (("activity", "error", "overflow"), 0, ["", "", ""]),
     ],
 )
-def test_what_the_leds_show(names: tuple[str, ...], leds: int, expected: list[str]) -> None:
+def test_leds_of_boards(names: tuple[str, ...], leds: int, expected: list[str]) -> None:
     platform = SimulatedPlatform(leds)
     decoder = UartDecoder(4000, 1000, depth=4)
     top = Fragment.get(_BoardTop(decoder, Board("mine", "", "", "", names)), platform)
@@ -208,7 +208,7 @@ def test_what_the_leds_show(names: tuple[str, ...], leds: int, expected: list[st
 
 
 def fast_icebreaker() -> Any:
-    """A platform whose clock no iCE40 reaches."""
+    """A platform with a clock frequency that no iCE40 meets."""
     from amaranth.build import Attrs, Clock, Pins, Resource
     from amaranth_boards.icebreaker import ICEBreakerPlatform
 
@@ -229,7 +229,7 @@ def older(tmp_path: Path) -> Path:
 
 
 def fails(directory: Path, board: str | Board = "icebreaker") -> str:
-    """The message of a build that fails and leaves an older bitstream as it was."""
+    """The message of a build that fails; checks that an older bitstream is unchanged."""
     with pytest.raises(BuildError) as caught:
         build_board(board, directory)
     message = str(caught.value)
@@ -257,7 +257,7 @@ def stand_ins(fake_tool: Callable[[str, str], None]) -> None:
 
 
 @pytest.mark.build
-def test_a_clock_that_is_missed(older: Path) -> None:
+def test_clock_that_is_not_met(older: Path) -> None:
     needs_tools("icebreaker")
     message = fails(older, Board("icebreaker", f"{__name__}:fast_icebreaker", "ice40", "too fast"))
     found = re.fullmatch(
@@ -271,7 +271,7 @@ def test_a_clock_that_is_missed(older: Path) -> None:
 
 
 @pytest.mark.parametrize("tool", TOOLS["ice40"])
-def test_a_missing_tool(tool: str, older: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_tool_is_reported(tool: str, older: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for other in TOOLS["ice40"]:
         monkeypatch.setenv(other.upper().replace("-", "_"), sys.executable)
     variable = tool.upper().replace("-", "_")
@@ -279,18 +279,18 @@ def test_a_missing_tool(tool: str, older: Path, monkeypatch: pytest.MonkeyPatch)
     message = f"icebreaker: {variable} names '/nonexistent/program', which is not a program"
     assert fails(older) == message
     assert not (older / "icebreaker").exists()
-    with refused(BuildError, message):
+    with rejected(BuildError, message):
         require_tools("icebreaker")
 
 
-def test_a_tool_that_fails(older: Path, fake_tool: Callable[[str, str], None]) -> None:
+def test_failure_of_a_tool_is_reported(older: Path, fake_tool: Callable[[str, str], None]) -> None:
     for tool in TOOLS["ice40"]:
         fake_tool(tool, "true")
     fake_tool("yosys", "echo noise; echo 'ERROR: out of luck'; echo more noise; exit 3")
     assert fails(older) == f"icebreaker: yosys failed with status 3: ERROR: out of luck; see {older / 'icebreaker'}"
 
 
-def test_a_log_is_named_where_there_is_one(older: Path, fake_tool: Callable[[str, str], None]) -> None:
+def test_error_names_the_log_of_the_tool(older: Path, fake_tool: Callable[[str, str], None]) -> None:
     for tool in TOOLS["ice40"]:
         fake_tool(tool, "true")
     fake_tool("yosys", "echo details > top.rpt; echo 'ERROR: out of luck'; exit 1")
@@ -298,7 +298,7 @@ def test_a_log_is_named_where_there_is_one(older: Path, fake_tool: Callable[[str
 
 
 @pytest.mark.usefixtures("stand_ins")
-def test_a_clock_that_is_missed_by_the_report(older: Path, fake_tool: Callable[[str, str], None]) -> None:
+def test_clock_that_is_not_met_in_the_report(older: Path, fake_tool: Callable[[str, str], None]) -> None:
     fake_tool("nextpnr-ice40", STAND_INS["nextpnr-ice40"].replace("50.0", "11.99"))
     assert fails(older) == (
         "icebreaker: timing is not met: 11.99 MHz reached, 12 MHz required (another seed or pipeline may help); "
@@ -307,14 +307,14 @@ def test_a_clock_that_is_missed_by_the_report(older: Path, fake_tool: Callable[[
 
 
 @pytest.mark.usefixtures("stand_ins")
-def test_packing_that_fails(older: Path, fake_tool: Callable[[str, str], None]) -> None:
+def test_failure_of_packing_is_reported(older: Path, fake_tool: Callable[[str, str], None]) -> None:
     fake_tool("icepack", "echo half > top.bin; echo boom; exit 3")
     assert fails(older) == f"icebreaker: icepack failed with status 3: boom; see {older / 'icebreaker'}"
     fake_tool("icepack", "true")
     assert fails(older) == f"icebreaker: icepack wrote no bitstream; see {older / 'icebreaker'}"
 
 
-def test_files_of_an_earlier_build_do_not_pass_for_new_ones(older: Path, fake_tool: Callable[[str, str], None]) -> None:
+def test_files_of_an_earlier_build_are_not_used(older: Path, fake_tool: Callable[[str, str], None]) -> None:
     work = older / "icebreaker"
     work.mkdir()
     clock = {"achieved": 99.0, "constraint": 12.0}
@@ -325,20 +325,20 @@ def test_files_of_an_earlier_build_do_not_pass_for_new_ones(older: Path, fake_to
     (work / "top.bin").write_bytes(b"stale")
     for tool in TOOLS["ice40"]:
         fake_tool(tool, "true")
-    assert "nextpnr-ice40 wrote no report that can be read: " in fails(older)
+    assert "nextpnr-ice40 wrote no valid report: " in fails(older)
 
 
 @pytest.mark.parametrize(
     "report", ["not JSON", "{}", '{"fmax": {}, "utilization": {"ICESTORM_LC": {"used": 1, "available": 2}}}']
 )
-def test_a_report_that_cannot_be_read(report: str, older: Path, fake_tool: Callable[[str, str], None]) -> None:
+def test_invalid_report_of_the_tool(report: str, older: Path, fake_tool: Callable[[str, str], None]) -> None:
     for tool in TOOLS["ice40"]:
         fake_tool(tool, "true")
     fake_tool("nextpnr-ice40", f"echo '{report}' > top.report.json; echo '1 LCs used as DFF only' > top.tim")
-    assert "nextpnr-ice40 wrote no report that can be read: " in fails(older)
+    assert "nextpnr-ice40 wrote no valid report: " in fails(older)
 
 
-def test_a_directory_that_is_a_file(tmp_path: Path) -> None:
+def test_directory_that_is_a_file(tmp_path: Path) -> None:
     needs_tools("icebreaker")
     for where in (tmp_path / "file", tmp_path / "file" / "below"):
         (tmp_path / "file").write_text("", encoding="utf-8")
@@ -353,26 +353,26 @@ def test_without_amaranth_boards(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
         build_board("icebreaker", tmp_path)
     message = "amaranth-boards is not installed: pip install 'utf8fpga[boards]'"
     assert str(caught.value) == message
-    with refused(BuildError, message):
+    with rejected(BuildError, message):
         require_tools("icebreaker")
 
 
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"baud": 4e6}, "baud rate 4000000 is not in 1..3000000: a bit is at least 4 clocks of 12 MHz"),
-        ({"core": DecoderParameters(lanes=4)}, "a UART carries one byte at a time, so lanes is 1, not 4"),
-        ({"seed": -1}, "seed -1 is negative"),
+        ({"baud": 4e6}, "baud rate 4000000 is not in 1..3000000: a bit has at least 4 cycles of 12 MHz"),
+        ({"core": DecoderParameters(lanes=4)}, "lanes is 4, but a UART transfers one byte at a time: use 1"),
+        ({"seed": -1}, "seed -1 is negative: it must be 0 or more"),
     ],
 )
 def test_arguments_are_checked(arguments: dict[str, Any], message: str, tmp_path: Path) -> None:
-    with refused(ValueError, message):
+    with rejected(ValueError, message):
         build_board("icebreaker", tmp_path / "build", **arguments)
     assert not (tmp_path / "build").exists()
 
 
-def test_a_family_without_a_flow(tmp_path: Path) -> None:
-    with refused(ValueError, "board mine has family 'abacus', which is not one of ice40, ecp5"):
+def test_family_without_a_tool_flow_is_rejected(tmp_path: Path) -> None:
+    with rejected(ValueError, "board mine has family 'abacus', which is not one of ice40, ecp5"):
         build_board(Board("mine", "amaranth_boards.icebreaker:ICEBreakerPlatform", "abacus", "mine"), tmp_path)
 
 
@@ -380,7 +380,7 @@ def test_a_family_without_a_flow(tmp_path: Path) -> None:
 
 
 class StubPlatform:
-    """A platform without a circuit: its tools get nothing but their options."""
+    """A platform without a circuit, whose tools have only options."""
 
     default_clk_frequency = 12e6
     device, package = "stub", "none"
@@ -396,7 +396,7 @@ class StubPlatform:
 
 STUB = Board("stub", f"{__name__}:StubPlatform", "ice40", "no board")
 
-# Each tool waits until the tool of the other build has done the same.
+# Each tool waits for the same tool of the other build.
 MEET = """
 meet() {{
   touch {folder}/$1.$$; left=60000
@@ -406,7 +406,7 @@ meet() {{
 
 
 def pair(directory: Path) -> tuple[int, int, int]:
-    """The seeds that bitstream, report and log in a directory are of; the report holds the bitstream's digest."""
+    """The seeds of bitstream, report and log in a directory; checks the digest of the bitstream in the report."""
     bitstream = (directory / "stub.bin").read_bytes()
     report = json.loads((directory / "stub.json").read_text(encoding="utf-8"))
     assert report["sha256"] == hashlib.sha256(bitstream).hexdigest()
@@ -415,12 +415,12 @@ def pair(directory: Path) -> tuple[int, int, int]:
     return int(bitstream), report["seed"], int(log.rpartition(" ")[2])
 
 
-def build_side_by_side(directory: Path, seeds: Sequence[int]) -> list[BuildReport]:
+def build_concurrently(directory: Path, seeds: Sequence[int]) -> list[BuildReport]:
     with ThreadPoolExecutor(len(seeds)) as threads:
         return list(threads.map(lambda seed: build_board(STUB, directory, seed=seed), seeds))
 
 
-def test_builds_side_by_side_do_not_mix(tmp_path: Path, fake_tool: Callable[[str, str], None]) -> None:
+def test_concurrent_builds_are_independent(tmp_path: Path, fake_tool: Callable[[str, str], None]) -> None:
     meeting = tmp_path / "meeting"
     meeting.mkdir()
     meet = MEET.format(folder=shlex.quote(str(meeting)))
@@ -428,26 +428,28 @@ def test_builds_side_by_side_do_not_mix(tmp_path: Path, fake_tool: Callable[[str
     fake_tool("nextpnr-ice40", f"{meet} {STAND_INS['nextpnr-ice40']} meet routed")
     fake_tool("icepack", f"{meet} {STAND_INS['icepack']}; meet packed")
     out = tmp_path / "out"
-    reports = build_side_by_side(out, (1, 2))
+    reports = build_concurrently(out, (1, 2))
     assert [report.seed for report in reports] == [1, 2]
     seed, *others = pair(out)
     assert seed in (1, 2)
     assert others == [seed, seed]
     digests = [hashlib.sha256(f"{report.seed}\n".encode()).hexdigest() for report in reports]
-    assert [report.sha256 for report in reports] == digests, "each build tells of its own bitstream"
+    assert [report.sha256 for report in reports] == digests, "each build reports its own bitstream"
     assert {path.name for path in out.iterdir()} == {"stub", "stub.bin", "stub.json"}
     assert not list((out / "stub").glob(".build-*"))
 
 
 @pytest.mark.usefixtures("stand_ins")
-def test_builds_that_end_at_the_same_time_leave_a_pair(tmp_path: Path) -> None:
+def test_concurrent_builds_leave_a_matching_bitstream_and_report(tmp_path: Path) -> None:
     for _ in range(5):
-        build_side_by_side(tmp_path, (1, 2, 3))
+        build_concurrently(tmp_path, (1, 2, 3))
         assert len(set(pair(tmp_path))) == 1
 
 
 @pytest.mark.usefixtures("stand_ins")
-def test_a_build_that_fails_keeps_its_logs_and_the_pair(tmp_path: Path, fake_tool: Callable[[str, str], None]) -> None:
+def test_failed_build_keeps_its_logs_and_the_earlier_bitstream(
+    tmp_path: Path, fake_tool: Callable[[str, str], None]
+) -> None:
     fake_tool("icepack", "[ $(cat top.asc) = 1 ] && cp top.asc top.bin")
     build_board(STUB, tmp_path, seed=1)
     with pytest.raises(BuildError, match="icepack failed"):
@@ -456,7 +458,7 @@ def test_a_build_that_fails_keeps_its_logs_and_the_pair(tmp_path: Path, fake_too
     assert not list((tmp_path / "stub").glob(".build-*"))
 
 
-# The catalog
+# The catalogue
 
 
 @pytest.mark.parametrize(
@@ -468,7 +470,7 @@ def test_a_build_that_fails_keeps_its_logs_and_the_pair(tmp_path: Path, fake_too
         ("", "unknown board '' (known: icebreaker, ulx3s-85f)"),
     ],
 )
-def test_an_unknown_board(name: str, message: str, tmp_path: Path) -> None:
+def test_unknown_board_is_rejected(name: str, message: str, tmp_path: Path) -> None:
     for ask in (find_board, require_tools, lambda asked: build_board(asked, tmp_path)):
         with pytest.raises(UnknownBoardError) as caught:
             ask(name)

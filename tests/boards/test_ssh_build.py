@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Builds on another host: an SSH server in this process, with a home folder of its own."""
+"""Builds on another host, which is an SSH server in this process with a separate home folder."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ TOOLS = ("yosys", "nextpnr-ice40", "icepack")
 
 
 class Files(paramiko.SFTPServerInterface):
-    """SFTP in the home folder."""
+    """An SFTP server for the home folder."""
 
     def __init__(self, server: Any, home: Path) -> None:
         super().__init__(server)
@@ -75,7 +75,7 @@ class Files(paramiko.SFTPServerInterface):
 
 
 class Login(paramiko.ServerInterface):
-    """Lets one key of one user in, and runs commands in the home folder."""
+    """Accepts one key of one user, and runs commands in the home folder."""
 
     def __init__(self, server: Server) -> None:
         self.server = server
@@ -143,7 +143,7 @@ class Server:
 
 @pytest.fixture
 def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
-    """A server that the user, whose home is another folder, knows and may log in to."""
+    """A server with a known host key and access for the user, whose home is another folder."""
     user = tmp_path / "user"
     (user / ".ssh").mkdir(parents=True)
     home = tmp_path / "host's home"
@@ -167,7 +167,7 @@ def host(server: Server, tools: str | None = None, user: str = "builder") -> Hos
 
 
 def install(folder: Path, names: dict[str, str]) -> None:
-    """Programs that answer with their version, and otherwise do what is given."""
+    """Write programs that print their version with `--version` and otherwise run the given script."""
     folder.mkdir(parents=True, exist_ok=True)
     for name, body in names.items():
         (folder / name).write_text(f'#!/bin/sh\n[ "$1" = --version ] && echo {name} 7.1 && exit\n{body}\n')
@@ -190,7 +190,7 @@ def as_yowasp(names: dict[str, str]) -> dict[str, str]:
 
 
 @pytest.mark.build
-def test_a_build_elsewhere_gives_the_same_bitstream(
+def test_build_on_a_host_gives_the_same_bitstream(
     server: Server, tmp_path: Path, shared_build: Callable[[str], Built]
 ) -> None:
     built = shared_build("icebreaker")
@@ -212,7 +212,7 @@ def test_a_build_elsewhere_gives_the_same_bitstream(
 
 @pytest.mark.parametrize("names", [GOOD, as_yowasp(GOOD)], ids=["plain", "YoWASP"])
 @pytest.mark.parametrize("tools", ["bin with spaces", "~/bin with spaces", "absolute", None])
-def test_the_hosts_tools_are_found(names: dict[str, str], tools: str | None, server: Server, tmp_path: Path) -> None:
+def test_tools_on_the_host_are_found(names: dict[str, str], tools: str | None, server: Server, tmp_path: Path) -> None:
     folder = server.home / "bin with spaces"
     install(folder, names)
     if tools is None:
@@ -227,7 +227,7 @@ def test_the_hosts_tools_are_found(names: dict[str, str], tools: str | None, ser
     assert [p.name for p in server.home.iterdir()] == ["bin with spaces"]
 
 
-def test_the_users_own_settings_for_a_host(server: Server, tmp_path: Path) -> None:
+def test_settings_of_the_user_for_a_host(server: Server, tmp_path: Path) -> None:
     install(server.home / "bin", GOOD)
     config = f"Host farm\n  HostName 127.0.0.1\n  Port {server.port}\n  User builder\n"
     (Path(os.environ["HOME"]) / ".ssh" / "config").write_text(config)
@@ -236,7 +236,7 @@ def test_the_users_own_settings_for_a_host(server: Server, tmp_path: Path) -> No
 
 
 def fails(server: Server, tmp_path: Path, where: Host | None = None) -> str:
-    """The message of a build that fails and leaves an older bitstream, and nothing on the host."""
+    """The message of a build that fails; checks that an older bitstream is unchanged and the host has no files."""
     before = {p.name for p in server.home.iterdir()}
     out = tmp_path / "out"
     out.mkdir()
@@ -251,14 +251,14 @@ def fails(server: Server, tmp_path: Path, where: Host | None = None) -> str:
     return message.replace(str(tmp_path), "TMP")
 
 
-def test_a_tool_that_the_host_lacks(server: Server, tmp_path: Path) -> None:
+def test_missing_tool_on_the_host(server: Server, tmp_path: Path) -> None:
     install(server.home / "bin", {name: body for name, body in GOOD.items() if name != "nextpnr-ice40"})
     assert fails(server, tmp_path) == (
-        "icebreaker: builder@127.0.0.1 has no nextpnr-ice40: install it there, or say where it is with --host-tools"
+        "icebreaker: builder@127.0.0.1 has no nextpnr-ice40: install it there, or specify its folder with --host-tools"
     )
 
 
-def test_a_tool_that_fails_there(server: Server, tmp_path: Path) -> None:
+def test_failure_of_a_tool_on_the_host(server: Server, tmp_path: Path) -> None:
     install(server.home / "bin", GOOD | {"nextpnr-ice40": "echo log > top.tim; echo ERROR: too big >&2; exit 3"})
     assert fails(server, tmp_path) == (
         "icebreaker: the build on builder@127.0.0.1 failed with status 3: ERROR: too big; "
@@ -267,17 +267,17 @@ def test_a_tool_that_fails_there(server: Server, tmp_path: Path) -> None:
     assert (tmp_path / "out" / "icebreaker" / "top.tim").read_text() == "log\n"
 
 
-def test_a_clock_that_is_missed_there(server: Server, tmp_path: Path) -> None:
+def test_clock_that_is_not_met_on_the_host(server: Server, tmp_path: Path) -> None:
     install(server.home / "bin", GOOD | {"nextpnr-ice40": GOOD["nextpnr-ice40"].replace("50.0", "5.0")})
     assert "timing is not met: 5.00 MHz reached, 12 MHz required" in fails(server, tmp_path)
 
 
-def test_no_bitstream_from_there(server: Server, tmp_path: Path) -> None:
+def test_missing_bitstream_on_the_host(server: Server, tmp_path: Path) -> None:
     install(server.home / "bin", GOOD | {"icepack": "true"})
     assert fails(server, tmp_path) == "icebreaker: icepack wrote no bitstream; see TMP/out/icebreaker"
 
 
-def test_an_earlier_bitstream_does_not_pass_for_a_new_one(server: Server, tmp_path: Path) -> None:
+def test_earlier_bitstream_is_not_used(server: Server, tmp_path: Path) -> None:
     install(server.home / "bin", GOOD)
     build_board("icebreaker", tmp_path / "out", host=host(server, "bin"))
     (tmp_path / "out" / "icebreaker" / "top.bin").write_bytes(b"stale")
@@ -286,26 +286,26 @@ def test_an_earlier_bitstream_does_not_pass_for_a_new_one(server: Server, tmp_pa
         build_board("icebreaker", tmp_path / "out", host=host(server, "bin"))
 
 
-def test_a_user_who_may_not(server: Server, tmp_path: Path) -> None:
+def test_user_without_access(server: Server, tmp_path: Path) -> None:
     message = fails(server, tmp_path, host(server, "bin", user="stranger"))
     assert re.match(r"icebreaker: stranger@127\.0\.0\.1: .*[Aa]uthentication", message)
     assert not server.commands
 
 
-def test_a_host_that_is_not_known(server: Server, tmp_path: Path) -> None:
+def test_unknown_host_key(server: Server, tmp_path: Path) -> None:
     (Path(os.environ["HOME"]) / ".ssh" / "known_hosts").write_text("")
     message = fails(server, tmp_path)
     assert message.endswith("not found in known_hosts: connect once with ssh, which asks whether to trust it")
     assert not server.commands
 
 
-def test_a_host_that_does_not_answer(server: Server, tmp_path: Path) -> None:
+def test_unreachable_host(server: Server, tmp_path: Path) -> None:
     server.close()
     message = fails(server, tmp_path)
     assert re.match(rf"icebreaker: builder@127\.0\.0\.1: .*{server.port}", message)
 
 
-def test_no_paramiko(server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_paramiko_is_reported(server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "paramiko", None)
     assert fails(server, tmp_path) == "icebreaker: paramiko is not installed: pip install 'utf8fpga[remote]'"
 
@@ -318,7 +318,7 @@ def test_no_paramiko(server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyP
         ("me@[::1]:22", ("::1", "me", 22)),
     ],
 )
-def test_how_a_host_is_written(text: str, expected: tuple[str, str | None, int | None]) -> None:
+def test_parse_of_hosts(text: str, expected: tuple[str, str | None, int | None]) -> None:
     parsed = Host.parse(text)
     assert (parsed.name, parsed.user, parsed.port) == expected
 
@@ -326,6 +326,6 @@ def test_how_a_host_is_written(text: str, expected: tuple[str, str | None, int |
 @pytest.mark.parametrize(
     "text", ["", "@farm", "me@", "farm:", "farm:0", "farm:65536", "farm:ssh", "a@b@c", "::1", "a b"]
 )
-def test_what_is_no_host(text: str) -> None:
+def test_invalid_hosts_are_rejected(text: str) -> None:
     with pytest.raises(ValueError, match=re.escape(f"host {text!r} is not [USER@]HOST[:PORT]")):
         Host.parse(text)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The UART and the decoder between its wires, in simulation.
+"""The UART and the decoder connected to it, in simulation.
 
-Lines are lists of levels, one per clock, made and read by the plain functions below. Expected
-words come from the golden model.
+A line is a list of levels, one per cycle, which the functions below encode and decode. Expected
+words are computed by the golden model.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from utf8fpga.model import EncodingTable, Range, Row
 from utf8fpga.model.practices import IncrementalDecoder, Practice
 
 Segment = tuple[int, float]
-"""A level and how many bits it lasts."""
+"""A level of the line and its duration in bits."""
 
 BREAK: list[Segment] = [(0, 11), (1, 2)]
 
@@ -50,11 +50,11 @@ def frames(data: Iterable[int]) -> list[Segment]:
 
 
 IDLE = 8
-"""Clocks that a line is high before the first frame."""
+"""The number of cycles in which a line is high before the first frame."""
 
 
 def line(segments: Iterable[Segment], divisor: int, rate: float = 1.0, phase: float = 0.0) -> list[int]:
-    """Levels at each clock of a sender that is `rate` times as fast as it should be, between idle times."""
+    """The level in each cycle for a sender whose rate is `rate` times the nominal one, idle before and after."""
     end = IDLE + phase
     levels = [1] * ceil(end)
     for level, bits in segments:
@@ -64,7 +64,7 @@ def line(segments: Iterable[Segment], divisor: int, rate: float = 1.0, phase: fl
 
 
 def read_line(levels: Sequence[int], divisor: int) -> list[tuple[int, int]]:
-    """The clock of each start bit on a line, and the byte; no bit may be anything but exact."""
+    """The cycle of each start bit and the byte of each frame; checks that every bit lasts exactly `divisor` cycles."""
     found, clock = [], 0
     while clock < len(levels):
         if levels[clock]:
@@ -86,11 +86,11 @@ class Frame(NamedTuple):
 
 
 def trace(dut: Any, levels: Sequence[int], watched: Sequence[Any]) -> list[tuple[int, ...]]:
-    """The watched values in each cycle, with a line at these levels; what changes costs time, not what stays."""
+    """The watched values in each cycle for a line with these levels; run time depends on the changes of values."""
     m = Module()
     m.submodules.dut = dut
     cycle = Signal(32)
-    # One register changes once in a cycle, whatever its parts do.
+    # A single register, which changes at most once in a cycle.
     before = Signal(sum(map(len, watched)))
     m.d.sync += [cycle.eq(cycle + 1), before.eq(Cat(watched))]
     changes: list[tuple[int, int]] = []
@@ -122,7 +122,7 @@ def trace(dut: Any, levels: Sequence[int], watched: Sequence[Any]) -> list[tuple
 
 
 def receive(levels: Sequence[int], divisor: int) -> list[Frame]:
-    """What a receiver makes of a line."""
+    """The frames that a receiver outputs for a line."""
     dut = UartReceiver(divisor)
     frame = dut.frames.payload
     found = trace(dut, levels, [dut.frames.valid, frame.data, frame.broken, frame.damaged])
@@ -141,10 +141,10 @@ def simulate(dut: Component | Module, testbench: Any) -> None:
 
 
 @contextmanager
-def refused(error: type[Exception], message: str) -> Iterator[None]:
-    """The block raises exactly this; a component that it leaves half made is no mistake of the test."""
+def rejected(error: type[Exception], message: str) -> Iterator[None]:
+    """Check that the block raises an error with exactly this message."""
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UnusedElaboratable)  # the component that is left half made
+        warnings.simplefilter("ignore", UnusedElaboratable)  # The component whose constructor raises is not elaborated.
         with pytest.raises(error) as caught:
             yield
         assert str(caught.value) == message
@@ -152,7 +152,7 @@ def refused(error: type[Exception], message: str) -> Iterator[None]:
         gc.collect()
 
 
-# The two halves
+# Receiver and transmitter
 
 
 @pytest.mark.parametrize(("divisor", "number"), [(4, 256), (5, 32), (12, 32)])
@@ -189,7 +189,7 @@ def test_every_byte_from_transmitter_to_receiver(divisor: int, number: int) -> N
     assert {after - before for (before, _), (after, _) in pairwise(sent)} == {10 * divisor}, "no gap"
 
 
-def test_the_line_is_high_while_nothing_is_sent() -> None:
+def test_line_is_high_while_idle() -> None:
     dut = UartTransmitter(4)
     seen = []
 
@@ -204,40 +204,41 @@ def test_the_line_is_high_while_nothing_is_sent() -> None:
 
 @pytest.mark.parametrize("divisor", [4, 5, 12])
 @pytest.mark.parametrize("rate", [0.98, 1.02])
-def test_a_sender_two_per_cent_off_is_understood(divisor: int, rate: float) -> None:
+def test_sender_with_two_per_cent_difference_is_received(divisor: int, rate: float) -> None:
     data = [0x00, 0xFF, 0x55, 0xAA, 0x01, 0x80, 0x7F, 0xFE] * 3
     found = receive(line(frames(data), divisor, rate, phase=0.3), divisor)
     assert contents(found) == [(byte, 0, 0) for byte in data]
 
 
 PHASES = (0.0, 0.001, 0.25, 0.5, 0.75)
-"""Of a start bit's edge in its clock; the worst are the first for a slow sender and the second for a fast one."""
+"""Phases of a start bit's edge relative to the clock; the first is the worst for a slow sender, the second for a fast
+one."""
 
 
-def all_understood(data: list[int], divisor: int, clocks_per_bit: float) -> bool:
-    rate = divisor / clocks_per_bit
+def all_received(data: list[int], divisor: int, cycles_per_bit: float) -> bool:
+    rate = divisor / cycles_per_bit
     received = [contents(receive(line(frames(data), divisor, rate, phase), divisor)) for phase in PHASES]
     return received == [[(byte, 0, 0) for byte in data]] * len(PHASES)
 
 
-# A stop bit is sampled 9 bits and a half after the start bit's edge, and up to a clock later: that must not be before
-# the sender's 9th bit has ended, nor after its 10th.
+# A stop bit is sampled 9.5 bits after the edge of the start bit, and up to one cycle later, which must be within the
+# stop bit of the sender.
 @pytest.mark.parametrize(("divisor", "shortest", "longest"), [(4, 3.9, 38 / 9), (5, 4.8, 47 / 9), (12, 11.5, 114 / 9)])
-def test_the_tolerance_is_exact(divisor: int, shortest: float, longest: float) -> None:
+def test_limits_of_the_tolerance(divisor: int, shortest: float, longest: float) -> None:
     data = [0x7F, 0x80, 0x55]
-    assert all_understood(data, divisor, shortest + 0.001)
-    assert not all_understood(data, divisor, shortest - 0.001)
-    assert all_understood(data, divisor, longest - 0.001)
-    assert not all_understood(data, divisor, longest + 0.001)
+    assert all_received(data, divisor, shortest + 0.001)
+    assert not all_received(data, divisor, shortest - 0.001)
+    assert all_received(data, divisor, longest - 0.001)
+    assert not all_received(data, divisor, longest + 0.001)
 
 
 @pytest.mark.parametrize("sign", [1, -1])
 @pytest.mark.parametrize(("divisor", "stated"), [(4, 0.025), (12, 0.0416), (20, 0.045)])
-def test_the_stated_tolerance_holds(divisor: int, stated: float, sign: int) -> None:
-    assert all_understood([0x7F, 0x80], divisor, divisor / (1 + sign * stated))
+def test_documented_tolerance(divisor: int, stated: float, sign: int) -> None:
+    assert all_received([0x7F, 0x80], divisor, divisor / (1 + sign * stated))
 
 
-def test_a_frame_appears_after_the_middle_of_its_stop_bit() -> None:
+def test_latency_of_frames() -> None:
     for divisor in (4, 5, 12):
         for phase in (0.0, 0.1, 0.5, 0.9):
             [found] = receive(line(frame(0x41), divisor, phase=phase), divisor)
@@ -246,7 +247,7 @@ def test_a_frame_appears_after_the_middle_of_its_stop_bit() -> None:
 
 
 @pytest.mark.parametrize("divisor", [8, 12])
-def test_noise_shorter_than_half_a_bit_is_no_start_bit(divisor: int) -> None:
+def test_noise_shorter_than_half_a_bit_is_ignored(divisor: int) -> None:
     spikes = [(0, width / divisor) for width in range(1, divisor // 2)]
     noise = [segment for spike in spikes for segment in (spike, (1, 1))]
     found = receive(line([*noise, *frame(0x5A), *noise, (1, 12), *frame(0xA5)], divisor), divisor)
@@ -254,7 +255,7 @@ def test_noise_shorter_than_half_a_bit_is_no_start_bit(divisor: int) -> None:
 
 
 @pytest.mark.parametrize("bits", [9.75, 10, 11, 19.5, 20, 200])
-def test_a_break_is_one_frame_however_long(bits: float) -> None:
+def test_break_of_any_length_is_one_frame(bits: float) -> None:
     found = receive(line([*frame(0x41), (0, bits), (1, 0.5), *frame(0x42), *frame(0)], 8), 8)
     assert contents(found) == [(0x41, 0, 0), (0, 1, 0), (0x42, 0, 0), (0, 0, 0)]
 
@@ -265,14 +266,14 @@ def test_a_low_stop_bit_is_a_damaged_frame(byte: int) -> None:
     assert contents(found) == [(0x41, 0, 0), (byte, 0, 1), (0x42, 0, 0)]
 
 
-def test_a_line_that_is_low_at_power_on_is_no_frame() -> None:
+def test_line_that_is_low_at_power_up_gives_no_frame() -> None:
     levels = [0] * 200 + line(frame(0x41), 4)
     assert contents(receive(levels, 4)) == [(0x41, 0, 0)]
 
 
 @pytest.mark.parametrize("component", [UartReceiver, UartTransmitter])
-def test_a_divisor_too_small_is_refused(component: Any) -> None:
-    with refused(ValueError, "divisor 3 is less than 4 clocks per bit"):
+def test_divisor_below_4_is_rejected(component: Any) -> None:
+    with rejected(ValueError, "divisor 3 is less than 4 cycles per bit"):
         component(3)
 
 
@@ -287,19 +288,19 @@ def test_divisor(clock_hz: float, baud: float, divisor: int) -> None:
 @pytest.mark.parametrize(
     ("clock_hz", "baud", "message"),
     [
-        (12e6, 4e6, "baud rate 4000000 is not in 1..3000000: a bit is at least 4 clocks of 12 MHz"),
-        (12e6, 0, "baud rate 0 is not in 1..3000000: a bit is at least 4 clocks of 12 MHz"),
-        (12e6, float("nan"), "baud rate nan is not in 1..3000000: a bit is at least 4 clocks of 12 MHz"),
+        (12e6, 4e6, "baud rate 4000000 is not in 1..3000000: a bit has at least 4 cycles of 12 MHz"),
+        (12e6, 0, "baud rate 0 is not in 1..3000000: a bit has at least 4 cycles of 12 MHz"),
+        (12e6, float("nan"), "baud rate nan is not in 1..3000000: a bit has at least 4 cycles of 12 MHz"),
         (
             12e6,
             921_600 * 2,
-            "baud rate 1843200 is 6.51 clocks of 12 MHz, more than 2% from a whole number: 1714286 or 2000000 would do",
+            "baud rate 1843200 is 6.51 cycles of 12 MHz, more than 2% from an integer: use 1714286 or 2000000",
         ),
-        (0, 9600, "clock of 0 Hz is not positive"),
+        (0, 9600, "clock of 0 Hz is not above 0"),
     ],
 )
-def test_a_rate_that_the_clock_cannot_make_is_refused(clock_hz: float, baud: float, message: str) -> None:
-    with refused(ValueError, message):
+def test_baud_rate_that_the_clock_cannot_make_is_rejected(clock_hz: float, baud: float, message: str) -> None:
+    with rejected(ValueError, message):
         uart_divisor(clock_hz, baud)
 
 
@@ -309,26 +310,26 @@ def test_the_limit_is_two_per_cent() -> None:
         uart_divisor(10.21e6, 1e6)
 
 
-# The decoder between the wires
+# The decoder with its UART
 
 DIVISOR = 4
 BAUD = 1000
 CLOCK = DIVISOR * BAUD
-WORD_CLOCKS = 4 * 10 * DIVISOR
+WORD_CYCLES = 4 * 10 * DIVISOR
 LOST, END = [int(WordFlag.LOST)], [int(WordFlag.END)]
 
 
 class Run(NamedTuple):
     words: list[int]
     starts: list[int]
-    """The clock in which each word starts."""
+    """The cycle in which each word starts."""
     activity: list[int]
     error: list[int]
     overflow: list[int]
 
 
-def run(segments: Iterable[Segment], *, idle: int = 8 * WORD_CLOCKS, **parameters: Any) -> Run:
-    """What comes out for a line that then stays idle for some clocks."""
+def run(segments: Iterable[Segment], *, idle: int = 8 * WORD_CYCLES, **parameters: Any) -> Run:
+    """The output for a line that is then idle for `idle` cycles."""
     dut = UartDecoder(CLOCK, BAUD, **({"depth": 64} | parameters))
     levels = line(segments, DIVISOR) + [1] * idle
     samples = trace(dut, levels, [dut.tx, dut.activity, dut.error, dut.overflow])
@@ -340,7 +341,7 @@ def run(segments: Iterable[Segment], *, idle: int = 8 * WORD_CLOCKS, **parameter
 
 
 def words_of(data: bytes, final: bool = True, practice: Practice = Practice.MAXIMAL_SUBPARTS) -> list[int]:
-    """The words of a text, by the model."""
+    """The words of a text, computed by the golden model."""
     items = IncrementalDecoder(practice).decode(data, final=final)
     return [item.code_point | (WordFlag.ERROR if item.error else 0) for item in items]
 
@@ -370,22 +371,22 @@ CORES = {
 
 
 @pytest.mark.parametrize("core", CORES.values(), ids=CORES)
-def test_texts_are_decoded_as_the_model_does(core: DecoderParameters) -> None:
+def test_texts_are_decoded_as_in_the_model(core: DecoderParameters) -> None:
     segments = [segment for text in TEXTS.values() for segment in [*frames(text), *BREAK]]
     expected = [word for text in TEXTS.values() for word in words_of(text, practice=core.practice) + END]
-    found = run(segments, idle=60 * WORD_CLOCKS, core=core).words
+    found = run(segments, idle=60 * WORD_CYCLES, core=core).words
     if not core.replacement:
-        # Without a replacement the code point of an ill-formed item means nothing.
+        # Without replacement the code point of an ill-formed item is unspecified.
         found = [WordFlag.ERROR | 0xFFFD if word & WordFlag.ERROR else word for word in found]
     assert found == expected
 
 
 @settings(max_examples=8)
 @given(texts=st.lists(st.binary(max_size=12) | st.text(max_size=5).map(str.encode), max_size=4))
-def test_any_texts_are_decoded_as_the_model_does(texts: list[bytes]) -> None:
+def test_any_texts_are_decoded_as_in_the_model(texts: list[bytes]) -> None:
     segments = [segment for text in texts for segment in [*frames(text), *BREAK]]
     expected = [word for text in texts for word in words_of(text) + END]
-    assert run(segments, idle=(len(expected) + 2) * WORD_CLOCKS).words == expected
+    assert run(segments, idle=(len(expected) + 2) * WORD_CYCLES).words == expected
 
 
 def test_an_item_does_not_wait_for_the_end_of_the_text() -> None:
@@ -395,7 +396,7 @@ def test_an_item_does_not_wait_for_the_end_of_the_text() -> None:
 @pytest.mark.parametrize("core", [DecoderParameters(pipeline=0), DecoderParameters(pipeline=2), CORES["parallel"]])
 def test_latency_from_the_last_byte_to_the_word(core: DecoderParameters) -> None:
     segments: list[Segment] = []
-    middles = []  # of the last stop bits
+    middles = []  # The times of the middle of each last stop bit.
     for text in (b"A", "ñ".encode(), "€".encode(), "😀".encode(), b"\xff"):
         segments += frames(text)
         middles.append(IDLE + (sum(bits for _, bits in segments) - 0.5) * DIVISOR)
@@ -406,26 +407,26 @@ def test_latency_from_the_last_byte_to_the_word(core: DecoderParameters) -> None
     assert all(0 < start - middle <= latency for start, middle in zip(starts, middles, strict=True))
 
 
-def test_a_damaged_frame_ends_the_text_and_leaves_a_mark() -> None:
+def test_damaged_frame_ends_the_text_with_lost() -> None:
     found = run([*frames(b"A\xe2\x82"), *frame(0xFF, stop=0), (1, 1), *frames(b"\xac\xc3\xb1"), *BREAK])
     assert found.words == words_of(b"A\xe2\x82") + LOST + words_of(b"\xac\xc3\xb1") + END
     assert not any(found.overflow), "the buffer had room"
 
 
-def test_words_without_a_gap_keep_up_with_four_byte_sequences() -> None:
+def test_four_byte_sequences_do_not_overflow() -> None:
     text = "".join(chr(0x1F600 + k) for k in range(24)).encode()
     found = run([*frames(text), *BREAK], depth=8)
     assert found.words == words_of(text) + END
-    assert {after - before for before, after in pairwise(found.starts[:-1])} == {WORD_CLOCKS}
+    assert {after - before for before, after in pairwise(found.starts[:-1])} == {WORD_CYCLES}
     assert not any(found.overflow)
 
 
 STOP = -1
-"""A break among the bytes sent."""
+"""A break condition in a sequence of bytes to send."""
 
 
 def explains(words: Sequence[int], sent: Sequence[int]) -> bool:
-    """Whether some parts of what was sent, with a loss where a LOST stands and only there, make these words."""
+    """Whether the words are correct for some loss of bytes, with a gap at each LOST and nowhere else."""
     pieces: list[list[int]] = [[]]
     for word in words:
         pieces[-1].append(word)
@@ -440,7 +441,7 @@ def explains(words: Sequence[int], sent: Sequence[int]) -> bool:
 
 
 def piece_ends(items: list[int], mark: int, sent: Sequence[int], start: int) -> set[int]:
-    """Where sending can have gone on after a piece from `start` and its mark."""
+    """The possible positions in `sent` after a piece that starts at `start` and its marker."""
     text_end = sent.index(STOP, start) if STOP in sent[start:] else len(sent)
     stops = {stop for stop in range(start, text_end + 1) if words_of(bytes(sent[start:stop])) == items}
     if mark == WordFlag.LOST:
@@ -448,35 +449,35 @@ def piece_ends(items: list[int], mark: int, sent: Sequence[int], start: int) -> 
     return {text_end + 1} if text_end in stops and text_end < len(sent) else set()
 
 
-def test_explains_knows_right_from_wrong() -> None:
+def test_explains_accepts_only_correct_words() -> None:
     sent = [*b"abc", STOP, *b"d\xc3\xb1e"]
     tail = [0x64, 0xF1, 0x65]
     assert explains([*b"abc", *END, *tail], sent)
     assert explains([*b"a", *LOST, *END, *tail], sent)
     assert explains([*b"ab", *LOST, *tail], sent), "the break is in the gap"
-    assert not explains([*b"ac", *END, *tail], sent), "a loss without a mark"
-    assert not explains([*b"abc", *LOST, *END, *tail], sent), "a mark without a loss"
-    assert not explains([*b"abc", *tail], sent), "an end without a mark"
+    assert not explains([*b"ac", *END, *tail], sent), "a loss without a marker"
+    assert not explains([*b"abc", *LOST, *END, *tail], sent), "a marker without a loss"
+    assert not explains([*b"abc", *tail], sent), "an end without a marker"
     assert not explains([*b"ab", *LOST, *END, *END, *tail], sent)
     assert not explains([*b"abc", *END, 0x64, *LOST, 0xF1, 0x65], sent), "a sequence that began in the gap"
     assert not explains([*b"abc", *END, *tail[:2]], sent), "a loss at the end"
 
 
 def overflowing(symbols: Sequence[int], depth: int, pause: float = 0) -> Run:
-    """Send symbols, with a pause of some bits before the last, wait until the buffer is empty, and send a last text."""
+    """Send symbols, with a pause in bits before the last one; when the buffer is empty, send another text."""
     sent = [*symbols, *b"\xc5\xbf", STOP]
     *most, last = [BREAK if symbol == STOP else frame(symbol) for symbol in symbols]
     segments = [*chain(*most), (1, pause), *last]
     segments += [(1, 40 * (depth + 6)), *frames(b"\xc5\xbf"), *BREAK]
     found = run(segments, depth=depth)
-    assert explains(found.words, sent), f"{[hex(word) for word in found.words]} is not what was sent"
-    assert found.words[-2:] == [0x17F, *END], "all is well again once the buffer is empty"
+    assert explains(found.words, sent), f"{[hex(word) for word in found.words]} does not match the bytes sent"
+    assert found.words[-2:] == [0x17F, *END], "the text after the buffer is empty is decoded correctly"
     assert any(found.overflow) or WordFlag.LOST not in found.words
     return found
 
 
 @pytest.mark.parametrize("pipeline", [0, 2])
-def test_overflow_is_marked_where_the_bytes_were_lost(pipeline: int) -> None:
+def test_lost_is_at_the_position_of_the_overflow(pipeline: int) -> None:
     depth = 8
     text = bytes(range(0x21, 0x7F))
     segments = [*frames(text), (1, 40 * (depth + 6)), *frames(b" "), *BREAK]
@@ -486,17 +487,17 @@ def test_overflow_is_marked_where_the_bytes_were_lost(pipeline: int) -> None:
     assert depth < first_lost < 2 * depth
     gap = found.words.index(WordFlag.LOST)
     assert found.words[:gap] == words_of(text[:first_lost]), "the gap is where overflow rose"
-    assert all(found.overflow[rise:]), "and overflow stays"
+    assert all(found.overflow[rise:]), "overflow stays asserted"
     assert explains(found.words, [*text, *b" ", STOP])
     assert found.words[-2:] == [0x20, *END]
 
-    # Half of the buffer is free after each gap, so what survives comes in pieces and not in crumbs.
+    # Half of the buffer is free after each gap, so at least that many items follow it.
     marks = [number for number, word in enumerate(found.words) if word == WordFlag.LOST]
     assert len(marks) >= 3
     assert all(after - before >= depth // 2 for before, after in pairwise(marks))
 
 
-def test_a_sequence_is_not_glued_together_across_an_overflow() -> None:
+def test_sequence_does_not_continue_across_an_overflow() -> None:
     text = "".join(chr(0x100 + k) + chr(0x21 + k) + chr(0x3000 + k) + chr(0x41 + k) for k in range(24)).encode()
     found = overflowing(list(text), depth=8)
     assert WordFlag.LOST in found.words
@@ -511,28 +512,28 @@ def test_a_break_after_an_overflow_still_ends_the_text(length: int) -> None:
 
 @cache
 def filling() -> range:
-    """The longest text that a buffer of 8 entries takes without a pause."""
+    """The longest text without a pause for which a buffer of 8 entries does not overflow."""
     texts = [range(0x30, end) for end in range(0x3A, 0x40)]
     return max((text for text in texts if not any(overflowing(text, 8).overflow)), key=len)
 
 
-def test_a_break_that_finds_the_buffer_full_comes_late() -> None:
+def test_break_during_a_full_buffer_is_delayed() -> None:
     found = overflowing([*filling(), STOP], depth=8)
-    assert not any(found.overflow), "though a byte in its place would have been lost"
+    assert not any(found.overflow), "only a byte would have been lost"
     assert found.words == [*filling(), *END, 0x17F, *END]
 
 
-def test_a_second_break_while_the_first_one_waits_is_no_silent_loss() -> None:
+def test_second_break_during_a_full_buffer_gives_lost() -> None:
     found = overflowing([*filling(), STOP, STOP], depth=8)
     assert found.words == [*filling(), *LOST, 0x17F, *END]
 
 
-def test_a_byte_is_not_lost_silently_in_the_clock_in_which_a_late_end_is_written() -> None:
-    # Before that clock the byte takes the end into its gap; in it and after it, the byte alone is lost.
+def test_byte_lost_in_the_cycle_of_a_delayed_end_gives_lost() -> None:
+    # Before that cycle LOST replaces the END; in that cycle and after it END is followed by LOST.
     runs = [overflowing([*filling(), STOP, 0x7E], 8, pause / DIVISOR) for pause in range(32, 37)]
     after_text = [found.words[len(filling()) : -2] for found in runs]
     before = after_text.count(LOST)
-    assert 0 < before < len(runs), "the pauses reach from before that clock to after it"
+    assert 0 < before < len(runs), "the pauses include cycles before and after that cycle"
     assert after_text == [LOST] * before + [END + LOST] * (len(runs) - before)
 
 
@@ -542,7 +543,7 @@ def test_a_byte_is_not_lost_silently_in_the_clock_in_which_a_late_end_is_written
     runs=st.lists(st.tuples(st.integers(0, 16), st.integers(1, 3)), min_size=2, max_size=6),
     wide=st.integers(0, 3),
 )
-def test_every_loss_has_its_mark(depth: int, runs: list[tuple[int, int]], wide: int) -> None:
+def test_every_loss_gives_lost(depth: int, runs: list[tuple[int, int]], wide: int) -> None:
     code_points = iter(range(0x21, 0x17F))
     symbols: list[int] = []
     for length, breaks in runs:
@@ -569,7 +570,7 @@ def test_leds() -> None:
     assert 0.043 * CLOCK <= sum(damaged.error) <= 0.050 * CLOCK + 1
 
     broken_off = run([*frame(0xE2), *BREAK], idle=400)
-    assert sum(broken_off.error) > 0, "a sequence that the end of the text breaks"
+    assert sum(broken_off.error) > 0, "a sequence that is incomplete at the end of the text"
 
 
 def test_parameters_are_checked() -> None:
@@ -579,10 +580,10 @@ def test_parameters_are_checked() -> None:
 
     for arguments, message in (
         ({"depth": 3}, "buffer depth 3 is less than 4 entries"),
-        ({"core": DecoderParameters(lanes=2)}, "a UART carries one byte at a time, so lanes is 1, not 2"),
-        ({"baud": 2000}, "baud rate 2000 is not in 1..1000: a bit is at least 4 clocks of 0.004 MHz"),
-        ({"core": wide(0, 16)}, "wide has code units of 16 bits; a UART carries 8"),
-        ({"core": wide(0x200000, 8)}, "wide has code points up to 200000; a word has room to 1FFFFF"),
+        ({"core": DecoderParameters(lanes=2)}, "lanes is 2, but a UART transfers one byte at a time: use 1"),
+        ({"baud": 2000}, "baud rate 2000 is not in 1..1000: a bit has at least 4 cycles of 0.004 MHz"),
+        ({"core": wide(0, 16)}, "wide has code units of 16 bits: a UART transfers 8"),
+        ({"core": wide(0x200000, 8)}, "wide has code points up to 200000: a word has code points up to 1FFFFF"),
     ):
-        with refused(ValueError, message):
+        with rejected(ValueError, message):
             UartDecoder(**({"clock_hz": CLOCK, "baud": BAUD} | arguments))

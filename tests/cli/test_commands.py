@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The command line as a person uses it: results, messages, exit statuses, and nothing half-written."""
+"""The command line: results, messages, exit statuses, and no incomplete files."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ DAMAGED = b"h\xc3\xa9llo \xf0\x9f\x98\x80 \xff \xed\xa0\x80 \xe2\x82"
 COMMANDS = ["demo", "decode", "table", "vectors", "generate", "simulate", "prove", "build", "boards", "bench"]
 
 
-def assert_refused(done: subprocess.CompletedProcess[bytes], message: str, status: int = 2) -> None:
+def assert_rejected(done: subprocess.CompletedProcess[bytes], message: str, status: int = 2) -> None:
     assert done.stderr.decode() == f"utf8fpga: {message}\n"
     assert (done.returncode, done.stdout) == (status, b"")
 
@@ -38,7 +38,7 @@ def damaged(tmp_path: Path) -> Path:
     return path
 
 
-# What the commands give.
+# Results.
 
 
 def test_decode_writes_the_text_that_cpython_decodes(damaged: Path) -> None:
@@ -89,7 +89,7 @@ def test_decode_of_more_than_one_chunk_with_sequences_across_them(tmp_path: Path
 
 def test_decode_strict(damaged: Path, tmp_path: Path) -> None:
     done = utf8fpga("decode", "--strict", "-o", tmp_path / "out.txt", damaged)
-    assert_refused(done, f"{str(damaged)!r} is ill-formed: 5 of 15 items", status=1)
+    assert_rejected(done, f"{str(damaged)!r} is ill-formed: 5 of 15 items", status=1)
     assert utf8fpga("decode", "--strict", "-o", tmp_path / "out.txt", data="é".encode()).returncode == 0
 
 
@@ -138,7 +138,7 @@ def test_table_by_name_and_the_list_of_names() -> None:
 
 
 def test_table_compares_the_documents(monkeypatch: pytest.MonkeyPatch) -> None:
-    # Sequences of up to two units; of up to four it takes long.
+    # Sequences of up to two units, since up to four take too long.
     whole = differences.comparison_text
     monkeypatch.setattr(differences, "comparison_text", lambda: whole(2))
     text = utf8fpga("table", "--documents").stdout.decode()
@@ -203,38 +203,38 @@ def test_help(command: list[str]) -> None:
     assert not done.stderr
 
 
-def test_the_script_and_the_module_are_the_same() -> None:
+def test_script_and_module_are_equivalent() -> None:
     version = utf8fpga("--version").stdout
     assert re.fullmatch(rb"utf8fpga \d+\.\d+\.\d+\n", version)
     script = Path(sys.executable).with_name("utf8fpga")
     if not script.exists():
-        pytest.skip("the script utf8fpga is not beside this Python")
+        pytest.skip("the script utf8fpga is not in the folder of this Python")
     assert run([script, "--version"], capture_output=True, check=True).stdout == version
 
 
-# Bad use.
+# Incorrect use.
 
 
 def test_no_command() -> None:
-    assert_refused(utf8fpga(), f"no command given: one of {', '.join(COMMANDS)}; -h tells more")
+    assert_rejected(utf8fpga(), f"no command given: use one of {', '.join(COMMANDS)}; -h describes them")
 
 
-REFUSED = {
+INCORRECT_USE = {
     "unknown command": (["frobnicate"], "No such command 'frobnicate'"),
     "missing file": (["decode", "/nonexistent"], "cannot read '/nonexistent': No such file or directory"),
-    "a folder as a file": (["decode", "/"], "cannot read '/': Is a directory"),
+    "folder as input": (["decode", "/"], "cannot read '/': Is a directory"),
     "missing file to simulate": (["simulate", "/nonexistent"], "cannot read '/nonexistent': No such file or directory"),
-    "no folder to write to": (
+    "missing output folder": (
         ["generate", "-o", "/nonexistent/d.v"],
         "cannot write '/nonexistent/d.v': No such file or directory",
     ),
-    "a folder to write to": (["table", "-o", "/"], "cannot write '/': Is a directory"),
+    "folder as output": (["table", "-o", "/"], "cannot write '/': Is a directory"),
     "no lanes": (["generate", "--lanes", "0"], "Invalid value for '--lanes': 0 is not in the range 1<=x<=256"),
     "too many lanes": (
         ["generate", "--lanes", "257"],
         "Invalid value for '--lanes': 257 is not in the range 1<=x<=256",
     ),
-    "lanes that are no number": (
+    "lanes not a number": (
         ["generate", "--lanes", "x"],
         "Invalid value for '--lanes': 'x' is not a valid integer range",
     ),
@@ -243,7 +243,7 @@ REFUSED = {
         ["generate", "--lanes", "2", "--buffer", "memory"],
         "a buffer in memory is for 4 lanes or more, not 2: use registers",
     ),
-    "a practice that is no hardware's": (
+    "practice without hardware": (
         ["generate", "--practice", "start-of-a-sequence"],
         "Invalid value for '--practice': 'start-of-a-sequence' is not one of 'maximal-subparts', 'each-unit', "
         "'whole-subsequence', 'malformed-sequence', 'first-error'",
@@ -253,7 +253,7 @@ REFUSED = {
         "unknown table 'UTF-7' (known: UTF-8, UTF-16, UTF-32, UTF-8 of RFC 2279, generalised UTF-8, "
         "CESU-8 code units, Modified UTF-8 code units)",
     ),
-    "a C header of units that are not bytes": (
+    "C header of a form with 16-bit units": (
         ["table", "UTF-16", "--format", "c"],
         "UTF-16 has units of 16 bits: the C header is for tables of bytes",
     ),
@@ -261,46 +261,52 @@ REFUSED = {
         ["generate", "--name", "2nd"],
         "--name '2nd' is not a Verilog identifier: use letters, digits and _, not a digit first",
     ),
-    "a keyword of SystemVerilog as module name": (
+    "keyword as module name": (
         ["generate", "--name", "logic"],
         "--name 'logic' is a keyword of Verilog or SystemVerilog: choose another module name",
     ),
-    "a composition": (
+    "composition as table": (
         ["table", "CESU-8"],
         "CESU-8 is a composition and has no table of its own: its tables are 'UTF-16' and 'CESU-8 code units'",
     ),
-    "a refresh that takes years": (
+    "refresh above the limit": (
         ["generate", "--refresh", "99999999999999999999"],
         "Invalid value for '--refresh': 99999999999999999999 is not in the range 1<=x<=281474976710655",
     ),
-    "an empty file name": (["decode", ""], "Invalid value for '[FILE]': '' is not the name of a file"),
-    "an empty output": (["table", "-o", ""], "Invalid value for '-o' / '--output': '' is not the name of a file"),
-    "an empty waveform": (
+    "empty input name": (["decode", ""], "Invalid value for '[FILE]': '' is not the name of a file"),
+    "empty output name": (["table", "-o", ""], "Invalid value for '-o' / '--output': '' is not the name of a file"),
+    "empty waveform name": (
         ["simulate", "--hex", "41", "--vcd", ""],
         "Invalid value for '--vcd': '' is not the name of a file",
     ),
-    "an empty folder": (["demo", "--directory", ""], "Invalid value for '--directory': '' is not the name of a folder"),
-    "an empty host": (
+    "empty folder name": (
+        ["demo", "--directory", ""],
+        "Invalid value for '--directory': '' is not the name of a folder",
+    ),
+    "empty host name": (
         ["build", "icebreaker", "--host", ""],
         "Invalid value for '--host': '' is not the name of a host",
     ),
-    "an empty folder of tools": (
+    "empty tools folder": (
         ["build", "icebreaker", "--host", "h", "--host-tools", ""],
         "Invalid value for '--host-tools': '' is not the name of a folder",
     ),
-    "an empty scheduler": (["bench", "--dask", ""], "Invalid value for '--dask': '' is not the name of a scheduler"),
-    "a baud rate that is no number": (
-        ["build", "icebreaker", "--baud", "nan"],
-        "baud rate nan is not in 1..3000000: a bit is at least 4 clocks of 12 MHz",
+    "empty scheduler address": (
+        ["bench", "--dask", ""],
+        "Invalid value for '--dask': '' is not the name of a scheduler",
     ),
-    "a README that is not there": (
+    "baud rate not a number": (
+        ["build", "icebreaker", "--baud", "nan"],
+        "baud rate nan is not in 1..3000000: a bit has at least 4 cycles of 12 MHz",
+    ),
+    "missing README": (
         ["bench", "--record", "/nonexistent"],
         "cannot read '/nonexistent/README.md': No such file or directory",
     ),
     "neither file nor bytes": (["simulate"], "give either FILE or --hex BYTES"),
     "both file and bytes": (["simulate", "x", "--hex", "41"], "give either FILE or --hex BYTES"),
-    "bad bytes": (["simulate", "--hex", "4G"], "--hex '4G' is not bytes in hexadecimal: write them as 'C2 41'"),
-    "endless pause": (
+    "invalid bytes": (["simulate", "--hex", "4G"], "--hex '4G' is not bytes in hexadecimal: write them as 'C2 41'"),
+    "pattern of pauses only": (
         ["simulate", "--hex", "41", "--output-pauses", "11"],
         "--output-pauses '11' must be 0s and 1s with at least one 0",
     ),
@@ -308,7 +314,7 @@ REFUSED = {
         ["simulate", "--hex", "41", "--input-pauses", ""],
         "--input-pauses '' must be 0s and 1s with at least one 0",
     ),
-    "no folder for a waveform": (
+    "missing waveform folder": (
         ["simulate", "--hex", "41", "--vcd", "/nonexistent/w.vcd"],
         "cannot write '/nonexistent/w.vcd': No such file or directory",
     ),
@@ -320,21 +326,21 @@ REFUSED = {
 }
 
 
-@pytest.mark.parametrize(("arguments", "message"), REFUSED.values(), ids=REFUSED)
-def test_bad_use_is_one_line_and_status_2(arguments: list[str], message: str) -> None:
-    assert_refused(utf8fpga(*arguments), message)
+@pytest.mark.parametrize(("arguments", "message"), INCORRECT_USE.values(), ids=INCORRECT_USE)
+def test_incorrect_use_is_one_line_and_status_2(arguments: list[str], message: str) -> None:
+    assert_rejected(utf8fpga(*arguments), message)
 
 
 @pytest.mark.parametrize("command", [["demo"], ["build", "icebreaker"]])
-def test_a_missing_tool_is_said_before_anything_else(command: list[str], tmp_path: Path) -> None:
+def test_missing_tool_is_reported_first(command: list[str], tmp_path: Path) -> None:
     environment = {**os.environ, "NEXTPNR_ICE40": "/nonexistent/nextpnr"}
     done = utf8fpga(*command, "--directory", tmp_path, env=environment)
     message = "icebreaker: NEXTPNR_ICE40 names '/nonexistent/nextpnr', which is not a program"
-    assert_refused(done, message, status=1)
+    assert_rejected(done, message, status=1)
     assert not list(tmp_path.glob("*.bin"))
 
 
-def test_a_baud_rate_that_the_clock_cannot_make(tmp_path: Path) -> None:
+def test_baud_rate_that_the_clock_cannot_make_is_rejected(tmp_path: Path) -> None:
     done = utf8fpga("build", "icebreaker", "--baud", "5000000", "--directory", tmp_path)
     assert done.returncode == 2
     assert re.fullmatch(r"utf8fpga: [^\n]*5000000[^\n]*\n", done.stderr.decode())
@@ -365,13 +371,13 @@ def test_unknown_option() -> None:
 @pytest.mark.skipif(os.geteuid() == 0, reason="the superuser may read and write everything")
 def test_no_permission(tmp_path: Path, damaged: Path) -> None:
     damaged.chmod(0)
-    assert_refused(utf8fpga("decode", damaged), f"cannot read {str(damaged)!r}: Permission denied")
+    assert_rejected(utf8fpga("decode", damaged), f"cannot read {str(damaged)!r}: Permission denied")
     tmp_path.chmod(0o500)
     out = tmp_path / "out.v"
-    assert_refused(utf8fpga("generate", "-o", out), f"cannot write {str(out)!r}: Permission denied")
+    assert_rejected(utf8fpga("generate", "-o", out), f"cannot write {str(out)!r}: Permission denied")
 
 
-def test_a_failure_leaves_an_older_file_as_it_was(tmp_path: Path) -> None:
+def test_failure_does_not_change_an_existing_file(tmp_path: Path) -> None:
     out = tmp_path / "out.txt"
     out.write_text("older")
     done = utf8fpga("decode", "-o", out, "/nonexistent")
@@ -380,7 +386,7 @@ def test_a_failure_leaves_an_older_file_as_it_was(tmp_path: Path) -> None:
     assert [path.name for path in tmp_path.iterdir()] == ["out.txt"]
 
 
-def test_a_rewritten_file_keeps_its_mode_and_its_links(tmp_path: Path) -> None:
+def test_replaced_file_keeps_its_mode_and_links(tmp_path: Path) -> None:
     out, link = tmp_path / "out.txt", tmp_path / "link"
     out.touch(mode=0o640)
     out.chmod(0o640)
@@ -396,19 +402,19 @@ def test_output_to_a_device() -> None:
     assert not Path("/dev/null").is_file()
 
 
-def test_a_file_onto_itself(damaged: Path) -> None:
+def test_input_file_as_output_file(damaged: Path) -> None:
     assert utf8fpga("decode", "-o", damaged, damaged).returncode == 0
     assert damaged.read_text("utf-8") == DAMAGED.decode("utf-8", "replace")
 
 
 def test_a_full_device() -> None:
     if not Path("/dev/full").exists():
-        pytest.skip("there is no /dev/full here")
+        pytest.skip("/dev/full does not exist")
     done = utf8fpga("decode", "-o", "/dev/full", data=b"x")
-    assert_refused(done, "cannot write '/dev/full': No space left on device", status=1)
+    assert_rejected(done, "cannot write '/dev/full': No space left on device", status=1)
 
 
-def test_standard_output_that_closes() -> None:
+def test_standard_output_closed_by_its_reader() -> None:
     command = f"{shlex.quote(sys.executable)} -m utf8fpga decode -"
     script = f"yes text | head -c 3000000 | {command} | head -c 10; echo ${{PIPESTATUS[2]}}"
     done = run(["/bin/bash", "-c", script], capture_output=True)
@@ -417,12 +423,12 @@ def test_standard_output_that_closes() -> None:
 
 
 @pytest.mark.parametrize("command", ["decode", "simulate"])
-def test_ctrl_c(command: str, tmp_path: Path) -> None:
+def test_interrupt_with_ctrl_c(command: str, tmp_path: Path) -> None:
     source, out = tmp_path / "fifo", tmp_path / "out.txt"
     os.mkfifo(source)
     words = [sys.executable, "-m", "utf8fpga", command, "-o", out, source]
     with (
-        os.fdopen(os.open(source, os.O_RDWR), "wb") as fifo,  # both ways, so that neither side waits for the other
+        os.fdopen(os.open(source, os.O_RDWR), "wb") as fifo,  # Read and write, so that opening does not block.
         started(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process,
     ):
         fifo.write(b"some text")
@@ -443,8 +449,8 @@ def test_progress_on_a_terminal_and_none_in_a_pipe(tmp_path: Path) -> None:
     shown = b""
     with started(command, stdout=subprocess.PIPE, stderr=secondary, env=environment) as process:
         os.close(secondary)
-        # A terminal holds little, and who writes to a full one waits.
-        with suppress(OSError):  # on Linux it ends with an error
+        # The buffer of a terminal is small, and a write to a full one blocks.
+        with suppress(OSError):  # On Linux the read at the end of the child fails.
             while piece := os.read(primary, 10_000):
                 shown += piece
         printed = process.stdout.read()
@@ -456,31 +462,31 @@ def test_progress_on_a_terminal_and_none_in_a_pipe(tmp_path: Path) -> None:
     assert run(command, capture_output=True, check=True, env=forced).stderr == b""
 
 
-# A decoder that is wrong.
+# A decoder with a fault.
 
 
-WRONG = """
+FAULTY = """
 import sys
 from utf8fpga import hdl
 from utf8fpga.model import EncodingTable, TABLE_3_7
 import utf8fpga.hdl.decoder.parameters, utf8fpga.cli.main
 
-class Wrong(hdl.SerialDecoder):
+class Faulty(hdl.SerialDecoder):
     def __init__(self, table=TABLE_3_7, **options):
         rows = [str(row).replace("U+", "").replace(" as ", "  ") for row in TABLE_3_7.rows]
         rows[4] = "D000..DFFF ED 80..BF 80..BF"
         super().__init__(EncodingTable.parse("wrong", "\\n".join(rows), source="a mutant"), **options)
         self.table = TABLE_3_7
 
-utf8fpga.hdl.decoder.parameters.SerialDecoder = Wrong
+utf8fpga.hdl.decoder.parameters.SerialDecoder = Faulty
 utf8fpga.cli.main.main(sys.argv[1:])
 """
 
 
-def test_a_mismatch_is_shown_with_the_shortest_input_and_a_way_to_replay_it(tmp_path: Path) -> None:
+def test_mismatch_is_reported_with_the_shortest_input_and_a_replay_command(tmp_path: Path) -> None:
     source, out, wave = tmp_path / "long.txt", tmp_path / "out.txt", tmp_path / "w.vcd"
     source.write_bytes("é€ and so on, ".encode() * 30 + b"\xed\xa0\x80" + b" and on" * 10)
-    command = [sys.executable, "-c", WRONG, "simulate", str(source), "-o", str(out), "--vcd", str(wave)]
+    command = [sys.executable, "-c", FAULTY, "simulate", str(source), "-o", str(out), "--vcd", str(wave)]
     done = run(command, capture_output=True)
     assert done.returncode == 1
     assert done.stderr.decode().splitlines() == [

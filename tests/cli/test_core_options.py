@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The commands that take a core take it by its name and by all of its options, in the same way."""
+"""All commands with a core accept its name and all its options in the same way."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from utf8fpga.hdl import CORES, DecoderParameters
 
 TAKING_A_CORE = ["generate", "simulate", "prove", "build", "bench"]
 WORDS = {"simulate": ["--hex", "41"], "build": ["icebreaker"]}
-"""What a command wants besides."""
+"""The other arguments that a command requires."""
 
 
 def options(command: str) -> dict[str, str]:
@@ -26,7 +26,7 @@ def options(command: str) -> dict[str, str]:
 
 
 @pytest.mark.parametrize("command", TAKING_A_CORE)
-def test_a_command_takes_every_option_of_the_core(command: str) -> None:
+def test_every_command_has_all_options_of_the_core(command: str) -> None:
     found = options(command)
     for name, how in DecoderParameters.options().items():
         word = next(flag for flag in how.flags if flag) if how.flags else f"--{name}"
@@ -35,26 +35,26 @@ def test_a_command_takes_every_option_of_the_core(command: str) -> None:
 
 @pytest.mark.parametrize("command", TAKING_A_CORE)
 @pytest.mark.parametrize("words", [(), ("decoder",)], ids=["default", "by_its_name"])
-def test_wrong_options_are_rejected_in_the_same_words(command: str, words: tuple[str, ...]) -> None:
+def test_every_command_rejects_invalid_options_with_the_same_message(command: str, words: tuple[str, ...]) -> None:
     done = utf8fpga(command, *words, *WORDS.get(command, []), "--buffer", "memory")
     message = "utf8fpga: a serial decoder needs no buffer, so not one of 'memory'\n"
     assert (done.returncode, done.stderr.decode()) == (2, message)
 
 
-def test_the_name_of_the_core_comes_first() -> None:
+def test_name_of_the_core_is_the_first_argument() -> None:
     assert list(CORES) == ["decoder"]
     plain, named = utf8fpga("generate", "--lanes", "2"), utf8fpga("generate", "decoder", "--lanes", "2")
     assert plain.stdout == named.stdout != b""
     assert utf8fpga("generate", "encoder").returncode == 2
 
 
-def test_a_file_with_the_name_of_a_core_is_named_by_its_path(tmp_path: Path) -> None:
+def test_file_with_the_name_of_a_core_is_given_by_its_path(tmp_path: Path) -> None:
     (tmp_path / "decoder").write_bytes(b"A")
     done = utf8fpga("simulate", str(tmp_path / "decoder"), "--json")
     assert [json.loads(line)["code_point"] for line in done.stdout.splitlines()] == [0x41]
 
 
-def test_a_proof_of_the_core_that_options_choose() -> None:
+def test_proof_of_a_core_selected_by_options() -> None:
     done = utf8fpga("prove", "--pipeline", "1", "--no-replacement", "--property", "stall", "--json")
     (result,) = json.loads(done.stdout)
     found = (result["configuration"], result["property"], result["proved"])
@@ -62,11 +62,11 @@ def test_a_proof_of_the_core_that_options_choose() -> None:
 
 
 REJECTED = {
-    "a practice": (
+    "practice without a proof": (
         ["--practice", "each-unit"],
         "the proofs have no reference for practice each-unit: use maximal-subparts",
     ),
-    "a configuration and options": (
+    "configuration with options": (
         ["serial-0", "--pipeline", "1"],
         "configuration 'serial-0' is a whole decoder: leave out the options that choose one",
     ),
@@ -74,6 +74,6 @@ REJECTED = {
 
 
 @pytest.mark.parametrize(("words", "message"), REJECTED.values(), ids=REJECTED)
-def test_what_cannot_be_proved_is_rejected(words: list[str], message: str) -> None:
+def test_cores_without_a_proof_are_rejected(words: list[str], message: str) -> None:
     done = utf8fpga("prove", *words)
     assert (done.returncode, done.stdout, done.stderr.decode()) == (2, b"", f"utf8fpga: {message}\n")

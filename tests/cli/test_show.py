@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What `decode` writes: text, JSON and summary, by the plain decoder and by arrays, of any chunks of any text."""
+"""The output of `decode`: text, JSON and summary, of the plain and the array decoder, for any text in any chunks."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ Output = Callable[[str, Practice], PlainOutput]
 
 
 def expected(form: str, text: bytes, items: Iterable[Item], base: int = 0) -> bytes:
-    """Item by item; `base` is the offset of the first byte of the text."""
+    """The expected output, item by item; `base` is the offset of the first byte of the text."""
     found = []
     for offset, length, point, error in items:
         name = None if error is None else error.name
@@ -74,7 +74,7 @@ def check(output: Output, form: str, practice: Practice, text: bytes, edges: Seq
 
 
 MARKS = bytes.fromhex("41 80 E1 F0 90 F8 C3")
-"""Bytes whose marks merge in all ways."""
+"""Bytes with marks that merge in all possible ways."""
 
 
 @by_output
@@ -105,7 +105,7 @@ def test_any_text_in_any_chunks(text: bytes, cuts: list[int], form: str, practic
 @pytest.mark.parametrize(
     "practice", [Practice.MAXIMAL_SUBPARTS, Practice.WHOLE_SUBSEQUENCE, Practice.MALFORMED_SEQUENCE]
 )
-def test_texts_of_more_than_is_decoded_and_written_at_once(
+def test_texts_longer_than_one_block(
     output: Output, form: str, practice: Practice, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("utf8fpga.cli.show.TOGETHER", 64)
@@ -117,12 +117,12 @@ def test_texts_of_more_than_is_decoded_and_written_at_once(
 
 
 @by_output
-def test_a_summary_of_more_lines_than_are_made_at_once(output: Output) -> None:
+def test_summary_longer_than_one_block_of_lines(output: Output) -> None:
     check(output, "summary", Practice.MAXIMAL_SUBPARTS, b"\xff" * 17_000 + "é".encode() * 8_000, [0, 33_000])
 
 
 @by_output
-def test_a_summary_shows_every_byte_of_a_mark_however_long(output: Output) -> None:
+def test_summary_shows_every_byte_of_a_long_mark(output: Output) -> None:
     text = b"A" + b"\x80" * 10_000 + b"B\xfc\x80\x80\x80\x80\x80"
     whole = written(output("summary", Practice.WHOLE_SUBSEQUENCE), [text[:5], text[5:300], text[300:]]).decode()
     assert whole.splitlines() == [
@@ -158,7 +158,7 @@ def test_offsets_beyond_32_bits(form: str, practice: Practice, offset: int) -> N
 @by_form
 @pytest.mark.parametrize("practice", [Practice.MAXIMAL_SUBPARTS, Practice.WHOLE_SUBSEQUENCE])
 def test_memory_does_not_grow_with_the_text(form: str, practice: Practice) -> None:
-    """A mebibyte of marks; as one, its line in a summary has three."""
+    """1 MiB of marks; merged into one, its line in a summary has 3 MiB."""
     made = ArrayOutput(form, practice)
     chunk = b"\x80" * (1 << 14)
     written(made, [chunk])
@@ -172,7 +172,7 @@ def test_memory_does_not_grow_with_the_text(form: str, practice: Practice) -> No
     assert peak < 400 * len(chunk)
 
 
-def test_counts_of_items_one_by_one_and_together() -> None:
+def test_counts_of_single_items_and_of_groups() -> None:
     items = list(decode_with(b"A\xff\xffB\xe2\x82", Practice.MAXIMAL_SUBPARTS))
     together, one_by_one = Tally(), Tally()
     together.add(iter(items))
@@ -186,7 +186,7 @@ def test_counts_of_items_one_by_one_and_together() -> None:
 
 
 @needs_numpy
-def test_arrays_are_for_what_is_not_short_or_of_unknown_size() -> None:
+def test_arrays_are_used_for_long_texts_and_texts_of_unknown_size() -> None:
     sizes = (0, 1000, 10_000_000, None)
     made = [type(runs._decoded(size, "text", Practice.MAXIMAL_SUBPARTS)) for size in sizes]
     assert made == [PlainOutput, PlainOutput, ArrayOutput, ArrayOutput]
@@ -210,7 +210,7 @@ def test_a_large_file_with_and_without_numpy(numpy: bool, tmp_path: Path) -> Non
 
 
 @pytest.mark.parametrize("size", [10, None], ids=["plain", "arrays"])
-def test_nothing_is_read_after_the_first_error(
+def test_input_is_not_read_after_the_first_error(
     monkeypatch: pytest.MonkeyPatch, capfdbinary: pytest.CaptureFixture[bytes], size: int | None
 ) -> None:
     def chunks(_path: str) -> Iterator[bytes]:

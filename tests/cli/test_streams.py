@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Standard streams that are full, closed or named, files that are pipes, and signals in the middle of the work."""
+"""Standard streams that are full, closed or given by name, files that are pipes, and signals during a command."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ needs_descriptors = pytest.mark.skipif(not Path("/dev/fd").exists(), reason="the
 
 
 def bash(line: str, folder: Path) -> subprocess.CompletedProcess[str]:
-    """Run a line of bash in which `utf8fpga` is the command."""
+    """Run a bash command line in which `utf8fpga` is this command."""
     line = f'utf8fpga() {{ {COMMAND} "$@"; }}; {line}'
     return run(["bash", "-c", line], capture_output=True, text=True, cwd=folder)
 
@@ -66,7 +66,7 @@ def test_a_closed_standard_output(command: str, folder: Path) -> None:
     assert (done.stderr, done.returncode) == (CLOSED, 1)
 
 
-def test_a_closed_standard_output_that_is_not_needed(folder: Path) -> None:
+def test_closed_standard_output_that_is_not_used(folder: Path) -> None:
     done = bash("utf8fpga decode text -o out >&- && cat out", folder)
     assert (done.stdout, done.stderr, done.returncode) == ("né\n", "", 0)
 
@@ -78,33 +78,33 @@ def test_a_closed_standard_input(command: str, folder: Path) -> None:
     assert (done.stdout, done.stderr, done.returncode) == ("", message, 2)
 
 
-def test_a_closed_standard_input_that_is_not_needed(folder: Path) -> None:
+def test_closed_standard_input_that_is_not_used(folder: Path) -> None:
     done = bash("utf8fpga decode text <&-", folder)
     assert (done.stdout, done.stderr, done.returncode) == ("né\n", "", 0)
 
 
 @pytest.mark.parametrize("stream", ["2>&-", pytest.param("2>/dev/full", marks=needs_full)])
-def test_a_standard_error_that_takes_nothing(stream: str, folder: Path) -> None:
+def test_standard_error_that_cannot_be_written(stream: str, folder: Path) -> None:
     done = bash(f"utf8fpga decode nothing {stream}; echo $?; utf8fpga decode text {stream}; echo $?", folder)
     assert (done.stdout, done.stderr) == ("2\nné\n0\n", "")
 
 
-def test_all_closed(folder: Path) -> None:
+def test_all_standard_streams_closed(folder: Path) -> None:
     done = bash("(utf8fpga decode text -o out <&- >&- 2>&-); echo $?; (utf8fpga table <&- >&- 2>&-); echo $?", folder)
     assert (done.stdout, (folder / "out").read_text("utf-8")) == ("0\n1\n", "né\n")
 
 
 @needs_descriptors
 @pytest.mark.parametrize("name", ["/dev/stdout", "/dev/fd/1", "/dev/./stdout", "-"])
-def test_standard_output_by_its_name(name: str, folder: Path) -> None:
-    """In a pipe, and in a file where others have written before and write after."""
+def test_standard_output_by_name(name: str, folder: Path) -> None:
+    """In a pipe, and in a file to which other processes write before and after."""
     assert bash(f"utf8fpga decode text -o {name} | cat", folder).stdout == "né\n"
     bash(f"(echo before; utf8fpga decode text -o {name}; echo after) >out", folder)
     assert (folder / "out").read_text("utf-8") == "before\nné\nafter\n"
 
 
 @needs_descriptors
-def test_a_descriptor_by_its_name(folder: Path) -> None:
+def test_descriptor_by_name(folder: Path) -> None:
     bash("(echo before >&7; utf8fpga decode text -o /dev/fd/7; echo after >&7) 7>out", folder)
     assert (folder / "out").read_text("utf-8") == "before\nné\nafter\n"
     done = bash("utf8fpga decode text -o /dev/fd/7", folder)
@@ -120,32 +120,32 @@ def test_process_substitution(command: str, folder: Path) -> None:
 
 
 @needs_descriptors
-def test_a_waveform_into_a_process(folder: Path) -> None:
+def test_waveform_to_a_process_substitution(folder: Path) -> None:
     done = bash("utf8fpga simulate text --vcd >(cat >out; echo >done); until [ -e done ]; do sleep 0.1; done", folder)
     assert (done.stderr, done.returncode) == ("", 0)
     assert "$enddefinitions" in (folder / "out").read_text()
 
 
 @needs_descriptors
-def test_a_process_that_stops_reading(folder: Path) -> None:
+def test_output_process_that_stops_reading(folder: Path) -> None:
     done = bash("utf8fpga decode long -o >(head -c 2 >/dev/null)", folder)
     assert (done.stderr.split("'")[2], done.returncode) == (" was closed by its reader\n", 141)
 
 
 @needs_full
-def test_a_full_disk_is_no_bad_use(folder: Path) -> None:
+def test_full_disk_has_exit_status_1(folder: Path) -> None:
     done = bash("utf8fpga decode text -o /dev/full", folder)
     message = "utf8fpga: cannot write '/dev/full': No space left on device\n"
     assert (done.stdout, done.stderr, done.returncode) == ("", message, 1)
 
 
-def test_a_waveform_leaves_a_device_as_it_is(folder: Path) -> None:
+def test_waveform_does_not_replace_a_device(folder: Path) -> None:
     done = bash("utf8fpga simulate text --vcd /dev/null", folder)
     assert (done.stderr, done.returncode) == ("", 0)
     assert Path("/dev/null").is_char_device()
 
 
-def test_a_name_that_is_as_long_as_possible(folder: Path) -> None:
+def test_file_name_of_maximal_length(folder: Path) -> None:
     name = "x" * os.pathconf(folder, "PC_NAME_MAX")
     assert bash(f"utf8fpga decode text -o {name}", folder).returncode == 0
     assert (folder / name).read_text("utf-8") == "né\n"
@@ -157,22 +157,25 @@ BOTH = {
         "--json -o /dev/stdout",
         "--json and -o /dev/stdout both write to standard output: leave out one of them",
     ),
-    "a waveform and the result": ("--vcd -", "--vcd '-' is standard output, where the result goes: name a file"),
-    "text and a waveform": ("-o out --vcd ./out", "-o and --vcd are the same file './out': name two"),
+    "waveform and result": (
+        "--vcd -",
+        "--vcd '-' is standard output, to which the result is written: name a file",
+    ),
+    "text and waveform": ("-o out --vcd ./out", "-o and --vcd are the same file './out': specify two files"),
 }
 
 
 @pytest.mark.parametrize(("options", "message"), BOTH.values(), ids=BOTH)
-def test_two_results_never_mix(options: str, message: str, folder: Path) -> None:
+def test_two_results_to_standard_output_are_rejected(options: str, message: str, folder: Path) -> None:
     done = bash(f"utf8fpga simulate text {options}", folder)
     assert (done.stdout, done.stderr, done.returncode) == ("", f"utf8fpga: {message}\n", 2)
     assert sorted(path.name for path in folder.iterdir()) == ["long", "text"]
 
 
-def test_a_picture_is_not_mixed_with_the_figures(folder: Path) -> None:
+def test_plot_to_standard_output_is_rejected(folder: Path) -> None:
     pytest.importorskip("matplotlib")
     done = bash("utf8fpga bench --picture - --cache cache", folder)
-    message = "utf8fpga: --picture - is standard output, where the figures go: name a file\n"
+    message = "utf8fpga: --picture - is standard output, to which the figures are written: name a file\n"
     assert (done.stdout, done.stderr, done.returncode) == ("", message, 2)
 
 
@@ -182,7 +185,7 @@ def test_a_picture_is_not_mixed_with_the_figures(folder: Path) -> None:
 def running(
     *arguments: str, folder: Path, inherits_signals: bool = False, **environment: str
 ) -> AbstractContextManager[subprocess.Popen[str]]:
-    """The command, started."""
+    """The command as a running process."""
     return started(
         [sys.executable, "-m", "utf8fpga", *arguments],
         inherits_signals=inherits_signals,
@@ -196,7 +199,7 @@ def running(
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP], ids=["SIGTERM", "SIGHUP"])
 @pytest.mark.parametrize("command", ["decode", "simulate"])
-def test_a_signal_leaves_nothing_half_written(command: str, number: signal.Signals, tmp_path: Path) -> None:
+def test_signal_leaves_no_incomplete_file(command: str, number: signal.Signals, tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "fifo")
     options = ["-o", "out"] + (["--vcd", "wave"] if command == "simulate" else [])
     with running(command, "fifo", *options, folder=tmp_path) as process, (tmp_path / "fifo").open("wb") as fifo:
@@ -209,7 +212,7 @@ def test_a_signal_leaves_nothing_half_written(command: str, number: signal.Signa
     assert [path.name for path in tmp_path.iterdir()] == ["fifo"]
 
 
-def test_an_ignored_signal_stays_ignored(tmp_path: Path) -> None:
+def test_ignored_signal_remains_ignored(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "fifo")
     before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
     try:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Bad arguments end in one line, defects of ours in a traceback, and the two are never confused."""
+"""Invalid arguments are reported in one line, defects with a traceback; the two are distinguished."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ utf8fpga.cli.main.main(["table"])
         ("b'\\xff'.decode()", "UnicodeDecodeError: 'utf-8' codec can't decode byte 0xff in position 0"),
     ],
 )
-def test_a_defect_keeps_its_traceback_and_has_a_status_of_its_own(error: str, said: str) -> None:
+def test_defect_has_a_traceback_and_exit_status_70(error: str, said: str) -> None:
     done = run([sys.executable, "-c", DEFECT.format(error=error)], capture_output=True)
     lines = done.stderr.decode().splitlines()
     assert (done.returncode, done.stdout) == (70, b"")
@@ -75,18 +75,18 @@ main(["simulate", "--hex", "41"])
         ("raise MemoryError", "utf8fpga: this is a defect of utf8fpga: please report it with the lines above"),
     ],
 )
-def test_an_elaboration_that_is_cut_off_says_nothing_of_unused_circuits(statement: str, said: str) -> None:
+def test_interrupted_elaboration_does_not_warn_of_unused_circuits(statement: str, said: str) -> None:
     done = run([sys.executable, "-c", CUT_OFF.format(statement=statement)], capture_output=True, text=True)
     assert done.stderr.splitlines()[-1] == said
     assert "Unused" not in done.stderr
 
 
 INTERNAL = {"hdl/minimise.py", "boards/build.py"}
-"""Where a `ValueError` is not meant for people: nobody chooses these arguments, or it is caught in the same file."""
+"""Files with a `ValueError` that is not reported to the user: its cause is internal, or it is caught in the file."""
 
 
 @pytest.mark.parametrize("folder", ["model", "hdl", "sim", "boards", "cli"])
-def test_errors_meant_for_people_are_raised_as_such(folder: str) -> None:
+def test_errors_of_arguments_are_user_errors(folder: str) -> None:
     for path in sorted((CHECKOUT / folder).glob("**/*.py")):
         if str(path.relative_to(CHECKOUT)) in INTERNAL:
             continue
@@ -114,13 +114,13 @@ TABLES_ONLY = {
 
 
 @pytest.mark.parametrize("use", TABLES_ONLY.values(), ids=TABLES_ONLY)
-def test_what_needs_a_table_rejects_a_composition(use: Callable[[Any], object]) -> None:
+def test_functions_of_tables_reject_compositions(use: Callable[[Any], object]) -> None:
     assert refusal(TypeError, use, CESU_8) == COMPOSED
     assert refusal(TypeError, use, "UTF-8") == "an EncodingTable is required, not str"
     assert refusal(TypeError, use, None) == "an EncodingTable is required, not NoneType"
 
 
-def test_a_row_needs_code_units() -> None:
+def test_row_without_code_units_is_rejected() -> None:
     message = "row U+0041 has no code units"
     assert refusal(TableError, Row, Range(0x41, 0x41), ()) == message
     assert refusal(TableError, EncodingTable, "none", "nowhere", 8, []) == "none: a table needs at least one row"
@@ -129,7 +129,9 @@ def test_a_row_needs_code_units() -> None:
 
 
 @pytest.mark.parametrize("name", ["input_pauses", "output_pauses", "separate_ends"])
-def test_an_empty_pattern(name: str) -> None:
-    messages = dict.fromkeys(("input_pauses", "output_pauses"), f"{name} has no clock without a pause: []")
+def test_empty_patterns_are_rejected(name: str) -> None:
+    messages = dict.fromkeys(
+        ("input_pauses", "output_pauses"), f"{name} [] has no cycle without a pause: include one False"
+    )
     messages["separate_ends"] = "separate_ends is empty: give at least one bool"
     assert refusal(InvalidArgumentError, lambda: simulate([b"A"], **{name: []})) == messages[name]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The decoder over arrays against the plain decoder and CPython: items, chunks, arguments, memory, speed."""
+"""The array decoder compared with the plain decoder and CPython: items, chunks, arguments, memory, speed."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ by_table = pytest.mark.parametrize("table", TABLES, ids=[table.name for table in
 
 
 def units_near(table: EncodingTable) -> list[int]:
-    """Every bound of the table's rows and the units next to it."""
+    """The bounds of all ranges of the table and the units next to them."""
     bounds = {bound for row in table.rows for allowed in row.units for bound in (allowed.first, allowed.last)}
     near = {bound + step for bound in bounds for step in (-1, 0, 1)}
     return sorted(unit for unit in near if 0 <= unit < 1 << table.unit_width)
@@ -130,7 +130,7 @@ def test_all_texts_of_units_near_the_bounds_of_any_table(table: EncodingTable, l
 
 
 @by_table
-def test_all_sequences_in_one_text_and_its_beginnings(table: EncodingTable) -> None:
+def test_all_sequences_in_one_text_and_its_prefixes(table: EncodingTable) -> None:
     alphabet = units_near(table)[:40]
     text = [unit for units in product(alphabet, repeat=3 if len(alphabet) <= 26 else 2) for unit in units]
     check(decode_array(text_of(table, text), table), list(decode(text, table)))
@@ -162,12 +162,12 @@ def test_examples_of_the_standard(text: bytes) -> None:
     assert plain(decode_array(text)) == items_of(text)
 
 
-def test_causes_that_only_the_distribution_of_another_length_knows() -> None:
+def test_cause_from_the_bit_distribution_of_another_length() -> None:
     kinds = [decode_array(units, CAUSE_OF_ANOTHER_LENGTH).errors[0] for units in (b"\x08\x0c\x0a", b"\x08\x0d\x0a")]
     assert kinds == [ErrorKind.OVERLONG, ErrorKind.SURROGATE]
 
 
-def test_table_3_11_as_it_stands_in_the_standard() -> None:
+def test_table_3_11_of_the_standard() -> None:
     items = decode_array(TEXTS["table_3_11"])
     assert items.offsets.tolist() == [0, 2, 3, 6, 8]
     assert items.lengths.tolist() == [2, 1, 3, 2, 1]
@@ -193,7 +193,7 @@ _damaged = st.lists(
 
 
 @given(_damaged)
-def test_any_text_decodes_as_by_the_plain_decoder(text: bytes) -> None:
+def test_any_text_decodes_as_with_the_plain_decoder(text: bytes) -> None:
     check(decode_array(text), list(decode(text)))
 
 
@@ -205,7 +205,7 @@ def test_any_text_in_any_table_in_any_chunks(data: st.DataObject, table: Encodin
 
 
 def check_chunks(units: bytes | list[int], edges: list[int], table: EncodingTable = TABLE_3_7) -> None:
-    """The same items, and the same state, as the plain decoder after each chunk."""
+    """Check that items and state equal those of the plain decoder after each chunk."""
     arrays, decoder = ArrayDecoder(table), Decoder(table)
     for first, after in pairwise(edges):
         part = text_of(table, units[first:after])
@@ -216,8 +216,8 @@ def check_chunks(units: bytes | list[int], edges: list[int], table: EncodingTabl
 
 
 @by_text
-def test_every_chunk_after_every_beginning(text: bytes) -> None:
-    """Items and state are right after each chunk from each state, and so after any number of chunks."""
+def test_every_chunk_after_every_prefix(text: bytes) -> None:
+    """Items and state are correct after each chunk from each state, and therefore after any number of chunks."""
     for first in range(len(text) + 1):
         before = Decoder()
         begun = before.decode(text[:first])
@@ -233,7 +233,7 @@ def test_every_chunk_after_every_beginning(text: bytes) -> None:
 
 @pytest.mark.parametrize("shift", range(1, 5))
 @pytest.mark.parametrize("end", ["F1 80 80", "80"])
-def test_sequences_across_the_blocks_that_are_worked_on(shift: int, end: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_sequences_across_block_boundaries(shift: int, end: str, monkeypatch: pytest.MonkeyPatch) -> None:
     block = 64
     monkeypatch.setattr("utf8fpga.model.arrays.BLOCK", block)
     text = b"A" * (block - shift) + bytes.fromhex("F1 80 80 80") + b"\xe1" * (block - 3) + bytes.fromhex(end)
@@ -241,7 +241,7 @@ def test_sequences_across_the_blocks_that_are_worked_on(shift: int, end: str, mo
 
 
 @pytest.mark.parametrize("shift", [1, 3])
-def test_sequences_across_blocks_of_their_real_size(shift: int) -> None:
+def test_sequences_across_blocks_of_the_default_size(shift: int) -> None:
     text = b"A" * (BLOCK - shift) + bytes.fromhex("F1 80 80 80 E1")
     items = decode_array(text)
     assert list(items[BLOCK - shift - 1 :]) == [
@@ -255,7 +255,7 @@ def test_sequences_across_blocks_of_their_real_size(shift: int) -> None:
 # Decoder.
 
 
-def test_the_arrays_have_the_types_that_are_documented_and_own_their_data() -> None:
+def test_arrays_have_the_documented_types_and_own_their_data() -> None:
     for items in (decode_array(b""), decode_array(b"A\xe1\x80"), decode_array([0xD800], UTF_16)):
         columns = (items.offsets, items.lengths, items.code_points, items.errors)
         assert [column.dtype.name for column in columns] == ["int64", "uint8", "uint32", "uint8"]
@@ -281,23 +281,23 @@ def test_offsets_beyond_32_bits(offset: int) -> None:
 
 
 LAST_OFFSET = (1 << 63) - 1
-"""Of a signed integer of 64 bits."""
+"""The largest offset in a signed 64-bit integer."""
 
 
 @pytest.mark.parametrize("offset", [1 << 63, 1 << 64, 10**30])
-def test_an_offset_that_no_array_holds_is_rejected_and_changes_nothing(offset: int) -> None:
+def test_offset_beyond_63_bits_is_rejected_and_state_is_unchanged(offset: int) -> None:
     decoder = ArrayDecoder()
     decoder.decode(b"AB\xf0\x90")
     message = refusal(InvalidArgumentError, decoder.setstate, ((), offset))
-    assert message == f"offset {offset} in the state is above {LAST_OFFSET}, the last that arrays hold"
+    assert message == f"offset {offset} in the state is above {LAST_OFFSET}, the largest offset in an array"
     assert decoder.getstate() == ((0xF0, 0x90), 2)
 
 
-def test_a_text_that_goes_on_beyond_the_last_offset_is_rejected_and_changes_nothing() -> None:
+def test_text_beyond_the_largest_offset_is_rejected_and_state_is_unchanged() -> None:
     decoder = ArrayDecoder()
     decoder.setstate(((0xF0,), LAST_OFFSET - 2))
     message = refusal(InvalidArgumentError, decoder.decode, b"\x90\x8c\x82")
-    assert message == f"the text goes on to offset {LAST_OFFSET + 1}, above {LAST_OFFSET}, the last that arrays hold"
+    assert message == f"the text reaches offset {LAST_OFFSET + 1}, above {LAST_OFFSET}, the largest offset in an array"
     check(decoder.decode(b"A\xff"), list(_decoded_from(LAST_OFFSET - 2, b"\xf0", b"A\xff")))
     assert decoder.getstate() == ((), LAST_OFFSET + 1)
 
@@ -308,7 +308,7 @@ def _decoded_from(offset: int, units: bytes, text: bytes) -> list[Item]:
     return decoder.decode(text)
 
 
-def test_states_go_from_one_kind_of_decoder_to_the_other() -> None:
+def test_state_is_exchanged_between_both_kinds_of_decoders() -> None:
     arrays, decoder = ArrayDecoder(), Decoder()
     decoder.decode(b"AB\xf0\x90")
     arrays.setstate(decoder.getstate())
@@ -316,7 +316,7 @@ def test_states_go_from_one_kind_of_decoder_to_the_other() -> None:
     assert plain(arrays.decode(b"\x8c\x82", final=True)) == [(2, 4, 0x10302, None)]
 
 
-def test_a_wrong_state_is_refused_and_changes_nothing() -> None:
+def test_invalid_state_is_rejected_and_state_is_unchanged() -> None:
     decoder = ArrayDecoder()
     decoder.decode(b"AB\xf0\x90")
     message = refusal(ValueError, decoder.setstate, ((0xE1, 0x41), 0))
@@ -324,7 +324,7 @@ def test_a_wrong_state_is_refused_and_changes_nothing() -> None:
     assert decoder.getstate() == ((0xF0, 0x90), 2)
 
 
-def test_reset_forgets_the_open_sequence_and_the_offset() -> None:
+def test_reset_discards_the_open_sequence_and_the_offset() -> None:
     decoder = ArrayDecoder()
     decoder.decode(b"AB\xf0\x90")
     decoder.reset()
@@ -338,7 +338,7 @@ by_practice = pytest.mark.parametrize("practice", Practice)
 
 
 def check_practice(units: bytes | list[int], edges: list[int], practice: Practice, table: EncodingTable) -> None:
-    """The same items as the plain decoder after each chunk."""
+    """Check that the items equal those of the plain decoder after each chunk."""
     arrays, decoder = IncrementalArrayDecoder(practice, table), IncrementalDecoder(practice, table)
     for first, after in pairwise(edges):
         check(arrays.decode(text_of(table, units[first:after])), decoder.decode(units[first:after]))
@@ -347,24 +347,24 @@ def check_practice(units: bytes | list[int], edges: list[int], practice: Practic
 
 
 MARKS = bytes.fromhex("41 80 E1 F0 90 F8 FC FF")
-"""Bytes whose marks merge in all ways."""
+"""Bytes with marks that merge in all possible ways."""
 
 
 @by_practice
 @pytest.mark.parametrize("length", range(4))
-def test_all_texts_under_every_practice(practice: Practice, length: int) -> None:
+def test_all_texts_with_every_practice(practice: Practice, length: int) -> None:
     for units in product(MARKS, repeat=length):
         check_practice(bytes(units), [0, *range(1, length), length], practice, TABLE_3_7)
 
 
 @by_practice
-def test_all_short_texts_in_one_long_text(practice: Practice) -> None:
+def test_all_short_texts_concatenated_with_every_practice(practice: Practice) -> None:
     text = b"".join(bytes(units) for units in product(MARKS, repeat=4))
     check(IncrementalArrayDecoder(practice).decode(text, final=True), list(decode_with(text, practice)))
 
 
 @given(st.data(), st.sampled_from(Practice), st.sampled_from([TABLE_3_7, UTF_16, RFC_2279, LATE_CAUSE, NARROW]))
-def test_any_text_in_any_chunks_under_any_practice(
+def test_any_text_in_any_chunks_with_any_practice(
     data: st.DataObject, practice: Practice, table: EncodingTable
 ) -> None:
     assume(practice is not Practice.MALFORMED_SEQUENCE or table.unit_width == 8)
@@ -376,7 +376,7 @@ def test_any_text_in_any_chunks_under_any_practice(
 @by_practice
 @pytest.mark.parametrize("unit", [b"\x80", b"\xff", b"\xe2\x82", b"\xf8\x80", b"\xed\xa0\x80A"], ids=bytes.hex)
 def test_long_runs_of_marks(practice: Practice, unit: bytes) -> None:
-    """Long enough that a merged mark does not fit where a length of a maximal subpart does."""
+    """The length of the merged mark exceeds the 8 bits that are sufficient for a maximal subpart."""
     text = b"\xfdA" + unit * 700
     decoder = IncrementalArrayDecoder(practice)
     expected = list(decode_with(text, practice))
@@ -387,21 +387,21 @@ def test_long_runs_of_marks(practice: Practice, unit: bytes) -> None:
 
 @pytest.mark.parametrize("offset", [(1 << 32) - 3, 1 << 40])
 @pytest.mark.parametrize("practice", [p for p in Practice if p is not Practice.START_OF_A_SEQUENCE])
-def test_offsets_beyond_32_bits_under_every_practice(practice: Practice, offset: int) -> None:
+def test_offsets_beyond_32_bits_with_every_practice(practice: Practice, offset: int) -> None:
     text = b"A\xe2\x82\xff\xf8\x80\x80A\xff"
     decoder = IncrementalArrayDecoder(practice)
-    decoder._subparts.setstate(((), offset))  # as if so much text had been decoded before
+    decoder._subparts.setstate(((), offset))  # The state after a text of that length.
     found = [item for unit in text for item in decoder.decode([unit])] + list(decoder.decode(b"", final=True))
     assert found == [item._replace(offset=item.offset + offset) for item in decode_with(text, practice)]
 
 
 @by_practice
-def test_a_long_chunk_under_every_practice(practice: Practice) -> None:
+def test_long_chunk_with_every_practice(practice: Practice) -> None:
     text = b"a" + "é€😀".encode() * 3000 + b"\xff\xc3" * 8000
     check(IncrementalArrayDecoder(practice).decode(text, final=True), list(decode_with(text, practice)))
 
 
-def test_the_types_of_the_arrays_under_every_practice() -> None:
+def test_array_types_with_every_practice() -> None:
     for practice in Practice:
         decoder = IncrementalArrayDecoder(practice)
         merges = practice in (Practice.WHOLE_SUBSEQUENCE, Practice.MALFORMED_SEQUENCE)
@@ -413,7 +413,7 @@ def test_the_types_of_the_arrays_under_every_practice() -> None:
 
 
 @by_practice
-def test_a_wrong_unit_changes_nothing_under_any_practice(practice: Practice) -> None:
+def test_state_is_unchanged_after_an_invalid_unit_with_every_practice(practice: Practice) -> None:
     decoder = IncrementalArrayDecoder(practice)
     items = list(decoder.decode(b"AB\xf8\x90"))
     message = refusal(ValueError, decoder.decode, [0x80, 0x41, 0x100], final=True)
@@ -422,7 +422,7 @@ def test_a_wrong_unit_changes_nothing_under_any_practice(practice: Practice) -> 
     assert items == list(decode_with(b"AB\xf8\x90\x80A", practice))
 
 
-def test_malformed_sequences_are_of_bytes() -> None:
+def test_malformed_sequence_practice_requires_bytes() -> None:
     message = refusal(ValueError, IncrementalArrayDecoder, Practice.MALFORMED_SEQUENCE, UTF_16)
     assert message == "UTF-16 has code units of 16 bits: malformed sequences are of bytes"
 
@@ -472,11 +472,11 @@ def _read_only(text: bytes) -> object:
     ],
 )
 @by_text
-def test_code_units_may_come_in_any_form(text: bytes, kind: Callable[[bytes], Iterable[int]]) -> None:
+def test_code_units_in_any_supported_type(text: bytes, kind: Callable[[bytes], Iterable[int]]) -> None:
     assert plain(decode_array(kind(text))) == items_of(text)
 
 
-def test_a_file_mapped_into_memory() -> None:
+def test_memory_mapped_file() -> None:
     text = TEXTS["table_3_11"]
     mapped = mmap(-1, len(text))
     mapped[:] = text
@@ -486,30 +486,30 @@ def test_a_file_mapped_into_memory() -> None:
     mapped.close()
 
 
-def test_utf_16_from_bytes_in_either_order() -> None:
+def test_utf_16_arrays_of_either_byte_order() -> None:
     text = "A\u4e8c\U00010302"
     for order, codec in (("<u2", "utf-16-le"), (">u2", "utf-16-be")):
         items = decode_array(np.frombuffer(text.encode(codec), order), UTF_16)
         assert items.code_points.tolist() == [ord(character) for character in text]
 
 
-def test_the_units_given_are_not_changed() -> None:
+def test_input_array_is_not_modified() -> None:
     units = np.frombuffer(TEXTS["table_3_11"], np.uint8).copy()
     decode_array(units)
     assert units.tobytes() == TEXTS["table_3_11"]
 
 
 WRONG = [
-    ("text", TypeError, "code units are wanted, such as bytes, not str: encode makes them of text"),
-    (5, TypeError, "code units are wanted, such as bytes, not int: encode makes them of text"),
-    (None, TypeError, "code units are wanted, such as bytes, not NoneType: encode makes them of text"),
-    (np.array([65.0]), TypeError, "code units are wanted in an array of integers, not of float64"),
-    (np.array([True]), TypeError, "code units are wanted in an array of integers, not of bool"),
-    (np.array(["A"]), TypeError, "code units are wanted in an array of integers, not of <U1"),
-    (np.array([None]), TypeError, "code units are wanted in an array of integers, not of object"),
-    (array("d", [65.0]), TypeError, "code units are wanted in an array of integers, not of float64"),
-    (np.zeros((2, 2), np.uint8), ValueError, "code units are wanted in an array of one dimension, not 2"),
-    (np.array(5), ValueError, "code units are wanted in an array of one dimension, not 0"),
+    ("text", TypeError, "code units must be an iterable of integers such as bytes, not str: encode converts text"),
+    (5, TypeError, "code units must be an iterable of integers such as bytes, not int: encode converts text"),
+    (None, TypeError, "code units must be an iterable of integers such as bytes, not NoneType: encode converts text"),
+    (np.array([65.0]), TypeError, "code units must be in an array of integers, not of float64"),
+    (np.array([True]), TypeError, "code units must be in an array of integers, not of bool"),
+    (np.array(["A"]), TypeError, "code units must be in an array of integers, not of <U1"),
+    (np.array([None]), TypeError, "code units must be in an array of integers, not of object"),
+    (array("d", [65.0]), TypeError, "code units must be in an array of integers, not of float64"),
+    (np.zeros((2, 2), np.uint8), ValueError, "code units must be in an array of one dimension, not 2"),
+    (np.array(5), ValueError, "code units must be in an array of one dimension, not 0"),
     (np.array([65, 256, 300]), ValueError, "code unit 0x100 at offset 5 is not an integer in 0..0xff"),
     (np.array([65, 66, -1]), ValueError, "code unit -0x1 at offset 6 is not an integer in 0..0xff"),
     (np.array([65, -1], np.int8), ValueError, "code unit -0x1 at offset 5 is not an integer in 0..0xff"),
@@ -520,14 +520,14 @@ WRONG = [
 
 
 @pytest.mark.parametrize(("data", "kind", "message"), WRONG, ids=[f"{n}_{w[1].__name__}" for n, w in enumerate(WRONG)])
-def test_wrong_units_are_refused_and_change_nothing(data: object, kind: type[Exception], message: str) -> None:
+def test_invalid_units_are_rejected_and_state_is_unchanged(data: object, kind: type[Exception], message: str) -> None:
     decoder = ArrayDecoder()
     decoder.decode(b"AB\xf0\x90")
     assert refusal(kind, decoder.decode, data, final=True) == message
     assert decoder.getstate() == ((0xF0, 0x90), 2)
 
 
-def test_units_are_checked_against_a_narrower_width() -> None:
+def test_units_are_checked_against_widths_below_8() -> None:
     ascii_ = EncodingTable.parse("ASCII", "0000..007F  00..7F", source="X3.4", unit_width=7)
     assert decode_array(b"A", ascii_).code_points.tolist() == [0x41]
     message = refusal(ValueError, decode_array, b"A\x80", ascii_)
@@ -553,12 +553,12 @@ NOT_SYNCHRONISING = EncodingTable.parse(
     ],
     ids=["too_wide", "too_long", "not_synchronising"],
 )
-def test_tables_that_do_not_fit_are_refused(table: EncodingTable, message: str) -> None:
+def test_tables_outside_the_limits_are_rejected(table: EncodingTable, message: str) -> None:
     assert refusal(TableError, ArrayDecoder, table) == message
     assert refusal(TableError, decode_array, b"", table) == message
 
 
-def test_the_longest_sequence() -> None:
+def test_longest_supported_sequence() -> None:
     table = EncodingTable.parse("long", "0..0  " + "0 " + "1 " * 254, source="made up")
     units = bytes([0] + [1] * 254)
     check(decode_array(units, table), [Item(0, 255, 0, None)])
@@ -569,7 +569,7 @@ def test_the_longest_sequence() -> None:
 
 
 def test_memory_does_not_grow_with_the_text() -> None:
-    """16 MB in chunks of 1 MB, items twice over: those just made, and those before them not yet let go."""
+    """16 MB in chunks of 1 MB; the items of two chunks may be allocated at the same time."""
     chunk = TEXTS["table_3_11"] + TEXTS["every_length"] + b"A"
     chunk *= (1 << 20) // len(chunk)
     decoder, count, size = ArrayDecoder(), 0, 0
@@ -610,6 +610,6 @@ except ModuleNotFoundError as error:
 """
 
 
-def test_without_numpy() -> None:
+def test_import_without_numpy_names_the_extra() -> None:
     done = run([sys.executable, "-I", "-c", WITHOUT_NUMPY], capture_output=True, text=True)
     assert (done.stdout, done.stderr) == ("0+1 U+0041\nnumpy is not installed: pip install 'utf8fpga[arrays]'\n", "")

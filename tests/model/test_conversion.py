@@ -53,7 +53,7 @@ def units_of(text: str, form: str) -> tuple[int, ...]:
 
 
 def replaced(units: list[int], form: str) -> str:
-    """What CPython reads, with U+FFFD for what it cannot."""
+    """The text that CPython decodes, with U+FFFD for ill-formed subsequences."""
     codec, size = BYTES[form]
     return b"".join(unit.to_bytes(size, "big") for unit in units).decode(codec, "replace")
 
@@ -71,7 +71,7 @@ def test_every_pair_of_forms(source: str, target: str, points: list[int]) -> Non
     assert convert(units_of(text, source), FORMS[source], FORMS[target]) == units_of(text, target)
 
 
-def test_there_are_as_many_scalar_values_as_the_standard_says() -> None:
+def test_number_of_scalar_values() -> None:
     assert len(SCALAR_VALUES) == 1_112_064
 
 
@@ -108,13 +108,13 @@ def test_table_3_4(sequences: dict[str, str], source: str, target: str) -> None:
     ],
 )
 @pytest.mark.parametrize("other", FORMS)
-def test_relatives_of_utf_8(form: EncodingTable | Composition, written: str, other: str) -> None:
+def test_conversion_between_variants_of_utf_8(form: EncodingTable | Composition, written: str, other: str) -> None:
     units = tuple(bytes.fromhex(written))
     assert convert(units, form, FORMS[other]) == units_of("\0\U00010302", other)
     assert convert(units_of("\0\U00010302", other), FORMS[other], form) == units
 
 
-def test_unpaired_surrogates_go_where_they_have_sequences() -> None:
+def test_unpaired_surrogates_convert_to_forms_that_encode_them() -> None:
     units = bytes.fromhex("ED A0 80 41 ED B0 80")
     assert bytes(convert(units, GENERALISED_UTF_8, CESU_8_CODE_UNITS)) == units
     assert bytes(convert(units, CESU_8_CODE_UNITS, RFC_2279)) == units
@@ -216,7 +216,7 @@ def test_unpaired_surrogates_go_where_they_have_sequences() -> None:
         ),
     ],
 )
-def test_an_error_condition_is_reported(
+def test_error_condition_is_reported(
     units: list[int],
     source: EncodingTable,
     target: EncodingTable,
@@ -256,7 +256,7 @@ def test_replacement_of_maximal_subparts(units: str, points: str, target: str) -
         pytest.param(RFC_2279, "41 F4 90 80 80 FD BF BF BF BF BF 42", id="beyond"),
     ],
 )
-def test_code_points_that_the_target_lacks_are_replaced_one_by_one(source: EncodingTable, units: str) -> None:
+def test_each_code_point_without_a_target_sequence_is_replaced(source: EncodingTable, units: str) -> None:
     converted = convert(bytes.fromhex(units), source, UTF_16, errors="replace")
     assert converted == (0x41, 0xFFFD, 0xFFFD, 0x42)
 
@@ -269,7 +269,7 @@ EDGES = {
 
 
 @pytest.mark.parametrize(("source", "target"), PAIRS, ids=[" to ".join(pair) for pair in PAIRS])
-def test_replacement_as_in_cpython(source: str, target: str) -> None:
+def test_replacement_matches_cpython(source: str, target: str) -> None:
     """Every text of up to three units at the bounds; CPython replaces in UTF-16 and UTF-32 as in UTF-8."""
     for length in range(4):
         for units in product(EDGES[source], repeat=length):
@@ -286,7 +286,7 @@ _units = {
 
 @pytest.mark.parametrize(("source", "target"), PAIRS, ids=[" to ".join(pair) for pair in PAIRS])
 @given(data=st.data())
-def test_what_comes_out_is_always_well_formed(source: str, target: str, data: st.DataObject) -> None:
+def test_result_is_always_well_formed(source: str, target: str, data: st.DataObject) -> None:
     units = data.draw(st.lists(_units[source], max_size=12))
     text = replaced(units, source)
     assert convert(units, FORMS[source], FORMS[target], errors="replace") == units_of(text, target)
@@ -301,7 +301,7 @@ def test_what_comes_out_is_always_well_formed(source: str, target: str, data: st
 
 
 def _first_error(units: list[int], form: str) -> int | None:
-    """The offset of CPython's first complaint."""
+    """The offset of the first error that CPython reports."""
     codec, size = BYTES[form]
     try:
         b"".join(unit.to_bytes(size, "big") for unit in units).decode(codec)
@@ -310,12 +310,12 @@ def _first_error(units: list[int], form: str) -> int | None:
     return None
 
 
-def test_a_wrong_choice_of_errors() -> None:
+def test_invalid_errors_argument_is_rejected() -> None:
     message = refusal(ValueError, convert, b"", TABLE_3_7, UTF_16, errors="ignore")
     assert message == "errors is 'ignore': it must be 'strict' or 'replace'"
 
 
-def test_a_target_without_a_replacement_character() -> None:
+def test_target_without_u_fffd_is_rejected() -> None:
     ascii_ = EncodingTable.parse("ASCII", "0000..007F  00..7F", source="X3.4")
     assert convert(b"A", TABLE_3_7, ascii_) == (0x41,)
     message = "U+FFFD has no sequence in ASCII: its code points are U+0000..U+007F"
@@ -325,17 +325,17 @@ def test_a_target_without_a_replacement_character() -> None:
 
 
 @pytest.mark.parametrize(("units", "kind"), [("text", "str"), (None, "NoneType"), (5, "int")])
-def test_what_is_no_sequence_of_units(units: object, kind: str) -> None:
-    message = f"code units are wanted, such as bytes, not {kind}: encode makes them of text"
+def test_argument_that_is_not_iterable_or_is_a_string_is_rejected(units: object, kind: str) -> None:
+    message = f"code units must be an iterable of integers such as bytes, not {kind}: encode converts text"
     assert refusal(TypeError, convert, units, TABLE_3_7, UTF_16) == message
 
 
-def test_a_unit_outside_the_width() -> None:
+def test_unit_outside_the_width_is_rejected() -> None:
     message = "code unit 0x10000 at offset 1 is not an integer in 0..0xffff"
     assert refusal(ValueError, convert, [0x41, 0x10000], UTF_16, UTF_32) == message
 
 
-def test_nothing_converts_to_nothing() -> None:
+def test_empty_text_converts_to_empty_text() -> None:
     assert convert([], UTF_16, UTF_32) == ()
 
 
@@ -355,8 +355,8 @@ scheme_cases = pytest.mark.parametrize(
 
 
 @scheme_cases
-def test_schemes_as_in_cpython(scheme: EncodingScheme, codec: str, form: str) -> None:
-    """U+FEFF at the start is a character like any other: the byte order is given."""
+def test_schemes_match_cpython(scheme: EncodingScheme, codec: str, form: str) -> None:
+    """U+FEFF at the start is an ordinary character, since the byte order is fixed."""
     data = TEXT.encode(codec)
     for content in (data, bytearray(data), memoryview(data)):
         assert scheme.to_units(content) == units_of(TEXT, form)
@@ -366,7 +366,7 @@ def test_schemes_as_in_cpython(scheme: EncodingScheme, codec: str, form: str) ->
 
 
 @scheme_cases
-def test_schemes_leave_ill_formed_units_as_they_are(scheme: EncodingScheme, codec: str, form: str) -> None:
+def test_schemes_preserve_ill_formed_units(scheme: EncodingScheme, codec: str, form: str) -> None:
     data = "A\ud800B\udc00".encode(codec, "surrogatepass")
     assert scheme.to_units(data) == (0x41, 0xD800, 0x42, 0xDC00)
     assert scheme.to_bytes((0x41, 0xD800, 0x42, 0xDC00)) == data
@@ -405,7 +405,7 @@ def test_schemes_leave_ill_formed_units_as_they_are(scheme: EncodingScheme, code
         ),
     ],
 )
-def test_a_truncated_unit_is_reported(scheme: EncodingScheme, data: str, message: str, where: tuple[int, int]) -> None:
+def test_truncated_unit_is_reported(scheme: EncodingScheme, data: str, message: str, where: tuple[int, int]) -> None:
     content = bytes.fromhex(data)
     with pytest.raises(ConversionError) as caught:
         scheme.to_units(content)
@@ -424,18 +424,18 @@ def test_a_truncated_unit_is_reported(scheme: EncodingScheme, data: str, message
     ],
     ids=["UTF-16BE", "UTF-16LE", "UTF-32BE", "UTF-32LE"],
 )
-def test_a_scheme_names_a_wrong_unit(scheme: EncodingScheme, unit: object, shown: str, top: str) -> None:
+def test_to_bytes_rejects_invalid_units(scheme: EncodingScheme, unit: object, shown: str, top: str) -> None:
     message = f"code unit {shown} at offset 1 is not an integer in 0..{top}"
     assert refusal(ValueError, scheme.to_bytes, [0x41, unit]) == message
 
 
 @pytest.mark.parametrize("data", ["text", [0x41], 2, None], ids=["str", "list", "int", "none"])
-def test_units_are_read_from_bytes_alone(data: object) -> None:
+def test_to_units_requires_bytes_like_objects(data: object) -> None:
     kind = type(data).__name__
     assert refusal(TypeError, UTF_16BE.to_units, data) == (f"memoryview: a bytes-like object is required, not '{kind}'")
 
 
-def test_the_schemes_in_order() -> None:
+def test_names_and_order_of_the_schemes() -> None:
     assert [(name, scheme.form.name, scheme.byte_order, scheme.unit_bytes) for name, scheme in SCHEMES.items()] == [
         ("UTF-16BE", "UTF-16", "big", 2),
         ("UTF-16LE", "UTF-16", "little", 2),
@@ -447,14 +447,14 @@ def test_the_schemes_in_order() -> None:
         SCHEMES["UTF-16"] = UTF_16BE
 
 
-def test_nothing_is_no_bytes() -> None:
+def test_empty_input_of_schemes() -> None:
     for scheme in SCHEMES.values():
         assert scheme.to_units(b"") == ()
         assert scheme.to_bytes([]) == b""
 
 
-def test_d80_two_strings_joined() -> None:
-    """Each string alone is ill-formed UTF-16, both together are not (section 3.9, after D89)."""
+def test_d80_concatenation_of_two_ill_formed_strings_is_well_formed() -> None:
+    """Each string is ill-formed UTF-16, their concatenation is well-formed (section 3.9, after D89)."""
 
     def units() -> Iterator[int]:
         yield from UTF_16BE.to_units(bytes.fromhex("004D D800"))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The golden decoder against CPython, the examples of the standard, and the table of L2/08-150."""
+"""The golden decoder compared with CPython, the examples of the standard, and the table of L2/08-150."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ from utf8fpga.model import (
     partition,
 )
 
-# A name, the bytes, and what comes out: "!n" for one U+FFFD in place of n bytes.
+# A name, the bytes, and the expected items: "!n" is one U+FFFD for n bytes.
 EXAMPLES = [
     ("table_3_4_one_byte", "4D", "4D"),
     ("table_3_4_two_bytes", "D0 B0", "430"),
@@ -119,7 +119,7 @@ def test_replaced_if_followed_by(prefix: tuple[str, ...], excluded: str | None) 
     prefixes = [bytes(units) for units in product(*columns)]
     for units in prefixes:
         assert [(item.length, item.code_point) for item in decode(units)] == [(len(units), 0xFFFD)]
-    # Each before every byte, with an A after it, which ends whatever is open.
+    # Each before every byte, and then an A, which ends an open sequence.
     text = b"".join(units + bytes([following, 0x41]) for units in prefixes for following in range(0x100))
     items = {item.offset: item for item in decode(text)}
     for place, (units, following) in enumerate(product(prefixes, range(0x100))):
@@ -130,7 +130,7 @@ def test_replaced_if_followed_by(prefix: tuple[str, ...], excluded: str | None) 
 
 @pytest.mark.parametrize("length", [0, 1, 2, 3, pytest.param(4, marks=pytest.mark.slow)])
 def test_all_texts_of_boundary_bytes(length: int) -> None:
-    """26 bytes, so 26 ** length texts, each from its start to its end: code points, spans and causes.
+    """All 26 ** length texts of 26 bytes: code points, spans and causes.
 
     More than three bytes are open at no end, so all starts and ends are in the texts of three; four
     and five bytes in a row are in one long text below.
@@ -141,7 +141,7 @@ def test_all_texts_of_boundary_bytes(length: int) -> None:
 
 
 def _de_bruijn(alphabet: bytes, order: int) -> bytes:
-    """A text with every sequence of `order` bytes in it, all but the last few just once."""
+    """A text that contains every sequence of `order` bytes, all but the last few exactly once."""
     size, found = len(alphabet), bytearray()
     word = [0] * (order + 1)
 
@@ -199,7 +199,7 @@ def test_items_partition_the_text(text: bytes) -> None:
 
 
 @given(_damaged)
-def test_is_well_formed_when_cpython_takes_it(text: bytes) -> None:
+def test_is_well_formed_matches_cpython(text: bytes) -> None:
     assert is_well_formed(text) == oracle.strictly_decodes(text)
 
 
@@ -219,7 +219,7 @@ by_text = pytest.mark.parametrize("text", TEXTS.values(), ids=TEXTS)
 
 
 def _chunks(text: bytes, cuts: int) -> Iterator[bytes]:
-    """The text cut before each byte k > 0 for which bit k - 1 of `cuts` is set."""
+    """The text divided before each byte k > 0 for which bit k - 1 of `cuts` is set."""
     start = 0
     for place in range(1, len(text)):
         if cuts >> place - 1 & 1:
@@ -249,13 +249,13 @@ def test_any_text_in_any_chunks(text: bytes, cuts: list[int]) -> None:
 
 
 def _determined(text: bytes) -> list[oracle.Expected]:
-    """The items with which the text begins whatever follows it."""
+    """The items that a text determines, for any continuation."""
     continued = [items_of(text + following) for following in (b"", b"A", b"\x80", b"\x90", b"\xa0")]
     return [items[0] for items in takewhile(lambda items: len(set(items)) == 1, zip(*continued, strict=False))]
 
 
 @pytest.mark.parametrize("length", range(1, 5))
-def test_items_come_as_soon_as_they_are_determined(length: int) -> None:
+def test_items_are_returned_as_soon_as_determined(length: int) -> None:
     for units in product(oracle.REPRESENTATIVES, repeat=length):
         text, decoder = bytes(units), Decoder()
         determined = _determined(text)
@@ -264,7 +264,7 @@ def test_items_come_as_soon_as_they_are_determined(length: int) -> None:
         assert decoder.getstate() == (tuple(text[end:]), end), text.hex(" ")
 
 
-def test_decode_reads_no_further_than_an_item_needs() -> None:
+def test_decode_reads_only_the_units_that_determine_an_item() -> None:
     taken: list[int] = []
 
     def units() -> Iterator[int]:
@@ -276,7 +276,7 @@ def test_decode_reads_no_further_than_an_item_needs() -> None:
     assert reads == [("0+1 U+0041", 1), ("1+2 U+FFFD TRUNCATED", 4), ("3+1 U+0042", 4), ("4+2 U+00E9", 6)]
 
 
-def test_decode_of_a_text_without_end() -> None:
+def test_decode_of_an_endless_text() -> None:
     items = list(islice(decode(cycle(b"A\xe1\x80")), 4001))
     assert items[:2] == [Item(0, 1, 0x41, None), Item(1, 2, 0xFFFD, ErrorKind.TRUNCATED)]
     assert items[-1] == Item(6000, 1, 0x41, None)
@@ -323,7 +323,7 @@ def test_state_of_a_new_decoder() -> None:
     assert Decoder().getstate() == ((), 0)
 
 
-def test_a_state_kept_is_not_changed_by_decoding() -> None:
+def test_saved_state_is_not_changed_by_decoding() -> None:
     decoder = Decoder()
     decoder.decode(b"AB\xf0\x90")
     state = decoder.getstate()
@@ -331,7 +331,7 @@ def test_a_state_kept_is_not_changed_by_decoding() -> None:
     assert state == ((0xF0, 0x90), 2)
 
 
-def test_reset_forgets_the_open_sequence_and_the_offset() -> None:
+def test_reset_discards_the_open_sequence_and_the_offset() -> None:
     decoder = Decoder()
     decoder.decode(b"AB\xf0\x90")
     decoder.reset()
@@ -340,7 +340,7 @@ def test_reset_forgets_the_open_sequence_and_the_offset() -> None:
 
 
 @pytest.mark.parametrize("end", [b"A", b"A\xf0\x90", b""], ids=["complete", "open", "empty"])
-def test_final_starts_anew(end: bytes) -> None:
+def test_final_resets_the_decoder(end: bytes) -> None:
     decoder = Decoder()
     decoder.decode(end, final=True)
     assert decoder.getstate() == ((), 0)
@@ -355,8 +355,10 @@ def test_final_starts_anew(end: bytes) -> None:
         pytest.param(((0xC3, 0xA9), 0), "state C3 A9 is not an open sequence of UTF-8", id="complete_of_two"),
         pytest.param(((0x80,), 0), "state 80 is not an open sequence of UTF-8", id="starts_nothing"),
         pytest.param(((0x1E1,), 0), "code unit 0x1e1 is not an integer in 0..0xff", id="unit_too_large"),
-        pytest.param(((), -1), "offset -1 in the state is negative", id="negative_offset"),
-        pytest.param(((0xE1,), -3), "offset -3 in the state is negative", id="negative_offset_open"),
+        pytest.param(((), -1), "offset -1 in the state is negative: it must be 0 or more", id="negative_offset"),
+        pytest.param(
+            ((0xE1,), -3), "offset -3 in the state is negative: it must be 0 or more", id="negative_offset_open"
+        ),
         pytest.param(None, "state None is not a pair of code units and an offset", id="none"),
         pytest.param(((),), "state ((),) is not a pair of code units and an offset", id="no_offset"),
         pytest.param(((), 0, 0), "state ((), 0, 0) is not a pair of code units and an offset", id="triple"),
@@ -364,7 +366,7 @@ def test_final_starts_anew(end: bytes) -> None:
         pytest.param((("E1",), 0), "state (('E1',), 0) is not a pair of code units and an offset", id="str_unit"),
     ],
 )
-def test_a_wrong_state_is_refused_and_changes_nothing(state: object, message: str) -> None:
+def test_invalid_state_is_rejected_and_state_is_unchanged(state: object, message: str) -> None:
     decoder = Decoder()
     decoder.decode(b"AB\xf0\x90")
     assert refusal(ValueError, decoder.setstate, state) == message
@@ -372,7 +374,7 @@ def test_a_wrong_state_is_refused_and_changes_nothing(state: object, message: st
     assert plain(decoder.decode(b"\x8c\x82", final=True)) == [(2, 4, 0x10302, None)]
 
 
-# Wrong arguments.
+# Invalid arguments.
 
 NOT_UNITS = [
     pytest.param(0x100, "0x100", id="too_large"),
@@ -386,7 +388,7 @@ NOT_UNITS = [
 
 @pytest.mark.parametrize(("unit", "shown"), NOT_UNITS)
 @pytest.mark.parametrize("final", [False, True], ids=["more", "final"])
-def test_a_wrong_unit_is_named_with_its_offset_and_changes_nothing(unit: object, shown: str, final: bool) -> None:
+def test_invalid_unit_is_reported_with_its_offset_and_state_is_unchanged(unit: object, shown: str, final: bool) -> None:
     decoder = Decoder()
     decoder.decode(b"AB\xf0\x90")
     message = refusal(ValueError, decoder.decode, [0x8C, 0x82, 0x80, 0xC3, unit, 0x41], final)
@@ -396,14 +398,14 @@ def test_a_wrong_unit_is_named_with_its_offset_and_changes_nothing(unit: object,
 
 
 @pytest.mark.parametrize(("unit", "shown"), NOT_UNITS)
-def test_decode_gives_the_items_before_a_wrong_unit(unit: object, shown: str) -> None:
+def test_decode_yields_the_items_before_an_invalid_unit(unit: object, shown: str) -> None:
     items = decode([0x41, 0xE1, unit])
     assert next(items) == Item(0, 1, 0x41, None)
     assert refusal(ValueError, next, items) == f"code unit {shown} at offset 2 is not an integer in 0..0xff"
 
 
 @pytest.mark.parametrize(("unit", "shown"), NOT_UNITS)
-def test_is_well_formed_names_a_wrong_unit(unit: object, shown: str) -> None:
+def test_is_well_formed_rejects_an_invalid_unit(unit: object, shown: str) -> None:
     message = refusal(ValueError, is_well_formed, [0x41, 0xE1, unit])
     assert message == f"code unit {shown} at offset 2 is not an integer in 0..0xff"
 
@@ -411,13 +413,13 @@ def test_is_well_formed_names_a_wrong_unit(unit: object, shown: str) -> None:
 @pytest.mark.parametrize(
     ("table", "limit"), [(oracle.UTF_16, 0xFFFF), (oracle.UTF_32, 0xFFFF_FFFF)], ids=["UTF-16", "UTF-32"]
 )
-def test_the_widest_unit_of_wider_forms(table: EncodingTable, limit: int) -> None:
+def test_largest_unit_of_16_and_32_bit_forms(table: EncodingTable, limit: int) -> None:
     assert [item.length for item in decode([limit], table)] == [1]
     message = refusal(ValueError, list, decode([0x41, limit + 1], table))
     assert message == f"code unit {limit + 1:#x} at offset 1 is not an integer in 0..{limit:#x}"
 
 
-def test_bytes_are_checked_against_a_narrower_unit() -> None:
+def test_bytes_are_checked_against_widths_below_8() -> None:
     ascii_ = EncodingTable.parse("ASCII", "0000..007F  00..7F", source="X3.4", unit_width=7)
     message = "code unit 0x80 at offset 1 is not an integer in 0..0x7f"
     assert [item.code_point for item in decode(b"A", ascii_)] == [0x41]
@@ -431,12 +433,12 @@ def test_bytes_are_checked_against_a_narrower_unit() -> None:
 @pytest.mark.parametrize(
     "call", [decode, is_well_formed, Decoder().decode], ids=["decode", "is_well_formed", "Decoder"]
 )
-def test_what_is_no_sequence_of_units_is_refused_at_once(call: Callable[..., object], data: object, named: str) -> None:
-    message = f"code units are wanted, such as bytes, not {named}: encode makes them of text"
+def test_invalid_argument_is_rejected_before_iteration(call: Callable[..., object], data: object, named: str) -> None:
+    message = f"code units must be an iterable of integers such as bytes, not {named}: encode converts text"
     assert refusal(TypeError, call, data) == message
 
 
-def test_an_iterable_that_fails_leaves_the_decoder_as_it_was() -> None:
+def test_state_is_unchanged_after_an_iterable_raises() -> None:
     def units() -> Iterator[int]:
         yield from b"\x8c\x82\xc3"
         raise OSError("no more")
@@ -452,7 +454,7 @@ def test_an_iterable_that_fails_leaves_the_decoder_as_it_was() -> None:
     [bytes, bytearray, memoryview, list, tuple, iter, lambda text: array("B", text)],
     ids=["bytes", "bytearray", "memoryview", "list", "tuple", "iterator", "array"],
 )
-def test_code_units_may_come_in_any_iterable(kind: Callable[[bytes], object]) -> None:
+def test_code_units_in_any_iterable(kind: Callable[[bytes], object]) -> None:
     text = TEXTS["table_3_11_truncated"]
     assert plain(decode(kind(text))) == plain(Decoder().decode(kind(text), final=True)) == items_of(text)
     assert not is_well_formed(kind(text))
@@ -460,7 +462,7 @@ def test_code_units_may_come_in_any_iterable(kind: Callable[[bytes], object]) ->
 
 
 def _mapped(text: bytes) -> mmap:
-    """The text in memory, as a file is mapped."""
+    """The text as a memory-mapped file."""
     mapped = mmap(-1, len(text))
     mapped[:] = text
     return mapped
@@ -477,7 +479,7 @@ def _mapped(text: bytes) -> mmap:
     ],
     ids=["mmap", "memoryview_of_mmap", "strided", "of_16_bits", "ctypes"],
 )
-def test_code_units_may_come_in_any_buffer(kind: Callable[[bytes], object]) -> None:
+def test_code_units_in_any_buffer(kind: Callable[[bytes], object]) -> None:
     text = TEXTS["table_3_11_truncated"]
     for practice in Practice:
         assert list(decode_with(kind(text), practice)) == list(decode_with(text, practice))
@@ -491,7 +493,7 @@ def test_code_units_may_come_in_any_buffer(kind: Callable[[bytes], object]) -> N
     )
 
 
-def test_a_buffer_can_be_closed_after_its_text() -> None:
+def test_buffer_can_be_released_after_decoding() -> None:
     mapped = _mapped(b"A\xe2\x82")
     decoder = Decoder()
     assert len(decoder.decode(mapped)) == 1
@@ -509,22 +511,22 @@ def test_a_buffer_can_be_closed_after_its_text() -> None:
         (
             memoryview(b"A").cast("c"),
             TypeError,
-            "code units are wanted as bytes or integers of this machine, not in the format 'c'",
+            "code units must be bytes or integers in native byte order, not in the format 'c'",
         ),
         (
             memoryview((c_uint16.__ctype_be__ * 2)()),
             TypeError,
-            "code units are wanted as bytes or integers of this machine, not in the format '>H'",
+            "code units must be bytes or integers in native byte order, not in the format '>H'",
         ),
         (
             memoryview(bytes(4)).cast("B", (2, 2)),
             InvalidArgumentError,
-            "code units are wanted in one dimension, not 2",
+            "code units must be in an array of one dimension, not 2",
         ),
     ],
     ids=["signed", "signed_view", "too_wide", "floating_point", "characters", "byte_order", "two_dimensions"],
 )
-def test_a_buffer_of_something_else_is_rejected(data: object, kind: type[Exception], message: str) -> None:
+def test_buffer_of_another_format_is_rejected(data: object, kind: type[Exception], message: str) -> None:
     decoder = Decoder()
     assert refusal(kind, decoder.decode, data) == message
     assert refusal(kind, lambda: list(decode(data))) == message
@@ -533,7 +535,7 @@ def test_a_buffer_of_something_else_is_rejected(data: object, kind: type[Excepti
 
 
 @pytest.mark.parametrize("offset", [1 << 32, 1 << 63, 1 << 64, 10**30])
-def test_an_offset_of_any_size(offset: int) -> None:
+def test_offset_of_any_size(offset: int) -> None:
     decoder = Decoder()
     decoder.setstate(((0xE1,), offset))
     assert plain(decoder.decode(b"A\xc3")) == [(offset, 1, 0xFFFD, "TRUNCATED"), (offset + 1, 1, 0x41, None)]
@@ -545,7 +547,7 @@ def test_an_offset_of_any_size(offset: int) -> None:
 # The package.
 
 
-def test_an_item_reads_well() -> None:
+def test_item_as_a_string() -> None:
     assert [str(item) for item in decode(b"\xe1\x80A\xf4\x8f\xbf\xbf")] == [
         "0+2 U+FFFD TRUNCATED",
         "2+1 U+0041",
@@ -553,7 +555,7 @@ def test_an_item_reads_well() -> None:
     ]
 
 
-def test_the_table_is_utf_8_unless_another_is_given() -> None:
+def test_default_table_is_utf_8() -> None:
     assert Decoder().table is TABLE_3_7
     assert list(decode(b"\xc3\xa9")) == list(decode(b"\xc3\xa9", TABLE_3_7)) == Decoder(TABLE_3_7).decode(b"\xc3\xa9")
 
@@ -562,7 +564,7 @@ MODULES = [name for _, name, _ in pkgutil.iter_modules(utf8fpga.model.__path__, 
 
 
 @pytest.mark.parametrize("name", ["utf8fpga.model", *MODULES])
-def test_examples_in_the_docstrings(name: str) -> None:
+def test_docstring_examples(name: str) -> None:
     assert doctest.testmod(importlib.import_module(name)).failed == 0
 
 
@@ -588,7 +590,7 @@ assert not {name.partition(".")[0] for name in sys.modules} & {"amaranth", "clic
 """
 
 
-def test_the_model_needs_the_standard_library_alone() -> None:
+def test_model_needs_only_the_standard_library() -> None:
     command = [sys.executable, "-I", "-c", STANDARD_LIBRARY_ALONE]
     done = run(command, capture_output=True, text=True)
     assert (done.stdout, done.stderr) == ("0+2 U+FFFD TRUNCATED, 2+1 U+0041\n", "")

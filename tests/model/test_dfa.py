@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The automaton: its language, its size, and that the same code serves other forms."""
+"""The DFA: its language, its size, and the DFAs of other forms."""
 
 from __future__ import annotations
 
@@ -43,8 +43,8 @@ def _walk(dfa: DFA, state: int, units: bytes) -> int:
     [0, 1, 2, 3, 4, *(pytest.param(length, marks=pytest.mark.slow) for length in (5, 6))],
     ids=lambda length: f"length_{length}",
 )
-def test_language_is_what_cpython_takes(length: int) -> None:
-    """A sequence has four units at most, and so has each way to a state and on to the end of a sequence."""
+def test_language_matches_cpython(length: int) -> None:
+    """A sequence has at most four units, and so has each path to a state and from it to the end of a sequence."""
     for units in product(REPRESENTATIVES, repeat=length):
         text = bytes(units)
         assert (_walk(UTF_8, START, text) == START) == strictly_decodes(text), text.hex(" ")
@@ -56,14 +56,14 @@ def test_every_pair_of_bytes() -> None:
         assert (_walk(UTF_8, START, bytes(units)) == START) == strictly_decodes(bytes(units)), bytes(units).hex(" ")
 
 
-def test_a_state_dies_just_where_no_text_goes_on() -> None:
+def test_state_rejects_exactly_where_no_continuation_exists() -> None:
     completions = [bytes(units) for length in range(4) for units in product(b"\x80\x90\xa0", repeat=length)]
     for units in product(BOUNDARY, repeat=2):
         alive = any(strictly_decodes(bytes(units) + rest) for rest in completions)
         assert (_walk(UTF_8, START, bytes(units)) != REJECT) == alive, bytes(units).hex(" ")
 
 
-# Table 3-7: the size, counted as Myhill and Nerode would, from what CPython takes.
+# Table 3-7: the size, by the Myhill-Nerode classes of the language that CPython accepts.
 
 SUFFIXES = [bytes(units) for length in range(4) for units in product(b"\x80\x90\xa0", repeat=length)]
 
@@ -86,7 +86,7 @@ def test_eight_states_that_are_not_reject() -> None:
     assert len(UTF_8.states) == 8 == len(_prefix_of_each_state())
 
 
-def test_twelve_byte_classes_are_the_bytes_that_no_text_tells_apart() -> None:
+def test_twelve_byte_classes_of_equivalent_bytes() -> None:
     prefixes = _prefix_of_each_state().values()
     alike: dict[tuple[frozenset[bytes], ...], set[int]] = {}
     for unit in range(0x100):
@@ -140,8 +140,8 @@ by_form = pytest.mark.parametrize(("table", "alphabet"), FORMS.values(), ids=FOR
 
 
 @by_form
-def test_minimal(table: EncodingTable, alphabet: tuple[int, ...]) -> None:
-    """Each state is reached, and each two are told apart by some word that completes a sequence in one alone."""
+def test_dfa_is_minimal(table: EncodingTable, alphabet: tuple[int, ...]) -> None:
+    """Each state is reachable, and any two are distinguished by a word that completes a sequence in only one."""
     dfa = DFA.of(table)
     reached = {START}
     for _ in dfa.states:
@@ -159,7 +159,7 @@ def test_minimal(table: EncodingTable, alphabet: tuple[int, ...]) -> None:
 
 
 @pytest.mark.parametrize(("form", "states", "classes"), [("UTF-16", 2, 3), ("UTF-32", 1, 2), ("RFC_2279", 10, 16)])
-def test_size_of_other_forms(form: str, states: int, classes: int) -> None:
+def test_number_of_states_and_classes_of_other_forms(form: str, states: int, classes: int) -> None:
     """UTF-16: start and one low surrogate awaited. RFC 2279: start, one to five units awaited, and the
     four leads whose next unit is constrained; 00..7F, four kinds of 80..BF, nine of leads, two that are none.
     """
@@ -167,13 +167,13 @@ def test_size_of_other_forms(form: str, states: int, classes: int) -> None:
     assert (len(dfa.states), len(dfa.classes)) == (states, classes)
 
 
-def test_equal_tables_have_one_automaton() -> None:
+def test_equal_tables_share_one_dfa() -> None:
     rows = "\n".join(str(row).replace("U+", "").replace(" as", "") for row in TABLE_3_7.rows)
     assert DFA.of(EncodingTable.parse("UTF-8", rows, source=TABLE_3_7.source)) is UTF_8
 
 
 @by_form
-def test_an_automaton_can_be_pickled(table: EncodingTable, alphabet: tuple[int, ...]) -> None:
+def test_dfa_can_be_pickled(table: EncodingTable, alphabet: tuple[int, ...]) -> None:
     dfa = DFA.of(table)
     copy = pickle.loads(pickle.dumps(dfa))
     assert copy == dfa
@@ -181,7 +181,7 @@ def test_an_automaton_can_be_pickled(table: EncodingTable, alphabet: tuple[int, 
 
 
 @by_form
-def test_a_unit_out_of_width_has_no_class(table: EncodingTable, alphabet: tuple[int, ...]) -> None:
+def test_unit_outside_the_width_has_no_class(table: EncodingTable, alphabet: tuple[int, ...]) -> None:
     top = (1 << table.unit_width) - 1
     dfa = DFA.of(table)
     for unit, shown in ((top + 1, f"{top + 1:#x}"), (-1, "-0x1"), (1.5, "1.5"), ("A", "'A'")):
@@ -266,7 +266,7 @@ def test_ill_formed_text_of_other_forms(
         pytest.param((0x004D, 0xD800, 0xDF02, 0x004D), True, id="both"),
     ],
 )
-def test_d89_two_halves_make_a_utf_16_string(units: tuple[int, ...], well_formed: bool) -> None:
+def test_d89_surrogate_pair_across_two_strings(units: tuple[int, ...], well_formed: bool) -> None:
     assert is_well_formed(units, UTF_16) == well_formed
 
 
@@ -289,22 +289,22 @@ def test_long_sequences_of_rfc_2279(first: int, last: int, length: int) -> None:
         assert [item.length for item in decode(units[:-1] + b"A", RFC_2279)] == [length - 1, 1]
 
 
-def test_surrogates_are_code_points_of_rfc_2279() -> None:
+def test_rfc_2279_has_sequences_for_surrogates() -> None:
     for point in range(0xD800, 0xE000):
         units = chr(point).encode("utf-8", "surrogatepass")
         assert [tuple(item) for item in decode(units, RFC_2279)] == [(0, 3, point, None)]
 
 
-# Rows that no bit distribution holds together: the rows alone define the mapping.
+# Rows without a bit distribution: the rows alone define the mapping.
 
 
-def test_units_that_no_state_tells_apart_may_be_far_apart_in_code_points() -> None:
+def test_equivalent_units_may_have_distant_code_points() -> None:
     table = EncodingTable.parse("apart", "0000  00\n0010  01\n0100..0101  02..03\n0020  FF", source="made up")
     assert len(DFA.of(table).classes) == 2
     assert [item.code_point for item in decode([0, 1, 2, 3, 0xFF], table)] == [0x0, 0x10, 0x100, 0x101, 0x20]
 
 
-def test_one_lead_may_start_sequences_of_different_lengths() -> None:
+def test_one_first_unit_may_start_sequences_of_different_lengths() -> None:
     table = EncodingTable.parse(
         "mixed", "0000..0001  E0  80..81\n0002..0007  E0  82..83  90..92\n0008  E0  84  90  90", source="made up"
     )
@@ -319,11 +319,11 @@ def test_one_lead_may_start_sequences_of_different_lengths() -> None:
     assert oracle.plain(decode(b"\xe0\x84\x90\xe0\x81", table)) == [(0, 3, 0xFFFD, "TRUNCATED"), (3, 2, 1, None)]
 
 
-# Rows cut finer than need be.
+# Subdivided rows.
 
 
-def test_rows_cut_finer_than_need_be_have_the_same_automaton() -> None:
-    """The pairs 80..83 80..8F after E0 and after E1, of which one row is cut in three."""
+def test_subdivided_rows_have_the_same_dfa() -> None:
+    """The pairs 80..83 80..8F after E0 and after E1, where one row is divided into three."""
     table = EncodingTable.parse(
         "cut",
         """

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Encoding (D79, D92): every scalar value, and whatever is not one."""
+"""Encoding (D79, D92): every scalar value, and arguments that are not scalar values."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ TABLE_3_4 = {0x4D: "4D", 0x430: "D0 B0", 0x4E8C: "E4 BA 8C", 0x10302: "F0 90 8C 
 
 
 SUPPLEMENTARY = range(0x10000, 0x110000)
-"""Of these, one in 61 is at least one of any 64 that differ in the last byte alone, and has every last byte."""
+"""Every 61st of them includes at least one of any 64 that differ only in the last byte, and every last byte."""
 
 
 @pytest.mark.parametrize(
@@ -28,7 +28,7 @@ SUPPLEMENTARY = range(0x10000, 0x110000)
         pytest.param(SUPPLEMENTARY, id="all_above", marks=pytest.mark.slow),
     ],
 )
-def test_every_scalar_value_is_what_cpython_encodes_and_comes_back(points: range) -> None:
+def test_every_scalar_value_encodes_as_in_cpython_and_decodes_back(points: range) -> None:
     encoded = "".join(map(chr, points)).encode()
     assert encode(points) == encoded
     for point, item in zip(points, decode(encoded), strict=True):
@@ -54,7 +54,7 @@ def test_the_code_point_sequence_of_d90_to_d92(table: EncodingTable, units: tupl
     assert encode_units([0x4D, 0x430, 0x4E8C, 0x10302], table) == units
 
 
-def test_every_surrogate_is_refused() -> None:
+def test_every_surrogate_is_rejected() -> None:
     for point in range(0xD800, 0xE000):
         assert refusal(ValueError, TABLE_3_7.encode, point) == f"U+{point:04X} has no sequence in UTF-8: {PLACES}"
 
@@ -69,21 +69,21 @@ def test_every_surrogate_is_refused() -> None:
         pytest.param(None, "None", id="none"),
     ],
 )
-def test_what_is_no_code_point_is_refused(value: object, shown: str) -> None:
+def test_invalid_code_point_is_rejected(value: object, shown: str) -> None:
     assert refusal(ValueError, encode, [0x41, value]) == f"{shown} has no sequence in UTF-8: {PLACES}"
 
 
-def test_a_surrogate_in_a_str_is_refused() -> None:
+def test_surrogate_in_a_string_is_rejected() -> None:
     assert refusal(ValueError, encode, "a\ud83d") == f"U+D83D has no sequence in UTF-8: {PLACES}"
 
 
-def test_encode_is_for_bytes_alone() -> None:
+def test_encode_requires_a_table_of_bytes() -> None:
     message = refusal(ValueError, encode, "A", oracle.UTF_16)
-    assert message == "UTF-16 has code units of 16 bits, not bytes: encode_units gives them"
+    assert message == "UTF-16 has code units of 16 bits, not bytes: encode_units returns them"
 
 
 class Point:
-    """An integer of another library, as those of NumPy are."""
+    """An integer type with `__index__`, like those of NumPy."""
 
     def __init__(self, value: int) -> None:
         self.value = value
@@ -92,7 +92,7 @@ class Point:
         return self.value
 
 
-def test_code_points_may_be_integers_of_any_library() -> None:
+def test_code_points_as_integers_of_another_type() -> None:
     points = [0x41, 0xE9, 0x4E8C, 0x10302]
     for table in (TABLE_3_7, oracle.UTF_16, CESU_8):
         assert encode_units(map(Point, points), table) == encode_units(points, table)
@@ -100,7 +100,7 @@ def test_code_points_may_be_integers_of_any_library() -> None:
     assert refusal(ValueError, encode, [Point(0xD800)]) == f"U+D800 has no sequence in UTF-8: {PLACES}"
 
 
-def test_code_points_may_be_integers_of_numpy() -> None:
+def test_code_points_as_numpy_integers() -> None:
     np = pytest.importorskip("numpy", reason="the extra 'arrays' is not installed")
     for kind in ("i4", "u4", ">u4", "i8", "u8"):
         assert encode(np.array([0x41, 0xE9, 0x10302], kind)) == "A\xe9\U00010302".encode()
@@ -112,12 +112,12 @@ def test_code_points_may_be_integers_of_numpy() -> None:
 
 
 @pytest.mark.parametrize("points", [5, None, 6.5], ids=repr)
-def test_what_is_no_sequence_of_code_points_is_rejected(points: object) -> None:
-    message = f"code points are wanted, a string or integers, not {type(points).__name__}"
+def test_argument_that_is_not_iterable_is_rejected(points: object) -> None:
+    message = f"code points must be a string or an iterable of integers, not {type(points).__name__}"
     assert refusal(TypeError, encode, points) == message
     assert refusal(TypeError, encode_units, points) == message
 
 
-def test_nothing_encodes_to_nothing() -> None:
+def test_empty_text_encodes_to_empty_bytes() -> None:
     assert encode("") == b""
     assert encode_units([]) == ()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The causes of ill-formed items: for each cause just the bytes that the design lists."""
+"""The causes of ill-formed items: for each cause exactly the bytes in its definition."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from utf8fpga.model import TABLE_3_7, EncodingTable, ErrorKind, cause, decode
 
 
 def _is_open(prefix: bytes) -> bool:
-    """Whether CPython misses only the rest of a sequence."""
+    """Whether CPython reports only that the rest of a sequence is missing."""
     try:
         prefix.decode()
     except UnicodeDecodeError as error:
@@ -26,17 +26,17 @@ OPEN_TWO = [lead + bytes([unit]) for lead in OPEN_ONE for unit in range(0x100) i
 OPEN_THREE = [two + bytes([unit]) for two in OPEN_TWO for unit in range(0x80, 0xC0) if _is_open(two + bytes([unit]))]
 
 
-def test_the_open_prefixes_are_as_many_as_table_3_7_has() -> None:
+def test_number_of_open_prefixes_of_table_3_7() -> None:
     assert len(OPEN_ONE) == 30 + 16 + 5
     assert len(OPEN_TWO) == 32 + 12 * 64 + 32 + 2 * 64 + 48 + 3 * 64 + 16
     assert len(OPEN_THREE) == (48 + 3 * 64 + 16) * 64
 
 
-def test_the_codes_fit_three_bits_and_leave_zero_for_no_error() -> None:
+def test_error_codes_are_1_to_7() -> None:
     assert sorted(ErrorKind) == list(range(1, 8))
 
 
-# Every single byte that starts nothing, with anything after it.
+# Every byte that starts no sequence, before every byte.
 
 ALONE = {
     "UNEXPECTED_CONTINUATION": range(0x80, 0xC0),
@@ -47,7 +47,7 @@ ALONE = {
 
 
 @pytest.mark.parametrize(("kind", "units"), ALONE.items(), ids=ALONE)
-def test_bytes_that_start_nothing(kind: str, units: range) -> None:
+def test_causes_of_bytes_that_start_no_sequence(kind: str, units: range) -> None:
     found = {unit for unit in range(0x100) if plain(decode([unit])) == [(0, 1, 0xFFFD, kind)]}
     assert found == set(units)
     for unit, following in product(units, range(0x100)):
@@ -64,7 +64,7 @@ BROKEN = {
 
 
 @pytest.mark.parametrize("kind", [*BROKEN, "TRUNCATED"])
-def test_pairs_that_break_a_sequence(kind: str) -> None:
+def test_causes_of_pairs_that_break_a_sequence(kind: str) -> None:
     broken = {
         (lead[0], unit)
         for lead, unit in product(OPEN_ONE, range(0x100))
@@ -76,7 +76,7 @@ def test_pairs_that_break_a_sequence(kind: str) -> None:
 
 
 def breaks_as_truncated(prefixes: list[bytes], following: bytes) -> None:
-    """Each prefix before each byte, in one text: the next prefix ends whatever the byte opens."""
+    """Each prefix before each byte, in one text, in which the next prefix ends a sequence that the byte opens."""
     pairs = list(product(prefixes, following))
     items = list(decode(b"".join(prefix + bytes([unit]) for prefix, unit in pairs)))
     assert len(items) == 2 * len(pairs)
@@ -92,7 +92,7 @@ def breaks_as_truncated(prefixes: list[bytes], following: bytes) -> None:
         pytest.param(bytes({*range(0x100)} - {*range(0x80, 0xC0)}), id="every_byte", marks=pytest.mark.slow),
     ],
 )
-def test_nothing_but_truncated_breaks_two_and_three_open_units(prefixes: list[bytes], following: bytes) -> None:
+def test_sequences_broken_after_two_or_three_units_are_truncated(prefixes: list[bytes], following: bytes) -> None:
     breaks_as_truncated(prefixes, following)
 
 
@@ -102,7 +102,7 @@ def test_incomplete_at_the_end_of_every_open_prefix(prefixes: list[bytes]) -> No
         assert list(decode(prefix)) == [(0, len(prefix), 0xFFFD, ErrorKind.INCOMPLETE)]
 
 
-def test_incomplete_stands_at_the_end_alone() -> None:
+def test_incomplete_occurs_only_at_the_end() -> None:
     for units in product(oracle.REPRESENTATIVES, repeat=4):
         items = list(decode(bytes(units)))
         assert all(item.error is not ErrorKind.INCOMPLETE for item in items[:-1])
@@ -153,7 +153,7 @@ UNPLACED = """
 """
 
 
-def test_without_a_bit_distribution_the_rows_alone_tell_the_cause() -> None:
+def test_causes_without_a_bit_distribution() -> None:
     table = EncodingTable.parse("unplaced", UNPLACED, source="made up")
     assert plain(decode(b"\x40\x43\x80A\xc0\xc4\xc3", table)) == [
         (0, 1, 0xFFFD, "INVALID_BYTE"),
@@ -166,7 +166,7 @@ def test_without_a_bit_distribution_the_rows_alone_tell_the_cause() -> None:
     ]
 
 
-def test_without_code_points_below_the_first_a_unit_is_invalid() -> None:
+def test_unit_below_the_first_code_point_is_invalid() -> None:
     table = EncodingTable.parse("low", "0000..0001  41..42", source="made up")
     assert plain(decode(b"\x40\x41\x43", table)) == [
         (0, 1, 0xFFFD, "INVALID_BYTE"),

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Errors meant for people have one base class and keep the classes that their documentation names."""
+"""Errors reported to the user have one base class, and also the classes that are documented."""
 
 from __future__ import annotations
 
@@ -34,21 +34,21 @@ from utf8fpga.model import ConversionError, InvalidArgumentError, TableError, Us
     ],
     ids=lambda value: getattr(value, "__name__", None),
 )
-def test_errors_meant_for_people(error: type[UserError], documented: type[Exception], status: int) -> None:
+def test_user_errors_have_a_common_base_class(error: type[UserError], documented: type[Exception], status: int) -> None:
     assert issubclass(error, UserError)
     assert issubclass(error, documented)
     assert error.exit_status == status
 
 
-def test_a_check_of_the_command_that_failed_has_status_1() -> None:
+def test_failed_check_has_exit_status_1() -> None:
     assert CommandError("differs", status=1).exit_status == 1
 
 
 @pytest.mark.parametrize("error", [CacheError, ToolError, TableError, CoreError])
-def test_the_line_survives_a_process_boundary(error: type[UserError]) -> None:
+def test_message_is_preserved_by_pickling(error: type[UserError]) -> None:
     copy = pickle.loads(pickle.dumps(error("lanes 0 is not in 1..256")))
     assert (type(copy), str(copy)) == (error, "lanes 0 is not in 1..256")
 
 
-def test_the_example_in_the_documentation() -> None:
+def test_docstring_example() -> None:
     assert doctest.testmod(exceptions) == (0, 2)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The catalogue of encoding forms: against the documents, CPython's codecs and plain arithmetic."""
+"""The catalogue of encoding forms compared with the documents, CPython's codecs and arithmetic."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ BOUNDS = sorted(
         if 0 <= near < 0x110000
     }
 )
-"""Around every bound of a row of any form."""
+"""The bounds of the rows of all forms and the code points next to them."""
 
 SAMPLE = sorted({*BOUNDS, *range(0, 0x110000, 61)})
 """At least one of any 64 code points that differ in the last byte alone, and every last byte many times."""
@@ -61,7 +61,7 @@ def utf_32(text: str) -> list[int]:
 
 
 def cesu_8(text: str) -> bytes:
-    """Each code unit of UTF-16 in UTF-8, surrogates let through."""
+    """Each code unit of UTF-16 in UTF-8, surrogates included."""
     return "".join(map(chr, utf_16(text))).encode("utf-8", "surrogatepass")
 
 
@@ -90,7 +90,7 @@ CODECS: list[tuple[EncodingTable | Composition, Callable[[str], Iterable[int]]]]
 
 @code_points
 @pytest.mark.parametrize(("form", "codec"), CODECS, ids=[form.name for form, _ in CODECS])
-def test_scalar_values_are_what_cpython_encodes_and_come_back(
+def test_scalar_values_encode_as_in_cpython_and_decode_back(
     form: EncodingTable | Composition, codec: Callable[[str], Iterable[int]], points: Iterable[int]
 ) -> None:
     scalars = _scalar_values(points)
@@ -120,7 +120,7 @@ def test_every_code_unit_of_cesu_8_and_modified_utf_8(table: EncodingTable, zero
     assert [item.code_point for item in decode(encoded, table)] == list(range(0x10000))
 
 
-def test_rfc_2279_by_its_table_of_bits() -> None:
+def test_rfc_2279_matches_its_bit_distribution() -> None:
     tops = [0x7F, 0x7FF, 0xFFFF, 0x1FFFFF, 0x3FFFFFF, 0x7FFFFFFF]
     points = {near for top in tops for near in range(top - 64, min(top + 66, 0x80000000))}
     points |= {1 << place for place in range(31)} | set(range(0, 0x80000000, 0x10001F))
@@ -152,7 +152,7 @@ def test_examples_of_rfc_2279(text: list[int], encoded: str) -> None:
     ],
     ids=lambda value: value if isinstance(value, str) and "U+" not in value else "",
 )
-def test_what_is_no_scalar_value_is_refused(
+def test_code_points_that_are_not_scalar_values_are_rejected(
     table: EncodingTable | Composition, name: str, last: int, places: str
 ) -> None:
     for point, shown in [(0xD800, "U+D800"), (0xDFFF, "U+DFFF"), (last + 1, "U+110000"), (-1, "-1"), ("A", "'A'")]:
@@ -170,7 +170,7 @@ TABLE_3_6 = [
     ("zzzzyyyy yyxxxxxx", "1110zzzz 10yyyyyy 10xxxxxx", ""),
     ("000uuuuu zzzzyyyy yyxxxxxx", "11110uuu 10uuzzzz 10yyyyyy 10xxxxxx", ""),
 ]
-"""As the standard prints it."""
+"""The table as printed in the standard."""
 
 TABLE_3_5 = [
     ("x" * 16, "x" * 16, ""),
@@ -211,8 +211,8 @@ def test_bit_distribution(table: EncodingTable, rows: list[tuple[str, str, str]]
 
 
 @pytest.mark.parametrize("table", [TABLE_3_7, UTF_16, UTF_32, RFC_2279], ids=lambda table: table.name)
-def test_a_bit_distribution_places_the_bits_of_code_points(table: EncodingTable) -> None:
-    """Letters filled in by hand: each letter's bits, from the highest, are those of the code point."""
+def test_bit_distribution_gives_the_bits_of_the_code_points(table: EncodingTable) -> None:
+    """Each letter's bits, from the highest, are the corresponding bits of the code point."""
     for row, printed in zip(table.patterns.items(), bit_distribution(table), strict=True):
         points = [p for r in table.rows if len(r.units) == row[0] for p in (r.code_points.first, r.code_points.last)]
         for point in points:
@@ -239,7 +239,7 @@ def test_a_bit_distribution_places_the_bits_of_code_points(table: EncodingTable)
         pytest.param("0100..013F  80..BF", 1, id="base_within_a_plane"),
     ],
 )
-def test_bits_without_letters(rows: str, length: int) -> None:
+def test_bit_distributions_without_a_notation(rows: str, length: int) -> None:
     table = EncodingTable.parse("T", rows, source="made up")
     assert refusal(TableError, bit_distribution, table) == f"T: no letters for the bits of {length} units"
 
@@ -248,7 +248,7 @@ def test_bits_without_letters(rows: str, length: int) -> None:
     ("units", "width", "shown"),
     [([0xA], 8, "0A"), ([0xA, 0xD800], 16, "000A D800"), ([0x10302], 32, "00010302"), ([0x5], 7, "05"), ([], 8, "")],
 )
-def test_code_units_as_the_standard_writes_them(units: list[int], width: int, shown: str) -> None:
+def test_code_units_in_the_notation_of_the_standard(units: list[int], width: int, shown: str) -> None:
     assert spell(units, width) == shown
 
 
@@ -298,12 +298,12 @@ KINDS = [
 @pytest.mark.parametrize(
     ("form", "units", "kinds"), KINDS, ids=[f"{form.name}_{units}".replace(" ", "_") for form, units, _ in KINDS]
 )
-def test_causes(form: EncodingTable | Composition, units: str, kinds: str) -> None:
+def test_causes_in_every_form(form: EncodingTable | Composition, units: str, kinds: str) -> None:
     found = [item[3] or "-" for item in plain(decode([int(unit, 16) for unit in units.split()], form))]
     assert found == kinds.split()
 
 
-def test_a_unit_below_the_code_points_is_not_out_of_range() -> None:
+def test_unit_below_the_code_points_is_not_out_of_range() -> None:
     high = EncodingTable.parse("high", "0080..00FF  80..FF", source="made up")
     assert plain(decode(b"\x41\x80", high)) == [(0, 1, 0xFFFD, "INVALID_BYTE"), (1, 1, 0x80, None)]
 
@@ -312,7 +312,7 @@ def test_a_unit_below_the_code_points_is_not_out_of_range() -> None:
 
 
 def _surrogates(text: str) -> list[str]:
-    """A text whose surrogates are D800, DBFF, DC00 and DFFF alone, in pairs and single characters."""
+    """A text whose surrogates are D800, DBFF, DC00 and DFFF only, as pairs and as single code units."""
     parts: list[str] = []
     for character in text:
         if parts and parts[-1] in ("\ud800", "\udbff") and character in ("\udc00", "\udfff"):
@@ -373,15 +373,15 @@ def test_items_of_a_composition_come_as_soon_as_they_are_determined() -> None:
     ]
 
 
-def test_a_composition_names_a_wrong_unit_at_its_offset() -> None:
+def test_composition_reports_an_invalid_unit_with_its_offset() -> None:
     message = refusal(ValueError, list, decode([0x41, 0xED, 0x100], CESU_8))
     assert message == "code unit 0x100 at offset 2 is not an integer in 0..0xff"
     assert refusal(TypeError, decode, "text", CESU_8) == (
-        "code units are wanted, such as bytes, not str: encode makes them of text"
+        "code units must be an iterable of integers such as bytes, not str: encode converts text"
     )
 
 
-def test_the_incremental_decoder_takes_tables_alone() -> None:
+def test_incremental_decoder_rejects_a_composition() -> None:
     assert refusal(TypeError, Decoder, CESU_8) == (
         "an EncodingTable is required, not the composition CESU-8, whose tables are UTF-16 and CESU-8 code units"
     )
@@ -400,8 +400,8 @@ def test_the_six_byte_row_of_cesu_8_is_not_self_synchronising() -> None:
     )
 
 
-def test_what_goes_wrong_where_a_row_of_six_bytes_is_let_through() -> None:
-    """U+D000 after a high surrogate: the row of six consumes its first byte, the composition does not."""
+def test_six_byte_row_of_cesu_8_changes_the_items() -> None:
+    """U+D000 after a high surrogate: the six-byte row consumes its first byte, the composition does not."""
     rows = EncodingTable.parse("CESU-8", CESU_8_ROWS, source="UTR #26", self_synchronising=False)
     units = bytes.fromhex("ED A0 80 ED 80 80")
     assert [item[:3] for item in decode(units, rows)] == [(0, 4, 0xFFFD), (4, 1, 0xFFFD), (5, 1, 0xFFFD)]
@@ -429,14 +429,14 @@ def test_what_goes_wrong_where_a_row_of_six_bytes_is_let_through() -> None:
         ),
     ],
 )
-def test_tables_that_do_not_compose(unit_table: EncodingTable, message: str) -> None:
+def test_invalid_compositions_are_rejected(unit_table: EncodingTable, message: str) -> None:
     assert refusal(TableError, Composition, "X", "made up", UTF_16, unit_table) == message
 
 
 # The catalogue.
 
 
-def test_the_catalogue_in_order() -> None:
+def test_names_and_order_of_the_catalogue() -> None:
     assert [(name, table.unit_width, table.longest, table.last_code_point) for name, table in CATALOGUE.items()] == [
         ("UTF-8", 8, 4, 0x10FFFF),
         ("UTF-16", 16, 2, 0x10FFFF),
@@ -451,7 +451,7 @@ def test_the_catalogue_in_order() -> None:
     assert [form.unit_width for form in COMPOSITIONS.values()] == [8, 8]
 
 
-def test_every_entry_has_a_source_and_is_checked_in_full() -> None:
+def test_every_table_has_a_source_and_all_checks() -> None:
     for name, form in [*CATALOGUE.items(), *COMPOSITIONS.items()]:
         assert form.name == name
         assert form.source

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The rules of the older documents, against their own words, and where they differ from Table 3-7."""
+"""The rules of the older documents compared with their texts, and their differences from Table 3-7."""
 
 from __future__ import annotations
 
@@ -222,7 +222,7 @@ def test_hopwoods_converter(units: str, strict: bool, irregular: bool, answer: A
 
 
 def _code_point(sequence: bytes) -> int | None:
-    """What CPython reads, surrogates too."""
+    """The code point that CPython decodes, surrogates included."""
     try:
         return ord(sequence.decode("utf-8", "surrogatepass"))
     except (UnicodeDecodeError, TypeError):
@@ -230,7 +230,7 @@ def _code_point(sequence: bytes) -> int | None:
 
 
 def expected_conversion(text: bytes, strict: bool, irregular: bool) -> Conversion:
-    """The behaviour in words: count first, then convert one whole sequence by CPython."""
+    """The documented behaviour: compare the number of bytes first, then convert one sequence with CPython."""
     output: list[int] = []
     while text:
         ones = len(f"{text[0]:08b}") - len(f"{text[0]:08b}".lstrip("1"))
@@ -288,7 +288,7 @@ def test_hopwoods_converter_on_any_text(text: bytes, strict: bool, irregular: bo
 
 
 def right_answer(text: bytes) -> Answer:
-    """CPython's: what its decoder refuses, and whether for nothing but the end of the text."""
+    """The answer of CPython: whether its decoder rejects the text, and whether only because of its end."""
     try:
         text.decode()
     except UnicodeDecodeError as error:
@@ -297,7 +297,7 @@ def right_answer(text: bytes) -> Answer:
 
 
 @pytest.mark.parametrize("length", [0, 1, 2, 3])
-def test_table_3_7_is_that_of_cpython(length: int) -> None:
+def test_table_3_7_matches_cpython(length: int) -> None:
     for units in product(BOUNDARY, repeat=length):
         assert table_3_7(bytes(units)) is right_answer(bytes(units))
 
@@ -309,7 +309,7 @@ def counts(rule: Rule, direction: Direction) -> tuple[int, ...]:
 
 
 def _texts(one: int, two: int, three: int, four: int) -> list[int]:
-    """How many texts there are of 0 to 4 bytes, by how many characters there are of each length."""
+    """The number of texts of 0 to 4 bytes, from the numbers of characters of each length."""
     texts = [1]
     for length in range(1, 5):
         texts.append(sum(n * texts[length - k] for k, n in enumerate((one, two, three, four), 1) if k <= length))
@@ -317,12 +317,12 @@ def _texts(one: int, two: int, three: int, four: int) -> list[int]:
 
 
 def _cut_off(texts: list[int], after_one: int, after_two: int, after_three: int) -> list[int]:
-    """How many texts of 1 to 4 bytes end in a start of a character of 1, 2 or 3 bytes."""
+    """The number of texts of 1 to 4 bytes that end in the first 1, 2 or 3 bytes of a character."""
     starts = (after_one, after_two, after_three)
     return [sum(n * texts[length - k] for k, n in enumerate(starts, 1) if k <= length) for length in range(1, 5)]
 
 
-# By hand from Table 3-7: characters of each length, and starts of characters.
+# Computed by hand from Table 3-7: characters of each length, and prefixes of characters.
 CHARACTERS = (128, 30 * 64, 16 * 64 * 64 - 32 * 64 - 32 * 64, (48 + 3 * 64 + 16) * 64 * 64)
 STARTS = (30 + 16 + 5, 32 + 12 * 64 + 32 + 2 * 64 + 48 + 3 * 64 + 16, (48 + 3 * 64 + 16) * 64)
 WELL_FORMED = _texts(*CHARACTERS)
@@ -333,13 +333,13 @@ def _less(a: list[int], b: list[int]) -> tuple[int, ...]:
     return tuple(x - y for x, y in zip(a, b, strict=True))
 
 
-def test_the_counts_by_hand_are_those_of_utf_8() -> None:
+def test_hand_computed_counts_match_utf_8() -> None:
     assert sum(CHARACTERS) == 0x110000 - 0x800
     assert WELL_FORMED[:3] == [1, 128, 128 * 128 + 1920]
 
 
 def _unmatched_by_table_3_1b(longest: int) -> list[int]:
-    """How many texts no line matches, byte by byte without classes: what may still follow is the state.
+    """The number of texts that no line matches, by enumeration of bytes without classes of bytes.
 
     A lead forbids bytes one, two and three places on; the sets are bit masks of 256 bits. Line 11
     needs five bytes.
@@ -349,7 +349,7 @@ def _unmatched_by_table_3_1b(longest: int) -> list[int]:
         return sum(1 << byte for first, last in ranges for byte in range(first, last + 1))
 
     every = mask((0x00, 0xFF))
-    lines = [  # the leads, how many places on, and what may not be there
+    lines = [  # The leads, the distance to the excluded byte, and its values.
         (0xC2, 0xDF, 0, mask((0x00, 0x7F), (0xC0, 0xFF))),
         (0xE0, 0xE0, 0, mask((0x00, 0x9F), (0xC0, 0xFF))),
         (0xE1, 0xEF, 0, mask((0x00, 0x7F), (0xC0, 0xFF))),
@@ -376,7 +376,7 @@ def _unmatched_by_table_3_1b(longest: int) -> list[int]:
     return totals
 
 
-def test_table_3_1b_condemns_one_plane() -> None:
+def test_table_3_1b_rejects_one_plane() -> None:
     refused = _texts(*CHARACTERS[:3], CHARACTERS[3] - 16 * 64 * 64)
     assert counts(TABLE, Direction.CONDEMNED) == _less(WELL_FORMED[1:], refused[1:]) == (0, 0, 0, 65_536)
     found = compare(TABLE, 4).in_direction(Direction.CONDEMNED)
@@ -386,7 +386,7 @@ def test_table_3_1b_condemns_one_plane() -> None:
     assert found.causes == {}
 
 
-def test_table_3_1b_lets_through() -> None:
+def test_table_3_1b_accepts_ill_formed_texts() -> None:
     passed = _unmatched_by_table_3_1b(4)
     right = [*WELL_FORMED[:4], WELL_FORMED[4] - 65_536]
     assert counts(TABLE, Direction.LET_THROUGH) == _less(passed[1:], right[1:])
@@ -405,7 +405,7 @@ def test_table_3_1b_calls_f0_90_invalid_too_early() -> None:
     assert counts(TABLE, Direction.CALLED_TRUNCATED) == (0, 0, 0, 0)
 
 
-def test_browns_rules_condemn_and_let_nothing_through() -> None:
+def test_browns_rules_reject_well_formed_texts_and_accept_no_ill_formed_one() -> None:
     valid = _texts(128, CHARACTERS[1], CHARACTERS[2] - 2, CHARACTERS[3] - 16 * 64 * 64 - 15 * 64 * 64)
     later = _cut_off(valid, STARTS[0], STARTS[1] - 16 - 15, STARTS[2] - (16 + 15) * 64)
     assert counts(BROWN, Direction.CONDEMNED) == _less(WELL_FORMED[1:], valid[1:]) == (0, 0, 2, 127_488)
@@ -419,19 +419,19 @@ def test_browns_rules_condemn_and_let_nothing_through() -> None:
 
 
 def _truncated_by_hopwood(texts: list[int], waits: tuple[int, int, int]) -> tuple[list[int], list[int]]:
-    """TRUNCATED for any bytes after a lead that asks for more; and those that are rightly so."""
+    """The texts with the answer TRUNCATED, and those of them for which it is correct."""
     return _cut_off(texts, *waits), _cut_off(texts, *STARTS)
 
 
 WAITS = (32 + 16 + 8, (16 + 8) * 256, 8 * 256 * 256)
 
 
-def test_hopwoods_converter_is_right_about_what_is_valid() -> None:
+def test_hopwoods_converter_accepts_exactly_the_well_formed_texts() -> None:
     assert counts(HOPWOOD, Direction.CONDEMNED) == counts(HOPWOOD, Direction.LET_THROUGH) == (0, 0, 0, 0)
     assert counts(HOPWOOD, Direction.CALLED_INVALID) == (0, 0, 0, 0)
 
 
-def test_hopwoods_converter_calls_truncated_what_nothing_can_mend() -> None:
+def test_hopwoods_converter_answers_truncated_for_ill_formed_texts() -> None:
     says, right = _truncated_by_hopwood(WELL_FORMED, WAITS)
     assert counts(HOPWOOD, Direction.CALLED_TRUNCATED) == _less(says, right)
     assert counts(HOPWOOD, Direction.CALLED_TRUNCATED)[:3] == (5, 5_568, 1_230_208)
@@ -451,7 +451,7 @@ def test_hopwoods_converter_strict() -> None:
 
 
 def test_hopwoods_converter_irregular() -> None:
-    """A high surrogate waits for three more bytes: it and none to one more within four bytes."""
+    """A high surrogate requires three more bytes, of which none or one is within four bytes."""
     says, right = _truncated_by_hopwood(WELL_FORMED, WAITS)
     highs = 16 * 64
     more = [0, 0, highs, 128 * highs + 256 * highs]
@@ -462,7 +462,7 @@ def test_hopwoods_converter_irregular() -> None:
 
 
 @pytest.mark.slow
-def test_hopwoods_converter_irregular_lets_all_pairs_through() -> None:
+def test_hopwoods_converter_irregular_accepts_all_surrogate_pairs() -> None:
     found = compare(IRREGULAR, 6).in_direction(Direction.LET_THROUGH)
     assert found
     assert found.counts == (0, 0, 0, 0, 0, 1024 * 1024)
@@ -474,7 +474,7 @@ def test_hopwoods_converter_irregular_lets_all_pairs_through() -> None:
 
 @pytest.mark.parametrize("rule", RULES, ids=NAMES)
 def test_all_texts_of_one_and_two_bytes(rule: Rule) -> None:
-    """Without classes, against CPython."""
+    """Compared with CPython, without classes of bytes."""
     found: Counter[tuple[Direction, int]] = Counter()
     for length in (1, 2):
         for units in product(range(256), repeat=length):
@@ -494,8 +494,8 @@ def test_table_3_1b_on_all_texts_of_three_bytes() -> None:
 
 @pytest.mark.parametrize("rule", RULES, ids=NAMES)
 @given(text=short_texts)
-def test_pieces_are_not_told_apart(rule: Rule, text: bytes) -> None:
-    """Each byte replaced by the first of its piece: neither answer changes."""
+def test_bytes_of_a_piece_are_equivalent(rule: Rule, text: bytes) -> None:
+    """Neither answer changes if each byte is replaced by the first of its piece."""
     pieces = pieces_of(rule)
     alike = bytes(next(piece.first for piece in pieces if byte in piece) for byte in text)
     assert rule.answer(alike) is rule.answer(text)
@@ -503,13 +503,13 @@ def test_pieces_are_not_told_apart(rule: Rule, text: bytes) -> None:
 
 
 @pytest.mark.parametrize("rule", RULES, ids=NAMES)
-def test_pieces_are_all_bytes(rule: Rule) -> None:
+def test_pieces_cover_all_bytes(rule: Rule) -> None:
     assert [byte for piece in pieces_of(rule) for byte in piece] == list(range(256))
 
 
 @pytest.mark.parametrize("rule", RULES, ids=NAMES)
 @given(text=short_texts, more=short_texts)
-def test_invalid_is_for_good(rule: Rule, text: bytes, more: bytes) -> None:
+def test_invalid_is_final(rule: Rule, text: bytes, more: bytes) -> None:
     if rule.answer(text) is Answer.INVALID:
         assert rule.answer(text + more) is Answer.INVALID
 
@@ -525,7 +525,7 @@ def test_words_are_disjoint_and_in_order(rule: Rule) -> None:
         assert (rule.answer(last), right_answer(last)) == (word.says, word.right)
 
 
-def test_a_word_is_shown_as_ranges() -> None:
+def test_word_as_a_string() -> None:
     assert str(next(differing_words(TABLE))) == "80..8F"
     condemned = [word for word in differing_words(TABLE) if word.right is Answer.VALID]
     assert all(str(word).startswith("F0 90..9F ") for word in condemned)
@@ -546,31 +546,31 @@ def test_direction(says: Answer, right: Answer, direction: Direction) -> None:
     assert Direction.of(says, right) is direction
 
 
-def test_text() -> None:
+def test_comparison_text() -> None:
     lines = comparison_text()
     assert lines[:7] == [
         "Against Table 3-7, all sequences of 1 to 4 bytes, each as a whole text.",
         "",
         'Table 3.1b (Davis 2000, "UTF-8 and Non-Shortest Form (R2)")',
         f"  {TABLE.note}",
-        "  condemned though well-formed: 65,536 (65,536 of 4)",
+        "  rejected though well-formed: 65,536 (65,536 of 4)",
         "    first: F0 90 80 80",
         "    scalar values: U+10000..U+1FFFF: 65,536",
     ]
-    assert "  let through though ill-formed: 115 (115 of 1)" in comparison_text(1)
+    assert "  accepted though ill-formed: 115 (115 of 1)" in comparison_text(1)
     assert comparison_text(1).count("  no difference") == 1  # Brown's, of a single byte
     assert all(f"{rule.name} ({rule.source})" in lines for rule in RULES)
 
 
-def test_bad_use() -> None:
+def test_invalid_arguments_are_rejected() -> None:
     assert refusal(ValueError, compare_documents, 0) == "sequences of up to 0 bytes: at least 1 is needed"
     for rule in (table_3_1b, brown, hopwood, matches_of_table_3_1b):
-        assert refusal(TypeError, rule, "text") == "bytes are wanted, not str"
-        assert refusal(TypeError, rule, 3) == "bytes are wanted, not int"
+        assert refusal(TypeError, rule, "text") == "the text must be bytes-like, not str"
+        assert refusal(TypeError, rule, 3) == "the text must be bytes-like, not int"
 
 
 @pytest.mark.parametrize("kind", [bytearray, memoryview])
-def test_any_bytes_like_object(kind: type) -> None:
+def test_rules_accept_any_bytes_like_object(kind: type) -> None:
     text = kind(b"A\xc3\xa9")
     assert (table_3_1b(text), brown(text).answer, hopwood(text).output) == (Answer.VALID, Answer.VALID, (0x41, 0xE9))
 

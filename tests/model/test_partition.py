@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The partition into well-formed and ill-formed subsequences, against the definitions word by word.
+"""The partition into well-formed and ill-formed subsequences compared with the definitions.
 
 CPython says which code unit sequences are minimal well-formed subsequences; D84a says the rest.
 """
@@ -31,7 +31,7 @@ by_form = pytest.mark.parametrize("form", FORMS)
 
 
 def _text_of(units: Sequence[int], form: str) -> str:
-    """The text that CPython reads, or a UnicodeDecodeError."""
+    """The text that CPython decodes, or a UnicodeDecodeError."""
     if form == "UTF-8":
         return bytes(units).decode()
     if form == "CESU-8":
@@ -53,7 +53,7 @@ def code_point_of(units: Sequence[int], form: str) -> int | None:
 
 
 def by_definition(units: Sequence[int], form: str) -> list[tuple[int, tuple[int, ...], int | None]]:
-    """D85a, every slice tried; then D84a, what no such slice covers, in runs."""
+    """All slices that are well-formed by D85a, and by D84a the runs of units that no such slice contains."""
     parts: list[tuple[int, tuple[int, ...], int | None]] = []
     covered = [False] * len(units)
     for start in range(len(units)):
@@ -112,11 +112,11 @@ EXAMPLES = [
     ("cesu_8_pair", "CESU-8", ["41", "ED A0 80 ED BC 82"]),
     ("cesu_8_successor_not_consumed", "CESU-8", ["!ED A0 80", "ED 80 80"]),
 ]
-"""L2/07-351 has those of D86 and of the constraints; its bytes in angle brackets are those of section 3.9."""
+"""The examples of D86 and of the constraints in L2/07-351; bytes in angle brackets are those of section 3.9."""
 
 
 @pytest.mark.parametrize(("form", "parts"), [row[1:] for row in EXAMPLES], ids=[row[0] for row in EXAMPLES])
-def test_example(form: str, parts: list[str]) -> None:
+def test_examples_of_the_documents(form: str, parts: list[str]) -> None:
     units = [int(unit, 16) for part in parts for unit in part.lstrip("!").replace("/", " ").split()]
     found = list(partition(units, FORMS[form]))
     offset = 0
@@ -193,7 +193,7 @@ def test_any_text_is_partitioned_by_the_definitions(form: str, data: st.DataObje
 
 @by_form
 @given(data=st.data())
-def test_the_parts_join_to_the_whole(form: str, data: st.DataObject) -> None:
+def test_concatenated_parts_are_the_text(form: str, data: st.DataObject) -> None:
     units = data.draw(_texts(form))
     parts = list(partition(units, FORMS[form]))
     assert [unit for part in parts for unit in part.units] == units
@@ -236,7 +236,7 @@ def test_well_formed_if_and_only_if_no_part_is_ill_formed(form: str, data: st.Da
 
 @by_form
 @given(data=st.data())
-def test_ill_formed_parts_are_never_neighbours(form: str, data: st.DataObject) -> None:
+def test_no_two_ill_formed_parts_are_adjacent(form: str, data: st.DataObject) -> None:
     parts = partition(data.draw(_texts(form)), FORMS[form])
     assert all(before.is_well_formed or after.is_well_formed for before, after in pairwise(parts))
 
@@ -245,28 +245,28 @@ def test_ill_formed_parts_are_never_neighbours(form: str, data: st.DataObject) -
 
 
 @pytest.mark.parametrize("kind", [bytes, bytearray, memoryview, list, tuple, iter], ids=lambda kind: kind.__name__)
-def test_code_units_may_come_in_any_iterable(kind: Callable[[bytes], Sequence[int]]) -> None:
+def test_code_units_in_any_iterable(kind: Callable[[bytes], Sequence[int]]) -> None:
     assert [part.units for part in partition(kind(b"\x41\xc2\xc3\xb1"))] == [(0x41,), (0xC2,), (0xC3, 0xB1)]
 
 
-def test_nothing_has_no_parts() -> None:
+def test_empty_text_has_no_parts() -> None:
     assert list(partition(b"")) == []
 
 
 @pytest.mark.parametrize(("units", "kind"), [("text", "str"), (None, "NoneType"), (5, "int")])
-def test_what_is_no_sequence_of_units(units: object, kind: str) -> None:
-    message = f"code units are wanted, such as bytes, not {kind}: encode makes them of text"
+def test_argument_that_is_not_iterable_or_is_a_string_is_rejected(units: object, kind: str) -> None:
+    message = f"code units must be an iterable of integers such as bytes, not {kind}: encode converts text"
     assert refusal(TypeError, partition, units) == message
 
 
-def test_a_unit_outside_the_width() -> None:
+def test_unit_outside_the_width_is_rejected() -> None:
     message = "code unit 0x10000 at offset 1 is not an integer in 0..0xffff"
     assert refusal(ValueError, list, partition([0x41, 0x10000], UTF_16)) == message
 
 
-def test_a_table_whose_sequences_may_overlap_is_refused() -> None:
+def test_table_that_is_not_self_synchronising_is_rejected() -> None:
     table = EncodingTable.parse("CESU-8", CESU_8_ROWS, source="UTR #26", self_synchronising=False)
     assert refusal(ValueError, partition, b"", table) == (
-        "CESU-8 is not claimed to be self-synchronising: "
-        "its minimal well-formed subsequences may overlap, and then there is no partition"
+        "CESU-8 is not declared self-synchronising: "
+        "its minimal well-formed subsequences may overlap, so a partition need not exist"
     )

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Every practice against the examples of the documents, CPython, and plain enumeration."""
+"""Every practice compared with the examples of the documents, CPython and enumeration."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ def shown(items: Iterable[Item]) -> list[str]:
         for practice, output in [*zip(COLUMNS, outputs, strict=True), (Practice.START_OF_A_SEQUENCE, outputs[0])]
     ],
 )
-def test_example(practice: Practice, units: str, output: str) -> None:
+def test_examples_of_the_documents(practice: Practice, units: str, output: str) -> None:
     text = bytes.fromhex(units)
     items = list(decode_with(text, practice))
     assert shown(iter(items)) == output.split()
@@ -171,7 +171,7 @@ def test_cause_of_a_mark(practice: Practice, units: str, names: list[str]) -> No
 
 
 def _cause_at(text: bytes) -> dict[int, str | None]:
-    """By offset the cause of the maximal subpart that the byte is in."""
+    """For each offset the cause of the maximal subpart that contains the byte."""
     return {offset + n: kind for offset, length, _, kind in items_of(text) for n in range(length)}
 
 
@@ -185,7 +185,7 @@ def expected_each(text: bytes) -> list[Expected]:
 
 
 def expected_whole(text: bytes) -> list[Expected]:
-    """D84a to the letter: no unit that belongs to any minimal well-formed subsequence, wherever it starts."""
+    """D84a literally: all units that are in no minimal well-formed subsequence at any offset."""
     characters = {
         start: end
         for start in range(len(text))
@@ -262,7 +262,7 @@ def test_any_text(practice: Practice, text: bytes) -> None:
 
 
 @pytest.mark.parametrize("practice", Practice)
-def test_well_formed_text_is_the_same_under_every_practice(practice: Practice) -> None:
+def test_well_formed_text_is_the_same_with_every_practice(practice: Practice) -> None:
     points = [*range(0x80, 0x900), *range(0xD780, 0xD800), *range(0xE000, 0xE080), *range(0xFF80, 0x10080), 0x10FFFF]
     assert [item.code_point for item in decode_with(encode(points), practice)] == points
 
@@ -310,7 +310,7 @@ def test_replaced_if_followed_by(line: str) -> None:
 
 
 def _kinds_of_units(table: EncodingTable) -> list[int]:
-    """One unit of each set of units that lie in the same ranges of the same rows."""
+    """One unit of each set of units that are in the same ranges of the same rows."""
     ranges = [allowed for row in table.rows for allowed in row.units]
     edges = {0, *(edge for allowed in ranges for edge in (allowed.first, allowed.last + 1))}
     kinds = {tuple(unit in allowed for allowed in ranges): unit for unit in sorted(edges, reverse=True)}
@@ -318,7 +318,7 @@ def _kinds_of_units(table: EncodingTable) -> list[int]:
 
 
 @pytest.mark.parametrize(("table", "kinds"), [(TABLE_3_7, 13), (oracle.UTF_16, 4), (oracle.UTF_32, 3)])
-def test_the_wording_of_l2_08_150_is_maximal_subparts(table: EncodingTable, kinds: int) -> None:
+def test_wording_of_l2_08_150_equals_maximal_subparts(table: EncodingTable, kinds: int) -> None:
     """A proof by enumeration, for texts of any length.
 
     Both practices take a first item from the front of the text and go on with the rest as with a
@@ -356,7 +356,7 @@ def test_other_encoding_forms(table: EncodingTable, data: st.DataObject) -> None
 
 
 @pytest.mark.slow
-def test_all_scalar_values_by_the_wording_of_l2_08_150() -> None:
+def test_all_scalar_values_with_the_wording_of_l2_08_150() -> None:
     points = [point for values in oracle.SCALAR_VALUES for point in values]
     assert [item.code_point for item in decode_with(encode(points), Practice.START_OF_A_SEQUENCE)] == points
 
@@ -365,7 +365,7 @@ def test_all_scalar_values_by_the_wording_of_l2_08_150() -> None:
 
 
 @pytest.mark.parametrize("practice", [p for p in Practice if p is not Practice.FIRST_ERROR])
-def test_an_endless_text_is_read_no_further_than_needed(practice: Practice) -> None:
+def test_endless_text_is_read_only_as_needed(practice: Practice) -> None:
     taken = count()
     endless = (unit for unit in cycle(b"\xf0\x80\x80A\xe1\x80\xf4\x80\x80\x80\xc3\xa9\xf8\x80\x80") if next(taken) >= 0)
     covered = 0
@@ -374,15 +374,15 @@ def test_an_endless_text_is_read_no_further_than_needed(practice: Practice) -> N
     assert covered <= next(taken) <= covered + 5
 
 
-def test_nothing_is_read_after_the_unit_that_shows_the_first_error() -> None:
+def test_first_error_reads_no_further_unit() -> None:
     source = iter(b"A\xe1\x80BCD")
     assert shown(decode_with(source, Practice.FIRST_ERROR)) == ["41", "!2"]
     assert bytes(source) == b"CD"
 
 
 @pytest.mark.parametrize("practice", [Practice.WHOLE_SUBSEQUENCE, Practice.MALFORMED_SEQUENCE])
-def test_memory_stays_bounded(practice: Practice) -> None:
-    """CPython itself keeps some thousand freed tuples; an item each would take megabytes."""
+def test_memory_is_bounded(practice: Practice) -> None:
+    """CPython keeps some thousand freed tuples; storing every item would need megabytes."""
     next(decode_with(b"\x80", practice))
     tracemalloc.start()
     total = sum(item.length for item in decode_with(repeat(0x80, 20_000), practice))
@@ -406,13 +406,13 @@ by_practice = pytest.mark.parametrize("practice", Practice)
 
 
 def chunks_of(text: bytes, cuts: int) -> list[bytes]:
-    """The text cut before each byte k > 0 for which bit k - 1 of `cuts` is set."""
+    """The text divided before each byte k > 0 for which bit k - 1 of `cuts` is set."""
     edges = [0, *(place for place in range(1, len(text)) if cuts >> place - 1 & 1), len(text)]
     return [text[first:after] for first, after in pairwise(edges)]
 
 
 def decoded(decoder: IncrementalDecoder, chunks: list[bytes], end: bytes | None = None) -> list[Expected]:
-    """The items of a text in chunks; the end is the last chunk, or a chunk of its own."""
+    """The items of a text in chunks; the end is in the last chunk, or in an additional one."""
     *others, last = chunks if end is None else [*chunks, end]
     items = [item for chunk in others for item in decoder.decode(chunk)]
     return plain(items + decoder.decode(last, final=True))
@@ -438,11 +438,11 @@ def test_any_text_in_any_chunks(practice: Practice, text: bytes, data: st.DataOb
 
 
 FOLLOWING = [bytes.fromhex(units) for units in ("", "41", "FF", "80", "80 80", "80 80 80", "90 80 80", "A0 80")]
-"""Complete, break and lengthen whatever may be open, sequence or mark."""
+"""Continuations that complete, break or extend any open sequence or mark."""
 
 
 def determined(practice: Practice, text: bytes) -> list[Expected]:
-    """The items with which the text begins whatever follows it."""
+    """The items that a text determines, for any continuation."""
     continued = [EXPECTED[practice](text + following) for following in FOLLOWING]
     return [items[0] for items in takewhile(lambda items: len(set(items)) == 1, zip(*continued, strict=False))]
 
@@ -457,7 +457,7 @@ def determined(practice: Practice, text: bytes) -> list[Expected]:
     ],
     ids=lambda value: value.hex() if isinstance(value, bytes) else value,
 )
-def test_items_come_as_soon_as_they_are_determined(practice: Practice, alphabet: bytes, length: int) -> None:
+def test_items_are_returned_as_soon_as_determined(practice: Practice, alphabet: bytes, length: int) -> None:
     for text in map(bytes, product(alphabet, repeat=length)):
         expected = determined(practice, text)
         for cuts in {0, (1 << length - 1) - 1}:
@@ -466,7 +466,7 @@ def test_items_come_as_soon_as_they_are_determined(practice: Practice, alphabet:
             assert plain(items) == expected, (text.hex(" "), bin(cuts))
 
 
-def test_no_item_follows_the_first_error_until_the_text_ends() -> None:
+def test_no_item_follows_the_first_error_until_the_end_of_the_text() -> None:
     decoder = IncrementalDecoder(Practice.FIRST_ERROR)
     chunks = [b"A\xe1", b"B", b"C\xff", b"\xc3\xa9"]
     found = [shown(decoder.decode(chunk)) for chunk in chunks]
@@ -476,7 +476,7 @@ def test_no_item_follows_the_first_error_until_the_text_ends() -> None:
 
 
 @by_practice
-def test_reset_forgets_what_is_open_and_the_offset(practice: Practice) -> None:
+def test_reset_discards_the_open_sequence_and_the_offset(practice: Practice) -> None:
     for text in (b"AB\xf0\x90", b"AB\xff\xf8", b"AB\xff"):
         decoder = IncrementalDecoder(practice)
         decoder.decode(text)
@@ -486,14 +486,14 @@ def test_reset_forgets_what_is_open_and_the_offset(practice: Practice) -> None:
 
 @by_practice
 @pytest.mark.parametrize("final", [False, True], ids=["more", "final"])
-def test_a_wrong_unit_is_named_with_its_offset_and_changes_nothing(practice: Practice, final: bool) -> None:
+def test_invalid_unit_is_reported_with_its_offset_and_state_is_unchanged(practice: Practice, final: bool) -> None:
     text, end = b"AB\xff\xf0\x90", b"\x8c\x82A"
     decoder = IncrementalDecoder(practice)
     items = decoder.decode(text)
     message = refusal(ValueError, decoder.decode, [0x8C, 0xFF, 0x41, 0x100], final)
     assert message == "code unit 0x100 at offset 8 is not an integer in 0..0xff"
     message = refusal(TypeError, decoder.decode, "text", final)
-    assert message == "code units are wanted, such as bytes, not str: encode makes them of text"
+    assert message == "code units must be an iterable of integers such as bytes, not str: encode converts text"
     assert plain(items + decoder.decode(end, final=True)) == EXPECTED[practice](text + end)
 
 
@@ -509,7 +509,7 @@ def test_other_tables_in_any_chunks(table: EncodingTable, data: st.DataObject) -
             assert items + decoder.decode((), final=True) == list(decode_with(units, practice, table))
 
 
-def test_the_incremental_decoder_makes_maximal_subparts_of_utf_8_unless_told_otherwise() -> None:
+def test_incremental_decoder_defaults_to_maximal_subparts_of_utf_8() -> None:
     decoder = IncrementalDecoder()
     assert (decoder.practice, decoder.table) == (Practice.MAXIMAL_SUBPARTS, TABLE_3_7)
     assert decoder.decode(iter(b"\xe1\x80A")) == list(decode(b"\xe1\x80A"))
@@ -520,8 +520,8 @@ def test_the_incremental_decoder_makes_maximal_subparts_of_utf_8_unless_told_oth
 
 @by_practice
 @pytest.mark.parametrize("text", [b"\xff", b"\x80", b"\xe2\x82", b"\xf8", "é".encode()], ids=bytes.hex)
-def test_no_practice_takes_much_longer_than_maximal_subparts(practice: Practice, text: bytes) -> None:
-    """Processor time, the least of three attempts; the wide limit is for a busy machine."""
+def test_speed_of_every_practice_relative_to_maximal_subparts(practice: Practice, text: bytes) -> None:
+    """Processor time, the minimum of three runs; the limit is generous for the case of a busy machine."""
 
     def seconds(practice: Practice) -> float:
         start = process_time()
@@ -532,34 +532,34 @@ def test_no_practice_takes_much_longer_than_maximal_subparts(practice: Practice,
     assert min(first for first, _ in attempts) < 12 * min(second for _, second in attempts)
 
 
-# Bad use
+# Invalid arguments
 
 
 @pytest.mark.parametrize("practice", Practice)
-def test_bad_use(practice: Practice) -> None:
+def test_invalid_arguments_are_rejected(practice: Practice) -> None:
     message = refusal(TypeError, decode_with, "text", practice)
-    assert message == "code units are wanted, such as bytes, not str: encode makes them of text"
+    assert message == "code units must be an iterable of integers such as bytes, not str: encode converts text"
     message = refusal(ValueError, list, decode_with([0x41, 0x100], practice))
     assert message == "code unit 0x100 at offset 1 is not an integer in 0..0xff"
 
 
-def test_malformed_sequences_are_of_bytes() -> None:
+def test_malformed_sequence_practice_requires_bytes() -> None:
     wanted = "UTF-16 has code units of 16 bits: malformed sequences are of bytes"
     assert refusal(ValueError, decode_with, [0x41], Practice.MALFORMED_SEQUENCE, oracle.UTF_16) == wanted
     assert refusal(ValueError, IncrementalDecoder, Practice.MALFORMED_SEQUENCE, oracle.UTF_16) == wanted
 
 
 @by_practice
-def test_a_composition_is_no_table(practice: Practice) -> None:
+def test_composition_is_rejected(practice: Practice) -> None:
     message = refusal(TypeError, Decoder, CESU_8)
     assert refusal(TypeError, IncrementalDecoder, practice, CESU_8) == message
     assert refusal(TypeError, decode_with, b"", practice, CESU_8) == message
 
 
-def test_a_practice_by_its_name() -> None:
+def test_practice_by_name() -> None:
     assert [Practice(str(practice)) for practice in Practice] == list(Practice)
-    assert refusal(ValueError, decode_with, b"", "nonsense") == "'nonsense' is not a valid Practice"
-    assert refusal(ValueError, IncrementalDecoder, "nonsense") == "'nonsense' is not a valid Practice"
+    assert refusal(ValueError, decode_with, b"", "nonsense") == f"'nonsense' is not one of {', '.join(Practice)}"
+    assert refusal(ValueError, IncrementalDecoder, "nonsense") == f"'nonsense' is not one of {', '.join(Practice)}"
 
 
 def test_doctests() -> None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Tables and automata as text, pictures and C."""
+"""Tables and DFAs as text, drawings and C."""
 
 from __future__ import annotations
 
@@ -38,11 +38,11 @@ EDGES = {
     ("80..8F 80..BF 80..BF", "80..BF 80..BF", "80..8F"),
     ("80..BF", "code point", "80..BF"),
 }
-"""The automaton of Table 3-7, written down from its rows."""
+"""The DFA of Table 3-7, derived by hand from its rows."""
 
 
 @pytest.mark.parametrize("form", FORMATS)
-def test_the_same_byte_for_byte_and_a_line_end(form: str) -> None:
+def test_output_is_deterministic_and_ends_with_a_newline(form: str) -> None:
     assert render(TABLE_3_7, form) == render(TABLE_3_7, form)
     assert render(TABLE_3_7, form).endswith("\n")
     assert not any(line != line.rstrip() for line in render(TABLE_3_7, form).splitlines())
@@ -84,7 +84,7 @@ def test_svg_boxes_do_not_overlap_and_lie_inside() -> None:
                 assert x + w < other_x or other_x + other_w < x or y + h < other_y or other_y + other_h < y
 
 
-def test_json_holds_the_rows_and_a_dfa_that_decodes() -> None:
+def test_json_has_the_rows_and_a_dfa_that_decodes() -> None:
     content = json.loads(render(TABLE_3_7, "json"))
     assert content["rows"][4] == {"code_points": [0xD000, 0xD7FF], "units": [[0xED, 0xED], [0x80, 0x9F], [0x80, 0xBF]]}
     assert [len(content[key]) for key in ("rows", "classes", "states")] == [9, 12, 8]
@@ -102,7 +102,7 @@ def test_json_holds_the_rows_and_a_dfa_that_decodes() -> None:
         assert (state == 0) == well_formed
 
 
-def test_markdown_has_tables_that_are_even() -> None:
+def test_markdown_tables_have_rows_of_equal_length() -> None:
     lines = render(TABLE_3_7, "markdown").splitlines()
     assert lines[0] == "# UTF-8"
     assert "| U+D000..U+D7FF | ED | 80..9F | 80..BF |  |" in lines
@@ -110,7 +110,7 @@ def test_markdown_has_tables_that_are_even() -> None:
     assert [widths.count(n) for n in (7, 4, 15)] == [11, 10, 10]
 
 
-def test_text() -> None:
+def test_comparison_text() -> None:
     lines = render(TABLE_3_7).splitlines()
     assert lines[0] == "UTF-8: The Unicode Standard, section 3.9, D92 and Table 3-7"
     assert "U+D000..U+D7FF      ED      80..9F  80..BF" in lines
@@ -118,7 +118,7 @@ def test_text() -> None:
 
 
 @pytest.mark.skipif(shutil.which("cc") is None, reason="no C compiler (cc) is installed")
-def test_the_c_header_compiles_and_decodes_as_cpython_does(tmp_path: Path) -> None:
+def test_c_header_compiles_and_decodes_as_cpython(tmp_path: Path) -> None:
     (tmp_path / "dfa.h").write_text(render(TABLE_3_7, "c"))
     (tmp_path / "decode.c").write_text(C_DECODER)
     strict = ["-std=c99", "-Wall", "-Wextra", "-Wpedantic", "-Werror", "-O1", "-shared", "-fPIC"]
@@ -167,12 +167,12 @@ size_t decode(const uint8_t *bytes, size_t length, uint32_t *out)
 """
 
 
-def test_c_is_refused_for_units_that_are_not_bytes() -> None:
+def test_c_header_is_rejected_for_units_that_are_not_bytes() -> None:
     message = "UTF-16 has units of 16 bits: the C header is for tables of bytes"
     with pytest.raises(ValueError, match=f"^{message}$"):
         render(UTF_16, "c")
 
 
-def test_an_unknown_form_is_refused() -> None:
+def test_unknown_format_is_rejected() -> None:
     with pytest.raises(ValueError, match=r"^format 'png' is not one of text, markdown, json, dot, svg, c$"):
         render(TABLE_3_7, "png")

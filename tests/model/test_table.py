@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Tables: which rows are refused and why, and the bit distributions that rows imply."""
+"""Tables: the rows that are rejected with their messages, and the bit distributions of rows."""
 
 from __future__ import annotations
 
@@ -121,7 +121,7 @@ def _table(rows: str, width: int = 8, name: str = "T") -> EncodingTable:
         ),
     ],
 )
-def test_rows_that_are_no_encoding_form(rows: str, width: int, message: str) -> None:
+def test_invalid_rows_are_rejected(rows: str, width: int, message: str) -> None:
     assert refusal(TableError, _table, rows, width) == message
 
 
@@ -132,7 +132,7 @@ def test_cesu_8_in_one_table_is_not_self_synchronising() -> None:
     )
 
 
-def test_cesu_8_decodes_where_self_synchronisation_is_not_claimed() -> None:
+def test_cesu_8_decodes_without_the_self_synchronisation_check() -> None:
     table = EncodingTable.parse("CESU-8", CESU_8_ROWS, source="UTR #26", self_synchronising=False)
     text = "A\xf1\ud7ff\ue000\uffff\U00010000\U0001f600\U0010ffff"
     pairs = text.encode("utf-16-be").hex(" ", 2).split()
@@ -142,13 +142,13 @@ def test_cesu_8_decodes_where_self_synchronisation_is_not_claimed() -> None:
 
 
 @pytest.mark.parametrize(("first", "last", "shown"), [(-1, 3, "-1..3"), (5, 4, "5..4"), (0, -1, "0..-1")])
-def test_a_range_holds_something_and_nothing_negative(first: int, last: int, shown: str) -> None:
+def test_empty_or_negative_range_is_rejected(first: int, last: int, shown: str) -> None:
     assert refusal(TableError, Range, first, last) == (
         f"range {shown} is empty or negative: its first value must be 0 or more and not above its last"
     )
 
 
-def test_a_range_is_its_integers() -> None:
+def test_range_contains_its_integers() -> None:
     values = Range.parse("A0..BF")
     assert list(values) == list(range(0xA0, 0xC0))
     assert len(values) == 32
@@ -178,10 +178,10 @@ def test_aligned_hull_of_two_ranges() -> None:
     assert str(Range.parse("C2..C3").aligned_hull(Range.parse("C0"))) == "C0..C3"
 
 
-# The tables as they stand.
+# The tables of the catalogue.
 
 
-def test_table_3_7_reads_as_the_standard_prints_it() -> None:
+def test_table_3_7_as_printed_in_the_standard() -> None:
     assert str(TABLE_3_7).splitlines() == [
         "U+0000..U+007F as 00..7F",
         "U+0080..U+07FF as C2..DF 80..BF",
@@ -195,7 +195,7 @@ def test_table_3_7_reads_as_the_standard_prints_it() -> None:
     ]
 
 
-def test_the_rows_of_table_3_7_are_the_bytes_of_their_code_points() -> None:
+def test_rows_of_table_3_7_encode_their_code_points() -> None:
     for row in TABLE_3_7.rows:
         for point in (row.code_points.first, row.code_points.last):
             units = chr(point).encode()
@@ -204,7 +204,7 @@ def test_the_rows_of_table_3_7_are_the_bytes_of_their_code_points() -> None:
             assert row.encode(point) == tuple(units)
 
 
-def test_a_row_matches_whole_sequences_alone() -> None:
+def test_row_matches_only_complete_sequences() -> None:
     row = Row.parse("0800..0FFF  E0  A0..BF  80..BF")
     assert row.matches(b"\xe0\xa0\x80")
     for units in (b"\xe0\xa0", b"\xe0\xa0\x80\x80", b"\xe0\x9f\x80", b"\xe1\xa0\x80", b""):
@@ -220,7 +220,7 @@ def test_longest_sequence_and_last_code_point(table: EncodingTable, longest: int
     assert (table.longest, table.last_code_point) == (longest, last)
 
 
-def test_tables_are_values() -> None:
+def test_tables_compare_and_hash_by_value() -> None:
     again = EncodingTable.parse(
         TABLE_3_7.name,
         "\n".join(str(row).replace("U+", "").replace(" as", "") for row in TABLE_3_7.rows),
@@ -233,8 +233,8 @@ def test_tables_are_values() -> None:
     assert _table("0000  00") != _table("0000  01")
 
 
-def test_no_module_of_the_model_but_the_forms_spells_a_byte_range_out() -> None:
-    """Numbers from 80 to FF hexadecimal stand in docstrings alone, and in the old converters, which have no rows."""
+def test_byte_ranges_occur_only_in_the_module_forms() -> None:
+    """Numbers from 80 to FF hexadecimal occur only in docstrings, and in the old converters, which have no rows."""
     converters = {"historical.py", "comparison.py"}
     for path in Path(utf8fpga.model.__path__[0]).glob("*.py"):
         if path.name in converters:
@@ -271,13 +271,13 @@ def test_bit_distribution(
     assert str(pattern.code_points) == points
 
 
-def test_the_lengths_that_have_a_bit_distribution() -> None:
+def test_lengths_with_a_bit_distribution() -> None:
     assert list(TABLE_3_7.patterns) == [1, 2, 3, 4]
     assert list(UTF_16.patterns) == [1, 2]
     assert list(RFC_2279.patterns) == [1, 2, 3, 4, 5, 6]
 
 
-def test_a_pattern_knows_what_a_prefix_reaches() -> None:
+def test_code_points_reachable_from_a_prefix() -> None:
     pattern = TABLE_3_7.patterns[3]
     assert str(pattern.reachable(b"\xe0")) == "00..FFF"
     assert str(pattern.reachable(b"\xed\xa0")) == "D800..D83F"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The vectors for other test benches: right by CPython, complete by cause, usable as they are."""
+"""The test vectors: equal to CPython's results, complete by cause, and usable in a Verilog test bench."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ NAMED = {
     "cut_row_9_last_after_3": "F4 8F BF",
     "table_3_11": "E1 80 E2 F0 91 92 F1 BF 41",
 }
-"""From the bounds of Table 3-7 and the causes, by hand."""
+"""Derived by hand from the bounds of Table 3-7 and the causes."""
 
 FOUND = {vector.name: vector.units for vector in vectors()}
 
@@ -49,13 +49,13 @@ def test_names_are_unique_identifiers() -> None:
 
 
 @pytest.mark.parametrize("name", NAMED)
-def test_what_a_name_promises(name: str) -> None:
+def test_vectors_have_the_items_that_their_names_describe(name: str) -> None:
     assert FOUND[name].hex(" ").upper() == NAMED[name]
     if not name.startswith(("row", "table")):
         assert FOUND[f"{name}_z"] == FOUND[name] + b"Z"
 
 
-def test_json_expects_what_cpython_gives() -> None:
+def test_json_has_the_items_of_cpython() -> None:
     content = json.loads(render_vectors("json"))
     assert {entry["name"]: bytes.fromhex(entry["bytes"]) for entry in content} == FOUND
     causes = set()
@@ -69,20 +69,20 @@ def test_json_expects_what_cpython_gives() -> None:
     assert causes == {None, *(kind.name for kind in ErrorKind)}
 
 
-def test_hex_has_a_block_for_each_vector() -> None:
+def test_hex_has_one_block_for_each_vector() -> None:
     lines = render_vectors("hex").splitlines()
     assert len(lines) == len(FOUND) * (1 + len(Practice))
     at = lines.index("table_3_11: E1 80 E2 F0 91 92 F1 BF 41")
     assert lines[at + 1] == "  maximal-subparts: !FFFD !FFFD !FFFD !FFFD 0041"
 
 
-def test_an_unknown_format_is_refused() -> None:
+def test_unknown_format_is_rejected() -> None:
     with pytest.raises(ValueError, match=r"^format 'csv' is not one of json, hex, readmemh$"):
         render_vectors("csv")
 
 
 @pytest.mark.parametrize("form", VECTOR_FORMATS)
-def test_the_same_byte_for_byte(form: str) -> None:
+def test_output_is_deterministic(form: str) -> None:
     assert render_vectors(form) == render_vectors(form)
 
 
@@ -134,10 +134,10 @@ endmodule
 @requires_icarus
 @pytest.mark.parametrize("practice", [Practice.MAXIMAL_SUBPARTS, Practice.EACH_UNIT])
 @pytest.mark.parametrize("pipeline", PIPELINES)
-def test_readmemh_in_a_test_bench_of_its_own(pipeline: int, practice: Practice, tmp_path: Path) -> None:
+def test_readmemh_file_in_a_verilog_test_bench(pipeline: int, practice: Practice, tmp_path: Path) -> None:
     (tmp_path / "vectors.hex").write_text(render_vectors("readmemh", practice))
     (tmp_path / "dut.v").write_text(axi_verilog(PracticeDecoder(practice, pipeline=pipeline)))
-    # The bench passes over the stimulus between what it expects, so it must not be ready meanwhile.
+    # The test bench skips the stimulus between expected words, during which it must not be ready.
     (tmp_path / "bench.v").write_text(BENCH.replace("1'b1", "wanted >= 8"))
     run(["iverilog", "-g2005", "-o", "bench.vvp", "dut.v", "bench.v"], cwd=tmp_path, check=True)
     done = run(["vvp", "-n", "bench.vvp"], cwd=tmp_path, capture_output=True, text=True, check=True)

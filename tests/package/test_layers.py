@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The architecture: which folder may import which, and what a file must carry."""
+"""The architecture: the permitted imports between folders, and requirements for all source files."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ MAY_IMPORT = {
     "cli": ["model", "hdl", "sim", "formal", "bench", "boards", "package"],
     "package": ["cli"],
 }
-"""Per folder those that it may import, besides itself."""
+"""For each folder the other folders that it may import."""
 
 SOURCES = sorted(path for folder in MAY_IMPORT for path in (CHECKOUT / folder).glob("**/*.py"))
 
@@ -43,7 +43,7 @@ def folder_of(module: str) -> str | None:
 
 
 @pytest.mark.parametrize("path", SOURCES, ids=lambda path: str(path.relative_to(CHECKOUT)))
-def test_imports_run_one_way(path: Path) -> None:
+def test_imports_follow_the_layers(path: Path) -> None:
     folder = path.relative_to(CHECKOUT).parts[0]
     allowed = {folder, *MAY_IMPORT[folder]}
     wrong = {module for module in imported_modules(path) if (folder_of(module) or folder) not in allowed}
@@ -51,12 +51,12 @@ def test_imports_run_one_way(path: Path) -> None:
 
 
 @pytest.mark.parametrize("path", sorted((CHECKOUT / "model").glob("**/*.py")), ids=lambda path: path.name)
-def test_the_model_needs_the_standard_library_alone(path: Path) -> None:
+def test_model_needs_only_the_standard_library(path: Path) -> None:
     import sys
 
     known = {*sys.stdlib_module_names, "utf8fpga"}
     outside = {module for module in imported_modules(path) if module.split(".")[0] not in known}
-    # The arrays are an extra: nothing in the model imports them.
+    # NumPy is optional, so no other module of the model may import the arrays.
     assert not {module.split(".")[0] for module in outside} - ({"numpy"} if path.name == "arrays.py" else set())
     assert path.name == "arrays.py" or "utf8fpga.model.arrays" not in imported_modules(path)
 

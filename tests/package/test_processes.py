@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What the tests rely on when they start processes."""
+"""The helpers with which tests start processes."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ PARENT = f"import subprocess, sys; subprocess.run([sys.executable, '-c', {SLEEPE
 
 @pytest.fixture(params=["default", "ignored", "blocked"])
 def interrupts(request: pytest.FixtureRequest) -> Iterator[str]:
-    """SIGINT as this process has it: as usual, as in a background job, or blocked."""
+    """The handling of SIGINT in this process: default, ignored as in a background job, or blocked."""
     before = signal.getsignal(signal.SIGINT)
     mask = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT] if request.param == "blocked" else [])
     signal.signal(signal.SIGINT, signal.SIG_IGN if request.param == "ignored" else signal.default_int_handler)
@@ -33,7 +33,7 @@ def interrupts(request: pytest.FixtureRequest) -> Iterator[str]:
 
 
 @pytest.mark.usefixtures("interrupts")
-def test_a_child_can_be_interrupted_whatever_this_process_does_with_sigint() -> None:
+def test_child_process_can_be_interrupted_if_sigint_is_ignored_here() -> None:
     with started([sys.executable, "-c", SLEEPER], stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
         assert process.stdout.readline() == b"ready\n"
         process.send_signal(signal.SIGINT)
@@ -42,7 +42,7 @@ def test_a_child_can_be_interrupted_whatever_this_process_does_with_sigint() -> 
 
 
 @pytest.mark.parametrize("child_is_gone", [False, True])
-def test_what_a_child_started_ends_with_the_block(child_is_gone: bool) -> None:
+def test_processes_of_a_child_end_with_the_block(child_is_gone: bool) -> None:
     with suppress(ZeroDivisionError), started([sys.executable, "-c", PARENT], stdout=subprocess.PIPE) as process:
         assert process.stdout.readline() == b"ready\n"
         if child_is_gone:
@@ -51,11 +51,11 @@ def test_what_a_child_started_ends_with_the_block(child_is_gone: bool) -> None:
         assert has_left_processes(process)
         raise ZeroDivisionError
     assert process.returncode == -signal.SIGKILL
-    # The grandchild is ended, but it is for its new parent to take note of that.
+    # The grandchild has been killed, but exists until its new parent has waited for it.
     wait_until(lambda: not has_left_processes(process), expected="the end of the group")
 
 
-def test_run_is_that_of_subprocess(tmp_path: Path) -> None:
+def test_run_is_equivalent_to_subprocess_run(tmp_path: Path) -> None:
     code = "import sys; print(sys.stdin.read().upper()); print('said', file=sys.stderr); sys.exit(3)"
     for arguments in ({"input": "text", "text": True}, {"input": "", "text": True, "cwd": tmp_path}):
         done = run([sys.executable, "-c", code], capture_output=True, **arguments)
@@ -66,7 +66,7 @@ def test_run_is_that_of_subprocess(tmp_path: Path) -> None:
     assert run([sys.executable, "-c", code], capture_output=True).stdout == b"\n", "standard input is empty"
 
 
-def test_waiting_for_a_process_that_ends_fails_at_once() -> None:
+def test_waiting_for_a_process_that_ends_fails_immediately() -> None:
     with (
         started([sys.executable, "-c", ""]) as process,
         pytest.raises(AssertionError, match="ended with status 0 before the file"),

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The README says what the tools say: figures, the demo's output, the examples, the commands."""
+"""The README and the docs are current: figures, the demo's output, examples, commands, links."""
 
 from __future__ import annotations
 
@@ -54,17 +54,17 @@ FIGURES: dict[str, Any] = json.loads((CHECKOUT / FIGURES_FILE).read_text(encodin
 OVER_LANES: dict[str, Any] = json.loads((CHECKOUT / SCALING_FILE).read_text(encoding="utf-8"))
 BY_NAME = {(row["title"], row["device"]): row for row in FIGURES["figures"]}
 
-BARS = {
+LIMITS = {
     ("smallest", "hx8k"): (68, 130),
     ("smallest, no U+FFFD in the data", "hx8k"): (60, 130),
     ("pipelined", "hx8k"): (100, 220),
     ("pipelined", "ecp5-85k"): (100, 250),
 }
-"""Per setting and device the most logic cells and the fewest MHz."""
+"""For each setting and device an upper bound on the logic cells and a lower bound on MHz."""
 
 
-def of_other_tools() -> str | None:
-    """Why figures made now may be others than those recorded."""
+def difference_of_tools() -> str | None:
+    """The reason why new figures may differ from the recorded ones; None if the tools are the same."""
     found = tool_versions(DEVICES.values())
     recorded = FIGURES["tools"]
     return None if found == recorded else f"the figures are of {recorded}, installed is {found}"
@@ -72,7 +72,7 @@ def of_other_tools() -> str | None:
 
 @pytest.fixture
 def same_tools() -> None:
-    if reason := of_other_tools():
+    if reason := difference_of_tools():
         pytest.skip(reason)
 
 
@@ -93,7 +93,7 @@ def test_all_points_over_lanes_are_recorded() -> None:
     assert not any(row["error"] for row in [*FIGURES["figures"], *OVER_LANES["figures"]])
 
 
-def test_gigabytes_are_those_of_the_median_clock_on_the_worst_input() -> None:
+def test_throughput_is_computed_from_the_median_clock() -> None:
     for row in [*FIGURES["figures"], *OVER_LANES["figures"]]:
         clocks = sorted(row["speed"]["by_seed"].values())
         assert row["speed"]["mhz"] == clocks[len(clocks) // 2], "an odd number of seeds"
@@ -102,7 +102,7 @@ def test_gigabytes_are_those_of_the_median_clock_on_the_worst_input() -> None:
 
 
 def test_the_plot_is_of_the_recorded_figures() -> None:
-    # Not byte for byte: coordinates differ between processors in their last digits.
+    # The bytes may differ, since the last digits of coordinates depend on the processor.
     digest = drawn_digest(OVER_LANES)
     described = f"<dc:description>{digest}</dc:description>"
     assert described in (CHECKOUT / PICTURE_FILE).read_text(encoding="utf-8"), f"run {OVER_LANES['command']}"
@@ -110,38 +110,38 @@ def test_the_plot_is_of_the_recorded_figures() -> None:
 
 @pytest.mark.usefixtures("same_tools")
 @pytest.mark.parametrize(("setting", "parameters"), SETTINGS, ids=[title for title, _ in SETTINGS])
-def test_the_figures_are_of_the_present_design(setting: str, parameters: DecoderParameters) -> None:
+def test_figures_are_of_the_current_design(setting: str, parameters: DecoderParameters) -> None:
     recorded = {BY_NAME[setting, device]["design"] for device in DEVICES}
     assert recorded == {design_digest(parameters)}, f"the design has changed: run {FIGURES['command']}"
 
 
 def scaling_case(number: int) -> Any:
     parameters = SCALING[number].parameters
-    # Seconds each, and made of the same parts as the others.
+    # Wide decoders take seconds each and have the same components as the others.
     is_wide = parameters.lanes >= (16 if parameters.packed else 32)
     return pytest.param(number, id=parameters.name, marks=[pytest.mark.build] if is_wide else [])
 
 
 @pytest.mark.usefixtures("same_tools")
 @pytest.mark.parametrize("number", [scaling_case(number) for number in range(len(SCALING))])
-def test_the_figures_over_lanes_are_of_the_present_design(number: int) -> None:
+def test_figures_over_lanes_are_of_the_current_design(number: int) -> None:
     row, parameters = OVER_LANES["figures"][number], SCALING[number].parameters
     assert row["design"] == design_digest(parameters), f"the design has changed: run {OVER_LANES['command']}"
     decoder = parameters.build()
     assert (row["pipeline"], row["latency"]) == (decoder.pipeline, decoder.latency)
 
 
-@pytest.mark.parametrize(("name", "bar"), BARS.items(), ids=lambda value: str(value))
-def test_the_figures_meet_the_bars(name: tuple[str, str], bar: tuple[int, int]) -> None:
+@pytest.mark.parametrize(("name", "limits"), LIMITS.items(), ids=lambda value: str(value))
+def test_figures_meet_their_limits(name: tuple[str, str], limits: tuple[int, int]) -> None:
     row = BY_NAME[name]
-    assert row["area"]["cells"] <= bar[0]
-    assert row["speed"]["mhz"] >= bar[1]
+    assert row["area"]["cells"] <= limits[0]
+    assert row["speed"]["mhz"] >= limits[1]
 
 
 @pytest.mark.build
 @pytest.mark.usefixtures("same_tools")
-@pytest.mark.parametrize("name", BARS, ids=" on ".join)
-def test_measuring_again_gives_the_recorded_figures(name: tuple[str, str]) -> None:
+@pytest.mark.parametrize("name", LIMITS, ids=" on ".join)
+def test_repeated_measurement_gives_the_recorded_figures(name: tuple[str, str]) -> None:
     setting, device = name
     core = decoder_core(dict(SETTINGS)[setting], setting)
     [figure] = sweep([Point(core, DEVICES[device], (1, 2, 3))])
@@ -152,7 +152,7 @@ def test_measuring_again_gives_the_recorded_figures(name: tuple[str, str]) -> No
 
 @pytest.fixture
 def same_tools_as_the_demo() -> None:
-    """The demo's last lines name the packages and tools that it was run with."""
+    """Skips the test if the versions in the README's output of the demo are not installed."""
     [shown] = re.findall(r"^tools +(.*); decoder, seed 1$", README, re.MULTILINE)
     found = tool_versions([DEVICES["hx8k"]]) | {"amaranth-boards": version("amaranth-boards")}
     if set(shown.split(", ")) != {f"{name} {number}" for name, number in found.items()}:
@@ -171,12 +171,12 @@ def test_the_readme_shows_the_demo() -> None:
     assert with_block(README, "demo", demo_block()) == README
 
 
-def test_the_drawing_in_the_docs_is_the_present_one() -> None:
+def test_drawing_in_the_docs_is_current() -> None:
     assert "(../model/table_3_7.svg)" in (CHECKOUT / "docs" / "model.md").read_text(encoding="utf-8")
     assert (CHECKOUT / "model" / "table_3_7.svg").read_text(encoding="utf-8") == render(TABLE_3_7, "svg")
 
 
-def test_a_readme_without_the_marks_is_refused() -> None:
+def test_readme_without_markers_is_rejected() -> None:
     with pytest.raises(CommandError, match=r"^the page has no lines <!-- demo: begin --> and <!-- demo: end -->$"):
         with_block("# title", "demo", "x")
 
@@ -197,12 +197,12 @@ def test_the_pages_have_examples() -> None:
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
-def test_links_between_the_pages_lead_somewhere(page: Path) -> None:
+def test_links_between_the_pages_exist(page: Path) -> None:
     for link in re.findall(r"\]\(([^)#]+)\)", page.read_text(encoding="utf-8")):
         assert link.startswith("https://") or (page.parent / link).exists(), link
 
 
-def test_the_two_commands_are_one_line_each_and_start_from_nothing() -> None:
+def test_both_commands_of_the_readme_are_one_line_without_prerequisites() -> None:
     lines = [line for line in README.splitlines() if line.startswith("python3 -m venv ")]
     assert [line.rsplit("/", 1)[-1] for line in lines] == ["utf8fpga demo", "pytest -n auto"]
     assert (
@@ -217,7 +217,7 @@ def test_the_two_commands_are_one_line_each_and_start_from_nothing() -> None:
 
 
 def commands_of(page: Path) -> list[list[str]]:
-    """The lines of a page's shell examples that call `utf8fpga`, as words."""
+    """The commands `utf8fpga` in a page's shell examples, as lists of words."""
     blocks = re.findall(r"```sh\n(.*?)```", page.read_text(encoding="utf-8"), re.DOTALL)
     lines = [line for block in blocks for line in block.splitlines() if line.startswith("utf8fpga ")]
     return [shlex.split(line, comments=True)[1:] for line in lines]
@@ -230,10 +230,10 @@ def test_the_pages_show_every_command() -> None:
 
 
 @pytest.mark.parametrize("words", [words for page in PAGES for words in commands_of(page)], ids=" ".join)
-def test_the_commands_of_the_pages_are_understood(words: list[str]) -> None:
+def test_commands_of_the_pages_are_valid(words: list[str]) -> None:
     command = cli.get_command(click.Context(cli), words[0])
     assert command
-    # Parsing checks every option and its value; what takes long is run by other tests.
+    # Only parses options and values; other tests run the commands.
     with command.make_context(words[0], words[1:]):
         pass
 
@@ -244,7 +244,7 @@ def test_the_simulations_of_the_pages_run(words: list[str], tmp_path: Path) -> N
     assert list(tmp_path.glob("*.vcd"))
 
 
-def test_the_torture_text_has_every_cause_and_the_multilingual_none() -> None:
+def test_texts_of_the_demo_have_every_cause_and_every_length() -> None:
     folder = CHECKOUT / "package" / "texts"
     causes = {item.error for item in decode((folder / "torture.txt").read_bytes())}
     assert causes == {None, *ErrorKind}

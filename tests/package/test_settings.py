@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What the tests' configuration makes sure of, on every machine."""
+"""The configuration of the tests, which must hold on every machine."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 
 @settings(max_examples=1)
 @given(st.none())
-def test_an_example_may_take_long_on_a_busy_machine(nothing: None) -> None:
+def test_examples_have_no_deadline(nothing: None) -> None:
     assert nothing is None
-    time.sleep(0.3)  # more than Hypothesis allows by itself
+    time.sleep(0.3)  # Longer than Hypothesis's default deadline.
 
 
-def test_a_failing_example_can_be_drawn_again() -> None:
+def test_failing_examples_are_reproducible() -> None:
     assert settings.default is not None
     assert (settings.default.print_blob, settings.default.derandomize) == (True, False)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""A difference between decoder and model is reported with a command that shows it again."""
+"""A difference between decoder and model is reported with a command that reproduces it."""
 
 from __future__ import annotations
 
@@ -53,13 +53,13 @@ def parameters(decoder: Any) -> list[Any]:
     return [getattr(decoder, name, None) for name in names]
 
 
-# Decoders that are wrong.
+# Decoders with faults.
 
-Sabotage = Callable[[Module, Any, Any], None]
+Fault = Callable[[Module, Any, Any], None]
 
 
 def n_is_o(m: Module, outer: Any, inner: Any, condition: Value | int = 1) -> None:
-    """An n in the first lane becomes an o."""
+    """Replaces an n in the first lane with an o."""
     given = Value.cast(inner.items.payload)
     m.d.comb += Value.cast(outer.items.payload)[0].eq(given[0] ^ ((given[:7] == ord("n")) & condition))
 
@@ -78,7 +78,7 @@ def n_is_o_after_a_pause(m: Module, outer: Any, inner: Any) -> None:
     n_is_o(m, outer, inner, paused)
 
 
-def stops_at_an_end_of_its_own(m: Module, outer: Any, inner: Any) -> None:
+def stops_at_a_separate_end(m: Module, outer: Any, inner: Any) -> None:
     inside, stopped = Signal(), Signal()
     units = outer.units
     with m.If(units.valid & units.ready):
@@ -88,8 +88,8 @@ def stops_at_an_end_of_its_own(m: Module, outer: Any, inner: Any) -> None:
         m.d.comb += [outer.items.valid.eq(0), inner.items.ready.eq(0)]
 
 
-def wrong(base: Any, only: list[Any], sabotage: Sabotage) -> Any:
-    """A class of decoders that are correct but for those with the parameters `only`."""
+def faulty(base: Any, only: list[Any], fault: Fault) -> Any:
+    """A class of decoders that are correct except for those with the parameters `only`."""
 
     class Wrong(base):
         def __init__(self, *arguments: Any, **options: Any) -> None:
@@ -109,18 +109,18 @@ def wrong(base: Any, only: list[Any], sabotage: Sabotage) -> Any:
                 self.items.valid.eq(inner.items.valid),
                 inner.items.ready.eq(self.items.ready),
             ]
-            sabotage(m, self, inner)
+            fault(m, self, inner)
             return m
 
     return Wrong
 
 
-def spoil(choice: dict[str, Any], sabotage: Sabotage, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whoever asks for the decoder of this choice, and for no other, gets a wrong one."""
+def insert_fault(choice: dict[str, Any], fault: Fault, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Insert a fault into the decoder of this choice and into no other."""
     wanted = build(choice)
     for base in CLASSES:
         if type(wanted) is base:
-            monkeypatch.setattr(decoders, base.__name__, wrong(base, parameters(wanted), sabotage))
+            monkeypatch.setattr(decoders, base.__name__, faulty(base, parameters(wanted), fault))
 
 
 # The command.
@@ -135,7 +135,7 @@ def run_command(words: Iterable[str], capsys: pytest.CaptureFixture[str]) -> tup
 
 
 def replay_of(found: Mismatch, directory: Path) -> list[str]:
-    """The words of the replay line, with the waveform in a directory."""
+    """The words of the replay command, with the waveform in a directory."""
     line = next(line for line in str(found).splitlines() if line.startswith("  replay:"))
     program, *words = shlex.split(line.removeprefix("  replay:"))
     assert program == "utf8fpga"
@@ -144,7 +144,7 @@ def replay_of(found: Mismatch, directory: Path) -> list[str]:
 
 
 def assert_replayed(found: Mismatch | None, directory: Path, capsys: pytest.CaptureFixture[str]) -> list[str]:
-    """The replay line shows the same difference; returns its words."""
+    """Check that the replay command reproduces the difference, and return its words."""
     assert found is not None
     words = replay_of(found, directory)
     assert run_command(words, capsys) == (1, "", f"utf8fpga: {found}\n")
@@ -152,10 +152,10 @@ def assert_replayed(found: Mismatch | None, directory: Path, capsys: pytest.Capt
 
 
 @pytest.mark.parametrize("choice", CHOICES.values(), ids=CHOICES)
-def test_the_replay_line_is_of_the_decoder_that_is_wrong(
+def test_replay_command_selects_the_faulty_decoder(
     choice: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    spoil(choice, n_is_o, monkeypatch)
+    insert_fault(choice, n_is_o, monkeypatch)
     decoder = build(choice)
     found = compare(Simulation(decoder), TEXT)
     assert found is not None
@@ -165,25 +165,25 @@ def test_the_replay_line_is_of_the_decoder_that_is_wrong(
     assert words[1:-2] == ["--hex", bytes(found.units).hex(" ").upper(), *decoder_parameters(build(choice)).arguments()]
 
 
-NEEDS: dict[str, tuple[Sabotage, list[str]]] = {
-    "nothing": (n_is_o, []),
-    "a wait of the output": (n_is_o_after_a_wait, ["--output-pauses", "010"]),
-    "a pause of the input": (n_is_o_after_a_pause, ["--input-pauses", "0100"]),
-    "an end of its own": (stops_at_an_end_of_its_own, ["--separate-end"]),
+NEEDS: dict[str, tuple[Fault, list[str]]] = {
+    "none": (n_is_o, []),
+    "output pause": (n_is_o_after_a_wait, ["--output-pauses", "010"]),
+    "input pause": (n_is_o_after_a_pause, ["--input-pauses", "0100"]),
+    "separate end": (stops_at_a_separate_end, ["--separate-end"]),
 }
 
 
 @pytest.mark.parametrize("choice", [{}, {"lanes": 2, "pipeline": 1}], ids=["serial", "parallel"])
-@pytest.mark.parametrize(("sabotage", "needed"), NEEDS.values(), ids=NEEDS)
-def test_the_replay_line_has_the_pauses_that_it_needs(
-    sabotage: Sabotage,
+@pytest.mark.parametrize(("fault", "needed"), NEEDS.values(), ids=NEEDS)
+def test_replay_command_has_the_required_stream_options(
+    fault: Fault,
     needed: list[str],
     choice: dict[str, Any],
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    spoil(choice, sabotage, monkeypatch)
+    insert_fault(choice, fault, monkeypatch)
     found = compare(
         Simulation(build(choice)),
         TEXT,
@@ -200,14 +200,14 @@ def test_the_replay_line_has_the_pauses_that_it_needs(
         *decoder_parameters(build(choice)).arguments(),
         *needed,
     ]
-    # It is the decoder that is wrong, not the manner.
+    # The difference is caused by the fault in the decoder, not by the stream options.
     monkeypatch.undo()
     status, printed, said = run_command(words, capsys)
     assert (status, said) == (0, "")
     assert printed.endswith("the simulated decoder gave exactly the model's items\n")
 
 
-def test_where_the_last_units_alone_are_decoded_correctly_there_is_no_replay_line(
+def test_no_replay_command_where_the_last_units_alone_are_decoded_correctly(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     def n_is_o_after_a_thousand(m: Module, outer: Any, inner: Any) -> None:
@@ -215,16 +215,16 @@ def test_where_the_last_units_alone_are_decoded_correctly_there_is_no_replay_lin
         m.d.sync += count.eq(count + (outer.units.valid & ~count.all()))
         n_is_o(m, outer, inner, count.all())
 
-    spoil({}, n_is_o_after_a_thousand, monkeypatch)
+    insert_fault({}, n_is_o_after_a_thousand, monkeypatch)
     found = compare(Simulation(build({})), b"and" * 500)
     assert found is not None
     assert found.offset == len(found.units) - 2
     assert str(found).splitlines()[-1] == (
-        "  replay:    none, since these units alone are decoded correctly: it takes more of those before"
+        "  replay:    none, since these units alone are decoded correctly: the difference depends on earlier units"
     )
 
 
-def test_a_table_that_no_option_chooses_has_no_replay_line() -> None:
+def test_no_replay_command_for_a_table_that_no_option_selects() -> None:
     class Wrong(SerialDecoder):
         def __init__(self) -> None:
             super().__init__(WIDE_UNITS)
@@ -252,7 +252,7 @@ WIDE_CHANGED = EncodingTable.parse(
 
 
 @pytest.mark.parametrize("practice", MARK_PRACTICES)
-def test_no_difference_is_reported_of_a_correct_decoder(practice: Practice) -> None:
+def test_correct_decoder_has_no_difference(practice: Practice) -> None:
     rng = random.Random(practice.value)
     simulation = Simulation(build({"practice": practice, "pipeline": 1}))
     for _ in range(20):
@@ -269,7 +269,7 @@ def plain(simulation: Simulation, text: list[int]) -> list[tuple[Any, ...]]:
 
 
 @pytest.mark.parametrize("practice", MARK_PRACTICES[1:])
-def test_another_practice_is_a_difference(practice: Practice) -> None:
+def test_decoder_with_another_practice_is_detected(practice: Practice) -> None:
     simulation = Simulation(build({"practice": practice}))
     assert simulation.run([b""]).texts == [[]]
     simulation.decoder.practice = Practice.MAXIMAL_SUBPARTS

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The simulation itself: it sees a decoder that breaks the stream contract or the model."""
+"""The simulation itself: it detects violations of the stream contract and differences from the model."""
 
 from __future__ import annotations
 
@@ -27,109 +27,115 @@ LOW_TRAILS = EncodingTable.parse("trailing units below", "0..3 4 2..3 2..3", sou
 TEXT = b"A\xc3\xa9\xe0\x80Z"
 
 
-class Sabotaged(SerialDecoder):
-    """A decoder with something done to its ports."""
+class FaultyDecoder(SerialDecoder):
+    """A decoder with a fault inserted at its ports."""
 
-    def __init__(self, sabotage: Callable[[Module, SerialDecoder, SerialDecoder], None]) -> None:
+    def __init__(self, insert_fault: Callable[[Module, SerialDecoder, SerialDecoder], None]) -> None:
         super().__init__(pipeline=1, kind=True, length=True)
-        self._sabotage = sabotage
+        self._insert_fault = insert_fault
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        m.submodules.right = right = SerialDecoder(pipeline=1, kind=True, length=True)
+        m.submodules.inner = inner = SerialDecoder(pipeline=1, kind=True, length=True)
         m.d.comb += [
-            right.units.payload.eq(self.units.payload),
-            right.units.valid.eq(self.units.valid),
-            self.units.ready.eq(right.units.ready),
-            self.items.payload.eq(right.items.payload),
-            self.items.valid.eq(right.items.valid),
-            right.items.ready.eq(self.items.ready),
+            inner.units.payload.eq(self.units.payload),
+            inner.units.valid.eq(self.units.valid),
+            self.units.ready.eq(inner.units.ready),
+            self.items.payload.eq(inner.items.payload),
+            self.items.valid.eq(inner.items.valid),
+            inner.items.ready.eq(self.items.ready),
         ]
-        self._sabotage(m, self, right)
+        self._insert_fault(m, self, inner)
         return m
 
 
-def payload_counts_on(m: Module, outer: SerialDecoder, right: SerialDecoder) -> None:
+def payload_changes_while_waiting(m: Module, outer: SerialDecoder, inner: SerialDecoder) -> None:
     count = Signal(4)
     m.d.sync += count.eq(count + 1)
-    m.d.comb += outer.items.payload.items[0].code_point.eq(right.items.payload.items[0].code_point ^ count)
+    m.d.comb += outer.items.payload.items[0].code_point.eq(inner.items.payload.items[0].code_point ^ count)
 
 
-def valid_gives_up(m: Module, outer: SerialDecoder, right: SerialDecoder) -> None:
+def valid_is_deasserted_while_waiting(m: Module, outer: SerialDecoder, inner: SerialDecoder) -> None:
     waited = Signal()
-    m.d.sync += waited.eq(right.items.valid & ~outer.items.ready)
-    m.d.comb += outer.items.valid.eq(right.items.valid & ~waited)
+    m.d.sync += waited.eq(inner.items.valid & ~outer.items.ready)
+    m.d.comb += outer.items.valid.eq(inner.items.valid & ~waited)
 
 
-def nothing_comes_out(m: Module, outer: SerialDecoder, right: SerialDecoder) -> None:
-    m.d.comb += [outer.items.valid.eq(0), right.items.ready.eq(0)]
+def valid_is_never_asserted(m: Module, outer: SerialDecoder, inner: SerialDecoder) -> None:
+    m.d.comb += [outer.items.valid.eq(0), inner.items.ready.eq(0)]
 
 
-def last_is_always_set(m: Module, outer: SerialDecoder, right: SerialDecoder) -> None:
+def last_is_always_set(m: Module, outer: SerialDecoder, inner: SerialDecoder) -> None:
     m.d.comb += outer.items.payload.last.eq(1)
 
 
-def kind_is_lost(m: Module, outer: SerialDecoder, right: SerialDecoder) -> None:
+def kind_is_lost(m: Module, outer: SerialDecoder, inner: SerialDecoder) -> None:
     m.d.comb += outer.items.payload.items[0].kind.eq(0)
 
 
 BROKEN = {
-    "payload changes": (payload_counts_on, r"clock \d+: a waiting payload changed from 0x\w+ to 0x\w+"),
-    "valid falls": (valid_gives_up, r"clock \d+: valid fell before the payload 0x\w+ was taken"),
-    "stuck": (nothing_comes_out, r"clock \d+: nothing has moved for 64 clocks"),
-    "last too often": (last_is_always_set, r"clock \d+: last came out before a text had ended"),
+    "payload changes": (
+        payload_changes_while_waiting,
+        r"cycle \d+: the payload changed from 0x\w+ to 0x\w+ before its transfer",
+    ),
+    "valid deasserted": (
+        valid_is_deasserted_while_waiting,
+        r"cycle \d+: valid was deasserted before the transfer of payload 0x\w+",
+    ),
+    "stuck": (valid_is_never_asserted, r"cycle \d+: no beat was transferred for 64 cycles"),
+    "last too often": (last_is_always_set, r"cycle \d+: last is set at the output before a text has ended"),
     "flag without kind": (kind_is_lost, r"the error flag is 1, but the kind is Kind\.NONE"),
 }
 
 
-@pytest.mark.parametrize(("sabotage", "message"), BROKEN.values(), ids=BROKEN)
-def test_a_broken_contract_is_noticed(
-    sabotage: Callable[[Module, SerialDecoder, SerialDecoder], None], message: str
+@pytest.mark.parametrize(("insert_fault", "message"), BROKEN.values(), ids=BROKEN)
+def test_violation_of_the_contract_is_detected(
+    insert_fault: Callable[[Module, SerialDecoder, SerialDecoder], None], message: str
 ) -> None:
     with pytest.raises(ContractError, match=f"^{message}$"):
-        Simulation(Sabotaged(sabotage)).run([TEXT] * 2, output_pauses=[True, True, False])
+        Simulation(FaultyDecoder(insert_fault)).run([TEXT] * 2, output_pauses=[True, True, False])
 
 
-def test_a_broken_contract_is_a_mismatch_with_a_reason() -> None:
-    found = compare(Simulation(Sabotaged(nothing_comes_out)), TEXT)
+def test_violation_of_the_contract_is_a_mismatch_with_a_reason() -> None:
+    found = compare(Simulation(FaultyDecoder(valid_is_never_asserted)), TEXT)
     assert found is not None
     assert len(found.units) == 1
-    assert re.fullmatch(r"clock \d+: nothing has moved for 64 clocks", found.reason)
+    assert re.fullmatch(r"cycle \d+: no beat was transferred for 64 cycles", found.reason)
     assert f"  contract:  {found.reason}" in str(found).splitlines()
 
 
-def test_a_decoder_that_ends_a_text_before_its_last_item_is_noticed() -> None:
-    def last_item_is_lost(m: Module, outer: SerialDecoder, right: SerialDecoder) -> None:
-        with m.If(right.items.payload.last):
+def test_missing_last_item_is_detected() -> None:
+    def last_item_is_lost(m: Module, outer: SerialDecoder, inner: SerialDecoder) -> None:
+        with m.If(inner.items.payload.last):
             m.d.comb += [outer.items.payload.items[0].keep.eq(0), outer.items.payload.items[0].error.eq(0)]
 
-    found = compare(Simulation(Sabotaged(last_item_is_lost)), TEXT)
+    found = compare(Simulation(FaultyDecoder(last_item_is_lost)), TEXT)
     assert found is not None
     assert (found.units, found.expected, found.simulated) == ((0x41,), Item(0, 1, 0x41, None), None)
 
 
-def test_a_decoder_that_gives_an_item_too_many_is_noticed() -> None:
-    def end_is_an_item(m: Module, outer: SerialDecoder, right: SerialDecoder) -> None:
+def test_additional_item_is_detected() -> None:
+    def end_is_an_item(m: Module, outer: SerialDecoder, inner: SerialDecoder) -> None:
         m.d.comb += outer.items.payload.items[0].keep.eq(1)
-        with m.If(~right.items.payload.items[0].keep):
+        with m.If(~inner.items.payload.items[0].keep):
             m.d.comb += outer.items.payload.items[0].kind.eq(0)
 
-    found = compare(Simulation(Sabotaged(end_is_an_item)), b"A", separate_end=True)
+    found = compare(Simulation(FaultyDecoder(end_is_an_item)), b"A", separate_end=True)
     assert found is not None
     assert (found.units, found.expected, found.reason) == ((0x41,), None, "")
 
 
-# The beats that are sent.
+# Input beats.
 
 
-def test_the_beats_of_a_text() -> None:
+def test_beats_of_a_text() -> None:
     assert list(text_beats(b"AB", 1)) == [((0x41,), False), ((0x42,), True)]
     assert list(text_beats(b"ABC", 2)) == [((0x41, 0x42), False), ((0x43,), True)]
     assert list(text_beats(b"AB", 2)) == [((0x41, 0x42), True)]
     assert list(text_beats(b"", 2)) == [((), True)]
 
 
-def test_an_end_may_be_a_beat_of_its_own() -> None:
+def test_last_in_a_beat_of_its_own() -> None:
     assert list(text_beats(b"AB", 1, separate_end=True)) == [((0x41,), False), ((0x42,), False), ((), True)]
     assert list(text_beats(b"AB", 2, separate_end=True)) == [((0x41, 0x42), False), ((), True)]
     assert list(text_beats(b"ABC", 2, separate_end=True)) == [((0x41, 0x42), False), ((0x43,), True)]
@@ -137,7 +143,7 @@ def test_an_end_may_be_a_beat_of_its_own() -> None:
     assert Simulation().run([b"A", b"", b"B"], separate_ends=[True]).accepted == [0, 1, 2, 3, 4]
 
 
-def test_null_beats_are_where_the_pattern_has_them() -> None:
+def test_null_beats_follow_the_pattern() -> None:
     null, first, second = ((), False), ((0x41,), False), ((), True)
     assert list(with_null_beats([first, second], [False])) == [first, second]
     assert list(with_null_beats([first, second], [True, False])) == [null, first, null, second, null]
@@ -147,7 +153,7 @@ def test_null_beats_are_where_the_pattern_has_them() -> None:
 @pytest.mark.parametrize(
     ("lanes", "table"), [(1, TABLE_3_7), (4, TABLE_3_7), (2, LOW_TRAILS)], ids=["serial", "parallel", "other table"]
 )
-def test_what_is_in_a_lane_without_a_unit_would_continue_a_sequence(lanes: int, table: EncodingTable) -> None:
+def test_lanes_without_a_unit_would_continue_a_sequence(lanes: int, table: EncodingTable) -> None:
     decoder = Decoder(table, lanes=lanes)
     lead = max(table.rows, key=lambda row: len(row.units)).units[:-1]
     given = tuple(allowed.last for allowed in lead)[-lanes + 1 :] if lanes > 1 else ()
@@ -159,7 +165,7 @@ def test_what_is_in_a_lane_without_a_unit_would_continue_a_sequence(lanes: int, 
     assert item.error is None
 
 
-def test_a_decoder_that_reads_a_lane_without_a_unit_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_decoder_that_reads_lanes_without_a_unit_is_detected(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(
         window_logic._Window, "_trail", lambda self, lane: self.control.is_trail(self.beat.at("unit", lane))
     )
@@ -168,7 +174,7 @@ def test_a_decoder_that_reads_a_lane_without_a_unit_is_noticed(monkeypatch: pyte
 
 
 def mutants() -> dict[str, EncodingTable]:
-    """Table 3-7 with one bound moved or one range swapped, and still a table."""
+    """Valid tables that differ from Table 3-7 in one bound or one range."""
     rows = [str(row).replace("U+", "").replace(" as ", "  ") for row in TABLE_3_7.rows]
     changes = {
         "surrogates allowed": (4, "D000..DFFF ED 80..BF 80..BF"),
@@ -185,7 +191,7 @@ def mutants() -> dict[str, EncodingTable]:
         lines = [*rows]
         lines[number] = row
         if name in ("overlong three bytes", "C1 leads"):
-            # Code points may not be claimed twice: take them from the row before.
+            # Rows must be disjoint: remove the code points from the row before.
             lines[number - 1] = {1: "0000..003F 00..3F", 2: "0080..07BF C2..DE 80..BF"}[number]
         made[name] = EncodingTable.parse(name, "\n".join(lines), source="a mutant")
     return made
@@ -193,7 +199,7 @@ def mutants() -> dict[str, EncodingTable]:
 
 @pytest.mark.parametrize("pipeline", [0, 2])
 @pytest.mark.parametrize("table", mutants().values(), ids=mutants())
-def test_a_decoder_of_a_wrong_table_is_noticed(table: EncodingTable, pipeline: int) -> None:
+def test_decoder_of_another_table_is_detected(table: EncodingTable, pipeline: int) -> None:
     decoder = SerialDecoder(table, pipeline=pipeline)
     decoder.table = TABLE_3_7
     pairs = [bytes([a, b]) for a in boundary_units() for b in boundary_units()]
@@ -202,7 +208,7 @@ def test_a_decoder_of_a_wrong_table_is_noticed(table: EncodingTable, pipeline: i
     assert [list(map(tuple, items)) for items in run.texts] != wanted
 
 
-def test_simulate_takes_one_text_or_several(tmp_path: Path) -> None:
+def test_simulate_accepts_one_text_or_several(tmp_path: Path) -> None:
     texts = [TEXT, b"", b"\xc2"]
     assert simulate(TEXT) == [list(decode(TEXT))]
     assert simulate(texts, separate_ends=[True]) == [list(decode(text)) for text in texts]
@@ -218,31 +224,31 @@ def test_any_bytes_like_object_is_one_text(make: Callable[[bytes], Any]) -> None
     assert simulate([make(TEXT), make(b"")]) == [list(decode(TEXT)), []]
 
 
-def test_an_array_of_bytes_is_one_text() -> None:
+def test_array_of_bytes_is_one_text() -> None:
     assert simulate(array("B", TEXT)) == [list(decode(TEXT))]
 
 
-REFUSED: dict[str, tuple[Any, str]] = {
+INVALID: dict[str, tuple[Any, str]] = {
     "too large": (
         [[0x41], [0x41, 300]],
         "code unit 300 at offset 1 of text 1 is not an integer of 8 bits: give one in 0..0xff",
     ),
     "negative": ([[-1]], "code unit -1 at offset 0 of text 0 is not an integer of 8 bits: give one in 0..0xff"),
-    "no integer": (
+    "not an integer": (
         [[0.5]],
         "code unit 0.5 at offset 0 of text 0 is not an integer of 8 bits: give one in 0..0xff",
     ),
-    "a character": ("é", "code unit 'é' at offset 0 of text 0 is not an integer of 8 bits: give one in 0..0xff"),
-    "no text": (
+    "character": ("é", "code unit 'é' at offset 0 of text 0 is not an integer of 8 bits: give one in 0..0xff"),
+    "text not iterable": (
         [0x41, 0x42],
         "text 0 is 65, which is not an iterable of code units: give one text as [text]",
     ),
 }
 
 
-@pytest.mark.parametrize(("texts", "message"), REFUSED.values(), ids=REFUSED)
+@pytest.mark.parametrize(("texts", "message"), INVALID.values(), ids=INVALID)
 @pytest.mark.parametrize("lanes", [1, 2])
-def test_what_is_no_text_is_refused(texts: Any, message: str, lanes: int) -> None:
+def test_invalid_texts_are_rejected(texts: Any, message: str, lanes: int) -> None:
     with pytest.raises(InvalidArgumentError, match=f"^{re.escape(message)}$"):
         simulate(texts, lanes=lanes)
 
@@ -250,21 +256,21 @@ def test_what_is_no_text_is_refused(texts: Any, message: str, lanes: int) -> Non
 @pytest.mark.parametrize(
     ("name", "pattern", "message"),
     [
-        ("input_pauses", [True, True], "input_pauses has no clock without a pause: [True, True]"),
-        ("output_pauses", [True, True], "output_pauses has no clock without a pause: [True, True]"),
-        ("output_pauses", [], "output_pauses has no clock without a pause: []"),
-        ("null_beats", [True], "null_beats has no place for another beat: [True]"),
-        ("null_beats", [], "null_beats has no place for another beat: []"),
+        ("input_pauses", [True, True], "input_pauses [True, True] has no cycle without a pause: include one False"),
+        ("output_pauses", [True, True], "output_pauses [True, True] has no cycle without a pause: include one False"),
+        ("output_pauses", [], "output_pauses [] has no cycle without a pause: include one False"),
+        ("null_beats", [True], "null_beats [True] has only null beats: include one False"),
+        ("null_beats", [], "null_beats [] has only null beats: include one False"),
         ("separate_ends", [], "separate_ends is empty: give at least one bool"),
     ],
 )
-def test_a_pattern_without_an_end_is_refused(name: str, pattern: list[bool], message: str) -> None:
+def test_patterns_of_pauses_only_are_rejected(name: str, pattern: list[bool], message: str) -> None:
     with pytest.raises(InvalidArgumentError, match=f"^{re.escape(message)}$"):
         Simulation().run([TEXT], **{name: pattern})
 
 
-def test_a_run_after_a_failed_one_is_right() -> None:
-    wrong = Simulation(Sabotaged(nothing_comes_out))
+def test_run_after_a_failed_run_is_correct() -> None:
+    wrong = Simulation(FaultyDecoder(valid_is_never_asserted))
     for _ in range(2):
         with pytest.raises(ContractError):
             wrong.run([TEXT])
@@ -282,14 +288,14 @@ def test_compare_calls_back_with_each_item_and_each_unit() -> None:
 
 @given(data=st.data())
 @settings(max_examples=50)
-def test_the_strategies_draw_what_they_say(data: st.DataObject) -> None:
+def test_strategies_draw_texts_of_their_kind(data: st.DataObject) -> None:
     assert bytes(data.draw(well_formed())).decode("utf-8") is not None
     for strategy in (damaged(), noise(), any_text()):
         assert all(unit in range(256) for unit in data.draw(strategy))
     assert not all(data.draw(pauses()))
 
 
-def test_boundary_units_are_every_bound_and_its_neighbours() -> None:
+def test_boundary_units_are_every_bound_and_the_units_next_to_it() -> None:
     bounds = [0x00, 0x7F, 0x80, 0x8F, 0x90, 0x9F, 0xA0, 0xBF, 0xC2, 0xDF, 0xE0, 0xE1, 0xEC, 0xED, 0xEE, 0xEF, 0xF0]
     bounds += [0xF1, 0xF3, 0xF4]
     near = {unit for bound in bounds for unit in (bound - 1, bound, bound + 1)} & set(range(256))

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What the tests of several packages share."""
+"""Helpers that the tests of several packages share."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Bitstreams for the tests: one of the real tools that all tests share, and tools that stand in for them."""
+"""Bitstreams for the tests: one for each board by the real tools, shared by all tests, and stand-ins for the tools."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ SUFFIX = {"ice40": "bin", "ecp5": "bit"}
 
 
 def needs_tools(board: str) -> None:
-    """Skip the test where what builds for the board is not installed."""
+    """Skip the test if the tools for the board are not installed."""
     try:
         require_tools(board)
     except BuildError as error:
@@ -29,13 +29,13 @@ def needs_tools(board: str) -> None:
 
 
 class Built:
-    """A bitstream of the real tools.
+    """A bitstream built by the real tools.
 
     Attributes:
-        report: of the build.
-        said: the lines that told of its progress.
-        directory: where its files are.
-        bitstream: the file.
+        report: the report of the build.
+        said: the progress messages.
+        directory: the folder with its files.
+        bitstream: the file of the bitstream.
     """
 
     def __init__(self, board: str, directory: Path) -> None:
@@ -52,7 +52,7 @@ class Built:
 
 @pytest.fixture(scope="session")
 def shared_build(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Built]:
-    """The bitstream of a board, which is built once for all tests, in whichever process they run."""
+    """The bitstream of a board, built once for the tests of all processes."""
     run = tmp_path_factory.getbasetemp()
     if "PYTEST_XDIST_WORKER" in os.environ:
         run = run.parent
@@ -93,24 +93,24 @@ echo '{{"fmax": {{"clk": {{"achieved": 50.0}}}},
 """,
     "icepack": "cp top.asc top.bin",
 }
-"""Shell scripts in place of the tools for iCE40: the bitstream is the seed, in decimal."""
+"""Shell scripts that replace the tools for iCE40; the bitstream is the seed in decimal."""
 
 
 def stand_in_tools(folder: Path, scripts: dict[str, str] | None = None) -> dict[str, str]:
-    """Make programs in place of tools.
+    """Write programs that replace the tools.
 
     Args:
-        folder: where the programs go.
-        scripts: by tool; those of `STAND_INS` where it has none.
+        folder: the folder for the programs.
+        scripts: shell scripts by tool; default for each tool: that of `STAND_INS`.
 
     Returns:
-        The environment variables that choose these programs.
+        The environment variables that select these programs.
     """
     folder.mkdir(parents=True, exist_ok=True)
     variables = {}
     for tool, script in (STAND_INS | (scripts or {})).items():
         program = folder / tool
-        # Asked for its version it runs in the current directory, which must stay as it is.
+        # With --version it runs in the current directory, which must not be modified.
         asked = f'[ "$1" = --version ] && echo {shlex.quote(tool)} 1.0 && exit'
         program.write_text(f"#!/bin/sh\n{asked}\n{script}\n", encoding="utf-8")
         program.chmod(0o755)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Parts of the project with one change to their source, which a check has to refuse."""
+"""Parts of the project with a fault inserted into their source, which a check must detect."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 
 def with_change(module: types.ModuleType, name: str, old: str, new: str) -> Any:
-    """What has that name in a copy of a module in which `old`, which is there once, is `new`."""
+    """The attribute `name` of a copy of a module in which the only occurrence of `old` is replaced with `new`."""
     source = inspect.getsource(module)
     assert source.count(old) == 1, old
     made = types.ModuleType("changed")

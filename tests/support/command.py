@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The command line of the project, as a process of its own or, which takes a fraction of the time, in this one."""
+"""The command line of the project, in a separate process or, which is faster, in this process."""
 
 from __future__ import annotations
 
@@ -22,18 +22,18 @@ from support.talk import talk
 __all__ = ["COMMAND", "utf8fpga"]
 
 COMMAND = [sys.executable, "-m", "utf8fpga"]
-"""What starts a process of its own."""
+"""The command that starts a separate process."""
 
 
 def utf8fpga(*arguments: str | Path, data: bytes = b"", **options: Any) -> subprocess.CompletedProcess[bytes]:
-    """What the command gives for these arguments: status, standard output and standard error.
+    """Run the command and return its exit status, standard output and standard error.
 
-    It runs in this process unless there are options that only a process of its own can have.
+    It runs in this process unless there are options that require a separate one.
 
     Args:
-        arguments: what follows ``utf8fpga`` on the command line.
-        data: standard input.
-        options: those of `subprocess.Popen`.
+        arguments: the words after ``utf8fpga`` on the command line.
+        data: the contents of standard input.
+        options: options of `subprocess.Popen`; only `env` is possible without a separate process.
     """
     words = list(map(str, arguments))
     if options.keys() - {"env"}:
@@ -66,7 +66,7 @@ def _here(words: list[str], data: bytes, environment: Mapping[str, str]) -> subp
 
 @contextmanager
 def _standard_files(files: list[BinaryIO]) -> Iterator[None]:
-    """The block has these as its standard input, output and error, by descriptor and in `sys`."""
+    """Redirect standard input, output and error of the block to these files, by descriptor and in `sys`."""
     names = ("stdin", "stdout", "stderr")
     before = [(os.dup(number), getattr(sys, name)) for number, name in enumerate(names)]
     try:

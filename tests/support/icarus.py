@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Generated Verilog in Icarus, a simulator that shares nothing with the tools that wrote it."""
+"""Simulation of the generated Verilog in Icarus Verilog, which is independent of the tools that wrote it."""
 
 from __future__ import annotations
 
@@ -88,11 +88,11 @@ module bench;
   end
 endmodule
 """
-"""Two bytes again and again into a stalled decoder, one clock of reset, silence, and then a stray byte."""
+"""Two alternating bytes into a decoder whose output is stalled, one cycle of reset, an idle input, then one byte."""
 
 
 def run_reset(verilog: str, first: int, second: int, directory: Path) -> list[str]:
-    """What `RESET_BENCH` prints: a line for each word shown, ``then`` before the stray byte."""
+    """The output of `RESET_BENCH`: a line for each word, and ``then`` before the last byte."""
     (directory / "dut.v").write_text(verilog, encoding="utf-8")
     (directory / "bench.v").write_text(RESET_BENCH, encoding="utf-8")
     parameters = [f"-Pbench.FIRST={first}", f"-Pbench.SECOND={second}"]
@@ -128,11 +128,11 @@ module bench;
   end
 endmodule
 """
-"""Two bytes again and again, one clock of reset in the middle, silence, and then a beat of stray bytes."""
+"""Beats of two alternating bytes, one cycle of reset within the packet, an idle input, then one beat."""
 
 
 def run_abandoned(verilog: str, lanes: int, first: int, second: int, fed: int, ready: bool, directory: Path) -> str:
-    """What `ABANDON_BENCH` prints."""
+    """The output of `ABANDON_BENCH`: ``left over`` for each word before the last input beat, then the words."""
     (directory / "dut.v").write_text(verilog, encoding="utf-8")
     (directory / "bench.v").write_text(ABANDON_BENCH, encoding="utf-8")
     given = {"LANES": lanes, "FIRST": first, "SECOND": second, "FED": fed, "READY": int(ready)}
@@ -143,7 +143,7 @@ def run_abandoned(verilog: str, lanes: int, first: int, second: int, fed: int, r
 
 
 class Beat(NamedTuple):
-    """A word that the generated Verilog gives, or a beat without one."""
+    """An output word of the generated Verilog, or a beat without a word."""
 
     tdata: int
     tkeep: int
@@ -164,12 +164,24 @@ def run_verilog(
     lanes: int = 1,
     packed: bool = False,
 ) -> list[Beat]:
-    """The words, and the beats without one, for `texts` sent back to back.
+    """Simulate the generated Verilog on texts that are sent back to back.
 
-    A beat of several lanes must be as the contract has it, and if `packed` its words contiguous.
+    Output beats are checked against the stream contract; if `packed`, their words must be contiguous.
 
-    `busy_in` and `busy_out` are the percentages of clocks in which the input pauses and the
-    output is not ready, `null_beats` that of null beats among the input beats; `seed` draws which.
+    Args:
+        verilog: the generated Verilog.
+        texts: the texts, each of which is one packet.
+        directory: the folder for the files of the simulation.
+        separate_ends: for each text, repeated, whether `tlast` is in a beat without bytes.
+        seed: the seed of the pauses and null beats.
+        busy_in: the percentage of cycles in which the input pauses.
+        busy_out: the percentage of cycles in which the output is not ready.
+        null_beats: the percentage of null beats among the input beats.
+        lanes: the number of lanes.
+        packed: whether words must be contiguous.
+
+    Returns:
+        The words, and the beats without a word.
     """
     (directory / "dut.v").write_text(verilog, encoding="utf-8")
     (directory / "bench.v").write_text(BENCH, encoding="utf-8")
@@ -193,7 +205,7 @@ def _beats(texts: Iterable[bytes], separate_ends: Sequence[bool], lanes: int) ->
         if full and (separate_ends[number % len(separate_ends)] or not text):
             pieces.append(b"")
         for place, piece in enumerate(pieces, 1):
-            # What lies in a byte that is not there must not matter.
+            # Bytes without `tkeep` must be ignored.
             data = int.from_bytes(piece.ljust(lanes, bytes([number * 37 & 0xFF])), "little")
             yield (place == len(pieces)) << 9 * lanes | (1 << len(piece)) - 1 << 8 * lanes | data
 
@@ -201,7 +213,7 @@ def _beats(texts: Iterable[bytes], separate_ends: Sequence[bool], lanes: int) ->
 def _with_null_beats(beats: Iterable[int], percentage: int, lanes: int, rng: random.Random) -> Iterator[int]:
     for beat in beats:
         while rng.randrange(100) < percentage:
-            # Its bytes must not matter.
+            # The bytes of a null beat must be ignored.
             yield rng.getrandbits(8 * lanes)
         yield beat
 
@@ -225,7 +237,7 @@ def _words(line: str, lanes: int, packed: bool) -> Iterator[Beat]:
 
 
 def split_texts(beats: Iterable[Beat]) -> list[list[Beat]]:
-    """Per text the beats that hold a word."""
+    """For each text the beats with a word."""
     texts: list[list[Beat]] = [[]]
     for beat in beats:
         if beat.tkeep:

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What the tests measure against: the documents, CPython's codecs, and plain enumeration.
+"""The references of the tests: the documents, CPython's codecs and enumeration.
 
-Nothing here asks the code under test. Where items of UTF-8 are expected they are tuples
+They are independent of the code under test. Expected items of UTF-8 are tuples
 ``(offset, length, code point, name of the cause or None)``.
 """
 
@@ -15,13 +15,13 @@ import pytest
 from utf8fpga.model import EncodingTable, InvalidArgumentError, Item
 
 BOUNDARY = bytes.fromhex("00 7F 80 8F 90 9F A0 BF C0 C1 C2 DF E0 E1 EC ED EE EF F0 F1 F3 F4 F5 F7 F8 FF")
-"""Every bound of Table 3-7 and the bytes next to it."""
+"""The bounds of all ranges in Table 3-7 and the bytes next to them."""
 
 REPRESENTATIVES = bytes.fromhex("41 80 90 A0 C0 C2 E0 E1 ED F0 F1 F4")
-"""One byte of each kind that Table 3-7 tells apart."""
+"""One byte of each byte class of Table 3-7."""
 
 SCALAR_VALUES = (range(0xD800), range(0xE000, 0x110000))
-"""D76."""
+"""The Unicode scalar values (D76)."""
 
 Expected = tuple[int, int, int, str | None]
 
@@ -38,7 +38,7 @@ codecs.register_error("oracle.note_span", _note_span)
 
 
 def kind_of(subpart: bytes, following: int | None) -> str:
-    """The cause of one ill-formed item, from the list of causes in the design, word by word."""
+    """The cause of one ill-formed item according to the definitions of the causes, in bytes."""
     lead = subpart[0]
     if 0x80 <= lead <= 0xBF:
         return "UNEXPECTED_CONTINUATION"
@@ -61,7 +61,7 @@ def kind_of(subpart: bytes, following: int | None) -> str:
 
 
 def items_of(data: bytes) -> list[Expected]:
-    """The items of a text in UTF-8: code points and spans from CPython, causes from the design."""
+    """The items of a text in UTF-8: code points and spans from CPython, causes from `kind_of`."""
     _spans.clear()
     items: list[Expected] = []
     offset = 0
@@ -85,7 +85,7 @@ def plain(items: Iterable[Item]) -> list[Expected]:
 
 
 def strictly_decodes(data: bytes, codec: str = "utf-8") -> bool:
-    """Whether CPython takes the bytes without complaint."""
+    """Whether CPython decodes the bytes without an error."""
     try:
         data.decode(codec)
     except UnicodeDecodeError:
@@ -94,9 +94,9 @@ def strictly_decodes(data: bytes, codec: str = "utf-8") -> bool:
 
 
 def refusal(kind: type[Exception], call: Callable[..., object], *arguments: object, **named: object) -> str:
-    """The message, of one line, with which a call raises just this kind of exception.
+    """The message with which a call raises an exception; checks that it is one line.
 
-    A `ValueError` is for people, and so of that kind.
+    The exception must be of exactly this class; for `ValueError`, of the class `InvalidArgumentError`.
     """
     with pytest.raises(kind) as caught:
         call(*arguments, **named)
@@ -153,4 +153,4 @@ CESU_8_ROWS = """
     E000..FFFF     EE..EF  80..BF  80..BF
     10000..10FFFF  ED      A0..AF  80..BF  ED  B0..BF  80..BF
 """
-"""A supplementary code point as both its surrogates, three bytes each."""
+"""CESU-8 as a single table: a supplementary code point is two surrogates of three bytes each."""

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Child processes of the tests: signals at their defaults, and nothing left running when a test ends.
+"""Child processes of the tests, with default signal handling, which end with the test.
 
-Every test that starts a process does so with `run` or `started`. A shell starts background jobs with
-SIGINT ignored, and a child inherits that; a child's own children outlive it unless somebody ends them.
+Every test that starts a process uses `run` or `started`. A shell starts background jobs with SIGINT
+ignored, which a child process inherits; and the children of a process continue to run after it ends.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from typing import Any
 __all__ = ["LIMIT_SECONDS", "has_left_processes", "run", "started", "wait_until"]
 
 LIMIT_SECONDS = 600
-"""Upper bound on a wait, so that a run of the tests ends at all. No test is to depend on it, however busy a machine."""
+"""Upper bound on a wait, so that every test run ends. No test may depend on it, even on a busy machine."""
 
 _WITH_DEFAULT_SIGNALS = """
 import os, signal, sys
@@ -40,9 +40,9 @@ def run(
     check: bool = False,
     **options: Any,
 ) -> subprocess.CompletedProcess[Any]:
-    """`subprocess.run` with the signals' defaults, and without anything left of the child's process group.
+    """`subprocess.run` with default signal handling, which also ends the child's process group.
 
-    Standard input is empty unless `input` or `stdin` is given.
+    Standard input is empty by default; `input` or `stdin` specify it.
     """
     if input is not None:
         options["stdin"] = subprocess.PIPE
@@ -64,8 +64,8 @@ def started(
 
     Args:
         command: the program and its arguments.
-        inherits_signals: signals that are ignored here are ignored by the child; by default all have their defaults.
-        options: those of `subprocess.Popen`; standard input is empty unless it is given.
+        inherits_signals: the child inherits ignored signals; default: all signals have their default handling.
+        options: options of `subprocess.Popen`; default for `stdin`: an empty input.
     """
     words = [os.fspath(word) for word in command]
     if os.name == "posix" and not inherits_signals and _signals_differ():
@@ -83,7 +83,7 @@ def started(
 
 
 def wait_until(condition: Callable[[], object], process: subprocess.Popen[Any] | None = None, *, expected: str) -> None:
-    """Wait for a condition, as long as the process that is to meet it runs.
+    """Wait for a condition while the process that must meet it runs.
 
     Raises:
         AssertionError: the process ended first, or `LIMIT_SECONDS` passed.
@@ -91,14 +91,14 @@ def wait_until(condition: Callable[[], object], process: subprocess.Popen[Any] |
     end = time.monotonic() + LIMIT_SECONDS
     while not condition():
         if process is not None and process.poll() is not None:
-            # What the process did last may have met it.
+            # The condition may have been met just before the process ended.
             assert condition(), f"the process ended with status {process.returncode} before {expected}"
         assert time.monotonic() < end, f"no {expected} in {LIMIT_SECONDS} s"
         time.sleep(0.02)
 
 
 def has_left_processes(process: subprocess.Popen[Any]) -> bool:
-    """Whether anything that a child started is still there; the child itself counts until it has been waited for."""
+    """Whether a process of the child's process group exists; the child itself counts until it has been waited for."""
     try:
         os.killpg(process.pid, 0)
     except ProcessLookupError:
@@ -116,6 +116,6 @@ def _kill_group(process: subprocess.Popen[Any]) -> None:
     if os.name != "posix":
         process.kill()
         return
-    # The group is there as long as one of its members is, whether or not the child itself is.
+    # The group exists while one of its members does, also after the child itself has ended.
     with suppress(ProcessLookupError, PermissionError):
         os.killpg(process.pid, signal.SIGKILL)

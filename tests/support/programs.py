@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Programs that stand in for the real tools."""
+"""Stand-ins for the real tools, in Python."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ __all__ = ["write_program"]
 
 
 def write_program(path: Path, text: str) -> Path:
-    """Make `path` a program that runs a text in Python, with the standard library alone.
+    """Write a program to `path` that runs a Python text with only the standard library.
 
-    By way of a shell, because a script's first line cannot name an interpreter whose path has blanks.
+    It is a shell script, since the first line of a script cannot name an interpreter whose path has spaces.
     """
     source = path.with_name(f"{path.name}.source")
     source.write_text(text, encoding="utf-8")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What the command says on standard error, wherever and however often its tools have run before."""
+"""The command's standard error without messages that depend on earlier runs of its tools."""
 
 from __future__ import annotations
 
@@ -7,5 +7,5 @@ import re
 
 
 def talk(stderr: str) -> str:
-    """The text without the lines that a tool's first start on this machine adds."""
+    """The text without the lines that announce a tool's first start."""
     return re.sub(r"^utf8fpga: \S+ is compiling itself, .*\n", "", stderr, flags=re.MULTILINE)
