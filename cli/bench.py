@@ -281,5 +281,8 @@ def _command(bench: Bench) -> str:
         first, last = bench.seeds[0], bench.seeds[-1]
         words.append(f"--seeds {last if first == 1 else f'{first}-{last}'}")
     words += [f"--against {Path(file).name}" for file in bench.against]
-    words += [f"--top {bench.top}"] * bool(bench.top) + [f"--ports {Path(bench.ports or '').name}"] * bool(bench.ports)
+    if bench.top:
+        words.append(f"--top {bench.top}")
+    if bench.ports:
+        words.append(f"--ports {Path(bench.ports).name}")
     return " ".join(words)

@@ -80,9 +80,8 @@ def _cause_by_pattern(table: EncodingTable, prefix: Sequence[int]) -> ErrorKind 
         if _none_encoded(table, points):
             return ErrorKind.SURROGATE
     if table.longest == 1 and patterns[1].code_points == patterns[1].blocks[0] and prefix[0] > table.last_code_point:
-        return (
-            ErrorKind.OUT_OF_RANGE
-        )  # The unit is its own code point (D90), also where it has more bits than the rows.
+        # The unit is its own code point (D90), also where it has more bits than the rows.
+        return ErrorKind.OUT_OF_RANGE
     return None
 
 

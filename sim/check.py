@@ -43,7 +43,9 @@ class _StreamOptions:
         for name in ("input_pauses", "output_pauses", "null_beats"):
             if any(pattern := getattr(self, name)):
                 words += [f"--{name.replace('_', '-')}", "".join(str(int(is_set)) for is_set in pattern)]
-        return [*words, *["--separate-end"] * self.separate_end]
+        if self.separate_end:
+            words.append("--separate-end")
+        return words
 
     @property
     def simpler(self) -> Iterator[_StreamOptions]:

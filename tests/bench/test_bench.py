@@ -422,7 +422,9 @@ def test_executor_of_processes(tools: FakeTools, cache: Cache) -> None:
 @pytest.fixture
 def patient_dask() -> Iterator[None]:
     """Raises the timeouts of a cluster, for a busy machine."""
-    pytest.importorskip("distributed", reason="distributed is not installed")  # which adds to the settings
+    pytest.importorskip(
+        "distributed", reason="distributed is not installed"
+    )  # The import adds to the settings of Dask.
     dask = importlib.import_module("dask")
     with dask.config.set({f"distributed.comm.timeouts.{each}": f"{LIMIT_SECONDS}s" for each in ("connect", "tcp")}):
         yield
@@ -954,7 +956,7 @@ def test_failed_points_have_exit_status_1(foreign: Path, tools: FakeTools, tmp_p
 def test_unreachable_cluster(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("utf8fpga.cli.bench._CONNECT_SECONDS", 0.5)
     with socket.socket() as taken:
-        taken.bind(("127.0.0.1", 0))  # so that nothing else listens there
+        taken.bind(("127.0.0.1", 0))  # So that no other process listens on this port.
         where = f"127.0.0.1:{taken.getsockname()[1]}"
         done = bench("--dask", where, "--device", "hx8k", "--lanes", "1", "--cache", tmp_path)
     assert done.stderr.startswith(f"utf8fpga: no Dask cluster at {where!r}: ")

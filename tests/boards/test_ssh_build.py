@@ -135,7 +135,7 @@ class Server:
                 transport.close()
 
     def close(self) -> None:
-        self._socket.shutdown(socket.SHUT_RDWR)  # or the accept that waits would take one more
+        self._socket.shutdown(socket.SHUT_RDWR)  # Otherwise the pending accept would accept another connection.
         self._socket.close()
         for transport in self._transports:
             transport.close()
@@ -150,7 +150,7 @@ def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
     home.mkdir()
     key = paramiko.ECDSAKey.generate()
     key.write_private_key_file(str(user / ".ssh" / "id_ecdsa"))
-    # What YoWASP's tools have compiled is for every home.
+    # The compiled tools of YoWASP are shared by all home folders.
     monkeypatch.setenv("XDG_CACHE_HOME", os.environ.get("XDG_CACHE_HOME", str(Path.home() / ".cache")))
     monkeypatch.setenv("HOME", str(user))
     monkeypatch.delenv("SSH_AUTH_SOCK", raising=False)
@@ -195,7 +195,7 @@ def test_build_on_a_host_gives_the_same_bitstream(
 ) -> None:
     built = shared_build("icebreaker")
     here = built.report
-    # The tools' own folders are as they are for whoever runs them here.
+    # The folders of the tools are the same for all users of this machine.
     server.path = os.environ["PATH"]
     profile = "".join(f"export {tool.upper().replace('-', '_')}='{find_tool(tool)}'\n" for tool in TOOLS)
     (server.home / ".profile").write_text(profile)

@@ -40,7 +40,7 @@ PAIRS = list(permutations(FORMS, 2))
 
 SCALAR_VALUES = [point for point in range(0x110000) if not 0xD800 <= point < 0xE000]
 SAMPLE = sorted(
-    {*SCALAR_VALUES[::61]}  # at least one of any 64 that differ in the last byte alone, and every last byte
+    {*SCALAR_VALUES[::61]}  # At least one of any 64 that differ only in the last byte, and every last byte.
     | {0x7F, 0x80, 0x7FF, 0x800, 0xFFF, 0x1000, 0xCFFF, 0xD000, 0xD7FF, 0xE000, 0xFFFD, 0xFFFE, 0xFFFF}
     | {0x10000, 0x103FF, 0x10400, 0x3FFFF, 0x40000, 0xFFFFF, 0x100000, 0x10FFFF}
 )

@@ -132,8 +132,8 @@ def test_replaced_if_followed_by(prefix: tuple[str, ...], excluded: str | None) 
 def test_all_texts_of_boundary_bytes(length: int) -> None:
     """All 26 ** length texts of 26 bytes: code points, spans and causes.
 
-    More than three bytes are open at no end, so all starts and ends are in the texts of three; four
-    and five bytes in a row are in one long text below.
+    At most three bytes are open at the end of a text, so texts of three bytes include all starts and
+    ends; sequences of four and five bytes are in one long text below.
     """
     for units in product(BOUNDARY, repeat=length):
         text = bytes(units)

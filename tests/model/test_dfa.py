@@ -160,8 +160,9 @@ def test_dfa_is_minimal(table: EncodingTable, alphabet: tuple[int, ...]) -> None
 
 @pytest.mark.parametrize(("form", "states", "classes"), [("UTF-16", 2, 3), ("UTF-32", 1, 2), ("RFC_2279", 10, 16)])
 def test_number_of_states_and_classes_of_other_forms(form: str, states: int, classes: int) -> None:
-    """UTF-16: start and one low surrogate awaited. RFC 2279: start, one to five units awaited, and the
-    four leads whose next unit is constrained; 00..7F, four kinds of 80..BF, nine of leads, two that are none.
+    """UTF-16 has the start state and the state that awaits a low surrogate. RFC 2279 has the start state, states that
+    await one to five units, and one for each of the four first bytes whose next byte is constrained; its classes are
+    00..7F, four of 80..BF, nine of first bytes, and two of bytes in no sequence.
     """
     dfa = DFA.of(FORMS[form][0])
     assert (len(dfa.states), len(dfa.classes)) == (states, classes)

@@ -169,7 +169,7 @@ def test_browns_rules_on_all_texts_of_boundary_bytes(length: int) -> None:
 # Hopwood's converter
 
 CONVERSIONS = [
-    # text, STRICT_ISO10646, ALLOW_IRREGULAR, answer, UTF-16 put out
+    # text, STRICT_ISO10646, ALLOW_IRREGULAR, answer, UTF-16 output
     ("nothing", "", False, False, Answer.VALID, ""),
     ("table_3_4", "4D D0 B0 E4 BA 8C F0 90 8C 82", False, False, Answer.VALID, "004D 0430 4E8C D800 DF02"),
     ("last", "F4 8F BF BF", True, True, Answer.VALID, "DBFF DFFF"),
@@ -341,8 +341,8 @@ def test_hand_computed_counts_match_utf_8() -> None:
 def _unmatched_by_table_3_1b(longest: int) -> list[int]:
     """The number of texts that no line matches, by enumeration of bytes without classes of bytes.
 
-    A lead forbids bytes one, two and three places on; the sets are bit masks of 256 bits. Line 11
-    needs five bytes.
+    A first byte excludes values of the next three bytes. The sets of excluded values are the states,
+    as bit masks of 256 bits. Line 11 requires five bytes and is not included.
     """
 
     def mask(*ranges: tuple[int, int]) -> int:

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """The partition into well-formed and ill-formed subsequences compared with the definitions.
 
-CPython says which code unit sequences are minimal well-formed subsequences; D84a says the rest.
+CPython determines which code unit sequences are minimal well-formed subsequences; D84a defines the other parts.
 """
 
 from __future__ import annotations

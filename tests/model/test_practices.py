@@ -321,12 +321,12 @@ def _kinds_of_units(table: EncodingTable) -> list[int]:
 def test_wording_of_l2_08_150_equals_maximal_subparts(table: EncodingTable, kinds: int) -> None:
     """A proof by enumeration, for texts of any length.
 
-    Both practices take a first item from the front of the text and go on with the rest as with a
-    text of its own, so they agree on all texts if they agree on the first item of all texts. That
-    item, its cause too, depends on the first units only, as many as the longest sequence has: a
-    complete sequence is no longer, a start of one is shorter by the unit at least that breaks it.
-    And it depends on them only by which ranges of which rows they are in, code points aside. So
-    all texts of no more units than the longest sequence, of one unit of each kind, are all cases;
+    Both practices remove a first item from the text and process the rest like a separate text, so
+    they agree on all texts if they agree on the first item of all texts. That item and its cause
+    depend only on the first units, at most as many as the longest sequence has: a complete sequence
+    is not longer, and the prefix of a broken sequence is shorter by at least the unit that breaks it.
+    Apart from code points, they depend only on the ranges of the rows that contain these units. The
+    texts of one unit of each kind, up to the length of the longest sequence, are therefore all cases;
     the shorter ones are those in which the text ends.
     """
     units = _kinds_of_units(table)
