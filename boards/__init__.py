@@ -24,7 +24,6 @@ __all__ = [
     "UnknownBoardError",
     "WordFlag",
     "build_board",
-    "default_cache",
     "find_board",
     "require_tools",
     "uart_divisor",

@@ -7,6 +7,8 @@ import importlib
 import json
 import os
 import re
+import threading
+import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Executor, ThreadPoolExecutor
 from contextlib import contextmanager
@@ -52,6 +54,9 @@ MAX_SEEDS = 100
 
 
 _CONNECT_SECONDS = 5
+
+_POLL_SECONDS = 0.05
+"""Between two attempts to stop the tools."""
 
 
 @dataclass(frozen=True)
@@ -222,11 +227,18 @@ def _run(bench: Bench, points: Sequence[Point], cache: Cache) -> list[Figure]:
 @contextmanager
 def _executor(bench: Bench) -> Iterator[Executor]:
     if bench.dask is None:
-        with ThreadPoolExecutor(bench.jobs or os.cpu_count()) as threads:
+        started: list[threading.Thread] = []
+        with ThreadPoolExecutor(
+            bench.jobs or os.cpu_count(), initializer=lambda: started.append(threading.current_thread())
+        ) as threads:
             try:
                 yield threads
             except BaseException:
-                stop_tools()  # The executor would wait for them.
+                threads.shutdown(wait=False, cancel_futures=True)
+                # The executor waits for its threads; one of them may be about to start another tool.
+                while any(thread.is_alive() for thread in started):
+                    stop_tools()
+                    time.sleep(_POLL_SECONDS)
                 raise
         return
     try:

@@ -11,6 +11,7 @@ import signal
 import socket
 import subprocess
 import sys
+import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -57,8 +58,9 @@ from utf8fpga.bench import (
     sweep,
 )
 from utf8fpga.bench.design import decoder_core, read_script
+from utf8fpga.cli.bench import Bench, _executor
 from utf8fpga.hdl import DecoderParameters
-from utf8fpga.hdl.toolchain import ToolError
+from utf8fpga.hdl.toolchain import ToolError, run_tool
 
 HX8K, UP5K, ECP5 = DEVICES.values()
 
@@ -978,6 +980,34 @@ def test_command_with_a_cluster(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has other interrupts")
+def test_interrupt_ends_a_tool_that_starts_after_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A thread is between two tools when the interrupt comes."""
+    tool = write_program(tmp_path / "yosys", "import time; print('started', flush=True); time.sleep(600)")
+    monkeypatch.setenv("YOSYS", str(tool))
+    working, interrupted = threading.Event(), threading.Event()
+
+    def job() -> str:
+        working.set()
+        interrupted.wait()
+        time.sleep(0.2)
+        return run_tool("yosys", [], directory=tmp_path)
+
+    jobs = []
+
+    def interrupt() -> None:
+        with _executor(Bench(jobs=1)) as executor:
+            jobs.extend(executor.submit(job) for _ in range(2))
+            working.wait()
+            interrupted.set()
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        interrupt()
+    assert jobs[1].cancelled()
+    with pytest.raises(ToolError, match=r"^yosys failed with status -15: started$"):
+        jobs[0].result()
+
+
 def test_interrupt_ends_the_tools_and_keeps_the_results(tools: FakeTools, tmp_path: Path) -> None:
     tools.install(body="open('started', 'w'); time.sleep(1000)", carry=False)
     words = ["--device", "hx8k", "--lanes", "1", "--seeds", "2", "--jobs", "2", "--cache", str(tmp_path / "cache")]

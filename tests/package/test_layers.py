@@ -50,6 +50,25 @@ def test_imports_follow_the_layers(path: Path) -> None:
     assert not wrong
 
 
+@pytest.mark.parametrize("path", SOURCES, ids=lambda path: str(path.relative_to(CHECKOUT)))
+def test_every_public_name_is_defined(path: Path) -> None:
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    defined: set[str] = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom | ast.Import):
+            defined |= {alias.asname or alias.name for alias in node.names}
+        elif isinstance(node, ast.FunctionDef | ast.ClassDef):
+            defined.add(node.name)
+        elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+            defined.add(node.id)
+    public = [
+        ast.literal_eval(node.value)
+        for node in tree.body
+        if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "__all__"
+    ]
+    assert not {name for names in public for name in names} - defined
+
+
 @pytest.mark.parametrize("path", sorted((CHECKOUT / "model").glob("**/*.py")), ids=lambda path: path.name)
 def test_model_needs_only_the_standard_library(path: Path) -> None:
     import sys
