@@ -124,7 +124,7 @@ def draw_scaling(figures: dict[str, Any]) -> Figure:
         ):
             _draw(axes, series, what)
             axes.set_title(title, loc="left", fontweight="bold")
-            axes.set_xlabel("lanes (bytes a clock)")
+            axes.set_xlabel("lanes (bytes per cycle)")
         _draw_software(left)
         for axes in (left, right):
             lowest, highest = axes.get_ylim()

@@ -107,13 +107,13 @@ def figures_table(figures: dict[str, Any]) -> str:
         cells = lines.setdefault(row["title"], [row["title"], f"{row['latency']}"])
         cells += [_number(_of(row, "area", "cells")), _number(_of(row, "speed", "mhz"))]
     table = [heading, ["---"] * 2 + ["---:"] * (len(heading) - 2), *lines.values()]
-    return _with_note(table, figures, "one byte a clock, so MHz are also MB/s")
+    return _with_note(table, figures, "one byte per cycle, so MHz are also MB/s")
 
 
 def points_table(figures: dict[str, Any]) -> str:
     """Figures of any points as a Markdown table with one line per point."""
-    heading = ["device", "core", "lanes", "words", "latency", "cells", "LUT4", "flip-flops", "cells a lane"]
-    heading += ["LUT4 a lane", "MHz (lowest..highest)", "GB/s"]
+    heading = ["device", "core", "lanes", "words", "latency", "cells", "LUT4", "flip-flops", "cells per lane"]
+    heading += ["LUT4 per lane", "MHz (lowest..highest)", "GB/s"]
     table = [heading, ["---"] * 2 + ["---:"] + ["---"] + ["---:"] * (len(heading) - 4)]
     for row in figures["figures"]:
         lanes, cells, luts = row["lanes"], _of(row, "area", "cells"), _of(row, "area", "luts")

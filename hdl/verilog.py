@@ -53,7 +53,7 @@ _LONGEST_NAME = 1024
 
 
 def axi_signature(table: EncodingTable, lanes: int = 1) -> wiring.Signature:
-    """The ports of the generated Verilog, for `lanes` code units a clock."""
+    """The ports of the generated Verilog, for `lanes` code units per cycle."""
     return wiring.Signature(
         {
             "clk": In(1),

@@ -26,23 +26,20 @@ MARK_PRACTICES = (
 """The practices that are a matter of repeating, merging or dropping marks as they come."""
 
 MERGING_PRACTICES = (Practice.WHOLE_SUBSEQUENCE, Practice.MALFORMED_SEQUENCE)
-"""Those that show a mark before its length is known, so that they have no field `length`."""
+"""Those whose marks are valid before their length is known, so that items have no field `length`."""
 
 
 class PracticeDecoder(wiring.Component):
     """A `SerialDecoder` followed by a filter of its marks.
 
-    The items are those of the model's `decode_with`. A mark that merges maximal subparts is shown
-    at the first of them. Null beats have no effect, as in the decoder.
+    A mark is an item that stands for ill-formed units. The items are those of the model's `decode_with`. A mark that
+    stands for several maximal subparts takes the place of the first of them. Null beats have no effect, as in the
+    decoder. If the item that would carry `last` is dropped, a beat without an item carries it.
 
-    Where the item that would carry `last` is dropped, a beat without an item
-    carries it.
+    Throughput: one unit per cycle on any input. n ill-formed units make at most n marks; under `Practice.EACH_UNIT` a
+    FIFO holds the items behind a mark that is repeated, so that the decoder never waits for them.
 
-    Throughput: one unit a clock on any input. n ill-formed units never make more than n marks; a
-    buffer takes those that are ahead of their clocks, so that the decoder never waits for them.
-
-    Latency: that of the decoder; under `Practice.EACH_UNIT` a cycle more, and another one for each mark that is
-    still to come out before.
+    Latency: that of the decoder; under `Practice.EACH_UNIT` one cycle more, and one for each mark that waits before.
 
     Args:
         practice: one of `MARK_PRACTICES`.
@@ -50,8 +47,8 @@ class PracticeDecoder(wiring.Component):
         pipeline: see `SerialDecoder`.
         replacement: see `SerialDecoder`.
         kind: see `SerialDecoder`.
-        length: see `SerialDecoder`; refused under the practices that merge marks, which show a
-            mark before its length is known.
+        length: see `SerialDecoder`; invalid under the practices that merge marks, since a mark is valid at the output
+            before its length is known.
 
     Ports:
         units: stream of `beat_layout`, one lane.

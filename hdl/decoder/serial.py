@@ -30,31 +30,31 @@ PIPELINES = (0, 1, 2)
 class SerialDecoder(wiring.Component):
     """Code units in, items out, with one U+FFFD per maximal subpart (D93b).
 
-    Every unit has one output slot. A unit that completes a sequence, or is ill-formed by itself,
-    fills its slot with that item; a unit that leaves a sequence open fills its slot with the
-    error that the sequence becomes if it is broken, and the slot is shown only then. So n units
-    never make more than n items and no stall is ever needed.
+    Every unit has one output slot. A unit that completes a sequence, or is ill-formed by itself, fills its slot with
+    that item. A unit that leaves a sequence open fills its slot with the error that the sequence becomes if it is
+    broken; that slot is valid at the output only if it is. So n units make at most n items, and the decoder never
+    stalls its input by itself.
 
-    Throughput: one unit a clock on any input; `units.ready` is low only while an item waits for
-    `items.ready`. Back-to-back texts need no gap and no reset.
+    Throughput: one unit per cycle on any input; `units.ready` is low only while an item waits for `items.ready`.
+    Back-to-back packets need no gap and no reset.
 
-    Latency: an item appears no later than ``1 + pipeline`` clocks after the unit that determines
-    it. That unit is the item's last one, or the unit (or end of text) after it that breaks it.
-    With ``pipeline=0`` a broken item is shown in the very clock of the unit that breaks it.
+    Latency: an item is valid at most ``1 + pipeline`` cycles after the unit that determines it. That unit is the last
+    one of the item, or the unit (or end of the packet) after it that breaks it. With ``pipeline=0`` a broken item is
+    valid in the cycle of the unit that breaks it.
 
-    A beat without a unit and with `last` ends the text: an open sequence comes out as an error without
-    `last`, and a beat without an item and with `last` follows. The first unit after `last` starts anew.
+    A beat without a unit and with `last` ends the packet: an open sequence becomes an error without `last`, and a
+    beat without an item and with `last` follows. The first unit after `last` begins a new packet.
 
-    A beat without a unit and without `last`, a *null beat*, has no effect: it is transferred, neither
-    continues nor breaks a sequence, determines no item, and is not shown.
+    A beat without a unit and without `last`, a *null beat*, has no effect: it is transferred, neither continues nor
+    breaks a sequence, and determines no item.
 
-    While reset is held `units.ready` may be high; what is offered then is lost. `items.ready` reaches
-    `units.ready` without a register and, with ``pipeline=0``, so do `units.valid` and its payload `items.valid`.
+    `units.ready` may be asserted during a reset; a beat that is transferred then is lost. There are combinational paths
+    from `items.ready` to `units.ready` and, with ``pipeline=0``, from `units.valid` and its payload to `items.valid`.
 
     Args:
-        table: the encoding form; UTF-8 unless given.
-        pipeline: register stages on top of the slot, 0 to 2. 0 is the smallest; 1 registers the
-            output; 2 also registers what a unit is and whether it fits the unit before it.
+        table: the encoding form; default: UTF-8.
+        pipeline: register stages in addition to the slot, 0 to 2. 0 is the smallest; 1 registers the output; 2 also
+            registers the class of a unit and whether it may follow the unit before it.
         replacement: False leaves `items.payload.code_point` undefined where `error` is set,
             which saves its multiplexer.
         kind: add the field `kind`, the cause of an error.
@@ -67,9 +67,9 @@ class SerialDecoder(wiring.Component):
         items: stream of `items_layout`, one lane.
 
     Raises:
-        ValueError: `pipeline` is not one of `PIPELINES`.
-        TableError: the table is not of a kind that a serial decoder is made for, or, with `kind`,
-            the cause of some error depends on more than the state.
+        InvalidArgumentError: `pipeline` is not one of `PIPELINES`.
+        TableError: no serial decoder can be made for the table, or, with `kind`, the cause of some error depends on
+            more than the state.
     """
 
     practice = Practice.MAXIMAL_SUBPARTS
