@@ -131,7 +131,7 @@ class Server:
             self._transports.append(transport)
             try:
                 transport.start_server(server=Login(self))
-            except (paramiko.SSHException, EOFError):
+            except (paramiko.SSHException, EOFError, OSError):  # The client may be gone by now.
                 transport.close()
 
     def close(self) -> None:

@@ -434,6 +434,7 @@ def few(aig: Aig, decoder: Any) -> Workload:
     return Workload.draw(aig, decoder, runs=64)
 
 
+@pytest.mark.proof
 def test_a_few_mutants_of_the_netlist_are_noticed() -> None:
     score = judge_netlists(CONFIGURATIONS["serial-0"], 6, draw=few)
     assert 0 < len(score.mutants) <= 6

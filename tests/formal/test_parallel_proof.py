@@ -170,7 +170,9 @@ def forgets(self: ItemWindow, contents: Any, goes_on: Value, next_unit: Value, n
 ITEM = ItemWindow.item
 
 
-@pytest.mark.parametrize("lanes", [2, pytest.param(4, marks=pytest.mark.exhaustive)])
+@pytest.mark.parametrize(
+    "lanes", [pytest.param(2, marks=pytest.mark.proof), pytest.param(4, marks=pytest.mark.exhaustive)]
+)
 def test_a_wrong_last_lane_is_refused(monkeypatch: pytest.MonkeyPatch, lanes: int) -> None:
     monkeypatch.setattr(ItemWindow, "item", forgets)
     failed = refused("equivalence", lanes=lanes)
@@ -244,6 +246,7 @@ def test_a_wrong_buffer_is_refused(monkeypatch: pytest.MonkeyPatch, old: str, ne
     assert any(question.startswith("buffer ") for question in failed)
 
 
+@pytest.mark.proof
 @pytest.mark.parametrize("lanes", [2, 4])
 def test_a_source_that_is_not_changed_is_not_refused(monkeypatch: pytest.MonkeyPatch, lanes: int) -> None:
     """It makes the same design, word for word."""
