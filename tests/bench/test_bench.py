@@ -1004,7 +1004,7 @@ def test_interrupt_ends_a_tool_that_starts_after_it(tmp_path: Path, monkeypatch:
     with pytest.raises(KeyboardInterrupt):
         interrupt()
     assert jobs[1].cancelled()
-    with pytest.raises(ToolError, match=r"^yosys failed with status -15: started$"):
+    with pytest.raises(ToolError, match=r"^yosys failed with status -15: "):
         jobs[0].result()
 
 

@@ -212,8 +212,8 @@ BROKEN = {
 }
 """Changes to the source of the buffers, and for how many lanes."""
 
-SOON = ("room for a fourth at the front", "a reset that is over too soon", "a beat that does not hold still")
-"""Those that are tried in every run."""
+SOON = ("a beat that does not hold still",)
+"""Tried in every run; the others take longer."""
 
 
 def change(monkeypatch: pytest.MonkeyPatch, old: str, new: str, *modules: types.ModuleType) -> None:
@@ -277,7 +277,13 @@ DISCONNECTED = {
 """Changes to what connects a window and its buffer, and for how many lanes."""
 
 
-@pytest.mark.parametrize(("old", "new", "lanes"), DISCONNECTED.values(), ids=DISCONNECTED)
+@pytest.mark.parametrize(
+    ("old", "new", "lanes"),
+    [
+        pytest.param(*found, id=name, marks=[] if name == "no beat enters" else [pytest.mark.proof])
+        for name, found in DISCONNECTED.items()
+    ],
+)
 def test_wrong_connections_are_refused(monkeypatch: pytest.MonkeyPatch, old: str, new: str, lanes: int) -> None:
     change(monkeypatch, old, new, parallel)
     assert refused("steady", lanes=lanes) == ["connections"]

@@ -29,7 +29,7 @@ from utf8fpga.sim import ContractError, Simulation, simulate
 from utf8fpga.sim.strategies import boundary_units, near_boundaries, stream_patterns, texts
 
 FULL: dict[str, Any] = {"kind": True, "length": True}
-LANES = (1, 2, 3, 4, 8, 16, 64)
+LANES = (1, 2, 3, 4, 9, 16, 64)
 
 
 def parallel(**parameters: Any) -> ParallelDecoder | PackedDecoder:
@@ -63,7 +63,7 @@ SPARSE = {name: shape for name, shape in NARROW.items() if not shape.get("packed
 def by_shape(shapes: dict[str, dict[str, Any]]) -> list[Any]:
     """Parameters of a test; many lanes make slow simulations and are the same circuit as fewer."""
     return [
-        pytest.param(shape, id=name, marks=[pytest.mark.slow] if shape["lanes"] > 16 else [])
+        pytest.param(shape, id=name, marks=[pytest.mark.slow] if shape["lanes"] > 9 else [])
         for name, shape in shapes.items()
     ]
 
