@@ -152,7 +152,8 @@ class UartDecoder(wiring.Component):
         """Write frames to the buffer, in order; frames received while it is full become a pending marker."""
         frame = receiver.frames.payload
         arrived = receiver.frames.valid
-        lost, ended = Signal(), Signal()
+        # Named, since the name that Amaranth finds in such an assignment depends on the version of Python.
+        lost, ended = Signal(), Signal(name="ended")
         """The pending markers LOST and END, written in this order."""
         entry = data.View(_ENTRY_LAYOUT, buffer.w_data)
         with m.If(lost):

@@ -282,7 +282,8 @@ class MemoryBuffer(wiring.Component):
 
         # Complete beats go to the front, of which each region of lanes has a duplicate. `arrive` drives these and
         # `near` the counts: it is part of their feedback, and must not be placed between them and the regions.
-        arrive, near, announced = self.arrive, self.near, Signal()
+        arrive, near = self.arrive, self.near
+        announced = Signal()
 
         def announces(arrives: Value) -> Value:
             return front.room(arrives) & Mux(arrives, behind.more_than[1], behind.more_than[0])

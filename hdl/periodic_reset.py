@@ -75,8 +75,9 @@ class Refresh(wiring.Component):
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        age, still = Signal(range(self.every + 1)), Signal(range(self.still + 1))
-        inside, refused = Signal(), Signal()
+        # Named, since the name that Amaranth finds in such an assignment depends on the version of Python.
+        age, still = Signal(range(self.every + 1)), Signal(range(self.still + 1), name="still")
+        inside, refused = Signal(), Signal(name="refused")
         # Not compared for equality: after a flipped bit a count may be beyond its bound.
         is_due, is_still, too_many = age >= self.every, still >= self.still, self.gone >= self.most
         m.d.comb += [

@@ -297,7 +297,8 @@ class Packer(wiring.Component):
         row, rest = given["row"], given["rest"]
         following = (row + 1)[: len(row)]
         # One bit more than an address: equal numbers mean that no row is closed, not that all are.
-        ended, reading = Signal(range(2 * depth)), Signal(range(2 * depth))
+        # Named, since the name that Amaranth finds in such an assignment depends on the version of Python.
+        ended, reading = Signal(range(2 * depth)), Signal(range(2 * depth), name="reading")
         self.rows_closed, self.rows_read = ended, reading
         m.d.sync += ended.eq(ended + given["closes"] + given["closes_next"])
         valid = ended != reading
