@@ -97,7 +97,7 @@ def _with_options(
         return command(parameters=_several(kind, values, several) if several else _one(kind, values), **given)
 
     # A copy of click's list of parameters, since the options differ between the cores.
-    choosing.__click_params__ = list(getattr(command, "__click_params__", []))  # type: ignore[attr-defined]
+    choosing.__click_params__ = list(getattr(command, "__click_params__", []))  # type: ignore[attr-defined]  # click puts it there
     decorated: _Command = choosing
     for name, how in reversed(kind.options().items()):
         decorated = _click_option(name, how, several=name in several)(decorated)

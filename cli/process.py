@@ -137,7 +137,7 @@ def _prepare() -> None:
     if sys.stdin is None:
         sys.stdin = open(0, closefd=False)  # noqa: SIM115 - as long as the process
     if sys.stderr is None:
-        sys.stderr = open(2, "w", closefd=False)  # noqa: SIM115
+        sys.stderr = open(2, "w", closefd=False)  # noqa: SIM115 - likewise
     if sys.stdout is None or (not sys.stdout.isatty() and _descriptor(sys.stdout) == 1):
         encoding = "utf-8" if sys.stdout is None else sys.stdout.encoding
         # Escapes characters, such as those of a file name, that the encoding lacks.

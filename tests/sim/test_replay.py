@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 from amaranth.hdl import Module, Signal, Value
+from support.faults import wrap
 
 from utf8fpga.cli.main import main
 from utf8fpga.hdl import (
@@ -99,16 +100,8 @@ def faulty(base: Any, only: list[Any], fault: Fault) -> Any:
         def elaborate(self, platform: object) -> Module:
             if parameters(self) != only:
                 return super().elaborate(platform)
-            m = Module()
-            m.submodules.inner = inner = self._again()
-            m.d.comb += [
-                inner.units.payload.eq(self.units.payload),
-                inner.units.valid.eq(self.units.valid),
-                self.units.ready.eq(inner.units.ready),
-                self.items.payload.eq(inner.items.payload),
-                self.items.valid.eq(inner.items.valid),
-                inner.items.ready.eq(self.items.ready),
-            ]
+            inner = self._again()
+            m = wrap(inner, self)
             fault(m, self, inner)
             return m
 

@@ -14,6 +14,7 @@ import pytest
 from amaranth.hdl import Module, Signal
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.faults import wrap
 
 from utf8fpga.hdl import Decoder, ParallelDecoder, SerialDecoder
 from utf8fpga.hdl.decoder import window_logic
@@ -35,16 +36,8 @@ class FaultyDecoder(SerialDecoder):
         self._insert_fault = insert_fault
 
     def elaborate(self, platform: object) -> Module:
-        m = Module()
-        m.submodules.inner = inner = SerialDecoder(pipeline=1, kind=True, length=True)
-        m.d.comb += [
-            inner.units.payload.eq(self.units.payload),
-            inner.units.valid.eq(self.units.valid),
-            self.units.ready.eq(inner.units.ready),
-            self.items.payload.eq(inner.items.payload),
-            self.items.valid.eq(inner.items.valid),
-            inner.items.ready.eq(self.items.ready),
-        ]
+        inner = SerialDecoder(pipeline=1, kind=True, length=True)
+        m = wrap(inner, self)
         self._insert_fault(m, self, inner)
         return m
 
