@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 from support.icarus import requires_icarus, run_abandoned, run_verilog, split_texts
 
@@ -88,7 +88,7 @@ def shifted(lanes: int, piece: Iterable[int], before: int) -> tuple[int, ...]:
 
 
 @given(data=st.data(), patterns=stream_patterns())
-@settings(max_examples=25)
+@settings(max_examples=25, suppress_health_check=[HealthCheck.data_too_large])  # many or long texts are wanted
 def test_equals_the_model(full: Simulation, data: st.DataObject, patterns: dict[str, list[bool]]) -> None:
     lanes = full.decoder.lanes
     # Pieces of text, damaged or not, each begun at a drawn lane and joined as drawn.

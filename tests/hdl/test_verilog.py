@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from amaranth.back import rtlil
 from amaranth.hdl import Module, Signal
-from hypothesis import given, seed, settings
+from hypothesis import HealthCheck, given, seed, settings
 from hypothesis import strategies as st
 from support.icarus import requires_icarus, run_reset, run_verilog, split_texts
 
@@ -127,7 +127,7 @@ def test_boundary_sequences_with_pauses(verilog: str, busy_in: int, busy_out: in
 @requires_icarus
 @given(pieces=texts(max_size=60), ends=st.lists(st.booleans(), min_size=1), bench_seed=st.integers(1, 10**6))
 @seed(1)
-@settings(max_examples=15)
+@settings(max_examples=15, suppress_health_check=[HealthCheck.data_too_large])  # many or long texts are wanted
 def test_drawn_texts_with_pauses(
     verilog: str,
     pieces: list[tuple[int, ...]],
