@@ -1,0 +1,444 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""A netlist of gates, flip-flops and memories as a C function that computes one clock cycle.
+
+The netlist is what Yosys writes with `write_json` after a circuit was reduced to gates (`SCRIPT`). Every bit is a byte of
+0 or 1 in C: a gate is then one machine instruction, and pipeline registers and memory rows, which are mostly copied, are
+copied many bits at a time. The placement of the flip-flops in memory is chosen so that these copies are contiguous.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from graphlib import CycleError, TopologicalSorter
+from itertools import groupby
+from typing import Any
+
+from utf8fpga.hdl.toolchain import ToolError
+
+__all__ = ["CLOCK", "SCRIPT", "STEP", "gate_level_c"]
+
+SCRIPT = """
+read_rtlil top.il
+hierarchy -top top
+proc
+flatten
+memory_collect
+memory_nordff
+memory_narrow
+opt -full
+opt_dff
+techmap
+opt -fast
+dfflegalize -cell $_DFF_P_ 01 -cell $_DFFE_PP_ 01
+opt_expr
+opt_merge
+opt_clean
+abc -g AND,OR,XOR,MUX,ANDNOT,ORNOT
+opt_clean -purge
+write_json top.json
+"""
+"""The commands for Yosys that reduce ``top.il`` to the cells known here and write them to ``top.json``."""
+
+CLOCK = "clk"
+"""The name of the clock input; all flip-flops must belong to it."""
+
+STEP = "step"
+"""The name of the generated C function."""
+
+_GATES = {
+    "$_BUF_": "{A}",
+    "$_NOT_": "1 ^ {A}",
+    "$_AND_": "{A} & {B}",
+    "$_OR_": "{A} | {B}",
+    "$_XOR_": "{A} ^ {B}",
+    "$_ANDNOT_": "{A} & (1 ^ {B})",
+    "$_ORNOT_": "{A} | (1 ^ {B})",
+    "$_NAND_": "1 ^ ({A} & {B})",
+    "$_NOR_": "1 ^ ({A} | {B})",
+    "$_XNOR_": "1 ^ {A} ^ {B}",
+    "$_MUX_": "{A} ^ (({A} ^ {B}) & {S})",
+}
+"""By type of cell the value of its output `Y`; all operands are 0 or 1."""
+
+_FLIP_FLOPS = ("$_DFF_P_", "$_DFFE_PP_")
+
+_SHORTEST_COPY = 4
+"""Bits from which `memcpy` is preferred to single assignments."""
+
+Bit = int | str
+"""A bit of a netlist: the number of its net, or a constant ``0``, ``1`` or ``x``."""
+
+Place = tuple[str, int]
+"""A byte in C: the name of an array and the position in it; a local variable has its name and the position -1."""
+
+
+@dataclass
+class _FlipFlop:
+    data: Bit
+    enable: Bit
+    """The net of the enable; ``1`` without."""
+    output: int
+    initial: bool
+    key: tuple[Any, ...] = ()
+
+
+@dataclass
+class _WritePort:
+    address: list[Bit]
+    data: list[Bit]
+    enable: list[Bit]
+
+
+@dataclass
+class _ReadPort:
+    number: int
+    memory: int
+    address: list[Bit]
+    data: list[Bit]
+
+
+@dataclass
+class _Memory:
+    size: int
+    width: int
+    rows: list[int]
+    """The initial rows."""
+    writes: list[_WritePort] = field(default_factory=list)
+
+    @property
+    def room(self) -> int:
+        """Rows in C: also those that an address can select beyond the last, which always are 0."""
+        return 1 << max(len(port.address) for port in self.writes) if self.writes else self.size
+
+
+@dataclass
+class _Run:
+    """Assignments of bits to successive elements of an array, from sources that are successive, too."""
+
+    array: str
+    start: int
+    bits: list[Bit]
+    saved: str = ""
+    """The array that the sources were saved to beforehand."""
+
+
+@dataclass
+class _Netlist:
+    """The netlist of a module without submodules."""
+
+    inputs: dict[str, list[Bit]] = field(default_factory=dict)
+    outputs: dict[str, list[Bit]] = field(default_factory=dict)
+    gates: dict[int, tuple[str, dict[str, Bit]]] = field(default_factory=dict)
+    """By output net the type of the gate and its operands."""
+    flip_flops: list[_FlipFlop] = field(default_factory=list)
+    memories: list[_Memory] = field(default_factory=list)
+    reads: list[_ReadPort] = field(default_factory=list)
+
+
+def _number(parameter: str | int) -> int:
+    return parameter if isinstance(parameter, int) else int(parameter.replace("x", "0") or "0", 2)
+
+
+def _netlist(module: dict[str, Any]) -> _Netlist:
+    found = _Netlist()
+    clocks: set[Bit] = set()
+    for name, port in module["ports"].items():
+        if name == CLOCK:
+            clocks.update(port["bits"])
+        else:
+            (found.inputs if port["direction"] == "input" else found.outputs)[name] = port["bits"]
+    initial = _initial_values(module)
+    used: set[Bit] = set()
+    for name, cell in module["cells"].items():
+        kind, nets = cell["type"], cell["connections"]
+        if kind in _GATES:
+            found.gates[nets["Y"][0]] = kind, {pin: bits[0] for pin, bits in nets.items() if pin != "Y"}
+        elif kind in _FLIP_FLOPS:
+            output = nets["Q"][0]
+            used.add(nets["C"][0])
+            enable = nets["E"][0] if "E" in nets else "1"
+            found.flip_flops.append(_FlipFlop(nets["D"][0], enable, output, initial.get(output) == "1"))
+        elif kind == "$mem_v2":
+            used.update(_add_memory(found, cell))
+        elif kind != "$scopeinfo":
+            raise ToolError(f"the compiled engine does not know the cell {kind!r} ({name})")
+    if used - clocks:
+        raise ToolError(f"the compiled engine simulates one clock only, {CLOCK!r}, but the circuit has another")
+    return found
+
+
+def _initial_values(module: dict[str, Any]) -> dict[Bit, str]:
+    values: dict[Bit, str] = {}
+    for net in module["netnames"].values():
+        if (text := net.get("attributes", {}).get("init")) is not None:
+            values.update(
+                {bit: value for bit, value in zip(net["bits"], reversed(text), strict=False) if value in "01"}
+            )
+    return values
+
+
+def _add_memory(found: _Netlist, cell: dict[str, Any]) -> Iterator[Bit]:
+    """Add a memory and return the nets of its clocks."""
+    parameters, nets = cell["parameters"], cell["connections"]
+    size, width, bits = (_number(parameters[name]) for name in ("SIZE", "WIDTH", "ABITS"))
+    reads, writes = _number(parameters["RD_PORTS"]), _number(parameters["WR_PORTS"])
+    if _number(parameters["RD_CLK_ENABLE"]) or _number(parameters["OFFSET"]):
+        raise ToolError("the compiled engine does not know memories with an offset or registers at a read port")
+    start = _number(parameters["INIT"])
+    memory = _Memory(size, width, [start >> width * row & (1 << width) - 1 for row in range(size)])
+    for port in range(writes):
+        row = slice(port * width, (port + 1) * width)
+        address = nets["WR_ADDR"][port * bits : (port + 1) * bits]
+        memory.writes.append(_WritePort(address, nets["WR_DATA"][row], nets["WR_EN"][row]))
+    for port in range(reads):
+        address = nets["RD_ADDR"][port * bits : (port + 1) * bits]
+        data = nets["RD_DATA"][port * width : (port + 1) * width]
+        found.reads.append(_ReadPort(len(found.reads), len(found.memories), address, data))
+    found.memories.append(memory)
+    yield from nets["WR_CLK"][:writes]
+
+
+class _Writer:
+    """The C text of a netlist."""
+
+    def __init__(self, netlist: _Netlist) -> None:
+        self.netlist = netlist
+        self.places: dict[Bit, Place] = {}
+        self.lines: list[str] = []
+        for name, bits in netlist.inputs.items():
+            self.places.update({bit: (f"in->{name}", number) for number, bit in enumerate(bits)})
+        self._place_flip_flops()
+        for read in netlist.reads:
+            self.places.update({bit: (f"r{read.number}", number) for number, bit in enumerate(read.data)})
+        for net in netlist.gates:
+            self.places[net] = (f"g{net}", -1)
+
+    def _place_flip_flops(self) -> None:
+        """Put flip-flops that are copied to the same array next to each other, in the order of the copies."""
+        sinks: dict[Bit, tuple[int, ...]] = {}
+        for number, bits in enumerate(self.netlist.outputs.values()):
+            for position, bit in enumerate(bits):
+                sinks.setdefault(bit, (0, number, position))
+        for number, memory in enumerate(self.netlist.memories):
+            for port in memory.writes:
+                for position, bit in enumerate(port.data):
+                    sinks.setdefault(bit, (1, number, position))
+        by_output = {each.output: each for each in self.netlist.flip_flops}
+        copied = {each.data for each in self.netlist.flip_flops}
+        for number, each in enumerate(self.netlist.flip_flops):
+            if each.output not in copied:
+                sinks.setdefault(each.output, (2, number))
+        # From the last register of each pipeline to the first: a flip-flop has the place of one that copies it.
+        wave = [each for each in self.netlist.flip_flops if each.output in sinks]
+        for each in wave:
+            each.key = (0, str(each.enable), *sinks[each.output])
+        while wave:
+            before = []
+            for each in wave:
+                source = by_output.get(each.data) if isinstance(each.data, int) else None
+                if source is not None and not source.key:
+                    source.key = (each.key[0] + 1, str(source.enable), *each.key[2:])
+                    before.append(source)
+            wave = before
+        for number, each in enumerate(self.netlist.flip_flops):
+            each.key = each.key or (-1, str(each.enable), number)
+        self.netlist.flip_flops.sort(key=lambda each: each.key)
+        for number, each in enumerate(self.netlist.flip_flops):
+            self.places[each.output] = ("q", number)
+
+    def value(self, bit: Bit) -> str:
+        """The C expression of a bit."""
+        if isinstance(bit, str):
+            return "1" if bit == "1" else "0"
+        array, position = self.places[bit]
+        return array if position < 0 else f"{array}[{position}]"
+
+    def address(self, bits: Sequence[Bit]) -> str:
+        terms = [f"{self.value(bit)}{f' << {n}' if n else ''}" for n, bit in enumerate(bits) if bit not in ("0", "x")]
+        return " | ".join(f"(unsigned){term}" for term in terms) or "0"
+
+    def runs(self, array: str, bits: Sequence[Bit], start: int = 0) -> list[_Run]:
+        """Assignments to an array from `start` on, gathered to runs whose sources are contiguous, too."""
+        runs: list[_Run] = []
+        for number, bit in enumerate(bits, start):
+            here = self.places.get(bit)
+            if runs and here is not None and here[1] >= 0:
+                there = self.places.get(runs[-1].bits[-1])
+                if there is not None and there == (here[0], here[1] - 1):
+                    runs[-1].bits.append(bit)
+                    continue
+            runs.append(_Run(array, number, [bit]))
+        return runs
+
+    def assign(self, run: _Run) -> str:
+        """The statement of a run."""
+        array, start, bits = run.array, run.start, run.bits
+        if run.saved:
+            return f"memcpy({array} + {start}, {run.saved}, {len(bits)});"
+        source, first = self.places.get(bits[0], ("", -1))
+        if len(bits) > 1 and source == array:
+            return f"memmove({array} + {start}, {source} + {first}, {len(bits)});"
+        if len(bits) < _SHORTEST_COPY:
+            return " ".join(f"{array}[{n}] = {self.value(bit)};" for n, bit in enumerate(bits, start))
+        return f"memcpy({array} + {start}, {source} + {first}, {len(bits)});"
+
+    def text(self) -> str:
+        netlist = self.netlist
+        out = self.lines
+        count = max(1, len(netlist.flip_flops))
+        out.append("#include <stdint.h>")
+        out.append("#include <string.h>")
+        out.append(f"#define IN_BITS {len(netlist.inputs['in_payload'])}")
+        out.append(f"#define OUT_BITS {len(netlist.outputs['out_payload'])}")
+        for name, ports in (("inputs", netlist.inputs), ("outputs", netlist.outputs)):
+            members = " ".join(f"uint8_t {port}[{len(bits)}];" for port, bits in ports.items())
+            out.append(f"struct {name} {{ {members} }};")
+        memories = " ".join(f"uint8_t m{n}[{each.room}][{each.width}];" for n, each in enumerate(netlist.memories))
+        out.append(f"struct state {{ uint8_t q[{count}]; {memories} }};")
+        self._write_reset()
+        out.append(
+            f"static void {STEP}(struct state *restrict s, const struct inputs *restrict in, "
+            "struct outputs *restrict out) {"
+        )
+        out.append("uint8_t *q = s->q;")
+        self._write_logic()
+        for name, bits in netlist.outputs.items():
+            self.lines += map(self.assign, self.runs(f"out->{name}", bits))
+        self._save_written_rows()
+        self._write_flip_flops()
+        self._write_rows()
+        out.append("}")
+        return "\n".join(out) + "\n"
+
+    def _write_reset(self) -> None:
+        ones = [n for n, each in enumerate(self.netlist.flip_flops) if each.initial]
+        self.lines += ["static void reset(struct state *s) {", "memset(s, 0, sizeof *s);"]
+        self.lines += [f"s->q[{n}] = 1;" for n in ones]
+        for number, memory in enumerate(self.netlist.memories):
+            for row, value in enumerate(memory.rows):
+                self.lines += [f"s->m{number}[{row}][{n}] = 1;" for n in range(memory.width) if value >> n & 1]
+        self.lines.append("}")
+
+    def _write_logic(self) -> None:
+        netlist = self.netlist
+        by_data = {bit: read for read in netlist.reads for bit in read.data}
+        graph: TopologicalSorter[tuple[str, int]] = TopologicalSorter()
+
+        def source(bit: Bit) -> Iterator[tuple[str, int]]:
+            if bit in netlist.gates:
+                yield "gate", int(bit)
+            elif bit in by_data:
+                yield "read", by_data[bit].number
+
+        for net, (_, operands) in netlist.gates.items():
+            graph.add(("gate", net), *(each for bit in operands.values() for each in source(bit)))
+        for read in netlist.reads:
+            graph.add(("read", read.number), *(each for bit in read.address for each in source(bit)))
+        try:
+            order = list(graph.static_order())
+        except CycleError:
+            raise ToolError("the compiled engine does not simulate a circuit with a combinational loop") from None
+        for what, number in order:
+            if what == "read":
+                read = netlist.reads[number]
+                self.lines.append(f"const uint8_t *r{number} = s->m{read.memory}[{self.address(read.address)}];")
+            else:
+                kind, operands = netlist.gates[number]
+                expression = _GATES[kind].format(**{pin: self.value(bit) for pin, bit in operands.items()})
+                self.lines.append(f"const unsigned g{number} = {expression};")
+
+    def _save_written_rows(self) -> None:
+        # A row is written after the flip-flops have copied the one before; its data are in flip-flops, too.
+        for name, _, port in self._writes():
+            self.lines.append(f"const unsigned {name}a = {self.address(port.address)};")
+            for number, enable in enumerate(dict.fromkeys(port.enable)):
+                self.lines.append(f"const unsigned {name}e{number} = {self.value(enable)};")
+            self.lines += [f"uint8_t {name}[{len(port.data)}];", *map(self.assign, self.runs(name, port.data))]
+
+    def _writes(self) -> Iterator[tuple[str, int, _WritePort]]:
+        for number, memory in enumerate(self.netlist.memories):
+            for place, port in enumerate(memory.writes):
+                yield f"w{number}_{place}", number, port
+
+    def _write_rows(self) -> None:
+        for name, number, port in self._writes():
+            enables = list(dict.fromkeys(port.enable))
+            self.lines.append(f"if ({name}a < {self.netlist.memories[number].size}) {{")
+            for place, enable in enumerate(enables):
+                positions = [n for n, each in enumerate(port.enable) if each == enable]
+                self.lines.append(f"if ({name}e{place}) {{")
+                for first, length in _ranges(positions):
+                    self.lines.append(f"memcpy(s->m{number}[{name}a] + {first}, {name} + {first}, {length});")
+                self.lines.append("}")
+            self.lines.append("}")
+
+    def _write_flip_flops(self) -> None:
+        enables = dict.fromkeys(each.enable for each in self.netlist.flip_flops)
+        names = {enable: f"e{number}" for number, enable in enumerate(enables)}
+        self.lines += [f"const unsigned {name} = {self.value(enable)};" for enable, name in names.items()]
+        runs: list[tuple[_Run, Bit]] = []
+        for enable, group in groupby(enumerate(self.netlist.flip_flops), key=lambda each: each[1].enable):
+            members = list(group)
+            bits = [each.data for _, each in members]
+            runs += [(run, enable) for run in self.runs("q", bits, members[0][0])]
+        ordered = self._ordered([run for run, _ in runs])
+        enable_of = {id(run): enable for run, enable in runs}
+        for enable, together in groupby(ordered, key=lambda run: enable_of[id(run)]):
+            statements = map(self.assign, together)
+            self.lines += statements if enable == "1" else [f"if ({names[enable]}) {{", *statements, "}"]
+
+    def _ordered(self, runs: list[_Run]) -> list[_Run]:
+        """The runs in an order in which each reads its sources before another overwrites them.
+
+        Where there is none, as in a ring of registers, a run's sources are saved beforehand.
+        """
+        readers: dict[int, list[_Run]] = defaultdict(list)
+        for run in runs:
+            array, first = self.places.get(run.bits[0], ("", -1))
+            if array == "q":
+                for position in range(first, first + len(run.bits)):
+                    readers[position].append(run)
+        ordered: list[_Run] = []
+        begun: set[int] = set()
+        done: set[int] = set()
+
+        def visit(run: _Run) -> None:
+            begun.add(id(run))
+            for position in range(run.start, run.start + len(run.bits)):
+                for other in readers[position]:
+                    if other is run or id(other) in done or other.saved:
+                        continue
+                    if id(other) in begun:
+                        other.saved = f"t{other.start}"
+                        self.lines.append(f"uint8_t {other.saved}[{len(other.bits)}];")
+                        self.lines += map(self.assign, self.runs(other.saved, other.bits))
+                    else:
+                        visit(other)
+            done.add(id(run))
+            ordered.append(run)
+
+        for run in runs:
+            if id(run) not in begun:
+                visit(run)
+        return ordered
+
+
+def _ranges(positions: Sequence[int]) -> Iterator[tuple[int, int]]:
+    """The first position and the length of each range of ascending positions."""
+    for _, group in groupby(enumerate(positions), key=lambda each: each[1] - each[0]):
+        members = [position for _, position in group]
+        yield members[0], len(members)
+
+
+def gate_level_c(module: dict[str, Any]) -> str:
+    """The C text of a module.
+
+    Args:
+        module: the module, from the output of `write_json`.
+
+    Raises:
+        ToolError: the module has a cell, a second clock or a combinational loop that cannot be simulated.
+    """
+    return _Writer(_netlist(module)).text()
