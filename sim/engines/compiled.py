@@ -67,7 +67,7 @@ _BUFFER_BYTES = 1 << 20
 _FEWEST_BEATS = 256
 
 _BEATS_AT_ONCE = 4096
-"""Input beats that `CompiledModel.stream` reads ahead."""
+"""Input beats that `Session.stream` reads ahead."""
 
 
 @dataclass(frozen=True)
@@ -437,6 +437,23 @@ class Session:
             raise InvalidArgumentError(f"{len(data)} bytes are not a multiple of {self._in_bytes}, a payload's bytes")
         yield from self._send(self.model.library.run_payloads, data, self._in_bytes, (), b"", more)
 
+    def stream(self, payloads: Iterable[int]) -> Iterator[Transfers]:
+        """Send all beats of a run, which are read on demand, some thousands at a time.
+
+        Args:
+            payloads: the payloads of the input beats; there may be null beats.
+
+        Yields:
+            The transfers, in pieces.
+
+        Raises:
+            ContractError: see `send_payloads`.
+        """
+        beats = iter(payloads)
+        while some := b"".join(each.to_bytes(self._in_bytes, "little") for each in islice(beats, _BEATS_AT_ONCE)):
+            yield from self.send_payloads(some, more=True)
+        yield from self.send_payloads(b"", more=False)
+
     def send_symbols(
         self,
         symbols: bytes | bytearray | memoryview,
@@ -586,32 +603,6 @@ class CompiledModel:
         """
         return Session(self, input_pauses, output_pauses, patience)
 
-    def stream(
-        self,
-        payloads: Iterable[int],
-        *,
-        input_pauses: Sequence[bool] = (False,),
-        output_pauses: Sequence[bool] = (False,),
-        patience: int = PATIENCE,
-    ) -> Iterator[Transfers]:
-        """A run with input beats that are read on demand, some thousands at a time.
-
-        Args:
-            payloads: the payloads of the input beats, null beats among them.
-            input_pauses: see `session`.
-            output_pauses: see `session`.
-            patience: see `session`.
-
-        Yields:
-            The transfers, in pieces.
-
-        Raises:
-            ContractError: see `Session.send_payloads`.
-            InvalidArgumentError: a pattern is empty or consists of pauses only.
-        """
-        session = self.session(input_pauses=input_pauses, output_pauses=output_pauses, patience=patience)
-        yield from _streamed(session, payloads)
-
     def run(
         self,
         payloads: Iterable[int],
@@ -620,7 +611,13 @@ class CompiledModel:
         output_pauses: Sequence[bool] = (False,),
         patience: int = PATIENCE,
     ) -> tuple[Transfers, int]:
-        """`stream`, for an input whose output fits into memory.
+        """A run whose output fits into memory.
+
+        Args:
+            payloads: the payloads of the input beats.
+            input_pauses: see `session`.
+            output_pauses: see `session`.
+            patience: see `session`.
 
         Returns:
             All transfers, and the length of the run in cycles.
@@ -630,19 +627,10 @@ class CompiledModel:
             InvalidArgumentError: a pattern is empty or consists of pauses only.
         """
         session = self.session(input_pauses=input_pauses, output_pauses=output_pauses, patience=patience)
-        found = list(_streamed(session, payloads))
+        found = list(session.stream(payloads))
         cycles: list[array[int]] = [array("Q"), array("Q"), array("Q")]
         for each in found:
             for total, part in zip(cycles, (each.shown, each.transferred, each.accepted), strict=True):
                 total.extend(part)
         whole = Transfers(b"".join(each.payloads for each in found), _bytes_of(self.layout.out_bits), *cycles)
         return whole, session.cycle
-
-
-def _streamed(session: Session, payloads: Iterable[int]) -> Iterator[Transfers]:
-    beats, size = iter(payloads), _bytes_of(session.model.layout.in_bits)
-    while True:
-        some = b"".join(each.to_bytes(size, "little") for each in islice(beats, _BEATS_AT_ONCE))
-        yield from session.send_payloads(some, more=bool(some))
-        if not some:
-            return
