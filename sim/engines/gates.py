@@ -8,8 +8,8 @@ copied many bits at a time. The placement of the flip-flops in memory is chosen 
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections import defaultdict, deque
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from graphlib import CycleError, TopologicalSorter
 from itertools import groupby
@@ -81,7 +81,6 @@ class _FlipFlop:
     """The net of the enable; ``1`` without."""
     output: int
     initial: bool
-    key: tuple[Any, ...] = ()
 
 
 @dataclass
@@ -111,6 +110,16 @@ class _Memory:
     def room(self) -> int:
         """Rows in C: also those that an address can select beyond the last, which always are 0."""
         return 1 << max(len(port.address) for port in self.writes) if self.writes else self.size
+
+
+@dataclass(frozen=True)
+class _Selection:
+    """Multiplexers that select one of two words, whose first bits are `a` and, if `select` is 1, `b`."""
+
+    nets: list[int]
+    select: Bit
+    a: Bit
+    b: Bit
 
 
 @dataclass
@@ -205,48 +214,39 @@ class _Writer:
 
     def __init__(self, netlist: _Netlist) -> None:
         self.netlist = netlist
-        self.places: dict[Bit, Place] = {}
         self.lines: list[str] = []
+        self.selections: list[_Selection] = []
+        self.levels = _levels(netlist)
+        self.places: dict[Bit, Place] = {net: (f"g{net}", -1) for net in netlist.gates}
         for name, bits in netlist.inputs.items():
             self.places.update({bit: (f"in->{name}", number) for number, bit in enumerate(bits)})
-        self._place_flip_flops()
         for read in netlist.reads:
             self.places.update({bit: (f"r{read.number}", number) for number, bit in enumerate(read.data)})
-        for net in netlist.gates:
-            self.places[net] = (f"g{net}", -1)
-
-    def _place_flip_flops(self) -> None:
-        """Put flip-flops that are copied to the same array next to each other, in the order of the copies."""
-        sinks: dict[Bit, tuple[int, ...]] = {}
-        for number, bits in enumerate(self.netlist.outputs.values()):
-            for position, bit in enumerate(bits):
-                sinks.setdefault(bit, (0, number, position))
-        for number, memory in enumerate(self.netlist.memories):
-            for port in memory.writes:
-                for position, bit in enumerate(port.data):
-                    sinks.setdefault(bit, (1, number, position))
-        by_output = {each.output: each for each in self.netlist.flip_flops}
-        copied = {each.data for each in self.netlist.flip_flops}
-        for number, each in enumerate(self.netlist.flip_flops):
-            if each.output not in copied:
-                sinks.setdefault(each.output, (2, number))
-        # From the last register of each pipeline to the first: a flip-flop has the place of one that copies it.
-        wave = [each for each in self.netlist.flip_flops if each.output in sinks]
-        for each in wave:
-            each.key = (0, str(each.enable), *sinks[each.output])
-        while wave:
-            before = []
-            for each in wave:
-                source = by_output.get(each.data) if isinstance(each.data, int) else None
-                if source is not None and not source.key:
-                    source.key = (each.key[0] + 1, str(source.enable), *each.key[2:])
-                    before.append(source)
-            wave = before
-        for number, each in enumerate(self.netlist.flip_flops):
-            each.key = each.key or (-1, str(each.enable), number)
-        self.netlist.flip_flops.sort(key=lambda each: each.key)
-        for number, each in enumerate(self.netlist.flip_flops):
+        words = _Words(netlist, self.levels)
+        netlist.flip_flops = words.flip_flops
+        for number, each in enumerate(netlist.flip_flops):
             self.places[each.output] = ("q", number)
+        for nets in sorted(words.multiplexers, key=lambda nets: self.levels[nets[0]]):
+            self._select(nets)
+
+    def _select(self, nets: list[int]) -> None:
+        """Select whole words where multiplexers with one select input have both operands in contiguous bits."""
+        operands = [self.netlist.gates[net][1] for net in nets]
+        start = 0
+        for end in range(1, len(nets) + 1):
+            if end < len(nets) and all(self._follows(operands[end][pin], operands[end - 1][pin]) for pin in "AB"):
+                continue
+            if end - start >= _SHORTEST_COPY:
+                first = operands[start]
+                name = f"x{len(self.selections)}"
+                self.selections.append(_Selection(nets[start:end], first["S"], first["A"], first["B"]))
+                self.places.update({net: (name, position) for position, net in enumerate(nets[start:end])})
+            start = end
+
+    def _follows(self, bit: Bit, before: Bit) -> bool:
+        """Whether a bit is the next one after another in C."""
+        here, there = self.places.get(bit), self.places.get(before)
+        return here is not None and there is not None and here[1] >= 0 and there == (here[0], here[1] - 1)
 
     def value(self, bit: Bit) -> str:
         """The C expression of a bit."""
@@ -263,13 +263,10 @@ class _Writer:
         """Assignments to an array from `start` on, gathered to runs whose sources are contiguous, too."""
         runs: list[_Run] = []
         for number, bit in enumerate(bits, start):
-            here = self.places.get(bit)
-            if runs and here is not None and here[1] >= 0:
-                there = self.places.get(runs[-1].bits[-1])
-                if there is not None and there == (here[0], here[1] - 1):
-                    runs[-1].bits.append(bit)
-                    continue
-            runs.append(_Run(array, number, [bit]))
+            if runs and self._follows(bit, runs[-1].bits[-1]):
+                runs[-1].bits.append(bit)
+            else:
+                runs.append(_Run(array, number, [bit]))
         return runs
 
     def assign(self, run: _Run) -> str:
@@ -278,7 +275,8 @@ class _Writer:
         if run.saved:
             return f"memcpy({array} + {start}, {run.saved}, {len(bits)});"
         source, first = self.places.get(bits[0], ("", -1))
-        if len(bits) > 1 and source == array:
+        if len(bits) > 1 and array == "q" and source[0] in "qx":
+            # A selected word may be part of the same array.
             return f"memmove({array} + {start}, {source} + {first}, {len(bits)});"
         if len(bits) < _SHORTEST_COPY:
             return " ".join(f"{array}[{n}] = {self.value(bit)};" for n, bit in enumerate(bits, start))
@@ -323,31 +321,42 @@ class _Writer:
 
     def _write_logic(self) -> None:
         netlist = self.netlist
-        by_data = {bit: read for read in netlist.reads for bit in read.data}
+        by_read = {bit: read.number for read in netlist.reads for bit in read.data}
+        by_selection = {net: number for number, each in enumerate(self.selections) for net in each.nets}
         graph: TopologicalSorter[tuple[str, int]] = TopologicalSorter()
 
-        def source(bit: Bit) -> Iterator[tuple[str, int]]:
-            if bit in netlist.gates:
-                yield "gate", int(bit)
-            elif bit in by_data:
-                yield "read", by_data[bit].number
+        def add(what: str, number: int, bits: Iterable[Bit]) -> None:
+            graph.add((what, number), *filter(None, map(source, bits)))
+
+        def source(bit: Bit) -> tuple[str, int] | None:
+            if bit in by_selection:
+                return "selection", by_selection[int(bit)]
+            if bit in by_read:
+                return "read", by_read[bit]
+            return ("gate", int(bit)) if bit in netlist.gates else None
 
         for net, (_, operands) in netlist.gates.items():
-            graph.add(("gate", net), *(each for bit in operands.values() for each in source(bit)))
+            if net not in by_selection:
+                add("gate", net, operands.values())
         for read in netlist.reads:
-            graph.add(("read", read.number), *(each for bit in read.address for each in source(bit)))
-        try:
-            order = list(graph.static_order())
-        except CycleError:
-            raise ToolError("the compiled engine does not simulate a circuit with a combinational loop") from None
-        for what, number in order:
-            if what == "read":
-                read = netlist.reads[number]
-                self.lines.append(f"const uint8_t *r{number} = s->m{read.memory}[{self.address(read.address)}];")
-            else:
-                kind, operands = netlist.gates[number]
-                expression = _GATES[kind].format(**{pin: self.value(bit) for pin, bit in operands.items()})
-                self.lines.append(f"const unsigned g{number} = {expression};")
+            add("read", read.number, read.address)
+        for number, selection in enumerate(self.selections):
+            add("selection", number, (bit for net in selection.nets for bit in netlist.gates[net][1].values()))
+        for what, number in graph.static_order():
+            self.lines.append(self._logic(what, number))
+
+    def _logic(self, what: str, number: int) -> str:
+        """The definition of a gate's output, of a row that is read, or of a selected word."""
+        if what == "read":
+            read = self.netlist.reads[number]
+            return f"const uint8_t *r{number} = s->m{read.memory}[{self.address(read.address)}];"
+        if what == "selection":
+            each = self.selections[number]
+            a, b = (f"{array} + {position}" for array, position in (self.places[each.a], self.places[each.b]))
+            return f"const uint8_t *x{number} = {self.value(each.select)} ? {b} : {a};"
+        kind, operands = self.netlist.gates[number]
+        expression = _GATES[kind].format(**{pin: self.value(bit) for pin, bit in operands.items()})
+        return f"const unsigned g{number} = {expression};"
 
     def _save_written_rows(self) -> None:
         # A row is written after the flip-flops have copied the one before; its data are in flip-flops, too.
@@ -389,6 +398,17 @@ class _Writer:
             statements = map(self.assign, together)
             self.lines += statements if enable == "1" else [f"if ({names[enable]}) {{", *statements, "}"]
 
+    def _flip_flops_read(self, first: Bit, length: int) -> Iterator[int]:
+        """The positions of the flip-flops that a run reads, which may be several words of which one is selected."""
+        array, position = self.places.get(first, ("", -1))
+        if array == "q":
+            yield from range(position, position + length)
+        elif array.startswith("x"):
+            each = self.selections[int(array[1:])]
+            for bit in self.netlist.gates[each.nets[position]][1].values():
+                if bit != each.select:
+                    yield from self._flip_flops_read(bit, length)
+
     def _ordered(self, runs: list[_Run]) -> list[_Run]:
         """The runs in an order in which each reads its sources before another overwrites them.
 
@@ -396,10 +416,8 @@ class _Writer:
         """
         readers: dict[int, list[_Run]] = defaultdict(list)
         for run in runs:
-            array, first = self.places.get(run.bits[0], ("", -1))
-            if array == "q":
-                for position in range(first, first + len(run.bits)):
-                    readers[position].append(run)
+            for position in self._flip_flops_read(run.bits[0], len(run.bits)):
+                readers[position].append(run)
         ordered: list[_Run] = []
         begun: set[int] = set()
         done: set[int] = set()
@@ -423,6 +441,80 @@ class _Writer:
             if id(run) not in begun:
                 visit(run)
         return ordered
+
+
+def _levels(netlist: _Netlist) -> dict[Bit, int]:
+    """By net of a gate or of a row that is read the length of the longest path to it from a flip-flop or an input."""
+    by_data: dict[Bit, _ReadPort] = {bit: read for read in netlist.reads for bit in read.data}
+    graph: TopologicalSorter[Bit] = TopologicalSorter()
+    for net, (_, operands) in netlist.gates.items():
+        graph.add(net, *operands.values())
+    for bit, read in by_data.items():
+        graph.add(bit, *read.address)
+    levels: dict[Bit, int] = {}
+    try:
+        for bit in graph.static_order():
+            if bit in netlist.gates:
+                levels[bit] = 1 + max(levels.get(each, 0) for each in netlist.gates[int(bit)][1].values())
+            elif bit in by_data:
+                levels[bit] = 1 + max((levels.get(each, 0) for each in by_data[bit].address), default=0)
+    except CycleError:
+        raise ToolError("the compiled engine does not simulate a circuit with a combinational loop") from None
+    return levels
+
+
+class _Words:
+    """An order of the flip-flops in which words that are copied or selected are contiguous.
+
+    The words are found from where they end, at outputs and memories, back to where their bits are computed.
+
+    Attributes:
+        flip_flops: the flip-flops in this order.
+        multiplexers: groups of multiplexers with one select input and one level, in the order of their words.
+    """
+
+    def __init__(self, netlist: _Netlist, levels: dict[Bit, int]) -> None:
+        self.flip_flops: list[_FlipFlop] = []
+        self.multiplexers: list[list[int]] = []
+        self._gates = netlist.gates
+        self._levels = levels
+        self._left: dict[Bit, _FlipFlop] = {each.output: each for each in netlist.flip_flops}
+        self._seen: set[int] = set()
+        self._waiting: deque[list[Bit]] = deque(netlist.outputs.values())
+        self._waiting += (port.data for memory in netlist.memories for port in memory.writes)
+        self._walk()
+        copied = {each.data for each in netlist.flip_flops}
+        for only_ends in (True, False):
+            rest = [each for each in self._left.values() if not only_ends or each.output not in copied]
+            self._waiting.append([each.output for each in sorted(rest, key=lambda each: str(each.enable))])
+            self._walk()
+
+    def _walk(self) -> None:
+        while self._waiting:
+            for kind, group in groupby(self._waiting.popleft(), key=self._kind):
+                if kind and kind[0] == "flip-flop":
+                    self._waiting.append([self._place(bit) for bit in dict.fromkeys(group)])
+                elif kind:
+                    nets = [int(bit) for bit in dict.fromkeys(group)]
+                    self._seen.update(nets)
+                    self.multiplexers.append(nets)
+                    self._waiting += ([self._gates[net][1][pin] for net in nets] for pin in "AB")
+
+    def _kind(self, bit: Bit) -> tuple[Any, ...] | None:
+        """What the bits of a word have in common; None if it has no place in a word or has one already."""
+        if bit in self._left:
+            return "flip-flop", self._left[bit].enable
+        if bit in self._gates and bit not in self._seen:
+            kind, operands = self._gates[int(bit)]
+            if kind == "$_MUX_":
+                return "multiplexer", operands["S"], self._levels[bit]
+        return None
+
+    def _place(self, bit: Bit) -> Bit:
+        """Append a flip-flop and return its input."""
+        each = self._left.pop(bit)
+        self.flip_flops.append(each)
+        return each.data
 
 
 def _ranges(positions: Sequence[int]) -> Iterator[tuple[int, int]]:
