@@ -289,7 +289,7 @@ def _build(text: str, compiler: Sequence[str], folder: Path, cache: Path | None)
 
 
 class _Settings(ctypes.Structure):
-    _fields_ = [  # noqa: RUF012 - ctypes reads a list
+    _fields_ = [
         ("input_pauses", ctypes.c_char_p),
         ("output_pauses", ctypes.c_char_p),
         ("input_pauses_length", ctypes.c_uint64),
@@ -309,7 +309,7 @@ class _Settings(ctypes.Structure):
 
 
 class _Buffers(ctypes.Structure):
-    _fields_ = [  # noqa: RUF012 - ctypes reads a list
+    _fields_ = [
         ("inputs", ctypes.c_char_p),
         ("inputs_length", ctypes.c_uint64),
         ("ends", ctypes.c_void_p),
@@ -561,8 +561,8 @@ class CompiledModel:
     """A core as machine code, for any number of runs.
 
     The first model of a core takes seconds to build, for wide cores tens of seconds; then it is in the cache, by a
-    digest of the circuit, the driver, the versions of the tools and the flags. Several processes may build the same model
-    at once: the files are put in place whole. A cache that cannot be written is not used.
+    digest of the circuit, the driver, the versions of the tools and the flags. Several processes may build the same
+    model at once: a library is put in place whole. A cache that cannot be written is not used.
 
     Args:
         core: an Amaranth component with an input and an output stream, in the clock domain ``sync``.

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """A netlist of gates, flip-flops and memories as a C function that computes one clock cycle.
 
-The netlist is what Yosys writes with `write_json` after a circuit was reduced to gates (`SCRIPT`). Every bit is a byte of
-0 or 1 in C: a gate is then one machine instruction, and pipeline registers and memory rows, which are mostly copied, are
-copied many bits at a time. The placement of the flip-flops in memory is chosen so that these copies are contiguous.
+The netlist is what Yosys writes with `write_json` after a circuit was reduced to gates (`SCRIPT`). Every bit is a byte
+of 0 or 1 in C: a gate is then about one machine instruction. The flip-flops are ordered so that the words of a pipeline
+are contiguous: a register that follows another is one copy of many bytes, a row of a memory, too, and a multiplexer
+of words is the choice of a pointer.
 """
 
 from __future__ import annotations
@@ -35,11 +36,14 @@ dfflegalize -cell $_DFF_P_ 01 -cell $_DFFE_PP_ 01
 opt_expr
 opt_merge
 opt_clean
-abc -g AND,OR,XOR,MUX,ANDNOT,ORNOT
+abc -g AND,OR,XOR,MUX,ANDNOT,ORNOT t:$_*_ t:$_DFF* %d
 opt_clean -purge
 write_json top.json
 """
-"""The commands for Yosys that reduce ``top.il`` to the cells known here and write them to ``top.json``."""
+"""The commands for Yosys that reduce ``top.il`` to the cells known here and write them to ``top.json``.
+
+The selection after `abc` keeps the flip-flops from ABC, which would otherwise change them.
+"""
 
 CLOCK = "clk"
 """The name of the clock input; all flip-flops must belong to it."""

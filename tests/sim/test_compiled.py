@@ -10,7 +10,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
-from itertools import accumulate
+from itertools import accumulate, pairwise
 from pathlib import Path
 from typing import Any
 
@@ -28,7 +28,7 @@ from utf8fpga.model import EncodingTable, InvalidArgumentError
 from utf8fpga.model.practices import Practice
 from utf8fpga.sim import ContractError, Run, Simulation
 from utf8fpga.sim.engines import CompiledModel, Session, Transfers, compiled, gates
-from utf8fpga.sim.simulation import Beat, Take, _Bench, beat_payload, text_beats, with_null_beats
+from utf8fpga.sim.simulation import Beat, Take, _Bench, beat_payload, text_beats
 from utf8fpga.sim.strategies import pauses, stream_patterns, texts
 
 try:
@@ -38,7 +38,7 @@ except ToolError as missing:
 
 
 class CompiledSimulation(Simulation):
-    """`Simulation` on the compiled engine: the items and their checks are the same, the cycles are not simulated here."""
+    """`Simulation` on the compiled engine, with the same checks of the items."""
 
     @functools.cached_property
     def model(self) -> CompiledModel:
@@ -55,9 +55,7 @@ class CompiledSimulation(Simulation):
         vcd: Path | None = None,
     ) -> int:
         bench = _Bench(self.decoder, self.item, iter(()), take, None)
-        session = self.model.session(
-            input_pauses=input_pauses, output_pauses=output_pauses, patience=bench.patience
-        )
+        session = self.model.session(input_pauses=input_pauses, output_pauses=output_pauses, patience=bench.patience)
         for each in session.stream(beat_payload(self.decoder, beat) for beat in beats):
             for cycle in each.accepted if accepted else ():
                 accepted(cycle)
@@ -316,7 +314,7 @@ def test_symbols_in_any_pieces_are_the_same_run_as_beats(name: str) -> None:
         def parts() -> Iterator[Transfers]:
             places = [0, *sorted(min(cut, len(symbols)) for cut in cuts), len(symbols)]
             sent = 0
-            for first, after in zip(places[:-1], places[1:], strict=True):
+            for first, after in pairwise(places):
                 final = after == len(symbols)
                 some = [end for end in ends[sent:] if end <= after]
                 sent += len(some)
@@ -498,10 +496,10 @@ def test_missing_compiler_is_named_with_the_remedy(tmp_path: Path, monkeypatch: 
 @pytest.mark.usefixtures("forget")
 def test_compiler_that_fails_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CC", "no-such-program -m32")
-    with pytest.raises(ToolError, match="^CC names 'no-such-program', which is not a program$"):
+    with pytest.raises(ToolError, match=r"^CC names 'no-such-program', which is not a program$"):
         CompiledModel(Decoder(), cache=tmp_path)
     monkeypatch.setenv("CC", "false")
-    with pytest.raises(ToolError, match="^the C compiler failed with status 1: it printed nothing$"):
+    with pytest.raises(ToolError, match=r"^the C compiler failed with status 1: it printed nothing$"):
         CompiledModel(Decoder(), cache=tmp_path)
     assert list(tmp_path.iterdir()) == []
 
