@@ -74,7 +74,7 @@ class Counterexample:
         for clock in clocks[start:]:
             self.input_pauses.append(not clock["see_in_valid"])
             self.output_pauses.append(not clock["see_out_ready"])
-            beat = decoder.units.payload.shape().from_bits(clock["see_in_payload"])
+            beat = decoder.input.payload.shape().from_bits(clock["see_in_payload"])
             taken = clock["see_in_valid"] and clock["see_in_ready"]
             offered = bool(clock["see_in_valid"])
             if taken:
@@ -103,9 +103,9 @@ class Counterexample:
             self.expected.append(expected)
 
     def _give(self, simulation: Simulation, payload: int) -> None:
-        beat = simulation.decoder.items.payload.shape().from_bits(payload)
+        beat = simulation.decoder.output.payload.shape().from_bits(payload)
         lanes = range(simulation.decoder.lanes)
-        for lane, fields in zip(lanes, [beat] if hasattr(beat, "keep") else beat.items, strict=True):
+        for lane, fields in zip(lanes, beat.symbols, strict=True):
             offset = sum(i.length if isinstance(i, Item) else 0 for i in self.given[-1])
             try:
                 item = simulation.item(payload, lane, offset)
@@ -224,7 +224,7 @@ def _imports(call: str) -> str:
 
 def _units(beat: Any) -> tuple[list[int], bool]:
     """The units of an input beat, and whether the text ends with it."""
-    return [unit for n, unit in enumerate(beat.units) if beat.keep >> n & 1], bool(beat.last)
+    return [unit for n, unit in enumerate(beat.symbols) if beat.keep >> n & 1], bool(beat.last)
 
 
 def _open(table: EncodingTable, units: Iterable[int]) -> bool:

@@ -23,9 +23,9 @@ from utf8fpga.formal.invariants.window import WindowProof
 from utf8fpga.formal.properties import Property
 from utf8fpga.formal.recovery_proof import WindowRecovery
 from utf8fpga.hdl import ParallelDecoder
+from utf8fpga.hdl.beats import is_effective
 from utf8fpga.hdl.decoder.window import BeatWindow
 from utf8fpga.hdl.memory_buffer import MemoryBuffer
-from utf8fpga.hdl.payloads import offers
 from utf8fpga.hdl.register_buffer import RegisterBuffer
 from utf8fpga.model import EncodingTable
 
@@ -150,46 +150,53 @@ class Connections(Elaboratable):
         self._decoder = decoder
         self.clk, self.rst, self.bad = Signal(name="clk"), Signal(name="rst"), Signal(name="bad")
         self.offer, self.ready = Signal(name="offer"), Signal(name="ready")
-        self.units = Signal(len(Value.cast(decoder.units.payload)), name="units")
+        self.beat = Signal(len(Value.cast(decoder.input.payload)), name="beat")
 
     @property
     def ports(self) -> list[Signal]:
         """The ports of the top module."""
-        return [self.clk, self.rst, self.offer, self.ready, self.units, self.bad]
+        return [self.clk, self.rst, self.offer, self.ready, self.beat, self.bad]
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
         m.domains.sync = domain = ClockDomain("sync")
         m.submodules.dut = decoder = self._decoder
-        units, items, window, buffer = decoder.units, decoder.items, decoder.window, decoder.item_buffer
+        source, output, window, buffer = decoder.input, decoder.output, decoder.window, decoder.item_buffer
+        slots = buffer.output.payload
         m.d.comb += [
             domain.clk.eq(self.clk),
             domain.rst.eq(self.rst),
-            Value.cast(units.payload).eq(self.units),
-            units.valid.eq(self.offer),
-            items.ready.eq(self.ready),
+            Value.cast(source.payload).eq(self.beat),
+            source.valid.eq(self.offer),
+            output.ready.eq(self.ready),
         ]
         same = [
-            (window.units.payload, units.payload),
-            (items.valid, buffer.items.valid),
-            (items.payload, buffer.items.payload),
-            (buffer.items.ready, items.ready),
+            (window.input.payload, source.payload),
+            (output.valid, buffer.output.valid),
+            (output.payload.last, slots.last),
+            *((bit, slots.slots[lane].keep) for lane, bit in enumerate(Value.cast(output.payload.keep))),
+            *(
+                (output.payload.symbols[lane][name], slots.slots[lane][name])
+                for lane in range(decoder.lanes)
+                for name, _ in output.payload.symbols[lane].shape()
+            ),
+            (buffer.output.ready, output.ready),
         ]
         if isinstance(window, BeatWindow):
             assert isinstance(buffer, RegisterBuffer)
             same += [
-                (window.units.valid, units.valid),
-                (units.ready, buffer.run[0]),
+                (window.input.valid, source.valid),
+                (source.ready, buffer.run[0]),
                 (window.run, buffer.run),
-                (buffer.entry, window.items),
-                (buffer.entry_valid, window.items_valid),
+                (buffer.entry, window.slots),
+                (buffer.entry_valid, window.slots_valid),
             ]
         else:
             assert isinstance(buffer, MemoryBuffer)
             same += [
-                (window.units.valid, units.valid & buffer.ready),
-                (units.ready, buffer.ready),
-                (buffer.accepted, offers(window.units)),
+                (window.input.valid, source.valid & buffer.ready),
+                (source.ready, buffer.ready),
+                (buffer.accepted, is_effective(window.input)),
                 (buffer.row, window.row),
                 (buffer.row_valid, window.row_valid),
                 (buffer.tail, window.tail),

@@ -4,7 +4,7 @@
 The environment is built, not assumed: a beat that was not accepted is held by a register, and a beat holds units from
 the first lane on, or is a null beat. So no assumption can contradict another one and make a proof empty.
 
-A decoder has streams of `beat_layout` and `items_layout`.
+A decoder has two streams of `beat_layout`.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from utf8fpga.formal.helpers import how_many, keep_of
 from utf8fpga.formal.reference_dfa import Event, Reference, causes, event_layout
 from utf8fpga.hdl import ParallelDecoder
 from utf8fpga.hdl.memory_buffer import CAPACITY
-from utf8fpga.hdl.payloads import offers
+from utf8fpga.hdl.beats import is_effective
 from utf8fpga.model import DFA, EncodingTable, ErrorKind
 
 __all__ = ["COVERS", "JUDGES", "Harness", "Property", "cover_targets"]
@@ -98,18 +98,18 @@ class _Ports:
 
     units: list[tuple[Value, Value]]
     last: Value
-    items: list[Any]
+    items: list[tuple[Any, Value]]
     items_last: Value
 
     @staticmethod
     def of(decoder: Any) -> _Ports:
-        units, items = decoder.units.payload, decoder.items.payload
-        lanes = range(len(units.keep))
+        source, output = decoder.input.payload, decoder.output.payload
+        lanes = range(len(source.keep))
         return _Ports(
-            [(units.units[n], units.keep[n]) for n in lanes],
-            units.last,
-            [items.items[n] for n in lanes],
-            items.last,
+            [(source.symbols[n], source.keep[n]) for n in lanes],
+            source.last,
+            [(output.symbols[n], output.keep[n]) for n in lanes],
+            output.last,
         )
 
 
@@ -135,7 +135,7 @@ class Harness(Elaboratable):
         self.decoder = build()
         self.table = table or self.decoder.table
         self.clk, self.offer, self.ready, self.reset = (Signal(name=n) for n in ("clk", "offer", "ready", "reset"))
-        self.fresh = Signal(len(Value.cast(self.decoder.units.payload)))
+        self.fresh = Signal(len(Value.cast(self.decoder.input.payload)))
         lanes = len(_Ports.of(self.decoder).units)
         self.pick = Signal(2 * lanes + 2)
         several = {Property.COVER: len(cover_targets(self.decoder)), Property.TOGETHER: len(JUDGES), Property.TWIN: 2}
@@ -150,7 +150,7 @@ class Harness(Elaboratable):
                 "in_payload": len(self.fresh),
                 "out_valid": 1,
                 "out_ready": 1,
-                "out_payload": len(Value.cast(self.decoder.items.payload)),
+                "out_payload": len(Value.cast(self.decoder.output.payload)),
             }.items()
         }
         """The signals of a trace."""
@@ -180,8 +180,8 @@ class Harness(Elaboratable):
         self.delivered = Signal()
         m.d.comb += [
             # A null beat has no effect, so to all monitors it is as if none was accepted.
-            self.accepted.eq(offers(decoder.units) & decoder.units.ready & self.running),
-            self.delivered.eq(decoder.items.valid & decoder.items.ready & self.running),
+            self.accepted.eq(is_effective(decoder.input) & decoder.input.ready & self.running),
+            self.delivered.eq(decoder.output.valid & decoder.output.ready & self.running),
         ]
         monitors = {
             Property.EQUIVALENCE: self._equivalence,
@@ -201,28 +201,28 @@ class Harness(Elaboratable):
 
     def _surround(self, m: Module) -> None:
         """Any beats with any pauses, and any consumer; a beat once offered stays until it is accepted."""
-        units, items = self.decoder.units, self.decoder.items
+        source, output = self.decoder.input, self.decoder.output
         offered = Signal()
         held = Signal.like(self.fresh, reset_less=True)
         beat = Signal.like(self.fresh)
-        payload = Signal(units.payload.shape())
+        payload = Signal(source.payload.shape())
         m.d.comb += [
             Value.cast(payload).eq(beat),
             beat.eq(Mux(offered, held, self.fresh)),
-            units.payload.eq(payload),
-            units.valid.eq(self.offer | offered),
-            items.ready.eq(self.ready),
+            source.payload.eq(payload),
+            source.valid.eq(self.offer | offered),
+            output.ready.eq(self.ready),
         ]
-        m.d.comb += Value.cast(units.payload.keep).eq(keep_of(payload))
-        m.d.sync += [offered.eq(units.valid & ~units.ready), held.eq(beat)]
+        m.d.comb += Value.cast(source.payload.keep).eq(keep_of(payload))
+        m.d.sync += [offered.eq(source.valid & ~source.ready), held.eq(beat)]
         m.d.comb += [
             self.seen["reset"].eq(ResetSignal("sync")),
-            self.seen["in_valid"].eq(units.valid),
-            self.seen["in_ready"].eq(units.ready),
-            self.seen["in_payload"].eq(units.payload),
-            self.seen["out_valid"].eq(items.valid),
-            self.seen["out_ready"].eq(items.ready),
-            self.seen["out_payload"].eq(items.payload),
+            self.seen["in_valid"].eq(source.valid),
+            self.seen["in_ready"].eq(source.ready),
+            self.seen["in_payload"].eq(source.payload),
+            self.seen["out_valid"].eq(output.valid),
+            self.seen["out_ready"].eq(output.ready),
+            self.seen["out_payload"].eq(output.payload),
         ]
 
     # The output.
@@ -230,9 +230,9 @@ class Harness(Elaboratable):
     def _out_events(self, m: Module) -> list[Event]:
         """The events of the output beat, one for each item and one for the end of the packet."""
         events = []
-        for item in self.ports_of.items:
+        for item, keep in self.ports_of.items:
             event = Event(self.table)
-            m.d.comb += [event.valid.eq(item.keep), *self._like(event.word, item)]
+            m.d.comb += [event.valid.eq(keep), *self._like(event.word, item)]
             events.append(event)
         end = Event(self.table)
         m.d.comb += [end.valid.eq(self.ports_of.items_last), end.word.end.eq(1)]
@@ -316,27 +316,27 @@ class Harness(Elaboratable):
         ]
         # A beat has an event, and the error flag is never set where there is no item.
         empty = self.delivered & ~_any([event.valid for event in found])
-        stray = self.delivered & _any([item.error & ~item.keep for item in self.ports_of.items])
+        stray = self.delivered & _any([item.error & ~keep for item, keep in self.ports_of.items])
         return invented | overfull | empty | stray | (self.delivered & now_watching & wrong)
 
     # The streams' contract.
 
     def _steady(self, m: Module) -> Value:
-        items = self.decoder.items
+        output = self.decoder.output
         waited = Signal()
-        before = Signal.like(Value.cast(items.payload), reset_less=True)
-        m.d.sync += [waited.eq(items.valid & ~items.ready), before.eq(items.payload)]
-        return waited & (~items.valid | (before != Value.cast(items.payload)))
+        before = Signal.like(Value.cast(output.payload), reset_less=True)
+        m.d.sync += [waited.eq(output.valid & ~output.ready), before.eq(output.payload)]
+        return waited & (~output.valid | (before != Value.cast(output.payload)))
 
     def _stall(self, m: Module) -> Value:
         """The input is ready once no beat has waited for `stall_cycles` cycles."""
-        waits = self.decoder.items.valid & ~self.decoder.items.ready
+        waits = self.decoder.output.valid & ~self.decoder.output.ready
         enough = self.decoder.stall_cycles
         if not enough:
-            return ~self.decoder.units.ready & ~waits
+            return ~self.decoder.input.ready & ~waits
         willing = Signal(range(enough + 1))
         m.d.sync += willing.eq(Mux(waits, 0, Mux(willing == enough, enough, willing + 1)))
-        return ~self.decoder.units.ready & (willing == enough)
+        return ~self.decoder.input.ready & (willing == enough)
 
     def _latency(self, m: Module) -> Value:
         """While the consumer has been ready for as many cycles as the latency, only later events are in flight."""
@@ -355,7 +355,7 @@ class Harness(Elaboratable):
         For a beat that ends within a sequence the cycles count from the beat after it. Where beats waited, all events
         that are determined have left after `drain_cycles`, even if no beat follows.
         """
-        waits = self.decoder.items.valid & ~self.ready
+        waits = self.decoder.output.valid & ~self.ready
         smooth, kept = Signal(), Signal(range(len(self.ports_of.units) + 3))
         determined = self.ports_of.last | (reference.state_after == 0)
         now_kept = Mux(self.accepted, Mux(determined, 0, coming), kept)
@@ -387,24 +387,24 @@ class Harness(Elaboratable):
         decoder, right = self.decoder, self.build()
         m.submodules.right = right
         m.d.comb += [
-            right.units.payload.eq(decoder.units.payload),
-            right.units.valid.eq(decoder.units.valid),
-            right.items.ready.eq(decoder.items.ready),
+            right.input.payload.eq(decoder.input.payload),
+            right.input.valid.eq(decoder.input.valid),
+            right.output.ready.eq(decoder.output.ready),
         ]
-        differs = (decoder.items.valid != right.items.valid) | (decoder.units.ready != right.units.ready)
-        shown, right_shown = Value.cast(decoder.items.payload), Value.cast(right.items.payload)
-        same_bits = ~differs & (~decoder.items.valid | (shown == right_shown))
-        return Cat(~same_bits, differs | (decoder.items.valid & self._unlike(m, right)) | self._steady(m))
+        differs = (decoder.output.valid != right.output.valid) | (decoder.input.ready != right.input.ready)
+        shown, right_shown = Value.cast(decoder.output.payload), Value.cast(right.output.payload)
+        same_bits = ~differs & (~decoder.output.valid | (shown == right_shown))
+        return Cat(~same_bits, differs | (decoder.output.valid & self._unlike(m, right)) | self._steady(m))
 
     def _unlike(self, m: Module, right: Any) -> Value:
         """The output beat differs from that of another decoder, in what is defined of it."""
         ports = _Ports.of(right)
         found = self.ports_of.items_last != ports.items_last
-        for item, other in zip(self.ports_of.items, ports.items, strict=True):
+        for (item, keep), (other, other_keep) in zip(self.ports_of.items, ports.items, strict=True):
             words = [Signal(event_layout(self.decoder.table)) for _ in range(2)]
             m.d.comb += [*self._like(words[0], item), *self._like(words[1], other)]
-            differs = (item.error != other.error) | (item.keep & (words[0].as_value() != words[1].as_value()))
-            found = found | (item.keep != other.keep) | differs
+            differs = (item.error != other.error) | (keep & (words[0].as_value() != words[1].as_value()))
+            found = found | (keep != other_keep) | differs
         return found
 
     # Recovery.
@@ -417,12 +417,12 @@ class Harness(Elaboratable):
         the other one are correct.
         """
         decoder, right = self.decoder, self.build()
-        moves = decoder.units.ready
+        moves = decoder.input.ready
         m.submodules.right = EnableInserter(moves)(right)
         m.d.comb += [
-            right.units.payload.eq(decoder.units.payload),
-            right.units.valid.eq(decoder.units.valid),
-            right.items.ready.eq(1),
+            right.input.payload.eq(decoder.input.payload),
+            right.input.valid.eq(decoder.input.valid),
+            right.output.ready.eq(1),
         ]
         longest = decoder.table.longest
         units = Signal(range(longest + 1))
@@ -440,7 +440,7 @@ class Harness(Elaboratable):
         settled = Signal(range(decoder.latency + 1))
         with m.If(synchronised & moves & (settled != decoder.latency)):
             m.d.sync += settled.eq(settled + 1)
-        differs = (decoder.items.valid != right.items.valid) | (decoder.items.valid & self._unlike(m, right))
+        differs = (decoder.output.valid != right.output.valid) | (decoder.output.valid & self._unlike(m, right))
         return (settled == decoder.latency) & (differs | self._stall(m))
 
     # Cover.
@@ -485,7 +485,7 @@ class Harness(Elaboratable):
             "broken across beats": self.accepted & (reference.state != 0) & reference.events[0].valid,
             "back-to-back texts": self.accepted & just_ended & keep,
             "an empty text": self.accepted & (~any_before | just_ended) & self.ports_of.last & ~keep,
-            "an item waits": self.decoder.items.valid & ~self.ready,
+            "an item waits": self.decoder.output.valid & ~self.ready,
         }[target]
 
 

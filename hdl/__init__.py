@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from utf8fpga.hdl.beats import beat_layout
 from utf8fpga.hdl.core import CoreParameters, Option
 from utf8fpga.hdl.cores import CORES
 from utf8fpga.hdl.decoder.parallel import MAX_LANES, ParallelDecoder
@@ -17,12 +18,7 @@ from utf8fpga.hdl.decoder.pipeline import BUFFERS, PARALLEL_PIPELINES
 from utf8fpga.hdl.decoder.practice import MARK_PRACTICES, MERGING_PRACTICES, PracticeDecoder
 from utf8fpga.hdl.decoder.serial import PIPELINES, SerialDecoder
 from utf8fpga.hdl.packer.packer import PackedDecoder, Packer
-from utf8fpga.hdl.payloads import (
-    Kind,
-    beat_layout,
-    item_layout,
-    items_layout,
-)
+from utf8fpga.hdl.payloads import Kind, item_layout
 from utf8fpga.hdl.periodic_reset import MOST, STILL, Refresh, RefreshedDecoder
 from utf8fpga.hdl.verilog import (
     AxiStreamDecoder,
@@ -64,5 +60,4 @@ __all__ = [
     "check_module_name",
     "decoder_parameters",
     "item_layout",
-    "items_layout",
 ]

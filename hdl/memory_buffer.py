@@ -179,8 +179,8 @@ class MemoryBuffer(wiring.Component):
 
     A beat is accepted at the start of the pipeline while there is room for it and for all that are in flight. Its
     items reach the buffer in two parts: first those of all lanes but the last, the *row*, and at the same time or
-    later that of the last lane, the *tail*. The tail completes the beat. No path leads from `items.ready` to
-    `ready`, nor from the pipeline to `items.valid`.
+    later that of the last lane, the *tail*. The tail completes the beat. No path leads from `output.ready` to
+    `ready`, nor from the pipeline to `output.valid`.
 
     Throughput: a beat per cycle. Latency: a beat is valid at `items` `latency` cycles after its tail was entered,
     while no earlier beat waits. `ready` is asserted once no beat has waited for `stall_cycles` cycles, and has been low
@@ -189,7 +189,7 @@ class MemoryBuffer(wiring.Component):
     Pointers and counts that are desynchronised, by a flipped bit, remain so until a reset.
 
     Args:
-        layout: the payload of a beat: an array of `items` of at least two lanes, and `last`, such as `items_layout`.
+        layout: the payload of a beat: an array `slots` of at least two lanes, and `last`, such as `slots_layout`.
         row_cycles: cycles from `accepted` to `row_valid`.
         row_copies: bits of `row_valid`.
 
@@ -225,7 +225,7 @@ class MemoryBuffer(wiring.Component):
     """Beats held, in-flight beats included."""
 
     def __init__(self, layout: data.StructLayout, *, row_cycles: int, row_copies: int = 1) -> None:
-        array = layout["items"].shape
+        array = layout["slots"].shape
         item, self.lanes = array.elem_shape, int(array.length)
         self._regions = -(-self.lanes // _REGION)
         self._places = max(2, self._regions)
@@ -238,7 +238,7 @@ class MemoryBuffer(wiring.Component):
                 "tail": In(data.StructLayout({"item": item, "last": 1})),
                 "tail_valid": In(1),
                 "late_reset": Out(2),
-                "items": Out(stream.Signature(layout)),
+                "output": Out(stream.Signature(layout)),
             }
         )
         # Cycles from an accepted beat to the steps of pointers and counts.
@@ -269,12 +269,12 @@ class MemoryBuffer(wiring.Component):
         reset, front, inside, behind = self.reset, self.front, self.inside, self.behind
         m.submodules.reset, m.submodules.front = reset, front
         m.submodules.inside, m.submodules.behind = inside, behind
-        ready, valid = self.items.ready, front.valid[0]
+        ready, valid = self.output.ready, front.valid[0]
         # The first duplicates are those of the groups of lanes; the others serve in turn.
         resets = [reset.copies[-1 - number % self._places] for number in range(4)]
         m.d.comb += [
             self.ready.eq(self._ready),
-            self.items.valid.eq(valid),
+            self.output.valid.eq(valid),
             self.late_reset.eq(Cat(*resets[:2])),
             behind.reset.eq(resets[2]),
             inside.reset.eq(resets[3]),
@@ -319,10 +319,10 @@ class MemoryBuffer(wiring.Component):
                 lanes.entry.eq(self.tail if is_tail else row[at:end]),
                 lanes.advance.eq(self.tail_valid if is_tail else self.row_valid[number * copies // groups]),
                 lanes.valid.eq(self.front.valid[1 + self.place(number)]),
-                lanes.ready.eq(self.items.ready),
+                lanes.ready.eq(self.output.ready),
                 lanes.reset.eq(self.reset.copies[self.place(number)]),
             ]
             shown.append(lanes.row)
             at = end
-        items = self.items.payload
-        m.d.comb += Cat(Value.cast(items.items), items.last).eq(Cat(*shown))
+        beat = self.output.payload
+        m.d.comb += Cat(Value.cast(beat.slots), beat.last).eq(Cat(*shown))

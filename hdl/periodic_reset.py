@@ -123,8 +123,8 @@ class RefreshedDecoder(wiring.Component):
         table, lanes, pipeline, packed, practice, replacement, kind, length: those of the decoder.
 
     Ports:
-        units: as of the decoder; not ready while the input is closed.
-        items: as of the decoder.
+        input: as of the decoder; not ready while the input is closed.
+        output: as of the decoder.
 
     Latency: that of the decoder, from the beat that is transferred.
     """
@@ -148,7 +148,7 @@ class RefreshedDecoder(wiring.Component):
 
     @property
     def reset_cycles(self) -> int:
-        """Cycles after a reset from outside in which `units.ready` is low."""
+        """Cycles after a reset from outside in which `input.ready` is low."""
         return int(self.decoder.reset_cycles)
 
     def elaborate(self, platform: object) -> Module:
@@ -160,21 +160,21 @@ class RefreshedDecoder(wiring.Component):
         m.domains += ClockDomain("refreshed", local=True)
         m.submodules.decoder = DomainRenamer("refreshed")(decoder)
         m.submodules.refresh = DomainRenamer("refreshed")(refresh)
-        units, items = decoder.units, decoder.items
+        source, output = decoder.input, decoder.output
         m.d.comb += [
             ClockSignal("refreshed").eq(ClockSignal()),
             ResetSignal("refreshed").eq(ResetSignal(allow_reset_less=True) | refresh.restart),
-            units.payload.eq(self.units.payload),
-            units.valid.eq(self.units.valid & ~refresh.closed),
-            self.units.ready.eq(units.ready & ~refresh.closed),
-            self.items.payload.eq(items.payload),
-            self.items.valid.eq(items.valid),
-            items.ready.eq(self.items.ready),
-            refresh.offered.eq(self.units.valid),
-            refresh.keep.eq(Value.cast(self.units.payload.keep).any()),
-            refresh.last.eq(self.units.payload.last),
-            refresh.able.eq(units.ready),
-            refresh.shows.eq(items.valid),
-            refresh.wanted.eq(self.items.ready),
+            source.payload.eq(self.input.payload),
+            source.valid.eq(self.input.valid & ~refresh.closed),
+            self.input.ready.eq(source.ready & ~refresh.closed),
+            self.output.payload.eq(output.payload),
+            self.output.valid.eq(output.valid),
+            output.ready.eq(self.output.ready),
+            refresh.offered.eq(self.input.valid),
+            refresh.keep.eq(Value.cast(self.input.payload.keep).any()),
+            refresh.last.eq(self.input.payload.last),
+            refresh.able.eq(source.ready),
+            refresh.shows.eq(output.valid),
+            refresh.wanted.eq(self.output.ready),
         ]
         return m

@@ -98,22 +98,22 @@ class AxiStreamDecoder(wiring.Component):
         m.domains += ClockDomain("axi", local=True)
         decoder = self._decoder
         m.submodules.decoder = DomainRenamer("axi")(decoder)
-        units, items = decoder.units, decoder.items
-        words = [items.payload.items[lane] for lane in range(decoder.lanes)]
+        source, output = decoder.input, decoder.output
+        words, keep = [output.payload.symbols[lane] for lane in range(decoder.lanes)], Value.cast(output.payload.keep)
         m.d.comb += [
             ClockSignal("axi").eq(self.clk),
             ResetSignal("axi").eq(self.rst),
-            Value.cast(units.payload.units).eq(self.s_axis_tdata),
-            units.payload.keep.eq(self.s_axis_tkeep),
-            units.payload.last.eq(self.s_axis_tlast),
-            units.valid.eq(self.s_axis_tvalid),
-            self.s_axis_tready.eq(units.ready),
+            Value.cast(source.payload.symbols).eq(self.s_axis_tdata),
+            source.payload.keep.eq(self.s_axis_tkeep),
+            source.payload.last.eq(self.s_axis_tlast),
+            source.valid.eq(self.s_axis_tvalid),
+            self.s_axis_tready.eq(source.ready),
             self.m_axis_tdata.eq(Cat(Cat(word.code_point, Const(0, 32 - len(word.code_point))) for word in words)),
-            self.m_axis_tkeep.eq(Cat(word.keep.replicate(4) for word in words)),
+            self.m_axis_tkeep.eq(Cat(bit.replicate(4) for bit in keep)),
             self.m_axis_tuser.eq(Cat(word.error for word in words)),
-            self.m_axis_tlast.eq(items.payload.last),
-            self.m_axis_tvalid.eq(items.valid),
-            items.ready.eq(self.m_axis_tready),
+            self.m_axis_tlast.eq(output.payload.last),
+            self.m_axis_tvalid.eq(output.valid),
+            output.ready.eq(self.m_axis_tready),
         ]
         return m
 

@@ -216,7 +216,7 @@ class Simulation:
         if self._play is not None:
             self._simulator.reset()
         self._play = play
-        ports = [self.decoder.units, self.decoder.items]
+        ports = [self.decoder.input, self.decoder.output]
         with self._simulator.write_vcd(str(vcd), traces=ports) if vcd else nullcontext():
             self._simulator.run()
         return bench.clock
@@ -228,10 +228,13 @@ class Simulation:
     @cached_property
     def _fields(self) -> list[dict[str, tuple[int, int]]]:
         """For each lane the position and the mask of each field in the output payload."""
-        layout = self.decoder.items.payload.shape()
-        items = layout["items"]
-        places = [items.offset + lane * items.shape.elem_shape.size for lane in range(self.decoder.lanes)]
-        return [{name: _place(field, start) for name, field in items.shape.elem_shape} for start in places]
+        layout = self.decoder.output.payload.shape()
+        symbols = layout["symbols"]
+        item, keep = symbols.shape.elem_shape, layout["keep"].offset
+        return [
+            {name: _place(field, symbols.offset + lane * item.size) for name, field in item} | {"keep": (keep + lane, 1)}
+            for lane in range(self.decoder.lanes)
+        ]
 
     def item(self, payload: int, lane: int, offset: int) -> Item | Word | None:
         """The item in a lane of an output beat.
@@ -296,22 +299,22 @@ class _Bench:
         self.patience = PATIENCE
         if isinstance(self.decoder, RefreshedDecoder):
             self.patience += self.decoder.refresh.still
-        self.given = Value.cast(self.decoder.units.payload)
-        self.payload = Value.cast(self.decoder.items.payload)
+        self.given = Value.cast(self.decoder.input.payload)
+        self.payload = Value.cast(self.decoder.output.payload)
         self.last = len(self.payload) - 1
 
     async def play(self, ctx: Any, input_pauses: Sequence[bool], output_pauses: Sequence[bool]) -> None:
-        units, items = self.decoder.units, self.decoder.items
+        source, output = self.decoder.input, self.decoder.output
         while self.upcoming is not None or self.ended or self.inside:
             if self.upcoming is not None and not self.offered and not input_pauses[self.clock % len(input_pauses)]:
                 ctx.set(self.given, beat_payload(self.decoder, self.upcoming))
                 self.offered = True
             ready = not output_pauses[self.clock % len(output_pauses)]
-            ctx.set(units.valid, self.offered)
-            ctx.set(items.ready, ready)
+            ctx.set(source.valid, self.offered)
+            ctx.set(output.ready, ready)
             self.idle += ready and (self.offered or self.upcoming is None)
             self.watch_output(ctx, ready)
-            if self.offered and ctx.get(units.ready):
+            if self.offered and ctx.get(source.ready):
                 self.accept()
             if self.ended < 0:
                 raise ContractError(f"cycle {self.clock}: last is set at the output before a text has ended")
@@ -321,7 +324,7 @@ class _Bench:
             self.clock += 1
 
     def watch_output(self, ctx: Any, ready: bool) -> None:
-        if not ctx.get(self.decoder.items.valid):
+        if not ctx.get(self.decoder.output.valid):
             if self.waiting is not None:
                 raise ContractError(
                     f"cycle {self.clock}: valid was deasserted before the transfer of payload {self.waiting:#x}"

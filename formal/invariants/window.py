@@ -23,10 +23,11 @@ from amaranth.lib import data
 from utf8fpga.formal.helpers import keep_of
 from utf8fpga.formal.reference_dfa import Slot
 from utf8fpga.hdl import ParallelDecoder
+from utf8fpga.hdl.beats import is_effective
 from utf8fpga.hdl.decoder.window import BeatWindow, RowWindow
 from utf8fpga.hdl.decoder.window_logic import Beat, Registers, WindowControl, build_window
 from utf8fpga.hdl.memory_buffer import MemoryBuffer
-from utf8fpga.hdl.payloads import items_layout, offers
+from utf8fpga.hdl.payloads import slots_layout
 from utf8fpga.model import EncodingTable
 
 __all__ = ["DRAINED", "WindowProof"]
@@ -131,7 +132,7 @@ class _Bench(Elaboratable):
     def __init__(self, decoder: ParallelDecoder, right: EncodingTable) -> None:
         self.decoder, self.window, self.right = decoder, decoder.window, right
         self.offer, self.run = Signal(), Signal()
-        self.fresh = Signal(len(Value.cast(decoder.units.payload)))
+        self.fresh = Signal(len(Value.cast(decoder.input.payload)))
         self.written = Signal()
         self.invariant: dict[Any, Signal] = {}
         self._held: dict[Any, list[Value]] = {}
@@ -153,28 +154,28 @@ class _Bench(Elaboratable):
     def elaborate(self, platform: object) -> Module:
         m = Module()
         m.submodules.window = window = self.window
-        units = window.units
-        payload = Signal(units.payload.shape())
+        source = window.input
+        payload = Signal(source.payload.shape())
         m.d.comb += [
             Value.cast(payload).eq(self.fresh),
-            units.payload.eq(payload),
-            Value.cast(units.payload.keep).eq(keep_of(payload)),
+            source.payload.eq(payload),
+            Value.cast(source.payload.keep).eq(keep_of(payload)),
         ]
         if isinstance(window, RowWindow):
             # Only its late reset is of interest, during which the other half of the proof finds it not ready.
             m.submodules.buffer = buffer = self.decoder.item_buffer
             assert isinstance(buffer, MemoryBuffer)
             m.d.comb += [
-                units.valid.eq(self.offer & ~buffer.reset.busy),
+                source.valid.eq(self.offer & ~buffer.reset.busy),
                 window.late_reset.eq(buffer.late_reset),
                 self.written.eq(window.tail_valid | window.row_valid.any()),
             ]
-            contexts = self._contexts(m, offers(units), Const(1))
+            contexts = self._contexts(m, is_effective(source), Const(1))
             self._rows(m, window, contexts)
             self._hold(ALL, *(~value for value in buffer.reset.active))
         else:
-            m.d.comb += [units.valid.eq(self.offer), window.run.eq(self.run.replicate(len(window.run)))]
-            contexts = self._contexts(m, offers(units), self.run)
+            m.d.comb += [source.valid.eq(self.offer), window.run.eq(self.run.replicate(len(window.run)))]
+            contexts = self._contexts(m, is_effective(source), self.run)
             self._beats(m, window, contexts)
         self._stages(contexts)
         for tag, signal in self.invariant.items():
@@ -183,14 +184,14 @@ class _Bench(Elaboratable):
 
     def _contexts(self, m: Module, arrives: Value, moves: Value) -> list[_Context]:
         """The beat at the input and that of each stage of the window, as they were accepted."""
-        units = self.window.units.payload
+        beat = self.window.input.payload
         past = [Signal(self.right.unit_width, name=f"past_{n}", reset_less=True) for n in range(self._past)]
         of_packet = [Signal(name=f"past_{n}_of_packet") for n in range(self._past)]
         lanes = range(self.decoder.lanes)
         context = _Context(
-            [*past, *(units.units[n] for n in lanes)],
-            [*of_packet, *(units.keep[n] for n in lanes)],
-            units.last,
+            [*past, *(beat.symbols[n] for n in lanes)],
+            [*of_packet, *(beat.keep[n] for n in lanes)],
+            beat.last,
             arrives,
             self._past,
         )
@@ -265,8 +266,8 @@ class _Bench(Elaboratable):
     def _is(self, slot: Slot, item: Value) -> Value:
         """The bits of an item are those of the reference."""
         decoder = self.decoder
-        layout = items_layout(decoder.table, decoder.lanes, kind=decoder.kind, length=decoder.length)
-        one = layout["items"].shape.elem_shape
+        layout = slots_layout(decoder.table, decoder.lanes, kind=decoder.kind, length=decoder.length)
+        one = layout["slots"].shape.elem_shape
         found = data.View(one, item)
         undefined = Const(0, 1) if decoder.replacement else slot.word.error
         alike = [found.error == slot.word.error, undefined | (found.code_point == slot.word.code_point)]
@@ -350,12 +351,12 @@ class _Bench(Elaboratable):
             m.d.sync += [leaves.eq(waiting & (contexts[-1].valid | settled) & counts)]
             m.d.sync += [next_unit.eq(unit), next_keep.eq(keep)]
         self._hold(
-            ALL, window.items_valid == leaves, *gone.possible(leaves), ~leaves | (window.items.last == gone.last)
+            ALL, window.slots_valid == leaves, *gone.possible(leaves), ~leaves | (window.slots.last == gone.last)
         )
         for lane in range(self.decoder.lanes):
             after = (next_unit, next_keep) if lane == self.tail else None
             own = gone.slot(m, self.right, lane, after)
-            self._hold(lane, ~leaves | self._is(own, Value.cast(window.items.items[lane])))
+            self._hold(lane, ~leaves | self._is(own, Value.cast(window.slots.slots[lane])))
 
 
 class WindowProof(Elaboratable):

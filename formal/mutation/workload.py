@@ -223,7 +223,7 @@ class _Judged:
             for lane in range(decoder.lanes):
                 items.append(self._item(now.payload, lane))
                 self._offset += items[-1].length if isinstance(items[-1], Item) else 0
-            ends = decoder.items.payload.shape().from_bits(now.payload).last
+            ends = decoder.output.payload.shape().from_bits(now.payload).last
             self._offset = 0 if ends else self._offset
             found = [item for item in items if item is not None]
             if not (found or ends) or (decoder.packed and None in items[: len(found)]):

@@ -9,7 +9,8 @@ from amaranth.lib.fifo import SyncFIFO
 from amaranth.lib.wiring import In, Out
 
 from utf8fpga.hdl.decoder.serial import SerialDecoder
-from utf8fpga.hdl.payloads import LONGEST_ANNOUNCED, Kind, beat_layout, items_layout
+from utf8fpga.hdl.beats import beat_layout
+from utf8fpga.hdl.payloads import LONGEST_ANNOUNCED, Kind, item_layout
 from utf8fpga.model import TABLE_3_7, EncodingTable
 from utf8fpga.model.exceptions import InvalidArgumentError
 from utf8fpga.model.practices import Practice
@@ -51,8 +52,8 @@ class PracticeDecoder(wiring.Component):
             before its length is known.
 
     Ports:
-        units: stream of `beat_layout`, one lane.
-        items: stream of `items_layout`, one lane.
+        input: stream of `beat_layout`, code units, one lane.
+        output: stream of `beat_layout`, items of `item_layout`, one lane.
 
     Raises:
         ValueError: `practice` is not one of `MARK_PRACTICES`, or does not go with `length`; or
@@ -95,8 +96,8 @@ class PracticeDecoder(wiring.Component):
         )
         super().__init__(
             {
-                "units": In(stream.Signature(beat_layout(table, 1))),
-                "items": Out(stream.Signature(items_layout(table, 1, kind=kind, length=length))),
+                "input": In(stream.Signature(beat_layout(table.unit_width, 1))),
+                "output": Out(stream.Signature(beat_layout(item_layout(table, kind=kind, length=length), 1))),
             }
         )
 
@@ -116,62 +117,62 @@ class PracticeDecoder(wiring.Component):
     def elaborate(self, platform: object) -> Module:
         m = Module()
         m.submodules.decoder = decoder = self._decoder
-        wiring.connect(m, wiring.flipped(self.units), decoder.units)
-        self._show(m, decoder.items.payload)
+        wiring.connect(m, wiring.flipped(self.input), decoder.input)
+        self._show(m, decoder.output.payload)
         if self.practice is Practice.EACH_UNIT:
             self._repeat(m)
             return m
-        source, items = decoder.items, self.items
-        m.d.comb += [items.valid.eq(source.valid), source.ready.eq(items.ready)]
-        item = items.payload.items[0]
-        with m.If(source.payload.items[0].keep & self._dropped(m)):
+        source, output = decoder.output, self.output
+        m.d.comb += [output.valid.eq(source.valid), source.ready.eq(output.ready)]
+        beat = output.payload
+        with m.If(source.payload.keep & self._dropped(m)):
             # Only the end of the text is left of it.
             m.d.comb += [
-                item.keep.eq(0),
-                item.error.eq(0),
-                items.valid.eq(source.valid & source.payload.last),
-                source.ready.eq(items.ready | ~source.payload.last),
+                beat.keep.eq(0),
+                beat.symbols[0].error.eq(0),
+                output.valid.eq(source.valid & source.payload.last),
+                source.ready.eq(output.ready | ~source.payload.last),
             ]
         return m
 
     def _show(self, m: Module, beat: data.View[data.StructLayout]) -> None:
         """Put a beat of the decoder at the output, less the fields that only this component reads."""
-        shown = self.items.payload
-        m.d.comb += shown.last.eq(beat.last)
-        for name in shown.items.shape().elem_shape.members:
-            m.d.comb += shown.items[0][name].eq(beat.items[0][name])
+        shown = self.output.payload
+        m.d.comb += [shown.keep.eq(beat.keep), shown.last.eq(beat.last)]
+        for name, _ in shown.symbols[0].shape():
+            m.d.comb += shown.symbols[0][name].eq(beat.symbols[0][name])
 
     def _repeat(self, m: Module) -> None:
         """An error comes out once for each of its units."""
-        source, items = self._decoder.items, self.items
+        source, output = self._decoder.output, self.output
         # A mark of n units had n clocks to itself, so no more than n - 1 marks are ever behind.
         m.submodules.buffer = buffer = SyncFIFO(width=len(Value.cast(source.payload)), depth=self.table.longest)
         held = Signal(source.payload.shape())
         shown = Signal(range(self.table.longest))
-        item = held.items[0]
-        repeated = item.error & item.keep & (shown + 1 != item.length)
+        item = held.symbols[0]
+        repeated = item.error & held.keep & (shown + 1 != item.length)
         m.d.comb += [
             buffer.w_data.eq(source.payload),
             buffer.w_en.eq(source.valid),
             source.ready.eq(buffer.w_rdy),
             held.eq(buffer.r_data),
-            items.valid.eq(buffer.r_rdy),
-            buffer.r_en.eq(items.ready & ~repeated),
+            output.valid.eq(buffer.r_rdy),
+            buffer.r_en.eq(output.ready & ~repeated),
         ]
         self._show(m, held)
-        m.d.comb += items.payload.last.eq(held.last & ~repeated)
+        m.d.comb += output.payload.last.eq(held.last & ~repeated)
         if self.length:
             with m.If(item.error):
-                m.d.comb += items.payload.items[0].length.eq(1)
-        with m.If(items.valid & items.ready):
+                m.d.comb += output.payload.symbols[0].length.eq(1)
+        with m.If(output.valid & output.ready):
             m.d.sync += shown.eq(0)
             with m.If(repeated):
                 m.d.sync += shown.eq(shown + 1)
 
     def _dropped(self, m: Module) -> Value:
         """Whether the decoder's item is merged into the mark before it, or comes after all that counts."""
-        source = self._decoder.items
-        item, taken = source.payload.items[0], source.valid & source.ready
+        source = self._decoder.output
+        item, taken = source.payload.symbols[0], source.valid & source.ready
         if self.practice is Practice.MALFORMED_SEQUENCE:
             owed = Signal(range(LONGEST_ANNOUNCED))
             """Continuation bytes that the first byte of the last mark still announces."""

@@ -16,10 +16,11 @@ from amaranth.hdl import Cat, Module, Mux, ResetSignal, Signal, Value
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
+from utf8fpga.hdl.beats import beat_layout, is_effective
 from utf8fpga.hdl.decoder.pipeline import PipelineStages
 from utf8fpga.hdl.decoder.window_logic import Beat, Registers, WindowControl, any_of, build_window, word
 from utf8fpga.hdl.fan_out import FanOut
-from utf8fpga.hdl.payloads import Kind, beat_layout, items_layout, offers
+from utf8fpga.hdl.payloads import Kind, slots_layout
 from utf8fpga.model import EncodingTable
 
 __all__ = ["BeatWindow", "ItemWindow", "RowWindow", "WindowState"]
@@ -58,7 +59,7 @@ class ItemWindow(wiring.Component):
         lanes: code units per beat.
         stages: the stages of registers.
         replacement, kind, length: see `ParallelDecoder`.
-        units: the input stream.
+        beats: the signature of the input stream.
         ports: the other ports.
     """
 
@@ -71,13 +72,13 @@ class ItemWindow(wiring.Component):
         replacement: bool,
         kind: bool,
         length: bool,
-        units: stream.Signature,
+        beats: stream.Signature,
         ports: dict[str, Any],
     ) -> None:
         self.table, self.lanes, self.stages = table, lanes, stages
         self.replacement, self.kind, self.length = replacement, kind, length
         self.control = WindowControl.of(table)
-        super().__init__({"units": In(units), **ports})
+        super().__init__({"input": In(beats), **ports})
 
     @cached_property
     def state(self) -> WindowState:
@@ -108,7 +109,7 @@ class ItemWindow(wiring.Component):
         return contents
 
     def item(self, contents: Mapping[str, Value], goes_on: Value, next_unit: Value, next_keep: Value) -> Value:
-        """The fields of an item, as `items_layout` has them, once the unit after it is known.
+        """The fields of an item, as `slots_layout` has them, once the unit after it is known.
 
         Args:
             contents: what the lane holds if no unit follows.
@@ -135,13 +136,13 @@ class ItemWindow(wiring.Component):
 
     def _inputs(self, registers: Registers, first: Signal, pauses: Sequence[Value] | None) -> Beat:
         """The beat in the last stage of the steps, from the beat at the input."""
-        units = self.units.payload
+        units = self.input.payload
         values: dict[str, Sequence[Value]] = {
-            "unit": [units.units[lane] for lane in range(self.lanes)],
+            "unit": [units.symbols[lane] for lane in range(self.lanes)],
             "keep": [units.keep[lane] for lane in range(self.lanes)],
             "first": [first],
         }
-        beat = Beat(registers, self.lanes, offers(self.units), values, units.last, pauses)
+        beat = Beat(registers, self.lanes, is_effective(self.input), values, units.last, pauses)
         return build_window(self.control, beat, self.stages.steps, spans=self.spans)
 
 
@@ -150,7 +151,7 @@ class BeatWindow(ItemWindow):
 
     Beats that hold no item and do not end a packet are dropped; so are null beats, at the input.
 
-    All stages move on in the cycles in which `run` is asserted, and pause otherwise: then `items` and `items_valid`
+    All stages move on in the cycles in which `run` is asserted, and pause otherwise: then `items` and `slots_valid`
     stay as they are, as a stream requires.
 
     Throughput: a beat per cycle. Latency: `stages.item_cycles` cycles in which `run` is asserted, from the beat that
@@ -159,10 +160,10 @@ class BeatWindow(ItemWindow):
     Args: see `ItemWindow`.
 
     Ports:
-        units: stream of `beat_layout`; `units.ready` is the first bit of `run`.
+        input: stream of `beat_layout`, code units; `input.ready` is the first bit of `run`.
         run: duplicates of "all stages move on", `stages.pauses` of them.
-        items: a beat of `items_layout`.
-        items_valid: there is one.
+        slots: a beat of `slots_layout`.
+        slots_valid: there is one.
     """
 
     def __init__(
@@ -182,11 +183,11 @@ class BeatWindow(ItemWindow):
             replacement=replacement,
             kind=kind,
             length=length,
-            units=stream.Signature(beat_layout(table, lanes)),
+            beats=stream.Signature(beat_layout(table.unit_width, lanes)),
             ports={
                 "run": In(stages.pauses),
-                "items": Out(items_layout(table, lanes, kind=kind, length=length)),
-                "items_valid": Out(1),
+                "slots": Out(slots_layout(table, lanes, kind=kind, length=length)),
+                "slots_valid": Out(1),
             },
         )
 
@@ -195,8 +196,8 @@ class BeatWindow(ItemWindow):
         registers, tail = Registers(), self.lanes - 1
         accepts, *pauses, moves, emits = self.run
         first = Signal(init=1)
-        accepted = offers(self.units) & accepts
-        registers.add(first.eq((accepted & self.units.payload.last) | (~accepted & first)))
+        accepted = is_effective(self.input) & accepts
+        registers.add(first.eq((accepted & self.input.payload.last) | (~accepted & first)))
         beat = self._inputs(registers, first, pauses)
         contents = self.contents(beat, tail)
         given = {f"tail_{name}": value for name, value in contents.items()}
@@ -242,9 +243,9 @@ class BeatWindow(ItemWindow):
         with m.If(ResetSignal()):
             m.d.sync += [valid.eq(0) for valid in state.beat.valids]
         m.d.comb += [
-            self.units.ready.eq(self.run[0]),
-            Value.cast(self.items).eq(Cat(*state.items, state.tail)),
-            self.items_valid.eq(state.valid),
+            self.input.ready.eq(self.run[0]),
+            Value.cast(self.slots).eq(Cat(*state.items, state.tail)),
+            self.slots_valid.eq(state.valid),
         ]
         return m
 
@@ -266,7 +267,7 @@ class RowWindow(ItemWindow):
         advance: the tree of registers from a beat at the input to `row_valid`.
 
     Ports:
-        units: stream of `beat_layout`, always ready.
+        input: stream of `beat_layout`, code units, always ready.
         late_reset: resets the registers with feedback, see `MemoryBuffer`; a duplicate for each of the two. No beat
             is to be valid while it is asserted, nor for as many cycles before as the window has stages.
         row: the items of all lanes but the last.
@@ -285,7 +286,7 @@ class RowWindow(ItemWindow):
         kind: bool = False,
         length: bool = False,
     ) -> None:
-        item = items_layout(table, lanes, kind=kind, length=length)["items"].shape.elem_shape
+        item = slots_layout(table, lanes, kind=kind, length=length)["slots"].shape.elem_shape
         self.advance = FanOut(stages.row_cycles)
         super().__init__(
             table,
@@ -294,7 +295,7 @@ class RowWindow(ItemWindow):
             replacement=replacement,
             kind=kind,
             length=length,
-            units=stream.Signature(beat_layout(table, lanes), always_ready=True),
+            beats=stream.Signature(beat_layout(table.unit_width, lanes), always_ready=True),
             ports={
                 "late_reset": In(2),
                 "row": Out(data.ArrayLayout(item, lanes - 1)),
@@ -308,9 +309,9 @@ class RowWindow(ItemWindow):
     def state(self) -> WindowState:
         registers, tail = Registers(), self.lanes - 1
         first = Signal(init=1, reset_less=True)
-        arrives = offers(self.units)
+        arrives = is_effective(self.input)
         # A multiplexer in logic: a clock enable would need one more look-up table in front of it.
-        registers.add(first.eq((self.units.payload.last & arrives) | (first & ~arrives)))
+        registers.add(first.eq((self.input.payload.last & arrives) | (first & ~arrives)))
         beat = self._inputs(registers, first, None)
 
         # All lanes but the last are known now.
@@ -346,7 +347,7 @@ class RowWindow(ItemWindow):
             with m.If(reset):
                 m.d.sync += register.eq(register.init)
         m.d.comb += [
-            self.advance.value.eq(offers(self.units)),
+            self.advance.value.eq(is_effective(self.input)),
             Value.cast(self.row).eq(Cat(*state.items)),
             self.row_valid.eq(self.advance.copies),
             Value.cast(self.tail).eq(state.tail),

@@ -12,7 +12,8 @@ from amaranth.lib import memory, stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from utf8fpga.hdl.decoder.parallel import ParallelDecoder
-from utf8fpga.hdl.payloads import beat_layout, items_layout
+from utf8fpga.hdl.beats import beat_layout
+from utf8fpga.hdl.payloads import item_layout
 from utf8fpga.model import TABLE_3_7, EncodingTable
 
 __all__ = ["MovingBeat", "PackedDecoder", "Packer", "Phase", "Stage"]
@@ -139,14 +140,14 @@ class Packer(wiring.Component):
         word_memories: per lane the memory of the words.
 
     Ports:
-        sparse: stream of `items_layout`, in. A beat must have a word or end its text: a beat with neither would
+        sparse: stream of `beat_layout`, items of `item_layout`, in. A beat must have a word or end its text: a beat with neither would
             reserve a row that is never freed.
-        packed: stream of `items_layout`, out.
+        packed: stream of `beat_layout`, items of `item_layout`, out.
     """
 
     def __init__(self, table: EncodingTable, lanes: int, *, kind: bool = False, length: bool = False) -> None:
         self.lanes = lanes
-        layout = items_layout(table, lanes, kind=kind, length=length)
+        layout = beat_layout(item_layout(table, kind=kind, length=length), lanes)
         super().__init__({"sparse": In(stream.Signature(layout)), "packed": Out(stream.Signature(layout))})
 
     @property
@@ -179,13 +180,11 @@ class Packer(wiring.Component):
         sparse, inside = self.sparse.payload, Signal(range(self.depth + 1))
         ready = Signal()
         m.d.comb += self.sparse.ready.eq(ready)
-        # The fields of an item without `keep`.
-        layout = sparse.items[0].shape()
-        names = [name for name, _ in layout if name != "keep"]
+        names = [str(name) for name, _ in sparse.symbols[0].shape()]
         beat = MovingBeat(
-            [Cat(Value.cast(sparse.items[lane][name]) for name in names) for lane in range(lanes)],
-            [sparse.items[lane].keep for lane in range(lanes)],
-            [~sparse.items[lane].keep for lane in range(lanes)],
+            [Cat(Value.cast(sparse.symbols[lane][name]) for name in names) for lane in range(lanes)],
+            [sparse.keep[lane] for lane in range(lanes)],
+            [~sparse.keep[lane] for lane in range(lanes)],
             {
                 "valid": self.sparse.valid & ready,
                 # Not while `ready` is deasserted: the next beat may be at the input already.
@@ -337,13 +336,13 @@ class Packer(wiring.Component):
                 into.data.eq(beat.words[lane]),
                 out.addr.eq(reading),
             ]
-            at, item = 0, self.packed.payload.items[lane]
+            at, item = 0, self.packed.payload.symbols[lane]
             for name in names:
                 field = Value.cast(item[name])
                 value = out.data[at : at + len(field)]
                 at += len(field)
                 m.d.comb += field.eq(value & mask[lane] if name == "error" else value)
-            m.d.comb += item.keep.eq(mask[lane])
+            m.d.comb += self.packed.payload.keep[lane].eq(mask[lane])
 
 
 def _bit(value: Value, place: int) -> Value:
@@ -361,8 +360,8 @@ class PackedDecoder(wiring.Component):
         sparse, packer: the two components.
 
     Ports:
-        units: stream of `beat_layout`.
-        items: stream of `items_layout`, its words contiguous from word 0.
+        input: stream of `beat_layout`, code units.
+        output: stream of `beat_layout`, items of `item_layout`, its words contiguous from word 0.
 
     Raises:
         ValueError, TableError: see `ParallelDecoder`.
@@ -390,8 +389,8 @@ class PackedDecoder(wiring.Component):
         self.packer = Packer(table, lanes, kind=kind, length=length)
         super().__init__(
             {
-                "units": In(stream.Signature(beat_layout(table, lanes))),
-                "items": Out(stream.Signature(items_layout(table, lanes, kind=kind, length=length))),
+                "input": In(stream.Signature(beat_layout(table.unit_width, lanes))),
+                "output": Out(stream.Signature(beat_layout(item_layout(table, kind=kind, length=length), lanes))),
             }
         )
 
@@ -402,13 +401,13 @@ class PackedDecoder(wiring.Component):
 
     @property
     def reset_cycles(self) -> int:
-        """Cycles after a reset in which `units.ready` is low."""
+        """Cycles after a reset in which `input.ready` is low."""
         return self.sparse.reset_cycles
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
         m.submodules.decoder, m.submodules.packer = self.sparse, self.packer
-        wiring.connect(m, wiring.flipped(self.units), self.sparse.units)
-        wiring.connect(m, self.sparse.items, self.packer.sparse)
-        wiring.connect(m, wiring.flipped(self.items), self.packer.packed)
+        wiring.connect(m, wiring.flipped(self.input), self.sparse.input)
+        wiring.connect(m, self.sparse.output, self.packer.sparse)
+        wiring.connect(m, wiring.flipped(self.output), self.packer.packed)
         return m

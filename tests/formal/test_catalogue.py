@@ -158,12 +158,12 @@ class Broken(SerialDecoder):
 def restless(m: Module, outer: SerialDecoder, inner: SerialDecoder) -> None:
     """A payload does not hold while it waits for three clocks."""
     waited = Signal(2)
-    with m.If(outer.items.valid & ~outer.items.ready & (waited != 3)):
+    with m.If(outer.output.valid & ~outer.output.ready & (waited != 3)):
         m.d.sync += waited.eq(waited + 1)
-    with m.If(outer.items.valid & outer.items.ready):
+    with m.If(outer.output.valid & outer.output.ready):
         m.d.sync += waited.eq(0)
     m.d.comb += (
-        outer.items.payload.items[0].code_point[0].eq(inner.items.payload.items[0].code_point[0] ^ (waited == 3))
+        outer.output.payload.symbols[0].code_point[0].eq(inner.output.payload.symbols[0].code_point[0] ^ (waited == 3))
     )
 
 
@@ -172,60 +172,60 @@ def lazy(m: Module, outer: SerialDecoder, inner: SerialDecoder) -> None:
     clock = Signal(3)
     m.d.sync += clock.eq(clock + 1)
     with m.If(clock == 7):
-        m.d.comb += [outer.units.ready.eq(0), inner.units.valid.eq(0)]
+        m.d.comb += [outer.input.ready.eq(0), inner.input.valid.eq(0)]
 
 
 def late(m: Module, outer: SerialDecoder, inner: SerialDecoder) -> None:
     """After an error one clock passes in which nothing comes out."""
     rest = Signal()
-    m.d.sync += rest.eq(outer.items.valid & outer.items.ready & outer.items.payload.items[0].error)
+    m.d.sync += rest.eq(outer.output.valid & outer.output.ready & outer.output.payload.symbols[0].error)
     with m.If(rest):
-        m.d.comb += [outer.items.valid.eq(0), inner.items.ready.eq(0), outer.units.ready.eq(inner.units.ready)]
+        m.d.comb += [outer.output.valid.eq(0), inner.output.ready.eq(0), outer.input.ready.eq(inner.input.ready)]
 
 
 def curious(m: Module, outer: SerialDecoder, inner: SerialDecoder) -> None:
     """`valid` waits for `ready`."""
-    m.d.comb += outer.items.valid.eq(inner.items.valid & outer.items.ready)
+    m.d.comb += outer.output.valid.eq(inner.output.valid & outer.output.ready)
 
 
 def forgetful(m: Module, outer: SerialDecoder, inner: SerialDecoder) -> None:
     """A register that nothing ever clears spoils every item once it is set; it never is."""
     spoilt = Signal()
     m.d.sync += spoilt.eq(spoilt)
-    m.d.comb += outer.items.payload.items[0].code_point[3].eq(inner.items.payload.items[0].code_point[3] ^ spoilt)
+    m.d.comb += outer.output.payload.symbols[0].code_point[3].eq(inner.output.payload.symbols[0].code_point[3] ^ spoilt)
 
 
 def doubling(m: Module, outer: SerialDecoder, inner: SerialDecoder) -> None:
     """The ends of two texts in a row come out as three."""
     again = Signal()
     ended = Signal()
-    item = outer.items
+    item = outer.output
     with m.If(item.valid & item.ready):
         m.d.sync += [ended.eq(item.payload.last), again.eq(ended & item.payload.last & ~again)]
     with m.If(again):
         m.d.comb += [
             item.valid.eq(1),
-            item.payload.items[0].keep.eq(0),
+            item.payload.keep.eq(0),
             item.payload.last.eq(1),
-            inner.items.ready.eq(0),
+            inner.output.ready.eq(0),
         ]
-        m.d.comb += item.payload.items[0].error.eq(0)
+        m.d.comb += item.payload.symbols[0].error.eq(0)
 
 
 def leaking(m: Module, outer: SerialDecoder, inner: SerialDecoder) -> None:
     """The first item of a text after one that ended in an error is another."""
     marked, first = Signal(), Signal(init=1)
-    item = outer.items
+    item = outer.output
     with m.If(item.valid & item.ready):
-        m.d.sync += [first.eq(item.payload.last), marked.eq(item.payload.last & item.payload.items[0].error)]
-    with m.If(first & marked & item.payload.items[0].keep):
-        m.d.comb += item.payload.items[0].code_point.eq(inner.items.payload.items[0].code_point ^ 1)
+        m.d.sync += [first.eq(item.payload.last), marked.eq(item.payload.last & item.payload.symbols[0].error)]
+    with m.If(first & marked & item.payload.keep):
+        m.d.comb += item.payload.symbols[0].code_point.eq(inner.output.payload.symbols[0].code_point ^ 1)
 
 
 def miscounting(m: Module, outer: SerialDecoder, inner: SerialDecoder) -> None:
     """An item of three units counts two."""
-    length = inner.items.payload.items[0].length
-    m.d.comb += outer.items.payload.items[0].length.eq(Mux(length == 3, 2, length))
+    length = inner.output.payload.symbols[0].length
+    m.d.comb += outer.output.payload.symbols[0].length.eq(Mux(length == 3, 2, length))
 
 
 CALL = "SerialDecoder(TABLE_3_7, pipeline=0)"
@@ -347,14 +347,14 @@ class BrokenParallel(ParallelDecoder):
         m.submodules.inner = inner = self._inner
         clock = Signal(4)
         m.d.sync += clock.eq(clock + 1)
-        gates = {name: (clock != 15) | (self._shut != name) for name in ("units", "items")}
+        gates = {name: (clock != 15) | (self._shut != name) for name in ("input", "output")}
         m.d.comb += [
-            inner.units.payload.eq(self.units.payload),
-            inner.units.valid.eq(self.units.valid & gates["units"]),
-            self.units.ready.eq(inner.units.ready & gates["units"]),
-            self.items.payload.eq(inner.items.payload),
-            self.items.valid.eq(inner.items.valid & gates["items"]),
-            inner.items.ready.eq(self.items.ready & gates["items"]),
+            inner.input.payload.eq(self.input.payload),
+            inner.input.valid.eq(self.input.valid & gates["input"]),
+            self.input.ready.eq(inner.input.ready & gates["input"]),
+            self.output.payload.eq(inner.output.payload),
+            self.output.valid.eq(inner.output.valid & gates["output"]),
+            inner.output.ready.eq(self.output.ready & gates["output"]),
         ]
         return m
 
@@ -368,7 +368,7 @@ def _seen(configuration: Configuration) -> set[Property]:
 
 
 @pytest.mark.parametrize("lanes", [1, pytest.param(4, marks=pytest.mark.proof)])
-@pytest.mark.parametrize(("shut", "wanted"), [("units", Property.STALL), ("items", Property.LATENCY)])
+@pytest.mark.parametrize(("shut", "wanted"), [("input", Property.STALL), ("output", Property.LATENCY)])
 def test_a_parallel_decoder_that_pauses_by_itself_is_refused(shut: str, lanes: int, wanted: Property) -> None:
     build = partial(BrokenParallel, shut=shut, lanes=lanes)
     assert wanted in _seen(Configuration("broken", TABLE_3_7, lambda table: build(), ""))

@@ -266,13 +266,13 @@ DISCONNECTED = {
     "a row for a tail": ("buffer.row_valid.eq(window.row_valid)", "buffer.row_valid.eq(window.tail_valid)", 4),
     "no late reset": ("window.late_reset.eq(buffer.late_reset)", "window.late_reset.eq(0)", 4),
     "a beat that is not counted": (
-        "buffer.accepted.eq(offers(window.units))",
-        "buffer.accepted.eq(window.units.valid)",
+        "buffer.accepted.eq(is_effective(window.input))",
+        "buffer.accepted.eq(window.input.valid)",
         4,
     ),
-    "a beat while there is no room": ("self.units.valid & buffer.ready", "self.units.valid", 4),
+    "a beat while there is no room": ("self.input.valid & buffer.ready", "self.input.valid", 4),
     "one stage that does not pause": ("window.run.eq(buffer.run)", "window.run.eq(buffer.run | 2)", 2),
-    "no beat enters": ("buffer.entry_valid.eq(window.items_valid)", "buffer.entry_valid.eq(0)", 2),
+    "no beat enters": ("buffer.entry_valid.eq(window.slots_valid)", "buffer.entry_valid.eq(0)", 2),
 }
 """Changes to what connects a window and its buffer, and for how many lanes."""
 

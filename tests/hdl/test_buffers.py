@@ -90,13 +90,13 @@ def test_a_register_buffer_holds_payloads_of_any_shape() -> None:
             ready = rng.random() < 0.5
             ctx.set(buffer.entry_valid, offered)
             ctx.set(buffer.entry, left[0] if offered else {"a": 0, "b": 0})
-            ctx.set(buffer.items.ready, ready)
+            ctx.set(buffer.output.ready, ready)
             assert ctx.get(buffer.run) in (0, 7)
-            runs, valid = ctx.get(buffer.run) == 7, ctx.get(buffer.items.valid)
+            runs, valid = ctx.get(buffer.run) == 7, ctx.get(buffer.output.valid)
             if waited > buffer.stall_cycles:
                 assert runs
             if valid and ready:
-                payload = ctx.get(buffer.items.payload)
+                payload = ctx.get(buffer.output.payload)
                 found.append({"a": payload.a, "b": payload.b})
             waited = 0 if valid and not ready else waited + 1
             await ctx.tick()
@@ -110,7 +110,7 @@ def test_a_register_buffer_holds_payloads_of_any_shape() -> None:
 def test_a_memory_buffer_joins_rows_and_tails() -> None:
     """Tails are a random time later than their rows, as for a beat that waits for the next one."""
     lanes, row_cycles = 9, 2
-    layout = data.StructLayout({"items": data.ArrayLayout(7, lanes), "last": 1})
+    layout = data.StructLayout({"slots": data.ArrayLayout(7, lanes), "last": 1})
     buffer, rng = MemoryBuffer(layout, row_cycles=row_cycles, row_copies=2), random.Random(4)
     given = [([rng.randrange(128) for _ in range(lanes)], rng.randrange(2)) for _ in range(200)]
     found: list[Any] = []
@@ -136,11 +136,11 @@ def test_a_memory_buffer_joins_rows_and_tails() -> None:
             ctx.set(buffer.tail, {"item": item, "last": last})
             ctx.set(buffer.tail_valid, is_tail)
             ready = rng.random() < 0.6 and not cycle % 200 < 60
-            ctx.set(buffer.items.ready, ready)
-            taken = ctx.get(buffer.items.valid) and ready
+            ctx.set(buffer.output.ready, ready)
+            taken = ctx.get(buffer.output.valid) and ready
             if taken:
-                payload = ctx.get(buffer.items.payload)
-                found.append(([payload.items[lane] for lane in range(lanes)], payload.last))
+                payload = ctx.get(buffer.output.payload)
+                found.append(([payload.slots[lane] for lane in range(lanes)], payload.last))
             inside += accepts - taken
             held.append(inside)
             await ctx.tick()

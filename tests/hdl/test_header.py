@@ -71,19 +71,19 @@ def test_ready_is_low_after_a_reset_for_as_long_as_promised(decoder: AnyDecoder)
     found = []
 
     async def bench(ctx: Any) -> None:
-        ctx.set(decoder.items.ready, 1)
+        ctx.set(decoder.output.ready, 1)
         for resetting in (1, 3):
             ctx.set(domain.rst, 1)
             for _ in range(resetting):
                 await ctx.tick()
             ctx.set(domain.rst, 0)
             cycles = 0
-            while not ctx.get(decoder.units.ready):
+            while not ctx.get(decoder.input.ready):
                 await ctx.tick()
                 cycles += 1
             found.append(cycles)
             for _ in range(20):
-                assert ctx.get(decoder.units.ready)
+                assert ctx.get(decoder.input.ready)
                 await ctx.tick()
 
     simulator = Simulator(m)

@@ -29,10 +29,10 @@ def test_a_stalled_packer_accepts_as_many_beats_as_it_promises(lanes: int, words
         sparse, packed = packer.sparse, packer.packed
         ctx.set(sparse.valid, 1)
         ctx.set(sparse.payload.last, words < lanes)
+        ctx.set(sparse.payload.keep, (1 << lanes) - (1 << lanes - words))
         for _ in range(100):
             for lane in range(lanes - words, lanes):
-                ctx.set(sparse.payload.items[lane].keep, 1)
-                ctx.set(sparse.payload.items[lane].code_point, accepted * words + lane - (lanes - words))
+                ctx.set(sparse.payload.symbols[lane].code_point, accepted * words + lane - (lanes - words))
             accepted += ctx.get(sparse.ready)
             await ctx.tick()
         assert not ctx.get(sparse.ready)
@@ -40,8 +40,8 @@ def test_a_stalled_packer_accepts_as_many_beats_as_it_promises(lanes: int, words
         ctx.set(packed.ready, 1)
         for _ in range(100):
             if ctx.get(packed.valid):
-                items = [packed.payload.items[lane] for lane in range(lanes)]
-                found.append([ctx.get(item.code_point) for item in items if ctx.get(item.keep)])
+                beat = ctx.get(packed.payload)
+                found.append([beat.symbols[lane].code_point for lane in range(lanes) if beat.keep >> lane & 1])
             await ctx.tick()
 
     simulator = Simulator(packer)

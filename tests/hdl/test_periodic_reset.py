@@ -169,20 +169,20 @@ def test_a_serial_decoder_is_proved_with_it(pipeline: int, wanted: str) -> None:
 
 
 MISWIRED = [
-    ("self.units.valid & ~refresh.closed", "self.units.valid", "passes"),
-    ("eq(units.ready & ~refresh.closed)", "eq(units.ready)", "passes"),
+    ("self.input.valid & ~refresh.closed", "self.input.valid", "passes"),
+    ("eq(source.ready & ~refresh.closed)", "eq(source.ready)", "passes"),
     ("(allow_reset_less=True) | refresh.restart", "(allow_reset_less=True)", "passes"),
-    ("refresh.offered.eq(self.units.valid)", "refresh.offered.eq(0)", "harmless"),
-    ("refresh.last.eq(self.units.payload.last)", "refresh.last.eq(1)", "harmless"),
-    ("refresh.keep.eq(Value.cast(self.units.payload.keep).any())", "refresh.keep.eq(1)", "closes"),
+    ("refresh.offered.eq(self.input.valid)", "refresh.offered.eq(0)", "harmless"),
+    ("refresh.last.eq(self.input.payload.last)", "refresh.last.eq(1)", "harmless"),
+    ("refresh.keep.eq(Value.cast(self.input.payload.keep).any())", "refresh.keep.eq(1)", "closes"),
     (
-        "refresh.keep.eq(Value.cast(self.units.payload.keep).any())",
-        "refresh.keep.eq(self.units.payload.keep[0])",
+        "refresh.keep.eq(Value.cast(self.input.payload.keep).any())",
+        "refresh.keep.eq(self.input.payload.keep[0])",
         "harmless",
     ),
-    ("refresh.able.eq(units.ready)", "refresh.able.eq(1)", "harmless"),
-    ("refresh.shows.eq(items.valid)", "refresh.shows.eq(0)", "harmless"),
-    ("refresh.wanted.eq(self.items.ready)", "refresh.wanted.eq(1)", "harmless"),
+    ("refresh.able.eq(source.ready)", "refresh.able.eq(1)", "harmless"),
+    ("refresh.shows.eq(output.valid)", "refresh.shows.eq(0)", "harmless"),
+    ("refresh.wanted.eq(self.output.ready)", "refresh.wanted.eq(1)", "harmless"),
 ]
 
 
@@ -225,12 +225,12 @@ class Registered(wiring.Component):
         unit, valid = Signal(8), Signal()
         m.d.sync += [unit.eq(self.unit), valid.eq(1)]
         m.d.comb += [
-            decoder.units.payload.units[0].eq(unit),
-            decoder.units.payload.keep.eq(1),
-            decoder.units.valid.eq(valid),
-            decoder.items.ready.eq(1),
+            decoder.input.payload.symbols[0].eq(unit),
+            decoder.input.payload.keep.eq(1),
+            decoder.input.valid.eq(valid),
+            decoder.output.ready.eq(1),
         ]
-        m.d.sync += self.given.eq(Mux(decoder.items.valid, decoder.items.payload.items[0].code_point, 0))
+        m.d.sync += self.given.eq(Mux(decoder.output.valid, decoder.output.payload.symbols[0].code_point, 0))
         return m
 
 

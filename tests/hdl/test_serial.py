@@ -141,14 +141,14 @@ def test_valid_does_not_depend_on_ready(full: Simulation) -> None:
         nonlocal compared
         rng = random.Random(2)
         for _ in range(400):
-            ctx.set(decoder.units.payload, {"units": [rng.choice(class_members())], "keep": 1, "last": 0})
-            ctx.set(decoder.units.valid, 1)
-            ctx.set(decoder.items.ready, 0)
-            without = ctx.get(decoder.items.valid)
-            ctx.set(decoder.items.ready, 1)
-            assert ctx.get(decoder.items.valid) == without
+            ctx.set(decoder.input.payload, {"symbols": [rng.choice(class_members())], "keep": 1, "last": 0})
+            ctx.set(decoder.input.valid, 1)
+            ctx.set(decoder.output.ready, 0)
+            without = ctx.get(decoder.output.valid)
+            ctx.set(decoder.output.ready, 1)
+            assert ctx.get(decoder.output.valid) == without
             compared += without
-            while not ctx.get(decoder.units.ready):
+            while not ctx.get(decoder.input.ready):
                 await ctx.tick()
             await ctx.tick()
 
@@ -164,13 +164,13 @@ def test_ready_stays_high_while_the_consumer_is_ready(full: Simulation) -> None:
 
     async def bench(ctx) -> None:
         rng = random.Random(3)
-        ctx.set(decoder.items.ready, 1)
+        ctx.set(decoder.output.ready, 1)
         for _ in range(500):
-            ctx.set(decoder.units.valid, rng.random() < 0.6)
+            ctx.set(decoder.input.valid, rng.random() < 0.6)
             ctx.set(
-                decoder.units.payload, {"units": [rng.choice(class_members())], "keep": 1, "last": rng.random() < 0.1}
+                decoder.input.payload, {"symbols": [rng.choice(class_members())], "keep": 1, "last": rng.random() < 0.1}
             )
-            assert ctx.get(decoder.units.ready)
+            assert ctx.get(decoder.input.ready)
             await ctx.tick()
 
     simulator = Simulator(decoder)
@@ -190,21 +190,21 @@ def test_reset_in_the_middle_of_anything(full: Simulation) -> None:
     async def bench(ctx) -> None:
         for junk in (b"\xf0\x90", b"\xf0\x90\x80", b"\xe0", b"\xed", b"\xc2", b"\xc2A", b"AAA", b"\xff\xff", b"\xf4"):
             for stalled in (False, True):
-                ctx.set(decoder.items.ready, not stalled)
+                ctx.set(decoder.output.ready, not stalled)
                 for unit in junk:
-                    ctx.set(decoder.units.payload, {"units": [unit], "keep": 1, "last": 0})
-                    ctx.set(decoder.units.valid, 1)
+                    ctx.set(decoder.input.payload, {"symbols": [unit], "keep": 1, "last": 0})
+                    ctx.set(decoder.input.valid, 1)
                     await ctx.tick()
                 ctx.set(reset, 1)
                 await ctx.tick()
                 ctx.set(reset, 0)
-                ctx.set(decoder.items.ready, 1)
+                ctx.set(decoder.output.ready, 1)
                 found.clear()
                 for unit in (*b"\xa0\x80\x80\x80Z", None, None, None, None):
-                    ctx.set(decoder.units.valid, unit is not None)
-                    ctx.set(decoder.units.payload, {"units": [unit or 0], "keep": 1, "last": unit == 0x5A})
-                    if ctx.get(decoder.items.valid):
-                        beat = ctx.get(decoder.items.payload).items[0]
+                    ctx.set(decoder.input.valid, unit is not None)
+                    ctx.set(decoder.input.payload, {"symbols": [unit or 0], "keep": 1, "last": unit == 0x5A})
+                    if ctx.get(decoder.output.valid):
+                        beat = ctx.get(decoder.output.payload).symbols[0]
                         found.append((beat.code_point, beat.kind.value))
                     await ctx.tick()
                 stray = (0xFFFD, ErrorKind.UNEXPECTED_CONTINUATION)

@@ -61,32 +61,32 @@ Fault = Callable[[Module, Any, Any], None]
 
 def n_is_o(m: Module, outer: Any, inner: Any, condition: Value | int = 1) -> None:
     """Replaces an n in the first lane with an o."""
-    given = Value.cast(inner.items.payload)
-    m.d.comb += Value.cast(outer.items.payload)[0].eq(given[0] ^ ((given[:7] == ord("n")) & condition))
+    given = Value.cast(inner.output.payload)
+    m.d.comb += Value.cast(outer.output.payload)[0].eq(given[0] ^ ((given[:7] == ord("n")) & condition))
 
 
 def n_is_o_after_a_wait(m: Module, outer: Any, inner: Any) -> None:
     waited = Signal()
-    m.d.sync += waited.eq(waited | (inner.items.valid & ~outer.items.ready))
+    m.d.sync += waited.eq(waited | (inner.output.valid & ~outer.output.ready))
     n_is_o(m, outer, inner, waited)
 
 
 def n_is_o_after_a_pause(m: Module, outer: Any, inner: Any) -> None:
     inside, paused = Signal(), Signal()
-    with m.If(outer.units.valid & outer.units.ready):
-        m.d.sync += inside.eq(~outer.units.payload.last)
-    m.d.sync += paused.eq(paused | (inside & ~outer.units.valid))
+    with m.If(outer.input.valid & outer.input.ready):
+        m.d.sync += inside.eq(~outer.input.payload.last)
+    m.d.sync += paused.eq(paused | (inside & ~outer.input.valid))
     n_is_o(m, outer, inner, paused)
 
 
 def stops_at_a_separate_end(m: Module, outer: Any, inner: Any) -> None:
     inside, stopped = Signal(), Signal()
-    units = outer.units
-    with m.If(units.valid & units.ready):
-        m.d.sync += inside.eq(~units.payload.last)
-    m.d.sync += stopped.eq(stopped | (inside & units.valid & units.payload.last & ~units.payload.keep[0]))
+    source = outer.input
+    with m.If(source.valid & source.ready):
+        m.d.sync += inside.eq(~source.payload.last)
+    m.d.sync += stopped.eq(stopped | (inside & source.valid & source.payload.last & ~source.payload.keep[0]))
     with m.If(stopped):
-        m.d.comb += [outer.items.valid.eq(0), inner.items.ready.eq(0)]
+        m.d.comb += [outer.output.valid.eq(0), inner.output.ready.eq(0)]
 
 
 def faulty(base: Any, only: list[Any], fault: Fault) -> Any:
@@ -205,7 +205,7 @@ def test_no_replay_command_where_the_last_units_alone_are_decoded_correctly(
 ) -> None:
     def n_is_o_after_a_thousand(m: Module, outer: Any, inner: Any) -> None:
         count = Signal(10)
-        m.d.sync += count.eq(count + (outer.units.valid & ~count.all()))
+        m.d.sync += count.eq(count + (outer.input.valid & ~count.all()))
         n_is_o(m, outer, inner, count.all())
 
     insert_fault({}, n_is_o_after_a_thousand, monkeypatch)

@@ -18,11 +18,11 @@ def wrap(inner: Any, outer: Any) -> Module:
     m = Module()
     m.submodules.inner = inner
     m.d.comb += [
-        inner.units.payload.eq(outer.units.payload),
-        inner.units.valid.eq(outer.units.valid),
-        outer.units.ready.eq(inner.units.ready),
-        outer.items.payload.eq(inner.items.payload),
-        outer.items.valid.eq(inner.items.valid),
-        inner.items.ready.eq(outer.items.ready),
+        inner.input.payload.eq(outer.input.payload),
+        inner.input.valid.eq(outer.input.valid),
+        outer.input.ready.eq(inner.input.ready),
+        outer.output.payload.eq(inner.output.payload),
+        outer.output.valid.eq(inner.output.valid),
+        inner.output.ready.eq(outer.output.ready),
     ]
     return m
