@@ -62,7 +62,7 @@ def core_command(*, several: Collection[str] = (), optional: bool = False) -> Ca
         several: the fields with lists of values: numbers separated by commas, or a repeated option for words.
             `parameters` is then a `Choice` of all combinations; where more than one field has several values,
             invalid combinations are omitted.
-        optional: `parameters` is None where none of the core's options is given.
+        optional: `parameters` is None where neither another core than the default one nor an option of it is given.
 
     Raises:
         InvalidArgumentError: (when the command runs) the combination of options is invalid.
@@ -92,7 +92,8 @@ def _with_options(
         chosen = {name: given.pop(name) for name in kind.options()}
         # Options that are not given have the defaults of the parameters.
         values = {name: value for name, value in chosen.items() if value not in (None, ())}
-        if optional and not values:
+        # The name of another core than the default one is a choice by itself.
+        if optional and not values and _is_default(kind):
             return command(parameters=None, **given)
         return command(parameters=_several(kind, values, several) if several else _one(kind, values), **given)
 
@@ -124,12 +125,17 @@ def parsed(words: Sequence[str], kind: type[CoreParameters] = DecoderParameters)
     return found
 
 
+def _is_default(kind: type[CoreParameters]) -> bool:
+    """Whether a command without the name of a core means this one."""
+    return kind is next(iter(CORES.values()))
+
+
 def _one(kind: type[CoreParameters], values: dict[str, Any]) -> CoreParameters:
     return kind(**{name: CATALOGUE[value] if name == "table" else value for name, value in values.items()})
 
 
 def _several(kind: type[CoreParameters], values: dict[str, Any], several: Collection[str]) -> Choice:
-    if not values:
+    if not values and _is_default(kind):
         return Choice()
     lists = {name: value if name in several else (value,) for name, value in values.items()}
     lenient = sum(len(each) > 1 for each in lists.values()) > 1
@@ -144,7 +150,10 @@ def _several(kind: type[CoreParameters], values: dict[str, Any], several: Collec
             error = found
     if error and not cores:
         raise error
-    words = [word for name, how in kind.options().items() if name in values for word in _words(name, how, values[name])]
+    words = [] if _is_default(kind) else [kind.core]
+    words += [
+        word for name, how in kind.options().items() if name in values for word in _words(name, how, values[name])
+    ]
     return Choice(tuple(dict.fromkeys(cores)), tuple(words))
 
 

@@ -13,6 +13,7 @@ from utf8fpga.formal.properties import Property
 from utf8fpga.hdl import (
     PARALLEL_PIPELINES,
     PIPELINES,
+    CoreParameters,
     DecoderParameters,
     Refresh,
     RefreshedDecoder,
@@ -33,7 +34,7 @@ class Configuration:
 
     Attributes:
         name: what the report calls it.
-        table: the encoding form.
+        table: the encoding form; None for a core that has none.
         build_from: makes it from a table; something that `pickle` takes, since proofs have processes of their own.
         call: the expression that makes it, for a regression test.
         right: the table that it is compared with, if that is another.
@@ -42,15 +43,15 @@ class Configuration:
     """
 
     name: str
-    table: EncodingTable
-    build_from: Callable[[EncodingTable], Any]
+    table: EncodingTable | None
+    build_from: Callable[[Any], Any]
     call: str
     right: EncodingTable | None = None
     verilog: bool = False
     on_request: bool = False
 
     @staticmethod
-    def of(parameters: DecoderParameters, name: str | None = None, *, on_request: bool = False) -> Configuration:
+    def of(parameters: CoreParameters, name: str | None = None, *, on_request: bool = False) -> Configuration:
         """The configuration for a core's parameters.
 
         Args:
@@ -61,17 +62,22 @@ class Configuration:
         Raises:
             InvalidArgumentError: the proofs have no reference for the core's practice.
         """
-        if parameters.practice is not Practice.MAXIMAL_SUBPARTS:
-            raise InvalidArgumentError(
-                f"the proofs have no reference for practice {parameters.practice}: use {Practice.MAXIMAL_SUBPARTS}"
-            )
-        is_verilog = parameters.table is TABLE_3_7 and not (parameters.kind or parameters.length)
+        table = None
+        is_verilog = True
+        if isinstance(parameters, DecoderParameters):
+            if parameters.practice is not Practice.MAXIMAL_SUBPARTS:
+                raise InvalidArgumentError(
+                    f"the proofs have no reference for practice {parameters.practice}: use {Practice.MAXIMAL_SUBPARTS}"
+                )
+            table = parameters.table
+            is_verilog = table is TABLE_3_7 and not (parameters.kind or parameters.length)
+            is_verilog = is_verilog and parameters.lanes <= _NETLIST_LANES[parameters.packed]
         return Configuration(
             name or parameters.name,
-            parameters.table,
+            table,
             partial(_built, parameters),
             parameters.expression(),
-            verilog=is_verilog and parameters.lanes <= _NETLIST_LANES[parameters.packed],
+            verilog=is_verilog,
             on_request=on_request,
         )
 
@@ -84,8 +90,10 @@ _NETLIST_LANES = {False: 8, True: 4}
 """Upper bound on the lanes of a sparse and of a packed core whose netlists are compared."""
 
 
-def _built(parameters: DecoderParameters, table: EncodingTable) -> Any:
-    return replace(parameters, table=table).build()
+def _built(parameters: CoreParameters, table: EncodingTable | None) -> Any:
+    if isinstance(parameters, DecoderParameters) and table is not None:
+        parameters = replace(parameters, table=table)
+    return parameters.build()
 
 
 _FULL: Mapping[str, Any] = {"kind": True, "length": True}

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The properties of a decoder, as monitors around it that assert `bad`; the decoder itself is not changed.
+"""The properties of a core, as monitors around it that assert `bad`; the core itself is not changed.
 
 The environment is built, not assumed: a beat that was not accepted is held by a register, and a beat holds units from
 the first lane on, or is a null beat. So no assumption can contradict another one and make a proof empty.
 
-A decoder has two streams of `beat_layout`.
+A core has two streams of `beat_layout`.
 """
 
 from __future__ import annotations
@@ -26,13 +26,15 @@ from amaranth.hdl import (
     Signal,
     Value,
 )
+from amaranth.lib import data
 
+from utf8fpga.formal.decoder_reference import reference_of
 from utf8fpga.formal.helpers import how_many, keep_of
-from utf8fpga.formal.reference_dfa import Event, Reference, causes, event_layout
+from utf8fpga.formal.reference import Event, Followed
 from utf8fpga.hdl import ParallelDecoder
-from utf8fpga.hdl.memory_buffer import CAPACITY
 from utf8fpga.hdl.beats import is_effective
-from utf8fpga.model import DFA, EncodingTable, ErrorKind
+from utf8fpga.hdl.memory_buffer import CAPACITY
+from utf8fpga.model import EncodingTable
 
 __all__ = ["COVERS", "JUDGES", "Harness", "Property", "cover_targets"]
 
@@ -76,34 +78,26 @@ class Property(StrEnum):
 JUDGES = (Property.EQUIVALENCE, Property.STEADY, Property.STALL, Property.LATENCY)
 """A decoder that has all of these is correct, and in time, on every input."""
 
-COVERS = ("broken across beats", "back-to-back texts", "an empty text", "an item waits")
+COVERS = ("back-to-back texts", "an empty text", "an item waits")
 
 
-def cover_targets(decoder: Any) -> list[str]:
-    """What `Property.COVER` reaches: every cause, every state of the DFA, and `COVERS`."""
-    dfa = DFA.of(decoder.table)
-    return [*(kind.name for kind in _possible(decoder)), *(f"state {state.name}" for state in dfa.states[1:]), *COVERS]
-
-
-def _possible(decoder: Any) -> list[ErrorKind]:
-    """The causes that are possible with the table."""
-    known = causes(decoder.table)
-    found = {kind for kinds in [known.stray, *known.broken.values()] for kind in kinds if kind}
-    return sorted(ErrorKind(kind) for kind in found | {ErrorKind.INCOMPLETE})
+def cover_targets(core: Any) -> list[str]:
+    """What `Property.COVER` reaches: the covers of the reference, such as every cause and state, and `COVERS`."""
+    return [*reference_of(core).covers, *COVERS]
 
 
 @dataclass
 class _Ports:
-    """Both streams of a decoder, lane by lane."""
+    """Both streams of a core, lane by lane."""
 
-    units: list[tuple[Value, Value]]
+    symbols: list[tuple[Value, Value]]
     last: Value
     items: list[tuple[Any, Value]]
     items_last: Value
 
     @staticmethod
-    def of(decoder: Any) -> _Ports:
-        source, output = decoder.input.payload, decoder.output.payload
+    def of(core: Any) -> _Ports:
+        source, output = core.input.payload, core.output.payload
         lanes = range(len(source.keep))
         return _Ports(
             [(source.symbols[n], source.keep[n]) for n in lanes],
@@ -114,12 +108,12 @@ class _Ports:
 
 
 class Harness(Elaboratable):
-    """One decoder, its environment, and the monitor of one property.
+    """One core, its environment, and the monitor of one property.
 
     Args:
-        build: makes the decoder.
+        build: makes the core.
         wanted: the property.
-        table: the table that it is compared with; default: that of the decoder.
+        table: of a decoder, the table that it is compared with; default: its own.
 
     Attributes:
         clk: the clock, a port.
@@ -133,10 +127,10 @@ class Harness(Elaboratable):
     def __init__(self, build: Callable[[], Any], wanted: Property, table: EncodingTable | None = None) -> None:
         self.build, self.wanted = build, wanted
         self.decoder = build()
-        self.table = table or self.decoder.table
+        self.reference = reference_of(self.decoder, table)
         self.clk, self.offer, self.ready, self.reset = (Signal(name=n) for n in ("clk", "offer", "ready", "reset"))
         self.fresh = Signal(len(Value.cast(self.decoder.input.payload)))
-        lanes = len(_Ports.of(self.decoder).units)
+        lanes = len(_Ports.of(self.decoder).symbols)
         self.pick = Signal(2 * lanes + 2)
         several = {Property.COVER: len(cover_targets(self.decoder)), Property.TOGETHER: len(JUDGES), Property.TWIN: 2}
         bits = several.get(wanted, 1)
@@ -154,13 +148,19 @@ class Harness(Elaboratable):
             }.items()
         }
         """The signals of a trace."""
-        self._referee: tuple[Reference, list[Event]] | None = None
+        self._followed: Followed | None = None
 
     @property
     def ports(self) -> list[Signal]:
         """The ports of the top module."""
         inputs = [self.clk, self.offer, self.ready, self.reset, self.fresh, self.pick]
         return [*inputs, self.bad, *self.seen.values()]
+
+    @property
+    def _has_error(self) -> bool:
+        """Whether output symbols have the flag `error`."""
+        shape = self.decoder.output.payload.shape()["symbols"].shape.elem_shape
+        return isinstance(shape, data.StructLayout) and "error" in shape.members
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
@@ -231,49 +231,29 @@ class Harness(Elaboratable):
         """The events of the output beat, one for each item and one for the end of the packet."""
         events = []
         for item, keep in self.ports_of.items:
-            event = Event(self.table)
-            m.d.comb += [event.valid.eq(keep), *self._like(event.word, item)]
+            event = Event(self.reference.word)
+            m.d.comb += [event.valid.eq(keep), *self.reference.observe(event.word, item)]
             events.append(event)
-        end = Event(self.table)
+        end = Event(self.reference.word)
         m.d.comb += [end.valid.eq(self.ports_of.items_last), end.word.end.eq(1)]
         return [*events, end]
 
-    def _like(self, word: Any, item: Any) -> list[Any]:
-        """The assignments of the fields of an item that this decoder has and defines."""
-        decoder = self.decoder
-        undefined = item.error if not decoder.replacement else 0
-        fields = [word.error.eq(item.error), word.code_point.eq(Mux(undefined, 0, item.code_point))]
-        if decoder.kind:
-            fields.append(word.kind.eq(Value.cast(item.kind)))
-        if decoder.length:
-            fields.append(word.length.eq(item.length))
-        return fields
-
-    def _reference(self, m: Module) -> tuple[Reference, list[Event]]:
-        """The reference, one for all monitors, and its events in the fields that this decoder has and defines."""
-        if self._referee:
-            return self._referee
-        decoder = self.decoder
-        reference = Reference(m, self.table, self.ports_of.units, self.ports_of.last, self.accepted)
-        events = []
-        for expected in reference.events:
-            event = Event(self.table)
-            m.d.comb += [event.valid.eq(expected.valid & self.accepted), event.word.eq(expected.word)]
-            if not decoder.replacement:
-                with m.If(expected.word.error):
-                    m.d.comb += event.word.code_point.eq(0)
-            if not decoder.kind:
-                m.d.comb += event.word.kind.eq(0)
-            if not decoder.length:
-                m.d.comb += event.word.length.eq(0)
-            events.append(event)
-        self._referee = reference, events
-        return self._referee
+    def _follow(self, m: Module) -> Followed:
+        """The reference, one for all monitors; its events are valid where the beat is accepted."""
+        if self._followed is None:
+            ports = self.ports_of
+            found = self.reference.follow(m, ports.symbols, ports.last, self.accepted)
+            events = []
+            for expected in found.events:
+                events.append(Event(self.reference.word))
+                m.d.comb += [events[-1].valid.eq(expected.valid & self.accepted), events[-1].word.eq(expected.word)]
+            self._followed = found._replace(events=events)
+        return self._followed
 
     @property
     def _capacity(self) -> int:
         """Upper bound on the events that are in flight in a decoder."""
-        lanes = len(self.ports_of.units)
+        lanes = len(self.ports_of.symbols)
         return (lanes + 1) * max(int(self.decoder.latency) + 1, CAPACITY)
 
     def _pending(self, m: Module, expected: list[Event], found: list[Event]) -> tuple[Signal, Value, Value]:
@@ -289,14 +269,14 @@ class Harness(Elaboratable):
 
         Events are counted, so none is lost, duplicated, invented or out of order, `last` included.
         """
-        _, expected = self._reference(m)
+        expected = self._follow(m).events
         found = self._out_events(m)
         pending, coming, going = self._pending(m, expected, found)
         invented = going > pending + coming
         overfull = ~invented & (pending + coming - going > self._capacity)
 
         watching, watched_before = Signal(), Signal()
-        word, ahead = Signal(event_layout(self.table), reset_less=True), Signal.like(pending, reset_less=True)
+        word, ahead = Signal(self.reference.word, reset_less=True), Signal.like(pending, reset_less=True)
         now_watching, now_word, now_ahead = Signal(), Signal.like(word), Signal(len(pending) + 1)
         m.d.comb += [now_watching.eq(watching), now_word.eq(word), now_ahead.eq(ahead)]
         with m.If(~watched_before):
@@ -316,7 +296,8 @@ class Harness(Elaboratable):
         ]
         # A beat has an event, and the error flag is never set where there is no item.
         empty = self.delivered & ~_any([event.valid for event in found])
-        stray = self.delivered & _any([item.error & ~keep for item, keep in self.ports_of.items])
+        flags = [item.error & ~keep for item, keep in self.ports_of.items] if self._has_error else [Const(0, 1)]
+        stray = self.delivered & _any(flags)
         return invented | overfull | empty | stray | (self.delivered & now_watching & wrong)
 
     # The streams' contract.
@@ -340,25 +321,24 @@ class Harness(Elaboratable):
 
     def _latency(self, m: Module) -> Value:
         """While the consumer has been ready for as many cycles as the latency, only later events are in flight."""
-        reference, expected = self._reference(m)
-        pending, coming, going = self._pending(m, expected, self._out_events(m))
+        followed = self._follow(m)
+        pending, coming, going = self._pending(m, followed.events, self._out_events(m))
         if isinstance(self.decoder, ParallelDecoder):
-            return self._latency_of_beats(m, reference, pending, coming, going)
+            return self._latency_of_beats(m, followed, pending, coming, going)
         willing = Signal(range(self.decoder.latency + 1))
         m.d.sync += willing.eq(Mux(self.ready, Mux(willing == self.decoder.latency, willing, willing + 1), 0))
         late = pending + coming > going + self._recent(m, coming)
         return self.ready & (willing == self.decoder.latency) & late
 
-    def _latency_of_beats(self, m: Module, reference: Reference, pending: Value, coming: Value, going: Value) -> Value:
+    def _latency_of_beats(self, m: Module, followed: Followed, pending: Value, coming: Value, going: Value) -> Value:
         """While no beat has waited since none was in flight, only events that were determined later are in flight.
 
         For a beat that ends within a sequence the cycles count from the beat after it. Where beats waited, all events
         that are determined have left after `drain_cycles`, even if no beat follows.
         """
         waits = self.decoder.output.valid & ~self.ready
-        smooth, kept = Signal(), Signal(range(len(self.ports_of.units) + 3))
-        determined = self.ports_of.last | (reference.state_after == 0)
-        now_kept = Mux(self.accepted, Mux(determined, 0, coming), kept)
+        smooth, kept = Signal(), Signal(range(len(self.ports_of.symbols) + 3))
+        now_kept = Mux(self.accepted, Mux(followed.determined, 0, coming), kept)
         due = Mux(self.accepted, kept + coming - now_kept, 0)
         enough = self.decoder.drain_cycles
         quiet = Signal(range(enough + 1))
@@ -401,9 +381,11 @@ class Harness(Elaboratable):
         ports = _Ports.of(right)
         found = self.ports_of.items_last != ports.items_last
         for (item, keep), (other, other_keep) in zip(self.ports_of.items, ports.items, strict=True):
-            words = [Signal(event_layout(self.decoder.table)) for _ in range(2)]
-            m.d.comb += [*self._like(words[0], item), *self._like(words[1], other)]
-            differs = (item.error != other.error) | (keep & (words[0].as_value() != words[1].as_value()))
+            words = [Signal(self.reference.word) for _ in range(2)]
+            m.d.comb += [*self.reference.observe(words[0], item), *self.reference.observe(words[1], other)]
+            differs = keep & (words[0].as_value() != words[1].as_value())
+            if self._has_error:
+                differs = differs | (item.error != other.error)
             found = found | (keep != other_keep) | differs
         return found
 
@@ -424,10 +406,11 @@ class Harness(Elaboratable):
             right.input.valid.eq(decoder.input.valid),
             right.output.ready.eq(1),
         ]
-        longest = decoder.table.longest
+        longest = self.reference.forgets
+        assert longest is not None
         units = Signal(range(longest + 1))
         ended = Signal()
-        arrived = how_many([keep for _, keep in self.ports_of.units])
+        arrived = how_many([keep for _, keep in self.ports_of.symbols])
         # Duplicate registers agree again after one cycle: units are counted from then on.
         agreed = Signal()
         m.d.sync += agreed.eq(1)
@@ -447,8 +430,8 @@ class Harness(Elaboratable):
 
     def _cover(self, m: Module) -> Value:
         """The target is reached; packets have ended and their items have left, so that the trace is complete."""
-        reference, expected = self._reference(m)
-        pending, coming, going = self._pending(m, expected, self._out_events(m))
+        followed = self._follow(m)
+        pending, coming, going = self._pending(m, followed.events, self._out_events(m))
         complete = Signal()
         m.d.comb += complete.eq((pending + coming == going) & self._ended(m))
         seen = self._seen(m)
@@ -456,7 +439,7 @@ class Harness(Elaboratable):
         for target in cover_targets(self.decoder):
             reached, now = Signal(), Signal()
             m.d.sync += reached.eq(reached | now)
-            m.d.comb += now.eq(self._target(target, reference, *seen))
+            m.d.comb += now.eq(self._target(target, followed, *seen))
             found.append((reached | now) & complete)
         return Cat(*found)
 
@@ -473,16 +456,11 @@ class Harness(Elaboratable):
         m.d.sync += [any_before.eq(any_before | self.accepted), just_ended.eq(self.accepted & self.ports_of.last)]
         return any_before, just_ended
 
-    def _target(self, target: str, reference: Reference, any_before: Value, just_ended: Value) -> Value:
-        if target in ErrorKind.__members__:
-            wanted = ErrorKind[target]
-            return self.accepted & _any([e.valid & (e.word.kind == wanted) for e in reference.events])
-        if target.startswith("state "):
-            names = [state.name for state in DFA.of(self.decoder.table).states]
-            return reference.state == names.index(target.removeprefix("state "))
-        keep = self.ports_of.units[0][1]
+    def _target(self, target: str, followed: Followed, any_before: Value, just_ended: Value) -> Value:
+        if target in followed.conditions:
+            return followed.conditions[target]
+        keep = self.ports_of.symbols[0][1]
         return {
-            "broken across beats": self.accepted & (reference.state != 0) & reference.events[0].valid,
             "back-to-back texts": self.accepted & just_ended & keep,
             "an empty text": self.accepted & (~any_before | just_ended) & self.ports_of.last & ~keep,
             "an item waits": self.decoder.output.valid & ~self.ready,

@@ -16,12 +16,13 @@ from itertools import groupby
 from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import data
 
+from utf8fpga.formal.reference import Event
 from utf8fpga.hdl.payloads import code_point_bits
 from utf8fpga.model import DFA, REJECT, REPLACEMENT_CHARACTER, START, EncodingTable, ErrorKind, TableError, cause
 from utf8fpga.model.errors import representatives
 from utf8fpga.model.table import Range
 
-__all__ = ["Causes", "Event", "Reference", "Slot", "causes", "event_layout"]
+__all__ = ["Causes", "Reference", "Slot", "causes", "event_layout"]
 
 
 def event_layout(table: EncodingTable) -> data.StructLayout:
@@ -42,19 +43,6 @@ def event_layout(table: EncodingTable) -> data.StructLayout:
     )
 
 
-class Event:
-    """An event that a beat of units causes, or does not.
-
-    Attributes:
-        valid: whether it does.
-        word: the event, of `event_layout`.
-    """
-
-    def __init__(self, table: EncodingTable) -> None:
-        self.valid = Signal()
-        self.word = Signal(event_layout(table))
-
-
 class _Machine:
     """The DFA's steps as logic; each adds its events to `events`."""
 
@@ -65,7 +53,7 @@ class _Machine:
         self.events: list[Event] = []
 
     def _event(self, valid: Value) -> Event:
-        event = Event(self._table)
+        event = Event(event_layout(self._table))
         self._m.d.comb += event.valid.eq(valid)
         self.events.append(event)
         return event

@@ -15,7 +15,8 @@ from utf8fpga.formal.aiger import Aig, aig_of
 from utf8fpga.formal.answers import shared_answers
 from utf8fpga.formal.catalogue import PROPERTIES, Configuration
 from utf8fpga.formal.counterexample import Counterexample
-from utf8fpga.formal.netlist import equal_netlist
+from utf8fpga.formal.decoder_reference import reference_of
+from utf8fpga.formal.netlist import TOP, equal_netlist
 from utf8fpga.formal.packer_proof import Words, prove_packer
 from utf8fpga.formal.parallel_proof import HALVES, prove_halves, prove_recovery
 from utf8fpga.formal.periodic_reset_proof import prove_refresh
@@ -29,7 +30,7 @@ from utf8fpga.hdl import (
     RefreshedDecoder,
     SerialDecoder,
     axi_rtlil,
-    decoder_parameters,
+    parameters_of,
 )
 from utf8fpga.model import InvalidArgumentError
 
@@ -73,6 +74,8 @@ def prove(configuration: Configuration, wanted: str, *, seconds: int = 600) -> l
         return _prove_netlist(configuration, wanted) if configuration.verilog else []
     if wanted == Property.COVER:
         return _cover(configuration, seconds)
+    if wanted == Property.RECOVERY and reference_of(decoder).forgets is None:
+        return []
     aig = harness_aig(configuration, Property(wanted))
     if wanted == Property.INDEPENDENCE:
         shown = [*aig.output_bits["see_out_valid"], *aig.output_bits["see_out_payload"]]
@@ -89,7 +92,7 @@ def prove(configuration: Configuration, wanted: str, *, seconds: int = 600) -> l
 
 def _prove_netlist(configuration: Configuration, wanted: str) -> list[Result]:
     started = time.monotonic()
-    design = axi_rtlil(configuration.build())
+    design = axi_rtlil(configuration.build(), TOP)
     verdict = equal_netlist(design, wanted.removeprefix("netlist-"))
     method = "trace" if verdict.proved is False else "reachability"
     return [Result(configuration.name, wanted, method, verdict.depth, time.monotonic() - started, verdict.proved)]
@@ -105,8 +108,8 @@ def _prove_parallel(configuration: Configuration, wanted: Property, seconds: int
 
 def _prove_halves(configuration: Configuration, wanted: Property, seconds: int) -> Result:
     started = time.monotonic()
-    right = configuration.right or configuration.table
     decoder = configuration.build()
+    right = configuration.right or decoder.table
     packed = isinstance(decoder, PackedDecoder)
     # A packed decoder is a sparse one and a packer, which are proved each by itself.
     found = prove_halves(
@@ -136,7 +139,7 @@ def _parts(decoder: ParallelDecoder | PackedDecoder, wanted: Property) -> tuple[
     sparse = decoder.sparse if isinstance(decoder, PackedDecoder) else decoder
     parts = [f"buffer-{sparse.lanes}-{sparse.buffer}-pipeline-{sparse.pipeline}"]
     if wanted in (Property.EQUIVALENCE, Property.POWER_UP):
-        parts.insert(0, decoder_parameters(sparse).name.replace("decoder", "window", 1))
+        parts.insert(0, parameters_of(sparse).name.replace("decoder", "window", 1))
     if sparse is not decoder:
         parts.append(f"packer-{decoder.lanes}{'-kind' * decoder.kind}{'-length' * decoder.length}")
     return tuple(parts)

@@ -9,15 +9,58 @@ made from the parameters and name all of them.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, fields, replace
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Protocol
 
-from amaranth.lib.wiring import Component
+from amaranth.hdl import Elaboratable
+from amaranth.lib.wiring import Signature
 
 from utf8fpga.model import EncodingTable, InvalidArgumentError, forms
+from utf8fpga.model.golden import Golden
 
-__all__ = ["CoreParameters", "Option", "option", "spelled"]
+__all__ = ["Core", "CoreParameters", "Option", "option", "spelled"]
+
+
+class Core(Protocol):
+    """A circuit with one input and one output stream; no other attribute is used outside of its folder.
+
+    Ports:
+        input: stream of `beat_layout`.
+        output: stream of `beat_layout`; never a null beat, and `error` is 0 where a symbol has this flag and `keep`
+            is 0.
+    """
+
+    input: Any
+    output: Any
+    signature: Signature
+
+    @property
+    def lanes(self) -> int:
+        """Symbols per beat, at the input and at the output."""
+
+    @property
+    def packed(self) -> bool:
+        """Whether the symbols of an output beat are contiguous from lane 0."""
+
+    @property
+    def latency(self) -> int:
+        """Upper bound on the cycles from the beat that determines an output symbol to the symbol, while none waits."""
+
+    @property
+    def reset_cycles(self) -> int:
+        """Cycles after a reset in which `input.ready` is low."""
+
+    @property
+    def stall_cycles(self) -> int:
+        """Upper bound on the cycles in a row in which `input.ready` is low while no output beat waits."""
+
+    @property
+    def drain_cycles(self) -> int:
+        """Upper bound on the cycles until all determined symbols are transferred, if no beat waits in these."""
+
+    def elaborate(self, platform: object) -> Elaboratable:
+        """The circuit."""
 
 
 @dataclass(frozen=True)
@@ -52,7 +95,9 @@ def option(text: str, **details: Any) -> dict[str, Any]:
 
 @dataclass(frozen=True, kw_only=True)
 class CoreParameters:
-    """The parameters of a core; each kind of core has a subclass.
+    """The parameters of a core; each kind of core has a subclass, which is listed in `CORES`.
+
+    A subclass defines `core`, `build` and `golden`, and what else differs from the defaults here.
 
     A field whose default depends on others is None in a call and has its value once the object is made, so that equal
     cores have equal parameters.
@@ -60,6 +105,21 @@ class CoreParameters:
 
     core: ClassVar[str]
     """The name of the kind of core: the first word after the command."""
+
+    input_noun: ClassVar[str] = "byte"
+    """What an input symbol is called in messages and headers."""
+
+    output_noun: ClassVar[str] = "symbol"
+    """What an output symbol is called."""
+
+    @classmethod
+    def of(cls, circuit: Any) -> CoreParameters | None:
+        """The parameters that a circuit was built from; None if it is not of this kind.
+
+        By default they are the attribute `parameters` of the circuit.
+        """
+        found = getattr(circuit, "parameters", None)
+        return found if isinstance(found, cls) else None
 
     @classmethod
     def options(cls) -> dict[str, Option]:
@@ -120,9 +180,71 @@ class CoreParameters:
             given.insert(0, f"table={spelled(table)}")
         return f"{type(self).__name__}({', '.join(given)}).build()"
 
-    def build(self) -> Component:
-        """The circuit."""
+    def build(self) -> Any:
+        """The circuit, a `Core`."""
         raise NotImplementedError
+
+    # The golden function, and how its symbols are compared with those of the circuit.
+
+    def golden(self) -> Golden:
+        """The golden function of this core, at the beginning of a packet."""
+        raise NotImplementedError
+
+    def comparable(self, symbol: Any) -> Any:
+        """A symbol of the golden function, as far as the circuit has it; equal to what `observed` returns for it."""
+        return symbol.value
+
+    def observed(self, fields: Mapping[str, int], previous: Any) -> Any:
+        """A symbol of an output beat, as it is compared with the golden function.
+
+        Args:
+            fields: the fields of the symbol; if it is no structure, one with the name ``value``.
+            previous: the result for the symbol before it in the packet; None for the first.
+
+        Raises:
+            InvalidArgumentError: the fields contradict each other; the message says how.
+        """
+        return fields["value"]
+
+    def observable(self) -> CoreParameters:
+        """These parameters with all fields in the output that a simulation can compare."""
+        return self
+
+    @property
+    def absent_symbol(self) -> int | None:
+        """In a simulation the input symbol in a lane with `keep` 0, chosen to be noticed; None: all bits are 1."""
+        return None
+
+    def as_bytes(self, symbols: Iterable[Any]) -> bytes:
+        """What `simulate --output` writes for symbols of the golden function."""
+        return bytes(symbol.value for symbol in symbols)
+
+    @property
+    def obstacle(self) -> str:
+        """Why no command line gives these parameters; empty where one does."""
+        return ""
+
+    # Texts for people.
+
+    @property
+    def title(self) -> str:
+        """The title in tables."""
+        lanes = getattr(self, "lanes", 1)
+        several = [f"{lanes} lanes"] if lanes > 1 else []
+        return ", ".join([self.core, *several, *self.words(without=("lanes",))])
+
+    @property
+    def series(self) -> str:
+        """The title of the line in the plot of figures over lanes."""
+        return self.core
+
+    def description(self) -> list[str]:
+        """What the core is, for the header of its Verilog."""
+        return [f"{self.title}."]
+
+    def notes(self, circuit: Any) -> list[str]:
+        """What its header says beside the ports and the latency."""
+        return []
 
 
 def spelled(table: EncodingTable) -> str:

@@ -5,11 +5,35 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from types import MappingProxyType
+from typing import Any
 
 from utf8fpga.hdl.core import CoreParameters
 from utf8fpga.hdl.decoder.parameters import DecoderParameters
+from utf8fpga.model import InvalidArgumentError
 
-__all__ = ["CORES"]
+__all__ = ["CORES", "command_words", "parameters_of"]
 
 CORES: Mapping[str, type[CoreParameters]] = MappingProxyType({kind.core: kind for kind in (DecoderParameters,)})
 """By name the parameters of each kind of core; the first is the default."""
+
+
+def parameters_of(circuit: Any) -> CoreParameters:
+    """The parameters that a core was built from.
+
+    Raises:
+        InvalidArgumentError: it is none of `CORES`.
+
+    >>> from utf8fpga.hdl.decoder.parameters import Decoder
+    >>> parameters_of(Decoder(lanes=4, packed=True, buffer="registers")).arguments()
+    ['--lanes', '4', '--packed', '--buffer', 'registers']
+    """
+    for kind in CORES.values():
+        if (found := kind.of(circuit)) is not None:
+            return found
+    raise InvalidArgumentError(f"{type(circuit).__name__} is not a core (known: {', '.join(CORES)})")
+
+
+def command_words(parameters: CoreParameters) -> list[str]:
+    """The words of a command line that choose a core: its name, unless it is the default one, and its options."""
+    is_default = isinstance(parameters, next(iter(CORES.values())))
+    return [*([] if is_default else [parameters.core]), *parameters.arguments()]

@@ -8,10 +8,9 @@ from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from utf8fpga.hdl.decoder.types import PlainDecoder
-from utf8fpga.hdl.packer.packer import PackedDecoder
 from utf8fpga.model import InvalidArgumentError
 
-__all__ = ["MAX_EVERY", "MOST", "STILL", "Refresh", "RefreshedDecoder", "drain_cycles"]
+__all__ = ["MAX_EVERY", "MOST", "STILL", "Refresh", "RefreshedDecoder"]
 
 STILL = 64
 """Cycles without a beat on either side after which no decoder holds items of whole packets, and each is ready: more
@@ -22,13 +21,6 @@ MOST = 64
 
 MAX_EVERY = (1 << 48) - 1
 """Upper bound on the cycles from one reset to the next; at 300 MHz ten days."""
-
-
-def drain_cycles(decoder: PlainDecoder) -> int:
-    """Upper bound on the cycles, without an accepted beat and one that waits, until all determined items have left."""
-    if isinstance(decoder, PackedDecoder):
-        return decoder.sparse.drain_cycles + decoder.packer.latency
-    return int(decoder.drain_cycles)
 
 
 class Refresh(wiring.Component):
@@ -131,7 +123,7 @@ class RefreshedDecoder(wiring.Component):
 
     def __init__(self, decoder: PlainDecoder, refresh: Refresh) -> None:
         self.decoder, self.refresh = decoder, refresh
-        needed = max(drain_cycles(decoder), decoder.reset_cycles)
+        needed = max(decoder.drain_cycles, decoder.reset_cycles)
         if refresh.still <= needed:
             raise InvalidArgumentError(
                 f"{refresh.still} cycles without a beat are too few for this decoder: more than {needed} are needed"
@@ -150,6 +142,20 @@ class RefreshedDecoder(wiring.Component):
     def reset_cycles(self) -> int:
         """Cycles after a reset from outside in which `input.ready` is low."""
         return int(self.decoder.reset_cycles)
+
+    @property
+    def drain_cycles(self) -> int:
+        """Upper bound on the cycles until all items are transferred that are determined, as of the decoder."""
+        return int(self.decoder.drain_cycles)
+
+    @property
+    def stall_cycles(self) -> int:
+        """Upper bound on the cycles in a row in which `input.ready` is low while no output beat waits.
+
+        The input is closed until in-flight beats have drained, then for `refresh.still` cycles and a reset.
+        """
+        decoder = self.decoder
+        return int(decoder.stall_cycles + decoder.drain_cycles + self.refresh.still + 2 + decoder.reset_cycles)
 
     def elaborate(self, platform: object) -> Module:
         m = Module()

@@ -17,7 +17,7 @@ from typing import Any
 from utf8fpga.formal.aiger import Aig
 from utf8fpga.hdl import ParallelDecoder
 from utf8fpga.hdl.payloads import code_point_bits
-from utf8fpga.model import DFA, START, TABLE_3_7, EncodingTable, Item, decode
+from utf8fpga.model import DFA, START, TABLE_3_7, EncodingTable, Item
 from utf8fpga.sim.simulation import NULL_BEAT, Beat, ContractError, Simulation, beat_payload, text_beats
 
 __all__ = ["Workload", "drawn_texts"]
@@ -128,8 +128,9 @@ class Workload:
     def _fitted(self, payload: list[int]) -> list[int]:
         """A payload with as many bits of code point, its first field, as the correct decoder has."""
         lanes, bits = self.decoder.lanes, code_point_bits(self.decoder.table)
-        size = len(payload) // lanes
-        missing = len(self.seen[0]["see_out_payload"]) // lanes - size
+        # Behind the items are `keep`, a bit per lane, and `last`.
+        size = (len(payload) - 1) // lanes - 1
+        missing = (len(self.seen[0]["see_out_payload"]) - 1) // lanes - 1 - size
         fitted: list[int] = []
         for start in range(0, lanes * size, size):
             item = payload[start : start + size]
@@ -194,7 +195,7 @@ class _Judged:
         self._text: list[int] = []
         self._given: list[Any] = []
         self._wanted: list[Any] = []
-        self._offset = 0
+        self._previous: Any = None
         self._waiting: int | None = None
         self._held: int | None = None
         self._flow = _Flow(decoder) if isinstance(decoder, ParallelDecoder) else None
@@ -215,16 +216,16 @@ class _Judged:
                 taken = (units, last) if units or last else None
                 self._text += units
                 if last:
-                    self._wanted += [*map(self._simulation.like, decode(self._text, decoder.table)), None]
+                    self._wanted += [*self._simulation.expected(self._text), None]
                     self._text = []
                 self._held = None
         if now.out_valid and now.ready:
             items: list[Any] = []
             for lane in range(decoder.lanes):
                 items.append(self._item(now.payload, lane))
-                self._offset += items[-1].length if isinstance(items[-1], Item) else 0
+                self._previous = items[-1] if isinstance(items[-1], Item) else self._previous
             ends = decoder.output.payload.shape().from_bits(now.payload).last
-            self._offset = 0 if ends else self._offset
+            self._previous = None if ends else self._previous
             found = [item for item in items if item is not None]
             if not (found or ends) or (decoder.packed and None in items[: len(found)]):
                 return "a beat without meaning"
@@ -233,14 +234,14 @@ class _Judged:
 
     def _item(self, payload: int, lane: int) -> Any:
         try:
-            return self._simulation.item(payload, lane, self._offset)
-        except (ContractError, ValueError) as error:
+            return self._simulation.symbol(payload, lane, self._previous)
+        except ContractError as error:
             return str(error)
 
     def items(self, *, cut: bool) -> str:
         """Why the items are wrong, if they are; the last text is incomplete, and the last items are in flight."""
         given, decoder = self._given, self._decoder
-        wanted = [*self._wanted, *map(self._simulation.like, decode(self._text, decoder.table))]
+        wanted = [*self._wanted, *self._simulation.expected(self._text)]
         if given != wanted[: len(given)]:
             return next(
                 f"item {n}: {given[n]} in place of {wanted[n] if n < len(wanted) else 'nothing'}"

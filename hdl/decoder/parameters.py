@@ -3,8 +3,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar, TypeAlias
+from typing import Any, ClassVar, NamedTuple, TypeAlias
 
 from utf8fpga.hdl.core import CoreParameters, option
 from utf8fpga.hdl.decoder.parallel import MAX_LANES, ParallelDecoder
@@ -14,11 +15,22 @@ from utf8fpga.hdl.decoder.serial import PIPELINES, SerialDecoder
 from utf8fpga.hdl.decoder.types import PlainDecoder
 from utf8fpga.hdl.packer.packer import PackedDecoder
 from utf8fpga.hdl.periodic_reset import MAX_EVERY, Refresh, RefreshedDecoder
-from utf8fpga.model import CATALOGUE, TABLE_3_7, EncodingTable, InvalidArgumentError
-from utf8fpga.model.practices import Practice
+from utf8fpga.model import (
+    CATALOGUE,
+    REPLACEMENT_CHARACTER,
+    TABLE_3_7,
+    EncodingTable,
+    ErrorKind,
+    IncrementalDecoder,
+    InvalidArgumentError,
+    Item,
+    Practice,
+    encode,
+)
+from utf8fpga.model.golden import GoldenDecoder
 from utf8fpga.model.table import checked_table
 
-__all__ = ["ARCHITECTURES", "AnyDecoder", "Decoder", "DecoderParameters", "decoder_parameters"]
+__all__ = ["ARCHITECTURES", "AnyDecoder", "Decoder", "DecoderParameters", "Word"]
 
 AnyDecoder: TypeAlias = PlainDecoder | RefreshedDecoder
 """Any of the decoders."""
@@ -28,6 +40,18 @@ ARCHITECTURES = ("serial", "parallel")
 
 
 _BYTE_TABLES = tuple(name for name, table in CATALOGUE.items() if table.unit_width == 8)
+
+
+class Word(NamedTuple):
+    """An output symbol of a decoder without the fields `kind` and `length`.
+
+    Attributes:
+        code_point: the code point; U+FFFD where ill-formed.
+        error: whether the item is ill-formed.
+    """
+
+    code_point: int
+    error: bool
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -62,6 +86,8 @@ class DecoderParameters(CoreParameters):
     """
 
     core: ClassVar[str] = "decoder"
+    input_noun: ClassVar[str] = "code unit"
+    output_noun: ClassVar[str] = "code point"
 
     table: EncodingTable = field(default=TABLE_3_7, metadata=option("The encoding form.", choices=_BYTE_TABLES))
     lanes: int = field(default=1, metadata=option("Bytes per beat.", range=(1, MAX_LANES)))
@@ -156,6 +182,28 @@ class DecoderParameters(CoreParameters):
         # One lane is packed as it is.
         self._set("packed", self.packed and self.lanes > 1)
 
+    @classmethod
+    def of(cls, circuit: Any) -> DecoderParameters | None:
+        """The parameters that a decoder was built from."""
+        if isinstance(circuit, RefreshedDecoder):
+            plain = cls.of(circuit.decoder)
+            return plain and replace(plain, refresh=circuit.refresh.every)
+        if not hasattr(circuit, "practice"):
+            return None
+        parallel = isinstance(circuit, ParallelDecoder | PackedDecoder)
+        return DecoderParameters(
+            table=circuit.table,
+            lanes=circuit.lanes,
+            architecture="parallel" if parallel else "serial",
+            pipeline=circuit.pipeline,
+            packed=circuit.packed,
+            buffer=circuit.buffer if parallel else None,
+            replacement=circuit.replacement,
+            practice=circuit.practice,
+            kind=circuit.kind,
+            length=circuit.length,
+        )
+
     def build(self) -> AnyDecoder:
         """The decoder.
 
@@ -176,6 +224,81 @@ class DecoderParameters(CoreParameters):
         decoder = PackedDecoder if self.packed else ParallelDecoder
         return decoder(self.table, lanes=self.lanes, buffer=self.buffer, **given)
 
+    def golden(self) -> GoldenDecoder:
+        """The model's decoder with the table and the practice."""
+        return GoldenDecoder(IncrementalDecoder(self.practice, self.table))
+
+    def comparable(self, symbol: Item) -> Item | Word:
+        """The item itself if the decoder has the fields `kind` and `length`, else a `Word`."""
+        return symbol if self.kind and self.length else Word(symbol.code_point, symbol.error is not None)
+
+    def observed(self, fields: Mapping[str, int], previous: Any) -> Item | Word:
+        """The item, or the `Word` of a decoder without `kind` or `length`.
+
+        Raises:
+            InvalidArgumentError: `error` and `kind` contradict each other, or `kind` is not an `ErrorKind`.
+        """
+        error = bool(fields["error"])
+        code_point = REPLACEMENT_CHARACTER if error and not self.replacement else fields["code_point"]
+        if not (self.kind and self.length):
+            return Word(code_point, error)
+        kind = ErrorKind(fields["kind"]) if fields["kind"] else None
+        if error != (kind is not None):
+            raise InvalidArgumentError(
+                f"the error flag is {fields['error']}, but the kind is Kind.{kind.name if kind else 'NONE'}"
+            )
+        return Item(previous.offset + previous.length if previous else 0, fields["length"], code_point, kind)
+
+    def observable(self) -> DecoderParameters:
+        """With `kind`, and with `length` where the practice allows it."""
+        return replace(self, kind=True, length=self.practice not in MERGING_PRACTICES)
+
+    @property
+    def absent_symbol(self) -> int:
+        """A unit that would continue a sequence."""
+        return max(self.table.rows, key=lambda row: len(row.units)).units[-1].last
+
+    @property
+    def obstacle(self) -> str:
+        """Options choose the tables of the catalogue only."""
+        known = CATALOGUE.get(self.table.name) == self.table
+        return "" if known else f"no option chooses the table {self.table.name}"
+
+    def as_bytes(self, symbols: Iterable[Item]) -> bytes:
+        """The decoded text in UTF-8, with U+FFFD."""
+        return encode([item.code_point for item in symbols])
+
+    @property
+    def title(self) -> str:
+        """Its architecture, lanes and pipeline, and the other parameters that are not default."""
+        lanes = f"{self.lanes} lane{'s' if self.lanes > 1 else ''}"
+        words = [f"{self.architecture}", lanes, f"pipeline {self.pipeline}"]
+        return ", ".join([*words, *self.words(without=("architecture", "lanes", "pipeline"))])
+
+    @property
+    def series(self) -> str:
+        """Its architecture."""
+        return str(self.architecture)
+
+    def description(self) -> list[str]:
+        """The table, the architecture and the parameters that matter."""
+        units = f"{self.lanes} code unit{'s' if self.lanes > 1 else ''}"
+        return [
+            f"{self.table.name} decoder, {self.architecture}, {units} per cycle, {self.practice};",
+            f"pipeline {self.pipeline}, buffer {self.buffer or 'none'}, refresh {self.refresh or 'none'}.",
+            f"Words are UTF-32; for an ill-formed item {'U+FFFD' if self.replacement else 'undefined'}.",
+            f"Generated from: {self.table.source}.",
+        ]
+
+    def notes(self, circuit: Any) -> list[str]:
+        """When an open sequence ends, and when a periodic reset happens."""
+        lines = ["A sequence that may go on is determined by the next beat."]
+        if self.refresh is not None:
+            lines.append(
+                f"Between packets it is reset, at least {self.refresh} cycles apart; s_axis_tready is low then."
+            )
+        return lines
+
 
 def Decoder(  # noqa: N802 - it stands where the class of a decoder would
     table: EncodingTable = TABLE_3_7, **parameters: Any
@@ -190,26 +313,3 @@ def Decoder(  # noqa: N802 - it stands where the class of a decoder would
     ('SerialDecoder', 'ParallelDecoder', 'PackedDecoder')
     """
     return DecoderParameters(table=table, **parameters).build()
-
-
-def decoder_parameters(decoder: AnyDecoder) -> DecoderParameters:
-    """The parameters that a decoder is built from.
-
-    >>> decoder_parameters(Decoder(lanes=4, packed=True, buffer="registers")).arguments()
-    ['--lanes', '4', '--packed', '--buffer', 'registers']
-    """
-    if isinstance(decoder, RefreshedDecoder):
-        return replace(decoder_parameters(decoder.decoder), refresh=decoder.refresh.every)
-    parallel = isinstance(decoder, ParallelDecoder | PackedDecoder)
-    return DecoderParameters(
-        table=decoder.table,
-        lanes=decoder.lanes,
-        architecture="parallel" if parallel else "serial",
-        pipeline=decoder.pipeline,
-        packed=decoder.packed,
-        buffer=decoder.buffer if isinstance(decoder, ParallelDecoder | PackedDecoder) else None,
-        replacement=decoder.replacement,
-        practice=decoder.practice,
-        kind=decoder.kind,
-        length=decoder.length,
-    )

@@ -8,8 +8,8 @@ from amaranth.lib import data, stream, wiring
 from amaranth.lib.fifo import SyncFIFO
 from amaranth.lib.wiring import In, Out
 
-from utf8fpga.hdl.decoder.serial import SerialDecoder
 from utf8fpga.hdl.beats import beat_layout
+from utf8fpga.hdl.decoder.serial import SerialDecoder
 from utf8fpga.hdl.payloads import LONGEST_ANNOUNCED, Kind, item_layout
 from utf8fpga.model import TABLE_3_7, EncodingTable
 from utf8fpga.model.exceptions import InvalidArgumentError

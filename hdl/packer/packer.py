@@ -11,8 +11,8 @@ from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import memory, stream, wiring
 from amaranth.lib.wiring import In, Out
 
-from utf8fpga.hdl.decoder.parallel import ParallelDecoder
 from utf8fpga.hdl.beats import beat_layout
+from utf8fpga.hdl.decoder.parallel import ParallelDecoder
 from utf8fpga.hdl.payloads import item_layout
 from utf8fpga.model import TABLE_3_7, EncodingTable
 
@@ -140,8 +140,8 @@ class Packer(wiring.Component):
         word_memories: per lane the memory of the words.
 
     Ports:
-        sparse: stream of `beat_layout`, items of `item_layout`, in. A beat must have a word or end its text: a beat with neither would
-            reserve a row that is never freed.
+        sparse: stream of `beat_layout` in, items of `item_layout`. A beat must have a word or end its
+            text: one with neither would reserve a row that is never freed.
         packed: stream of `beat_layout`, items of `item_layout`, out.
     """
 
@@ -163,6 +163,9 @@ class Packer(wiring.Component):
         """
         stages_per_phase = -(-self._steps // _LEVELS)
         return 3 * stages_per_phase + 3
+
+    stall_cycles = 3
+    """Cycles without an output beat that waits, after which `sparse.ready` is asserted."""
 
     @property
     def capacity(self) -> int:
@@ -403,6 +406,16 @@ class PackedDecoder(wiring.Component):
     def reset_cycles(self) -> int:
         """Cycles after a reset in which `input.ready` is low."""
         return self.sparse.reset_cycles
+
+    @property
+    def stall_cycles(self) -> int:
+        """Upper bound on the cycles in a row in which `input.ready` is low while no output beat waits."""
+        return self.sparse.stall_cycles + self.packer.stall_cycles
+
+    @property
+    def drain_cycles(self) -> int:
+        """Upper bound on the cycles until all items are transferred that are determined, if no beat waits in these."""
+        return self.sparse.drain_cycles + self.packer.latency
 
     def elaborate(self, platform: object) -> Module:
         m = Module()

@@ -45,7 +45,7 @@ def promised(decoder: AnyDecoder, pattern: str) -> int:
 
 
 def test_the_latency_is_the_measured_one(decoder: AnyDecoder) -> None:
-    latency = promised(decoder, r"Latency: at most (\d+) cycles? from the beat that determines an item")
+    latency = promised(decoder, r"Latency: at most (\d+) cycles? from the beat that determines a symbol")
     simulation, lanes = Simulation(decoder), decoder.lanes
     measured = []
     # The last beat of a text determines its own items.

@@ -56,8 +56,8 @@ def test_items_are_the_same_with_null_beats(simulation: Simulation, null_beats: 
 
 def test_nothing_but_null_beats_stops_neither_side(simulation: Simulation) -> None:
     """A null beat a clock, for longer than any buffer holds, also before, between and after the texts."""
-    run = simulation.run([b"A" * simulation.decoder.lanes, b""], null_beats=[True] * 300 + [False])
-    assert run.texts == [simulation.expected(b"A" * simulation.decoder.lanes), []]
+    run = simulation.run([b"A" * simulation.core.lanes, b""], null_beats=[True] * 300 + [False])
+    assert run.texts == [simulation.expected(b"A" * simulation.core.lanes), []]
     first, second = run.accepted
     assert second - first == 301
 
@@ -105,4 +105,4 @@ def test_verilog_drops_null_beats(choice: dict[str, Any], refresh: int | None, t
 
 def test_the_header_says_what_a_null_beat_does() -> None:
     for choice in ({}, {"lanes": 4, "packed": True}):
-        assert "a beat with neither a byte nor s_axis_tlast has no effect" in axi_verilog(Decoder(**choice))
+        assert "a beat with neither a code unit nor s_axis_tlast has no effect" in axi_verilog(Decoder(**choice))

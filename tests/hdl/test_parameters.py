@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from utf8fpga.cli.core_options import parsed
-from utf8fpga.hdl import BUFFERS, MARK_PRACTICES, Decoder, DecoderParameters, core, decoder_parameters
+from utf8fpga.hdl import BUFFERS, MARK_PRACTICES, Decoder, DecoderParameters, core, parameters_of
 from utf8fpga.hdl.decoder import parameters
 from utf8fpga.model import RFC_2279, TABLE_3_7, InvalidArgumentError
 from utf8fpga.model.practices import Practice
@@ -82,7 +82,7 @@ def test_equal_decoders_have_equal_parameters() -> None:
 
 def test_parameters_of_a_decoder_are_those_it_was_built_from() -> None:
     for each in POSSIBLE[:: max(1, len(POSSIBLE) // 40)]:
-        assert decoder_parameters(each.build()) == each
+        assert parameters_of(each.build()) == each
 
 
 def test_the_dictionary_is_json() -> None:

@@ -39,7 +39,6 @@ from utf8fpga.hdl import (
 )
 from utf8fpga.hdl import periodic_reset as module
 from utf8fpga.hdl.memory_buffer import CAPACITY
-from utf8fpga.hdl.periodic_reset import drain_cycles
 from utf8fpga.model import decode
 from utf8fpga.sim.simulation import ContractError, Simulation, text_beats
 
@@ -64,11 +63,11 @@ def test_no_decoder_needs_longer_or_holds_more(lanes: int, pipeline: int) -> Non
     """What the proof of `Refresh` leaves to its numbers."""
     for buffer in ("registers", "memory")[: 1 + (lanes >= 4)]:
         sparse = ParallelDecoder(lanes=lanes, pipeline=pipeline, buffer=buffer)
-        assert max(drain_cycles(sparse), sparse.reset_cycles) < STILL
+        assert max(sparse.drain_cycles, sparse.reset_cycles) < STILL
         if lanes > 1:
             packed = PackedDecoder(lanes=lanes, pipeline=pipeline, buffer=buffer)
             packer = packed.packer
-            assert drain_cycles(packed) < STILL
+            assert packed.drain_cycles < STILL
             # Each beat that comes to the packer opens a row at most.
             assert packer.depth + 1 + max(CAPACITY, sparse.latency) < MOST
 
@@ -77,7 +76,7 @@ def test_no_decoder_needs_longer_or_holds_more(lanes: int, pipeline: int) -> Non
 def test_no_serial_decoder_does(pipeline: int) -> None:
     for practice in MARK_PRACTICES:
         made = PracticeDecoder(practice, pipeline=pipeline)
-        assert max(drain_cycles(made), drain_cycles(SerialDecoder(pipeline=pipeline))) < min(STILL, MOST)
+        assert max(made.drain_cycles, SerialDecoder(pipeline=pipeline).drain_cycles) < min(STILL, MOST)
 
 
 def test_a_reset_that_would_come_before_the_decoder_has_drained_is_rejected() -> None:

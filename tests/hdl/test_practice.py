@@ -47,7 +47,7 @@ def test_expected_is_the_practice_and_not_the_default(simulation: Simulation) ->
         Practice.MALFORMED_SEQUENCE: [1, 1, 1, 0, 1],
         Practice.FIRST_ERROR: [1],
     }
-    practice = simulation.decoder.practice
+    practice = simulation.core.practice
     assert [bool(item.error) for item in simulation.run([text]).texts[0]] == marks[practice]
     assert [bool(item.error) for item in simulation.expected(text)] == marks[practice]
 

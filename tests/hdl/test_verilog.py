@@ -15,7 +15,7 @@ from hypothesis import HealthCheck, given, seed, settings
 from hypothesis import strategies as st
 from support.icarus import requires_icarus, run_reset, run_verilog, split_texts
 
-from utf8fpga.hdl import PIPELINES, AxiStreamDecoder, SerialDecoder, axi_verilog
+from utf8fpga.hdl import PIPELINES, AxiStreamCore, SerialDecoder, axi_verilog
 from utf8fpga.hdl.toolchain import run_tool
 from utf8fpga.sim.strategies import boundary_units, texts
 
@@ -163,7 +163,7 @@ def test_it_has_a_clock_of_its_own_within_a_larger_design() -> None:
     m = Module()
     count, other = Signal(8), Signal()
     m.d.sync += count.eq(count + 1)
-    m.submodules.decoder = decoder = AxiStreamDecoder(SerialDecoder())
+    m.submodules.decoder = decoder = AxiStreamCore(SerialDecoder())
     m.d.comb += decoder.clk.eq(other)
     clocks: dict[str, set[str]] = {}
     for line in rtlil.convert(m, ports=[count, other], emit_src=False).splitlines():
@@ -171,13 +171,16 @@ def test_it_has_a_clock_of_its_own_within_a_larger_design() -> None:
             module = line.split()[1]
         elif "connect \\CLK" in line:
             clocks.setdefault(module, set()).add(line.split()[2])
-    assert clocks == {r"\top": {r"\clk"}, r"\top.decoder.decoder": {r"\axi_clk"}}
+    assert clocks == {r"\top": {r"\clk"}, r"\top.decoder.core": {r"\axi_clk"}}
 
 
 def test_ports_are_for_bytes_without_kind_and_length() -> None:
     for options in ({"kind": True}, {"length": True}):
-        with pytest.raises(ValueError, match=r"^AXI4-Stream ports are for a decoder of bytes without kind and length$"):
-            AxiStreamDecoder(SerialDecoder(**options))
+        with pytest.raises(
+            ValueError,
+            match=r"^AXI4-Stream ports have data and an error flag for each symbol, but none for (kind|length)$",
+        ):
+            AxiStreamCore(SerialDecoder(**options))
 
 
 @requires_icarus

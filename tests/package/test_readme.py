@@ -23,10 +23,10 @@ from utf8fpga.bench import (
     SCALING,
     SETTINGS,
     Point,
-    decoder_core,
     design_digest,
     drawn_digest,
     figures_table,
+    measured_core,
     summary_table,
     sweep,
     tool_versions,
@@ -128,7 +128,7 @@ def test_figures_over_lanes_are_of_the_current_design(number: int) -> None:
     row, parameters = OVER_LANES["figures"][number], SCALING[number].parameters
     assert row["design"] == design_digest(parameters), f"the design has changed: run {OVER_LANES['command']}"
     decoder = parameters.build()
-    assert (row["pipeline"], row["latency"]) == (decoder.pipeline, decoder.latency)
+    assert (row["series"], row["latency"]) == (parameters.series, decoder.latency)
 
 
 @pytest.mark.parametrize(("name", "limits"), LIMITS.items(), ids=lambda value: str(value))
@@ -143,7 +143,7 @@ def test_figures_meet_their_limits(name: tuple[str, str], limits: tuple[int, int
 @pytest.mark.parametrize("name", LIMITS, ids=" on ".join)
 def test_repeated_measurement_gives_the_recorded_figures(name: tuple[str, str]) -> None:
     setting, device = name
-    core = decoder_core(dict(SETTINGS)[setting], setting)
+    core = measured_core(dict(SETTINGS)[setting], setting)
     [figure] = sweep([Point(core, DEVICES[device], (1, 2, 3))])
     again, row = figure.as_dict(), BY_NAME[name]
     assert again["area"] == row["area"]

@@ -6,6 +6,7 @@ from __future__ import annotations
 import random
 import shlex
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -18,11 +19,12 @@ from utf8fpga.hdl import (
     MARK_PRACTICES,
     MERGING_PRACTICES,
     Decoder,
+    DecoderParameters,
     PackedDecoder,
     ParallelDecoder,
     PracticeDecoder,
     SerialDecoder,
-    decoder_parameters,
+    parameters_of,
 )
 from utf8fpga.hdl.decoder import parameters as decoders
 from utf8fpga.model import EncodingTable
@@ -155,7 +157,7 @@ def test_replay_command_selects_the_faulty_decoder(
     assert len(found.units) <= 2 * decoder.lanes
     assert bytes(found.units).count(b"n") == 1
     words = assert_replayed(found, tmp_path, capsys)
-    assert words[1:-2] == ["--hex", bytes(found.units).hex(" ").upper(), *decoder_parameters(build(choice)).arguments()]
+    assert words[1:-2] == ["--hex", bytes(found.units).hex(" ").upper(), *parameters_of(build(choice)).arguments()]
 
 
 NEEDS: dict[str, tuple[Fault, list[str]]] = {
@@ -190,7 +192,7 @@ def test_replay_command_has_the_required_stream_options(
     assert words[1:-2] == [
         "--hex",
         bytes(found.units).hex(" ").upper(),
-        *decoder_parameters(build(choice)).arguments(),
+        *parameters_of(build(choice)).arguments(),
         *needed,
     ]
     # The difference is caused by the fault in the decoder, not by the stream options.
@@ -263,9 +265,10 @@ def plain(simulation: Simulation, text: list[int]) -> list[tuple[Any, ...]]:
 
 @pytest.mark.parametrize("practice", MARK_PRACTICES[1:])
 def test_decoder_with_another_practice_is_detected(practice: Practice) -> None:
-    simulation = Simulation(build({"practice": practice}))
-    assert simulation.run([b""]).texts == [[]]
-    simulation.decoder.practice = Practice.MAXIMAL_SUBPARTS
+    decoder = build({"practice": practice})
+    own = parameters_of(decoder)
+    assert isinstance(own, DecoderParameters)
+    simulation = Simulation(decoder, replace(own, practice=Practice.MAXIMAL_SUBPARTS))
     found = compare(simulation, b"so \xf0\x90\x80\xff\xff\xf0\x80\x80\x80 A and on")
     assert found is not None
     assert len(found.units) <= 6
