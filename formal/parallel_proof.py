@@ -10,19 +10,21 @@ length with any pauses. A third question is whether the decoder connects the two
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, field
+from typing import cast
 
 from amaranth.back import rtlil
 from amaranth.hdl import Cat, ClockDomain, Elaboratable, Module, Signal, Value
 
 from utf8fpga.formal.abc import Verdict, decide, hold_each
 from utf8fpga.formal.aiger import Aig, aig_of
+from utf8fpga.formal.answers import kept
 from utf8fpga.formal.invariants.buffer import BufferProof, Start
 from utf8fpga.formal.invariants.window import WindowProof
 from utf8fpga.formal.properties import Property
 from utf8fpga.formal.recovery_proof import WindowRecovery
-from utf8fpga.hdl import ParallelDecoder
+from utf8fpga.hdl import ParallelDecoder, parameters_of
 from utf8fpga.hdl.beats import is_effective
 from utf8fpga.hdl.decoder.window import BeatWindow
 from utf8fpga.hdl.memory_buffer import MemoryBuffer
@@ -97,7 +99,7 @@ def prove_halves(
         if found.failed:
             break
         proof = BufferProof(decoder, begin)
-        aig = aig_of(_rtlil(proof), free=begin is not Start.POWER_UP)
+        aig = _graph(proof, ("buffer", parameters_of(decoder), begin), free=begin is not Start.POWER_UP)
         outputs = dict(zip(proof.questions, aig.output_bits["asked"], strict=True))
         asked = {f"buffer {begin.value} {n}": n for n in outputs if n not in proof.never or n in never}
         frames = {question: proof.frames[name] for question, name in asked.items()}
@@ -211,10 +213,9 @@ def _ask_window(
     found: Induction, build: Callable[[], ParallelDecoder], right: EncodingTable, start: Start, seconds: int
 ) -> None:
     proof = WindowProof(build(), right)
-    text = _rtlil(proof)
     kinds = {True: ["step"], False: ["start"]} if start is Start.POWER_UP else {True: ["step", "reset"]}
     for free, asked in kinds.items():
-        aig = aig_of(text, free=free)
+        aig = _graph(proof, ("window", parameters_of(build()), right), free=free)
         for kind in asked:
             bits = zip(proof.tags, aig.output_bits[kind], strict=True)
             outputs = {f"window {kind} {tag}": bit for tag, bit in bits}
@@ -224,9 +225,14 @@ def _ask_window(
 def _ask_connections(found: Induction, decoder: ParallelDecoder) -> None:
     """Wires are equal by structure: the graph of their comparison is the constant 0, without a search."""
     found.asked += 1
-    aig = aig_of(_rtlil(Connections(decoder)), free=True)
+    aig = _graph(Connections(decoder), ("connections", parameters_of(decoder)), free=True)
     if aig.outputs[aig.output_bits["bad"][0]] != 0:
         found.failed.append("connections")
+
+
+def _graph(proof: WindowProof | BufferProof | Connections, key: tuple[Hashable, ...], *, free: bool) -> Aig:
+    """The graph of a question, which several properties may share; its flip-flop contents are arbitrary if `free`."""
+    return cast("Aig", kept((*key, free), lambda: aig_of(kept(key, lambda: _rtlil(proof)), free=free)))
 
 
 def _rtlil(proof: WindowProof | BufferProof | WindowRecovery | Connections) -> str:

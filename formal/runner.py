@@ -228,7 +228,7 @@ def prove_all(
     waiting: dict[int, Future[list[Result]]] = {}
     following = 0
     calls = [(each, name, seconds) for each in chosen for name in wanted]
-    with closing(run_each(_prove_call, calls, jobs=jobs)) as outcomes:
+    with closing(run_each(_prove_call, calls, jobs=jobs, group=lambda call: call[0].name)) as outcomes:
         for count, (number, outcome) in enumerate(outcomes, 1):
             waiting[number] = outcome
             done(count)
