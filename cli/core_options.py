@@ -56,7 +56,7 @@ class _CoreCommand(click.Command):
 
 
 def core_command(*, several: Collection[str] = (), optional: bool = False) -> Callable[[_Command], click.Command]:
-    """A decorator for a command that takes a core's name and options; its argument `parameters` has their values.
+    """A decorator for a command that accepts the name and the options of a core; `parameters` has their values.
 
     Args:
         several: the fields with lists of values: numbers separated by commas, or a repeated option for words.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The decoders in Amaranth, generated from the same rows as the golden model."""
+"""The cores in Amaranth, generated from the same rows as the golden model, and their AXI4-Stream ports and Verilog."""
 
 from __future__ import annotations
 

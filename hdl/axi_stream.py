@@ -18,13 +18,13 @@ __all__ = ["AxiStreamCore", "SymbolPorts", "axi_signature"]
 
 @dataclass(frozen=True)
 class SymbolPorts:
-    """How a symbol is divided among the ports of an AXI4-Stream interface.
+    """The assignment of a symbol to the ports of an AXI4-Stream interface.
 
     Attributes:
-        field: the field of the symbol that is its data; None if the symbol is no structure.
-        bits: the width of that data.
-        size: the bytes of ``tdata`` that it occupies: a power of two, and the rest of them is 0.
-        has_error: whether ``tuser`` has the bit `error` of the symbol.
+        field: the field of the symbol with its data; None if the symbol is not a structure.
+        bits: the width of the data.
+        size: the number of bytes of ``tdata`` for the data, a power of two; unused upper bits are 0.
+        has_error: whether the symbol has the flag `error`, which is a bit of ``tuser``.
     """
 
     field: str | None
@@ -34,7 +34,7 @@ class SymbolPorts:
 
     @staticmethod
     def of(stream: Any) -> SymbolPorts:
-        """The division for the symbols of a stream of `beat_layout`.
+        """The assignment for the symbols of a stream of `beat_layout`.
 
         Raises:
             InvalidArgumentError: a symbol has fields other than its data and `error`.
@@ -59,16 +59,16 @@ class SymbolPorts:
         return SymbolPorts(field, bits, size, has_error)
 
     def data_of(self, symbol: Any) -> Value:
-        """The data of a symbol, as wide as it is in ``tdata``."""
+        """The data of a symbol, extended to its width in ``tdata``."""
         value = Value.cast(symbol if self.field is None else symbol[self.field])
         return Cat(value, Const(0, 8 * self.size - self.bits))
 
 
 def axi_signature(core: Core) -> wiring.Signature:
-    """The ports of a core in Verilog: those of DESIGN's table, with the widths of its symbols.
+    """The ports of a core in Verilog, with widths that follow from its symbols and lanes.
 
     Raises:
-        InvalidArgumentError: a symbol has other fields than AXI4-Stream has ports for, see `SymbolPorts`.
+        InvalidArgumentError: a symbol has fields for which AXI4-Stream has no ports, see `SymbolPorts`.
     """
     lanes, given, made = core.lanes, SymbolPorts.of(core.input), SymbolPorts.of(core.output)
     ports = {
@@ -114,7 +114,7 @@ class AxiStreamCore(wiring.Component):
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        # A domain of its own, so that a design around it keeps its clocks.
+        # A local domain, which cannot conflict with the domains of the surrounding design.
         m.domains += ClockDomain("axi", local=True)
         core = self._core
         m.submodules.core = DomainRenamer("axi")(core)

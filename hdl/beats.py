@@ -19,21 +19,23 @@ def beat_layout(symbol: ShapeLike, lanes: int) -> data.StructLayout:
         lanes: symbols per beat.
 
     Fields:
-        symbols: per lane a symbol, the first in lane 0; undefined where `keep` is 0, but for a flag `error`.
+        symbols: a symbol for each lane, the first in lane 0. Where `keep` is 0 it is undefined, except for the flag
+            `error` at an output.
         keep: one bit per lane, 1 where a symbol is present.
         last: the packet ends with this beat; no further symbol of it follows.
 
-    At an input, lanes without a symbol come last, and only in a beat with `last` set or in one without any symbol. A
-    beat with neither a symbol nor `last` is a null beat: it is transferred, and has no effect. No output has one.
+    At an input, the lanes with a symbol are contiguous from lane 0, and all lanes have one unless `last` is set or the
+    beat has no symbol at all. A beat with neither a symbol nor `last` is a null beat: it is transferred and has no
+    effect. No output has null beats.
     """
     return data.StructLayout({"symbols": data.ArrayLayout(symbol, lanes), "keep": lanes, "last": 1})
 
 
 def is_effective(source: Any) -> Value:
-    """Whether a beat is valid that is no null beat.
+    """Whether `valid` is asserted for a beat other than a null beat.
 
     Args:
         source: a stream of `beat_layout` at an input.
     """
-    # So multiplied out, synthesis finds the smallest decoders.
+    # In this form, with `valid` in both terms, synthesis finds the smallest decoders.
     return (source.valid & source.payload.keep[0]) | (source.valid & source.payload.last)

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What the rest of the project knows of a core: its parameters, and how they are written down.
+"""The interface of a core to the rest of the project: the attributes of the circuit, and its parameters.
 
-A core's parameters are one frozen dataclass, checked when it is made. Each field that a person may choose carries an
-`Option`, so that the command line, replay lines, Verilog headers, cache keys and the names of proofs and figures are
-made from the parameters and name all of them.
+The parameters of a core are one frozen dataclass, validated when an object is made. Each field that a user may choose
+has an `Option`. The command line, replay commands, Verilog headers, cache keys and the names of proofs and figures are
+derived from the parameters, and therefore complete.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ __all__ = ["Core", "CoreParameters", "Option", "option", "spelled"]
 
 
 class Core(Protocol):
-    """A circuit with one input and one output stream; no other attribute is used outside of its folder.
+    """A circuit with one input and one output stream. Code outside its folder uses these attributes only.
 
     Ports:
         input: stream of `beat_layout`.
-        output: stream of `beat_layout`; never a null beat, and `error` is 0 where a symbol has this flag and `keep`
-            is 0.
+        output: stream of `beat_layout`, without null beats. If symbols have the flag `error`, it is 0 in lanes in
+            which `keep` is 0.
     """
 
     input: Any
@@ -45,19 +45,22 @@ class Core(Protocol):
 
     @property
     def latency(self) -> int:
-        """Upper bound on the cycles from the beat that determines an output symbol to the symbol, while none waits."""
+        """Upper bound on the cycles from the beat that determines an output symbol to the symbol, while no beat waits.
+
+        An output beat waits in a cycle in which `output.valid` is asserted and `output.ready` is not.
+        """
 
     @property
     def reset_cycles(self) -> int:
-        """Cycles after a reset in which `input.ready` is low."""
+        """Cycles after a reset in which `input.ready` is deasserted."""
 
     @property
     def stall_cycles(self) -> int:
-        """Upper bound on the cycles in a row in which `input.ready` is low while no output beat waits."""
+        """Upper bound on the cycles in a row in which `input.ready` is deasserted while no output beat waits."""
 
     @property
     def drain_cycles(self) -> int:
-        """Upper bound on the cycles until all determined symbols are transferred, if no beat waits in these."""
+        """Upper bound on the cycles until all determined symbols have been transferred, while no beat waits."""
 
     def elaborate(self, platform: object) -> Elaboratable:
         """The circuit."""
@@ -68,12 +71,12 @@ class Option:
     """How a field of a core's parameters is chosen on the command line.
 
     Attributes:
-        help: one sentence; the default is added where there is one that does not depend on other fields.
-        choices: the values, for a field that is one of several words.
-        range: the lowest and the highest value, for a number; None where there is no bound.
-        metavar: what stands for the value in help texts.
-        flags: for a field that is true or false, the option that sets it to true and the one that sets it to false;
-            an empty string where there is none.
+        help: the help text.
+        choices: the permitted values of a field with a word as its value.
+        range: the lowest and the highest value of a number; None: no upper bound.
+        metavar: the placeholder for the value in help texts.
+        flags: of a Boolean field the option that sets it to true and the one that sets it to false; an empty string: no
+            such option.
     """
 
     help: str
@@ -84,7 +87,7 @@ class Option:
 
 
 def option(text: str, **details: Any) -> dict[str, Any]:
-    """The metadata of a field that the command line offers.
+    """The metadata of a field that has an option on the command line.
 
     Args:
         text: the help text.
@@ -95,45 +98,45 @@ def option(text: str, **details: Any) -> dict[str, Any]:
 
 @dataclass(frozen=True, kw_only=True)
 class CoreParameters:
-    """The parameters of a core; each kind of core has a subclass, which is listed in `CORES`.
+    """The parameters of a core. Each kind of core has a subclass, which is listed in `CORES`.
 
-    A subclass defines `core`, `build` and `golden`, and what else differs from the defaults here.
+    A subclass defines `core`, `build` and `golden`, and redefines methods whose defaults here do not apply.
 
-    A field whose default depends on others is None in a call and has its value once the object is made, so that equal
-    cores have equal parameters.
+    A field whose default depends on other fields may be None in the call of the constructor; the object has its value.
+    So equal cores have equal parameters.
     """
 
     core: ClassVar[str]
-    """The name of the kind of core: the first word after the command."""
+    """The name of the kind of core, which is the first argument of the commands."""
 
     input_noun: ClassVar[str] = "byte"
-    """What an input symbol is called in messages and headers."""
+    """The noun for an input symbol in messages and headers."""
 
     output_noun: ClassVar[str] = "symbol"
-    """What an output symbol is called."""
+    """The noun for an output symbol."""
 
     @classmethod
     def of(cls, circuit: Any) -> CoreParameters | None:
-        """The parameters that a circuit was built from; None if it is not of this kind.
+        """The parameters that a circuit was built from; None if it is a core of another kind.
 
-        By default they are the attribute `parameters` of the circuit.
+        Default: the attribute `parameters` of the circuit.
         """
         found = getattr(circuit, "parameters", None)
         return found if isinstance(found, cls) else None
 
     @classmethod
     def options(cls) -> dict[str, Option]:
-        """By field the options of the command line, in the order of the fields."""
+        """The options of the command line by field, in the order of the fields."""
         return {each.name: each.metadata["option"] for each in fields(cls) if "option" in each.metadata}
 
     def _chosen(self) -> Iterator[tuple[str, Option, Any]]:
-        """The fields whose values are not what the others and the defaults give."""
+        """The fields whose values do not follow from the other fields and the defaults."""
         for name, how in self.options().items():
             if not self._follows(name):
                 yield name, how, getattr(self, name)
 
     def _follows(self, name: str) -> bool:
-        """Whether the default and the other fields give a field its value."""
+        """Whether the value of a field follows from its default and the other fields."""
         default = next(each.default for each in fields(self) if each.name == name)
         try:
             return replace(self, **{name: default}) == self
@@ -141,7 +144,7 @@ class CoreParameters:
             return False
 
     def arguments(self) -> list[str]:
-        """The words of the command line that choose this core, without those that are not needed."""
+        """The words of the command line that select this core, without redundant ones."""
         words: list[str] = []
         for name, how, value in self._chosen():
             if how.flags:
@@ -151,7 +154,7 @@ class CoreParameters:
         return words
 
     def words(self, without: Collection[str] = ()) -> list[str]:
-        """A word or two for each field, but those named, whose value is not what the others and the defaults give."""
+        """One or two words for each field that does not follow from the others, except for the fields in `without`."""
         words = []
         for name, how, value in self._chosen():
             if name in without:
@@ -164,16 +167,16 @@ class CoreParameters:
 
     @property
     def name(self) -> str:
-        """A short name that is different for different parameters and fit for a file, such as ``decoder-16-packed``."""
+        """A short name, unique for the parameters and valid as a file name, such as ``decoder-16-packed``."""
         return re.sub(r"[^a-z0-9]+", "-", "-".join([self.core, *self.words()]).lower())
 
     def as_dict(self) -> dict[str, Any]:
-        """All parameters by name, for JSON; a table by its name."""
+        """All parameters by name, for JSON. A table is represented by its name."""
         values = {each.name: getattr(self, each.name) for each in fields(self)}
         return {name: value if isinstance(value, int | None) else written(value) for name, value in values.items()}
 
     def expression(self) -> str:
-        """The Python expression that makes this core, in names of `utf8fpga.hdl` and `utf8fpga.model`."""
+        """The Python expression that builds this core, with names of `utf8fpga.hdl` and `utf8fpga.model`."""
         chosen = [each.name for each in fields(self) if each.name != "table" and not self._follows(each.name)]
         given = [f"{name}={plain(getattr(self, name))!r}" for name in chosen]
         if (table := getattr(self, "table", None)) is not None:
@@ -187,44 +190,44 @@ class CoreParameters:
     # The golden function, and how its symbols are compared with those of the circuit.
 
     def golden(self) -> Golden:
-        """The golden function of this core, at the beginning of a packet."""
+        """A new golden function of this core, at the beginning of a packet."""
         raise NotImplementedError
 
     def comparable(self, symbol: Any) -> Any:
-        """A symbol of the golden function, as far as the circuit has it; equal to what `observed` returns for it."""
+        """A symbol of the golden function without what the circuit does not output: the result of `observed` for it."""
         return symbol.value
 
     def observed(self, fields: Mapping[str, int], previous: Any) -> Any:
-        """A symbol of an output beat, as it is compared with the golden function.
+        """A symbol of an output beat, in the form that is compared with the golden function.
 
         Args:
-            fields: the fields of the symbol; if it is no structure, one with the name ``value``.
-            previous: the result for the symbol before it in the packet; None for the first.
+            fields: the fields of the symbol; one named ``value`` if the symbol is not a structure.
+            previous: the result for the preceding symbol of the packet; None for the first.
 
         Raises:
-            InvalidArgumentError: the fields contradict each other; the message says how.
+            InvalidArgumentError: the fields contradict each other, as the message describes.
         """
         return fields["value"]
 
     def observable(self) -> CoreParameters:
-        """These parameters with all fields in the output that a simulation can compare."""
+        """These parameters with all optional output fields that a simulation can compare."""
         return self
 
     @property
     def absent_symbol(self) -> int | None:
-        """In a simulation the input symbol in a lane with `keep` 0, chosen to be noticed; None: all bits are 1."""
+        """The input symbol of a simulation in lanes with `keep` 0, to detect its use; None: all bits are 1."""
         return None
 
     def as_bytes(self, symbols: Iterable[Any]) -> bytes:
-        """What `simulate --output` writes for symbols of the golden function."""
+        """The bytes that `simulate --output` writes for symbols of the golden function."""
         return bytes(symbol.value for symbol in symbols)
 
     @property
     def obstacle(self) -> str:
-        """Why no command line gives these parameters; empty where one does."""
+        """The reason why no command line selects these parameters; empty if one does."""
         return ""
 
-    # Texts for people.
+    # Texts for users.
 
     @property
     def title(self) -> str:
@@ -235,20 +238,20 @@ class CoreParameters:
 
     @property
     def series(self) -> str:
-        """The title of the line in the plot of figures over lanes."""
+        """The title of its line in the plot of figures over the number of lanes."""
         return self.core
 
     def description(self) -> list[str]:
-        """What the core is, for the header of its Verilog."""
+        """Lines that describe the core, for the header of its Verilog."""
         return [f"{self.title}."]
 
     def notes(self, circuit: Any) -> list[str]:
-        """What its header says beside the ports and the latency."""
+        """Further lines of that header, after the ports and the latency."""
         return []
 
 
 def spelled(table: EncodingTable) -> str:
-    """The name in `utf8fpga.model.forms` of a table.
+    """The name of a table in `utf8fpga.model.forms`.
 
     >>> from utf8fpga.model import TABLE_3_7
     >>> spelled(TABLE_3_7)
@@ -258,10 +261,10 @@ def spelled(table: EncodingTable) -> str:
 
 
 def plain(value: Any) -> Any:
-    """A value without its type where that is an enumeration of words."""
+    """A value as a plain string if it is a member of an enumeration of strings."""
     return str(value) if isinstance(value, str) else value
 
 
 def written(value: Any) -> str:
-    """A parameter's value as the command line has it: a table by its name."""
+    """The value of a parameter as a word of the command line; a table by its name."""
     return str(getattr(value, "name", value)) if not isinstance(value, str) else str(value)

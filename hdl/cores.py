@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The registry of the cores: what a command may be given as its first word."""
+"""The registry of the cores, whose names are the first argument of the commands."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from utf8fpga.model import InvalidArgumentError
 __all__ = ["CORES", "command_words", "parameters_of"]
 
 CORES: Mapping[str, type[CoreParameters]] = MappingProxyType({kind.core: kind for kind in (DecoderParameters,)})
-"""By name the parameters of each kind of core; the first is the default."""
+"""The class of the parameters of each kind of core, by name; the first is the default."""
 
 
 def parameters_of(circuit: Any) -> CoreParameters:
     """The parameters that a core was built from.
 
     Raises:
-        InvalidArgumentError: it is none of `CORES`.
+        InvalidArgumentError: it is not a core of a kind in `CORES`.
 
     >>> from utf8fpga.hdl.decoder.parameters import Decoder
     >>> parameters_of(Decoder(lanes=4, packed=True, buffer="registers")).arguments()
@@ -34,6 +34,6 @@ def parameters_of(circuit: Any) -> CoreParameters:
 
 
 def command_words(parameters: CoreParameters) -> list[str]:
-    """The words of a command line that choose a core: its name, unless it is the default one, and its options."""
+    """The words of a command line that select a core: its name, unless it is the default, and its options."""
     is_default = isinstance(parameters, next(iter(CORES.values())))
     return [*([] if is_default else [parameters.core]), *parameters.arguments()]

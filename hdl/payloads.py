@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The payloads of a decoder: its items, and how they are stored inside."""
+"""The payloads of a decoder: items, and beats of items as they are stored inside."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ class Kind(enum.Enum, shape=3):  # type: ignore[call-arg]  # amaranth's metaclas
 
 
 LONGEST_ANNOUNCED = RFC_2279.longest
-"""The most units that a first byte has ever announced."""
+"""Upper bound on the sequence lengths that a first byte announces, in any version of UTF-8."""
 
 
 def code_point_bits(table: EncodingTable) -> int:
-    """Bits of the last code point of a table, or of U+FFFD where that is above it."""
+    """The width of a code point: enough for the last one of a table, and for U+FFFD."""
     return max(table.last_code_point, REPLACEMENT_CHARACTER).bit_length()
 
 

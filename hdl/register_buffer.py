@@ -13,7 +13,7 @@ __all__ = ["RegisterBuffer"]
 
 
 class RegisterBuffer(wiring.Component):
-    """Two registers in turn at an output stream: a beat that waits stays in one while the other one is loaded.
+    """Two registers that serve an output stream alternately: one holds a beat that waits while the other is loaded.
 
     All stages of the pipeline in front move on at the end of a cycle in which `run` is asserted and pause otherwise.
     The bits of `run` are duplicate registers (kept apart so that synthesis does not merge them), one for each stage,

@@ -46,7 +46,7 @@ _KEYWORDS = frozenset((_RESERVED + _RESERVED_SINCE).split())
 """Reserved in IEEE Std 1364-2005, annex B, and in IEEE Std 1800-2017, annex B; they are case-sensitive."""
 
 _LONGEST_NAME = 1024
-"""Characters of an identifier that every tool must accept (IEEE Std 1364-2005, 3.7.1)."""
+"""The length of identifiers that every tool must accept (IEEE Std 1364-2005, 3.7.1)."""
 
 
 def module_name(core: Core) -> str:
@@ -59,7 +59,7 @@ def axi_rtlil(core: Core, name: str | None = None) -> str:
 
     Args:
         core: the core.
-        name: of the top module; default: see `module_name`.
+        name: the name of the top module; default: see `module_name`.
     """
     return str(rtlil.convert(AxiStreamCore(core), name=name or module_name(core), emit_src=False))
 
@@ -69,10 +69,10 @@ def axi_verilog(core: Core, name: str | None = None) -> str:
 
     Args:
         core: the core; its symbols have data and, at the output, an error flag, see `SymbolPorts`.
-        name: the top module, a plain Verilog identifier and no keyword; default: see `module_name`.
+        name: the name of the top module, a plain Verilog identifier and not a keyword; default: see `module_name`.
 
     Raises:
-        InvalidArgumentError: `name` cannot be a module's, see `check_module_name`; or a symbol has other fields.
+        InvalidArgumentError: `name` is not valid, see `check_module_name`; or a symbol has other fields.
         ToolError: Yosys is missing or failed.
     """
     name = module_name(core) if name is None else name
@@ -83,15 +83,15 @@ def axi_verilog(core: Core, name: str | None = None) -> str:
         script = f"read_rtlil top.il; hierarchy -top {name}; proc; flatten -separator _; opt_clean"
         run_tool("yosys", ["-q", "-p", f"{script}; write_verilog -noattr top.v"], directory=directory)
         text = (directory / "top.v").read_text(encoding="utf-8")
-    # Yosys's own header says where it was built, which is no one's concern here.
+    # The header that Yosys writes, with the build of Yosys, is omitted.
     return _header(core) + text[text.index("module ") :]
 
 
 def check_module_name(name: str) -> None:
-    """Make sure that a module can have this name in Verilog and in SystemVerilog.
+    """Check that a name is valid for a module in Verilog and in SystemVerilog.
 
     Raises:
-        ValueError: it cannot.
+        InvalidArgumentError: it is not valid.
     """
     if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", name):
         raise InvalidArgumentError(
@@ -107,6 +107,7 @@ def check_module_name(name: str) -> None:
 
 def _header(core: Core) -> str:
     parameters, lanes, made = parameters_of(core), core.lanes, SymbolPorts.of(core.output)
+    source = SymbolPorts.of(core.input)
     given, wanted = parameters.input_noun, parameters.output_noun
     order = "contiguous from word 0" if core.packed else "in order, with gaps"
     lines = [
@@ -115,15 +116,15 @@ def _header(core: Core) -> str:
         "",
         "clk, rst        rising edge; synchronous, active high",
         f"s_axis_tdata    {_several(lanes, given)}, the first in the low bits",
-        f"s_axis_tkeep    one bit per byte, contiguous from bit 0; fewer {given}s than all only with s_axis_tlast;",
-        f"                none with s_axis_tlast ends the packet without a {given};",
+        f"s_axis_tkeep    {'1' * source.size} for each {given} that is present, contiguous from bit 0;",
+        f"                fewer than all {given}s only with s_axis_tlast, and none ends the packet without a {given};",
         f"                a beat with neither a {given} nor s_axis_tlast has no effect",
         "s_axis_tlast    the packet ends after this beat",
         f"m_axis_tdata    {_several(lanes, wanted)}, {8 * made.size} bits each" + (f"; {order}" if lanes > 1 else ""),
         f"m_axis_tkeep    {'1' * made.size} for each {wanted} that is present",
     ]
     if made.has_error:
-        lines.append("m_axis_tuser    one bit per word: it stands for an ill-formed item; 0 where no word is present")
+        lines.append(f"m_axis_tuser    one bit per {wanted}: 1 for an ill-formed item; 0 if no {wanted} is present")
     lines += [
         "m_axis_tlast    last beat of the packet",
         "",

@@ -39,19 +39,19 @@ class ParallelDecoder(wiring.Component):
     the lane of its last unit, so the words of a beat are in order and may have gaps between them (*sparse*; `Packer`
     closes the gaps).
 
-    Throughput: a beat per cycle on any input; `input.ready` is low only while beats wait for `output.ready`, and for
-    the bounds below. Back-to-back packets need no gap and no reset.
+    Throughput: a beat per cycle on any input; `input.ready` is deasserted only while beats wait for `output.ready`, and
+    within the bounds below. Back-to-back packets need no gap and no reset.
 
     Latency: the items of a beat are valid at most `latency` cycles after the beat was accepted, while no beat waits, if
     it ends its packet or does not end within a sequence. Otherwise whether its last unit is the end of an item depends
     on the next beat, and the cycles count from that one. Beats that hold no item and do not end a packet are dropped.
     So are null beats, those with neither a unit nor `last`: they are transferred and have no effect.
 
-    It is a window and a buffer behind it. The buffer keeps `input.ready` and `output.valid` in registers, so no path
-    leads through the decoder. In front of *registers* (`BeatWindow`, `RegisterBuffer`) each stage pauses while two
-    beats wait at the output. In front of *memory* (`RowWindow`, `MemoryBuffer`) no stage ever pauses: what leaves the
-    window is written to small memories, and beats are accepted while there is room for all that are in flight. That is
-    smaller for many lanes where look-up tables serve as memory, as on ECP5.
+    Structure: a window, and a buffer behind it. `input.ready` and `output.valid` are registers of the buffer, so there
+    is no combinational path through the decoder. With a buffer in *registers* (`BeatWindow`, `RegisterBuffer`) all
+    stages pause while two beats wait at the output. With a buffer in *memory* (`RowWindow`, `MemoryBuffer`) no stage
+    ever pauses: the output of the window is written to small memories, and beats are accepted while there is room for
+    all in-flight beats. For many lanes this is smaller on devices with LUT memory, such as ECP5.
 
     Args:
         table: the encoding form; default: UTF-8.
@@ -72,8 +72,8 @@ class ParallelDecoder(wiring.Component):
         output: stream of `beat_layout`, items of `item_layout`.
 
     Raises:
-        InvalidArgumentError: `lanes`, `pipeline` or `buffer` is out of range, or they do not go together.
-        TableError: no parallel decoder can be made for such a table.
+        InvalidArgumentError: `lanes`, `pipeline` or `buffer` is out of range, or their combination is invalid.
+        TableError: the table does not allow a parallel decoder, see `WindowControl.of`.
     """
 
     practice = Practice.MAXIMAL_SUBPARTS
@@ -123,7 +123,7 @@ class ParallelDecoder(wiring.Component):
 
     @property
     def reset_cycles(self) -> int:
-        """Cycles after a reset in which `input.ready` is low."""
+        """Cycles after a reset in which `input.ready` is deasserted."""
         return self.item_buffer.reset_cycles
 
     @property
@@ -136,9 +136,9 @@ class ParallelDecoder(wiring.Component):
 
     @property
     def drain_cycles(self) -> int:
-        """Upper bound on the cycles until all items are transferred that are determined, even if many waited.
+        """Upper bound on the cycles until all determined items have been transferred, even if many waited before.
 
-        The cycles are those without an accepted beat and without one that waits.
+        Only cycles count in which no beat is accepted and none waits.
         """
         return self.item_buffer.capacity + self.latency + 2
 

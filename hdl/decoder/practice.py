@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Other practices for ill-formed input in hardware: marks repeated, merged, or cut after the first."""
+"""Other practices for ill-formed input in hardware: a filter that repeats, merges or drops marks."""
 
 from __future__ import annotations
 
@@ -24,23 +24,23 @@ MARK_PRACTICES = (
     Practice.MALFORMED_SEQUENCE,
     Practice.FIRST_ERROR,
 )
-"""The practices that are a matter of repeating, merging or dropping marks as they come."""
+"""The practices that a filter of the marks can implement, without the units themselves."""
 
 MERGING_PRACTICES = (Practice.WHOLE_SUBSEQUENCE, Practice.MALFORMED_SEQUENCE)
-"""Those whose marks are valid before their length is known, so that items have no field `length`."""
+"""The practices under which a mark is valid before its length is known, so that items have no field `length`."""
 
 
 class PracticeDecoder(wiring.Component):
     """A `SerialDecoder` followed by a filter of its marks.
 
-    A mark is an item that stands for ill-formed units. The items are those of the model's `decode_with`. A mark that
-    stands for several maximal subparts takes the place of the first of them. Null beats have no effect, as in the
-    decoder. If the item that would carry `last` is dropped, a beat without an item carries it.
+    A mark is an item that represents ill-formed units. The items are those of the model's `decode_with`. A mark that
+    represents several maximal subparts is output in the place of the first one. Null beats have no effect, as in the
+    decoder. If the last item of a packet is dropped, a beat without an item ends the packet.
 
-    Throughput: one unit per cycle on any input. n ill-formed units make at most n marks; under `Practice.EACH_UNIT` a
-    FIFO holds the items behind a mark that is repeated, so that the decoder never waits for them.
+    Throughput: one unit per cycle on any input. n ill-formed units cause at most n marks; under `Practice.EACH_UNIT` a
+    FIFO holds the items that follow a repeated mark, so that the decoder is never stalled by repetitions.
 
-    Latency: that of the decoder; under `Practice.EACH_UNIT` one cycle more, and one for each mark that waits before.
+    Latency: that of the decoder; under `Practice.EACH_UNIT` one cycle more, and one for each repeated mark in front.
 
     Args:
         practice: one of `MARK_PRACTICES`.
@@ -56,7 +56,7 @@ class PracticeDecoder(wiring.Component):
         output: stream of `beat_layout`, items of `item_layout`, one lane.
 
     Raises:
-        ValueError: `practice` is not one of `MARK_PRACTICES`, or does not go with `length`; or
+        InvalidArgumentError: `practice` is not one of `MARK_PRACTICES`, or cannot be combined with `length`; or
             `pipeline` is out of range.
         TableError: see `SerialDecoder`.
     """
@@ -76,12 +76,10 @@ class PracticeDecoder(wiring.Component):
     ) -> None:
         if practice not in MARK_PRACTICES:
             known = ", ".join(MARK_PRACTICES)
-            raise InvalidArgumentError(
-                f"practice {str(practice)!r} is not a matter of filtering marks as these are: {known}"
-            )
+            raise InvalidArgumentError(f"practice {str(practice)!r} is not one for hardware: {known}")
         if practice in MERGING_PRACTICES and length:
             raise InvalidArgumentError(
-                f"practice {str(practice)!r} shows a mark before its length is known: leave out length"
+                f"practice {str(practice)!r} outputs a mark before its length is known: leave out length"
             )
         self.practice = practice
         self.table, self.pipeline, self.replacement = table, pipeline, replacement
@@ -103,7 +101,7 @@ class PracticeDecoder(wiring.Component):
 
     @property
     def latency(self) -> int:
-        """Upper bound on the cycles from the unit that determines a mark to the mark, while none waits."""
+        """Upper bound on the cycles from the unit that determines an item to the item, while no item waits."""
         return self._decoder.latency + (self.practice is Practice.EACH_UNIT)
 
     reset_cycles = SerialDecoder.reset_cycles
@@ -111,7 +109,7 @@ class PracticeDecoder(wiring.Component):
 
     @property
     def drain_cycles(self) -> int:
-        """Upper bound on the cycles until all marks are transferred that are determined, if no beat waits in these."""
+        """Upper bound on the cycles until all determined items have been transferred, while no beat waits."""
         return self.latency + self.table.longest
 
     def elaborate(self, platform: object) -> Module:
@@ -126,7 +124,7 @@ class PracticeDecoder(wiring.Component):
         m.d.comb += [output.valid.eq(source.valid), source.ready.eq(output.ready)]
         beat = output.payload
         with m.If(source.payload.keep & self._dropped(m)):
-            # Only the end of the text is left of it.
+            # A dropped item may still end the packet.
             m.d.comb += [
                 beat.keep.eq(0),
                 beat.symbols[0].error.eq(0),
@@ -136,16 +134,16 @@ class PracticeDecoder(wiring.Component):
         return m
 
     def _show(self, m: Module, beat: data.View[data.StructLayout]) -> None:
-        """Put a beat of the decoder at the output, less the fields that only this component reads."""
+        """Connect a beat of the decoder to the output, without the fields that only this component uses."""
         shown = self.output.payload
         m.d.comb += [shown.keep.eq(beat.keep), shown.last.eq(beat.last)]
         for name, _ in shown.symbols[0].shape():
             m.d.comb += shown.symbols[0][name].eq(beat.symbols[0][name])
 
     def _repeat(self, m: Module) -> None:
-        """An error comes out once for each of its units."""
+        """Output a mark once for each of its units."""
         source, output = self._decoder.output, self.output
-        # A mark of n units had n clocks to itself, so no more than n - 1 marks are ever behind.
+        # A mark of n units follows the item before it after n cycles or more, so at most n - 1 items wait.
         m.submodules.buffer = buffer = SyncFIFO(width=len(Value.cast(source.payload)), depth=self.table.longest)
         held = Signal(source.payload.shape())
         shown = Signal(range(self.table.longest))
@@ -170,7 +168,7 @@ class PracticeDecoder(wiring.Component):
                 m.d.sync += shown.eq(shown + 1)
 
     def _dropped(self, m: Module) -> Value:
-        """Whether the decoder's item is merged into the mark before it, or comes after all that counts."""
+        """Whether an item is merged into the mark before it, or follows the first error of its packet."""
         source = self._decoder.output
         item, taken = source.payload.symbols[0], source.valid & source.ready
         if self.practice is Practice.MALFORMED_SEQUENCE:
@@ -182,7 +180,7 @@ class PracticeDecoder(wiring.Component):
                 m.d.sync += owed.eq(Mux(source.payload.last, 0, after))
             return dropped
         marked = Signal()
-        """The item before, or any before it in the text, was a mark."""
+        """The preceding item was a mark; under `Practice.FIRST_ERROR` any item of the packet so far."""
         stays = Const(self.practice is Practice.FIRST_ERROR, 1)
         with m.If(taken):
             m.d.sync += marked.eq(~source.payload.last & (item.error | (marked & stays)))

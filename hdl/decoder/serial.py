@@ -25,13 +25,13 @@ PIPELINES = (0, 1, 2)
 class SerialDecoder(wiring.Component):
     """Code units in, items out, with one U+FFFD per maximal subpart (D93b).
 
-    Every unit has one output slot. A unit that completes a sequence, or is ill-formed by itself, fills its slot with
-    that item. A unit that leaves a sequence open fills its slot with the error that the sequence becomes if it is
-    broken; that slot is valid at the output only if it is. So n units make at most n items, and the decoder never
-    stalls its input by itself.
+    Every unit has one output slot. If the unit completes a sequence, or is ill-formed by itself, its slot holds that
+    item. If a sequence is open after the unit, its slot holds the error item of that sequence, which is output only if
+    the next unit, or the end of the packet, breaks the sequence. So n units cause at most n items, and the decoder
+    never stalls its input by itself.
 
-    Throughput: one unit per cycle on any input; `input.ready` is low only while an item waits for `output.ready`.
-    Back-to-back packets need no gap and no reset.
+    Throughput: one unit per cycle on any input; `input.ready` is deasserted only while an item waits for
+    `output.ready`. Back-to-back packets need no gap and no reset.
 
     Latency: an item is valid at most ``1 + pipeline`` cycles after the unit that determines it. That unit is the last
     one of the item, or the unit (or end of the packet) after it that breaks it. With ``pipeline=0`` a broken item is
@@ -63,17 +63,17 @@ class SerialDecoder(wiring.Component):
 
     Raises:
         InvalidArgumentError: `pipeline` is not one of `PIPELINES`.
-        TableError: no serial decoder can be made for the table, or, with `kind`, the cause of some error depends on
-            more than the state.
+        TableError: the table does not allow a serial decoder, see `SerialControl.of`; or, with `kind`, the cause of
+            an error depends on more than the state.
     """
 
     practice = Practice.MAXIMAL_SUBPARTS
     lanes = 1
     packed = True
     reset_cycles = 0
-    """Cycles after a reset in which `input.ready` is low."""
+    """Cycles after a reset in which `input.ready` is deasserted."""
     stall_cycles = 0
-    """Cycles without an item that waits, after which `input.ready` is asserted: 0, so in each such cycle."""
+    """Cycles without a waiting item after which `input.ready` is asserted: 0, that is, in each such cycle."""
 
     def __init__(
         self,
@@ -115,7 +115,7 @@ class SerialDecoder(wiring.Component):
 
     @property
     def drain_cycles(self) -> int:
-        """Upper bound on the cycles until all items are transferred that are determined, if no beat waits in these."""
+        """Upper bound on the cycles until all determined items have been transferred, while no beat waits."""
         return self.latency
 
     def elaborate(self, platform: object) -> Module:
@@ -127,7 +127,7 @@ class SerialDecoder(wiring.Component):
         return m
 
     def _show_slot(self, m: Module) -> None:
-        """The slot is the output; whether it is shown depends on the unit at the input."""
+        """Without a pipeline: the slot is the output, and the unit at the input determines whether it is valid."""
         control, source, output = self._control, self.input, self.output
         arriving = _Unit(source.payload.symbols[0], source.payload.keep, source.payload.last)
         slot = _Slot(self)
@@ -138,7 +138,7 @@ class SerialDecoder(wiring.Component):
             source.ready.eq(output.ready | ~output.valid),
             Value.cast(output.payload).eq(slot.payload(self, arriving)),
         ]
-        # An item that nothing follows yet leaves by itself; an open sequence stays.
+        # An item is transferred also if no unit arrives; an open sequence stays in the slot until one does.
         m.d.sync += slot.occupied.eq(arrives | (slot.occupied & ~(output.ready & ~slot.open)))
         with m.If(arrives & (output.ready | ~output.valid)):
             slot.load(m, self, arriving, control.opens(arriving.unit), control.code_after_unit(arriving.unit))
@@ -146,7 +146,7 @@ class SerialDecoder(wiring.Component):
             self._keep_payload_apart(m, slot, arriving, arrives)
 
     def _keep_payload_apart(self, m: Module, slot: _Slot, arriving: _Unit, arrives: Value) -> None:
-        """While a sequence is open the output already holds the error it may become; its payload is elsewhere.
+        """While a sequence is open the output already holds U+FFFD; the payload bits are in separate registers.
 
         This is smaller than a multiplexer behind the output.
         """
@@ -162,8 +162,8 @@ class SerialDecoder(wiring.Component):
                 for bit, value in enumerate(gathered)
                 if control.payload_is_read(bit, kind=self.kind)
             ]
-        # The other bits matter only while the sequence goes on, and then nothing waits at the output:
-        # they need not know whether something does, which keeps the path to their enable short.
+        # The other bits are used only if the sequence continues, and then no item waits at the output. So their
+        # enable need not depend on the output, which makes its path short.
         with m.If(arrives):
             m.d.sync += [
                 slot.gathered[bit].eq(value)
@@ -172,11 +172,11 @@ class SerialDecoder(wiring.Component):
             ]
 
     def _register_output(self, m: Module) -> None:
-        """The slot is one stage before the output; the whole pipeline moves unless an item waits."""
+        """With a pipeline: the slot is in front of the output register; all stages move unless an item waits."""
         control, source, output = self._control, self.input, self.output
         slot = _Slot(self)
-        # Two copies of "an item waits at the output", the second inverted, so that each clock enable
-        # is one look-up table away from registers: sharing one would make it two.
+        # Duplicate registers for "there is an item at the output", the second one inverted: so there is one look-up
+        # table, not two, between registers and each clock enable.
         shown = Signal()
         hidden = Signal(init=1)
         move = output.ready | hidden
@@ -201,7 +201,7 @@ class SerialDecoder(wiring.Component):
         else:
             arriving, opens, code, advance = self._register_unit(m, slot, shown, shown_next)
 
-        # While an open sequence is in the slot and no unit arrives it stays, whatever moves.
+        # An open sequence stays in the slot until a unit arrives, even if the other stages move.
         m.d.sync += slot.occupied.eq(advance | (slot.occupied & (slot.open | ~move)))
         with m.If(advance):
             slot.load(m, self, arriving, opens, code)
@@ -216,7 +216,7 @@ class SerialDecoder(wiring.Component):
     def _register_unit(
         self, m: Module, slot: _Slot, shown: Signal, shown_next: Value
     ) -> tuple[_Unit, Value, Value, Value]:
-        """A stage that holds the last unit received and what it is."""
+        """A stage for the last accepted unit and its class."""
         control, source, output = self._control, self.input, self.output
         unit = _Unit(
             Signal(self.table.unit_width, name="unit", reset_less=True),
@@ -226,9 +226,9 @@ class SerialDecoder(wiring.Component):
         opens = Signal(reset_less=True)
         code = Signal(control.code_bits, name="unit_code", reset_less=True)
         arrives = is_effective(source)
-        # A unit in this stage, by whether it may move on at once or must wait for the output.
+        # A unit is in this stage; `free`: it may move on at once; `held`: it must wait for the output.
         present, free, held = (Signal(name=name) for name in ("present", "free", "held"))
-        # What is held waits for the output, so an item is shown; said once more, it shares a look-up table.
+        # `held` implies `shown`; the redundant term lets synthesis share a look-up table.
         present_next = (arrives & (output.ready | ~shown)) | (held & shown & ~output.ready)
         m.d.sync += [
             present.eq(present_next),
@@ -245,8 +245,8 @@ class SerialDecoder(wiring.Component):
                 code.eq(control.code_after_unit(source.payload.symbols[0])),
             ]
         if control.pairwise:
-            # The unit before is in this stage even if it has moved on, so whether two units fit is
-            # known before the state is; the first unit after a reset has none before it.
+            # This stage keeps the preceding unit even if it has moved on. So whether a unit may follow it is known
+            # before the state is. The first unit after a reset follows none.
             follows = Signal()
             fits = Signal(reset_less=True)
             m.d.sync += follows.eq(follows | arrives)
@@ -263,7 +263,7 @@ class SerialDecoder(wiring.Component):
 
 @dataclass
 class _Unit:
-    """A unit beat on its way into the slot."""
+    """A beat with a unit that is to be loaded into the slot."""
 
     unit: Value
     keep: Value
@@ -271,17 +271,17 @@ class _Unit:
 
 
 class _Slot:
-    """The output slot of the last unit: an item, or an open sequence and the error it may become."""
+    """The output slot of the last unit: an item, or the error item of the open sequence."""
 
     def __init__(self, decoder: SerialDecoder) -> None:
         control = decoder._control
         width = control.code_point_bits
         self.occupied = Signal()
         self.arrived = Signal()
-        """A unit arrives that will continue or break what is open."""
+        """A unit arrives, which continues or breaks the open sequence."""
         self.continued = Signal()
-        """That unit continues it. Without an open sequence it means nothing."""
-        # Only `occupied` is reset: nothing else is looked at before a unit has been loaded.
+        """That unit continues it. Without an open sequence the value has no meaning."""
+        # Only `occupied` is reset: the other registers are not used before a unit has been loaded.
         self.remaining = Signal(control.longest - 1, reset_less=True)
         """Bit k: the open sequence needs more than k units; all 0 where none is open."""
         self.code = Signal(control.code_bits, reset_less=True)
@@ -305,7 +305,7 @@ class _Slot:
         return self.remaining[0]
 
     def context(self, control: SerialControl, unit: Value) -> Value:
-        """What `SerialControl` looks at when `unit` arrives."""
+        """The context, see `SerialControl`, of an arriving unit."""
         return control.context(unit, self.remaining, self.code, self.gathered)
 
     def load(self, m: Module, decoder: SerialDecoder, arriving: _Unit, opens: Value, code: Value) -> None:

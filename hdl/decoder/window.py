@@ -31,14 +31,14 @@ class WindowState:
     """The registers of a window, and the values between them.
 
     Attributes:
-        registers: what the registers take.
+        registers: the registers and their next values.
         beat: the beat in the last stage, which is compared with the beat before it; `beat.stages` has all stages.
         first: the next unit is the first of its packet.
-        held: by name what is held of the beat before.
-        waiting: there is such a beat.
-        valid: the items of the last lane are a beat's.
-        items: per lane the item that leaves the window; of a `RowWindow` for all lanes but the last.
-        tail: of a `RowWindow` the item of the last lane; then of both whether the packet ends.
+        held: the held values of the preceding beat, by name.
+        waiting: a beat is held.
+        valid: the item of the last lane is valid.
+        items: the output item of each lane; of a `RowWindow` without the last lane.
+        tail: whether the packet ends; of a `RowWindow` with the item of the last lane in front.
     """
 
     registers: Registers
@@ -52,7 +52,7 @@ class WindowState:
 
 
 class ItemWindow(wiring.Component):
-    """What both windows have in common: the fields of an item.
+    """The common part of both windows: the fields of an item.
 
     Args:
         table: the encoding form.
@@ -82,16 +82,16 @@ class ItemWindow(wiring.Component):
 
     @cached_property
     def state(self) -> WindowState:
-        """The registers, made at first use: a wide window has many."""
+        """The registers, created at first use, since a wide window has many."""
         raise NotImplementedError
 
     @property
     def spans(self) -> bool:
-        """Whether it must be known up to where in its sequence a unit is."""
+        """Whether the position of each unit in its sequence must be known."""
         return self.kind or self.length
 
     def contents(self, beat: Beat, lane: int) -> dict[str, Value]:
-        """By name what a lane holds if no unit follows its own."""
+        """The values of a lane, by name, if no unit follows its unit."""
         serial = self.control.serial
         completed, keep = beat.at("completed", lane), beat.at("keep", lane)
         contents = {
@@ -112,7 +112,7 @@ class ItemWindow(wiring.Component):
         """The fields of an item, as `slots_layout` has them, once the unit after it is known.
 
         Args:
-            contents: what the lane holds if no unit follows.
+            contents: the values of the lane if no unit follows, see `contents`.
             goes_on: the next unit continues the sequence.
             next_unit: the next unit.
             next_keep: whether there is a next unit in this packet.
@@ -147,12 +147,12 @@ class ItemWindow(wiring.Component):
 
 
 class BeatWindow(ItemWindow):
-    """The window in front of a `RegisterBuffer`: it gives whole beats of items.
+    """The window in front of a `RegisterBuffer`: it outputs whole beats of items.
 
     Beats that hold no item and do not end a packet are dropped; so are null beats, at the input.
 
-    All stages move on in the cycles in which `run` is asserted, and pause otherwise: then `items` and `slots_valid`
-    stay as they are, as a stream requires.
+    All stages advance in the cycles in which `run` is asserted, and pause otherwise: then `slots` and `slots_valid`
+    do not change, as the rules of streams require.
 
     Throughput: a beat per cycle. Latency: `stages.item_cycles` cycles in which `run` is asserted, from the beat that
     determines the items of a beat.
@@ -161,9 +161,9 @@ class BeatWindow(ItemWindow):
 
     Ports:
         input: stream of `beat_layout`, code units; `input.ready` is the first bit of `run`.
-        run: duplicates of "all stages move on", `stages.pauses` of them.
+        run: `stages.pauses` duplicates of the bit that lets all stages advance.
         slots: a beat of `slots_layout`.
-        slots_valid: there is one.
+        slots_valid: the beat is valid.
     """
 
     def __init__(
@@ -204,14 +204,14 @@ class BeatWindow(ItemWindow):
         given |= {f"item_{lane}": self.inner_item(beat, lane) for lane in range(tail)}
         given["settled"] = beat.last | ~beat.at("open", tail)
         if tail:
-            # A beat that does not end its packet may hold nothing but units of one sequence.
+            # A beat that does not end its packet may consist of units of one sequence only, and have no item.
             here = (beat.at("keep", lane) & ~beat.at("continued", lane + 1) for lane in range(tail))
             given["filled"] = beat.last | any_of(here)
         beat.values |= {name: [value] for name, value in given.items()}
         if self.stages.words:
             beat = beat.register("words", [*given, "unit", "keep", "continued"])
 
-        # A beat is held here until the beat after it is known, unless no unit can continue its last one.
+        # A beat is held here until the next beat is known, unless no unit can continue its last sequence.
         loads = beat.valid & moves
 
         def hold(name: str, value: Value) -> Signal:
@@ -251,10 +251,10 @@ class BeatWindow(ItemWindow):
 
 
 class RowWindow(ItemWindow):
-    """The window in front of a `MemoryBuffer`, which never pauses: it gives a beat in two parts.
+    """The window in front of a `MemoryBuffer`, which never pauses: it outputs a beat in two parts.
 
     The items of all lanes but the last, the *row*, are valid `stages.row_cycles` cycles after their beat. The item of
-    the last lane, the *tail*, is valid `stages.item_cycles` cycles after the beat that determines it. Each beat but
+    the last lane, the *tail*, is valid `stages.item_cycles` cycles after the beat that determines it. Each beat except
     null beats has one row and one tail, in order.
 
     With at least as many lanes as the longest sequence has units, each beat holds an item or ends its packet.
@@ -269,11 +269,11 @@ class RowWindow(ItemWindow):
     Ports:
         input: stream of `beat_layout`, code units, always ready.
         late_reset: resets the registers with feedback, see `MemoryBuffer`; a duplicate for each of the two. No beat
-            is to be valid while it is asserted, nor for as many cycles before as the window has stages.
+            may be valid while it is asserted, nor in as many cycles before as the window has stages.
         row: the items of all lanes but the last.
-        row_valid: duplicates of "these are a beat's".
+        row_valid: duplicates of the bit that `row` is valid.
         tail: the item of the last lane, and whether the packet ends.
-        tail_valid: these are a beat's.
+        tail_valid: `tail` is valid.
     """
 
     def __init__(
@@ -321,7 +321,7 @@ class RowWindow(ItemWindow):
                 items[lane] = Signal(len(item), name=f"words_{lane}", reset_less=True)
                 registers.add(items[lane].eq(item))
 
-        # The last lane waits for the beat after, unless no unit can continue its sequence.
+        # The last lane waits for the next beat, unless no unit can continue its sequence.
         given = self.contents(beat, tail)
         given |= {"last": beat.last, "settled": beat.last | ~beat.at("open", tail)}
         held = {name: Signal(len(value), name=f"held_{name}", reset_less=True) for name, value in given.items()}

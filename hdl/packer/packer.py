@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Closing the gaps: sparse beats in, beats out whose words are contiguous from word 0."""
+"""A packer, which closes gaps: the words of its output beats are contiguous from word 0."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ _STROBES = ("valid", "idle", "closes", "closes_next")
 
 
 class Phase(StrEnum):
-    """What a pipeline stage of a `Packer` has done to the beat that it holds."""
+    """The phase of processing that the beat in a pipeline stage of a `Packer` has reached."""
 
     INPUT = "input"
-    """Nothing: the beat is as it was accepted; `counts` is 1 for each lane without a word."""
+    """The beat is as it was accepted; `counts` is 1 for each lane without a word."""
     GAPS = "gaps"
     """After step k, `counts` of a lane is the number of lanes without a word among it and the 2^(k+1) - 1 before it."""
     DOWN = "down"
@@ -50,7 +50,7 @@ class MovingBeat:
         present: per lane whether it holds a word.
         counts: per lane a number that depends on the `Phase`; empty once no phase needs it.
         scalars: values of the whole beat, by name. In every phase `valid` (there is a beat), `idle` (there is none
-            although the packer was ready) and `last` (the text ends after it). In `Phase.DOWN` also `words`, the
+            although the packer was ready) and `last` (the packet ends after it). In `Phase.DOWN` also `words`, the
             number of words. In `Phase.AROUND` also `base` and `row`, the lane and the row in which it begins; `full`,
             it fills that row; `rest`, the number of words in the last row that it reaches; `closes` and
             `closes_next`, it closes that row, and the next one as well.
@@ -87,8 +87,8 @@ class Stage:
     """One pipeline stage of a `Packer`.
 
     Attributes:
-        phase: what the beat has been through.
-        step: the last step of the phase that it has been through; 0 in `Phase.INPUT`, which has no steps.
+        phase: the phase that the beat has reached.
+        step: the last completed step of that phase; 0 in `Phase.INPUT`, which has no steps.
         beat: the registers.
     """
 
@@ -101,8 +101,8 @@ class Packer(wiring.Component):
     """Sparse beats in, packed beats out: words contiguous from word 0, in the same order.
 
     Words of several beats are merged until an output beat is full. An output beat that is not full is closed when
-    its text ends, or when `sparse.valid` is not asserted although `sparse.ready` is. So no word waits for text that
-    may never arrive.
+    its packet ends, or when `sparse.valid` is not asserted although `sparse.ready` is. So no word waits for a beat
+    that may never be transferred.
 
     Throughput: one beat per cycle. `sparse.ready` is deasserted only in the cycle after a reset, or if in one of the
     three preceding cycles `packed.valid` was asserted and `packed.ready` was not.
@@ -114,7 +114,7 @@ class Packer(wiring.Component):
     rotates the words to the lane where the previous beat ended, and writes them to memories, one per lane. A row of
     these memories is one output beat. A beat begins in lane `base` of row `row`; its words from there on fill that
     row and continue in the next one. A beat can close both rows: the first because it is full, the second because
-    the text ends there.
+    the packet ends there.
 
     Args:
         table: the encoding form.
@@ -141,7 +141,7 @@ class Packer(wiring.Component):
 
     Ports:
         sparse: stream of `beat_layout` in, items of `item_layout`. A beat must have a word or end its
-            text: one with neither would reserve a row that is never freed.
+            packet: one with neither would reserve a row that is never freed.
         packed: stream of `beat_layout`, items of `item_layout`, out.
     """
 
@@ -258,7 +258,7 @@ class Packer(wiring.Component):
         return m
 
     def _end_step(self, m: Module, beat: MovingBeat, phase: Phase, step: int) -> MovingBeat:
-        """The beat after a step, in a pipeline stage of its own where `_LEVELS` steps or the last one are complete."""
+        """The beat after a step; in a new pipeline stage after every `_LEVELS` steps and after the last one."""
         if step % _LEVELS == _LEVELS - 1 or step == self._steps - 1:
             beat = beat.register(m, f"{phase}_{step}")
             self.stages.append(Stage(phase, step, beat))
@@ -367,7 +367,7 @@ class PackedDecoder(wiring.Component):
         output: stream of `beat_layout`, items of `item_layout`, its words contiguous from word 0.
 
     Raises:
-        ValueError, TableError: see `ParallelDecoder`.
+        InvalidArgumentError, TableError: see `ParallelDecoder`.
     """
 
     practice = ParallelDecoder.practice
@@ -404,17 +404,17 @@ class PackedDecoder(wiring.Component):
 
     @property
     def reset_cycles(self) -> int:
-        """Cycles after a reset in which `input.ready` is low."""
+        """Cycles after a reset in which `input.ready` is deasserted."""
         return self.sparse.reset_cycles
 
     @property
     def stall_cycles(self) -> int:
-        """Upper bound on the cycles in a row in which `input.ready` is low while no output beat waits."""
+        """Upper bound on the cycles in a row in which `input.ready` is deasserted while no output beat waits."""
         return self.sparse.stall_cycles + self.packer.stall_cycles
 
     @property
     def drain_cycles(self) -> int:
-        """Upper bound on the cycles until all items are transferred that are determined, if no beat waits in these."""
+        """Upper bound on the cycles until all determined items have been transferred, while no beat waits."""
         return self.sparse.drain_cycles + self.packer.latency
 
     def elaborate(self, platform: object) -> Module:

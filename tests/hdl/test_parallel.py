@@ -288,10 +288,10 @@ def test_simulate_with_lanes_is_the_model(piece: tuple[int, ...], start: int) ->
         ({"lanes": 3, "buffer": "memory"}, "a buffer in memory is for 4 lanes or more, not 3: use registers"),
         (
             {"lanes": 2, "architecture": "serial"},
-            "a serial decoder takes one code unit per cycle, not 2: use architecture parallel",
+            "a serial decoder accepts one code unit per cycle, not 2: use architecture parallel",
         ),
         ({"architecture": "systolic"}, "architecture 'systolic' is not one of serial, parallel"),
-        ({"buffer": "registers"}, "a serial decoder needs no buffer, so not one of 'registers'"),
+        ({"buffer": "registers"}, "a serial decoder has no buffer: leave out buffer registers"),
         ({"pipeline": 3}, "pipeline 3 is not in 0..2"),
     ],
 )
@@ -309,7 +309,7 @@ def test_a_table_whose_third_unit_is_constrained_is_refused() -> None:
     rows = "00..7F 00..7F\n80..7FF C2..DF 80..BF\n1000..1FFF E1 80..BF 80..BF\n"
     rows += "2000..201F E2 80 80..9F\n2080..20BF E2 82 80..BF"
     table = EncodingTable.parse("third", rows, source="made for this test")
-    with pytest.raises(TableError, match=r"^third: a parallel decoder wants only the second unit of a sequence to be "):
+    with pytest.raises(TableError, match=r"^third: a parallel decoder requires constraints on the second unit "):
         ParallelDecoder(table, lanes=4)
 
 

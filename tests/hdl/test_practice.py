@@ -87,13 +87,13 @@ def test_malformed_sequences_of_up_to_six_bytes() -> None:
 
 def test_a_practice_that_is_no_filter_is_refused() -> None:
     known = "maximal-subparts, each-unit, whole-subsequence, malformed-sequence, first-error"
-    message = f"practice 'start-of-a-sequence' is not a matter of filtering marks as these are: {known}"
+    message = f"practice 'start-of-a-sequence' is not one for hardware: {known}"
     with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
         PracticeDecoder(Practice.START_OF_A_SEQUENCE)
 
 
 @pytest.mark.parametrize("practice", MERGING)
 def test_the_length_of_a_merged_mark_is_refused(practice: Practice) -> None:
-    message = f"practice '{practice}' shows a mark before its length is known: leave out length"
+    message = f"practice '{practice}' outputs a mark before its length is known: leave out length"
     with pytest.raises(ValueError, match=f"^{message}$"):
         PracticeDecoder(practice, length=True)

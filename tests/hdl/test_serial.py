@@ -243,13 +243,13 @@ def test_other_tables_equal_their_models(
 
 def test_units_that_are_too_wide_are_refused() -> None:
     utf_32 = EncodingTable.parse("UTF-32", "0..D7FF 0..D7FF\nE000..10FFFF E000..10FFFF", source="D90", unit_width=32)
-    with pytest.raises(TableError, match=r"^UTF-32: a serial decoder takes units of up to 16 bits, not 32$"):
+    with pytest.raises(TableError, match=r"^UTF-32: a serial decoder accepts units of up to 16 bits, not 32$"):
         SerialDecoder(utf_32)
 
 
 def test_a_table_of_single_units_is_refused() -> None:
     ascii_ = EncodingTable.parse("ASCII", "00..7F 00..7F", source="X3.4")
-    message = "ASCII: a serial decoder is for sequences of several units, and here all are of one"
+    message = "ASCII: a serial decoder requires sequences of several units, but all have one"
     with pytest.raises(TableError, match=f"^{message}$"):
         SerialDecoder(ascii_)
 

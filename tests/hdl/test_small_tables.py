@@ -217,7 +217,7 @@ def test_every_end_of_every_sequence_of_a_drawn_table(which: tuple[int, int]) ->
     if which in PARALLEL:
         decoders.append(wide())
     else:
-        assert "a parallel decoder wants only the second unit of a sequence to be constrained" in reason(wide)
+        assert "a parallel decoder requires constraints on the second unit of a sequence only" in reason(wide)
     texts = every_end(table)
     for decoder in decoders:
         simulation = Simulation(decoder)
@@ -246,7 +246,7 @@ def test_a_state_that_a_lead_opens_may_constrain_a_later_unit() -> None:
         "one state for both", "0 0\n1..2 2 5..6\n5..6 4 5 5..6\nD..E 4 7 5..6", source="made", unit_width=3
     )
     message = (
-        "one state for both: a parallel decoder wants only the second unit of a sequence to be constrained, "
+        "one state for both: a parallel decoder requires constraints on the second unit of a sequence only, "
         "but in state '05..06' the next unit is, too"
     )
     assert reason(lambda: ParallelDecoder(table, lanes=1)) == message

@@ -231,7 +231,7 @@ def test_no_replay_command_for_a_table_that_no_option_selects() -> None:
         "the decoder differs from the model at offset 0 of D801 DC00",
         "  model:     Word(code_point=1024, error=False)",
         "  simulated: Word(code_point=65533, error=True)",
-        "  replay:    none, since no option chooses the table pairs and more",
+        "  replay:    none, since no option selects the table pairs and more",
     ]
 
 
