@@ -13,7 +13,7 @@ from support.processes import started
 
 from utf8fpga.formal import abc
 from utf8fpga.formal.aiger import aig_of
-from utf8fpga.formal.answers import Answers, shared_answers
+from utf8fpga.formal.answers import Answers, kept, shared_answers
 from utf8fpga.formal.catalogue import CONFIGURATIONS
 from utf8fpga.formal.properties import Property
 from utf8fpga.formal.runner import harness_rtlil
@@ -86,3 +86,18 @@ def test_the_solver_is_asked_once(monkeypatch: pytest.MonkeyPatch) -> None:
         verdicts.append((verdict.proved, verdict.depth))
     assert asked == [1]
     assert verdicts[0] == verdicts[1]
+
+
+def test_a_result_is_kept_in_one_run_only(tmp_path: Path) -> None:
+    made = iter(range(10))
+
+    def make() -> int:
+        return next(made)
+
+    assert [kept("key", make), kept("key", make)] == [0, 1]  # outside of a run circuits may change
+    with shared_answers(tmp_path / "one"):
+        assert [kept("key", make), kept("other", make), kept("key", make)] == [2, 3, 2]
+    with shared_answers(tmp_path / "two"):
+        assert kept("key", make) == 4
+    with shared_answers(tmp_path / "one"):
+        assert kept("key", make) == 2

@@ -187,8 +187,9 @@ def test_results_of_proofs_come_in_order_as_soon_as_they_can(monkeypatch: pytest
     """The third is there first, then the first."""
     shown: list[str] = []
 
-    def backwards(_function: Any, calls: Any, *, jobs: int) -> Any:
+    def backwards(_function: Any, calls: Any, *, jobs: int, group: Any) -> Any:
         assert jobs == 3
+        assert {group(call) for call in calls} == {"serial-0"}
         for number in (2, 0, 1):
             outcome: Future[list[Result]] = Future()
             configuration, wanted, _seconds = calls[number]
@@ -283,3 +284,23 @@ def test_an_interrupt_while_a_worker_starts_leaves_no_traceback(
 
 def test_the_properties_that_are_proved_here_exist() -> None:
     assert {"steady", "stall", "latency"} <= set(PROPERTIES)
+
+
+def where(_group: str) -> int:
+    """The process that does a call."""
+    time.sleep(0.2)
+    return os.getpid()
+
+
+def test_a_worker_prefers_the_calls_of_its_group() -> None:
+    calls = [(group,) for group in "aaabbb"]
+    found = {number: outcome.result() for number, outcome in run_each(where, calls, jobs=2, group=lambda call: call[0])}
+    first, second = ({found[number] for number in numbers} for numbers in (range(3), range(3, 6)))
+    assert len(first) == len(second) == 1
+    assert first != second
+
+
+def test_calls_of_one_group_are_divided_among_idle_workers() -> None:
+    calls = [("a",)] * 6
+    found = {outcome.result() for _, outcome in run_each(where, calls, jobs=2, group=lambda call: call[0])}
+    assert len(found) == 2
