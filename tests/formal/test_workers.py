@@ -286,7 +286,7 @@ def test_the_properties_that_are_proved_here_exist() -> None:
     assert {"steady", "stall", "latency"} <= set(PROPERTIES)
 
 
-def where(_group: str) -> int:
+def process_of(_group: str) -> int:
     """The process that does a call."""
     time.sleep(0.2)
     return os.getpid()
@@ -294,7 +294,9 @@ def where(_group: str) -> int:
 
 def test_a_worker_prefers_the_calls_of_its_group() -> None:
     calls = [(group,) for group in "aaabbb"]
-    found = {number: outcome.result() for number, outcome in run_each(where, calls, jobs=2, group=lambda call: call[0])}
+    found = {
+        number: outcome.result() for number, outcome in run_each(process_of, calls, jobs=2, group=lambda call: call[0])
+    }
     first, second = ({found[number] for number in numbers} for numbers in (range(3), range(3, 6)))
     assert len(first) == len(second) == 1
     assert first != second
@@ -302,5 +304,5 @@ def test_a_worker_prefers_the_calls_of_its_group() -> None:
 
 def test_calls_of_one_group_are_divided_among_idle_workers() -> None:
     calls = [("a",)] * 6
-    found = {outcome.result() for _, outcome in run_each(where, calls, jobs=2, group=lambda call: call[0])}
+    found = {outcome.result() for _, outcome in run_each(process_of, calls, jobs=2, group=lambda call: call[0])}
     assert len(found) == 2
