@@ -354,7 +354,7 @@ def test_build_prints_the_report_it_writes(tmp_path: Path) -> None:
     assert (done.returncode, report["board"], report["core"], report["baud"]) == (
         0,
         "icebreaker",
-        "serial-2",
+        "decoder-pipeline-2",
         115200,
     )
     assert json.loads((tmp_path / "icebreaker.json").read_text()) == report
