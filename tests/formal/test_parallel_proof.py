@@ -252,7 +252,7 @@ BUFFER_FAULTS: dict[str, tuple[type[Any], Fault, int]] = {
     "a reset ends too early": (LateReset, combinational(lambda reset: reset.busy.eq(~reset.quiet[0])), 4),
     "a beat is not counted while one is at the output": (
         MemoryBuffer,
-        combinational(lambda buffer: buffer.inside.up.eq(buffer.counted & ~buffer.output.valid)),
+        registered(lambda buffer: buffer.counted.eq(buffer.accepted & ~buffer.output.valid)),
         4,
     ),
     "too many beats move to the front": (MemoryBuffer, too_many_move_to_the_front, 4),
