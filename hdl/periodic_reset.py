@@ -42,6 +42,10 @@ class Refresh(wiring.Component):
     Attributes:
         due: so many cycles have passed.
         gone: output beats transferred since the decoder last accepted a beat.
+        age: cycles since the last reset, up to `every`.
+        beatless: cycles without a beat on either side, up to `still`.
+        inside: a packet has begun and has not ended.
+        refused: the decoder was offered a beat in the cycle before and was not ready.
 
     Ports:
         offered: a beat is offered; it is not withdrawn until it is transferred.
@@ -62,14 +66,15 @@ class Refresh(wiring.Component):
             raise InvalidArgumentError(f"a refresh every {every} clocks is not possible: give 1 to {MAX_EVERY}")
         self.every, self.still, self.most = every, still, most
         self.due, self.gone = Signal(), Signal(range(most + 1))
+        # The second ones are named, since the name that Amaranth finds for them depends on the version of Python.
+        self.age, self.beatless = Signal(range(every + 1)), Signal(range(still + 1), name="still")
+        self.inside, self.refused = Signal(), Signal(name="refused")
         inward, outward = ("offered", "keep", "last", "able", "shows", "wanted"), ("closed", "restart")
         super().__init__({**dict.fromkeys(inward, In(1)), **dict.fromkeys(outward, Out(1))})
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        # Named, since the name that Amaranth finds in such an assignment depends on the version of Python.
-        age, still = Signal(range(self.every + 1)), Signal(range(self.still + 1), name="still")
-        inside, refused = Signal(), Signal(name="refused")
+        age, still, inside, refused = self.age, self.beatless, self.inside, self.refused
         # Not compared for equality: after a flipped bit a count may be beyond its bound.
         is_due, is_still, too_many = age >= self.every, still >= self.still, self.gone >= self.most
         m.d.comb += [
