@@ -199,7 +199,7 @@ def test_a_state_that_the_smallest_units_do_not_lead_to(pipeline: int) -> None:
 
 
 SERIAL = {(4, 4): FULL, (8, 5): FULL, (41, 5): FULL, (67, 4): FULL, (28, 4): {}}
-"""Seeds and widths of random tables with at least four rows, for which only a serial decoder can be made; its options."""
+"""By seed and width of a random table of four rows or more, for which only a serial decoder exists: its options."""
 
 PARALLEL = {(46, 4): FULL, (65, 5): FULL, (71, 5): FULL, (88, 4): FULL, (107, 5): {}}
 """The same for tables for which both decoders can be made."""
