@@ -29,7 +29,7 @@ _BURST = 48
 
 
 def drawn_texts(rng: random.Random, table: EncodingTable = TABLE_3_7) -> Iterator[list[int]]:
-    """An endless stream of texts: range bounds and their neighbours in pairs and strings; well-formed and damaged text."""
+    """An endless stream of texts: range bounds and their neighbours; well-formed and damaged text."""
     bounds = {bound for row in table.rows for allowed in row.units for bound in (allowed.first, allowed.last)}
     top = (1 << table.unit_width) - 1
     near = sorted({unit for bound in bounds for unit in (bound - 1, bound, bound + 1) if 0 <= unit <= top} | {0, top})

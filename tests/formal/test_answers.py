@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Answers are shared by the processes of a run, and no question is asked twice."""
+"""The processes of a run share their answers, and no question is asked twice."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def folder(tmp_path: Path) -> Iterator[Path]:
 
 
 @pytest.mark.usefixtures("folder")
-def test_processes_ask_different_questions_and_know_all_answers() -> None:
+def test_processes_ask_different_questions_and_share_all_answers() -> None:
     one, other = Answers(), Answers()
     assert one.claim(KEYS, 2) == [b"first", b"second"]
     assert other.claim(KEYS, 2) == [b"third"]
@@ -55,7 +55,7 @@ def test_a_claim_of_a_process_that_has_ended_is_void(folder: Path) -> None:
     (claim,) = folder.glob("*.claim")
     claim.write_text(str(process.pid))
     assert Answers().claim([b"first"], 1) == [b"first"]
-    claim.write_text("")  # it is being written
+    claim.write_text("")  # as while it is being written
     assert Answers().claim([b"first"], 1) == []
 
 
@@ -69,7 +69,7 @@ def test_without_a_folder_a_process_keeps_its_own_answers() -> None:
 
 @pytest.mark.usefixtures("folder")
 def test_the_solver_is_asked_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """By each of two processes, which have nothing in common but the folder."""
+    """Two processes share only the folder of answers."""
     aig = aig_of(harness_rtlil(CONFIGURATIONS["serial-0"], Property.STEADY), free=True)
     asked: list[int] = []
     run = abc._run
