@@ -48,7 +48,7 @@ _GRAPHS = 12
 
 
 def kept(key: Hashable, make: Callable[[], Any]) -> Any:
-    """The result of a function, which a worker of a run makes once for several properties of a configuration.
+    """The result of a function, which a worker of a run calls once for several properties of a configuration.
 
     Outside of `shared_answers` it is made each time, since the circuits may change between two calls.
 
@@ -56,8 +56,10 @@ def kept(key: Hashable, make: Callable[[], Any]) -> Any:
         key: what the result depends on, other than the source of this library.
         make: makes it.
     """
-    if _folder.get() is None:
+    folder = _folder.get()
+    if folder is None:
         return make()
+    key = folder, key
     if key not in _graphs:
         _graphs[key] = make()
         while len(_graphs) > _GRAPHS:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What a trace of a proof says to a person: the input text, the items expected, the items given."""
+"""A trace of a proof in terms of text: the input, the expected items and the items of the decoder."""
 
 from __future__ import annotations
 
@@ -24,21 +24,21 @@ __all__ = ["Counterexample"]
 
 @dataclass
 class Counterexample:
-    """A trace, replayed.
+    """A trace, and the result of its replay in simulation.
 
     Attributes:
         configuration: the name of the decoder.
         call: the expression that makes the decoder.
         wanted: the property.
-        clocks: per clock the ports' values.
-        texts: the units of each text since the last reset; the last one may be cut off.
-        input_pauses: per clock since then, no beat was offered.
-        output_pauses: per clock since then, the consumer was not ready.
-        separate_ends: per text, it ended with a beat of its own.
-        null_beats: per beat that was taken, it was a null beat.
-        given: per text the items that came out.
-        expected: per text the items of the golden model; of a text that is cut off those that are determined.
-        reproduced: what the ordinary simulation says of the same texts and pauses, if that is a failure.
+        clocks: per cycle the values of the ports.
+        texts: the units of each text since the last reset; the last one may be incomplete.
+        input_pauses: per cycle since then, whether the input was not valid.
+        output_pauses: per cycle since then, whether the consumer was not ready.
+        separate_ends: per text, whether it ended with a beat of its own.
+        null_beats: per beat that was accepted, whether it was a null beat.
+        given: per text the items of the decoder.
+        expected: per text the items of the golden model; of an incomplete text those that are determined.
+        reproduced: the failure of the ordinary simulation of the same texts and pauses; empty if it does not fail.
     """
 
     configuration: str
@@ -135,7 +135,7 @@ class Counterexample:
             self.reproduced = "the items differ"
 
     def lines(self) -> list[str]:
-        """The counterexample to read."""
+        """The counterexample as text, in lines."""
         title = "reached" if self.wanted is Property.COVER else "fails"
         lines = [f"{self.configuration}: {self.wanted} {title} in {len(self.clocks) - 1} clocks"]
         for number, text in enumerate(self.texts):
@@ -152,7 +152,7 @@ class Counterexample:
         return lines
 
     def as_dict(self) -> dict[str, Any]:
-        """For a program to read."""
+        """The counterexample as a dictionary, for JSON."""
         return {
             "texts": [spell(text, self.unit_width) for text in self.texts],
             "expected": [list(map(_shown, items)) for items in self.expected],
@@ -162,7 +162,7 @@ class Counterexample:
         }
 
     def write(self, directory: Path, suffix: str = "") -> list[Path]:
-        """Write the waveform and, where the ordinary simulation fails too, a test that keeps it found."""
+        """Write the waveform and, if the ordinary simulation fails as well, a regression test."""
         directory.mkdir(parents=True, exist_ok=True)
         stem = re.sub(r"\W+", "_", f"{self.configuration}_{self.wanted}_{suffix}").strip("_")
         waveform = directory / f"{stem}.vcd"
@@ -211,7 +211,7 @@ def test_{stem}() -> None:
 
 
 def _imports(call: str) -> str:
-    """The lines that import what an expression names, and `Simulation`."""
+    """The lines that import `Simulation` and the names in an expression."""
     names: dict[str, set[str]] = {"utf8fpga.sim": {"Simulation"}}
     for name in set(re.findall(r"[A-Z][A-Za-z_0-9]+", call)) - {"True", "False"}:
         homes = [home.__name__ for home in (hdl, model, forms) if name in home.__all__]

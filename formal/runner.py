@@ -49,12 +49,12 @@ def harness_aig(configuration: Configuration, wanted: Property) -> Aig:
 
 
 def prove(configuration: Configuration, wanted: str, *, seconds: int = 600) -> list[Result]:
-    """Prove one property of one decoder; of covers there is a result for each target.
+    """Prove one property of one decoder; for covers there is one result for each target.
 
     Args:
         configuration: the decoder.
         wanted: one of `PROPERTIES`.
-        seconds: how long the engine may think about one question.
+        seconds: time limit for one question.
 
     Raises:
         ToolError: Yosys is missing or failed.
@@ -135,7 +135,7 @@ def _prove_halves(configuration: Configuration, wanted: Property, seconds: int) 
 
 
 def _parts(decoder: ParallelDecoder | PackedDecoder, wanted: Property) -> tuple[str, ...]:
-    """The components that a property of a parallel decoder is proved of."""
+    """The names of the components for which a property of a parallel decoder is proved."""
     sparse = decoder.sparse if isinstance(decoder, PackedDecoder) else decoder
     parts = [f"buffer-{sparse.lanes}-{sparse.buffer}-pipeline-{sparse.pipeline}"]
     if wanted in (Property.EQUIVALENCE, Property.POWER_UP):
@@ -162,7 +162,7 @@ def _prove_recovery(configuration: Configuration, seconds: int) -> Result:
 
 
 _KEPT = (Property.EQUIVALENCE, Property.POWER_UP, Property.STEADY, Property.INDEPENDENCE)
-"""What a reset now and then leaves as it is."""
+"""The properties that a `Refresh` does not change."""
 
 
 def _prove_refresh(configuration: Configuration, seconds: int) -> list[Result]:
@@ -182,7 +182,7 @@ def _prove_refresh(configuration: Configuration, seconds: int) -> list[Result]:
 
 
 _HUNTED = 40
-"""Clocks that a trace may have where an induction fails."""
+"""Upper bound on the cycles of a trace that is searched for where an induction fails."""
 
 
 def _cover(configuration: Configuration, seconds: int) -> list[Result]:
@@ -214,16 +214,16 @@ def prove_all(
     seconds: int = 600,
     done: Callable[[int], None] = lambda _: None,
 ) -> Generator[Result, None, None]:
-    """Prove several properties of several decoders; each result comes, in the order asked for, as soon as it can.
+    """Prove several properties of several decoders; results are in the requested order, each as soon as it is known.
 
-    Each proof has a process of its own, see `run_each`. What is not done is left undone if the iterator is closed.
+    Each proof has a process of its own, see `run_each`. Closing the iterator ends the proofs that are not finished.
 
     Args:
         chosen: the decoders.
         wanted: names of `PROPERTIES`.
-        jobs: how many at a time.
+        jobs: the number of processes.
         seconds: see `prove`.
-        done: called with how many are done.
+        done: called with the number of proofs that are finished.
     """
     waiting: dict[int, Future[list[Result]]] = {}
     following = 0

@@ -36,6 +36,9 @@ __all__ = ["run_each", "shared_folder"]
 
 _context = multiprocessing.get_context("spawn")
 
+_LEFT_SECONDS = 5
+"""For which a worker whose connection is closed waits to be ended."""
+
 _LOGGER = "utf8fpga"
 """The logger whose messages a worker hands on."""
 
@@ -233,7 +236,8 @@ def _work(connection: Connection[Any, Any], scratch: str, level: int) -> None:
     if hasattr(os, "setpgid"):
         os.setpgid(0, 0)
     tempfile.tempdir = scratch
-    threading.Thread(target=_end_with_parent, args=(scratch,), daemon=True).start()
+    watch = threading.Thread(target=_end_with_parent, args=(scratch,), daemon=True)
+    watch.start()
     # Amaranth warns of what is never elaborated, but some decoders are only asked for their fields.
     warnings.simplefilter("ignore", UnusedElaboratable)
     logger = logging.getLogger(_LOGGER)
@@ -241,10 +245,11 @@ def _work(connection: Connection[Any, Any], scratch: str, level: int) -> None:
     logger.addHandler(QueueHandler(_Forward(connection)))  # type: ignore[arg-type]  # it only puts
     while True:
         try:
-            call = connection.recv_bytes()
+            connection.send_bytes(_answer(connection.recv_bytes()))
         except (EOFError, OSError):
+            # The process that asks has ended, after which `watch` ends this one, or no longer wants anything.
+            watch.join(_LEFT_SECONDS)
             return
-        connection.send_bytes(_answer(call))
 
 
 def _answer(call: bytes) -> bytes:

@@ -81,6 +81,7 @@ class LateReset(wiring.Component):
     Attributes:
         cycles: cycles after a reset of the domain for which `busy` is asserted; none is accepted in these.
         active: values that are all 0 unless a reset is in progress.
+        quiet: registers, bit n is set unless the domain was reset in one of the n + 1 preceding cycles.
 
     Ports:
         copies: duplicates of the late reset, at least twice `places`.
@@ -93,17 +94,17 @@ class LateReset(wiring.Component):
         # At least two cycles, since a counter may still step in the first one.
         self._asserted = max(2, flight - stages)
         self.cycles = stages + self._asserted
-        self._quiet = [Signal(name=f"quiet_{cycle}", init=1, reset_less=True) for cycle in range(self.cycles)]
+        self.quiet = [Signal(name=f"quiet_{cycle}", init=1, reset_less=True) for cycle in range(self.cycles)]
         super().__init__({"copies": Out(self.tree.copies.shape()), "busy": Out(1)})
 
     @property
     def active(self) -> list[Value]:
-        return [*chain.from_iterable(self.tree.tree), *(~quiet for quiet in self._quiet)]
+        return [*chain.from_iterable(self.tree.tree), *(~quiet for quiet in self.quiet)]
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
         m.submodules.tree = self.tree
-        quiet = self._quiet
+        quiet = self.quiet
         m.d.sync += [new.eq(old & ~ResetSignal()) for new, old in zip(quiet, [Const(1, 1), *quiet], strict=False)]
         m.d.comb += [
             self.tree.value.eq(~quiet[self._asserted - 1]),

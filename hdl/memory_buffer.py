@@ -41,6 +41,7 @@ class Level(wiring.Component):
 
     Attributes:
         changes, grows: whether a step is made at the end of this cycle, and whether it is up.
+        bits: the registers of `more_than`.
 
     Ports:
         up: one beat more; not asserted while there are `CAPACITY`.
@@ -52,11 +53,11 @@ class Level(wiring.Component):
     def __init__(self) -> None:
         super().__init__({"up": In(1), "down": In(1), "reset": In(1), "more_than": Out(CAPACITY)})
         self.changes, self.grows = (Signal(name=name, reset_less=True) for name in ("changes", "grows"))
-        self._bits = Signal(CAPACITY, reset_less=True)
+        self.bits = Signal(CAPACITY, name="_bits", reset_less=True)
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        up, down, level = self.up, self.down, self._bits
+        up, down, level = self.up, self.down, self.bits
         m.d.comb += self.more_than.eq(level)
         m.d.sync += [self.changes.eq(up ^ down), self.grows.eq(up)]
         bits = [Const(1, 1), *level, Const(0, 1)]

@@ -43,6 +43,10 @@ class Refresh(wiring.Component):
     Attributes:
         due: at least `every` cycles have passed since the last reset.
         gone: the number of output beats transferred since the decoder last accepted a beat.
+        age: the number of cycles since the last reset, up to `every`.
+        beatless: the number of cycles without a beat at the input and the output, up to `still`.
+        inside: a packet has begun and has not ended.
+        refused: in the preceding cycle `valid` was asserted at the decoder and `ready` was not.
 
     Ports:
         offered: `valid` at the input; the beat does not change until it is transferred.
@@ -63,14 +67,15 @@ class Refresh(wiring.Component):
             raise InvalidArgumentError(f"refresh {every} is not in 1..{MAX_EVERY}")
         self.every, self.still, self.most = every, still, most
         self.due, self.gone = Signal(), Signal(range(most + 1))
+        # The second ones are named, since the name that Amaranth finds for them depends on the version of Python.
+        self.age, self.beatless = Signal(range(every + 1)), Signal(range(still + 1), name="still")
+        self.inside, self.refused = Signal(), Signal(name="refused")
         inward, outward = ("offered", "keep", "last", "able", "shows", "wanted"), ("closed", "restart")
         super().__init__({**dict.fromkeys(inward, In(1)), **dict.fromkeys(outward, Out(1))})
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        # Named, since the name that Amaranth finds in such an assignment depends on the version of Python.
-        age, still = Signal(range(self.every + 1)), Signal(range(self.still + 1), name="still")
-        inside, refused = Signal(), Signal(name="refused")
+        age, still, inside, refused = self.age, self.beatless, self.inside, self.refused
         # No comparison for equality, since a count may exceed its bound after a bit flip.
         is_due, is_still, too_many = age >= self.every, still >= self.still, self.gone >= self.most
         m.d.comb += [

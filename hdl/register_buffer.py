@@ -35,6 +35,7 @@ class RegisterBuffer(wiring.Component):
         full: two beats are held.
         second: the beat at the output is in the second register; the first one is loaded next, unless `full`.
         words: the two registers.
+        runs: the registers of `run`.
 
     Ports:
         entry: the payload of a beat.
@@ -70,7 +71,7 @@ class RegisterBuffer(wiring.Component):
         width = len(Value.cast(self.entry))
         self.words = tuple(Signal(width, name=f"word_{which}", reset_less=True) for which in ("first", "second"))
         # Initially 0: iCE40 would store an initial 1 inverted, a look-up table before the enables.
-        self._runs = [Signal(name=f"run_{number}") for number in range(copies)]
+        self.runs = [Signal(name=f"run_{number}") for number in range(copies)]
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
@@ -79,7 +80,7 @@ class RegisterBuffer(wiring.Component):
             self.valid.eq(self.full | offered | (self.valid & ~ready)),
             self.full.eq(~ready & self.valid & (self.full | offered)),
             self.second.eq(self.second ^ (ready | ~self.valid)),
-            *(run.eq(ready | ~self.valid | (run & ~offered)) for run in self._runs),
+            *(run.eq(ready | ~self.valid | (run & ~offered)) for run in self.runs),
         ]
         with m.If(ResetSignal()):
             m.d.sync += [register.eq(0) for register in (self.valid, self.full, self.second)]
@@ -89,7 +90,7 @@ class RegisterBuffer(wiring.Component):
             loads = (turn & ~self.full).replicate(len(word))
             m.d.sync += register.eq((word & loads) | (register & ~loads))
         m.d.comb += [
-            self.run.eq(Cat(*self._runs)),
+            self.run.eq(Cat(*self.runs)),
             self.output.valid.eq(self.valid),
             Value.cast(self.output.payload).eq(Mux(self.second, second, first)),
         ]

@@ -123,9 +123,7 @@ class Packer(wiring.Component):
 
     Attributes:
         lanes: words per beat.
-
-    Attributes that `elaborate` sets, so that a proof or a simulation can refer to the state:
-        stages: the pipeline stages, in the order in which a beat passes them.
+        ready: register, `sparse.ready`.
         base: register, the lane in which the next beat to be rotated begins. The lanes before it hold words of a row
             that is not closed.
         row: register, the row in which that beat begins.
@@ -135,6 +133,9 @@ class Packer(wiring.Component):
             in advance; it is freed by `merged`, otherwise when the row is transferred at `packed`.
         rows_closed, rows_read: registers, the numbers of rows closed and of rows transferred at `packed`, modulo twice
             the depth of the memories. `packed.valid` is asserted while they differ.
+
+    Attributes that `elaborate` sets, so that a proof or a simulation can refer to the state:
+        stages: the pipeline stages, in the order in which a beat passes them.
         mask_memories: the memories of the even and of the odd rows: per row one bit for each lane that holds a word,
             and above them `last`. There are two, since one beat can close two rows.
         word_memories: per lane the memory of the words.
@@ -149,6 +150,14 @@ class Packer(wiring.Component):
         self.lanes = lanes
         layout = beat_layout(item_layout(table, kind=kind, length=length), lanes)
         super().__init__({"sparse": In(stream.Signature(layout)), "packed": Out(stream.Signature(layout))})
+        self.base = Signal(range(lanes))
+        self.row = Signal(range(self.depth))
+        self.merged = Signal()
+        # The second ones are named, since the name that Amaranth finds for them depends on the version of Python.
+        self.rows_reserved, self.ready = Signal(range(self.depth + 1)), Signal(name="ready")
+        # One bit more than an address: equal numbers mean that no row is closed, not that all are.
+        numbers = range(2 * self.depth)
+        self.rows_closed, self.rows_read = Signal(numbers), Signal(numbers, name="reading")
 
     @property
     def _steps(self) -> int:
@@ -180,8 +189,7 @@ class Packer(wiring.Component):
     def elaborate(self, platform: object) -> Module:
         m = Module()
         lanes, bits = self.lanes, range(self._steps)
-        sparse, inside = self.sparse.payload, Signal(range(self.depth + 1))
-        ready = Signal()
+        sparse, ready, inside = self.sparse.payload, self.ready, self.rows_reserved
         m.d.comb += self.sparse.ready.eq(ready)
         names = [str(name) for name, _ in sparse.symbols[0].shape()]
         beat = MovingBeat(
@@ -212,8 +220,7 @@ class Packer(wiring.Component):
         beat = replace(beat, counts=[])
 
         # Where the beat begins, and which rows it closes.
-        base = Signal(range(lanes))
-        row = Signal(range(self.depth))
+        base, row = self.base, self.row
         scalars = beat.scalars
         valid, last, idle = scalars["valid"], scalars["last"], scalars["idle"]
         total = Signal(range(2 * lanes))
@@ -228,8 +235,7 @@ class Packer(wiring.Component):
         m.d.sync += row.eq(row + closes + closes_next)
         # A beat that does not begin a row frees the row that was reserved for it.
         opens = Mux(base == 0, 1, full & (rest != 0))
-        merged = Signal()
-        m.d.sync += merged.eq(valid & ~opens)
+        m.d.sync += self.merged.eq(valid & ~opens)
         beat = replace(
             beat,
             scalars={
@@ -251,10 +257,9 @@ class Packer(wiring.Component):
         # Rows reserved for the beats that are accepted.
         leaves = self.packed.valid & self.packed.ready
         m.d.sync += [
-            inside.eq(inside + (self.sparse.valid & ready) - leaves - merged),
+            inside.eq(inside + (self.sparse.valid & ready) - leaves - self.merged),
             ready.eq(inside < self.depth - 2),
         ]
-        self.base, self.row, self.merged, self.rows_reserved = base, row, merged, inside
         return m
 
     def _end_step(self, m: Module, beat: MovingBeat, phase: Phase, step: int) -> MovingBeat:
@@ -298,10 +303,7 @@ class Packer(wiring.Component):
         lanes, depth, given = self.lanes, self.depth, beat.scalars
         row, rest = given["row"], given["rest"]
         following = (row + 1)[: len(row)]
-        # One bit more than an address: equal numbers mean that no row is closed, not that all are.
-        # Named, since the name that Amaranth finds in such an assignment depends on the version of Python.
-        ended, reading = Signal(range(2 * depth)), Signal(range(2 * depth), name="reading")
-        self.rows_closed, self.rows_read = ended, reading
+        ended, reading = self.rows_closed, self.rows_read
         m.d.sync += ended.eq(ended + given["closes"] + given["closes_next"])
         valid = ended != reading
         m.d.comb += self.packed.valid.eq(valid)

@@ -58,7 +58,7 @@ def test_proof_of_a_core_selected_by_options() -> None:
     done = utf8fpga("prove", "--pipeline", "1", "--no-replacement", "--property", "stall", "--json")
     (result,) = json.loads(done.stdout)
     found = (result["configuration"], result["property"], result["proved"])
-    assert found == ("decoder-pipeline-1-no-replacement", "stall", True)
+    assert found == ("serial-1-no-replacement", "stall", True)
 
 
 REJECTED = {

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What the first lines of the generated Verilog promise, measured on the circuit."""
+"""The header of the generated Verilog: its figures are those of the circuit."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def header(decoder: AnyDecoder) -> str:
 
 
 def promised(decoder: AnyDecoder, pattern: str) -> int:
-    """The only number that the header gives in a sentence."""
+    """The only number in a sentence of the header."""
     (number,) = re.findall(pattern, header(decoder))
     return int(number)
 
@@ -59,7 +59,7 @@ def test_the_latency_is_the_measured_one(decoder: AnyDecoder) -> None:
     assert max(measured) == latency
 
 
-def test_ready_is_low_after_a_reset_for_as_long_as_promised(decoder: AnyDecoder) -> None:
+def test_ready_is_low_after_a_reset_for_as_long_as_specified(decoder: AnyDecoder) -> None:
     text = header(decoder)
     if "s_axis_tready is high at once" in text:
         low = 0

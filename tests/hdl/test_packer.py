@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The packer by itself."""
+"""The packer, without a decoder."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ CAPACITIES = {2: 15, 3: 15, 8: 15, 64: 31}
 
 @pytest.mark.parametrize("words", [1, None], ids=["one_word", "full_beats"])
 @pytest.mark.parametrize("lanes", [2, 3, 8, pytest.param(64, marks=pytest.mark.slow)])
-def test_a_stalled_packer_accepts_as_many_beats_as_it_promises(lanes: int, words: int | None) -> None:
-    """And gives all of them, in order, once the consumer is ready."""
+def test_a_stalled_packer_accepts_as_many_beats_as_its_capacity(lanes: int, words: int | None) -> None:
+    """All of them are transferred at the output, in order, once the consumer is ready."""
     packer = Packer(TABLE_3_7, lanes)
     assert packer.capacity == CAPACITIES[lanes]
     words = words or lanes

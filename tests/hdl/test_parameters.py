@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The parameters of cores: checked when they are made, and complete where they are written down."""
+"""The parameters of cores: checked when they are made, and complete in names, dictionaries and command lines."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ VALUES: dict[str, list[Any]] = {
 
 
 def possible() -> list[DecoderParameters]:
-    """All combinations of a few values of each field that go together."""
+    """All valid combinations of a few values of each field."""
     found = []
     for values in product(*VALUES.values()):
         try:
@@ -51,7 +51,7 @@ def test_the_values_cover_every_option() -> None:
     assert len(POSSIBLE) > 100
 
 
-def test_the_command_line_gives_the_parameters_back() -> None:
+def test_the_command_line_makes_the_same_parameters() -> None:
     for each in POSSIBLE:
         assert parsed(each.arguments()) == each, each
 
@@ -63,7 +63,7 @@ def test_names_are_different_for_different_parameters() -> None:
     assert DecoderParameters(lanes=16, packed=True).name == "decoder-16-packed"
 
 
-def test_what_follows_from_the_other_parameters_is_not_written() -> None:
+def test_arguments_that_follow_from_others_are_omitted() -> None:
     assert DecoderParameters().arguments() == []
     assert DecoderParameters(lanes=4, architecture="parallel", pipeline=5, buffer="memory").arguments() == [
         "--lanes",
@@ -101,9 +101,9 @@ def test_the_dictionary_is_json() -> None:
     }
 
 
-def test_parameters_do_not_change() -> None:
+def test_parameters_are_immutable() -> None:
     with pytest.raises(FrozenInstanceError):
-        DecoderParameters().lanes = 2  # type: ignore[misc]  # that it cannot be assigned is what is tested
+        DecoderParameters().lanes = 2  # type: ignore[misc]  # the test is that this fails
 
 
 @pytest.mark.parametrize(
@@ -125,7 +125,7 @@ def test_parameters_do_not_change() -> None:
     ],
     ids=lambda value: str(value),
 )
-def test_what_does_not_go_together(given: dict[str, Any], message: str) -> None:
+def test_parameters_that_exclude_each_other_are_rejected(given: dict[str, Any], message: str) -> None:
     with pytest.raises(InvalidArgumentError) as refusal:
         Decoder(**given)
     assert str(refusal.value).startswith(message)
