@@ -272,7 +272,7 @@ class SerialControl:
     def _of_context(
         self, units: Callable[[int], Iterable[int]], wanted: Callable[[int, int], int], bits: int = 1
     ) -> tuple[Function, ...]:
-        """The functions with the bits of ``wanted(state, unit)`` as values, for all open states and ``units(state)``."""
+        """A function for each bit of ``wanted(state, unit)``, specified for all open states and ``units(state)``."""
         width = self.table.unit_width
         on: list[set[int]] = [set() for _ in range(bits)]
         off: list[set[int]] = [set() for _ in range(bits)]

@@ -257,7 +257,7 @@ def other(request: pytest.FixtureRequest) -> Simulation:
 def test_other_tables_equal_their_models(
     other: Simulation, data: st.DataObject, patterns: dict[str, list[bool]]
 ) -> None:
-    table = other.decoder.table
+    table = other.core.table
     drawn = data.draw(st.lists(texts(table, max_size=2).map(lambda pair: sum(pair, ())), max_size=4))
     run = other.run(drawn, **patterns)
     assert run.texts == [other.expected(text) for text in drawn]

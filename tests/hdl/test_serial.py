@@ -236,7 +236,7 @@ def other(request: pytest.FixtureRequest) -> Simulation:
 def test_other_tables_equal_their_models(
     other: Simulation, data: st.DataObject, patterns: dict[str, list[bool]]
 ) -> None:
-    drawn = data.draw(texts(other.decoder.table))
+    drawn = data.draw(texts(other.core.table))
     run = other.run(drawn, **patterns)
     assert run.texts == [other.expected(text) for text in drawn]
 
