@@ -72,8 +72,10 @@ MARKERS = {
     "utf8fpga bench --software": "slow",
     "utf8fpga generate --lanes 64": "slow",
     "utf8fpga prove": "proof",
+    "utf8fpga prove --list": "",
+    "utf8fpga prove refresh": "",
 }
-"""Markers of the longer commands, by how they begin; the longest match counts."""
+"""Markers of the longer commands, by their first words; the longest match counts. Empty: the default tier."""
 
 THEIRS = """
 module theirs(input clk, input rst_n, input enable, input valid, input [7:0] data,
@@ -139,10 +141,14 @@ def blocks_in(language: str) -> list[Block]:
     return [block for block in BLOCKS if block.language == language and not block.is_generated]
 
 
+def without_fences(page: Path) -> str:
+    """The text of a page without its fenced blocks."""
+    return re.sub(r"^\s*(```|~~~).*?^\s*\1", "", page.read_text(encoding="utf-8"), flags=re.DOTALL | re.MULTILINE)
+
+
 def spans_of(page: Path) -> list[str]:
-    """The code spans of a page, those in the fenced blocks excepted."""
-    text = re.sub(r"^\s*(```|~~~).*?^\s*\1", "", page.read_text(encoding="utf-8"), flags=re.DOTALL | re.MULTILINE)
-    return [" ".join(span.split()) for span in re.findall(r"`([^`]+)`", text)]
+    """The code spans of a page, without those in fenced blocks."""
+    return [" ".join(span.split()) for span in re.findall(r"`([^`]+)`", without_fences(page))]
 
 
 SPANS = [(page.name, span) for page in PAGES for span in spans_of(page)]
@@ -154,7 +160,9 @@ def lines_of(block: Block) -> list[str]:
     return [code for line in lines if (code := re.sub(r"(^|\s+)#.*", "", line).rstrip())]
 
 
-INLINE = list(dict.fromkeys(span for _, span in SPANS if re.match(r"(utf8fpga|pytest|pip|bash|python3?) ", span)))
+PROGRAMS = r"(utf8fpga|pytest|pip|python3?|ba?sh|git|yosys|nextpnr-\w+|iverilog|iceprog|\.venv/\S+) "
+
+INLINE = list(dict.fromkeys(span for _, span in SPANS if re.match(PROGRAMS, span)))
 """The command lines in code spans."""
 
 SHELL_LINES = [line for block in blocks_in("sh") for line in lines_of(block)]
@@ -166,12 +174,15 @@ def marks(lines: list[str]) -> list[pytest.MarkDecorator]:
     for line in lines:
         if begins := [begin for begin in MARKERS if f"{line} ".startswith(f"{begin} ")]:
             found.add(MARKERS[max(begins, key=len)])
-    return [getattr(pytest.mark, name) for name in sorted(found)]
+    return [getattr(pytest.mark, name) for name in sorted(found) if name]
 
 
 def test_every_block_has_a_language_that_is_run() -> None:
     others = [block for block in BLOCKS if block.language not in ("sh", "python", "verilog", "toml", "text")]
     assert not others, "no test runs these blocks"
+    for page in PAGES:
+        indented = re.findall(r"^(?: {4}|\t).*", without_fences(page), flags=re.MULTILINE)
+        assert not indented, f"{page.name}: use fences, which the tests find"
 
 
 def test_exceptions_are_in_the_pages() -> None:
