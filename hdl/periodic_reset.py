@@ -8,19 +8,27 @@ from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from utf8fpga.hdl.decoder.types import PlainDecoder
+from utf8fpga.hdl.packer.packer import PackedDecoder
 from utf8fpga.model import InvalidArgumentError
 
 __all__ = ["MAX_EVERY", "MOST", "STILL", "Refresh", "RefreshedDecoder"]
 
 STILL = 64
-"""Cycles without a beat on either side after which no decoder holds items of whole packets, and each is ready: more
-than `drain_cycles` and `reset_cycles` of any decoder."""
+"""Cycles without a beat on either side after which no decoder holds items of whole packets, and each is ready."""
 
 MOST = 64
 """Upper bound on the number of output beats after the last accepted input beat."""
 
 MAX_EVERY = (1 << 48) - 1
 """Upper bound on the cycles from one reset to the next; at 300 MHz ten days."""
+
+
+def _silence(decoder: PlainDecoder) -> int:
+    """Upper bound on the cycles without a beat at either side of a decoder while items are pending in it."""
+    if isinstance(decoder, PackedDecoder):
+        # Without a row at its output, a packer is ready, and all that the other decoder holds passes through it.
+        return decoder.packer.stall_cycles + decoder.sparse.drain_cycles + decoder.packer.latency
+    return int(decoder.drain_cycles)
 
 
 class Refresh(wiring.Component):
@@ -36,7 +44,8 @@ class Refresh(wiring.Component):
 
     Args:
         every: lower bound on the cycles from one reset to the next, 1 to `MAX_EVERY`; 1 is after each packet.
-        still: cycles without a beat; less than `STILL` for decoders that drain in fewer cycles.
+        still: cycles without a beat; less than `STILL` for decoders in which items are pending
+            for fewer cycles without a beat.
         most: output beats since one was accepted; less than `MOST` for decoders that hold fewer.
 
     Attributes:
@@ -128,7 +137,7 @@ class RefreshedDecoder(wiring.Component):
 
     def __init__(self, decoder: PlainDecoder, refresh: Refresh) -> None:
         self.decoder, self.refresh = decoder, refresh
-        needed = max(decoder.drain_cycles, decoder.reset_cycles)
+        needed = max(_silence(decoder), decoder.reset_cycles)
         if refresh.still <= needed:
             raise InvalidArgumentError(
                 f"{refresh.still} cycles without a beat are too few for this decoder: more than {needed} are needed"

@@ -417,7 +417,8 @@ class PackedDecoder(wiring.Component):
     @property
     def drain_cycles(self) -> int:
         """Upper bound on the cycles until all items are transferred that are determined, if no beat waits in these."""
-        return self.sparse.drain_cycles + self.packer.latency
+        # Rows leave one per cycle; what waits in the other decoder enters the packer meanwhile, or later.
+        return self.packer.capacity + self.sparse.drain_cycles + self.packer.latency
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
