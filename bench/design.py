@@ -138,7 +138,7 @@ def _escaped(name: str) -> str:
     return name if re.fullmatch(r"[A-Za-z_][A-Za-z0-9_$]*", name) else f"\\{name} "
 
 
-_VERILOG_LANES = 64
+_VERILOG_LANES = 16
 """Upper bound on the lanes of cores that are measured from Verilog; wider ones are measured from RTLIL."""
 
 

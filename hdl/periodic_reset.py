@@ -8,19 +8,27 @@ from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from utf8fpga.hdl.decoder.types import PlainDecoder
+from utf8fpga.hdl.packer.packer import PackedDecoder
 from utf8fpga.model import InvalidArgumentError
 
 __all__ = ["MAX_EVERY", "MOST", "STILL", "Refresh", "RefreshedDecoder"]
 
 STILL = 64
-"""Cycles without a beat at the input and the output after which a decoder has drained and is ready: more than
-`drain_cycles` and `reset_cycles` of any decoder."""
+"""Cycles without a beat at the input and the output after which a decoder has drained and is ready."""
 
 MOST = 64
 """Upper bound on the number of output beats after the last accepted input beat."""
 
 MAX_EVERY = (1 << 48) - 1
 """Upper bound on the cycles from one reset to the next; at 300 MHz ten days."""
+
+
+def _silence(decoder: PlainDecoder) -> int:
+    """Upper bound on the cycles without a beat at the input and the output of a decoder while items are pending."""
+    if isinstance(decoder, PackedDecoder):
+        # A packer without a row at its output is ready, so the items of the sparse decoder pass through it.
+        return decoder.packer.stall_cycles + decoder.sparse.drain_cycles + decoder.packer.latency
+    return int(decoder.drain_cycles)
 
 
 class Refresh(wiring.Component):
@@ -37,7 +45,8 @@ class Refresh(wiring.Component):
 
     Args:
         every: lower bound on the cycles from one reset to the next, 1 to `MAX_EVERY`; 1 is after each packet.
-        still: cycles without a beat; may be less than `STILL` for a decoder that drains in fewer cycles.
+        still: cycles without a beat; may be less than `STILL` for a decoder in which items are pending for fewer
+            cycles without a beat.
         most: output beats without an accepted beat; may be less than `MOST` for a decoder that holds fewer.
 
     Attributes:
@@ -113,8 +122,8 @@ class RefreshedDecoder(wiring.Component):
         refresh: the control of the reset.
 
     Raises:
-        InvalidArgumentError: `refresh.still` is too small for the decoder: not more than its `drain_cycles` and its
-            `reset_cycles`.
+        InvalidArgumentError: `refresh.still` is too small for the decoder: not more than its `reset_cycles`, and than
+            the cycles without a beat in which items may be pending.
 
     Attributes:
         decoder, refresh: the components.
@@ -129,7 +138,7 @@ class RefreshedDecoder(wiring.Component):
 
     def __init__(self, decoder: PlainDecoder, refresh: Refresh) -> None:
         self.decoder, self.refresh = decoder, refresh
-        needed = max(decoder.drain_cycles, decoder.reset_cycles)
+        needed = max(_silence(decoder), decoder.reset_cycles)
         if refresh.still <= needed:
             raise InvalidArgumentError(
                 f"{refresh.still} cycles without a beat are too few for this decoder: more than {needed} are needed"

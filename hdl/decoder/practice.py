@@ -105,12 +105,24 @@ class PracticeDecoder(wiring.Component):
         return self._decoder.latency + (self.practice is Practice.EACH_UNIT)
 
     reset_cycles = SerialDecoder.reset_cycles
-    stall_cycles = SerialDecoder.stall_cycles
+
+    @property
+    def stall_cycles(self) -> int:
+        """Upper bound on the cycles in a row in which `input.ready` is low while no output beat waits.
+
+        Under `Practice.EACH_UNIT` they are those in which a mark is repeated in front of a full FIFO.
+        """
+        return self.table.longest - 1 if self.practice is Practice.EACH_UNIT else SerialDecoder.stall_cycles
 
     @property
     def drain_cycles(self) -> int:
-        """Upper bound on the cycles until all determined items have been transferred, while no beat waits."""
-        return self.latency + self.table.longest
+        """Upper bound on the cycles until all determined items have been transferred, while no beat waits.
+
+        Under `Practice.EACH_UNIT` each item in the FIFO, and the one in front of it, may be a mark that is repeated.
+        """
+        if self.practice is not Practice.EACH_UNIT:
+            return self.latency
+        return self.latency + (self.table.longest + 1) * (self.table.longest - 1)
 
     def elaborate(self, platform: object) -> Module:
         m = Module()

@@ -417,7 +417,8 @@ class PackedDecoder(wiring.Component):
     @property
     def drain_cycles(self) -> int:
         """Upper bound on the cycles until all determined items have been transferred, while no beat waits."""
-        return self.sparse.drain_cycles + self.packer.latency
+        # One row is transferred per cycle; meanwhile, or later, the items of the sparse decoder enter the packer.
+        return self.packer.capacity + self.sparse.drain_cycles + self.packer.latency
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
