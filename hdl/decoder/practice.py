@@ -38,9 +38,10 @@ class PracticeDecoder(wiring.Component):
     decoder. If the last item of a packet is dropped, a beat without an item ends the packet.
 
     Throughput: one unit per cycle on any input. n ill-formed units cause at most n marks; under `Practice.EACH_UNIT` a
-    FIFO holds the items that follow a repeated mark, so that the decoder is never stalled by repetitions.
+    FIFO holds the items that follow a repeated mark, so that repetitions stall the input only after back-pressure at
+    the output, for at most `stall_cycles` cycles.
 
-    Latency: that of the decoder; under `Practice.EACH_UNIT` one cycle more, and one for each repeated mark in front.
+    Latency: that of the decoder; under `Practice.EACH_UNIT` one cycle more, and one for each pending repetition.
 
     Args:
         practice: one of `MARK_PRACTICES`.
@@ -108,7 +109,7 @@ class PracticeDecoder(wiring.Component):
 
     @property
     def stall_cycles(self) -> int:
-        """Upper bound on the cycles in a row in which `input.ready` is low while no output beat waits.
+        """Upper bound on the cycles in a row in which `input.ready` is deasserted while no output beat waits.
 
         Under `Practice.EACH_UNIT` they are those in which a mark is repeated in front of a full FIFO.
         """
