@@ -50,12 +50,13 @@ from utf8fpga.hdl import (
     beat_layout,
     item_layout,
 )
+from utf8fpga.hdl.payloads import HasItemOptions, ItemOptions
 from utf8fpga.model import TABLE_3_7
 
 __all__ = ["RefreshProof", "prove_refresh"]
 
 
-class _AnyDecoder(wiring.Component):
+class _AnyDecoder(HasItemOptions, wiring.Component):
     """What stands for the decoder: its outputs are inputs of the proof, so it does anything.
 
     Attributes:
@@ -68,9 +69,7 @@ class _AnyDecoder(wiring.Component):
     pipeline = 0
     packed = False
     practice = ParallelDecoder.practice
-    replacement = True
-    kind = False
-    length = False
+    item_options = ItemOptions()
     # Bounds that any `Refresh` fits: the proof assumes none.
     reset_cycles = drain_cycles = 0
 

@@ -61,7 +61,7 @@ class _Twins(Elaboratable):
     def _defined(self, item: Value) -> Value:
         """The bits of an item that are defined; 0 for the others."""
         like = self._like
-        layout = slots_layout(like.table, like.lanes, kind=like.kind, length=like.length)
+        layout = slots_layout(like.table, like.lanes, like.item_options)
         found = data.View(layout["slots"].shape.elem_shape, item)
         code_point = Mux(found.error & Const(not like.replacement, 1), 0, found.code_point)
         rest = item[len(found.code_point) :]

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 from amaranth.lib import data, enum
@@ -10,7 +11,15 @@ from amaranth.lib import data, enum
 from utf8fpga.model import REPLACEMENT_CHARACTER, EncodingTable, ErrorKind
 from utf8fpga.model.forms import RFC_2279
 
-__all__ = ["Kind", "beat_of_slots", "code_point_bits", "item_layout", "slots_layout"]
+__all__ = [
+    "HasItemOptions",
+    "ItemOptions",
+    "Kind",
+    "beat_of_slots",
+    "code_point_bits",
+    "item_layout",
+    "slots_layout",
+]
 
 
 class Kind(enum.Enum, shape=3):  # type: ignore[call-arg]  # amaranth's metaclass takes the shape
@@ -57,14 +66,58 @@ def item_layout(
     return data.StructLayout(fields)
 
 
-def slots_layout(table: EncodingTable, lanes: int, *, kind: bool = False, length: bool = False) -> data.StructLayout:
+@dataclass(frozen=True, kw_only=True)
+class ItemOptions:
+    """The options of the items of a decoder, which all architectures have.
+
+    Attributes:
+        replacement: the code point of an ill-formed item is U+FFFD; otherwise it is undefined.
+        kind: items have the field `kind`, the cause of an error.
+        length: items have the field `length`, their number of code units.
+    """
+
+    replacement: bool = True
+    kind: bool = False
+    length: bool = False
+
+    def layout(self, table: EncodingTable) -> data.StructLayout:
+        """An item with these options, see `item_layout`."""
+        return item_layout(table, kind=self.kind, length=self.length)
+
+
+class HasItemOptions:
+    """A component with the options of items as its attributes.
+
+    Attributes:
+        item_options: all of them.
+    """
+
+    item_options: ItemOptions
+
+    @property
+    def replacement(self) -> bool:
+        """See `ItemOptions`."""
+        return self.item_options.replacement
+
+    @property
+    def kind(self) -> bool:
+        """See `ItemOptions`."""
+        return self.item_options.kind
+
+    @property
+    def length(self) -> bool:
+        """See `ItemOptions`."""
+        return self.item_options.length
+
+
+def slots_layout(table: EncodingTable, lanes: int, options: ItemOptions) -> data.StructLayout:
     """A beat of items inside a parallel decoder, where the items of a lane and its `keep` are stored together.
 
     Fields:
         slots: per lane the fields of `item_layout`, and `keep`: 1 where an item is present.
         last: no further item of this packet follows.
     """
-    item = item_layout(table, kind=kind, length=length)
+    item = options.layout(table)
     fields: dict[str, object] = {}
     for name, field in item:
         fields[str(name)] = field.shape

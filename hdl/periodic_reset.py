@@ -9,6 +9,7 @@ from amaranth.lib.wiring import In, Out
 
 from utf8fpga.hdl.decoder.types import PlainDecoder
 from utf8fpga.hdl.packer.packer import PackedDecoder
+from utf8fpga.hdl.payloads import HasItemOptions
 from utf8fpga.model import InvalidArgumentError
 
 __all__ = ["MAX_EVERY", "MOST", "STILL", "Refresh", "RefreshedDecoder"]
@@ -114,7 +115,7 @@ class Refresh(wiring.Component):
         return m
 
 
-class RefreshedDecoder(wiring.Component):
+class RefreshedDecoder(HasItemOptions, wiring.Component):
     """A decoder with a periodic reset.
 
     Args:
@@ -127,7 +128,7 @@ class RefreshedDecoder(wiring.Component):
 
     Attributes:
         decoder, refresh: the components.
-        table, lanes, pipeline, packed, practice, replacement, kind, length: those of the decoder.
+        table, lanes, pipeline, packed, practice, item_options: those of the decoder.
 
     Ports:
         input: as of the decoder; `ready` is deasserted while the input is closed.
@@ -145,7 +146,7 @@ class RefreshedDecoder(wiring.Component):
             )
         self.table, self.lanes, self.pipeline = decoder.table, decoder.lanes, decoder.pipeline
         self.packed, self.practice = decoder.packed, decoder.practice
-        self.replacement, self.kind, self.length = decoder.replacement, decoder.kind, decoder.length
+        self.item_options = decoder.item_options
         super().__init__(dict(decoder.signature.members))
 
     @property

@@ -266,7 +266,7 @@ class _Bench(Elaboratable):
     def _is(self, slot: Slot, item: Value) -> Value:
         """The bits of an item are those of the reference."""
         decoder = self.decoder
-        layout = slots_layout(decoder.table, decoder.lanes, kind=decoder.kind, length=decoder.length)
+        layout = slots_layout(decoder.table, decoder.lanes, decoder.item_options)
         one = layout["slots"].shape.elem_shape
         found = data.View(one, item)
         undefined = Const(0, 1) if decoder.replacement else slot.word.error

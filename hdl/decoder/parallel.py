@@ -12,7 +12,7 @@ from utf8fpga.hdl.decoder.pipeline import PipelineStages
 from utf8fpga.hdl.decoder.window import BeatWindow, RowWindow
 from utf8fpga.hdl.fan_out import FanOut
 from utf8fpga.hdl.memory_buffer import MemoryBuffer
-from utf8fpga.hdl.payloads import beat_of_slots, item_layout, slots_layout
+from utf8fpga.hdl.payloads import HasItemOptions, ItemOptions, beat_of_slots, slots_layout
 from utf8fpga.hdl.register_buffer import RegisterBuffer
 from utf8fpga.model import TABLE_3_7, EncodingTable
 from utf8fpga.model.exceptions import InvalidArgumentError
@@ -32,7 +32,7 @@ def buffer_of(stages: PipelineStages, layout: data.StructLayout) -> RegisterBuff
     return MemoryBuffer(layout, row_cycles=stages.row_cycles, row_copies=FanOut.copies_after(stages.row_cycles))
 
 
-class ParallelDecoder(wiring.Component):
+class ParallelDecoder(HasItemOptions, wiring.Component):
     """Beats of several code units in, at most as many items out, one U+FFFD per maximal subpart (D93b).
 
     Each lane is the same window over a unit, those before it and the one after it; there is no feedback. An item is in
@@ -58,9 +58,7 @@ class ParallelDecoder(wiring.Component):
         lanes: code units per beat, 1 to `MAX_LANES`.
         pipeline: stages of registers in the window, 0 to 6; default: 5, see `PipelineStages`.
         buffer: ``registers`` or ``memory``; default: memory from as many lanes on as the longest sequence has units.
-        replacement: see `SerialDecoder`.
-        kind: see `SerialDecoder`.
-        length: see `SerialDecoder`.
+        options: those of `ItemOptions`.
 
     Attributes:
         stages: the stages of registers.
@@ -86,9 +84,7 @@ class ParallelDecoder(wiring.Component):
         lanes: int,
         pipeline: int | None = None,
         buffer: str | None = None,
-        replacement: bool = True,
-        kind: bool = False,
-        length: bool = False,
+        **options: bool,
     ) -> None:
         checked_table(table)
         if not 1 <= lanes <= MAX_LANES:
@@ -98,21 +94,18 @@ class ParallelDecoder(wiring.Component):
         self.lanes = lanes
         self.buffer = stages.buffer
         self.pipeline = stages.pipeline
-        self.replacement = replacement
-        self.kind = kind
-        self.length = length
-        item = item_layout(table, kind=kind, length=length)
+        self.item_options = ItemOptions(**options)
         kind_of_window = BeatWindow if stages.buffer == "registers" else RowWindow
         self.window: BeatWindow | RowWindow = kind_of_window(
-            table, lanes=lanes, stages=stages, replacement=replacement, kind=kind, length=length
+            table, lanes=lanes, stages=stages, options=self.item_options
         )
-        if kind:
+        if self.kind:
             self.window.control.serial.check_kinds()
-        self.item_buffer = buffer_of(stages, slots_layout(table, lanes, kind=kind, length=length))
+        self.item_buffer = buffer_of(stages, slots_layout(table, lanes, self.item_options))
         super().__init__(
             {
                 "input": In(stream.Signature(beat_layout(table.unit_width, lanes))),
-                "output": Out(stream.Signature(beat_layout(item, lanes))),
+                "output": Out(stream.Signature(beat_layout(self.item_options.layout(table), lanes))),
             }
         )
 

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, fields, replace
 from typing import Any, ClassVar, NamedTuple, TypeAlias
 
 from utf8fpga.hdl.core import CoreParameters, option
@@ -14,6 +14,7 @@ from utf8fpga.hdl.decoder.practice import MARK_PRACTICES, MERGING_PRACTICES, Pra
 from utf8fpga.hdl.decoder.serial import PIPELINES, SerialDecoder
 from utf8fpga.hdl.decoder.types import PlainDecoder
 from utf8fpga.hdl.packer.packer import PackedDecoder
+from utf8fpga.hdl.payloads import ItemOptions
 from utf8fpga.hdl.periodic_reset import MAX_EVERY, Refresh, RefreshedDecoder
 from utf8fpga.model import (
     CATALOGUE,
@@ -208,10 +209,8 @@ class DecoderParameters(CoreParameters):
             pipeline=circuit.pipeline,
             packed=circuit.packed,
             buffer=circuit.buffer if parallel else None,
-            replacement=circuit.replacement,
             practice=circuit.practice,
-            kind=circuit.kind,
-            length=circuit.length,
+            **asdict(circuit.item_options),
         )
 
     def build(self) -> AnyDecoder:
@@ -225,8 +224,8 @@ class DecoderParameters(CoreParameters):
 
     def _without_refresh(self) -> PlainDecoder:
         assert self.pipeline is not None
-        given: dict[str, Any] = {"pipeline": self.pipeline, "replacement": self.replacement}
-        given |= {"kind": self.kind, "length": self.length}
+        options = {each.name: getattr(self, each.name) for each in fields(ItemOptions)}
+        given: dict[str, Any] = {"pipeline": self.pipeline, **options}
         if self.practice is not Practice.MAXIMAL_SUBPARTS:
             return PracticeDecoder(self.practice, self.table, **given)
         if self.architecture == "serial":

@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict, replace
+
 from amaranth.hdl import Const, Module, Mux, Signal, Value
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.fifo import SyncFIFO
@@ -10,7 +12,7 @@ from amaranth.lib.wiring import In, Out
 
 from utf8fpga.hdl.beats import beat_layout
 from utf8fpga.hdl.decoder.serial import SerialDecoder
-from utf8fpga.hdl.payloads import LONGEST_ANNOUNCED, Kind, item_layout
+from utf8fpga.hdl.payloads import LONGEST_ANNOUNCED, HasItemOptions, ItemOptions, Kind
 from utf8fpga.model import TABLE_3_7, EncodingTable
 from utf8fpga.model.exceptions import InvalidArgumentError
 from utf8fpga.model.practices import Practice
@@ -30,7 +32,7 @@ MERGING_PRACTICES = (Practice.WHOLE_SUBSEQUENCE, Practice.MALFORMED_SEQUENCE)
 """The practices under which a mark is valid before its length is known, so that items have no field `length`."""
 
 
-class PracticeDecoder(wiring.Component):
+class PracticeDecoder(HasItemOptions, wiring.Component):
     """A `SerialDecoder` followed by a filter of its marks.
 
     A mark is an item that represents ill-formed units. The items are those of the model's `decode_with`. A mark that
@@ -47,10 +49,8 @@ class PracticeDecoder(wiring.Component):
         practice: one of `MARK_PRACTICES`.
         table: see `SerialDecoder`.
         pipeline: see `SerialDecoder`.
-        replacement: see `SerialDecoder`.
-        kind: see `SerialDecoder`.
-        length: see `SerialDecoder`; invalid under the practices that merge marks, since a mark is valid at the output
-            before its length is known.
+        options: those of `ItemOptions`; `length` is invalid under the practices that merge marks, since a mark is valid
+            at the output before its length is known.
 
     Ports:
         input: stream of `beat_layout`, code units, one lane.
@@ -71,32 +71,33 @@ class PracticeDecoder(wiring.Component):
         table: EncodingTable = TABLE_3_7,
         *,
         pipeline: int = 0,
-        replacement: bool = True,
-        kind: bool = False,
-        length: bool = False,
+        **options: bool,
     ) -> None:
         if practice not in MARK_PRACTICES:
             known = ", ".join(MARK_PRACTICES)
             raise InvalidArgumentError(f"practice {str(practice)!r} is not one for hardware: {known}")
-        if practice in MERGING_PRACTICES and length:
+        self.item_options = ItemOptions(**options)
+        if practice in MERGING_PRACTICES and self.length:
             raise InvalidArgumentError(
                 f"practice {str(practice)!r} outputs a mark before its length is known: leave out length"
             )
         self.practice = practice
-        self.table, self.pipeline, self.replacement = table, pipeline, replacement
-        self.kind, self.length = kind, length
+        self.table, self.pipeline = table, pipeline
+        inner = replace(
+            self.item_options,
+            kind=self.kind or practice is Practice.MALFORMED_SEQUENCE,
+            length=self.length or practice in (Practice.EACH_UNIT, Practice.MALFORMED_SEQUENCE),
+        )
         self._decoder = SerialDecoder(
             table,
             pipeline=pipeline,
-            replacement=replacement,
-            kind=kind or practice is Practice.MALFORMED_SEQUENCE,
-            length=length or practice in (Practice.EACH_UNIT, Practice.MALFORMED_SEQUENCE),
             announced=practice is Practice.MALFORMED_SEQUENCE,
+            **asdict(inner),
         )
         super().__init__(
             {
                 "input": In(stream.Signature(beat_layout(table.unit_width, 1))),
-                "output": Out(stream.Signature(beat_layout(item_layout(table, kind=kind, length=length), 1))),
+                "output": Out(stream.Signature(beat_layout(self.item_options.layout(table), 1))),
             }
         )
 

@@ -11,7 +11,7 @@ from amaranth.lib.wiring import In, Out
 
 from utf8fpga.hdl.beats import beat_layout, is_effective
 from utf8fpga.hdl.decoder.serial_logic import SerialControl
-from utf8fpga.hdl.payloads import LONGEST_ANNOUNCED, Kind, item_layout
+from utf8fpga.hdl.payloads import LONGEST_ANNOUNCED, HasItemOptions, ItemOptions, Kind, item_layout
 from utf8fpga.model import REPLACEMENT_CHARACTER, TABLE_3_7, EncodingTable
 from utf8fpga.model.exceptions import InvalidArgumentError
 from utf8fpga.model.practices import Practice
@@ -22,7 +22,7 @@ PIPELINES = (0, 1, 2)
 """The settings of the pipeline parameter."""
 
 
-class SerialDecoder(wiring.Component):
+class SerialDecoder(HasItemOptions, wiring.Component):
     """Code units in, items out, with one U+FFFD per maximal subpart (D93b).
 
     Every unit has one output slot. If the unit completes a sequence, or is ill-formed by itself, its slot holds that
@@ -50,12 +50,9 @@ class SerialDecoder(wiring.Component):
         table: the encoding form; default: UTF-8.
         pipeline: register stages in addition to the slot, 0 to 2. 0 is the smallest; 1 registers the output; 2 also
             registers the class of a unit and whether it may follow the unit before it.
-        replacement: False leaves `output.payload.code_point` undefined where `error` is set,
-            which saves its multiplexer.
-        kind: add the field `kind`, the cause of an error.
-        length: add the field `length`, the units of an item.
         announced: add the field `announced`, the bytes that the first byte of an item announces by
             the bit distribution of RFC 2279; for tables of bytes.
+        options: those of `ItemOptions`; without `replacement` the multiplexer of its data is saved.
 
     Ports:
         input: stream of `beat_layout`, code units, one lane.
@@ -80,10 +77,8 @@ class SerialDecoder(wiring.Component):
         table: EncodingTable = TABLE_3_7,
         *,
         pipeline: int = 0,
-        replacement: bool = True,
-        kind: bool = False,
-        length: bool = False,
         announced: bool = False,
+        **options: bool,
     ) -> None:
         if pipeline not in PIPELINES:
             raise InvalidArgumentError(f"pipeline {pipeline} is not in 0..{PIPELINES[-1]}")
@@ -93,14 +88,12 @@ class SerialDecoder(wiring.Component):
             )
         self.table = table
         self.pipeline = pipeline
-        self.replacement = replacement
-        self.kind = kind
-        self.length = length
+        self.item_options = ItemOptions(**options)
         self.announced = announced
         self._control = SerialControl.of(table)
-        if kind:
+        if self.kind:
             self._control.check_kinds()
-        item = item_layout(table, kind=kind, length=length, announced=announced)
+        item = item_layout(table, kind=self.kind, length=self.length, announced=announced)
         super().__init__(
             {
                 "input": In(stream.Signature(beat_layout(table.unit_width, 1))),

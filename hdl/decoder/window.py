@@ -20,7 +20,7 @@ from utf8fpga.hdl.beats import beat_layout, is_effective
 from utf8fpga.hdl.decoder.pipeline import PipelineStages
 from utf8fpga.hdl.decoder.window_logic import Beat, Registers, WindowControl, any_of, build_window, word
 from utf8fpga.hdl.fan_out import FanOut
-from utf8fpga.hdl.payloads import Kind, slots_layout
+from utf8fpga.hdl.payloads import HasItemOptions, ItemOptions, Kind, slots_layout
 from utf8fpga.model import EncodingTable
 
 __all__ = ["BeatWindow", "ItemWindow", "RowWindow", "WindowState"]
@@ -51,14 +51,14 @@ class WindowState:
     tail: Value
 
 
-class ItemWindow(wiring.Component):
+class ItemWindow(HasItemOptions, wiring.Component):
     """The common part of both windows: the fields of an item.
 
     Args:
         table: the encoding form.
         lanes: code units per beat.
         stages: the stages of registers.
-        replacement, kind, length: see `ParallelDecoder`.
+        options: the options of the items.
         beats: the signature of the input stream.
         ports: the other ports.
     """
@@ -69,14 +69,12 @@ class ItemWindow(wiring.Component):
         *,
         lanes: int,
         stages: PipelineStages,
-        replacement: bool,
-        kind: bool,
-        length: bool,
+        options: ItemOptions,
         beats: stream.Signature,
         ports: dict[str, Any],
     ) -> None:
         self.table, self.lanes, self.stages = table, lanes, stages
-        self.replacement, self.kind, self.length = replacement, kind, length
+        self.item_options = options
         self.control = WindowControl.of(table)
         super().__init__({"input": In(beats), **ports})
 
@@ -172,21 +170,17 @@ class BeatWindow(ItemWindow):
         *,
         lanes: int,
         stages: PipelineStages,
-        replacement: bool = True,
-        kind: bool = False,
-        length: bool = False,
+        options: ItemOptions,
     ) -> None:
         super().__init__(
             table,
             lanes=lanes,
             stages=stages,
-            replacement=replacement,
-            kind=kind,
-            length=length,
+            options=options,
             beats=stream.Signature(beat_layout(table.unit_width, lanes)),
             ports={
                 "run": In(stages.pauses),
-                "slots": Out(slots_layout(table, lanes, kind=kind, length=length)),
+                "slots": Out(slots_layout(table, lanes, options)),
                 "slots_valid": Out(1),
             },
         )
@@ -282,19 +276,15 @@ class RowWindow(ItemWindow):
         *,
         lanes: int,
         stages: PipelineStages,
-        replacement: bool = True,
-        kind: bool = False,
-        length: bool = False,
+        options: ItemOptions,
     ) -> None:
-        item = slots_layout(table, lanes, kind=kind, length=length)["slots"].shape.elem_shape
+        item = slots_layout(table, lanes, options)["slots"].shape.elem_shape
         self.advance = FanOut(stages.row_cycles)
         super().__init__(
             table,
             lanes=lanes,
             stages=stages,
-            replacement=replacement,
-            kind=kind,
-            length=length,
+            options=options,
             beats=stream.Signature(beat_layout(table.unit_width, lanes), always_ready=True),
             ports={
                 "late_reset": In(2),

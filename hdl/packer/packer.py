@@ -13,7 +13,7 @@ from amaranth.lib.wiring import In, Out
 
 from utf8fpga.hdl.beats import beat_layout
 from utf8fpga.hdl.decoder.parallel import ParallelDecoder
-from utf8fpga.hdl.payloads import item_layout
+from utf8fpga.hdl.payloads import HasItemOptions, ItemOptions
 from utf8fpga.model import TABLE_3_7, EncodingTable
 
 __all__ = ["MovingBeat", "PackedDecoder", "Packer", "Phase", "Stage"]
@@ -119,7 +119,7 @@ class Packer(wiring.Component):
     Args:
         table: the encoding form.
         lanes: words per beat.
-        kind, length: whether the items have these fields.
+        options: those of `ItemOptions`.
 
     Attributes:
         lanes: words per beat.
@@ -146,9 +146,9 @@ class Packer(wiring.Component):
         packed: stream of `beat_layout`, items of `item_layout`, out.
     """
 
-    def __init__(self, table: EncodingTable, lanes: int, *, kind: bool = False, length: bool = False) -> None:
+    def __init__(self, table: EncodingTable, lanes: int, **options: bool) -> None:
         self.lanes = lanes
-        layout = beat_layout(item_layout(table, kind=kind, length=length), lanes)
+        layout = beat_layout(ItemOptions(**options).layout(table), lanes)
         super().__init__({"sparse": In(stream.Signature(layout)), "packed": Out(stream.Signature(layout))})
         self.base = Signal(range(lanes))
         self.row = Signal(range(self.depth))
@@ -354,7 +354,7 @@ def _bit(value: Value, place: int) -> Value:
     return value[place] if place < len(value) else Const(0, 1)
 
 
-class PackedDecoder(wiring.Component):
+class PackedDecoder(HasItemOptions, wiring.Component):
     """A `ParallelDecoder` followed by a `Packer`.
 
     Throughput: one beat per cycle on any input. Latency: the sum of both. Null beats have no effect.
@@ -382,20 +382,16 @@ class PackedDecoder(wiring.Component):
         lanes: int,
         pipeline: int | None = None,
         buffer: str | None = None,
-        replacement: bool = True,
-        kind: bool = False,
-        length: bool = False,
+        **options: bool,
     ) -> None:
-        self.sparse = decoder = ParallelDecoder(
-            table, lanes=lanes, pipeline=pipeline, buffer=buffer, replacement=replacement, kind=kind, length=length
-        )
+        self.sparse = decoder = ParallelDecoder(table, lanes=lanes, pipeline=pipeline, buffer=buffer, **options)
         self.table, self.lanes, self.pipeline, self.buffer = table, lanes, decoder.pipeline, decoder.buffer
-        self.replacement, self.kind, self.length = replacement, kind, length
-        self.packer = Packer(table, lanes, kind=kind, length=length)
+        self.item_options = decoder.item_options
+        self.packer = Packer(table, lanes, **options)
         super().__init__(
             {
                 "input": In(stream.Signature(beat_layout(table.unit_width, lanes))),
-                "output": Out(stream.Signature(beat_layout(item_layout(table, kind=kind, length=length), lanes))),
+                "output": Out(stream.Signature(beat_layout(self.item_options.layout(table), lanes))),
             }
         )
 
