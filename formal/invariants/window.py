@@ -99,7 +99,7 @@ class _Context:
             after = self.units[place + 1], self.present[place + 1]
         return Slot(m, table, before, (self.units[place], self.present[place]), after)
 
-    def flat(self, control: WindowControl, *, spans: bool) -> Beat:
+    def flat(self, m: Module, control: WindowControl, *, spans: bool) -> Beat:
         """The logic of the window over all the units, without registers."""
         starts = [Const(0, 1), *(~self.present[n - 1] & self.present[n] for n in range(1, len(self.present)))]
         starts[self.past + 1 :] = [Const(0, 1)] * (len(starts) - self.past - 1)
@@ -107,6 +107,7 @@ class _Context:
         keep = [present & ~start for present, start in zip(self.present, starts, strict=True)]
         values: dict[str, Sequence[Value]] = {"unit": self.units, "keep": keep, "first": [Const(0, 1)]}
         beat = _Flat(Registers(), len(self.units), Const(1), values, self.last)
+        beat.module = m
         build_window(control, beat, frozenset(), spans=spans)
         beat.values["keep"] = self.present
         return beat
@@ -115,8 +116,21 @@ class _Context:
 class _Flat(Beat):
     """The values of a beat with no units before it."""
 
+    module: Module
+    """Where each value that is used becomes a signal, since Amaranth would write it out again for each use."""
+
     def at(self, name: str, place: int) -> Value:
-        return self.values[name][place] if place >= 0 else Const(0, len(self.values[name][0]))
+        values = self.values[name]
+        if place < 0:
+            return Const(0, len(values[0]))
+        value = values[place]
+        if not isinstance(value, Signal | Const):
+            signal = Signal(len(value), name=f"flat_{name}_{place}")
+            self.module.d.comb += signal.eq(value)
+            # A list of its own, so that values which another name shares stay as they are.
+            self.values[name] = [*values[:place], signal, *values[place + 1 :]]
+            return signal
+        return value
 
 
 class _Bench(Elaboratable):
@@ -177,7 +191,7 @@ class _Bench(Elaboratable):
             m.d.comb += [source.valid.eq(self.offer), window.run.eq(self.run.replicate(len(window.run)))]
             contexts = self._contexts(m, is_effective(source), self.run)
             self._beats(m, window, contexts)
-        self._stages(contexts)
+        self._stages(m, contexts)
         for tag, signal in self.invariant.items():
             m.d.comb += signal.eq(Cat(*self._held.get(tag, [Const(1, 1)])).all())
         return m
@@ -216,10 +230,10 @@ class _Bench(Elaboratable):
             same = context.units[n] == Mux(there, unit, passed.units[n])
             self._hold(n - self._past + self.decoder.lanes, context.present[n] == of_packet, ~of_packet | same)
 
-    def _stages(self, contexts: Sequence[_Context]) -> None:
+    def _stages(self, m: Module, contexts: Sequence[_Context]) -> None:
         """The registers of the stages of the window."""
         for stage, context in zip(self.window.state.beat.stages, contexts, strict=True):
-            flat = context.flat(self.window.control, spans=self.window.spans)
+            flat = context.flat(m, self.window.control, spans=self.window.spans)
             if stage.before:
                 self._hold(ALL, stage.valid == context.valid, ~context.valid | (stage.last == context.last))
                 given = self._given(flat, context.last)
@@ -229,14 +243,14 @@ class _Bench(Elaboratable):
                             tag, wanted = given[name]
                             self._hold(tag, ~context.valid | self._alike(flat, name, value, wanted))
                         else:
-                            self._hold(lane, ~context.valid | (value == flat.values[name][self._past + lane]))
+                            self._hold(lane, ~context.valid | (value == flat.at(name, self._past + lane)))
             else:
                 (first,) = stage.values["first"]
                 self._hold(ALL, first == ~context.present[self._past - 1])
             for (name, lane, beats), value in stage.history.items():
                 place = lane - (beats + 1) * self.decoder.lanes
                 at = self._past + place
-                self._hold(place, ~context.present[at] | (value == flat.values[name][at]))
+                self._hold(place, ~context.present[at] | (value == flat.at(name, at)))
 
     def _given(self, flat: Beat, last: Value) -> dict[str, tuple[Any, Value]]:
         """What a `BeatWindow` holds of a beat: per name the tag, and the value."""
@@ -299,7 +313,7 @@ class _Bench(Elaboratable):
         held, unit, keep, slot = self._last_lane(m, contexts, Const(1))
         settled = held.last | ~slot.open
         waiting = self._waits(m, contexts[-1].valid, Const(1), settled)
-        flat = held.flat(window.control, spans=window.spans)
+        flat = held.flat(m, window.control, spans=window.spans)
         expected = {**self._contents(flat), "last": held.last, "settled": settled}
         self._hold(ALL, state.waiting == waiting, *held.possible(waiting))
         for name, value in expected.items():
@@ -334,7 +348,7 @@ class _Bench(Elaboratable):
         held, unit, keep, slot = self._last_lane(m, contexts, moves)
         settled = held.last | ~slot.open
         waiting = self._waits(m, contexts[-1].valid, moves, settled)
-        flat = held.flat(window.control, spans=window.spans)
+        flat = held.flat(m, window.control, spans=window.spans)
         self._hold(ALL, state.waiting == waiting, *held.possible(waiting))
         expected = self._given(flat, held.last) | {"last": (ALL, held.last)}
         for name, value in state.held.items():
