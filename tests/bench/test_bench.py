@@ -736,11 +736,9 @@ def test_foreign_core_with_the_real_tools(foreign: Path, tmp_path: Path) -> None
 # Tables and the plot
 
 
-def recorded(lanes: int, mhz: float | None, *, architecture: str = "parallel", packed: bool = False) -> dict[str, Any]:
+def recorded(lanes: int, mhz: float | None, *, series: str = "parallel", packed: bool = False) -> dict[str, Any]:
     """A row in the form of a sweep's result."""
-    core = replace(
-        COUNTER, title="x", architecture=architecture, lanes=lanes, packed=packed, bytes_per_clock=lanes, latency=4
-    )
+    core = replace(COUNTER, title="x", series=series, lanes=lanes, packed=packed, bytes_per_clock=lanes, latency=4)
     area = Area(100 * lanes, 77 * lanes, 50 * lanes, "")
     speed = None if mhz is None else Speed(mhz, {1: mhz - 1, 2: mhz, 3: mhz + 1.6}, "")
     return Figure(Point(core, ECP5, (1, 2, 3)), area, speed, None if speed else "it is full").as_dict()
@@ -749,7 +747,7 @@ def recorded(lanes: int, mhz: float | None, *, architecture: str = "parallel", p
 OVER_LANES = {
     "command": "utf8fpga bench",
     "tools": {"yosys": "1.0"},
-    "figures": [recorded(1, 250.0, architecture="serial"), *(recorded(1 << n, 300.0 - 5 * n) for n in range(9))],
+    "figures": [recorded(1, 250.0, series="serial"), *(recorded(1 << n, 300.0 - 5 * n) for n in range(9))],
 }
 LANES = [1, 2, 4, 8, 16, 32, 64, 128, 256]
 GIGABYTES = [0.3, 0.59, 1.16, 2.28, 4.48, 8.8, 17.28, 33.92, 66.56]
@@ -792,7 +790,7 @@ def test_plots_have_the_figures(plots: Any) -> None:
 # The fields of a row that affect the plot, and those that do not.
 DRAWN: dict[str, Callable[[dict[str, Any]], Any]] = {
     "series": lambda row: row.update(series="serial"),
-    "title without architecture": lambda row: row.update(architecture="", title="mine"),
+    "title without a series": lambda row: row.update(series="", title="mine"),
     "device": lambda row: row.update(device="hx8k"),
     "lanes": lambda row: row.update(lanes=3),
     "packed": lambda row: row.update(packed=True),
@@ -801,7 +799,7 @@ DRAWN: dict[str, Callable[[dict[str, Any]], Any]] = {
     "no area": lambda row: row.update(area=None),
 }
 NOT_DRAWN: dict[str, Callable[[dict[str, Any]], Any]] = {
-    "title beside an architecture": lambda row: row.update(title="mine"),
+    "title beside a series": lambda row: row.update(title="mine"),
     "latency": lambda row: row.update(latency=5),
     "logic cells": lambda row: row["area"].update(cells=201),
     "flip-flops": lambda row: row["area"].update(flip_flops=101),

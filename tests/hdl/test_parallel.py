@@ -90,7 +90,7 @@ def shifted(lanes: int, piece: Iterable[int], before: int) -> tuple[int, ...]:
 @given(data=st.data(), patterns=stream_patterns())
 @settings(max_examples=25, suppress_health_check=[HealthCheck.data_too_large])  # many or long texts are intended
 def test_equals_the_model(full: Simulation, data: st.DataObject, patterns: dict[str, list[bool]]) -> None:
-    lanes = full.decoder.lanes
+    lanes = full.core.lanes
     # Pieces of text, damaged or not, each of which begins in a drawn lane.
     joined: list[tuple[int, ...]] = []
     for piece in data.draw(texts(max_size=5)):
@@ -105,7 +105,7 @@ def test_equals_the_model(full: Simulation, data: st.DataObject, patterns: dict[
 
 def test_ill_formed_sequences_across_the_boundaries_of_beats(full: Simulation) -> None:
     """Complete, truncated and ill-formed sequences, each of which begins in each lane."""
-    lanes = full.decoder.lanes
+    lanes = full.core.lanes
     pieces = [b"\xf0\x90\x80\x80", b"\xf0\x90\x80", b"\xf0\x90\x80A", b"\xf0\x90A", b"\xf0\x80\x80\x80", b"\xe0\xa0"]
     pieces += [
         b"\xe1\x80\xe1\x80\x80",
@@ -125,9 +125,9 @@ def test_ill_formed_sequences_across_the_boundaries_of_beats(full: Simulation) -
 
 
 def test_long_damaged_text_with_pauses_on_both_sides(full: Simulation) -> None:
-    rng = random.Random(full.decoder.lanes)
-    beats = 20 if full.decoder.lanes < 64 else 6
-    several = [long_text(rng, beats * full.decoder.lanes + rng.randrange(20)) for _ in range(4)]
+    rng = random.Random(full.core.lanes)
+    beats = 20 if full.core.lanes < 64 else 6
+    several = [long_text(rng, beats * full.core.lanes + rng.randrange(20)) for _ in range(4)]
     for input_pauses, output_pauses in product(([False], [True, False, True]), repeat=2):
         run = full.run(several, input_pauses=input_pauses, output_pauses=output_pauses)
         assert run.texts == [full.expected(text) for text in several]
@@ -137,7 +137,7 @@ def test_long_damaged_text_with_pauses_on_both_sides(full: Simulation) -> None:
 @pytest.mark.parametrize("piece", [b"\xf0\xa0\x00\xe6\xe0\xa0\x00p", "é€😀a".encode()], ids=["damaged", "whole"])
 def test_determined_items_are_transferred_although_no_beat_follows(full: Simulation, piece: bytes) -> None:
     """After a stall, in which stages that wait have already compared the next beat. A mutant lost that result."""
-    lanes = full.decoder.lanes
+    lanes = full.core.lanes
     stalled, silent = 40, 60
     for start in range(min(lanes, 2)):
         text = bytes(shifted(lanes, piece * (30 * lanes), start))[: 30 * lanes]
@@ -155,7 +155,7 @@ def test_determined_items_are_transferred_although_no_beat_follows(full: Simulat
 
 
 def test_one_beat_per_cycle_on_any_input(full: Simulation) -> None:
-    lanes = full.decoder.lanes
+    lanes = full.core.lanes
     for text in (b"\xc2A", b"\xf0\x90\x80", b"\xff", b"\xe0\x80", "é€😀a".encode()):
         whole = (text * (40 * lanes))[: 40 * lanes]
         run = full.run([whole, whole, b"A" * lanes])
@@ -173,7 +173,7 @@ def test_back_to_back_packets_need_no_gap_and_are_independent(full: Simulation) 
 
 def test_items_are_valid_within_the_latency(full: Simulation) -> None:
     """Each packet is one beat with pauses after it; one of them ends within a sequence."""
-    lanes, latency = full.decoder.lanes, full.decoder.latency
+    lanes, latency = full.core.lanes, full.core.latency
     seen = set()
     for text in (b"A" * lanes, (b"\xf0\x90\x80" * lanes)[:lanes], b"\x80"):
         run = full.run([text] * 4, input_pauses=[False, *[True] * (latency + 5)])
@@ -183,21 +183,21 @@ def test_items_are_valid_within_the_latency(full: Simulation) -> None:
             for _ in range(count):
                 seen.add(next(shown) - accepted)
     assert max(seen) <= latency
-    assert full.decoder.packed or max(seen) == latency
+    assert full.core.packed or max(seen) == latency
 
 
 def test_a_beat_that_ends_on_a_boundary_does_not_wait(full: Simulation) -> None:
-    lanes = full.decoder.lanes
+    lanes = full.core.lanes
     for unit in (b"A", b"\x80", b"\xff"):
-        run = full.run([unit * (2 * lanes)], input_pauses=[False, *[True] * (full.decoder.latency + 30)])
-        assert run.shown[0] - run.accepted[0] <= full.decoder.latency
+        run = full.run([unit * (2 * lanes)], input_pauses=[False, *[True] * (full.core.latency + 30)])
+        assert run.shown[0] - run.accepted[0] <= full.core.latency
         assert run.shown[0] < run.accepted[1]
 
 
 def test_a_beat_that_ends_within_a_sequence_waits_for_the_next(full: Simulation) -> None:
-    lanes = full.decoder.lanes
+    lanes = full.core.lanes
     text = b"A" * (lanes - 1) + b"\xc2" + b"\xa9"
-    run = full.run([text], input_pauses=[False, *[True] * (full.decoder.latency + 30)])
+    run = full.run([text], input_pauses=[False, *[True] * (full.core.latency + 30)])
     assert run.texts == [full.expected(text)]
     assert run.shown[-1] > run.accepted[1]
 

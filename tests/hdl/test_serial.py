@@ -101,13 +101,13 @@ def test_items_are_valid_within_the_latency(full: Simulation) -> None:
     assert run.texts == [full.expected(text)]
     for beat, shown in zip(beats_that_determine(text, run.texts[0]), run.shown, strict=True):
         seen.add(shown - run.accepted[beat])
-    assert max(seen) == full.decoder.latency == 1 + full.decoder.pipeline
+    assert max(seen) == full.core.latency == 1 + full.core.pipeline
 
 
 def test_a_lone_unit_does_not_wait_for_the_next(full: Simulation) -> None:
     # No beat follows the first byte for 20 cycles.
     run = full.run([b"AB"], input_pauses=[False, *[True] * 20])
-    assert run.shown[0] - run.accepted[0] <= full.decoder.latency
+    assert run.shown[0] - run.accepted[0] <= full.core.latency
     assert run.accepted[1] > run.shown[0] + 10
 
 
@@ -134,7 +134,7 @@ def test_an_empty_text_is_one_beat_without_an_item(full: Simulation) -> None:
 
 
 def test_valid_does_not_depend_on_ready(full: Simulation) -> None:
-    decoder = SerialDecoder(pipeline=full.decoder.pipeline)
+    decoder = SerialDecoder(pipeline=full.core.pipeline)
     compared = 0
 
     async def bench(ctx) -> None:
@@ -160,7 +160,7 @@ def test_valid_does_not_depend_on_ready(full: Simulation) -> None:
 
 
 def test_ready_stays_high_while_the_consumer_is_ready(full: Simulation) -> None:
-    decoder = SerialDecoder(pipeline=full.decoder.pipeline)
+    decoder = SerialDecoder(pipeline=full.core.pipeline)
 
     async def bench(ctx) -> None:
         rng = random.Random(3)
@@ -183,7 +183,7 @@ def test_reset_in_any_cycle_of_a_packet(full: Simulation) -> None:
     """After a reset of one cycle, at any time, the next packet is decoded like the first one."""
     from amaranth.hdl import ResetInserter, Signal
 
-    decoder = SerialDecoder(pipeline=full.decoder.pipeline, **FULL)
+    decoder = SerialDecoder(pipeline=full.core.pipeline, **FULL)
     reset = Signal()
     found: list[tuple[int, int]] = []
 
