@@ -83,7 +83,14 @@ def play(core: Core, seed: int) -> tuple[int, int]:
     return longest, drained
 
 
-@pytest.mark.parametrize("name", [*DECODERS, "refreshed"])
+SLOW = ("parallel-4-registers",)
+"""Without registers in its window, the simulator takes ten times as long."""
+
+
+@pytest.mark.parametrize(
+    "name",
+    [pytest.param(name, marks=[pytest.mark.slow] if name in SLOW else []) for name in (*DECODERS, "refreshed")],
+)
 def test_the_input_is_ready_and_the_output_drains_within_the_stated_cycles(name: str) -> None:
     core = core_of(name)
     for seed in range(2):

@@ -78,6 +78,7 @@ def test_generate_writes_it_as_verilog(extended: Path) -> None:
     assert "m_axis_tuser" not in output  # its symbols have no error flag
 
 
+@pytest.mark.proof
 def test_prove_finds_all_properties(extended: Path) -> None:
     words = [word for name in ("equivalence", "steady", "stall", "latency") for word in ("--property", name)]
     status, output, errors = run(extended, "prove", "pass-through", "--lanes", "2", "--jobs", "1", *words, "--json")
