@@ -15,6 +15,7 @@ import click
 
 from utf8fpga.cli.output import CommandError
 from utf8fpga.hdl import CORES, CoreParameters, DecoderParameters, Option
+from utf8fpga.hdl.cores import is_default
 from utf8fpga.model import CATALOGUE, InvalidArgumentError
 
 __all__ = ["Choice", "core_command", "parsed"]
@@ -93,7 +94,7 @@ def _with_options(
         # Options that are not given have the defaults of the parameters.
         values = {name: value for name, value in chosen.items() if value not in (None, ())}
         # The name of another core than the default one is a choice by itself.
-        if optional and not values and _is_default(kind):
+        if optional and not values and is_default(kind):
             return command(parameters=None, **given)
         return command(parameters=_several(kind, values, several) if several else _one(kind, values), **given)
 
@@ -125,17 +126,12 @@ def parsed(words: Sequence[str], kind: type[CoreParameters] = DecoderParameters)
     return found
 
 
-def _is_default(kind: type[CoreParameters]) -> bool:
-    """Whether a command without the name of a core means this one."""
-    return kind is next(iter(CORES.values()))
-
-
 def _one(kind: type[CoreParameters], values: dict[str, Any]) -> CoreParameters:
     return kind(**{name: CATALOGUE[value] if name == "table" else value for name, value in values.items()})
 
 
 def _several(kind: type[CoreParameters], values: dict[str, Any], several: Collection[str]) -> Choice:
-    if not values and _is_default(kind):
+    if not values and is_default(kind):
         return Choice()
     lists = {name: value if name in several else (value,) for name, value in values.items()}
     lenient = sum(len(each) > 1 for each in lists.values()) > 1
@@ -150,7 +146,7 @@ def _several(kind: type[CoreParameters], values: dict[str, Any], several: Collec
             error = found
     if error and not cores:
         raise error
-    words = [] if _is_default(kind) else [kind.core]
+    words = [] if is_default(kind) else [kind.core]
     words += [
         word for name, how in kind.options().items() if name in values for word in _words(name, how, values[name])
     ]

@@ -32,7 +32,7 @@ from utf8fpga.formal.decoder_reference import reference_of
 from utf8fpga.formal.helpers import how_many, keep_of
 from utf8fpga.formal.reference import Event, Followed
 from utf8fpga.hdl import ParallelDecoder
-from utf8fpga.hdl.beats import is_effective
+from utf8fpga.hdl.beats import is_effective, symbol_shape
 from utf8fpga.hdl.memory_buffer import CAPACITY
 from utf8fpga.model import EncodingTable
 
@@ -159,7 +159,7 @@ class Harness(Elaboratable):
     @property
     def _has_error(self) -> bool:
         """Whether output symbols have the flag `error`."""
-        shape = self.decoder.output.payload.shape()["symbols"].shape.elem_shape
+        shape = symbol_shape(self.decoder.output)
         return isinstance(shape, data.StructLayout) and "error" in shape.members
 
     def elaborate(self, platform: object) -> Module:

@@ -10,6 +10,7 @@ from amaranth.hdl import Cat, ClockDomain, ClockSignal, Const, DomainRenamer, Mo
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
+from utf8fpga.hdl.beats import symbol_shape
 from utf8fpga.hdl.core import Core
 from utf8fpga.model import InvalidArgumentError
 
@@ -39,7 +40,7 @@ class SymbolPorts:
         Raises:
             InvalidArgumentError: a symbol has fields other than its data and `error`.
         """
-        symbol = stream.payload.shape()["symbols"].shape.elem_shape
+        symbol = symbol_shape(stream)
         if not isinstance(symbol, data.StructLayout):
             return SymbolPorts._sized(None, symbol, has_error=False)
         (name, first), *others = symbol

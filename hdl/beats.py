@@ -8,7 +8,7 @@ from typing import Any
 from amaranth.hdl import ShapeLike, Value
 from amaranth.lib import data
 
-__all__ = ["beat_layout", "is_effective"]
+__all__ = ["beat_layout", "is_effective", "symbol_shape"]
 
 
 def beat_layout(symbol: ShapeLike, lanes: int) -> data.StructLayout:
@@ -29,6 +29,12 @@ def beat_layout(symbol: ShapeLike, lanes: int) -> data.StructLayout:
     effect. No output has null beats.
     """
     return data.StructLayout({"symbols": data.ArrayLayout(symbol, lanes), "keep": lanes, "last": 1})
+
+
+def symbol_shape(beats: Any) -> ShapeLike:
+    """The shape of the symbols of a stream of `beat_layout`."""
+    shape: ShapeLike = beats.payload.shape()["symbols"].shape.elem_shape
+    return shape
 
 
 def is_effective(source: Any) -> Value:

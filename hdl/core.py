@@ -23,7 +23,7 @@ __all__ = ["Core", "CoreParameters", "Option", "option", "spelled"]
 
 
 class Core(Protocol):
-    """A circuit with one input and one output stream. Code outside its folder uses these attributes only.
+    """A circuit with one input and one output stream. Code that takes any core uses these attributes only.
 
     Ports:
         input: stream of `beat_layout`.
@@ -60,7 +60,10 @@ class Core(Protocol):
 
     @property
     def drain_cycles(self) -> int:
-        """Upper bound on the cycles until all determined symbols have been transferred, while no beat waits."""
+        """Upper bound on the cycles until all determined symbols have been transferred.
+
+        The cycles are those in which no input beat is accepted and no output beat waits.
+        """
 
     def elaborate(self, platform: object) -> Elaboratable:
         """The circuit."""
@@ -245,7 +248,7 @@ class CoreParameters:
         """Lines that describe the core, for the header of its Verilog."""
         return [f"{self.title}."]
 
-    def notes(self, circuit: Any) -> list[str]:
+    def notes(self) -> list[str]:
         """Further lines of that header, after the ports and the latency."""
         return []
 

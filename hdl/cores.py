@@ -11,7 +11,7 @@ from utf8fpga.hdl.core import CoreParameters
 from utf8fpga.hdl.decoder.parameters import DecoderParameters
 from utf8fpga.model import InvalidArgumentError
 
-__all__ = ["CORES", "command_words", "parameters_of"]
+__all__ = ["CORES", "command_words", "is_default", "parameters_of"]
 
 CORES: Mapping[str, type[CoreParameters]] = MappingProxyType({kind.core: kind for kind in (DecoderParameters,)})
 """The class of the parameters of each kind of core, by name; the first is the default."""
@@ -33,7 +33,11 @@ def parameters_of(circuit: Any) -> CoreParameters:
     raise InvalidArgumentError(f"{type(circuit).__name__} is not a core (known: {', '.join(CORES)})")
 
 
+def is_default(kind: type[CoreParameters]) -> bool:
+    """Whether a command line without the name of a core selects this kind."""
+    return kind is next(iter(CORES.values()))
+
+
 def command_words(parameters: CoreParameters) -> list[str]:
     """The words of a command line that select a core: its name, unless it is the default, and its options."""
-    is_default = isinstance(parameters, next(iter(CORES.values())))
-    return [*([] if is_default else [parameters.core]), *parameters.arguments()]
+    return [*([] if is_default(type(parameters)) else [parameters.core]), *parameters.arguments()]

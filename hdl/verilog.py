@@ -129,7 +129,7 @@ def _header(core: Core) -> str:
         "m_axis_tlast    last beat of the packet",
         "",
         *_timing_lines(core),
-        *parameters.notes(core),
+        *parameters.notes(),
         "SPDX-License-Identifier: BSD-2-Clause",
     ]
     return "".join(f"// {line}".rstrip() + "\n" for line in lines) + "\n"

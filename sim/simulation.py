@@ -17,6 +17,7 @@ from amaranth.lib import data
 from amaranth.sim import Simulator
 
 from utf8fpga.hdl import Core, CoreParameters, DecoderParameters, parameters_of
+from utf8fpga.hdl.beats import symbol_shape
 from utf8fpga.model import InvalidArgumentError
 
 __all__ = [
@@ -206,7 +207,7 @@ class Simulation:
         """For each lane the position and the mask of each field of a symbol, and of `keep`, in the output payload."""
         layout = self.core.output.payload.shape()
         symbols, keep = layout["symbols"], layout["keep"].offset
-        shape = symbols.shape.elem_shape
+        shape = symbol_shape(self.core.output)
         size = Shape.cast(shape).width
         fields = (
             {str(name): (field.offset, field.width) for name, field in shape}
@@ -348,7 +349,7 @@ class _Bench:
 
 def symbol_width(core: Core) -> int:
     """The bits of an input symbol of a core."""
-    return int(Shape.cast(core.input.payload.shape()["symbols"].shape.elem_shape).width)
+    return int(Shape.cast(symbol_shape(core.input)).width)
 
 
 def _beats(texts: Iterable[Iterable[int]], separate_ends: Sequence[bool], core: Core) -> Iterator[Beat]:

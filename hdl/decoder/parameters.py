@@ -299,7 +299,7 @@ class DecoderParameters(CoreParameters):
             f"Generated from: {self.table.source}.",
         ]
 
-    def notes(self, circuit: Any) -> list[str]:
+    def notes(self) -> list[str]:
         """The latency of open sequences, and the periodic reset."""
         lines = ["An item whose sequence may continue in the next beat is determined by the next beat."]
         if self.refresh is not None:
