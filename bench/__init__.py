@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from utf8fpga.bench.cache import Cache, CacheError, default_cache
-from utf8fpga.bench.design import Core, CoreError, Ports, decoder_core, foreign_core, read_ports
+from utf8fpga.bench.design import CoreError, Design, Ports, foreign_core, measured_core, read_ports
 from utf8fpga.bench.jobs import DEVICES, Area, Device, Speed, tool_versions
 from utf8fpga.bench.plot import PictureError, draw_scaling, drawn_digest, picture_tools, scaling_picture
 from utf8fpga.bench.sweep import Figure, Point, Progress, sweep
@@ -30,8 +30,8 @@ __all__ = [
     "Area",
     "Cache",
     "CacheError",
-    "Core",
     "CoreError",
+    "Design",
     "Device",
     "Figure",
     "PictureError",
@@ -40,7 +40,6 @@ __all__ = [
     "Progress",
     "Scaling",
     "Speed",
-    "decoder_core",
     "default_cache",
     "design_digest",
     "draw_scaling",
@@ -48,6 +47,7 @@ __all__ = [
     "figures_as_dict",
     "figures_table",
     "foreign_core",
+    "measured_core",
     "picture_tools",
     "points_table",
     "read_ports",

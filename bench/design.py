@@ -18,11 +18,11 @@ from typing import Any
 from amaranth.lib.wiring import In
 
 from utf8fpga.bench.cache import Cache
-from utf8fpga.hdl import AnyDecoder, DecoderParameters, axi_rtlil, axi_signature, axi_verilog, verilog
+from utf8fpga.hdl import Core, CoreParameters, axi_rtlil, axi_signature, axi_verilog, module_name, verilog
 from utf8fpga.hdl.toolchain import ToolError, present_version, run_tool
 from utf8fpga.model import InvalidArgumentError
 
-__all__ = ["Core", "CoreError", "Ports", "decoder_core", "foreign_core", "read_ports"]
+__all__ = ["CoreError", "Design", "Ports", "foreign_core", "measured_core", "read_ports"]
 
 
 class CoreError(InvalidArgumentError):
@@ -30,7 +30,7 @@ class CoreError(InvalidArgumentError):
 
 
 @dataclass(frozen=True)
-class Core:
+class Design:
     """A Verilog module with a description of its ports and properties.
 
     Attributes:
@@ -45,10 +45,9 @@ class Core:
         constants: name, width and value of each input that is tied off.
         is_whole: whether all outputs are connected.
         design: a digest of the logic, which shows whether recorded figures are current.
-        architecture: ``serial`` or ``parallel``; empty for a foreign core.
+        series: the title of the line in the plot over lanes; empty for a foreign core.
         lanes: the number of bytes in a full beat; None where unknown, like the following.
         packed: whether the words of a beat are contiguous.
-        pipeline: the parameter `pipeline` of the decoder.
         latency: cycles from the byte that determines an item to the item.
         bytes_per_clock: bytes per cycle on the worst input.
     """
@@ -64,10 +63,9 @@ class Core:
     constants: tuple[tuple[str, int, int], ...] = ()
     is_whole: bool = True
     design: str = ""
-    architecture: str = ""
+    series: str = ""
     lanes: int | None = None
     packed: bool | None = None
-    pipeline: int | None = None
     latency: int | None = None
     bytes_per_clock: float | None = None
 
@@ -140,16 +138,16 @@ def _escaped(name: str) -> str:
     return name if re.fullmatch(r"[A-Za-z_][A-Za-z0-9_$]*", name) else f"\\{name} "
 
 
-_VERILOG_LANES = 64
-"""Upper bound on the lanes of decoders that are measured from Verilog; wider ones are measured from RTLIL."""
+_VERILOG_LANES = 16
+"""Upper bound on the lanes of cores that are measured from Verilog; wider ones are measured from RTLIL."""
 
 
-def decoder_core(parameters: DecoderParameters, title: str | None = None, *, cache: Cache | None = None) -> Core:
-    """A decoder of this library with AXI4-Stream ports.
+def measured_core(parameters: CoreParameters, title: str | None = None, *, cache: Cache | None = None) -> Design:
+    """A core of this library with AXI4-Stream ports.
 
     Args:
-        parameters: the parameters of the decoder.
-        title: its title in tables; default: derived from the parameters.
+        parameters: the parameters of the core.
+        title: its title in tables; default: `CoreParameters.title`.
         cache: a cache for the Verilog; default: none.
 
     Raises:
@@ -157,46 +155,37 @@ def decoder_core(parameters: DecoderParameters, title: str | None = None, *, cac
         ToolError: Yosys is missing or failed.
         CacheError: the cache cannot be written.
     """
-    decoder = parameters.build()
-    lanes = decoder.lanes
-    members = axi_signature(decoder.table, lanes).members
+    core = parameters.build()
+    lanes, members = core.lanes, axi_signature(core).members
     ports = [(name, member.flow, member.shape) for name, member in members.items() if name not in ("clk", "rst")]
-    rtlil = axi_rtlil(decoder)
-    return Core(
-        title=title or _title(parameters),
+    rtlil = axi_rtlil(core)
+    return Design(
+        title=title or parameters.title,
         # Yosys 0.70 fails with an internal assertion when it reads the Verilog of more lanes.
-        sources=(("core.v", _verilog(decoder, rtlil, cache)) if lanes <= _VERILOG_LANES else ("core.il", rtlil),),
-        top="utf8_decoder",
+        sources=(("core.v", _verilog(core, rtlil, cache)) if lanes <= _VERILOG_LANES else ("core.il", rtlil),),
+        top=module_name(core),
         clock="clk",
         reset="rst",
         inputs=tuple((name, width) for name, flow, width in ports if flow is In),
         outputs=tuple((name, width) for name, flow, width in ports if flow is not In),
         design=hashlib.sha256(rtlil.encode()).hexdigest(),
-        architecture=parameters.architecture or "",
+        series=parameters.series,
         lanes=lanes,
-        packed=decoder.packed or lanes == 1,
-        pipeline=decoder.pipeline,
-        latency=decoder.latency,
-        bytes_per_clock=lanes,
+        packed=core.packed or lanes == 1,
+        latency=core.latency,
+        bytes_per_clock=members["s_axis_tdata"].shape // 8,
     )
 
 
-def _title(parameters: DecoderParameters) -> str:
-    """The title of a decoder: its architecture, lanes and pipeline, and the other parameters that are not default."""
-    lanes = f"{parameters.lanes} lane{'s' if parameters.lanes > 1 else ''}"
-    words = [f"{parameters.architecture}", lanes, f"pipeline {parameters.pipeline}"]
-    return ", ".join([*words, *parameters.words(without=("architecture", "lanes", "pipeline"))])
-
-
-def _verilog(decoder: AnyDecoder, rtlil: str, cache: Cache | None) -> str:
+def _verilog(core: Core, rtlil: str, cache: Cache | None) -> str:
     if cache is None:
-        return axi_verilog(decoder)
+        return axi_verilog(core)
     # The key includes the source of the module that writes the Verilog.
     given = ["Verilog", rtlil, inspect.getsource(verilog), present_version("yosys")]
     key = hashlib.sha256(json.dumps(given).encode()).hexdigest()
     text = cache.get(key)
     if not isinstance(text, str):
-        text = axi_verilog(decoder)
+        text = axi_verilog(core)
         cache.put(key, text)
     return text
 
@@ -303,7 +292,7 @@ _CLOCK = re.compile(r"(?:[a-z]+_)?a?(?:clk|clock)(?:_?in?)?", re.IGNORECASE)
 _RESET = re.compile(r"(?:[a-z]+_)?(?P<low>n)?a?(?:rst|reset)(?P<n>_?n|_?ni)?(?:_?in?)?", re.IGNORECASE)
 
 
-def foreign_core(files: Sequence[Path], top: str | None = None, ports: Ports | None = None) -> Core:
+def foreign_core(files: Sequence[Path], top: str | None = None, ports: Ports | None = None) -> Design:
     """Any other core in Verilog or SystemVerilog.
 
     Args:
@@ -349,7 +338,7 @@ def foreign_core(files: Sequence[Path], top: str | None = None, ports: Ports | N
         raise CoreError(f"{where}: the input {left[0]!r} of {top} is neither among inputs nor among constants")
     if not driven or not read:
         raise CoreError(f"{where}: {top} has no {'outputs' if driven else 'inputs beside clock and reset'}")
-    return Core(
+    return Design(
         title=ports.title or top,
         sources=sources,
         top=top,

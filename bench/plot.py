@@ -140,7 +140,7 @@ def _series(figures: dict[str, Any]) -> dict[str, list[tuple[int, float, float]]
     for row in figures["figures"]:
         if not row["lanes"] or row["gigabytes_per_second"] is None or not row["area"]:
             continue
-        core = row["architecture"] or row["title"]
+        core = row["series"] or row["title"]
         # The words of one lane are always contiguous.
         words = ", packed" if row["packed"] and row["lanes"] > 1 else ""
         label = f"{core}{words}, {DEVICES[row['device']].title}"

@@ -17,7 +17,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from utf8fpga.bench.cache import Cache
-from utf8fpga.bench.design import Core
+from utf8fpga.bench.design import Design
 from utf8fpga.bench.jobs import (
     Area,
     Device,
@@ -47,7 +47,7 @@ class Point:
         seeds: the seeds of nextpnr, at least one.
     """
 
-    core: Core
+    core: Design
     device: Device
     seeds: tuple[int, ...]
 
@@ -83,10 +83,9 @@ class Figure:
         return {
             "title": core.title,
             "device": self.point.device.name,
-            "architecture": core.architecture,
+            "series": core.series,
             "lanes": core.lanes,
             "packed": core.packed,
-            "pipeline": core.pipeline,
             "latency": core.latency,
             "bytes_per_clock": core.bytes_per_clock,
             "design": core.design,

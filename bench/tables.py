@@ -8,10 +8,10 @@ from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 from utf8fpga.bench.cache import Cache
-from utf8fpga.bench.design import Core, decoder_core
+from utf8fpga.bench.design import Design, measured_core
 from utf8fpga.bench.jobs import DEVICES, Device, tool_versions
 from utf8fpga.bench.sweep import Figure, Point
-from utf8fpga.hdl import DecoderParameters, axi_rtlil
+from utf8fpga.hdl import CoreParameters, DecoderParameters, axi_rtlil
 
 __all__ = [
     "COMMAND",
@@ -41,12 +41,12 @@ class Scaling(NamedTuple):
 
     Attributes:
         device: the name of the device.
-        parameters: the parameters of the decoder.
+        parameters: the parameters of the core.
         seeds: the number of seeds.
     """
 
     device: str
-    parameters: DecoderParameters
+    parameters: CoreParameters
     seeds: int
 
 
@@ -68,21 +68,21 @@ COMMAND = "utf8fpga bench --record ."
 
 def setting_points(devices: Sequence[Device], seeds: Sequence[int], cache: Cache | None = None) -> list[Point]:
     """The points of all `SETTINGS` on each of the devices."""
-    cores = [decoder_core(parameters, title, cache=cache) for title, parameters in SETTINGS]
+    cores = [measured_core(parameters, title, cache=cache) for title, parameters in SETTINGS]
     return [Point(core, device, tuple(seeds)) for core in cores for device in devices]
 
 
 def scaling_points(cache: Cache | None = None) -> list[Point]:
     """The points of `SCALING`."""
-    cores: dict[DecoderParameters, Core] = {}
+    cores: dict[CoreParameters, Design] = {}
     for row in SCALING:
         if row.parameters not in cores:
-            cores[row.parameters] = decoder_core(row.parameters, cache=cache)
+            cores[row.parameters] = measured_core(row.parameters, cache=cache)
     return [Point(cores[row.parameters], DEVICES[row.device], tuple(range(1, row.seeds + 1))) for row in SCALING]
 
 
-def design_digest(parameters: DecoderParameters) -> str:
-    """The digest of a decoder's logic, which equals a figure's `design` while the figure is current."""
+def design_digest(parameters: CoreParameters) -> str:
+    """The digest of a core's logic, which equals a figure's `design` while the figure is current."""
     return hashlib.sha256(axi_rtlil(parameters.build()).encode()).hexdigest()
 
 

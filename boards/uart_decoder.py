@@ -130,9 +130,9 @@ class UartDecoder(wiring.Component):
         self._decode(m, buffer, decoder, transmitter)
 
         frame = receiver.frames
-        items = decoder.items
-        item = items.payload.items[0]
-        ill_formed = items.valid & items.ready & item.keep & item.error
+        output = decoder.output
+        item = output.payload.symbols[0]
+        ill_formed = output.valid & output.ready & output.payload.keep & item.error
         timer = Signal(range(self._tick_clocks))
         tick = timer == 0
         m.d.sync += timer.eq(Mux(tick, self._tick_clocks - 1, timer - 1))
@@ -182,35 +182,35 @@ class UartDecoder(wiring.Component):
 
     def _decode(self, m: Module, buffer: SyncFIFOBuffered, decoder: AnyDecoder, transmitter: UartTransmitter) -> None:
         """Send the entries of the buffer to the decoder, and its items and the markers as words."""
-        units, items = decoder.units, decoder.items
+        source, output = decoder.input, decoder.output
         entry = data.View(_ENTRY_LAYOUT, buffer.r_data)
         ending = Signal()
         """A marker is in the decoder as the end of a text; no further unit is transferred until it leaves."""
         lost = Signal()
         """Whether that marker is LOST, else END."""
         m.d.comb += [
-            units.payload.units[0].eq(entry.data),
-            units.payload.keep.eq(~entry.is_mark),
-            units.payload.last.eq(entry.is_mark),
-            units.valid.eq(buffer.r_rdy & ~ending),
-            buffer.r_en.eq(units.ready & ~ending),
+            source.payload.symbols[0].eq(entry.data),
+            source.payload.keep.eq(~entry.is_mark),
+            source.payload.last.eq(entry.is_mark),
+            source.valid.eq(buffer.r_rdy & ~ending),
+            buffer.r_en.eq(source.ready & ~ending),
         ]
-        with m.If(units.valid & units.ready & entry.is_mark):
+        with m.If(source.valid & source.ready & entry.is_mark):
             m.d.sync += [ending.eq(1), lost.eq(entry.data == _Mark.LOST)]
 
         word = Signal(8 * BYTES_PER_WORD)
         bytes_left = Signal(range(BYTES_PER_WORD + 1))
-        item = items.payload.items[0]
+        item = output.payload.symbols[0]
         item_word = Cat(item.code_point, Const(0, 31 - len(item.code_point)), item.error)
         mark_word = Mux(lost, Const(WordFlag.LOST, 32), Const(WordFlag.END, 32))
         m.d.comb += [
-            items.ready.eq(bytes_left == 0),
+            output.ready.eq(bytes_left == 0),
             transmitter.data.valid.eq(bytes_left != 0),
             transmitter.data.payload.eq(word[:8]),
         ]
-        with m.If(items.valid & items.ready):
-            m.d.sync += [word.eq(Mux(item.keep, item_word, mark_word)), bytes_left.eq(BYTES_PER_WORD)]
-            with m.If(items.payload.last):
+        with m.If(output.valid & output.ready):
+            m.d.sync += [word.eq(Mux(output.payload.keep, item_word, mark_word)), bytes_left.eq(BYTES_PER_WORD)]
+            with m.If(output.payload.last):
                 m.d.sync += ending.eq(0)
         with m.Elif(transmitter.data.valid & transmitter.data.ready):
             m.d.sync += [word.eq(word >> 8), bytes_left.eq(bytes_left - 1)]

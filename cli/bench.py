@@ -27,11 +27,11 @@ from utf8fpga.bench import (
     Device,
     Figure,
     Point,
-    decoder_core,
     default_cache,
     figures_as_dict,
     figures_table,
     foreign_core,
+    measured_core,
     picture_tools,
     points_table,
     read_ports,
@@ -45,6 +45,7 @@ from utf8fpga.cli.core_options import Choice, core_command
 from utf8fpga.cli.options import FILE, FOLDER, MODULE, SCHEDULER, json_option
 from utf8fpga.cli.output import CommandError, is_standard_output, job_progress, write_bytes
 from utf8fpga.cli.record import check_pages, record
+from utf8fpga.hdl import CORES
 from utf8fpga.hdl.toolchain import stop_tools
 
 __all__ = ["Bench", "bench", "measure"]
@@ -65,7 +66,7 @@ class Bench:
 
     Attributes:
         devices: names of devices; default: all.
-        decoders: the decoders to measure; default: the settings of the serial decoder in `SETTINGS`.
+        cores: the cores to measure; default: the settings of the serial decoder in `SETTINGS`.
         seeds: seeds of nextpnr.
         jobs: upper bound on concurrent jobs on this machine; default: the number of its processors.
         cache: the folder of the cached results; default: the user's cache.
@@ -79,7 +80,7 @@ class Bench:
     """
 
     devices: tuple[str, ...] = ()
-    decoders: Choice = field(default_factory=Choice)
+    cores: Choice = field(default_factory=Choice)
     seeds: tuple[int, ...] = (1, 2, 3, 4, 5)
     jobs: int | None = None
     cache: str | None = None
@@ -93,8 +94,8 @@ class Bench:
 
     @property
     def is_of_settings(self) -> bool:
-        """Whether no decoder is selected, so that `SETTINGS` are measured."""
-        return not self.decoders.cores
+        """Whether no core is selected, so that `SETTINGS` are measured."""
+        return not self.cores.cores
 
 
 def _seeds(_context: click.Context, _option: click.Parameter, value: str) -> tuple[int, ...]:
@@ -134,7 +135,7 @@ def bench(software: bool, as_json: bool, parameters: Choice, **given: Any) -> No
     if software:
         _bench_software(as_json)
     else:
-        measure(Bench(as_json=as_json, decoders=parameters, **given))
+        measure(Bench(as_json=as_json, cores=parameters, **given))
 
 
 def _bench_software(as_json: bool) -> None:
@@ -208,9 +209,9 @@ def _points(bench: Bench, devices: Sequence[Device], cache: Cache) -> list[Point
         ports = read_ports(Path(bench.ports)) if bench.ports else None
         others.append(foreign_core([Path(file) for file in bench.against], bench.top, ports))
     if bench.is_of_settings:
-        cores = [decoder_core(parameters, title, cache=cache) for title, parameters in SETTINGS]
+        cores = [measured_core(parameters, title, cache=cache) for title, parameters in SETTINGS]
     else:
-        cores = [decoder_core(parameters, cache=cache) for parameters in bench.decoders.cores]
+        cores = [measured_core(parameters, cache=cache) for parameters in bench.cores.cores]
     return [Point(core, device, bench.seeds) for core in [*cores, *others] for device in devices]
 
 
@@ -286,9 +287,11 @@ def _raise_on_failures(figures: dict[str, Any]) -> None:
 
 def _command(bench: Bench) -> str:
     """The command line without the options that do not affect the figures."""
-    words = ["utf8fpga bench"]
+    chosen = list(bench.cores.words)
+    core = [chosen.pop(0)] if chosen and chosen[0] in CORES else []
+    words = ["utf8fpga bench", *core]
     words += [f"--device {name}" for name in bench.devices]
-    words += bench.decoders.words
+    words += chosen
     if bench.seeds != Bench.seeds:
         first, last = bench.seeds[0], bench.seeds[-1]
         words.append(f"--seeds {last if first == 1 else f'{first}-{last}'}")

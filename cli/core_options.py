@@ -15,6 +15,7 @@ import click
 
 from utf8fpga.cli.output import CommandError
 from utf8fpga.hdl import CORES, CoreParameters, DecoderParameters, Option
+from utf8fpga.hdl.cores import is_default
 from utf8fpga.model import CATALOGUE, InvalidArgumentError
 
 __all__ = ["Choice", "core_command", "parsed"]
@@ -56,13 +57,13 @@ class _CoreCommand(click.Command):
 
 
 def core_command(*, several: Collection[str] = (), optional: bool = False) -> Callable[[_Command], click.Command]:
-    """A decorator for a command that takes a core's name and options; its argument `parameters` has their values.
+    """A decorator for a command that accepts the name and the options of a core; `parameters` has their values.
 
     Args:
         several: the fields with lists of values: numbers separated by commas, or a repeated option for words.
             `parameters` is then a `Choice` of all combinations; where more than one field has several values,
             invalid combinations are omitted.
-        optional: `parameters` is None where none of the core's options is given.
+        optional: `parameters` is None where neither another core than the default one nor an option of it is given.
 
     Raises:
         InvalidArgumentError: (when the command runs) the combination of options is invalid.
@@ -92,7 +93,8 @@ def _with_options(
         chosen = {name: given.pop(name) for name in kind.options()}
         # Options that are not given have the defaults of the parameters.
         values = {name: value for name, value in chosen.items() if value not in (None, ())}
-        if optional and not values:
+        # The name of another core than the default one is a choice by itself.
+        if optional and not values and is_default(kind):
             return command(parameters=None, **given)
         return command(parameters=_several(kind, values, several) if several else _one(kind, values), **given)
 
@@ -129,7 +131,7 @@ def _one(kind: type[CoreParameters], values: dict[str, Any]) -> CoreParameters:
 
 
 def _several(kind: type[CoreParameters], values: dict[str, Any], several: Collection[str]) -> Choice:
-    if not values:
+    if not values and is_default(kind):
         return Choice()
     lists = {name: value if name in several else (value,) for name, value in values.items()}
     lenient = sum(len(each) > 1 for each in lists.values()) > 1
@@ -144,7 +146,10 @@ def _several(kind: type[CoreParameters], values: dict[str, Any], several: Collec
             error = found
     if error and not cores:
         raise error
-    words = [word for name, how in kind.options().items() if name in values for word in _words(name, how, values[name])]
+    words = [] if is_default(kind) else [kind.core]
+    words += [
+        word for name, how in kind.options().items() if name in values for word in _words(name, how, values[name])
+    ]
     return Choice(tuple(dict.fromkeys(cores)), tuple(words))
 
 

@@ -75,7 +75,7 @@ def run_demo(directory: Path) -> None:
     with progress("synthesis, place and route", None):
         report = build_board(BOARD, directory, say=say)
     print(report)
-    print(f"\nAll of it took {time.monotonic() - began:.0f} s.")
+    print(f"\nThe demo took {time.monotonic() - began:.0f} s.")
 
 
 def _title(text: str) -> None:

@@ -15,12 +15,13 @@ __all__ = ["generate"]
 
 
 @core_command()
-@click.option("--name", default="utf8_decoder", show_default=True, help="Name of the top module.")
+@click.option("--name", help="Name of the top module; default: utf8_ and the name of the core.")
 @output_option
-def generate(parameters: CoreParameters, name: str, output: str) -> None:
-    """Write the decoder as one self-contained Verilog-2005 file with AXI4-Stream ports."""
+def generate(parameters: CoreParameters, name: str | None, output: str) -> None:
+    """Write the core as one self-contained Verilog-2005 file with AXI4-Stream ports."""
     try:
-        check_module_name(name)
+        if name is not None:
+            check_module_name(name)
     except InvalidArgumentError as error:
         raise CommandError(f"--name {error}") from None
     write_bytes(output, axi_verilog(parameters.build(), name).encode())

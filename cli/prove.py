@@ -68,9 +68,9 @@ def prove(
     seed: int,
     as_json: bool,
 ) -> None:
-    """Prove the decoders correct on every input, or show an input that one decodes incorrectly.
+    """Prove that cores are correct on every input, or print an input for which one is not.
 
-    CONFIG is a name that --list prints; alternatively, options select one decoder. Default: all configurations with
+    CONFIG is a name that --list prints; alternatively, options select one core. Default: all configurations with
     fewer than 16 lanes, since the others take minutes each. Exit status 1 if a property is not proved.
     """
     jobs = jobs or os.cpu_count() or 1

@@ -103,7 +103,7 @@ def demo_block() -> str:
     with tempfile.TemporaryDirectory(prefix="utf8fpga-") as folder, chdir(folder), redirect_stdout(printed):
         run_demo(Path("build"))
     shown = printed.getvalue()
-    shown = shown[shown.index("3. The golden model") : shown.rindex("\nAll of it took")].rstrip()
+    shown = shown[shown.index("3. The golden model") : shown.rindex("\nThe demo took")].rstrip()
     return f"```text\n{shown}\n```"
 
 

@@ -3,13 +3,15 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from operator import itemgetter
+from typing import Any
 
 from utf8fpga.model import ErrorKind, IncrementalDecoder, Item, Practice
 
-__all__ = ["PlainOutput", "Tally", "json_line"]
+__all__ = ["PlainOutput", "SymbolTally", "Tally", "json_line", "symbol_json"]
 
 
 class Tally:
@@ -50,6 +52,36 @@ def json_line(item: Item) -> str:
     offset, length, point, error = item
     name = "null" if error is None else f'"{error.name}"'
     return f'{{"offset": {offset}, "length": {length}, "code_point": {point}, "error": {name}}}'
+
+
+class SymbolTally:
+    """Counts of the symbols of any golden function, for items by cause."""
+
+    def __init__(self) -> None:
+        self._items = Tally()
+        self._inputs = self._outputs = 0
+
+    @property
+    def noun(self) -> str:
+        """What the symbols are called."""
+        return "symbol" if self._outputs else "item"
+
+    def add(self, symbol: Any) -> None:
+        """Count a symbol."""
+        if isinstance(symbol, Item):
+            self._items.add([symbol])
+        else:
+            self._inputs += symbol.length
+            self._outputs += 1
+
+    def lines(self) -> list[str]:
+        """The counts as lines of text."""
+        return [f"{self._inputs} symbols in, {self._outputs} symbols out"] if self._outputs else self._items.lines()
+
+
+def symbol_json(symbol: Any) -> str:
+    """A symbol of any golden function as one line of JSON."""
+    return json_line(symbol) if isinstance(symbol, Item) else json.dumps(symbol._asdict())
 
 
 class PlainOutput:

@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The command `simulate`: decodes a text in simulated hardware and compares the result with the golden model."""
+"""The command `simulate`: processes a text in a simulated core and compares the result with its golden function."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -23,9 +23,8 @@ from utf8fpga.cli.output import (
     write_error,
     writing,
 )
-from utf8fpga.cli.show import Tally, json_line
-from utf8fpga.hdl import MERGING_PRACTICES, AnyDecoder, DecoderParameters
-from utf8fpga.model import Item, encode
+from utf8fpga.cli.show import SymbolTally, symbol_json
+from utf8fpga.hdl import CoreParameters
 from utf8fpga.sim import Simulation, compare
 
 __all__ = ["simulate", "simulate_file"]
@@ -63,12 +62,14 @@ def _pattern(_context: click.Context, option: click.Parameter, value: str) -> li
 )
 @click.option("--separate-end", is_flag=True, help="Send last in a beat without bytes, if the beat before is full.")
 @click.option("--vcd", type=FILE, help="Write a waveform.")
-@click.option("-o", "--output", type=FILE, help="Write the decoded text, with U+FFFD.")
+@click.option(
+    "-o", "--output", type=FILE, help="Write the output as bytes: of a decoder the decoded text, with U+FFFD."
+)
 @json_option
 def simulate(
     file: str | None,
     digits: str | None,
-    parameters: DecoderParameters,
+    parameters: CoreParameters,
     input_pauses: list[bool],
     output_pauses: list[bool],
     null_beats: list[bool],
@@ -77,7 +78,7 @@ def simulate(
     output: str | None,
     as_json: bool,
 ) -> None:
-    """Decode FILE in simulated hardware and compare each item with the golden model."""
+    """Send FILE to the simulated core and compare each output symbol with the golden model."""
     if (file is None) == (digits is None):
         raise CommandError("give either FILE or --hex BYTES")
     if is_standard_output(vcd):
@@ -86,12 +87,11 @@ def simulate(
         raise CommandError(f"--json and -o {output} both write to standard output: leave out one of them")
     if output and vcd and os.path.realpath(output) == os.path.realpath(vcd) and not _is_special(vcd):
         raise CommandError(f"-o and --vcd are the same file {vcd!r}: specify two files")
-    # With all optional fields, more is compared.
-    complete = replace(parameters, kind=True, length=parameters.practice not in MERGING_PRACTICES)
     simulate_file(
         file,
         digits,
-        decoder=complete.build(),
+        # With all optional fields, more is compared.
+        parameters=parameters.observable(),
         input_pauses=input_pauses,
         output_pauses=output_pauses,
         null_beats=null_beats,
@@ -111,7 +111,7 @@ def simulate_file(
     file: str | None,
     digits: str | None,
     *,
-    decoder: AnyDecoder,
+    parameters: CoreParameters,
     input_pauses: Sequence[bool],
     output_pauses: Sequence[bool],
     separate_end: bool,
@@ -120,41 +120,41 @@ def simulate_file(
     output: str | None,
     as_json: bool,
 ) -> None:
-    """Decode a text with a simulated decoder, compare with the model and print the result.
+    """Send a text to a simulated core, compare with the golden function and print the result.
 
     Args:
         file: the input file, or ``-`` for standard input; None where `digits` is specified.
         digits: the text's bytes in hexadecimal.
-        decoder: the decoder.
+        parameters: those of the core.
         input_pauses: see `Simulation.run`.
         output_pauses: see `Simulation.run`.
         separate_end: see `compare`.
         null_beats: see `Simulation.run`.
         vcd: a file for the waveform.
-        output: a file for the decoded text, or ``-``.
-        as_json: print the items as JSON lines.
+        output: a file for the output symbols as bytes, or ``-``: of a decoder the decoded text.
+        as_json: print the symbols as JSON lines.
 
     Raises:
-        CommandError: decoder and model differ, or a file cannot be read or written.
+        CommandError: core and golden function differ, or a file cannot be read or written.
     """
     if digits is not None:
         chunks: Iterable[bytes] = [_from_hex(digits)]
     else:
         assert file is not None
         chunks = read_chunks(file)
-    tally = Tally()
-    simulation = Simulation(decoder)
+    tally = SymbolTally()
+    simulation = Simulation(parameters.build(), parameters)
     with ExitStack() as stack:
         text = stack.enter_context(writing(output)) if output else None
         waveform = stack.enter_context(_waveform(vcd)) if vcd else None
         done = stack.enter_context(progress("simulating", file_size(file) if file else None))
 
-        def on_item(item: Item) -> None:
-            tally.add([item])
+        def on_item(symbol: Any) -> None:
+            tally.add(symbol)
             if text:
-                text.write(encode([item.code_point]))
+                text.write(parameters.as_bytes([symbol]))
             if as_json:
-                print(json_line(item))
+                print(symbol_json(symbol))
 
         mismatch = compare(
             simulation,
@@ -170,7 +170,7 @@ def simulate_file(
         if mismatch:
             raise CommandError(str(mismatch), status=1)
     if not as_json and output != "-":
-        print("\n".join([*tally.lines(), "the simulated decoder gave exactly the model's items"]))
+        print("\n".join([*tally.lines(), f"the simulated {parameters.core} gave exactly the model's {tally.noun}s"]))
 
 
 def _from_hex(digits: str) -> bytes:
@@ -182,7 +182,7 @@ def _from_hex(digits: str) -> bytes:
 
 @contextmanager
 def _waveform(path: str) -> Iterator[Path]:
-    """A temporary name for a waveform; it is renamed to `path` at the end, also where decoder and model differ."""
+    """A temporary name for a waveform; it is renamed to `path` at the end, also where core and model differ."""
     mismatch = None
     try:
         with new_file(path) as name:

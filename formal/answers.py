@@ -13,13 +13,14 @@ import os
 import pickle
 import tempfile
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections import OrderedDict
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from pathlib import Path
 from typing import Any
 
-__all__ = ["Answers", "shared_answers"]
+__all__ = ["Answers", "kept", "shared_answers"]
 
 _folder: ContextVar[Path | None] = ContextVar("folder", default=None)
 
@@ -38,6 +39,33 @@ def shared_answers(folder: Path | None) -> Iterator[None]:
         yield
     finally:
         _folder.reset(token)
+
+
+_graphs: OrderedDict[Hashable, Any] = OrderedDict()
+
+_GRAPHS = 12
+"""Upper bound on the results of `kept` in memory."""
+
+
+def kept(key: Hashable, make: Callable[[], Any]) -> Any:
+    """The result of a function, which a worker of a run calls once for several properties of a configuration.
+
+    Outside of `shared_answers` it is made each time, since the circuits may change between two calls.
+
+    Args:
+        key: what the result depends on, other than the source of this library.
+        make: makes it.
+    """
+    folder = _folder.get()
+    if folder is None:
+        return make()
+    key = folder, key
+    if key not in _graphs:
+        _graphs[key] = make()
+        while len(_graphs) > _GRAPHS:
+            _graphs.popitem(last=False)
+    _graphs.move_to_end(key)
+    return _graphs[key]
 
 
 class Answers:

@@ -3,7 +3,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -13,6 +14,7 @@ from utf8fpga.formal.properties import Property
 from utf8fpga.hdl import (
     PARALLEL_PIPELINES,
     PIPELINES,
+    CoreParameters,
     DecoderParameters,
     Refresh,
     RefreshedDecoder,
@@ -33,7 +35,7 @@ class Configuration:
 
     Attributes:
         name: what the report calls it.
-        table: the encoding form.
+        table: the encoding form; None for a core that has none.
         build_from: makes it from a table; something that `pickle` takes, since proofs have processes of their own.
         call: the expression that makes it, for a regression test.
         right: the table that it is compared with, if that is another.
@@ -42,36 +44,40 @@ class Configuration:
     """
 
     name: str
-    table: EncodingTable
-    build_from: Callable[[EncodingTable], Any]
+    table: EncodingTable | None
+    build_from: Callable[[Any], Any]
     call: str
     right: EncodingTable | None = None
     verilog: bool = False
     on_request: bool = False
 
     @staticmethod
-    def of(parameters: DecoderParameters, name: str | None = None, *, on_request: bool = False) -> Configuration:
+    def of(parameters: CoreParameters, *, on_request: bool = False) -> Configuration:
         """The configuration for a core's parameters.
 
         Args:
             parameters: those of the core.
-            name: default: that of the parameters.
             on_request: see above.
 
         Raises:
             InvalidArgumentError: the proofs have no reference for the core's practice.
         """
-        if parameters.practice is not Practice.MAXIMAL_SUBPARTS:
-            raise InvalidArgumentError(
-                f"the proofs have no reference for practice {parameters.practice}: use {Practice.MAXIMAL_SUBPARTS}"
-            )
-        is_verilog = parameters.table is TABLE_3_7 and not (parameters.kind or parameters.length)
+        table = None
+        is_verilog = True
+        if isinstance(parameters, DecoderParameters):
+            if parameters.practice is not Practice.MAXIMAL_SUBPARTS:
+                raise InvalidArgumentError(
+                    f"the proofs have no reference for practice {parameters.practice}: use {Practice.MAXIMAL_SUBPARTS}"
+                )
+            table = parameters.table
+            is_verilog = table is TABLE_3_7 and not (parameters.kind or parameters.length)
+            is_verilog = is_verilog and parameters.lanes <= _NETLIST_LANES[parameters.packed]
         return Configuration(
-            name or parameters.name,
-            parameters.table,
+            _name(parameters),
+            table,
             partial(_built, parameters),
             parameters.expression(),
-            verilog=is_verilog and parameters.lanes <= _NETLIST_LANES[parameters.packed],
+            verilog=is_verilog,
             on_request=on_request,
         )
 
@@ -84,64 +90,80 @@ _NETLIST_LANES = {False: 8, True: 4}
 """Upper bound on the lanes of a sparse and of a packed core whose netlists are compared."""
 
 
-def _built(parameters: DecoderParameters, table: EncodingTable) -> Any:
-    return replace(parameters, table=table).build()
+def _built(parameters: CoreParameters, table: EncodingTable | None) -> Any:
+    if isinstance(parameters, DecoderParameters) and table is not None:
+        parameters = replace(parameters, table=table)
+    return parameters.build()
+
+
+def _name(parameters: CoreParameters) -> str:
+    """The name of a configuration: what differs from a plain decoder of the same architecture and lanes."""
+    if not isinstance(parameters, DecoderParameters):
+        return parameters.name
+    table, lanes = parameters.table, parameters.lanes
+    if parameters.architecture == "serial":
+        words = ["serial", f"{parameters.pipeline}"]
+    else:
+        words = ["packed" if parameters.packed else "parallel", f"{lanes}"]
+        plain = DecoderParameters(table=table, lanes=lanes, architecture="parallel")
+        if parameters.pipeline != plain.pipeline:
+            words.append(f"pipeline-{parameters.pipeline}")
+        if parameters.buffer != plain.buffer:
+            words.append(f"{parameters.buffer}")
+    fields = [name for name in ("kind", "length") if getattr(parameters, name)]
+    words += ["full"] if len(fields) > 1 else fields
+    if not parameters.replacement:
+        words.append("no-replacement")
+    if table is not TABLE_3_7:
+        words.append(re.sub("[^a-z0-9]+", "-", spelled(table).lower()).strip("-"))
+    if parameters.refresh is not None:
+        words.append(f"refresh-{parameters.refresh}")
+    return "-".join(words)
 
 
 _FULL: Mapping[str, Any] = {"kind": True, "length": True}
-_SUFFIXES: Mapping[str, Mapping[str, Any]] = {
-    "": {},
-    "-full": _FULL,
-    "-no-replacement": {"replacement": False},
-    "-full-no-replacement": {**_FULL, "replacement": False},
-}
+_FIELDS: Sequence[Mapping[str, Any]] = ({}, _FULL, {"replacement": False}, {**_FULL, "replacement": False})
 _OTHER_TABLES = (RFC_2279, GENERALISED_UTF_8, CESU_8_CODE_UNITS, MODIFIED_UTF_8_CODE_UNITS)
 """The tables of the catalogue that a serial decoder takes, besides that of UTF-8."""
 
 
-def _suffix(table: EncodingTable) -> str:
-    return f"-full-{spelled(table).lower().replace('_', '-')}"
-
-
-def _all_serial() -> Iterator[Configuration]:
-    for suffix, options in _SUFFIXES.items():
+def _all_serial() -> Iterator[DecoderParameters]:
+    for fields in _FIELDS:
         for pipeline in PIPELINES:
-            yield Configuration.of(DecoderParameters(pipeline=pipeline, **options), f"serial-{pipeline}{suffix}")
+            yield DecoderParameters(pipeline=pipeline, **fields)
     for table in _OTHER_TABLES:
         for pipeline in PIPELINES:
-            parameters = DecoderParameters(table=table, pipeline=pipeline, **_FULL)
-            yield Configuration.of(parameters, f"serial-{pipeline}{_suffix(table)}")
+            yield DecoderParameters(table=table, pipeline=pipeline, **_FULL)
 
 
-def _parallel(name: str, *, on_request: bool = False, **parameters: Any) -> Configuration:
-    return Configuration.of(DecoderParameters(architecture="parallel", **parameters), name, on_request=on_request)
-
-
-def _all_parallel() -> Iterator[Configuration]:
+def _all_parallel() -> Iterator[DecoderParameters]:
+    parallel = partial(DecoderParameters, architecture="parallel")
     for lanes in (1, 2, 3, 4, 8):
-        yield _parallel(f"parallel-{lanes}", lanes=lanes)
-        yield _parallel(f"parallel-{lanes}-full", lanes=lanes, **_FULL)
+        yield parallel(lanes=lanes)
+        yield parallel(lanes=lanes, **_FULL)
     for lanes in (1, 4):
         for pipeline in PARALLEL_PIPELINES:
             if pipeline != FASTEST:  # which is the default
-                yield _parallel(f"parallel-{lanes}-pipeline-{pipeline}", lanes=lanes, pipeline=pipeline)
-        for suffix in ("-no-replacement", "-full-no-replacement"):
-            yield _parallel(f"parallel-{lanes}{suffix}", lanes=lanes, **_SUFFIXES[suffix])
+                yield parallel(lanes=lanes, pipeline=pipeline)
+        for fields in _FIELDS[2:]:
+            yield parallel(lanes=lanes, **fields)
     for lanes in (4, 8):
-        yield _parallel(f"parallel-{lanes}-registers", lanes=lanes, buffer="registers")
+        yield parallel(lanes=lanes, buffer="registers")
     for table in _OTHER_TABLES:
         for lanes in (1, 4, 8):
-            yield _parallel(f"parallel-{lanes}{_suffix(table)}", table=table, lanes=lanes, **_FULL)
-    for lanes in (16, 32, 64):
-        yield _parallel(f"parallel-{lanes}", lanes=lanes, on_request=True)
+            yield parallel(table=table, lanes=lanes, **_FULL)
 
 
-def _all_packed() -> Iterator[Configuration]:
+def _all_packed() -> Iterator[DecoderParameters]:
     for lanes in (2, 3, 4, 8):
-        for suffix in ("", "-full"):
-            yield _parallel(f"packed-{lanes}{suffix}", lanes=lanes, packed=True, **_SUFFIXES[suffix])
+        for fields in _FIELDS[:2]:
+            yield DecoderParameters(lanes=lanes, packed=True, **fields)
     for table in _OTHER_TABLES:
-        yield _parallel(f"packed-4{_suffix(table)}", table=table, lanes=4, packed=True, **_FULL)
+        yield DecoderParameters(table=table, lanes=4, packed=True, **_FULL)
+
+
+_WIDE = [DecoderParameters(lanes=lanes) for lanes in (16, 32, 64)]
+"""These take minutes each."""
 
 
 def _all_refreshed() -> Iterator[Configuration]:
@@ -169,7 +191,12 @@ def _refreshed_from(table: EncodingTable, *, pipeline: int, most: int) -> Refres
     return RefreshedDecoder(SerialDecoder(table, pipeline=pipeline), Refresh(2, still=most, most=most))
 
 
-_ALL = (*_all_serial(), *_all_parallel(), *_all_packed(), *_all_refreshed())
+_ALL = (
+    *map(Configuration.of, (*_all_serial(), *_all_parallel())),
+    *(Configuration.of(parameters, on_request=True) for parameters in _WIDE),
+    *map(Configuration.of, _all_packed()),
+    *_all_refreshed(),
+)
 
 CONFIGURATIONS = {configuration.name: configuration for configuration in _ALL}
 """What `utf8fpga prove` knows."""

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What a trace of a proof says to a person: the input text, the items expected, the items given."""
+"""A trace of a proof in terms of text: the input, the expected items and the items of the decoder."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -14,30 +14,31 @@ from vcd import VCDWriter
 import utf8fpga.hdl as hdl
 import utf8fpga.model as model
 from utf8fpga.formal.properties import Property
-from utf8fpga.model import DFA, START, EncodingTable, Item, decode, forms
+from utf8fpga.hdl import CORES, CoreParameters, DecoderParameters, Word, parameters_of
+from utf8fpga.model import EncodingTable, forms
 from utf8fpga.model.table import spell
-from utf8fpga.sim.simulation import ContractError, Simulation, Word
+from utf8fpga.sim.simulation import ContractError, Simulation, symbol_width
 
 __all__ = ["Counterexample"]
 
 
 @dataclass
 class Counterexample:
-    """A trace, replayed.
+    """A trace, and the result of its replay in simulation.
 
     Attributes:
         configuration: the name of the decoder.
         call: the expression that makes the decoder.
         wanted: the property.
-        clocks: per clock the ports' values.
-        texts: the units of each text since the last reset; the last one may be cut off.
-        input_pauses: per clock since then, no beat was offered.
-        output_pauses: per clock since then, the consumer was not ready.
-        separate_ends: per text, it ended with a beat of its own.
-        null_beats: per beat that was taken, it was a null beat.
-        given: per text the items that came out.
-        expected: per text the items of the golden model; of a text that is cut off those that are determined.
-        reproduced: what the ordinary simulation says of the same texts and pauses, if that is a failure.
+        clocks: per cycle the values of the ports.
+        texts: the units of each text since the last reset; the last one may be incomplete.
+        input_pauses: per cycle since then, whether the input was not valid.
+        output_pauses: per cycle since then, whether the consumer was not ready.
+        separate_ends: per text, whether it ended with a beat of its own.
+        null_beats: per beat that was accepted, whether it was a null beat.
+        given: per text the items of the decoder.
+        expected: per text the items of the golden model; of an incomplete text those that are determined.
+        reproduced: the failure of the ordinary simulation of the same texts and pauses; empty if it does not fail.
     """
 
     configuration: str
@@ -50,31 +51,31 @@ class Counterexample:
     output_pauses: list[bool] = field(default_factory=list)
     separate_ends: list[bool] = field(default_factory=list)
     null_beats: list[bool] = field(default_factory=list)
-    given: list[list[Item | Word]] = field(default_factory=list)
-    expected: list[list[Item | Word]] = field(default_factory=list)
+    given: list[list[Any]] = field(default_factory=list)
+    expected: list[list[Any]] = field(default_factory=list)
     reproduced: str = ""
 
     @staticmethod
     def of(configuration: Any, wanted: Property, clocks: list[dict[str, int]]) -> Counterexample:
         """Read a trace of a `Harness` around the decoder that `configuration` builds."""
-        decoder = configuration.build()
-        found = Counterexample(configuration.name, configuration.call, wanted, clocks, decoder.table.unit_width)
+        core = configuration.build()
+        simulation = Simulation(core, _compared_with(core, configuration.right))
+        found = Counterexample(configuration.name, configuration.call, wanted, clocks, symbol_width(core))
         # The monitor says a clock later what it saw; that clock is not part of it.
-        found._read(decoder, configuration.right or decoder.table, clocks[:-1] or clocks)
+        found._read(simulation, clocks[:-1] or clocks)
         if wanted is not Property.RECOVERY:
-            found._replay(decoder, configuration.right or decoder.table)
+            found._replay(simulation)
         return found
 
-    def _read(self, decoder: Any, table: EncodingTable, clocks: Sequence[dict[str, int]]) -> None:
+    def _read(self, simulation: Simulation, clocks: Sequence[dict[str, int]]) -> None:
         start = max((n + 1 for n, clock in enumerate(clocks) if clock["see_reset"]), default=0)
-        simulation = Simulation(decoder)
         text: list[int] = []
         self.given.append([])
         inside = offered = False
         for clock in clocks[start:]:
             self.input_pauses.append(not clock["see_in_valid"])
             self.output_pauses.append(not clock["see_out_ready"])
-            beat = decoder.units.payload.shape().from_bits(clock["see_in_payload"])
+            beat = simulation.core.input.payload.shape().from_bits(clock["see_in_payload"])
             taken = clock["see_in_valid"] and clock["see_in_ready"]
             offered = bool(clock["see_in_valid"])
             if taken:
@@ -97,31 +98,27 @@ class Counterexample:
             # A beat that is offered, and has not been transferred, may be an end by itself, too.
             self.separate_ends.append(offered and last and not units)
         for number, units_of_text in enumerate(self.texts):
-            expected = [simulation.like(item) for item in decode(units_of_text, table)]
-            if cut and number == len(self.texts) - 1 and _open(table, units_of_text):
-                expected.pop()
-            self.expected.append(expected)
+            is_cut = cut and number == len(self.texts) - 1
+            found = simulation.parameters.golden().process(units_of_text, final=not is_cut)
+            self.expected.append([simulation.parameters.comparable(symbol) for symbol in found])
 
     def _give(self, simulation: Simulation, payload: int) -> None:
-        beat = simulation.decoder.items.payload.shape().from_bits(payload)
-        lanes = range(simulation.decoder.lanes)
-        for lane, fields in zip(lanes, [beat] if hasattr(beat, "keep") else beat.items, strict=True):
-            offset = sum(i.length if isinstance(i, Item) else 0 for i in self.given[-1])
+        beat = simulation.core.output.payload.shape().from_bits(payload)
+        for lane in range(simulation.core.lanes):
             try:
-                item = simulation.item(payload, lane, offset)
-            except (ContractError, ValueError):
-                item = Word(fields.code_point, bool(fields.error))
-            if item is not None:
-                self.given[-1].append(item)
+                symbol = simulation.symbol(payload, lane, self.given[-1][-1] if self.given[-1] else None)
+            except ContractError as error:
+                symbol = f"({error})"
+            if symbol is not None:
+                self.given[-1].append(symbol)
         if beat.last:
             self.given.append([])
 
-    def _replay(self, decoder: Any, table: EncodingTable) -> None:
+    def _replay(self, simulation: Simulation) -> None:
         # The patterns repeat, so that they must not pause for ever.
         self.input_pauses = [*self.input_pauses, False]
         self.output_pauses = [*self.output_pauses, False]
         self.null_beats = [*self.null_beats, False]
-        simulation = Simulation(decoder)
         try:
             run = simulation.run(
                 self.texts,
@@ -133,12 +130,12 @@ class Counterexample:
         except (ContractError, ValueError) as error:
             self.reproduced = str(error)
             return
-        expected = [[simulation.like(item) for item in decode(text, table)] for text in self.texts]
+        expected = [simulation.expected(text) for text in self.texts]
         if run.texts != expected:
             self.reproduced = "the items differ"
 
     def lines(self) -> list[str]:
-        """The counterexample to read."""
+        """The counterexample as text, in lines."""
         title = "reached" if self.wanted is Property.COVER else "fails"
         lines = [f"{self.configuration}: {self.wanted} {title} in {len(self.clocks) - 1} clocks"]
         for number, text in enumerate(self.texts):
@@ -155,7 +152,7 @@ class Counterexample:
         return lines
 
     def as_dict(self) -> dict[str, Any]:
-        """For a program to read."""
+        """The counterexample as a dictionary, for JSON."""
         return {
             "texts": [spell(text, self.unit_width) for text in self.texts],
             "expected": [list(map(_shown, items)) for items in self.expected],
@@ -165,7 +162,7 @@ class Counterexample:
         }
 
     def write(self, directory: Path, suffix: str = "") -> list[Path]:
-        """Write the waveform and, where the ordinary simulation fails too, a test that keeps it found."""
+        """Write the waveform and, if the ordinary simulation fails as well, a regression test."""
         directory.mkdir(parents=True, exist_ok=True)
         stem = re.sub(r"\W+", "_", f"{self.configuration}_{self.wanted}_{suffix}").strip("_")
         waveform = directory / f"{stem}.vcd"
@@ -214,26 +211,27 @@ def test_{stem}() -> None:
 
 
 def _imports(call: str) -> str:
-    """The lines that import what an expression names, and `Simulation`."""
+    """The lines that import `Simulation` and the names in an expression."""
     names: dict[str, set[str]] = {"utf8fpga.sim": {"Simulation"}}
     for name in set(re.findall(r"[A-Z][A-Za-z_0-9]+", call)) - {"True", "False"}:
-        home = next(home for home in (hdl, model, forms) if name in home.__all__)
-        names.setdefault(home.__name__, set()).add(name)
+        homes = [home.__name__ for home in (hdl, model, forms) if name in home.__all__]
+        homes += [kind.__module__ for kind in CORES.values() if kind.__name__ == name]
+        names.setdefault(homes[0], set()).add(name)
     return "\n".join(f"from {home} import {', '.join(sorted(names[home]))}" for home in sorted(names))
 
 
 def _units(beat: Any) -> tuple[list[int], bool]:
     """The units of an input beat, and whether the text ends with it."""
-    return [unit for n, unit in enumerate(beat.units) if beat.keep >> n & 1], bool(beat.last)
+    return [unit for n, unit in enumerate(beat.symbols) if beat.keep >> n & 1], bool(beat.last)
 
 
-def _open(table: EncodingTable, units: Iterable[int]) -> bool:
-    dfa, state = DFA.of(table), START
-    for unit in units:
-        after = dfa.step(state, unit)
-        state = max(after if after >= 0 else dfa.step(START, unit), START)
-    return state != START
+def _compared_with(core: Any, table: EncodingTable | None) -> CoreParameters:
+    """The parameters whose golden function a core is compared with: its own, or with another table."""
+    parameters = parameters_of(core)
+    if table is None or not isinstance(parameters, DecoderParameters):
+        return parameters
+    return replace(parameters, table=table)
 
 
-def _shown(item: Item | Word) -> str:
-    return str(item) if isinstance(item, Item) else f"U+{item.code_point:04X}{' ERROR' if item.error else ''}"
+def _shown(symbol: Any) -> str:
+    return f"U+{symbol.code_point:04X}{' ERROR' if symbol.error else ''}" if isinstance(symbol, Word) else str(symbol)

@@ -12,7 +12,7 @@ from utf8fpga.formal.abc import Verdict, decide
 from utf8fpga.formal.aiger import aig_of
 from utf8fpga.hdl.toolchain import run_tool
 
-__all__ = ["FAMILIES", "equal_netlist"]
+__all__ = ["FAMILIES", "TOP", "equal_netlist"]
 
 FAMILIES = {
     # Deferred, since one of iCE40's cells, a large memory that no decoder has, takes a minute to read.
@@ -21,12 +21,15 @@ FAMILIES = {
 }
 """The FPGA families whose netlists are compared, and how their cells are read."""
 
+TOP = "utf8_decoder"
+"""The name of the top module in a design that is compared."""
+
 _COMPARE = (
     # What is not said may be anything, but what a memory's bit starts with: that is 0, as bitstreams have it.
-    "read_rtlil gate.il; rename utf8_decoder gate; setundef -anyseq gate; setundef -zero -params gate; "
+    "read_rtlil gate.il; rename {top} gate; setundef -anyseq gate; setundef -zero -params gate; "
     "delete =A:blackbox; {cells}; hierarchy -top gate; proc; flatten; {change} setundef -undriven -anyseq; "
-    "opt_clean; design -stash gate; read_rtlil gold.il; hierarchy -top utf8_decoder; proc; flatten; "
-    "opt_clean; rename utf8_decoder gold; design -stash gold; design -copy-from gold -as gold gold; "
+    "opt_clean; design -stash gate; read_rtlil gold.il; hierarchy -top {top}; proc; flatten; "
+    "opt_clean; rename {top} gold; design -stash gold; design -copy-from gold -as gold gold; "
     "design -copy-from gate -as gate gate; miter -equiv -flatten -make_outputs gold gate top; hierarchy -top top; "
     "async2sync; opt_expr; opt_clean; write_rtlil top.il"
 )
@@ -49,7 +52,7 @@ def equal_netlist(design: str, family: str, *, change: str = "") -> Verdict:
         directory = Path(folder)
         (directory / "gold.il").write_text(design, encoding="utf-8")
         (directory / "gate.il").write_text(_synthesised(design, family), encoding="utf-8")
-        script = _COMPARE.format(cells=FAMILIES[family], change=change)
+        script = _COMPARE.format(top=TOP, cells=FAMILIES[family], change=change)
         run_tool("yosys", ["-q", "-p", script], directory=directory)
         text = (directory / "top.il").read_text(encoding="utf-8")
     if not _one_clock(text):
@@ -64,7 +67,7 @@ def _synthesised(design: str, family: str) -> str:
     with tempfile.TemporaryDirectory(prefix="utf8fpga-") as folder:
         directory = Path(folder)
         (directory / "gold.il").write_text(design, encoding="utf-8")
-        synthesis = f"read_rtlil gold.il; synth_{family} -top utf8_decoder; write_rtlil gate.il"
+        synthesis = f"read_rtlil gold.il; synth_{family} -top {TOP}; write_rtlil gate.il"
         run_tool("yosys", ["-q", "-p", synthesis], directory=directory)
         return (directory / "gate.il").read_text(encoding="utf-8")
 

@@ -18,7 +18,7 @@ from utf8fpga.formal.helpers import how_many, named
 from utf8fpga.formal.properties import Property
 from utf8fpga.hdl.packer.packer import Packer
 
-__all__ = ["MONITORED", "GhostBeat", "PackerMonitors", "items_of"]
+__all__ = ["MONITORED", "GhostBeat", "PackerMonitors"]
 
 MONITORED = (Property.EQUIVALENCE, Property.STEADY, Property.STALL, Property.LATENCY)
 """The properties that have a monitor."""
@@ -156,11 +156,11 @@ class PackerMonitors:
         self.idle = self._name("idle", ~sparse.valid & sparse.ready)
         self.stalled = self._name("stalled", packed.valid & ~packed.ready)
         self.delivered = self._name("delivered", packed.valid & packed.ready)
-        inputs, outputs = items_of(sparse.payload), items_of(packed.payload)
-        self._keep_in = self._name("keep_in", Cat(item.keep for item in inputs))
-        self.keep_out = self._name("keep_out", Cat(item.keep for item in outputs))
-        self._words_in = [self._name(f"in_{n}", _word(item)) for n, item in enumerate(inputs)]
-        self._words_out = [self._name(f"out_{n}", _word(item)) for n, item in enumerate(outputs)]
+        inputs, outputs = sparse.payload, packed.payload
+        self._keep_in = self._name("keep_in", inputs.keep)
+        self.keep_out = self._name("keep_out", outputs.keep)
+        self._words_in = [self._name(f"in_{n}", Value.cast(item)) for n, item in enumerate(_symbols(inputs))]
+        self._words_out = [self._name(f"out_{n}", Value.cast(item)) for n, item in enumerate(_symbols(outputs))]
         self._events_in = self._name("events_in", Mux(self.accepted, how_many(self._keep_in) + sparse.payload.last, 0))
         self._count_out = self._name("count_out", how_many(self.keep_out))
         self.events_out = self._name("events_out", Mux(self.delivered, self._count_out + packed.payload.last, 0))
@@ -209,7 +209,7 @@ class PackerMonitors:
             "overfull": self.pending > self.most,
             "empty": self.delivered & (self.events_out == 0),
             "not_contiguous": self.delivered & (self.keep_out & (self.keep_out + 1)).any(),
-            "stray_error": self.delivered & Cat(item.error & ~item.keep for item in items_of(packed)).any(),
+            "stray_error": self.delivered & (Cat(item.error for item in _symbols(packed)) & ~self.keep_out).any(),
             "wrong": is_out & ~is_correct,
             "partial": is_out & partial & (self.ahead + 1 == self._count_out) & ~self.idled,
             "end_alone": is_out & self.is_end & (self._count_out == 0) & ~self.wordless,
@@ -269,11 +269,6 @@ class PackerMonitors:
         self.due.append(earlier)
 
 
-def items_of(payload: Any) -> list[Any]:
-    """The items of a payload of `items_layout`, by lane."""
-    return [payload.items[lane] for lane in range(payload.shape().members["items"].length)]
-
-
-def _word(item: Any) -> Value:
-    """The fields of an item without `keep`."""
-    return Cat(Value.cast(item[name]) for name, _ in item.shape() if name != "keep")
+def _symbols(payload: Any) -> list[Any]:
+    """The symbols of a beat, by lane."""
+    return [payload.symbols[lane] for lane in range(len(payload.keep))]

@@ -30,7 +30,7 @@ from amaranth.hdl import Cat, ClockDomain, Elaboratable, Module, Mux, Signal, Va
 from utf8fpga.formal.abc import Verdict, hold, hold_each
 from utf8fpga.formal.aiger import Aig, aig_of
 from utf8fpga.formal.invariants.packer import PACKER_COVERS, PackerInvariant
-from utf8fpga.formal.packer_monitors import MONITORED, PackerMonitors, items_of
+from utf8fpga.formal.packer_monitors import MONITORED, PackerMonitors
 from utf8fpga.formal.properties import Property
 from utf8fpga.formal.report import Result
 from utf8fpga.hdl.packer.packer import Packer
@@ -118,7 +118,7 @@ class PackerProof(Elaboratable):
             sparse.valid.eq(self.offer),
             sparse.payload.eq(payload),
             # A beat has a word or ends its text.
-            sparse.payload.last.eq(payload.last | ~Cat(item.keep for item in items_of(payload)).any()),
+            sparse.payload.last.eq(payload.last | ~Value.cast(payload.keep).any()),
             packed.ready.eq(self.ready),
             self.packed_valid.eq(packed.valid),
             self.packed_payload.eq(packed.payload),

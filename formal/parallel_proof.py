@@ -10,22 +10,24 @@ length with any pauses. A third question is whether the decoder connects the two
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, field
+from typing import cast
 
 from amaranth.back import rtlil
 from amaranth.hdl import Cat, ClockDomain, Elaboratable, Module, Signal, Value
 
 from utf8fpga.formal.abc import Verdict, decide, hold_each
 from utf8fpga.formal.aiger import Aig, aig_of
+from utf8fpga.formal.answers import kept
 from utf8fpga.formal.invariants.buffer import BufferProof, Start
 from utf8fpga.formal.invariants.window import WindowProof
 from utf8fpga.formal.properties import Property
 from utf8fpga.formal.recovery_proof import WindowRecovery
-from utf8fpga.hdl import ParallelDecoder
+from utf8fpga.hdl import ParallelDecoder, parameters_of
+from utf8fpga.hdl.beats import is_effective
 from utf8fpga.hdl.decoder.window import BeatWindow
 from utf8fpga.hdl.memory_buffer import MemoryBuffer
-from utf8fpga.hdl.payloads import offers
 from utf8fpga.hdl.register_buffer import RegisterBuffer
 from utf8fpga.model import EncodingTable
 
@@ -97,7 +99,7 @@ def prove_halves(
         if found.failed:
             break
         proof = BufferProof(decoder, begin)
-        aig = aig_of(_rtlil(proof), free=begin is not Start.POWER_UP)
+        aig = _graph(proof, ("buffer", parameters_of(decoder), begin), free=begin is not Start.POWER_UP)
         outputs = dict(zip(proof.questions, aig.output_bits["asked"], strict=True))
         asked = {f"buffer {begin.value} {n}": n for n in outputs if n not in proof.never or n in never}
         frames = {question: proof.frames[name] for question, name in asked.items()}
@@ -150,46 +152,53 @@ class Connections(Elaboratable):
         self._decoder = decoder
         self.clk, self.rst, self.bad = Signal(name="clk"), Signal(name="rst"), Signal(name="bad")
         self.offer, self.ready = Signal(name="offer"), Signal(name="ready")
-        self.units = Signal(len(Value.cast(decoder.units.payload)), name="units")
+        self.beat = Signal(len(Value.cast(decoder.input.payload)), name="beat")
 
     @property
     def ports(self) -> list[Signal]:
         """The ports of the top module."""
-        return [self.clk, self.rst, self.offer, self.ready, self.units, self.bad]
+        return [self.clk, self.rst, self.offer, self.ready, self.beat, self.bad]
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
         m.domains.sync = domain = ClockDomain("sync")
         m.submodules.dut = decoder = self._decoder
-        units, items, window, buffer = decoder.units, decoder.items, decoder.window, decoder.item_buffer
+        source, output, window, buffer = decoder.input, decoder.output, decoder.window, decoder.item_buffer
+        slots = buffer.output.payload
         m.d.comb += [
             domain.clk.eq(self.clk),
             domain.rst.eq(self.rst),
-            Value.cast(units.payload).eq(self.units),
-            units.valid.eq(self.offer),
-            items.ready.eq(self.ready),
+            Value.cast(source.payload).eq(self.beat),
+            source.valid.eq(self.offer),
+            output.ready.eq(self.ready),
         ]
         same = [
-            (window.units.payload, units.payload),
-            (items.valid, buffer.items.valid),
-            (items.payload, buffer.items.payload),
-            (buffer.items.ready, items.ready),
+            (window.input.payload, source.payload),
+            (output.valid, buffer.output.valid),
+            (output.payload.last, slots.last),
+            *((bit, slots.slots[lane].keep) for lane, bit in enumerate(Value.cast(output.payload.keep))),
+            *(
+                (output.payload.symbols[lane][name], slots.slots[lane][name])
+                for lane in range(decoder.lanes)
+                for name, _ in output.payload.symbols[lane].shape()
+            ),
+            (buffer.output.ready, output.ready),
         ]
         if isinstance(window, BeatWindow):
             assert isinstance(buffer, RegisterBuffer)
             same += [
-                (window.units.valid, units.valid),
-                (units.ready, buffer.run[0]),
+                (window.input.valid, source.valid),
+                (source.ready, buffer.run[0]),
                 (window.run, buffer.run),
-                (buffer.entry, window.items),
-                (buffer.entry_valid, window.items_valid),
+                (buffer.entry, window.slots),
+                (buffer.entry_valid, window.slots_valid),
             ]
         else:
             assert isinstance(buffer, MemoryBuffer)
             same += [
-                (window.units.valid, units.valid & buffer.ready),
-                (units.ready, buffer.ready),
-                (buffer.accepted, offers(window.units)),
+                (window.input.valid, source.valid & buffer.ready),
+                (source.ready, buffer.ready),
+                (buffer.accepted, is_effective(window.input)),
                 (buffer.row, window.row),
                 (buffer.row_valid, window.row_valid),
                 (buffer.tail, window.tail),
@@ -204,10 +213,9 @@ def _ask_window(
     found: Induction, build: Callable[[], ParallelDecoder], right: EncodingTable, start: Start, seconds: int
 ) -> None:
     proof = WindowProof(build(), right)
-    text = _rtlil(proof)
     kinds = {True: ["step"], False: ["start"]} if start is Start.POWER_UP else {True: ["step", "reset"]}
     for free, asked in kinds.items():
-        aig = aig_of(text, free=free)
+        aig = _graph(proof, ("window", parameters_of(build()), right), free=free)
         for kind in asked:
             bits = zip(proof.tags, aig.output_bits[kind], strict=True)
             outputs = {f"window {kind} {tag}": bit for tag, bit in bits}
@@ -217,9 +225,14 @@ def _ask_window(
 def _ask_connections(found: Induction, decoder: ParallelDecoder) -> None:
     """Wires are equal by structure: the graph of their comparison is the constant 0, without a search."""
     found.asked += 1
-    aig = aig_of(_rtlil(Connections(decoder)), free=True)
+    aig = _graph(Connections(decoder), ("connections", parameters_of(decoder)), free=True)
     if aig.outputs[aig.output_bits["bad"][0]] != 0:
         found.failed.append("connections")
+
+
+def _graph(proof: WindowProof | BufferProof | Connections, key: tuple[Hashable, ...], *, free: bool) -> Aig:
+    """The graph of a question, which several properties may share; its flip-flop contents are arbitrary if `free`."""
+    return cast("Aig", kept((*key, free), lambda: aig_of(kept(key, lambda: _rtlil(proof)), free=free)))
 
 
 def _rtlil(proof: WindowProof | BufferProof | WindowRecovery | Connections) -> str:

@@ -48,14 +48,15 @@ from utf8fpga.hdl import (
     Refresh,
     RefreshedDecoder,
     beat_layout,
-    items_layout,
+    item_layout,
 )
+from utf8fpga.hdl.payloads import HasItemOptions, ItemOptions
 from utf8fpga.model import TABLE_3_7
 
 __all__ = ["RefreshProof", "prove_refresh"]
 
 
-class _AnyDecoder(wiring.Component):
+class _AnyDecoder(HasItemOptions, wiring.Component):
     """What stands for the decoder: its outputs are inputs of the proof, so it does anything.
 
     Attributes:
@@ -68,24 +69,22 @@ class _AnyDecoder(wiring.Component):
     pipeline = 0
     packed = False
     practice = ParallelDecoder.practice
-    replacement = True
-    kind = False
-    length = False
+    item_options = ItemOptions()
     # Bounds that any `Refresh` fits: the proof assumes none.
     reset_cycles = drain_cycles = 0
 
     def __init__(self) -> None:
-        units, items = beat_layout(self.table, self.lanes), items_layout(self.table, self.lanes)
-        super().__init__({"units": In(stream.Signature(units)), "items": Out(stream.Signature(items))})
+        units, items = beat_layout(self.table.unit_width, self.lanes), beat_layout(item_layout(self.table), self.lanes)
+        super().__init__({"input": In(stream.Signature(units)), "output": Out(stream.Signature(items))})
         self.able, self.shows, self.in_reset = Signal(), Signal(), Signal()
-        self.given = Signal(len(Value.cast(self.items.payload)))
+        self.given = Signal(len(Value.cast(self.output.payload)))
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
         m.d.comb += [
-            self.units.ready.eq(self.able),
-            self.items.valid.eq(self.shows),
-            Value.cast(self.items.payload).eq(self.given),
+            self.input.ready.eq(self.able),
+            self.output.valid.eq(self.shows),
+            Value.cast(self.output.payload).eq(self.given),
             self.in_reset.eq(ResetSignal()),
         ]
         return m
@@ -112,7 +111,7 @@ class RefreshProof(Elaboratable):
         self.offer, self.able, self.shows, self.wanted, self.reset = (
             Signal(name=name) for name in ("offer", "able", "shows", "wanted", "reset")
         )
-        self.beat = Signal(len(Value.cast(decoder.units.payload)), name="beat")
+        self.beat = Signal(len(Value.cast(decoder.input.payload)), name="beat")
         self.given = Signal(len(decoder.given), name="given")
         self.asked = {name: Signal(name=name) for name in ("passes", "harmless", "due", "closes", "comes", "counts")}
         self.frames = {"passes": 1, "due": refresh.every + 2, "comes": refresh.still + 3, "counts": 3}
@@ -133,23 +132,23 @@ class RefreshProof(Elaboratable):
             domain.clk.eq(self.clk),
             around.clk.eq(self.clk),
             around.rst.eq(self.reset),
-            refreshed.units.valid.eq(self.offer),
-            Value.cast(refreshed.units.payload).eq(self.beat),
-            refreshed.items.ready.eq(self.wanted),
+            refreshed.input.valid.eq(self.offer),
+            Value.cast(refreshed.input.payload).eq(self.beat),
+            refreshed.output.ready.eq(self.wanted),
             decoder.able.eq(self.able),
             decoder.shows.eq(self.shows),
             decoder.given.eq(self.given),
         ]
-        self.last = refreshed.units.payload.last
+        self.last = refreshed.input.payload.last
         # A beat with neither a unit nor `last`, a null beat, begins no text and ends none.
-        self.null = ~Value.cast(refreshed.units.payload.keep).any() & ~self.last
+        self.null = ~Value.cast(refreshed.input.payload.keep).any() & ~self.last
         passes = [
-            decoder.units.valid == (self.offer & ~refresh.closed),
-            refreshed.units.ready == (self.able & ~refresh.closed),
-            Value.cast(decoder.units.payload) == self.beat,
-            refreshed.items.valid == self.shows,
-            Value.cast(refreshed.items.payload) == self.given,
-            decoder.items.ready == self.wanted,
+            decoder.input.valid == (self.offer & ~refresh.closed),
+            refreshed.input.ready == (self.able & ~refresh.closed),
+            Value.cast(decoder.input.payload) == self.beat,
+            refreshed.output.valid == self.shows,
+            Value.cast(refreshed.output.payload) == self.given,
+            decoder.output.ready == self.wanted,
             decoder.in_reset == (self.reset | refresh.restart),
         ]
         m.d.comb += self.asked["passes"].eq(~Cat(*passes).all())

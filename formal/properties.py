@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The properties of a decoder, as monitors around it that assert `bad`; the decoder itself is not changed.
+"""The properties of a core, as monitors around it that assert `bad`; the core itself is not changed.
 
 The environment is built, not assumed: a beat that was not accepted is held by a register, and a beat holds units from
 the first lane on, or is a null beat. So no assumption can contradict another one and make a proof empty.
 
-A decoder has streams of `beat_layout` and `items_layout`.
+A core has two streams of `beat_layout`.
 """
 
 from __future__ import annotations
@@ -26,13 +26,15 @@ from amaranth.hdl import (
     Signal,
     Value,
 )
+from amaranth.lib import data
 
+from utf8fpga.formal.decoder_reference import reference_of
 from utf8fpga.formal.helpers import how_many, keep_of
-from utf8fpga.formal.reference_dfa import Event, Reference, causes, event_layout
+from utf8fpga.formal.reference import Event, Followed
 from utf8fpga.hdl import ParallelDecoder
+from utf8fpga.hdl.beats import is_effective, symbol_shape
 from utf8fpga.hdl.memory_buffer import CAPACITY
-from utf8fpga.hdl.payloads import offers
-from utf8fpga.model import DFA, EncodingTable, ErrorKind
+from utf8fpga.model import EncodingTable
 
 __all__ = ["COVERS", "JUDGES", "Harness", "Property", "cover_targets"]
 
@@ -76,50 +78,42 @@ class Property(StrEnum):
 JUDGES = (Property.EQUIVALENCE, Property.STEADY, Property.STALL, Property.LATENCY)
 """A decoder that has all of these is correct, and in time, on every input."""
 
-COVERS = ("broken across beats", "back-to-back texts", "an empty text", "an item waits")
+COVERS = ("back-to-back texts", "an empty text", "an item waits")
 
 
-def cover_targets(decoder: Any) -> list[str]:
-    """What `Property.COVER` reaches: every cause, every state of the DFA, and `COVERS`."""
-    dfa = DFA.of(decoder.table)
-    return [*(kind.name for kind in _possible(decoder)), *(f"state {state.name}" for state in dfa.states[1:]), *COVERS]
-
-
-def _possible(decoder: Any) -> list[ErrorKind]:
-    """The causes that are possible with the table."""
-    known = causes(decoder.table)
-    found = {kind for kinds in [known.stray, *known.broken.values()] for kind in kinds if kind}
-    return sorted(ErrorKind(kind) for kind in found | {ErrorKind.INCOMPLETE})
+def cover_targets(core: Any) -> list[str]:
+    """What `Property.COVER` reaches: the covers of the reference, such as every cause and state, and `COVERS`."""
+    return [*reference_of(core).covers, *COVERS]
 
 
 @dataclass
 class _Ports:
-    """Both streams of a decoder, lane by lane."""
+    """Both streams of a core, lane by lane."""
 
-    units: list[tuple[Value, Value]]
+    symbols: list[tuple[Value, Value]]
     last: Value
-    items: list[Any]
+    items: list[tuple[Any, Value]]
     items_last: Value
 
     @staticmethod
-    def of(decoder: Any) -> _Ports:
-        units, items = decoder.units.payload, decoder.items.payload
-        lanes = range(len(units.keep))
+    def of(core: Any) -> _Ports:
+        source, output = core.input.payload, core.output.payload
+        lanes = range(len(source.keep))
         return _Ports(
-            [(units.units[n], units.keep[n]) for n in lanes],
-            units.last,
-            [items.items[n] for n in lanes],
-            items.last,
+            [(source.symbols[n], source.keep[n]) for n in lanes],
+            source.last,
+            [(output.symbols[n], output.keep[n]) for n in lanes],
+            output.last,
         )
 
 
 class Harness(Elaboratable):
-    """One decoder, its environment, and the monitor of one property.
+    """One core, its environment, and the monitor of one property.
 
     Args:
-        build: makes the decoder.
+        build: makes the core.
         wanted: the property.
-        table: the table that it is compared with; default: that of the decoder.
+        table: of a decoder, the table that it is compared with; default: its own.
 
     Attributes:
         clk: the clock, a port.
@@ -133,10 +127,10 @@ class Harness(Elaboratable):
     def __init__(self, build: Callable[[], Any], wanted: Property, table: EncodingTable | None = None) -> None:
         self.build, self.wanted = build, wanted
         self.decoder = build()
-        self.table = table or self.decoder.table
+        self.reference = reference_of(self.decoder, table)
         self.clk, self.offer, self.ready, self.reset = (Signal(name=n) for n in ("clk", "offer", "ready", "reset"))
-        self.fresh = Signal(len(Value.cast(self.decoder.units.payload)))
-        lanes = len(_Ports.of(self.decoder).units)
+        self.fresh = Signal(len(Value.cast(self.decoder.input.payload)))
+        lanes = len(_Ports.of(self.decoder).symbols)
         self.pick = Signal(2 * lanes + 2)
         several = {Property.COVER: len(cover_targets(self.decoder)), Property.TOGETHER: len(JUDGES), Property.TWIN: 2}
         bits = several.get(wanted, 1)
@@ -150,17 +144,23 @@ class Harness(Elaboratable):
                 "in_payload": len(self.fresh),
                 "out_valid": 1,
                 "out_ready": 1,
-                "out_payload": len(Value.cast(self.decoder.items.payload)),
+                "out_payload": len(Value.cast(self.decoder.output.payload)),
             }.items()
         }
         """The signals of a trace."""
-        self._referee: tuple[Reference, list[Event]] | None = None
+        self._followed: Followed | None = None
 
     @property
     def ports(self) -> list[Signal]:
         """The ports of the top module."""
         inputs = [self.clk, self.offer, self.ready, self.reset, self.fresh, self.pick]
         return [*inputs, self.bad, *self.seen.values()]
+
+    @property
+    def _has_error(self) -> bool:
+        """Whether output symbols have the flag `error`."""
+        shape = symbol_shape(self.decoder.output)
+        return isinstance(shape, data.StructLayout) and "error" in shape.members
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
@@ -180,8 +180,8 @@ class Harness(Elaboratable):
         self.delivered = Signal()
         m.d.comb += [
             # A null beat has no effect, so to all monitors it is as if none was accepted.
-            self.accepted.eq(offers(decoder.units) & decoder.units.ready & self.running),
-            self.delivered.eq(decoder.items.valid & decoder.items.ready & self.running),
+            self.accepted.eq(is_effective(decoder.input) & decoder.input.ready & self.running),
+            self.delivered.eq(decoder.output.valid & decoder.output.ready & self.running),
         ]
         monitors = {
             Property.EQUIVALENCE: self._equivalence,
@@ -201,28 +201,28 @@ class Harness(Elaboratable):
 
     def _surround(self, m: Module) -> None:
         """Any beats with any pauses, and any consumer; a beat once offered stays until it is accepted."""
-        units, items = self.decoder.units, self.decoder.items
+        source, output = self.decoder.input, self.decoder.output
         offered = Signal()
         held = Signal.like(self.fresh, reset_less=True)
         beat = Signal.like(self.fresh)
-        payload = Signal(units.payload.shape())
+        payload = Signal(source.payload.shape())
         m.d.comb += [
             Value.cast(payload).eq(beat),
             beat.eq(Mux(offered, held, self.fresh)),
-            units.payload.eq(payload),
-            units.valid.eq(self.offer | offered),
-            items.ready.eq(self.ready),
+            source.payload.eq(payload),
+            source.valid.eq(self.offer | offered),
+            output.ready.eq(self.ready),
         ]
-        m.d.comb += Value.cast(units.payload.keep).eq(keep_of(payload))
-        m.d.sync += [offered.eq(units.valid & ~units.ready), held.eq(beat)]
+        m.d.comb += Value.cast(source.payload.keep).eq(keep_of(payload))
+        m.d.sync += [offered.eq(source.valid & ~source.ready), held.eq(beat)]
         m.d.comb += [
             self.seen["reset"].eq(ResetSignal("sync")),
-            self.seen["in_valid"].eq(units.valid),
-            self.seen["in_ready"].eq(units.ready),
-            self.seen["in_payload"].eq(units.payload),
-            self.seen["out_valid"].eq(items.valid),
-            self.seen["out_ready"].eq(items.ready),
-            self.seen["out_payload"].eq(items.payload),
+            self.seen["in_valid"].eq(source.valid),
+            self.seen["in_ready"].eq(source.ready),
+            self.seen["in_payload"].eq(source.payload),
+            self.seen["out_valid"].eq(output.valid),
+            self.seen["out_ready"].eq(output.ready),
+            self.seen["out_payload"].eq(output.payload),
         ]
 
     # The output.
@@ -230,50 +230,30 @@ class Harness(Elaboratable):
     def _out_events(self, m: Module) -> list[Event]:
         """The events of the output beat, one for each item and one for the end of the packet."""
         events = []
-        for item in self.ports_of.items:
-            event = Event(self.table)
-            m.d.comb += [event.valid.eq(item.keep), *self._like(event.word, item)]
+        for item, keep in self.ports_of.items:
+            event = Event(self.reference.word)
+            m.d.comb += [event.valid.eq(keep), *self.reference.observe(event.word, item)]
             events.append(event)
-        end = Event(self.table)
+        end = Event(self.reference.word)
         m.d.comb += [end.valid.eq(self.ports_of.items_last), end.word.end.eq(1)]
         return [*events, end]
 
-    def _like(self, word: Any, item: Any) -> list[Any]:
-        """The assignments of the fields of an item that this decoder has and defines."""
-        decoder = self.decoder
-        undefined = item.error if not decoder.replacement else 0
-        fields = [word.error.eq(item.error), word.code_point.eq(Mux(undefined, 0, item.code_point))]
-        if decoder.kind:
-            fields.append(word.kind.eq(Value.cast(item.kind)))
-        if decoder.length:
-            fields.append(word.length.eq(item.length))
-        return fields
-
-    def _reference(self, m: Module) -> tuple[Reference, list[Event]]:
-        """The reference, one for all monitors, and its events in the fields that this decoder has and defines."""
-        if self._referee:
-            return self._referee
-        decoder = self.decoder
-        reference = Reference(m, self.table, self.ports_of.units, self.ports_of.last, self.accepted)
-        events = []
-        for expected in reference.events:
-            event = Event(self.table)
-            m.d.comb += [event.valid.eq(expected.valid & self.accepted), event.word.eq(expected.word)]
-            if not decoder.replacement:
-                with m.If(expected.word.error):
-                    m.d.comb += event.word.code_point.eq(0)
-            if not decoder.kind:
-                m.d.comb += event.word.kind.eq(0)
-            if not decoder.length:
-                m.d.comb += event.word.length.eq(0)
-            events.append(event)
-        self._referee = reference, events
-        return self._referee
+    def _follow(self, m: Module) -> Followed:
+        """The reference, one for all monitors; its events are valid where the beat is accepted."""
+        if self._followed is None:
+            ports = self.ports_of
+            found = self.reference.follow(m, ports.symbols, ports.last, self.accepted)
+            events = []
+            for expected in found.events:
+                events.append(Event(self.reference.word))
+                m.d.comb += [events[-1].valid.eq(expected.valid & self.accepted), events[-1].word.eq(expected.word)]
+            self._followed = found._replace(events=events)
+        return self._followed
 
     @property
     def _capacity(self) -> int:
         """Upper bound on the events that are in flight in a decoder."""
-        lanes = len(self.ports_of.units)
+        lanes = len(self.ports_of.symbols)
         return (lanes + 1) * max(int(self.decoder.latency) + 1, CAPACITY)
 
     def _pending(self, m: Module, expected: list[Event], found: list[Event]) -> tuple[Signal, Value, Value]:
@@ -289,14 +269,14 @@ class Harness(Elaboratable):
 
         Events are counted, so none is lost, duplicated, invented or out of order, `last` included.
         """
-        _, expected = self._reference(m)
+        expected = self._follow(m).events
         found = self._out_events(m)
         pending, coming, going = self._pending(m, expected, found)
         invented = going > pending + coming
         overfull = ~invented & (pending + coming - going > self._capacity)
 
         watching, watched_before = Signal(), Signal()
-        word, ahead = Signal(event_layout(self.table), reset_less=True), Signal.like(pending, reset_less=True)
+        word, ahead = Signal(self.reference.word, reset_less=True), Signal.like(pending, reset_less=True)
         now_watching, now_word, now_ahead = Signal(), Signal.like(word), Signal(len(pending) + 1)
         m.d.comb += [now_watching.eq(watching), now_word.eq(word), now_ahead.eq(ahead)]
         with m.If(~watched_before):
@@ -316,49 +296,49 @@ class Harness(Elaboratable):
         ]
         # A beat has an event, and the error flag is never set where there is no item.
         empty = self.delivered & ~_any([event.valid for event in found])
-        stray = self.delivered & _any([item.error & ~item.keep for item in self.ports_of.items])
+        flags = [item.error & ~keep for item, keep in self.ports_of.items] if self._has_error else [Const(0, 1)]
+        stray = self.delivered & _any(flags)
         return invented | overfull | empty | stray | (self.delivered & now_watching & wrong)
 
     # The streams' contract.
 
     def _steady(self, m: Module) -> Value:
-        items = self.decoder.items
+        output = self.decoder.output
         waited = Signal()
-        before = Signal.like(Value.cast(items.payload), reset_less=True)
-        m.d.sync += [waited.eq(items.valid & ~items.ready), before.eq(items.payload)]
-        return waited & (~items.valid | (before != Value.cast(items.payload)))
+        before = Signal.like(Value.cast(output.payload), reset_less=True)
+        m.d.sync += [waited.eq(output.valid & ~output.ready), before.eq(output.payload)]
+        return waited & (~output.valid | (before != Value.cast(output.payload)))
 
     def _stall(self, m: Module) -> Value:
         """The input is ready once no beat has waited for `stall_cycles` cycles."""
-        waits = self.decoder.items.valid & ~self.decoder.items.ready
+        waits = self.decoder.output.valid & ~self.decoder.output.ready
         enough = self.decoder.stall_cycles
         if not enough:
-            return ~self.decoder.units.ready & ~waits
+            return ~self.decoder.input.ready & ~waits
         willing = Signal(range(enough + 1))
         m.d.sync += willing.eq(Mux(waits, 0, Mux(willing == enough, enough, willing + 1)))
-        return ~self.decoder.units.ready & (willing == enough)
+        return ~self.decoder.input.ready & (willing == enough)
 
     def _latency(self, m: Module) -> Value:
         """While the consumer has been ready for as many cycles as the latency, only later events are in flight."""
-        reference, expected = self._reference(m)
-        pending, coming, going = self._pending(m, expected, self._out_events(m))
+        followed = self._follow(m)
+        pending, coming, going = self._pending(m, followed.events, self._out_events(m))
         if isinstance(self.decoder, ParallelDecoder):
-            return self._latency_of_beats(m, reference, pending, coming, going)
+            return self._latency_of_beats(m, followed, pending, coming, going)
         willing = Signal(range(self.decoder.latency + 1))
         m.d.sync += willing.eq(Mux(self.ready, Mux(willing == self.decoder.latency, willing, willing + 1), 0))
         late = pending + coming > going + self._recent(m, coming)
         return self.ready & (willing == self.decoder.latency) & late
 
-    def _latency_of_beats(self, m: Module, reference: Reference, pending: Value, coming: Value, going: Value) -> Value:
+    def _latency_of_beats(self, m: Module, followed: Followed, pending: Value, coming: Value, going: Value) -> Value:
         """While no beat has waited since none was in flight, only events that were determined later are in flight.
 
         For a beat that ends within a sequence the cycles count from the beat after it. Where beats waited, all events
         that are determined have left after `drain_cycles`, even if no beat follows.
         """
-        waits = self.decoder.items.valid & ~self.ready
-        smooth, kept = Signal(), Signal(range(len(self.ports_of.units) + 3))
-        determined = self.ports_of.last | (reference.state_after == 0)
-        now_kept = Mux(self.accepted, Mux(determined, 0, coming), kept)
+        waits = self.decoder.output.valid & ~self.ready
+        smooth, kept = Signal(), Signal(range(len(self.ports_of.symbols) + 3))
+        now_kept = Mux(self.accepted, Mux(followed.determined, 0, coming), kept)
         due = Mux(self.accepted, kept + coming - now_kept, 0)
         enough = self.decoder.drain_cycles
         quiet = Signal(range(enough + 1))
@@ -387,24 +367,26 @@ class Harness(Elaboratable):
         decoder, right = self.decoder, self.build()
         m.submodules.right = right
         m.d.comb += [
-            right.units.payload.eq(decoder.units.payload),
-            right.units.valid.eq(decoder.units.valid),
-            right.items.ready.eq(decoder.items.ready),
+            right.input.payload.eq(decoder.input.payload),
+            right.input.valid.eq(decoder.input.valid),
+            right.output.ready.eq(decoder.output.ready),
         ]
-        differs = (decoder.items.valid != right.items.valid) | (decoder.units.ready != right.units.ready)
-        shown, right_shown = Value.cast(decoder.items.payload), Value.cast(right.items.payload)
-        same_bits = ~differs & (~decoder.items.valid | (shown == right_shown))
-        return Cat(~same_bits, differs | (decoder.items.valid & self._unlike(m, right)) | self._steady(m))
+        differs = (decoder.output.valid != right.output.valid) | (decoder.input.ready != right.input.ready)
+        shown, right_shown = Value.cast(decoder.output.payload), Value.cast(right.output.payload)
+        same_bits = ~differs & (~decoder.output.valid | (shown == right_shown))
+        return Cat(~same_bits, differs | (decoder.output.valid & self._unlike(m, right)) | self._steady(m))
 
     def _unlike(self, m: Module, right: Any) -> Value:
         """The output beat differs from that of another decoder, in what is defined of it."""
         ports = _Ports.of(right)
         found = self.ports_of.items_last != ports.items_last
-        for item, other in zip(self.ports_of.items, ports.items, strict=True):
-            words = [Signal(event_layout(self.decoder.table)) for _ in range(2)]
-            m.d.comb += [*self._like(words[0], item), *self._like(words[1], other)]
-            differs = (item.error != other.error) | (item.keep & (words[0].as_value() != words[1].as_value()))
-            found = found | (item.keep != other.keep) | differs
+        for (item, keep), (other, other_keep) in zip(self.ports_of.items, ports.items, strict=True):
+            words = [Signal(self.reference.word) for _ in range(2)]
+            m.d.comb += [*self.reference.observe(words[0], item), *self.reference.observe(words[1], other)]
+            differs = keep & (words[0].as_value() != words[1].as_value())
+            if self._has_error:
+                differs = differs | (item.error != other.error)
+            found = found | (keep != other_keep) | differs
         return found
 
     # Recovery.
@@ -417,17 +399,18 @@ class Harness(Elaboratable):
         the other one are correct.
         """
         decoder, right = self.decoder, self.build()
-        moves = decoder.units.ready
+        moves = decoder.input.ready
         m.submodules.right = EnableInserter(moves)(right)
         m.d.comb += [
-            right.units.payload.eq(decoder.units.payload),
-            right.units.valid.eq(decoder.units.valid),
-            right.items.ready.eq(1),
+            right.input.payload.eq(decoder.input.payload),
+            right.input.valid.eq(decoder.input.valid),
+            right.output.ready.eq(1),
         ]
-        longest = decoder.table.longest
+        longest = self.reference.forgets
+        assert longest is not None
         units = Signal(range(longest + 1))
         ended = Signal()
-        arrived = how_many([keep for _, keep in self.ports_of.units])
+        arrived = how_many([keep for _, keep in self.ports_of.symbols])
         # Duplicate registers agree again after one cycle: units are counted from then on.
         agreed = Signal()
         m.d.sync += agreed.eq(1)
@@ -440,15 +423,15 @@ class Harness(Elaboratable):
         settled = Signal(range(decoder.latency + 1))
         with m.If(synchronised & moves & (settled != decoder.latency)):
             m.d.sync += settled.eq(settled + 1)
-        differs = (decoder.items.valid != right.items.valid) | (decoder.items.valid & self._unlike(m, right))
+        differs = (decoder.output.valid != right.output.valid) | (decoder.output.valid & self._unlike(m, right))
         return (settled == decoder.latency) & (differs | self._stall(m))
 
     # Cover.
 
     def _cover(self, m: Module) -> Value:
         """The target is reached; packets have ended and their items have left, so that the trace is complete."""
-        reference, expected = self._reference(m)
-        pending, coming, going = self._pending(m, expected, self._out_events(m))
+        followed = self._follow(m)
+        pending, coming, going = self._pending(m, followed.events, self._out_events(m))
         complete = Signal()
         m.d.comb += complete.eq((pending + coming == going) & self._ended(m))
         seen = self._seen(m)
@@ -456,7 +439,7 @@ class Harness(Elaboratable):
         for target in cover_targets(self.decoder):
             reached, now = Signal(), Signal()
             m.d.sync += reached.eq(reached | now)
-            m.d.comb += now.eq(self._target(target, reference, *seen))
+            m.d.comb += now.eq(self._target(target, followed, *seen))
             found.append((reached | now) & complete)
         return Cat(*found)
 
@@ -473,19 +456,14 @@ class Harness(Elaboratable):
         m.d.sync += [any_before.eq(any_before | self.accepted), just_ended.eq(self.accepted & self.ports_of.last)]
         return any_before, just_ended
 
-    def _target(self, target: str, reference: Reference, any_before: Value, just_ended: Value) -> Value:
-        if target in ErrorKind.__members__:
-            wanted = ErrorKind[target]
-            return self.accepted & _any([e.valid & (e.word.kind == wanted) for e in reference.events])
-        if target.startswith("state "):
-            names = [state.name for state in DFA.of(self.decoder.table).states]
-            return reference.state == names.index(target.removeprefix("state "))
-        keep = self.ports_of.units[0][1]
+    def _target(self, target: str, followed: Followed, any_before: Value, just_ended: Value) -> Value:
+        if target in followed.conditions:
+            return followed.conditions[target]
+        keep = self.ports_of.symbols[0][1]
         return {
-            "broken across beats": self.accepted & (reference.state != 0) & reference.events[0].valid,
             "back-to-back texts": self.accepted & just_ended & keep,
             "an empty text": self.accepted & (~any_before | just_ended) & self.ports_of.last & ~keep,
-            "an item waits": self.decoder.items.valid & ~self.ready,
+            "an item waits": self.decoder.output.valid & ~self.ready,
         }[target]
 
 

@@ -21,7 +21,7 @@ from utf8fpga.formal.helpers import how_many, keep_of
 from utf8fpga.hdl import ParallelDecoder
 from utf8fpga.hdl.decoder.window import RowWindow
 from utf8fpga.hdl.memory_buffer import MemoryBuffer
-from utf8fpga.hdl.payloads import items_layout
+from utf8fpga.hdl.payloads import slots_layout
 
 __all__ = ["WindowRecovery"]
 
@@ -40,12 +40,12 @@ class _Twins(Elaboratable):
         self._decoders = build(), build()
         self._like = like = self._decoders[0]
         self.arrives, self.run, self.differs = Signal(), Signal(), Signal()
-        self.fresh = Signal.like(Value.cast(like.units.payload), name="fresh")
+        self.fresh = Signal.like(Value.cast(like.input.payload), name="fresh")
 
     def _part(self, m: Module, decoder: ParallelDecoder) -> list[Value]:
         """The beats that the window of a decoder gives: 0 where there is none."""
         m.submodules.window = window = decoder.window
-        m.d.comb += [Value.cast(window.units.payload).eq(self.fresh), window.units.valid.eq(self.arrives)]
+        m.d.comb += [Value.cast(window.input.payload).eq(self.fresh), window.input.valid.eq(self.arrives)]
         lanes = range(decoder.lanes)
         if isinstance(window, RowWindow):
             m.submodules.buffer = buffer = decoder.item_buffer
@@ -55,14 +55,14 @@ class _Twins(Elaboratable):
             tail = Cat(self._defined(Value.cast(window.tail.item)), window.tail.last)
             return [window.row_valid, *row, window.tail_valid, Mux(window.tail_valid, tail, 0)]
         m.d.comb += window.run.eq(self.run.replicate(len(window.run)))
-        items = [self._defined(Value.cast(window.items.items[n])) for n in lanes]
-        return [window.items_valid, *(Mux(window.items_valid, value, 0) for value in [*items, window.items.last])]
+        items = [self._defined(Value.cast(window.slots.slots[n])) for n in lanes]
+        return [window.slots_valid, *(Mux(window.slots_valid, value, 0) for value in [*items, window.slots.last])]
 
     def _defined(self, item: Value) -> Value:
         """The bits of an item that are defined; 0 for the others."""
         like = self._like
-        layout = items_layout(like.table, like.lanes, kind=like.kind, length=like.length)
-        found = data.View(layout["items"].shape.elem_shape, item)
+        layout = slots_layout(like.table, like.lanes, like.item_options)
+        found = data.View(layout["slots"].shape.elem_shape, item)
         code_point = Mux(found.error & Const(not like.replacement, 1), 0, found.code_point)
         rest = item[len(found.code_point) :]
         return Cat(found.error, Mux(found.keep, Cat(code_point, rest), 0))
@@ -90,7 +90,7 @@ class WindowRecovery(Elaboratable):
     def __init__(self, build: Callable[[], ParallelDecoder], *, units: int | None = None) -> None:
         self._like = like = build()
         self._twins = _Twins(build)
-        self._payload = Signal(like.units.payload.shape())
+        self._payload = Signal(like.input.payload.shape())
         self._wanted = like.table.longest if units is None else units
         # Cycles from the first beat that is compared to its items.
         self._rows = like.stages.item_cycles

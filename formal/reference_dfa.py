@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The minimal DFA as an Amaranth monitor: what a decoder is proved equal to.
+"""The minimal DFA as an Amaranth monitor, to which decoders are proved equal.
 
-It shares nothing with the decoders but the rows: states and transitions are the DFA's, a code point
-is the row's first plus the mixed-radix index of its units, a cause is the model's `cause`. It is
-written to be right at a glance; no one will ever build it.
+It shares only the rows with the decoders: states and transitions are those of the DFA, a code point is the row's first
+one plus the mixed-radix index of its units, a cause is the model's `cause`. It is written for the reader; its size and
+speed do not matter.
 """
 
 from __future__ import annotations
@@ -16,16 +16,17 @@ from itertools import groupby
 from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import data
 
+from utf8fpga.formal.reference import Event
 from utf8fpga.hdl.payloads import code_point_bits
 from utf8fpga.model import DFA, REJECT, REPLACEMENT_CHARACTER, START, EncodingTable, ErrorKind, TableError, cause
 from utf8fpga.model.errors import representatives
 from utf8fpga.model.table import Range
 
-__all__ = ["Causes", "Event", "Reference", "Slot", "causes", "event_layout"]
+__all__ = ["Causes", "Reference", "Slot", "causes", "event_layout"]
 
 
 def event_layout(table: EncodingTable) -> data.StructLayout:
-    """What a decoder says: an item, or that the text ended.
+    """The layout of an event at the output of a decoder: an item, or the end of a text.
 
     Fields:
         end: the text ends here; the other fields are 0.
@@ -42,19 +43,6 @@ def event_layout(table: EncodingTable) -> data.StructLayout:
     )
 
 
-class Event:
-    """An event that a beat of units causes, or does not.
-
-    Attributes:
-        valid: whether it does.
-        word: the event, of `event_layout`.
-    """
-
-    def __init__(self, table: EncodingTable) -> None:
-        self.valid = Signal()
-        self.word = Signal(event_layout(table))
-
-
 class _Machine:
     """The DFA's steps as logic; each adds its events to `events`."""
 
@@ -65,7 +53,7 @@ class _Machine:
         self.events: list[Event] = []
 
     def _event(self, valid: Value) -> Event:
-        event = Event(self._table)
+        event = Event(event_layout(self._table))
         self._m.d.comb += event.valid.eq(valid)
         self.events.append(event)
         return event
@@ -80,7 +68,7 @@ class _Machine:
         ]
 
     def _unit(self, before: _Place, unit: Value, keep: Value, *, broken: bool = True, own: bool = True) -> _Place:
-        """Where the unit leads; its events are left out where nobody asks for them."""
+        """The place after a unit; the events `broken` and `own` are left out if they are not needed."""
         m, dfa = self._m, self._dfa
         classes = [Signal() for _ in dfa.classes]
         for there, unit_class in zip(classes, dfa.classes, strict=True):
@@ -113,7 +101,7 @@ class _Machine:
         return after
 
     def _own(self, before: _Place, unit: Value, lead: Value, ok: Value, valid: Value) -> None:
-        """The event of a unit that completes a sequence, or is none of any."""
+        """The event of a unit that completes a sequence, or that is in no sequence."""
         m = self._m
         whole = Signal(code_point_bits(self._table))
         for row in self._table.rows:
@@ -138,11 +126,11 @@ class _Machine:
         return kind
 
     def _step(self, at: Mapping[int, Value], classes: Sequence[Value]) -> tuple[Value, Value]:
-        """Whether there is a transition, and where it leads, for a unit of these classes.
+        """Whether there is a transition for a unit of these classes, and its target.
 
         Args:
-            at: by its number whether a state is the present one; the others are not.
-            classes: whether the unit is of each.
+            at: by the number of a state whether it is the current one; states without an entry are not.
+            classes: per class whether the unit is in it.
         """
         leading: dict[int, list[Value]] = {}
         for number, here in at.items():
@@ -155,7 +143,7 @@ class _Machine:
         return _any(taken.values()), Cat(_any(way for to, way in taken.items() if to >> bit & 1) for bit in bits)
 
     def _name(self, value: Value) -> Signal:
-        """A signal of that value."""
+        """A signal with this value."""
         signal = Signal.like(value)
         self._m.d.comb += signal.eq(value)
         return signal
@@ -165,16 +153,16 @@ class Reference(_Machine):
     """The DFA with the units of its open sequence, stepped beat by beat.
 
     Args:
-        m: the module that it becomes part of.
+        m: the module that it is added to.
         table: the encoding form.
-        units: of the beat on offer, per lane the unit and whether it is there; contiguous from the first.
+        units: per lane the unit of the beat at the input, and whether it is present; contiguous from the first lane.
         last: the text ends after the beat.
-        accepted: the beat is taken in this clock.
+        accepted: the beat is accepted in this cycle.
 
     Attributes:
-        events: in their order, what the beat on offer causes if it is taken; not all are `valid`.
+        events: in order, the events of the beat at the input if it is accepted; those that occur are `valid`.
         state: the number of the DFA's state before the beat.
-        state_after: after its units, whether or not the text ends with it.
+        state_after: the number of its state after the units of the beat, even if the text ends with it.
     """
 
     def __init__(
@@ -201,22 +189,22 @@ class Reference(_Machine):
 
 
 class Slot(_Machine):
-    """What belongs in the lane of one unit, from the units around it and nothing else.
+    """The expected item in the lane of one unit, as a function of the units around it.
 
     In a self-synchronising table the state after `longest` - 1 units of one text, and the units of the sequence
-    that is open then, are the same from whatever state these units are read. So a decoder may look no farther back.
+    that is open then, do not depend on the state before these units. So no earlier units are needed.
 
     Args:
-        m: the module that it becomes part of.
+        m: the module that it is added to.
         table: the encoding form.
-        before: units before, the oldest first, and whether each is of this text; `longest` - 1 or more.
-        unit: the lane's, and whether there is one.
+        before: the units before, the oldest first, and whether each is in this text; at least `longest` - 1.
+        unit: the unit of the lane, and whether there is one.
         after: the next unit, and whether there is one in this text; the text ends if there is none.
 
     Attributes:
         valid: there is an item.
         word: the item, of `event_layout`.
-        open: the unit is part of a sequence that wants more.
+        open: the unit is in a sequence that needs more units.
     """
 
     def __init__(
@@ -246,7 +234,7 @@ class Slot(_Machine):
 
 
 class _Place:
-    """Where the DFA is: the state, and the units of the open sequence."""
+    """A state of the DFA, and the units of the open sequence."""
 
     def __init__(self, state: Value, count: Value, units: Sequence[Value]) -> None:
         self.state, self.count, self.units = state, count, units
@@ -254,11 +242,11 @@ class _Place:
 
 @dataclass(frozen=True)
 class Causes:
-    """The causes of errors, by what a decoder of a finite state can know; 0 where there is none.
+    """The causes of errors, as functions of the state and the next unit; 0 where there is no error.
 
     Attributes:
-        stray: per unit that which it has where nothing is open.
-        broken: per open state, per unit that which the open sequence has when the unit breaks it.
+        stray: per unit its cause if no sequence is open.
+        broken: per open state and unit the cause of the open sequence if the unit breaks it.
     """
 
     stray: list[int]
@@ -304,7 +292,7 @@ def _all(conditions: Sequence[Value]) -> Value:
 
 
 def _code_point(first: int, ranges: Sequence[Range], units: Sequence[Value]) -> Value:
-    """The row's mixed-radix index, as `Row.code_point` has it, with all constants added up."""
+    """The code point by the row's mixed-radix index, as in `Row.code_point`, with all constants combined."""
     total: Value = Const(0)
     radix = 1
     for allowed, unit in zip(reversed(ranges), reversed(units), strict=True):

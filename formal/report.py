@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What came of a proof."""
+"""The results of proofs."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ class Result:
     """One line of the report.
 
     Attributes:
-        configuration, wanted: which.
+        configuration, wanted: the name of the configuration, and the property.
         method: how it was decided.
-        depth: of a proof by reachability the frames of its invariant, of a trace its clocks; 0 where neither.
-        seconds: how long it took.
-        proved: True; False: there is a counterexample or, of a cover, no trace; None: not decided.
-        note: what else there is to say in a word.
-        parts: the components that are proved by themselves; what has the same name is the same component, and is
-            proved once in a run.
-        counterexample: of a property that fails.
+        depth: of a proof by reachability the frames of its invariant, of a trace its cycles; otherwise 0.
+        seconds: the time that it took.
+        proved: True; False if there is a counterexample or, for a cover, no trace; None if it was not decided.
+        note: a detail, such as the name of a cover.
+        parts: the names of the components that are proved separately. Components of the same name are the same, and
+            are proved once in a run.
+        counterexample: the counterexample of a property that fails.
     """
 
     configuration: str
@@ -46,7 +46,7 @@ class Result:
         return {True: good, False: bad, None: "UNDECIDED"}[self.proved] + (f" ({about})" if about else "")
 
     def as_dict(self) -> dict[str, Any]:
-        """For a program to read."""
+        """The result as a dictionary, for JSON."""
         names = ("configuration", "method", "depth", "proved", "note", "parts")
         given = {name: getattr(self, name) for name in names}
         given |= {"property": self.wanted, "seconds": round(self.seconds, 1)}

@@ -15,7 +15,8 @@ from utf8fpga.formal.aiger import Aig, aig_of
 from utf8fpga.formal.answers import shared_answers
 from utf8fpga.formal.catalogue import PROPERTIES, Configuration
 from utf8fpga.formal.counterexample import Counterexample
-from utf8fpga.formal.netlist import equal_netlist
+from utf8fpga.formal.decoder_reference import reference_of
+from utf8fpga.formal.netlist import TOP, equal_netlist
 from utf8fpga.formal.packer_proof import Words, prove_packer
 from utf8fpga.formal.parallel_proof import HALVES, prove_halves, prove_recovery
 from utf8fpga.formal.periodic_reset_proof import prove_refresh
@@ -29,7 +30,7 @@ from utf8fpga.hdl import (
     RefreshedDecoder,
     SerialDecoder,
     axi_rtlil,
-    decoder_parameters,
+    parameters_of,
 )
 from utf8fpga.model import InvalidArgumentError
 
@@ -48,12 +49,12 @@ def harness_aig(configuration: Configuration, wanted: Property) -> Aig:
 
 
 def prove(configuration: Configuration, wanted: str, *, seconds: int = 600) -> list[Result]:
-    """Prove one property of one decoder; of covers there is a result for each target.
+    """Prove one property of one decoder; for covers there is one result for each target.
 
     Args:
         configuration: the decoder.
         wanted: one of `PROPERTIES`.
-        seconds: how long the engine may think about one question.
+        seconds: time limit for one question.
 
     Raises:
         ToolError: Yosys is missing or failed.
@@ -73,6 +74,8 @@ def prove(configuration: Configuration, wanted: str, *, seconds: int = 600) -> l
         return _prove_netlist(configuration, wanted) if configuration.verilog else []
     if wanted == Property.COVER:
         return _cover(configuration, seconds)
+    if wanted == Property.RECOVERY and reference_of(decoder).forgets is None:
+        return []
     aig = harness_aig(configuration, Property(wanted))
     if wanted == Property.INDEPENDENCE:
         shown = [*aig.output_bits["see_out_valid"], *aig.output_bits["see_out_payload"]]
@@ -89,7 +92,7 @@ def prove(configuration: Configuration, wanted: str, *, seconds: int = 600) -> l
 
 def _prove_netlist(configuration: Configuration, wanted: str) -> list[Result]:
     started = time.monotonic()
-    design = axi_rtlil(configuration.build())
+    design = axi_rtlil(configuration.build(), TOP)
     verdict = equal_netlist(design, wanted.removeprefix("netlist-"))
     method = "trace" if verdict.proved is False else "reachability"
     return [Result(configuration.name, wanted, method, verdict.depth, time.monotonic() - started, verdict.proved)]
@@ -105,8 +108,8 @@ def _prove_parallel(configuration: Configuration, wanted: Property, seconds: int
 
 def _prove_halves(configuration: Configuration, wanted: Property, seconds: int) -> Result:
     started = time.monotonic()
-    right = configuration.right or configuration.table
     decoder = configuration.build()
+    right = configuration.right or decoder.table
     packed = isinstance(decoder, PackedDecoder)
     # A packed decoder is a sparse one and a packer, which are proved each by itself.
     found = prove_halves(
@@ -132,11 +135,11 @@ def _prove_halves(configuration: Configuration, wanted: Property, seconds: int) 
 
 
 def _parts(decoder: ParallelDecoder | PackedDecoder, wanted: Property) -> tuple[str, ...]:
-    """The components that a property of a parallel decoder is proved of."""
+    """The names of the components for which a property of a parallel decoder is proved."""
     sparse = decoder.sparse if isinstance(decoder, PackedDecoder) else decoder
     parts = [f"buffer-{sparse.lanes}-{sparse.buffer}-pipeline-{sparse.pipeline}"]
     if wanted in (Property.EQUIVALENCE, Property.POWER_UP):
-        parts.insert(0, decoder_parameters(sparse).name.replace("decoder", "window", 1))
+        parts.insert(0, parameters_of(sparse).name.replace("decoder", "window", 1))
     if sparse is not decoder:
         parts.append(f"packer-{decoder.lanes}{'-kind' * decoder.kind}{'-length' * decoder.length}")
     return tuple(parts)
@@ -159,7 +162,7 @@ def _prove_recovery(configuration: Configuration, seconds: int) -> Result:
 
 
 _KEPT = (Property.EQUIVALENCE, Property.POWER_UP, Property.STEADY, Property.INDEPENDENCE)
-"""What a reset now and then leaves as it is."""
+"""The properties that a `Refresh` does not change."""
 
 
 def _prove_refresh(configuration: Configuration, seconds: int) -> list[Result]:
@@ -179,7 +182,7 @@ def _prove_refresh(configuration: Configuration, seconds: int) -> list[Result]:
 
 
 _HUNTED = 40
-"""Clocks that a trace may have where an induction fails."""
+"""Upper bound on the cycles of a trace that is searched for where an induction fails."""
 
 
 def _cover(configuration: Configuration, seconds: int) -> list[Result]:
@@ -211,21 +214,21 @@ def prove_all(
     seconds: int = 600,
     done: Callable[[int], None] = lambda _: None,
 ) -> Generator[Result, None, None]:
-    """Prove several properties of several decoders; each result comes, in the order asked for, as soon as it can.
+    """Prove several properties of several decoders; results are in the requested order, each as soon as it is known.
 
-    Each proof has a process of its own, see `run_each`. What is not done is left undone if the iterator is closed.
+    Each proof has a process of its own, see `run_each`. Closing the iterator ends the proofs that are not finished.
 
     Args:
         chosen: the decoders.
         wanted: names of `PROPERTIES`.
-        jobs: how many at a time.
+        jobs: the number of processes.
         seconds: see `prove`.
-        done: called with how many are done.
+        done: called with the number of proofs that are finished.
     """
     waiting: dict[int, Future[list[Result]]] = {}
     following = 0
     calls = [(each, name, seconds) for each in chosen for name in wanted]
-    with closing(run_each(_prove_call, calls, jobs=jobs)) as outcomes:
+    with closing(run_each(_prove_call, calls, jobs=jobs, group=lambda call: call[0].name)) as outcomes:
         for count, (number, outcome) in enumerate(outcomes, 1):
             waiting[number] = outcome
             done(count)

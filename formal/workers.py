@@ -19,7 +19,7 @@ import tempfile
 import threading
 import traceback
 import warnings
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Hashable, Iterator, Sequence
 from concurrent.futures import Future
 from contextlib import contextmanager, suppress
 from logging.handlers import QueueHandler
@@ -36,12 +36,19 @@ __all__ = ["run_each", "shared_folder"]
 
 _context = multiprocessing.get_context("spawn")
 
+_LEFT_SECONDS = 5
+"""For which a worker whose connection is closed waits to be ended."""
+
 _LOGGER = "utf8fpga"
 """The logger whose messages a worker hands on."""
 
 
 def run_each(
-    function: Callable[..., Any], calls: Sequence[tuple[Any, ...]], *, jobs: int = 1
+    function: Callable[..., Any],
+    calls: Sequence[tuple[Any, ...]],
+    *,
+    jobs: int = 1,
+    group: Callable[[tuple[Any, ...]], Hashable] = lambda _: None,
 ) -> Generator[tuple[int, Future[Any]], None, None]:
     """Call a function with each of some arguments, and yield each outcome as soon as it is there.
 
@@ -52,12 +59,14 @@ def run_each(
         function: what is called; a function of a module, or what else `pickle` takes.
         calls: the arguments of each call.
         jobs: upper bound on the workers.
+        group: of the arguments of a call; a worker prefers calls of the group of its last one, and then of a group
+            that no other worker has, so that it can keep what the calls of a group share.
 
     Yields:
         the number of the call, and its result or exception.
     """
     with tempfile.TemporaryDirectory(prefix="utf8fpga-", ignore_cleanup_errors=True) as scratch:
-        pool = _Pool(function, calls, jobs, scratch)
+        pool = _Pool(function, calls, [group(call) for call in calls], jobs, scratch)
         try:
             pool.begin()
             while pool.busy:
@@ -75,9 +84,17 @@ class _Pool:
         busy: by its connection each worker that has a call, and the number of that.
     """
 
-    def __init__(self, function: Callable[..., Any], calls: Sequence[tuple[Any, ...]], jobs: int, scratch: str) -> None:
+    def __init__(
+        self,
+        function: Callable[..., Any],
+        calls: Sequence[tuple[Any, ...]],
+        groups: Sequence[Hashable],
+        jobs: int,
+        scratch: str,
+    ) -> None:
         self._function, self._jobs, self._scratch = function, jobs, scratch
-        self._todo = list(enumerate(calls))[::-1]
+        self._calls, self._groups = calls, groups
+        self._todo = list(range(len(calls)))
         self._workers: list[_Worker] = []
         self.busy: dict[Any, tuple[_Worker, int]] = {}
         self._said: set[str] = set()
@@ -88,10 +105,18 @@ class _Pool:
             if len(self._workers) == len(self.busy):
                 with _no_interrupt():
                     self._workers.append(_Worker(self._scratch))
-            number, arguments = self._todo.pop()
             worker = next(worker for worker in self._workers if worker.connection not in self.busy)
+            number = self._next_for(worker)
+            self._todo.remove(number)
+            worker.group = self._groups[number]
             self.busy[worker.connection] = worker, number
-            worker.give(pickle.dumps((self._function, arguments)))
+            worker.give(pickle.dumps((self._function, self._calls[number])))
+
+    def _next_for(self, worker: _Worker) -> int:
+        """The first call of the group of the worker's last one, or of a group without a worker, or of any."""
+        others = {self._groups[number] for _, number in self.busy.values()}
+        wanted = (lambda group: group == worker.group, lambda group: group not in others, lambda _: True)
+        return next(number for suits in wanted for number in self._todo if suits(self._groups[number]))
 
     def collect(self) -> list[tuple[int, Future[Any]]]:
         """Wait for something to come, and return the outcomes."""
@@ -125,6 +150,7 @@ class _Worker:
     Attributes:
         connection: to it.
         failed: it ended by itself.
+        group: that of its last call; None before the first.
     """
 
     def __init__(self, scratch: str) -> None:
@@ -134,6 +160,7 @@ class _Worker:
         self._process.start()
         theirs.close()
         self.failed = False
+        self.group: Hashable = None
 
     def give(self, call: bytes) -> None:
         """Have it do a call."""
@@ -209,7 +236,8 @@ def _work(connection: Connection[Any, Any], scratch: str, level: int) -> None:
     if hasattr(os, "setpgid"):
         os.setpgid(0, 0)
     tempfile.tempdir = scratch
-    threading.Thread(target=_end_with_parent, args=(scratch,), daemon=True).start()
+    watch = threading.Thread(target=_end_with_parent, args=(scratch,), daemon=True)
+    watch.start()
     # Amaranth warns of what is never elaborated, but some decoders are only asked for their fields.
     warnings.simplefilter("ignore", UnusedElaboratable)
     logger = logging.getLogger(_LOGGER)
@@ -217,10 +245,11 @@ def _work(connection: Connection[Any, Any], scratch: str, level: int) -> None:
     logger.addHandler(QueueHandler(_Forward(connection)))  # type: ignore[arg-type]  # it only puts
     while True:
         try:
-            call = connection.recv_bytes()
+            connection.send_bytes(_answer(connection.recv_bytes()))
         except (EOFError, OSError):
+            # The process that asks has ended, after which `watch` ends this one, or no longer wants anything.
+            watch.join(_LEFT_SECONDS)
             return
-        connection.send_bytes(_answer(call))
 
 
 def _answer(call: bytes) -> bytes:

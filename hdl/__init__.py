@@ -1,36 +1,27 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The decoders in Amaranth, generated from the same rows as the golden model."""
+"""The cores in Amaranth, generated from the same rows as the golden model, and their AXI4-Stream ports and Verilog."""
 
 from __future__ import annotations
 
-from utf8fpga.hdl.core import CoreParameters, Option
-from utf8fpga.hdl.cores import CORES
+from utf8fpga.hdl.axi_stream import AxiStreamCore, axi_signature
+from utf8fpga.hdl.beats import beat_layout
+from utf8fpga.hdl.core import Core, CoreParameters, Option
+from utf8fpga.hdl.cores import CORES, command_words, parameters_of
 from utf8fpga.hdl.decoder.parallel import MAX_LANES, ParallelDecoder
 from utf8fpga.hdl.decoder.parameters import (
     ARCHITECTURES,
     AnyDecoder,
     Decoder,
     DecoderParameters,
-    decoder_parameters,
+    Word,
 )
 from utf8fpga.hdl.decoder.pipeline import BUFFERS, PARALLEL_PIPELINES
 from utf8fpga.hdl.decoder.practice import MARK_PRACTICES, MERGING_PRACTICES, PracticeDecoder
 from utf8fpga.hdl.decoder.serial import PIPELINES, SerialDecoder
 from utf8fpga.hdl.packer.packer import PackedDecoder, Packer
-from utf8fpga.hdl.payloads import (
-    Kind,
-    beat_layout,
-    item_layout,
-    items_layout,
-)
+from utf8fpga.hdl.payloads import Kind, item_layout
 from utf8fpga.hdl.periodic_reset import MOST, STILL, Refresh, RefreshedDecoder
-from utf8fpga.hdl.verilog import (
-    AxiStreamDecoder,
-    axi_rtlil,
-    axi_signature,
-    axi_verilog,
-    check_module_name,
-)
+from utf8fpga.hdl.verilog import axi_rtlil, axi_verilog, check_module_name, module_name
 
 __all__ = [
     "ARCHITECTURES",
@@ -44,7 +35,8 @@ __all__ = [
     "PIPELINES",
     "STILL",
     "AnyDecoder",
-    "AxiStreamDecoder",
+    "AxiStreamCore",
+    "Core",
     "CoreParameters",
     "Decoder",
     "DecoderParameters",
@@ -57,12 +49,14 @@ __all__ = [
     "Refresh",
     "RefreshedDecoder",
     "SerialDecoder",
+    "Word",
     "axi_rtlil",
     "axi_signature",
     "axi_verilog",
     "beat_layout",
     "check_module_name",
-    "decoder_parameters",
+    "command_words",
     "item_layout",
-    "items_layout",
+    "module_name",
+    "parameters_of",
 ]

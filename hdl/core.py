@@ -1,23 +1,72 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What the rest of the project knows of a core: its parameters, and how they are written down.
+"""The interface of a core to the rest of the project: the attributes of the circuit, and its parameters.
 
-A core's parameters are one frozen dataclass, checked when it is made. Each field that a person may choose carries an
-`Option`, so that the command line, replay lines, Verilog headers, cache keys and the names of proofs and figures are
-made from the parameters and name all of them.
+The parameters of a core are one frozen dataclass, validated when an object is made. Each field that a user may choose
+has an `Option`. The command line, replay commands, Verilog headers, cache keys and the names of proofs and figures are
+derived from the parameters, and therefore complete.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, fields, replace
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Protocol
 
-from amaranth.lib.wiring import Component
+from amaranth.hdl import Elaboratable
+from amaranth.lib.wiring import Signature
 
 from utf8fpga.model import EncodingTable, InvalidArgumentError, forms
+from utf8fpga.model.golden import Golden
 
-__all__ = ["CoreParameters", "Option", "option", "spelled"]
+__all__ = ["Core", "CoreParameters", "Option", "option", "spelled"]
+
+
+class Core(Protocol):
+    """A circuit with one input and one output stream. Code that takes any core uses these attributes only.
+
+    Ports:
+        input: stream of `beat_layout`.
+        output: stream of `beat_layout`, without null beats. If symbols have the flag `error`, it is 0 in lanes in
+            which `keep` is 0.
+    """
+
+    input: Any
+    output: Any
+    signature: Signature
+
+    @property
+    def lanes(self) -> int:
+        """Symbols per beat, at the input and at the output."""
+
+    @property
+    def packed(self) -> bool:
+        """Whether the symbols of an output beat are contiguous from lane 0."""
+
+    @property
+    def latency(self) -> int:
+        """Upper bound on the cycles from the beat that determines an output symbol to the symbol, while no beat waits.
+
+        An output beat waits in a cycle in which `output.valid` is asserted and `output.ready` is not.
+        """
+
+    @property
+    def reset_cycles(self) -> int:
+        """Cycles after a reset in which `input.ready` is deasserted."""
+
+    @property
+    def stall_cycles(self) -> int:
+        """Upper bound on the cycles in a row in which `input.ready` is deasserted while no output beat waits."""
+
+    @property
+    def drain_cycles(self) -> int:
+        """Upper bound on the cycles until all determined symbols have been transferred.
+
+        The cycles are those in which no input beat is accepted and no output beat waits.
+        """
+
+    def elaborate(self, platform: object) -> Elaboratable:
+        """The circuit."""
 
 
 @dataclass(frozen=True)
@@ -25,12 +74,12 @@ class Option:
     """How a field of a core's parameters is chosen on the command line.
 
     Attributes:
-        help: one sentence; the default is added where there is one that does not depend on other fields.
-        choices: the values, for a field that is one of several words.
-        range: the lowest and the highest value, for a number; None where there is no bound.
-        metavar: what stands for the value in help texts.
-        flags: for a field that is true or false, the option that sets it to true and the one that sets it to false;
-            an empty string where there is none.
+        help: the help text.
+        choices: the permitted values of a field with a word as its value.
+        range: the lowest and the highest value of a number; None: no upper bound.
+        metavar: the placeholder for the value in help texts.
+        flags: of a Boolean field the option that sets it to true and the one that sets it to false; an empty string: no
+            such option.
     """
 
     help: str
@@ -41,7 +90,7 @@ class Option:
 
 
 def option(text: str, **details: Any) -> dict[str, Any]:
-    """The metadata of a field that the command line offers.
+    """The metadata of a field that has an option on the command line.
 
     Args:
         text: the help text.
@@ -52,28 +101,45 @@ def option(text: str, **details: Any) -> dict[str, Any]:
 
 @dataclass(frozen=True, kw_only=True)
 class CoreParameters:
-    """The parameters of a core; each kind of core has a subclass.
+    """The parameters of a core. Each kind of core has a subclass, which is listed in `CORES`.
 
-    A field whose default depends on others is None in a call and has its value once the object is made, so that equal
-    cores have equal parameters.
+    A subclass defines `core`, `build` and `golden`, and redefines methods whose defaults here do not apply.
+
+    A field whose default depends on other fields may be None in the call of the constructor; the object has its value.
+    So equal cores have equal parameters.
     """
 
     core: ClassVar[str]
-    """The name of the kind of core: the first word after the command."""
+    """The name of the kind of core, which is the first argument of the commands."""
+
+    input_noun: ClassVar[str] = "byte"
+    """The noun for an input symbol in messages and headers."""
+
+    output_noun: ClassVar[str] = "symbol"
+    """The noun for an output symbol."""
+
+    @classmethod
+    def of(cls, circuit: Any) -> CoreParameters | None:
+        """The parameters that a circuit was built from; None if it is a core of another kind.
+
+        Default: the attribute `parameters` of the circuit.
+        """
+        found = getattr(circuit, "parameters", None)
+        return found if isinstance(found, cls) else None
 
     @classmethod
     def options(cls) -> dict[str, Option]:
-        """By field the options of the command line, in the order of the fields."""
+        """The options of the command line by field, in the order of the fields."""
         return {each.name: each.metadata["option"] for each in fields(cls) if "option" in each.metadata}
 
     def _chosen(self) -> Iterator[tuple[str, Option, Any]]:
-        """The fields whose values are not what the others and the defaults give."""
+        """The fields whose values do not follow from the other fields and the defaults."""
         for name, how in self.options().items():
             if not self._follows(name):
                 yield name, how, getattr(self, name)
 
     def _follows(self, name: str) -> bool:
-        """Whether the default and the other fields give a field its value."""
+        """Whether the value of a field follows from its default and the other fields."""
         default = next(each.default for each in fields(self) if each.name == name)
         try:
             return replace(self, **{name: default}) == self
@@ -81,7 +147,7 @@ class CoreParameters:
             return False
 
     def arguments(self) -> list[str]:
-        """The words of the command line that choose this core, without those that are not needed."""
+        """The words of the command line that select this core, without redundant ones."""
         words: list[str] = []
         for name, how, value in self._chosen():
             if how.flags:
@@ -91,7 +157,7 @@ class CoreParameters:
         return words
 
     def words(self, without: Collection[str] = ()) -> list[str]:
-        """A word or two for each field, but those named, whose value is not what the others and the defaults give."""
+        """One or two words for each field that does not follow from the others, except for the fields in `without`."""
         words = []
         for name, how, value in self._chosen():
             if name in without:
@@ -104,29 +170,91 @@ class CoreParameters:
 
     @property
     def name(self) -> str:
-        """A short name that is different for different parameters and fit for a file, such as ``decoder-16-packed``."""
+        """A short name, unique for the parameters and valid as a file name, such as ``decoder-16-packed``."""
         return re.sub(r"[^a-z0-9]+", "-", "-".join([self.core, *self.words()]).lower())
 
     def as_dict(self) -> dict[str, Any]:
-        """All parameters by name, for JSON; a table by its name."""
+        """All parameters by name, for JSON. A table is represented by its name."""
         values = {each.name: getattr(self, each.name) for each in fields(self)}
         return {name: value if isinstance(value, int | None) else written(value) for name, value in values.items()}
 
     def expression(self) -> str:
-        """The Python expression that makes this core, in names of `utf8fpga.hdl` and `utf8fpga.model`."""
+        """The Python expression that builds this core, with names of `utf8fpga.hdl` and `utf8fpga.model`."""
         chosen = [each.name for each in fields(self) if each.name != "table" and not self._follows(each.name)]
         given = [f"{name}={plain(getattr(self, name))!r}" for name in chosen]
         if (table := getattr(self, "table", None)) is not None:
             given.insert(0, f"table={spelled(table)}")
         return f"{type(self).__name__}({', '.join(given)}).build()"
 
-    def build(self) -> Component:
-        """The circuit."""
+    def build(self) -> Any:
+        """The circuit, a `Core`."""
         raise NotImplementedError
+
+    # The golden function, and how its symbols are compared with those of the circuit.
+
+    def golden(self) -> Golden:
+        """A new golden function of this core, at the beginning of a packet."""
+        raise NotImplementedError
+
+    def comparable(self, symbol: Any) -> Any:
+        """A symbol of the golden function without what the circuit does not output: the result of `observed` for it."""
+        return symbol.value
+
+    def observed(self, fields: Mapping[str, int], previous: Any) -> Any:
+        """A symbol of an output beat, in the form that is compared with the golden function.
+
+        Args:
+            fields: the fields of the symbol; one named ``value`` if the symbol is not a structure.
+            previous: the result for the preceding symbol of the packet; None for the first.
+
+        Raises:
+            InvalidArgumentError: the fields contradict each other, as the message describes.
+        """
+        return fields["value"]
+
+    def observable(self) -> CoreParameters:
+        """These parameters with all optional output fields that a simulation can compare."""
+        return self
+
+    @property
+    def absent_symbol(self) -> int | None:
+        """The input symbol of a simulation in lanes with `keep` 0, to detect its use; None: all bits are 1."""
+        return None
+
+    def as_bytes(self, symbols: Iterable[Any]) -> bytes:
+        """The bytes that `simulate --output` writes for symbols of the golden function."""
+        return bytes(symbol.value for symbol in symbols)
+
+    @property
+    def obstacle(self) -> str:
+        """The reason why no command line selects these parameters; empty if one does."""
+        return ""
+
+    # Texts for users.
+
+    @property
+    def title(self) -> str:
+        """The title in tables."""
+        lanes = getattr(self, "lanes", 1)
+        several = [f"{lanes} lanes"] if lanes > 1 else []
+        return ", ".join([self.core, *several, *self.words(without=("lanes",))])
+
+    @property
+    def series(self) -> str:
+        """The title of its line in the plot of figures over the number of lanes."""
+        return self.core
+
+    def description(self) -> list[str]:
+        """Lines that describe the core, for the header of its Verilog."""
+        return [f"{self.title}."]
+
+    def notes(self) -> list[str]:
+        """Further lines of that header, after the ports and the latency."""
+        return []
 
 
 def spelled(table: EncodingTable) -> str:
-    """The name in `utf8fpga.model.forms` of a table.
+    """The name of a table in `utf8fpga.model.forms`.
 
     >>> from utf8fpga.model import TABLE_3_7
     >>> spelled(TABLE_3_7)
@@ -136,10 +264,10 @@ def spelled(table: EncodingTable) -> str:
 
 
 def plain(value: Any) -> Any:
-    """A value without its type where that is an enumeration of words."""
+    """A value as a plain string if it is a member of an enumeration of strings."""
     return str(value) if isinstance(value, str) else value
 
 
 def written(value: Any) -> str:
-    """A parameter's value as the command line has it: a table by its name."""
+    """The value of a parameter as a word of the command line; a table by its name."""
     return str(getattr(value, "name", value)) if not isinstance(value, str) else str(value)

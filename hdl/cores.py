@@ -1,15 +1,43 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The registry of the cores: what a command may be given as its first word."""
+"""The registry of the cores, whose names are the first argument of the commands."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from types import MappingProxyType
+from typing import Any
 
 from utf8fpga.hdl.core import CoreParameters
 from utf8fpga.hdl.decoder.parameters import DecoderParameters
+from utf8fpga.model import InvalidArgumentError
 
-__all__ = ["CORES"]
+__all__ = ["CORES", "command_words", "is_default", "parameters_of"]
 
 CORES: Mapping[str, type[CoreParameters]] = MappingProxyType({kind.core: kind for kind in (DecoderParameters,)})
-"""By name the parameters of each kind of core; the first is the default."""
+"""The class of the parameters of each kind of core, by name; the first is the default."""
+
+
+def parameters_of(circuit: Any) -> CoreParameters:
+    """The parameters that a core was built from.
+
+    Raises:
+        InvalidArgumentError: it is not a core of a kind in `CORES`.
+
+    >>> from utf8fpga.hdl.decoder.parameters import Decoder
+    >>> parameters_of(Decoder(lanes=4, packed=True, buffer="registers")).arguments()
+    ['--lanes', '4', '--packed', '--buffer', 'registers']
+    """
+    for kind in CORES.values():
+        if (found := kind.of(circuit)) is not None:
+            return found
+    raise InvalidArgumentError(f"{type(circuit).__name__} is not a core (known: {', '.join(CORES)})")
+
+
+def is_default(kind: type[CoreParameters]) -> bool:
+    """Whether a command line without the name of a core selects this kind."""
+    return kind is next(iter(CORES.values()))
+
+
+def command_words(parameters: CoreParameters) -> list[str]:
+    """The words of a command line that select a core: its name, unless it is the default, and its options."""
+    return [*([] if is_default(type(parameters)) else [parameters.core]), *parameters.arguments()]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Duplicates of one bit for a wide circuit, and a reset that reaches one through them.
+"""Duplicates of one bit for a wide circuit, and a reset that is distributed in this way.
 
 A net to thousands of flip-flops is slow because it is long. So each bit that many lanes need exists in duplicate
 registers, which must stay apart: synthesis merges two registers that are equal by construction.
@@ -69,18 +69,19 @@ class FanOut(wiring.Component):
 
 
 class LateReset(wiring.Component):
-    """A reset that comes some cycles after that of the domain, and lasts until in-flight beats have drained.
+    """A reset that is asserted some cycles after that of the domain, until in-flight beats have drained.
 
-    It comes from a `FanOut`, so that no net leads from the port of the reset to all registers. Pipelines and trees
+    A `FanOut` distributes it, so that no net leads from the port of the reset to all registers. Pipelines and trees
     of registers need no reset: what they hold drains.
 
     Args:
-        places: parts of the circuit with a duplicate of their own.
+        places: the number of parts of the circuit that need separate duplicates.
         flight: cycles after the last accepted beat in which the beat may still change a register that is reset.
 
     Attributes:
         cycles: cycles after a reset of the domain for which `busy` is asserted; none is accepted in these.
         active: values that are all 0 unless a reset is in progress.
+        quiet: registers, bit n is set unless the domain was reset in one of the n + 1 preceding cycles.
 
     Ports:
         copies: duplicates of the late reset, at least twice `places`.
@@ -90,20 +91,20 @@ class LateReset(wiring.Component):
     def __init__(self, places: int, flight: int) -> None:
         self.tree = FanOut(1 + (2 * places - 1).bit_length())
         stages = len(self.tree.tree)
-        # In the first cycle a count may still be stepped.
+        # At least two cycles, since a counter may still step in the first one.
         self._asserted = max(2, flight - stages)
         self.cycles = stages + self._asserted
-        self._quiet = [Signal(name=f"quiet_{cycle}", init=1, reset_less=True) for cycle in range(self.cycles)]
+        self.quiet = [Signal(name=f"quiet_{cycle}", init=1, reset_less=True) for cycle in range(self.cycles)]
         super().__init__({"copies": Out(self.tree.copies.shape()), "busy": Out(1)})
 
     @property
     def active(self) -> list[Value]:
-        return [*chain.from_iterable(self.tree.tree), *(~quiet for quiet in self._quiet)]
+        return [*chain.from_iterable(self.tree.tree), *(~quiet for quiet in self.quiet)]
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
         m.submodules.tree = self.tree
-        quiet = self._quiet
+        quiet = self.quiet
         m.d.sync += [new.eq(old & ~ResetSignal()) for new, old in zip(quiet, [Const(1, 1), *quiet], strict=False)]
         m.d.comb += [
             self.tree.value.eq(~quiet[self._asserted - 1]),

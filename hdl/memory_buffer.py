@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """A buffer of beats in small memories, behind a pipeline that never pauses.
 
-All registers are near what they drive, with at most one look-up table in front of each. So each group of neighbouring
-lanes has a memory with pointers of its own.
+For a high clock frequency each register is near its loads, with at most one look-up table in front of it. Therefore
+each group of neighbouring lanes has a memory with separate pointers.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ CAPACITY = _STATES - 1
 _POINTER_BITS = 4
 
 _GROUP = 4
-"""Lanes that share pointers: more make the nets from a pointer longer, fewer those to the pointers."""
+"""Lanes that share pointers. More lanes make the nets from a pointer longer, fewer lanes those to the pointers."""
 
 _REGION = 8
-"""Lanes that share what lets pointers step: more make the nets from it longer, fewer those to it."""
+"""Lanes that share the enable of their pointers. More lanes make the nets from it longer, fewer lanes those to it."""
 
 _UNCOUNTED = 4
 """Upper bound on the number of beats that are accepted before the count of beats includes them."""
@@ -41,6 +41,7 @@ class Level(wiring.Component):
 
     Attributes:
         changes, grows: whether a step is made at the end of this cycle, and whether it is up.
+        bits: the registers of `more_than`.
 
     Ports:
         up: one beat more; not asserted while there are `CAPACITY`.
@@ -52,11 +53,11 @@ class Level(wiring.Component):
     def __init__(self) -> None:
         super().__init__({"up": In(1), "down": In(1), "reset": In(1), "more_than": Out(CAPACITY)})
         self.changes, self.grows = (Signal(name=name, reset_less=True) for name in ("changes", "grows"))
-        self._bits = Signal(CAPACITY, reset_less=True)
+        self.bits = Signal(CAPACITY, name="_bits", reset_less=True)
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        up, down, level = self.up, self.down, self._bits
+        up, down, level = self.up, self.down, self.bits
         m.d.comb += self.more_than.eq(level)
         m.d.sync += [self.changes.eq(up ^ down), self.grows.eq(up)]
         bits = [Const(1, 1), *level, Const(0, 1)]
@@ -109,11 +110,12 @@ class Front(wiring.Component):
 class LaneMemory(wiring.Component):
     """The items of a few neighbouring lanes, one row for each beat, read without a register in between.
 
-    A row is written in each cycle, but only `advance` keeps it. So no write enable has to reach the memory.
+    A row is written in each cycle; unless `advance` is asserted, the next write overwrites it. So the memory needs no
+    write enable.
 
     Args:
         width: bits of a row.
-        number: which group of lanes it is. Neighbouring groups start at different rows, so that synthesis does not
+        number: the index of the group of lanes. Neighbouring groups start at different rows, so that synthesis does not
             merge their pointers.
 
     Attributes:
@@ -121,11 +123,11 @@ class LaneMemory(wiring.Component):
         rows: the memory.
 
     Ports:
-        entry: what is written.
-        advance: the row that is written in this cycle is kept.
+        entry: the row to write.
+        advance: the row that is written in this cycle is kept; the next one is written behind it.
         valid: there is a row at the front.
         ready: the row at the front is removed, if there is one.
-        reset: the pointers return to where they start.
+        reset: the pointers return to their initial values.
         row: the row at the front.
     """
 
@@ -147,7 +149,7 @@ class LaneMemory(wiring.Component):
         write, read = self.write, self.read
         with m.If(self.advance):
             m.d.sync += write.eq(_next(write))
-        # The signal that travels farthest is the enable itself: no look-up table lies on its way.
+        # `ready` has the longest nets, so it is the clock enable itself, without a look-up table in front.
         with m.If(self.ready):
             for bit, following in zip(read, _next(read), strict=True):
                 m.d.sync += bit.eq((following & self.valid) | (bit & ~self.valid))
@@ -170,7 +172,7 @@ def step_pointer(pointer: int) -> int:
 
 
 def _next(pointer: Value) -> Value:
-    """A shift register with feedback: no carry, and each bit is a function of at most two others."""
+    """A shift register with feedback, which needs no carry: each bit is a function of at most two others."""
     return Cat(pointer[1:], pointer[3] ^ pointer[0])
 
 
@@ -179,24 +181,24 @@ class MemoryBuffer(wiring.Component):
 
     A beat is accepted at the start of the pipeline while there is room for it and for all that are in flight. Its
     items reach the buffer in two parts: first those of all lanes but the last, the *row*, and at the same time or
-    later that of the last lane, the *tail*. The tail completes the beat. No path leads from `items.ready` to
-    `ready`, nor from the pipeline to `items.valid`.
+    later that of the last lane, the *tail*. The tail completes the beat. No path leads from `output.ready` to
+    `ready`, nor from the pipeline to `output.valid`.
 
-    Throughput: a beat per cycle. Latency: a beat is valid at `items` `latency` cycles after its tail was entered,
-    while no earlier beat waits. `ready` is asserted once no beat has waited for `stall_cycles` cycles, and has been low
-    for `reset_cycles` cycles after a reset.
+    Throughput: a beat per cycle. Latency: a beat is valid at `output` `latency` cycles after its tail was entered,
+    while no earlier beat waits. `ready` is deasserted for `reset_cycles` cycles after a reset; after that it is
+    asserted once no beat has waited for `stall_cycles` cycles.
 
     Pointers and counts that are desynchronised, by a flipped bit, remain so until a reset.
 
     Args:
-        layout: the payload of a beat: an array of `items` of at least two lanes, and `last`, such as `items_layout`.
+        layout: the payload of a beat: an array `slots` of at least two lanes, and `last`, such as `slots_layout`.
         row_cycles: cycles from `accepted` to `row_valid`.
         row_copies: bits of `row_valid`.
 
     Attributes:
         reset: the reset of all registers with feedback.
-        counted: a beat was accepted in the cycle before. `inside` counts it now, not at once: whether a beat is
-            accepted is a function of several inputs.
+        counted: a beat was accepted in the preceding cycle. `inside` counts it one cycle late, since `accepted` is a
+            function of several inputs.
         inside: the count of beats that were accepted and have not been transferred at the output.
         behind: the count of complete beats that have not reached the front.
         arrive, near: a beat reaches the front (duplicate registers, kept apart so that synthesis does not merge them).
@@ -205,14 +207,14 @@ class MemoryBuffer(wiring.Component):
 
     Ports:
         ready: a beat may be accepted.
-        accepted: a beat is accepted; not while `ready` is low.
+        accepted: a beat is accepted; not while `ready` is deasserted.
         row, row_valid: the items of all lanes but the last, `row_cycles` after their beat was accepted; duplicates of
             "these are a beat's".
         tail, tail_valid: the item of the last lane, and whether the packet ends; "these are a beat's". For each
             accepted beat once, in order, not before its row and at least two cycles after `accepted`.
         late_reset: the late reset for registers of the pipeline, which has at most two with feedback. From the last
             cycle on in which it is asserted, rows and tails must not be valid until a beat was accepted.
-        items: stream of `layout`, the beats that were accepted, in their order.
+        output: stream of `layout`, the beats that were accepted, in their order.
     """
 
     latency = 4
@@ -225,7 +227,7 @@ class MemoryBuffer(wiring.Component):
     """Beats held, in-flight beats included."""
 
     def __init__(self, layout: data.StructLayout, *, row_cycles: int, row_copies: int = 1) -> None:
-        array = layout["items"].shape
+        array = layout["slots"].shape
         item, self.lanes = array.elem_shape, int(array.length)
         self._regions = -(-self.lanes // _REGION)
         self._places = max(2, self._regions)
@@ -238,7 +240,7 @@ class MemoryBuffer(wiring.Component):
                 "tail": In(data.StructLayout({"item": item, "last": 1})),
                 "tail_valid": In(1),
                 "late_reset": Out(2),
-                "items": Out(stream.Signature(layout)),
+                "output": Out(stream.Signature(layout)),
             }
         )
         # Cycles from an accepted beat to the steps of pointers and counts.
@@ -255,11 +257,11 @@ class MemoryBuffer(wiring.Component):
 
     @property
     def reset_cycles(self) -> int:
-        """Cycles after a reset in which `ready` is low."""
+        """Cycles after a reset in which `ready` is deasserted."""
         return 1 + int(self.reset.cycles)
 
     def place(self, number: int) -> int:
-        """The place, of the duplicates of `front.valid` and of the late reset, that a group of lanes belongs to."""
+        """The index of the duplicates of `front.valid` and of the late reset that a group of lanes uses."""
         groups = len(self.memories) - 1
         # The last lane is near the group before it.
         return min(number, groups - 1) * self._regions // groups
@@ -269,12 +271,12 @@ class MemoryBuffer(wiring.Component):
         reset, front, inside, behind = self.reset, self.front, self.inside, self.behind
         m.submodules.reset, m.submodules.front = reset, front
         m.submodules.inside, m.submodules.behind = inside, behind
-        ready, valid = self.items.ready, front.valid[0]
-        # The first duplicates are those of the groups of lanes; the others serve in turn.
+        ready, valid = self.output.ready, front.valid[0]
+        # The first duplicates are for the groups of lanes; the counts and the pipeline use the others.
         resets = [reset.copies[-1 - number % self._places] for number in range(4)]
         m.d.comb += [
             self.ready.eq(self._ready),
-            self.items.valid.eq(valid),
+            self.output.valid.eq(valid),
             self.late_reset.eq(Cat(*resets[:2])),
             behind.reset.eq(resets[2]),
             inside.reset.eq(resets[3]),
@@ -300,7 +302,7 @@ class MemoryBuffer(wiring.Component):
             m.d.sync += [arrive.eq(0), near.eq(0)]
         self._connect_memories(m)
 
-        # Beats are accepted while all that are inside have a row.
+        # Beats are accepted while there are free rows for all in-flight beats.
         m.d.sync += self.counted.eq(self.accepted)
         m.d.comb += [inside.up.eq(self.counted), inside.down.eq(valid & ready)]
         m.d.sync += self._ready.eq(~inside.more_than[CAPACITY - _UNCOUNTED] & ~reset.busy)
@@ -319,10 +321,10 @@ class MemoryBuffer(wiring.Component):
                 lanes.entry.eq(self.tail if is_tail else row[at:end]),
                 lanes.advance.eq(self.tail_valid if is_tail else self.row_valid[number * copies // groups]),
                 lanes.valid.eq(self.front.valid[1 + self.place(number)]),
-                lanes.ready.eq(self.items.ready),
+                lanes.ready.eq(self.output.ready),
                 lanes.reset.eq(self.reset.copies[self.place(number)]),
             ]
             shown.append(lanes.row)
             at = end
-        items = self.items.payload
-        m.d.comb += Cat(Value.cast(items.items), items.last).eq(Cat(*shown))
+        beat = self.output.payload
+        m.d.comb += Cat(Value.cast(beat.slots), beat.last).eq(Cat(*shown))

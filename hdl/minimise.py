@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Two-level minimisation: what must be 1 and what must be 0 → a small sum of products.
+"""Two-level minimisation: from the inputs for 1 and the inputs for 0 to a small sum of products.
 
-Between the two lies freedom. A decoder has much of it (a unit that cannot occur there, a state
-that nothing asks about), and the fewer inputs are left, the fewer look-up tables a bit takes.
+For all other inputs the value is a don't-care. A decoder has many of these: a unit that cannot occur in a state, or a
+state in which the value is not used. The fewer inputs a function depends on, the fewer look-up tables it needs.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ class Function:
 
     Attributes:
         cubes: the products.
-        inverted: whether the function is 0, not 1, where one of them holds.
+        inverted: the function is the complement of the sum.
     """
 
     cubes: tuple[Cube, ...]
     inverted: bool = False
 
     def __call__(self, bits: Value) -> Value:
-        """The function's one-bit value for `bits`, which holds input bit 0 first."""
+        """The value of the function, one bit, for the input `bits`, with input bit 0 first."""
         value = _factored(self.cubes, bits)
         return ~value if self.inverted else value
 
@@ -44,7 +44,7 @@ class Function:
 
     @property
     def support(self) -> int:
-        """A mask of the input bits that the function looks at."""
+        """A mask of the input bits that the function depends on."""
         return reduce(or_, (care for care, _ in self.cubes), 0)
 
     @property
@@ -54,20 +54,20 @@ class Function:
 
     @property
     def literals(self) -> int:
-        """How many input bits all products mention together."""
+        """The total number of literals in all products."""
         return sum(care.bit_count() for care, _ in self.cubes)
 
 
 def minimise(on: Iterable[int], off: Iterable[int], width: int) -> Function:
     """A function that is 1 on `on` and 0 on `off`: the smaller of a sum of products and of its complement.
 
-    Inputs that the two can be told apart without are left out first, from bit 0 upwards; then
-    Minato and Morreale's method covers what is left.
+    First input bits that are not needed to distinguish the two sets are removed, from bit 0 upwards. Then the method of
+    Minato and Morreale finds the products.
 
     Args:
         on: inputs for which the result must be 1.
-        off: inputs for which it must be 0; all others may be either.
-        width: number of input bits; the bits that stay needed should be 16 or fewer.
+        off: inputs for which the result must be 0; for all others it may be either.
+        width: the number of input bits. At most about 16 of them should be needed, since the method uses truth tables.
 
     Raises:
         ValueError: an input is in both sets.
@@ -110,7 +110,7 @@ def _table(inputs: Iterable[int]) -> int:
 
 
 def _isop(lower: int, upper: int, width: int) -> tuple[list[Cube], int]:
-    """Cubes between `lower` and `upper` (truth tables, bit i for input i), and their own truth table."""
+    """Cubes whose sum is between `lower` and `upper` (truth tables, bit i for input i), and its truth table."""
     full = (1 << (1 << width)) - 1
     if not lower:
         return [], 0
@@ -130,7 +130,7 @@ def _isop(lower: int, upper: int, width: int) -> tuple[list[Cube], int]:
 
 
 def _factored(cubes: Sequence[Cube], bits: Value) -> Value:
-    """The sum of `cubes`, the literal that most of them share taken out first, and so on."""
+    """The sum of `cubes`, factored: the literal that most of them share first, then recursively."""
     if not cubes:
         return Const(0, 1)
     shared = Counter((i, value >> i & 1) for care, value in cubes for i in range(len(bits)) if care >> i & 1)

@@ -1,17 +1,25 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The payloads of a decoder's two streams."""
+"""The payloads of a decoder: items, and beats of items as they are stored inside."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
-from amaranth.hdl import Value
 from amaranth.lib import data, enum
 
 from utf8fpga.model import REPLACEMENT_CHARACTER, EncodingTable, ErrorKind
 from utf8fpga.model.forms import RFC_2279
 
-__all__ = ["Kind", "beat_layout", "code_point_bits", "item_layout", "items_layout", "offers"]
+__all__ = [
+    "HasItemOptions",
+    "ItemOptions",
+    "Kind",
+    "beat_of_slots",
+    "code_point_bits",
+    "item_layout",
+    "slots_layout",
+]
 
 
 class Kind(enum.Enum, shape=3):  # type: ignore[call-arg]  # amaranth's metaclass takes the shape
@@ -28,28 +36,27 @@ class Kind(enum.Enum, shape=3):  # type: ignore[call-arg]  # amaranth's metaclas
 
 
 LONGEST_ANNOUNCED = RFC_2279.longest
-"""The most units that a first byte has ever announced."""
+"""Upper bound on the sequence lengths that a first byte announces, in any version of UTF-8."""
 
 
 def code_point_bits(table: EncodingTable) -> int:
-    """Bits of the last code point of a table, or of U+FFFD where that is above it."""
+    """The width of a code point: enough for the last one of a table, and for U+FFFD."""
     return max(table.last_code_point, REPLACEMENT_CHARACTER).bit_length()
 
 
 def item_layout(
     table: EncodingTable, *, kind: bool = False, length: bool = False, announced: bool = False
 ) -> data.StructLayout:
-    """One item of a beat of `items_layout`.
+    """One item: a symbol of a decoder's output.
 
     Fields:
         code_point: the scalar value, or U+FFFD where `error` is set.
-        error: the item is ill-formed.
-        keep: 1 where an item is present; without one, the other fields mean nothing.
+        error: the item is ill-formed; 0 in a lane without an item.
         kind: the cause of the error, `Kind.NONE` without one (only with `kind`).
         length: the code units of the item (only with `length`).
         announced: how many units the first unit of the item announces (only with `announced`).
     """
-    fields: dict[str, object] = {"code_point": code_point_bits(table), "error": 1, "keep": 1}
+    fields: dict[str, object] = {"code_point": code_point_bits(table), "error": 1}
     if kind:
         fields["kind"] = Kind
     if length:
@@ -59,40 +66,76 @@ def item_layout(
     return data.StructLayout(fields)
 
 
-def beat_layout(table: EncodingTable, lanes: int) -> data.StructLayout:
-    """One beat of the input of a decoder.
+@dataclass(frozen=True, kw_only=True)
+class ItemOptions:
+    """The options of the items of a decoder, which all architectures have.
+
+    Attributes:
+        replacement: the code point of an ill-formed item is U+FFFD; otherwise it is undefined.
+        kind: items have the field `kind`, the cause of an error.
+        length: items have the field `length`, their number of code units.
+    """
+
+    replacement: bool = True
+    kind: bool = False
+    length: bool = False
+
+    def layout(self, table: EncodingTable) -> data.StructLayout:
+        """An item with these options, see `item_layout`."""
+        return item_layout(table, kind=self.kind, length=self.length)
+
+
+class HasItemOptions:
+    """A component with the options of items as its attributes.
+
+    Attributes:
+        item_options: all of them.
+    """
+
+    item_options: ItemOptions
+
+    @property
+    def replacement(self) -> bool:
+        """See `ItemOptions`."""
+        return self.item_options.replacement
+
+    @property
+    def kind(self) -> bool:
+        """See `ItemOptions`."""
+        return self.item_options.kind
+
+    @property
+    def length(self) -> bool:
+        """See `ItemOptions`."""
+        return self.item_options.length
+
+
+def slots_layout(table: EncodingTable, lanes: int, options: ItemOptions) -> data.StructLayout:
+    """A beat of items inside a parallel decoder, where the items of a lane and its `keep` are stored together.
 
     Fields:
-        units: the code units, the first in lane 0; anything where `keep` is 0.
-        keep: a bit per lane, 1 where a unit is present: lanes without one come last, and only in a
-            beat with `last` set or in one without any unit.
-        last: the text ends after this beat.
-
-    A beat with neither a unit nor `last` is a null beat, which has no effect.
+        slots: per lane the fields of `item_layout`, and `keep`: 1 where an item is present.
+        last: no further item of this packet follows.
     """
-    return data.StructLayout({"units": data.ArrayLayout(table.unit_width, lanes), "keep": lanes, "last": 1})
+    item = options.layout(table)
+    fields: dict[str, object] = {}
+    for name, field in item:
+        fields[str(name)] = field.shape
+        if name == "error":
+            fields["keep"] = 1
+    return data.StructLayout({"slots": data.ArrayLayout(data.StructLayout(fields), lanes), "last": 1})
 
 
-def items_layout(table: EncodingTable, lanes: int, **fields: bool) -> data.StructLayout:
-    """One beat of the output of a decoder.
+def beat_of_slots(beat: Any, slots: Any) -> list[Any]:
+    """The assignments that put a beat of `slots_layout` into the payload of a stream.
 
     Args:
-        table: the encoding form.
-        lanes: items per beat.
-        fields: which of the optional fields of `item_layout` an item has.
-
-    Fields:
-        items: per lane an item of `item_layout`.
-        last: no further item of this text follows; a beat without an item only carries this.
+        beat: a view of `beat_layout` with symbols of `item_layout`.
+        slots: a view of `slots_layout` of the same table, lanes and fields.
     """
-    return data.StructLayout({"items": data.ArrayLayout(item_layout(table, **fields), lanes), "last": 1})
-
-
-def offers(units: Any) -> Value:
-    """A beat is offered that is no null beat.
-
-    Args:
-        units: a stream of `beat_layout`.
-    """
-    # So multiplied out, synthesis finds the smallest decoders.
-    return (units.valid & units.payload.keep[0]) | (units.valid & units.payload.last)
+    assignments = [beat.last.eq(slots.last)]
+    for lane in range(len(beat.keep)):
+        symbol, slot = beat.symbols[lane], slots.slots[lane]
+        assignments += [symbol[name].eq(slot[name]) for name, _ in symbol.shape()]
+        assignments.append(beat.keep[lane].eq(slot.keep))
+    return assignments

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""A reset between packets, again and again, so that no flipped bit has an effect for long."""
+"""A periodic reset between packets, which ends the effect of bit flips."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from amaranth.lib.wiring import In, Out
 
 from utf8fpga.hdl.decoder.types import PlainDecoder
 from utf8fpga.hdl.packer.packer import PackedDecoder
+from utf8fpga.hdl.payloads import HasItemOptions
 from utf8fpga.model import InvalidArgumentError
 
-__all__ = ["MAX_EVERY", "MOST", "STILL", "Refresh", "RefreshedDecoder", "drain_cycles"]
+__all__ = ["MAX_EVERY", "MOST", "STILL", "Refresh", "RefreshedDecoder"]
 
 STILL = 64
-"""Cycles without a beat on either side after which no decoder holds items of whole packets, and each is ready: more
-than `drain_cycles` and `reset_cycles` of any decoder."""
+"""Cycles without a beat at the input and the output after which a decoder has drained and is ready."""
 
 MOST = 64
 """Upper bound on the number of output beats after the last accepted input beat."""
@@ -24,42 +24,49 @@ MAX_EVERY = (1 << 48) - 1
 """Upper bound on the cycles from one reset to the next; at 300 MHz ten days."""
 
 
-def drain_cycles(decoder: PlainDecoder) -> int:
-    """Upper bound on the cycles, without an accepted beat and one that waits, until all determined items have left."""
+def _silence(decoder: PlainDecoder) -> int:
+    """Upper bound on the cycles without a beat at the input and the output of a decoder while items are pending."""
     if isinstance(decoder, PackedDecoder):
-        return decoder.sparse.drain_cycles + decoder.packer.latency
+        # A packer without a row at its output is ready, so the items of the sparse decoder pass through it.
+        return decoder.packer.stall_cycles + decoder.sparse.drain_cycles + decoder.packer.latency
     return int(decoder.drain_cycles)
 
 
 class Refresh(wiring.Component):
-    """When a decoder is to be reset, and when its input is closed.
+    """The control of a periodic reset: when the input of a decoder is closed, and when the decoder is reset.
 
-    A buffer in memory and a `Packer` have counts and pointers that a flipped bit desynchronises until a reset. So every
-    so often, when a packet has ended, the input is closed until in-flight beats have drained, and all is reset. A
-    decoder is reset at once if it does what no correct one does: it is not ready although it has had no output beat
-    for long, or it has output beat after output beat although it accepts none.
+    A buffer in memory and a `Packer` have counts and pointers that a bit flip desynchronises until the next reset.
+    Therefore, at intervals of at least `every` cycles and between packets, the input is closed until in-flight beats
+    have drained, and decoder and control are reset. A decoder is reset immediately if it does what a correct one
+    cannot do: it is not ready although it has had no output beat for `still` cycles, or it outputs `most` beats
+    without having accepted one.
 
     Throughput: the input is closed at most once in `every` cycles, until in-flight beats have drained, and then for
     `still` cycles and the decoder's reset.
 
     Args:
         every: lower bound on the cycles from one reset to the next, 1 to `MAX_EVERY`; 1 is after each packet.
-        still: cycles without a beat; less than `STILL` for decoders that drain in fewer cycles.
-        most: output beats since one was accepted; less than `MOST` for decoders that hold fewer.
+        still: cycles without a beat; may be less than `STILL` for a decoder in which items are pending for fewer
+            cycles without a beat.
+        most: output beats without an accepted beat; may be less than `MOST` for a decoder that holds fewer.
 
     Attributes:
-        due: so many cycles have passed.
-        gone: output beats transferred since the decoder last accepted a beat.
+        due: at least `every` cycles have passed since the last reset.
+        gone: the number of output beats transferred since the decoder last accepted a beat.
+        age: the number of cycles since the last reset, up to `every`.
+        beatless: the number of cycles without a beat at the input and the output, up to `still`.
+        inside: a packet has begun and has not ended.
+        refused: in the preceding cycle `valid` was asserted at the decoder and `ready` was not.
 
     Ports:
-        offered: a beat is offered; it is not withdrawn until it is transferred.
-        keep: it has a unit. A beat with neither a unit nor `last`, a null beat, begins no packet.
-        last: it ends its packet.
-        able: the decoder is ready; it accepts the beat unless `closed`.
-        shows: the decoder has an output beat.
-        wanted: the consumer is ready.
-        closed: the decoder is offered nothing in this cycle.
-        restart: it is reset in this cycle, and this component with it.
+        offered: `valid` at the input; the beat does not change until it is transferred.
+        keep: the beat has a unit. A beat with neither a unit nor `last`, a null beat, begins no packet.
+        last: the beat ends its packet.
+        able: `ready` of the decoder, which accepts the beat unless `closed` is asserted.
+        shows: `valid` at the output.
+        wanted: `ready` at the output.
+        closed: the input is closed in this cycle: `valid` and `ready` are deasserted.
+        restart: decoder and control are reset in this cycle.
 
     Raises:
         InvalidArgumentError: `every` is not in 1 to `MAX_EVERY`.
@@ -67,29 +74,30 @@ class Refresh(wiring.Component):
 
     def __init__(self, every: int, *, still: int = STILL, most: int = MOST) -> None:
         if not 1 <= every <= MAX_EVERY:
-            raise InvalidArgumentError(f"a refresh every {every} clocks is not possible: give 1 to {MAX_EVERY}")
+            raise InvalidArgumentError(f"refresh {every} is not in 1..{MAX_EVERY}")
         self.every, self.still, self.most = every, still, most
         self.due, self.gone = Signal(), Signal(range(most + 1))
+        # The second ones are named, since the name that Amaranth finds for them depends on the version of Python.
+        self.age, self.beatless = Signal(range(every + 1)), Signal(range(still + 1), name="still")
+        self.inside, self.refused = Signal(), Signal(name="refused")
         inward, outward = ("offered", "keep", "last", "able", "shows", "wanted"), ("closed", "restart")
         super().__init__({**dict.fromkeys(inward, In(1)), **dict.fromkeys(outward, Out(1))})
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        # Named, since the name that Amaranth finds in such an assignment depends on the version of Python.
-        age, still = Signal(range(self.every + 1)), Signal(range(self.still + 1), name="still")
-        inside, refused = Signal(), Signal(name="refused")
-        # Not compared for equality: after a flipped bit a count may be beyond its bound.
+        age, still, inside, refused = self.age, self.beatless, self.inside, self.refused
+        # No comparison for equality, since a count may exceed its bound after a bit flip.
         is_due, is_still, too_many = age >= self.every, still >= self.still, self.gone >= self.most
         m.d.comb += [
             self.due.eq(is_due),
-            # A beat that the decoder has been offered is not withdrawn.
+            # `valid` must not be withdrawn once the decoder has seen it.
             self.closed.eq(self.restart | (is_due & ~inside & ~refused)),
         ]
         offered = self.offered & ~self.closed
         taken = offered & self.able
         m.d.sync += [
             refused.eq(offered & ~self.able),
-            # A decoder that has had an output beat just now may wait for its consumer.
+            # A decoder with an output beat may be waiting for its consumer.
             self.restart.eq((is_still & ~self.shows & (self.closed | ~self.able)) | too_many),
         ]
         with m.If(~is_due):
@@ -107,38 +115,38 @@ class Refresh(wiring.Component):
         return m
 
 
-class RefreshedDecoder(wiring.Component):
-    """A decoder and the `Refresh` that resets it.
+class RefreshedDecoder(HasItemOptions, wiring.Component):
+    """A decoder with a periodic reset.
 
     Args:
         decoder: the decoder.
-        refresh: when it is reset.
+        refresh: the control of the reset.
 
     Raises:
-        InvalidArgumentError: `refresh.still` is too small for the decoder: less than the cycles in which it drains, or
-            is not ready after a reset.
+        InvalidArgumentError: `refresh.still` is too small for the decoder: not more than its `reset_cycles`, and than
+            the cycles without a beat in which items may be pending.
 
     Attributes:
-        refresh: when it is reset.
-        table, lanes, pipeline, packed, practice, replacement, kind, length: those of the decoder.
+        decoder, refresh: the components.
+        table, lanes, pipeline, packed, practice, item_options: those of the decoder.
 
     Ports:
-        units: as of the decoder; not ready while the input is closed.
-        items: as of the decoder.
+        input: as of the decoder; `ready` is deasserted while the input is closed.
+        output: as of the decoder.
 
     Latency: that of the decoder, from the beat that is transferred.
     """
 
     def __init__(self, decoder: PlainDecoder, refresh: Refresh) -> None:
         self.decoder, self.refresh = decoder, refresh
-        needed = max(drain_cycles(decoder), decoder.reset_cycles)
+        needed = max(_silence(decoder), decoder.reset_cycles)
         if refresh.still <= needed:
             raise InvalidArgumentError(
                 f"{refresh.still} cycles without a beat are too few for this decoder: more than {needed} are needed"
             )
         self.table, self.lanes, self.pipeline = decoder.table, decoder.lanes, decoder.pipeline
         self.packed, self.practice = decoder.packed, decoder.practice
-        self.replacement, self.kind, self.length = decoder.replacement, decoder.kind, decoder.length
+        self.item_options = decoder.item_options
         super().__init__(dict(decoder.signature.members))
 
     @property
@@ -148,8 +156,22 @@ class RefreshedDecoder(wiring.Component):
 
     @property
     def reset_cycles(self) -> int:
-        """Cycles after a reset from outside in which `units.ready` is low."""
+        """Cycles after a reset of the whole component in which `input.ready` is deasserted."""
         return int(self.decoder.reset_cycles)
+
+    @property
+    def drain_cycles(self) -> int:
+        """Upper bound on the cycles until all determined items have been transferred, as of the decoder."""
+        return int(self.decoder.drain_cycles)
+
+    @property
+    def stall_cycles(self) -> int:
+        """Upper bound on the cycles in a row in which `input.ready` is deasserted while no output beat waits.
+
+        The input is closed until in-flight beats have drained, then for `refresh.still` cycles and a reset.
+        """
+        decoder = self.decoder
+        return int(decoder.stall_cycles + decoder.drain_cycles + self.refresh.still + 2 + decoder.reset_cycles)
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
@@ -160,21 +182,21 @@ class RefreshedDecoder(wiring.Component):
         m.domains += ClockDomain("refreshed", local=True)
         m.submodules.decoder = DomainRenamer("refreshed")(decoder)
         m.submodules.refresh = DomainRenamer("refreshed")(refresh)
-        units, items = decoder.units, decoder.items
+        source, output = decoder.input, decoder.output
         m.d.comb += [
             ClockSignal("refreshed").eq(ClockSignal()),
             ResetSignal("refreshed").eq(ResetSignal(allow_reset_less=True) | refresh.restart),
-            units.payload.eq(self.units.payload),
-            units.valid.eq(self.units.valid & ~refresh.closed),
-            self.units.ready.eq(units.ready & ~refresh.closed),
-            self.items.payload.eq(items.payload),
-            self.items.valid.eq(items.valid),
-            items.ready.eq(self.items.ready),
-            refresh.offered.eq(self.units.valid),
-            refresh.keep.eq(Value.cast(self.units.payload.keep).any()),
-            refresh.last.eq(self.units.payload.last),
-            refresh.able.eq(units.ready),
-            refresh.shows.eq(items.valid),
-            refresh.wanted.eq(self.items.ready),
+            source.payload.eq(self.input.payload),
+            source.valid.eq(self.input.valid & ~refresh.closed),
+            self.input.ready.eq(source.ready & ~refresh.closed),
+            self.output.payload.eq(output.payload),
+            self.output.valid.eq(output.valid),
+            output.ready.eq(self.output.ready),
+            refresh.offered.eq(self.input.valid),
+            refresh.keep.eq(Value.cast(self.input.payload.keep).any()),
+            refresh.last.eq(self.input.payload.last),
+            refresh.able.eq(source.ready),
+            refresh.shows.eq(output.valid),
+            refresh.wanted.eq(self.output.ready),
         ]
         return m

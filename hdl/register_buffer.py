@@ -13,34 +13,35 @@ __all__ = ["RegisterBuffer"]
 
 
 class RegisterBuffer(wiring.Component):
-    """Two registers in turn at an output stream: a beat that waits stays in one while the other one is loaded.
+    """Two registers that serve an output stream alternately: one holds a beat that waits while the other is loaded.
 
     All stages of the pipeline in front move on at the end of a cycle in which `run` is asserted and pause otherwise.
     The bits of `run` are duplicate registers (kept apart so that synthesis does not merge them), one for each stage,
     placed near what it enables. None is asserted for `reset_cycles` cycles after a reset. No path leads from
-    `items.ready` to the pipeline, nor from the pipeline to `items.valid`.
+    `output.ready` to the pipeline, nor from the pipeline to `output.valid`.
 
-    Throughput: a beat per cycle. Latency: a beat is valid at `items` `latency` cycles after it was entered, while no
+    Throughput: a beat per cycle. Latency: a beat is valid at `output` `latency` cycles after it was entered, while no
     earlier beat waits. `run` is asserted once no beat has waited for `stall_cycles` cycles.
 
-    From any flip-flop contents the control is consistent one cycle after one in which `items.ready` was asserted or
-    `items.valid` was not.
+    From any flip-flop contents the control is consistent one cycle after one in which `output.ready` was asserted or
+    `output.valid` was not.
 
     Args:
         shape: the payload of a beat.
         copies: bits of `run`, at least 1.
 
     Attributes:
-        valid: a beat is at the output: `items.valid`.
+        valid: a beat is at the output: `output.valid`.
         full: two beats are held.
         second: the beat at the output is in the second register; the first one is loaded next, unless `full`.
         words: the two registers.
+        runs: the registers of `run`.
 
     Ports:
         entry: the payload of a beat.
         entry_valid: there is a beat; it is entered if `run` is asserted, and must be held otherwise.
         run: the stages of the pipeline move on at the end of the cycle.
-        items: stream of `shape`, the beats that were entered, in their order.
+        output: stream of `shape`, the beats that were entered, in their order.
     """
 
     latency = 1
@@ -61,7 +62,7 @@ class RegisterBuffer(wiring.Component):
                 "entry": In(shape),
                 "entry_valid": In(1),
                 "run": Out(copies),
-                "items": Out(stream.Signature(shape)),
+                "output": Out(stream.Signature(shape)),
             }
         )
         self.valid, self.full, self.second = (
@@ -70,16 +71,16 @@ class RegisterBuffer(wiring.Component):
         width = len(Value.cast(self.entry))
         self.words = tuple(Signal(width, name=f"word_{which}", reset_less=True) for which in ("first", "second"))
         # Initially 0: iCE40 would store an initial 1 inverted, a look-up table before the enables.
-        self._runs = [Signal(name=f"run_{number}") for number in range(copies)]
+        self.runs = [Signal(name=f"run_{number}") for number in range(copies)]
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        ready, offered, word = self.items.ready, self.entry_valid, Value.cast(self.entry)
+        ready, offered, word = self.output.ready, self.entry_valid, Value.cast(self.entry)
         m.d.sync += [
             self.valid.eq(self.full | offered | (self.valid & ~ready)),
             self.full.eq(~ready & self.valid & (self.full | offered)),
             self.second.eq(self.second ^ (ready | ~self.valid)),
-            *(run.eq(ready | ~self.valid | (run & ~offered)) for run in self._runs),
+            *(run.eq(ready | ~self.valid | (run & ~offered)) for run in self.runs),
         ]
         with m.If(ResetSignal()):
             m.d.sync += [register.eq(0) for register in (self.valid, self.full, self.second)]
@@ -89,8 +90,8 @@ class RegisterBuffer(wiring.Component):
             loads = (turn & ~self.full).replicate(len(word))
             m.d.sync += register.eq((word & loads) | (register & ~loads))
         m.d.comb += [
-            self.run.eq(Cat(*self._runs)),
-            self.items.valid.eq(self.valid),
-            Value.cast(self.items.payload).eq(Mux(self.second, second, first)),
+            self.run.eq(Cat(*self.runs)),
+            self.output.valid.eq(self.valid),
+            Value.cast(self.output.payload).eq(Mux(self.second, second, first)),
         ]
         return m

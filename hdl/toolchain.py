@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The open FPGA tools that pip installs: where they are, and running them.
+"""Finds and runs the open FPGA tools, which pip installs.
 
-A tool is looked for where its environment variable points (the names that Amaranth uses, such as
-``NEXTPNR_ICE40``), beside this Python, and on the path, as YoWASP names it and by its plain name.
+A tool is the program that its environment variable names (the variables of Amaranth, such as ``NEXTPNR_ICE40``), or
+else a program beside this Python or on the path, with YoWASP's name or the plain name of the tool.
 
-YoWASP's tools are WebAssembly, which compiles itself to machine code at the first start of each tool and
-keeps the result in the user's cache, or where ``YOWASP_CACHE_DIR`` says. The logger of this module then has one
-message of level ``INFO`` for each tool. The tools fail where they cannot keep it; so where the user's cache cannot be
-written, they get a folder of this user in the system's temporary directory.
+YoWASP's tools are WebAssembly, which compiles itself to machine code at the first start of each tool and stores the
+result in the user's cache, or in the folder that ``YOWASP_CACHE_DIR`` names. The logger of this module then logs one
+message of level ``INFO`` for each tool. The tools fail if they cannot store the result; so if the user's cache is not
+writable, the folder is one of this user in the system's temporary directory.
 """
 
 from __future__ import annotations
@@ -52,21 +52,21 @@ _EXTRA = {
 
 
 _running: set[subprocess.Popen[str]] = set()
-"""The tools at work, whichever thread waits for them."""
+"""The running tools of all threads."""
 
 _logger = logging.getLogger(__name__)
 
 _COMPILES = "Preparing to run "
-"""How the line begins that a tool of YoWASP prints before it compiles itself."""
+"""The beginning of the line that a YoWASP tool prints before it compiles itself."""
 
 _compiled: set[str] = set()
-"""The tools of which it has been said."""
+"""The tools for which the message has been logged."""
 
 _saying = threading.Lock()
 
 
 class ToolError(UserError, RuntimeError):
-    """A tool is missing or has failed; one line says which and why."""
+    """A tool is missing or has failed; the message is one line with the tool and the reason."""
 
     exit_status = 1
 
@@ -80,7 +80,7 @@ def find_tool(tool: str) -> str:
     variable = tool_variable(tool)
     if chosen := os.environ.get(variable):
         if found := shutil.which(chosen):
-            return os.path.abspath(found)  # it runs in another directory
+            return os.path.abspath(found)  # The tool runs in another directory.
         raise ToolError(f"{variable} names {chosen!r}, which is not a program")
     scripts = sysconfig.get_path("scripts")
     for name, path in ((f"yowasp-{tool}", scripts), (f"yowasp-{tool}", None), (tool, None)):
@@ -90,20 +90,20 @@ def find_tool(tool: str) -> str:
 
 
 def run_tool(tool: str, arguments: Sequence[str], *, directory: Path) -> str:
-    """Run a tool and return what it printed, standard output and standard error together.
+    """Run a tool and return its output, standard output and standard error together.
 
     Args:
         tool: its plain name.
-        arguments: what it is told; files by paths relative to `directory`, the only folder that
-            YoWASP's tools are sure to see.
-        directory: where it runs.
+        arguments: its arguments; paths of files must be relative to `directory`, the only folder to
+            which YoWASP's tools certainly have access.
+        directory: its working directory.
 
     Raises:
         ToolError: it is not installed, cannot be started, or ended with another status than 0.
     """
     program = find_tool(tool)
     printed = []
-    # A tool that is killed leaves its temporary files, so they are kept where they are removed.
+    # A tool that is killed leaves temporary files, so they are in a folder that is removed.
     with (
         tempfile.TemporaryDirectory(prefix="utf8fpga-", ignore_cleanup_errors=True) as scratch,
         _started(tool, [program, *arguments], directory, scratch) as process,
@@ -156,7 +156,7 @@ def _environment() -> dict[str, str] | None:
     cache = platformdirs.user_cache_path("YoWASP", appauthor=False)
     with suppress(OSError):
         cache.mkdir(parents=True, exist_ok=True)
-        # What somebody has filled and protected is to be read.
+        # A cache that is not empty and not writable has been prepared for reading.
         if os.access(cache, os.W_OK) or any(cache.iterdir()):
             return None
     return {**os.environ, "YOWASP_CACHE_DIR": str(_own_folder())}
@@ -164,25 +164,25 @@ def _environment() -> dict[str, str] | None:
 
 @functools.cache
 def _own_folder() -> Path:
-    """A folder in the temporary directory that nobody else can write, since what is kept there is executed."""
+    """A folder in the temporary directory that no other user can write, since its contents are executed."""
     folder = Path(tempfile.gettempdir(), f"utf8fpga-{os.getuid()}")
     with suppress(OSError):
         folder.mkdir(mode=stat.S_IRWXU, exist_ok=True)
         found = folder.lstat()
         if stat.S_ISDIR(found.st_mode) and found.st_uid == os.getuid() and not stat.S_IMODE(found.st_mode) & 0o077:
             return folder
-    # Somebody else has taken the name.
+    # The name belongs to another user.
     return Path(tempfile.mkdtemp(prefix="utf8fpga-"))
 
 
 def stop_tools() -> None:
-    """End the tools that threads of this process have started, so that nothing waits for them any more."""
+    """Terminate the tools that threads of this process have started."""
     for process in list(_running):
         process.terminate()
 
 
 def tool_version(tool: str) -> str:
-    """The version that a tool prints of itself, such as ``0.11.1``.
+    """The version that a tool reports, such as ``0.11.1``.
 
     Raises:
         ToolError: it is not installed or does not run.
@@ -192,7 +192,7 @@ def tool_version(tool: str) -> str:
 
 
 def present_version(tool: str) -> str:
-    """`tool_version`, asked for once per program that is installed.
+    """`tool_version`, cached for each installed program.
 
     Raises:
         ToolError: it is not installed or does not run.
@@ -203,12 +203,12 @@ def present_version(tool: str) -> str:
 
 @functools.cache
 def _version(tool: str, path: str, changed: int) -> str:
-    del path, changed  # what makes it another program
+    del path, changed  # They identify the program in the cache.
     return tool_version(tool)
 
 
 def version_in(printed: str) -> str:
-    """The version in what a tool printed of itself; all of it where there is none."""
+    """The version in the output of a tool; the whole output if there is none."""
     found = re.search(r"\d+\.\d+(?:\.\d+)*(?:[+-][\w.+-]*\w)?", printed)
     return found[0] if found else printed.strip()
 
@@ -219,7 +219,7 @@ def tool_variable(tool: str) -> str:
 
 
 def tool_error(tool: str, status: int | str, printed: str) -> ToolError:
-    """What is said of a tool that failed, by the last error in what it printed."""
+    """The error for a tool that failed, with the last error in its output."""
     lines = [line.strip() for line in printed.splitlines() if line.strip()]
     errors = [line for line in lines if line.upper().startswith("ERROR")]
     return ToolError(f"{tool} failed with status {status}: {(errors or lines or ['it printed nothing'])[-1]}")

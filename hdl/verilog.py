@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""A decoder as a Verilog-2005 module with AXI4-Stream ports."""
+"""A core as a Verilog-2005 module with AXI4-Stream ports."""
 
 from __future__ import annotations
 
@@ -10,17 +10,14 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from amaranth.back import rtlil
-from amaranth.hdl import Cat, ClockDomain, ClockSignal, Const, DomainRenamer, Module, ResetSignal, Value
-from amaranth.lib import wiring
-from amaranth.lib.wiring import In, Out
 
-from utf8fpga.hdl.decoder.parameters import AnyDecoder, decoder_parameters
-from utf8fpga.hdl.periodic_reset import RefreshedDecoder
+from utf8fpga.hdl.axi_stream import AxiStreamCore, SymbolPorts
+from utf8fpga.hdl.core import Core
+from utf8fpga.hdl.cores import command_words, parameters_of
 from utf8fpga.hdl.toolchain import run_tool
-from utf8fpga.model import EncodingTable
 from utf8fpga.model.exceptions import InvalidArgumentError
 
-__all__ = ["AxiStreamDecoder", "axi_rtlil", "axi_signature", "axi_verilog", "check_module_name"]
+__all__ = ["axi_rtlil", "axi_verilog", "check_module_name", "module_name"]
 
 _RESERVED = """
     always and assign automatic begin buf bufif0 bufif1 case casex casez cell cmos config deassign default defparam
@@ -49,107 +46,52 @@ _KEYWORDS = frozenset((_RESERVED + _RESERVED_SINCE).split())
 """Reserved in IEEE Std 1364-2005, annex B, and in IEEE Std 1800-2017, annex B; they are case-sensitive."""
 
 _LONGEST_NAME = 1024
-"""Characters of an identifier that every tool must accept (IEEE Std 1364-2005, 3.7.1)."""
+"""The length of identifiers that every tool must accept (IEEE Std 1364-2005, 3.7.1)."""
 
 
-def axi_signature(table: EncodingTable, lanes: int = 1) -> wiring.Signature:
-    """The ports of the generated Verilog, for `lanes` code units per cycle."""
-    return wiring.Signature(
-        {
-            "clk": In(1),
-            "rst": In(1),
-            "s_axis_tdata": In(table.unit_width * lanes),
-            "s_axis_tkeep": In(lanes),
-            "s_axis_tlast": In(1),
-            "s_axis_tvalid": In(1),
-            "s_axis_tready": Out(1),
-            "m_axis_tdata": Out(32 * lanes),
-            "m_axis_tkeep": Out(4 * lanes),
-            "m_axis_tuser": Out(lanes),
-            "m_axis_tlast": Out(1),
-            "m_axis_tvalid": Out(1),
-            "m_axis_tready": In(1),
-        }
-    )
+def module_name(core: Core) -> str:
+    """The default name of the top module, such as ``utf8_decoder``."""
+    return f"utf8_{parameters_of(core).core.replace('-', '_')}"
 
 
-class AxiStreamDecoder(wiring.Component):
-    """A decoder behind AXI4-Stream names: bytes in, UTF-32 words out.
+def axi_rtlil(core: Core, name: str | None = None) -> str:
+    """`AxiStreamCore` in Yosys's RTLIL.
 
     Args:
-        decoder: the decoder, with 8-bit units and neither `kind` nor `length`.
-
-    Raises:
-        InvalidArgumentError: the decoder is another.
-
-    Ports: those of `axi_signature`; the word of an item lies in the low bits of
-    ``m_axis_tdata``, ``m_axis_tuser`` is its error flag.
+        core: the core.
+        name: the name of the top module; default: see `module_name`.
     """
-
-    def __init__(self, decoder: AnyDecoder) -> None:
-        self._decoder = decoder
-        if decoder.kind or decoder.length or decoder.table.unit_width != 8:
-            raise InvalidArgumentError("AXI4-Stream ports are for a decoder of bytes without kind and length")
-        super().__init__(axi_signature(decoder.table, decoder.lanes))
-
-    def elaborate(self, platform: object) -> Module:
-        m = Module()
-        # A domain of its own, so that a design around it keeps its clocks.
-        m.domains += ClockDomain("axi", local=True)
-        decoder = self._decoder
-        m.submodules.decoder = DomainRenamer("axi")(decoder)
-        units, items = decoder.units, decoder.items
-        words = [items.payload.items[lane] for lane in range(decoder.lanes)]
-        m.d.comb += [
-            ClockSignal("axi").eq(self.clk),
-            ResetSignal("axi").eq(self.rst),
-            Value.cast(units.payload.units).eq(self.s_axis_tdata),
-            units.payload.keep.eq(self.s_axis_tkeep),
-            units.payload.last.eq(self.s_axis_tlast),
-            units.valid.eq(self.s_axis_tvalid),
-            self.s_axis_tready.eq(units.ready),
-            self.m_axis_tdata.eq(Cat(Cat(word.code_point, Const(0, 32 - len(word.code_point))) for word in words)),
-            self.m_axis_tkeep.eq(Cat(word.keep.replicate(4) for word in words)),
-            self.m_axis_tuser.eq(Cat(word.error for word in words)),
-            self.m_axis_tlast.eq(items.payload.last),
-            self.m_axis_tvalid.eq(items.valid),
-            items.ready.eq(self.m_axis_tready),
-        ]
-        return m
+    return str(rtlil.convert(AxiStreamCore(core), name=name or module_name(core), emit_src=False))
 
 
-def axi_rtlil(decoder: AnyDecoder, name: str = "utf8_decoder") -> str:
-    """`AxiStreamDecoder` in Yosys's RTLIL, with `name` as its top module."""
-    return str(rtlil.convert(AxiStreamDecoder(decoder), name=name, emit_src=False))
-
-
-def axi_verilog(decoder: AnyDecoder, name: str = "utf8_decoder") -> str:
-    """`AxiStreamDecoder` as one self-contained Verilog-2005 file, the same byte for byte each time.
+def axi_verilog(core: Core, name: str | None = None) -> str:
+    """`AxiStreamCore` as one self-contained Verilog-2005 file, the same byte for byte each time.
 
     Args:
-        decoder: the decoder, with 8-bit units and neither `kind` nor `length`.
-        name: the top module, a plain Verilog identifier and no keyword.
+        core: the core; its symbols have data and, at the output, an error flag, see `SymbolPorts`.
+        name: the name of the top module, a plain Verilog identifier and not a keyword; default: see `module_name`.
 
     Raises:
-        InvalidArgumentError: `name` cannot be a module's, see `check_module_name`.
+        InvalidArgumentError: `name` is not valid, see `check_module_name`; or a symbol has other fields.
         ToolError: Yosys is missing or failed.
     """
+    name = module_name(core) if name is None else name
     check_module_name(name)
     with tempfile.TemporaryDirectory(prefix="utf8fpga-") as folder:
         directory = Path(folder)
-        (directory / "top.il").write_text(axi_rtlil(decoder, name), encoding="utf-8")
+        (directory / "top.il").write_text(axi_rtlil(core, name), encoding="utf-8")
         script = f"read_rtlil top.il; hierarchy -top {name}; proc; flatten -separator _; opt_clean"
         run_tool("yosys", ["-q", "-p", f"{script}; write_verilog -noattr top.v"], directory=directory)
         text = (directory / "top.v").read_text(encoding="utf-8")
-    # Yosys's own header says where it was built, which is no one's concern here.
-    return _header(decoder) + text[text.index("module ") :]
+    # The header that Yosys writes, with the build of Yosys, is omitted.
+    return _header(core) + text[text.index("module ") :]
 
 
 def check_module_name(name: str) -> None:
-    """Make sure that a module can have this name in Verilog and in SystemVerilog.
+    """Check that a name is valid for a module in Verilog and in SystemVerilog.
 
     Raises:
-        ValueError: it cannot.
+        InvalidArgumentError: it is not valid.
     """
     if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", name):
         raise InvalidArgumentError(
@@ -163,51 +105,44 @@ def check_module_name(name: str) -> None:
         raise InvalidArgumentError(f"{name!r} is a keyword of Verilog or SystemVerilog: choose another module name")
 
 
-def _header(decoder: AnyDecoder) -> str:
-    lanes, parameters = decoder.lanes, decoder_parameters(decoder)
-    units, points = _several(lanes, "code unit"), _several(lanes, "code point")
-    order = "contiguous from word 0" if decoder.packed else "in order, with gaps"
-    replaced = "U+FFFD" if decoder.replacement else "undefined"
+def _header(core: Core) -> str:
+    parameters, lanes, made = parameters_of(core), core.lanes, SymbolPorts.of(core.output)
+    source = SymbolPorts.of(core.input)
+    given, wanted = parameters.input_noun, parameters.output_noun
+    order = "contiguous from word 0" if core.packed else "in order, with gaps"
     lines = [
-        f"{decoder.table.name} decoder, {parameters.architecture}, {units} per cycle, {decoder.practice};",
-        f"pipeline {parameters.pipeline}, buffer {parameters.buffer or 'none'}, "
-        f"refresh {parameters.refresh or 'none'}.",
-        f"Generated from: {decoder.table.source}.",
-        f"Command: {shlex.join(['utf8fpga', 'generate', *parameters.arguments()])}",
+        *parameters.description(),
+        f"Command: {shlex.join(['utf8fpga', 'generate', *command_words(parameters)])}",
         "",
         "clk, rst        rising edge; synchronous, active high",
-        f"s_axis_tdata    {units}, the first in the low bits",
-        "s_axis_tkeep    one bit per code unit, contiguous from bit 0; fewer than all only with s_axis_tlast;",
-        "                none with s_axis_tlast ends the text without a code unit;",
-        "                a beat with neither a byte nor s_axis_tlast has no effect",
-        "s_axis_tlast    the text ends after this beat",
-        f"m_axis_tdata    {points} (UTF-32), {replaced} for an ill-formed item" + (f"; {order}" if lanes > 1 else ""),
-        "m_axis_tkeep    1111 for each word that is present",
-        "m_axis_tuser    one bit per word: it stands for an ill-formed item; 0 where no word is present",
-        "m_axis_tlast    last beat of the text",
+        f"s_axis_tdata    {_several(lanes, given)}, the first in the low bits",
+        f"s_axis_tkeep    {'1' * source.size} for each {given} that is present, contiguous from bit 0;",
+        f"                fewer than all {given}s only with s_axis_tlast, and none ends the packet without a {given};",
+        f"                a beat with neither a {given} nor s_axis_tlast has no effect",
+        "s_axis_tlast    the packet ends after this beat",
+        f"m_axis_tdata    {_several(lanes, wanted)}, {8 * made.size} bits each" + (f"; {order}" if lanes > 1 else ""),
+        f"m_axis_tkeep    {'1' * made.size} for each {wanted} that is present",
+    ]
+    if made.has_error:
+        lines.append(f"m_axis_tuser    one bit per {wanted}: 1 for an ill-formed item; 0 if no {wanted} is present")
+    lines += [
+        "m_axis_tlast    last beat of the packet",
         "",
-        *_timing_lines(decoder),
-        *_refresh_lines(decoder),
+        *_timing_lines(core),
+        *parameters.notes(),
         "SPDX-License-Identifier: BSD-2-Clause",
     ]
     return "".join(f"// {line}".rstrip() + "\n" for line in lines) + "\n"
 
 
-def _timing_lines(decoder: AnyDecoder) -> Iterator[str]:
-    fills = ", and from the one that fills or ends its output beat," if decoder.packed and decoder.lanes > 1 else ""
-    yield f"Latency: at most {_several(decoder.latency, 'cycle')} from the beat that determines an item{fills}"
-    yield "to the item, while m_axis_tready is high. A sequence that may go on is determined by the next beat."
-    low = f"low for {_several(decoder.reset_cycles, 'cycle')}" if decoder.reset_cycles else "high at once"
+def _timing_lines(core: Core) -> Iterator[str]:
+    fills = ", and from the one that fills or ends its output beat," if core.packed and core.lanes > 1 else ""
+    yield f"Latency: at most {_several(core.latency, 'cycle')} from the beat that determines a symbol{fills}"
+    yield "to the symbol, while m_axis_tready is high."
+    low = f"low for {_several(core.reset_cycles, 'cycle')}" if core.reset_cycles else "high at once"
     yield "Reset: s_axis_tready may be high while rst is; a beat that is transferred then is lost."
     yield f"After rst, s_axis_tready is {low}."
 
 
 def _several(number: int, noun: str) -> str:
     return f"{number} {noun}{'s' if number != 1 else ''}"
-
-
-def _refresh_lines(decoder: AnyDecoder) -> list[str]:
-    if not isinstance(decoder, RefreshedDecoder):
-        return []
-    every = decoder.refresh.every
-    return [f"Between texts it is reset, at least {every} cycles apart; then s_axis_tready is low for a while."]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Comparison of the simulated decoder with the golden model, and a report of the first difference."""
+"""Comparison of a simulated core with its golden function, and a report of the first difference."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
+from typing import Any
 
-from utf8fpga.hdl import decoder_parameters
-from utf8fpga.model import CATALOGUE, Item
-from utf8fpga.model.practices import IncrementalDecoder
+from utf8fpga.hdl import command_words
+from utf8fpga.model import Item
 from utf8fpga.model.table import spell
-from utf8fpga.sim.simulation import Beat, ContractError, Simulation, Word, text_beats, with_null_beats
+from utf8fpga.sim.simulation import Beat, ContractError, Simulation, symbol_width, text_beats, with_null_beats
 
 __all__ = ["Mismatch", "compare"]
 
@@ -22,7 +22,7 @@ _REPLAY_UNITS = 16
 """Number of units before a difference that are tried as a shorter input, in addition to one beat."""
 
 _EARLY = 1
-"""Items that a decoder may output before the model returns them: a mark whose length is not yet determined."""
+"""Symbols that a core may output before the golden function does: a mark whose length is not yet determined."""
 
 _NO_PAUSES = (False,)
 
@@ -57,32 +57,35 @@ class _StreamOptions:
 
 @dataclass(frozen=True)
 class Mismatch:
-    """Where the simulated decoder first differs from the golden model.
+    """Where a simulated core first differs from its golden function.
 
     Attributes:
         units: the shortest input found that reproduces a difference.
-        offset: the offset of the differing item, in code units from the start of `units`.
-        expected: the model's item; None where it has no further item.
-        simulated: the decoder's item; None where it gave no further item.
+        offset: the offset of the differing symbol, in input symbols from the start of `units`.
+        expected: the golden function's symbol; None where it has no further one.
+        simulated: the core's symbol; None where it gave no further one.
         reason: the violation of the stream contract; empty where there is none.
-        unit_width: bits in a code unit.
+        unit_width: bits in an input symbol.
         replay: the words of a command that reproduces the difference; empty where there is no such command.
         no_replay: the reason why there is no such command.
+        core: the name of the kind of core.
     """
 
     units: tuple[int, ...]
     offset: int
-    expected: Item | Word | None
-    simulated: Item | Word | None
+    expected: Any
+    simulated: Any
     reason: str = ""
     unit_width: int = 8
     replay: tuple[str, ...] = ()
     no_replay: str = ""
+    core: str = "decoder"
 
     def __str__(self) -> str:
         shown = spell(self.units, self.unit_width)
-        lines = [f"the decoder differs from the model at offset {self.offset} of {shown or 'an empty text'}"]
-        lines += [f"  model:     {self.expected or 'no item'}", f"  simulated: {self.simulated or 'no item'}"]
+        model, simulated = ("no item" if each is None else each for each in (self.expected, self.simulated))
+        lines = [f"the {self.core} differs from the model at offset {self.offset} of {shown or 'an empty text'}"]
+        lines += [f"  model:     {model}", f"  simulated: {simulated}"]
         if self.reason:
             lines.append(f"  contract:  {self.reason}")
         command = shlex.join([*self.replay, "--vcd", "mismatch.vcd"]) if self.replay else f"none, {self.no_replay}"
@@ -99,22 +102,20 @@ def compare(
     separate_end: bool = False,
     null_beats: Sequence[bool] = _NO_PAUSES,
     vcd: Path | None = None,
-    on_item: Callable[[Item], None] | None = None,
+    on_item: Callable[[Any], None] | None = None,
     on_unit: Callable[[int], None] | None = None,
 ) -> Mismatch | None:
-    """Simulate the decoder on one text of any length and compare each item with the golden model.
-
-    The model uses the replacement practice and the table of the decoder.
+    """Simulate a core on one text of any length and compare each symbol with its golden function.
 
     Args:
-        simulation: the decoder.
-        units: the code units of the text; read on demand, so memory is bounded.
+        simulation: the core.
+        units: the input symbols of the text; read on demand, so memory is bounded.
         input_pauses: see `Simulation.run`.
         output_pauses: see `Simulation.run`.
         separate_end: `last` is in a beat without units, as it always is where the text is empty.
         null_beats: see `Simulation.run`.
         vcd: a file for the waveform.
-        on_item: called with each item on which model and decoder agree, until the first difference.
+        on_item: called with each symbol of the golden function that the core gave, too, until the first difference.
         on_unit: called with the number of units sent so far.
 
     Returns:
@@ -132,7 +133,7 @@ def compare(
     def tried(options: _StreamOptions, shorter: Sequence[int]) -> Mismatch | None:
         return _Comparison(simulation, shorter, options).first_difference()
 
-    for kept in (_REPLAY_UNITS + simulation.decoder.lanes, len(mismatch.units)):
+    for kept in (_REPLAY_UNITS + simulation.core.lanes, len(mismatch.units)):
         if found := tried(options, mismatch.units[-kept:]):
             break
     else:
@@ -158,7 +159,7 @@ def _shorter(found: Mismatch, tried: Callable[[Sequence[int]], Mismatch | None])
 
 
 class _DifferenceError(Exception):
-    def __init__(self, expected: Item | None, simulated: Item | Word | None) -> None:
+    def __init__(self, expected: Any, simulated: Any) -> None:
         super().__init__()
         self.expected = expected
         self.simulated = simulated
@@ -166,12 +167,12 @@ class _DifferenceError(Exception):
 
 @dataclass
 class _Comparison:
-    """One text that the decoder and the model decode concurrently."""
+    """One text that the core and the golden function process concurrently."""
 
     simulation: Simulation
     units: Iterable[int]
     options: _StreamOptions
-    on_item: Callable[[Item], None] | None = None
+    on_item: Callable[[Any], None] | None = None
     on_unit: Callable[[int], None] | None = None
 
     recent: deque[int] = field(init=False)
@@ -181,11 +182,11 @@ class _Comparison:
     """The offset of the next item in the text."""
 
     def __post_init__(self) -> None:
-        decoder = self.simulation.decoder
-        self.model = IncrementalDecoder(decoder.practice, decoder.table)
-        self.expected: deque[Item] = deque()
-        self.early: deque[Item | Word] = deque()
-        self.recent = deque(maxlen=4 * (_REPLAY_UNITS + decoder.lanes))
+        self.parameters = self.simulation.parameters
+        self.golden = self.parameters.golden()
+        self.expected: deque[Any] = deque()
+        self.early: deque[Any] = deque()
+        self.recent = deque(maxlen=4 * (_REPLAY_UNITS + self.simulation.core.lanes))
 
     def first_difference(self, vcd: Path | None = None) -> Mismatch | None:
         reason = ""
@@ -203,39 +204,35 @@ class _Comparison:
         except ContractError as error:
             expected, simulated, reason = (self.expected[0] if self.expected else None), None, str(error)
         offset = len(self.recent) - (self.sent - self.offset)
-        wanted = None if expected is None else self.simulation.like(expected._replace(offset=offset))
-        if isinstance(simulated, Item):
-            simulated = simulated._replace(offset=simulated.offset - self.offset + offset)
-        decoder = self.simulation.decoder
-        units = tuple(self.recent)
-        shown = spell(units, decoder.table.unit_width)
-        words = [*decoder_parameters(decoder).arguments(), *self.options.arguments]
-        replay = ["utf8fpga", "simulate", "--hex", shown, *words]
-        known = CATALOGUE.get(decoder.table.name) == decoder.table
+        wanted = None if expected is None else self.parameters.comparable(_moved(expected, offset))
+        units, width = tuple(self.recent), symbol_width(self.simulation.core)
+        words = command_words(self.parameters)
+        core, arguments = (words[:1], words[1:]) if words[:1] == [self.parameters.core] else ([], words)
+        replay = ["utf8fpga", "simulate", *core, "--hex", spell(units, width), *arguments, *self.options.arguments]
+        obstacle = self.parameters.obstacle
         return Mismatch(
             units,
             offset,
             wanted,
-            simulated,
+            _moved(simulated, offset),
             reason,
-            decoder.table.unit_width,
-            replay=tuple(replay) if known else (),
-            no_replay="" if known else f"since no option chooses the table {decoder.table.name}",
+            width,
+            replay=() if obstacle else tuple(replay),
+            no_replay=obstacle and f"since {obstacle}",
+            core=self.parameters.core,
         )
 
     def beats(self) -> Iterator[Beat]:
-        for units, last in text_beats(
-            self.units, self.simulation.decoder.lanes, separate_end=self.options.separate_end
-        ):
+        for units, last in text_beats(self.units, self.simulation.core.lanes, separate_end=self.options.separate_end):
             self.sent += len(units)
             self.recent.extend(units)
             if self.on_unit and units:
                 self.on_unit(self.sent)
-            self.expected.extend(self.model.decode(units, final=last))
+            self.expected.extend(self.golden.process(units, final=last))
             self.match()
             yield units, last
 
-    def take(self, item: Item | Word | None, last: bool, _shown: int) -> None:
+    def take(self, item: Any, last: bool, _shown: int) -> None:
         if item is not None:
             self.early.append(item)
             self.match()
@@ -245,11 +242,16 @@ class _Comparison:
             raise _DifferenceError(self.expected[0], None)
 
     def match(self) -> None:
-        """Compare the items that both have returned."""
+        """Compare the symbols that both have returned."""
         while self.early and self.expected:
             wanted, item = self.expected.popleft(), self.early.popleft()
-            if item != self.simulation.like(wanted):
+            if item != self.parameters.comparable(wanted):
                 raise _DifferenceError(wanted, item)
-            self.offset = wanted.offset + wanted.length
+            self.offset += wanted.length
             if self.on_item:
                 self.on_item(wanted)
+
+
+def _moved(symbol: Any, offset: int) -> Any:
+    """A symbol with its offset counted from the start of the recent units, if it has one."""
+    return symbol._replace(offset=offset) if isinstance(symbol, Item) else symbol

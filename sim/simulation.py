@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Simulation as a function from texts and pauses to items, with a check of the stream contract."""
+"""Simulation of a core as a function from texts and pauses to symbols, with a check of the stream contract."""
 
 from __future__ import annotations
 
@@ -10,22 +10,15 @@ from functools import cached_property
 from itertools import cycle, islice, takewhile
 from operator import index
 from pathlib import Path
-from typing import Any, NamedTuple, cast
+from typing import Any, cast
 
-from amaranth.hdl import Value
+from amaranth.hdl import Shape, Value
 from amaranth.lib import data
 from amaranth.sim import Simulator
 
-from utf8fpga.hdl import AnyDecoder, Decoder, RefreshedDecoder, SerialDecoder
-from utf8fpga.model import (
-    REPLACEMENT_CHARACTER,
-    TABLE_3_7,
-    EncodingTable,
-    ErrorKind,
-    InvalidArgumentError,
-    Item,
-)
-from utf8fpga.model.practices import decode_with
+from utf8fpga.hdl import Core, CoreParameters, DecoderParameters, parameters_of
+from utf8fpga.hdl.beats import symbol_shape
+from utf8fpga.model import InvalidArgumentError
 
 __all__ = [
     "NULL_BEAT",
@@ -33,7 +26,6 @@ __all__ = [
     "ContractError",
     "Run",
     "Simulation",
-    "Word",
     "beat_payload",
     "simulate",
     "text_beats",
@@ -44,35 +36,23 @@ CLOCK_PERIOD = 10e-9
 """The period of the simulated clock in seconds, which is visible only in waveforms."""
 
 PATIENCE = 64
-"""Upper bound on the cycles without a transfer while the output is ready and the input is valid or finished; a
-decoder that exceeds it is reported as stuck. A periodic reset may take `Refresh.still` cycles more."""
+"""Cycles without a transfer, while the output is ready and the input is valid or finished, after which a core is
+reported as stuck; more for a core whose timing contract allows more."""
 
 
 Beat = tuple[tuple[int, ...], bool]
-"""An input beat: its code units, at most as many as there are lanes, and `last`."""
+"""An input beat: its symbols, at most as many as there are lanes, and `last`."""
 
 NULL_BEAT: Beat = ((), False)
-"""A null beat: neither a code unit nor `last`. It has no effect."""
+"""A null beat: neither a symbol nor `last`. It has no effect."""
 
 
 class ContractError(AssertionError):
-    """The decoder violated the stream contract, or transferred no beat for too many cycles."""
+    """The core violated the stream contract, or transferred no beat for too many cycles."""
 
 
-class Word(NamedTuple):
-    """The output word of a decoder without the fields `kind` and `length`.
-
-    Attributes:
-        code_point: the code point; U+FFFD where ill-formed.
-        error: whether the item is ill-formed.
-    """
-
-    code_point: int
-    error: bool
-
-
-Take = Callable[[Item | Word | None, bool, int], None]
-"""Called with each item of an output beat, or None for a beat without items; whether it is the last of the text;
+Take = Callable[[Any, bool, int], None]
+"""Called with each symbol of an output beat, or None for a beat without symbols; whether it is the last of the text;
 and the first cycle in which `valid` was asserted for the beat."""
 
 
@@ -81,46 +61,43 @@ class Run:
     """The result of one simulation run; cycles are counted from its start.
 
     Attributes:
-        texts: the items of each text.
+        texts: the output symbols of each text.
         accepted: for each input beat except null beats, the cycle in which it was transferred.
-        shown: for each item, the first cycle in which `valid` was asserted for its beat.
+        shown: for each symbol, the first cycle in which `valid` was asserted for its beat.
         clocks: the length of the run in cycles.
     """
 
-    texts: list[list[Item | Word]] = field(default_factory=list)
+    texts: list[list[Any]] = field(default_factory=list)
     accepted: list[int] = field(default_factory=list)
     shown: list[int] = field(default_factory=list)
     clocks: int = 0
 
 
 class Simulation:
-    """A decoder in Amaranth's simulator, elaborated once for any number of runs.
+    """A core in Amaranth's simulator, elaborated once for any number of runs.
 
     Args:
-        decoder: the decoder; with `kind` and `length` its items are the model's `Item`, otherwise
-            `Word`. Default: a serial decoder of UTF-8 with both.
+        core: the core. The symbols of its output are those of `CoreParameters.observed`; for a decoder with `kind` and
+            `length` they are the model's `Item`, otherwise `Word`. Default: a serial decoder of UTF-8 with both.
+        parameters: its parameters; default: see `parameters_of`.
     """
 
-    def __init__(self, decoder: AnyDecoder | None = None) -> None:
-        self.decoder = decoder or SerialDecoder(kind=True, length=True)
-        self._complete = self.decoder.kind and self.decoder.length
+    def __init__(self, core: Core | None = None, parameters: CoreParameters | None = None) -> None:
+        self.core = core or DecoderParameters(kind=True, length=True).build()
+        self.parameters = parameters or parameters_of(self.core)
         self._play: Callable[[Any], Any] | None = None
 
     @cached_property
     def _simulator(self) -> Simulator:
         # Created in the first run, since Python warns of a test bench that is never run.
-        simulator = Simulator(self.decoder)
+        simulator = Simulator(self.core)
         simulator.add_clock(CLOCK_PERIOD)
         simulator.add_testbench(self._testbench)
         return simulator
 
-    def expected(self, text: Iterable[int]) -> list[Item | Word]:
-        """The items of the golden model for `text`, in the form of this decoder's items."""
-        return [self.like(item) for item in decode_with(text, self.decoder.practice, self.decoder.table)]
-
-    def like(self, item: Item) -> Item | Word:
-        """An item of the model in the form of this decoder's items: an `Item` or a `Word`."""
-        return item if self._complete else Word(item.code_point, item.error is not None)
+    def expected(self, text: Iterable[int]) -> list[Any]:
+        """The symbols of the golden function for `text`, in the form of this core's symbols."""
+        return [self.parameters.comparable(symbol) for symbol in self.parameters.golden().process(text, final=True)]
 
     def run(
         self,
@@ -132,16 +109,16 @@ class Simulation:
         null_beats: Sequence[bool] = (False,),
         vcd: Path | None = None,
     ) -> Run:
-        """Send `texts` back to back to the decoder, each as one packet, and collect the output.
+        """Send `texts` back to back to the core, each as one packet, and collect the output.
 
         A pattern is repeated as often as necessary.
 
         Args:
-            texts: the code units of each text.
+            texts: the input symbols of each text.
             input_pauses: for each cycle, whether the next input beat is delayed. Once `valid` is
                 asserted it stays asserted until the beat is transferred.
             output_pauses: for each cycle, whether `ready` is deasserted at the output.
-            separate_ends: for each text, whether `last` is in a beat without units. It always is
+            separate_ends: for each text, whether `last` is in a beat without symbols. It always is
                 where the text is empty.
             null_beats: for each input beat, whether it is a null beat; otherwise it is the next beat
                 of the texts.
@@ -149,24 +126,24 @@ class Simulation:
 
         Raises:
             ContractError: a payload changed or `valid` was deasserted before the transfer, `last`
-                was set too often, a beat had neither an item nor `last`, packed words had a gap, or no
-                beat was transferred for more than `PATIENCE` cycles.
+                was set too often, a beat had neither a symbol nor `last`, packed symbols had a gap, the flags of a
+                symbol contradicted each other, or no beat was transferred for too many cycles.
             InvalidArgumentError: a pattern is empty or consists of pauses only, a text is not an iterable
-                of code units, or a code unit is outside the table's width.
+                of symbols, or a symbol is wider than those of the core.
         """
         if not separate_ends:
             raise InvalidArgumentError("separate_ends is empty: give at least one bool")
         result = Run()
         result.texts.append([])
 
-        def take(item: Item | Word | None, last: bool, shown: int) -> None:
-            if item is not None:
-                result.texts[-1].append(item)
+        def take(symbol: Any, last: bool, shown: int) -> None:
+            if symbol is not None:
+                result.texts[-1].append(symbol)
                 result.shown.append(shown)
             if last:
                 result.texts.append([])
 
-        beats = with_null_beats(_beats(texts, separate_ends, self.decoder), null_beats)
+        beats = with_null_beats(_beats(texts, separate_ends, self.core), null_beats)
         result.clocks = self.stream(
             beats,
             take,
@@ -192,7 +169,7 @@ class Simulation:
 
         Args:
             beats: the input beats.
-            take: called with the items of each output beat.
+            take: called with the symbols of each output beat.
             input_pauses: see `run`.
             output_pauses: see `run`.
             accepted: called with the cycle of each transfer at the input, except for null beats.
@@ -208,7 +185,7 @@ class Simulation:
         for name, pattern in (("input_pauses", input_pauses), ("output_pauses", output_pauses)):
             if all(pattern):
                 raise InvalidArgumentError(f"{name} {list(pattern)!r} has no cycle without a pause: include one False")
-        bench = _Bench(self.decoder, self.item, beats, take, accepted)
+        bench = _Bench(self.core, self.parameters, self.symbol, beats, take, accepted)
 
         async def play(ctx: Any) -> None:
             await bench.play(ctx, input_pauses, output_pauses)
@@ -216,7 +193,7 @@ class Simulation:
         if self._play is not None:
             self._simulator.reset()
         self._play = play
-        ports = [self.decoder.units, self.decoder.items]
+        ports = [self.core.input, self.core.output]
         with self._simulator.write_vcd(str(vcd), traces=ports) if vcd else nullcontext():
             self._simulator.run()
         return bench.clock
@@ -227,54 +204,54 @@ class Simulation:
 
     @cached_property
     def _fields(self) -> list[dict[str, tuple[int, int]]]:
-        """For each lane the position and the mask of each field in the output payload."""
-        layout = self.decoder.items.payload.shape()
-        items = layout["items"]
-        places = [items.offset + lane * items.shape.elem_shape.size for lane in range(self.decoder.lanes)]
-        return [{name: _place(field, start) for name, field in items.shape.elem_shape} for start in places]
+        """For each lane the position and the mask of each field of a symbol, and of `keep`, in the output payload."""
+        layout = self.core.output.payload.shape()
+        symbols, keep = layout["symbols"], layout["keep"].offset
+        shape = symbol_shape(self.core.output)
+        size = Shape.cast(shape).width
+        fields = (
+            {str(name): (field.offset, field.width) for name, field in shape}
+            if isinstance(shape, data.StructLayout)
+            else {"value": (0, size)}
+        )
+        return [
+            {name: (symbols.offset + lane * size + at, (1 << width) - 1) for name, (at, width) in fields.items()}
+            | {"keep": (keep + lane, 1)}
+            for lane in range(self.core.lanes)
+        ]
 
-    def item(self, payload: int, lane: int, offset: int) -> Item | Word | None:
-        """The item in a lane of an output beat.
+    def symbol(self, payload: int, lane: int, previous: Any) -> Any:
+        """The symbol in a lane of an output beat.
 
         Args:
             payload: the payload of the beat.
             lane: the number of the lane.
-            offset: the offset of the item in its text, for a decoder with `kind` and `length`.
+            previous: the symbol before it in its text; None for the first.
 
         Returns:
-            The item; None where `keep` of the lane is 0.
+            The symbol, see `CoreParameters.observed`; None where `keep` of the lane is 0.
 
         Raises:
             ContractError: the flags of the lane contradict each other.
-            ValueError: the field `kind` has a value that is not an `ErrorKind`.
         """
         values = {name: payload >> place & mask for name, (place, mask) in self._fields[lane].items()}
-        error = bool(values["error"])
-        if not values["keep"]:
-            if error:
+        if not values.pop("keep"):
+            if values.get("error"):
                 raise ContractError(f"the error flag of word {lane} is set, but there is no word")
             return None
-        code_point = REPLACEMENT_CHARACTER if error and not self.decoder.replacement else values["code_point"]
-        if not self._complete:
-            return Word(code_point, error)
-        kind = ErrorKind(values["kind"]) if values["kind"] else None
-        if error != (kind is not None):
-            raise ContractError(
-                f"the error flag is {values['error']}, but the kind is Kind.{kind.name if kind else 'NONE'}"
-            )
-        return Item(offset, values["length"], code_point, kind)
-
-
-def _place(field: data.Field, start: int = 0) -> tuple[int, int]:
-    return start + field.offset, (1 << field.width) - 1
+        try:
+            return self.parameters.observed(values, previous)
+        except InvalidArgumentError as error:
+            raise ContractError(str(error)) from None
 
 
 @dataclass
 class _Bench:
-    """The drivers of both streams of a decoder during one run, and the check of the stream contract."""
+    """The drivers of both streams of a core during one run, and the check of the stream contract."""
 
-    decoder: AnyDecoder
-    item: Callable[[int, int, int], Item | Word | None]
+    core: Core
+    parameters: CoreParameters
+    symbol: Callable[[int, int, Any], Any]
     beats: Iterator[Beat]
     take: Take
     accepted: Callable[[int], None] | None
@@ -287,31 +264,31 @@ class _Bench:
     """Whether the last input beat did not end its text."""
     ended: int = 0
     """The number of texts that have ended at the input and not yet at the output."""
-    offset: int = 0
+    previous: Any = None
+    """The last output symbol of the present text."""
     waiting: int | None = None
     shown: int = 0
 
     def __post_init__(self) -> None:
         self.upcoming = next(self.beats, None)
-        self.patience = PATIENCE
-        if isinstance(self.decoder, RefreshedDecoder):
-            self.patience += self.decoder.refresh.still
-        self.given = Value.cast(self.decoder.units.payload)
-        self.payload = Value.cast(self.decoder.items.payload)
+        core = self.core
+        self.patience = max(PATIENCE, core.stall_cycles + core.latency + core.drain_cycles)
+        self.given = Value.cast(core.input.payload)
+        self.payload = Value.cast(core.output.payload)
         self.last = len(self.payload) - 1
 
     async def play(self, ctx: Any, input_pauses: Sequence[bool], output_pauses: Sequence[bool]) -> None:
-        units, items = self.decoder.units, self.decoder.items
+        source, output = self.core.input, self.core.output
         while self.upcoming is not None or self.ended or self.inside:
             if self.upcoming is not None and not self.offered and not input_pauses[self.clock % len(input_pauses)]:
-                ctx.set(self.given, beat_payload(self.decoder, self.upcoming))
+                ctx.set(self.given, beat_payload(self.core, self.upcoming, self.parameters))
                 self.offered = True
             ready = not output_pauses[self.clock % len(output_pauses)]
-            ctx.set(units.valid, self.offered)
-            ctx.set(items.ready, ready)
+            ctx.set(source.valid, self.offered)
+            ctx.set(output.ready, ready)
             self.idle += ready and (self.offered or self.upcoming is None)
             self.watch_output(ctx, ready)
-            if self.offered and ctx.get(units.ready):
+            if self.offered and ctx.get(source.ready):
                 self.accept()
             if self.ended < 0:
                 raise ContractError(f"cycle {self.clock}: last is set at the output before a text has ended")
@@ -321,7 +298,7 @@ class _Bench:
             self.clock += 1
 
     def watch_output(self, ctx: Any, ready: bool) -> None:
-        if not ctx.get(self.decoder.items.valid):
+        if not ctx.get(self.core.output.valid):
             if self.waiting is not None:
                 raise ContractError(
                     f"cycle {self.clock}: valid was deasserted before the transfer of payload {self.waiting:#x}"
@@ -339,23 +316,23 @@ class _Bench:
             self.deliver(payload)
 
     def deliver(self, payload: int) -> None:
-        last, lanes = bool(payload >> self.last & 1), self.decoder.lanes
-        found: list[Item | Word] = []
+        last, lanes = bool(payload >> self.last & 1), self.core.lanes
+        found: list[Any] = []
         for lane in range(lanes):
-            item = self.item(payload, lane, self.offset)
-            if item is None:
+            symbol = self.symbol(payload, lane, self.previous)
+            if symbol is None:
                 continue
-            if self.decoder.packed and len(found) != lane:
+            if self.core.packed and len(found) != lane:
                 raise ContractError(f"cycle {self.clock}: a gap before word {lane} of packed words")
-            found.append(item)
-            self.offset += item.length if isinstance(item, Item) else 0
+            found.append(symbol)
+            self.previous = symbol
         if not found and not last:
             raise ContractError(f"cycle {self.clock}: a beat with neither a word nor last")
-        for item in found[:-1]:
-            self.take(item, False, self.shown)
+        for symbol in found[:-1]:
+            self.take(symbol, False, self.shown)
         self.take(found[-1] if found else None, last, self.shown)
         if last:
-            self.offset = 0
+            self.previous = None
         self.ended -= last
         self.waiting, self.idle = None, 0
 
@@ -370,30 +347,36 @@ class _Bench:
         self.upcoming, self.offered, self.idle = next(self.beats, None), False, 0
 
 
-def _beats(texts: Iterable[Iterable[int]], separate_ends: Sequence[bool], decoder: AnyDecoder) -> Iterator[Beat]:
+def symbol_width(core: Core) -> int:
+    """The bits of an input symbol of a core."""
+    return int(Shape.cast(symbol_shape(core.input)).width)
+
+
+def _beats(texts: Iterable[Iterable[int]], separate_ends: Sequence[bool], core: Core) -> Iterator[Beat]:
     """The input beats of all texts, in order."""
+    width = symbol_width(core)
     for number, text in enumerate(texts):
-        units = _checked(text, number, decoder.table)
-        yield from text_beats(units, decoder.lanes, separate_end=separate_ends[number % len(separate_ends)])
+        symbols = _checked(text, number, width)
+        yield from text_beats(symbols, core.lanes, separate_end=separate_ends[number % len(separate_ends)])
 
 
-def _checked(text: Iterable[int], number: int, table: EncodingTable) -> Iterator[int]:
-    """The units of a text; each is checked to be an integer of the table's width when it is read."""
+def _checked(text: Iterable[int], number: int, width: int) -> Iterator[int]:
+    """The symbols of a text; each is checked to be an integer of a width in bits when it is read."""
     try:
-        units = iter(text)
+        symbols = iter(text)
     except TypeError:
         raise InvalidArgumentError(
             f"text {number} is {text!r}, which is not an iterable of code units: give one text as [text]"
         ) from None
-    top = (1 << table.unit_width) - 1
-    for offset, unit in enumerate(units):
+    top = (1 << width) - 1
+    for offset, symbol in enumerate(symbols):
         try:
-            value = index(unit)
+            value = index(symbol)
         except TypeError:
             value = -1
         if not 0 <= value <= top:
             raise InvalidArgumentError(
-                f"code unit {unit!r} at offset {offset} of text {number} is not an integer of {table.unit_width} bits: "
+                f"code unit {symbol!r} at offset {offset} of text {number} is not an integer of {width} bits: "
                 f"give one in 0..{top:#x}"
             )
         yield value
@@ -425,9 +408,9 @@ def text_beats(text: Iterable[int], lanes: int, *, separate_end: bool = False) -
     """The input beats of a text, all full except the last.
 
     Args:
-        text: the code units.
-        lanes: the number of code units in a full beat.
-        separate_end: `last` is in a beat without units if the beat before is full; it always is where the
+        text: the symbols.
+        lanes: the number of symbols in a full beat.
+        separate_end: `last` is in a beat without symbols if the beat before is full; it always is where the
             text is empty.
     """
     units = iter(text)
@@ -441,15 +424,20 @@ def text_beats(text: Iterable[int], lanes: int, *, separate_end: bool = False) -
     yield beat, True
 
 
-def beat_payload(decoder: AnyDecoder, beat: Beat) -> int:
-    """An input beat as an integer with the layout of the decoder's input payload.
+def beat_payload(core: Core, beat: Beat, parameters: CoreParameters | None = None) -> int:
+    """An input beat as an integer with the layout of the core's input payload.
 
-    Lanes without a unit have a value that would continue a sequence, so that a decoder that does not ignore them fails.
+    Lanes without a symbol have the value `CoreParameters.absent_symbol`: a core that does not ignore them fails.
+
+    Args:
+        core: the core.
+        beat: the beat.
+        parameters: those of the core; default: see `parameters_of`.
     """
-    (given, last), width, lanes = beat, decoder.table.unit_width, decoder.lanes
-    absent = max(decoder.table.rows, key=lambda row: len(row.units)).units[-1].last
-    units = (*given, *[absent] * (lanes - len(given)))
-    payload = sum(unit << width * lane for lane, unit in enumerate(units))
+    (given, last), width, lanes = beat, symbol_width(core), core.lanes
+    absent = (parameters or parameters_of(core)).absent_symbol
+    symbols = (*given, *[(1 << width) - 1 if absent is None else absent] * (lanes - len(given)))
+    payload = sum(symbol << width * lane for lane, symbol in enumerate(symbols))
     return payload | (1 << len(given)) - 1 << width * lanes | last << (width + 1) * lanes
 
 
@@ -462,7 +450,7 @@ def simulate(
     null_beats: Sequence[bool] = (False,),
     vcd: Path | None = None,
     **parameters: Any,
-) -> list[list[Item | Word]]:
+) -> list[list[Any]]:
     """Simulate a UTF-8 decoder on one text or several.
 
     A bytes-like object is one text; any other iterable consists of texts. See `Simulation.run` for the other arguments
@@ -488,8 +476,7 @@ def simulate(
         several: Iterable[Iterable[int]] = [bytes(memoryview(texts))]  # type: ignore[arg-type]  # TypeError if not
     except TypeError:
         several = cast("Iterable[Iterable[int]]", texts)
-    decoder = Decoder(TABLE_3_7, kind=True, length=True, **parameters)
-    simulation = Simulation(decoder)
+    simulation = Simulation(DecoderParameters(kind=True, length=True, **parameters).build())
     return simulation.run(
         several,
         input_pauses=input_pauses,

@@ -97,7 +97,7 @@ class _Bench(Elaboratable):
 
 
 def _one_bit_items(lanes: int) -> data.StructLayout:
-    return data.StructLayout({"items": data.ArrayLayout(1, lanes), "last": 1})
+    return data.StructLayout({"slots": data.ArrayLayout(1, lanes), "last": 1})
 
 
 class _MemoryBench(_Bench):
@@ -141,8 +141,8 @@ class _MemoryBench(_Bench):
     def connect(self, m: Module) -> None:
         self._drive(m)
         buffer = self.buffer
-        front, ready = buffer.front, buffer.items.ready
-        taken = buffer.items.valid & ready
+        front, ready = buffer.front, buffer.output.ready
+        taken = buffer.output.valid & ready
         self.hold("reset", *(~value for value in buffer.reset.active))
 
         # Beats that were accepted and have not left, and where they are.
@@ -214,26 +214,26 @@ class _MemoryBench(_Bench):
             is_written = ahead < (tails if is_tail else rows)
             self.hold("watched", ~(watching & is_written) | (port.data == remembered))
             start += len(memory.row)
-        shown = Value.cast(buffer.items.payload)
-        first = buffer.items.valid & watching & (ahead == 0)
-        self.forbid("order", first & (shown != Cat(items, tail)), buffer.items.valid & (pending == 0))
+        shown = Value.cast(buffer.output.payload)
+        first = buffer.output.valid & watching & (ahead == 0)
+        self.forbid("order", first & (shown != Cat(items, tail)), buffer.output.valid & (pending == 0))
         waited, before = Signal(), Signal(len(shown), reset_less=True)
         m.d.sync += [waited.eq(first & ~taken), before.eq(shown)]
-        self.hold("watched", ~waited | (watching & (ahead == 0) & (before == Cat(items, tail)) & buffer.items.valid))
-        self.forbid("steady", waited & (~buffer.items.valid | (shown != before)))
+        self.hold("watched", ~waited | (watching & (ahead == 0) & (before == Cat(items, tail)) & buffer.output.valid))
+        self.forbid("steady", waited & (~buffer.output.valid | (shown != before)))
 
     def _flow(self, m: Module, pending: Value, wrote: Value, behind: Value, shown: Value) -> None:
         """While no beat has waited since the buffer was empty, a complete beat is valid `latency` cycles later."""
         buffer = self.buffer
         smooth, later = Signal(), Signal(buffer.latency)
-        waits = buffer.items.valid & ~buffer.items.ready
+        waits = buffer.output.valid & ~buffer.output.ready
         m.d.sync += [
             smooth.eq((smooth | (pending == 0)) & ~waits),
             later.eq(Mux(pending == 0, 0, Cat(self.leaves, later))),
         ]
         on_time = (buffer.arrive == later[2]) & (behind == later[0] + later[1]) & (shown == later[3])
         self.hold("smooth", ~smooth | (on_time & (wrote == later[0])))
-        self.forbid("latency", smooth & (buffer.items.valid != later[-1]))
+        self.forbid("latency", smooth & (buffer.output.valid != later[-1]))
 
 
 class _RegisterBench(_Bench):
@@ -262,7 +262,7 @@ class _RegisterBench(_Bench):
             buffer.entry_valid.eq(offered),
             self.remaining.eq(buffer.valid),
         ]
-        valid, ready, shown = buffer.items.valid, buffer.items.ready, Value.cast(buffer.items.payload)
+        valid, ready, shown = buffer.output.valid, buffer.output.ready, Value.cast(buffer.output.payload)
         taken = valid & ready
         enters = offered & runs[0]
         queue = [Signal(len(word), name=f"queue_{n}", reset_less=True) for n in range(2)]
@@ -380,7 +380,7 @@ class BufferProof(Elaboratable):
         m = Module()
         m.domains.sync = domain = ClockDomain("sync")
         m.submodules.dut = bench = self._bench
-        decoder, items = self._decoder, bench.buffer.items
+        decoder, output = self._decoder, bench.buffer.output
         frame = Signal(range(max(self.frames.values()) + 1), reset_less=True)
         m.d.sync += frame.eq(Mux(frame == max(self.frames.values()), frame, frame + 1))
         m.d.comb += [
@@ -388,7 +388,7 @@ class BufferProof(Elaboratable):
             domain.rst.eq((frame == 0) & Const(self._start is Start.RESET, 1)),
             # No null beats: to a buffer they are as if none was offered.
             bench.offer.eq(self.offer),
-            items.ready.eq(self.ready),
+            output.ready.eq(self.ready),
             *(signal.eq(self.free[name]) for name, signal in bench.free.items()),
         ]
         fails = [~holds for holds in bench.invariant.values()]
@@ -404,13 +404,13 @@ class BufferProof(Elaboratable):
             # No beat is accepted; and what is still in the window soon enters the buffer, or waits for more.
             alone, last = Signal(reset_less=True), self.free["settled" if decoder.buffer == "memory" else "leaves"]
             comes = (bench.offer & bench.ready) | (last & (frame > decoder.latency))
-            m.d.sync += alone.eq(Mux(frame == 0, 1, alone) & (self.ready | ~items.valid) & ~comes)
+            m.d.sync += alone.eq(Mux(frame == 0, 1, alone) & (self.ready | ~output.valid) & ~comes)
             drains = (frame == decoder.drain_cycles) & held & alone & (bench.remaining != 0)
             asked += [stalls, drains]
             m.d.comb += bench.calm.eq(1)
         elif self._start is Start.ANY:
             was_free = Signal(reset_less=True)
-            m.d.sync += was_free.eq(items.ready | ~items.valid)
+            m.d.sync += was_free.eq(output.ready | ~output.valid)
             asked = [(frame == 1) & was_free & bench.adopts & Cat(*fails).any()]
             m.d.comb += bench.calm.eq(1)
         else:
@@ -419,7 +419,7 @@ class BufferProof(Elaboratable):
                 m.d.comb += bench.calm.eq(frame == self._after)
             else:
                 m.d.comb += bench.calm.eq((frame > self._after - DRAINED) | Const(self._after == 0, 1))
-            early = (frame >= first) & (frame < self._after) & (bench.ready | items.valid)
+            early = (frame >= first) & (frame < self._after) & (bench.ready | output.valid)
             asked = [*((frame == self._after) & fail for fail in fails), early]
         m.d.comb += self.asked.eq(Cat(*asked))
         return m

@@ -15,7 +15,7 @@ consists of these claims:
 - the watched event is in one place, and that place holds its word;
 - while the output is not stalled, at most so many rows are reserved, and what is due is closed.
 
-All fields of a word are compared but `keep`.
+All fields of a word are compared.
 """
 
 from __future__ import annotations

@@ -23,10 +23,11 @@ from amaranth.lib import data
 from utf8fpga.formal.helpers import keep_of
 from utf8fpga.formal.reference_dfa import Slot
 from utf8fpga.hdl import ParallelDecoder
+from utf8fpga.hdl.beats import is_effective
 from utf8fpga.hdl.decoder.window import BeatWindow, RowWindow
 from utf8fpga.hdl.decoder.window_logic import Beat, Registers, WindowControl, build_window
 from utf8fpga.hdl.memory_buffer import MemoryBuffer
-from utf8fpga.hdl.payloads import items_layout, offers
+from utf8fpga.hdl.payloads import slots_layout
 from utf8fpga.model import EncodingTable
 
 __all__ = ["DRAINED", "WindowProof"]
@@ -98,7 +99,7 @@ class _Context:
             after = self.units[place + 1], self.present[place + 1]
         return Slot(m, table, before, (self.units[place], self.present[place]), after)
 
-    def flat(self, control: WindowControl, *, spans: bool) -> Beat:
+    def flat(self, m: Module, control: WindowControl, *, spans: bool) -> Beat:
         """The logic of the window over all the units, without registers."""
         starts = [Const(0, 1), *(~self.present[n - 1] & self.present[n] for n in range(1, len(self.present)))]
         starts[self.past + 1 :] = [Const(0, 1)] * (len(starts) - self.past - 1)
@@ -106,6 +107,7 @@ class _Context:
         keep = [present & ~start for present, start in zip(self.present, starts, strict=True)]
         values: dict[str, Sequence[Value]] = {"unit": self.units, "keep": keep, "first": [Const(0, 1)]}
         beat = _Flat(Registers(), len(self.units), Const(1), values, self.last)
+        beat.module = m
         build_window(control, beat, frozenset(), spans=spans)
         beat.values["keep"] = self.present
         return beat
@@ -114,8 +116,21 @@ class _Context:
 class _Flat(Beat):
     """The values of a beat with no units before it."""
 
+    module: Module
+    """Where each value that is used becomes a signal, since Amaranth would write it out again for each use."""
+
     def at(self, name: str, place: int) -> Value:
-        return self.values[name][place] if place >= 0 else Const(0, len(self.values[name][0]))
+        values = self.values[name]
+        if place < 0:
+            return Const(0, len(values[0]))
+        value = values[place]
+        if not isinstance(value, Signal | Const):
+            signal = Signal(len(value), name=f"flat_{name}_{place}")
+            self.module.d.comb += signal.eq(value)
+            # A list of its own, so that values which another name shares stay as they are.
+            self.values[name] = [*values[:place], signal, *values[place + 1 :]]
+            return signal
+        return value
 
 
 class _Bench(Elaboratable):
@@ -131,7 +146,7 @@ class _Bench(Elaboratable):
     def __init__(self, decoder: ParallelDecoder, right: EncodingTable) -> None:
         self.decoder, self.window, self.right = decoder, decoder.window, right
         self.offer, self.run = Signal(), Signal()
-        self.fresh = Signal(len(Value.cast(decoder.units.payload)))
+        self.fresh = Signal(len(Value.cast(decoder.input.payload)))
         self.written = Signal()
         self.invariant: dict[Any, Signal] = {}
         self._held: dict[Any, list[Value]] = {}
@@ -153,44 +168,44 @@ class _Bench(Elaboratable):
     def elaborate(self, platform: object) -> Module:
         m = Module()
         m.submodules.window = window = self.window
-        units = window.units
-        payload = Signal(units.payload.shape())
+        source = window.input
+        payload = Signal(source.payload.shape())
         m.d.comb += [
             Value.cast(payload).eq(self.fresh),
-            units.payload.eq(payload),
-            Value.cast(units.payload.keep).eq(keep_of(payload)),
+            source.payload.eq(payload),
+            Value.cast(source.payload.keep).eq(keep_of(payload)),
         ]
         if isinstance(window, RowWindow):
             # Only its late reset is of interest, during which the other half of the proof finds it not ready.
             m.submodules.buffer = buffer = self.decoder.item_buffer
             assert isinstance(buffer, MemoryBuffer)
             m.d.comb += [
-                units.valid.eq(self.offer & ~buffer.reset.busy),
+                source.valid.eq(self.offer & ~buffer.reset.busy),
                 window.late_reset.eq(buffer.late_reset),
                 self.written.eq(window.tail_valid | window.row_valid.any()),
             ]
-            contexts = self._contexts(m, offers(units), Const(1))
+            contexts = self._contexts(m, is_effective(source), Const(1))
             self._rows(m, window, contexts)
             self._hold(ALL, *(~value for value in buffer.reset.active))
         else:
-            m.d.comb += [units.valid.eq(self.offer), window.run.eq(self.run.replicate(len(window.run)))]
-            contexts = self._contexts(m, offers(units), self.run)
+            m.d.comb += [source.valid.eq(self.offer), window.run.eq(self.run.replicate(len(window.run)))]
+            contexts = self._contexts(m, is_effective(source), self.run)
             self._beats(m, window, contexts)
-        self._stages(contexts)
+        self._stages(m, contexts)
         for tag, signal in self.invariant.items():
             m.d.comb += signal.eq(Cat(*self._held.get(tag, [Const(1, 1)])).all())
         return m
 
     def _contexts(self, m: Module, arrives: Value, moves: Value) -> list[_Context]:
         """The beat at the input and that of each stage of the window, as they were accepted."""
-        units = self.window.units.payload
+        beat = self.window.input.payload
         past = [Signal(self.right.unit_width, name=f"past_{n}", reset_less=True) for n in range(self._past)]
         of_packet = [Signal(name=f"past_{n}_of_packet") for n in range(self._past)]
         lanes = range(self.decoder.lanes)
         context = _Context(
-            [*past, *(units.units[n] for n in lanes)],
-            [*of_packet, *(units.keep[n] for n in lanes)],
-            units.last,
+            [*past, *(beat.symbols[n] for n in lanes)],
+            [*of_packet, *(beat.keep[n] for n in lanes)],
+            beat.last,
             arrives,
             self._past,
         )
@@ -215,10 +230,10 @@ class _Bench(Elaboratable):
             same = context.units[n] == Mux(there, unit, passed.units[n])
             self._hold(n - self._past + self.decoder.lanes, context.present[n] == of_packet, ~of_packet | same)
 
-    def _stages(self, contexts: Sequence[_Context]) -> None:
+    def _stages(self, m: Module, contexts: Sequence[_Context]) -> None:
         """The registers of the stages of the window."""
         for stage, context in zip(self.window.state.beat.stages, contexts, strict=True):
-            flat = context.flat(self.window.control, spans=self.window.spans)
+            flat = context.flat(m, self.window.control, spans=self.window.spans)
             if stage.before:
                 self._hold(ALL, stage.valid == context.valid, ~context.valid | (stage.last == context.last))
                 given = self._given(flat, context.last)
@@ -228,14 +243,14 @@ class _Bench(Elaboratable):
                             tag, wanted = given[name]
                             self._hold(tag, ~context.valid | self._alike(flat, name, value, wanted))
                         else:
-                            self._hold(lane, ~context.valid | (value == flat.values[name][self._past + lane]))
+                            self._hold(lane, ~context.valid | (value == flat.at(name, self._past + lane)))
             else:
                 (first,) = stage.values["first"]
                 self._hold(ALL, first == ~context.present[self._past - 1])
             for (name, lane, beats), value in stage.history.items():
                 place = lane - (beats + 1) * self.decoder.lanes
                 at = self._past + place
-                self._hold(place, ~context.present[at] | (value == flat.values[name][at]))
+                self._hold(place, ~context.present[at] | (value == flat.at(name, at)))
 
     def _given(self, flat: Beat, last: Value) -> dict[str, tuple[Any, Value]]:
         """What a `BeatWindow` holds of a beat: per name the tag, and the value."""
@@ -265,8 +280,8 @@ class _Bench(Elaboratable):
     def _is(self, slot: Slot, item: Value) -> Value:
         """The bits of an item are those of the reference."""
         decoder = self.decoder
-        layout = items_layout(decoder.table, decoder.lanes, kind=decoder.kind, length=decoder.length)
-        one = layout["items"].shape.elem_shape
+        layout = slots_layout(decoder.table, decoder.lanes, decoder.item_options)
+        one = layout["slots"].shape.elem_shape
         found = data.View(one, item)
         undefined = Const(0, 1) if decoder.replacement else slot.word.error
         alike = [found.error == slot.word.error, undefined | (found.code_point == slot.word.code_point)]
@@ -298,7 +313,7 @@ class _Bench(Elaboratable):
         held, unit, keep, slot = self._last_lane(m, contexts, Const(1))
         settled = held.last | ~slot.open
         waiting = self._waits(m, contexts[-1].valid, Const(1), settled)
-        flat = held.flat(window.control, spans=window.spans)
+        flat = held.flat(m, window.control, spans=window.spans)
         expected = {**self._contents(flat), "last": held.last, "settled": settled}
         self._hold(ALL, state.waiting == waiting, *held.possible(waiting))
         for name, value in expected.items():
@@ -333,7 +348,7 @@ class _Bench(Elaboratable):
         held, unit, keep, slot = self._last_lane(m, contexts, moves)
         settled = held.last | ~slot.open
         waiting = self._waits(m, contexts[-1].valid, moves, settled)
-        flat = held.flat(window.control, spans=window.spans)
+        flat = held.flat(m, window.control, spans=window.spans)
         self._hold(ALL, state.waiting == waiting, *held.possible(waiting))
         expected = self._given(flat, held.last) | {"last": (ALL, held.last)}
         for name, value in state.held.items():
@@ -350,12 +365,12 @@ class _Bench(Elaboratable):
             m.d.sync += [leaves.eq(waiting & (contexts[-1].valid | settled) & counts)]
             m.d.sync += [next_unit.eq(unit), next_keep.eq(keep)]
         self._hold(
-            ALL, window.items_valid == leaves, *gone.possible(leaves), ~leaves | (window.items.last == gone.last)
+            ALL, window.slots_valid == leaves, *gone.possible(leaves), ~leaves | (window.slots.last == gone.last)
         )
         for lane in range(self.decoder.lanes):
             after = (next_unit, next_keep) if lane == self.tail else None
             own = gone.slot(m, self.right, lane, after)
-            self._hold(lane, ~leaves | self._is(own, Value.cast(window.items.items[lane])))
+            self._hold(lane, ~leaves | self._is(own, Value.cast(window.slots.slots[lane])))
 
 
 class WindowProof(Elaboratable):

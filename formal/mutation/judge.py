@@ -1,14 +1,15 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Mutants of a decoder: do the simulation tests and the proofs notice?
+"""Mutants of a decoder, and whether the simulation tests and the proofs detect them.
 
-A mutant of the netlist is one change of Yosys's `mutate`; a mutant of the table is one moved bound,
-with the code points that follow from it, or a row left out. Each is judged twice: by the workload of
-the simulation tests against the golden model, and by the proofs. A mutant that all proofs prove right
-is a decoder that is right, whatever its gates are, and does not count.
+A mutant of the netlist is one change by Yosys's `mutate`. A mutant of the table has one bound moved, and the code
+points changed accordingly, or one row removed. Each mutant is judged twice: by the workload of the simulation tests,
+compared with the golden model, and by the proofs. A mutant that all proofs accept is a correct decoder with other
+gates; it is not counted.
 
-A parallel decoder is proved by an induction over its parts, of which a netlist knows nothing. Its mutant is
-proved right where it does the same, clock by clock, as the decoder; and refuted by any trace in which a monitor
-of `JUDGES` says so, be it a run of the workload, what tells it apart from the decoder, or what a search finds.
+A parallel decoder is proved by an induction over its components, which a netlist does not have. So a mutant of its
+netlist is accepted if it is proved equal to the decoder in every cycle. It is rejected by any trace in which a monitor
+of `JUDGES` raises its bit: a run of the workload, a trace in which it differs from the decoder, or one that a search
+finds.
 """
 
 from __future__ import annotations
@@ -40,20 +41,20 @@ from utf8fpga.model.table import Range, Row
 __all__ = ["Mutant", "Score", "judge_netlists", "judge_tables", "refuting", "table_mutants"]
 
 _BATCH = 16
-"""Upper bound on the mutants that are made and judged together."""
+"""Upper bound on the number of mutants that are made and judged together."""
 
 
 @dataclass
 class Mutant:
-    """One mutant and what became of it.
+    """One mutant and its results.
 
     Attributes:
-        name: the change, as Yosys or the rows put it.
-        simulation: what the workload's golden model says against it; empty where it is content.
-        proof: the property that fails; empty where all hold.
+        name: the change, as a command of Yosys or in terms of the table's rows.
+        simulation: the first difference from the golden model in the workload; empty if there is none.
+        proof: the property that fails; empty if all hold.
         undecided: some property was not decided in time.
-        refused: no decoder is made of such a table; the reason.
-        apart: where a proof refutes what the simulation did not notice, the input that tells it apart, in lines.
+        refused: the reason for which no decoder can be made of the table; empty if one can.
+        apart: if a proof rejects the mutant and the simulation does not, the lines of an input that distinguishes it.
     """
 
     name: str
@@ -65,23 +66,23 @@ class Mutant:
 
     @property
     def is_refused(self) -> bool:
-        """No decoder is made of it."""
+        """Whether no decoder can be made of it."""
         return bool(self.refused)
 
     @property
     def right(self) -> bool:
-        """It is proved right."""
+        """Whether it is proved correct."""
         return not (self.proof or self.undecided or self.refused)
 
 
 @dataclass
 class Score:
-    """What became of some mutants.
+    """The results of mutants.
 
     Attributes:
-        configuration: of which decoder.
+        configuration: the name of the decoder's configuration.
         source: ``netlist`` or ``table``.
-        mutants: each of them.
+        mutants: the mutants.
     """
 
     configuration: str
@@ -90,38 +91,38 @@ class Score:
 
     @property
     def counted(self) -> list[Mutant]:
-        """Those that are not proved right, and of which a decoder is made."""
+        """Those that are not proved correct, and of which a decoder can be made."""
         return [mutant for mutant in self.mutants if not (mutant.right or mutant.refused)]
 
     @property
     def by_proof(self) -> int:
-        """How many a proof refutes."""
+        """The number of those that a proof rejects."""
         return sum(bool(mutant.proof) for mutant in self.counted)
 
     @property
     def by_simulation(self) -> int:
-        """How many the simulation notices."""
+        """The number of those that the simulation detects."""
         return sum(bool(mutant.simulation) for mutant in self.counted)
 
     @property
     def survivors(self) -> list[Mutant]:
-        """Those that one of the two does not notice."""
+        """Those that the proofs or the simulation do not detect."""
         return [mutant for mutant in self.counted if not (mutant.proof and mutant.simulation)]
 
     @property
     def row(self) -> list[str]:
-        """The numbers, for a table."""
+        """The row of a table."""
         right, refused = (sum(getattr(m, name) for m in self.mutants) for name in ("right", "is_refused"))
         numbers = (len(self.mutants), refused, right, len(self.counted), self.by_proof, self.by_simulation)
         return [self.configuration, self.source, *map(str, numbers)]
 
     def as_dict(self) -> dict[str, Any]:
-        """For a program to read."""
+        """The results as a dictionary, for JSON."""
         return asdict(self)
 
     @property
     def false_alarms(self) -> list[Mutant]:
-        """Those proved right of which the simulation says otherwise: there must be none."""
+        """Those that are proved correct and differ in simulation. There must be none."""
         return [mutant for mutant in self.mutants if mutant.right and mutant.simulation]
 
 
@@ -139,16 +140,16 @@ def judge_netlists(
 
     Args:
         configuration: the decoder.
-        count: how many to ask Yosys for; those of a clock are left out.
-        seed: of Yosys's choice.
-        jobs: how many at a time.
-        seconds: how long the engine may think about one question.
-        done: called with how many are judged.
-        draw: the workload of the simulation, from a harness around the decoder and the decoder; a function of a
+        count: the number of mutants that Yosys makes; those of a clock input are left out.
+        seed: the seed of Yosys's choice.
+        jobs: the number of processes.
+        seconds: time limit for one question.
+        done: called with the number of mutants that have been judged.
+        draw: makes the workload of the simulation from a harness around the decoder and the decoder; a function of a
             module, since it is called in another process.
 
     Raises:
-        ValueError: more are asked for than the decoder has cells, or it is neither a serial nor a sparse one.
+        InvalidArgumentError: `count` is more than the decoder has cells, or it is neither serial nor sparse.
     """
     if not isinstance(configuration.build(), SerialDecoder | ParallelDecoder):
         raise InvalidArgumentError(f"mutants are made of serial and parallel decoders, not of {configuration.name!r}")
@@ -157,7 +158,7 @@ def judge_netlists(
 
 
 def _alone(function: Callable[..., Any], *arguments: Any) -> Any:
-    """What a function gives in a process of its own, so that this one neither elaborates nor runs a tool."""
+    """The result of a function in another process, so that this one neither elaborates nor runs a tool."""
     with closing(run_each(function, [arguments])) as outcomes:
         _, outcome = next(outcomes)
         return outcome.result()
@@ -166,7 +167,7 @@ def _alone(function: Callable[..., Any], *arguments: Any) -> Any:
 def _prepare_netlists(
     configuration: Configuration, count: int, seed: int, seconds: int, draw: Callable[[Aig, Any], Workload]
 ) -> tuple[_Judge, list[str]]:
-    """What judges mutants, and the lines that make them."""
+    """The judge of the mutants, and the lines of Yosys that make them."""
     parallel = isinstance(configuration.build(), ParallelDecoder)
     wanted = [Property.TOGETHER, *([Property.TWIN] if parallel else [])]
     with tempfile.TemporaryDirectory(prefix="utf8fpga-") as folder:
@@ -174,7 +175,7 @@ def _prepare_netlists(
         for each in wanted:
             _map(directory, configuration, each)
         files = {f"{name}.il": (directory / f"{name}.il").read_text(encoding="utf-8") for name in ("dut", *wanted)}
-        # Asked for more mutants than there are, Yosys would look for them for ever.
+        # For more mutants than there are, Yosys would not terminate.
         cells = len(re.findall(r"^  cell ", files["dut.il"], re.MULTILINE))
         if count > cells:
             raise InvalidArgumentError(
@@ -183,11 +184,11 @@ def _prepare_netlists(
         listing = f"read_rtlil dut.il; mutate -list {count} -seed {seed} -o mutants.txt"
         run_tool("yosys", ["-q", "-p", listing], directory=directory)
         lines = (directory / "mutants.txt").read_text(encoding="utf-8").splitlines()
-    # An and-inverter graph has no clock, so a damaged one is not to be seen in it.
+    # An and-inverter graph has no clock, so a fault at a clock input would have no effect.
     lines = [line for line in lines if line and " -port C " not in line]
     workload = draw(harness_aig(configuration, Property.STEADY), configuration.build())
     judge = _Judge(configuration, files, workload, seconds)
-    # What is not changed must be proved right, or nothing that follows means anything.
+    # The decoder itself must be accepted; otherwise the results of mutants would mean nothing.
     (unchanged,) = judge.netlists([_UNCHANGED])
     if not unchanged.right or unchanged.simulation:
         raise AssertionError(f"{configuration.name} is itself refused: {unchanged}")
@@ -195,7 +196,7 @@ def _prepare_netlists(
 
 
 def _map(directory: Path, configuration: Configuration, wanted: Property) -> None:
-    """Map the decoder and its surroundings once, each by itself, so that a mutant is soon put together."""
+    """Map the decoder and its harness once, separately, so that each mutant is assembled quickly."""
     (directory / "top.il").write_text(harness_rtlil(configuration, wanted), encoding="utf-8")
     if wanted is Property.TOGETHER:
         mapped = "opt_clean; simplemap; dffunmap; write_rtlil dut.il"
@@ -207,28 +208,28 @@ def _map(directory: Path, configuration: Configuration, wanted: Property) -> Non
 
 
 _UNCHANGED = "opt_clean"
-"""A mutant that is none."""
+"""The mutant without a change."""
 
 _FIRST, _DEEP = 14, 32
-"""Clocks that a trace may have where a parallel decoder is searched: at first, and then."""
+"""Cycles of a trace in a search of a parallel decoder: in the first search, and in the second one."""
 
 _RESTLESS = 10
-"""Seconds for a question that is asked in passing."""
+"""Time limit in seconds for one question of the first search."""
 
 
 _Judged = tuple[Mutant, Aig, Callable[[], Aig] | None]
-"""A mutant, its graph, and what makes the graph of it beside the decoder, if anything does."""
+"""A mutant, its graph, and a function that makes the graph of the mutant beside the decoder, if there is one."""
 
 
 @dataclass
 class _Judge:
-    """What judges mutants, the same in each process.
+    """The judge of mutants, the same in each process.
 
     Attributes:
         configuration: the decoder.
-        files: by name the contents of what mutants of the netlist are made from.
-        workload: of the simulation.
-        seconds: how long the engine may think about one question.
+        files: by name the contents of the files from which mutants of the netlist are made.
+        workload: the workload of the simulation.
+        seconds: time limit for one question.
     """
 
     configuration: Configuration
@@ -237,7 +238,7 @@ class _Judge:
     seconds: int
 
     def __getstate__(self) -> dict[str, Any]:
-        """What another process needs: all but the decoder, which it builds itself."""
+        """The state for another process: all but the decoder, which that process builds."""
         return vars(self) | {"workload": replace(self.workload, decoder=None)}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -269,7 +270,7 @@ class _Judge:
         return mutants
 
     def _twin(self, directory: Path, name: str, line: str) -> Aig:
-        """The mutant beside the decoder. Both start with zeros, from which a reset is as good as from anything."""
+        """The mutant beside the decoder. All registers of both start with 0, which suffices since a reset follows."""
         right = "design -reset; read_rtlil dut.il; rename top.dut top.right"
         both = f"{right}; read_rtlil {Property.TWIN}.il; read_rtlil dut.il; {line}; hierarchy -top top"
         name += "-twin"
@@ -277,7 +278,7 @@ class _Judge:
         return _take(directory, name)
 
     def tables(self, changed: Sequence[tuple[str, Any]]) -> list[Mutant]:
-        """Judge decoders of other tables, or say why there is none."""
+        """Judge decoders of other tables, or record why there is none."""
         mutants = [Mutant(name) for name, _made in changed]
         judged: list[_Judged] = []
         for mutant, (_name, made) in zip(mutants, changed, strict=True):
@@ -292,7 +293,7 @@ class _Judge:
     def _judge(self, judged: Sequence[_Judged]) -> None:
         for mutant, aig, twin in judged:
             seen = self.workload.play(aig)
-            # One run that is wrong is enough.
+            # One incorrect run suffices.
             wrong: int | None = None
             for run in self.workload.differing(seen):
                 if reason := self.workload.wrong(seen, run):
@@ -304,7 +305,7 @@ class _Judge:
             self._decide({f"mutant{n}": (mutant, aig) for n, (mutant, aig, _) in enumerate(judged)})
 
     def _decide(self, left: dict[str, tuple[Mutant, Aig]]) -> None:
-        """Have the engine judge mutants of a serial decoder, all of them by one monitor after the other."""
+        """Judge mutants of a serial decoder by the proof engine: all of them, one monitor after the other."""
         for number, wanted in enumerate(JUDGES):
             questions = {name: (aig, aig.output_bits["bad"][number]) for name, (_, aig) in left.items()}
             for name, verdict in decide(questions, seconds=self.seconds, hunt=True).items():
@@ -313,7 +314,7 @@ class _Judge:
                 if verdict.proved is False:
                     mutant.proof = wanted
                     if not mutant.simulation:
-                        # Once more, for the frames.
+                        # Decided again, for the frames of the trace.
                         found = decide({name: questions[name]}, seconds=self.seconds)[name]
                         mutant.apart = self._lines(wanted, aig, found.frames)
                     del left[name]
@@ -322,11 +323,11 @@ class _Judge:
         return Counterexample.of(self.configuration, wanted, aig.values(frames)).lines()
 
     def _refute_or_compare(self, mutant: Mutant, aig: Aig, wrong: int | None, twin: Callable[[], Aig] | None) -> None:
-        """Judge a parallel decoder's mutant by the monitors, and by the decoder that is proved right.
+        """Judge a mutant of a parallel decoder by the monitors, and by comparison with the decoder, which is proved.
 
-        The proof of a parallel decoder is an induction over its parts, which a netlist does not have. So a mutant
-        is right if it does what the decoder does, and wrong where a trace shows a monitor's `bad`: that of the
-        run that the simulation did not like, or one that is searched for.
+        The proof of a parallel decoder is an induction over its components, which a netlist does not have. So a mutant
+        is correct if it is equal to the decoder, and incorrect if a monitor raises its bit in a trace: in the run
+        that failed in simulation, or in one that a search finds.
         """
         if wrong is not None:
             if found := refuting(aig, self.workload.inputs_of(wrong)):
@@ -348,7 +349,7 @@ class _Judge:
                 return
 
     def _does_the_same(self, mutant: Mutant, aig: Aig, twin: Aig) -> bool:
-        """The mutant is proved to do what the decoder does, or what it does otherwise is seen to be wrong."""
+        """Whether the mutant is decided: proved equal to the decoder, or rejected by a trace in which it differs."""
         any_difference, difference = twin.output_bits["bad"]
         if always_zero(twin, any_difference):
             return True
@@ -360,7 +361,7 @@ class _Judge:
                 {name: sum(frame[where] << bit for bit, where in enumerate(twin.input_bits[name])) for name in _DRIVEN}
                 for frame in verdict.frames
             ]
-            # What follows shows whether it matters.
+            # The difference may have an effect only later, with or without further beats.
             for offer in (0, 1):
                 inputs += [{"offer": offer, "ready": 1, "fresh": 0, "reset": 0}] * _DEEP
             if found := refuting(aig, inputs):
@@ -385,26 +386,27 @@ def _take(directory: Path, name: str) -> Aig:
 
 
 _DRIVEN = ("offer", "ready", "fresh", "reset")
-"""The ports that a run drives; which event is watched is for the monitor."""
+"""The ports that a run drives; the remaining one, `pick`, selects the event that the monitor watches."""
 
 
 def refuting(aig: Aig, inputs: Sequence[dict[str, int]]) -> tuple[Property, list[list[int]]] | None:
-    """A property of `JUDGES` that a run refutes, whatever event has to be watched for that, and its frames.
+    """A property of `JUDGES` that a run violates, for any choice of the watched event, and the frames of the run.
 
     Args:
         aig: a `Harness` of `Property.TOGETHER`; its free start values are 0.
-        inputs: per clock the values of the ports but `pick`.
+        inputs: per cycle the values of the ports except `pick`.
     """
-    # In each clock as many begin to look as there are places for events, each at its own: so every event is watched.
+    # Many runs at once, one for each cycle and each place of an event: a run watches the first event in that place from
+    # that cycle on. So every event is watched in some run.
     places = aig.input_bits["pick"]
-    # A monitor says a clock later what it saw.
+    # A monitor raises its bit one cycle after the violation.
     inputs = [*inputs, {}]
     everyone = (1 << len(places) * len(inputs)) - 1
     step, state = aig.stepper(aig.output_bits["bad"]), [0] * len(aig.latches)
     frames: list[list[int]] = []
     looking = 0
-    for clock, values in enumerate(inputs):
-        looking |= 1 << len(places) * clock
+    for cycle, values in enumerate(inputs):
+        looking |= 1 << len(places) * cycle
         frame = [0] * aig.inputs
         for name, value in values.items():
             for bit, where in enumerate(aig.input_bits.get(name, ())):
@@ -421,10 +423,10 @@ def refuting(aig: Aig, inputs: Sequence[dict[str, int]]) -> tuple[Property, list
 
 
 def table_mutants(table: EncodingTable) -> Iterator[tuple[str, EncodingTable | TableError]]:
-    """Tables with one bound of one position moved by one, or one row less; or why there is none.
+    """Tables with one bound of one position moved by one, or one row fewer; or the error, if there is no such table.
 
-    The code points keep to the units: those that a moved bound adds or takes away are at the same end
-    of the row.
+    The range of code points is changed accordingly: those that a moved bound adds or removes are at the same end of
+    the row.
     """
     for index, row in enumerate(table.rows):
         others = (*table.rows[:index], *table.rows[index + 1 :])
@@ -462,20 +464,20 @@ def judge_tables(
     seconds: int = 120,
     done: Callable[[int], None] = lambda _: None,
 ) -> Score:
-    """Make decoders of all mutants of the table and judge each against the right table.
+    """Make decoders of all mutants of the table and judge each by the original table.
 
     Args:
         configuration: the decoder.
-        jobs: how many at a time.
-        seconds: how long the engine may think about one question.
-        done: called with how many are judged.
+        jobs: the number of processes.
+        seconds: time limit for one question.
+        done: called with the number of mutants that have been judged.
     """
     judge, changed = _alone(_prepare_tables, configuration, seconds)
     return Score(configuration.name, "table", _parallel(judge.tables, changed, jobs, done))
 
 
 def _prepare_tables(configuration: Configuration, seconds: int) -> tuple[_Judge, list[tuple[str, Any]]]:
-    """What judges mutants, and each table by a name, or why there is no decoder of it."""
+    """The judge of the mutants, and by name each table, or the reason for which no decoder can be made of it."""
     decoder = configuration.build()
     workload = Workload.draw(harness_aig(configuration, Property.STEADY), decoder)
     changed: list[tuple[str, Any]] = []
@@ -494,7 +496,7 @@ def _prepare_tables(configuration: Configuration, seconds: int) -> tuple[_Judge,
 def _parallel(
     judge: Callable[[Sequence[Any]], list[Mutant]], changes: Sequence[Any], jobs: int, done: Callable[[int], None]
 ) -> list[Mutant]:
-    """The mutants that changes make, in their order."""
+    """The mutants with these changes, in their order."""
     size = max(1, min(_BATCH, -(-len(changes) // jobs)))
     calls = [(changes[start : start + size],) for start in range(0, len(changes), size)]
     found: dict[int, list[Mutant]] = {}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""A thousand simulations at once: each bit of Python's long integers is a run of its own.
+"""Many simulations at once: each bit of Python's long integers is a run of its own.
 
 A circuit is an and-inverter graph; one cycle of all runs is one bitwise operation for each gate. The texts and pauses
 of the runs are drawn once, with the handshake of a correct decoder, and are then the input of any number of mutants.
@@ -17,7 +17,7 @@ from typing import Any
 from utf8fpga.formal.aiger import Aig
 from utf8fpga.hdl import ParallelDecoder
 from utf8fpga.hdl.payloads import code_point_bits
-from utf8fpga.model import DFA, START, TABLE_3_7, EncodingTable, Item, decode
+from utf8fpga.model import DFA, START, TABLE_3_7, EncodingTable, Item
 from utf8fpga.sim.simulation import NULL_BEAT, Beat, ContractError, Simulation, beat_payload, text_beats
 
 __all__ = ["Workload", "drawn_texts"]
@@ -29,7 +29,7 @@ _BURST = 48
 
 
 def drawn_texts(rng: random.Random, table: EncodingTable = TABLE_3_7) -> Iterator[list[int]]:
-    """Texts without end: pairs and strings of range bounds and their neighbours, well-formed and damaged text."""
+    """An endless stream of texts: range bounds and their neighbours; well-formed and damaged text."""
     bounds = {bound for row in table.rows for allowed in row.units for bound in (allowed.first, allowed.last)}
     top = (1 << table.unit_width) - 1
     near = sorted({unit for bound in bounds for unit in (bound - 1, bound, bound + 1) if 0 <= unit <= top} | {0, top})
@@ -108,7 +108,7 @@ class Workload:
         return workload
 
     def play(self, aig: Aig) -> list[dict[str, list[int]]]:
-        """Per cycle the ports of a harness around another decoder."""
+        """Simulate a harness around another decoder; per cycle the values of its ports."""
         step, where = aig.stepper(_outputs(aig)), _places(aig)
         state, seen = [0] * len(aig.latches), []
         for frame in self.inputs:
@@ -126,10 +126,11 @@ class Workload:
         ]
 
     def _fitted(self, payload: list[int]) -> list[int]:
-        """A payload with as many bits of code point, its first field, as the correct decoder has."""
+        """A payload with code points, the first field of each item, as wide as those of the correct decoder."""
         lanes, bits = self.decoder.lanes, code_point_bits(self.decoder.table)
-        size = len(payload) // lanes
-        missing = len(self.seen[0]["see_out_payload"]) // lanes - size
+        # Behind the items are `keep`, a bit per lane, and `last`.
+        size = (len(payload) - 1) // lanes - 1
+        missing = (len(self.seen[0]["see_out_payload"]) - 1) // lanes - 1 - size
         fitted: list[int] = []
         for start in range(0, lanes * size, size):
             item = payload[start : start + size]
@@ -170,7 +171,7 @@ class Workload:
 
 @dataclass(frozen=True)
 class _Clock:
-    """The ports in one cycle of one run."""
+    """The values of the ports in one cycle of one run."""
 
     in_valid: int
     in_ready: int
@@ -194,7 +195,7 @@ class _Judged:
         self._text: list[int] = []
         self._given: list[Any] = []
         self._wanted: list[Any] = []
-        self._offset = 0
+        self._previous: Any = None
         self._waiting: int | None = None
         self._held: int | None = None
         self._flow = _Flow(decoder) if isinstance(decoder, ParallelDecoder) else None
@@ -215,16 +216,16 @@ class _Judged:
                 taken = (units, last) if units or last else None
                 self._text += units
                 if last:
-                    self._wanted += [*map(self._simulation.like, decode(self._text, decoder.table)), None]
+                    self._wanted += [*self._simulation.expected(self._text), None]
                     self._text = []
                 self._held = None
         if now.out_valid and now.ready:
             items: list[Any] = []
             for lane in range(decoder.lanes):
                 items.append(self._item(now.payload, lane))
-                self._offset += items[-1].length if isinstance(items[-1], Item) else 0
-            ends = decoder.items.payload.shape().from_bits(now.payload).last
-            self._offset = 0 if ends else self._offset
+                self._previous = items[-1] if isinstance(items[-1], Item) else self._previous
+            ends = decoder.output.payload.shape().from_bits(now.payload).last
+            self._previous = None if ends else self._previous
             found = [item for item in items if item is not None]
             if not (found or ends) or (decoder.packed and None in items[: len(found)]):
                 return "a beat without meaning"
@@ -233,14 +234,14 @@ class _Judged:
 
     def _item(self, payload: int, lane: int) -> Any:
         try:
-            return self._simulation.item(payload, lane, self._offset)
-        except (ContractError, ValueError) as error:
+            return self._simulation.symbol(payload, lane, self._previous)
+        except ContractError as error:
             return str(error)
 
     def items(self, *, cut: bool) -> str:
-        """Why the items are wrong, if they are; the last text is incomplete, and the last items are in flight."""
+        """Why the items are wrong, if they are. The last text may be incomplete, and its last items in flight."""
         given, decoder = self._given, self._decoder
-        wanted = [*self._wanted, *map(self._simulation.like, decode(self._text, decoder.table))]
+        wanted = [*self._wanted, *self._simulation.expected(self._text)]
         if given != wanted[: len(given)]:
             return next(
                 f"item {n}: {given[n]} in place of {wanted[n] if n < len(wanted) else 'nothing'}"
@@ -248,13 +249,13 @@ class _Judged:
                 if n >= len(wanted) or given[n] != wanted[n]
             )
         missing = len(wanted) - len(given)
-        # A buffer may be full; for the items in it `_Flow` has a rule.
+        # The items in a buffer, which may be full, are checked by `_Flow`.
         return f"{missing} items are missing" if not (cut or self._flow) and missing > 3 * (decoder.latency + 1) else ""
 
 
 @dataclass
 class _Flow:
-    """The flow through a decoder with a buffer: `Property.STALL`, `Property.LATENCY`, and that it drains.
+    """The flow through a decoder with a buffer: checks `Property.STALL`, `Property.LATENCY`, and that it drains.
 
     Attributes:
         settled: the input must be ready in the next cycle.
@@ -316,13 +317,13 @@ class _Flow:
 
 
 def _joined(texts: Iterator[list[int]], lanes: int, rng: random.Random) -> Iterator[list[int]]:
-    """For several lanes texts that are made of several, so that each begins in any lane."""
+    """Texts, for several lanes some of them joined, so that the sequences of a text begin in any lane."""
     while True:
         yield list(chain.from_iterable(next(texts) for _ in range(rng.choice((1, 1, 2, lanes)) if lanes > 1 else 1)))
 
 
 def _willing(rng: random.Random, *, bursts: bool) -> Iterator[bool]:
-    """Whether one side is ready, cycle by cycle: always, now and then, or for some cycles after some pauses."""
+    """Whether one side is ready, cycle by cycle: always, at random, or in bursts with pauses in between."""
     busy = rng.choice((0, 0, 0.4))
     in_bursts = bursts and rng.random() < 0.5
     while True:
@@ -344,7 +345,7 @@ def _beats(texts: Iterator[list[int]], lanes: int, rng: random.Random) -> Iterat
 
 
 def _beat(decoder: Any, payload: int) -> tuple[list[int], bool]:
-    """The units of an input beat as the harness completes it, and whether its text ends."""
+    """The units of an input beat, with `keep` as the harness corrects it, and whether its text ends."""
     width, lanes = decoder.table.unit_width, decoder.lanes
     last = bool(payload >> (width + 1) * lanes)
     there = payload >> width * lanes
@@ -355,7 +356,7 @@ def _beat(decoder: Any, payload: int) -> tuple[list[int], bool]:
 
 
 def _columns(words: Sequence[int], width: int) -> list[int]:
-    """Per bit of the words an integer of that bit of each."""
+    """Per bit of the words an integer whose bit n is that bit of word n."""
     rows = [f"{word:0{width}b}" for word in reversed(words)]
     return [int("".join(column), 2) for column in reversed(list(zip(*rows, strict=True)))]
 

@@ -7,11 +7,12 @@ from amaranth.hdl import Module
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
+from utf8fpga.hdl.beats import beat_layout, is_effective
 from utf8fpga.hdl.decoder.pipeline import PipelineStages
 from utf8fpga.hdl.decoder.window import BeatWindow, RowWindow
 from utf8fpga.hdl.fan_out import FanOut
 from utf8fpga.hdl.memory_buffer import MemoryBuffer
-from utf8fpga.hdl.payloads import beat_layout, items_layout, offers
+from utf8fpga.hdl.payloads import HasItemOptions, ItemOptions, beat_of_slots, slots_layout
 from utf8fpga.hdl.register_buffer import RegisterBuffer
 from utf8fpga.model import TABLE_3_7, EncodingTable
 from utf8fpga.model.exceptions import InvalidArgumentError
@@ -31,35 +32,33 @@ def buffer_of(stages: PipelineStages, layout: data.StructLayout) -> RegisterBuff
     return MemoryBuffer(layout, row_cycles=stages.row_cycles, row_copies=FanOut.copies_after(stages.row_cycles))
 
 
-class ParallelDecoder(wiring.Component):
+class ParallelDecoder(HasItemOptions, wiring.Component):
     """Beats of several code units in, at most as many items out, one U+FFFD per maximal subpart (D93b).
 
     Each lane is the same window over a unit, those before it and the one after it; there is no feedback. An item is in
     the lane of its last unit, so the words of a beat are in order and may have gaps between them (*sparse*; `Packer`
     closes the gaps).
 
-    Throughput: a beat per cycle on any input; `units.ready` is low only while beats wait for `items.ready`, and for
-    the bounds below. Back-to-back packets need no gap and no reset.
+    Throughput: a beat per cycle on any input; `input.ready` is deasserted only while beats wait for `output.ready`, and
+    within the bounds below. Back-to-back packets need no gap and no reset.
 
     Latency: the items of a beat are valid at most `latency` cycles after the beat was accepted, while no beat waits, if
     it ends its packet or does not end within a sequence. Otherwise whether its last unit is the end of an item depends
     on the next beat, and the cycles count from that one. Beats that hold no item and do not end a packet are dropped.
     So are null beats, those with neither a unit nor `last`: they are transferred and have no effect.
 
-    It is a window and a buffer behind it. The buffer keeps `units.ready` and `items.valid` in registers, so no path
-    leads through the decoder. In front of *registers* (`BeatWindow`, `RegisterBuffer`) each stage pauses while two
-    beats wait at the output. In front of *memory* (`RowWindow`, `MemoryBuffer`) no stage ever pauses: what leaves the
-    window is written to small memories, and beats are accepted while there is room for all that are in flight. That is
-    smaller for many lanes where look-up tables serve as memory, as on ECP5.
+    Structure: a window, and a buffer behind it. `input.ready` and `output.valid` are registers of the buffer, so there
+    is no combinational path through the decoder. With a buffer in *registers* (`BeatWindow`, `RegisterBuffer`) all
+    stages pause while two beats wait at the output. With a buffer in *memory* (`RowWindow`, `MemoryBuffer`) no stage
+    ever pauses: the output of the window is written to small memories, and beats are accepted while there is room for
+    all in-flight beats. For many lanes this is smaller on devices with LUT memory, such as ECP5.
 
     Args:
         table: the encoding form; default: UTF-8.
         lanes: code units per beat, 1 to `MAX_LANES`.
         pipeline: stages of registers in the window, 0 to 6; default: 5, see `PipelineStages`.
         buffer: ``registers`` or ``memory``; default: memory from as many lanes on as the longest sequence has units.
-        replacement: see `SerialDecoder`.
-        kind: see `SerialDecoder`.
-        length: see `SerialDecoder`.
+        options: those of `ItemOptions`.
 
     Attributes:
         stages: the stages of registers.
@@ -67,12 +66,12 @@ class ParallelDecoder(wiring.Component):
         item_buffer: the buffer.
 
     Ports:
-        units: stream of `beat_layout`.
-        items: stream of `items_layout`.
+        input: stream of `beat_layout`, code units.
+        output: stream of `beat_layout`, items of `item_layout`.
 
     Raises:
-        InvalidArgumentError: `lanes`, `pipeline` or `buffer` is out of range, or they do not go together.
-        TableError: no parallel decoder can be made for such a table.
+        InvalidArgumentError: `lanes`, `pipeline` or `buffer` is out of range, or their combination is invalid.
+        TableError: the table does not allow a parallel decoder, see `WindowControl.of`.
     """
 
     practice = Practice.MAXIMAL_SUBPARTS
@@ -85,9 +84,7 @@ class ParallelDecoder(wiring.Component):
         lanes: int,
         pipeline: int | None = None,
         buffer: str | None = None,
-        replacement: bool = True,
-        kind: bool = False,
-        length: bool = False,
+        **options: bool,
     ) -> None:
         checked_table(table)
         if not 1 <= lanes <= MAX_LANES:
@@ -97,21 +94,18 @@ class ParallelDecoder(wiring.Component):
         self.lanes = lanes
         self.buffer = stages.buffer
         self.pipeline = stages.pipeline
-        self.replacement = replacement
-        self.kind = kind
-        self.length = length
-        layout = items_layout(table, lanes, kind=kind, length=length)
+        self.item_options = ItemOptions(**options)
         kind_of_window = BeatWindow if stages.buffer == "registers" else RowWindow
         self.window: BeatWindow | RowWindow = kind_of_window(
-            table, lanes=lanes, stages=stages, replacement=replacement, kind=kind, length=length
+            table, lanes=lanes, stages=stages, options=self.item_options
         )
-        if kind:
+        if self.kind:
             self.window.control.serial.check_kinds()
-        self.item_buffer = buffer_of(stages, layout)
+        self.item_buffer = buffer_of(stages, slots_layout(table, lanes, self.item_options))
         super().__init__(
             {
-                "units": In(stream.Signature(beat_layout(table, lanes))),
-                "items": Out(stream.Signature(layout)),
+                "input": In(stream.Signature(beat_layout(table.unit_width, lanes))),
+                "output": Out(stream.Signature(beat_layout(self.item_options.layout(table), lanes))),
             }
         )
 
@@ -122,45 +116,49 @@ class ParallelDecoder(wiring.Component):
 
     @property
     def reset_cycles(self) -> int:
-        """Cycles after a reset in which `units.ready` is low."""
+        """Cycles after a reset in which `input.ready` is deasserted."""
         return self.item_buffer.reset_cycles
 
     @property
     def stall_cycles(self) -> int:
-        """Cycles since the last reset and the last one in which a beat waited, after which `units.ready` is asserted.
+        """Cycles since the last reset and the last one in which a beat waited, after which `input.ready` is asserted.
 
-        A beat waits in a cycle in which `items.valid` is asserted and `items.ready` is not.
+        A beat waits in a cycle in which `output.valid` is asserted and `output.ready` is not.
         """
         return max(self.item_buffer.stall_cycles, self.reset_cycles)
 
     @property
     def drain_cycles(self) -> int:
-        """Upper bound on the cycles until all items are transferred that are determined, even if many waited.
+        """Upper bound on the cycles until all determined items have been transferred, even if many waited before.
 
-        The cycles are those without an accepted beat and without one that waits.
+        Only cycles count in which no beat is accepted and none waits.
         """
         return self.item_buffer.capacity + self.latency + 2
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
         m.submodules.window, m.submodules.buffer = window, buffer = self.window, self.item_buffer
-        wiring.connect(m, wiring.flipped(self.items), buffer.items)
-        m.d.comb += window.units.payload.eq(self.units.payload)
+        m.d.comb += [
+            window.input.payload.eq(self.input.payload),
+            *beat_of_slots(self.output.payload, buffer.output.payload),
+            self.output.valid.eq(buffer.output.valid),
+            buffer.output.ready.eq(self.output.ready),
+        ]
         if isinstance(window, BeatWindow):
             assert isinstance(buffer, RegisterBuffer)
             m.d.comb += [
-                window.units.valid.eq(self.units.valid),
-                self.units.ready.eq(window.units.ready),
+                window.input.valid.eq(self.input.valid),
+                self.input.ready.eq(window.input.ready),
                 window.run.eq(buffer.run),
-                buffer.entry.eq(window.items),
-                buffer.entry_valid.eq(window.items_valid),
+                buffer.entry.eq(window.slots),
+                buffer.entry_valid.eq(window.slots_valid),
             ]
         else:
             assert isinstance(buffer, MemoryBuffer)
             m.d.comb += [
-                window.units.valid.eq(self.units.valid & buffer.ready),
-                self.units.ready.eq(buffer.ready),
-                buffer.accepted.eq(offers(window.units)),
+                window.input.valid.eq(self.input.valid & buffer.ready),
+                self.input.ready.eq(buffer.ready),
+                buffer.accepted.eq(is_effective(window.input)),
                 buffer.row.eq(window.row),
                 buffer.row_valid.eq(window.row_valid),
                 buffer.tail.eq(window.tail),

@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The parameters of a decoder: every option, its default and what goes together, once."""
+"""The parameters of a decoder: all options with their defaults and limits."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar, TypeAlias
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass, field, fields, replace
+from typing import Any, ClassVar, NamedTuple, TypeAlias
 
 from utf8fpga.hdl.core import CoreParameters, option
 from utf8fpga.hdl.decoder.parallel import MAX_LANES, ParallelDecoder
@@ -13,26 +14,50 @@ from utf8fpga.hdl.decoder.practice import MARK_PRACTICES, MERGING_PRACTICES, Pra
 from utf8fpga.hdl.decoder.serial import PIPELINES, SerialDecoder
 from utf8fpga.hdl.decoder.types import PlainDecoder
 from utf8fpga.hdl.packer.packer import PackedDecoder
+from utf8fpga.hdl.payloads import ItemOptions
 from utf8fpga.hdl.periodic_reset import MAX_EVERY, Refresh, RefreshedDecoder
-from utf8fpga.model import CATALOGUE, TABLE_3_7, EncodingTable, InvalidArgumentError
-from utf8fpga.model.practices import Practice
+from utf8fpga.model import (
+    CATALOGUE,
+    REPLACEMENT_CHARACTER,
+    TABLE_3_7,
+    EncodingTable,
+    ErrorKind,
+    IncrementalDecoder,
+    InvalidArgumentError,
+    Item,
+    Practice,
+    encode,
+)
+from utf8fpga.model.golden import GoldenDecoder
 from utf8fpga.model.table import checked_table
 
-__all__ = ["ARCHITECTURES", "AnyDecoder", "Decoder", "DecoderParameters", "decoder_parameters"]
+__all__ = ["ARCHITECTURES", "AnyDecoder", "Decoder", "DecoderParameters", "Word"]
 
 AnyDecoder: TypeAlias = PlainDecoder | RefreshedDecoder
-"""Any of the decoders."""
+"""A decoder of any architecture."""
 
 ARCHITECTURES = ("serial", "parallel")
-"""A state machine, one code unit per cycle; or a sliding window over several."""
+"""The architectures: a state machine with one code unit per cycle, and a sliding window."""
 
 
 _BYTE_TABLES = tuple(name for name, table in CATALOGUE.items() if table.unit_width == 8)
 
 
+class Word(NamedTuple):
+    """An output symbol of a decoder without the fields `kind` and `length`.
+
+    Attributes:
+        code_point: the code point; U+FFFD where ill-formed.
+        error: whether the item is ill-formed.
+    """
+
+    code_point: int
+    error: bool
+
+
 @dataclass(frozen=True, kw_only=True)
 class DecoderParameters(CoreParameters):
-    """Which decoder.
+    """The parameters of a decoder.
 
     Attributes:
         table: the encoding form.
@@ -41,17 +66,17 @@ class DecoderParameters(CoreParameters):
             default: serial for one lane, parallel for more.
         pipeline: register stages, 0 is the smallest; serial 0 to 2, default 0; parallel 0 to 6, default the fastest.
         packed: the words of an output beat are contiguous from word 0; always so with one lane.
-        buffer: what holds beats back in a parallel decoder, ``registers`` or ``memory``; default: memory from as many
-            lanes as the longest sequence has units; None in a serial decoder.
-        replacement: U+FFFD stands in the data of an ill-formed item; without it the data is undefined there.
-        practice: how many marks stand for ill-formed code units.
+        buffer: the output buffer of a parallel decoder, ``registers`` or ``memory``; default: memory if there are at
+            least as many lanes as the longest sequence has units; None in a serial decoder.
+        replacement: the code point of an ill-formed item is U+FFFD; otherwise it is undefined.
+        practice: which ill-formed code units are replaced by one U+FFFD.
         kind: items have the cause of their error.
         length: items have their number of code units.
-        refresh: cycles, at least, from one periodic reset to the next; None for no such reset.
+        refresh: lower bound on the cycles from one periodic reset to the next; None: no periodic reset.
 
     Raises:
-        InvalidArgumentError: a value is out of its range, or values do not go together.
-        TypeError: `table` is no table.
+        InvalidArgumentError: a value is out of its range, or the combination of values is invalid.
+        TypeError: `table` is not an `EncodingTable`.
 
     >>> DecoderParameters(lanes=16, packed=True).arguments()
     ['--lanes', '16', '--packed']
@@ -62,47 +87,57 @@ class DecoderParameters(CoreParameters):
     """
 
     core: ClassVar[str] = "decoder"
+    input_noun: ClassVar[str] = "code unit"
+    output_noun: ClassVar[str] = "code point"
 
     table: EncodingTable = field(default=TABLE_3_7, metadata=option("The encoding form.", choices=_BYTE_TABLES))
     lanes: int = field(default=1, metadata=option("Bytes per beat.", range=(1, MAX_LANES)))
     architecture: str | None = field(
-        default=None, metadata=option("Default: serial for one lane, parallel for more.", choices=ARCHITECTURES)
+        default=None,
+        metadata=option(
+            "State machine or sliding window. Default: serial for one lane, parallel for more.", choices=ARCHITECTURES
+        ),
     )
     pipeline: int | None = field(
         default=None,
         metadata=option(
-            "Register stages, 0 is the smallest. Default: 0 for serial (up to 2), the fastest for parallel (up to 6).",
+            "Register stages. Serial: 0 (the smallest, default) to 2; parallel: 0 to 6, default: 5.",
             range=(0, None),
         ),
     )
     packed: bool = field(
         default=False,
-        metadata=option("Whether the words of a beat are contiguous from word 0.", flags=("--packed", "--sparse")),
+        metadata=option(
+            "Output words contiguous from word 0, or in order with gaps (default).", flags=("--packed", "--sparse")
+        ),
     )
     buffer: str | None = field(
         default=None,
         metadata=option(
-            "What holds beats back in parallel decoders. Memory is faster and needs 4 lanes; registers need no reset"
-            " after a flipped bit. Default: memory from 4 lanes on.",
+            "Output buffer of parallel decoders. Memory is faster and requires 4 lanes; registers recover from bit"
+            " flips without a reset. Default: memory from 4 lanes on.",
             choices=BUFFERS,
         ),
     )
     replacement: bool = field(
         default=True,
         metadata=option(
-            "Leave the data of ill-formed items undefined: smaller than U+FFFD in it.", flags=("", "--no-replacement")
+            "Leave the data of ill-formed items undefined, which is smaller; default: U+FFFD.",
+            flags=("", "--no-replacement"),
         ),
     )
     practice: Practice = field(
         default=Practice.MAXIMAL_SUBPARTS,
         metadata=option(
-            "How many marks stand for ill-formed bytes.", choices=tuple(practice.value for practice in MARK_PRACTICES)
+            "Which ill-formed bytes are replaced by one U+FFFD.",
+            choices=tuple(practice.value for practice in MARK_PRACTICES),
         ),
     )
     refresh: int | None = field(
         default=None,
         metadata=option(
-            "Reset the decoder between texts, at least this many cycles apart: a flipped bit does no harm for longer.",
+            "Reset the decoder periodically, between packets, at least this many cycles apart, which ends the effect of"
+            " bit flips. Default: no periodic reset.",
             range=(1, MAX_EVERY),
             metavar="CYCLES",
         ),
@@ -134,16 +169,18 @@ class DecoderParameters(CoreParameters):
         if practice is not Practice.MAXIMAL_SUBPARTS and self.architecture != "serial":
             raise InvalidArgumentError(f"practice {practice} is for the serial decoder: use one lane")
         if practice in MERGING_PRACTICES and self.length:
-            raise InvalidArgumentError(f"practice {practice} shows a mark before its length is known: leave out length")
+            raise InvalidArgumentError(
+                f"practice {practice} outputs a mark before its length is known: leave out length"
+            )
         return practice
 
     def _check_serial(self) -> None:
         if self.lanes != 1:
             raise InvalidArgumentError(
-                f"a serial decoder takes one code unit per cycle, not {self.lanes}: use architecture parallel"
+                f"a serial decoder accepts one code unit per cycle, not {self.lanes}: use architecture parallel"
             )
         if self.buffer is not None:
-            raise InvalidArgumentError(f"a serial decoder needs no buffer, so not one of {self.buffer!r}")
+            raise InvalidArgumentError(f"a serial decoder has no buffer: leave out buffer {self.buffer}")
         self._set("pipeline", 0 if self.pipeline is None else self.pipeline)
         if self.pipeline not in PIPELINES:
             raise InvalidArgumentError(f"pipeline {self.pipeline} is not in 0..{PIPELINES[-1]}")
@@ -153,22 +190,42 @@ class DecoderParameters(CoreParameters):
         stages = PipelineStages.of(self.table, self.lanes, self.pipeline, self.buffer)
         self._set("pipeline", stages.pipeline)
         self._set("buffer", stages.buffer)
-        # One lane is packed as it is.
+        # The output of one lane is contiguous without a packer.
         self._set("packed", self.packed and self.lanes > 1)
+
+    @classmethod
+    def of(cls, circuit: Any) -> DecoderParameters | None:
+        """The parameters that a decoder was built from."""
+        if isinstance(circuit, RefreshedDecoder):
+            plain = cls.of(circuit.decoder)
+            return plain and replace(plain, refresh=circuit.refresh.every)
+        if not hasattr(circuit, "practice"):
+            return None
+        parallel = isinstance(circuit, ParallelDecoder | PackedDecoder)
+        return DecoderParameters(
+            table=circuit.table,
+            lanes=circuit.lanes,
+            architecture="parallel" if parallel else "serial",
+            pipeline=circuit.pipeline,
+            packed=circuit.packed,
+            buffer=circuit.buffer if parallel else None,
+            practice=circuit.practice,
+            **asdict(circuit.item_options),
+        )
 
     def build(self) -> AnyDecoder:
         """The decoder.
 
         Raises:
-            TableError: the table is not of a kind that this architecture is made for.
+            TableError: the architecture does not support the table.
         """
         decoder = self._without_refresh()
         return decoder if self.refresh is None else RefreshedDecoder(decoder, Refresh(self.refresh))
 
     def _without_refresh(self) -> PlainDecoder:
         assert self.pipeline is not None
-        given: dict[str, Any] = {"pipeline": self.pipeline, "replacement": self.replacement}
-        given |= {"kind": self.kind, "length": self.length}
+        options = {each.name: getattr(self, each.name) for each in fields(ItemOptions)}
+        given: dict[str, Any] = {"pipeline": self.pipeline, **options}
         if self.practice is not Practice.MAXIMAL_SUBPARTS:
             return PracticeDecoder(self.practice, self.table, **given)
         if self.architecture == "serial":
@@ -176,40 +233,92 @@ class DecoderParameters(CoreParameters):
         decoder = PackedDecoder if self.packed else ParallelDecoder
         return decoder(self.table, lanes=self.lanes, buffer=self.buffer, **given)
 
+    def golden(self) -> GoldenDecoder:
+        """The golden decoder of this table and practice."""
+        return GoldenDecoder(IncrementalDecoder(self.practice, self.table))
 
-def Decoder(  # noqa: N802 - it stands where the class of a decoder would
+    def comparable(self, symbol: Item) -> Item | Word:
+        """The item if the decoder has the fields `kind` and `length`, otherwise a `Word`."""
+        return symbol if self.kind and self.length else Word(symbol.code_point, symbol.error is not None)
+
+    def observed(self, fields: Mapping[str, int], previous: Any) -> Item | Word:
+        """The item, or the `Word` of a decoder without `kind` or `length`.
+
+        Raises:
+            InvalidArgumentError: `error` and `kind` contradict each other, or `kind` is not an `ErrorKind`.
+        """
+        error = bool(fields["error"])
+        code_point = REPLACEMENT_CHARACTER if error and not self.replacement else fields["code_point"]
+        if not (self.kind and self.length):
+            return Word(code_point, error)
+        kind = ErrorKind(fields["kind"]) if fields["kind"] else None
+        if error != (kind is not None):
+            raise InvalidArgumentError(
+                f"the error flag is {fields['error']}, but the kind is Kind.{kind.name if kind else 'NONE'}"
+            )
+        return Item(previous.offset + previous.length if previous else 0, fields["length"], code_point, kind)
+
+    def observable(self) -> DecoderParameters:
+        """With `kind`, and with `length` if the practice allows it."""
+        return replace(self, kind=True, length=self.practice not in MERGING_PRACTICES)
+
+    @property
+    def absent_symbol(self) -> int:
+        """A unit that continues a sequence, if the decoder does not ignore it."""
+        return max(self.table.rows, key=lambda row: len(row.units)).units[-1].last
+
+    @property
+    def obstacle(self) -> str:
+        """A table outside the catalogue, which no option selects."""
+        known = CATALOGUE.get(self.table.name) == self.table
+        return "" if known else f"no option selects the table {self.table.name}"
+
+    def as_bytes(self, symbols: Iterable[Item]) -> bytes:
+        """The decoded text in UTF-8, with U+FFFD."""
+        return encode([item.code_point for item in symbols])
+
+    @property
+    def title(self) -> str:
+        """Architecture, lanes and pipeline, and the parameters that differ from their defaults."""
+        lanes = f"{self.lanes} lane{'s' if self.lanes > 1 else ''}"
+        words = [f"{self.architecture}", lanes, f"pipeline {self.pipeline}"]
+        return ", ".join([*words, *self.words(without=("architecture", "lanes", "pipeline"))])
+
+    @property
+    def series(self) -> str:
+        """The architecture."""
+        return str(self.architecture)
+
+    def description(self) -> list[str]:
+        """The table, the architecture and the other parameters."""
+        units = f"{self.lanes} code unit{'s' if self.lanes > 1 else ''}"
+        return [
+            f"{self.table.name} decoder, {self.architecture}, {units} per cycle, {self.practice};",
+            f"pipeline {self.pipeline}, buffer {self.buffer or 'none'}, refresh {self.refresh or 'none'}.",
+            f"Words are UTF-32; for an ill-formed item {'U+FFFD' if self.replacement else 'undefined'}.",
+            f"Generated from: {self.table.source}.",
+        ]
+
+    def notes(self) -> list[str]:
+        """The latency of open sequences, and the periodic reset."""
+        lines = ["An item whose sequence may continue in the next beat is determined by the next beat."]
+        if self.refresh is not None:
+            lines.append(
+                f"Between packets it is reset, at least {self.refresh} cycles apart; s_axis_tready is low meanwhile."
+            )
+        return lines
+
+
+def Decoder(  # noqa: N802 - used in place of the class of a decoder
     table: EncodingTable = TABLE_3_7, **parameters: Any
 ) -> AnyDecoder:
-    """The decoder for these parameters: `DecoderParameters` by name, and the table.
+    """The decoder for a table and the other fields of `DecoderParameters`.
 
     Raises:
-        InvalidArgumentError: a value is out of its range, or values do not go together.
-        TableError: the table is not of a kind that this architecture is made for.
+        InvalidArgumentError: a value is out of its range, or the combination of values is invalid.
+        TableError: the architecture does not support the table.
 
     >>> type(Decoder()).__name__, type(Decoder(lanes=8)).__name__, type(Decoder(lanes=8, packed=True)).__name__
     ('SerialDecoder', 'ParallelDecoder', 'PackedDecoder')
     """
     return DecoderParameters(table=table, **parameters).build()
-
-
-def decoder_parameters(decoder: AnyDecoder) -> DecoderParameters:
-    """The parameters that a decoder is built from.
-
-    >>> decoder_parameters(Decoder(lanes=4, packed=True, buffer="registers")).arguments()
-    ['--lanes', '4', '--packed', '--buffer', 'registers']
-    """
-    if isinstance(decoder, RefreshedDecoder):
-        return replace(decoder_parameters(decoder.decoder), refresh=decoder.refresh.every)
-    parallel = isinstance(decoder, ParallelDecoder | PackedDecoder)
-    return DecoderParameters(
-        table=decoder.table,
-        lanes=decoder.lanes,
-        architecture="parallel" if parallel else "serial",
-        pipeline=decoder.pipeline,
-        packed=decoder.packed,
-        buffer=decoder.buffer if isinstance(decoder, ParallelDecoder | PackedDecoder) else None,
-        replacement=decoder.replacement,
-        practice=decoder.practice,
-        kind=decoder.kind,
-        length=decoder.length,
-    )

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Which stages of registers a parallel decoder has, and the latency that follows from them."""
+"""The register stages of a parallel decoder, and the latency that follows from them."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from utf8fpga.model.exceptions import InvalidArgumentError
 __all__ = ["BUFFERS", "FASTEST", "PARALLEL_PIPELINES", "PipelineStages"]
 
 BUFFERS = ("registers", "memory")
-"""Where beats wait while the consumer is not ready."""
+"""The kinds of buffer, which holds output beats while the consumer is not ready."""
 
 _STEPS = (
     "",
@@ -24,25 +24,25 @@ _STEPS = (
     "features pairs thirds ends words",
     "features leads pairs thirds ends words",
 )
-"""Per setting of the pipeline the steps of the window after which there are registers."""
+"""For each setting of the pipeline the steps of the window that are followed by registers."""
 
 PARALLEL_PIPELINES = tuple(range(len(_STEPS)))
 """The settings of the pipeline parameter of a parallel decoder."""
 
 FASTEST = 5
-"""The setting of the pipeline that place and route gave the highest clock frequency for."""
+"""The setting of the pipeline with the highest clock frequency after place and route."""
 
 _DECISION = 2
-"""Stages of the beat whose last unit is compared with the next beat: the beat that is held, and its items."""
+"""Stages for the comparison of the last unit of a beat with the next beat: the held beat, and its items."""
 
 
 @dataclass(frozen=True)
 class PipelineStages:
     """The stages of a parallel decoder.
 
-    A beat passes the stages of the window, is held until the beat after it is known, leaves the window as items and
-    passes the buffer. In front of a memory, lanes other than the last do not wait: their items need no beat after
-    theirs, and leave the window as a row.
+    A beat passes the stages of the window and is held until the next beat is known; its items then pass the buffer. In
+    front of a memory only the last lane waits: the items of the other lanes do not depend on the next beat, and are
+    output as a row at once.
 
     Args:
         pipeline: one of `PARALLEL_PIPELINES`: 0 is the smallest, 6 has the fewest look-up tables between registers.
@@ -70,7 +70,7 @@ class PipelineStages:
             lanes: code units per beat.
             pipeline: default: `FASTEST`.
             buffer: default: memory where it is possible, from as many lanes on as the longest sequence has units.
-                With fewer lanes a beat may hold no item, which a memory cannot drop.
+                With fewer lanes a beat may have no item, and a buffer in memory cannot drop beats.
 
         Raises:
             InvalidArgumentError: `pipeline` or `buffer` is invalid, or there are too few lanes for a memory.
@@ -116,7 +116,7 @@ class PipelineStages:
 
     @property
     def pauses(self) -> int:
-        """In front of registers: stages that pause together, each with a bit that says so.
+        """With a buffer in registers: the number of stages that pause together, each with its own enable bit.
 
         These are the input, the stages of the window with that in front of them, the beat that is held and its items.
         """

@@ -1,15 +1,18 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Other practices for ill-formed input in hardware: marks repeated, merged, or cut after the first."""
+"""Other practices for ill-formed input in hardware: a filter that repeats, merges or drops marks."""
 
 from __future__ import annotations
+
+from dataclasses import asdict, replace
 
 from amaranth.hdl import Const, Module, Mux, Signal, Value
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.fifo import SyncFIFO
 from amaranth.lib.wiring import In, Out
 
+from utf8fpga.hdl.beats import beat_layout
 from utf8fpga.hdl.decoder.serial import SerialDecoder
-from utf8fpga.hdl.payloads import LONGEST_ANNOUNCED, Kind, beat_layout, items_layout
+from utf8fpga.hdl.payloads import LONGEST_ANNOUNCED, HasItemOptions, ItemOptions, Kind
 from utf8fpga.model import TABLE_3_7, EncodingTable
 from utf8fpga.model.exceptions import InvalidArgumentError
 from utf8fpga.model.practices import Practice
@@ -23,39 +26,38 @@ MARK_PRACTICES = (
     Practice.MALFORMED_SEQUENCE,
     Practice.FIRST_ERROR,
 )
-"""The practices that are a matter of repeating, merging or dropping marks as they come."""
+"""The practices that a filter of the marks can implement, without the units themselves."""
 
 MERGING_PRACTICES = (Practice.WHOLE_SUBSEQUENCE, Practice.MALFORMED_SEQUENCE)
-"""Those whose marks are valid before their length is known, so that items have no field `length`."""
+"""The practices under which a mark is valid before its length is known, so that items have no field `length`."""
 
 
-class PracticeDecoder(wiring.Component):
+class PracticeDecoder(HasItemOptions, wiring.Component):
     """A `SerialDecoder` followed by a filter of its marks.
 
-    A mark is an item that stands for ill-formed units. The items are those of the model's `decode_with`. A mark that
-    stands for several maximal subparts takes the place of the first of them. Null beats have no effect, as in the
-    decoder. If the item that would carry `last` is dropped, a beat without an item carries it.
+    A mark is an item that represents ill-formed units. The items are those of the model's `decode_with`. A mark that
+    represents several maximal subparts is output in the place of the first one. Null beats have no effect, as in the
+    decoder. If the last item of a packet is dropped, a beat without an item ends the packet.
 
-    Throughput: one unit per cycle on any input. n ill-formed units make at most n marks; under `Practice.EACH_UNIT` a
-    FIFO holds the items behind a mark that is repeated, so that the decoder never waits for them.
+    Throughput: one unit per cycle on any input. n ill-formed units cause at most n marks; under `Practice.EACH_UNIT` a
+    FIFO holds the items that follow a repeated mark, so that repetitions stall the input only after back-pressure at
+    the output, for at most `stall_cycles` cycles.
 
-    Latency: that of the decoder; under `Practice.EACH_UNIT` one cycle more, and one for each mark that waits before.
+    Latency: that of the decoder; under `Practice.EACH_UNIT` one cycle more, and one for each pending repetition.
 
     Args:
         practice: one of `MARK_PRACTICES`.
         table: see `SerialDecoder`.
         pipeline: see `SerialDecoder`.
-        replacement: see `SerialDecoder`.
-        kind: see `SerialDecoder`.
-        length: see `SerialDecoder`; invalid under the practices that merge marks, since a mark is valid at the output
-            before its length is known.
+        options: those of `ItemOptions`; `length` is invalid under the practices that merge marks, since a mark is valid
+            at the output before its length is known.
 
     Ports:
-        units: stream of `beat_layout`, one lane.
-        items: stream of `items_layout`, one lane.
+        input: stream of `beat_layout`, code units, one lane.
+        output: stream of `beat_layout`, items of `item_layout`, one lane.
 
     Raises:
-        ValueError: `practice` is not one of `MARK_PRACTICES`, or does not go with `length`; or
+        InvalidArgumentError: `practice` is not one of `MARK_PRACTICES`, or cannot be combined with `length`; or
             `pipeline` is out of range.
         TableError: see `SerialDecoder`.
     """
@@ -69,109 +71,120 @@ class PracticeDecoder(wiring.Component):
         table: EncodingTable = TABLE_3_7,
         *,
         pipeline: int = 0,
-        replacement: bool = True,
-        kind: bool = False,
-        length: bool = False,
+        **options: bool,
     ) -> None:
         if practice not in MARK_PRACTICES:
             known = ", ".join(MARK_PRACTICES)
+            raise InvalidArgumentError(f"practice {str(practice)!r} is not one for hardware: {known}")
+        self.item_options = ItemOptions(**options)
+        if practice in MERGING_PRACTICES and self.length:
             raise InvalidArgumentError(
-                f"practice {str(practice)!r} is not a matter of filtering marks as these are: {known}"
-            )
-        if practice in MERGING_PRACTICES and length:
-            raise InvalidArgumentError(
-                f"practice {str(practice)!r} shows a mark before its length is known: leave out length"
+                f"practice {str(practice)!r} outputs a mark before its length is known: leave out length"
             )
         self.practice = practice
-        self.table, self.pipeline, self.replacement = table, pipeline, replacement
-        self.kind, self.length = kind, length
+        self.table, self.pipeline = table, pipeline
+        inner = replace(
+            self.item_options,
+            kind=self.kind or practice is Practice.MALFORMED_SEQUENCE,
+            length=self.length or practice in (Practice.EACH_UNIT, Practice.MALFORMED_SEQUENCE),
+        )
         self._decoder = SerialDecoder(
             table,
             pipeline=pipeline,
-            replacement=replacement,
-            kind=kind or practice is Practice.MALFORMED_SEQUENCE,
-            length=length or practice in (Practice.EACH_UNIT, Practice.MALFORMED_SEQUENCE),
             announced=practice is Practice.MALFORMED_SEQUENCE,
+            **asdict(inner),
         )
         super().__init__(
             {
-                "units": In(stream.Signature(beat_layout(table, 1))),
-                "items": Out(stream.Signature(items_layout(table, 1, kind=kind, length=length))),
+                "input": In(stream.Signature(beat_layout(table.unit_width, 1))),
+                "output": Out(stream.Signature(beat_layout(self.item_options.layout(table), 1))),
             }
         )
 
     @property
     def latency(self) -> int:
-        """Upper bound on the cycles from the unit that determines a mark to the mark, while none waits."""
+        """Upper bound on the cycles from the unit that determines an item to the item, while no item waits."""
         return self._decoder.latency + (self.practice is Practice.EACH_UNIT)
 
     reset_cycles = SerialDecoder.reset_cycles
-    stall_cycles = SerialDecoder.stall_cycles
+
+    @property
+    def stall_cycles(self) -> int:
+        """Upper bound on the cycles in a row in which `input.ready` is deasserted while no output beat waits.
+
+        Under `Practice.EACH_UNIT` they are those in which a mark is repeated in front of a full FIFO.
+        """
+        return self.table.longest - 1 if self.practice is Practice.EACH_UNIT else SerialDecoder.stall_cycles
 
     @property
     def drain_cycles(self) -> int:
-        """Upper bound on the cycles until all marks are transferred that are determined, if no beat waits in these."""
-        return self.latency + self.table.longest
+        """Upper bound on the cycles until all determined items have been transferred, while no beat waits.
+
+        Under `Practice.EACH_UNIT` each item in the FIFO, and the one in front of it, may be a mark that is repeated.
+        """
+        if self.practice is not Practice.EACH_UNIT:
+            return self.latency
+        return self.latency + (self.table.longest + 1) * (self.table.longest - 1)
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
         m.submodules.decoder = decoder = self._decoder
-        wiring.connect(m, wiring.flipped(self.units), decoder.units)
-        self._show(m, decoder.items.payload)
+        wiring.connect(m, wiring.flipped(self.input), decoder.input)
+        self._show(m, decoder.output.payload)
         if self.practice is Practice.EACH_UNIT:
             self._repeat(m)
             return m
-        source, items = decoder.items, self.items
-        m.d.comb += [items.valid.eq(source.valid), source.ready.eq(items.ready)]
-        item = items.payload.items[0]
-        with m.If(source.payload.items[0].keep & self._dropped(m)):
-            # Only the end of the text is left of it.
+        source, output = decoder.output, self.output
+        m.d.comb += [output.valid.eq(source.valid), source.ready.eq(output.ready)]
+        beat = output.payload
+        with m.If(source.payload.keep & self._dropped(m)):
+            # A dropped item may still end the packet.
             m.d.comb += [
-                item.keep.eq(0),
-                item.error.eq(0),
-                items.valid.eq(source.valid & source.payload.last),
-                source.ready.eq(items.ready | ~source.payload.last),
+                beat.keep.eq(0),
+                beat.symbols[0].error.eq(0),
+                output.valid.eq(source.valid & source.payload.last),
+                source.ready.eq(output.ready | ~source.payload.last),
             ]
         return m
 
     def _show(self, m: Module, beat: data.View[data.StructLayout]) -> None:
-        """Put a beat of the decoder at the output, less the fields that only this component reads."""
-        shown = self.items.payload
-        m.d.comb += shown.last.eq(beat.last)
-        for name in shown.items.shape().elem_shape.members:
-            m.d.comb += shown.items[0][name].eq(beat.items[0][name])
+        """Connect a beat of the decoder to the output, without the fields that only this component uses."""
+        shown = self.output.payload
+        m.d.comb += [shown.keep.eq(beat.keep), shown.last.eq(beat.last)]
+        for name, _ in shown.symbols[0].shape():
+            m.d.comb += shown.symbols[0][name].eq(beat.symbols[0][name])
 
     def _repeat(self, m: Module) -> None:
-        """An error comes out once for each of its units."""
-        source, items = self._decoder.items, self.items
-        # A mark of n units had n clocks to itself, so no more than n - 1 marks are ever behind.
+        """Output a mark once for each of its units."""
+        source, output = self._decoder.output, self.output
+        # A mark of n units follows the item before it after n cycles or more, so at most n - 1 items wait.
         m.submodules.buffer = buffer = SyncFIFO(width=len(Value.cast(source.payload)), depth=self.table.longest)
         held = Signal(source.payload.shape())
         shown = Signal(range(self.table.longest))
-        item = held.items[0]
-        repeated = item.error & item.keep & (shown + 1 != item.length)
+        item = held.symbols[0]
+        repeated = item.error & held.keep & (shown + 1 != item.length)
         m.d.comb += [
             buffer.w_data.eq(source.payload),
             buffer.w_en.eq(source.valid),
             source.ready.eq(buffer.w_rdy),
             held.eq(buffer.r_data),
-            items.valid.eq(buffer.r_rdy),
-            buffer.r_en.eq(items.ready & ~repeated),
+            output.valid.eq(buffer.r_rdy),
+            buffer.r_en.eq(output.ready & ~repeated),
         ]
         self._show(m, held)
-        m.d.comb += items.payload.last.eq(held.last & ~repeated)
+        m.d.comb += output.payload.last.eq(held.last & ~repeated)
         if self.length:
             with m.If(item.error):
-                m.d.comb += items.payload.items[0].length.eq(1)
-        with m.If(items.valid & items.ready):
+                m.d.comb += output.payload.symbols[0].length.eq(1)
+        with m.If(output.valid & output.ready):
             m.d.sync += shown.eq(0)
             with m.If(repeated):
                 m.d.sync += shown.eq(shown + 1)
 
     def _dropped(self, m: Module) -> Value:
-        """Whether the decoder's item is merged into the mark before it, or comes after all that counts."""
-        source = self._decoder.items
-        item, taken = source.payload.items[0], source.valid & source.ready
+        """Whether an item is merged into the mark before it, or follows the first error of its packet."""
+        source = self._decoder.output
+        item, taken = source.payload.symbols[0], source.valid & source.ready
         if self.practice is Practice.MALFORMED_SEQUENCE:
             owed = Signal(range(LONGEST_ANNOUNCED))
             """Continuation bytes that the first byte of the last mark still announces."""
@@ -181,7 +194,7 @@ class PracticeDecoder(wiring.Component):
                 m.d.sync += owed.eq(Mux(source.payload.last, 0, after))
             return dropped
         marked = Signal()
-        """The item before, or any before it in the text, was a mark."""
+        """The preceding item was a mark; under `Practice.FIRST_ERROR` any item of the packet so far."""
         stays = Const(self.practice is Practice.FIRST_ERROR, 1)
         with m.If(taken):
             m.d.sync += marked.eq(~source.payload.last & (item.error | (marked & stays)))

@@ -9,14 +9,9 @@ from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
+from utf8fpga.hdl.beats import beat_layout, is_effective
 from utf8fpga.hdl.decoder.serial_logic import SerialControl
-from utf8fpga.hdl.payloads import (
-    LONGEST_ANNOUNCED,
-    Kind,
-    beat_layout,
-    items_layout,
-    offers,
-)
+from utf8fpga.hdl.payloads import LONGEST_ANNOUNCED, HasItemOptions, ItemOptions, Kind, item_layout
 from utf8fpga.model import REPLACEMENT_CHARACTER, TABLE_3_7, EncodingTable
 from utf8fpga.model.exceptions import InvalidArgumentError
 from utf8fpga.model.practices import Practice
@@ -27,16 +22,16 @@ PIPELINES = (0, 1, 2)
 """The settings of the pipeline parameter."""
 
 
-class SerialDecoder(wiring.Component):
+class SerialDecoder(HasItemOptions, wiring.Component):
     """Code units in, items out, with one U+FFFD per maximal subpart (D93b).
 
-    Every unit has one output slot. A unit that completes a sequence, or is ill-formed by itself, fills its slot with
-    that item. A unit that leaves a sequence open fills its slot with the error that the sequence becomes if it is
-    broken; that slot is valid at the output only if it is. So n units make at most n items, and the decoder never
-    stalls its input by itself.
+    Every unit has one output slot. If the unit completes a sequence, or is ill-formed by itself, its slot holds that
+    item. If a sequence is open after the unit, its slot holds the error item of that sequence, which is output only if
+    the next unit, or the end of the packet, breaks the sequence. So n units cause at most n items, and the decoder
+    never stalls its input by itself.
 
-    Throughput: one unit per cycle on any input; `units.ready` is low only while an item waits for `items.ready`.
-    Back-to-back packets need no gap and no reset.
+    Throughput: one unit per cycle on any input; `input.ready` is deasserted only while an item waits for
+    `output.ready`. Back-to-back packets need no gap and no reset.
 
     Latency: an item is valid at most ``1 + pipeline`` cycles after the unit that determines it. That unit is the last
     one of the item, or the unit (or end of the packet) after it that breaks it. With ``pipeline=0`` a broken item is
@@ -48,47 +43,42 @@ class SerialDecoder(wiring.Component):
     A beat without a unit and without `last`, a *null beat*, has no effect: it is transferred, neither continues nor
     breaks a sequence, and determines no item.
 
-    `units.ready` may be asserted during a reset; a beat that is transferred then is lost. There are combinational paths
-    from `items.ready` to `units.ready` and, with ``pipeline=0``, from `units.valid` and its payload to `items.valid`.
+    `input.ready` may be asserted during a reset; a beat that is transferred then is lost. There are combinational paths
+    from `output.ready` to `input.ready` and, with ``pipeline=0``, from `input.valid` and its payload to `output.valid`.
 
     Args:
         table: the encoding form; default: UTF-8.
         pipeline: register stages in addition to the slot, 0 to 2. 0 is the smallest; 1 registers the output; 2 also
             registers the class of a unit and whether it may follow the unit before it.
-        replacement: False leaves `items.payload.code_point` undefined where `error` is set,
-            which saves its multiplexer.
-        kind: add the field `kind`, the cause of an error.
-        length: add the field `length`, the units of an item.
         announced: add the field `announced`, the bytes that the first byte of an item announces by
             the bit distribution of RFC 2279; for tables of bytes.
+        options: those of `ItemOptions`; without `replacement` the multiplexer of its data is saved.
 
     Ports:
-        units: stream of `beat_layout`, one lane.
-        items: stream of `items_layout`, one lane.
+        input: stream of `beat_layout`, code units, one lane.
+        output: stream of `beat_layout`, items of `item_layout`, one lane.
 
     Raises:
         InvalidArgumentError: `pipeline` is not one of `PIPELINES`.
-        TableError: no serial decoder can be made for the table, or, with `kind`, the cause of some error depends on
-            more than the state.
+        TableError: the table does not allow a serial decoder, see `SerialControl.of`; or, with `kind`, the cause of
+            an error depends on more than the state.
     """
 
     practice = Practice.MAXIMAL_SUBPARTS
     lanes = 1
     packed = True
     reset_cycles = 0
-    """Cycles after a reset in which `units.ready` is low."""
+    """Cycles after a reset in which `input.ready` is deasserted."""
     stall_cycles = 0
-    """Cycles without an item that waits, after which `units.ready` is asserted: 0, so in each such cycle."""
+    """Cycles without a waiting item after which `input.ready` is asserted: 0, that is, in each such cycle."""
 
     def __init__(
         self,
         table: EncodingTable = TABLE_3_7,
         *,
         pipeline: int = 0,
-        replacement: bool = True,
-        kind: bool = False,
-        length: bool = False,
         announced: bool = False,
+        **options: bool,
     ) -> None:
         if pipeline not in PIPELINES:
             raise InvalidArgumentError(f"pipeline {pipeline} is not in 0..{PIPELINES[-1]}")
@@ -98,17 +88,16 @@ class SerialDecoder(wiring.Component):
             )
         self.table = table
         self.pipeline = pipeline
-        self.replacement = replacement
-        self.kind = kind
-        self.length = length
+        self.item_options = ItemOptions(**options)
         self.announced = announced
         self._control = SerialControl.of(table)
-        if kind:
+        if self.kind:
             self._control.check_kinds()
+        item = item_layout(table, kind=self.kind, length=self.length, announced=announced)
         super().__init__(
             {
-                "units": In(stream.Signature(beat_layout(table, 1))),
-                "items": Out(stream.Signature(items_layout(table, 1, kind=kind, length=length, announced=announced))),
+                "input": In(stream.Signature(beat_layout(table.unit_width, 1))),
+                "output": Out(stream.Signature(beat_layout(item, 1))),
             }
         )
 
@@ -119,7 +108,7 @@ class SerialDecoder(wiring.Component):
 
     @property
     def drain_cycles(self) -> int:
-        """Upper bound on the cycles until all items are transferred that are determined, if no beat waits in these."""
+        """Upper bound on the cycles until all determined items have been transferred, while no beat waits."""
         return self.latency
 
     def elaborate(self, platform: object) -> Module:
@@ -131,33 +120,33 @@ class SerialDecoder(wiring.Component):
         return m
 
     def _show_slot(self, m: Module) -> None:
-        """The slot is the output; whether it is shown depends on the unit at the input."""
-        control, units, items = self._control, self.units, self.items
-        arriving = _Unit(units.payload.units[0], units.payload.keep, units.payload.last)
+        """Without a pipeline: the slot is the output, and the unit at the input determines whether it is valid."""
+        control, source, output = self._control, self.input, self.output
+        arriving = _Unit(source.payload.symbols[0], source.payload.keep, source.payload.last)
         slot = _Slot(self)
-        arrives = offers(units)
+        arrives = is_effective(source)
         m.d.comb += [
             slot.continued.eq(slot.occupied & arriving.keep & control.continues(slot.context(control, arriving.unit))),
-            items.valid.eq(slot.occupied & (~slot.open | (arrives & ~slot.continued))),
-            units.ready.eq(items.ready | ~items.valid),
-            Value.cast(items.payload).eq(slot.payload(self, arriving)),
+            output.valid.eq(slot.occupied & (~slot.open | (arrives & ~slot.continued))),
+            source.ready.eq(output.ready | ~output.valid),
+            Value.cast(output.payload).eq(slot.payload(self, arriving)),
         ]
-        # An item that nothing follows yet leaves by itself; an open sequence stays.
-        m.d.sync += slot.occupied.eq(arrives | (slot.occupied & ~(items.ready & ~slot.open)))
-        with m.If(arrives & (items.ready | ~items.valid)):
+        # An item is transferred also if no unit arrives; an open sequence stays in the slot until one does.
+        m.d.sync += slot.occupied.eq(arrives | (slot.occupied & ~(output.ready & ~slot.open)))
+        with m.If(arrives & (output.ready | ~output.valid)):
             slot.load(m, self, arriving, control.opens(arriving.unit), control.code_after_unit(arriving.unit))
         if self.replacement:
             self._keep_payload_apart(m, slot, arriving, arrives)
 
     def _keep_payload_apart(self, m: Module, slot: _Slot, arriving: _Unit, arrives: Value) -> None:
-        """While a sequence is open the output already holds the error it may become; its payload is elsewhere.
+        """While a sequence is open the output already holds U+FFFD; the payload bits are in separate registers.
 
         This is smaller than a multiplexer behind the output.
         """
-        control, items = self._control, self.items
+        control, output = self._control, self.output
         gathered = control.accumulate(slot.gathered, arriving.unit, len(slot.gathered), leads=True, singles=False)
         whole = control.accumulate(slot.gathered, arriving.unit, len(slot.code_point), leads=False, singles=True)
-        with m.If(arrives & (items.ready | ~items.valid)):
+        with m.If(arrives & (output.ready | ~output.valid)):
             m.d.sync += slot.code_point.eq(Cat(*whole))
             with m.If(~slot.completed):
                 m.d.sync += slot.code_point.eq(REPLACEMENT_CHARACTER)
@@ -166,8 +155,8 @@ class SerialDecoder(wiring.Component):
                 for bit, value in enumerate(gathered)
                 if control.payload_is_read(bit, kind=self.kind)
             ]
-        # The other bits matter only while the sequence goes on, and then nothing waits at the output:
-        # they need not know whether something does, which keeps the path to their enable short.
+        # The other bits are used only if the sequence continues, and then no item waits at the output. So their
+        # enable need not depend on the output, which makes its path short.
         with m.If(arrives):
             m.d.sync += [
                 slot.gathered[bit].eq(value)
@@ -176,27 +165,27 @@ class SerialDecoder(wiring.Component):
             ]
 
     def _register_output(self, m: Module) -> None:
-        """The slot is one stage before the output; the whole pipeline moves unless an item waits."""
-        control, units, items = self._control, self.units, self.items
+        """With a pipeline: the slot is in front of the output register; all stages move unless an item waits."""
+        control, source, output = self._control, self.input, self.output
         slot = _Slot(self)
-        # Two copies of "an item waits at the output", the second inverted, so that each clock enable
-        # is one look-up table away from registers: sharing one would make it two.
+        # Duplicate registers for "there is an item at the output", the second one inverted: so there is one look-up
+        # table, not two, between registers and each clock enable.
         shown = Signal()
         hidden = Signal(init=1)
-        move = items.ready | hidden
+        move = output.ready | hidden
         shown_next = Signal()
         m.d.comb += [
-            items.valid.eq(shown),
-            units.ready.eq(move),
-            shown_next.eq((slot.occupied & (~slot.open | (slot.arrived & ~slot.continued))) | (shown & ~items.ready)),
+            output.valid.eq(shown),
+            source.ready.eq(move),
+            shown_next.eq((slot.occupied & (~slot.open | (slot.arrived & ~slot.continued))) | (shown & ~output.ready)),
         ]
         m.d.sync += [shown.eq(shown_next), hidden.eq(~shown_next)]
 
         if self.pipeline == 1:
-            arriving = _Unit(units.payload.units[0], units.payload.keep, units.payload.last)
+            arriving = _Unit(source.payload.symbols[0], source.payload.keep, source.payload.last)
             opens, code = control.opens(arriving.unit), control.code_after_unit(arriving.unit)
-            arrives = offers(units)
-            advance = arrives & (items.ready | ~shown)
+            arrives = is_effective(source)
+            advance = arrives & (output.ready | ~shown)
             fits = control.continues(slot.context(control, arriving.unit))
             m.d.comb += [
                 slot.arrived.eq(arrives),
@@ -205,23 +194,23 @@ class SerialDecoder(wiring.Component):
         else:
             arriving, opens, code, advance = self._register_unit(m, slot, shown, shown_next)
 
-        # While an open sequence is in the slot and no unit arrives it stays, whatever moves.
+        # An open sequence stays in the slot until a unit arrives, even if the other stages move.
         m.d.sync += slot.occupied.eq(advance | (slot.occupied & (slot.open | ~move)))
         with m.If(advance):
             slot.load(m, self, arriving, opens, code)
-        output = Signal(items.payload.shape(), reset_less=True)
-        m.d.comb += items.payload.eq(output)
+        register = Signal(output.payload.shape(), reset_less=True, name="output")
+        m.d.comb += output.payload.eq(register)
         with m.If(move):
-            m.d.sync += Value.cast(output).eq(slot.payload(self, arriving))
+            m.d.sync += Value.cast(register).eq(slot.payload(self, arriving))
             if self.replacement:
                 with m.If(slot.error):
-                    m.d.sync += output.items[0].code_point.eq(REPLACEMENT_CHARACTER)
+                    m.d.sync += register.symbols[0].code_point.eq(REPLACEMENT_CHARACTER)
 
     def _register_unit(
         self, m: Module, slot: _Slot, shown: Signal, shown_next: Value
     ) -> tuple[_Unit, Value, Value, Value]:
-        """A stage that holds the last unit received and what it is."""
-        control, units, items = self._control, self.units, self.items
+        """A stage for the last accepted unit and its class."""
+        control, source, output = self._control, self.input, self.output
         unit = _Unit(
             Signal(self.table.unit_width, name="unit", reset_less=True),
             Signal(name="unit_keep", reset_less=True),
@@ -229,45 +218,45 @@ class SerialDecoder(wiring.Component):
         )
         opens = Signal(reset_less=True)
         code = Signal(control.code_bits, name="unit_code", reset_less=True)
-        arrives = offers(units)
-        # A unit in this stage, by whether it may move on at once or must wait for the output.
+        arrives = is_effective(source)
+        # A unit is in this stage; `free`: it may move on at once; `held`: it must wait for the output.
         present, free, held = (Signal(name=name) for name in ("present", "free", "held"))
-        # What is held waits for the output, so an item is shown; said once more, it shares a look-up table.
-        present_next = (arrives & (items.ready | ~shown)) | (held & shown & ~items.ready)
+        # `held` implies `shown`; the redundant term lets synthesis share a look-up table.
+        present_next = (arrives & (output.ready | ~shown)) | (held & shown & ~output.ready)
         m.d.sync += [
             present.eq(present_next),
             free.eq(present_next & ~shown_next),
             held.eq(present_next & shown_next),
         ]
         m.d.comb += slot.arrived.eq(present)
-        with m.If(arrives & (items.ready | ~shown)):
+        with m.If(arrives & (output.ready | ~shown)):
             m.d.sync += [
-                unit.unit.eq(units.payload.units[0]),
-                unit.keep.eq(units.payload.keep),
-                unit.last.eq(units.payload.last),
-                opens.eq(control.opens(units.payload.units[0])),
-                code.eq(control.code_after_unit(units.payload.units[0])),
+                unit.unit.eq(source.payload.symbols[0]),
+                unit.keep.eq(source.payload.keep),
+                unit.last.eq(source.payload.last),
+                opens.eq(control.opens(source.payload.symbols[0])),
+                code.eq(control.code_after_unit(source.payload.symbols[0])),
             ]
         if control.pairwise:
-            # The unit before is in this stage even if it has moved on, so whether two units fit is
-            # known before the state is; the first unit after a reset has none before it.
+            # This stage keeps the preceding unit even if it has moved on. So whether a unit may follow it is known
+            # before the state is. The first unit after a reset follows none.
             follows = Signal()
             fits = Signal(reset_less=True)
             m.d.sync += follows.eq(follows | arrives)
-            with m.If(arrives & (items.ready | ~shown)):
-                pair = control.context(units.payload.units[0], Const(0, control.longest - 1), code, unit.unit)
-                m.d.sync += fits.eq(units.payload.keep & follows & control.continues(pair))
+            with m.If(arrives & (output.ready | ~shown)):
+                pair = control.context(source.payload.symbols[0], Const(0, control.longest - 1), code, unit.unit)
+                m.d.sync += fits.eq(source.payload.keep & follows & control.continues(pair))
             m.d.comb += slot.continued.eq(fits)
         else:
             m.d.comb += slot.continued.eq(
                 slot.occupied & unit.keep & control.continues(slot.context(control, unit.unit))
             )
-        return unit, opens, code, free | (held & items.ready)
+        return unit, opens, code, free | (held & output.ready)
 
 
 @dataclass
 class _Unit:
-    """A unit beat on its way into the slot."""
+    """A beat with a unit that is to be loaded into the slot."""
 
     unit: Value
     keep: Value
@@ -275,17 +264,17 @@ class _Unit:
 
 
 class _Slot:
-    """The output slot of the last unit: an item, or an open sequence and the error it may become."""
+    """The output slot of the last unit: an item, or the error item of the open sequence."""
 
     def __init__(self, decoder: SerialDecoder) -> None:
         control = decoder._control
         width = control.code_point_bits
         self.occupied = Signal()
         self.arrived = Signal()
-        """A unit arrives that will continue or break what is open."""
+        """A unit arrives, which continues or breaks the open sequence."""
         self.continued = Signal()
-        """That unit continues it. Without an open sequence it means nothing."""
-        # Only `occupied` is reset: nothing else is looked at before a unit has been loaded.
+        """That unit continues it. Without an open sequence the value has no meaning."""
+        # Only `occupied` is reset: the other registers are not used before a unit has been loaded.
         self.remaining = Signal(control.longest - 1, reset_less=True)
         """Bit k: the open sequence needs more than k units; all 0 where none is open."""
         self.code = Signal(control.code_bits, reset_less=True)
@@ -309,7 +298,7 @@ class _Slot:
         return self.remaining[0]
 
     def context(self, control: SerialControl, unit: Value) -> Value:
-        """What `SerialControl` looks at when `unit` arrives."""
+        """The context, see `SerialControl`, of an arriving unit."""
         return control.context(unit, self.remaining, self.code, self.gathered)
 
     def load(self, m: Module, decoder: SerialDecoder, arriving: _Unit, opens: Value, code: Value) -> None:
@@ -347,8 +336,8 @@ class _Slot:
             m.d.sync += self.remaining.eq(0)
 
     def payload(self, decoder: SerialDecoder, arriving: _Unit) -> Value:
-        """The beat as `items_layout` has it."""
-        fields = [self.code_point, self.error, self.keep]
+        """The output beat, in the order of `beat_layout`."""
+        fields = [self.code_point, self.error]
         if decoder.kind:
             broken = decoder._control.broken_kind(self.context(decoder._control, arriving.unit))
             ended = Mux(arriving.keep, broken, Kind.INCOMPLETE)
@@ -357,4 +346,4 @@ class _Slot:
             fields.append(self.length)
         if decoder.announced:
             fields.append(self.announced)
-        return Cat(*fields, self.last)
+        return Cat(*fields, self.keep, self.last)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What a serial decoder must know of a unit, as logic functions derived from the rows.
+"""The logic functions of a serial decoder, derived from the rows of its table.
 
-Each function is given only the inputs that can occur where it is asked; the rest is left to the
-minimiser. For UTF-8 this alone turns "is a continuation" into one bit.
+Each function is specified only for the inputs for which it is used; all others are don't-cares of the
+minimisation. For UTF-8 this is enough to reduce "is a continuation" to one bit.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ _KIND_BITS = max(ErrorKind).bit_length()
 
 @dataclass(frozen=True)
 class SerialControl:
-    """The logic of one encoding table, ready to be put between registers.
+    """The logic functions of one encoding table.
 
-    The state of an open sequence is held as `remaining`, a register of `longest` - 1 bits of which
-    bit k is set while more than k units are needed, and as a constraint code. Where only the unit
-    after a lead is ever constrained, as in UTF-8, the code is one bit, "this lead constrains the
-    unit after it", and *which* constraint is read off the lead's payload, which is kept anyway.
-    Otherwise the code numbers the states that need equally many units.
+    The state of an open sequence is represented by `remaining`, a register of `longest` - 1 bits of
+    which bit k is set while more than k units are needed, and by a constraint code. If only the unit
+    after a lead is constrained, as in UTF-8, the code is one bit: this lead constrains the unit after
+    it. *Which* constraint applies follows from the payload of the lead, which is stored anyway.
+    Otherwise the code is the number of the state among those that need equally many units.
 
     In the functions below a *context* is, from bit 0: the unit, `remaining`, the code, and the
     low `payload_bits` of the payload of the unit before.
@@ -48,9 +48,9 @@ class SerialControl:
         """The control functions of `table` (the same object for an equal table).
 
         Raises:
-            TableError: no serial decoder is made for such a table: its units are wider than 16
-                bits, a state leads to sequences of different lengths, or payloads are not placed
-                alike in all sequences.
+            TableError: the table does not allow a serial decoder: its units are wider than 16 bits,
+                a state leads to sequences of different lengths, or the payload bits are not in the
+                same places in all sequences.
         """
         control = SerialControl(table, DFA.of(table))
         control._check()
@@ -59,9 +59,9 @@ class SerialControl:
     def _check(self) -> None:
         name = self.table.name
         if self.table.unit_width > 16:
-            raise TableError(f"{name}: a serial decoder takes units of up to 16 bits, not {self.table.unit_width}")
+            raise TableError(f"{name}: a serial decoder accepts units of up to 16 bits, not {self.table.unit_width}")
         if self.longest == 1:
-            raise TableError(f"{name}: a serial decoder is for sequences of several units, and here all are of one")
+            raise TableError(f"{name}: a serial decoder requires sequences of several units, but all have one")
         if both := self.trails & self.allowed[START]:
             raise TableError(
                 f"{name}: a serial decoder is for self-synchronising tables, "
@@ -88,7 +88,7 @@ class SerialControl:
 
     @property
     def code_point_bits(self) -> int:
-        """Bits of any code point that comes out."""
+        """The width of an output code point."""
         return code_point_bits(self.table)
 
     @cached_property
@@ -105,12 +105,12 @@ class SerialControl:
 
     @cached_property
     def payload_bits(self) -> int:
-        """How many low bits of a lead's payload its constraint is read from: those kept just as they come."""
+        """The number of low payload bits of a lead that determine its constraint, and are stored unchanged."""
         return self._kept_bits if self.reads_lead and self._constrained else 0
 
     @cached_property
     def _kept_bits(self) -> int:
-        """How many low bits of a lead are kept just as they come."""
+        """The number of low bits of a lead that are stored unchanged."""
         for bit in range(self.trail_bits):
             as_it_comes = Function(((1 << bit, 1 << bit),))
             if self._own_bit(bit, leads=True, singles=False) != as_it_comes:
@@ -169,10 +169,10 @@ class SerialControl:
 
     @cached_property
     def reads_lead(self) -> bool:
-        """Whether the constraint code is the one bit that goes with the payload of the lead."""
+        """Whether the constraint follows from one bit and the payload of the lead."""
         if self.later_states & self._constrained:
             return False
-        # The payload must tell apart the leads that constrain differently.
+        # Leads with different constraints must differ in their payload.
         mask = (1 << self._kept_bits) - 1
         states: dict[tuple[int, int], int] = {}
         return all(
@@ -189,7 +189,7 @@ class SerialControl:
         return alike.index(state)
 
     def _contexts(self, state: int) -> list[int]:
-        """All contexts, less the unit, in an open state."""
+        """All contexts of an open state, without the unit."""
         payloads: Iterable[int] = range(1 << self.payload_bits)
         if self.reads_lead and state in self._constrained:
             mask = (1 << self.payload_bits) - 1
@@ -213,12 +213,12 @@ class SerialControl:
 
     @cached_property
     def is_single(self) -> Function:
-        """The unit is a whole sequence by itself."""
+        """The unit is a complete sequence."""
         return self._of_unit(self.singles, self.units - self.singles)
 
     @cached_property
     def may_stay_open(self) -> Function:
-        """Of a unit that is in some sequence: it is not the whole of it."""
+        """Of a unit that occurs in a sequence: the sequence has other units, too."""
         return self._of_unit(self.trails.union(self.leads), self.singles)
 
     @cached_property
@@ -272,7 +272,7 @@ class SerialControl:
     def _of_context(
         self, units: Callable[[int], Iterable[int]], wanted: Callable[[int, int], int], bits: int = 1
     ) -> tuple[Function, ...]:
-        """Functions that give the bits of ``wanted(state, unit)`` for every open state and ``units(state)``."""
+        """A function for each bit of ``wanted(state, unit)``, specified for all open states and ``units(state)``."""
         width = self.table.unit_width
         on: list[set[int]] = [set() for _ in range(bits)]
         off: list[set[int]] = [set() for _ in range(bits)]
@@ -300,17 +300,17 @@ class SerialControl:
         return self._of_context(lambda _: self.trails, lambda state, unit: unit in self.allowed[state])[0]
 
     def continues(self, context: Value) -> Value:
-        """The unit continues the open sequence; asked only while one is open."""
+        """The unit continues the open sequence; unspecified if none is open."""
         return self._is_trail(context[: self.table.unit_width]) & self._fits(context)
 
     @property
     def pairwise(self) -> bool:
-        """Whether `continues` needs nothing but the unit before, where the two are in one sequence."""
+        """Whether `continues` depends only on the unit and the one before it, if they are in one sequence."""
         remaining = (1 << self.longest - 1) - 1 << self.table.unit_width
         return self.reads_lead and not self._fits.support & remaining
 
     def payload_is_read(self, bit: int, *, kind: bool) -> bool:
-        """Whether `continues` or, if `kind`, `broken_kind` looks at this bit of the payload."""
+        """Whether `continues` or, if `kind`, `broken_kind` depends on this bit of the payload."""
         functions = (self._fits, *self._broken_kind) if kind else (self._fits,)
         place = self.table.unit_width + self.longest - 1 + self.code_bits + bit
         return any(function.support >> place & 1 for function in functions)
@@ -325,7 +325,7 @@ class SerialControl:
         )
 
     def code_after_trail(self, context: Value) -> Value:
-        """The constraint code after a unit that continues, where not `reads_lead`."""
+        """The constraint code after a unit that continues a sequence; for tables without `reads_lead`."""
         return Cat(*(function(context) for function in self._code_after_trail))
 
     @cached_property
@@ -348,7 +348,7 @@ class SerialControl:
         return causes
 
     def check_kinds(self) -> None:
-        """Raise `TableError` where the cause of an error depends on more of the sequence than the state."""
+        """Raise `TableError` if the cause of an error depends on more of the sequence than the state."""
         assert self._causes
 
     @cached_property
@@ -366,7 +366,7 @@ class SerialControl:
     # Data.
 
     def _own_bit(self, bit: int, *, leads: bool, singles: bool) -> Function:
-        """Bit `bit` of what a unit itself puts into the code point."""
+        """Bit `bit` of the code point, as far as it comes from the last unit."""
         patterns = self.table.patterns
         payloads = [(unit, self.trail_bits, 0) for unit in self.trails]
         if singles:
@@ -376,7 +376,7 @@ class SerialControl:
             payloads += [(unit, patterns[n + 1].payload_bits[0], n) for unit, n in further.items()]
         on = [unit for unit, bits, _ in payloads if bit < bits and unit >> bit & 1]
         off = [unit for unit, bits, _ in payloads if bit < bits and not unit >> bit & 1]
-        # A fixed bit of a lead must not get into the code point, unless it falls out at the top.
+        # A fixed bit of a lead must not enter the code point, unless later units shift it out.
         off += [unit for unit, bits, n in payloads if bit >= bits and bit + n * self.trail_bits < self.code_point_bits]
         return self._of_unit(on, off)
 
@@ -384,11 +384,11 @@ class SerialControl:
         """The payload bits of a sequence after one more unit of it, bit 0 first.
 
         Args:
-            before: the payload bits before it; not looked at where the unit starts a sequence.
+            before: the payload bits before it; not used if the unit starts a sequence.
             unit: the unit.
-            width: how many bits are wanted.
-            leads: whether the result matters after a unit that opens a sequence.
-            singles: whether it matters after a unit that is a sequence by itself.
+            width: the number of bits of the result.
+            leads: whether the result is used after a unit that opens a sequence.
+            singles: whether the result is used after a unit that is a complete sequence.
         """
         starts = [*(self.leads if leads else ()), *(self.singles if singles else ())]
         shift = self._of_unit(self.trails, starts)(unit)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""A name for the types of the decoders."""
+"""A type alias for the decoders."""
 
 from __future__ import annotations
 

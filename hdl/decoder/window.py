@@ -16,10 +16,11 @@ from amaranth.hdl import Cat, Module, Mux, ResetSignal, Signal, Value
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
+from utf8fpga.hdl.beats import beat_layout, is_effective
 from utf8fpga.hdl.decoder.pipeline import PipelineStages
 from utf8fpga.hdl.decoder.window_logic import Beat, Registers, WindowControl, any_of, build_window, word
 from utf8fpga.hdl.fan_out import FanOut
-from utf8fpga.hdl.payloads import Kind, beat_layout, items_layout, offers
+from utf8fpga.hdl.payloads import HasItemOptions, ItemOptions, Kind, slots_layout
 from utf8fpga.model import EncodingTable
 
 __all__ = ["BeatWindow", "ItemWindow", "RowWindow", "WindowState"]
@@ -30,14 +31,14 @@ class WindowState:
     """The registers of a window, and the values between them.
 
     Attributes:
-        registers: what the registers take.
+        registers: the registers and their next values.
         beat: the beat in the last stage, which is compared with the beat before it; `beat.stages` has all stages.
         first: the next unit is the first of its packet.
-        held: by name what is held of the beat before.
-        waiting: there is such a beat.
-        valid: the items of the last lane are a beat's.
-        items: per lane the item that leaves the window; of a `RowWindow` for all lanes but the last.
-        tail: of a `RowWindow` the item of the last lane; then of both whether the packet ends.
+        held: the held values of the preceding beat, by name.
+        waiting: a beat is held.
+        valid: the item of the last lane is valid.
+        items: the output item of each lane; of a `RowWindow` without the last lane.
+        tail: whether the packet ends; of a `RowWindow` with the item of the last lane in front.
     """
 
     registers: Registers
@@ -50,15 +51,15 @@ class WindowState:
     tail: Value
 
 
-class ItemWindow(wiring.Component):
-    """What both windows have in common: the fields of an item.
+class ItemWindow(HasItemOptions, wiring.Component):
+    """The common part of both windows: the fields of an item.
 
     Args:
         table: the encoding form.
         lanes: code units per beat.
         stages: the stages of registers.
-        replacement, kind, length: see `ParallelDecoder`.
-        units: the input stream.
+        options: the options of the items.
+        beats: the signature of the input stream.
         ports: the other ports.
     """
 
@@ -68,29 +69,27 @@ class ItemWindow(wiring.Component):
         *,
         lanes: int,
         stages: PipelineStages,
-        replacement: bool,
-        kind: bool,
-        length: bool,
-        units: stream.Signature,
+        options: ItemOptions,
+        beats: stream.Signature,
         ports: dict[str, Any],
     ) -> None:
         self.table, self.lanes, self.stages = table, lanes, stages
-        self.replacement, self.kind, self.length = replacement, kind, length
+        self.item_options = options
         self.control = WindowControl.of(table)
-        super().__init__({"units": In(units), **ports})
+        super().__init__({"input": In(beats), **ports})
 
     @cached_property
     def state(self) -> WindowState:
-        """The registers, made at first use: a wide window has many."""
+        """The registers, created at first use, since a wide window has many."""
         raise NotImplementedError
 
     @property
     def spans(self) -> bool:
-        """Whether it must be known up to where in its sequence a unit is."""
+        """Whether the position of each unit in its sequence must be known."""
         return self.kind or self.length
 
     def contents(self, beat: Beat, lane: int) -> dict[str, Value]:
-        """By name what a lane holds if no unit follows its own."""
+        """The values of a lane, by name, if no unit follows its unit."""
         serial = self.control.serial
         completed, keep = beat.at("completed", lane), beat.at("keep", lane)
         contents = {
@@ -108,10 +107,10 @@ class ItemWindow(wiring.Component):
         return contents
 
     def item(self, contents: Mapping[str, Value], goes_on: Value, next_unit: Value, next_keep: Value) -> Value:
-        """The fields of an item, as `items_layout` has them, once the unit after it is known.
+        """The fields of an item, as `slots_layout` has them, once the unit after it is known.
 
         Args:
-            contents: what the lane holds if no unit follows.
+            contents: the values of the lane if no unit follows, see `contents`.
             goes_on: the next unit continues the sequence.
             next_unit: the next unit.
             next_keep: whether there is a next unit in this packet.
@@ -135,23 +134,23 @@ class ItemWindow(wiring.Component):
 
     def _inputs(self, registers: Registers, first: Signal, pauses: Sequence[Value] | None) -> Beat:
         """The beat in the last stage of the steps, from the beat at the input."""
-        units = self.units.payload
+        units = self.input.payload
         values: dict[str, Sequence[Value]] = {
-            "unit": [units.units[lane] for lane in range(self.lanes)],
+            "unit": [units.symbols[lane] for lane in range(self.lanes)],
             "keep": [units.keep[lane] for lane in range(self.lanes)],
             "first": [first],
         }
-        beat = Beat(registers, self.lanes, offers(self.units), values, units.last, pauses)
+        beat = Beat(registers, self.lanes, is_effective(self.input), values, units.last, pauses)
         return build_window(self.control, beat, self.stages.steps, spans=self.spans)
 
 
 class BeatWindow(ItemWindow):
-    """The window in front of a `RegisterBuffer`: it gives whole beats of items.
+    """The window in front of a `RegisterBuffer`: it outputs whole beats of items.
 
     Beats that hold no item and do not end a packet are dropped; so are null beats, at the input.
 
-    All stages move on in the cycles in which `run` is asserted, and pause otherwise: then `items` and `items_valid`
-    stay as they are, as a stream requires.
+    All stages advance in the cycles in which `run` is asserted, and pause otherwise: then `slots` and `slots_valid`
+    do not change, as the rules of streams require.
 
     Throughput: a beat per cycle. Latency: `stages.item_cycles` cycles in which `run` is asserted, from the beat that
     determines the items of a beat.
@@ -159,10 +158,10 @@ class BeatWindow(ItemWindow):
     Args: see `ItemWindow`.
 
     Ports:
-        units: stream of `beat_layout`; `units.ready` is the first bit of `run`.
-        run: duplicates of "all stages move on", `stages.pauses` of them.
-        items: a beat of `items_layout`.
-        items_valid: there is one.
+        input: stream of `beat_layout`, code units; `input.ready` is the first bit of `run`.
+        run: `stages.pauses` duplicates of the bit that lets all stages advance.
+        slots: a beat of `slots_layout`.
+        slots_valid: the beat is valid.
     """
 
     def __init__(
@@ -171,22 +170,18 @@ class BeatWindow(ItemWindow):
         *,
         lanes: int,
         stages: PipelineStages,
-        replacement: bool = True,
-        kind: bool = False,
-        length: bool = False,
+        options: ItemOptions,
     ) -> None:
         super().__init__(
             table,
             lanes=lanes,
             stages=stages,
-            replacement=replacement,
-            kind=kind,
-            length=length,
-            units=stream.Signature(beat_layout(table, lanes)),
+            options=options,
+            beats=stream.Signature(beat_layout(table.unit_width, lanes)),
             ports={
                 "run": In(stages.pauses),
-                "items": Out(items_layout(table, lanes, kind=kind, length=length)),
-                "items_valid": Out(1),
+                "slots": Out(slots_layout(table, lanes, options)),
+                "slots_valid": Out(1),
             },
         )
 
@@ -195,22 +190,22 @@ class BeatWindow(ItemWindow):
         registers, tail = Registers(), self.lanes - 1
         accepts, *pauses, moves, emits = self.run
         first = Signal(init=1)
-        accepted = offers(self.units) & accepts
-        registers.add(first.eq((accepted & self.units.payload.last) | (~accepted & first)))
+        accepted = is_effective(self.input) & accepts
+        registers.add(first.eq((accepted & self.input.payload.last) | (~accepted & first)))
         beat = self._inputs(registers, first, pauses)
         contents = self.contents(beat, tail)
         given = {f"tail_{name}": value for name, value in contents.items()}
         given |= {f"item_{lane}": self.inner_item(beat, lane) for lane in range(tail)}
         given["settled"] = beat.last | ~beat.at("open", tail)
         if tail:
-            # A beat that does not end its packet may hold nothing but units of one sequence.
+            # A beat that does not end its packet may consist of units of one sequence only, and have no item.
             here = (beat.at("keep", lane) & ~beat.at("continued", lane + 1) for lane in range(tail))
             given["filled"] = beat.last | any_of(here)
         beat.values |= {name: [value] for name, value in given.items()}
         if self.stages.words:
             beat = beat.register("words", [*given, "unit", "keep", "continued"])
 
-        # A beat is held here until the beat after it is known, unless no unit can continue its last one.
+        # A beat is held here until the next beat is known, unless no unit can continue its last sequence.
         loads = beat.valid & moves
 
         def hold(name: str, value: Value) -> Signal:
@@ -242,18 +237,18 @@ class BeatWindow(ItemWindow):
         with m.If(ResetSignal()):
             m.d.sync += [valid.eq(0) for valid in state.beat.valids]
         m.d.comb += [
-            self.units.ready.eq(self.run[0]),
-            Value.cast(self.items).eq(Cat(*state.items, state.tail)),
-            self.items_valid.eq(state.valid),
+            self.input.ready.eq(self.run[0]),
+            Value.cast(self.slots).eq(Cat(*state.items, state.tail)),
+            self.slots_valid.eq(state.valid),
         ]
         return m
 
 
 class RowWindow(ItemWindow):
-    """The window in front of a `MemoryBuffer`, which never pauses: it gives a beat in two parts.
+    """The window in front of a `MemoryBuffer`, which never pauses: it outputs a beat in two parts.
 
     The items of all lanes but the last, the *row*, are valid `stages.row_cycles` cycles after their beat. The item of
-    the last lane, the *tail*, is valid `stages.item_cycles` cycles after the beat that determines it. Each beat but
+    the last lane, the *tail*, is valid `stages.item_cycles` cycles after the beat that determines it. Each beat except
     null beats has one row and one tail, in order.
 
     With at least as many lanes as the longest sequence has units, each beat holds an item or ends its packet.
@@ -266,13 +261,13 @@ class RowWindow(ItemWindow):
         advance: the tree of registers from a beat at the input to `row_valid`.
 
     Ports:
-        units: stream of `beat_layout`, always ready.
+        input: stream of `beat_layout`, code units, always ready.
         late_reset: resets the registers with feedback, see `MemoryBuffer`; a duplicate for each of the two. No beat
-            is to be valid while it is asserted, nor for as many cycles before as the window has stages.
+            may be valid while it is asserted, nor in as many cycles before as the window has stages.
         row: the items of all lanes but the last.
-        row_valid: duplicates of "these are a beat's".
+        row_valid: duplicates of the bit that `row` is valid.
         tail: the item of the last lane, and whether the packet ends.
-        tail_valid: these are a beat's.
+        tail_valid: `tail` is valid.
     """
 
     def __init__(
@@ -281,20 +276,16 @@ class RowWindow(ItemWindow):
         *,
         lanes: int,
         stages: PipelineStages,
-        replacement: bool = True,
-        kind: bool = False,
-        length: bool = False,
+        options: ItemOptions,
     ) -> None:
-        item = items_layout(table, lanes, kind=kind, length=length)["items"].shape.elem_shape
+        item = slots_layout(table, lanes, options)["slots"].shape.elem_shape
         self.advance = FanOut(stages.row_cycles)
         super().__init__(
             table,
             lanes=lanes,
             stages=stages,
-            replacement=replacement,
-            kind=kind,
-            length=length,
-            units=stream.Signature(beat_layout(table, lanes), always_ready=True),
+            options=options,
+            beats=stream.Signature(beat_layout(table.unit_width, lanes), always_ready=True),
             ports={
                 "late_reset": In(2),
                 "row": Out(data.ArrayLayout(item, lanes - 1)),
@@ -308,9 +299,9 @@ class RowWindow(ItemWindow):
     def state(self) -> WindowState:
         registers, tail = Registers(), self.lanes - 1
         first = Signal(init=1, reset_less=True)
-        arrives = offers(self.units)
+        arrives = is_effective(self.input)
         # A multiplexer in logic: a clock enable would need one more look-up table in front of it.
-        registers.add(first.eq((self.units.payload.last & arrives) | (first & ~arrives)))
+        registers.add(first.eq((self.input.payload.last & arrives) | (first & ~arrives)))
         beat = self._inputs(registers, first, None)
 
         # All lanes but the last are known now.
@@ -320,7 +311,7 @@ class RowWindow(ItemWindow):
                 items[lane] = Signal(len(item), name=f"words_{lane}", reset_less=True)
                 registers.add(items[lane].eq(item))
 
-        # The last lane waits for the beat after, unless no unit can continue its sequence.
+        # The last lane waits for the next beat, unless no unit can continue its sequence.
         given = self.contents(beat, tail)
         given |= {"last": beat.last, "settled": beat.last | ~beat.at("open", tail)}
         held = {name: Signal(len(value), name=f"held_{name}", reset_less=True) for name, value in given.items()}
@@ -346,7 +337,7 @@ class RowWindow(ItemWindow):
             with m.If(reset):
                 m.d.sync += register.eq(register.init)
         m.d.comb += [
-            self.advance.value.eq(offers(self.units)),
+            self.advance.value.eq(is_effective(self.input)),
             Value.cast(self.row).eq(Cat(*state.items)),
             self.row_valid.eq(self.advance.copies),
             Value.cast(self.tail).eq(state.tail),

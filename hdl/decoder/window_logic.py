@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The logic of the sliding window: what each unit of a beat is, from the units around it.
+"""The logic of the sliding window: the role of each unit of a beat, from the units around it.
 
 A self-synchronising table needs no state. Whether a unit continues a sequence follows from the units before it, at
 most as many as the longest sequence has. So the window is a pipeline without feedback, the same logic for each lane,
@@ -36,7 +36,7 @@ def all_of(values: Iterable[Value]) -> Value:
 
 @dataclass(frozen=True)
 class Source:
-    """One unit's bit that goes into a bit of the code point.
+    """A bit of a unit that is the source of a bit of the code point.
 
     Attributes:
         back: the number of units between it and the end of the sequence.
@@ -73,8 +73,8 @@ class WindowControl:
         """The functions of `table`.
 
         Raises:
-            TableError: no parallel decoder can be made for such a table: for the reasons of the serial decoder, or
-                because units after the second one are constrained.
+            TableError: the table does not allow a parallel decoder: for the reasons of the serial decoder, or because
+                units after the second one are constrained.
         """
         control = WindowControl(table, SerialControl.of(table))
         # A state after a lead may also be reached by later units.
@@ -82,18 +82,18 @@ class WindowControl:
             state = control.serial.dfa.states[index]
             if control.serial.allowed[index] != control.serial.trails:
                 raise TableError(
-                    f"{table.name}: a parallel decoder wants only the second unit of a sequence to be constrained, "
+                    f"{table.name}: a parallel decoder requires constraints on the second unit of a sequence only, "
                     f"but in state {state.name!r} the next unit is, too"
                 )
         return control
 
     @cached_property
     def lengths(self) -> tuple[int, ...]:
-        """The numbers of units that sequences of several units have."""
+        """The lengths of the sequences of several units."""
         return tuple(sorted(length for length in self.table.patterns if length > 1))
 
     def _leads(self, length: int) -> dict[int, frozenset[int]]:
-        """Per lead of sequences of `length` units the units that may follow it."""
+        """For each lead of sequences of `length` units the units that may follow it."""
         serial = self.serial
         return {
             unit: serial.allowed[state]
@@ -131,7 +131,7 @@ class WindowControl:
         return self._of_unit(self.serial.trails, self.serial.singles)
 
     def told_classes(self, length: int) -> tuple[Function, ...]:
-        """Of a trailing unit: it is in this class. A last class that consists of all other units has no function."""
+        """For each class: a trailing unit is in it. No function for a last class of all other trailing units."""
         classes = [trails for trails, _ in self._classes(length)]
         rest = self.serial.trails - frozenset[int]().union(*classes)
         told = classes if rest or len(classes) > 2 else classes[:-1]
@@ -163,7 +163,7 @@ class WindowControl:
         return tuple(sorted(bound for bound in found if 0 < bound < self.table.longest))
 
     def sources(self, bit: int) -> list[Source]:
-        """The bits of units that a bit of the code point of a complete sequence is made of."""
+        """The bits of units that a bit of the code point of a complete sequence depends on."""
         trail_bits = self.serial.trail_bits
         users: dict[tuple[int, int], set[int]] = {}
         for length, pattern in self.table.patterns.items():
@@ -188,16 +188,16 @@ class WindowControl:
         return Source(back, place, max(below, default=0), min(above, default=self.table.longest + 1) - 1)
 
     def _units_at(self, length: int, back: int) -> Iterable[int]:
-        """The units that may stand `back` units before the end of a sequence of `length`."""
+        """The units that can be `back` units before the end of a sequence of `length`."""
         if back < length - 1:
             return self.serial.trails
         return self.serial.singles if length == 1 else self._leads(length)
 
 
 class Registers:
-    """Registers and their next values, collected where the values are computed and added to a module later.
+    """Registers and their next values, which are collected first and assigned in a module later.
 
-    So the registers of a component exist, and can be referred to, before the component is elaborated.
+    So the registers of a component can be referred to before the component is elaborated.
     """
 
     def __init__(self) -> None:
@@ -222,12 +222,12 @@ class Beat:
     """The values of one beat between two stages of registers, lane by lane.
 
     Attributes:
-        registers: where its registers are added.
+        registers: the collection to which its registers are added.
         lanes: units per beat.
-        valid: a beat is here.
-        values: per name and lane a value.
+        valid: a beat is in this stage.
+        values: for each name a value of each lane.
         last: the packet ends after this beat.
-        pauses: per stage the bit that lets beats move on at the end of a cycle; None where they always move on.
+        pauses: for each stage the bit that lets beats advance at the end of a cycle; None: they always advance.
         stage: the name of the stage.
         valids: `valid` of each stage of registers so far.
         before: the same beat in the stage before.
@@ -267,7 +267,7 @@ class Beat:
 
     @property
     def run(self) -> Value:
-        """Beats move on from here at the end of this cycle; a duplicate for this stage, near what it enables."""
+        """Beats advance from this stage at the end of this cycle: the duplicate of the bit for this stage."""
         assert self.pauses is not None
         return self.pauses[len(self.valids)]
 
@@ -301,14 +301,14 @@ class Beat:
 
 
 def build_window(control: WindowControl, beat: Beat, cuts: frozenset[str], *, spans: bool = False) -> Beat:
-    """What each unit of a beat is, except for what depends on the unit after it.
+    """The role of each unit of a beat, except for what depends on the unit after it.
 
     Args:
         control: the table's functions.
         beat: the values `unit`, `keep` (the unit is present) and, in its first lane only, `first`
-            (no unit of this text came before).
+            (no unit of this packet came before).
         cuts: the steps after which there are registers, see `PipelineStages.steps`.
-        spans: also compute up to where in its sequence a unit is, for causes and lengths.
+        spans: also compute the position of each unit in its sequence, for causes and lengths.
 
     Returns:
         The beat after the last step with registers, with the values `unit`, `keep`, `continued` (the unit continues a
@@ -356,7 +356,7 @@ class _Window:
         return any_of(self.beat.at(name, lane) for name in names)
 
     def find_features(self) -> None:
-        """What the unit may be."""
+        """The classes of the unit by itself."""
         features: dict[str, Function] = {}
         for n in self.lengths:
             features[f"prefix_{n}"] = self.control.lead_prefix(n)
@@ -370,14 +370,14 @@ class _Window:
         self.classes = [name for name in features if name.startswith("class")]
 
     def _trail(self, lane: int) -> Value:
-        # At the start of a packet only the first unit must be told that it continues nothing: then no unit after it
-        # continues an earlier sequence either.
+        # At the start of a packet only the first unit must be prevented from continuing an earlier sequence: then no
+        # later unit continues it either.
         values = self.beat.values
         starts_text = values["first"][0] if lane == 0 else Const(0, 1)
         return self.control.is_trail(values["unit"][lane]) & values["keep"][lane] & ~starts_text
 
     def find_leads(self) -> None:
-        """Which kind of lead the unit is, by the classes of units that may follow it."""
+        """The kind of lead that the unit is, by the classes of units that may follow it."""
         self._give({name: partial(self._lead, *lead) for name, lead in self.leads.items()})
         self._cut("leads", "trail", *self.classes, *self.leads)
 
@@ -397,7 +397,7 @@ class _Window:
         return self.beat.at("trail", lane) & any_of(map(and_, allowed, told))
 
     def join_three(self) -> None:
-        """Whether it is the third, and what follows from three units."""
+        """Whether the unit is the third of a sequence, and the values that depend on three units."""
         firsts = {f"first_of_{n}": partial(self._first, n) for n in self.lengths} if self.spans else {}
         self._give(firsts)
         self._give({name: partial(self._third, n) for name, n in self.thirds.items()})
@@ -423,7 +423,7 @@ class _Window:
         return self.control.is_single(self.beat.at("unit", lane)) | self._any(ends, lane)
 
     def join_rest(self) -> None:
-        """Everything else about the sequence that the unit is in."""
+        """The remaining values, which depend on up to all units of a sequence."""
         found: dict[str, Callable[[int], Value]] = {
             f"longer_{bound}": partial(self._is_longer, bound) for bound in self.control.bounds if bound > 1
         }
@@ -465,7 +465,7 @@ class _Window:
 
 
 def word(control: WindowControl, beat: Beat, lane: int, *, replacement: bool) -> Value:
-    """The code point of the sequence that a unit completes; where it completes none, U+FFFD if `replacement`."""
+    """The code point of the sequence that a unit completes; if it completes none, U+FFFD with `replacement`."""
     completed = beat.at("completed", lane)
     bits = []
     for bit in range(control.serial.code_point_bits):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Closing the gaps: sparse beats in, beats out whose words are contiguous from word 0."""
+"""A packer, which closes gaps: the words of its output beats are contiguous from word 0."""
 
 from __future__ import annotations
 
@@ -11,8 +11,9 @@ from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import memory, stream, wiring
 from amaranth.lib.wiring import In, Out
 
+from utf8fpga.hdl.beats import beat_layout
 from utf8fpga.hdl.decoder.parallel import ParallelDecoder
-from utf8fpga.hdl.payloads import beat_layout, items_layout
+from utf8fpga.hdl.payloads import HasItemOptions, ItemOptions
 from utf8fpga.model import TABLE_3_7, EncodingTable
 
 __all__ = ["MovingBeat", "PackedDecoder", "Packer", "Phase", "Stage"]
@@ -25,10 +26,10 @@ _STROBES = ("valid", "idle", "closes", "closes_next")
 
 
 class Phase(StrEnum):
-    """What a pipeline stage of a `Packer` has done to the beat that it holds."""
+    """The phase of processing that the beat in a pipeline stage of a `Packer` has reached."""
 
     INPUT = "input"
-    """Nothing: the beat is as it was accepted; `counts` is 1 for each lane without a word."""
+    """The beat is as it was accepted; `counts` is 1 for each lane without a word."""
     GAPS = "gaps"
     """After step k, `counts` of a lane is the number of lanes without a word among it and the 2^(k+1) - 1 before it."""
     DOWN = "down"
@@ -49,7 +50,7 @@ class MovingBeat:
         present: per lane whether it holds a word.
         counts: per lane a number that depends on the `Phase`; empty once no phase needs it.
         scalars: values of the whole beat, by name. In every phase `valid` (there is a beat), `idle` (there is none
-            although the packer was ready) and `last` (the text ends after it). In `Phase.DOWN` also `words`, the
+            although the packer was ready) and `last` (the packet ends after it). In `Phase.DOWN` also `words`, the
             number of words. In `Phase.AROUND` also `base` and `row`, the lane and the row in which it begins; `full`,
             it fills that row; `rest`, the number of words in the last row that it reaches; `closes` and
             `closes_next`, it closes that row, and the next one as well.
@@ -86,8 +87,8 @@ class Stage:
     """One pipeline stage of a `Packer`.
 
     Attributes:
-        phase: what the beat has been through.
-        step: the last step of the phase that it has been through; 0 in `Phase.INPUT`, which has no steps.
+        phase: the phase that the beat has reached.
+        step: the last completed step of that phase; 0 in `Phase.INPUT`, which has no steps.
         beat: the registers.
     """
 
@@ -100,8 +101,8 @@ class Packer(wiring.Component):
     """Sparse beats in, packed beats out: words contiguous from word 0, in the same order.
 
     Words of several beats are merged until an output beat is full. An output beat that is not full is closed when
-    its text ends, or when `sparse.valid` is not asserted although `sparse.ready` is. So no word waits for text that
-    may never arrive.
+    its packet ends, or when `sparse.valid` is not asserted although `sparse.ready` is. So no word waits for a beat
+    that may never be transferred.
 
     Throughput: one beat per cycle. `sparse.ready` is deasserted only in the cycle after a reset, or if in one of the
     three preceding cycles `packed.valid` was asserted and `packed.ready` was not.
@@ -113,18 +114,16 @@ class Packer(wiring.Component):
     rotates the words to the lane where the previous beat ended, and writes them to memories, one per lane. A row of
     these memories is one output beat. A beat begins in lane `base` of row `row`; its words from there on fill that
     row and continue in the next one. A beat can close both rows: the first because it is full, the second because
-    the text ends there.
+    the packet ends there.
 
     Args:
         table: the encoding form.
         lanes: words per beat.
-        kind, length: whether the items have these fields.
+        options: those of `ItemOptions`.
 
     Attributes:
         lanes: words per beat.
-
-    Attributes that `elaborate` sets, so that a proof or a simulation can refer to the state:
-        stages: the pipeline stages, in the order in which a beat passes them.
+        ready: register, `sparse.ready`.
         base: register, the lane in which the next beat to be rotated begins. The lanes before it hold words of a row
             that is not closed.
         row: register, the row in which that beat begins.
@@ -134,20 +133,31 @@ class Packer(wiring.Component):
             in advance; it is freed by `merged`, otherwise when the row is transferred at `packed`.
         rows_closed, rows_read: registers, the numbers of rows closed and of rows transferred at `packed`, modulo twice
             the depth of the memories. `packed.valid` is asserted while they differ.
+
+    Attributes that `elaborate` sets, so that a proof or a simulation can refer to the state:
+        stages: the pipeline stages, in the order in which a beat passes them.
         mask_memories: the memories of the even and of the odd rows: per row one bit for each lane that holds a word,
             and above them `last`. There are two, since one beat can close two rows.
         word_memories: per lane the memory of the words.
 
     Ports:
-        sparse: stream of `items_layout`, in. A beat must have a word or end its text: a beat with neither would
-            reserve a row that is never freed.
-        packed: stream of `items_layout`, out.
+        sparse: stream of `beat_layout` in, items of `item_layout`. A beat must have a word or end its
+            packet: one with neither would reserve a row that is never freed.
+        packed: stream of `beat_layout`, items of `item_layout`, out.
     """
 
-    def __init__(self, table: EncodingTable, lanes: int, *, kind: bool = False, length: bool = False) -> None:
+    def __init__(self, table: EncodingTable, lanes: int, **options: bool) -> None:
         self.lanes = lanes
-        layout = items_layout(table, lanes, kind=kind, length=length)
+        layout = beat_layout(ItemOptions(**options).layout(table), lanes)
         super().__init__({"sparse": In(stream.Signature(layout)), "packed": Out(stream.Signature(layout))})
+        self.base = Signal(range(lanes))
+        self.row = Signal(range(self.depth))
+        self.merged = Signal()
+        # The second ones are named, since the name that Amaranth finds for them depends on the version of Python.
+        self.rows_reserved, self.ready = Signal(range(self.depth + 1)), Signal(name="ready")
+        # One bit more than an address: equal numbers mean that no row is closed, not that all are.
+        numbers = range(2 * self.depth)
+        self.rows_closed, self.rows_read = Signal(numbers), Signal(numbers, name="reading")
 
     @property
     def _steps(self) -> int:
@@ -163,6 +173,9 @@ class Packer(wiring.Component):
         stages_per_phase = -(-self._steps // _LEVELS)
         return 3 * stages_per_phase + 3
 
+    stall_cycles = 3
+    """Cycles without an output beat that waits, after which `sparse.ready` is asserted."""
+
     @property
     def capacity(self) -> int:
         """Number of output beats that the packer holds, those in flight included, while the consumer stalls."""
@@ -176,16 +189,13 @@ class Packer(wiring.Component):
     def elaborate(self, platform: object) -> Module:
         m = Module()
         lanes, bits = self.lanes, range(self._steps)
-        sparse, inside = self.sparse.payload, Signal(range(self.depth + 1))
-        ready = Signal()
+        sparse, ready, inside = self.sparse.payload, self.ready, self.rows_reserved
         m.d.comb += self.sparse.ready.eq(ready)
-        # The fields of an item without `keep`.
-        layout = sparse.items[0].shape()
-        names = [name for name, _ in layout if name != "keep"]
+        names = [str(name) for name, _ in sparse.symbols[0].shape()]
         beat = MovingBeat(
-            [Cat(Value.cast(sparse.items[lane][name]) for name in names) for lane in range(lanes)],
-            [sparse.items[lane].keep for lane in range(lanes)],
-            [~sparse.items[lane].keep for lane in range(lanes)],
+            [Cat(Value.cast(sparse.symbols[lane][name]) for name in names) for lane in range(lanes)],
+            [sparse.keep[lane] for lane in range(lanes)],
+            [~sparse.keep[lane] for lane in range(lanes)],
             {
                 "valid": self.sparse.valid & ready,
                 # Not while `ready` is deasserted: the next beat may be at the input already.
@@ -210,8 +220,7 @@ class Packer(wiring.Component):
         beat = replace(beat, counts=[])
 
         # Where the beat begins, and which rows it closes.
-        base = Signal(range(lanes))
-        row = Signal(range(self.depth))
+        base, row = self.base, self.row
         scalars = beat.scalars
         valid, last, idle = scalars["valid"], scalars["last"], scalars["idle"]
         total = Signal(range(2 * lanes))
@@ -226,8 +235,7 @@ class Packer(wiring.Component):
         m.d.sync += row.eq(row + closes + closes_next)
         # A beat that does not begin a row frees the row that was reserved for it.
         opens = Mux(base == 0, 1, full & (rest != 0))
-        merged = Signal()
-        m.d.sync += merged.eq(valid & ~opens)
+        m.d.sync += self.merged.eq(valid & ~opens)
         beat = replace(
             beat,
             scalars={
@@ -249,14 +257,13 @@ class Packer(wiring.Component):
         # Rows reserved for the beats that are accepted.
         leaves = self.packed.valid & self.packed.ready
         m.d.sync += [
-            inside.eq(inside + (self.sparse.valid & ready) - leaves - merged),
+            inside.eq(inside + (self.sparse.valid & ready) - leaves - self.merged),
             ready.eq(inside < self.depth - 2),
         ]
-        self.base, self.row, self.merged, self.rows_reserved = base, row, merged, inside
         return m
 
     def _end_step(self, m: Module, beat: MovingBeat, phase: Phase, step: int) -> MovingBeat:
-        """The beat after a step, in a pipeline stage of its own where `_LEVELS` steps or the last one are complete."""
+        """The beat after a step; in a new pipeline stage after every `_LEVELS` steps and after the last one."""
         if step % _LEVELS == _LEVELS - 1 or step == self._steps - 1:
             beat = beat.register(m, f"{phase}_{step}")
             self.stages.append(Stage(phase, step, beat))
@@ -296,10 +303,7 @@ class Packer(wiring.Component):
         lanes, depth, given = self.lanes, self.depth, beat.scalars
         row, rest = given["row"], given["rest"]
         following = (row + 1)[: len(row)]
-        # One bit more than an address: equal numbers mean that no row is closed, not that all are.
-        # Named, since the name that Amaranth finds in such an assignment depends on the version of Python.
-        ended, reading = Signal(range(2 * depth)), Signal(range(2 * depth), name="reading")
-        self.rows_closed, self.rows_read = ended, reading
+        ended, reading = self.rows_closed, self.rows_read
         m.d.sync += ended.eq(ended + given["closes"] + given["closes_next"])
         valid = ended != reading
         m.d.comb += self.packed.valid.eq(valid)
@@ -337,20 +341,20 @@ class Packer(wiring.Component):
                 into.data.eq(beat.words[lane]),
                 out.addr.eq(reading),
             ]
-            at, item = 0, self.packed.payload.items[lane]
+            at, item = 0, self.packed.payload.symbols[lane]
             for name in names:
                 field = Value.cast(item[name])
                 value = out.data[at : at + len(field)]
                 at += len(field)
                 m.d.comb += field.eq(value & mask[lane] if name == "error" else value)
-            m.d.comb += item.keep.eq(mask[lane])
+            m.d.comb += self.packed.payload.keep[lane].eq(mask[lane])
 
 
 def _bit(value: Value, place: int) -> Value:
     return value[place] if place < len(value) else Const(0, 1)
 
 
-class PackedDecoder(wiring.Component):
+class PackedDecoder(HasItemOptions, wiring.Component):
     """A `ParallelDecoder` followed by a `Packer`.
 
     Throughput: one beat per cycle on any input. Latency: the sum of both. Null beats have no effect.
@@ -361,11 +365,11 @@ class PackedDecoder(wiring.Component):
         sparse, packer: the two components.
 
     Ports:
-        units: stream of `beat_layout`.
-        items: stream of `items_layout`, its words contiguous from word 0.
+        input: stream of `beat_layout`, code units.
+        output: stream of `beat_layout`, items of `item_layout`, its words contiguous from word 0.
 
     Raises:
-        ValueError, TableError: see `ParallelDecoder`.
+        InvalidArgumentError, TableError: see `ParallelDecoder`.
     """
 
     practice = ParallelDecoder.practice
@@ -378,20 +382,16 @@ class PackedDecoder(wiring.Component):
         lanes: int,
         pipeline: int | None = None,
         buffer: str | None = None,
-        replacement: bool = True,
-        kind: bool = False,
-        length: bool = False,
+        **options: bool,
     ) -> None:
-        self.sparse = decoder = ParallelDecoder(
-            table, lanes=lanes, pipeline=pipeline, buffer=buffer, replacement=replacement, kind=kind, length=length
-        )
+        self.sparse = decoder = ParallelDecoder(table, lanes=lanes, pipeline=pipeline, buffer=buffer, **options)
         self.table, self.lanes, self.pipeline, self.buffer = table, lanes, decoder.pipeline, decoder.buffer
-        self.replacement, self.kind, self.length = replacement, kind, length
-        self.packer = Packer(table, lanes, kind=kind, length=length)
+        self.item_options = decoder.item_options
+        self.packer = Packer(table, lanes, **options)
         super().__init__(
             {
-                "units": In(stream.Signature(beat_layout(table, lanes))),
-                "items": Out(stream.Signature(items_layout(table, lanes, kind=kind, length=length))),
+                "input": In(stream.Signature(beat_layout(table.unit_width, lanes))),
+                "output": Out(stream.Signature(beat_layout(self.item_options.layout(table), lanes))),
             }
         )
 
@@ -402,13 +402,24 @@ class PackedDecoder(wiring.Component):
 
     @property
     def reset_cycles(self) -> int:
-        """Cycles after a reset in which `units.ready` is low."""
+        """Cycles after a reset in which `input.ready` is deasserted."""
         return self.sparse.reset_cycles
+
+    @property
+    def stall_cycles(self) -> int:
+        """Upper bound on the cycles in a row in which `input.ready` is deasserted while no output beat waits."""
+        return self.sparse.stall_cycles + self.packer.stall_cycles
+
+    @property
+    def drain_cycles(self) -> int:
+        """Upper bound on the cycles until all determined items have been transferred, while no beat waits."""
+        # One row is transferred per cycle; meanwhile, or later, the items of the sparse decoder enter the packer.
+        return self.packer.capacity + self.sparse.drain_cycles + self.packer.latency
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
         m.submodules.decoder, m.submodules.packer = self.sparse, self.packer
-        wiring.connect(m, wiring.flipped(self.units), self.sparse.units)
-        wiring.connect(m, self.sparse.items, self.packer.sparse)
-        wiring.connect(m, wiring.flipped(self.items), self.packer.packed)
+        wiring.connect(m, wiring.flipped(self.input), self.sparse.input)
+        wiring.connect(m, self.sparse.output, self.packer.sparse)
+        wiring.connect(m, wiring.flipped(self.output), self.packer.packed)
         return m

@@ -39,8 +39,8 @@ from utf8fpga.bench import (
     Area,
     Cache,
     CacheError,
-    Core,
     CoreError,
+    Design,
     Figure,
     PictureError,
     Point,
@@ -57,14 +57,14 @@ from utf8fpga.bench import (
     scaling_picture,
     sweep,
 )
-from utf8fpga.bench.design import decoder_core, read_script
+from utf8fpga.bench.design import measured_core, read_script
 from utf8fpga.cli.bench import Bench, _executor
 from utf8fpga.hdl import DecoderParameters
 from utf8fpga.hdl.toolchain import ToolError, run_tool
 
 HX8K, UP5K, ECP5 = DEVICES.values()
 
-COUNTER = Core(
+COUNTER = Design(
     title="counter",
     sources=(
         (
@@ -537,7 +537,7 @@ def test_error_in_the_log_of_yosys_is_reported(tmp_path: Path, monkeypatch: pyte
 def test_wide_decoders_are_measured_from_rtlil(lanes: int, suffix: str, monkeypatch: pytest.MonkeyPatch) -> None:
     # A lower limit than 64 lanes, for speed.
     monkeypatch.setattr("utf8fpga.bench.design._VERILOG_LANES", 2)
-    core = decoder_core(DecoderParameters(lanes=lanes))
+    core = measured_core(DecoderParameters(lanes=lanes))
     (name, text), *_ = core.sources
     assert name == f"core{suffix}"
     assert f"read_{'verilog' if suffix == '.v' else 'rtlil'} core{suffix}; read_verilog wrapper.v; " == read_script(
@@ -736,11 +736,9 @@ def test_foreign_core_with_the_real_tools(foreign: Path, tmp_path: Path) -> None
 # Tables and the plot
 
 
-def recorded(lanes: int, mhz: float | None, *, architecture: str = "parallel", packed: bool = False) -> dict[str, Any]:
+def recorded(lanes: int, mhz: float | None, *, series: str = "parallel", packed: bool = False) -> dict[str, Any]:
     """A row in the form of a sweep's result."""
-    core = replace(
-        COUNTER, title="x", architecture=architecture, lanes=lanes, packed=packed, bytes_per_clock=lanes, latency=4
-    )
+    core = replace(COUNTER, title="x", series=series, lanes=lanes, packed=packed, bytes_per_clock=lanes, latency=4)
     area = Area(100 * lanes, 77 * lanes, 50 * lanes, "")
     speed = None if mhz is None else Speed(mhz, {1: mhz - 1, 2: mhz, 3: mhz + 1.6}, "")
     return Figure(Point(core, ECP5, (1, 2, 3)), area, speed, None if speed else "it is full").as_dict()
@@ -749,7 +747,7 @@ def recorded(lanes: int, mhz: float | None, *, architecture: str = "parallel", p
 OVER_LANES = {
     "command": "utf8fpga bench",
     "tools": {"yosys": "1.0"},
-    "figures": [recorded(1, 250.0, architecture="serial"), *(recorded(1 << n, 300.0 - 5 * n) for n in range(9))],
+    "figures": [recorded(1, 250.0, series="serial"), *(recorded(1 << n, 300.0 - 5 * n) for n in range(9))],
 }
 LANES = [1, 2, 4, 8, 16, 32, 64, 128, 256]
 GIGABYTES = [0.3, 0.59, 1.16, 2.28, 4.48, 8.8, 17.28, 33.92, 66.56]
@@ -791,8 +789,8 @@ def test_plots_have_the_figures(plots: Any) -> None:
 
 # The fields of a row that affect the plot, and those that do not.
 DRAWN: dict[str, Callable[[dict[str, Any]], Any]] = {
-    "architecture": lambda row: row.update(architecture="serial"),
-    "title without architecture": lambda row: row.update(architecture="", title="mine"),
+    "series": lambda row: row.update(series="serial"),
+    "title without a series": lambda row: row.update(series="", title="mine"),
     "device": lambda row: row.update(device="hx8k"),
     "lanes": lambda row: row.update(lanes=3),
     "packed": lambda row: row.update(packed=True),
@@ -801,7 +799,7 @@ DRAWN: dict[str, Callable[[dict[str, Any]], Any]] = {
     "no area": lambda row: row.update(area=None),
 }
 NOT_DRAWN: dict[str, Callable[[dict[str, Any]], Any]] = {
-    "title beside an architecture": lambda row: row.update(title="mine"),
+    "title beside a series": lambda row: row.update(title="mine"),
     "latency": lambda row: row.update(latency=5),
     "logic cells": lambda row: row["area"].update(cells=201),
     "flip-flops": lambda row: row["area"].update(flip_flops=101),
@@ -930,8 +928,8 @@ def test_foreign_core_in_the_command(foreign: Path, tools: FakeTools, tmp_path: 
         "utf8fpga bench --device hx8k --lanes 1 --seeds 2-4 --against foreign.v --top foreign --ports ports.toml"
     )
     ours, theirs = figures["figures"]
-    assert (ours["title"], ours["architecture"], ours["bytes_per_clock"]) == ("serial, 1 lane, pipeline 0", "serial", 1)
-    assert (theirs["title"], theirs["architecture"], theirs["bytes_per_clock"]) == ("foreign", "", 0.5)
+    assert (ours["title"], ours["series"], ours["bytes_per_clock"]) == ("serial, 1 lane, pipeline 0", "serial", 1)
+    assert (theirs["title"], theirs["series"], theirs["bytes_per_clock"]) == ("foreign", "", 0.5)
     assert list(theirs["speed"]["by_seed"]) == ["2", "3", "4"]
     assert theirs["gigabytes_per_second"] == 0.0005 * theirs["speed"]["mhz"]
     ElementTree.parse(tmp_path / "picture.svg")

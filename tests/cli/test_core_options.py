@@ -37,7 +37,7 @@ def test_every_command_has_all_options_of_the_core(command: str) -> None:
 @pytest.mark.parametrize("words", [(), ("decoder",)], ids=["default", "by_its_name"])
 def test_every_command_rejects_invalid_options_with_the_same_message(command: str, words: tuple[str, ...]) -> None:
     done = utf8fpga(command, *words, *WORDS.get(command, []), "--buffer", "memory")
-    message = "utf8fpga: a serial decoder needs no buffer, so not one of 'memory'\n"
+    message = "utf8fpga: a serial decoder has no buffer: leave out buffer memory\n"
     assert (done.returncode, done.stderr.decode()) == (2, message)
 
 
@@ -58,7 +58,7 @@ def test_proof_of_a_core_selected_by_options() -> None:
     done = utf8fpga("prove", "--pipeline", "1", "--no-replacement", "--property", "stall", "--json")
     (result,) = json.loads(done.stdout)
     found = (result["configuration"], result["property"], result["proved"])
-    assert found == ("decoder-pipeline-1-no-replacement", "stall", True)
+    assert found == ("serial-1-no-replacement", "stall", True)
 
 
 REJECTED = {

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Answers are shared by the processes of a run, and no question is asked twice."""
+"""The processes of a run share their answers, and no question is asked twice."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from support.processes import started
 
 from utf8fpga.formal import abc
 from utf8fpga.formal.aiger import aig_of
-from utf8fpga.formal.answers import Answers, shared_answers
+from utf8fpga.formal.answers import Answers, kept, shared_answers
 from utf8fpga.formal.catalogue import CONFIGURATIONS
 from utf8fpga.formal.properties import Property
 from utf8fpga.formal.runner import harness_rtlil
@@ -28,7 +28,7 @@ def folder(tmp_path: Path) -> Iterator[Path]:
 
 
 @pytest.mark.usefixtures("folder")
-def test_processes_ask_different_questions_and_know_all_answers() -> None:
+def test_processes_ask_different_questions_and_share_all_answers() -> None:
     one, other = Answers(), Answers()
     assert one.claim(KEYS, 2) == [b"first", b"second"]
     assert other.claim(KEYS, 2) == [b"third"]
@@ -55,7 +55,7 @@ def test_a_claim_of_a_process_that_has_ended_is_void(folder: Path) -> None:
     (claim,) = folder.glob("*.claim")
     claim.write_text(str(process.pid))
     assert Answers().claim([b"first"], 1) == [b"first"]
-    claim.write_text("")  # it is being written
+    claim.write_text("")  # as while it is being written
     assert Answers().claim([b"first"], 1) == []
 
 
@@ -69,7 +69,7 @@ def test_without_a_folder_a_process_keeps_its_own_answers() -> None:
 
 @pytest.mark.usefixtures("folder")
 def test_the_solver_is_asked_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """By each of two processes, which have nothing in common but the folder."""
+    """Two processes share only the folder of answers."""
     aig = aig_of(harness_rtlil(CONFIGURATIONS["serial-0"], Property.STEADY), free=True)
     asked: list[int] = []
     run = abc._run
@@ -86,3 +86,18 @@ def test_the_solver_is_asked_once(monkeypatch: pytest.MonkeyPatch) -> None:
         verdicts.append((verdict.proved, verdict.depth))
     assert asked == [1]
     assert verdicts[0] == verdicts[1]
+
+
+def test_a_result_is_kept_in_one_run_only(tmp_path: Path) -> None:
+    made = iter(range(10))
+
+    def make() -> int:
+        return next(made)
+
+    assert [kept("key", make), kept("key", make)] == [0, 1]  # outside of a run circuits may change
+    with shared_answers(tmp_path / "one"):
+        assert [kept("key", make), kept("other", make), kept("key", make)] == [2, 3, 2]
+    with shared_answers(tmp_path / "two"):
+        assert kept("key", make) == 4
+    with shared_answers(tmp_path / "one"):
+        assert kept("key", make) == 2

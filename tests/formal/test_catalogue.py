@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The proofs: that they hold, and that each of them fails for a decoder that it must refuse."""
+"""The proofs of the catalogue: they succeed, and each of them rejects a decoder with a fault."""
 
 from __future__ import annotations
 
@@ -40,13 +40,13 @@ QUICK = [
     *product(("serial-0",), PROPERTIES),
     *(("serial-2", wanted) for wanted in PROPERTIES if wanted not in ("equivalence", "power-up", "cover")),
 ]
-"""Proved in every run; the rest with the marker `proof`, of which CI takes a sample."""
+"""Proved in every run; the rest with the marker `proof`, of which CI runs a sample."""
 
 SERIAL = [name for name in CONFIGURATIONS if name.startswith("serial") and not name.endswith("refresh")]
 
 LONG = [name for name in SERIAL if name.startswith("serial-2-full-") and CONFIGURATIONS[name].right is not TABLE_3_7]
 LONGEST = [("serial-2-full", "power-up")]
-"""Both: those of which CI proves the same with fewer registers."""
+"""The configurations and properties that take longest; CI proves the same with fewer registers."""
 
 
 # What is proved.
@@ -67,7 +67,7 @@ def test_proved(name: str, wanted: str) -> None:
         if pair not in QUICK
     ],
 )
-def test_proved_of_all(name: str, wanted: str) -> None:
+def test_proved_with_the_marker_proof(name: str, wanted: str) -> None:
     assert [result.verdict for result in prove(CONFIGURATIONS[name], wanted) if not result.proved] == []
 
 
@@ -77,7 +77,7 @@ def test_covers_are_every_cause_and_every_state() -> None:
     assert sum(target.startswith("state ") for target in targets) == 7
 
 
-def test_a_cover_is_a_trace_to_look_at(tmp_path: Path) -> None:
+def test_a_cover_has_a_trace_and_a_waveform(tmp_path: Path) -> None:
     results = prove(CONFIGURATIONS["serial-0-full"], "cover")
     by_name = {result.note: result.counterexample for result in results}
     surrogate = by_name["SURROGATE"]
@@ -90,7 +90,7 @@ def test_a_cover_is_a_trace_to_look_at(tmp_path: Path) -> None:
     assert "$var wire 1 " in waveform.read_text()
 
 
-# The reference, which is what the proofs rest on, against the golden model.
+# The reference, which the proofs trust, is compared with the golden model.
 
 
 class _Referee(wiring.Component):
@@ -138,11 +138,11 @@ def test_the_reference_equals_the_golden_model(table: EncodingTable) -> None:
     simulator.run()
 
 
-# Decoders that must be refused.
+# Decoders that must be rejected.
 
 
 class Broken(SerialDecoder):
-    """A right decoder, and something wrong between it and its ports."""
+    """A correct decoder with a fault between it and its ports."""
 
     def __init__(self, damage: Callable[[Module, SerialDecoder, SerialDecoder], None], **options: Any) -> None:
         super().__init__(**options)
@@ -156,76 +156,76 @@ class Broken(SerialDecoder):
 
 
 def restless(m: Module, outer: SerialDecoder, inner: SerialDecoder) -> None:
-    """A payload does not hold while it waits for three clocks."""
+    """A payload changes after it has waited for three cycles."""
     waited = Signal(2)
-    with m.If(outer.items.valid & ~outer.items.ready & (waited != 3)):
+    with m.If(outer.output.valid & ~outer.output.ready & (waited != 3)):
         m.d.sync += waited.eq(waited + 1)
-    with m.If(outer.items.valid & outer.items.ready):
+    with m.If(outer.output.valid & outer.output.ready):
         m.d.sync += waited.eq(0)
     m.d.comb += (
-        outer.items.payload.items[0].code_point[0].eq(inner.items.payload.items[0].code_point[0] ^ (waited == 3))
+        outer.output.payload.symbols[0].code_point[0].eq(inner.output.payload.symbols[0].code_point[0] ^ (waited == 3))
     )
 
 
 def lazy(m: Module, outer: SerialDecoder, inner: SerialDecoder) -> None:
-    """Every eighth clock it does not listen."""
+    """In every eighth cycle the input is not ready."""
     clock = Signal(3)
     m.d.sync += clock.eq(clock + 1)
     with m.If(clock == 7):
-        m.d.comb += [outer.units.ready.eq(0), inner.units.valid.eq(0)]
+        m.d.comb += [outer.input.ready.eq(0), inner.input.valid.eq(0)]
 
 
 def late(m: Module, outer: SerialDecoder, inner: SerialDecoder) -> None:
-    """After an error one clock passes in which nothing comes out."""
+    """In the cycle after an error the output is not valid."""
     rest = Signal()
-    m.d.sync += rest.eq(outer.items.valid & outer.items.ready & outer.items.payload.items[0].error)
+    m.d.sync += rest.eq(outer.output.valid & outer.output.ready & outer.output.payload.symbols[0].error)
     with m.If(rest):
-        m.d.comb += [outer.items.valid.eq(0), inner.items.ready.eq(0), outer.units.ready.eq(inner.units.ready)]
+        m.d.comb += [outer.output.valid.eq(0), inner.output.ready.eq(0), outer.input.ready.eq(inner.input.ready)]
 
 
 def curious(m: Module, outer: SerialDecoder, inner: SerialDecoder) -> None:
-    """`valid` waits for `ready`."""
-    m.d.comb += outer.items.valid.eq(inner.items.valid & outer.items.ready)
+    """`valid` depends on `ready`."""
+    m.d.comb += outer.output.valid.eq(inner.output.valid & outer.output.ready)
 
 
 def forgetful(m: Module, outer: SerialDecoder, inner: SerialDecoder) -> None:
-    """A register that nothing ever clears spoils every item once it is set; it never is."""
+    """A register that is never cleared corrupts every item while it is set; from a reset on it is never set."""
     spoilt = Signal()
     m.d.sync += spoilt.eq(spoilt)
-    m.d.comb += outer.items.payload.items[0].code_point[3].eq(inner.items.payload.items[0].code_point[3] ^ spoilt)
+    m.d.comb += outer.output.payload.symbols[0].code_point[3].eq(inner.output.payload.symbols[0].code_point[3] ^ spoilt)
 
 
 def doubling(m: Module, outer: SerialDecoder, inner: SerialDecoder) -> None:
-    """The ends of two texts in a row come out as three."""
+    """Two consecutive ends of texts appear as three at the output."""
     again = Signal()
     ended = Signal()
-    item = outer.items
+    item = outer.output
     with m.If(item.valid & item.ready):
         m.d.sync += [ended.eq(item.payload.last), again.eq(ended & item.payload.last & ~again)]
     with m.If(again):
         m.d.comb += [
             item.valid.eq(1),
-            item.payload.items[0].keep.eq(0),
+            item.payload.keep.eq(0),
             item.payload.last.eq(1),
-            inner.items.ready.eq(0),
+            inner.output.ready.eq(0),
         ]
-        m.d.comb += item.payload.items[0].error.eq(0)
+        m.d.comb += item.payload.symbols[0].error.eq(0)
 
 
 def leaking(m: Module, outer: SerialDecoder, inner: SerialDecoder) -> None:
-    """The first item of a text after one that ended in an error is another."""
+    """The first item after a text that ended in an error is wrong."""
     marked, first = Signal(), Signal(init=1)
-    item = outer.items
+    item = outer.output
     with m.If(item.valid & item.ready):
-        m.d.sync += [first.eq(item.payload.last), marked.eq(item.payload.last & item.payload.items[0].error)]
-    with m.If(first & marked & item.payload.items[0].keep):
-        m.d.comb += item.payload.items[0].code_point.eq(inner.items.payload.items[0].code_point ^ 1)
+        m.d.sync += [first.eq(item.payload.last), marked.eq(item.payload.last & item.payload.symbols[0].error)]
+    with m.If(first & marked & item.payload.keep):
+        m.d.comb += item.payload.symbols[0].code_point.eq(inner.output.payload.symbols[0].code_point ^ 1)
 
 
 def miscounting(m: Module, outer: SerialDecoder, inner: SerialDecoder) -> None:
-    """An item of three units counts two."""
-    length = inner.items.payload.items[0].length
-    m.d.comb += outer.items.payload.items[0].length.eq(Mux(length == 3, 2, length))
+    """An item of three units has the length two."""
+    length = inner.output.payload.symbols[0].length
+    m.d.comb += outer.output.payload.symbols[0].length.eq(Mux(length == 3, 2, length))
 
 
 CALL = "SerialDecoder(TABLE_3_7, pipeline=0)"
@@ -254,7 +254,7 @@ def broken_from(table: EncodingTable, **options: Any) -> Broken:
     ],
     ids=lambda value: getattr(value, "__name__", value),
 )
-def test_a_broken_decoder_is_refused(damage: Callable[..., None], wanted: str) -> None:
+def test_a_decoder_with_a_fault_is_rejected(damage: Callable[..., None], wanted: str) -> None:
     (result,) = prove(broken(damage), wanted)
     assert result.proved is False
     assert result.verdict == "FAILED"
@@ -264,13 +264,13 @@ def test_a_broken_decoder_is_refused(damage: Callable[..., None], wanted: str) -
 
 
 @pytest.mark.proof
-def test_a_wrong_length_is_refused() -> None:
+def test_a_wrong_length_is_rejected() -> None:
     (result,) = prove(broken(miscounting, kind=True, length=True), "equivalence")
     assert result.proved is False
 
 
 @pytest.mark.proof
-def test_a_register_that_only_a_flipped_bit_sets_is_no_fault_but_for_recovery() -> None:
+def test_a_register_that_only_a_flipped_bit_sets_violates_recovery_alone() -> None:
     (result,) = prove(broken(forgetful), "power-up")
     assert result.proved
 
@@ -290,7 +290,7 @@ def test_one_wrong_comparison_gives_a_counterexample_and_a_test(
     assert "in simulation: the items differ" in lines
     assert found.texts[0][0] in bytes.fromhex(lines.split("text 1")[1].split("\n")[0])
     _, test = found.write(tmp_path)
-    # The regression test fails while the comparison is wrong, and passes when it is right again.
+    # The regression test fails while the comparison is wrong, and passes once it is corrected.
     regression = runpy.run_path(str(test))["test_serial_0_equivalence"]
     with pytest.raises(AssertionError):
         regression()
@@ -310,15 +310,15 @@ def test_one_wrong_row_gives_a_counterexample() -> None:
 
 
 @pytest.mark.parametrize("family", FAMILIES)
-def test_one_changed_cell_of_a_netlist_is_noticed(family: str) -> None:
+def test_one_changed_cell_of_a_netlist_is_detected(family: str) -> None:
     design = axi_rtlil(SerialDecoder())
     change = "cd gate; mutate -list 1 -seed 2 -mode inv -o change.ys; script change.ys; cd ..;"
     assert equal_netlist(design, family, change=change).proved is False
 
 
 @pytest.mark.parametrize("family", FAMILIES)
-def test_what_a_netlist_leaves_open_may_be_anything(family: str) -> None:
-    """The bit is 0 in the design, and an open one would often be so, too."""
+def test_an_unconnected_bit_of_a_netlist_is_arbitrary(family: str) -> None:
+    """The bit is 0 in the design, and an unconnected one would often be 0 as well."""
     design = axi_rtlil(SerialDecoder())
     change = "cd gate; connect -set m_axis_tdata[31] 1'x; cd ..;"
     assert equal_netlist(design, family, change=change).proved is False
@@ -326,17 +326,17 @@ def test_what_a_netlist_leaves_open_may_be_anything(family: str) -> None:
 
 @pytest.mark.parametrize("family", FAMILIES)
 @pytest.mark.parametrize("change", ["setparam -set CLK_POLARITY 0 t:$dff", r"connect -port \F3 \CLK \s_axis_tvalid"])
-def test_another_clock_in_a_netlist_is_noticed(family: str, change: str) -> None:
-    """The engine knows of one clock only."""
+def test_another_clock_in_a_netlist_is_detected(family: str, change: str) -> None:
+    """The engine has only one clock."""
     change = f"cd gate; rename -enumerate -pattern F% t:$dff; {change}; cd ..;"
     assert equal_netlist(axi_rtlil(SerialDecoder()), family, change=change).proved is False
 
 
-# Decoders with a buffer have rules of their own.
+# Decoders with a buffer have stricter rules.
 
 
 class BrokenParallel(ParallelDecoder):
-    """A right parallel decoder, and a clock between it and its ports in which nothing goes in or nothing comes out."""
+    """A correct parallel decoder; in some cycles its input is not ready, or its output is not valid."""
 
     def __init__(self, *, shut: str, lanes: int) -> None:
         super().__init__(lanes=lanes, pipeline=0)
@@ -347,20 +347,20 @@ class BrokenParallel(ParallelDecoder):
         m.submodules.inner = inner = self._inner
         clock = Signal(4)
         m.d.sync += clock.eq(clock + 1)
-        gates = {name: (clock != 15) | (self._shut != name) for name in ("units", "items")}
+        gates = {name: (clock != 15) | (self._shut != name) for name in ("input", "output")}
         m.d.comb += [
-            inner.units.payload.eq(self.units.payload),
-            inner.units.valid.eq(self.units.valid & gates["units"]),
-            self.units.ready.eq(inner.units.ready & gates["units"]),
-            self.items.payload.eq(inner.items.payload),
-            self.items.valid.eq(inner.items.valid & gates["items"]),
-            inner.items.ready.eq(self.items.ready & gates["items"]),
+            inner.input.payload.eq(self.input.payload),
+            inner.input.valid.eq(self.input.valid & gates["input"]),
+            self.input.ready.eq(inner.input.ready & gates["input"]),
+            self.output.payload.eq(inner.output.payload),
+            self.output.valid.eq(inner.output.valid & gates["output"]),
+            inner.output.ready.eq(self.output.ready & gates["output"]),
         ]
         return m
 
 
 def _seen(configuration: Configuration) -> set[Property]:
-    """The judges that say in some run that a decoder is wrong."""
+    """The properties of `JUDGES` that some run of the workload violates."""
     aig = aig_of(harness_rtlil(configuration, Property.TOGETHER), free=True)
     workload = Workload.draw(aig, configuration.build(), runs=8, clocks=80)
     found = (refuting(aig, workload.inputs_of(run)) for run in range(workload.runs))
@@ -368,8 +368,8 @@ def _seen(configuration: Configuration) -> set[Property]:
 
 
 @pytest.mark.parametrize("lanes", [1, pytest.param(4, marks=pytest.mark.proof)])
-@pytest.mark.parametrize(("shut", "wanted"), [("units", Property.STALL), ("items", Property.LATENCY)])
-def test_a_parallel_decoder_that_pauses_by_itself_is_refused(shut: str, lanes: int, wanted: Property) -> None:
+@pytest.mark.parametrize(("shut", "wanted"), [("input", Property.STALL), ("output", Property.LATENCY)])
+def test_a_parallel_decoder_that_pauses_without_a_stall_is_rejected(shut: str, lanes: int, wanted: Property) -> None:
     build = partial(BrokenParallel, shut=shut, lanes=lanes)
     assert wanted in _seen(Configuration("broken", TABLE_3_7, lambda table: build(), ""))
 
@@ -381,7 +381,7 @@ def test_a_parallel_decoder_that_pauses_by_itself_is_refused(shut: str, lanes: i
         *(pytest.param(name, marks=pytest.mark.proof) for name in ("parallel-1", "parallel-3-full", "parallel-4")),
     ],
 )
-def test_no_monitor_refuses_a_right_parallel_decoder_in_any_run(name: str) -> None:
+def test_no_monitor_rejects_a_correct_parallel_decoder_in_any_run(name: str) -> None:
     assert _seen(CONFIGURATIONS[name]) == set()
 
 
@@ -414,7 +414,7 @@ def test_the_smallest_parallel_decoder_is_proved_without_halves(wanted: Property
     ],
 )
 def test_all_runs_equal_the_golden_model(name: str, runs: int) -> None:
-    """The workload that judges mutants, of a thousand runs, finds nothing against the decoder itself."""
+    """The workload by which mutants are judged accepts the decoder itself."""
     configuration = CONFIGURATIONS[name]
     aig = harness_aig(configuration, Property.STEADY)
     workload = Workload.draw(aig, configuration.build(), runs=runs)
@@ -428,7 +428,7 @@ def few(aig: Aig, decoder: Any) -> Workload:
 
 
 @pytest.mark.proof
-def test_a_few_mutants_of_the_netlist_are_noticed() -> None:
+def test_a_few_mutants_of_the_netlist_are_detected() -> None:
     score = judge_netlists(CONFIGURATIONS["serial-0"], 6, draw=few)
     assert 0 < len(score.mutants) <= 6
     assert score.survivors == score.false_alarms == []
@@ -444,7 +444,7 @@ def test_a_few_mutants_of_the_netlist_are_noticed() -> None:
         pytest.param("parallel-4", 40, marks=pytest.mark.exhaustive),
     ],
 )
-def test_mutants_of_a_netlist_are_noticed(name: str, count: int) -> None:
+def test_mutants_of_a_netlist_are_detected(name: str, count: int) -> None:
     score = judge_netlists(CONFIGURATIONS[name], count, jobs=2)
     assert score.survivors == score.false_alarms == []
     assert score.by_proof == score.by_simulation == len(score.counted) > count // 2
@@ -455,8 +455,8 @@ def short(aig: Aig, decoder: Any) -> Workload:
 
 
 @pytest.mark.proof
-def test_what_a_mutant_does_otherwise_refutes_it_though_no_run_has_seen_it() -> None:
-    """With a workload of a few clocks the proofs are on their own."""
+def test_a_mutant_that_no_run_detects_is_rejected_by_a_difference_from_the_decoder() -> None:
+    """A workload of a few cycles detects nothing, so the proofs must."""
     score = judge_netlists(CONFIGURATIONS["parallel-1-pipeline-0"], 3, draw=short)
     unseen = [mutant for mutant in score.counted if not mutant.simulation]
     assert unseen
@@ -468,7 +468,7 @@ def test_mutants_are_made_of_known_decoders() -> None:
     assert set(MUTATED) <= set(CONFIGURATIONS)
 
 
-def test_more_mutants_than_cells_are_refused() -> None:
+def test_more_mutants_than_cells_are_rejected() -> None:
     with pytest.raises(ValueError, match=r"^9999 mutants of serial-0, which has \d+ cells: ask for no more$"):
         judge_netlists(CONFIGURATIONS["serial-0"], 9999)
 
@@ -483,7 +483,7 @@ def test_table_mutants_are_moved_bounds_and_missing_rows() -> None:
 
 
 @pytest.mark.proof
-def test_every_table_mutant_is_noticed() -> None:
+def test_every_table_mutant_is_detected() -> None:
     score = judge_tables(CONFIGURATIONS["serial-0"], jobs=2)
     assert score.survivors == score.false_alarms == []
     assert len(score.counted) + sum(mutant.is_refused for mutant in score.mutants) == len(score.mutants)
@@ -507,8 +507,10 @@ def test_the_command_prints_a_table(capfd: pytest.CaptureFixture[str]) -> None:
     assert out[-1] == "2 of 2 hold, on inputs of any length; none is bounded."
 
 
-def test_each_result_is_printed_as_it_comes(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> None:
-    """What comes after it cannot even be built."""
+def test_each_result_is_printed_when_it_is_known(
+    monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """The next configuration cannot be built."""
     impossible = Configuration("impossible", TABLE_3_7, partial(SerialDecoder, pipeline=9), CALL)
     monkeypatch.setitem(CONFIGURATIONS, "impossible", impossible)
     assert run("serial-0", "impossible", "--property", "stall", "--jobs", "1") == 2
@@ -517,7 +519,7 @@ def test_each_result_is_printed_as_it_comes(monkeypatch: pytest.MonkeyPatch, cap
     assert captured.err.startswith("utf8fpga: pipeline")
 
 
-def test_a_folder_that_cannot_be_written_is_told(
+def test_a_folder_that_cannot_be_written_is_reported(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setitem(CONFIGURATIONS, "broken", broken(restless))
@@ -533,7 +535,7 @@ def test_the_command_gives_json(capfd: pytest.CaptureFixture[str]) -> None:
     assert (result["configuration"], result["property"], result["proved"]) == ("serial-0", "stall", True)
 
 
-def test_a_failure_is_told_and_written(
+def test_a_failure_is_reported_and_written(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setitem(CONFIGURATIONS, "broken", broken(restless))
@@ -553,7 +555,7 @@ def test_a_failure_is_told_and_written(
         (["packed-2", "--mutate", "1"], "mutants are made of serial and parallel decoders, not of 'packed-2'"),
     ],
 )
-def test_unknown_names_are_refused(arguments: list[str], message: str, capfd: pytest.CaptureFixture[str]) -> None:
+def test_unknown_names_are_rejected(arguments: list[str], message: str, capfd: pytest.CaptureFixture[str]) -> None:
     assert run(*arguments) == 2
     assert capfd.readouterr().err.startswith(f"utf8fpga: {message}")
 

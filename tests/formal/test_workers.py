@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Workers: calls side by side in processes of their own, which end when they are to."""
+"""Workers: concurrent calls in separate processes, which end with the iterator or by a signal."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from utf8fpga.hdl.toolchain import ToolError, run_tool
 posix = pytest.mark.skipif(os.name != "posix", reason="Windows has other signals and no process groups")
 
 
-# What workers do in these tests.
+# The functions that workers call in these tests.
 
 
 def square(number: int) -> int:
@@ -37,7 +37,7 @@ def square(number: int) -> int:
 
 
 def where(_call: int) -> tuple[int, bool]:
-    """The process, and whether it is the main thread of that."""
+    """The number of the process, and whether this is its main thread."""
     return os.getpid(), threading.current_thread() is threading.main_thread()
 
 
@@ -50,13 +50,13 @@ def wait_for(path: Path) -> str:
 
 
 def meet(mine: Path, other: Path) -> str:
-    """Both are there only if both calls are under way at once."""
+    """Wait for the file of another call, which exists only if both calls run at the same time."""
     mine.touch()
     return wait_for(other)
 
 
 def alone(folder: Path) -> bool:
-    """Whether no other call is under way."""
+    """Whether no other call runs at the same time."""
     (folder / str(os.getpid())).touch()
     time.sleep(0.05)
     found = len(list(folder.iterdir())) == 1
@@ -65,7 +65,7 @@ def alone(folder: Path) -> bool:
 
 
 class TwoArgumentsError(Exception):
-    """One that cannot be pickled."""
+    """An exception that cannot be pickled."""
 
     def __init__(self, first: str, second: str) -> None:
         super().__init__(first + second)
@@ -94,12 +94,12 @@ pathlib.Path({folder!r}, f"{{os.getpid()}}.new").write_text(str(os.getppid()))
 pathlib.Path({folder!r}, f"{{os.getpid()}}.new").rename(pathlib.Path({folder!r}, str(os.getpid())))
 time.sleep({seconds})
 """
-"""A tool that says who started it, and then does nothing for long."""
+"""A tool that records its parent process, and then sleeps."""
 
 
 @pytest.fixture
 def tool(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A tool in place of Yosys, and the folder where it leaves a file of its process number for each start."""
+    """A tool in place of Yosys, and the folder in which each start of it writes a file named by its process number."""
     folder = tmp_path / "started"
     folder.mkdir()
     program = tmp_path / "yosys"
@@ -120,7 +120,7 @@ def is_running(process: int) -> bool:
         os.kill(process, 0)
     except ProcessLookupError:
         return False
-    # One that nobody has waited for has ended all the same.
+    # A process that has ended, but whose parent has not waited for it, counts as ended.
     state = run(["ps", "-o", "stat=", "-p", str(process)], capture_output=True, text=True)
     return not state.stdout.startswith("Z") and state.returncode == 0
 
@@ -142,16 +142,16 @@ def test_results_are_those_of_the_calls() -> None:
     assert outcomes(square) == []
 
 
-def test_as_many_calls_as_jobs_are_under_way_at_once(tmp_path: Path) -> None:
+def test_as_many_calls_as_jobs_run_at_the_same_time(tmp_path: Path) -> None:
     one, two = tmp_path / "one", tmp_path / "two"
     assert outcomes(meet, (one, two), (two, one), jobs=2) == ["two", "one"]
 
 
-def test_no_more_calls_than_jobs_are_under_way_and_a_worker_does_several(tmp_path: Path) -> None:
+def test_no_more_calls_than_jobs_run_at_the_same_time_and_a_worker_runs_several(tmp_path: Path) -> None:
     assert outcomes(alone, *[(tmp_path,)] * 3, jobs=1) == [True] * 3
     ((process, is_main),) = set(outcomes(where, *[(n,) for n in range(4)], jobs=1))
     assert process != os.getpid()
-    # Amaranth is not made for threads.
+    # Amaranth is not thread-safe.
     assert is_main
 
 
@@ -169,12 +169,12 @@ def test_an_exception_is_the_outcome_of_its_call_alone() -> None:
     found = dict(run_each(fail, calls, jobs=1))
     assert [type(found[n].exception()) for n in range(4)] == [ToolError, RuntimeError, RuntimeError, ToolError]
     assert str(found[0].exception()) == "yosys is not at home"
-    assert "in fail\n" in str(found[0].exception().__cause__)  # type: ignore[union-attr]  # None fails the test as well
+    assert "in fail\n" in str(found[0].exception().__cause__)
     assert str(found[1].exception()) == "TwoArgumentsError: not picklable"
     assert str(found[2].exception()) == "a worker ended by itself, with status 3"
 
 
-def test_a_message_of_several_workers_is_handed_on_once(caplog: pytest.LogCaptureFixture) -> None:
+def test_a_message_of_several_workers_is_logged_once(caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level(logging.INFO, "utf8fpga"):
         outcomes(say, ("a tool compiles itself",), ("a tool compiles itself",), ("another",), jobs=2)
     assert sorted(caplog.messages) == ["a tool compiles itself", "another"]
@@ -183,12 +183,13 @@ def test_a_message_of_several_workers_is_handed_on_once(caplog: pytest.LogCaptur
 # Proofs.
 
 
-def test_results_of_proofs_come_in_order_as_soon_as_they_can(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The third is there first, then the first."""
+def test_results_of_proofs_are_in_order_and_not_delayed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The third proof ends first, then the first one."""
     shown: list[str] = []
 
-    def backwards(_function: Any, calls: Any, *, jobs: int) -> Any:
+    def backwards(_function: Any, calls: Any, *, jobs: int, group: Any) -> Any:
         assert jobs == 3
+        assert {group(call) for call in calls} == {"serial-0"}
         for number in (2, 0, 1):
             outcome: Future[list[Result]] = Future()
             configuration, wanted, _seconds = calls[number]
@@ -208,7 +209,7 @@ def test_results_of_proofs_come_in_order_as_soon_as_they_can(monkeypatch: pytest
 
 
 @pytest.mark.parametrize("configuration", CONFIGURATIONS.values(), ids=CONFIGURATIONS)
-def test_every_configuration_goes_to_a_worker(configuration: Configuration) -> None:
+def test_every_configuration_can_be_sent_to_a_worker(configuration: Configuration) -> None:
     there = pickle.loads(pickle.dumps(configuration))
     assert (there.name, there.table, there.right) == (configuration.name, configuration.table, configuration.right)
     assert repr(there.build_from) == repr(configuration.build_from)
@@ -239,7 +240,7 @@ PROVE = [sys.executable, "-m", "utf8fpga", "prove", "serial-0", "--property", "s
 def test_a_signal_ends_workers_and_tools(
     how: str, command: list[str], tool: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """At once, with no traceback, and with no files left of the workers."""
+    """Immediately, without a traceback, and without temporary files that remain."""
     files = tmp_path / "files"
     files.mkdir()
     monkeypatch.setenv("TMPDIR", str(files))
@@ -270,7 +271,7 @@ if "--multiprocessing-fork" in sys.argv:
 def test_an_interrupt_while_a_worker_starts_leaves_no_traceback(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Python itself would say where it was."""
+    """By default Python would print one."""
     (tmp_path / "sitecustomize.py").write_text(STARTING.format(folder=str(tmp_path), seconds=LIMIT_SECONDS))
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))
     with started(PROVE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
@@ -283,3 +284,25 @@ def test_an_interrupt_while_a_worker_starts_leaves_no_traceback(
 
 def test_the_properties_that_are_proved_here_exist() -> None:
     assert {"steady", "stall", "latency"} <= set(PROPERTIES)
+
+
+def process_of(_group: str) -> int:
+    """The process that does a call."""
+    time.sleep(0.2)
+    return os.getpid()
+
+
+def test_a_worker_prefers_the_calls_of_its_group() -> None:
+    calls = [(group,) for group in "aaabbb"]
+    found = {
+        number: outcome.result() for number, outcome in run_each(process_of, calls, jobs=2, group=lambda call: call[0])
+    }
+    first, second = ({found[number] for number in numbers} for numbers in (range(3), range(3, 6)))
+    assert len(first) == len(second) == 1
+    assert first != second
+
+
+def test_calls_of_one_group_are_divided_among_idle_workers() -> None:
+    calls = [("a",)] * 6
+    found = {outcome.result() for _, outcome in run_each(process_of, calls, jobs=2, group=lambda call: call[0])}
+    assert len(found) == 2

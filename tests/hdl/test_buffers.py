@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The components of a parallel decoder by themselves: what their descriptions promise beyond what is proved."""
+"""The components of a parallel decoder, separately: the parts of their contracts that are not proved."""
 
 from __future__ import annotations
 
@@ -35,14 +35,14 @@ def run(component: Any, bench: Any) -> None:
 
 
 @pytest.mark.parametrize("stages", range(6))
-def test_all_duplicates_are_the_value_as_many_cycles_later(stages: int) -> None:
+def test_all_duplicates_are_the_value_delayed_by_the_stages(stages: int) -> None:
     fan_out, rng = FanOut(stages), random.Random(stages)
     copies = [1, 1, 2, 4, 8, 16][stages]
     values = [rng.randrange(2) for _ in range(100)]
     found = []
 
     async def bench(ctx: Any, domain: Any) -> None:
-        ctx.set(domain.rst, 1)  # no register of it is reset
+        ctx.set(domain.rst, 1)  # has no effect: its registers are not reset
         for value in values:
             ctx.set(fan_out.value, value)
             found.append(ctx.get(fan_out.copies))
@@ -72,7 +72,7 @@ def test_the_late_reset_of_all_duplicates_ends_before_busy(places: int, flight: 
     assert [busy for busy, *_ in seen] == [1] * reset.cycles + [0] * 3
     assert {copies for _, copies, _ in seen} == {0, every}
     last = max(cycle for cycle, (_, copies, _) in enumerate(seen) if copies)
-    # The registers have their initial values once it is over, and only then is nothing in progress.
+    # The registers have their initial values once the reset has ended, and not before.
     assert last >= flight - 1
     assert [active for *_, active in seen] == [True] * reset.cycles + [False] * 3
     assert last == reset.cycles - 1
@@ -90,13 +90,13 @@ def test_a_register_buffer_holds_payloads_of_any_shape() -> None:
             ready = rng.random() < 0.5
             ctx.set(buffer.entry_valid, offered)
             ctx.set(buffer.entry, left[0] if offered else {"a": 0, "b": 0})
-            ctx.set(buffer.items.ready, ready)
+            ctx.set(buffer.output.ready, ready)
             assert ctx.get(buffer.run) in (0, 7)
-            runs, valid = ctx.get(buffer.run) == 7, ctx.get(buffer.items.valid)
+            runs, valid = ctx.get(buffer.run) == 7, ctx.get(buffer.output.valid)
             if waited > buffer.stall_cycles:
                 assert runs
             if valid and ready:
-                payload = ctx.get(buffer.items.payload)
+                payload = ctx.get(buffer.output.payload)
                 found.append({"a": payload.a, "b": payload.b})
             waited = 0 if valid and not ready else waited + 1
             await ctx.tick()
@@ -108,9 +108,9 @@ def test_a_register_buffer_holds_payloads_of_any_shape() -> None:
 
 
 def test_a_memory_buffer_joins_rows_and_tails() -> None:
-    """Tails are a random time later than their rows, as for a beat that waits for the next one."""
+    """Each tail is entered a random time after its row, as for a beat that waits for the next one."""
     lanes, row_cycles = 9, 2
-    layout = data.StructLayout({"items": data.ArrayLayout(7, lanes), "last": 1})
+    layout = data.StructLayout({"slots": data.ArrayLayout(7, lanes), "last": 1})
     buffer, rng = MemoryBuffer(layout, row_cycles=row_cycles, row_copies=2), random.Random(4)
     given = [([rng.randrange(128) for _ in range(lanes)], rng.randrange(2)) for _ in range(200)]
     found: list[Any] = []
@@ -136,11 +136,11 @@ def test_a_memory_buffer_joins_rows_and_tails() -> None:
             ctx.set(buffer.tail, {"item": item, "last": last})
             ctx.set(buffer.tail_valid, is_tail)
             ready = rng.random() < 0.6 and not cycle % 200 < 60
-            ctx.set(buffer.items.ready, ready)
-            taken = ctx.get(buffer.items.valid) and ready
+            ctx.set(buffer.output.ready, ready)
+            taken = ctx.get(buffer.output.valid) and ready
             if taken:
-                payload = ctx.get(buffer.items.payload)
-                found.append(([payload.items[lane] for lane in range(lanes)], payload.last))
+                payload = ctx.get(buffer.output.payload)
+                found.append(([payload.slots[lane] for lane in range(lanes)], payload.last))
             inside += accepts - taken
             held.append(inside)
             await ctx.tick()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What the first lines of the generated Verilog promise, measured on the circuit."""
+"""The header of the generated Verilog: its figures are those of the circuit."""
 
 from __future__ import annotations
 
@@ -39,13 +39,13 @@ def header(decoder: AnyDecoder) -> str:
 
 
 def promised(decoder: AnyDecoder, pattern: str) -> int:
-    """The only number that the header gives in a sentence."""
+    """The only number in a sentence of the header."""
     (number,) = re.findall(pattern, header(decoder))
     return int(number)
 
 
 def test_the_latency_is_the_measured_one(decoder: AnyDecoder) -> None:
-    latency = promised(decoder, r"Latency: at most (\d+) cycles? from the beat that determines an item")
+    latency = promised(decoder, r"Latency: at most (\d+) cycles? from the beat that determines a symbol")
     simulation, lanes = Simulation(decoder), decoder.lanes
     measured = []
     # The last beat of a text determines its own items.
@@ -59,7 +59,7 @@ def test_the_latency_is_the_measured_one(decoder: AnyDecoder) -> None:
     assert max(measured) == latency
 
 
-def test_ready_is_low_after_a_reset_for_as_long_as_promised(decoder: AnyDecoder) -> None:
+def test_ready_is_low_after_a_reset_for_as_long_as_specified(decoder: AnyDecoder) -> None:
     text = header(decoder)
     if "s_axis_tready is high at once" in text:
         low = 0
@@ -71,19 +71,19 @@ def test_ready_is_low_after_a_reset_for_as_long_as_promised(decoder: AnyDecoder)
     found = []
 
     async def bench(ctx: Any) -> None:
-        ctx.set(decoder.items.ready, 1)
+        ctx.set(decoder.output.ready, 1)
         for resetting in (1, 3):
             ctx.set(domain.rst, 1)
             for _ in range(resetting):
                 await ctx.tick()
             ctx.set(domain.rst, 0)
             cycles = 0
-            while not ctx.get(decoder.units.ready):
+            while not ctx.get(decoder.input.ready):
                 await ctx.tick()
                 cycles += 1
             found.append(cycles)
             for _ in range(20):
-                assert ctx.get(decoder.units.ready)
+                assert ctx.get(decoder.input.ready)
                 await ctx.tick()
 
     simulator = Simulator(m)

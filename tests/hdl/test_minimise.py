@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The minimiser: it keeps what it is given, and the hardware expression is the same function."""
+"""The minimiser: its result has the specified values, and the hardware expression is the same function."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ WORDS = st.sets(st.integers(0, (1 << WIDTH) - 1))
 
 
 @given(on=WORDS, off=WORDS)
-def test_it_is_1_on_the_one_set_and_0_on_the_other(on: set[int], off: set[int]) -> None:
+def test_the_function_is_1_on_one_set_and_0_on_the_other(on: set[int], off: set[int]) -> None:
     off -= on
     function = minimise(on, off, WIDTH)
     assert all(function.compute(word) == 1 for word in on)
@@ -40,7 +40,7 @@ def test_no_literal_can_be_left_out_of_a_single_product(on: set[int], off: set[i
 
 
 @given(on=WORDS, off=WORDS)
-def test_it_does_not_depend_on_the_order_of_the_input(on: set[int], off: set[int]) -> None:
+def test_the_function_does_not_depend_on_the_order_of_the_input(on: set[int], off: set[int]) -> None:
     off -= on
     assert minimise(sorted(on), sorted(off), WIDTH) == minimise(sorted(on, reverse=True), off, WIDTH)
 
@@ -76,7 +76,7 @@ def test_constants() -> None:
     assert minimise([], [], 2).support == 0
 
 
-def test_a_contradiction_is_refused() -> None:
+def test_a_contradiction_is_rejected() -> None:
     with pytest.raises(ValueError, match=r"^input 0b101 must be both 0 and 1$"):
         minimise([4, 5], [5, 6], 3)
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Beats with neither a unit nor the end of a text: every decoder drops them, and nothing else changes."""
+"""Null beats, with neither a unit nor the end of a text: every decoder drops them, and they have no other effect."""
 
 from __future__ import annotations
 
@@ -54,16 +54,16 @@ def test_items_are_the_same_with_null_beats(simulation: Simulation, null_beats: 
         assert run.texts == [simulation.expected(text) for text in TEXTS]
 
 
-def test_nothing_but_null_beats_stops_neither_side(simulation: Simulation) -> None:
-    """A null beat a clock, for longer than any buffer holds, also before, between and after the texts."""
-    run = simulation.run([b"A" * simulation.decoder.lanes, b""], null_beats=[True] * 300 + [False])
-    assert run.texts == [simulation.expected(b"A" * simulation.decoder.lanes), []]
+def test_a_long_run_of_null_beats_stalls_neither_side(simulation: Simulation) -> None:
+    """A null beat in each cycle, more than any buffer holds, before, between and after the texts."""
+    run = simulation.run([b"A" * simulation.core.lanes, b""], null_beats=[True] * 300 + [False])
+    assert run.texts == [simulation.expected(b"A" * simulation.core.lanes), []]
     first, second = run.accepted
     assert second - first == 301
 
 
 @pytest.mark.parametrize("decoder", [{"pipeline": 0}, {"lanes": 4, "packed": True}], ids=["serial", "packed"])
-def test_null_beats_count_for_nothing_while_the_output_waits(decoder: dict[str, Any]) -> None:
+def test_null_beats_occupy_no_space_while_the_output_waits(decoder: dict[str, Any]) -> None:
     simulation = Simulation(Decoder(**decoder, kind=True, length=True))
     texts = [bytes(random.Random(seed).choices(boundary_units(), k=60)) for seed in range(4)]
     patience = [True] * 50 + [False] * 13
@@ -105,4 +105,4 @@ def test_verilog_drops_null_beats(choice: dict[str, Any], refresh: int | None, t
 
 def test_the_header_says_what_a_null_beat_does() -> None:
     for choice in ({}, {"lanes": 4, "packed": True}):
-        assert "a beat with neither a byte nor s_axis_tlast has no effect" in axi_verilog(Decoder(**choice))
+        assert "a beat with neither a code unit nor s_axis_tlast has no effect" in axi_verilog(Decoder(**choice))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The packer by itself."""
+"""The packer, without a decoder."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ CAPACITIES = {2: 15, 3: 15, 8: 15, 64: 31}
 
 @pytest.mark.parametrize("words", [1, None], ids=["one_word", "full_beats"])
 @pytest.mark.parametrize("lanes", [2, 3, 8, pytest.param(64, marks=pytest.mark.slow)])
-def test_a_stalled_packer_accepts_as_many_beats_as_it_promises(lanes: int, words: int | None) -> None:
-    """And gives all of them, in order, once the consumer is ready."""
+def test_a_stalled_packer_accepts_as_many_beats_as_its_capacity(lanes: int, words: int | None) -> None:
+    """All of them are transferred at the output, in order, once the consumer is ready."""
     packer = Packer(TABLE_3_7, lanes)
     assert packer.capacity == CAPACITIES[lanes]
     words = words or lanes
@@ -29,10 +29,10 @@ def test_a_stalled_packer_accepts_as_many_beats_as_it_promises(lanes: int, words
         sparse, packed = packer.sparse, packer.packed
         ctx.set(sparse.valid, 1)
         ctx.set(sparse.payload.last, words < lanes)
+        ctx.set(sparse.payload.keep, (1 << lanes) - (1 << lanes - words))
         for _ in range(100):
             for lane in range(lanes - words, lanes):
-                ctx.set(sparse.payload.items[lane].keep, 1)
-                ctx.set(sparse.payload.items[lane].code_point, accepted * words + lane - (lanes - words))
+                ctx.set(sparse.payload.symbols[lane].code_point, accepted * words + lane - (lanes - words))
             accepted += ctx.get(sparse.ready)
             await ctx.tick()
         assert not ctx.get(sparse.ready)
@@ -40,8 +40,8 @@ def test_a_stalled_packer_accepts_as_many_beats_as_it_promises(lanes: int, words
         ctx.set(packed.ready, 1)
         for _ in range(100):
             if ctx.get(packed.valid):
-                items = [packed.payload.items[lane] for lane in range(lanes)]
-                found.append([ctx.get(item.code_point) for item in items if ctx.get(item.keep)])
+                beat = ctx.get(packed.payload)
+                found.append([beat.symbols[lane].code_point for lane in range(lanes) if beat.keep >> lane & 1])
             await ctx.tick()
 
     simulator = Simulator(packer)

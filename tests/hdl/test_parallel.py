@@ -51,17 +51,17 @@ SHAPES |= {
 }
 
 NARROW = {name: shape for name, shape in SHAPES.items() if shape["lanes"] <= 4}
-"""The rest has the same window, and is slower."""
+"""The others have the same window, and are slower to simulate."""
 
 TRIPLES = {name: [] if name in ("2", "4") else [pytest.mark.slow] for name in NARROW}
-"""Of many texts: one with each buffer in every run."""
+"""The marks of tests with many texts: in every run one decoder with each buffer."""
 
 SPARSE = {name: shape for name, shape in NARROW.items() if not shape.get("packed")}
-"""A packer waits for more words."""
+"""Decoders without a packer, which may hold items back until a row is full or the input is idle."""
 
 
 def by_shape(shapes: dict[str, dict[str, Any]]) -> list[Any]:
-    """Parameters of a test; many lanes make slow simulations and are the same circuit as fewer."""
+    """Parameters of a test. Decoders of many lanes are slow to simulate, and have the same circuit in each lane."""
     return [
         pytest.param(shape, id=name, marks=[pytest.mark.slow] if shape["lanes"] > 9 else [])
         for name, shape in shapes.items()
@@ -74,7 +74,7 @@ def full(request: pytest.FixtureRequest) -> Simulation:
 
 
 def long_text(rng: random.Random, units: int) -> bytes:
-    """Characters of all lengths, with some bytes changed."""
+    """Text with characters of all lengths, in which some bytes are changed."""
     characters = "AZ\x7f\x80é߿ࠀ€\ud7ff\ue000\uffff\U00010000😀\U0010ffff"
     text = bytearray("".join(rng.choices(characters, k=units)).encode()[:units])
     for _ in range(units // 12):
@@ -88,10 +88,10 @@ def shifted(lanes: int, piece: Iterable[int], before: int) -> tuple[int, ...]:
 
 
 @given(data=st.data(), patterns=stream_patterns())
-@settings(max_examples=25, suppress_health_check=[HealthCheck.data_too_large])  # many or long texts are wanted
+@settings(max_examples=25, suppress_health_check=[HealthCheck.data_too_large])  # many or long texts are intended
 def test_equals_the_model(full: Simulation, data: st.DataObject, patterns: dict[str, list[bool]]) -> None:
-    lanes = full.decoder.lanes
-    # Pieces of text, damaged or not, each begun at a drawn lane and joined as drawn.
+    lanes = full.core.lanes
+    # Pieces of text, damaged or not, each of which begins in a drawn lane.
     joined: list[tuple[int, ...]] = []
     for piece in data.draw(texts(max_size=5)):
         text = shifted(lanes, piece, data.draw(st.integers(0, lanes - 1)))
@@ -103,9 +103,9 @@ def test_equals_the_model(full: Simulation, data: st.DataObject, patterns: dict[
     assert run.texts == [full.expected(text) for text in joined]
 
 
-def test_damage_across_the_edges_of_beats(full: Simulation) -> None:
-    """Each sequence of the longest row, cut or broken at each place, with each place on the edge."""
-    lanes = full.decoder.lanes
+def test_ill_formed_sequences_across_the_boundaries_of_beats(full: Simulation) -> None:
+    """Complete, truncated and ill-formed sequences, each of which begins in each lane."""
+    lanes = full.core.lanes
     pieces = [b"\xf0\x90\x80\x80", b"\xf0\x90\x80", b"\xf0\x90\x80A", b"\xf0\x90A", b"\xf0\x80\x80\x80", b"\xe0\xa0"]
     pieces += [
         b"\xe1\x80\xe1\x80\x80",
@@ -125,9 +125,9 @@ def test_damage_across_the_edges_of_beats(full: Simulation) -> None:
 
 
 def test_long_damaged_text_with_pauses_on_both_sides(full: Simulation) -> None:
-    rng = random.Random(full.decoder.lanes)
-    beats = 20 if full.decoder.lanes < 64 else 6
-    several = [long_text(rng, beats * full.decoder.lanes + rng.randrange(20)) for _ in range(4)]
+    rng = random.Random(full.core.lanes)
+    beats = 20 if full.core.lanes < 64 else 6
+    several = [long_text(rng, beats * full.core.lanes + rng.randrange(20)) for _ in range(4)]
     for input_pauses, output_pauses in product(([False], [True, False, True]), repeat=2):
         run = full.run(several, input_pauses=input_pauses, output_pauses=output_pauses)
         assert run.texts == [full.expected(text) for text in several]
@@ -135,9 +135,9 @@ def test_long_damaged_text_with_pauses_on_both_sides(full: Simulation) -> None:
 
 @pytest.mark.parametrize("full", SPARSE.values(), ids=SPARSE, indirect=True)
 @pytest.mark.parametrize("piece", [b"\xf0\xa0\x00\xe6\xe0\xa0\x00p", "é€😀a".encode()], ids=["damaged", "whole"])
-def test_what_is_determined_comes_out_though_no_beat_follows(full: Simulation, piece: bytes) -> None:
-    """After a stall, that is, in which stages that wait have seen what is to come; a mutant of one forgot it."""
-    lanes = full.decoder.lanes
+def test_determined_items_are_transferred_although_no_beat_follows(full: Simulation, piece: bytes) -> None:
+    """After a stall, in which stages that wait have already compared the next beat. A mutant lost that result."""
+    lanes = full.core.lanes
     stalled, silent = 40, 60
     for start in range(min(lanes, 2)):
         text = bytes(shifted(lanes, piece * (30 * lanes), start))[: 30 * lanes]
@@ -154,8 +154,8 @@ def test_what_is_determined_comes_out_though_no_beat_follows(full: Simulation, p
         assert max(run.shown[:determined]) < stalled + silent
 
 
-def test_a_beat_a_clock_on_any_input(full: Simulation) -> None:
-    lanes = full.decoder.lanes
+def test_one_beat_per_cycle_on_any_input(full: Simulation) -> None:
+    lanes = full.core.lanes
     for text in (b"\xc2A", b"\xf0\x90\x80", b"\xff", b"\xe0\x80", "é€😀a".encode()):
         whole = (text * (40 * lanes))[: 40 * lanes]
         run = full.run([whole, whole, b"A" * lanes])
@@ -163,7 +163,7 @@ def test_a_beat_a_clock_on_any_input(full: Simulation) -> None:
         assert run.accepted == list(range(first, first + 81))
 
 
-def test_back_to_back_texts_leave_no_gap_and_no_trace(full: Simulation) -> None:
+def test_back_to_back_packets_need_no_gap_and_are_independent(full: Simulation) -> None:
     pieces = [b"\xf0\x90\x80", b"\x80", b"\xe0", b"\xa0\x80", b"", b"\xc2", b"\x80", b"A", b""] * 4
     for ends in ([False], [True]):
         run = full.run(pieces, separate_ends=ends)
@@ -171,9 +171,9 @@ def test_back_to_back_texts_leave_no_gap_and_no_trace(full: Simulation) -> None:
         assert run.accepted == list(range(run.accepted[0], run.accepted[0] + len(run.accepted)))
 
 
-def test_items_come_within_the_latency(full: Simulation) -> None:
-    """Each text is one beat, and nothing follows for a while; also one that ends within a sequence."""
-    lanes, latency = full.decoder.lanes, full.decoder.latency
+def test_items_are_valid_within_the_latency(full: Simulation) -> None:
+    """Each packet is one beat with pauses after it; one of them ends within a sequence."""
+    lanes, latency = full.core.lanes, full.core.latency
     seen = set()
     for text in (b"A" * lanes, (b"\xf0\x90\x80" * lanes)[:lanes], b"\x80"):
         run = full.run([text] * 4, input_pauses=[False, *[True] * (latency + 5)])
@@ -183,21 +183,21 @@ def test_items_come_within_the_latency(full: Simulation) -> None:
             for _ in range(count):
                 seen.add(next(shown) - accepted)
     assert max(seen) <= latency
-    assert full.decoder.packed or max(seen) == latency
+    assert full.core.packed or max(seen) == latency
 
 
 def test_a_beat_that_ends_on_a_boundary_does_not_wait(full: Simulation) -> None:
-    lanes = full.decoder.lanes
+    lanes = full.core.lanes
     for unit in (b"A", b"\x80", b"\xff"):
-        run = full.run([unit * (2 * lanes)], input_pauses=[False, *[True] * (full.decoder.latency + 30)])
-        assert run.shown[0] - run.accepted[0] <= full.decoder.latency
+        run = full.run([unit * (2 * lanes)], input_pauses=[False, *[True] * (full.core.latency + 30)])
+        assert run.shown[0] - run.accepted[0] <= full.core.latency
         assert run.shown[0] < run.accepted[1]
 
 
 def test_a_beat_that_ends_within_a_sequence_waits_for_the_next(full: Simulation) -> None:
-    lanes = full.decoder.lanes
+    lanes = full.core.lanes
     text = b"A" * (lanes - 1) + b"\xc2" + b"\xa9"
-    run = full.run([text], input_pauses=[False, *[True] * (full.decoder.latency + 30)])
+    run = full.run([text], input_pauses=[False, *[True] * (full.core.latency + 30)])
     assert run.texts == [full.expected(text)]
     assert run.shown[-1] > run.accepted[1]
 
@@ -220,7 +220,7 @@ def test_packed_beats_are_full_where_text_is_dense(lanes: int) -> None:
     simulation = Simulation(PackedDecoder(lanes=lanes, **FULL))
     run = simulation.run([text])
     assert run.texts == [simulation.expected(text)]
-    # Three units make a word, so every third beat is a full one, and none is not.
+    # A word has three units, so every third beat fills an output beat, and no other output beat is closed.
     per_beat = [run.shown.count(clock) for clock in dict.fromkeys(run.shown)]
     assert per_beat == [lanes] * 20
 
@@ -257,7 +257,7 @@ def other(request: pytest.FixtureRequest) -> Simulation:
 def test_other_tables_equal_their_models(
     other: Simulation, data: st.DataObject, patterns: dict[str, list[bool]]
 ) -> None:
-    table = other.decoder.table
+    table = other.core.table
     drawn = data.draw(st.lists(texts(table, max_size=2).map(lambda pair: sum(pair, ())), max_size=4))
     run = other.run(drawn, **patterns)
     assert run.texts == [other.expected(text) for text in drawn]
@@ -266,7 +266,7 @@ def test_other_tables_equal_their_models(
 @given(piece=near_boundaries(), start=st.integers(0, 7))
 @example(piece=(0xF0, 0x90, 0x80, 0x80), start=5)
 @settings(max_examples=3, deadline=None)
-def test_simulate_with_lanes_is_the_model(piece: tuple[int, ...], start: int) -> None:
+def test_simulation_with_several_lanes_equals_the_model(piece: tuple[int, ...], start: int) -> None:
     text = shifted(8, piece, start)
     from utf8fpga.model import decode
 
@@ -274,7 +274,7 @@ def test_simulate_with_lanes_is_the_model(piece: tuple[int, ...], start: int) ->
     assert simulate([text], lanes=8, packed=True) == expected
 
 
-# What is refused.
+# Parameters and tables that are rejected.
 
 
 @pytest.mark.parametrize(
@@ -288,28 +288,28 @@ def test_simulate_with_lanes_is_the_model(piece: tuple[int, ...], start: int) ->
         ({"lanes": 3, "buffer": "memory"}, "a buffer in memory is for 4 lanes or more, not 3: use registers"),
         (
             {"lanes": 2, "architecture": "serial"},
-            "a serial decoder takes one code unit per cycle, not 2: use architecture parallel",
+            "a serial decoder accepts one code unit per cycle, not 2: use architecture parallel",
         ),
         ({"architecture": "systolic"}, "architecture 'systolic' is not one of serial, parallel"),
-        ({"buffer": "registers"}, "a serial decoder needs no buffer, so not one of 'registers'"),
+        ({"buffer": "registers"}, "a serial decoder has no buffer: leave out buffer registers"),
         ({"pipeline": 3}, "pipeline 3 is not in 0..2"),
     ],
 )
-def test_parameters_out_of_range_are_refused(parameters: dict[str, Any], message: str) -> None:
+def test_parameters_out_of_range_are_rejected(parameters: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
         Decoder(**parameters)
 
 
-def test_a_table_that_is_not_self_synchronising_is_refused_with_the_reason() -> None:
+def test_a_table_that_is_not_self_synchronising_is_rejected_with_the_reason() -> None:
     with pytest.raises(TableError, match="self-synchronising"):
         ParallelDecoder(EncodingTable.parse("overlapping", "0 41\n1 42 42", source="made for this test"), lanes=4)
 
 
-def test_a_table_whose_third_unit_is_constrained_is_refused() -> None:
+def test_a_table_whose_third_unit_is_constrained_is_rejected() -> None:
     rows = "00..7F 00..7F\n80..7FF C2..DF 80..BF\n1000..1FFF E1 80..BF 80..BF\n"
     rows += "2000..201F E2 80 80..9F\n2080..20BF E2 82 80..BF"
     table = EncodingTable.parse("third", rows, source="made for this test")
-    with pytest.raises(TableError, match=r"^third: a parallel decoder wants only the second unit of a sequence to be "):
+    with pytest.raises(TableError, match=r"^third: a parallel decoder requires constraints on the second unit "):
         ParallelDecoder(table, lanes=4)
 
 
@@ -324,8 +324,8 @@ def test_decoder_picks_the_architecture() -> None:
     assert Decoder(TABLE_3_7, lanes=256).lanes == 256
 
 
-def test_a_lost_word_is_noticed() -> None:
-    """The watch on the contract sees an empty beat and a gap in packed words."""
+def test_a_lost_word_violates_the_contract() -> None:
+    """The check of the contract rejects an empty beat and a gap in packed words."""
 
     class Claiming(ParallelDecoder):
         packed = True
@@ -347,7 +347,7 @@ VERILOG: dict[str, dict[str, Any]] = {
 }
 
 UP_TO_16 = {name: shape for name, shape in VERILOG.items() if shape["lanes"] <= 16}
-"""The rest has the same control, and is slower."""
+"""The others have the same control, and are slower to simulate."""
 
 
 @pytest.fixture(scope="module", params=by_shape(VERILOG))
@@ -420,7 +420,7 @@ def test_ports_and_text_of_the_verilog(generated: tuple[str, dict[str, Any]]) ->
 @pytest.mark.parametrize("generated", UP_TO_16.values(), ids=UP_TO_16, indirect=True)
 @pytest.mark.parametrize(("fed", "ready"), [(20, False), (7, False), (9, True)])
 @pytest.mark.parametrize(("first", "second"), [(0x41, 0x41), (0xF0, 0x90), (0xC2, 0x41)])
-def test_a_clock_of_reset_in_the_middle(
+def test_one_cycle_of_reset_within_a_packet(
     generated: tuple[str, dict[str, Any]], first: int, second: int, fed: int, ready: bool, tmp_path: Path
 ) -> None:
     verilog, shape = generated

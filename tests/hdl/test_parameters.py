@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The parameters of cores: checked when they are made, and complete where they are written down."""
+"""The parameters of cores: checked when they are made, and complete in names, dictionaries and command lines."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from utf8fpga.cli.core_options import parsed
-from utf8fpga.hdl import BUFFERS, MARK_PRACTICES, Decoder, DecoderParameters, core, decoder_parameters
+from utf8fpga.hdl import BUFFERS, MARK_PRACTICES, Decoder, DecoderParameters, core, parameters_of
 from utf8fpga.hdl.decoder import parameters
 from utf8fpga.model import RFC_2279, TABLE_3_7, InvalidArgumentError
 from utf8fpga.model.practices import Practice
@@ -32,7 +32,7 @@ VALUES: dict[str, list[Any]] = {
 
 
 def possible() -> list[DecoderParameters]:
-    """All combinations of a few values of each field that go together."""
+    """All valid combinations of a few values of each field."""
     found = []
     for values in product(*VALUES.values()):
         try:
@@ -51,7 +51,7 @@ def test_the_values_cover_every_option() -> None:
     assert len(POSSIBLE) > 100
 
 
-def test_the_command_line_gives_the_parameters_back() -> None:
+def test_the_command_line_makes_the_same_parameters() -> None:
     for each in POSSIBLE:
         assert parsed(each.arguments()) == each, each
 
@@ -63,7 +63,7 @@ def test_names_are_different_for_different_parameters() -> None:
     assert DecoderParameters(lanes=16, packed=True).name == "decoder-16-packed"
 
 
-def test_what_follows_from_the_other_parameters_is_not_written() -> None:
+def test_arguments_that_follow_from_others_are_omitted() -> None:
     assert DecoderParameters().arguments() == []
     assert DecoderParameters(lanes=4, architecture="parallel", pipeline=5, buffer="memory").arguments() == [
         "--lanes",
@@ -82,7 +82,7 @@ def test_equal_decoders_have_equal_parameters() -> None:
 
 def test_parameters_of_a_decoder_are_those_it_was_built_from() -> None:
     for each in POSSIBLE[:: max(1, len(POSSIBLE) // 40)]:
-        assert decoder_parameters(each.build()) == each
+        assert parameters_of(each.build()) == each
 
 
 def test_the_dictionary_is_json() -> None:
@@ -101,9 +101,9 @@ def test_the_dictionary_is_json() -> None:
     }
 
 
-def test_parameters_do_not_change() -> None:
+def test_parameters_are_immutable() -> None:
     with pytest.raises(FrozenInstanceError):
-        DecoderParameters().lanes = 2  # type: ignore[misc]  # that it cannot be assigned is what is tested
+        DecoderParameters().lanes = 2
 
 
 @pytest.mark.parametrize(
@@ -114,18 +114,18 @@ def test_parameters_do_not_change() -> None:
         ({"architecture": "x"}, "architecture 'x' is not one of serial, parallel"),
         ({"pipeline": 3}, "pipeline 3 is not in 0..2"),
         ({"lanes": 2, "pipeline": 7}, "pipeline 7 is not in 0..6"),
-        ({"buffer": "memory"}, "a serial decoder needs no buffer, so not one of 'memory'"),
+        ({"buffer": "memory"}, "a serial decoder has no buffer: leave out buffer memory"),
         ({"lanes": 2, "buffer": "memory"}, "a buffer in memory is for 4 lanes or more, not 2: use registers"),
         ({"lanes": 4, "buffer": "x"}, "buffer 'x' is not one of registers, memory"),
         ({"lanes": 2, "practice": Practice.EACH_UNIT}, "practice each-unit is for the serial decoder: use one lane"),
         ({"practice": Practice.START_OF_A_SEQUENCE}, "practice 'start-of-a-sequence' is not one for hardware: "),
-        ({"lanes": 2, "architecture": "serial"}, "a serial decoder takes one code unit per cycle, not 2: "),
+        ({"lanes": 2, "architecture": "serial"}, "a serial decoder accepts one code unit per cycle, not 2: "),
         ({"refresh": 0}, "refresh 0 is not in 1..281474976710655"),
-        ({"practice": Practice.WHOLE_SUBSEQUENCE, "length": True}, "practice whole-subsequence shows a mark before"),
+        ({"practice": Practice.WHOLE_SUBSEQUENCE, "length": True}, "practice whole-subsequence outputs a mark before"),
     ],
     ids=lambda value: str(value),
 )
-def test_what_does_not_go_together(given: dict[str, Any], message: str) -> None:
+def test_parameters_that_exclude_each_other_are_rejected(given: dict[str, Any], message: str) -> None:
     with pytest.raises(InvalidArgumentError) as refusal:
         Decoder(**given)
     assert str(refusal.value).startswith(message)

@@ -1,20 +1,20 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Resets between texts: that they lose nothing, and that no flipped bit outlasts them."""
+"""Resets between packets: they lose no items, and no flipped bit has an effect after one."""
 
 from __future__ import annotations
 
 import random
 import runpy
 from collections.abc import Sequence
-from functools import lru_cache, partial
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 import pytest
-from amaranth.hdl import Module, Mux, Signal
+from amaranth.hdl import Module, Mux, ResetSignal, Signal, Value
 from amaranth.lib import wiring
 from amaranth.sim import Simulator
-from support.changes import with_change
+from support.faults import Fault, combinational, inject, no_fault, registered
 from support.icarus import requires_icarus, run_verilog, split_texts
 
 from utf8fpga.formal.aiger import aig_of
@@ -37,9 +37,7 @@ from utf8fpga.hdl import (
     axi_rtlil,
     axi_verilog,
 )
-from utf8fpga.hdl import periodic_reset as module
 from utf8fpga.hdl.memory_buffer import CAPACITY
-from utf8fpga.hdl.periodic_reset import drain_cycles
 from utf8fpga.model import decode
 from utf8fpga.sim.simulation import ContractError, Simulation, text_beats
 
@@ -53,34 +51,34 @@ TEXTS = [
 ]
 
 
-def test_nothing_but_whole_clocks_is_taken() -> None:
-    with pytest.raises(ValueError, match=r"^a refresh every 0 clocks is not possible: give 1 to 281474976710655$"):
+def test_fewer_than_one_cycle_between_resets_is_rejected() -> None:
+    with pytest.raises(ValueError, match=r"^refresh 0 is not in 1\.\.281474976710655$"):
         Refresh(0)
 
 
 @pytest.mark.parametrize("lanes", [1, 2, 3, 4, 5, 16, 17, 64, 129, MAX_LANES])
 @pytest.mark.parametrize("pipeline", [0, 6])
-def test_no_decoder_needs_longer_or_holds_more(lanes: int, pipeline: int) -> None:
-    """What the proof of `Refresh` leaves to its numbers."""
+def test_no_parallel_decoder_drains_later_or_holds_more_beats_than_the_bounds(lanes: int, pipeline: int) -> None:
+    """The proof of `Refresh` assumes these bounds."""
     for buffer in ("registers", "memory")[: 1 + (lanes >= 4)]:
         sparse = ParallelDecoder(lanes=lanes, pipeline=pipeline, buffer=buffer)
-        assert max(drain_cycles(sparse), sparse.reset_cycles) < STILL
+        assert max(sparse.drain_cycles, sparse.reset_cycles) < STILL
         if lanes > 1:
             packed = PackedDecoder(lanes=lanes, pipeline=pipeline, buffer=buffer)
             packer = packed.packer
-            assert drain_cycles(packed) < STILL
-            # Each beat that comes to the packer opens a row at most.
+            RefreshedDecoder(packed, Refresh(1))  # which checks the bound
+            # Each beat that the packer accepts begins at most one row.
             assert packer.depth + 1 + max(CAPACITY, sparse.latency) < MOST
 
 
 @pytest.mark.parametrize("pipeline", PIPELINES)
-def test_no_serial_decoder_does(pipeline: int) -> None:
+def test_no_serial_decoder_drains_later_than_the_bounds(pipeline: int) -> None:
     for practice in MARK_PRACTICES:
         made = PracticeDecoder(practice, pipeline=pipeline)
-        assert max(drain_cycles(made), drain_cycles(SerialDecoder(pipeline=pipeline))) < min(STILL, MOST)
+        assert max(made.drain_cycles, SerialDecoder(pipeline=pipeline).drain_cycles) < min(STILL, MOST)
 
 
-def test_a_reset_that_would_come_before_the_decoder_has_drained_is_rejected() -> None:
+def test_a_reset_before_the_decoder_has_drained_is_rejected() -> None:
     decoder = ParallelDecoder(lanes=4)
     needed = decoder.drain_cycles
     assert needed > decoder.reset_cycles
@@ -89,9 +87,7 @@ def test_a_reset_that_would_come_before_the_decoder_has_drained_is_rejected() ->
         RefreshedDecoder(decoder, Refresh(1, still=needed))
 
 
-# The proof, and that it refuses what is wrong.
-
-changed = partial(with_change, module, "Refresh")
+# The proof, and the faults that it rejects.
 
 
 @pytest.mark.parametrize("every", [1, 16])
@@ -101,46 +97,126 @@ def test_proved(every: int) -> None:
     )
 
 
-BROKEN = [
-    ("is_still & ~self.shows & (self.closed | ~self.able)", "~self.shows & (self.closed | ~self.able)", "harmless"),
-    ("is_still & ~self.shows &", "is_still &", "harmless"),
-    ("still >= self.still", "still >= self.still - 1", "harmless"),
-    ("is_due & ~inside & ~refused", "is_due & ~refused", "harmless"),
-    ("is_due & ~inside & ~refused", "is_due & ~inside", "harmless"),
-    ("with m.If(taken | self.shows)", "with m.If(taken)", "harmless"),
-    ("with m.If(taken | self.shows)", "with m.If(self.shows)", "harmless"),
-    ("self.gone >= self.most", "self.gone >= self.most - 1", "harmless"),
-    ("inside.eq(~self.last)", "inside.eq(0)", "harmless"),
-    ("age.eq(age + 1)", "age.eq(age)", "due"),
-    ("inside.eq(~self.last)", "inside.eq(1)", "closes"),
-    # A null beat begins no text, and ends none.
-    ("with m.If(taken & (self.keep | self.last))", "with m.If(taken)", "closes"),
-    ("with m.If(taken & (self.keep | self.last))", "with m.If(taken & self.last)", "harmless"),
-    ("is_due & ~inside & ~refused", "is_due & ~inside & ~refused & ~self.offered", "closes"),
-    ("still >= self.still", "still == self.still", "comes"),
-    ("(self.closed | ~self.able)", "self.closed", "comes"),
-    ("self.gone + 1", "self.gone", "counts"),
-    (" | too_many", "", "counts"),
-]
+def accepted(refresh: Any) -> Value:
+    """The decoder accepts a beat."""
+    return refresh.offered & ~refresh.closed & refresh.able
 
 
-def first_of_each(broken: Sequence[tuple[str, str, str]]) -> list[Any]:
-    """The first for each question is tried in every run, the others with the marker `proof`."""
-    questions = [question for _, _, question in broken]
+def stuck(refresh: Any) -> Value:
+    """The decoder is not ready, or its input is closed."""
+    return refresh.closed | ~refresh.able
+
+
+def beatless(refresh: Any) -> Value:
+    """For long enough there was no beat on either side."""
+    return refresh.beatless >= refresh.still
+
+
+def too_many(refresh: Any) -> Value:
+    """The decoder has had too many output beats since it accepted one."""
+    return refresh.gone >= refresh.most
+
+
+def is_due(refresh: Any) -> Value:
+    """The next reset is due."""
+    return refresh.age >= refresh.every
+
+
+def another_beatless_cycle(refresh: Any) -> Any:
+    """The cycle is counted as one without a beat."""
+    return refresh.beatless.eq(Mux(beatless(refresh), refresh.beatless, refresh.beatless + 1))
+
+
+REFRESH_FAULTS: dict[str, tuple[Fault, str]] = {
+    "a reset does not wait for beats to drain": (
+        registered(lambda r: r.restart.eq((~r.shows & stuck(r)) | too_many(r))),
+        "harmless",
+    ),
+    "a reset while a beat is at the output": (
+        registered(lambda r: r.restart.eq((beatless(r) & stuck(r)) | too_many(r))),
+        "harmless",
+    ),
+    "a reset one cycle too early": (
+        registered(lambda r: r.restart.eq(((r.beatless >= r.still - 1) & ~r.shows & stuck(r)) | too_many(r))),
+        "harmless",
+    ),
+    "the input is closed within a packet": (
+        combinational(lambda r: r.closed.eq(r.restart | (is_due(r) & ~r.refused))),
+        "harmless",
+    ),
+    "a beat is withdrawn": (
+        combinational(lambda r: r.closed.eq(r.restart | (is_due(r) & ~r.inside))),
+        "harmless",
+    ),
+    "output beats do not count as beats": (
+        registered(another_beatless_cycle, when=lambda r: r.shows & ~accepted(r)),
+        "harmless",
+    ),
+    "input beats do not count as beats": (
+        registered(another_beatless_cycle, when=lambda r: accepted(r) & ~r.shows),
+        "harmless",
+    ),
+    "a reset one output beat too early": (
+        registered(lambda r: r.restart.eq((beatless(r) & ~r.shows & stuck(r)) | (r.gone >= r.most - 1))),
+        "harmless",
+    ),
+    "the start of a packet is ignored": (registered(lambda r: r.inside.eq(0)), "harmless"),
+    "cycles are not counted": (registered(lambda r: r.age.eq(r.age)), "due"),
+    "the end of a packet is ignored": (
+        registered(lambda r: r.inside.eq(1), when=lambda r: accepted(r) & (r.keep | r.last)),
+        "closes",
+    ),
+    "a null beat begins a packet": (
+        registered(lambda r: r.inside.eq(~r.last), when=accepted),
+        "closes",
+    ),
+    "only the last beat of a packet is regarded": (
+        registered(lambda r: r.inside.eq(r.inside), when=lambda r: accepted(r) & ~r.last),
+        "harmless",
+    ),
+    "the input is not closed while a beat is offered": (
+        combinational(lambda r: r.closed.eq(r.restart | (is_due(r) & ~r.inside & ~r.refused & ~r.offered))),
+        "closes",
+    ),
+    "no reset once the count of cycles is beyond its bound": (
+        registered(lambda r: r.restart.eq(((r.beatless == r.still) & ~r.shows & stuck(r)) | too_many(r))),
+        "comes",
+    ),
+    "no reset of a decoder that is never ready": (
+        registered(lambda r: r.restart.eq((beatless(r) & ~r.shows & r.closed) | too_many(r))),
+        "comes",
+    ),
+    "output beats are not counted": (
+        registered(lambda r: r.gone.eq(r.gone), when=lambda r: ~accepted(r)),
+        "counts",
+    ),
+    "no reset after too many output beats": (
+        registered(lambda r: r.restart.eq(beatless(r) & ~r.shows & stuck(r))),
+        "counts",
+    ),
+}
+"""Faults in a `Refresh`, and the question that rejects each."""
+
+
+def first_of_each(faults: dict[str, tuple[Fault, str]]) -> list[Any]:
+    """The first fault for each question is tried in every run, the others with the marker `proof`."""
+    questions = [question for _, question in faults.values()]
     return [
-        pytest.param(*each, marks=[pytest.mark.proof] * (each[2] in questions[:n])) for n, each in enumerate(broken)
+        pytest.param(*case, id=name, marks=[pytest.mark.proof] * (case[1] in questions[:n]))
+        for n, (name, case) in enumerate(faults.items())
     ]
 
 
-@pytest.mark.parametrize(("old", "new", "question"), first_of_each(BROKEN))
-def test_a_broken_one_is_refused(old: str, new: str, question: str) -> None:
-    assert prove_refresh(changed(old, new)(16), asked=[question])[question].proved is False
+@pytest.mark.parametrize(("fault", "question"), first_of_each(REFRESH_FAULTS))
+def test_a_refresh_with_a_fault_is_rejected(monkeypatch: pytest.MonkeyPatch, fault: Fault, question: str) -> None:
+    inject(monkeypatch, Refresh, fault)
+    assert prove_refresh(Refresh(16), asked=[question])[question].proved is False
 
 
-def test_a_decoder_that_waits_for_its_consumer_is_not_stuck(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """A serial decoder without registers is not ready in the first clock in which it shows something."""
-    hasty = changed("is_still & ~self.shows &", "is_still &")
-    monkeypatch.setattr(Refresh, "elaborate", hasty.elaborate)
+def test_a_decoder_that_waits_for_its_consumer_is_not_reset(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """A serial decoder without registers is not ready in the first cycle in which its output is valid."""
+    fault, _ = REFRESH_FAULTS["a reset while a beat is at the output"]
+    inject(monkeypatch, Refresh, fault)
     (result,) = prove(CONFIGURATIONS["serial-0-refresh"], "steady")
     assert result.proved is False
     assert result.counterexample is not None
@@ -164,56 +240,72 @@ def test_a_decoder_that_waits_for_its_consumer_is_not_stuck(monkeypatch: pytest.
         ),
     ],
 )
-def test_a_serial_decoder_is_proved_with_it(pipeline: int, wanted: str) -> None:
+def test_a_serial_decoder_with_a_refresh_is_proved(pipeline: int, wanted: str) -> None:
     assert [result.verdict for result in prove(CONFIGURATIONS[f"serial-{pipeline}-refresh"], wanted)] == ["proved"]
 
 
-MISWIRED = [
-    ("self.units.valid & ~refresh.closed", "self.units.valid", "passes"),
-    ("eq(units.ready & ~refresh.closed)", "eq(units.ready)", "passes"),
-    ("(allow_reset_less=True) | refresh.restart", "(allow_reset_less=True)", "passes"),
-    ("refresh.offered.eq(self.units.valid)", "refresh.offered.eq(0)", "harmless"),
-    ("refresh.last.eq(self.units.payload.last)", "refresh.last.eq(1)", "harmless"),
-    ("refresh.keep.eq(Value.cast(self.units.payload.keep).any())", "refresh.keep.eq(1)", "closes"),
-    (
-        "refresh.keep.eq(Value.cast(self.units.payload.keep).any())",
-        "refresh.keep.eq(self.units.payload.keep[0])",
+WIRING_FAULTS: dict[str, tuple[Fault, str]] = {
+    "the decoder accepts a beat while the input is closed": (
+        combinational(lambda r: r.decoder.input.valid.eq(r.input.valid)),
+        "passes",
+    ),
+    "the input is ready while it is closed": (
+        combinational(lambda r: r.input.ready.eq(r.decoder.input.ready)),
+        "passes",
+    ),
+    "the decoder is not reset": (
+        combinational(lambda _: ResetSignal("refreshed").eq(ResetSignal(allow_reset_less=True))),
+        "passes",
+    ),
+    "offered is stuck at 0": (combinational(lambda r: r.refresh.offered.eq(0)), "harmless"),
+    "last is stuck at 1": (combinational(lambda r: r.refresh.last.eq(1)), "harmless"),
+    "keep is stuck at 1": (combinational(lambda r: r.refresh.keep.eq(1)), "closes"),
+    "keep is that of the first lane": (
+        combinational(lambda r: r.refresh.keep.eq(r.input.payload.keep[0])),
         "harmless",
     ),
-    ("refresh.able.eq(units.ready)", "refresh.able.eq(1)", "harmless"),
-    ("refresh.shows.eq(items.valid)", "refresh.shows.eq(0)", "harmless"),
-    ("refresh.wanted.eq(self.items.ready)", "refresh.wanted.eq(1)", "harmless"),
-]
+    "able is stuck at 1": (combinational(lambda r: r.refresh.able.eq(1)), "harmless"),
+    "shows is stuck at 0": (combinational(lambda r: r.refresh.shows.eq(0)), "harmless"),
+    "wanted is stuck at 1": (combinational(lambda r: r.refresh.wanted.eq(1)), "harmless"),
+}
+"""Faults in the connections of a `RefreshedDecoder`, and the question that rejects each."""
 
 
-@pytest.mark.parametrize(("old", "new", "question"), first_of_each(MISWIRED))
-def test_the_wiring_that_is_generated_is_the_wiring_that_is_proved(
-    monkeypatch: pytest.MonkeyPatch, old: str, new: str, question: str
+@pytest.mark.parametrize(("fault", "question"), first_of_each(WIRING_FAULTS))
+def test_the_generated_wiring_is_the_proved_wiring(
+    monkeypatch: pytest.MonkeyPatch, fault: Fault, question: str
 ) -> None:
-    """One fault in it changes the Verilog and is refused by the proof."""
+    """A fault in it changes the generated design and is rejected by the proof."""
     generated = axi_rtlil(Decoder(refresh=16))
-    broken = with_change(module, "RefreshedDecoder", old, new)
-    monkeypatch.setattr(RefreshedDecoder, "elaborate", broken.elaborate)
+    inject(monkeypatch, RefreshedDecoder, fault)
     assert axi_rtlil(Decoder(refresh=16)) != generated
     assert prove_refresh(Refresh(16), asked=[question])[question].proved is False
+
+
+def test_a_fault_without_effect_leaves_the_design_identical(monkeypatch: pytest.MonkeyPatch) -> None:
+    """So the injection itself is not the reason for which a design is rejected."""
+    generated = axi_rtlil(Decoder(refresh=16))
+    for component in (Refresh, RefreshedDecoder):
+        inject(monkeypatch, component, no_fault, combinational(lambda _: []), registered(lambda _: []))
+    assert axi_rtlil(Decoder(refresh=16)) == generated
 
 
 # With a decoder.
 
 
 @pytest.mark.parametrize(("lanes", "packed"), [(1, False), (2, False), (4, True)])
-def test_the_simulated_texts_are_whole(lanes: int, packed: bool) -> None:
-    """Back to back, with a reset after each text."""
+def test_every_packet_is_decoded_in_simulation(lanes: int, packed: bool) -> None:
+    """Back-to-back packets, with a reset after each."""
     decoder = Decoder(lanes=lanes, packed=packed, kind=True, length=True)
     simulation = Simulation(RefreshedDecoder(decoder, Refresh(1)))
     run = simulation.run(TEXTS, input_pauses=[False] * 5 + [True], output_pauses=[False] * 3 + [True])
     assert run.texts == [list(decode(text)) for text in TEXTS]
-    # Each text but the first waits until nothing has moved for so long.
+    # Each packet but the first waits for that many cycles without a beat.
     assert run.clocks > STILL * (len(TEXTS) - 1)
 
 
 class Registered(wiring.Component):
-    """A refreshed decoder with registers of the same domain before its input and behind its output."""
+    """A refreshed decoder with registers of the same domain at its input and at its output."""
 
     def __init__(self, decoder: RefreshedDecoder) -> None:
         self.decoder, self.unit, self.given = decoder, Signal(8), Signal(21)
@@ -225,18 +317,18 @@ class Registered(wiring.Component):
         unit, valid = Signal(8), Signal()
         m.d.sync += [unit.eq(self.unit), valid.eq(1)]
         m.d.comb += [
-            decoder.units.payload.units[0].eq(unit),
-            decoder.units.payload.keep.eq(1),
-            decoder.units.valid.eq(valid),
-            decoder.items.ready.eq(1),
+            decoder.input.payload.symbols[0].eq(unit),
+            decoder.input.payload.keep.eq(1),
+            decoder.input.valid.eq(valid),
+            decoder.output.ready.eq(1),
         ]
-        m.d.sync += self.given.eq(Mux(decoder.items.valid, decoder.items.payload.items[0].code_point, 0))
+        m.d.sync += self.given.eq(Mux(decoder.output.valid, decoder.output.payload.symbols[0].code_point, 0))
         return m
 
 
 @pytest.mark.parametrize("pipeline", PIPELINES)
-def test_registers_around_it_see_the_same_clock_edges(pipeline: int) -> None:
-    """Each character comes as many cycles later as there are registers on its way."""
+def test_registers_around_a_refreshed_decoder_see_the_same_clock_edges(pipeline: int) -> None:
+    """Each character is delayed by as many cycles as there are registers on its path."""
     refreshed = RefreshedDecoder(SerialDecoder(pipeline=pipeline), Refresh(100))
     design, given = Registered(refreshed), []
 
@@ -267,15 +359,17 @@ TRAFFIC = [(20, 30), (98, 60), (60, 98)]
 @pytest.mark.parametrize(
     ("lanes", "packed", "every", "busy_in", "busy_out"),
     [
-        # Each traffic with each shape; the other half with the marker `slow`.
+        # Every density of traffic with every shape; half of them with the marker `slow`.
         pytest.param(*shape, every, *traffic, marks=[pytest.mark.slow] * ((n + k + every) % 2))
         for n, shape in enumerate(SHAPES)
         for k, traffic in enumerate(TRAFFIC)
         for every in (1, 100)
     ],
 )
-def test_texts_are_whole(lanes: int, packed: bool, every: int, busy_in: int, busy_out: int, tmp_path: Path) -> None:
-    """With pauses on both sides, short ones and such that a refresh comes within, texts back to back."""
+def test_every_packet_is_decoded_by_the_verilog(
+    lanes: int, packed: bool, every: int, busy_in: int, busy_out: int, tmp_path: Path
+) -> None:
+    """Back-to-back packets with pauses on both sides, some long enough for a reset."""
     verilog = verilog_of(lanes, packed, every)
     traffic = {"busy_in": busy_in, "busy_out": busy_out}
     beats = run_verilog(verilog, TEXTS * 3, tmp_path, lanes=lanes, packed=packed, **traffic)
@@ -288,15 +382,15 @@ EXPECTED = [TEXTS[n % len(TEXTS)].decode(errors="replace") for n in range(COUNT)
 
 
 class Upset:
-    """The same texts in runs side by side, of decoders with flipped bits and consumers of their own.
+    """The same packets in parallel runs; in each, other bits of the decoder are flipped and the consumer is another.
 
     Args:
         lanes, packed: of the decoder.
         refresh: see `Refresh`.
-        everything: all registers hold anything at first; otherwise a bit is flipped within the first texts.
+        everything: flip-flop contents are arbitrary at first; otherwise one bit is flipped within the first packets.
 
     Attributes:
-        texts: per run those that come out.
+        texts: per run the texts at the output.
     """
 
     def __init__(self, lanes: int, packed: bool, refresh: int | None, *, everything: bool) -> None:
@@ -310,64 +404,64 @@ class Upset:
         self.texts = [[""] for _ in range(RUNS)]
         flips = [0 if everything else rng.randrange(5, 40) for _ in range(RUNS)]
         silent = 0
-        for clock in range(1, 3000):
+        for cycle in range(1, 3000):
             for run in range(RUNS):
-                if clock == flips[run]:
+                if cycle == flips[run]:
                     self.state[rng.randrange(len(self.state))] ^= 1 << run
             silent = 0 if self.play() or min(self.at) < len(self.beats) else silent + 1
             if silent > 2 * (STILL + MOST):
                 break
 
     def play(self) -> bool:
-        """One clock; whether anything comes out in any run."""
+        """Simulate one cycle; whether the output is valid in any run."""
         now = [self.beats[n] if n < len(self.beats) else ((), False) for n in self.at]
         offered = [n < len(self.beats) for n in self.at]
-        willing = self.rng.getrandbits(RUNS) | self.rng.getrandbits(RUNS)
+        ready = self.rng.getrandbits(RUNS) | self.rng.getrandbits(RUNS)
         frame = [0] * self.aig.inputs
         for port, values in {
             "s_axis_tdata": [int.from_bytes(bytes(units), "little") for units, _ in now],
             "s_axis_tkeep": [(1 << len(units)) - 1 for units, _ in now],
             "s_axis_tlast": [int(last) for _, last in now],
-            "s_axis_tvalid": [int(valid) for valid in offered],
-            "m_axis_tready": [willing >> run & 1 for run in range(RUNS)],
+            "s_axis_tvalid": [int(is_offered) for is_offered in offered],
+            "m_axis_tready": [ready >> run & 1 for run in range(RUNS)],
         }.items():
             for bit, where in enumerate(self.aig.input_bits[port]):
                 frame[where] = sum((value >> bit & 1) << run for run, value in enumerate(values))
         self.state, out = self.aig.step(self.state, frame, (1 << RUNS) - 1)
-        shown = 0
+        any_valid = 0
         for run in range(RUNS):
-            self.at[run] += offered[run] and self.seen(out, "s_axis_tready", run)
-            shows = self.seen(out, "m_axis_tvalid", run)
-            shown |= shows
-            if willing >> run & shows:
-                self.take(out, run)
-        return bool(shown)
+            self.at[run] += offered[run] and self.value(out, "s_axis_tready", run)
+            valid = self.value(out, "m_axis_tvalid", run)
+            any_valid |= valid
+            if ready >> run & valid:
+                self.receive(out, run)
+        return bool(any_valid)
 
-    def seen(self, out: Sequence[int], port: str, run: int) -> int:
-        """An output of a run."""
+    def value(self, out: Sequence[int], port: str, run: int) -> int:
+        """The value of an output port in a run."""
         return sum((out[where] >> run & 1) << bit for bit, where in enumerate(self.aig.output_bits[port]))
 
-    def take(self, out: Sequence[int], run: int) -> None:
-        """A beat that comes out."""
-        words, keep = self.seen(out, "m_axis_tdata", run), self.seen(out, "m_axis_tkeep", run)
+    def receive(self, out: Sequence[int], run: int) -> None:
+        """Append the beat that is transferred at the output to the texts of a run."""
+        words, keep = self.value(out, "m_axis_tdata", run), self.value(out, "m_axis_tkeep", run)
         for lane in range(self.lanes):
             if keep >> 4 * lane & 1:
                 self.texts[run][-1] += chr(min(words >> 32 * lane & 0xFFFFFFFF, 0x10FFFF))
-        if self.seen(out, "m_axis_tlast", run):
+        if self.value(out, "m_axis_tlast", run):
             self.texts[run].append("")
 
 
 @pytest.mark.parametrize(("lanes", "packed"), [(4, False), pytest.param(4, True, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("everything", [True, False])
-def test_what_comes_after_is_right_again(lanes: int, packed: bool, everything: bool) -> None:
-    """The first texts may be lost, and one more may begin before the reset is due."""
+def test_packets_after_a_reset_are_decoded_correctly(lanes: int, packed: bool, everything: bool) -> None:
+    """The first packets may be lost, and one more may begin before the reset is due."""
     later = 2 if everything else 5
     for texts in Upset(lanes, packed, 1, everything=everything).texts:
         assert texts[-1] == ""
         assert texts[-1 - COUNT + later : -1] == EXPECTED[later:]
 
 
-def test_without_it_some_never_are() -> None:
-    """So the test above says something."""
+def test_without_a_refresh_some_packets_are_never_decoded_correctly() -> None:
+    """So the test above depends on the resets."""
     runs = Upset(4, False, None, everything=True).texts
     assert sum(texts[-1 - COUNT + 2 : -1] != EXPECTED[2:] for texts in runs) > RUNS // 4

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The practices in hardware: equal to the model's, without a stall, and in Verilog."""
+"""The practices in hardware: equal to the model, without a stall, and in Verilog."""
 
 from __future__ import annotations
 
@@ -47,12 +47,12 @@ def test_expected_is_the_practice_and_not_the_default(simulation: Simulation) ->
         Practice.MALFORMED_SEQUENCE: [1, 1, 1, 0, 1],
         Practice.FIRST_ERROR: [1],
     }
-    practice = simulation.decoder.practice
+    practice = simulation.core.practice
     assert [bool(item.error) for item in simulation.run([text]).texts[0]] == marks[practice]
     assert [bool(item.error) for item in simulation.expected(text)] == marks[practice]
 
 
-def test_one_unit_a_clock_on_any_input(simulation: Simulation) -> None:
+def test_one_unit_per_cycle_on_any_input(simulation: Simulation) -> None:
     rng = random.Random(4)
     worst = [b"\xf0\x90\x80" * 60, b"\xf0\x90\x80A" * 40, b"\xc2" * 150, b"\xe0\xa0\xff" * 50]
     worst.append(bytes(rng.choices(boundary_units(), k=400)))
@@ -85,15 +85,15 @@ def test_malformed_sequences_of_up_to_six_bytes() -> None:
         assert len(simulation.expected(bytes.fromhex(piece))) == marks
 
 
-def test_a_practice_that_is_no_filter_is_refused() -> None:
+def test_a_practice_that_is_no_filter_is_rejected() -> None:
     known = "maximal-subparts, each-unit, whole-subsequence, malformed-sequence, first-error"
-    message = f"practice 'start-of-a-sequence' is not a matter of filtering marks as these are: {known}"
+    message = f"practice 'start-of-a-sequence' is not one for hardware: {known}"
     with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
         PracticeDecoder(Practice.START_OF_A_SEQUENCE)
 
 
 @pytest.mark.parametrize("practice", MERGING)
-def test_the_length_of_a_merged_mark_is_refused(practice: Practice) -> None:
-    message = f"practice '{practice}' shows a mark before its length is known: leave out length"
+def test_the_length_of_a_merged_mark_is_rejected(practice: Practice) -> None:
+    message = f"practice '{practice}' outputs a mark before its length is known: leave out length"
     with pytest.raises(ValueError, match=f"^{message}$"):
         PracticeDecoder(practice, length=True)

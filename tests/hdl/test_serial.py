@@ -12,10 +12,10 @@ from amaranth.sim import Simulator
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from utf8fpga.hdl import PIPELINES, SerialDecoder
+from utf8fpga.hdl import PIPELINES, SerialDecoder, Word
 from utf8fpga.model import TABLE_3_7, EncodingTable, ErrorKind, Item, TableError
 from utf8fpga.model.forms import CESU_8_CODE_UNITS, GENERALISED_UTF_8, MODIFIED_UTF_8_CODE_UNITS, RFC_2279
-from utf8fpga.sim import Simulation, Word
+from utf8fpga.sim import Simulation
 from utf8fpga.sim.strategies import boundary_units, stream_patterns, texts
 
 FULL = {"kind": True, "length": True}
@@ -66,7 +66,7 @@ def test_all_pairs_of_boundary_bytes_each_as_a_text(full: Simulation) -> None:
 
 
 def class_members() -> list[int]:
-    """One byte of each class that Table 3-7 or the causes tell apart."""
+    """One byte of each class that Table 3-7 or the causes distinguish."""
     return [0x41, 0x80, 0x90, 0xA0, 0xC0, 0xC2, 0xE0, 0xE1, 0xED, 0xF0, 0xF1, 0xF4, 0xF5, 0xF8]
 
 
@@ -78,7 +78,7 @@ def test_all_triples_of_classes_against_cpython(pipeline: int) -> None:
         assert "".join(chr(item.code_point) for item in items) == triple.decode("utf-8", "replace"), triple.hex(" ")
 
 
-def test_one_unit_a_clock_on_any_input(full: Simulation) -> None:
+def test_one_unit_per_cycle_on_any_input(full: Simulation) -> None:
     for text in (b"\xc2A" * 60, b"\xf0\x90\x80" * 40, b"\xff" * 120, b"\xe0\x80" * 60, "é€😀a".encode() * 12):
         run = full.run([text, text])
         assert run.accepted == list(range(2 * len(text)))
@@ -93,7 +93,7 @@ def beats_that_determine(text: bytes, items: list[Item | Word]) -> Iterator[int]
         yield end if item.error is not None and started and end < len(text) else end - 1
 
 
-def test_items_come_within_the_latency(full: Simulation) -> None:
+def test_items_are_valid_within_the_latency(full: Simulation) -> None:
     rng = random.Random(1)
     seen = set()
     text = bytes(rng.choice(class_members()) for _ in range(600))
@@ -101,17 +101,17 @@ def test_items_come_within_the_latency(full: Simulation) -> None:
     assert run.texts == [full.expected(text)]
     for beat, shown in zip(beats_that_determine(text, run.texts[0]), run.shown, strict=True):
         seen.add(shown - run.accepted[beat])
-    assert max(seen) == full.decoder.latency == 1 + full.decoder.pipeline
+    assert max(seen) == full.core.latency == 1 + full.core.pipeline
 
 
 def test_a_lone_unit_does_not_wait_for_the_next(full: Simulation) -> None:
-    # Nothing follows the first byte for 20 clocks.
+    # No beat follows the first byte for 20 cycles.
     run = full.run([b"AB"], input_pauses=[False, *[True] * 20])
-    assert run.shown[0] - run.accepted[0] <= full.decoder.latency
+    assert run.shown[0] - run.accepted[0] <= full.core.latency
     assert run.accepted[1] > run.shown[0] + 10
 
 
-def test_back_to_back_texts_leave_no_gap_and_no_trace(full: Simulation) -> None:
+def test_back_to_back_packets_need_no_gap_and_are_independent(full: Simulation) -> None:
     pieces = [b"\xf0\x90\x80", b"\x80", b"\xe0", b"\xa0\x80", b"", b"\xc2", b"\x80", b"A", b""] * 5
     for ends in ([False], [True]):
         run = full.run(pieces, separate_ends=ends)
@@ -119,9 +119,9 @@ def test_back_to_back_texts_leave_no_gap_and_no_trace(full: Simulation) -> None:
         assert run.accepted == list(range(len(run.accepted)))
 
 
-def test_a_waiting_end_does_not_look_at_the_next_text(full: Simulation) -> None:
-    # Mutants that the drawn texts did not notice, found by proof: the lead that ends a text stays
-    # INCOMPLETE while it waits, whatever stands at the input then.
+def test_an_end_that_waits_does_not_depend_on_the_next_packet(full: Simulation) -> None:
+    # Proofs rejected mutants that drawn texts did not detect: the lead that ends a text must stay
+    # INCOMPLETE while it waits, for any unit at the input.
     texts = [bytes([lead]) for lead in b"\xc2\xe0\xed\xf0\xf4"]
     for follower in (b"\x7f", b"\x80", b"\x90", b"\xff"):
         pieces = [piece for text in texts for piece in (text, follower)]
@@ -134,21 +134,21 @@ def test_an_empty_text_is_one_beat_without_an_item(full: Simulation) -> None:
 
 
 def test_valid_does_not_depend_on_ready(full: Simulation) -> None:
-    decoder = SerialDecoder(pipeline=full.decoder.pipeline)
+    decoder = SerialDecoder(pipeline=full.core.pipeline)
     compared = 0
 
     async def bench(ctx) -> None:
         nonlocal compared
         rng = random.Random(2)
         for _ in range(400):
-            ctx.set(decoder.units.payload, {"units": [rng.choice(class_members())], "keep": 1, "last": 0})
-            ctx.set(decoder.units.valid, 1)
-            ctx.set(decoder.items.ready, 0)
-            without = ctx.get(decoder.items.valid)
-            ctx.set(decoder.items.ready, 1)
-            assert ctx.get(decoder.items.valid) == without
+            ctx.set(decoder.input.payload, {"symbols": [rng.choice(class_members())], "keep": 1, "last": 0})
+            ctx.set(decoder.input.valid, 1)
+            ctx.set(decoder.output.ready, 0)
+            without = ctx.get(decoder.output.valid)
+            ctx.set(decoder.output.ready, 1)
+            assert ctx.get(decoder.output.valid) == without
             compared += without
-            while not ctx.get(decoder.units.ready):
+            while not ctx.get(decoder.input.ready):
                 await ctx.tick()
             await ctx.tick()
 
@@ -160,17 +160,17 @@ def test_valid_does_not_depend_on_ready(full: Simulation) -> None:
 
 
 def test_ready_stays_high_while_the_consumer_is_ready(full: Simulation) -> None:
-    decoder = SerialDecoder(pipeline=full.decoder.pipeline)
+    decoder = SerialDecoder(pipeline=full.core.pipeline)
 
     async def bench(ctx) -> None:
         rng = random.Random(3)
-        ctx.set(decoder.items.ready, 1)
+        ctx.set(decoder.output.ready, 1)
         for _ in range(500):
-            ctx.set(decoder.units.valid, rng.random() < 0.6)
+            ctx.set(decoder.input.valid, rng.random() < 0.6)
             ctx.set(
-                decoder.units.payload, {"units": [rng.choice(class_members())], "keep": 1, "last": rng.random() < 0.1}
+                decoder.input.payload, {"symbols": [rng.choice(class_members())], "keep": 1, "last": rng.random() < 0.1}
             )
-            assert ctx.get(decoder.units.ready)
+            assert ctx.get(decoder.input.ready)
             await ctx.tick()
 
     simulator = Simulator(decoder)
@@ -179,32 +179,32 @@ def test_ready_stays_high_while_the_consumer_is_ready(full: Simulation) -> None:
     simulator.run()
 
 
-def test_reset_in_the_middle_of_anything(full: Simulation) -> None:
-    """After a reset of one clock, at any moment, the next text is decoded as if it were the first."""
+def test_reset_in_any_cycle_of_a_packet(full: Simulation) -> None:
+    """After a reset of one cycle, at any time, the next packet is decoded like the first one."""
     from amaranth.hdl import ResetInserter, Signal
 
-    decoder = SerialDecoder(pipeline=full.decoder.pipeline, **FULL)
+    decoder = SerialDecoder(pipeline=full.core.pipeline, **FULL)
     reset = Signal()
     found: list[tuple[int, int]] = []
 
     async def bench(ctx) -> None:
         for junk in (b"\xf0\x90", b"\xf0\x90\x80", b"\xe0", b"\xed", b"\xc2", b"\xc2A", b"AAA", b"\xff\xff", b"\xf4"):
             for stalled in (False, True):
-                ctx.set(decoder.items.ready, not stalled)
+                ctx.set(decoder.output.ready, not stalled)
                 for unit in junk:
-                    ctx.set(decoder.units.payload, {"units": [unit], "keep": 1, "last": 0})
-                    ctx.set(decoder.units.valid, 1)
+                    ctx.set(decoder.input.payload, {"symbols": [unit], "keep": 1, "last": 0})
+                    ctx.set(decoder.input.valid, 1)
                     await ctx.tick()
                 ctx.set(reset, 1)
                 await ctx.tick()
                 ctx.set(reset, 0)
-                ctx.set(decoder.items.ready, 1)
+                ctx.set(decoder.output.ready, 1)
                 found.clear()
                 for unit in (*b"\xa0\x80\x80\x80Z", None, None, None, None):
-                    ctx.set(decoder.units.valid, unit is not None)
-                    ctx.set(decoder.units.payload, {"units": [unit or 0], "keep": 1, "last": unit == 0x5A})
-                    if ctx.get(decoder.items.valid):
-                        beat = ctx.get(decoder.items.payload).items[0]
+                    ctx.set(decoder.input.valid, unit is not None)
+                    ctx.set(decoder.input.payload, {"symbols": [unit or 0], "keep": 1, "last": unit == 0x5A})
+                    if ctx.get(decoder.output.valid):
+                        beat = ctx.get(decoder.output.payload).symbols[0]
                         found.append((beat.code_point, beat.kind.value))
                     await ctx.tick()
                 stray = (0xFFFD, ErrorKind.UNEXPECTED_CONTINUATION)
@@ -236,25 +236,25 @@ def other(request: pytest.FixtureRequest) -> Simulation:
 def test_other_tables_equal_their_models(
     other: Simulation, data: st.DataObject, patterns: dict[str, list[bool]]
 ) -> None:
-    drawn = data.draw(texts(other.decoder.table))
+    drawn = data.draw(texts(other.core.table))
     run = other.run(drawn, **patterns)
     assert run.texts == [other.expected(text) for text in drawn]
 
 
-def test_units_that_are_too_wide_are_refused() -> None:
+def test_units_that_are_too_wide_are_rejected() -> None:
     utf_32 = EncodingTable.parse("UTF-32", "0..D7FF 0..D7FF\nE000..10FFFF E000..10FFFF", source="D90", unit_width=32)
-    with pytest.raises(TableError, match=r"^UTF-32: a serial decoder takes units of up to 16 bits, not 32$"):
+    with pytest.raises(TableError, match=r"^UTF-32: a serial decoder accepts units of up to 16 bits, not 32$"):
         SerialDecoder(utf_32)
 
 
-def test_a_table_of_single_units_is_refused() -> None:
+def test_a_table_of_single_units_is_rejected() -> None:
     ascii_ = EncodingTable.parse("ASCII", "00..7F 00..7F", source="X3.4")
-    message = "ASCII: a serial decoder is for sequences of several units, and here all are of one"
+    message = "ASCII: a serial decoder requires sequences of several units, but all have one"
     with pytest.raises(TableError, match=f"^{message}$"):
         SerialDecoder(ascii_)
 
 
-def test_a_cause_that_the_state_does_not_tell_is_refused() -> None:
+def test_a_cause_that_does_not_follow_from_the_state_is_rejected() -> None:
     rows = "00..7F 00..7F\n80..7FF C2..DF 80..BF\n800..FFF E0 A0..BF 80..BF\n1000..4FFF E1..E4 80..BF 80..BF\n"
     rows += "5800..5FFF E5 A0..BF 80..BF"
     ambiguous = EncodingTable.parse("two causes", rows, source="made for this test")
@@ -268,7 +268,7 @@ def test_a_cause_that_the_state_does_not_tell_is_refused() -> None:
     ]
 
 
-def test_a_payload_with_an_offset_is_refused() -> None:
+def test_a_payload_with_an_offset_is_rejected() -> None:
     rows = "0..D7FF 0..D7FF\n10000..10FFFF D800..DBFF DC00..DFFF\nE000..FFFF E000..FFFF"
     utf_16 = EncodingTable.parse("UTF-16", rows, source="D91", unit_width=16)
     message = "UTF-16: a serial decoder adds nothing to the payload bits, but sequences of 2 units need 10000 added"
@@ -277,6 +277,6 @@ def test_a_payload_with_an_offset_is_refused() -> None:
 
 
 @pytest.mark.parametrize("pipeline", [-1, 3, 99])
-def test_a_pipeline_out_of_range_is_refused(pipeline: int) -> None:
+def test_a_pipeline_out_of_range_is_rejected(pipeline: int) -> None:
     with pytest.raises(ValueError, match=rf"^pipeline {pipeline} is not in 0\.\.2$"):
         SerialDecoder(TABLE_3_7, pipeline=pipeline)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Decoders of small tables, drawn or made for a purpose: every sequence that one can tell apart is enumerated."""
+"""Decoders of small tables, random or made for one case, with all sequences that a decoder can distinguish."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ ASIDE = EncodingTable.parse(
 
 
 def open_sequences(table: EncodingTable) -> Iterator[tuple[tuple[int, ...], int]]:
-    """Every sequence of units that is open, and the state that it leads to."""
+    """Every open sequence of units, and the state after it."""
     dfa = DFA.of(table)
     reached: list[tuple[tuple[int, ...], int]] = [((), START)]
     while reached:
@@ -77,7 +77,7 @@ def open_sequences(table: EncodingTable) -> Iterator[tuple[tuple[int, ...], int]
 
 
 def causes_by_state(table: EncodingTable) -> dict[tuple[int, int], set[ErrorKind]]:
-    """By enumeration, per open state and unit that breaks it every cause that there is."""
+    """By enumeration, per open state and unit that breaks the sequence, all causes."""
     found: dict[tuple[int, int], set[ErrorKind]] = {}
     for units, state in open_sequences(table):
         for unit in range(1 << table.unit_width):
@@ -91,13 +91,13 @@ def is_told_by_state(table: EncodingTable) -> bool:
 
 
 def every_end(table: EncodingTable) -> list[tuple[int, ...]]:
-    """Texts: every open sequence, and none, with each unit after it."""
+    """Texts: each open sequence, and the empty one, followed by each unit."""
     units = range(1 << table.unit_width)
     return [(*sequence, unit) for sequence in [(), *(each for each, _ in open_sequences(table))] for unit in units]
 
 
 def drawn_tails(rng: random.Random, trail: Range, count: int) -> Iterator[tuple[Range, ...]]:
-    """The units after the first of some rows: up to one range, of a few, is narrowed, and those before are one unit."""
+    """The ranges after the first of some rows: at most one is narrowed, and those before it have one unit."""
     if not count:
         yield ()
     elif count == 1 or rng.random() < 0.4:
@@ -109,7 +109,7 @@ def drawn_tails(rng: random.Random, trail: Range, count: int) -> Iterator[tuple[
 
 
 def drawn_rows(rng: random.Random, width: int) -> list[Row]:
-    """Rows of up to three units whose bits of a code point are the low bits of each unit."""
+    """Rows of up to three units, in which the low bits of each unit are the bits of the code point."""
     trail_bits = rng.choice((1, 2))
     trail = Range((1 << width) - (1 << trail_bits), (1 << width) - 1)
     rows: list[Row] = []
@@ -130,7 +130,7 @@ def drawn_rows(rng: random.Random, width: int) -> list[Row]:
 
 
 def drawn_table(seed: int, width: int = 4) -> EncodingTable:
-    """A table that a serial decoder is made for, whatever its causes."""
+    """A table for which a serial decoder can be made, with any causes."""
     rng = random.Random(seed)
     while True:
         try:
@@ -142,7 +142,7 @@ def drawn_table(seed: int, width: int = 4) -> EncodingTable:
 
 
 def reason(call: Callable[[], object]) -> str:
-    """Why a call refuses a table; nothing if it does not."""
+    """The message with which a call rejects a table; empty if it does not."""
     try:
         call()
     except TableError as error:
@@ -163,7 +163,7 @@ def refuses_reference(table: EncodingTable) -> bool:
 
 
 @pytest.mark.parametrize("table", [GAPS, INNER_GAP], ids=lambda table: table.name)
-def test_kinds_that_the_state_does_not_tell_are_refused(table: EncodingTable) -> None:
+def test_kinds_that_do_not_follow_from_the_state_are_rejected(table: EncodingTable) -> None:
     assert not is_told_by_state(table)
     assert refuses_kinds(table)
     assert refuses_reference(table)
@@ -180,7 +180,7 @@ def test_the_message_names_two_sequences_with_different_causes() -> None:
     assert cause(GAPS, [0x18, 0x12], 0x16) is ErrorKind.SURROGATE
 
 
-def test_kinds_are_refused_exactly_where_the_state_does_not_tell_them() -> None:
+def test_kinds_are_rejected_exactly_if_they_do_not_follow_from_the_state() -> None:
     counts = {False: 0, True: 0}
     for seed in range(80):
         table = drawn_table(seed, width=3 + seed % 3)
@@ -199,10 +199,10 @@ def test_a_state_that_the_smallest_units_do_not_lead_to(pipeline: int) -> None:
 
 
 SERIAL = {(4, 4): FULL, (8, 5): FULL, (41, 5): FULL, (67, 4): FULL, (28, 4): {}}
-"""Seeds and widths of drawn tables of at least four rows that only a serial decoder is made for, and what is asked."""
+"""By seed and width of a random table of four rows or more, for which only a serial decoder exists: its options."""
 
 PARALLEL = {(46, 4): FULL, (65, 5): FULL, (71, 5): FULL, (88, 4): FULL, (107, 5): {}}
-"""The same of those that both are made for."""
+"""The same for tables for which both decoders can be made."""
 
 
 @pytest.mark.parametrize("which", [*SERIAL, *PARALLEL], ids=str)
@@ -217,14 +217,14 @@ def test_every_end_of_every_sequence_of_a_drawn_table(which: tuple[int, int]) ->
     if which in PARALLEL:
         decoders.append(wide())
     else:
-        assert "a parallel decoder wants only the second unit of a sequence to be constrained" in reason(wide)
+        assert "a parallel decoder requires constraints on the second unit of a sequence only" in reason(wide)
     texts = every_end(table)
     for decoder in decoders:
         simulation = Simulation(decoder)
         assert simulation.run(texts).texts == [simulation.expected(text) for text in texts]
 
 
-def test_units_that_start_and_continue_sequences_are_refused() -> None:
+def test_units_that_start_and_continue_sequences_are_rejected() -> None:
     table = EncodingTable.parse("both", "0..F 11 10..1F", source="made", unit_width=5, self_synchronising=False)
     message = (
         "both: a serial decoder is for self-synchronising tables, but 11 starts one sequence and continues another"
@@ -246,7 +246,7 @@ def test_a_state_that_a_lead_opens_may_constrain_a_later_unit() -> None:
         "one state for both", "0 0\n1..2 2 5..6\n5..6 4 5 5..6\nD..E 4 7 5..6", source="made", unit_width=3
     )
     message = (
-        "one state for both: a parallel decoder wants only the second unit of a sequence to be constrained, "
+        "one state for both: a parallel decoder requires constraints on the second unit of a sequence only, "
         "but in state '05..06' the next unit is, too"
     )
     assert reason(lambda: ParallelDecoder(table, lanes=1)) == message

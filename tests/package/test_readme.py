@@ -1,19 +1,15 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The README and the docs are current: figures, the demo's output, examples, commands, links."""
+"""The figures and the demo's output in the README and the docs are current. The examples are run in test_docs.py."""
 
 from __future__ import annotations
 
-import doctest
 import json
 import re
-import shlex
-import sys
 from collections.abc import Callable
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-import click
 import pytest
 from support.builds import Built
 from support.processes import run
@@ -23,15 +19,14 @@ from utf8fpga.bench import (
     SCALING,
     SETTINGS,
     Point,
-    decoder_core,
     design_digest,
     drawn_digest,
     figures_table,
+    measured_core,
     summary_table,
     sweep,
     tool_versions,
 )
-from utf8fpga.cli.main import COMMANDS, cli
 from utf8fpga.cli.output import CommandError
 from utf8fpga.cli.record import (
     FIGURES_FILE,
@@ -49,7 +44,6 @@ from utf8fpga.model.render import render
 CHECKOUT = Path(__file__).parents[2]
 README = (CHECKOUT / "README.md").read_text(encoding="utf-8")
 PERFORMANCE = (CHECKOUT / PERFORMANCE_FILE).read_text(encoding="utf-8")
-PAGES = sorted([CHECKOUT / "README.md", *(CHECKOUT / "docs").glob("*.md")])
 FIGURES: dict[str, Any] = json.loads((CHECKOUT / FIGURES_FILE).read_text(encoding="utf-8"))
 OVER_LANES: dict[str, Any] = json.loads((CHECKOUT / SCALING_FILE).read_text(encoding="utf-8"))
 BY_NAME = {(row["title"], row["device"]): row for row in FIGURES["figures"]}
@@ -128,7 +122,7 @@ def test_figures_over_lanes_are_of_the_current_design(number: int) -> None:
     row, parameters = OVER_LANES["figures"][number], SCALING[number].parameters
     assert row["design"] == design_digest(parameters), f"the design has changed: run {OVER_LANES['command']}"
     decoder = parameters.build()
-    assert (row["pipeline"], row["latency"]) == (decoder.pipeline, decoder.latency)
+    assert (row["series"], row["latency"]) == (parameters.series, decoder.latency)
 
 
 @pytest.mark.parametrize(("name", "limits"), LIMITS.items(), ids=lambda value: str(value))
@@ -143,7 +137,7 @@ def test_figures_meet_their_limits(name: tuple[str, str], limits: tuple[int, int
 @pytest.mark.parametrize("name", LIMITS, ids=" on ".join)
 def test_repeated_measurement_gives_the_recorded_figures(name: tuple[str, str]) -> None:
     setting, device = name
-    core = decoder_core(dict(SETTINGS)[setting], setting)
+    core = measured_core(dict(SETTINGS)[setting], setting)
     [figure] = sweep([Point(core, DEVICES[device], (1, 2, 3))])
     again, row = figure.as_dict(), BY_NAME[name]
     assert again["area"] == row["area"]
@@ -181,27 +175,6 @@ def test_readme_without_markers_is_rejected() -> None:
         with_block("# title", "demo", "x")
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
-def test_the_python_examples_of_the_pages(page: Path) -> None:
-    failed, _ = doctest.testfile(str(page), module_relative=False, encoding="utf-8")
-    assert not failed
-    blocks = re.findall(r"```python\n(.*?)```", page.read_text(encoding="utf-8"), re.DOTALL)
-    for block in blocks:
-        if ">>>" not in block:
-            exec(compile(block, page.name, "exec"), {})
-
-
-def test_the_pages_have_examples() -> None:
-    text = "".join(page.read_text(encoding="utf-8") for page in PAGES)
-    assert text.count("```python") >= 4
-
-
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
-def test_links_between_the_pages_exist(page: Path) -> None:
-    for link in re.findall(r"\]\(([^)#]+)\)", page.read_text(encoding="utf-8")):
-        assert link.startswith("https://") or (page.parent / link).exists(), link
-
-
 def test_both_commands_of_the_readme_are_one_line_without_prerequisites() -> None:
     lines = [line for line in README.splitlines() if line.startswith("python3 -m venv ")]
     assert [line.rsplit("/", 1)[-1] for line in lines] == ["utf8fpga demo", "pytest -n auto"]
@@ -214,34 +187,6 @@ def test_both_commands_of_the_readme_are_one_line_without_prerequisites() -> Non
             check=True,
         ).stdout
     )
-
-
-def commands_of(page: Path) -> list[list[str]]:
-    """The commands `utf8fpga` in a page's shell examples, as lists of words."""
-    blocks = re.findall(r"```sh\n(.*?)```", page.read_text(encoding="utf-8"), re.DOTALL)
-    lines = [line for block in blocks for line in block.splitlines() if line.startswith("utf8fpga ")]
-    return [shlex.split(line, comments=True)[1:] for line in lines]
-
-
-def test_the_pages_show_every_command() -> None:
-    text = "".join(page.read_text(encoding="utf-8") for page in PAGES)
-    named = set(re.findall(r"utf8fpga ([a-z]+)", text))
-    assert set(COMMANDS) <= named
-
-
-@pytest.mark.parametrize("words", [words for page in PAGES for words in commands_of(page)], ids=" ".join)
-def test_commands_of_the_pages_are_valid(words: list[str]) -> None:
-    command = cli.get_command(click.Context(cli), words[0])
-    assert command
-    # Only parses options and values; other tests run the commands.
-    with command.make_context(words[0], words[1:]):
-        pass
-
-
-@pytest.mark.parametrize("words", [w for p in PAGES for w in commands_of(p) if w[0] == "simulate"], ids=" ".join)
-def test_the_simulations_of_the_pages_run(words: list[str], tmp_path: Path) -> None:
-    run([sys.executable, "-m", "utf8fpga", *words], check=True, capture_output=True, cwd=tmp_path)
-    assert list(tmp_path.glob("*.vcd"))
 
 
 def test_texts_of_the_demo_have_every_cause_and_every_length() -> None:

@@ -6,6 +6,7 @@ from __future__ import annotations
 import random
 import shlex
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -18,11 +19,12 @@ from utf8fpga.hdl import (
     MARK_PRACTICES,
     MERGING_PRACTICES,
     Decoder,
+    DecoderParameters,
     PackedDecoder,
     ParallelDecoder,
     PracticeDecoder,
     SerialDecoder,
-    decoder_parameters,
+    parameters_of,
 )
 from utf8fpga.hdl.decoder import parameters as decoders
 from utf8fpga.model import EncodingTable
@@ -61,32 +63,32 @@ Fault = Callable[[Module, Any, Any], None]
 
 def n_is_o(m: Module, outer: Any, inner: Any, condition: Value | int = 1) -> None:
     """Replaces an n in the first lane with an o."""
-    given = Value.cast(inner.items.payload)
-    m.d.comb += Value.cast(outer.items.payload)[0].eq(given[0] ^ ((given[:7] == ord("n")) & condition))
+    given = Value.cast(inner.output.payload)
+    m.d.comb += Value.cast(outer.output.payload)[0].eq(given[0] ^ ((given[:7] == ord("n")) & condition))
 
 
 def n_is_o_after_a_wait(m: Module, outer: Any, inner: Any) -> None:
     waited = Signal()
-    m.d.sync += waited.eq(waited | (inner.items.valid & ~outer.items.ready))
+    m.d.sync += waited.eq(waited | (inner.output.valid & ~outer.output.ready))
     n_is_o(m, outer, inner, waited)
 
 
 def n_is_o_after_a_pause(m: Module, outer: Any, inner: Any) -> None:
     inside, paused = Signal(), Signal()
-    with m.If(outer.units.valid & outer.units.ready):
-        m.d.sync += inside.eq(~outer.units.payload.last)
-    m.d.sync += paused.eq(paused | (inside & ~outer.units.valid))
+    with m.If(outer.input.valid & outer.input.ready):
+        m.d.sync += inside.eq(~outer.input.payload.last)
+    m.d.sync += paused.eq(paused | (inside & ~outer.input.valid))
     n_is_o(m, outer, inner, paused)
 
 
 def stops_at_a_separate_end(m: Module, outer: Any, inner: Any) -> None:
     inside, stopped = Signal(), Signal()
-    units = outer.units
-    with m.If(units.valid & units.ready):
-        m.d.sync += inside.eq(~units.payload.last)
-    m.d.sync += stopped.eq(stopped | (inside & units.valid & units.payload.last & ~units.payload.keep[0]))
+    source = outer.input
+    with m.If(source.valid & source.ready):
+        m.d.sync += inside.eq(~source.payload.last)
+    m.d.sync += stopped.eq(stopped | (inside & source.valid & source.payload.last & ~source.payload.keep[0]))
     with m.If(stopped):
-        m.d.comb += [outer.items.valid.eq(0), inner.items.ready.eq(0)]
+        m.d.comb += [outer.output.valid.eq(0), inner.output.ready.eq(0)]
 
 
 def faulty(base: Any, only: list[Any], fault: Fault) -> Any:
@@ -155,7 +157,7 @@ def test_replay_command_selects_the_faulty_decoder(
     assert len(found.units) <= 2 * decoder.lanes
     assert bytes(found.units).count(b"n") == 1
     words = assert_replayed(found, tmp_path, capsys)
-    assert words[1:-2] == ["--hex", bytes(found.units).hex(" ").upper(), *decoder_parameters(build(choice)).arguments()]
+    assert words[1:-2] == ["--hex", bytes(found.units).hex(" ").upper(), *parameters_of(build(choice)).arguments()]
 
 
 NEEDS: dict[str, tuple[Fault, list[str]]] = {
@@ -190,7 +192,7 @@ def test_replay_command_has_the_required_stream_options(
     assert words[1:-2] == [
         "--hex",
         bytes(found.units).hex(" ").upper(),
-        *decoder_parameters(build(choice)).arguments(),
+        *parameters_of(build(choice)).arguments(),
         *needed,
     ]
     # The difference is caused by the fault in the decoder, not by the stream options.
@@ -205,7 +207,7 @@ def test_no_replay_command_where_the_last_units_alone_are_decoded_correctly(
 ) -> None:
     def n_is_o_after_a_thousand(m: Module, outer: Any, inner: Any) -> None:
         count = Signal(10)
-        m.d.sync += count.eq(count + (outer.units.valid & ~count.all()))
+        m.d.sync += count.eq(count + (outer.input.valid & ~count.all()))
         n_is_o(m, outer, inner, count.all())
 
     insert_fault({}, n_is_o_after_a_thousand, monkeypatch)
@@ -229,7 +231,7 @@ def test_no_replay_command_for_a_table_that_no_option_selects() -> None:
         "the decoder differs from the model at offset 0 of D801 DC00",
         "  model:     Word(code_point=1024, error=False)",
         "  simulated: Word(code_point=65533, error=True)",
-        "  replay:    none, since no option chooses the table pairs and more",
+        "  replay:    none, since no option selects the table pairs and more",
     ]
 
 
@@ -263,9 +265,10 @@ def plain(simulation: Simulation, text: list[int]) -> list[tuple[Any, ...]]:
 
 @pytest.mark.parametrize("practice", MARK_PRACTICES[1:])
 def test_decoder_with_another_practice_is_detected(practice: Practice) -> None:
-    simulation = Simulation(build({"practice": practice}))
-    assert simulation.run([b""]).texts == [[]]
-    simulation.decoder.practice = Practice.MAXIMAL_SUBPARTS
+    decoder = build({"practice": practice})
+    own = parameters_of(decoder)
+    assert isinstance(own, DecoderParameters)
+    simulation = Simulation(decoder, replace(own, practice=Practice.MAXIMAL_SUBPARTS))
     found = compare(simulation, b"so \xf0\x90\x80\xff\xff\xf0\x80\x80\x80 A and on")
     assert found is not None
     assert len(found.units) <= 6

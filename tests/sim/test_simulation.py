@@ -45,25 +45,25 @@ class FaultyDecoder(SerialDecoder):
 def payload_changes_while_waiting(m: Module, outer: SerialDecoder, inner: SerialDecoder) -> None:
     count = Signal(4)
     m.d.sync += count.eq(count + 1)
-    m.d.comb += outer.items.payload.items[0].code_point.eq(inner.items.payload.items[0].code_point ^ count)
+    m.d.comb += outer.output.payload.symbols[0].code_point.eq(inner.output.payload.symbols[0].code_point ^ count)
 
 
 def valid_is_deasserted_while_waiting(m: Module, outer: SerialDecoder, inner: SerialDecoder) -> None:
     waited = Signal()
-    m.d.sync += waited.eq(inner.items.valid & ~outer.items.ready)
-    m.d.comb += outer.items.valid.eq(inner.items.valid & ~waited)
+    m.d.sync += waited.eq(inner.output.valid & ~outer.output.ready)
+    m.d.comb += outer.output.valid.eq(inner.output.valid & ~waited)
 
 
 def valid_is_never_asserted(m: Module, outer: SerialDecoder, inner: SerialDecoder) -> None:
-    m.d.comb += [outer.items.valid.eq(0), inner.items.ready.eq(0)]
+    m.d.comb += [outer.output.valid.eq(0), inner.output.ready.eq(0)]
 
 
 def last_is_always_set(m: Module, outer: SerialDecoder, inner: SerialDecoder) -> None:
-    m.d.comb += outer.items.payload.last.eq(1)
+    m.d.comb += outer.output.payload.last.eq(1)
 
 
 def kind_is_lost(m: Module, outer: SerialDecoder, inner: SerialDecoder) -> None:
-    m.d.comb += outer.items.payload.items[0].kind.eq(0)
+    m.d.comb += outer.output.payload.symbols[0].kind.eq(0)
 
 
 BROKEN = {
@@ -99,8 +99,8 @@ def test_violation_of_the_contract_is_a_mismatch_with_a_reason() -> None:
 
 def test_missing_last_item_is_detected() -> None:
     def last_item_is_lost(m: Module, outer: SerialDecoder, inner: SerialDecoder) -> None:
-        with m.If(inner.items.payload.last):
-            m.d.comb += [outer.items.payload.items[0].keep.eq(0), outer.items.payload.items[0].error.eq(0)]
+        with m.If(inner.output.payload.last):
+            m.d.comb += [outer.output.payload.keep.eq(0), outer.output.payload.symbols[0].error.eq(0)]
 
     found = compare(Simulation(FaultyDecoder(last_item_is_lost)), TEXT)
     assert found is not None
@@ -109,9 +109,9 @@ def test_missing_last_item_is_detected() -> None:
 
 def test_additional_item_is_detected() -> None:
     def end_is_an_item(m: Module, outer: SerialDecoder, inner: SerialDecoder) -> None:
-        m.d.comb += outer.items.payload.items[0].keep.eq(1)
-        with m.If(~inner.items.payload.items[0].keep):
-            m.d.comb += outer.items.payload.items[0].kind.eq(0)
+        m.d.comb += outer.output.payload.keep.eq(1)
+        with m.If(~inner.output.payload.keep):
+            m.d.comb += outer.output.payload.symbols[0].kind.eq(0)
 
     found = compare(Simulation(FaultyDecoder(end_is_an_item)), b"A", separate_end=True)
     assert found is not None
@@ -150,8 +150,8 @@ def test_lanes_without_a_unit_would_continue_a_sequence(lanes: int, table: Encod
     decoder = Decoder(table, lanes=lanes)
     lead = max(table.rows, key=lambda row: len(row.units)).units[:-1]
     given = tuple(allowed.last for allowed in lead)[-lanes + 1 :] if lanes > 1 else ()
-    payload = decoder.units.payload.shape().from_bits(beat_payload(decoder, (given, True)))
-    units = list(payload.units)
+    payload = decoder.input.payload.shape().from_bits(beat_payload(decoder, (given, True)))
+    units = list(payload.symbols)
     assert tuple(units[: len(given)]) == given
     assert payload.keep == (1 << len(given)) - 1
     (item,) = decode([*(allowed.last for allowed in lead), units[len(given)]], table)

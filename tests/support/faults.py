@@ -1,13 +1,90 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Decoders with a fault between a correct decoder and its ports."""
+"""Faults in components, which a check must notice.
+
+A fault is a set of assignments after those of a component. In Amaranth the last assignment to a signal takes
+precedence, so a fault replaces the value of a register, of a wire, or of an input of a submodule.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from typing import Any
 
-from amaranth.hdl import Module
+import pytest
+from amaranth.hdl import Module, Signal, Value
 
-__all__ = ["wrap"]
+__all__ = ["Fault", "combinational", "inject", "no_fault", "registered", "with_fault", "with_registers", "wrap"]
+
+Fault = Callable[[Module, Any], None]
+"""Adds assignments to the module of a component, after the component's own."""
+
+Assignments = Callable[[Any], Any]
+"""The assignments of a fault, one or an iterable of them, given the component."""
+
+
+def no_fault(m: Module, component: Any) -> None:
+    """The fault without an effect."""
+
+
+def combinational(assignments: Assignments) -> Fault:
+    """The fault of these assignments in the domain `comb`."""
+
+    def fault(m: Module, component: Any) -> None:
+        m.d.comb += assignments(component)
+
+    return fault
+
+
+def registered(assignments: Assignments, *, when: Callable[[Any], Value] | None = None) -> Fault:
+    """The fault of these assignments in the domain `sync`; with `when` only in cycles in which that is asserted."""
+
+    def fault(m: Module, component: Any) -> None:
+        if when is None:
+            m.d.sync += assignments(component)
+            return
+        with m.If(when(component)):
+            m.d.sync += assignments(component)
+
+    return fault
+
+
+def _elaborate_with(component: type[Any], faults: Iterable[Fault]) -> Callable[[Any, object], Module]:
+    original: Callable[[Any, object], Module] = component.elaborate
+
+    def elaborate(self: Any, platform: object) -> Module:
+        m = original(self, platform)
+        for fault in faults:
+            fault(m, self)
+        return m
+
+    return elaborate
+
+
+def with_fault(component: type[Any], *faults: Fault) -> type[Any]:
+    """A type of components like this one, with faults, the last of which takes precedence."""
+    return type(component.__name__, (component,), {"elaborate": _elaborate_with(component, faults)})
+
+
+def inject(monkeypatch: pytest.MonkeyPatch, component: type[Any], *faults: Fault) -> None:
+    """Let all components of this type have faults, the last of which takes precedence."""
+    monkeypatch.setattr(component, "elaborate", _elaborate_with(component, faults))
+
+
+def with_registers(component: type[Any], **changes: dict[str, Any]) -> type[Any]:
+    """A type of components like this one, in which some registers differ in, say, `init` or `reset_less`.
+
+    Args:
+        component: the type.
+        changes: by the name of the attribute that is the register, the parameters of `Signal` that differ.
+    """
+
+    def initialise(self: Any, *args: Any, **kwargs: Any) -> None:
+        component.__init__(self, *args, **kwargs)
+        for name, parameters in changes.items():
+            register = getattr(self, name)
+            setattr(self, name, Signal.like(register, name=register.name, **parameters))
+
+    return type(component.__name__, (component,), {"__init__": initialise})
 
 
 def wrap(inner: Any, outer: Any) -> Module:
@@ -18,11 +95,11 @@ def wrap(inner: Any, outer: Any) -> Module:
     m = Module()
     m.submodules.inner = inner
     m.d.comb += [
-        inner.units.payload.eq(outer.units.payload),
-        inner.units.valid.eq(outer.units.valid),
-        outer.units.ready.eq(inner.units.ready),
-        outer.items.payload.eq(inner.items.payload),
-        outer.items.valid.eq(inner.items.valid),
-        inner.items.ready.eq(outer.items.ready),
+        inner.input.payload.eq(outer.input.payload),
+        inner.input.valid.eq(outer.input.valid),
+        outer.input.ready.eq(inner.input.ready),
+        outer.output.payload.eq(inner.output.payload),
+        outer.output.valid.eq(inner.output.valid),
+        inner.output.ready.eq(outer.output.ready),
     ]
     return m

@@ -1,0 +1,92 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""How a decoder is compared with the DFA of its table."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from amaranth.hdl import Cat, Const, Module, Mux, Value
+
+from utf8fpga.formal.reference import CoreReference, Event, FiniteReference, Followed
+from utf8fpga.formal.reference_dfa import Reference, causes, event_layout
+from utf8fpga.hdl import parameters_of
+from utf8fpga.model import DFA, EncodingTable, ErrorKind
+
+__all__ = ["DecoderReference", "reference_of"]
+
+
+def reference_of(core: Any, table: EncodingTable | None = None) -> CoreReference:
+    """The reference of a core.
+
+    Args:
+        core: the core.
+        table: of a decoder, the table that it is compared with; default: its own.
+
+    Raises:
+        InvalidArgumentError: see `FiniteReference`.
+    """
+    if hasattr(core, "table"):
+        return DecoderReference(core, table or core.table)
+    return FiniteReference(core, parameters_of(core))
+
+
+class DecoderReference(CoreReference):
+    """The reference of a decoder, see `reference_dfa.Reference`.
+
+    Args:
+        decoder: a decoder, whose optional fields are compared.
+        table: the table that it is compared with.
+    """
+
+    def __init__(self, decoder: Any, table: EncodingTable) -> None:
+        self._decoder, self.table = decoder, table
+        self.word = event_layout(table)
+        self.forgets = decoder.table.longest
+        states = [f"state {state.name}" for state in DFA.of(table).states[1:]]
+        self.covers = [*(kind.name for kind in self._possible()), *states, "broken across beats"]
+
+    def _possible(self) -> list[ErrorKind]:
+        """The causes that are possible with the table."""
+        known = causes(self.table)
+        found = {kind for kinds in [known.stray, *known.broken.values()] for kind in kinds if kind}
+        return sorted(ErrorKind(kind) for kind in found | {ErrorKind.INCOMPLETE})
+
+    def follow(self, m: Module, symbols: Sequence[tuple[Value, Value]], last: Value, accepted: Value) -> Followed:
+        """See `CoreReference.follow`; the fields of the events are those that this decoder has and defines."""
+        decoder = self._decoder
+        reference = Reference(m, self.table, symbols, last, accepted)
+        events = []
+        for expected in reference.events:
+            event = Event(self.word)
+            m.d.comb += [event.valid.eq(expected.valid), event.word.eq(expected.word)]
+            if not decoder.replacement:
+                with m.If(expected.word.error):
+                    m.d.comb += event.word.code_point.eq(0)
+            if not decoder.kind:
+                m.d.comb += event.word.kind.eq(0)
+            if not decoder.length:
+                m.d.comb += event.word.length.eq(0)
+            events.append(event)
+        return Followed(events, last | (reference.state_after == 0), self._conditions(reference, accepted))
+
+    def _conditions(self, reference: Reference, accepted: Value) -> dict[str, Value]:
+        found: dict[str, Value] = {}
+        for kind in self._possible():
+            here = [event.valid & (event.word.kind == kind) for event in reference.events]
+            found[kind.name] = accepted & Cat(*here).any()
+        for number, state in enumerate(DFA.of(self.table).states[1:], 1):
+            found[f"state {state.name}"] = reference.state == number
+        found["broken across beats"] = accepted & (reference.state != 0) & reference.events[0].valid
+        return found
+
+    def observe(self, word: Any, symbol: Any) -> list[Any]:
+        """See `CoreReference.observe`."""
+        decoder = self._decoder
+        undefined = Const(0, 1) if decoder.replacement else symbol.error
+        fields = [word.error.eq(symbol.error), word.code_point.eq(Mux(undefined, 0, symbol.code_point))]
+        if decoder.kind:
+            fields.append(word.kind.eq(Value.cast(symbol.kind)))
+        if decoder.length:
+            fields.append(word.length.eq(symbol.length))
+        return fields

@@ -1,0 +1,146 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The reference that is made from a golden function with few states, compared with that function."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import pytest
+from amaranth.hdl import Const, Module, Signal
+from amaranth.lib import stream, wiring
+from amaranth.lib.wiring import In, Out
+from amaranth.sim import Simulator
+
+from utf8fpga.formal.decoder_reference import reference_of
+from utf8fpga.formal.reference import FiniteReference
+from utf8fpga.hdl import Decoder
+from utf8fpga.hdl.beats import beat_layout
+from utf8fpga.hdl.core import CoreParameters
+from utf8fpga.model import InvalidArgumentError
+from utf8fpga.model.golden import FiniteGolden, Symbol
+
+LANES = 3
+BITS = 2
+
+
+class Escapes:
+    """Symbol 3 escapes the symbol after it, which is inverted; an escape at the end of a packet is a symbol 0."""
+
+    def __init__(self) -> None:
+        self._escaped = False
+
+    def process(self, symbols: Iterable[int], final: bool = False) -> list[Symbol]:
+        found = []
+        for symbol in symbols:
+            if self._escaped:
+                found.append(Symbol(2, symbol ^ 3))
+            elif symbol != 3:
+                found.append(Symbol(1, symbol))
+            self._escaped = not self._escaped and symbol == 3
+        if final:
+            found += [Symbol(1, 0)] * self._escaped
+            self._escaped = False
+        return found
+
+    def getstate(self) -> bool:
+        return self._escaped
+
+    def setstate(self, state: bool) -> None:
+        self._escaped = state
+
+
+class Counts(Escapes):
+    """It returns the number of symbols so far, so that it has too many states."""
+
+    def __init__(self) -> None:
+        self._count = 0
+
+    def process(self, symbols: Iterable[int], final: bool = False) -> list[Symbol]:
+        self._count += len(list(symbols))
+        return []
+
+    def getstate(self) -> int:
+        return self._count
+
+    def setstate(self, state: int) -> None:
+        self._count = state
+
+
+@dataclass(frozen=True, kw_only=True)
+class DummyParameters(CoreParameters):
+    core: ClassVar[str] = "dummy"
+    kind: type[Escapes] = Escapes
+
+    def golden(self) -> FiniteGolden:
+        return self.kind()
+
+
+class Dummy(wiring.Component):
+    lanes = LANES
+
+    def __init__(self, parameters: DummyParameters, bits: int = BITS) -> None:
+        self.parameters = parameters
+        signature = stream.Signature(beat_layout(bits, LANES))
+        super().__init__({"input": In(signature), "output": Out(signature)})
+
+
+def followed(beats: list[tuple[list[int], bool]]) -> list[int | None]:
+    """The events of the reference: values, and None for the end of a packet."""
+    core = Dummy(DummyParameters())
+    reference, m = FiniteReference(core, core.parameters), Module()
+    symbols = [(Signal(BITS), Signal()) for _ in range(LANES)]
+    last, found = Signal(), list[int | None]()
+    events = reference.follow(m, symbols, last, Const(1, 1)).events
+
+    async def bench(ctx: Any) -> None:
+        for values, ends in beats:
+            for lane, (symbol, keep) in enumerate(symbols):
+                ctx.set(symbol, values[lane] if lane < len(values) else 1)
+                ctx.set(keep, lane < len(values))
+            ctx.set(last, ends)
+            words = [ctx.get(event.word) for event in events if ctx.get(event.valid)]
+            found.extend(None if word.end else word.value for word in words)
+            await ctx.tick()
+
+    simulator = Simulator(m)
+    simulator.add_clock(1e-6)
+    simulator.add_testbench(bench)
+    simulator.run()
+    return found
+
+
+def test_the_reference_has_the_events_of_the_golden_function() -> None:
+    rng = random.Random(1)
+    beats = []
+    for _ in range(400):
+        ends = rng.random() < 0.3
+        beats.append(([rng.randrange(4) for _ in range(rng.randrange(LANES + 1) if ends else LANES)], ends))
+    golden, expected = Escapes(), list[int | None]()
+    for values, ends in beats:
+        expected += [symbol.value for symbol in golden.process(values, final=ends)]
+        expected += [None] * ends
+    assert len(set(expected)) == 5
+    assert followed(beats) == expected
+
+
+def test_too_many_states_are_rejected() -> None:
+    core = Dummy(DummyParameters(kind=Counts))
+    with pytest.raises(
+        InvalidArgumentError, match=r"^the proofs have no reference for dummy: its states are too many$"
+    ):
+        FiniteReference(core, core.parameters)
+
+
+def test_wide_symbols_are_rejected() -> None:
+    core = Dummy(DummyParameters(), bits=9)
+    with pytest.raises(InvalidArgumentError, match=r"^the proofs have no reference for dummy: "):
+        FiniteReference(core, core.parameters)
+
+
+def test_a_decoder_has_a_reference_of_its_own() -> None:
+    reference = reference_of(Decoder())
+    assert reference.forgets == 4
+    assert "TRUNCATED" in reference.covers

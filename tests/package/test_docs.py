@@ -1,0 +1,406 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Every code block and every command line in README.md and docs/ is run by a test; the exceptions are in `NOT_RUN`.
+
+A shell block runs in an empty folder, line by line, as it is written. The tables below list what differs: programs
+that are replaced, words that are substituted, files that a block expects, and markers of the longer blocks. A block or
+a command line that is not in a table runs in the default tier.
+"""
+
+from __future__ import annotations
+
+import doctest
+import importlib
+import os
+import re
+import shlex
+import shutil
+import sysconfig
+import tomllib
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import NamedTuple
+
+import click
+import platformdirs
+import pytest
+from support.builds import needs_tools
+from support.processes import run
+
+from utf8fpga.bench import Design, foreign_core, read_ports
+from utf8fpga.cli.main import COMMANDS, cli
+from utf8fpga.hdl import Decoder, axi_signature, axi_verilog
+from utf8fpga.hdl.toolchain import run_tool
+from utf8fpga.model import DFA, TABLE_3_7
+
+CHECKOUT = Path(__file__).parents[2]
+PAGES = [CHECKOUT / "README.md", *sorted((CHECKOUT / "docs").glob("*.md"))]
+
+_IN_CI = "it installs packages from the network; .ci/run runs it in a new environment"
+_HOURS = "it takes hours"
+
+NOT_RUN = {
+    "python3 -m venv .venv && .venv/bin/pip install '.[boards]' && .venv/bin/utf8fpga demo": (
+        "it installs packages from the network; test_readme.py runs the demo and compares its output"
+    ),
+    "python3 -m venv .venv && .venv/bin/pip install '.[test]' && .venv/bin/pytest -n auto": _IN_CI,
+    "python3 -m venv .venv && .venv/bin/pip install -e '.[dev]' --config-settings editable_mode=strict": (
+        "it installs packages from the network; .ci/run installs the same extra"
+    ),
+    ".venv/bin/pytest -n auto && .venv/bin/ruff check . && .venv/bin/ruff format --check . && .venv/bin/mypy": (
+        "the test run itself; .ci/run runs these checks"
+    ),
+    "pip install '.[remote]'": "it installs packages from the network; .ci/run installs this extra with '.[test]'",
+    "bash .ci/run": "CI itself",
+    "pytest -n auto": "the test run itself",
+    'pytest -m "slow or build or proof" --sample SEED --budget SECONDS': ".ci/run runs it, with values",
+    "utf8fpga bench": f"{_HOURS}; test_readme.py repeats some of its measurements",
+    "utf8fpga bench --record .": f"{_HOURS}; test_bench.py records into a copy with replaced tools",
+    "utf8fpga prove": f"{_HOURS}; tests/formal/ runs its proofs one by one",
+    "utf8fpga prove --mutate 150": f"{_HOURS}; tests/formal/ makes fewer mutants",
+}
+"""Command lines that no test of this file runs, with the reason; their options are checked nevertheless."""
+
+REPLACED = {
+    "iceprog": 'test -s "$1"',  # It requires a board; the replacement checks that the bitstream exists.
+}
+"""Programs that a shell script replaces."""
+
+MARKERS = {
+    "utf8fpga build": "build",
+    "utf8fpga bench": "build",
+    "utf8fpga bench --software": "slow",
+    "utf8fpga generate --lanes 64": "slow",
+    "utf8fpga prove": "proof",
+    "utf8fpga prove --list": "",
+    "utf8fpga prove refresh": "",
+}
+"""Markers of the longer commands, by their first words; the longest match counts. Empty: the default tier."""
+
+THEIRS = """
+module theirs(input clk, input rst_n, input enable, input valid, input [7:0] data,
+              output reg ready, output reg [20:0] code_point);
+  always @(posedge clk)
+    if (!rst_n) ready <= 0;
+    else begin ready <= enable & valid; code_point <= {code_point[12:0], data}; end
+endmodule
+"""
+"""The file `theirs.v` of docs/performance.md: a core with the ports that the TOML block on that page describes."""
+
+DASK = "tcp://scheduler:8786"
+"""The address in docs/performance.md, for which that of a cluster in the test is substituted."""
+
+
+class Block(NamedTuple):
+    """A fenced block.
+
+    Attributes:
+        page: the file name of its page.
+        line: the number of its first line.
+        language: the word after the opening fence.
+        text: its lines.
+        is_generated: whether it is between the markers of a block that a command writes.
+    """
+
+    page: str
+    line: int
+    language: str
+    text: str
+    is_generated: bool
+
+    @property
+    def name(self) -> str:
+        """A name for the test."""
+        return f"{self.page}-{self.line}"
+
+
+def blocks_of(page: Path) -> Iterator[Block]:
+    """The fenced blocks of a page, whatever their language and indentation."""
+    lines = page.read_text(encoding="utf-8").splitlines()
+    opened: int | None = None
+    is_generated = False
+    for number, line in enumerate(lines, 1):
+        if marker := re.fullmatch(r"<!-- \w+: (begin|end) -->", line):
+            is_generated = marker[1] == "begin"
+        if not re.match(r"\s*(```|~~~)", line):
+            continue
+        if opened is None:
+            opened = number
+        else:
+            language = lines[opened - 1].strip(" `~")
+            yield Block(page.name, opened, language, "\n".join(lines[opened : number - 1]) + "\n", is_generated)
+            opened = None
+    assert opened is None, f"{page.name}:{opened}: a block without end"
+
+
+BLOCKS = [block for page in PAGES for block in blocks_of(page)]
+
+
+def blocks_in(language: str) -> list[Block]:
+    """The blocks in a language that are not generated."""
+    return [block for block in BLOCKS if block.language == language and not block.is_generated]
+
+
+def without_fences(page: Path) -> str:
+    """The text of a page without its fenced blocks."""
+    return re.sub(r"^\s*(```|~~~).*?^\s*\1", "", page.read_text(encoding="utf-8"), flags=re.DOTALL | re.MULTILINE)
+
+
+def spans_of(page: Path) -> list[str]:
+    """The code spans of a page, without those in fenced blocks."""
+    return [" ".join(span.split()) for span in re.findall(r"`([^`]+)`", without_fences(page))]
+
+
+SPANS = [(page.name, span) for page in PAGES for span in spans_of(page)]
+
+
+def lines_of(block: Block) -> list[str]:
+    """The command lines of a shell block, without comments."""
+    lines = block.text.replace("\\\n", " ").splitlines()
+    return [code for line in lines if (code := re.sub(r"(^|\s+)#.*", "", line).rstrip())]
+
+
+PROGRAMS = r"(utf8fpga|pytest|pip|python3?|ba?sh|git|yosys|nextpnr-\w+|iverilog|iceprog|\.venv/\S+) "
+
+INLINE = list(dict.fromkeys(span for _, span in SPANS if re.match(PROGRAMS, span)))
+"""The command lines in code spans."""
+
+SHELL_LINES = [line for block in blocks_in("sh") for line in lines_of(block)]
+
+
+def marks(lines: list[str]) -> list[pytest.MarkDecorator]:
+    """The markers of the commands in `lines`."""
+    found = set()
+    for line in lines:
+        if begins := [begin for begin in MARKERS if f"{line} ".startswith(f"{begin} ")]:
+            found.add(MARKERS[max(begins, key=len)])
+    return [getattr(pytest.mark, name) for name in sorted(found) if name]
+
+
+def test_every_block_has_a_language_that_is_run() -> None:
+    others = [block for block in BLOCKS if block.language not in ("sh", "python", "verilog", "toml", "text")]
+    assert not others, "no test runs these blocks"
+    for page in PAGES:
+        indented = re.findall(r"^(?: {4}|\t).*", without_fences(page), flags=re.MULTILINE)
+        assert not indented, f"{page.name}: use fences, which the tests find"
+
+
+def test_exceptions_are_in_the_pages() -> None:
+    present = {*SHELL_LINES, *INLINE}
+    assert set(NOT_RUN) <= present
+    words = {word for line in present for word in line.split()}
+    assert set(REPLACED) | {DASK, "theirs.v"} <= words
+    for begin in MARKERS:
+        assert any(f"{line} ".startswith(f"{begin} ") for line in present), begin
+
+
+# Shell blocks and command lines in the text.
+
+
+@contextmanager
+def _dask_cluster() -> Iterator[str]:
+    """The address of the scheduler of a cluster in this process."""
+    distributed = pytest.importorskip("distributed", reason="distributed is not installed")
+    with distributed.LocalCluster(
+        processes=False, n_workers=1, threads_per_worker=2, dashboard_address=None, host="tcp://127.0.0.1"
+    ) as cluster:
+        yield cluster.scheduler_address
+
+
+def _folder_of_tools() -> dict[str, str]:
+    """The variable with the folder of the compiled tools, which is otherwise in the cache that the test replaces."""
+    tools = platformdirs.user_cache_path("YoWASP", appauthor=False)
+    is_used = "YOWASP_CACHE_DIR" not in os.environ and tools.exists()
+    return {"YOWASP_CACHE_DIR": str(tools)} if is_used else {}
+
+
+@pytest.fixture
+def run_lines(tmp_path: Path) -> Callable[[list[str]], Path]:
+    """A function that runs command lines in a folder, which it returns."""
+    bash = shutil.which("bash")
+    if bash is None:
+        pytest.skip("bash is not installed")
+    programs, folder = tmp_path / "programs", tmp_path / "here"
+    programs.mkdir()
+    folder.mkdir()
+    for name, script in REPLACED.items():
+        (programs / name).write_text(f"#!/bin/sh\n{script}\n", encoding="utf-8")
+        (programs / name).chmod(0o755)
+    path = os.pathsep.join([str(programs), sysconfig.get_path("scripts"), os.environ["PATH"]])
+    environment = os.environ | _folder_of_tools() | {"PATH": path, "XDG_CACHE_HOME": str(tmp_path / "cache")}
+
+    def run_all(lines: list[str]) -> Path:
+        if any("theirs.v" in line for line in lines):
+            write_theirs(folder)
+        with ExitStack() as stack:
+            for line in lines:
+                if line in NOT_RUN:
+                    continue
+                if line.startswith(("utf8fpga build", "utf8fpga bench")):
+                    needs_tools("icebreaker")
+                    needs_tools("ulx3s-85f")
+                if DASK in line:
+                    line = line.replace(DASK, stack.enter_context(_dask_cluster()))
+                done = run([bash, "-euo", "pipefail", "-c", line], cwd=folder, env=environment, capture_output=True)
+                assert done.returncode == 0, f"{line}\n{done.stdout.decode()}\n{done.stderr.decode()}"
+        return folder
+
+    return run_all
+
+
+@pytest.mark.filterwarnings("default")  # warnings of Dask itself
+@pytest.mark.parametrize(
+    "block",
+    [
+        pytest.param(block, id=block.name, marks=marks(lines_of(block)))
+        for block in blocks_in("sh")
+        if not set(lines_of(block)) <= set(NOT_RUN)
+    ],
+)
+def test_shell_blocks_run(block: Block, run_lines: Callable[[list[str]], Path]) -> None:
+    folder = run_lines(lines_of(block))
+    # The files that the commands and their comments name.
+    names = re.findall(r"(?:^|\s)(?:-o|--vcd|--picture)\s+(\S+)", block.text)
+    names += re.findall(r"#\s*(build/[\w.-]+)", block.text)
+    assert not [name for name in names if not (folder / name).stat().st_size]
+
+
+@pytest.mark.parametrize("line", [pytest.param(line, marks=marks([line])) for line in INLINE if line not in NOT_RUN])
+def test_command_lines_in_the_text_run(line: str, run_lines: Callable[[list[str]], Path]) -> None:
+    run_lines([line])
+
+
+def commands() -> dict[str, list[str]]:
+    """The words after `utf8fpga` of all command lines in blocks and in the text."""
+    lines = [line for line in (*SHELL_LINES, *INLINE) if line.startswith("utf8fpga ")]
+    return {line: shlex.split(line)[1:] for line in lines}
+
+
+@pytest.mark.parametrize("words", commands().values(), ids=" ".join)
+def test_options_of_the_commands_are_valid(words: list[str]) -> None:
+    command = cli.get_command(click.Context(cli), words[0])
+    assert command, f"no command {words[0]}"
+    # Only parses options and values, also of the commands that take long.
+    with command.make_context(words[0], words[1:]):
+        pass
+
+
+def test_the_pages_show_every_command() -> None:
+    assert set(COMMANDS) <= {words[0] for words in commands().values()} | {"demo"}
+    assert any("utf8fpga demo" in line for line in SHELL_LINES)
+
+
+def options_of(command: str) -> set[str]:
+    """The options of a command."""
+    found = cli.get_command(click.Context(cli), command)
+    assert found
+    return {name for each in found.params for name in (*each.opts, *each.secondary_opts)}
+
+
+OF_PYTEST = {"--sample", "--budget"}
+
+
+@pytest.mark.parametrize(("page", "span"), [pair for pair in SPANS if re.search(r"(^|\s)--[a-z]", pair[1])])
+def test_options_in_the_text_exist(page: str, span: str) -> None:
+    words = span.removeprefix("utf8fpga ").split()
+    known = options_of(words[0]) if words[0] in COMMANDS else {o for name in COMMANDS for o in options_of(name)}
+    assert {word for word in words if word.startswith("--")} <= known | OF_PYTEST, page
+
+
+def test_extras_in_the_pages_exist() -> None:
+    known = tomllib.loads((CHECKOUT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    for page in PAGES:
+        assert set(re.findall(r"'\.\[(\w+)\]'", page.read_text(encoding="utf-8"))) <= set(
+            known["optional-dependencies"]
+        )
+
+
+# Blocks in other languages.
+
+
+@pytest.mark.parametrize("block", blocks_in("python"), ids=lambda block: block.name)
+def test_python_blocks_run(block: Block) -> None:
+    if ">>>" not in block.text:
+        exec(compile(block.text, block.page, "exec"), {})
+        return
+    example = doctest.DocTestParser().get_doctest(block.text, {}, block.name, block.page, block.line)
+    assert example.examples
+    assert doctest.DocTestRunner().run(example).failed == 0
+
+
+def test_the_pages_have_python_examples() -> None:
+    assert len(blocks_in("python")) >= 4
+
+
+def top_module(instance: str, lanes: int) -> str:
+    """A module around an instance of the decoder, which declares the signals that the instance connects."""
+    members = axi_signature(Decoder(lanes=lanes)).members
+    signals = dict(re.findall(r"\.(\w+)\((\w+)\)", instance))
+    assert set(signals) == set(members), "not exactly the ports of the module"
+    wires = [f"  wire [{members[port].shape - 1}:0] {signal};" for port, signal in signals.items()]
+    return "\n".join(["module top;", *wires, instance, "endmodule", ""])
+
+
+@pytest.mark.parametrize("block", blocks_in("verilog"), ids=lambda block: block.name)
+def test_verilog_blocks_elaborate_with_the_generated_module(block: Block, tmp_path: Path) -> None:
+    lanes = 4
+    (tmp_path / "utf8_decoder.v").write_text(axi_verilog(Decoder(lanes=lanes)), encoding="utf-8")
+    (tmp_path / "top.v").write_text(top_module(block.text, lanes), encoding="utf-8")
+    script = "read_verilog utf8_decoder.v top.v; hierarchy -check -top top"
+    printed = run_tool("yosys", ["-q", "-p", script], directory=tmp_path)
+    assert "Warning" not in printed
+    if shutil.which("iverilog"):
+        command = ["iverilog", "-g2005", "-tnull", "-s", "top", "utf8_decoder.v", "top.v"]
+        done = run(command, cwd=tmp_path, capture_output=True)
+        assert (done.returncode, done.stderr.decode()) == (0, "")
+
+
+def test_verilog_block_with_an_unknown_port_is_rejected() -> None:
+    block = blocks_in("verilog")[0]
+    with pytest.raises(AssertionError, match="not exactly the ports"):
+        top_module(block.text.replace(".clk", ".clock"), 1)
+
+
+def write_theirs(folder: Path) -> None:
+    """Write the core that docs/performance.md measures, and the TOML block of that page, which describes it."""
+    (block,) = blocks_in("toml")
+    (folder / "theirs.v").write_text(THEIRS, encoding="utf-8")
+    (folder / "ports.toml").write_text(block.text, encoding="utf-8")
+
+
+@pytest.mark.parametrize("block", blocks_in("toml"), ids=lambda block: block.name)
+def test_toml_blocks_describe_a_core(block: Block, tmp_path: Path) -> None:
+    write_theirs(tmp_path)
+    design: Design = foreign_core([tmp_path / "theirs.v"], "theirs", read_ports(tmp_path / "ports.toml"))
+    assert (design.clock, design.reset, design.reset_low, design.bytes_per_clock) == ("clk", "rst_n", True, 0.5)
+    assert design.inputs == (("data", 8), ("valid", 1))
+    assert design.outputs == (("code_point", 21), ("ready", 1))
+    assert design.constants == (("enable", 1, 1),)
+
+
+def test_the_drawing_in_the_readme_has_the_numbers_of_the_table() -> None:
+    # The generated text blocks are compared with the output of the demo in test_readme.py.
+    (block,) = blocks_in("text")
+    dfa = DFA.of(TABLE_3_7)
+    for text in (f"({len(TABLE_3_7.rows)} rows)", f"{len(dfa.states)} states", f"{len(dfa.classes)} byte"):
+        assert text in block.text
+    for row in TABLE_3_7.rows[1:3]:
+        assert " ".join(f"{unit.first:02X}..{unit.last:02X}" for unit in row.units) in block.text.replace(
+            "E0 ", "E0..E0 "
+        )
+
+
+def test_generated_blocks_are_compared_with_their_output() -> None:
+    compared = importlib.import_module("utf8fpga.cli.record")._BLOCKS
+    for page in PAGES:
+        names = re.findall(r"<!-- (\w+): begin -->", page.read_text(encoding="utf-8"))
+        assert tuple(names) == tuple(sorted(compared.get(page.relative_to(CHECKOUT), ()), key=names.index))
+
+
+# Links.
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_links_between_the_pages_exist(page: Path) -> None:
+    for link in re.findall(r"\]\(([^)#]+)\)", page.read_text(encoding="utf-8")):
+        assert link.startswith("https://") or (page.parent / link).exists(), link

@@ -1,0 +1,108 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""What a new core takes: a circuit with its parameters, a golden function, and a line in the registry."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import sys
+from pathlib import Path
+
+import pytest
+from support import processes
+
+CHECKOUT = Path(__file__).parents[2]
+FOLDERS = ("model", "hdl", "sim", "formal", "bench", "boards", "cli")
+
+
+@pytest.fixture(scope="module")
+def extended(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a copy of the package to which the core `pass-through` is added."""
+    folder = tmp_path_factory.mktemp("extended")
+    package = folder / "utf8fpga"
+    shutil.copytree(CHECKOUT / "package", package)
+    for name in FOLDERS:
+        shutil.copytree(CHECKOUT / name, package / name, ignore=shutil.ignore_patterns("__pycache__"))
+    new_core = CHECKOUT / "tests" / "support" / "new_core"
+    shutil.copy(new_core / "golden.py", package / "model" / "pass_through.py")
+    shutil.copy(new_core / "core.py", package / "hdl" / "pass_through.py")
+    registry = package / "hdl" / "cores.py"
+    text = registry.read_text(encoding="utf-8")
+    assert text.count("(DecoderParameters,)") == 1
+    text = text.replace("(DecoderParameters,)", "(DecoderParameters, PassThroughParameters)")
+    first = "from utf8fpga.model import"
+    line = "from utf8fpga.hdl.pass_through import PassThroughParameters\n"
+    registry.write_text(text.replace(first, line + first, 1), encoding="utf-8")
+    return folder
+
+
+def run(folder: Path, *words: str) -> tuple[int, str, str]:
+    """Status, standard output and standard error of a command of the extended package."""
+    environment = os.environ | {"PYTHONPATH": str(folder)}
+    command = [sys.executable, "-m", "utf8fpga", *words]
+    done = processes.run(command, cwd=folder, env=environment, capture_output=True)
+    return done.returncode, done.stdout.decode("utf-8", "replace"), done.stderr.decode()
+
+
+def test_simulate_compares_it_with_its_golden_function(extended: Path) -> None:
+    patterns = ("--input-pauses", "010", "--output-pauses", "110", "--null-beats", "10", "--separate-end")
+    status, output, _ = run(extended, "simulate", "pass-through", "--lanes", "4", "--hex", "C2 41 80 00", *patterns)
+    assert (status, output) == (
+        0,
+        "4 symbols in, 4 symbols out\nthe simulated pass-through gave exactly the model's symbols\n",
+    )
+    status, output, _ = run(extended, "simulate", "pass-through", "--hex", "C2 41", "--json")
+    assert (status, [json.loads(line)["value"] for line in output.splitlines()]) == (0, [0xC2, 0x41])
+    status, output, _ = run(extended, "simulate", "pass-through", "--hex", "C2 41", "-o", "-")
+    assert (status, output) == (0, "\ufffdA")
+
+
+def test_simulate_detects_a_wrong_circuit_and_prints_how_to_replay_it(extended: Path) -> None:
+    status, _, errors = run(extended, "simulate", "pass-through", "--fault", "--hex", "41 42")
+    assert status == 1
+    assert errors.splitlines() == [
+        "utf8fpga: the pass-through differs from the model at offset 0 of 41",
+        "  model:     65",
+        "  simulated: 64",
+        "  replay:    utf8fpga simulate pass-through --hex 41 --fault --vcd mismatch.vcd",
+    ]
+
+
+def test_generate_writes_it_as_verilog(extended: Path) -> None:
+    status, output, _ = run(extended, "generate", "pass-through", "--lanes", "2", "-o", "-")
+    assert status == 0
+    assert "module utf8_pass_through(" in output
+    assert "// Command: utf8fpga generate pass-through --lanes 2" in output
+    assert "input [15:0] s_axis_tdata;" in output
+    assert "m_axis_tuser" not in output  # its symbols have no error flag
+
+
+@pytest.mark.proof
+def test_prove_finds_all_properties(extended: Path) -> None:
+    words = [word for name in ("equivalence", "steady", "stall", "latency") for word in ("--property", name)]
+    status, output, errors = run(extended, "prove", "pass-through", "--lanes", "2", "--jobs", "1", *words, "--json")
+    assert status == 0, errors
+    assert [(each["property"], each["proved"]) for each in json.loads(output)] == [
+        (name, True) for name in ("equivalence", "steady", "stall", "latency")
+    ]
+
+
+def test_prove_refutes_a_wrong_circuit_with_a_regression_test(extended: Path) -> None:
+    words = ("--property", "equivalence", "--jobs", "1", "--directory", str(extended / "found"))
+    status, _, errors = run(extended, "prove", "pass-through", "--fault", *words)
+    assert status == 1
+    assert "pass-through-fault: equivalence fails" in errors
+    (test,) = (extended / "found").glob("test_*.py")
+    assert "from utf8fpga.hdl.pass_through import PassThroughParameters" in test.read_text()
+
+
+@pytest.mark.build
+def test_bench_measures_it(extended: Path, tmp_path: Path) -> None:
+    words = ("--lanes", "2", "--device", "hx8k", "--seeds", "1", "--cache", str(tmp_path), "--json")
+    status, output, errors = run(extended, "bench", "pass-through", *words)
+    assert status == 0, errors
+    found = json.loads(output)
+    assert found["command"] == "utf8fpga bench pass-through --device hx8k --lanes 2 --seeds 1"
+    (row,) = found["figures"]
+    assert (row["title"], row["lanes"], row["bytes_per_clock"], row["error"]) == ("pass-through, 2 lanes", 2, 2, None)

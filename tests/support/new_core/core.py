@@ -1,0 +1,65 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The dummy core: bytes pass through a register. It becomes `hdl/pass_through.py`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import ClassVar
+
+from amaranth.hdl import Module, Signal
+from amaranth.lib import stream, wiring
+from amaranth.lib.wiring import In, Out
+
+from utf8fpga.hdl.beats import beat_layout, is_effective
+from utf8fpga.hdl.core import CoreParameters, option
+from utf8fpga.model.pass_through import PassThrough
+
+__all__ = ["PassThroughCore", "PassThroughParameters"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class PassThroughParameters(CoreParameters):
+    """How many bytes pass in a cycle."""
+
+    core: ClassVar[str] = "pass-through"
+    output_noun: ClassVar[str] = "byte"
+
+    lanes: int = field(default=1, metadata=option("Bytes per beat.", range=(1, 64)))
+    inverted: bool = field(
+        default=False, metadata=option("A fault: the lowest bit is inverted.", flags=("--fault", ""))
+    )
+
+    def build(self) -> PassThroughCore:
+        """The circuit."""
+        return PassThroughCore(self)
+
+    def golden(self) -> PassThrough:
+        """The golden function."""
+        return PassThrough()
+
+
+class PassThroughCore(wiring.Component):
+    """Beats pass through a register."""
+
+    packed = True
+    latency = drain_cycles = 1
+    reset_cycles = stall_cycles = 0
+
+    def __init__(self, parameters: PassThroughParameters) -> None:
+        self.parameters, self.lanes = parameters, parameters.lanes
+        signature = stream.Signature(beat_layout(8, parameters.lanes))
+        super().__init__({"input": In(signature), "output": Out(signature)})
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        beat, valid = Signal(self.input.payload.shape()), Signal()
+        m.d.comb += [
+            self.output.payload.eq(beat),
+            self.output.valid.eq(valid),
+            self.input.ready.eq(self.output.ready | ~valid),
+        ]
+        with m.If(self.input.ready):
+            m.d.sync += [beat.eq(self.input.payload), valid.eq(is_effective(self.input))]
+            if self.parameters.inverted:
+                m.d.sync += beat.symbols[0].eq(self.input.payload.symbols[0] ^ 1)
+        return m
