@@ -17,7 +17,8 @@ from utf8fpga.formal.properties import Property
 from utf8fpga.hdl import CORES, CoreParameters, DecoderParameters, Word, parameters_of
 from utf8fpga.model import EncodingTable, forms
 from utf8fpga.model.table import spell
-from utf8fpga.sim.simulation import ContractError, Simulation, symbol_width
+from utf8fpga.sim.beats import ContractError, symbol_width
+from utf8fpga.sim.simulation import Simulation
 
 __all__ = ["Counterexample"]
 

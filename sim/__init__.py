@@ -3,7 +3,9 @@
 
 from __future__ import annotations
 
+from utf8fpga.sim.beats import ContractError
 from utf8fpga.sim.check import Mismatch, compare
-from utf8fpga.sim.simulation import ContractError, Run, Simulation, simulate
+from utf8fpga.sim.engines import ENGINES
+from utf8fpga.sim.simulation import Run, Simulation, simulate
 
-__all__ = ["ContractError", "Mismatch", "Run", "Simulation", "compare", "simulate"]
+__all__ = ["ENGINES", "ContractError", "Mismatch", "Run", "Simulation", "compare", "simulate"]

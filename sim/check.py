@@ -14,7 +14,8 @@ from typing import Any
 from utf8fpga.hdl import command_words
 from utf8fpga.model import Item
 from utf8fpga.model.table import spell
-from utf8fpga.sim.simulation import Beat, ContractError, Simulation, symbol_width, text_beats, with_null_beats
+from utf8fpga.sim.beats import NULL_BEAT, Beat, ContractError, symbol_width, text_beats, with_null_beats
+from utf8fpga.sim.simulation import Simulation
 
 __all__ = ["Mismatch", "compare"]
 
@@ -102,6 +103,7 @@ def compare(
     separate_end: bool = False,
     null_beats: Sequence[bool] = _NO_PAUSES,
     vcd: Path | None = None,
+    engine: str | None = None,
     on_item: Callable[[Any], None] | None = None,
     on_unit: Callable[[int], None] | None = None,
 ) -> Mismatch | None:
@@ -115,6 +117,7 @@ def compare(
         separate_end: `last` is in a beat without units, as it always is where the text is empty.
         null_beats: see `Simulation.run`.
         vcd: a file for the waveform.
+        engine: see `Simulation`; default: that of `simulation`.
         on_item: called with each symbol of the golden function that the core gave, too, until the first difference.
         on_unit: called with the number of units sent so far.
 
@@ -124,7 +127,10 @@ def compare(
 
     Raises:
         InvalidArgumentError: see `Simulation.run`.
+        ToolError: see `Simulation.run`.
     """
+    if engine is not None:
+        simulation = simulation.on(engine)
     options = _StreamOptions(input_pauses, output_pauses, separate_end, null_beats)
     mismatch = _Comparison(simulation, units, options, on_item, on_unit).first_difference(vcd)
     if mismatch is None:
@@ -190,12 +196,14 @@ class _Comparison:
 
     def first_difference(self, vcd: Path | None = None) -> Mismatch | None:
         reason = ""
+        beats = text_beats(self.units, self.simulation.core.lanes, separate_end=self.options.separate_end)
         try:
             self.simulation.stream(
-                with_null_beats(self.beats(), self.options.null_beats),
+                with_null_beats(beats, self.options.null_beats),
                 self.take,
                 input_pauses=self.options.input_pauses,
                 output_pauses=self.options.output_pauses,
+                presented=self.presented,
                 vcd=vcd,
             )
             return None
@@ -222,15 +230,16 @@ class _Comparison:
             core=self.parameters.core,
         )
 
-    def beats(self) -> Iterator[Beat]:
-        for units, last in text_beats(self.units, self.simulation.core.lanes, separate_end=self.options.separate_end):
-            self.sent += len(units)
-            self.recent.extend(units)
-            if self.on_unit and units:
-                self.on_unit(self.sent)
-            self.expected.extend(self.golden.process(units, final=last))
-            self.match()
-            yield units, last
+    def presented(self, beat: Beat) -> None:
+        if beat == NULL_BEAT:
+            return
+        units, last = beat
+        self.sent += len(units)
+        self.recent.extend(units)
+        if self.on_unit and units:
+            self.on_unit(self.sent)
+        self.expected.extend(self.golden.process(units, final=last))
+        self.match()
 
     def take(self, item: Any, last: bool, _shown: int) -> None:
         if item is not None:

@@ -18,7 +18,8 @@ from utf8fpga.formal.aiger import Aig
 from utf8fpga.hdl import ParallelDecoder
 from utf8fpga.hdl.payloads import code_point_bits
 from utf8fpga.model import DFA, START, TABLE_3_7, EncodingTable, Item
-from utf8fpga.sim.simulation import NULL_BEAT, Beat, ContractError, Simulation, beat_payload, text_beats
+from utf8fpga.sim.beats import NULL_BEAT, Beat, ContractError, beat_payload, text_beats
+from utf8fpga.sim.simulation import Simulation
 
 __all__ = ["Workload", "drawn_texts"]
 

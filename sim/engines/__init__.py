@@ -1,8 +1,104 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Simulation engines for whole buffers of beats."""
+"""Simulation engines: they transfer beats at both streams of a core and check the stream contract.
+
+`python` is Amaranth's simulator. `compiled` is the core as machine code, a thousand times faster and equal in every
+cycle; it needs a C compiler, and seconds to build the model of a core for the first time.
+"""
 
 from __future__ import annotations
 
-from utf8fpga.sim.engines.compiled import CompiledModel, Session, Transfers
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
 
-__all__ = ["CompiledModel", "Session", "Transfers"]
+from utf8fpga.hdl import Core, CoreParameters
+from utf8fpga.model import InvalidArgumentError
+from utf8fpga.sim.beats import Beat
+
+__all__ = ["ENGINES", "Engine", "Events", "create_engine", "ignore"]
+
+
+def ignore(_: object) -> None:
+    """An event that has no effect."""
+
+
+@dataclass(frozen=True)
+class Events:
+    """Functions that an engine calls during a run, in the order of the cycles.
+
+    Attributes:
+        received: called with each output beat that was transferred: its payload, the cycle of the transfer, and the
+            first cycle in which `valid` was asserted for it.
+        accepted: called with the cycle of each transfer at the input, except for null beats.
+        presented: called with each input beat when it becomes the next one.
+    """
+
+    received: Callable[[int, int, int], None]
+    accepted: Callable[[int], None] = ignore
+    presented: Callable[[Beat], None] = ignore
+
+
+class Engine(Protocol):
+    """A simulation engine for one core, for any number of runs, one at a time."""
+
+    def run(
+        self,
+        beats: Iterator[Beat],
+        events: Events,
+        *,
+        input_pauses: Sequence[bool],
+        output_pauses: Sequence[bool],
+        vcd: Path | None = None,
+    ) -> int:
+        """Send beats to the core, from its initial state until all packets have ended at the output.
+
+        Args:
+            beats: the input beats, read on demand.
+            events: what to call.
+            input_pauses: see `Simulation.run`.
+            output_pauses: see `Simulation.run`.
+            vcd: a file for the waveform, if the engine can write one.
+
+        Returns:
+            The length of the run in cycles.
+
+        Raises:
+            ContractError: the core violated the stream contract.
+            ToolError: the engine cannot be used.
+        """
+
+
+def _python(core: Core, parameters: CoreParameters) -> Engine:
+    from utf8fpga.sim.engines.python import PythonEngine
+
+    return PythonEngine(core, parameters)
+
+
+def _compiled(core: Core, parameters: CoreParameters) -> Engine:
+    from utf8fpga.sim.engines.compiled import CompiledEngine
+
+    return CompiledEngine(core, parameters)
+
+
+_KINDS: dict[str, Callable[[Core, CoreParameters], Engine]] = {"python": _python, "compiled": _compiled}
+
+ENGINES = tuple(_KINDS)
+"""The names of the engines; the first is the default."""
+
+
+def create_engine(name: str, core: Core, parameters: CoreParameters) -> Engine:
+    """An engine for a core.
+
+    Args:
+        name: one of `ENGINES`.
+        core: the core.
+        parameters: those of the core.
+
+    Raises:
+        InvalidArgumentError: there is no engine of that name.
+        ToolError: the compiled engine has no C compiler, or the model cannot be built.
+    """
+    if name not in _KINDS:
+        raise InvalidArgumentError(f"engine {name!r} is not one of {', '.join(ENGINES)}")
+    return _KINDS[name](core, parameters)

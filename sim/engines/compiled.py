@@ -1,65 +1,32 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""A core as machine code: compiled once, kept in the user's cache, driven with whole buffers of beats.
+"""The engine `compiled`: a core as machine code, driven with whole buffers of beats.
 
-Yosys reduces the core to gates, `gates.py` writes them as a C function, and a C compiler makes a shared library of it
-and of ``driver.c``, which drives both streams and checks the stream contract. The library is loaded into this process:
-buffers are passed without a copy, and other threads run meanwhile.
-
-A run is equal to one in Amaranth's simulator cycle by cycle. There are no waveforms: repeat a run in Amaranth's
-simulator for one.
+A model is a library, see `native.py`, that is loaded into this process: buffers are passed without a copy, and other
+threads run meanwhile. A run is equal to one in Amaranth's simulator cycle by cycle.
 """
 
 from __future__ import annotations
 
 import ctypes
-import functools
-import hashlib
-import importlib.util
-import json
-import logging
-import os
-import platform
-import random
-import shlex
-import shutil
-import subprocess
 import sys
-import tempfile
 from array import array
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import suppress
+from collections import deque
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from importlib import resources
 from itertools import islice
 from pathlib import Path
 from typing import Any
 
-import platformdirs
 from amaranth.back import rtlil
-from amaranth.hdl import ClockDomain, Module, Value
+from amaranth.hdl import ClockDomain, Module, Shape, Value
 
-from utf8fpga.hdl.toolchain import ToolError, present_version, run_tool, tool_error, version_in
+from utf8fpga.hdl import Core, CoreParameters, parameters_of
+from utf8fpga.hdl.beats import symbol_shape
 from utf8fpga.model import InvalidArgumentError
-from utf8fpga.sim.engines import gates
-from utf8fpga.sim.simulation import PATIENCE, ContractError
+from utf8fpga.sim.beats import NULL_BEAT, Beat, BeatEncoder, ContractError, output_fields, patience_of, symbol_width
+from utf8fpga.sim.engines import Events, gates, native
 
-__all__ = [
-    "CompiledModel",
-    "CoreLayout",
-    "Session",
-    "Transfers",
-    "core_layout",
-    "default_cache",
-    "find_compiler",
-    "random_pauses",
-]
-
-_FLAGS = ("-std=c11", "-O1", "-fPIC", "-shared", "-fvisibility=hidden")
-"""-O2 compiles half as long again, and the result is not faster."""
-
-_logger = logging.getLogger(__name__)
-
-_COMPILERS = ("cc", "gcc", "clang")
+__all__ = ["CompiledEngine", "CompiledModel", "Gathered", "Session", "Transfers"]
 
 _BUFFER_BYTES = 1 << 20
 """Upper bound on the bytes of output payloads per call, unless one call has less than `_FEWEST_BEATS`."""
@@ -67,244 +34,58 @@ _BUFFER_BYTES = 1 << 20
 _FEWEST_BEATS = 256
 
 _BEATS_AT_ONCE = 4096
-"""Input beats that `Session.stream` reads ahead."""
+"""Input beats that a run reads ahead."""
+
+_PATTERNS = ("input_pauses", "output_pauses", "null_beats")
 
 
-@dataclass(frozen=True)
-class CoreLayout:
-    """What the driver needs to know of the payloads of a core's two streams; positions are in bits.
-
-    Attributes:
-        in_bits: the width of the input payload.
-        out_bits: the width of the output payload.
-        lanes: symbols per input beat.
-        symbol_bits: bits of a symbol, at most 32.
-        symbols_first: the position of the first symbol; the others follow without a gap.
-        keep_first: the position of the first `keep` bit at the input; there is one for each lane.
-        in_last: the position of `last` at the input.
-        out_last: the position of `last` at the output.
-        out_content: the bits at the output of which one is set in each beat: `last` and all `keep`.
-        absent: the value of the symbols whose `keep` is 0.
-    """
-
-    in_bits: int
-    out_bits: int
-    lanes: int
-    symbol_bits: int
-    symbols_first: int
-    keep_first: int
-    in_last: int
-    out_last: int
-    out_content: int
-    absent: int
+def _constants(core: Core, absent: int) -> dict[str, int]:
+    """The constants of a core for ``driver.c``, which describes them."""
+    given, found = (stream.payload.shape() for stream in (core.input, core.output))
+    return {
+        "IN_BITS": given.size,
+        "OUT_BITS": found.size,
+        "LANES": core.lanes,
+        "IN_SYMBOL_BITS": symbol_width(core),
+        "IN_SYMBOLS": given["symbols"].offset,
+        "IN_KEEP": given["keep"].offset,
+        "IN_LAST": given["last"].offset,
+        "OUT_SYMBOL_BITS": Shape.cast(symbol_shape(core.output)).width,
+        "OUT_SYMBOLS": found["symbols"].offset,
+        "OUT_KEEP": found["keep"].offset,
+        "OUT_LAST": found["last"].offset,
+        "OUT_ERROR": output_fields(core).get("error", (-1, 1))[0],
+        "PACKED": int(core.packed),
+        "ABSENT": absent,
+    }
 
 
-def _streams(core: Any) -> tuple[Any, Any]:
-    """The input and the output stream of a core."""
-    return core.units, core.items
-
-
-def core_layout(core: Any) -> CoreLayout:
-    """The layout of the payloads of a core.
-
-    Args:
-        core: an Amaranth component with an input and an output stream.
-    """
-    source, sink = (stream.payload.shape() for stream in _streams(core))
-    symbols, items = source["units"], sink["items"]
-    keep = items.shape.elem_shape["keep"].offset
-    places = [items.offset + lane * items.shape.elem_shape.size + keep for lane in range(items.shape.length)]
-    return CoreLayout(
-        in_bits=source.size,
-        out_bits=sink.size,
-        lanes=symbols.shape.length,
-        symbol_bits=Value.cast(core.units.payload.units[0]).shape().width,
-        symbols_first=symbols.offset,
-        keep_first=source["keep"].offset,
-        in_last=source["last"].offset,
-        out_last=sink["last"].offset,
-        out_content=sum(1 << place for place in places) | 1 << sink["last"].offset,
-        absent=max(core.table.rows, key=lambda row: len(row.units)).units[-1].last,
-    )
-
-
-def core_rtlil(core: Any) -> str:
-    """A core in RTLIL with the ports that `driver.c` names; its reset is never asserted.
-
-    Args:
-        core: an Amaranth component with an input and an output stream.
-    """
-    source, sink = _streams(core)
+def _rtlil(core: Core) -> str:
+    """A core in RTLIL with the ports that ``driver.c`` names; its reset is never asserted."""
     m = Module()
     # Without a port and without a driver, the reset is the constant 0.
     m.domains += (domain := ClockDomain("sync"))
     m.submodules.core = core
     signals = {
         gates.CLOCK: domain.clk,
-        "in_payload": Value.cast(source.payload),
-        "in_valid": source.valid,
-        "in_ready": source.ready,
-        "out_payload": Value.cast(sink.payload),
-        "out_valid": sink.valid,
-        "out_ready": sink.ready,
+        "in_payload": Value.cast(core.input.payload),
+        "in_valid": core.input.valid,
+        "in_ready": core.input.ready,
+        "out_payload": Value.cast(core.output.payload),
+        "out_valid": core.output.valid,
+        "out_ready": core.output.ready,
     }
     # Without a direction, it follows from whether the signal has a driver.
     ports = {name: (signal, None) for name, signal in signals.items()}
     return str(rtlil.convert(m, name="top", ports=ports, emit_src=False))
 
 
-def default_cache() -> Path:
-    """The folder ``utf8fpga/compiled`` in the system's folder for the user's caches."""
-    return platformdirs.user_cache_path("utf8fpga") / "compiled"
-
-
-def random_pauses(seed: int, share: float = 0.5, length: int = 65_521) -> list[bool]:
-    """A pattern of pauses for either engine that is the same for the same arguments.
-
-    With different prime lengths for input and output (65521 and 65519 are prime) the pair repeats after more than
-    4 · 10⁹ cycles.
-
-    Args:
-        seed: any integer.
-        share: the probability of a pause in a cycle, 0 to 1 without 1.
-        length: cycles until the pattern repeats, at least 1.
-
-    Raises:
-        InvalidArgumentError: `share` or `length` is out of its range.
-    """
-    if not 0 <= share < 1:
-        raise InvalidArgumentError(f"share {share!r} is not in 0..1 without 1")
-    if length < 1:
-        raise InvalidArgumentError(f"length {length!r} is less than 1")
-    draw = random.Random(seed)
-    return [False, *(draw.random() < share for _ in range(length - 1))]
-
-
-def find_compiler() -> list[str]:
-    """The command of a C compiler: the one that ``CC`` names, ``cc``, ``gcc`` or ``clang``, or that of ziglang.
-
-    Raises:
-        ToolError: none is installed, or ``CC`` names another program.
-    """
-    if chosen := shlex.split(os.environ.get("CC", "")):
-        if found := shutil.which(chosen[0]):
-            return [os.path.abspath(found), *chosen[1:]]
-        raise ToolError(f"CC names {chosen[0]!r}, which is not a program")
-    for name in _COMPILERS:
-        if found := shutil.which(name):
-            return [os.path.abspath(found)]
-    if importlib.util.find_spec("ziglang") is not None:
-        # Without -mcpu the code is for this processor only, while a cache may be shared.
-        return [sys.executable, "-m", "ziglang", "cc", "-mcpu=baseline"]
-    raise ToolError("no C compiler is installed: pip install 'utf8fpga[compiled]', or install gcc or clang")
-
-
-@functools.cache
-def _compiler_version(*command: str) -> str:
-    try:
-        printed = subprocess.run(
-            [*command, "--version"], stdin=subprocess.DEVNULL, capture_output=True, text=True, errors="replace"
-        ).stdout
-    except OSError as error:
-        raise ToolError(f"the C compiler cannot be started as {command[0]!r}: {error.strerror}") from None
-    return f"{printed.partition(chr(10))[0]} {version_in(printed)}"
-
-
-def _source(name: str) -> str:
-    return resources.files(__package__).joinpath(name).read_text(encoding="utf-8")
-
-
-def _digest(text: str, compiler: Sequence[str]) -> str:
-    parts = [
-        text,
-        _source("driver.c"),
-        _source("gates.py"),
-        present_version("yosys"),
-        _compiler_version(*compiler),
-        *compiler[1:],
-        *_FLAGS,
-        platform.system(),
-        platform.machine(),
-    ]
-    return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
-
-
-def _library(text: str, cache: Path) -> ctypes.CDLL:
-    """The library of a core in RTLIL: from the cache, otherwise built and put there if it can be written."""
-    compiler = find_compiler()
-    name = f"{_digest(text, compiler)}.{'dll' if os.name == 'nt' else 'so'}"
-    if name in _loaded:
-        return _loaded[name]
-    with suppress(OSError):
-        # A file of another system or a damaged one is replaced.
-        return _loaded.setdefault(name, ctypes.CDLL(str(cache / name)))
-    where: Path | None = cache
-    try:
-        cache.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryFile(dir=cache):
-            pass
-    except OSError:
-        where = None
-    # The folder is on the file system of the cache, so that the library can be renamed.
-    with tempfile.TemporaryDirectory(dir=where, prefix=".build-", ignore_cleanup_errors=True) as folder:
-        built = _build(text, compiler, Path(folder), where)
-        if where is not None:
-            os.replace(built, built := cache / name)
-        return _loaded.setdefault(name, ctypes.CDLL(str(built)))
-
-
-_loaded: dict[str, ctypes.CDLL] = {}
-"""The libraries of this process by file name."""
-
-
-def _build(text: str, compiler: Sequence[str], folder: Path, cache: Path | None) -> Path:
-    _logger.info("compiling a simulation model")
-    (folder / "top.il").write_text(text, encoding="utf-8")
-    (folder / "top.ys").write_text(gates.SCRIPT, encoding="utf-8")
-    run_tool("yosys", ["-q", "-s", "top.ys"], directory=folder)
-    module = json.loads((folder / "top.json").read_text(encoding="utf-8"))["modules"]["top"]
-    (folder / "circuit.h").write_text(gates.gate_level_c(module), encoding="utf-8")
-    (folder / "driver.c").write_text(_source("driver.c"), encoding="utf-8")
-    # Zig takes files of the same name in different folders for the same if it sees relative paths and one cache.
-    environment = os.environ | {"ZIG_LOCAL_CACHE_DIR": str(folder / "zig")}
-    environment.setdefault("ZIG_GLOBAL_CACHE_DIR", str((cache or folder) / "zig"))
-    library = folder / "library"
-    command = [*compiler, *_FLAGS, "-I", str(folder), "-o", str(library), str(folder / "driver.c")]
-    try:
-        done = subprocess.run(
-            command,
-            cwd=folder,
-            env=environment,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-            errors="replace",
-        )
-    except OSError as error:
-        raise ToolError(f"the C compiler cannot be started as {compiler[0]!r}: {error.strerror}") from None
-    if done.returncode:
-        raise tool_error("the C compiler", done.returncode, done.stdout)
-    return library
-
-
 class _Settings(ctypes.Structure):
     _fields_ = [
-        ("input_pauses", ctypes.c_char_p),
-        ("output_pauses", ctypes.c_char_p),
-        ("input_pauses_length", ctypes.c_uint64),
-        ("output_pauses_length", ctypes.c_uint64),
+        *((name, ctypes.c_char_p) for name in _PATTERNS),
+        *((f"{name}_length", ctypes.c_uint64) for name in _PATTERNS),
         ("patience", ctypes.c_uint64),
-        ("in_last", ctypes.c_uint64),
-        ("out_last", ctypes.c_uint64),
-        ("in_content_first", ctypes.c_uint64),
-        ("in_content_length", ctypes.c_uint64),
-        ("out_content", ctypes.c_char_p),
-        ("symbols_first", ctypes.c_uint64),
-        ("symbol_bits", ctypes.c_uint64),
-        ("lanes", ctypes.c_uint64),
-        ("keep_first", ctypes.c_uint64),
-        ("absent", ctypes.c_uint64),
+        ("gathers", ctypes.c_uint64),
     ]
 
 
@@ -317,6 +98,7 @@ class _Buffers(ctypes.Structure):
         ("ends_length", ctypes.c_uint64),
         ("more", ctypes.c_uint64),
         ("payloads", ctypes.c_void_p),
+        ("symbols", ctypes.c_void_p),
         ("shown", ctypes.c_void_p),
         ("transferred", ctypes.c_void_p),
         ("accepted", ctypes.c_void_p),
@@ -324,10 +106,10 @@ class _Buffers(ctypes.Structure):
     ]
 
 
-_COUNTS = ("inputs_used", "ends_used", "outputs", "accepted", "cycle")
+_COUNTS = ("inputs_used", "ends_used", "outputs", "accepted", "packets", "cycle", "lane")
 
 # The values of `enum status` in driver.c.
-_DONE, _NEEDS_INPUT, _OUTPUT_FULL, _DEASSERTED, _CHANGED, _NULL_BEAT, _EARLY_LAST, _STUCK = range(8)
+_DONE, _NEEDS_INPUT, _OUTPUT_FULL, _DEASSERTED, _CHANGED, _NULL_BEAT, _EARLY_LAST, _STUCK, _GAP, _FLAG = range(10)
 
 
 def _bytes_of(bits: int) -> int:
@@ -341,10 +123,10 @@ class Transfers:
 
     Attributes:
         payloads: the output payloads, each of `payload_bytes` bytes, the low bits first.
-        payload_bytes: a multiple of 8, so that ``numpy.frombuffer(payloads, "<u8")`` has whole words per beat.
+        payload_bytes: a multiple of 8.
         shown: for each output beat the first cycle in which `valid` was asserted for it.
         transferred: for each output beat the cycle of its transfer.
-        accepted: the cycle of the transfer of each input beat that is not a null beat.
+        accepted: the cycle of the transfer of each input beat.
     """
 
     payloads: bytes
@@ -360,6 +142,19 @@ class Transfers:
             yield int.from_bytes(self.payloads[start : start + size], "little")
 
 
+@dataclass(frozen=True)
+class Gathered:
+    """The output symbols of some successive cycles.
+
+    Attributes:
+        symbols: the symbols as integers of 64 bits in this machine's order.
+        ends: for each packet that ended, the number of these symbols before its end.
+    """
+
+    symbols: bytes
+    ends: array[int]
+
+
 class Session:
     """A run of a compiled model whose input is given piece by piece, in fixed memory.
 
@@ -369,90 +164,52 @@ class Session:
         cycle: the cycles simulated since the start of the run.
     """
 
-    def __init__(
-        self,
-        model: CompiledModel,
-        input_pauses: Sequence[bool],
-        output_pauses: Sequence[bool],
-        patience: int,
-    ) -> None:
-        for name, pattern in (("input_pauses", input_pauses), ("output_pauses", output_pauses)):
+    def __init__(self, model: CompiledModel, patterns: Sequence[Sequence[bool]], gathers: bool) -> None:
+        for name, pattern in zip(_PATTERNS, patterns, strict=True):
             if all(pattern):
                 raise InvalidArgumentError(f"{name} {list(pattern)!r} has no cycle without a pause: include one False")
-        self.model = model
-        self.patience = patience
-        layout, library = model.layout, model.library
-        self._in_bytes, self._out_bytes = _bytes_of(layout.in_bits), _bytes_of(layout.out_bits)
-        self._settings = _Settings(
-            input_pauses=bytes(map(bool, input_pauses)),
-            output_pauses=bytes(map(bool, output_pauses)),
-            input_pauses_length=len(input_pauses),
-            output_pauses_length=len(output_pauses),
-            patience=patience,
-            in_last=layout.in_last,
-            out_last=layout.out_last,
-            in_content_first=layout.keep_first,
-            in_content_length=layout.lanes,
-            out_content=bytes(layout.out_content >> n & 1 for n in range(layout.out_bits)),
-            symbols_first=layout.symbols_first,
-            symbol_bits=layout.symbol_bits,
-            lanes=layout.lanes,
-            keep_first=layout.keep_first,
-            absent=layout.absent,
-        )
+        self._model, self._gathers = model, gathers
+        constants, library = model.constants, model.library
+        self._in_bytes, self._out_bytes = (_bytes_of(constants[name]) for name in ("IN_BITS", "OUT_BITS"))
+        lengths = {f"{name}_length": len(pattern) for name, pattern in zip(_PATTERNS, patterns, strict=True)}
+        given = {name: bytes(map(bool, pattern)) for name, pattern in zip(_PATTERNS, patterns, strict=True)}
+        self._settings = _Settings(**given, **lengths, patience=model.patience, gathers=gathers)
         held = ctypes.c_uint8 * (self._out_bytes + 8)
         fields = [*((name, ctypes.c_uint64) for name in _COUNTS), ("held", held), ("payload", held)]
         self._results_type = type("_Results", (ctypes.Structure,), {"_fields_": fields})
-        self._room = max(_FEWEST_BEATS, _BUFFER_BYTES // self._out_bytes // 4)
-        self._payloads = ctypes.create_string_buffer(self._room * self._out_bytes)
-        self._cycles = [(ctypes.c_uint64 * self._room)() for _ in range(3)]
+        element = 8 if gathers else self._out_bytes
+        self._room = max(_FEWEST_BEATS, constants["LANES"], _BUFFER_BYTES // element // 4)
+        self._outputs = ctypes.create_string_buffer(self._room * element)
+        self._cycles = [(ctypes.c_uint64 * self._room)() for _ in range(1 if gathers else 3)]
         self._run = ctypes.create_string_buffer(library.run_size())
-        self._symbol_bytes = 1 if layout.symbol_bits <= 8 else 2 if layout.symbol_bits <= 16 else 4
+        self._symbol_bytes = next(size for size in (1, 2, 4) if constants["IN_SYMBOL_BITS"] <= 8 * size)
         self.reset()
 
     def reset(self) -> None:
         """Start a new run: all flip-flops and memories have their initial values, and the cycle is 0."""
-        self.model.library.run_reset(self._run, ctypes.byref(self._settings))
+        self._model.library.run_reset(self._run, ctypes.byref(self._settings))
         self.cycle = 0
         self._rest = b""
         self._packets = 0
 
-    def send_payloads(self, payloads: bytes | bytearray | memoryview, *, more: bool) -> Iterator[Transfers]:
-        """Send input beats.
+    def send_payloads(self, payloads: bytes | bytearray | memoryview, *, more: bool) -> Iterator[Any]:
+        """Send input beats. The pattern of null beats has no effect.
 
         Args:
             payloads: the payloads, each in whole 64-bit words, the low bits first.
             more: whether other beats will follow; otherwise the run ends when all packets have ended at the output.
 
         Yields:
-            The transfers, in pieces. The next beats can be sent once all were read.
+            The output in pieces, `Transfers` or `Gathered`. The next beats can be sent once all were read.
 
         Raises:
-            ContractError: the core violated the stream contract, or no beat was transferred for more than `patience`
-                cycles. The transfers before that have been yielded.
+            ContractError: the core violated the stream contract. The output before that has been yielded.
             InvalidArgumentError: the length is not a multiple of the length of a payload.
         """
         data = bytes(payloads)
         if len(data) % self._in_bytes:
             raise InvalidArgumentError(f"{len(data)} bytes are not a multiple of {self._in_bytes}, a payload's bytes")
-        yield from self._send(self.model.library.run_payloads, data, self._in_bytes, (), b"", more)
-
-    def stream(self, payloads: Iterable[int]) -> Iterator[Transfers]:
-        """Send all beats of a run, which are read on demand, some thousands at a time.
-
-        Args:
-            payloads: the payloads of the input beats; there may be null beats.
-
-        Yields:
-            The transfers, in pieces.
-
-        Raises:
-            ContractError: see `send_payloads`.
-        """
-        beats = iter(payloads)
-        while some := b"".join(each.to_bytes(self._in_bytes, "little") for each in islice(beats, _BEATS_AT_ONCE)):
-            yield from self.send_payloads(some, more=True)
-        yield from self.send_payloads(b"", more=False)
+        yield from self._send(self._model.library.run_payloads, data, self._in_bytes, array("Q"), b"", more)
 
     def send_symbols(
         self,
@@ -461,7 +218,7 @@ class Session:
         *,
         more: bool,
         separate_ends: Sequence[bool] = (False,),
-    ) -> Iterator[Transfers]:
+    ) -> Iterator[Any]:
         """Send symbols, packed into full beats except at the end of a packet.
 
         Args:
@@ -475,7 +232,7 @@ class Session:
                 symbols. It always is where the packet is empty.
 
         Yields:
-            The transfers, in pieces. The next symbols can be sent once all were read.
+            The output in pieces, `Transfers` or `Gathered`. The next symbols can be sent once all were read.
 
         Raises:
             ContractError: see `send_payloads`.
@@ -497,12 +254,14 @@ class Session:
             raise InvalidArgumentError("the last packet has no end: give it in ends, or more=True")
         separate = bytes(bool(separate_ends[(self._packets + n) % len(separate_ends)]) for n in range(len(places)))
         self._packets += len(places)
-        yield from self._send(self.model.library.run_symbols, data, size, places, separate, more)
+        yield from self._send(self._model.library.run_symbols, data, size, places, separate, more)
 
     def _send(
-        self, function: Any, data: bytes, size: int, ends: array[int] | tuple[()], separate: bytes, more: bool
-    ) -> Iterator[Transfers]:
-        positions = (ctypes.c_uint64 * len(ends))(*ends)
+        self, function: Any, data: bytes, size: int, ends: array[int], separate: bytes, more: bool
+    ) -> Iterator[Any]:
+        positions = (ctypes.c_uint64 * len(ends)).from_buffer(ends) if ends else (ctypes.c_uint64 * 0)()
+        outputs, cycles = ctypes.addressof(self._outputs), [ctypes.addressof(each) for each in self._cycles]
+        arrays = dict(zip(("shown", "transferred", "accepted"), cycles, strict=False))
         buffers = _Buffers(
             inputs=data,
             inputs_length=len(data) // size,
@@ -510,29 +269,30 @@ class Session:
             separate=separate,
             ends_length=len(ends),
             more=more,
-            payloads=ctypes.addressof(self._payloads),
-            shown=ctypes.addressof(self._cycles[0]),
-            transferred=ctypes.addressof(self._cycles[1]),
-            accepted=ctypes.addressof(self._cycles[2]),
+            **{"symbols" if self._gathers else "payloads": outputs},
+            **arrays,
             room=self._room,
         )
         results = self._results_type()
         while True:
-            results.outputs = results.accepted = 0
+            results.outputs = results.accepted = results.packets = 0
             status = function(self._run, ctypes.byref(buffers), ctypes.byref(results))
             self.cycle = results.cycle
-            if results.outputs or results.accepted:
-                yield self._transfers(results)
+            if results.outputs or results.accepted or results.packets:
+                yield self._gathered(results) if self._gathers else self._transfers(results)
             if status in (_DONE, _NEEDS_INPUT):
                 self._rest = data[results.inputs_used * size :]
                 return
             if status != _OUTPUT_FULL:
                 raise self._error(status, results)
 
+    def _gathered(self, results: Any) -> Gathered:
+        return Gathered(ctypes.string_at(self._outputs, 8 * results.outputs), _words(self._cycles[0], results.packets))
+
     def _transfers(self, results: Any) -> Transfers:
         shown, transferred, accepted = self._cycles
         return Transfers(
-            payloads=ctypes.string_at(self._payloads, results.outputs * self._out_bytes),
+            payloads=ctypes.string_at(self._outputs, results.outputs * self._out_bytes),
             payload_bytes=self._out_bytes,
             shown=_words(shown, results.outputs),
             transferred=_words(transferred, results.outputs),
@@ -540,13 +300,16 @@ class Session:
         )
 
     def _error(self, status: int, results: Any) -> ContractError:
+        if status == _FLAG:
+            return ContractError(f"the error flag of word {results.lane} is set, but there is no word")
         held, payload = (int.from_bytes(bytes(each), "little") for each in (results.held, results.payload))
         reason = {
             _DEASSERTED: f"valid was deasserted before the transfer of payload {held:#x}",
             _CHANGED: f"the payload changed from {held:#x} to {payload:#x} before its transfer",
             _NULL_BEAT: "a beat with neither a word nor last",
             _EARLY_LAST: "last is set at the output before a text has ended",
-            _STUCK: f"no beat was transferred for {self.patience} cycles",
+            _STUCK: f"no beat was transferred for {self._model.patience} cycles",
+            _GAP: f"a gap before word {results.lane} of packed words",
         }[status]
         return ContractError(f"cycle {results.cycle}: {reason}")
 
@@ -565,29 +328,44 @@ class CompiledModel:
     model at once: a library is put in place whole. A cache that cannot be written is not used.
 
     Args:
-        core: an Amaranth component with an input and an output stream, in the clock domain ``sync``.
-        cache: the folder of the cache; default: `default_cache`.
+        core: the core.
+        parameters: those of the core; default: see `parameters_of`.
+        cache: the folder of the cache; default: `native.default_cache`.
 
     Attributes:
-        layout: the layout of the payloads.
+        constants: the constants of the core in ``driver.c``.
         library: the loaded library.
+        patience: see `patience_of`.
 
     Raises:
+        InvalidArgumentError: an input symbol is wider than 32 bits.
         ToolError: there is no C compiler, a tool failed, or the circuit has a second clock, a combinational loop or a
             cell that is not known.
     """
 
-    def __init__(self, core: Any, *, cache: Path | None = None) -> None:
-        self.layout = core_layout(core)
-        self.library = _library(core_rtlil(core), cache or default_cache())
+    def __init__(self, core: Core, parameters: CoreParameters | None = None, *, cache: Path | None = None) -> None:
+        self.encode = BeatEncoder(core, parameters or parameters_of(core))
+        self.constants = _constants(core, self.encode.absent)
+        if (width := self.constants["IN_SYMBOL_BITS"]) > 32:
+            raise InvalidArgumentError(
+                f"input symbols of {width} bits are too wide for the compiled engine: at most 32"
+            )
+        self.patience = patience_of(core)
+        self.library = native.library(_rtlil(core), self.constants, cache or native.default_cache())
         self.library.run_size.restype = ctypes.c_uint64
+
+    @property
+    def can_gather(self) -> bool:
+        """Whether `session` has `gathers`: an output symbol has at most 64 bits."""
+        return bool(self.library.can_gather())
 
     def session(
         self,
         *,
         input_pauses: Sequence[bool] = (False,),
         output_pauses: Sequence[bool] = (False,),
-        patience: int = PATIENCE,
+        null_beats: Sequence[bool] = (False,),
+        gathers: bool = False,
     ) -> Session:
         """A new run.
 
@@ -595,42 +373,80 @@ class CompiledModel:
             input_pauses: for each cycle, repeated, whether the next input beat is delayed. Once `valid` is asserted it
                 stays asserted until the beat is transferred.
             output_pauses: for each cycle, repeated, whether `ready` is deasserted at the output.
-            patience: upper bound on the cycles without a transfer while the output is ready and the input is valid or
-                finished.
+            null_beats: for each input beat, repeated, whether it is a null beat.
+            gathers: the output is `Gathered`, otherwise `Transfers`. Then the lanes of each beat are checked, too.
 
         Raises:
-            InvalidArgumentError: a pattern is empty or consists of pauses only.
+            InvalidArgumentError: a pattern is empty or consists of pauses only, or symbols are too wide to gather.
         """
-        return Session(self, input_pauses, output_pauses, patience)
+        if gathers and not self.can_gather:
+            raise InvalidArgumentError(
+                f"output symbols of {self.constants['OUT_SYMBOL_BITS']} bits are too wide to gather: at most 64"
+            )
+        return Session(self, (input_pauses, output_pauses, null_beats), gathers)
+
+
+class CompiledEngine:
+    """The engine `compiled`, see `Engine`.
+
+    Args:
+        core: the core.
+        parameters: those of the core.
+
+    Attributes:
+        model: the model.
+
+    Raises:
+        InvalidArgumentError: see `CompiledModel`.
+        ToolError: see `CompiledModel`.
+    """
+
+    def __init__(self, core: Core, parameters: CoreParameters) -> None:
+        self.model = CompiledModel(core, parameters)
 
     def run(
         self,
-        payloads: Iterable[int],
+        beats: Iterator[Beat],
+        events: Events,
         *,
-        input_pauses: Sequence[bool] = (False,),
-        output_pauses: Sequence[bool] = (False,),
-        patience: int = PATIENCE,
-    ) -> tuple[Transfers, int]:
-        """A run whose output fits into memory.
-
-        Args:
-            payloads: the payloads of the input beats.
-            input_pauses: see `session`.
-            output_pauses: see `session`.
-            patience: see `session`.
-
-        Returns:
-            All transfers, and the length of the run in cycles.
+        input_pauses: Sequence[bool],
+        output_pauses: Sequence[bool],
+        vcd: Path | None = None,
+    ) -> int:
+        """See `Engine.run`.
 
         Raises:
-            ContractError: see `Session.send_payloads`.
-            InvalidArgumentError: a pattern is empty or consists of pauses only.
+            InvalidArgumentError: a waveform was requested.
         """
-        session = self.session(input_pauses=input_pauses, output_pauses=output_pauses, patience=patience)
-        found = list(session.stream(payloads))
-        cycles: list[array[int]] = [array("Q"), array("Q"), array("Q")]
-        for each in found:
-            for total, part in zip(cycles, (each.shown, each.transferred, each.accepted), strict=True):
-                total.extend(part)
-        whole = Transfers(b"".join(each.payloads for each in found), _bytes_of(self.layout.out_bits), *cycles)
-        return whole, session.cycle
+        if vcd is not None:
+            raise InvalidArgumentError(f"the compiled engine has no waveforms: leave out vcd {str(vcd)!r}")
+        model = self.model
+        session = model.session(input_pauses=input_pauses, output_pauses=output_pauses)
+        size = _bytes_of(model.constants["IN_BITS"])
+        while read := list(islice(beats, _BEATS_AT_ONCE)):
+            waiting = deque(read)
+            events.presented(read[0])
+            payloads = b"".join(model.encode(beat).to_bytes(size, "little") for beat in read)
+            for each in session.send_payloads(payloads, more=True):
+                _report(each, waiting, events)
+        for each in session.send_payloads(b"", more=False):
+            _report(each, waiting, events)
+        return session.cycle
+
+
+def _report(transfers: Transfers, waiting: deque[Beat], events: Events) -> None:
+    """Report transfers in the order of their cycles; in one cycle the output comes first."""
+    accepted = deque(transfers.accepted)
+
+    def accept(until: int) -> None:
+        while accepted and accepted[0] < until:
+            cycle = accepted.popleft()
+            if waiting.popleft() != NULL_BEAT:
+                events.accepted(cycle)
+            if waiting:
+                events.presented(waiting[0])
+
+    for payload, cycle, shown in zip(transfers, transfers.transferred, transfers.shown, strict=True):
+        accept(cycle)
+        events.received(payload, cycle, shown)
+    accept(sys.maxsize)

@@ -1,8 +1,17 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // The drivers of both streams of a core and the check of the stream contract, for whole buffers of beats per call.
 //
-// circuit.h is generated. It defines IN_BITS, OUT_BITS, `struct inputs`, `struct outputs`, `struct state`, `reset` and
-// `step`, with one byte of 0 or 1 per bit. The structures `settings`, `results` and `buffers` are mirrored in compiled.py.
+// circuit.h is generated. It defines `struct inputs`, `struct outputs`, `struct state`, `reset` and `step`, with one byte
+// of 0 or 1 per bit, and these constants, where positions and widths are in bits:
+//   IN_BITS, OUT_BITS                                  the widths of the payloads
+//   LANES                                              symbols per beat
+//   IN_SYMBOL_BITS, IN_SYMBOLS, IN_KEEP, IN_LAST       the width of a symbol, at most 32, and positions in the payload
+//   OUT_SYMBOL_BITS, OUT_SYMBOLS, OUT_KEEP, OUT_LAST   the same at the output
+//   OUT_ERROR                                          the position of the flag `error` in a symbol; -1 without
+//   PACKED                                             whether the symbols of an output beat are contiguous
+//   ABSENT                                             the value of input lanes without a symbol
+//
+// The structures `settings`, `results` and `buffers` are mirrored in compiled.py.
 
 #include "circuit.h"
 
@@ -15,24 +24,25 @@
 #define WORDS(bits) (((bits) + 63) / 64)
 #define BYTES(bits) (WORDS(bits) * 8)
 
-enum status { DONE, NEEDS_INPUT, OUTPUT_FULL, DEASSERTED, CHANGED, NULL_BEAT, EARLY_LAST, STUCK };
+// The largest symbol that `gather` can return.
+#define GATHERED_BITS 64
+
+enum status { DONE, NEEDS_INPUT, OUTPUT_FULL, DEASSERTED, CHANGED, NULL_BEAT, EARLY_LAST, STUCK, GAP, FLAG };
 
 struct settings {
-    const uint8_t *input_pauses, *output_pauses;
-    uint64_t input_pauses_length, output_pauses_length;
+    const uint8_t *input_pauses, *output_pauses, *null_beats;
+    uint64_t input_pauses_length, output_pauses_length, null_beats_length;
     uint64_t patience;
-    uint64_t in_last, out_last;                       // positions of `last`
-    uint64_t in_content_first, in_content_length;     // the bits of which one is set unless the beat is null
-    const uint8_t *out_content;                       // the same at the output, as a mask of one byte per bit
-    uint64_t symbols_first, symbol_bits, lanes, keep_first;
-    uint64_t absent;                                  // the value of lanes without a symbol
+    uint64_t gathers;          // whether the output is symbols and ends of packets, otherwise payloads and cycles
 };
 
 struct results {
     uint64_t inputs_used;      // beats or symbols
     uint64_t ends_used;
-    uint64_t outputs, accepted;
-    uint64_t cycle;
+    uint64_t outputs;          // beats or symbols
+    uint64_t accepted;         // beats, without gathering
+    uint64_t packets;          // ends of packets, with gathering
+    uint64_t cycle, lane;
     uint8_t held[BYTES(OUT_BITS) + 8], payload[BYTES(OUT_BITS) + 8];
 };
 
@@ -44,8 +54,10 @@ struct buffers {
     uint64_t ends_length;
     uint64_t more;             // whether another call continues the input
     uint8_t *payloads;
-    uint64_t *shown, *transferred, *accepted;
-    uint64_t room;             // beats for which there is room in the arrays above
+    uint64_t *symbols;
+    uint64_t *shown;           // with gathering: for each end of a packet the number of symbols before it
+    uint64_t *transferred, *accepted;
+    uint64_t room;             // elements for which there is room in each array above
 };
 
 struct run {
@@ -53,10 +65,10 @@ struct run {
     struct state state;
     struct inputs in;
     struct outputs out;
-    uint64_t cycle, idle, shown, ended, input_pause, output_pause;
-    uint8_t upcoming, upcoming_null, upcoming_last, offered, inside, waiting;
+    uint64_t cycle, idle, shown, ended, input_pause, output_pause, null_beat;
+    uint8_t upcoming, upcoming_null, upcoming_last, offered, inside, waiting, exhausted;
     uint8_t next[IN_BITS + 8];                        // the payload of the upcoming beat
-    uint8_t held[BYTES(OUT_BITS)];
+    uint8_t held[OUT_BITS];                           // the payload of the output beat that waits
 };
 
 EXPORT uint64_t run_size(void) { return sizeof(struct run); }
@@ -105,73 +117,135 @@ static void pack(uint8_t *bytes, const uint8_t *bits, unsigned length) {
         bytes[n >> 3] |= (uint8_t)(bits[n] << (n & 7));
 }
 
-static uint32_t symbol_at(const uint8_t *symbols, uint64_t position, uint64_t bits) {
+static inline uint32_t symbol_at(const uint8_t *symbols, uint64_t position) {
+#if IN_SYMBOL_BITS <= 8
+    return symbols[position];
+#elif IN_SYMBOL_BITS <= 16
     uint16_t two;
+    memcpy(&two, symbols + 2 * position, 2);
+    return two;
+#else
     uint32_t four;
-    if (bits <= 8)
-        return symbols[position];
-    if (bits <= 16) {
-        memcpy(&two, symbols + 2 * position, 2);
-        return two;
-    }
     memcpy(&four, symbols + 4 * position, 4);
     return four;
+#endif
 }
 
 // Make the upcoming beat from the given payloads. Returns whether there is one.
 static int next_payload(struct run *run, const struct buffers *buffers, struct results *results) {
-    const struct settings *settings = &run->settings;
     if (results->inputs_used == buffers->inputs_length)
         return 0;
     unpack(run->next, buffers->inputs + results->inputs_used++ * BYTES(IN_BITS), IN_BITS);
-    run->upcoming_last = run->next[settings->in_last];
+    run->upcoming_last = run->next[IN_LAST];
     run->upcoming_null = !run->upcoming_last;
-    for (uint64_t n = 0; n < settings->in_content_length; n++)
-        run->upcoming_null &= !run->next[settings->in_content_first + n];
+    for (int lane = 0; lane < LANES; lane++)
+        run->upcoming_null &= !run->next[IN_KEEP + lane];
     return 1;
+}
+
+static void set_symbol(uint8_t *place, uint32_t symbol) {
+#if IN_SYMBOL_BITS == 8
+    spread(place, (uint8_t)symbol);
+#else
+    for (int bit = 0; bit < IN_SYMBOL_BITS; bit++)
+        place[bit] = symbol >> bit & 1;
+#endif
 }
 
 // Make the upcoming beat from the given symbols. Returns whether there is one.
 static int next_symbols(struct run *run, const struct buffers *buffers, struct results *results) {
     const struct settings *settings = &run->settings;
-    uint64_t lanes = settings->lanes, bits = settings->symbol_bits, position = results->inputs_used;
+    uint64_t position = results->inputs_used;
     int known = results->ends_used < buffers->ends_length;
     uint64_t end = known ? buffers->ends[results->ends_used] : buffers->inputs_length;
-    uint64_t left = end - position, length = left < lanes ? left : lanes;
-    uint8_t last = 0;
+    uint64_t left = end - position, length = left < LANES ? left : LANES;
+    uint8_t last = 0, present = 1;
     if (known) {
-        last = left <= lanes && (left < lanes || !buffers->separate[results->ends_used]);
-    } else if (left <= lanes) {
-        // Whether the packet ends after these symbols is not known yet.
+        last = left <= LANES && (left < LANES || !buffers->separate[results->ends_used]);
+    } else if (left <= LANES) {
+        // Whether the packet ends after these symbols is not known yet, or there is no other packet.
+        if (buffers->more)
+            return 0;
+        present = 0;
+    }
+    if (run->exhausted)
+        return 0;
+    uint8_t null = settings->null_beats[run->null_beat];
+    if (++run->null_beat == settings->null_beats_length)
+        run->null_beat = 0;
+    if (null) {
+        length = last = 0;
+    } else if (!present) {
+        run->exhausted = 1;
         return 0;
     }
-    uint8_t *place = run->next + settings->symbols_first;
-    for (uint64_t lane = 0; lane < lanes; lane++) {
-        uint32_t symbol = lane < length ? symbol_at(buffers->inputs, position + lane, bits) : (uint32_t)settings->absent;
-        run->next[settings->keep_first + lane] = lane < length;
-        if (bits == 8) {
-            spread(place, (uint8_t)symbol);
-            place += 8;
-            continue;
-        }
-        for (uint64_t bit = 0; bit < bits; bit++)
-            *place++ = symbol >> bit & 1;
+    for (uint64_t lane = 0; lane < LANES; lane++) {
+        uint32_t symbol = lane < length ? symbol_at(buffers->inputs, position + lane) : (uint32_t)ABSENT;
+        run->next[IN_KEEP + lane] = lane < length;
+        set_symbol(run->next + IN_SYMBOLS + lane * IN_SYMBOL_BITS, symbol);
     }
-    run->next[settings->in_last] = last;
+    run->next[IN_LAST] = last;
     run->upcoming_last = last;
-    run->upcoming_null = 0;
+    run->upcoming_null = null;
     results->inputs_used += length;
     results->ends_used += last;
     return 1;
 }
 
 static int is_null(const struct run *run) {
-    const uint8_t *mask = run->settings.out_content;
-    uint8_t content = 0;
-    for (unsigned n = 0; n < OUT_BITS; n++)
-        content |= run->out.out_payload[n] & mask[n];
+    uint8_t content = run->out.out_payload[OUT_LAST];
+    for (int lane = 0; lane < LANES; lane++)
+        content |= run->out.out_payload[OUT_KEEP + lane];
     return !content;
 }
+
+#if OUT_SYMBOL_BITS <= GATHERED_BITS
+static inline uint64_t symbol_of(const uint8_t *bits) {
+    uint64_t symbol = 0;
+    int n = 0;
+#if EIGHT_AT_ONCE
+    for (; n + 8 <= OUT_SYMBOL_BITS; n += 8) {
+        uint64_t eight;
+        memcpy(&eight, bits + n, 8);
+        symbol |= (eight * 0x0102040810204080u >> 56) << n;
+    }
+#endif
+    for (; n < OUT_SYMBOL_BITS; n++)
+        symbol |= (uint64_t)bits[n] << n;
+    return symbol;
+}
+
+// Append the symbols of an output beat. Returns DONE, or the violation of the contract.
+static inline enum status gather(const struct run *run, const struct buffers *buffers, struct results *results) {
+    const uint8_t *bits = run->out.out_payload;
+    uint64_t count = results->outputs;
+    for (int lane = 0; lane < LANES; lane++) {
+        const uint8_t *symbol = bits + OUT_SYMBOLS + lane * OUT_SYMBOL_BITS;
+        results->lane = (uint64_t)lane;
+        if (!bits[OUT_KEEP + lane]) {
+            if (OUT_ERROR >= 0 && symbol[OUT_ERROR < 0 ? 0 : OUT_ERROR])
+                return FLAG;
+            continue;
+        }
+        if (PACKED && count - results->outputs != (uint64_t)lane)
+            return GAP;
+        buffers->symbols[count++] = symbol_of(symbol);
+    }
+    if (count == results->outputs && !bits[OUT_LAST])
+        return NULL_BEAT;
+    results->outputs = count;
+    if (bits[OUT_LAST])
+        buffers->shown[results->packets++] = count;
+    return DONE;
+}
+#else
+static inline enum status gather(const struct run *run, const struct buffers *buffers, struct results *results) {
+    (void)run, (void)buffers, (void)results;
+    return DONE;
+}
+#endif
+
+EXPORT int can_gather(void) { return OUT_SYMBOL_BITS <= GATHERED_BITS; }
 
 static inline enum status advance(
     struct run *run, const struct buffers *buffers, struct results *results,
@@ -187,7 +261,8 @@ static inline enum status advance(
         }
         if (!run->upcoming && !run->ended && !run->inside)
             return DONE;
-        if (results->outputs == buffers->room || results->accepted == buffers->room)
+        if (settings->gathers ? results->outputs + LANES > buffers->room || results->packets == buffers->room
+                              : results->outputs == buffers->room || results->accepted == buffers->room)
             return OUTPUT_FULL;
         if (run->upcoming && !run->offered && !settings->input_pauses[run->input_pause]) {
             memcpy(run->in.in_payload, run->next, IN_BITS);
@@ -199,38 +274,42 @@ static inline enum status advance(
         run->idle += ready && (run->offered || !run->upcoming);
         step(&run->state, &run->in, &run->out);
         if (run->out.out_valid[0]) {
-            uint8_t *payload = buffers->payloads + results->outputs * BYTES(OUT_BITS);
-            pack(payload, run->out.out_payload, OUT_BITS);
+            const uint8_t *payload = run->out.out_payload;
             if (!run->waiting) {
                 run->shown = run->cycle;
-            } else if (memcmp(run->held, payload, BYTES(OUT_BITS))) {
-                memcpy(results->held, run->held, BYTES(OUT_BITS));
-                memcpy(results->payload, payload, BYTES(OUT_BITS));
+            } else if (memcmp(run->held, payload, OUT_BITS)) {
+                pack(results->held, run->held, OUT_BITS);
+                pack(results->payload, payload, OUT_BITS);
                 status = CHANGED;
                 break;
             }
             if (ready) {
-                buffers->shown[results->outputs] = run->shown;
-                buffers->transferred[results->outputs++] = run->cycle;
-                if (is_null(run)) {
-                    status = NULL_BEAT;
-                    break;
+                if (settings->gathers) {
+                    status = gather(run, buffers, results);
+                } else {
+                    pack(buffers->payloads + results->outputs * BYTES(OUT_BITS), payload, OUT_BITS);
+                    buffers->shown[results->outputs] = run->shown;
+                    buffers->transferred[results->outputs++] = run->cycle;
+                    status = is_null(run) ? NULL_BEAT : DONE;
                 }
-                run->ended -= run->out.out_payload[settings->out_last];
+                if (status != DONE)
+                    break;
+                run->ended -= payload[OUT_LAST];
                 run->waiting = 0;
                 run->idle = 0;
             } else if (!run->waiting) {
-                memcpy(run->held, payload, BYTES(OUT_BITS));
+                memcpy(run->held, payload, OUT_BITS);
                 run->waiting = 1;
             }
         } else if (run->waiting) {
-            memcpy(results->held, run->held, BYTES(OUT_BITS));
+            pack(results->held, run->held, OUT_BITS);
             status = DEASSERTED;
             break;
         }
         if (run->offered && run->out.in_ready[0]) {
-            if (!run->upcoming_null) {
+            if (!settings->gathers)
                 buffers->accepted[results->accepted++] = run->cycle;
+            if (!run->upcoming_null) {
                 run->ended += run->upcoming_last;
                 run->inside = !run->upcoming_last;
             }

@@ -292,8 +292,6 @@ class _Writer:
         count = max(1, len(netlist.flip_flops))
         out.append("#include <stdint.h>")
         out.append("#include <string.h>")
-        out.append(f"#define IN_BITS {len(netlist.inputs['in_payload'])}")
-        out.append(f"#define OUT_BITS {len(netlist.outputs['out_payload'])}")
         for name, ports in (("inputs", netlist.inputs), ("outputs", netlist.outputs)):
             members = " ".join(f"uint8_t {port}[{len(bits)}];" for port, bits in ports.items())
             out.append(f"struct {name} {{ {members} }};")

@@ -39,7 +39,8 @@ from utf8fpga.hdl import (
 )
 from utf8fpga.hdl.memory_buffer import CAPACITY
 from utf8fpga.model import decode
-from utf8fpga.sim.simulation import ContractError, Simulation, text_beats
+from utf8fpga.sim import ContractError, Simulation
+from utf8fpga.sim.beats import text_beats
 
 TEXTS = [
     b"caf\xc3\xa9 \xe2\x82\xac \xf0\x9f\x98\x80",

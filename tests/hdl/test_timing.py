@@ -13,7 +13,7 @@ from amaranth.sim import Simulator
 from utf8fpga.hdl import Core, Decoder, Refresh, RefreshedDecoder
 from utf8fpga.model import decode
 from utf8fpga.model.practices import Practice
-from utf8fpga.sim.simulation import beat_payload, text_beats
+from utf8fpga.sim.beats import beat_payload, text_beats
 
 DECODERS: dict[str, dict[str, Any]] = {
     "serial": {},

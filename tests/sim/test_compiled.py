@@ -9,7 +9,8 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from itertools import accumulate, pairwise
 from pathlib import Path
 from typing import Any
@@ -19,49 +20,25 @@ from amaranth.hdl import Module, Mux, Signal, Value
 from amaranth.lib.memory import Memory
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from support.faults import wrap
+from support.faults import Fault, wrap
 from support.processes import run, started, wait_until
 
-from utf8fpga.hdl import Decoder, SerialDecoder
+from utf8fpga.hdl import CORES, CoreParameters, Decoder, DecoderParameters, ParallelDecoder, SerialDecoder
+from utf8fpga.hdl.decoder.parameters import Word
 from utf8fpga.hdl.toolchain import ToolError
-from utf8fpga.model import EncodingTable, InvalidArgumentError
+from utf8fpga.model import CATALOGUE, TABLE_3_7, EncodingTable, InvalidArgumentError, decode
 from utf8fpga.model.practices import Practice
-from utf8fpga.sim import ContractError, Run, Simulation
-from utf8fpga.sim.engines import CompiledModel, Session, Transfers, compiled, gates
-from utf8fpga.sim.simulation import Beat, Take, _Bench, beat_payload, text_beats
+from utf8fpga.sim import ContractError, Run, Simulation, compare, simulate
+from utf8fpga.sim.beats import beat_payload, output_fields, text_beats, with_null_beats
+from utf8fpga.sim.engines import gates, native
+from utf8fpga.sim.engines.compiled import CompiledModel, Gathered, Session, Transfers
 from utf8fpga.sim.strategies import pauses, stream_patterns, texts
+from utf8fpga.sim.traffic import random_pauses
 
 try:
-    compiled.find_compiler()
+    native.find_compiler()
 except ToolError as missing:
     pytest.skip(str(missing), allow_module_level=True)
-
-
-class CompiledSimulation(Simulation):
-    """`Simulation` on the compiled engine, with the same checks of the items."""
-
-    @functools.cached_property
-    def model(self) -> CompiledModel:
-        return CompiledModel(self.decoder)
-
-    def stream(
-        self,
-        beats: Iterator[Beat],
-        take: Take,
-        *,
-        input_pauses: Sequence[bool] = (False,),
-        output_pauses: Sequence[bool] = (False,),
-        accepted: Callable[[int], None] | None = None,
-        vcd: Path | None = None,
-    ) -> int:
-        bench = _Bench(self.decoder, self.item, iter(()), take, None)
-        session = self.model.session(input_pauses=input_pauses, output_pauses=output_pauses, patience=bench.patience)
-        for each in session.stream(beat_payload(self.decoder, beat) for beat in beats):
-            for cycle in each.accepted if accepted else ():
-                accepted(cycle)
-            for payload, bench.clock, bench.shown in zip(each, each.transferred, each.shown, strict=True):
-                bench.deliver(payload)
-        return session.cycle
 
 
 def outcome(simulation: Simulation, given: Sequence[Sequence[int]], patterns: dict[str, Any]) -> Run | str:
@@ -72,106 +49,195 @@ def outcome(simulation: Simulation, given: Sequence[Sequence[int]], patterns: di
         return f"{type(error).__name__}: {error}"
 
 
+def model_of(simulation: Simulation) -> CompiledModel:
+    return CompiledModel(simulation.core, simulation.parameters)
+
+
 NINE_BITS = EncodingTable.parse("nine bits", "0..3 104 102..103 102..103", source="made for this test", unit_width=9)
 
-CORES: dict[str, dict[str, Any]] = {
-    "serial": {"kind": True, "length": True},
-    "serial pipelined": {"pipeline": 2},
-    "parallel 1": {"architecture": "parallel", "kind": True, "length": True},
-    "parallel 2": {"lanes": 2, "packed": False, "kind": True, "length": True},
-    "parallel 4 memory": {"lanes": 4, "packed": False, "buffer": "memory"},
-    "parallel 4 registers": {"lanes": 4, "packed": False, "buffer": "registers"},
-    "parallel 8": {"lanes": 8, "packed": False},
-    "packed 4": {"lanes": 4, "packed": True},
-    "refresh serial": {"refresh": 40},
-    "refresh 2": {"lanes": 2, "packed": False, "refresh": 40},
-    "each unit": {"practice": Practice.EACH_UNIT},
-    "whole subsequence": {"practice": Practice.WHOLE_SUBSEQUENCE},
-    "first error": {"practice": Practice.FIRST_ERROR},
-    "9 bits": {"table": NINE_BITS, "lanes": 2, "packed": False},
-}
+
+def variants(kind: type[CoreParameters]) -> Iterator[CoreParameters]:
+    """The default core of a kind, and for each value of each option a core with it, of one lane if possible."""
+    yield kind()
+    for name, how in kind.options().items():
+        if how.range:
+            low, high = how.range
+            values: list[Any] = [low, low + 1, 3, 4] if high is None or high > 4 else [low, high]
+        else:
+            values = list(how.choices) or [True, False]
+        for value in values:
+            for lanes in ({}, {"lanes": 2}, {"lanes": 4}):
+                with suppress(InvalidArgumentError, TypeError):
+                    chosen = CATALOGUE[value] if name == "table" else value
+                    found = kind(**{**lanes, name: chosen})
+                    if getattr(found, name) == chosen:
+                        yield found
+                        break
+
+
+DECODERS = [
+    DecoderParameters(kind=True, length=True),
+    DecoderParameters(pipeline=2),
+    DecoderParameters(architecture="parallel", kind=True, length=True),
+    DecoderParameters(lanes=2, refresh=40, kind=True, length=True),
+    DecoderParameters(lanes=4, buffer="memory"),
+    DecoderParameters(lanes=4, buffer="registers", replacement=False),
+    DecoderParameters(lanes=4, packed=True),
+    DecoderParameters(practice=Practice.EACH_UNIT),
+    DecoderParameters(practice=Practice.WHOLE_SUBSEQUENCE),
+    DecoderParameters(table=NINE_BITS, lanes=2),
+]
+"""A value of each option of a decoder."""
+
+OTHERS = dict.fromkeys(each for kind in CORES.values() for each in variants(kind))
+EXHAUSTIVE = [DecoderParameters(lanes=lanes, packed=packed) for lanes in (8, 16) for packed in (False, True)]
 
 
 @functools.cache
-def both(name: str) -> tuple[Simulation, CompiledSimulation]:
-    options = {**CORES[name]}
-    arguments = [options.pop("table")] if "table" in options else []
-    return Simulation(Decoder(*arguments, **options)), CompiledSimulation(Decoder(*arguments, **options))
+def both(parameters: CoreParameters) -> tuple[Simulation, Simulation]:
+    python = Simulation(parameters.build(), parameters)
+    return python, python.on("compiled")
 
 
-@pytest.mark.parametrize("name", CORES)
-def test_a_run_is_equal_to_one_in_the_python_simulator_in_every_cycle(name: str) -> None:
-    python, fast = both(name)
+def table_of(parameters: CoreParameters) -> EncodingTable:
+    """The table of a decoder; for another core that of UTF-8, whose texts are bytes."""
+    return getattr(parameters, "table", TABLE_3_7)
 
-    @settings(max_examples=20)
-    @given(given=texts(python.decoder.table), patterns=stream_patterns())
+
+def check_that_engines_agree(parameters: CoreParameters, examples: int) -> None:
+    python, fast = both(parameters)
+
+    @settings(max_examples=examples)
+    @given(given=texts(table_of(parameters)), patterns=stream_patterns())
     def check(given: list[tuple[int, ...]], patterns: dict[str, list[bool]]) -> None:
         assert outcome(fast, given, patterns) == outcome(python, given, patterns)
 
     check()
 
 
+@pytest.mark.parametrize("parameters", DECODERS, ids=lambda each: each.name)
+def test_a_run_is_equal_to_one_in_the_python_engine_in_every_cycle(parameters: CoreParameters) -> None:
+    check_that_engines_agree(parameters, 20)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("parameters", [*OTHERS, *EXHAUSTIVE], ids=lambda each: each.name)
+def test_engines_agree_for_every_core_and_every_value_of_each_option(parameters: CoreParameters) -> None:
+    check_that_engines_agree(parameters, 50)
+
+
+def test_the_registry_is_tested() -> None:
+    assert {type(each) for each in OTHERS} == set(CORES.values())
+    for kind in CORES.values():
+        for name in kind.options():
+            assert len({getattr(each, name) for each in OTHERS if type(each) is kind}) > 1, name
+
+
+def test_beats_are_presented_and_accepted_in_the_order_of_the_cycles() -> None:
+    events: dict[str, list[Any]] = {}
+    for simulation in both(DECODERS[4]):
+        log = events[simulation.engine] = []
+        beats = with_null_beats(text_beats(b"\xe2\x82\xacABC\xff\xf0\x90" * 3, 4), [False, True, True])
+        simulation.stream(
+            beats,
+            lambda symbol, last, shown, log=log: log.append((symbol, last, shown)),
+            input_pauses=[False, True, False],
+            output_pauses=[True, False],
+            accepted=log.append,
+            presented=log.append,
+        )
+    assert events["compiled"] == events["python"]
+    assert len(events["python"]) > 40
+
+
+def test_a_waveform_is_written_by_the_python_engine(tmp_path: Path) -> None:
+    _, fast = both(DECODERS[0])
+    assert fast.run([b"A\xff"], vcd=tmp_path / "wave.vcd") == fast.run([b"A\xff"])
+    assert "$enddefinitions" in (tmp_path / "wave.vcd").read_text()
+
+
+def test_function_and_class_select_the_engine() -> None:
+    assert simulate(b"A\xc3", engine="compiled", lanes=2) == simulate(b"A\xc3", lanes=2)
+    for call in (lambda: Simulation(engine="fast"), lambda: both(DECODERS[0])[0].on("fast")):
+        with pytest.raises(InvalidArgumentError, match=r"^engine 'fast' is not one of python, compiled$"):
+            call()
+
+
 # Violations of the contract.
 
 
-class FaultyDecoder(SerialDecoder):
+class FaultyDecoder(ParallelDecoder):
     """A decoder with a fault inserted at its ports."""
 
-    def __init__(self, insert_fault: Callable[[Module, SerialDecoder, SerialDecoder], None]) -> None:
-        super().__init__(pipeline=1)
-        self._insert_fault = insert_fault
+    def __init__(self, fault: Fault) -> None:
+        super().__init__(lanes=2, pipeline=1)
+        self._fault = fault
+        self.packed = fault is words_have_gaps
 
     def elaborate(self, platform: object) -> Module:
-        inner = SerialDecoder(pipeline=1)
+        inner = ParallelDecoder(lanes=2, pipeline=1)
         m = wrap(inner, self)
-        self._insert_fault(m, self, inner)
+        self.inner = inner
+        self._fault(m, self)
         return m
 
 
-def payload_changes_while_waiting(m: Module, outer: SerialDecoder, inner: SerialDecoder) -> None:
+def payload_changes_while_waiting(m: Module, faulty: FaultyDecoder) -> None:
     count = Signal(4)
     m.d.sync += count.eq(count + 1)
-    m.d.comb += outer.items.payload.items[0].code_point.eq(inner.items.payload.items[0].code_point ^ count)
+    place = faulty.output.payload.symbols[0].code_point
+    m.d.comb += place.eq(faulty.inner.output.payload.symbols[0].code_point ^ count)
 
 
-def valid_is_deasserted_while_waiting(m: Module, outer: SerialDecoder, inner: SerialDecoder) -> None:
+def valid_is_deasserted_while_waiting(m: Module, faulty: FaultyDecoder) -> None:
     waited = Signal()
-    m.d.sync += waited.eq(inner.items.valid & ~outer.items.ready)
-    m.d.comb += outer.items.valid.eq(inner.items.valid & ~waited)
+    m.d.sync += waited.eq(faulty.inner.output.valid & ~faulty.output.ready)
+    m.d.comb += faulty.output.valid.eq(faulty.inner.output.valid & ~waited)
 
 
-def valid_is_never_asserted(m: Module, outer: SerialDecoder, inner: SerialDecoder) -> None:
-    m.d.comb += [outer.items.valid.eq(0), inner.items.ready.eq(0)]
+def valid_is_never_asserted(m: Module, faulty: FaultyDecoder) -> None:
+    m.d.comb += [faulty.output.valid.eq(0), faulty.inner.output.ready.eq(0)]
 
 
-def last_is_always_set(m: Module, outer: SerialDecoder, inner: SerialDecoder) -> None:
-    m.d.comb += outer.items.payload.last.eq(1)
+def last_is_always_set(m: Module, faulty: FaultyDecoder) -> None:
+    m.d.comb += faulty.output.payload.last.eq(1)
 
 
-def null_beats_are_asserted(m: Module, outer: SerialDecoder, inner: SerialDecoder) -> None:
-    m.d.comb += outer.items.payload.items[0].keep.eq(0)
-    m.d.comb += outer.items.payload.items[0].error.eq(0)
+def null_beats_are_asserted(m: Module, faulty: FaultyDecoder) -> None:
+    m.d.comb += faulty.output.payload.keep.eq(0)
+    m.d.comb += [each.error.eq(0) for each in faulty.output.payload.symbols]
 
 
-def error_flag_stays(m: Module, outer: SerialDecoder, inner: SerialDecoder) -> None:
-    m.d.comb += [outer.items.payload.items[0].error.eq(1), outer.items.payload.items[0].keep.eq(0)]
+def error_flag_stays(m: Module, faulty: FaultyDecoder) -> None:
+    m.d.comb += [faulty.output.payload.symbols[0].error.eq(1), faulty.output.payload.keep[0].eq(0)]
 
 
-@pytest.mark.parametrize(
-    ("insert_fault", "message"),
-    [
-        (payload_changes_while_waiting, "the payload changed from"),
-        (valid_is_deasserted_while_waiting, "valid was deasserted before the transfer of payload"),
-        (valid_is_never_asserted, "no beat was transferred for 64 cycles"),
-        (last_is_always_set, "last is set at the output before a text has ended"),
-        (null_beats_are_asserted, "a beat with neither a word nor last"),
-        (error_flag_stays, "the error flag of word 0 is set, but there is no word"),
-    ],
-)
-def test_violations_of_the_contract_have_the_same_messages(
-    insert_fault: Callable[[Module, SerialDecoder, SerialDecoder], None], message: str
-) -> None:
-    python, fast = (kind(FaultyDecoder(insert_fault)) for kind in (Simulation, CompiledSimulation))
+def words_have_gaps(m: Module, faulty: FaultyDecoder) -> None:
+    """The decoder is correct, but not packed."""
+
+
+FAULTS = {
+    "payload changes": (payload_changes_while_waiting, "the payload changed from"),
+    "valid deasserted": (valid_is_deasserted_while_waiting, "valid was deasserted before the transfer of payload"),
+    "stuck": (valid_is_never_asserted, "no beat was transferred for 64 cycles"),
+    "last too often": (last_is_always_set, "last is set at the output before a text has ended"),
+    "null beats": (null_beats_are_asserted, "a beat with neither a word nor last"),
+    "flag without word": (error_flag_stays, "the error flag of word 0 is set, but there is no word"),
+    "gap": (words_have_gaps, "a gap before word 1 of packed words"),
+}
+
+
+def faulty(fault: Fault) -> tuple[Simulation, Simulation]:
+    python = Simulation(FaultyDecoder(fault), DecoderParameters(lanes=2, pipeline=1))
+    return python, python.on("compiled")
+
+
+TEXT = b"\xc3\xa9A\xe0\x80Z"
+
+
+@pytest.mark.parametrize(("fault", "message"), FAULTS.values(), ids=FAULTS)
+def test_violations_of_the_contract_have_the_same_messages(fault: Fault, message: str) -> None:
+    python, fast = faulty(fault)
 
     @settings(max_examples=20)
     @given(given=texts(), patterns=stream_patterns())
@@ -179,8 +245,23 @@ def test_violations_of_the_contract_have_the_same_messages(
         assert outcome(fast, given, patterns) == outcome(python, given, patterns)
 
     check()
-    with pytest.raises(ContractError, match=message):
-        fast.run([b"A\xc3\xa9\xe0\x80Z"] * 2, output_pauses=[True, True, False])
+    with pytest.raises(ContractError, match=message) as caught:
+        fast.run([TEXT * 3] * 2, output_pauses=[True, True, False])
+
+    # With gathered symbols, the driver checks the lanes.
+    session = model_of(fast).session(output_pauses=[True, True, False], gathers=True)
+    with pytest.raises(ContractError) as gathered:
+        list(session.send_symbols(TEXT * 6, [3 * len(TEXT), 6 * len(TEXT)], more=False))
+    assert str(gathered.value) == str(caught.value)
+
+
+@pytest.mark.parametrize("fault", [fault for fault, _ in FAULTS.values()], ids=FAULTS)
+def test_differences_from_the_golden_function_are_reported_alike(fault: Fault) -> None:
+    python, _ = faulty(fault)
+    options: dict[str, Any] = {"output_pauses": [True, False], "null_beats": [False, True]}
+    found = [compare(python, TEXT * 30, engine=engine, **options) for engine in ("python", "compiled")]
+    assert found[0] is not None
+    assert found[1] == found[0]
 
 
 # Circuits that no decoder has.
@@ -200,7 +281,7 @@ class RandomCircuit(SerialDecoder):
             Signal(width, name=f"r{n}", init=draw.getrandbits(width), reset_less=draw.random() < 0.3)
             for n, width in enumerate(widths)
         ]
-        given: list[Any] = [Value.cast(self.units.payload), *registers]
+        given: list[Any] = [Value.cast(self.input.payload), *registers]
         for number in range(2):
             depth = draw.choice([2, 3, 5, 8])
             m.submodules[f"memory{number}"] = memory = Memory(
@@ -232,13 +313,13 @@ class RandomCircuit(SerialDecoder):
                     m.d.sync += register.eq(source)
             else:
                 m.d.sync += register.eq(source)
-        item = self.items.payload.items[0]
+        beat = self.output.payload
         m.d.comb += [
-            self.units.ready.eq(self.items.ready),
-            self.items.valid.eq(self.units.valid),
-            self.items.payload.last.eq(self.units.payload.last),
-            item.keep.eq(1),
-            item.code_point.eq(Value.cast(given[-1]) ^ sum(each << n for n, each in enumerate(registers))),
+            self.input.ready.eq(self.output.ready),
+            self.output.valid.eq(self.input.valid),
+            self.output.payload.last.eq(self.input.payload.last),
+            beat.keep.eq(1),
+            beat.symbols[0].code_point.eq(Value.cast(given[-1]) ^ sum(each << n for n, each in enumerate(registers))),
         ]
         return m
 
@@ -247,8 +328,8 @@ class RandomCircuit(SerialDecoder):
 def test_random_circuits_are_simulated_alike(seed: int) -> None:
     draw = random.Random(seed)
     text = bytes(draw.randrange(256) for _ in range(200))
-    python, fast = (kind(RandomCircuit(seed)) for kind in (Simulation, CompiledSimulation))
-    assert fast.run([text]) == python.run([text])
+    python = Simulation(RandomCircuit(seed))
+    assert python.on("compiled").run([text]) == python.run([text])
 
 
 def netlist(**cells: dict[str, Any]) -> dict[str, Any]:
@@ -281,37 +362,68 @@ def test_what_cannot_be_simulated_is_rejected(cell: dict[str, Any], message: str
 # Input in bulk.
 
 
-def joined(parts: Iterator[Transfers]) -> tuple[bytes, list[int], list[int], list[int]]:
+def joined(parts: Iterable[Transfers]) -> tuple[bytes, list[int], list[int], list[int]]:
     found = list(parts)
     columns = [[n for each in found for n in getattr(each, name)] for name in ("shown", "transferred", "accepted")]
     return b"".join(each.payloads for each in found), *columns
 
 
-@pytest.mark.parametrize("name", ["serial", "parallel 4 memory", "packed 4", "9 bits"])
-def test_symbols_in_any_pieces_are_the_same_run_as_beats(name: str) -> None:
-    _, fast = both(name)
-    decoder, size = fast.decoder, 2 if name == "9 bits" else 1
+def gathered(parts: Iterable[Gathered]) -> list[list[int]]:
+    """The symbols of each packet."""
+    packets: list[list[int]] = [[]]
+    for each in parts:
+        symbols = memoryview(each.symbols).cast("Q").tolist()
+        for first, after in pairwise([0, *each.ends, len(symbols)]):
+            packets[-1] += symbols[first:after]
+            packets.append([])
+        packets.pop()
+    assert packets.pop() == []
+    return packets
+
+
+@pytest.mark.parametrize("number", [0, 4, 6, 9], ids=lambda number: DECODERS[number].name)
+def test_symbols_in_any_pieces_are_the_same_run_as_beats(number: int) -> None:
+    parameters = DECODERS[number]
+    _, fast = both(parameters)
+    core, size, model = fast.core, 1 if parameters.table.unit_width == 8 else 2, model_of(fast)
+    fields = output_fields(core)
+
+    def word(symbol: int) -> Word:
+        values = {name: symbol >> first & (1 << width) - 1 for name, (first, width) in fields.items()}
+        return Word(values["code_point"], bool(values["error"]))
 
     @settings(max_examples=100)
     @given(
-        given=texts(decoder.table),
+        given=texts(parameters.table),
         separate=st.lists(st.booleans(), min_size=1, max_size=4),
+        null_beats=pauses(),
         cuts=st.lists(st.integers(0, 80), max_size=6),
         input_pauses=pauses(),
         output_pauses=pauses(),
     )
-    def check(given: list[tuple[int, ...]], separate: list[bool], cuts: list[int], **options: list[bool]) -> None:
-        beats = [
-            beat_payload(decoder, beat)
-            for number, text in enumerate(given)
-            for beat in text_beats(text, decoder.lanes, separate_end=separate[number % len(separate)])
-        ]
-        expected, cycles = fast.model.run(beats, **options)
+    def check(
+        given: list[tuple[int, ...]],
+        separate: list[bool],
+        null_beats: list[bool],
+        cuts: list[int],
+        **options: list[bool],
+    ) -> None:
+        plain = (
+            beat
+            for position, text in enumerate(given)
+            for beat in text_beats(text, core.lanes, separate_end=separate[position % len(separate)])
+        )
+        beats = with_null_beats(plain, null_beats)
+        payloads = b"".join(
+            beat_payload(core, beat).to_bytes(-(-len(Value.cast(core.input.payload)) // 64) * 8, "little")
+            for beat in beats
+        )
+        by_beats = model.session(**options)
+        expected = joined(by_beats.send_payloads(payloads, more=False))
         symbols = [unit for text in given for unit in text]
         ends = list(accumulate(map(len, given)))
-        session = fast.model.session(**options)
 
-        def parts() -> Iterator[Transfers]:
+        def parts(session: Session) -> Iterator[Any]:
             places = [0, *sorted(min(cut, len(symbols)) for cut in cuts), len(symbols)]
             sent = 0
             for first, after in pairwise(places):
@@ -325,30 +437,33 @@ def test_symbols_in_any_pieces_are_the_same_run_as_beats(name: str) -> None:
                 if final:
                     break
 
-        assert joined(parts()) == joined(iter([expected]))
-        assert session.cycle == cycles
+        by_symbols = model.session(null_beats=null_beats, **options)
+        assert joined(parts(by_symbols)) == expected
+        by_gathering = model.session(null_beats=null_beats, gathers=True, **options)
+        words = [[word(symbol) for symbol in packet] for packet in gathered(parts(by_gathering))]
+        assert words == [
+            [Word(item.code_point, item.error is not None) for item in decode(text, parameters.table)] for text in given
+        ]
+        assert by_beats.cycle == by_symbols.cycle == by_gathering.cycle
 
     check()
 
 
 def test_long_input_needs_little_room_and_comes_out_in_pieces() -> None:
-    _, fast = both("serial pipelined")
     draw = random.Random(0)
     text = bytes(draw.choice(b"A\xc3\xa9\xe2\x82\xac\xff") for _ in range(1 << 20))
-    session = fast.model.session(output_pauses=compiled.random_pauses(1))
+    session = model_of(both(DECODERS[1])[1]).session(output_pauses=random_pauses(1), gathers=True)
     characters = []
     for start in range(0, len(text), 1 << 16):
         final = start + (1 << 16) == len(text)
         for each in session.send_symbols(text[start : start + (1 << 16)], [1 << 16] * final, more=not final):
-            assert len(each.payloads) <= 1 << 20
-            words = memoryview(each.payloads).cast("Q")
-            characters += [chr(word & 0x1FFFFF) for word in words if word >> 22 & 1]
+            assert len(each.symbols) <= 1 << 20
+            characters += [chr(symbol & 0x1FFFFF) for symbol in memoryview(each.symbols).cast("Q")]
     assert "".join(characters) == text.decode(errors="replace")
 
 
 def test_reset_starts_the_same_run_again() -> None:
-    _, fast = both("packed 4")
-    session = fast.model.session(output_pauses=[False, True])
+    session = model_of(both(DECODERS[6])[1]).session(output_pauses=[False, True])
 
     def once() -> tuple[bytes, list[int], list[int], list[int]]:
         return joined(session.send_symbols(b"\xe2\x82\xacABC\xff", [7], more=False))
@@ -362,30 +477,36 @@ def test_reset_starts_the_same_run_again() -> None:
 
 
 def test_two_sessions_of_a_model_are_independent() -> None:
-    _, fast = both("serial")
-    first, second = fast.model.session(), fast.model.session()
+    model = model_of(both(DECODERS[0])[1])
+    first, second = model.session(), model.session()
     list(first.send_symbols(b"\xe2\x82", more=True))
     assert joined(second.send_symbols(b"\x80", [1], more=False)) == joined(
-        fast.model.session().send_symbols(b"\x80", [1], more=False)
+        model.session().send_symbols(b"\x80", [1], more=False)
     )
 
 
 def serial_session() -> Session:
-    return both("serial")[1].model.session()
+    return model_of(both(DECODERS[0])[1]).session()
 
 
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: both("serial")[1].model.session(input_pauses=[]), "input_pauses [] has no cycle without a pause"),
-        (lambda: both("serial")[1].model.session(output_pauses=[True]), "output_pauses [True] has no cycle without"),
+        (
+            lambda: model_of(both(DECODERS[0])[1]).session(input_pauses=[]),
+            "input_pauses [] has no cycle without a pause",
+        ),
+        (
+            lambda: model_of(both(DECODERS[0])[1]).session(output_pauses=[True]),
+            "output_pauses [True] has no cycle without",
+        ),
         (lambda: list(serial_session().send_payloads(b"abc", more=False)), "3 bytes are not a multiple of 8"),
         (lambda: list(serial_session().send_symbols(b"abc", more=False)), "the last packet has no end"),
         (lambda: list(serial_session().send_symbols(b"abc", [2, 1, 3], more=False)), r"ends [2, 1, 3] are not asc"),
         (lambda: list(serial_session().send_symbols(b"abc", [4], more=True)), "ends [4] are not ascending positions"),
         (lambda: list(serial_session().send_symbols(b"", more=True, separate_ends=[])), "separate_ends is empty"),
-        (lambda: compiled.random_pauses(0, 1.0), "share 1.0 is not in 0..1 without 1"),
-        (lambda: compiled.random_pauses(0, 0.5, 0), "length 0 is less than 1"),
+        (lambda: random_pauses(0, 1.0), "share 1.0 is not in 0..1 without 1"),
+        (lambda: random_pauses(0, 0.5, 0), "length 0 is less than 1"),
     ],
 )
 def test_invalid_arguments_are_rejected(call: Callable[[], object], message: str) -> None:
@@ -395,9 +516,9 @@ def test_invalid_arguments_are_rejected(call: Callable[[], object], message: str
 
 
 def test_random_pauses_depend_on_the_seed_only() -> None:
-    assert compiled.random_pauses(1) == compiled.random_pauses(1) != compiled.random_pauses(2)
-    assert abs(sum(compiled.random_pauses(3, 0.25)) / 65_521 - 0.25) < 0.02
-    assert compiled.random_pauses(4, 0.999, 1) == [False]
+    assert random_pauses(1) == random_pauses(1) != random_pauses(2)
+    assert abs(sum(random_pauses(3, 0.25)) / 65_521 - 0.25) < 0.02
+    assert random_pauses(4, 0.999, 1) == [False]
 
 
 # The cache and the tools.
@@ -406,12 +527,12 @@ def test_random_pauses_depend_on_the_seed_only() -> None:
 @pytest.fixture
 def forget(monkeypatch: pytest.MonkeyPatch) -> None:
     """The libraries that this process has loaded are not used again."""
-    monkeypatch.setattr(compiled, "_loaded", {})
+    monkeypatch.setattr(native, "_loaded", {})
 
 
 def works(model: CompiledModel) -> bool:
-    _, cycles = model.run(beat_payload(Decoder(), beat) for beat in text_beats(b"AB", 1))
-    return cycles == 3
+    (found,) = model.session(gathers=True).send_symbols(b"AB", [2], more=False)
+    return bytes(symbol & 0x7F for symbol in memoryview(found.symbols).cast("Q")) == b"AB"
 
 
 def build_fails(*arguments: object) -> Path:
@@ -421,9 +542,9 @@ def build_fails(*arguments: object) -> Path:
 @pytest.mark.usefixtures("forget")
 def test_model_is_built_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert works(CompiledModel(Decoder(), cache=tmp_path))
-    monkeypatch.setattr(compiled, "_build", build_fails)
+    monkeypatch.setattr(native, "_build", build_fails)
     assert works(CompiledModel(Decoder(), cache=tmp_path))
-    monkeypatch.setattr(compiled, "_loaded", {})
+    monkeypatch.setattr(native, "_loaded", {})
     assert works(CompiledModel(Decoder(), cache=tmp_path))
     with pytest.raises(AssertionError, match="the model is built again"):
         CompiledModel(Decoder(kind=True), cache=tmp_path)
@@ -440,7 +561,7 @@ PROGRAM = """
 import sys
 from pathlib import Path
 from utf8fpga.hdl import Decoder
-from utf8fpga.sim.engines import CompiledModel
+from utf8fpga.sim.engines.compiled import CompiledModel
 CompiledModel(Decoder(), cache=Path(sys.argv[1]))
 print("built")
 """
@@ -484,8 +605,8 @@ def test_interrupted_build_leaves_nothing(tmp_path: Path) -> None:
 @pytest.mark.usefixtures("forget")
 def test_missing_compiler_is_named_with_the_remedy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("CC", raising=False)
-    monkeypatch.setattr(compiled, "_COMPILERS", ())
-    monkeypatch.setattr(compiled.importlib.util, "find_spec", lambda name: None)
+    monkeypatch.setattr(native, "_COMPILERS", ())
+    monkeypatch.setattr(native.importlib.util, "find_spec", lambda name: None)
     with pytest.raises(ToolError) as caught:
         CompiledModel(Decoder(), cache=tmp_path)
     assert str(caught.value) == (
@@ -509,33 +630,31 @@ def test_compiler_that_fails_is_reported(tmp_path: Path, monkeypatch: pytest.Mon
 def test_model_compiled_by_zig(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("ziglang")
     monkeypatch.delenv("CC", raising=False)
-    monkeypatch.setattr(compiled, "_COMPILERS", ())
+    monkeypatch.setattr(native, "_COMPILERS", ())
     assert works(CompiledModel(Decoder(), cache=tmp_path))
 
 
 @pytest.mark.benchmark
 @pytest.mark.parametrize(("lanes", "packed", "ratio"), [(1, True, 1000), (16, False, 300), (16, True, 300)])
 def test_compiled_model_is_faster(lanes: int, packed: bool, ratio: int) -> None:
-    decoder = Decoder(lanes=lanes, packed=packed)
+    python = Simulation(Decoder(lanes=lanes, packed=packed))
+    model = model_of(python)
     draw = random.Random(0)
     text = bytes(draw.randrange(256) for _ in range(1 << 22))
-    fast = CompiledSimulation(decoder)
 
     def speed(cycles: Callable[[bytes], int], text: bytes) -> float:
         begun = time.process_time()
         return cycles(text) / (time.process_time() - begun)
 
     def compiled_cycles(text: bytes) -> int:
-        session = fast.model.session()
+        session = model.session(gathers=True)
         for _ in session.send_symbols(text, [len(text)], more=False):
             pass
         return session.cycle
 
-    assert works(CompiledModel(Decoder()))
     compiled_cycles(text[:1000])
-    python = Simulation(decoder)
     python.run([text[:10]])
     slow = speed(lambda text: python.run([text]).clocks, text[: 400 * lanes])
     found = speed(compiled_cycles, text) / slow
-    print(f"{decoder}: {found:.0f} times")
+    print(f"{python.parameters.title}: {found:.0f} times")
     assert found > ratio

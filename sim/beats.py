@@ -1,0 +1,281 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Beats of symbols at the input and the output of a core, as integers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import cycle, islice, takewhile
+from operator import index
+from typing import Any
+
+from amaranth.hdl import Shape
+from amaranth.lib import data
+
+from utf8fpga.hdl import Core, CoreParameters, parameters_of
+from utf8fpga.hdl.beats import symbol_shape
+from utf8fpga.model import InvalidArgumentError
+
+__all__ = [
+    "NULL_BEAT",
+    "Beat",
+    "BeatEncoder",
+    "ContractError",
+    "Receiver",
+    "SymbolReader",
+    "Take",
+    "beat_payload",
+    "checked_symbols",
+    "output_fields",
+    "patience_of",
+    "symbol_width",
+    "text_beats",
+    "with_null_beats",
+]
+
+_PATIENCE = 64
+"""Lower bound on the result of `patience_of`."""
+
+Beat = tuple[tuple[int, ...], bool]
+"""An input beat: its symbols, at most as many as there are lanes, and `last`."""
+
+NULL_BEAT: Beat = ((), False)
+"""A null beat: neither a symbol nor `last`. It has no effect."""
+
+Take = Callable[[Any, bool, int], None]
+"""Called with each symbol of an output beat, or None for a beat without symbols; whether it is the last of the text;
+and the first cycle in which `valid` was asserted for the beat."""
+
+
+class ContractError(AssertionError):
+    """The core violated the stream contract, or transferred no beat for too many cycles."""
+
+
+def patience_of(core: Core) -> int:
+    """The cycles without a transfer after which a core is reported as stuck.
+
+    Only cycles count in which the output is ready and the input is valid or finished. It is 64, or more for a core
+    whose timing contract allows more.
+    """
+    return max(_PATIENCE, core.stall_cycles + core.latency + core.drain_cycles)
+
+
+def symbol_width(core: Core) -> int:
+    """The bits of an input symbol of a core."""
+    return int(Shape.cast(symbol_shape(core.input)).width)
+
+
+def checked_symbols(text: Iterable[int], number: int, width: int) -> Iterator[int]:
+    """The symbols of a text; each is checked to be an integer of a width in bits when it is read.
+
+    Args:
+        text: the symbols.
+        number: the number of the text, for the error message.
+        width: the bits of a symbol.
+
+    Raises:
+        InvalidArgumentError: `text` is not an iterable of such integers.
+    """
+    try:
+        symbols = iter(text)
+    except TypeError:
+        raise InvalidArgumentError(
+            f"text {number} is {text!r}, which is not an iterable of code units: give one text as [text]"
+        ) from None
+    top = (1 << width) - 1
+    for offset, symbol in enumerate(symbols):
+        try:
+            value = index(symbol)
+        except TypeError:
+            value = -1
+        if not 0 <= value <= top:
+            raise InvalidArgumentError(
+                f"code unit {symbol!r} at offset {offset} of text {number} is not an integer of {width} bits: "
+                f"give one in 0..{top:#x}"
+            )
+        yield value
+
+
+def text_beats(text: Iterable[int], lanes: int, *, separate_end: bool = False) -> Iterator[Beat]:
+    """The input beats of a text, all full except the last.
+
+    Args:
+        text: the symbols.
+        lanes: the number of symbols in a full beat.
+        separate_end: `last` is in a beat without symbols if the beat before is full; it always is where the
+            text is empty.
+    """
+    units = iter(text)
+    beat = tuple(islice(units, lanes))
+    while len(beat) == lanes:
+        following = tuple(islice(units, lanes))
+        if not following and not separate_end:
+            break
+        yield beat, False
+        beat = following
+    yield beat, True
+
+
+def with_null_beats(beats: Iterable[Beat], null_beats: Sequence[bool]) -> Iterator[Beat]:
+    """Insert null beats into a sequence of input beats.
+
+    Args:
+        beats: the input beats.
+        null_beats: for each beat of the result, repeated, whether it is a null beat.
+
+    Raises:
+        InvalidArgumentError: the pattern is empty or consists of null beats only.
+    """
+    if all(null_beats):
+        raise InvalidArgumentError(f"null_beats {list(null_beats)!r} has only null beats: include one False")
+    return _filled(beats, cycle(null_beats))
+
+
+def _filled(beats: Iterable[Beat], null_beats: Iterator[bool]) -> Iterator[Beat]:
+    for beat in beats:
+        yield from (NULL_BEAT for _ in takewhile(bool, null_beats))
+        yield beat
+    yield from (NULL_BEAT for _ in takewhile(bool, null_beats))
+
+
+class BeatEncoder:
+    """A function from the input beats of a core to the integers with the layout of its input payload.
+
+    Lanes without a symbol have the value `absent`: a core that does not ignore them fails.
+
+    Args:
+        core: the core.
+        parameters: those of the core.
+
+    Attributes:
+        absent: `CoreParameters.absent_symbol`, or all bits 1 where that is None.
+    """
+
+    def __init__(self, core: Core, parameters: CoreParameters) -> None:
+        layout = core.input.payload.shape()
+        self._lanes, self._width = core.lanes, symbol_width(core)
+        self._symbols: int = layout["symbols"].offset
+        self._keep: int = layout["keep"].offset
+        self._last: int = layout["last"].offset
+        absent = parameters.absent_symbol
+        self.absent = (1 << self._width) - 1 if absent is None else absent
+
+    def __call__(self, beat: Beat) -> int:
+        """The payload of a beat."""
+        given, last = beat
+        symbols: int = 0
+        for symbol in (*(self.absent,) * (self._lanes - len(given)), *reversed(given)):
+            symbols = symbols << self._width | symbol
+        return symbols << self._symbols | (1 << len(given)) - 1 << self._keep | last << self._last
+
+
+def beat_payload(core: Core, beat: Beat, parameters: CoreParameters | None = None) -> int:
+    """An input beat as an integer with the layout of the core's input payload: see `BeatEncoder`.
+
+    Args:
+        core: the core.
+        beat: the beat.
+        parameters: those of the core; default: see `parameters_of`.
+    """
+    return BeatEncoder(core, parameters or parameters_of(core))(beat)
+
+
+def output_fields(core: Core) -> dict[str, tuple[int, int]]:
+    """The position and the width of each field of an output symbol, in bits; `value` if it is not a structure."""
+    shape = symbol_shape(core.output)
+    if isinstance(shape, data.StructLayout):
+        return {str(name): (field.offset, field.width) for name, field in shape}
+    return {"value": (0, Shape.cast(shape).width)}
+
+
+class SymbolReader:
+    """Takes the output beats of a core apart into symbols.
+
+    Args:
+        core: the core.
+        parameters: those of the core.
+    """
+
+    def __init__(self, core: Core, parameters: CoreParameters) -> None:
+        self._parameters = parameters
+        layout = core.output.payload.shape()
+        size = Shape.cast(symbol_shape(core.output)).width
+        self._lanes = [
+            (
+                layout["keep"].offset + lane,
+                [
+                    (name, layout["symbols"].offset + lane * size + offset, (1 << width) - 1)
+                    for name, (offset, width) in output_fields(core).items()
+                ],
+            )
+            for lane in range(core.lanes)
+        ]
+
+    def __call__(self, payload: int, lane: int, previous: Any) -> Any:
+        """The symbol in a lane of an output beat.
+
+        Args:
+            payload: the payload of the beat.
+            lane: the number of the lane.
+            previous: the symbol before it in its text; None for the first.
+
+        Returns:
+            The symbol, see `CoreParameters.observed`; None where `keep` of the lane is 0.
+
+        Raises:
+            ContractError: the flags of the lane contradict each other.
+        """
+        keep, fields = self._lanes[lane]
+        values = {name: payload >> place & mask for name, place, mask in fields}
+        if not payload >> keep & 1:
+            if values.get("error"):
+                raise ContractError(f"the error flag of word {lane} is set, but there is no word")
+            return None
+        try:
+            return self._parameters.observed(values, previous)
+        except InvalidArgumentError as error:
+            raise ContractError(str(error)) from None
+
+
+class Receiver:
+    """Checks the output beats of a core during a run and takes them apart.
+
+    Args:
+        core: the core.
+        read: the function that reads the symbols of a beat.
+        take: called with the symbols of each beat.
+    """
+
+    def __init__(self, core: Core, read: SymbolReader, take: Take) -> None:
+        self._lanes, self._packed, self._read, self._take = core.lanes, core.packed, read, take
+        self._last = core.output.payload.shape()["last"].offset
+        self._previous: Any = None
+
+    def receive(self, payload: int, cycle: int, shown: int) -> None:
+        """An output beat was transferred.
+
+        Args:
+            payload: the payload of the beat.
+            cycle: the cycle of the transfer.
+            shown: the first cycle in which `valid` was asserted for the beat.
+
+        Raises:
+            ContractError: the beat has neither a symbol nor `last`, packed symbols have a gap, or the flags of a lane
+                contradict each other.
+        """
+        last = bool(payload >> self._last & 1)
+        found: list[Any] = []
+        for lane in range(self._lanes):
+            symbol = self._read(payload, lane, self._previous)
+            if symbol is None:
+                continue
+            if self._packed and len(found) != lane:
+                raise ContractError(f"cycle {cycle}: a gap before word {lane} of packed words")
+            found.append(symbol)
+            self._previous = symbol
+        if not found and not last:
+            raise ContractError(f"cycle {cycle}: a beat with neither a word nor last")
+        for symbol in found[:-1]:
+            self._take(symbol, False, shown)
+        self._take(found[-1] if found else None, last, shown)
+        if last:
+            self._previous = None

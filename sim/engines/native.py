@@ -1,0 +1,166 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Shared libraries of cores: compiled once and kept in the user's cache.
+
+Yosys reduces a core to gates, `gates.py` writes them as a C function, and a C compiler makes a shared library of it and
+of ``driver.c``.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+import hashlib
+import importlib.util
+import json
+import logging
+import os
+import platform
+import shlex
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from importlib import resources
+from pathlib import Path
+
+import platformdirs
+
+from utf8fpga.hdl.toolchain import ToolError, present_version, run_tool, tool_error, version_in
+from utf8fpga.sim.engines import gates
+
+__all__ = ["default_cache", "find_compiler", "library"]
+
+_FLAGS = ("-std=c11", "-O1", "-fPIC", "-shared", "-fvisibility=hidden")
+"""-O2 compiles half as long again, and the result is not faster."""
+
+_logger = logging.getLogger(__name__)
+
+_COMPILERS = ("cc", "gcc", "clang")
+
+
+def default_cache() -> Path:
+    """The folder ``utf8fpga/compiled`` in the system's folder for the user's caches."""
+    return platformdirs.user_cache_path("utf8fpga") / "compiled"
+
+
+def find_compiler() -> list[str]:
+    """The command of a C compiler: the one that ``CC`` names, ``cc``, ``gcc`` or ``clang``, or that of ziglang.
+
+    Raises:
+        ToolError: none is installed, or ``CC`` names another program.
+    """
+    if chosen := shlex.split(os.environ.get("CC", "")):
+        if found := shutil.which(chosen[0]):
+            return [os.path.abspath(found), *chosen[1:]]
+        raise ToolError(f"CC names {chosen[0]!r}, which is not a program")
+    for name in _COMPILERS:
+        if found := shutil.which(name):
+            return [os.path.abspath(found)]
+    if importlib.util.find_spec("ziglang") is not None:
+        # Without -mcpu the code is for this processor only, while a cache may be shared.
+        return [sys.executable, "-m", "ziglang", "cc", "-mcpu=baseline"]
+    raise ToolError("no C compiler is installed: pip install 'utf8fpga[compiled]', or install gcc or clang")
+
+
+@functools.cache
+def _compiler_version(*command: str) -> str:
+    try:
+        printed = subprocess.run(
+            [*command, "--version"], stdin=subprocess.DEVNULL, capture_output=True, text=True, errors="replace"
+        ).stdout
+    except OSError as error:
+        raise ToolError(f"the C compiler cannot be started as {command[0]!r}: {error.strerror}") from None
+    return f"{printed.partition(chr(10))[0]} {version_in(printed)}"
+
+
+def _source(name: str) -> str:
+    return resources.files(__package__).joinpath(name).read_text(encoding="utf-8")
+
+
+def _digest(text: str, constants: str, compiler: Sequence[str]) -> str:
+    parts = [
+        text,
+        constants,
+        _source("driver.c"),
+        _source("gates.py"),
+        present_version("yosys"),
+        _compiler_version(*compiler),
+        *compiler[1:],
+        *_FLAGS,
+        platform.system(),
+        platform.machine(),
+    ]
+    return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
+
+
+def library(text: str, constants: Mapping[str, int], cache: Path) -> ctypes.CDLL:
+    """The library of a core: from the cache, otherwise built and put there if it can be written.
+
+    Several processes may build the same library at once: a file is put in place whole.
+
+    Args:
+        text: the core in RTLIL, with the ports that `gates.py` and ``driver.c`` name.
+        constants: the constants for ``driver.c``.
+        cache: the folder of the cache.
+
+    Raises:
+        ToolError: there is no C compiler, or a tool failed.
+    """
+    compiler = find_compiler()
+    defined = "".join(f"#define {name} {value}\n" for name, value in constants.items())
+    name = f"{_digest(text, defined, compiler)}.{'dll' if os.name == 'nt' else 'so'}"
+    if name in _loaded:
+        return _loaded[name]
+    with suppress(OSError):
+        # A file of another system or a damaged one is replaced.
+        return _loaded.setdefault(name, ctypes.CDLL(str(cache / name)))
+    where: Path | None = cache
+    try:
+        cache.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=cache):
+            pass
+    except OSError:
+        where = None
+    # The folder is on the file system of the cache, so that the library can be renamed.
+    with tempfile.TemporaryDirectory(dir=where, prefix=".build-", ignore_cleanup_errors=True) as folder:
+        built = _build(text, defined, compiler, Path(folder), where)
+        if where is not None:
+            os.replace(built, built := cache / name)
+        return _loaded.setdefault(name, ctypes.CDLL(str(built)))
+
+
+_loaded: dict[str, ctypes.CDLL] = {}
+"""The libraries of this process by file name."""
+
+
+def _build(text: str, constants: str, compiler: Sequence[str], folder: Path, cache: Path | None) -> Path:
+    _logger.info("compiling a simulation model")
+    (folder / "top.il").write_text(text, encoding="utf-8")
+    (folder / "top.ys").write_text(gates.SCRIPT, encoding="utf-8")
+    run_tool("yosys", ["-q", "-s", "top.ys"], directory=folder)
+    module = json.loads((folder / "top.json").read_text(encoding="utf-8"))["modules"]["top"]
+    (folder / "circuit.h").write_text(constants + gates.gate_level_c(module), encoding="utf-8")
+    (folder / "driver.c").write_text(_source("driver.c"), encoding="utf-8")
+    # Zig takes files of the same name in different folders for the same if it sees relative paths and one cache.
+    environment = os.environ | {"ZIG_LOCAL_CACHE_DIR": str(folder / "zig")}
+    environment.setdefault("ZIG_GLOBAL_CACHE_DIR", str((cache or folder) / "zig"))
+    built = folder / "library"
+    command = [*compiler, *_FLAGS, "-I", str(folder), "-o", str(built), str(folder / "driver.c")]
+    try:
+        done = subprocess.run(
+            command,
+            cwd=folder,
+            env=environment,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            errors="replace",
+        )
+    except OSError as error:
+        raise ToolError(f"the C compiler cannot be started as {compiler[0]!r}: {error.strerror}") from None
+    if done.returncode:
+        raise tool_error("the C compiler", done.returncode, done.stdout)
+    return built
