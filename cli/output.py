@@ -15,7 +15,16 @@ from pathlib import Path
 from typing import BinaryIO
 
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+from rich.progress import (
+    BarColumn,
+    DownloadColumn,
+    MofNCompleteColumn,
+    Progress,
+    SpinnerColumn,
+    TextColumn,
+    TimeElapsedColumn,
+    TransferSpeedColumn,
+)
 
 from utf8fpga.model import UserError
 
@@ -190,19 +199,19 @@ def _console() -> Console:
 
 
 @contextmanager
-def progress(what: str, total: int | None) -> Iterator[Callable[[int], None]]:
+def progress(what: str, total: int | None, *, rate: bool = False) -> Iterator[Callable[[int], None]]:
     """A progress bar, shown only on a terminal; yields a function to be called with the number done so far.
 
     Text that is printed meanwhile on the same terminal appears above the bar.
+
+    Args:
+        what: what is done.
+        total: the number to be done; None: it is not known.
+        rate: the numbers are bytes, and the bar shows the bytes per second.
     """
     console = _console()
-    columns = (
-        SpinnerColumn(),
-        TextColumn("{task.description}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeElapsedColumn(),
-    )
+    numbers = (DownloadColumn(), TransferSpeedColumn()) if rate else (MofNCompleteColumn(),)
+    columns = (SpinnerColumn(), TextColumn("{task.description}"), BarColumn(), *numbers, TimeElapsedColumn())
     with Progress(
         *columns,
         console=console,

@@ -66,6 +66,11 @@ class SymbolTally:
         """What the symbols are called."""
         return "symbol" if self._outputs else "item"
 
+    @property
+    def inputs(self) -> int:
+        """The number of input symbols that the symbols stand for."""
+        return self._inputs + self._items.units
+
     def add(self, symbol: Any) -> None:
         """Count a symbol."""
         if isinstance(symbol, Item):

@@ -13,10 +13,11 @@ from pathlib import Path
 from typing import Protocol
 
 from utf8fpga.hdl import Core, CoreParameters
+from utf8fpga.hdl.toolchain import ToolError
 from utf8fpga.model import InvalidArgumentError
 from utf8fpga.sim.beats import Beat
 
-__all__ = ["ENGINES", "Engine", "Events", "create_engine", "ignore"]
+__all__ = ["ENGINES", "Engine", "Events", "create_engine", "has_compiler", "ignore"]
 
 
 def ignore(_: object) -> None:
@@ -102,3 +103,14 @@ def create_engine(name: str, core: Core, parameters: CoreParameters) -> Engine:
     if name not in _KINDS:
         raise InvalidArgumentError(f"engine {name!r} is not one of {', '.join(ENGINES)}")
     return _KINDS[name](core, parameters)
+
+
+def has_compiler() -> bool:
+    """Whether there is a C compiler for the compiled engine."""
+    from utf8fpga.sim.engines.native import find_compiler
+
+    try:
+        find_compiler()
+    except ToolError:
+        return False
+    return True

@@ -12,6 +12,7 @@ import signal
 import stat
 import subprocess
 import sys
+from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
 
@@ -21,6 +22,8 @@ from support.command import utf8fpga
 from support.processes import LIMIT_SECONDS, run, started, wait_until
 
 from utf8fpga.model.history import differences
+from utf8fpga.sim import Simulation
+from utf8fpga.sim.engines import has_compiler
 
 DAMAGED = b"h\xc3\xa9llo \xf0\x9f\x98\x80 \xff \xed\xa0\x80 \xe2\x82"
 COMMANDS = ["demo", "decode", "table", "vectors", "generate", "simulate", "prove", "build", "boards", "bench"]
@@ -183,6 +186,53 @@ def test_simulate_prints_the_items_of_decode(damaged: Path) -> None:
     )
 
 
+def test_simulate_several_files_and_standard_input(damaged: Path, tmp_path: Path) -> None:
+    (tmp_path / "open").write_bytes(b"\xe2\x82")
+    out = tmp_path / "out.txt"
+    done = utf8fpga("simulate", "--lanes", "2", damaged, "-", tmp_path / "open", "-o", out, data=b"\xac")
+    assert done.stdout.decode().splitlines()[0] == "23 bytes, 17 items, 7 ill-formed"
+    # Each file is a text, so no sequence continues in the next one.
+    texts = (DAMAGED, b"\xac", b"\xe2\x82")
+    assert out.read_text("utf-8") == "".join(text.decode("utf-8", "replace") for text in texts)
+
+
+needs_compiler = pytest.mark.skipif(not has_compiler(), reason="requires a C compiler")
+NO_COMPILER = {**os.environ, "CC": "no-such-compiler"}
+
+
+@needs_compiler
+@pytest.mark.parametrize("form", ["--json", "--separate-end"])
+def test_simulate_gives_the_same_with_both_engines(form: str, damaged: Path) -> None:
+    words = ["simulate", form, "--null-beats", "01", "--output-pauses", "110", damaged]
+    assert utf8fpga(*words, "--engine", "compiled").stdout == utf8fpga(*words, "--engine", "python").stdout
+
+
+@pytest.mark.parametrize(("size", "compiled"), [(16_384, False), (16_385, True)])
+@pytest.mark.parametrize("name", ["text", "-"])
+def test_simulate_selects_the_compiled_engine_for_long_input(
+    size: int, compiled: bool, name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    engines = []
+
+    def compare(simulation: Simulation, units: Iterable[int], engine: str, **options: object) -> None:
+        assert sum(1 for _ in units) == size
+        engines.append(engine)
+
+    monkeypatch.setattr("utf8fpga.cli.simulate.compare", compare)
+    monkeypatch.chdir(tmp_path)
+    Path("text").write_bytes(bytes(size))
+    if has_compiler():
+        utf8fpga("simulate", name, data=bytes(size))
+        assert engines.pop() == ("compiled" if compiled else "python")
+    utf8fpga("simulate", name, data=bytes(size), env=NO_COMPILER)
+    assert engines == ["python"]
+
+
+def test_simulate_without_a_compiler() -> None:
+    done = utf8fpga("simulate", "--hex", "41", "--engine", "compiled", env=NO_COMPILER)
+    assert_rejected(done, "CC names 'no-such-compiler', which is not a program", status=1)
+
+
 def test_an_empty_file(tmp_path: Path) -> None:
     (tmp_path / "empty").touch()
     assert utf8fpga("decode", tmp_path / "empty").stdout == b""
@@ -305,6 +355,14 @@ INCORRECT_USE = {
     ),
     "neither file nor bytes": (["simulate"], "give either FILE or --hex BYTES"),
     "both file and bytes": (["simulate", "x", "--hex", "41"], "give either FILE or --hex BYTES"),
+    "waveform of several files": (
+        ["simulate", "x", "y", "--vcd", "z"],
+        "--vcd 'z' is the waveform of one text, not of 2: give one FILE",
+    ),
+    "waveform of the compiled engine": (
+        ["simulate", "x", "--vcd", "z", "--engine", "compiled"],
+        "--engine compiled writes no waveform: leave it out, or --vcd 'z'",
+    ),
     "invalid bytes": (["simulate", "--hex", "4G"], "--hex '4G' is not bytes in hexadecimal: write them as 'C2 41'"),
     "pattern of pauses only": (
         ["simulate", "--hex", "41", "--output-pauses", "11"],
