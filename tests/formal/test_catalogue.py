@@ -469,7 +469,7 @@ def test_mutants_are_made_of_known_decoders() -> None:
 
 
 def test_more_mutants_than_cells_are_rejected() -> None:
-    with pytest.raises(ValueError, match=r"^9999 mutants of serial-0, which has \d+ cells: ask for no more$"):
+    with pytest.raises(ValueError, match=r"^9999 mutants of serial-0, which has \d+ cells: specify at most \d+$"):
         judge_netlists(CONFIGURATIONS["serial-0"], 9999)
 
 
