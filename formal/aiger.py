@@ -25,12 +25,12 @@ def prepare(name: str, *, free: bool = False) -> str:
         free: the registers of the submodule ``dut`` start with any contents. Their initial values are appended to the
             file ``dut.init``.
     """
-    # Forgotten before anything is simplified: a register that never changes has its value for ever; and once more
-    # when memories have become registers.
+    # Initial values are removed before any simplification, which would replace a register that never changes by its
+    # initial value; and again after memories have become registers.
     forget = _FORGET if free else ""
-    # Two registers that always take the same value may still start with different ones: none with an open start is
-    # merged. Only gates are simplified, and what is the same twice; that makes an eighth of what Yosys maps otherwise,
-    # in half the time.
+    # Two registers with the same next value may have different initial values, so registers without an initial value
+    # are not merged. Only gates are simplified, and equal cells merged; the result has an eighth of the gates, in half
+    # the time.
     merge = "opt_expr -keepdc; opt_merge -keepdc; opt_clean"
     memories = f"memory_collect; memory_map; {forget}{merge}"
     gates = f"techmap; dffunmap; {merge}"
@@ -41,7 +41,7 @@ _FORGET = "tee -q -a dut.init dump w:dut.* a:init %i; setattr -unset init w:dut.
 
 
 def assemble(name: str, *, free: bool = False) -> str:
-    """The same where all modules are of simple gates already."""
+    """`prepare` for a design that consists of simple gates already."""
     forget = _FORGET if free else ""
     write = f"write_aiger -zinit -symbols -map {name}.map {name}.aig"
     return f"flatten; {forget}opt_clean; dffunmap; aigmap; opt_clean; {write}"
@@ -69,13 +69,13 @@ class Aig:
     numbered from 1.
 
     Attributes:
-        inputs: how many inputs.
+        inputs: the number of inputs.
         latches: per latch the literal of its next value.
         outputs: the literals of the outputs.
         gates: per gate its two literals.
-        input_bits: per port the inputs that are its bits; those that choose a start value have no port.
+        input_bits: per port the inputs that are its bits; those that select an initial value have no port.
         output_bits: per port the outputs that are its bits.
-        packed: the gates as they are in the file.
+        packed: the gates in the encoding of the file.
         starts: the latches that start with any value.
     """
 
@@ -137,10 +137,10 @@ class Aig:
         return self.stepper(range(len(self.outputs)))
 
     def stepper(self, wanted: Sequence[int]) -> Callable[[list[int], list[int], int], tuple[list[int], list[int]]]:
-        """A function of the latches and inputs that gives the next latches and the wanted outputs.
+        """A function of latches and inputs that returns the next values of the latches, and the outputs `wanted`.
 
-        Values are integers, each bit a run of its own; the last argument has all those bits set.
-        Latches that no wanted output ever depends on stay 0.
+        Values are integers, in which each bit is a run of its own; the last argument has all those bits set.
+        Latches on which none of these outputs depends stay 0.
         """
         outputs = [self.outputs[n] for n in wanted]
         used = self._used(outputs)
@@ -168,7 +168,7 @@ class Aig:
         return found
 
     def _used(self, literals: Sequence[int]) -> set[int]:
-        """The variables that literals depend on, in any clock."""
+        """The variables that literals depend on, in any cycle."""
         latch, first = 1 + self.inputs, 1 + self.inputs + len(self.latches)
         todo, used = [literal >> 1 for literal in literals], set[int]()
         while todo:
@@ -190,7 +190,7 @@ class Aig:
         return (header + "".join(f"{number}\n" for number in numbers)).encode() + self.packed
 
     def fan_in(self, outputs: Sequence[int]) -> set[int]:
-        """The inputs that outputs depend on within the clock."""
+        """The inputs that outputs depend on within the cycle."""
         first = 1 + self.inputs + len(self.latches)
         todo, seen = [self.outputs[n] >> 1 for n in outputs], set[int]()
         while todo:
@@ -202,18 +202,18 @@ class Aig:
         return {variable - 1 for variable in seen if 1 <= variable <= self.inputs}
 
     def values(self, frames: Sequence[Sequence[int]]) -> list[dict[str, int]]:
-        """Per clock what the output ports are, given the inputs of each clock."""
+        """Per cycle the values of the output ports, from the inputs of each cycle."""
         state = [0] * len(self.latches)
-        shown = []
+        found = []
         for frame in frames:
             state, outputs = self.step(state, list(frame), 1)
-            shown.append(
+            found.append(
                 {
                     name: sum(outputs[where] << bit for bit, where in enumerate(bits))
                     for name, bits in self.output_bits.items()
                 }
             )
-        return shown
+        return found
 
 
 def aig_of(rtlil: str, *, top: str = "top", free: bool = False) -> Aig:

@@ -4,15 +4,15 @@
 
 Three questions to a SAT solver make the proof:
 
-- after a cycle of reset, whatever the flip-flops and memories contained, the invariant holds;
+- after a cycle of reset from arbitrary contents of flip-flops and memories, the invariant holds;
 - if it holds, it holds one cycle later, for any input, a reset included;
 - if it holds, no monitor raises its bit.
 
 The trusted part is the monitors in `packer_monitors` and the producer and the consumer that `PackerProof` builds. The
 invariant in `invariants.packer` need not be trusted.
 
-Nothing is assumed but what `PackerProof` builds: a beat at the input has a word or ends its text, see `Packer`. That a
-beat stays at the input until it is transferred is not needed.
+The only assumption is built into `PackerProof`: a beat at the input has a word or ends its packet, see `Packer`. The
+proof does not assume that `valid` stays asserted at the input until the transfer.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ from utf8fpga.model.exceptions import InvalidArgumentError
 __all__ = ["NARROW", "PACKER_COVERS", "PACKER_PROPERTIES", "PackerProof", "moves_bits_alike", "prove_packer"]
 
 PACKER_PROPERTIES = (*MONITORED, Property.INDEPENDENCE, Property.POWER_UP, Property.COVER)
-"""The properties that `prove_packer` knows."""
+"""The properties of `prove_packer`."""
 
 
 class PackerProof(Elaboratable):
@@ -51,16 +51,16 @@ class PackerProof(Elaboratable):
         packer: the packer. It is elaborated here, so it must not be part of another design.
 
     Attributes:
-        packer, monitors, invariant: the packer, and what stands beside it.
+        packer, monitors, invariant: the packer, its monitors and its invariant.
         clk, reset: the clock and the reset, ports.
-        offer, fresh, ready, pick: inputs that take any value: whether the producer has a beat, which one, whether the
-            consumer is ready, and which event is watched, see `PackerMonitors`.
+        offer, fresh, ready, pick: inputs with arbitrary values: `valid` and the payload of the producer, `ready` of the
+            consumer, and the number of the event that is watched, see `PackerMonitors`.
         start: the invariant does not hold.
         base: it does not hold in the second cycle, though there was a reset in the first.
         step: per part, it does not hold in the second cycle, though the whole invariant did in the first.
         bad: per property of `MONITORED`, it is violated, though the invariant holds.
         seen: the same whether or not the invariant holds.
-        covered: per `PACKER_COVERS`, whether it is so.
+        covered: per `PACKER_COVERS`, whether it is reached.
         packed_valid, packed_payload, sparse_ready: the outputs of the packer.
     """
 
@@ -167,7 +167,7 @@ def _induction(packer: Any, lanes: int, seconds: int) -> tuple[bool | None, str]
 
 
 _BATCH = 16
-"""Questions that are asked at a time; if one of them fails, the next ones are not asked."""
+"""Upper bound on the number of questions in one call of the solver; after a failure no further call is made."""
 
 
 def prove_packer(

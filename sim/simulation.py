@@ -63,14 +63,14 @@ class Run:
     Attributes:
         texts: the output symbols of each text.
         accepted: for each input beat except null beats, the cycle in which it was transferred.
-        shown: for each symbol, the first cycle in which `valid` was asserted for its beat.
-        clocks: the length of the run in cycles.
+        valid_since: for each symbol, the first cycle in which `valid` was asserted for its beat.
+        cycles: the length of the run in cycles.
     """
 
     texts: list[list[Any]] = field(default_factory=list)
     accepted: list[int] = field(default_factory=list)
-    shown: list[int] = field(default_factory=list)
-    clocks: int = 0
+    valid_since: list[int] = field(default_factory=list)
+    cycles: int = 0
 
 
 class Simulation:
@@ -136,15 +136,15 @@ class Simulation:
         result = Run()
         result.texts.append([])
 
-        def take(symbol: Any, last: bool, shown: int) -> None:
+        def take(symbol: Any, last: bool, valid_since: int) -> None:
             if symbol is not None:
                 result.texts[-1].append(symbol)
-                result.shown.append(shown)
+                result.valid_since.append(valid_since)
             if last:
                 result.texts.append([])
 
         beats = with_null_beats(_beats(texts, separate_ends, self.core), null_beats)
-        result.clocks = self.stream(
+        result.cycles = self.stream(
             beats,
             take,
             input_pauses=input_pauses,
@@ -267,7 +267,7 @@ class _Bench:
     previous: Any = None
     """The last output symbol of the present text."""
     waiting: int | None = None
-    shown: int = 0
+    valid_since: int = 0
 
     def __post_init__(self) -> None:
         self.upcoming = next(self.beats, None)
@@ -306,7 +306,7 @@ class _Bench:
             return
         payload = ctx.get(self.payload)
         if self.waiting is None:
-            self.shown = self.clock
+            self.valid_since = self.clock
         elif payload != self.waiting:
             raise ContractError(
                 f"cycle {self.clock}: the payload changed from {self.waiting:#x} to {payload:#x} before its transfer"
@@ -329,8 +329,8 @@ class _Bench:
         if not found and not last:
             raise ContractError(f"cycle {self.clock}: a beat with neither a word nor last")
         for symbol in found[:-1]:
-            self.take(symbol, False, self.shown)
-        self.take(found[-1] if found else None, last, self.shown)
+            self.take(symbol, False, self.valid_since)
+        self.take(found[-1] if found else None, last, self.valid_since)
         if last:
             self.previous = None
         self.ended -= last
