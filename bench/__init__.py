@@ -6,7 +6,7 @@ from __future__ import annotations
 from utf8fpga.bench.cache import Cache, CacheError, default_cache
 from utf8fpga.bench.design import CoreError, Design, Ports, foreign_core, measured_core, read_ports
 from utf8fpga.bench.jobs import DEVICES, Area, Device, Speed, tool_versions
-from utf8fpga.bench.plot import PictureError, draw_scaling, drawn_digest, picture_tools, scaling_picture
+from utf8fpga.bench.plot import PlotError, draw_scaling, drawn_digest, plot_tools, scaling_plot
 from utf8fpga.bench.sweep import Figure, Point, Progress, sweep
 from utf8fpga.bench.tables import (
     COMMAND,
@@ -34,7 +34,7 @@ __all__ = [
     "Design",
     "Device",
     "Figure",
-    "PictureError",
+    "PlotError",
     "Point",
     "Ports",
     "Progress",
@@ -48,10 +48,10 @@ __all__ = [
     "figures_table",
     "foreign_core",
     "measured_core",
-    "picture_tools",
+    "plot_tools",
     "points_table",
     "read_ports",
-    "scaling_picture",
+    "scaling_plot",
     "scaling_points",
     "setting_points",
     "summary_table",

@@ -15,10 +15,10 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = ["PictureError", "draw_scaling", "drawn_digest", "picture_tools", "scaling_picture"]
+__all__ = ["PlotError", "draw_scaling", "drawn_digest", "plot_tools", "scaling_plot"]
 
 
-class PictureError(ToolError):
+class PlotError(ToolError):
     """A plot cannot be drawn; the message is one line with the reason."""
 
 
@@ -53,7 +53,7 @@ _QUIET = "#777777"
 
 
 def drawn_digest(figures: dict[str, Any]) -> str:
-    """A digest of the data that `scaling_picture` draws, which is stored in its file.
+    """A digest of the data that `scaling_plot` draws, which is stored in its file.
 
     It identifies the figures on any machine. The bytes of the file do not, because the last digits of
     coordinates differ between processors.
@@ -62,20 +62,20 @@ def drawn_digest(figures: dict[str, Any]) -> str:
     return hashlib.sha256(json.dumps(drawn).encode()).hexdigest()
 
 
-def picture_tools() -> dict[str, str]:
+def plot_tools() -> dict[str, str]:
     """The version of matplotlib, in the form of `tool_versions`.
 
     Raises:
-        PictureError: matplotlib is not installed.
+        PlotError: matplotlib is not installed.
     """
     try:
         import matplotlib
     except ImportError:
-        raise PictureError("matplotlib is not installed: pip install 'utf8fpga[plots]'") from None
+        raise PlotError("matplotlib is not installed: pip install 'utf8fpga[plots]'") from None
     return {"matplotlib": matplotlib.__version__}
 
 
-def scaling_picture(figures: dict[str, Any]) -> bytes:
+def scaling_plot(figures: dict[str, Any]) -> bytes:
     """A plot of throughput and area over the number of lanes, as SVG with `drawn_digest` as its description.
 
     The output is determined by the figures and the version of matplotlib, except for the last digits of
@@ -85,9 +85,9 @@ def scaling_picture(figures: dict[str, Any]) -> bytes:
         figures: the result of `figures_as_dict`; rows without lanes and rows that failed are omitted.
 
     Raises:
-        PictureError: matplotlib is not installed, or no row can be drawn.
+        PlotError: matplotlib is not installed, or no row can be drawn.
     """
-    picture_tools()
+    plot_tools()
     from matplotlib import rc_context
 
     with rc_context(_STYLE):
@@ -100,21 +100,21 @@ def scaling_picture(figures: dict[str, Any]) -> bytes:
 
 
 def draw_scaling(figures: dict[str, Any]) -> Figure:
-    """The plots of `scaling_picture` as a matplotlib figure: throughput at the left, area at the right.
+    """The plots of `scaling_plot` as a matplotlib figure: throughput at the left, area at the right.
 
     Args:
-        figures: as for `scaling_picture`.
+        figures: as for `scaling_plot`.
 
     Raises:
-        PictureError: matplotlib is not installed, or no row can be drawn.
+        PlotError: matplotlib is not installed, or no row can be drawn.
     """
-    picture_tools()
+    plot_tools()
     from matplotlib import rc_context
     from matplotlib.figure import Figure
 
     series = _series(figures)
     if not series:
-        raise PictureError("nothing to draw: no figure has lanes, area and GB/s")
+        raise PlotError("nothing to plot: no figure has lanes, area and GB/s")
     with rc_context(_STYLE):
         figure = Figure(figsize=(10, 4.6), layout="constrained")
         left, right = figure.subplots(1, 2)

@@ -32,10 +32,10 @@ from utf8fpga.bench import (
     figures_table,
     foreign_core,
     measured_core,
-    picture_tools,
+    plot_tools,
     points_table,
     read_ports,
-    scaling_picture,
+    scaling_plot,
     scaling_points,
     setting_points,
     sweep,
@@ -74,7 +74,7 @@ class Bench:
         against: the source files of another core.
         top: the top module of that core.
         ports: a file that describes the ports of that core.
-        picture: a file for the plot.
+        plot: a file for the plot.
         record: the checkout into which the figures are written.
         as_json: print JSON.
     """
@@ -88,7 +88,7 @@ class Bench:
     against: tuple[str, ...] = ()
     top: str | None = None
     ports: str | None = None
-    picture: str | None = None
+    plot: str | None = None
     record: str | None = None
     as_json: bool = False
 
@@ -122,7 +122,7 @@ def _seeds(_context: click.Context, _option: click.Parameter, value: str) -> tup
 @click.option("--against", type=FILE, multiple=True, help="A Verilog file of another core; may be given several times.")
 @click.option("--top", type=MODULE, help="Top module of the core of --against.")
 @click.option("--ports", type=FILE, help="Its ports, as TOML or JSON: clock, reset, inputs, outputs, constants.")
-@click.option("--picture", type=FILE, help="Write a plot of throughput and area over lanes as SVG.")
+@click.option("--plot", type=FILE, help="Write a plot of throughput and area over lanes as SVG.")
 @click.option("--software", is_flag=True, help="Measure decode_array instead: ratios to the plain decoder and CPython.")
 @click.option("--record", type=FOLDER, help="Write the figures into README.md and docs of a checkout.")
 @json_option
@@ -156,18 +156,16 @@ def measure(bench: Bench) -> None:
         ToolError: a tool is missing.
     """
     devices = _devices(bench)
-    if bench.picture or bench.record:
-        picture_tools()
+    if bench.plot or bench.record:
+        plot_tools()
     if bench.record:
         _reject_selection(bench)
     elif not bench.against and (bench.top or bench.ports):
         raise CommandError(f"--{'top' if bench.top else 'ports'} describes a core of --against: give --against FILE")
     if bench.dask and bench.jobs:
         raise CommandError(f"--jobs {bench.jobs} has no effect with --dask, where the cluster schedules: leave it out")
-    if is_standard_output(bench.picture):
-        raise CommandError(
-            f"--picture {bench.picture} is standard output, to which the figures are written: name a file"
-        )
+    if is_standard_output(bench.plot):
+        raise CommandError(f"--plot {bench.plot} is standard output, to which the figures are written: name a file")
     try:
         cache = Cache(Path(bench.cache) if bench.cache else default_cache())
         tool_versions(devices)  # Raises before the measurement if a tool is missing.
@@ -178,8 +176,8 @@ def measure(bench: Bench) -> None:
         figures = figures_as_dict(_run(bench, points, cache), _command(bench))
     except CacheError as error:
         raise CommandError(str(error)) from None
-    if bench.picture:
-        write_bytes(bench.picture, scaling_picture(figures))
+    if bench.plot:
+        write_bytes(bench.plot, scaling_plot(figures))
     of_settings = bench.is_of_settings and not bench.against
     _print(bench, figures, figures_table if of_settings else points_table)
     _raise_on_failures(figures)
@@ -196,8 +194,8 @@ def _reject_selection(bench: Bench) -> None:
         raise CommandError(f"--record requires the figures of all devices: leave out --device {bench.devices[0]}")
     if bench.against or not bench.is_of_settings:
         raise CommandError("--record measures the cores in the README: leave out the options that select a core")
-    if bench.picture:
-        raise CommandError(f"--record writes the plot in the checkout: leave out --picture {bench.picture}")
+    if bench.plot:
+        raise CommandError(f"--record writes the plot in the checkout: leave out --plot {bench.plot}")
     check_pages(Path(bench.record or ""))  # Before a measurement that may take hours.
 
 
@@ -260,7 +258,7 @@ def _record(bench: Bench, cache: Cache, checkout: Path) -> None:
     measured = _run(bench, [*points, *scaling], cache)
     figures = figures_as_dict(measured[: len(points)], COMMAND)
     over_lanes = figures_as_dict(measured[len(points) :], COMMAND)
-    over_lanes["tools"] |= picture_tools()
+    over_lanes["tools"] |= plot_tools()
     # An incomplete set of figures must not replace the recorded one.
     _raise_on_failures(figures)
     _raise_on_failures(over_lanes)

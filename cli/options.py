@@ -32,11 +32,11 @@ class _Name(click.types.StringParamType):
 
     Args:
         what: the kind of object named, for the error message.
-        shown: the placeholder in the help text.
+        placeholder: the placeholder in the help text.
     """
 
-    def __init__(self, what: str, shown: str) -> None:
-        self._what, self.name = what, shown
+    def __init__(self, what: str, placeholder: str) -> None:
+        self._what, self.name = what, placeholder
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         if value == "":

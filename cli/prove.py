@@ -207,7 +207,7 @@ def run_mutants(
             "configuration",
             "mutants of",
             "made",
-            "rejected",
+            "invalid",
             "equivalent",
             "counted",
             "by proof",

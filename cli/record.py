@@ -11,14 +11,14 @@ from contextlib import chdir, redirect_stdout
 from pathlib import Path
 from typing import Any
 
-from utf8fpga.bench import figures_table, points_table, scaling_picture, summary_table
+from utf8fpga.bench import figures_table, points_table, scaling_plot, summary_table
 from utf8fpga.cli.demo import run_demo
 from utf8fpga.cli.output import CommandError, read_error, write_bytes
 
 __all__ = [
     "FIGURES_FILE",
     "PERFORMANCE_FILE",
-    "PICTURE_FILE",
+    "PLOT_FILE",
     "SCALING_FILE",
     "check_pages",
     "demo_block",
@@ -33,7 +33,7 @@ FIGURES_FILE = Path("bench", "results", "figures.json")
 SCALING_FILE = Path("bench", "results", "scaling.json")
 """The file with the figures over the number of lanes."""
 
-PICTURE_FILE = Path("bench", "results", "scaling.svg")
+PLOT_FILE = Path("bench", "results", "scaling.svg")
 """The plot of the figures over the number of lanes."""
 
 PERFORMANCE_FILE = Path("docs", "performance.md")
@@ -46,7 +46,7 @@ def record(figures: dict[str, Any], scaling: dict[str, Any], checkout: Path) -> 
     Args:
         figures: the figures of `setting_points`, which are also written to `FIGURES_FILE`.
         scaling: the figures of `scaling_points`, which are also written to `SCALING_FILE` and plotted in
-            `PICTURE_FILE`.
+            `PLOT_FILE`.
         checkout: the folder of the checkout.
 
     Raises:
@@ -61,7 +61,7 @@ def record(figures: dict[str, Any], scaling: dict[str, Any], checkout: Path) -> 
     pages[readme] = with_block(pages[readme], "demo", demo_block())
     for file, written in ((FIGURES_FILE, figures), (SCALING_FILE, scaling)):
         write_bytes(str(checkout / file), (json.dumps(written, indent=1) + "\n").encode())
-    write_bytes(str(checkout / PICTURE_FILE), scaling_picture(scaling))
+    write_bytes(str(checkout / PLOT_FILE), scaling_plot(scaling))
     for path, text in pages.items():
         write_bytes(str(path), text.encode())
 
@@ -94,7 +94,7 @@ def _pages(checkout: Path) -> dict[Path, str]:
 def scaling_block(scaling: dict[str, Any]) -> str:
     """The figures over the number of lanes as a plot and a Markdown table, for `PERFORMANCE_FILE`."""
     alternative = "Throughput and area over lanes, beside the software decoders simdutf and CPython"
-    return f"![{alternative}](../{PICTURE_FILE.as_posix()})\n\n{points_table(scaling)}"
+    return f"![{alternative}](../{PLOT_FILE.as_posix()})\n\n{points_table(scaling)}"
 
 
 def demo_block() -> str:

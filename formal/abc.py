@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Questions about and-inverter graphs, answered by the ABC that is part of the Yosys that pip installs.
 
-ABC's property directed reachability finds the invariants of an unbounded proof by itself, so a design is proved as it
-is, without a look at its registers.
+ABC's property directed reachability finds the invariants of an unbounded proof by itself, so a design is proved without
+a description of its registers.
 """
 
 from __future__ import annotations
@@ -35,17 +35,18 @@ module \\dummy
   end
 end
 """
-"""Yosys calls ABC only where there is something to map; ABC puts this aside at once."""
+"""A design with one gate. Yosys calls ABC only if there is a gate to map; the script for ABC discards it."""
 
 
 @dataclass
 class Verdict:
-    """What ABC said of one output.
+    """The answer of ABC to a question about one output.
 
     Attributes:
-        proved: True: it is never 1; False: `frames` show it; None: not decided in time.
-        depth: the clocks looked at: of a proof, how far the frames of its invariant go.
-        frames: per clock the value of each input.
+        proved: True: the output is never 1; False: it is 1 at the end of `frames`; None: not decided in time.
+        depth: the number of cycles that were examined; of a proof, the number of frames of its invariant.
+        frames: per cycle the value of each input.
+        seconds: the time that the answer took.
     """
 
     proved: bool | None
@@ -55,20 +56,20 @@ class Verdict:
 
 
 def decide(aigs: Mapping[str, tuple[Aig, int]], *, seconds: int = 600, hunt: bool = False) -> dict[str, Verdict]:
-    """Whether an output can ever be 1, of each of some graphs.
+    """Decide for each of some graphs whether one of its outputs can ever be 1.
 
     Args:
-        aigs: by a name the graph and which of its outputs.
-        seconds: for each, before it counts as undecided.
-        hunt: look for a failure in a few clocks first, which is fast but leaves no frames to show.
+        aigs: by name the graph and the number of the output.
+        seconds: time limit for each graph, after which it is undecided.
+        hunt: search for a failure in the first 10 cycles before, which is fast but yields no frames.
 
     Raises:
         ToolError: Yosys is missing or failed.
     """
     verdicts = {name: Verdict(None, 0) for name in aigs}
     left = list(aigs)
-    # Signals that always correspond are merged first: the invariants get short, and often
-    # that leaves nothing to prove.
+    # Signals that are always equal are merged first: the invariants become short, and often no gate remains to
+    # be proved.
     for engine in [*([["bmc3 -F 10"]] if hunt else []), ["scorr", "pdr"], ["pdr"]]:
         limit = 5 if engine[-1].startswith("bmc") else seconds
         found = _ask([_Question(*aigs[name], engine) for name in left], limit)
@@ -80,14 +81,14 @@ def decide(aigs: Mapping[str, tuple[Aig, int]], *, seconds: int = 600, hunt: boo
 
 
 def _is_final(verdict: Verdict, engine: Sequence[str]) -> bool:
-    """Nothing more is to be had from another engine."""
+    """Whether no other engine is to be tried."""
     return verdict.proved is not None or bool(verdict.depth and engine[-1] == "pdr")
 
 
 def always_zero(aig: Aig, output: int) -> bool:
-    """Whether an output is seen to be 0 for ever by merging signals that always correspond, an induction.
+    """Whether merging signals that are always equal, an induction, proves that an output is always 0.
 
-    This is fast where two circuits are alike, however large; that it fails says nothing.
+    This is fast for two similar circuits of any size. If it fails, the output may still be always 0.
 
     Raises:
         ToolError: Yosys is missing or failed.
@@ -103,13 +104,13 @@ def always_zero(aig: Aig, output: int) -> bool:
 
 
 def hunt(aig: Aig, output: int, frames: int, *, seconds: int = 600) -> Verdict:
-    """A trace of at most so many clocks in which an output is 1; undecided if none is found.
+    """Search for a trace of at most `frames` cycles in which an output is 1; undecided if none is found.
 
     Args:
         aig: the graph.
-        output: which of its outputs.
-        frames: how many clocks.
-        seconds: before the search ends.
+        output: the number of the output.
+        frames: the number of cycles.
+        seconds: time limit of the search.
 
     Raises:
         ToolError: Yosys is missing or failed.
@@ -118,21 +119,21 @@ def hunt(aig: Aig, output: int, frames: int, *, seconds: int = 600) -> Verdict:
 
 
 def hunt_each(aig: Aig, outputs: Sequence[int], frames: int, *, seconds: int = 600) -> list[Verdict]:
-    """The same of several outputs, each by itself."""
+    """`hunt` for several outputs, each separately."""
     return _ask([_Question(aig, output, [f"bmc2 -F {frames}"]) for output in outputs], seconds)
 
 
 def hold(aig: Aig, output: int, frames: int, *, seconds: int = 600) -> Verdict:
-    """Whether an output is 0 in each of the first clocks, whatever the inputs and the free start values.
+    """Whether an output is 0 in each of the first cycles, for arbitrary inputs and free start values.
 
-    There are no frames to show where it is not. This is a step of a proof by induction, or the whole of one
-    about what has no memory beyond `frames`.
+    The verdict has no frames if it is not. This is a step of a proof by induction, or the whole proof of a property
+    that depends on at most `frames` cycles.
 
     Args:
         aig: the graph.
-        output: which of its outputs.
-        frames: how many clocks.
-        seconds: before it counts as undecided.
+        output: the number of the output.
+        frames: the number of cycles.
+        seconds: time limit, after which it is undecided.
 
     Raises:
         ToolError: Yosys is missing or failed.
@@ -141,10 +142,10 @@ def hold(aig: Aig, output: int, frames: int, *, seconds: int = 600) -> Verdict:
 
 
 def hold_each(aig: Aig, frames: Mapping[int, int], *, seconds: int = 600) -> list[Verdict]:
-    """The same of several outputs, each by itself, with the clocks to look at by output."""
-    verdicts = _ask([_Question(aig, output, [f"bmc3 -F {clocks}"]) for output, clocks in frames.items()], seconds)
-    for verdict, clocks in zip(verdicts, frames.values(), strict=True):
-        if verdict.proved is None and verdict.depth + 1 >= clocks:
+    """`hold` for several outputs, each separately, with the number of cycles by output."""
+    verdicts = _ask([_Question(aig, output, [f"bmc3 -F {cycles}"]) for output, cycles in frames.items()], seconds)
+    for verdict, cycles in zip(verdicts, frames.values(), strict=True):
+        if verdict.proved is None and verdict.depth + 1 >= cycles:
             verdict.proved = True
     return verdicts
 
@@ -154,7 +155,7 @@ class _Question:
     """A question to ABC.
 
     Attributes:
-        aig, output: the graph, and which of its outputs.
+        aig, output: the graph, and the number of the output.
         engine: commands, of which the last one is the engine.
     """
 
@@ -173,7 +174,7 @@ class _Question:
         return hashlib.sha256(self.file).digest() + "; ".join(self.engine).encode()
 
     def is_answered_by(self, verdict: Verdict) -> bool:
-        """It did not run out of time: it is decided, or all clocks were looked at that were asked for."""
+        """Whether a verdict is complete: it is decided, or all cycles of the question were examined."""
         found = re.fullmatch(r"bmc\d -F (\d+)", self.engine[-1])
         return verdict.proved is not None or bool(found and verdict.depth + 1 >= int(found[1]))
 
@@ -181,11 +182,11 @@ class _Question:
 _answers = Answers()
 
 _BATCH = 16
-"""Questions that one run of Yosys is asked."""
+"""Upper bound on the number of questions in one run of Yosys."""
 
 
 def _ask(questions: Sequence[_Question], seconds: int) -> list[Verdict]:
-    """The answers to questions, each of which may take so many seconds."""
+    """The answers to questions, with a time limit for each."""
     by_key = {question.key: question for question in questions}
     found: dict[bytes, Verdict] = {}
     while left := [key for key in by_key if key not in found]:
@@ -195,7 +196,7 @@ def _ask(questions: Sequence[_Question], seconds: int) -> list[Verdict]:
         batch = _answers.claim(left, _BATCH)
         decided: dict[bytes, Verdict] = {}
         try:
-            # Another process may have answered one since it was looked for.
+            # Another process may have answered one in the meantime.
             if batch and not (known := _answers.find(batch)):
                 started = time.monotonic()
                 verdicts = _run([by_key[key] for key in batch], seconds)
@@ -227,16 +228,16 @@ def _run(questions: Sequence[_Question], seconds: int) -> list[Verdict]:
 
 
 def _verdict(log: Path, left: Path, aig: Aig) -> Verdict:
-    """What an engine's log says, which got what merging signals had `left`."""
+    """The verdict in an engine's log; `left` is the graph after merging signals, on which the engine ran."""
     lines = log.read_text(encoding="utf-8").split("\n") if log.exists() else [""]
     found = re.match(r"snl_(UNSAT|SAT|UNK) +(-?\d+)", lines[0])
     if not found:
-        raise ToolError("yosys ran, but its ABC left no result")
+        raise ToolError("yosys ran, but its ABC wrote no result")
     if found[1] == "SAT":
-        # The latches' start, then the inputs of all clocks in a row.
+        # The initial values of the latches, then the inputs of all cycles in order.
         bits = [int(bit) for bit in lines[2] if bit in "01"]
         frames = [bits[n : n + aig.inputs] for n in range(0, len(bits), aig.inputs)]
         return Verdict(False, len(frames), frames)
-    # Of an output that is a constant ABC says that it knows nothing.
+    # For a constant output ABC reports that it is undecided.
     proved = found[1] == "UNSAT" or (left.exists() and read_aig(left).outputs == [0])
     return Verdict(True if proved else None, int(found[2]))

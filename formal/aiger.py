@@ -7,14 +7,14 @@ import hashlib
 import re
 import tempfile
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
-from functools import cached_property
+from dataclasses import dataclass, field, replace
+from functools import cached_property, reduce
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
-from utf8fpga.hdl.toolchain import run_tool
+from utf8fpga.hdl.toolchain import ToolError, run_tool
 
-__all__ = ["Aig", "aig_of", "assemble", "prepare", "read_aig"]
+__all__ = ["Aig", "Start", "aig_of", "assemble", "prepare", "read_aig"]
 
 
 def prepare(name: str, *, free: bool = False) -> str:
@@ -22,27 +22,43 @@ def prepare(name: str, *, free: bool = False) -> str:
 
     Args:
         name: of the file.
-        free: the registers of the submodule ``dut`` start with any contents.
+        free: the registers of the submodule ``dut`` start with any contents. Their initial values are appended to the
+            file ``dut.init``.
     """
-    # Forgotten before anything is simplified: a register that never changes has its value for ever; and once more
-    # when memories have become registers.
+    # Initial values are removed before any simplification, which would replace a register that never changes by its
+    # initial value; and again after memories have become registers.
     forget = _FORGET if free else ""
-    # Two registers that always take the same value may still start with different ones: none with an open start is
-    # merged. Only gates are simplified, and what is the same twice; that makes an eighth of what Yosys maps otherwise,
-    # in half the time.
+    # Two registers with the same next value may have different initial values, so registers without an initial value
+    # are not merged. Only gates are simplified, and equal cells merged; the result has an eighth of the gates, in half
+    # the time.
     merge = "opt_expr -keepdc; opt_merge -keepdc; opt_clean"
     memories = f"memory_collect; memory_map; {forget}{merge}"
     gates = f"techmap; dffunmap; {merge}"
     return f"proc -noopt; flatten; {forget}opt_clean; {merge}; {memories}; {gates}; {assemble(name, free=free)}"
 
 
-_FORGET = "setattr -unset init w:dut.*; "
+_FORGET = "tee -q -a dut.init dump w:dut.* a:init %i; setattr -unset init w:dut.*; "
 
 
 def assemble(name: str, *, free: bool = False) -> str:
-    """The same where all modules are of simple gates already."""
+    """`prepare` for a design that consists of simple gates already."""
     forget = _FORGET if free else ""
-    return f"flatten; {forget}opt_clean; dffunmap; aigmap; opt_clean; write_aiger -zinit -symbols {name}.aig"
+    write = f"write_aiger -zinit -symbols -map {name}.map {name}.aig"
+    return f"flatten; {forget}opt_clean; dffunmap; aigmap; opt_clean; {write}"
+
+
+class Start(NamedTuple):
+    """A latch that starts with any value.
+
+    Attributes:
+        input: the input that chooses its value in the first cycle.
+        latch: its number.
+        value: the initial value in the design; None if it has none.
+    """
+
+    input: int
+    latch: int
+    value: int | None
 
 
 @dataclass
@@ -53,13 +69,14 @@ class Aig:
     numbered from 1.
 
     Attributes:
-        inputs: how many inputs.
+        inputs: the number of inputs.
         latches: per latch the literal of its next value.
         outputs: the literals of the outputs.
         gates: per gate its two literals.
-        input_bits: per port the inputs that are its bits; those that choose a start value have no port.
+        input_bits: per port the inputs that are its bits; those that select an initial value have no port.
         output_bits: per port the outputs that are its bits.
-        packed: the gates as they are in the file.
+        packed: the gates in the encoding of the file.
+        starts: the latches that start with any value.
     """
 
     inputs: int
@@ -69,6 +86,50 @@ class Aig:
     input_bits: dict[str, list[int]]
     output_bits: dict[str, list[int]]
     packed: bytes = field(repr=False)
+    starts: list[Start] = field(default_factory=list, repr=False)
+
+    @property
+    def initial(self) -> list[int]:
+        """The literals that are 1 if all of `starts` have their initial values.
+
+        Raises:
+            ToolError: see `becomes_initial`.
+        """
+        return [2 * (1 + start.input) ^ (not start.value) for start in self._known_starts()]
+
+    @property
+    def becomes_initial(self) -> list[int]:
+        """The literals that are 1 if all latches have their initial values in the next cycle.
+
+        Latches that tell the first cycle from the others are left out: those outside of ``dut`` whose next value is the
+        constant 1.
+
+        Raises:
+            ToolError: the initial value of one of `starts` is not known.
+        """
+        values = {start.latch: start.value for start in self._known_starts()}
+        following = enumerate(self.latches)
+        return [value ^ (not values.get(latch)) for latch, value in following if value != 1 or latch in values]
+
+    def _known_starts(self) -> list[Start]:
+        unknown = sum(start.value is None for start in self.starts)
+        if unknown:
+            raise ToolError(f"yosys left {unknown} registers without an initial value")
+        return self.starts
+
+    def given(self, literals: Sequence[int]) -> Aig:
+        """The same graph with outputs that are 1 only if all of some literals are 1."""
+        gates, packed = list(self.gates), bytearray(self.packed)
+
+        def both(one: int, other: int) -> int:
+            left, right = max(one, other), min(one, other)
+            gates.append((left, right))
+            literal = 2 * (self.inputs + len(self.latches) + len(gates))
+            packed.extend(_delta(literal - left) + _delta(left - right))
+            return literal
+
+        condition = reduce(both, literals, 1)
+        return replace(self, outputs=[both(bit, condition) for bit in self.outputs], gates=gates, packed=bytes(packed))
 
     @cached_property
     def step(self) -> Callable[[list[int], list[int], int], tuple[list[int], list[int]]]:
@@ -76,10 +137,10 @@ class Aig:
         return self.stepper(range(len(self.outputs)))
 
     def stepper(self, wanted: Sequence[int]) -> Callable[[list[int], list[int], int], tuple[list[int], list[int]]]:
-        """A function of the latches and inputs that gives the next latches and the wanted outputs.
+        """A function of latches and inputs that returns the next values of the latches, and the outputs `wanted`.
 
-        Values are integers, each bit a run of its own; the last argument has all those bits set.
-        Latches that no wanted output ever depends on stay 0.
+        Values are integers, in which each bit is a run of its own; the last argument has all those bits set.
+        Latches on which none of these outputs depends stay 0.
         """
         outputs = [self.outputs[n] for n in wanted]
         used = self._used(outputs)
@@ -107,7 +168,7 @@ class Aig:
         return found
 
     def _used(self, literals: Sequence[int]) -> set[int]:
-        """The variables that literals depend on, in any clock."""
+        """The variables that literals depend on, in any cycle."""
         latch, first = 1 + self.inputs, 1 + self.inputs + len(self.latches)
         todo, used = [literal >> 1 for literal in literals], set[int]()
         while todo:
@@ -129,7 +190,7 @@ class Aig:
         return (header + "".join(f"{number}\n" for number in numbers)).encode() + self.packed
 
     def fan_in(self, outputs: Sequence[int]) -> set[int]:
-        """The inputs that outputs depend on within the clock."""
+        """The inputs that outputs depend on within the cycle."""
         first = 1 + self.inputs + len(self.latches)
         todo, seen = [self.outputs[n] >> 1 for n in outputs], set[int]()
         while todo:
@@ -141,18 +202,18 @@ class Aig:
         return {variable - 1 for variable in seen if 1 <= variable <= self.inputs}
 
     def values(self, frames: Sequence[Sequence[int]]) -> list[dict[str, int]]:
-        """Per clock what the output ports are, given the inputs of each clock."""
+        """Per cycle the values of the output ports, from the inputs of each cycle."""
         state = [0] * len(self.latches)
-        shown = []
+        found = []
         for frame in frames:
             state, outputs = self.step(state, list(frame), 1)
-            shown.append(
+            found.append(
                 {
                     name: sum(outputs[where] << bit for bit, where in enumerate(bits))
                     for name, bits in self.output_bits.items()
                 }
             )
-        return shown
+        return found
 
 
 def aig_of(rtlil: str, *, top: str = "top", free: bool = False) -> Aig:
@@ -175,6 +236,8 @@ def aig_of(rtlil: str, *, top: str = "top", free: bool = False) -> Aig:
         script = f"read_rtlil top.il; hierarchy -top {top}; {prepare('top', free=free)}"
         run_tool("yosys", ["-q", "-p", script], directory=directory)
         aig = read_aig(directory / "top.aig")
+        if free:
+            aig.starts = _starts(directory / "top.map", directory / "dut.init")
     if len(aig.gates) <= _GRAPH_GATES:
         while len(_graphs) >= _GRAPHS:
             del _graphs[next(iter(_graphs))]
@@ -230,3 +293,36 @@ def read_aig(path: Path) -> Aig:
         for what, names in ports.items()
     }
     return Aig(inputs, next_values, output_literals, pairs, bits["i"], bits["o"], data[gates_at:place])
+
+
+def _delta(value: int) -> bytes:
+    """A number in the variable-length encoding of AIGER."""
+    found = bytearray()
+    while value >= 0x80:
+        found.append(value & 0x7F | 0x80)
+        value >>= 7
+    return bytes([*found, value])
+
+
+def _starts(numbers: Path, initial: Path) -> list[Start]:
+    """The latches that start with any value, from the map that Yosys wrote and the initial values of their wires."""
+    values: dict[tuple[str, int], int] = {}
+    for digits, wire in _INITIAL.findall(initial.read_text(encoding="utf-8") if initial.exists() else ""):
+        for bit, digit in enumerate(reversed(digits)):
+            if digit in "01":
+                values[wire.removeprefix("\\"), bit] = int(digit)
+    inputs: dict[tuple[str, int], int] = {}
+    latches: dict[tuple[str, int], int] = {}
+    for line in numbers.read_text(encoding="utf-8").splitlines():
+        kind, number, *rest = line.split(" ", 3)
+        if kind in ("init", "latch"):
+            place, wire = rest
+            (inputs if kind == "init" else latches)[wire.removeprefix("\\"), int(place)] = int(number)
+    found: dict[int, Start] = {}
+    for name, at in inputs.items():
+        if at not in found or found[at].value is None:
+            found[at] = Start(at, latches[name], values.get(name))
+    return [found[number] for number in sorted(found)]
+
+
+_INITIAL = re.compile(r"attribute \\init \d+'(\S+)\n(?:\s+attribute .*\n)*\s+wire .*?(\S+)\n")

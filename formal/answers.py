@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Answers that are kept, so that what several proofs ask is asked once.
+"""A store of answers, so that a question of several proofs is decided once.
 
 Configurations share their parts: decoders of several tables have the same buffer, and all properties of a decoder rest
-on one invariant. A question is known by its content, so nothing has to be said of what is shared. The processes of one
-run share a folder: a process claims the questions that it asks, and others ask different ones meanwhile.
+on one invariant. The key of a question is its content, so shared parts need no declaration. The processes of one run
+share a folder: a process claims the questions that it decides, and others decide different ones meanwhile.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ __all__ = ["Answers", "kept", "shared_answers"]
 _folder: ContextVar[Path | None] = ContextVar("folder", default=None)
 
 _PAUSE_SECONDS = 0.05
-"""Between two looks at what another process was asked."""
+"""Pause before another search for the answers of other processes."""
 
 _LIMIT = 10_000
 """Upper bound on the answers that a process keeps in memory."""
@@ -33,7 +33,7 @@ _LIMIT = 10_000
 
 @contextmanager
 def shared_answers(folder: Path | None) -> Iterator[None]:
-    """Share answers with all that use the same folder; None: with nobody."""
+    """Share answers with all processes that use the same folder; None: with none."""
     token = _folder.set(folder)
     try:
         yield
@@ -48,13 +48,13 @@ _GRAPHS = 12
 
 
 def kept(key: Hashable, make: Callable[[], Any]) -> Any:
-    """The result of a function, which a worker of a run calls once for several properties of a configuration.
+    """The result of `make`, which a worker calls once for several properties of a configuration.
 
-    Outside of `shared_answers` it is made each time, since the circuits may change between two calls.
+    Outside of `shared_answers` it is called each time, since the circuits may change between two calls.
 
     Args:
         key: what the result depends on, other than the source of this library.
-        make: makes it.
+        make: makes the result.
     """
     folder = _folder.get()
     if folder is None:
@@ -69,16 +69,16 @@ def kept(key: Hashable, make: Callable[[], Any]) -> Any:
 
 
 class Answers:
-    """The answers that this process knows, and those in the shared folder.
+    """The answers in memory, and those in the shared folder.
 
-    A key is what an answer depends on, an answer what `pickle` takes, but not None.
+    A key is all that an answer depends on; an answer is an object that `pickle` accepts, except None.
     """
 
     def __init__(self) -> None:
         self._known: dict[bytes, Any] = {}
 
     def find(self, keys: Sequence[bytes]) -> dict[bytes, Any]:
-        """The answers that are there."""
+        """The answers that are present, by key."""
         found = {}
         for key in keys:
             answer = self._known.get(key)
@@ -89,9 +89,9 @@ class Answers:
         return found
 
     def claim(self, keys: Sequence[bytes], most: int) -> list[bytes]:
-        """Up to so many of the keys, not claimed by another process, which are this process's to answer.
+        """Claim up to `most` of the keys for this process, of those that no other process has claimed.
 
-        Where there is none it waits a moment. Each claim is given up by `settle`.
+        If there is none, the call waits for a short time. `settle` releases each claim.
         """
         claimed: list[bytes] = []
         for key in keys:
@@ -102,7 +102,7 @@ class Answers:
         return claimed
 
     def settle(self, keys: Sequence[bytes], answers: Mapping[bytes, Any]) -> None:
-        """Keep answers and give up the claims to all of the keys, also to those without an answer."""
+        """Store answers and release the claims to all of the keys, also to those without an answer."""
         for key in keys:
             if key in answers:
                 self._keep(key, answers[key])
@@ -159,12 +159,12 @@ def _unclaim(key: bytes) -> None:
 
 
 def _is_abandoned(claim: Path) -> bool:
-    """The process that made a claim has ended without settling it."""
+    """Whether the process that made a claim has ended without settling it."""
     if os.name != "posix":
         return False
     try:
         owner = claim.read_text()
-        if owner:  # else it is being written
+        if owner:  # otherwise the file is being written
             os.kill(int(owner), 0)
     except ProcessLookupError:
         return True

@@ -31,16 +31,16 @@ __all__ = ["CONFIGURATIONS", "PROPERTIES", "Configuration"]
 
 @dataclass(frozen=True)
 class Configuration:
-    """A core, or what resets one, by name.
+    """A core, or the control of a periodic reset, by name.
 
     Attributes:
-        name: what the report calls it.
+        name: its name in reports.
         table: the encoding form; None for a core that has none.
-        build_from: makes it from a table; something that `pickle` takes, since proofs have processes of their own.
-        call: the expression that makes it, for a regression test.
-        right: the table that it is compared with, if that is another.
-        verilog: it is what `generate` writes, so its netlists are compared too.
-        on_request: it takes long, and is proved only if it is named.
+        build_from: makes it from a table; a callable that `pickle` accepts, since proofs run in other processes.
+        call: the Python expression that makes it, for a regression test.
+        right: the table that it is compared with, if it is not `table`.
+        verilog: whether `generate` writes it, so that its netlists are compared too.
+        on_request: whether it is proved only if it is named, since its proof takes minutes.
     """
 
     name: str
@@ -124,7 +124,7 @@ def _name(parameters: CoreParameters) -> str:
 _FULL: Mapping[str, Any] = {"kind": True, "length": True}
 _FIELDS: Sequence[Mapping[str, Any]] = ({}, _FULL, {"replacement": False}, {**_FULL, "replacement": False})
 _OTHER_TABLES = (RFC_2279, GENERALISED_UTF_8, CESU_8_CODE_UNITS, MODIFIED_UTF_8_CODE_UNITS)
-"""The tables of the catalogue that a serial decoder takes, besides that of UTF-8."""
+"""The tables of the catalogue that a serial decoder supports, besides that of UTF-8."""
 
 
 def _all_serial() -> Iterator[DecoderParameters]:
@@ -163,7 +163,7 @@ def _all_packed() -> Iterator[DecoderParameters]:
 
 
 _WIDE = [DecoderParameters(lanes=lanes) for lanes in (16, 32, 64)]
-"""These take minutes each."""
+"""Wide decoders, whose proofs take minutes each."""
 
 
 def _all_refreshed() -> Iterator[Configuration]:
@@ -177,7 +177,8 @@ def _refresh(_table: EncodingTable) -> Refresh:
 
 
 def _refreshed(pipeline: int) -> Configuration:
-    # Small numbers, since an engine has to find out what each count says: more than the latency, and than is held.
+    # Small numbers, since the engine must find an invariant for each count: more than the latency, and than the number
+    # of beats in the decoder.
     most = pipeline + 3
     return Configuration(
         f"serial-{pipeline}-refresh",
@@ -199,7 +200,7 @@ _ALL = (
 )
 
 CONFIGURATIONS = {configuration.name: configuration for configuration in _ALL}
-"""What `utf8fpga prove` knows."""
+"""The configurations of `utf8fpga prove`, by name."""
 
 PROPERTIES = (
     *(str(wanted) for wanted in Property if wanted not in (Property.TOGETHER, Property.TWIN)),

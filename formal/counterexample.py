@@ -31,7 +31,7 @@ class Counterexample:
         configuration: the name of the decoder.
         call: the expression that makes the decoder.
         wanted: the property.
-        clocks: per cycle the values of the ports.
+        cycles: per cycle the values of the ports.
         texts: the units of each text since the last reset; the last one may be incomplete.
         input_pauses: per cycle since then, whether the input was not valid.
         output_pauses: per cycle since then, whether the consumer was not ready.
@@ -45,7 +45,7 @@ class Counterexample:
     configuration: str
     call: str
     wanted: Property
-    clocks: list[dict[str, int]]
+    cycles: list[dict[str, int]]
     unit_width: int
     texts: list[tuple[int, ...]] = field(default_factory=list)
     input_pauses: list[bool] = field(default_factory=list)
@@ -57,28 +57,28 @@ class Counterexample:
     reproduced: str = ""
 
     @staticmethod
-    def of(configuration: Any, wanted: Property, clocks: list[dict[str, int]]) -> Counterexample:
+    def of(configuration: Any, wanted: Property, cycles: list[dict[str, int]]) -> Counterexample:
         """Read a trace of a `Harness` around the decoder that `configuration` builds."""
         core = configuration.build()
         simulation = Simulation(core, _compared_with(core, configuration.right))
-        found = Counterexample(configuration.name, configuration.call, wanted, clocks, symbol_width(core))
-        # The monitor says a clock later what it saw; that clock is not part of it.
-        found._read(simulation, clocks[:-1] or clocks)
+        found = Counterexample(configuration.name, configuration.call, wanted, cycles, symbol_width(core))
+        # A monitor raises its bit one cycle after the violation; that cycle is not part of the trace.
+        found._read(simulation, cycles[:-1] or cycles)
         if wanted is not Property.RECOVERY:
             found._replay(simulation)
         return found
 
-    def _read(self, simulation: Simulation, clocks: Sequence[dict[str, int]]) -> None:
-        start = max((n + 1 for n, clock in enumerate(clocks) if clock["see_reset"]), default=0)
+    def _read(self, simulation: Simulation, cycles: Sequence[dict[str, int]]) -> None:
+        start = max((n + 1 for n, cycle in enumerate(cycles) if cycle["see_reset"]), default=0)
         text: list[int] = []
         self.given.append([])
         inside = offered = False
-        for clock in clocks[start:]:
-            self.input_pauses.append(not clock["see_in_valid"])
-            self.output_pauses.append(not clock["see_out_ready"])
-            beat = simulation.core.input.payload.shape().from_bits(clock["see_in_payload"])
-            taken = clock["see_in_valid"] and clock["see_in_ready"]
-            offered = bool(clock["see_in_valid"])
+        for cycle in cycles[start:]:
+            self.input_pauses.append(not cycle["see_in_valid"])
+            self.output_pauses.append(not cycle["see_out_ready"])
+            beat = simulation.core.input.payload.shape().from_bits(cycle["see_in_payload"])
+            taken = cycle["see_in_valid"] and cycle["see_in_ready"]
+            offered = bool(cycle["see_in_valid"])
             if taken:
                 units, last = _units(beat)
                 text += units
@@ -88,15 +88,15 @@ class Counterexample:
                     self.texts.append(tuple(text))
                     self.separate_ends.append(not units)
                     text = []
-            if clock["see_out_valid"] and clock["see_out_ready"]:
-                self._give(simulation, clock["see_out_payload"])
+            if cycle["see_out_valid"] and cycle["see_out_ready"]:
+                self._give(simulation, cycle["see_out_payload"])
         if not self.given[-1]:
             self.given.pop()
         cut = inside or (offered and not taken)
         if cut:
             units, last = ([], False) if taken else _units(beat)
             self.texts.append((*text, *units))
-            # A beat that is offered, and has not been transferred, may be an end by itself, too.
+            # A beat that is valid, and has not been transferred, may have `last` without a unit, too.
             self.separate_ends.append(offered and last and not units)
         for number, units_of_text in enumerate(self.texts):
             is_cut = cut and number == len(self.texts) - 1
@@ -116,7 +116,7 @@ class Counterexample:
             self.given.append([])
 
     def _replay(self, simulation: Simulation) -> None:
-        # The patterns repeat, so that they must not pause for ever.
+        # The patterns repeat, so each needs a cycle without a pause.
         self.input_pauses = [*self.input_pauses, False]
         self.output_pauses = [*self.output_pauses, False]
         self.null_beats = [*self.null_beats, False]
@@ -138,7 +138,7 @@ class Counterexample:
     def lines(self) -> list[str]:
         """The counterexample as text, in lines."""
         title = "reached" if self.wanted is Property.COVER else "fails"
-        lines = [f"{self.configuration}: {self.wanted} {title} in {len(self.clocks) - 1} clocks"]
+        lines = [f"{self.configuration}: {self.wanted} {title} in {len(self.cycles) - 1} cycles"]
         for number, text in enumerate(self.texts):
             lines.append(f"  text {number + 1}    {spell(text, self.unit_width) or '(empty)'}")
             for name, items in (("expected", self.expected), ("given", self.given)):
@@ -169,13 +169,13 @@ class Counterexample:
         waveform = directory / f"{stem}.vcd"
         with waveform.open("w", encoding="utf-8") as file, VCDWriter(file, timescale="1 ns") as writer:
             clock = writer.register_var("top", "clk", "wire", size=1, init=0)
-            names = sorted({name for values in self.clocks for name in values})
-            size = {name: max(values[name] for values in self.clocks).bit_length() or 1 for name in names}
+            names = sorted({name for values in self.cycles for name in values})
+            size = {name: max(values[name] for values in self.cycles).bit_length() or 1 for name in names}
             variables = {
                 name: writer.register_var("top", name.removeprefix("see_"), "wire", size=size[name], init=0)
                 for name in names
             }
-            for number, values in enumerate(self.clocks):
+            for number, values in enumerate(self.cycles):
                 for name, value in values.items():
                     writer.change(variables[name], 10 * number, value)
                 writer.change(clock, 10 * number, 0)

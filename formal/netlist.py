@@ -25,7 +25,7 @@ TOP = "utf8_decoder"
 """The name of the top module in a design that is compared."""
 
 _COMPARE = (
-    # What is not said may be anything, but what a memory's bit starts with: that is 0, as bitstreams have it.
+    # Undefined bits are arbitrary, except the initial contents of memories: those are 0, as in bitstreams.
     "read_rtlil gate.il; rename {top} gate; setundef -anyseq gate; setundef -zero -params gate; "
     "delete =A:blackbox; {cells}; hierarchy -top gate; proc; flatten; {change} setundef -undriven -anyseq; "
     "opt_clean; design -stash gate; read_rtlil gold.il; hierarchy -top {top}; proc; flatten; "
@@ -33,17 +33,17 @@ _COMPARE = (
     "design -copy-from gate -as gate gate; miter -equiv -flatten -make_outputs gold gate top; hierarchy -top top; "
     "async2sync; opt_expr; opt_clean; write_rtlil top.il"
 )
-"""Two runs of Yosys, since it says nothing more once its own ABC has run."""
+"""The comparison, in a run of Yosys of its own, since after a run of its ABC Yosys prints no more messages."""
 
 
 def equal_netlist(design: str, family: str, *, change: str = "") -> Verdict:
-    """Whether a synthesised netlist is the design it came from, clock by clock, from the start values on.
+    """Whether a synthesised netlist is equal to its design in every cycle, from the initial values on.
 
     Args:
-        design: what `axi_rtlil` gives.
+        design: the result of `axi_rtlil`.
         family: one of `FAMILIES`.
-        change: Yosys commands, each with its semicolon, that change the netlist before it is compared, to see
-            that it is noticed.
+        change: Yosys commands, each with its semicolon, that change the netlist before the comparison, for a test
+            that the difference is found.
 
     Raises:
         ToolError: Yosys is missing or failed.
@@ -73,7 +73,7 @@ def _synthesised(design: str, family: str) -> str:
 
 
 def _one_clock(design: str) -> bool:
-    """Whether all that keeps a value does so at the rising edge of one input, which a graph does not say."""
+    """Whether all flip-flops and memories have the rising edge of one input as their clock, which a graph omits."""
     clocks = set()
     for cell in re.findall(r"^  cell \$.*?^  end$", design, re.MULTILINE | re.DOTALL):
         clock = re.search(r"^    connect \\CLK (.*)$", cell, re.MULTILINE)

@@ -90,7 +90,7 @@ class GhostBeat:
         self.rest = name("rest", Mux(self.full, self.total - lanes, self.total), bits)
         ends = self.valid & self.last
         # A full row is closed. At the end of a text, or if the input is idle, the row after it is closed as well. The
-        # end of a text belongs to the last of these rows, which may hold nothing else.
+        # end of a packet belongs to the last of these rows, which may have no word.
         remains = Mux(self.idle, self.rest != 0, ends & ((self.rest != 0) | ~self.full))
         self.closes = name("closed", self.full + remains, 2)
         self.events = name("events", Mux(self.valid, self.words + self.last, 0), bits)
@@ -105,9 +105,9 @@ class PackerMonitors:
 
     Args:
         m: that module.
-        packer: the packer. Its streams and its numbers `lanes`, `depth` and `latency` are used, nothing else.
+        packer: the packer. Its streams and its numbers `lanes`, `depth` and `latency` are used.
         pick: which events of an accepted beat may become the watched one: a bit per lane, and one for the end of the
-            text. It takes any value in any cycle, so any event can be the watched one.
+            packet. It has an arbitrary value in each cycle, so any event can be the watched one.
 
     Attributes:
         bad: per property of `MONITORED` a bit that must never be 1.

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """The proof of a parallel decoder, in two halves: that of its window and that of its buffer.
 
-The first half says that in each cycle the window gives the correct items to the buffer, or none. The second half says
-that these beats leave the buffer, each once and in order, and that the buffer keeps the contract of the streams; it
-assumes only the timing of beats from the first half. Both are inductions: an invariant holds at the end of a reset from
-arbitrary flip-flop contents, and in the cycle after any in which it held. So what is proved holds for packets of any
-length with any pauses. A third question is whether the decoder connects the two as both halves assume.
+The first half says that in each cycle the window outputs the correct items to the buffer, or none. The second half says
+that these beats are transferred at the output, each once and in order, and that the buffer fulfils the contract of the
+streams; it assumes only the timing of beats from the first half. Both are inductions: an invariant holds at the end of
+a reset from arbitrary flip-flop contents, and in the cycle after any in which it held. So the properties hold for
+packets of any length with any pauses. A third question is whether the decoder connects the two as both halves assume.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class Induction:
 
     Attributes:
         asked: the number of questions.
-        failed: the names of those that were answered with no, after which nothing is proved.
+        failed: the names of those that were refuted or not decided; if there is one, no property is proved.
         undecided: the names of those that were not answered in time.
         frames: upper bound on the cycles that any of them looked at.
     """
@@ -135,7 +135,7 @@ _NEVER = {
     Property.STALL: ("stall", "quiet"),
     Property.LATENCY: ("latency", "drains", "quiet"),
 }
-"""By property the questions about the buffer; during a reset it is not ready and shows nothing."""
+"""By property the questions about the buffer; during a reset neither `ready` nor `valid` is asserted."""
 
 
 class Connections(Elaboratable):
@@ -213,13 +213,11 @@ def _ask_window(
     found: Induction, build: Callable[[], ParallelDecoder], right: EncodingTable, start: Start, seconds: int
 ) -> None:
     proof = WindowProof(build(), right)
-    kinds = {True: ["step"], False: ["start"]} if start is Start.POWER_UP else {True: ["step", "reset"]}
-    for free, asked in kinds.items():
-        aig = _graph(proof, ("window", parameters_of(build()), right), free=free)
-        for kind in asked:
-            bits = zip(proof.tags, aig.output_bits[kind], strict=True)
-            outputs = {f"window {kind} {tag}": bit for tag, bit in bits}
-            found.ask(outputs, aig, dict.fromkeys(outputs, proof.frames[kind]), seconds)
+    aig = _graph(proof, ("window", parameters_of(build()), right), free=True)
+    for kind in ("step", "start" if start is Start.POWER_UP else "reset"):
+        graph = aig.given(aig.initial) if kind == "start" else aig
+        outputs = {f"window {kind} {tag}": bit for tag, bit in zip(proof.tags, aig.output_bits[kind], strict=True)}
+        found.ask(outputs, graph, dict.fromkeys(outputs, proof.frames[kind]), seconds)
 
 
 def _ask_connections(found: Induction, decoder: ParallelDecoder) -> None:

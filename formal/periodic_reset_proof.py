@@ -1,24 +1,26 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The proof that a decoder with a `Refresh` recovers, whatever its registers and those of the `Refresh` hold.
+"""The proof that a decoder with a `Refresh` recovers from arbitrary flip-flop contents.
 
-What is asked of a `RefreshedDecoder`, whatever surrounds it and whatever the decoder in it does; each from any
-register contents but *harmless*:
+The properties of a `RefreshedDecoder`, for arbitrary inputs and for arbitrary behaviour of the decoder in it. Each
+holds from arbitrary flip-flop contents, except *harmless*, which holds from a reset or from power-up:
 
-- *passes*: both streams are the decoder's, but that no beat is transferred while the input is closed; and the decoder
-  is reset where the `Refresh` says so.
-- *harmless*: from a reset or power-up on, a reset comes only where a text has ended and for `still` clocks there was
-  no beat on either side; or where the decoder is refuted: then and still it shows nothing and is not ready, or it has
-  shown `most` beats since it took one. And nothing is offered and then taken back.
-- *due*: as many clocks after a reset as are to pass, the next is due, and stays so until it comes.
-- *closes*: where it is due, a text has ended and none has begun, the input is closed or the decoder refuses a beat.
-- *comes*: where it is due, nothing can be taken, and for `still` clocks nothing is shown, it comes.
-- *counts*: where nothing is taken, each beat shown and taken by the consumer brings nearer the reset after `most`.
+- *passes*: both streams are those of the decoder, except that no beat is transferred at the input while it is closed.
+  The decoder is reset if and only if `rst` or `restart` is asserted.
+- *harmless*: a periodic reset happens only between packets after `still` cycles without a beat at the input and the
+  output; or if the decoder is faulty: after `still` such cycles it is neither ready nor has an output beat, or it has
+  transferred `most` output beats since it last accepted one. A reset loses no accepted beat, and `valid` is not
+  deasserted at the decoder before the transfer.
+- *due*: `every` cycles after a reset the next one is due, and it stays due until it happens.
+- *closes*: while a reset is due between packets, the input is closed or the decoder is not ready for a beat.
+- *comes*: if a reset is due, no beat can be accepted, and there is no output beat for `still` cycles, it happens.
+- *counts*: while no beat is accepted, each output beat that is transferred increments the count up to `most`.
 
-So with a willing consumer a reset comes, and after a reset from any contents all is right, which is proved as
-equivalence. A right decoder loses nothing: if its text has ended it is empty by then, by its latency; it is ready where
-it shows nothing and did not for long, which is proved as stall; and it never holds so many beats.
+So a reset happens if the consumer accepts beats, and after a reset from arbitrary contents the decoder is correct,
+which is the property equivalence. A correct decoder loses no item: between packets it has drained by then, by its
+latency; it is ready if it has had no output beat for `still` cycles, which is the property stall; and it never holds
+`most` beats.
 
-Of serial decoders the whole is proved, too: a `RefreshedDecoder`, with small numbers, is as correct as others.
+A `RefreshedDecoder` with a serial decoder and small numbers is also proved as a whole, like any other decoder.
 """
 
 from __future__ import annotations
@@ -57,10 +59,10 @@ __all__ = ["RefreshProof", "prove_refresh"]
 
 
 class _AnyDecoder(HasItemOptions, wiring.Component):
-    """What stands for the decoder: its outputs are inputs of the proof, so it does anything.
+    """A decoder with arbitrary behaviour: its outputs are inputs of the proof.
 
     Attributes:
-        able, shows, given: whether it is ready, whether it has a beat, and which.
+        able, shows, given: `ready` of its input; `valid` and the payload of its output.
         in_reset: it is reset in this cycle.
     """
 
@@ -70,7 +72,7 @@ class _AnyDecoder(HasItemOptions, wiring.Component):
     packed = False
     practice = ParallelDecoder.practice
     item_options = ItemOptions()
-    # Bounds that any `Refresh` fits: the proof assumes none.
+    # The least bounds, which every `Refresh` satisfies; the proof does not assume any.
     reset_cycles = drain_cycles = 0
 
     def __init__(self) -> None:
@@ -91,15 +93,15 @@ class _AnyDecoder(HasItemOptions, wiring.Component):
 
 
 class RefreshProof(Elaboratable):
-    """A `RefreshedDecoder` with any surroundings and any decoder, and what is asked of it as bits that must stay 0.
+    """A `RefreshedDecoder` with arbitrary inputs and an arbitrary decoder, and a bit per property that must stay 0.
 
     Args:
-        refresh: when the decoder is reset.
+        refresh: the control of the reset.
 
     Attributes:
-        asked: by name of the question the bit.
-        frames: by name of those that look at a few clocks from any register contents on how many; that is all
-            there is to them, since any clock of a run may be the first.
+        asked: the bit of each property, by name.
+        frames: for the properties of a few consecutive cycles the number of cycles, by name. To examine so many from
+            arbitrary flip-flop contents is a complete proof, since any cycle of a run may be the first.
     """
 
     def __init__(self, refresh: Refresh) -> None:
@@ -159,33 +161,33 @@ class RefreshProof(Elaboratable):
         frame = Signal(range(max(self.frames.values()) + 1))
         m.d.sync += frame.eq(Mux(frame == max(self.frames.values()), frame, frame + 1))
 
-        # What a reset is judged by is what was so in the clock before, when it was decided.
-        clocks, most = refresh.still, refresh.most
-        still, inside, gone, ended = Signal(range(clocks + 1)), Signal(), Signal(range(most + 1)), Signal()
-        refuted, refused, rightly = Signal(), Signal(), Signal()
-        silent = (still == clocks) & ~self.shows
+        # A reset is judged by the preceding cycle, in which it was decided.
+        cycles, most = refresh.still, refresh.most
+        still, inside, gone, ended = Signal(range(cycles + 1)), Signal(), Signal(range(most + 1)), Signal()
+        refuted, refused, between = Signal(), Signal(), Signal()
+        silent = (still == cycles) & ~self.shows
         m.d.sync += [
-            still.eq(Mux(taken | self.shows | fresh, 0, Mux(still == clocks, still, still + 1))),
+            still.eq(Mux(taken | self.shows | fresh, 0, Mux(still == cycles, still, still + 1))),
             gone.eq(Mux(taken | fresh, 0, gone + (self.shows & self.wanted & (gone != most)))),
             inside.eq(Mux(taken & ~self.null, ~self.last, inside) & ~fresh),
             refuted.eq((silent & ~self.able) | (gone == most)),
-            rightly.eq(silent & ~inside & ~taken),
+            between.eq(silent & ~inside & ~taken),
             refused.eq(offered & ~self.able & ~fresh),
         ]
-        lost = (restart & ~refuted & ~rightly) | (restart & taken) | (refused & closed & ~restart)
+        lost = (restart & ~refuted & ~between) | (restart & taken) | (refused & closed & ~restart)
         m.d.comb += self.asked["harmless"].eq(lost)
 
         quiet, was_due = Signal(init=1), Signal()
         m.d.sync += [quiet.eq(quiet & ~fresh), was_due.eq(due & ~fresh)]
         m.d.comb += self.asked["due"].eq(~due & (was_due | (quiet & (frame == refresh.every))))
 
-        # The first clock ends a text, and no other one begins.
+        # A packet ends in the first cycle, and no other one begins.
         m.d.sync += ended.eq(Mux(frame == 0, taken & self.last, ended & (~taken | self.last | self.null)))
         m.d.comb += self.asked["closes"].eq((frame != 0) & ended & due & ~closed & ~refused)
 
         calm = Signal(init=1)
         m.d.sync += calm.eq(calm & due & ~taken & ~self.shows & (closed | ~self.able) & ~fresh)
-        m.d.comb += self.asked["comes"].eq(calm & ~restart & (frame == clocks + 1))
+        m.d.comb += self.asked["comes"].eq(calm & ~restart & (frame == cycles + 1))
 
         before, counted, kept = Signal.like(gone), Signal(), Signal()
         m.d.sync += [
@@ -200,12 +202,15 @@ class RefreshProof(Elaboratable):
 
 
 def prove_refresh(refresh: Refresh, *, asked: Collection[str] = (), seconds: int = 600) -> dict[str, Verdict]:
-    """Prove that a decoder recovers with a `Refresh`; the verdicts by name of the question.
+    """Prove that a decoder recovers with a `Refresh`.
 
     Args:
-        refresh: what resets it.
-        asked: the questions; all if none.
-        seconds: how long the engine may think about one question.
+        refresh: the control of the reset.
+        asked: the names of properties; all if empty.
+        seconds: time limit for one property.
+
+    Returns:
+        The verdicts, by name of the property.
 
     Raises:
         ToolError: Yosys is missing or failed.
@@ -215,7 +220,7 @@ def prove_refresh(refresh: Refresh, *, asked: Collection[str] = (), seconds: int
     wanted = [name for name in proof.asked if name in asked or not asked]
 
     def bit(name: str) -> tuple[Aig, int]:
-        # Only the harm that a reset does is a matter of where all began.
+        # Only *harmless* depends on the initial state.
         aig = aig_of(text, free=name != "harmless")
         return aig, aig.output_bits[name][0]
 

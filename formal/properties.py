@@ -71,7 +71,7 @@ class Property(StrEnum):
 
     @property
     def resets_first(self) -> bool:
-        """A cycle of reset comes first."""
+        """The first cycle is a reset."""
         return self not in (Property.POWER_UP, Property.COVER, Property.RECOVERY)
 
 
@@ -166,7 +166,7 @@ class Harness(Elaboratable):
         m = Module()
         m.domains.sync = domain = ClockDomain("sync")
         m.submodules.dut = decoder = self.decoder
-        # After arbitrary flip-flop contents one cycle of reset comes first; only recovery has none.
+        # After arbitrary flip-flop contents the first cycle is a reset; only recovery has none.
         started = Signal(reset_less=True)
         m.d.sync += started.eq(1)
         first = Const(self.wanted.resets_first, 1) & ~started
@@ -200,7 +200,7 @@ class Harness(Elaboratable):
         return m
 
     def _surround(self, m: Module) -> None:
-        """Any beats with any pauses, and any consumer; a beat once offered stays until it is accepted."""
+        """Any beats with any pauses, and any consumer; a valid beat does not change until it is accepted."""
         source, output = self.decoder.input, self.decoder.output
         offered = Signal()
         held = Signal.like(self.fresh, reset_less=True)
@@ -257,7 +257,7 @@ class Harness(Elaboratable):
         return (lanes + 1) * max(int(self.decoder.latency) + 1, CAPACITY)
 
     def _pending(self, m: Module, expected: list[Event], found: list[Event]) -> tuple[Signal, Value, Value]:
-        """Events in flight before this cycle, and those that enter and leave in it."""
+        """Events in flight before this cycle, and those that are accepted and transferred at the output in it."""
         pending = Signal(range(self._capacity + 1))
         coming = how_many([event.valid for event in expected])
         going = Mux(self.delivered, how_many([event.valid for event in found]), 0)
@@ -265,7 +265,7 @@ class Harness(Elaboratable):
         return pending, coming, going
 
     def _equivalence(self, m: Module) -> Value:
-        """One event is watched, any: the event that leaves in its place is equal to it.
+        """One event is watched, any: the event that is transferred in its place at the output is equal to it.
 
         Events are counted, so none is lost, duplicated, invented or out of order, `last` included.
         """
@@ -334,7 +334,7 @@ class Harness(Elaboratable):
         """While no beat has waited since none was in flight, only events that were determined later are in flight.
 
         For a beat that ends within a sequence the cycles count from the beat after it. Where beats waited, all events
-        that are determined have left after `drain_cycles`, even if no beat follows.
+        that are determined have been transferred after `drain_cycles`, even if no beat follows.
         """
         waits = self.decoder.output.valid & ~self.ready
         smooth, kept = Signal(), Signal(range(len(self.ports_of.symbols) + 3))
@@ -429,7 +429,7 @@ class Harness(Elaboratable):
     # Cover.
 
     def _cover(self, m: Module) -> Value:
-        """The target is reached; packets have ended and their items have left, so that the trace is complete."""
+        """The target is reached; packets have ended and their items have been transferred: the trace is complete."""
         followed = self._follow(m)
         pending, coming, going = self._pending(m, followed.events, self._out_events(m))
         complete = Signal()

@@ -2,7 +2,7 @@
 """The proof that a parallel decoder recovers: its output does not depend on the earlier contents of its flip-flops.
 
 Of the window: two windows with arbitrary flip-flop contents receive the same beats. Once as many units as the longest
-sequence has, or the end of a packet, have been accepted, both give the same items for later beats. One of the two may
+sequence has, or the end of a packet, have been accepted, both output the same items for later beats. One of the two may
 be the window of a decoder that was reset, whose items are correct by `WindowProof`.
 
 `BufferProof` has the rest: in registers, the invariant of the buffer holds as soon as the consumer was ready, or no
@@ -30,7 +30,7 @@ class _Twins(Elaboratable):
     """The windows of two decoders, which receive the same.
 
     Attributes:
-        arrives: a beat is offered.
+        arrives: `valid` at the input.
         run: in front of registers: all stages move on.
         fresh: the beat.
         differs: their outputs do.
@@ -43,7 +43,7 @@ class _Twins(Elaboratable):
         self.fresh = Signal.like(Value.cast(like.input.payload), name="fresh")
 
     def _part(self, m: Module, decoder: ParallelDecoder) -> list[Value]:
-        """The beats that the window of a decoder gives: 0 where there is none."""
+        """The beats at the output of the window of a decoder: 0 where there is none."""
         m.submodules.window = window = decoder.window
         m.d.comb += [Value.cast(window.input.payload).eq(self.fresh), window.input.valid.eq(self.arrives)]
         lanes = range(decoder.lanes)
@@ -123,11 +123,11 @@ class WindowRecovery(Elaboratable):
             twins.arrives.eq(self.offer),
             twins.run.eq(self.run),
         ]
-        # In front of a memory nothing ever pauses.
+        # In front of a memory the stages always advance.
         moves = self.run | Const(like.buffer == "memory", 1)
         settled = Signal(range(self._resets + 1))
         units, ended = Signal(range(self._wanted + 1)), Signal()
-        clocks = Signal(range(self._rows + 1))
+        cycles = Signal(range(self._rows + 1))
         taken = self.offer & (keep[0] | self._payload.last) & moves & (settled == self._resets)
         total = units + how_many(keep)
         known = ended | (units == self._wanted)
@@ -135,7 +135,7 @@ class WindowRecovery(Elaboratable):
             m.d.sync += settled.eq(settled + 1)
         with m.If(taken):
             m.d.sync += [units.eq(Mux(total > self._wanted, self._wanted, total)), ended.eq(ended | self._payload.last)]
-        with m.If(moves & ((taken & known) | (clocks != 0)) & (clocks != self._rows)):
-            m.d.sync += clocks.eq(clocks + 1)
-        m.d.comb += self.bad.eq((clocks == self._rows) & twins.differs)
+        with m.If(moves & ((taken & known) | (cycles != 0)) & (cycles != self._rows)):
+            m.d.sync += cycles.eq(cycles + 1)
+        m.d.comb += self.bad.eq((cycles == self._rows) & twins.differs)
         return m

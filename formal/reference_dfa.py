@@ -68,7 +68,7 @@ class _Machine:
         ]
 
     def _unit(self, before: _Place, unit: Value, keep: Value, *, broken: bool = True, own: bool = True) -> _Place:
-        """The place after a unit; the events `broken` and `own` are left out if they are not needed."""
+        """The place after a unit; without the events `broken` and `own` if they are not needed."""
         m, dfa = self._m, self._dfa
         classes = [Signal() for _ in dfa.classes]
         for there, unit_class in zip(classes, dfa.classes, strict=True):
@@ -296,7 +296,7 @@ def _code_point(first: int, ranges: Sequence[Range], units: Sequence[Value]) -> 
     total: Value = Const(0)
     radix = 1
     for allowed, unit in zip(reversed(ranges), reversed(units), strict=True):
-        # A unit that may be one thing only is worth nothing.
+        # A unit with one possible value does not change the index.
         if len(allowed) > 1:
             total = total + unit * radix
             first -= allowed.first * radix

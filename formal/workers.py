@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Calls side by side, each in a process of its own, which ends with whoever asked for it.
+"""Parallel calls in worker processes, which end with the process that started them.
 
-Amaranth is not made for threads, and what is computed here is Python's as often as a tool's. A worker is a new
-process that imports what it calls; so functions, arguments and results are plain data, and functions have a name in a
-module. A worker and the tools that it started are one process group: they end together, when the results are no
-longer asked for, or when the process that asks ends in any way.
+Amaranth does not support threads, and much of the computation is in Python. A worker is a new process that imports the
+functions that it calls; therefore functions belong to a module, and arguments and results can be pickled. A worker and
+the tools that it started are one process group: they end together, when the results are no longer needed, or when the
+process that started the worker ends for any reason.
 """
 
 from __future__ import annotations
@@ -37,10 +37,10 @@ __all__ = ["run_each", "shared_folder"]
 _context = multiprocessing.get_context("spawn")
 
 _LEFT_SECONDS = 5
-"""For which a worker whose connection is closed waits to be ended."""
+"""Time for which a worker whose connection is closed waits until it is ended."""
 
 _LOGGER = "utf8fpga"
-"""The logger whose messages a worker hands on."""
+"""The logger whose messages a worker forwards."""
 
 
 def run_each(
@@ -50,17 +50,17 @@ def run_each(
     jobs: int = 1,
     group: Callable[[tuple[Any, ...]], Hashable] = lambda _: None,
 ) -> Generator[tuple[int, Future[Any]], None, None]:
-    """Call a function with each of some arguments, and yield each outcome as soon as it is there.
+    """Call a function with each of some arguments, and yield each outcome as soon as it is known.
 
-    The workers end when the iterator is closed or exhausted. As always with `multiprocessing`, a script that calls
-    this guards it with ``if __name__ == "__main__"``.
+    The workers end when the iterator is closed or exhausted. As `multiprocessing` requires, a script guards its
+    call with ``if __name__ == "__main__"``.
 
     Args:
-        function: what is called; a function of a module, or what else `pickle` takes.
+        function: a function of a module, or another callable that `pickle` accepts.
         calls: the arguments of each call.
-        jobs: upper bound on the workers.
+        jobs: upper bound on the number of workers.
         group: of the arguments of a call; a worker prefers calls of the group of its last one, and then of a group
-            that no other worker has, so that it can keep what the calls of a group share.
+            that no other worker has, so that it can store what the calls of a group share.
 
     Yields:
         the number of the call, and its result or exception.
@@ -78,10 +78,10 @@ def run_each(
 
 
 class _Pool:
-    """The workers of `run_each`, and the calls that are left.
+    """The workers of `run_each`, and the calls that have not started.
 
     Attributes:
-        busy: by its connection each worker that has a call, and the number of that.
+        busy: by its connection each worker that has a call, and the number of the call.
     """
 
     def __init__(
@@ -100,7 +100,7 @@ class _Pool:
         self._said: set[str] = set()
 
     def begin(self) -> None:
-        """Let as many calls begin as may."""
+        """Start calls until all have started or the upper bound on workers is reached."""
         while self._todo and len(self.busy) < self._jobs:
             if len(self._workers) == len(self.busy):
                 with _no_interrupt():
@@ -119,7 +119,7 @@ class _Pool:
         return next(number for suits in wanted for number in self._todo if suits(self._groups[number]))
 
     def collect(self) -> list[tuple[int, Future[Any]]]:
-        """Wait for something to come, and return the outcomes."""
+        """Wait until a worker sends a message, and return the outcomes."""
         found = []
         for connection in wait(list(self.busy)):
             worker, number = self.busy[connection]
@@ -142,15 +142,15 @@ class _Pool:
 
 
 class _Worker:
-    """A process, as the one sees it that asks.
+    """A worker process, as an object of the process that started it.
 
     Args:
         scratch: the folder of its temporary files.
 
     Attributes:
-        connection: to it.
-        failed: it ended by itself.
-        group: that of its last call; None before the first.
+        connection: the connection to the process.
+        failed: the process has ended unexpectedly.
+        group: the group of its last call; None before the first.
     """
 
     def __init__(self, scratch: str) -> None:
@@ -163,13 +163,13 @@ class _Worker:
         self.group: Hashable = None
 
     def give(self, call: bytes) -> None:
-        """Have it do a call."""
-        # What has ended by itself says so when it is asked for the outcome.
+        """Send a call to the process."""
+        # If it has ended unexpectedly, `receive` reports that.
         with suppress(OSError):
             self.connection.send_bytes(call)
 
     def receive(self, said: set[str]) -> Future[Any] | None:
-        """An outcome, or None where it only has a message, which is handed on unless it is one of `said`."""
+        """An outcome, or None for a log message, which is forwarded unless it is one of `said`."""
         outcome: Future[Any] = Future()
         try:
             what, value = self.connection.recv()
@@ -177,7 +177,7 @@ class _Worker:
             self.failed = True
             self.kill()
             self._process.join()
-            outcome.set_exception(RuntimeError(f"a worker ended by itself, with status {self._process.exitcode}"))
+            outcome.set_exception(RuntimeError(f"a worker ended unexpectedly, with status {self._process.exitcode}"))
             return outcome
         if what == "log":
             if value.getMessage() not in said:
@@ -193,15 +193,15 @@ class _Worker:
         return outcome
 
     def kill(self) -> None:
-        """End it, and the tools that it started."""
+        """End the process, and the tools that it started."""
         self._process.kill()
-        # Not reaped yet, so its number is still its own.
+        # The process has not been waited for, so no other process has its number.
         if hasattr(os, "killpg") and self._process.pid is not None:
             with suppress(ProcessLookupError, PermissionError):
                 os.killpg(self._process.pid, signal.SIGKILL)
 
     def close(self) -> None:
-        """Wait for its end, and forget it."""
+        """Wait until the process has ended, and release its resources."""
         self._process.join()
         self._process.close()
         self.connection.close()
@@ -209,11 +209,11 @@ class _Worker:
 
 @contextmanager
 def _no_interrupt() -> Iterator[None]:
-    """Ctrl-C waits; what is started meanwhile starts without it."""
+    """Defer Ctrl-C; processes that are started meanwhile have it blocked."""
     if not hasattr(signal, "pthread_sigmask"):
         yield
         return
-    # A worker's start begins it, too, and that would unblock the signal.
+    # The start of a worker would start the tracker, too, which unblocks the signal.
     resource_tracker.ensure_running()
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
@@ -222,7 +222,7 @@ def _no_interrupt() -> Iterator[None]:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
-# In a worker.
+# The functions below run in a worker.
 
 
 def shared_folder() -> Path | None:
@@ -231,23 +231,23 @@ def shared_folder() -> Path | None:
 
 
 def _work(connection: Connection[Any, Any], scratch: str, level: int) -> None:
-    # Ctrl-C is for the process that asks, and that ends the workers.
+    # Ctrl-C is handled by the process that started the workers, which ends them.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     if hasattr(os, "setpgid"):
         os.setpgid(0, 0)
     tempfile.tempdir = scratch
     watch = threading.Thread(target=_end_with_parent, args=(scratch,), daemon=True)
     watch.start()
-    # Amaranth warns of what is never elaborated, but some decoders are only asked for their fields.
+    # Amaranth warns of components that are not elaborated, but of some decoders only the attributes are used.
     warnings.simplefilter("ignore", UnusedElaboratable)
     logger = logging.getLogger(_LOGGER)
     logger.setLevel(level)
-    logger.addHandler(QueueHandler(_Forward(connection)))  # type: ignore[arg-type]  # it only puts
+    logger.addHandler(QueueHandler(_Forward(connection)))  # type: ignore[arg-type]  # only `put_nowait` is called
     while True:
         try:
             connection.send_bytes(_answer(connection.recv_bytes()))
         except (EOFError, OSError):
-            # The process that asks has ended, after which `watch` ends this one, or no longer wants anything.
+            # The parent has ended, after which `watch` ends this process, or it has closed the connection.
             watch.join(_LEFT_SECONDS)
             return
 
@@ -268,18 +268,18 @@ def _answer(call: bytes) -> bytes:
 
 
 class _Forward:
-    """Where a worker's log records go."""
+    """Forwards the log records of a worker."""
 
     def __init__(self, connection: Connection[Any, Any]) -> None:
         self._connection = connection
 
     def put_nowait(self, record: logging.LogRecord) -> None:
-        """Hand one on."""
+        """Forward one record."""
         self._connection.send(("log", record))
 
 
 def _end_with_parent(scratch: str) -> None:
-    """Wait until the process that asked has ended, and end, with the tools and their files."""
+    """Wait until the parent has ended, and end this process, its tools and their files."""
     parent = multiprocessing.parent_process()
     assert parent is not None
     wait([parent.sentinel])

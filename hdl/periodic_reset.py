@@ -56,7 +56,7 @@ class Refresh(wiring.Component):
         age: the number of cycles since the last reset, up to `every`.
         beatless: the number of cycles without a beat at the input and the output, up to `still`.
         inside: a packet has begun and has not ended.
-        refused: in the preceding cycle `valid` was asserted at the decoder and `ready` was not.
+        blocked: in the preceding cycle `valid` was asserted at the decoder and `ready` was not.
 
     Ports:
         offered: `valid` at the input; the beat does not change until it is transferred.
@@ -76,27 +76,29 @@ class Refresh(wiring.Component):
         if not 1 <= every <= MAX_EVERY:
             raise InvalidArgumentError(f"refresh {every} is not in 1..{MAX_EVERY}")
         self.every, self.still, self.most = every, still, most
-        self.due, self.gone = Signal(), Signal(range(most + 1))
-        # The second ones are named, since the name that Amaranth finds for them depends on the version of Python.
-        self.age, self.beatless = Signal(range(every + 1)), Signal(range(still + 1), name="still")
-        self.inside, self.refused = Signal(), Signal(name="refused")
+        self.due = Signal()
+        self.gone = Signal(range(most + 1))
+        self.age = Signal(range(every + 1))
+        self.beatless = Signal(range(still + 1))
+        self.inside = Signal()
+        self.blocked = Signal()
         inward, outward = ("offered", "keep", "last", "able", "shows", "wanted"), ("closed", "restart")
         super().__init__({**dict.fromkeys(inward, In(1)), **dict.fromkeys(outward, Out(1))})
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        age, still, inside, refused = self.age, self.beatless, self.inside, self.refused
+        age, still, inside, blocked = self.age, self.beatless, self.inside, self.blocked
         # No comparison for equality, since a count may exceed its bound after a bit flip.
         is_due, is_still, too_many = age >= self.every, still >= self.still, self.gone >= self.most
         m.d.comb += [
             self.due.eq(is_due),
             # `valid` must not be withdrawn once the decoder has seen it.
-            self.closed.eq(self.restart | (is_due & ~inside & ~refused)),
+            self.closed.eq(self.restart | (is_due & ~inside & ~blocked)),
         ]
         offered = self.offered & ~self.closed
         taken = offered & self.able
         m.d.sync += [
-            refused.eq(offered & ~self.able),
+            blocked.eq(offered & ~self.able),
             # A decoder with an output beat may be waiting for its consumer.
             self.restart.eq((is_still & ~self.shows & (self.closed | ~self.able)) | too_many),
         ]

@@ -250,13 +250,13 @@ class Receiver:
         self._last = core.output.payload.shape()["last"].offset
         self._previous: Any = None
 
-    def receive(self, payload: int, cycle: int, shown: int) -> None:
+    def receive(self, payload: int, cycle: int, valid_since: int) -> None:
         """An output beat was transferred.
 
         Args:
             payload: the payload of the beat.
             cycle: the cycle of the transfer.
-            shown: the first cycle in which `valid` was asserted for the beat.
+            valid_since: the first cycle in which `valid` was asserted for the beat.
 
         Raises:
             ContractError: the beat has neither a symbol nor `last`, packed symbols have a gap, or the flags of a lane
@@ -275,7 +275,7 @@ class Receiver:
         if not found and not last:
             raise ContractError(f"cycle {cycle}: a beat with neither a word nor last")
         for symbol in found[:-1]:
-            self._take(symbol, False, shown)
-        self._take(found[-1] if found else None, last, shown)
+            self._take(symbol, False, valid_since)
+        self._take(found[-1] if found else None, last, valid_since)
         if last:
             self._previous = None

@@ -241,7 +241,7 @@ class _Comparison:
         self.expected.extend(self.golden.process(units, final=last))
         self.match()
 
-    def take(self, item: Any, last: bool, _shown: int) -> None:
+    def take(self, item: Any, last: bool, _valid_since: int) -> None:
         if item is not None:
             self.early.append(item)
             self.match()

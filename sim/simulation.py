@@ -32,14 +32,14 @@ class Run:
     Attributes:
         texts: the output symbols of each text.
         accepted: for each input beat except null beats, the cycle in which it was transferred.
-        shown: for each symbol, the first cycle in which `valid` was asserted for its beat.
-        clocks: the length of the run in cycles.
+        valid_since: for each symbol, the first cycle in which `valid` was asserted for its beat.
+        cycles: the length of the run in cycles.
     """
 
     texts: list[list[Any]] = field(default_factory=list)
     accepted: list[int] = field(default_factory=list)
-    shown: list[int] = field(default_factory=list)
-    clocks: int = 0
+    valid_since: list[int] = field(default_factory=list)
+    cycles: int = 0
 
 
 class Simulation:
@@ -134,15 +134,15 @@ class Simulation:
         result = Run()
         result.texts.append([])
 
-        def take(symbol: Any, last: bool, shown: int) -> None:
+        def take(symbol: Any, last: bool, valid_since: int) -> None:
             if symbol is not None:
                 result.texts[-1].append(symbol)
-                result.shown.append(shown)
+                result.valid_since.append(valid_since)
             if last:
                 result.texts.append([])
 
         beats = with_null_beats(_beats(texts, separate_ends, self.core), null_beats)
-        result.clocks = self.stream(
+        result.cycles = self.stream(
             beats,
             take,
             input_pauses=input_pauses,

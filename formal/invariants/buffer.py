@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The second half of the proof of a parallel decoder: the beats that enter its buffer leave it, each once, in order.
+"""The second half of the proof of a parallel decoder: each beat that enters its buffer is transferred at
+its output once, in order.
 
 A buffer does not depend on the values that it holds, so beats of one bit per item stand for all. Its inputs are driven
 with what the first half proves of the window, and otherwise with any values. One beat, any, is followed on its way by
@@ -46,11 +47,11 @@ class _Bench(Elaboratable):
     """A buffer, what drives it, and ghost registers beside it.
 
     Attributes:
-        offer: an input: a beat is offered to the decoder.
-        calm: an input: nothing is in flight that was there before a reset.
+        offer: an input: `valid` at the input of the decoder.
+        calm: an input: no beat from before a reset is in flight.
         free: inputs with arbitrary values.
         ready: the decoder is ready for a beat.
-        remaining: beats that are determined and have not left the buffer.
+        remaining: beats that are determined and have not been transferred at the output of the buffer.
         adopts: for a buffer in registers: the ghost registers agree with the beat at the output, the only one.
         invariant: the parts of what always holds, by name.
         never: what never happens while the invariant holds, by property.
@@ -145,7 +146,7 @@ class _MemoryBench(_Bench):
         taken = buffer.output.valid & ready
         self.hold("reset", *(~value for value in buffer.reset.active))
 
-        # Beats that were accepted and have not left, and where they are.
+        # Beats that were accepted and are in flight, and where they are.
         pending = Signal(range(CAPACITY + 1))
         m.d.comb += self.remaining.eq(pending - self.waiting)
         m.d.sync += pending.eq(pending + buffer.accepted - taken)
@@ -252,7 +253,7 @@ class _RegisterBench(_Bench):
     def connect(self, m: Module) -> None:
         buffer = self.buffer
         runs, offered = buffer.run, Signal()
-        # What the first half proves of `BeatWindow`: a beat that is offered stays until all stages move on.
+        # What the first half proves of `BeatWindow`: a valid beat does not change until all stages advance.
         word = Signal(len(self.free["word"]), reset_less=True)
         with m.If(runs[-1]):
             m.d.sync += [offered.eq(self.free["leaves"]), word.eq(self.free["word"])]
@@ -340,12 +341,12 @@ class BufferProof(Elaboratable):
         start: the state in which the questions start.
 
     Attributes:
-        never: the properties that are asked about.
+        never: the properties to be proved.
         questions: `never`, and the parts of the invariant, which fail one cycle after all held, or at the end of the
             reset.
-        frames: per question the cycles to look at.
+        frames: per question the number of cycles to examine.
         asked: the bits, in the order of `questions`.
-        cycles: the latency that is proved, from a beat that leaves the window.
+        cycles: the latency that is proved, from a beat at the output of the window.
     """
 
     def __init__(self, decoder: ParallelDecoder, start: Start) -> None:
@@ -386,7 +387,7 @@ class BufferProof(Elaboratable):
         m.d.comb += [
             domain.clk.eq(self.clk),
             domain.rst.eq((frame == 0) & Const(self._start is Start.RESET, 1)),
-            # No null beats: to a buffer they are as if none was offered.
+            # No null beats: for a buffer they are equal to a cycle without `valid`.
             bench.offer.eq(self.offer),
             output.ready.eq(self.ready),
             *(signal.eq(self.free[name]) for name, signal in bench.free.items()),

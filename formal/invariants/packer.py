@@ -3,7 +3,7 @@
 
 A packer has memories, and no proof engine finds an invariant of their contents by itself. So the invariant is written
 down here, in terms of the packer's public attributes and of *ghosts*: registers that only the proof has. It need not be
-trusted. An invariant that is wrong, or ghosts that are, only make a proof fail.
+trusted. An incorrect invariant or incorrect ghost registers only make a proof fail.
 
 Each pipeline stage is paired with a `GhostBeat`, which holds the beat of that stage as it was accepted. The invariant
 consists of these claims:

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The first half of the proof of a parallel decoder: the items that its window gives to its buffer are correct.
+"""The first half of the proof of a parallel decoder: the items that its window outputs are correct.
 
 The invariant says of each register of the window which function of the accepted units it is. It is proved by
-induction, one cycle at a time and lane by lane, so the width of a decoder hardly matters: a lane is asked about
-together with its neighbours, the others are arbitrary. What leaves the window is compared with a `Slot`, which shares
-nothing with the decoder.
+induction, one cycle at a time and lane by lane, so its cost hardly depends on the width of a decoder: a question
+concerns a lane with its neighbours, and the others are arbitrary. The output of the window is compared with a `Slot`,
+which has no logic in common with the decoder.
 
 The functions of the invariant are those of the window, without registers. They could be any: one that does not fit
 only makes the proof fail.
@@ -103,7 +103,7 @@ class _Context:
         """The logic of the window over all the units, without registers."""
         starts = [Const(0, 1), *(~self.present[n - 1] & self.present[n] for n in range(1, len(self.present)))]
         starts[self.past + 1 :] = [Const(0, 1)] * (len(starts) - self.past - 1)
-        # A unit that starts its packet continues nothing, like one that is not present.
+        # A unit that starts its packet continues no sequence, as one that is not present.
         keep = [present & ~start for present, start in zip(self.present, starts, strict=True)]
         values: dict[str, Sequence[Value]] = {"unit": self.units, "keep": keep, "first": [Const(0, 1)]}
         beat = _Flat(Registers(), len(self.units), Const(1), values, self.last)
@@ -137,8 +137,8 @@ class _Bench(Elaboratable):
     """The window of a decoder, beside the units as they were accepted; `invariant` relates the two.
 
     Attributes:
-        offer, fresh: inputs: whether a beat is offered, and its payload.
-        run: an input, in front of registers: all stages move on.
+        offer, fresh: inputs: `valid` and the payload of the decoder's input.
+        run: an input, in front of registers: all stages advance.
         written: in front of a memory: a row or a tail is valid.
         invariant: per tag what always holds; a tag is `ALL` or a lane, where negative ones are of beats before.
     """
@@ -377,12 +377,12 @@ class WindowProof(Elaboratable):
     """The questions whose answers are the first half of the proof, each a bit that must stay 0.
 
     Args:
-        decoder: the decoder whose window is proved, which is not part of anything else.
+        decoder: the decoder whose window is proved, which must not be part of another design.
         right: the table that it is compared with.
 
     Attributes:
         tags: the subjects of the questions.
-        frames: the cycles to look at for each kind of question.
+        frames: the number of cycles to examine for each kind of question.
         step: per tag, whether the invariant fails one cycle after it held for all tags that are `near`.
         reset: per tag, whether it fails in the cycle after a reset, before which flip-flop contents were arbitrary. The
             first one also fails if a row or a tail is valid in the last cycle of the late reset, see `DRAINED`.

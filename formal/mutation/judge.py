@@ -53,7 +53,7 @@ class Mutant:
         simulation: the first difference from the golden model in the workload; empty if there is none.
         proof: the property that fails; empty if all hold.
         undecided: some property was not decided in time.
-        refused: the reason for which no decoder can be made of the table; empty if one can.
+        invalid: the reason for which no decoder can be made of the table; empty if one can.
         apart: if a proof rejects the mutant and the simulation does not, the lines of an input that distinguishes it.
     """
 
@@ -61,18 +61,18 @@ class Mutant:
     simulation: str = ""
     proof: str = ""
     undecided: bool = False
-    refused: str = ""
+    invalid: str = ""
     apart: list[str] = field(default_factory=list)
 
     @property
-    def is_refused(self) -> bool:
+    def is_invalid(self) -> bool:
         """Whether no decoder can be made of it."""
-        return bool(self.refused)
+        return bool(self.invalid)
 
     @property
-    def right(self) -> bool:
+    def correct(self) -> bool:
         """Whether it is proved correct."""
-        return not (self.proof or self.undecided or self.refused)
+        return not (self.proof or self.undecided or self.invalid)
 
 
 @dataclass
@@ -92,7 +92,7 @@ class Score:
     @property
     def counted(self) -> list[Mutant]:
         """Those that are not proved correct, and of which a decoder can be made."""
-        return [mutant for mutant in self.mutants if not (mutant.right or mutant.refused)]
+        return [mutant for mutant in self.mutants if not (mutant.correct or mutant.invalid)]
 
     @property
     def by_proof(self) -> int:
@@ -112,8 +112,8 @@ class Score:
     @property
     def row(self) -> list[str]:
         """The row of a table."""
-        right, refused = (sum(getattr(m, name) for m in self.mutants) for name in ("right", "is_refused"))
-        numbers = (len(self.mutants), refused, right, len(self.counted), self.by_proof, self.by_simulation)
+        correct, invalid = (sum(getattr(m, name) for m in self.mutants) for name in ("correct", "is_invalid"))
+        numbers = (len(self.mutants), invalid, correct, len(self.counted), self.by_proof, self.by_simulation)
         return [self.configuration, self.source, *map(str, numbers)]
 
     def as_dict(self) -> dict[str, Any]:
@@ -123,7 +123,7 @@ class Score:
     @property
     def false_alarms(self) -> list[Mutant]:
         """Those that are proved correct and differ in simulation. There must be none."""
-        return [mutant for mutant in self.mutants if mutant.right and mutant.simulation]
+        return [mutant for mutant in self.mutants if mutant.correct and mutant.simulation]
 
 
 def judge_netlists(
@@ -140,7 +140,7 @@ def judge_netlists(
 
     Args:
         configuration: the decoder.
-        count: the number of mutants that Yosys makes; those of a clock input are left out.
+        count: the number of mutants that Yosys makes; those of a clock input are omitted.
         seed: the seed of Yosys's choice.
         jobs: the number of processes.
         seconds: time limit for one question.
@@ -179,7 +179,7 @@ def _prepare_netlists(
         cells = len(re.findall(r"^  cell ", files["dut.il"], re.MULTILINE))
         if count > cells:
             raise InvalidArgumentError(
-                f"{count} mutants of {configuration.name}, which has {cells} cells: ask for no more"
+                f"{count} mutants of {configuration.name}, which has {cells} cells: specify at most {cells}"
             )
         listing = f"read_rtlil dut.il; mutate -list {count} -seed {seed} -o mutants.txt"
         run_tool("yosys", ["-q", "-p", listing], directory=directory)
@@ -188,10 +188,10 @@ def _prepare_netlists(
     lines = [line for line in lines if line and " -port C " not in line]
     workload = draw(harness_aig(configuration, Property.STEADY), configuration.build())
     judge = _Judge(configuration, files, workload, seconds)
-    # The decoder itself must be accepted; otherwise the results of mutants would mean nothing.
+    # The decoder itself must be accepted; otherwise the results of mutants are meaningless.
     (unchanged,) = judge.netlists([_UNCHANGED])
-    if not unchanged.right or unchanged.simulation:
-        raise AssertionError(f"{configuration.name} is itself refused: {unchanged}")
+    if not unchanged.correct or unchanged.simulation:
+        raise AssertionError(f"{configuration.name} is itself rejected: {unchanged}")
     return judge, lines
 
 
@@ -283,7 +283,7 @@ class _Judge:
         judged: list[_Judged] = []
         for mutant, (_name, made) in zip(mutants, changed, strict=True):
             if isinstance(made, str):
-                mutant.refused = made
+                mutant.invalid = made
             else:
                 with_all = harness_rtlil(made, Property.TOGETHER)
                 judged.append((mutant, aig_of(with_all, free=Property.TOGETHER.any_start), None))

@@ -69,7 +69,7 @@ class Workload:
     seen: list[dict[str, list[int]]]
 
     @staticmethod
-    def draw(aig: Aig, decoder: Any, *, runs: int = 1024, clocks: int = 168, seed: int = 1) -> Workload:
+    def draw(aig: Aig, decoder: Any, *, runs: int = 1024, cycles: int = 168, seed: int = 1) -> Workload:
         """Draw texts and pauses, with `aig`, a `Harness` around the decoder, for the handshake."""
         rng = random.Random(seed)
         step, where = aig.stepper(_outputs(aig)), _places(aig)
@@ -81,12 +81,12 @@ class Workload:
         texts = [drawn() for _ in range(runs)]
         offers, ready = ([_willing(rng, bursts=buffered) for _ in range(runs)] for _ in range(2))
         # In every other run there is a reset in between.
-        resets = [{0, rng.randrange(1, clocks)} if run % 2 else {0} for run in range(runs)]
+        resets = [{0, rng.randrange(1, cycles)} if run % 2 else {0} for run in range(runs)]
         current = [next(beats) for beats in texts]
         offered, everyone = [False] * runs, (1 << runs) - 1
         workload = Workload(decoder, runs, [], [])
         state, width = [0] * len(aig.latches), (decoder.table.unit_width + 1) * decoder.lanes + 1
-        for clock in range(clocks):
+        for cycle in range(cycles):
             for run in range(runs):
                 offered[run] = next(offers[run]) or offered[run]
             words = [beat_payload(decoder, beat) for beat in current]
@@ -94,7 +94,7 @@ class Workload:
                 "offer": [_gather(offered)],
                 "ready": [_gather([next(each) for each in ready])],
                 "fresh": _columns(words, width),
-                "reset": [_gather([clock in those for those in resets])],
+                "reset": [_gather([cycle in those for those in resets])],
             }
             workload.inputs.append(frame)
             state, found = step(state, _frame(aig, frame), everyone)
@@ -102,9 +102,9 @@ class Workload:
             workload.seen.append(values)
             taken = values["see_in_valid"][0] & values["see_in_ready"][0]
             for run in range(runs):
-                if clock in resets[run]:
+                if cycle in resets[run]:
                     texts[run] = drawn()
-                if clock in resets[run] or taken >> run & 1:
+                if cycle in resets[run] or taken >> run & 1:
                     current[run], offered[run] = next(texts[run]), False
         return workload
 
@@ -150,10 +150,10 @@ class Workload:
         return [run for run in range(self.runs) if differ >> run & 1]
 
     def wrong(self, seen: Sequence[dict[str, list[int]]], run: int) -> str:
-        """Why a run is wrong by the golden model or the contract of the streams; empty if it is correct."""
+        """How a run violates the golden model or the contract of the streams; empty if it is correct."""
         decoder = self.decoder
         judged = _Judged(decoder)
-        for clock, (frame, values) in enumerate(zip(self.inputs, seen, strict=True)):
+        for cycle, (frame, values) in enumerate(zip(self.inputs, seen, strict=True)):
             if frame["reset"][0] >> run & 1:
                 if reason := judged.items(cut=True):
                     return reason
@@ -166,7 +166,7 @@ class Workload:
             )
             ports = _Clock(in_valid, in_ready, out_valid, frame["ready"][0] >> run & 1, fresh, payload)
             if reason := judged.clock(ports):
-                return f"cycle {clock}: {reason}"
+                return f"cycle {cycle}: {reason}"
         return judged.items(cut=False)
 
 
@@ -202,7 +202,7 @@ class _Judged:
         self._flow = _Flow(decoder) if isinstance(decoder, ParallelDecoder) else None
 
     def clock(self, now: _Clock) -> str:
-        """Why a cycle is wrong, if it is."""
+        """The reason for which a cycle is incorrect; empty if it is correct."""
         decoder = self._decoder
         if self._waiting is not None and (not now.out_valid or now.payload != self._waiting):
             return "a waiting payload changed"
@@ -240,7 +240,7 @@ class _Judged:
             return str(error)
 
     def items(self, *, cut: bool) -> str:
-        """Why the items are wrong, if they are. The last text may be incomplete, and its last items in flight."""
+        """The first difference of the items; empty if there is none. The last text may have items in flight."""
         given, decoder = self._given, self._decoder
         wanted = [*self._wanted, *self._simulation.expected(self._text)]
         if given != wanted[: len(given)]:
@@ -272,11 +272,11 @@ class _Flow:
     _due: list[int] = field(default_factory=list)
 
     def clock(self, taken: tuple[list[int], bool] | None, gone: int, *, waits: bool) -> str:
-        """Why a cycle is wrong, if it is.
+        """The reason for which a cycle is incorrect; empty if it is correct.
 
         Args:
             taken: the beat that is accepted.
-            gone: the number of events that have left up to now.
+            gone: the number of events that have been transferred at the output.
             waits: an output beat waits.
         """
         inside = self._came - self._gone
@@ -298,8 +298,8 @@ class _Flow:
         self._smooth = (self._smooth or not inside) and not waits
         return ""
 
-    def _due_before(self, clocks: int) -> int:
-        return self._due[-1 - clocks] if len(self._due) > clocks else 0
+    def _due_before(self, cycles: int) -> int:
+        return self._due[-1 - cycles] if len(self._due) > cycles else 0
 
     def _step(self, units: Sequence[int], last: bool) -> None:
         """Count the events of a beat, as in the reference."""

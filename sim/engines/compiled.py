@@ -99,7 +99,7 @@ class _Buffers(ctypes.Structure):
         ("more", ctypes.c_uint64),
         ("payloads", ctypes.c_void_p),
         ("symbols", ctypes.c_void_p),
-        ("shown", ctypes.c_void_p),
+        ("valid_since", ctypes.c_void_p),
         ("transferred", ctypes.c_void_p),
         ("accepted", ctypes.c_void_p),
         ("room", ctypes.c_uint64),
@@ -124,14 +124,14 @@ class Transfers:
     Attributes:
         payloads: the output payloads, each of `payload_bytes` bytes, the low bits first.
         payload_bytes: a multiple of 8.
-        shown: for each output beat the first cycle in which `valid` was asserted for it.
+        valid_since: for each output beat the first cycle in which `valid` was asserted for it.
         transferred: for each output beat the cycle of its transfer.
         accepted: the cycle of the transfer of each input beat.
     """
 
     payloads: bytes
     payload_bytes: int
-    shown: array[int]
+    valid_since: array[int]
     transferred: array[int]
     accepted: array[int]
 
@@ -261,7 +261,7 @@ class Session:
     ) -> Iterator[Any]:
         positions = (ctypes.c_uint64 * len(ends)).from_buffer(ends) if ends else (ctypes.c_uint64 * 0)()
         outputs, cycles = ctypes.addressof(self._outputs), [ctypes.addressof(each) for each in self._cycles]
-        arrays = dict(zip(("shown", "transferred", "accepted"), cycles, strict=False))
+        arrays = dict(zip(("valid_since", "transferred", "accepted"), cycles, strict=False))
         buffers = _Buffers(
             inputs=data,
             inputs_length=len(data) // size,
@@ -290,11 +290,11 @@ class Session:
         return Gathered(ctypes.string_at(self._outputs, 8 * results.outputs), _words(self._cycles[0], results.packets))
 
     def _transfers(self, results: Any) -> Transfers:
-        shown, transferred, accepted = self._cycles
+        valid_since, transferred, accepted = self._cycles
         return Transfers(
             payloads=ctypes.string_at(self._outputs, results.outputs * self._out_bytes),
             payload_bytes=self._out_bytes,
-            shown=_words(shown, results.outputs),
+            valid_since=_words(valid_since, results.outputs),
             transferred=_words(transferred, results.outputs),
             accepted=_words(accepted, results.accepted),
         )
@@ -446,7 +446,7 @@ def _report(transfers: Transfers, waiting: deque[Beat], events: Events) -> None:
             if waiting:
                 events.presented(waiting[0])
 
-    for payload, cycle, shown in zip(transfers, transfers.transferred, transfers.shown, strict=True):
+    for payload, cycle, valid_since in zip(transfers, transfers.transferred, transfers.valid_since, strict=True):
         accept(cycle)
-        events.received(payload, cycle, shown)
+        events.received(payload, cycle, valid_since)
     accept(sys.maxsize)

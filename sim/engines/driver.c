@@ -55,7 +55,7 @@ struct buffers {
     uint64_t more;             // whether another call continues the input
     uint8_t *payloads;
     uint64_t *symbols;
-    uint64_t *shown;           // with gathering: for each end of a packet the number of symbols before it
+    uint64_t *valid_since;     // with gathering: for each end of a packet the number of symbols before it
     uint64_t *transferred, *accepted;
     uint64_t room;             // elements for which there is room in each array above
 };
@@ -65,7 +65,7 @@ struct run {
     struct state state;
     struct inputs in;
     struct outputs out;
-    uint64_t cycle, idle, shown, ended, input_pause, output_pause, null_beat;
+    uint64_t cycle, idle, valid_since, ended, input_pause, output_pause, null_beat;
     uint8_t upcoming, upcoming_null, upcoming_last, offered, inside, waiting, exhausted;
     uint8_t next[IN_BITS + 8];                        // the payload of the upcoming beat
     uint8_t held[OUT_BITS];                           // the payload of the output beat that waits
@@ -235,7 +235,7 @@ static inline enum status gather(const struct run *run, const struct buffers *bu
         return NULL_BEAT;
     results->outputs = count;
     if (bits[OUT_LAST])
-        buffers->shown[results->packets++] = count;
+        buffers->valid_since[results->packets++] = count;
     return DONE;
 }
 #else
@@ -276,7 +276,7 @@ static inline enum status advance(
         if (run->out.out_valid[0]) {
             const uint8_t *payload = run->out.out_payload;
             if (!run->waiting) {
-                run->shown = run->cycle;
+                run->valid_since = run->cycle;
             } else if (memcmp(run->held, payload, OUT_BITS)) {
                 pack(results->held, run->held, OUT_BITS);
                 pack(results->payload, payload, OUT_BITS);
@@ -288,7 +288,7 @@ static inline enum status advance(
                     status = gather(run, buffers, results);
                 } else {
                     pack(buffers->payloads + results->outputs * BYTES(OUT_BITS), payload, OUT_BITS);
-                    buffers->shown[results->outputs] = run->shown;
+                    buffers->valid_since[results->outputs] = run->valid_since;
                     buffers->transferred[results->outputs++] = run->cycle;
                     status = is_null(run) ? NULL_BEAT : DONE;
                 }

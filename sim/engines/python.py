@@ -91,7 +91,7 @@ class _Bench:
     """The number of texts that have ended at the input and not yet at the output."""
     upcoming: Beat | None = None
     waiting: int | None = None
-    shown: int = 0
+    valid_since: int = 0
 
     def __post_init__(self) -> None:
         self.patience = patience_of(self.core)
@@ -135,14 +135,14 @@ class _Bench:
             return
         payload = ctx.get(self.payload)
         if self.waiting is None:
-            self.shown = self.clock
+            self.valid_since = self.clock
         elif payload != self.waiting:
             raise ContractError(
                 f"cycle {self.clock}: the payload changed from {self.waiting:#x} to {payload:#x} before its transfer"
             )
         self.waiting = payload
         if ready:
-            self.events.received(payload, self.clock, self.shown)
+            self.events.received(payload, self.clock, self.valid_since)
             self.ended -= payload >> self.last & 1
             self.waiting, self.idle = None, 0
 

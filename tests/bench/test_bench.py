@@ -42,7 +42,7 @@ from utf8fpga.bench import (
     CoreError,
     Design,
     Figure,
-    PictureError,
+    PlotError,
     Point,
     Progress,
     Speed,
@@ -54,7 +54,7 @@ from utf8fpga.bench import (
     jobs,
     points_table,
     read_ports,
-    scaling_picture,
+    scaling_plot,
     sweep,
 )
 from utf8fpga.bench.design import measured_core, read_script
@@ -828,12 +828,12 @@ def test_digest_depends_on_the_order_of_the_series() -> None:
 def test_plot_file_has_the_digest_and_is_reproducible() -> None:
     pytest.importorskip("matplotlib", reason="matplotlib is not installed")
 
-    code = "import sys, json; from utf8fpga.bench import scaling_picture; "
-    code += "sys.stdout.buffer.write(scaling_picture(json.load(sys.stdin)))"
+    code = "import sys, json; from utf8fpga.bench import scaling_plot; "
+    code += "sys.stdout.buffer.write(scaling_plot(json.load(sys.stdin)))"
     environment = {**os.environ, "PYTHONHASHSEED": "7", "LANG": "C"}
     given = json.dumps(OVER_LANES).encode()
     done = run([sys.executable, "-c", code], input=given, stdout=subprocess.PIPE, env=environment, check=True)
-    first, second = scaling_picture(OVER_LANES).decode(), done.stdout.decode()
+    first, second = scaling_plot(OVER_LANES).decode(), done.stdout.decode()
     ElementTree.fromstring(first)
     assert f"<dc:description>{drawn_digest(OVER_LANES)}</dc:description>" in first
     assert "<dc:date>" not in first
@@ -844,14 +844,14 @@ def test_plot_file_has_the_digest_and_is_reproducible() -> None:
 
 def test_plot_without_data_is_rejected() -> None:
     pytest.importorskip("matplotlib", reason="matplotlib is not installed")
-    with pytest.raises(PictureError, match=r"^nothing to draw: no figure has lanes, area and GB/s$"):
-        scaling_picture(OVER_LANES | {"figures": [recorded(1, None)]})
+    with pytest.raises(PlotError, match=r"^nothing to plot: no figure has lanes, area and GB/s$"):
+        scaling_plot(OVER_LANES | {"figures": [recorded(1, None)]})
 
 
 def test_missing_matplotlib_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "matplotlib", None)
-    with pytest.raises(PictureError, match=r"^matplotlib is not installed: pip install 'utf8fpga\[plots\]'$"):
-        scaling_picture(OVER_LANES)
+    with pytest.raises(PlotError, match=r"^matplotlib is not installed: pip install 'utf8fpga\[plots\]'$"):
+        scaling_plot(OVER_LANES)
 
 
 # The command
@@ -883,9 +883,9 @@ INCORRECT_USE = {
         ["--record", ".", "--device", "hx8k"],
         "--record requires the figures of all devices: leave out --device hx8k",
     ),
-    "record with picture": (
-        ["--record", ".", "--picture", "x"],
-        "--record writes the plot in the checkout: leave out --picture x",
+    "record with plot": (
+        ["--record", ".", "--plot", "x"],
+        "--record writes the plot in the checkout: leave out --plot x",
     ),
     "jobs with a cluster": (
         ["--dask", "x:1", "--jobs", "2"],
@@ -921,7 +921,7 @@ def test_foreign_core_in_the_command(foreign: Path, tools: FakeTools, tmp_path: 
     (tmp_path / "ports.toml").write_text("bytes_per_clock = 0.5\nlanes = 1\n")
     words = ["--device", "hx8k", "--lanes", "1", "--seeds", "2-4", "--cache", tmp_path / "cache", "--jobs", "1"]
     words += ["--against", foreign, "--top", "foreign", "--ports", tmp_path / "ports.toml"]
-    done = bench(*words, "--json", "--picture", tmp_path / "picture.svg")
+    done = bench(*words, "--json", "--plot", tmp_path / "plot.svg")
     assert (done.stderr, done.returncode) == ("", 0)
     figures = json.loads(done.stdout)
     assert figures["command"] == (
@@ -932,7 +932,7 @@ def test_foreign_core_in_the_command(foreign: Path, tools: FakeTools, tmp_path: 
     assert (theirs["title"], theirs["series"], theirs["bytes_per_clock"]) == ("foreign", "", 0.5)
     assert list(theirs["speed"]["by_seed"]) == ["2", "3", "4"]
     assert theirs["gigabytes_per_second"] == 0.0005 * theirs["speed"]["mhz"]
-    ElementTree.parse(tmp_path / "picture.svg")
+    ElementTree.parse(tmp_path / "plot.svg")
     tools.calls()
     again = bench(*words)
     assert again.stdout == points_table(figures) + "\n"

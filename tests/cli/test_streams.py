@@ -174,8 +174,8 @@ def test_two_results_to_standard_output_are_rejected(options: str, message: str,
 
 def test_plot_to_standard_output_is_rejected(folder: Path) -> None:
     pytest.importorskip("matplotlib", reason="matplotlib is not installed")
-    done = bash("utf8fpga bench --picture - --cache cache", folder)
-    message = "utf8fpga: --picture - is standard output, to which the figures are written: name a file\n"
+    done = bash("utf8fpga bench --plot - --cache cache", folder)
+    message = "utf8fpga: --plot - is standard output, to which the figures are written: name a file\n"
     assert (done.stdout, done.stderr, done.returncode) == ("", message, 2)
 
 

@@ -362,7 +362,7 @@ class BrokenParallel(ParallelDecoder):
 def _seen(configuration: Configuration) -> set[Property]:
     """The properties of `JUDGES` that some run of the workload violates."""
     aig = aig_of(harness_rtlil(configuration, Property.TOGETHER), free=True)
-    workload = Workload.draw(aig, configuration.build(), runs=8, clocks=80)
+    workload = Workload.draw(aig, configuration.build(), runs=8, cycles=80)
     found = (refuting(aig, workload.inputs_of(run)) for run in range(workload.runs))
     return {each[0] for each in found if each}
 
@@ -451,7 +451,7 @@ def test_mutants_of_a_netlist_are_detected(name: str, count: int) -> None:
 
 
 def short(aig: Aig, decoder: Any) -> Workload:
-    return Workload.draw(aig, decoder, runs=2, clocks=3)
+    return Workload.draw(aig, decoder, runs=2, cycles=3)
 
 
 @pytest.mark.proof
@@ -469,7 +469,7 @@ def test_mutants_are_made_of_known_decoders() -> None:
 
 
 def test_more_mutants_than_cells_are_rejected() -> None:
-    with pytest.raises(ValueError, match=r"^9999 mutants of serial-0, which has \d+ cells: ask for no more$"):
+    with pytest.raises(ValueError, match=r"^9999 mutants of serial-0, which has \d+ cells: specify at most \d+$"):
         judge_netlists(CONFIGURATIONS["serial-0"], 9999)
 
 
@@ -486,7 +486,7 @@ def test_table_mutants_are_moved_bounds_and_missing_rows() -> None:
 def test_every_table_mutant_is_detected() -> None:
     score = judge_tables(CONFIGURATIONS["serial-0"], jobs=2)
     assert score.survivors == score.false_alarms == []
-    assert len(score.counted) + sum(mutant.is_refused for mutant in score.mutants) == len(score.mutants)
+    assert len(score.counted) + sum(mutant.is_invalid for mutant in score.mutants) == len(score.mutants)
 
 
 # The command.

@@ -171,7 +171,7 @@ def test_an_exception_is_the_outcome_of_its_call_alone() -> None:
     assert str(found[0].exception()) == "yosys is not at home"
     assert "in fail\n" in str(found[0].exception().__cause__)
     assert str(found[1].exception()) == "TwoArgumentsError: not picklable"
-    assert str(found[2].exception()) == "a worker ended by itself, with status 3"
+    assert str(found[2].exception()) == "a worker ended unexpectedly, with status 3"
 
 
 def test_a_message_of_several_workers_is_logged_once(caplog: pytest.LogCaptureFixture) -> None:

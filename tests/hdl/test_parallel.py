@@ -151,7 +151,7 @@ def test_determined_items_are_transferred_although_no_beat_follows(full: Simulat
         items = [item for item in run.texts[0] if isinstance(item, Item)]
         ends = [(item.offset + item.length, item.error) for item in items]
         determined = sum(end < taken or (end == taken and error is None) for end, error in ends)
-        assert max(run.shown[:determined]) < stalled + silent
+        assert max(run.valid_since[:determined]) < stalled + silent
 
 
 def test_one_beat_per_cycle_on_any_input(full: Simulation) -> None:
@@ -178,7 +178,7 @@ def test_items_are_valid_within_the_latency(full: Simulation) -> None:
     for text in (b"A" * lanes, (b"\xf0\x90\x80" * lanes)[:lanes], b"\x80"):
         run = full.run([text] * 4, input_pauses=[False, *[True] * (latency + 5)])
         per_text = [len(items) for items in run.texts]
-        shown = iter(run.shown)
+        shown = iter(run.valid_since)
         for accepted, count in zip(run.accepted, per_text, strict=True):
             for _ in range(count):
                 seen.add(next(shown) - accepted)
@@ -190,8 +190,8 @@ def test_a_beat_that_ends_on_a_boundary_does_not_wait(full: Simulation) -> None:
     lanes = full.core.lanes
     for unit in (b"A", b"\x80", b"\xff"):
         run = full.run([unit * (2 * lanes)], input_pauses=[False, *[True] * (full.core.latency + 30)])
-        assert run.shown[0] - run.accepted[0] <= full.core.latency
-        assert run.shown[0] < run.accepted[1]
+        assert run.valid_since[0] - run.accepted[0] <= full.core.latency
+        assert run.valid_since[0] < run.accepted[1]
 
 
 def test_a_beat_that_ends_within_a_sequence_waits_for_the_next(full: Simulation) -> None:
@@ -199,7 +199,7 @@ def test_a_beat_that_ends_within_a_sequence_waits_for_the_next(full: Simulation)
     text = b"A" * (lanes - 1) + b"\xc2" + b"\xa9"
     run = full.run([text], input_pauses=[False, *[True] * (full.core.latency + 30)])
     assert run.texts == [full.expected(text)]
-    assert run.shown[-1] > run.accepted[1]
+    assert run.valid_since[-1] > run.accepted[1]
 
 
 @pytest.mark.parametrize(
@@ -221,7 +221,7 @@ def test_packed_beats_are_full_where_text_is_dense(lanes: int) -> None:
     run = simulation.run([text])
     assert run.texts == [simulation.expected(text)]
     # A word has three units, so every third beat fills an output beat, and no other output beat is closed.
-    per_beat = [run.shown.count(clock) for clock in dict.fromkeys(run.shown)]
+    per_beat = [run.valid_since.count(clock) for clock in dict.fromkeys(run.valid_since)]
     assert per_beat == [lanes] * 20
 
 
@@ -230,7 +230,7 @@ def test_a_slow_consumer_still_gets_full_packed_beats(lanes: int) -> None:
     text = "é".encode() * (40 * lanes)
     simulation = Simulation(PackedDecoder(lanes=lanes, **FULL))
     run = simulation.run([text], output_pauses=[True, True, True, False])
-    per_beat = [run.shown.count(clock) for clock in dict.fromkeys(run.shown)]
+    per_beat = [run.valid_since.count(clock) for clock in dict.fromkeys(run.valid_since)]
     assert per_beat == [lanes] * 40
 
 

@@ -142,7 +142,7 @@ REFRESH_FAULTS: dict[str, tuple[Fault, str]] = {
         "harmless",
     ),
     "the input is closed within a packet": (
-        combinational(lambda r: r.closed.eq(r.restart | (is_due(r) & ~r.refused))),
+        combinational(lambda r: r.closed.eq(r.restart | (is_due(r) & ~r.blocked))),
         "harmless",
     ),
     "a beat is withdrawn": (
@@ -176,7 +176,7 @@ REFRESH_FAULTS: dict[str, tuple[Fault, str]] = {
         "harmless",
     ),
     "the input is not closed while a beat is offered": (
-        combinational(lambda r: r.closed.eq(r.restart | (is_due(r) & ~r.inside & ~r.refused & ~r.offered))),
+        combinational(lambda r: r.closed.eq(r.restart | (is_due(r) & ~r.inside & ~r.blocked & ~r.offered))),
         "closes",
     ),
     "no reset once the count of cycles is beyond its bound": (
@@ -302,7 +302,7 @@ def test_every_packet_is_decoded_in_simulation(lanes: int, packed: bool) -> None
     run = simulation.run(TEXTS, input_pauses=[False] * 5 + [True], output_pauses=[False] * 3 + [True])
     assert run.texts == [list(decode(text)) for text in TEXTS]
     # Each packet but the first waits for that many cycles without a beat.
-    assert run.clocks > STILL * (len(TEXTS) - 1)
+    assert run.cycles > STILL * (len(TEXTS) - 1)
 
 
 class Registered(wiring.Component):

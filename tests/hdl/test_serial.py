@@ -99,7 +99,7 @@ def test_items_are_valid_within_the_latency(full: Simulation) -> None:
     text = bytes(rng.choice(class_members()) for _ in range(600))
     run = full.run([text])
     assert run.texts == [full.expected(text)]
-    for beat, shown in zip(beats_that_determine(text, run.texts[0]), run.shown, strict=True):
+    for beat, shown in zip(beats_that_determine(text, run.texts[0]), run.valid_since, strict=True):
         seen.add(shown - run.accepted[beat])
     assert max(seen) == full.core.latency == 1 + full.core.pipeline
 
@@ -107,8 +107,8 @@ def test_items_are_valid_within_the_latency(full: Simulation) -> None:
 def test_a_lone_unit_does_not_wait_for_the_next(full: Simulation) -> None:
     # No beat follows the first byte for 20 cycles.
     run = full.run([b"AB"], input_pauses=[False, *[True] * 20])
-    assert run.shown[0] - run.accepted[0] <= full.core.latency
-    assert run.accepted[1] > run.shown[0] + 10
+    assert run.valid_since[0] - run.accepted[0] <= full.core.latency
+    assert run.accepted[1] > run.valid_since[0] + 10
 
 
 def test_back_to_back_packets_need_no_gap_and_are_independent(full: Simulation) -> None:

@@ -10,7 +10,7 @@ import pytest
 
 from utf8fpga.bench.cache import CacheError
 from utf8fpga.bench.design import CoreError
-from utf8fpga.bench.plot import PictureError
+from utf8fpga.bench.plot import PlotError
 from utf8fpga.boards import UnknownBoardError
 from utf8fpga.boards.build import BuildError
 from utf8fpga.cli.output import CommandError
@@ -30,7 +30,7 @@ from utf8fpga.model import ConversionError, InvalidArgumentError, TableError, Us
         (CacheError, OSError, 2),
         (ToolError, RuntimeError, 1),
         (BuildError, ToolError, 1),
-        (PictureError, ToolError, 1),
+        (PlotError, ToolError, 1),
     ],
     ids=lambda value: getattr(value, "__name__", None),
 )

@@ -260,7 +260,7 @@ def run_lines(tmp_path: Path) -> Callable[[list[str]], Path]:
 def test_shell_blocks_run(block: Block, run_lines: Callable[[list[str]], Path]) -> None:
     folder = run_lines(lines_of(block))
     # The files that the commands and their comments name.
-    names = re.findall(r"(?:^|\s)(?:-o|--vcd|--picture)\s+(\S+)", block.text)
+    names = re.findall(r"(?:^|\s)(?:-o|--vcd|--plot)\s+(\S+)", block.text)
     names += re.findall(r"#\s*(build/[\w.-]+)", block.text)
     assert not [name for name in names if not (folder / name).stat().st_size]
 

@@ -31,7 +31,7 @@ from utf8fpga.cli.output import CommandError
 from utf8fpga.cli.record import (
     FIGURES_FILE,
     PERFORMANCE_FILE,
-    PICTURE_FILE,
+    PLOT_FILE,
     SCALING_FILE,
     demo_block,
     scaling_block,
@@ -99,7 +99,7 @@ def test_the_plot_is_of_the_recorded_figures() -> None:
     # The bytes may differ, since the last digits of coordinates depend on the processor.
     digest = drawn_digest(OVER_LANES)
     described = f"<dc:description>{digest}</dc:description>"
-    assert described in (CHECKOUT / PICTURE_FILE).read_text(encoding="utf-8"), f"run {OVER_LANES['command']}"
+    assert described in (CHECKOUT / PLOT_FILE).read_text(encoding="utf-8"), f"run {OVER_LANES['command']}"
 
 
 @pytest.mark.usefixtures("same_tools")

@@ -140,7 +140,7 @@ def test_beats_are_presented_and_accepted_in_the_order_of_the_cycles() -> None:
         beats = with_null_beats(text_beats(b"\xe2\x82\xacABC\xff\xf0\x90" * 3, 4), [False, True, True])
         simulation.stream(
             beats,
-            lambda symbol, last, shown, log=log: log.append((symbol, last, shown)),
+            lambda symbol, last, valid_since, log=log: log.append((symbol, last, valid_since)),
             input_pauses=[False, True, False],
             output_pauses=[True, False],
             accepted=log.append,
@@ -364,7 +364,9 @@ def test_what_cannot_be_simulated_is_rejected(cell: dict[str, Any], message: str
 
 def joined(parts: Iterable[Transfers]) -> tuple[bytes, list[int], list[int], list[int]]:
     found = list(parts)
-    columns = [[n for each in found for n in getattr(each, name)] for name in ("shown", "transferred", "accepted")]
+    columns = [
+        [n for each in found for n in getattr(each, name)] for name in ("valid_since", "transferred", "accepted")
+    ]
     return b"".join(each.payloads for each in found), *columns
 
 
@@ -654,7 +656,7 @@ def test_compiled_model_is_faster(lanes: int, packed: bool, ratio: int) -> None:
 
     compiled_cycles(text[:1000])
     python.run([text[:10]])
-    slow = speed(lambda text: python.run([text]).clocks, text[: 400 * lanes])
+    slow = speed(lambda text: python.run([text]).cycles, text[: 400 * lanes])
     found = speed(compiled_cycles, text) / slow
     print(f"{python.parameters.title}: {found:.0f} times")
     assert found > ratio
