@@ -3,10 +3,15 @@
 
 from __future__ import annotations
 
+import json
 import os
+import re
+import shlex
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
+from dataclasses import asdict
 from functools import partial
+from importlib import resources
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -14,7 +19,7 @@ from typing import Any
 import click
 
 from utf8fpga.cli.core_options import core_command
-from utf8fpga.cli.options import FILE, json_option
+from utf8fpga.cli.options import FILE, SEED, json_option
 from utf8fpga.cli.output import (
     CommandError,
     file_size,
@@ -26,11 +31,11 @@ from utf8fpga.cli.output import (
     writing,
 )
 from utf8fpga.cli.show import SymbolTally, symbol_json
-from utf8fpga.hdl import CoreParameters
+from utf8fpga.hdl import CoreParameters, command_words
 from utf8fpga.sim import ENGINES, Simulation, compare
 from utf8fpga.sim.engines import has_compiler
 
-__all__ = ["simulate", "simulate_texts"]
+__all__ = ["simulate", "simulate_texts", "soak_core"]
 
 
 def _pattern(_context: click.Context, option: click.Parameter, value: str) -> list[bool]:
@@ -70,6 +75,13 @@ def _pattern(_context: click.Context, option: click.Parameter, value: str) -> li
     help="python: Amaranth's simulator. compiled: machine code, built once for each core, which requires a C compiler."
     " Default: compiled for long inputs if there is a compiler, otherwise python.",
 )
+@click.option(
+    "--soak",
+    metavar="LIMIT",
+    help="Random packets and pauses instead of a file, for a time such as 10m (s, m, h) or up to an amount such as 5GB"
+    " (kB, MB, GB).",
+)
+@click.option("--seed", type=SEED, help="The first seed of --soak; default: 0.")
 @click.option("--vcd", type=FILE, help="Write a waveform, with the engine python.")
 @click.option(
     "-o", "--output", type=FILE, help="Write the output as bytes: of a decoder the decoded text, with U+FFFD."
@@ -84,13 +96,31 @@ def simulate(
     null_beats: list[bool],
     separate_end: bool,
     engine: str | None,
+    soak: str | None,
+    seed: int | None,
     vcd: str | None,
     output: str | None,
     as_json: bool,
 ) -> None:
     """Send each FILE to the simulated core and compare each output symbol with the golden model."""
-    if (not files) == (digits is None):
-        raise CommandError("give either FILE or --hex BYTES")
+    if bool(files) + (digits is not None) + (soak is not None) != 1:
+        raise CommandError("give either FILE, --hex BYTES or --soak LIMIT")
+    if seed is not None and soak is None:
+        raise CommandError(f"--seed {seed} is that of --soak: give --soak LIMIT, too")
+    if soak is not None:
+        given = {
+            "--input-pauses": any(input_pauses),
+            "--output-pauses": any(output_pauses),
+            "--null-beats": any(null_beats),
+            "--separate-end": separate_end,
+            "--vcd": vcd,
+            "-o": output,
+        }
+        if other := next((name for name, value in given.items() if value), None):
+            raise CommandError(f"--soak and {other} cannot be combined: leave out one of them")
+        seconds, symbols = _limit(soak)
+        soak_core(parameters, engine=engine, seed=seed or 0, seconds=seconds, symbols=symbols, as_json=as_json)
+        return
     if is_standard_output(vcd):
         raise CommandError(f"--vcd {vcd!r} is standard output, to which the result is written: name a file")
     if vcd and len(files) > 1:
@@ -221,6 +251,84 @@ def _in_steps(call: Callable[[int], None]) -> Callable[[int], None]:
 
 
 _STEP = 1 << 10
+
+
+_TIMES = {"s": 1, "m": 60, "h": 3600}
+_AMOUNTS = {"kB": 10**3, "MB": 10**6, "GB": 10**9}
+
+
+def _limit(text: str) -> tuple[float | None, int | None]:
+    """The seconds or the number of bytes that a value of ``--soak`` denotes."""
+    found = re.fullmatch(r"([0-9]{1,9}(?:\.[0-9]{1,9})?)([a-zA-Z]{1,2})", text)
+    if found and found[2] in _TIMES:
+        return float(found[1]) * _TIMES[found[2]], None
+    if found and found[2] in _AMOUNTS:
+        return None, round(float(found[1]) * _AMOUNTS[found[2]])
+    raise CommandError(f"--soak {text!r} is neither a time such as 10m nor an amount such as 5GB")
+
+
+def soak_core(
+    parameters: CoreParameters,
+    *,
+    engine: str | None,
+    seed: int,
+    seconds: float | None,
+    symbols: int | None,
+    as_json: bool,
+) -> None:
+    """Simulate a core with random packets and pauses, compare with the golden function and print the totals.
+
+    Args:
+        parameters: those of the core.
+        engine: see `Simulation`; default: compiled if there is a compiler, otherwise python.
+        seed: the seed of the first round.
+        seconds: see `sim.soak.soak`.
+        symbols: see `sim.soak.soak`.
+        as_json: print JSON.
+
+    Raises:
+        CommandError: core and golden function differ, or NumPy is not installed.
+    """
+    try:
+        from utf8fpga.sim.soak import Totals, soak
+    except ModuleNotFoundError as missing:
+        if missing.name != "numpy":
+            raise
+        raise CommandError("--soak requires NumPy: pip install 'utf8fpga[arrays]'", status=1) from None
+
+    name = engine or ("compiled" if has_compiler() else "python")
+    simulation = Simulation(parameters.build(), parameters, engine=name)
+    corpus = b"".join(resources.files("utf8fpga").joinpath("texts", each).read_bytes() for each in _TEXTS)
+    with progress("simulating", symbols, rate=True) as done:
+
+        def on_round(totals: Totals) -> None:
+            done(totals.symbols)
+
+        totals, mismatch = soak(
+            simulation, seed=seed, seconds=seconds, symbols=symbols, corpus=corpus, on_round=on_round
+        )
+    if as_json:
+        print(json.dumps({"core": parameters.name, "engine": name, "seed": seed, **asdict(totals)}))
+    else:
+        rate = totals.symbols / max(totals.seconds, 1e-9)
+        print(
+            f"{totals.symbols} {parameters.input_noun}s in {totals.packets} packets, {totals.cycles} cycles,"
+            f" {totals.rounds} rounds with seeds from {seed}, {totals.seconds:.1f} s, {_rate(rate)} per second"
+        )
+    if mismatch:
+        last = str(seed + totals.rounds - 1)
+        again = shlex.join(["utf8fpga", "simulate", *command_words(parameters), "--soak", "1s", "--seed", last])
+        raise CommandError(f"{mismatch}\n  its round: {again}", status=1)
+    if not as_json:
+        print(f"the simulated {parameters.core} gave exactly the model's {parameters.output_noun}s")
+
+
+_TEXTS = ("multilingual.txt", "torture.txt")
+
+
+def _rate(number: float) -> str:
+    """A number with a unit, such as ``12.3 million``."""
+    return f"{number / 1e6:.1f} million" if number >= 1e6 else f"{number:.0f}"
 
 
 def _from_hex(digits: str) -> bytes:

@@ -17,7 +17,7 @@ from amaranth.hdl import Elaboratable
 from amaranth.lib.wiring import Signature
 
 from utf8fpga.model import EncodingTable, InvalidArgumentError, forms
-from utf8fpga.model.golden import Golden
+from utf8fpga.model.golden import BulkGolden, Golden
 
 __all__ = ["Core", "CoreParameters", "Option", "option", "spelled"]
 
@@ -195,6 +195,21 @@ class CoreParameters:
     def golden(self) -> Golden:
         """A new golden function of this core, at the beginning of a packet."""
         raise NotImplementedError
+
+    def bulk_golden(self) -> BulkGolden | None:
+        """A fast golden function of this core for bytes as input, at the beginning of a packet; None: there is none.
+
+        Its columns are the fields of the output symbols, `value` for symbols that are not structures.
+
+        Raises:
+            ModuleNotFoundError: NumPy is not installed.
+        """
+        return None
+
+    @property
+    def input_table(self) -> EncodingTable | None:
+        """The encoding form of the input, near whose bounds a long simulation selects symbols; None: there is none."""
+        return None
 
     def comparable(self, symbol: Any) -> Any:
         """A symbol of the golden function without what the circuit does not output: the result of `observed` for it."""

@@ -28,6 +28,7 @@ from utf8fpga.model.dfa import checked_unit
 from utf8fpga.model.errors import ErrorKind, cause
 from utf8fpga.model.exceptions import InvalidArgumentError
 from utf8fpga.model.forms import TABLE_3_7
+from utf8fpga.model.golden import BulkSymbols
 from utf8fpga.model.practices import _BLOCKS, IncrementalDecoder, Practice
 from utf8fpga.model.table import (
     BitPattern,
@@ -46,7 +47,15 @@ except ModuleNotFoundError as missing:
         raise
     raise ModuleNotFoundError("numpy is not installed: pip install 'utf8fpga[arrays]'", name="numpy") from None
 
-__all__ = ["ArrayDecoder", "IncrementalArrayDecoder", "ItemArrays", "Speed", "decode_array", "measure_speed"]
+__all__ = [
+    "ArrayDecoder",
+    "IncrementalArrayDecoder",
+    "ItemArrays",
+    "PacketDecoder",
+    "Speed",
+    "decode_array",
+    "measure_speed",
+]
 
 WIDEST = 16
 """Upper bound on the bits in a code unit, since a state has an array entry for each unit."""
@@ -365,6 +374,90 @@ _GOES_ON[[byte for blocks in _BLOCKS.values() for block in blocks[1:] for byte i
 
 _SIZES = np.array([len(_BLOCKS.get(first, ())) for first in range(256)])
 """For each first byte the number of bytes of its sequence in RFC 2279, 0 where it starts none."""
+
+
+class PacketDecoder:
+    """A `BulkGolden` for packets of code units of 8 bits, under the practice of maximal subparts.
+
+    A packet's end breaks an open sequence as a unit does that continues none. So all packets are decoded as one text
+    in which a separator, a unit that is a sequence by itself, follows each packet. Without `causes` CPython decodes a
+    text in UTF-8, unless it contains both U+FFFD and U+FFFF.
+
+    Args:
+        table: the encoding form; default: UTF-8.
+        causes: the columns are `code_point`, `error`, `kind` and `length`; otherwise only the first two.
+        replacement: the code point of an ill-formed item is U+FFFD; otherwise it is undefined.
+
+    Raises:
+        TableError: see `ArrayDecoder`; or code units do not have 8 bits, or no unit is a sequence by itself.
+
+    >>> decoder = PacketDecoder()
+    >>> symbols = decoder.process(b"A\\xe2\\x82B\\xc3", [3])
+    >>> symbols.columns["code_point"].tolist(), symbols.ends.tolist(), symbols.pending
+    ([65, 65533, 66], [2], 1)
+    """
+
+    def __init__(self, table: EncodingTable = TABLE_3_7, *, causes: bool = False, replacement: bool = True) -> None:
+        self._decoder = ArrayDecoder(table)
+        separators = [row for row in table.rows if len(row.units) == 1]
+        if table.unit_width != 8 or not separators:
+            raise TableError(f"{table.name}: packets require units of 8 bits, one of which is a sequence by itself")
+        self._unit, self._point = separators[0].units[0].first, separators[0].code_points.first
+        self._by_codec = table is TABLE_3_7 and not causes
+        self._causes, self._replacement = causes, replacement
+        self._rest = np.empty(0, np.uint8)
+
+    def process(self, symbols: bytes, ends: Sequence[int]) -> BulkSymbols:
+        """See `BulkGolden.process`."""
+        units = np.frombuffer(symbols, np.uint8)
+        at = np.asarray(ends, np.int64) + len(self._rest)
+        if len(self._rest):
+            units = np.concatenate([self._rest, units])
+        separators = at + np.arange(len(at))
+        text = np.insert(units, at, self._unit) if len(at) else units
+        data = text.tobytes()
+        by_codec = self._by_codec and (_MARK not in data or _OTHER not in data)
+        columns, places, used = (
+            self._by_codecs(data, text, separators) if by_codec else self._by_arrays(text, separators)
+        )
+        self._rest = text[used:]
+        if len(places):
+            columns = {name: np.delete(column, places) for name, column in columns.items()}
+        undefined = {} if self._replacement else {"code_point": columns["error"].astype(np.bool_)}
+        return BulkSymbols(columns, undefined, places - np.arange(len(places)), len(self._rest))
+
+    def _by_codecs(
+        self, data: bytes, text: NDArray[np.uint8], separators: NDArray[np.int64]
+    ) -> tuple[dict[str, NDArray[Any]], NDArray[np.int64], int]:
+        """The columns, the indices of the separators in them, and the number of units used."""
+        # A U+FFFD of the text, which is not an error, is another character meanwhile.
+        decoded, used = codecs.utf_8_decode(data.replace(_MARK, _OTHER), "replace", False)
+        points = np.frombuffer(decoded.encode("utf-32-le"), np.uint32)
+        errors = points == REPLACEMENT_CHARACTER
+        if _MARK in data:
+            points = np.where(points == ord(_OTHER.decode()), REPLACEMENT_CHARACTER, points)
+        # Each such unit is an item, so the indices of the units and of the items correspond.
+        ranks = np.searchsorted(np.flatnonzero(text == self._unit), separators)
+        places = np.flatnonzero(points == self._point)[ranks]
+        return {"code_point": points, "error": errors}, places, used
+
+    def _by_arrays(
+        self, text: NDArray[np.uint8], separators: NDArray[np.int64]
+    ) -> tuple[dict[str, NDArray[Any]], NDArray[np.int64], int]:
+        self._decoder.reset()
+        items = self._decoder.decode(text)
+        places = np.searchsorted(items.offsets, separators)
+        kinds = items.errors.copy()
+        last = places[places > 0] - 1
+        kinds[last[kinds[last] == ErrorKind.TRUNCATED]] = ErrorKind.INCOMPLETE
+        columns: dict[str, NDArray[Any]] = {"code_point": items.code_points, "error": kinds != 0}
+        if self._causes:
+            columns |= {"kind": kinds, "length": items.lengths}
+        return columns, places, int(items.offsets[-1] + items.lengths[-1]) if len(items) else 0
+
+
+_MARK, _OTHER = chr(REPLACEMENT_CHARACTER).encode(), "\uffff".encode()
+"""U+FFFD, and a character of the same length that hardly any text contains."""
 
 
 def _arrays(items: Sequence[Item]) -> ItemArrays:

@@ -17,7 +17,16 @@ from utf8fpga.model.table import spell
 from utf8fpga.sim.beats import NULL_BEAT, Beat, ContractError, symbol_width, text_beats, with_null_beats
 from utf8fpga.sim.simulation import Simulation
 
-__all__ = ["Mismatch", "compare"]
+__all__ = [
+    "DEPENDS_ON_EARLIER",
+    "Mismatch",
+    "StreamOptions",
+    "compare",
+    "described",
+    "first_difference",
+    "moved",
+    "shortest",
+]
 
 _REPLAY_UNITS = 16
 """Number of units before a difference that are tried as a shorter input, in addition to one beat."""
@@ -29,7 +38,7 @@ _NO_PAUSES = (False,)
 
 
 @dataclass(frozen=True)
-class _StreamOptions:
+class StreamOptions:
     """The stream options of one text: see `compare`."""
 
     input_pauses: Sequence[bool] = _NO_PAUSES
@@ -49,9 +58,9 @@ class _StreamOptions:
         return words
 
     @property
-    def simpler(self) -> Iterator[_StreamOptions]:
+    def simpler(self) -> Iterator[StreamOptions]:
         """For each option, these options with that one at its default."""
-        plain = _StreamOptions()
+        plain = StreamOptions()
         for name in ("input_pauses", "output_pauses", "separate_end", "null_beats"):
             yield replace(self, **{name: getattr(plain, name)})
 
@@ -131,27 +140,46 @@ def compare(
     """
     if engine is not None:
         simulation = simulation.on(engine)
-    options = _StreamOptions(input_pauses, output_pauses, separate_end, null_beats)
+    options = StreamOptions(input_pauses, output_pauses, separate_end, null_beats)
     mismatch = _Comparison(simulation, units, options, on_item, on_unit).first_difference(vcd)
     if mismatch is None:
         return None
-
-    def tried(options: _StreamOptions, shorter: Sequence[int]) -> Mismatch | None:
-        return _Comparison(simulation, shorter, options).first_difference()
-
     for kept in (_REPLAY_UNITS + simulation.core.lanes, len(mismatch.units)):
-        if found := tried(options, mismatch.units[-kept:]):
-            break
-    else:
-        reason = "since these units alone are decoded correctly: the difference depends on earlier units"
-        return replace(mismatch, replay=(), no_replay=reason)
+        if found := first_difference(simulation, mismatch.units[-kept:], options):
+            return shortest(simulation, found, options)
+    return replace(mismatch, replay=(), no_replay=DEPENDS_ON_EARLIER)
+
+
+DEPENDS_ON_EARLIER = "since these units alone are decoded correctly: the difference depends on earlier units"
+"""The reason why a difference has no replay command."""
+
+
+def first_difference(simulation: Simulation, units: Sequence[int], options: StreamOptions) -> Mismatch | None:
+    """The first difference for a text, which is not reduced."""
+    return _Comparison(simulation, units, options).first_difference()
+
+
+def shortest(simulation: Simulation, found: Mismatch, options: StreamOptions) -> Mismatch:
+    """A difference with the shortest input and the simplest stream options found that reproduce one.
+
+    Args:
+        simulation: the core.
+        found: a difference.
+        options: the stream options that reproduce it.
+    """
     while True:
-        plainer = ((each, tried(each, found.units)) for each in options.simpler if each != options)
+        plainer = (
+            (each, first_difference(simulation, found.units, each)) for each in options.simpler if each != options
+        )
         changed, less = next(((each, less) for each, less in plainer if less), (options, None))
-        less = less or _shorter(found, partial(tried, options))
+        less = less or _shorter(found, partial(_tried, simulation, options))
         if less is None:
             return found
         options, found = changed, less
+
+
+def _tried(simulation: Simulation, options: StreamOptions, units: Sequence[int]) -> Mismatch | None:
+    return first_difference(simulation, units, options)
 
 
 def _shorter(found: Mismatch, tried: Callable[[Sequence[int]], Mismatch | None]) -> Mismatch | None:
@@ -177,7 +205,7 @@ class _Comparison:
 
     simulation: Simulation
     units: Iterable[int]
-    options: _StreamOptions
+    options: StreamOptions
     on_item: Callable[[Any], None] | None = None
     on_unit: Callable[[int], None] | None = None
 
@@ -212,22 +240,9 @@ class _Comparison:
         except ContractError as error:
             expected, simulated, reason = (self.expected[0] if self.expected else None), None, str(error)
         offset = len(self.recent) - (self.sent - self.offset)
-        wanted = None if expected is None else self.parameters.comparable(_moved(expected, offset))
-        units, width = tuple(self.recent), symbol_width(self.simulation.core)
-        words = command_words(self.parameters)
-        core, arguments = (words[:1], words[1:]) if words[:1] == [self.parameters.core] else ([], words)
-        replay = ["utf8fpga", "simulate", *core, "--hex", spell(units, width), *arguments, *self.options.arguments]
-        obstacle = self.parameters.obstacle
-        return Mismatch(
-            units,
-            offset,
-            wanted,
-            _moved(simulated, offset),
-            reason,
-            width,
-            replay=() if obstacle else tuple(replay),
-            no_replay=obstacle and f"since {obstacle}",
-            core=self.parameters.core,
+        wanted = None if expected is None else self.parameters.comparable(moved(expected, offset))
+        return described(
+            self.simulation, tuple(self.recent), self.options, offset, wanted, moved(simulated, offset), reason
         )
 
     def presented(self, beat: Beat) -> None:
@@ -261,6 +276,34 @@ class _Comparison:
                 self.on_item(wanted)
 
 
-def _moved(symbol: Any, offset: int) -> Any:
+def described(
+    simulation: Simulation,
+    units: tuple[int, ...],
+    options: StreamOptions,
+    offset: int,
+    expected: Any,
+    simulated: Any,
+    reason: str = "",
+) -> Mismatch:
+    """A `Mismatch` with its replay command, if there is one."""
+    parameters, width = simulation.parameters, symbol_width(simulation.core)
+    words = command_words(parameters)
+    core, arguments = (words[:1], words[1:]) if words[:1] == [parameters.core] else ([], words)
+    replay = ["utf8fpga", "simulate", *core, "--hex", spell(units, width), *arguments, *options.arguments]
+    obstacle = parameters.obstacle
+    return Mismatch(
+        units,
+        offset,
+        expected,
+        simulated,
+        reason,
+        width,
+        replay=() if obstacle else tuple(replay),
+        no_replay=obstacle and f"since {obstacle}",
+        core=parameters.core,
+    )
+
+
+def moved(symbol: Any, offset: int) -> Any:
     """A symbol with its offset counted from the start of the recent units, if it has one."""
     return symbol._replace(offset=offset) if isinstance(symbol, Item) else symbol

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from utf8fpga.hdl import Core, CoreParameters, DecoderParameters, parameters_of
 from utf8fpga.model import InvalidArgumentError
@@ -21,6 +21,9 @@ from utf8fpga.sim.beats import (
     with_null_beats,
 )
 from utf8fpga.sim.engines import ENGINES, Engine, Events, create_engine, ignore
+
+if TYPE_CHECKING:
+    from utf8fpga.sim.engines.compiled import CompiledModel
 
 __all__ = ["Run", "Simulation", "simulate"]
 
@@ -85,6 +88,20 @@ class Simulation:
         other = Simulation(self.core, self.parameters, engine=engine)
         other._engines = self._engines
         return other
+
+    @property
+    def model(self) -> CompiledModel:
+        """The compiled model of the core, which is built if necessary.
+
+        Raises:
+            InvalidArgumentError: see `CompiledModel`.
+            ToolError: see `CompiledModel`.
+        """
+        from utf8fpga.sim.engines.compiled import CompiledEngine
+
+        engine = self._engine("compiled")
+        assert isinstance(engine, CompiledEngine)
+        return engine.model
 
     def _engine(self, name: str) -> Engine:
         # Created in the first run, since that takes time.

@@ -8,10 +8,10 @@ from itertools import chain
 from hypothesis import strategies as st
 
 from utf8fpga.model import TABLE_3_7, EncodingTable
+from utf8fpga.sim.boundaries import boundary_units
 
 __all__ = [
     "any_text",
-    "boundary_units",
     "damaged",
     "near_boundaries",
     "noise",
@@ -20,14 +20,6 @@ __all__ = [
     "texts",
     "well_formed",
 ]
-
-
-def boundary_units(table: EncodingTable = TABLE_3_7) -> list[int]:
-    """Every bound of the table's ranges and the units next to it, ascending."""
-    bounds = {bound for row in table.rows for allowed in row.units for bound in (allowed.first, allowed.last)}
-    top = (1 << table.unit_width) - 1
-    near = {unit for bound in bounds for unit in (bound - 1, bound, bound + 1) if 0 <= unit <= top}
-    return sorted(near | {0, top})
 
 
 def well_formed(table: EncodingTable = TABLE_3_7) -> st.SearchStrategy[tuple[int, ...]]:

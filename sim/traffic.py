@@ -1,32 +1,152 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Input for long simulations: patterns of pauses."""
+"""Input for long simulations: packets and pauses, of which each seed determines some. Requires the extra ``arrays``."""
 
 from __future__ import annotations
 
-import random
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
 
-from utf8fpga.model import InvalidArgumentError
+import numpy as np
+from numpy.typing import NDArray
 
-__all__ = ["random_pauses"]
+from utf8fpga.model import EncodingTable
+from utf8fpga.sim.boundaries import boundary_sequences, boundary_units
+
+__all__ = ["Traffic", "traffic"]
+
+_PACKETS = 1 << 15
+"""Upper bound on the packets, unless the boundary sequences are more."""
+
+_MEANS = (1, 4, 30, 300, 3000, None)
+"""Mean lengths of packets; None: one packet."""
+
+_DAMAGE = (0.0, 1e-4, 1e-2, 0.1)
+"""Shares of the symbols of a text that are damaged."""
+
+_ALIGNMENTS = 16
+"""Upper bound on the alignments of boundary sequences."""
+
+_LONGEST_PATTERN = 48
+
+_Symbols = NDArray[np.uint32]
 
 
-def random_pauses(seed: int, share: float = 0.5, length: int = 65_521) -> list[bool]:
-    """A pattern of pauses for any engine that is the same for the same arguments.
+@dataclass(frozen=True)
+class Traffic:
+    """Packets and pauses.
 
-    With different prime lengths for input and output (65521 and 65519 are prime) the pair repeats after more than
-    4 · 10⁹ cycles.
+    Attributes:
+        symbols: the symbols of all packets.
+        ends: for each packet the number of symbols before its end, ascending; the last packet ends after all symbols.
+        input_pauses: see `Simulation.run`.
+        output_pauses: see `Simulation.run`.
+        null_beats: see `Simulation.run`.
+        separate_ends: see `Simulation.run`.
+    """
+
+    symbols: _Symbols
+    ends: NDArray[np.int64]
+    input_pauses: Sequence[bool] = (False,)
+    output_pauses: Sequence[bool] = (False,)
+    null_beats: Sequence[bool] = (False,)
+    separate_ends: Sequence[bool] = (False,)
+
+
+def traffic(
+    seed: int, size: int, *, corpus: bytes = b"", table: EncodingTable | None = None, width: int = 8, lanes: int = 1
+) -> Traffic:
+    """Packets that differ for each seed, and are the same for the same arguments.
+
+    One seed in four each has: parts of the corpus, which are damaged at random; noise; bounds of the ranges of the
+    table and the units next to them, at random; and combinations of these bounds, one in each packet, at every
+    alignment. Two in five have pauses, null beats or both; they have an eighth of the symbols.
 
     Args:
-        seed: any integer.
-        share: the probability of a pause in a cycle, 0 to 1 without 1.
-        length: cycles until the pattern repeats, at least 1.
-
-    Raises:
-        InvalidArgumentError: `share` or `length` is out of its range.
+        seed: any integer that is not negative.
+        size: about the number of symbols.
+        corpus: a text; noise if it is empty, or symbols do not have 8 bits.
+        table: the encoding form; default: noise in place of its bounds.
+        width: bits in a symbol, at most 32.
+        lanes: symbols in a beat.
     """
-    if not 0 <= share < 1:
-        raise InvalidArgumentError(f"share {share!r} is not in 0..1 without 1")
-    if length < 1:
-        raise InvalidArgumentError(f"length {length!r} is less than 1")
-    draw = random.Random(seed)
-    return [False, *(draw.random() < share for _ in range(length - 1))]
+    draw = np.random.default_rng(seed)
+    has_pauses = draw.random() < 0.4
+    if has_pauses:
+        size //= 8
+    kind = seed % 4
+    mean = _MEANS[int(draw.integers(len(_MEANS)))]
+    if mean is not None:
+        size = min(size, mean * _PACKETS)
+    if kind == 3 and table is not None:
+        symbols, ends = _at_every_alignment(draw, table, lanes, size)
+    else:
+        if kind == 0 and corpus and width == 8:
+            symbols = _damaged(draw, np.frombuffer(corpus, np.uint8), size)
+        elif kind == 2 and table is not None:
+            symbols = draw.choice(np.array(boundary_units(table), np.uint32), size)
+        else:
+            symbols = draw.integers(1 << width, size=size, dtype=np.uint64).astype(np.uint32)
+        ends = _cut(draw, len(symbols), mean)
+    patterns = [_pattern(draw) if has_pauses and draw.random() < 0.6 else [False] for _ in range(3)]
+    separate_ends = (draw.random(int(draw.integers(1, 9))) < draw.choice([0, 0.5, 1])).tolist()
+    input_pauses, output_pauses, null_beats = patterns
+    return Traffic(symbols, ends, input_pauses, output_pauses, null_beats, separate_ends)
+
+
+def _pattern(draw: np.random.Generator) -> list[bool]:
+    share = draw.choice([0.1, 0.3, 0.7])
+    return [False, *(draw.random(int(draw.integers(1, _LONGEST_PATTERN))) < share).tolist()]
+
+
+def _damaged(draw: np.random.Generator, corpus: NDArray[np.uint8], size: int) -> _Symbols:
+    """Parts of the corpus with symbols removed, duplicated, replaced or with a bit inverted."""
+    start = int(draw.integers(len(corpus)))
+    symbols = np.resize(np.roll(corpus, -start), size).astype(np.uint32)
+    share = _DAMAGE[int(draw.integers(len(_DAMAGE)))]
+    places = draw.integers(size, size=int(size * share))
+    removed, duplicated, replaced, inverted = np.array_split(places, 4)
+    symbols[replaced] = draw.integers(256, size=len(replaced))
+    symbols[inverted] ^= (1 << draw.integers(8, size=len(inverted))).astype(np.uint32)
+    counts = np.ones(size, np.int64)
+    counts[removed], counts[duplicated] = 0, 2
+    return np.repeat(symbols, counts)
+
+
+def _cut(draw: np.random.Generator, size: int, mean: int | None) -> NDArray[np.int64]:
+    """The ends of packets of a mean length, some of which are empty, in `size` symbols."""
+    if mean is None:
+        return np.array([size], np.int64)
+    return np.append(np.sort(draw.integers(size + 1, size=size // mean)), size)
+
+
+def _at_every_alignment(
+    draw: np.random.Generator, table: EncodingTable, lanes: int, size: int
+) -> tuple[_Symbols, NDArray[np.int64]]:
+    """Boundary sequences, each in packets in which it has a certain alignment, at the end and before another unit."""
+    alignments = draw.permutation(lanes)[:_ALIGNMENTS] if lanes > _ALIGNMENTS else range(lanes)
+    symbols, ends = _aligned(table, tuple(map(int, alignments)))
+    if len(symbols) <= size:
+        return symbols, ends
+    # Whole packets from a random one on.
+    first = int(draw.integers(len(ends)))
+    order = np.roll(np.arange(len(ends)), -first)
+    lengths = np.diff(ends, prepend=0)[order]
+    chosen = order[: max(1, int(np.searchsorted(np.cumsum(lengths), size)))]
+    begins = ends - np.diff(ends, prepend=0)
+    parts = [symbols[begins[each] : ends[each]] for each in chosen]
+    return np.concatenate(parts), np.cumsum([len(part) for part in parts])
+
+
+@lru_cache(maxsize=2)
+def _aligned(table: EncodingTable, alignments: tuple[int, ...]) -> tuple[_Symbols, NDArray[np.int64]]:
+    whole = [row.units[0].last for row in table.rows if len(row.units) == 1]
+    filler = whole[0] if whole else 0
+    packets = [
+        [filler] * alignment + [*sequence, *after]
+        for alignment in alignments
+        for sequence in boundary_sequences(table)
+        for after in ([], [filler])
+    ]
+    ends = np.cumsum([len(packet) for packet in packets])
+    return np.array([unit for packet in packets for unit in packet], np.uint32), ends

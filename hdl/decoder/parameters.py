@@ -26,9 +26,10 @@ from utf8fpga.model import (
     InvalidArgumentError,
     Item,
     Practice,
+    TableError,
     encode,
 )
-from utf8fpga.model.golden import GoldenDecoder
+from utf8fpga.model.golden import BulkGolden, GoldenDecoder
 from utf8fpga.model.table import checked_table
 
 __all__ = ["ARCHITECTURES", "AnyDecoder", "Decoder", "DecoderParameters", "Word"]
@@ -236,6 +237,22 @@ class DecoderParameters(CoreParameters):
     def golden(self) -> GoldenDecoder:
         """The golden decoder of this table and practice."""
         return GoldenDecoder(IncrementalDecoder(self.practice, self.table))
+
+    def bulk_golden(self) -> BulkGolden | None:
+        """A decoder of arrays, for tables of bytes and maximal subparts."""
+        from utf8fpga.model.arrays import PacketDecoder
+
+        if self.practice is not Practice.MAXIMAL_SUBPARTS:
+            return None
+        try:
+            return PacketDecoder(self.table, causes=self.kind or self.length, replacement=self.replacement)
+        except TableError:
+            return None
+
+    @property
+    def input_table(self) -> EncodingTable:
+        """The table."""
+        return self.table
 
     def comparable(self, symbol: Item) -> Item | Word:
         """The item if the decoder has the fields `kind` and `length`, otherwise a `Word`."""

@@ -12,7 +12,7 @@ from support.icarus import requires_icarus, run_verilog, split_texts
 from utf8fpga.hdl import MARK_PRACTICES, MERGING_PRACTICES, PIPELINES, Decoder, axi_verilog
 from utf8fpga.model.practices import Practice
 from utf8fpga.sim import Simulation
-from utf8fpga.sim.strategies import boundary_units
+from utf8fpga.sim.boundaries import boundary_units
 
 DECODERS: dict[str, dict[str, Any]] = {
     **{f"serial-pipeline{pipeline}": {"pipeline": pipeline} for pipeline in PIPELINES},

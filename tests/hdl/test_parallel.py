@@ -26,7 +26,8 @@ from utf8fpga.hdl import (
 from utf8fpga.model import TABLE_3_7, EncodingTable, Item, TableError
 from utf8fpga.model.forms import CESU_8_CODE_UNITS, GENERALISED_UTF_8, MODIFIED_UTF_8_CODE_UNITS, RFC_2279
 from utf8fpga.sim import ContractError, Simulation, simulate
-from utf8fpga.sim.strategies import boundary_units, near_boundaries, stream_patterns, texts
+from utf8fpga.sim.boundaries import boundary_units
+from utf8fpga.sim.strategies import near_boundaries, stream_patterns, texts
 
 FULL: dict[str, Any] = {"kind": True, "length": True}
 LANES = (1, 2, 3, 4, 9, 16, 64)

@@ -15,7 +15,8 @@ from support.icarus import requires_icarus, run_verilog, split_texts
 from utf8fpga.hdl import MARK_PRACTICES, PIPELINES, PracticeDecoder, axi_verilog
 from utf8fpga.model.practices import Practice, decode_with
 from utf8fpga.sim import Simulation
-from utf8fpga.sim.strategies import boundary_units, stream_patterns, texts
+from utf8fpga.sim.boundaries import boundary_units
+from utf8fpga.sim.strategies import stream_patterns, texts
 
 MERGING = (Practice.WHOLE_SUBSEQUENCE, Practice.MALFORMED_SEQUENCE)
 

@@ -16,7 +16,8 @@ from utf8fpga.hdl import PIPELINES, SerialDecoder, Word
 from utf8fpga.model import TABLE_3_7, EncodingTable, ErrorKind, Item, TableError
 from utf8fpga.model.forms import CESU_8_CODE_UNITS, GENERALISED_UTF_8, MODIFIED_UTF_8_CODE_UNITS, RFC_2279
 from utf8fpga.sim import Simulation
-from utf8fpga.sim.strategies import boundary_units, stream_patterns, texts
+from utf8fpga.sim.boundaries import boundary_units
+from utf8fpga.sim.strategies import stream_patterns, texts
 
 FULL = {"kind": True, "length": True}
 CONFIGURATIONS = {

@@ -17,7 +17,8 @@ from support.icarus import requires_icarus, run_reset, run_verilog, split_texts
 
 from utf8fpga.hdl import PIPELINES, AxiStreamCore, SerialDecoder, axi_verilog
 from utf8fpga.hdl.toolchain import run_tool
-from utf8fpga.sim.strategies import boundary_units, texts
+from utf8fpga.sim.boundaries import boundary_units
+from utf8fpga.sim.strategies import texts
 
 PORTS = {
     "clk": ("input", 1),

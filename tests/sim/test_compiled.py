@@ -33,7 +33,6 @@ from utf8fpga.sim.beats import beat_payload, output_fields, text_beats, with_nul
 from utf8fpga.sim.engines import gates, native
 from utf8fpga.sim.engines.compiled import CompiledModel, Gathered, Session, Transfers
 from utf8fpga.sim.strategies import pauses, stream_patterns, texts
-from utf8fpga.sim.traffic import random_pauses
 
 try:
     native.find_compiler()
@@ -454,7 +453,7 @@ def test_symbols_in_any_pieces_are_the_same_run_as_beats(number: int) -> None:
 def test_long_input_needs_little_room_and_comes_out_in_pieces() -> None:
     draw = random.Random(0)
     text = bytes(draw.choice(b"A\xc3\xa9\xe2\x82\xac\xff") for _ in range(1 << 20))
-    session = model_of(both(DECODERS[1])[1]).session(output_pauses=random_pauses(1), gathers=True)
+    session = model_of(both(DECODERS[1])[1]).session(output_pauses=[False, True, True, False, True], gathers=True)
     characters = []
     for start in range(0, len(text), 1 << 16):
         final = start + (1 << 16) == len(text)
@@ -507,20 +506,12 @@ def serial_session() -> Session:
         (lambda: list(serial_session().send_symbols(b"abc", [2, 1, 3], more=False)), r"ends [2, 1, 3] are not asc"),
         (lambda: list(serial_session().send_symbols(b"abc", [4], more=True)), "ends [4] are not ascending positions"),
         (lambda: list(serial_session().send_symbols(b"", more=True, separate_ends=[])), "separate_ends is empty"),
-        (lambda: random_pauses(0, 1.0), "share 1.0 is not in 0..1 without 1"),
-        (lambda: random_pauses(0, 0.5, 0), "length 0 is less than 1"),
     ],
 )
 def test_invalid_arguments_are_rejected(call: Callable[[], object], message: str) -> None:
     with pytest.raises(InvalidArgumentError) as caught:
         call()
     assert message in str(caught.value)
-
-
-def test_random_pauses_depend_on_the_seed_only() -> None:
-    assert random_pauses(1) == random_pauses(1) != random_pauses(2)
-    assert abs(sum(random_pauses(3, 0.25)) / 65_521 - 0.25) < 0.02
-    assert random_pauses(4, 0.999, 1) == [False]
 
 
 # The cache and the tools.

@@ -30,7 +30,7 @@ from utf8fpga.hdl.decoder import parameters as decoders
 from utf8fpga.model import EncodingTable
 from utf8fpga.model.practices import Practice
 from utf8fpga.sim import Mismatch, Simulation, compare
-from utf8fpga.sim.strategies import boundary_units
+from utf8fpga.sim.boundaries import boundary_units
 
 TEXT = b"A sentence, and nothing but. \xe2\x82" + "Then é€😀 and so on; no end in sight now, as it is known!.".encode()
 

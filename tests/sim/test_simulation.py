@@ -21,7 +21,8 @@ from utf8fpga.hdl.decoder import window_logic
 from utf8fpga.model import TABLE_3_7, EncodingTable, InvalidArgumentError, Item, decode
 from utf8fpga.sim import ContractError, Simulation, compare, simulate, simulation
 from utf8fpga.sim.beats import beat_payload, text_beats, with_null_beats
-from utf8fpga.sim.strategies import any_text, boundary_units, damaged, noise, pauses, well_formed
+from utf8fpga.sim.boundaries import boundary_units
+from utf8fpga.sim.strategies import any_text, damaged, noise, pauses, well_formed
 
 LOW_TRAILS = EncodingTable.parse("trailing units below", "0..3 4 2..3 2..3", source="made for this test", unit_width=3)
 

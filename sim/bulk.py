@@ -1,0 +1,351 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Comparison of a compiled core with its fast golden function, for input of any size. Requires the extra ``arrays``."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from utf8fpga.model import InvalidArgumentError
+from utf8fpga.model.golden import BulkGolden, BulkSymbols
+from utf8fpga.sim.beats import ContractError, output_fields, symbol_width
+from utf8fpga.sim.check import (
+    DEPENDS_ON_EARLIER,
+    Mismatch,
+    StreamOptions,
+    described,
+    first_difference,
+    moved,
+    shortest,
+)
+from utf8fpga.sim.engines.compiled import CompiledModel
+from utf8fpga.sim.simulation import Simulation
+
+__all__ = ["BulkComparison", "BulkDifferenceError", "bulk_golden", "compare_bulk"]
+
+_SAME_PART = 4
+"""Parts of the input that are kept, of which the core may still output symbols."""
+
+
+def bulk_golden(simulation: Simulation) -> BulkGolden | None:
+    """The fast golden function of a core that `BulkComparison` can use; None: there is none."""
+    golden = simulation.parameters.bulk_golden()
+    if golden is None or symbol_width(simulation.core) != 8 or not simulation.model.can_gather:
+        return None
+    return golden
+
+
+class BulkDifferenceError(Exception):
+    """The core and its golden function differ.
+
+    Attributes:
+        text: input symbols of the packet concerned, from the boundary of an output symbol.
+        offset: the offset of the first differing symbol in `text`.
+        expected: the golden function's symbol; None where it has no further one.
+        simulated: the core's symbol; None where it gave none.
+        reason: the violation of the stream contract; empty where there is none.
+    """
+
+    def __init__(self, text: bytes, offset: int, expected: Any, simulated: Any, reason: str) -> None:
+        super().__init__()
+        self.text, self.offset, self.reason = text, offset, reason
+        self.expected, self.simulated = expected, simulated
+
+
+@dataclass(frozen=True)
+class _Part:
+    """A part of the input.
+
+    Attributes:
+        symbols: the input symbols, from the boundary of an output symbol.
+        ends: the ends of packets in it.
+        first_output: the number of output symbols before it.
+        first_packet: the number of packets that have ended before it.
+    """
+
+    symbols: bytes
+    ends: NDArray[np.int64]
+    first_output: int
+    first_packet: int
+
+
+class BulkComparison:
+    """A run of a core that is compared with its fast golden function.
+
+    Args:
+        simulation: the core, whose `bulk_golden` is not None.
+        input_pauses: see `Simulation.run`.
+        output_pauses: see `Simulation.run`.
+        null_beats: see `Simulation.run`.
+        separate_ends: see `Simulation.run`.
+    """
+
+    def __init__(
+        self,
+        simulation: Simulation,
+        *,
+        input_pauses: Sequence[bool] = (False,),
+        output_pauses: Sequence[bool] = (False,),
+        null_beats: Sequence[bool] = (False,),
+        separate_ends: Sequence[bool] = (False,),
+    ) -> None:
+        golden = bulk_golden(simulation)
+        assert golden is not None
+        self._golden, self._parameters = golden, simulation.parameters
+        model: CompiledModel = simulation.model
+        self._session = model.session(
+            input_pauses=input_pauses, output_pauses=output_pauses, null_beats=null_beats, gathers=True
+        )
+        self._separate_ends = separate_ends
+        self._fields = output_fields(simulation.core)
+        self._parts: deque[_Part] = deque(maxlen=_SAME_PART)
+        self._pending = b""
+        self._expected = _Queue()
+        self._found = _Queue()
+
+        self._options = StreamOptions(input_pauses, output_pauses, any(separate_ends), null_beats)
+        self._simulation = simulation
+
+    @property
+    def cycles(self) -> int:
+        """The cycles simulated so far."""
+        return self._session.cycle
+
+    def send(self, symbols: bytes, ends: Sequence[int], *, more: bool) -> BulkSymbols:
+        """Send input symbols and compare the output so far.
+
+        Args:
+            symbols: the next input symbols.
+            ends: for each packet that ends here, the number of these symbols before its end, ascending.
+            more: whether other symbols or ends will follow.
+
+        Returns:
+            The symbols of the golden function for this part.
+
+        Raises:
+            BulkDifferenceError: the core and the golden function differ.
+        """
+        wanted = self._golden.process(symbols, ends)
+        places = np.asarray(ends, np.int64)
+        part = _Part(self._pending + symbols, places + len(self._pending), self._expected.total, self._expected.packets)
+        self._parts.append(part)
+        self._pending = part.symbols[len(part.symbols) - wanted.pending :]
+        self._expected.append(*self._words(wanted), wanted.ends)
+        try:
+            for each in self._session.send_symbols(symbols, ends, more=more, separate_ends=self._separate_ends):
+                words = np.frombuffer(each.symbols, np.uint64)
+                self._found.append(words, None, np.frombuffer(each.ends, np.uint64).astype(np.int64))
+        except ContractError as error:
+            self._compare()
+            raise self._difference(self._found.first, str(error)) from None
+        self._compare()
+        if not more and (self._expected.left or self._found.left):
+            raise self._difference(self._found.first)
+        return wanted
+
+    def mismatch(self, difference: BulkDifferenceError) -> Mismatch:
+        """A difference with the shortest input and the simplest stream options found that reproduce it."""
+        after = difference.offset + _WINDOWS[0] + 2 * self._simulation.core.lanes
+        text = difference.text[:after]
+        for window in _WINDOWS:
+            units = text[-window - self._simulation.core.lanes :]
+            for options in _phases(self._options):
+                if found := first_difference(self._simulation, units, options):
+                    return shortest(self._simulation, found, options)
+        first = max(0, difference.offset - _WINDOWS[0])
+        offset = difference.offset - first
+        expected, simulated = (moved(each, offset) for each in (difference.expected, difference.simulated))
+        found = described(
+            self._simulation, tuple(text[first:]), self._options, offset, expected, simulated, difference.reason
+        )
+        return replace(found, replay=(), no_replay=DEPENDS_ON_EARLIER)
+
+    def _words(self, symbols: BulkSymbols) -> tuple[NDArray[np.uint64], NDArray[np.uint64] | None]:
+        """The output symbols as integers, and masks of the bits that are undefined."""
+        words = np.zeros(len(next(iter(symbols.columns.values()))), np.uint64)
+        for name, (offset, _) in self._fields.items():
+            words |= symbols.columns[name].astype(np.uint64) << np.uint64(offset)
+        if not symbols.undefined:
+            return words, None
+        ignored = np.zeros(len(words), np.uint64)
+        for name, undefined in symbols.undefined.items():
+            offset, width = self._fields[name]
+            ignored |= undefined.astype(np.uint64) * np.uint64((1 << width) - 1 << offset)
+        return words | ignored, ignored
+
+    def _compare(self) -> None:
+        """Compare what both have returned, and forget it."""
+        count = min(self._expected.left, self._found.left)
+        wanted, ignored = self._expected.take(count)
+        found, _ = self._found.take(count)
+        if ignored is not None:
+            found = found | ignored
+        if not np.array_equal(wanted, found):
+            at = int(np.argmax(wanted != found))
+            raise self._difference(self._found.first - count + at, word=int(found[at]))
+        packets = min(len(self._expected.ends), len(self._found.ends))
+        wanted_ends, found_ends = self._expected.take_ends(packets), self._found.take_ends(packets)
+        if not np.array_equal(wanted_ends, found_ends):
+            at = int(np.argmax(wanted_ends != found_ends))
+            raise self._difference(int(min(wanted_ends[at], found_ends[at])))
+        # An end is wrong, too, if the other has no end there but symbols after it.
+        for one, other in ((self._expected, self._found), (self._found, self._expected)):
+            if len(one.ends) and other.first + other.left > one.ends[0]:
+                raise self._difference(int(one.ends[0]))
+
+    def _difference(self, output: int, reason: str = "", word: int | None = None) -> BulkDifferenceError:
+        """The error for the output symbol of a number; `word` is the core's."""
+        part = next((part for part in reversed(self._parts) if part.first_output <= output), self._parts[0])
+        golden = self._parameters.golden()
+        offset = first = 0
+        count = part.first_output
+        expected = None
+        for end in [*part.ends.tolist(), len(part.symbols)]:
+            items = list(golden.process(part.symbols[first:end], final=end in part.ends))
+            if count + len(items) >= output:
+                before = items[: max(0, output - count)]
+                offset = sum(item.length for item in before)
+                if count + len(items) > output:
+                    expected = items[output - count]
+                break
+            count += len(items)
+            first = end
+        if expected is not None:
+            expected = self._parameters.comparable(moved(expected, offset))
+        simulated = None
+        if word is not None:
+            values = {name: word >> at & (1 << width) - 1 for name, (at, width) in self._fields.items()}
+            try:
+                simulated = moved(self._parameters.observed(values, None), offset)
+            except InvalidArgumentError as error:
+                reason = str(error)
+        return BulkDifferenceError(part.symbols[first:], offset, expected, simulated, reason)
+
+
+_WINDOWS = (16, 128, 1024, 8192)
+"""Numbers of units before a difference that are tried as shorter inputs, in addition to one beat."""
+
+_PHASES = 48
+"""Upper bound on the cycles by which the patterns of pauses are shifted to reproduce a difference."""
+
+
+def _phases(options: StreamOptions) -> Iterator[StreamOptions]:
+    """The options with other phases of their patterns, since a difference is far from the start of its run."""
+    patterns = ("input_pauses", "output_pauses", "null_beats")
+    longest = max(len(getattr(options, name)) for name in patterns)
+    for phase in range(min(_PHASES, longest)):
+        for separate_end in sorted({options.separate_end, False}):
+            shifted = {name: _shifted(getattr(options, name), phase) for name in patterns}
+            yield StreamOptions(**shifted, separate_end=separate_end)
+
+
+def _shifted(pattern: Sequence[bool], phase: int) -> Sequence[bool]:
+    start = phase % len(pattern)
+    return [*pattern[start:], *pattern[:start]]
+
+
+def compare_bulk(
+    simulation: Simulation,
+    parts: Iterable[bytes],
+    *,
+    input_pauses: Sequence[bool] = (False,),
+    output_pauses: Sequence[bool] = (False,),
+    separate_end: bool = False,
+    null_beats: Sequence[bool] = (False,),
+    on_part: Callable[[int, BulkSymbols], None] | None = None,
+) -> Mismatch | None:
+    """Like `compare`, for a core whose `bulk_golden` is not None, and much faster.
+
+    Args:
+        simulation: the core.
+        parts: the bytes of the text, in parts.
+        input_pauses: see `compare`.
+        output_pauses: see `compare`.
+        separate_end: see `compare`.
+        null_beats: see `compare`.
+        on_part: called with the number of bytes sent so far and the next symbols of the golden function.
+
+    Returns:
+        See `compare`.
+
+    Raises:
+        InvalidArgumentError: see `compare`.
+        ToolError: see `compare`.
+    """
+    run = BulkComparison(
+        simulation,
+        input_pauses=input_pauses,
+        output_pauses=output_pauses,
+        null_beats=null_beats,
+        separate_ends=[separate_end],
+    )
+    sent = 0
+
+    def send(part: bytes, *, final: bool) -> None:
+        nonlocal sent
+        found = run.send(part, [len(part)] if final else [], more=not final)
+        sent += len(part)
+        if on_part:
+            on_part(sent, found)
+
+    try:
+        for part in parts:
+            for first in range(0, len(part), _PART):
+                send(part[first : first + _PART], final=False)
+        send(b"", final=True)
+    except BulkDifferenceError as difference:
+        return run.mismatch(difference)
+    return None
+
+
+_PART = 1 << 18
+"""Upper bound on the bytes that are compared at once, whose arrays need some megabytes."""
+
+
+class _Queue:
+    """Output symbols and ends of packets that have not been compared.
+
+    Attributes:
+        first: the number of symbols before these.
+        ends: for each packet, the number of symbols of the run before its end.
+        packets: the number of packets that were ever appended.
+    """
+
+    def __init__(self) -> None:
+        self.first = self.left = self.packets = 0
+        self.ends: NDArray[np.int64] = np.empty(0, np.int64)
+        self._parts: deque[tuple[NDArray[np.uint64], NDArray[np.uint64] | None]] = deque()
+
+    @property
+    def total(self) -> int:
+        """The number of symbols that were ever appended."""
+        return self.first + self.left
+
+    def append(self, words: NDArray[np.uint64], ignored: NDArray[np.uint64] | None, ends: NDArray[np.int64]) -> None:
+        """Add symbols; `ends` are counted in them."""
+        self.ends = np.concatenate([self.ends, ends + self.total])
+        self.packets += len(ends)
+        self._parts.append((words, ignored))
+        self.left += len(words)
+
+    def take(self, count: int) -> tuple[NDArray[np.uint64], NDArray[np.uint64] | None]:
+        """Remove the first symbols."""
+        words = [np.empty(0, np.uint64), *(part for part, _ in self._parts)]
+        ignored = [mask for _, mask in self._parts if mask is not None]
+        all_words = words[1] if len(words) == 2 else np.concatenate(words)
+        all_ignored = np.concatenate(ignored) if ignored else None
+        self._parts.clear()
+        self._parts.append((all_words[count:], None if all_ignored is None else all_ignored[count:]))
+        self.first += count
+        self.left -= count
+        return all_words[:count], None if all_ignored is None else all_ignored[:count]
+
+    def take_ends(self, count: int) -> NDArray[np.int64]:
+        """Remove the first ends."""
+        taken, self.ends = self.ends[:count], self.ends[count:]
+        return taken

@@ -1,0 +1,162 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Long simulations of a core with random packets and pauses. Requires the extra ``arrays``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from time import monotonic
+from typing import Any
+
+import numpy as np
+
+from utf8fpga.sim.beats import ContractError, symbol_width
+from utf8fpga.sim.bulk import BulkComparison, BulkDifferenceError, bulk_golden
+from utf8fpga.sim.check import DEPENDS_ON_EARLIER, Mismatch, StreamOptions, compare, described
+from utf8fpga.sim.simulation import Simulation
+from utf8fpga.sim.traffic import Traffic, traffic
+
+__all__ = ["Totals", "soak"]
+
+_ROUND = 1 << 21
+"""About the symbols of a round with a fast golden function."""
+
+_SLOW_ROUND = 1 << 14
+"""The same without."""
+
+_AT_ONCE = 1 << 18
+"""Upper bound on the symbols that are compared at once."""
+
+
+@dataclass
+class Totals:
+    """What a long simulation has processed.
+
+    Attributes:
+        rounds: the rounds, each of which is one run of the simulation, with a seed of its own.
+        packets: the packets sent.
+        symbols: the input symbols sent.
+        cycles: the cycles simulated.
+        seconds: the time that it took.
+    """
+
+    rounds: int = 0
+    packets: int = 0
+    symbols: int = 0
+    cycles: int = 0
+    seconds: float = 0.0
+
+
+def soak(
+    simulation: Simulation,
+    *,
+    seed: int = 0,
+    seconds: float | None = None,
+    symbols: int | None = None,
+    corpus: bytes = b"",
+    on_round: Callable[[Totals], None] | None = None,
+) -> tuple[Totals, Mismatch | None]:
+    """Compare a core with its golden function on packets and pauses that the seed determines: see `traffic`.
+
+    Round n, counted from 0, has the seed `seed` + n, so it can be repeated without those before it.
+
+    Args:
+        simulation: the core.
+        seed: the seed of the first round, not negative.
+        seconds: the time after which no further round begins.
+        symbols: the number of input symbols after which no further round begins.
+        corpus: a text for the traffic.
+        on_round: called after each round.
+
+    Returns:
+        What was processed, and the first difference, reduced as by `compare`; None where there is none.
+
+    Raises:
+        ToolError: see `Simulation.run`.
+    """
+    check = _fast_round if simulation.engine == "compiled" and bulk_golden(simulation) else _slow_round
+    size = _ROUND if check is _fast_round else _SLOW_ROUND
+    parameters, core = simulation.parameters, simulation.core
+    totals, begun = Totals(), monotonic()
+    while (seconds is None or totals.seconds < seconds) and (symbols is None or totals.symbols < symbols):
+        given = traffic(
+            seed + totals.rounds,
+            size,
+            corpus=corpus,
+            table=parameters.input_table,
+            width=symbol_width(core),
+            lanes=core.lanes,
+        )
+        cycles, mismatch = check(simulation, given)
+        totals.rounds += 1
+        totals.packets += len(given.ends)
+        totals.symbols += len(given.symbols)
+        totals.cycles += cycles
+        totals.seconds = monotonic() - begun
+        if on_round:
+            on_round(totals)
+        if mismatch:
+            return totals, mismatch
+    return totals, None
+
+
+def _patterns(given: Traffic) -> dict[str, Any]:
+    names = ("input_pauses", "output_pauses", "null_beats", "separate_ends")
+    return {name: getattr(given, name) for name in names}
+
+
+def _fast_round(simulation: Simulation, given: Traffic) -> tuple[int, Mismatch | None]:
+    run = BulkComparison(simulation, **_patterns(given))
+    data = given.symbols.astype(np.uint8).tobytes()
+    ends = given.ends
+    try:
+        for first in range(0, max(len(data), 1), _AT_ONCE):
+            after = first + _AT_ONCE
+            more = after < len(data)
+            # Empty packets at the end of a part belong to the next one.
+            low, high = np.searchsorted(ends, [first, after], "left")
+            here = ends[low : high if more else len(ends)]
+            run.send(data[first:after], (here - first).tolist(), more=more)
+    except BulkDifferenceError as difference:
+        return run.cycles, run.mismatch(difference)
+    return run.cycles, None
+
+
+def _texts(given: Traffic) -> Iterator[list[int]]:
+    first = 0
+    for end in given.ends.tolist():
+        yield given.symbols[first:end].tolist()
+        first = end
+
+
+def _slow_round(simulation: Simulation, given: Traffic) -> tuple[int, Mismatch | None]:
+    texts = list(_texts(given))
+    options = StreamOptions(given.input_pauses, given.output_pauses, any(given.separate_ends), given.null_beats)
+    reason, suspects = "", texts
+    try:
+        found = simulation.run(texts, **_patterns(given))
+    except ContractError as error:
+        cycles, reason = 0, str(error)
+    else:
+        cycles = found.cycles
+        suspects = [text for text, got in zip(texts, found.texts, strict=True) if simulation.expected(text) != got]
+        if not suspects:
+            return cycles, None
+    for text in suspects:
+        if mismatch := _alone(simulation, text, options):
+            return cycles, mismatch
+    units: Sequence[int] = suspects[0] if suspects else ()
+    unknown = described(simulation, tuple(units), options, 0, None, None, reason)
+    return cycles, replace(unknown, replay=(), no_replay=DEPENDS_ON_EARLIER)
+
+
+def _alone(simulation: Simulation, text: list[int], options: StreamOptions) -> Mismatch | None:
+    """The difference for a text that is sent alone."""
+    return compare(
+        simulation,
+        text,
+        input_pauses=options.input_pauses,
+        output_pauses=options.output_pauses,
+        separate_end=options.separate_end,
+        null_beats=options.null_beats,
+    )
