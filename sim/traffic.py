@@ -15,17 +15,17 @@ from utf8fpga.sim.boundaries import boundary_sequences, boundary_units
 
 __all__ = ["Traffic", "traffic"]
 
-_PACKETS = 1 << 15
-"""Upper bound on the packets, unless the boundary sequences are more."""
+_PACKETS = 1 << 13
+"""Upper bound on the packets, except those of boundary sequences."""
+
+_ALIGNED = 1 << 18
+"""Upper bound on the symbols of boundary sequences; if there are more, each seed has a part of them."""
 
 _MEANS = (1, 4, 30, 300, 3000, None)
 """Mean lengths of packets; None: one packet."""
 
 _DAMAGE = (0.0, 1e-4, 1e-2, 0.1)
 """Shares of the symbols of a text that are damaged."""
-
-_ALIGNMENTS = 16
-"""Upper bound on the alignments of boundary sequences."""
 
 _LONGEST_PATTERN = 48
 
@@ -59,8 +59,8 @@ def traffic(
     """Packets that differ for each seed, and are the same for the same arguments.
 
     One seed in four each has: parts of the corpus, which are damaged at random; noise; bounds of the ranges of the
-    table and the units next to them, at random; and combinations of these bounds, one in each packet, at every
-    alignment. Two in five have pauses, null beats or both; they have an eighth of the symbols.
+    table and the units next to them, at random; and a part of the combinations of these bounds, one in each packet, at
+    every alignment. Two in five have pauses, null beats or both; they have an eighth of the symbols.
 
     Args:
         seed: any integer that is not negative.
@@ -79,7 +79,7 @@ def traffic(
     if mean is not None:
         size = min(size, mean * _PACKETS)
     if kind == 3 and table is not None:
-        symbols, ends = _at_every_alignment(draw, table, lanes, size)
+        symbols, ends = _at_every_alignment(seed // 4, table, lanes)
     else:
         if kind == 0 and corpus and width == 8:
             symbols = _damaged(draw, np.frombuffer(corpus, np.uint8), size)
@@ -120,31 +120,26 @@ def _cut(draw: np.random.Generator, size: int, mean: int | None) -> NDArray[np.i
     return np.append(np.sort(draw.integers(size + 1, size=size // mean)), size)
 
 
-def _at_every_alignment(
-    draw: np.random.Generator, table: EncodingTable, lanes: int, size: int
-) -> tuple[_Symbols, NDArray[np.int64]]:
-    """Boundary sequences, each in packets in which it has a certain alignment, at the end and before another unit."""
-    alignments = draw.permutation(lanes)[:_ALIGNMENTS] if lanes > _ALIGNMENTS else range(lanes)
-    symbols, ends = _aligned(table, tuple(map(int, alignments)))
-    if len(symbols) <= size:
-        return symbols, ends
-    # Whole packets from a random one on.
-    first = int(draw.integers(len(ends)))
-    order = np.roll(np.arange(len(ends)), -first)
-    lengths = np.diff(ends, prepend=0)[order]
-    chosen = order[: max(1, int(np.searchsorted(np.cumsum(lengths), size)))]
-    begins = ends - np.diff(ends, prepend=0)
-    parts = [symbols[begins[each] : ends[each]] for each in chosen]
-    return np.concatenate(parts), np.cumsum([len(part) for part in parts])
+def _at_every_alignment(number: int, table: EncodingTable, lanes: int) -> tuple[_Symbols, NDArray[np.int64]]:
+    """Boundary sequences, each in packets in which it has a certain alignment, at the end and before another unit.
+
+    If they are many, they are parts, of which `number` selects one.
+    """
+    symbols, ends = _aligned(table, lanes)
+    parts = -(-len(symbols) // _ALIGNED)
+    bounds = np.linspace(0, len(ends), parts + 1).astype(int)
+    first, after = bounds[number % parts], bounds[number % parts + 1]
+    begin = int(ends[first - 1]) if first else 0
+    return symbols[begin : ends[after - 1]], ends[first:after] - begin
 
 
 @lru_cache(maxsize=2)
-def _aligned(table: EncodingTable, alignments: tuple[int, ...]) -> tuple[_Symbols, NDArray[np.int64]]:
+def _aligned(table: EncodingTable, lanes: int) -> tuple[_Symbols, NDArray[np.int64]]:
     whole = [row.units[0].last for row in table.rows if len(row.units) == 1]
     filler = whole[0] if whole else 0
     packets = [
         [filler] * alignment + [*sequence, *after]
-        for alignment in alignments
+        for alignment in range(lanes)
         for sequence in boundary_sequences(table)
         for after in ([], [filler])
     ]

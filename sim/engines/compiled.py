@@ -14,6 +14,7 @@ from collections import deque
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
+from operator import le
 from pathlib import Path
 from typing import Any
 
@@ -245,14 +246,16 @@ class Session:
             raise InvalidArgumentError(f"{len(given)} bytes are not a multiple of {size}, the bytes of a symbol")
         before, data = len(self._rest) // size, self._rest + given if self._rest else given
         count = len(data) // size
-        places = array("Q", (before + end for end in ends))
+        places = array("Q", [before + end for end in ends] if before else ends)
         if not separate_ends:
             raise InvalidArgumentError("separate_ends is empty: give at least one bool")
-        if any(a > b for a, b in zip([before, *places], [*places, count], strict=True)):
+        if not all(map(le, [before, *places], [*places, count])):
             raise InvalidArgumentError(f"ends {list(ends)!r} are not ascending positions in {count - before} symbols")
         if not more and (places[-1] if places else 0) != count:
             raise InvalidArgumentError("the last packet has no end: give it in ends, or more=True")
-        separate = bytes(bool(separate_ends[(self._packets + n) % len(separate_ends)]) for n in range(len(places)))
+        start = self._packets % len(separate_ends)
+        repeated = bytes(map(bool, separate_ends)) * (len(places) // len(separate_ends) + 2)
+        separate = repeated[start : start + len(places)]
         self._packets += len(places)
         yield from self._send(self._model.library.run_symbols, data, size, places, separate, more)
 
