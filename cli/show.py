@@ -10,6 +10,7 @@ from operator import itemgetter
 from typing import Any
 
 from utf8fpga.model import ErrorKind, IncrementalDecoder, Item, Practice
+from utf8fpga.model.golden import BulkSymbols
 
 __all__ = ["PlainOutput", "SymbolTally", "Tally", "json_line", "symbol_json"]
 
@@ -78,6 +79,12 @@ class SymbolTally:
         else:
             self._inputs += symbol.length
             self._outputs += 1
+
+    def count(self, symbols: BulkSymbols) -> None:
+        """Count many items, which have the columns `kind` and `length`."""
+        kinds, lengths = symbols.columns["kind"], symbols.columns["length"]
+        causes = {kind: int((kinds == kind).sum()) for kind in ErrorKind}
+        self._items.count(int(lengths.sum(dtype=int)), len(kinds), causes)
 
     def lines(self) -> list[str]:
         """The counts as lines of text."""

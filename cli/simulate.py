@@ -32,7 +32,8 @@ from utf8fpga.cli.output import (
 )
 from utf8fpga.cli.show import SymbolTally, symbol_json
 from utf8fpga.hdl import CoreParameters, command_words
-from utf8fpga.sim import ENGINES, Simulation, compare
+from utf8fpga.model.golden import BulkSymbols
+from utf8fpga.sim import ENGINES, Mismatch, Simulation, compare
 from utf8fpga.sim.engines import has_compiler
 
 __all__ = ["simulate", "simulate_texts", "soak_core"]
@@ -197,18 +198,23 @@ def simulate_texts(
             if as_json:
                 print(symbol_json(symbol))
 
+        is_plain = not (text or as_json)
         sent = 0
         for chunks in given:
-            name, units = _engine_for(parameters, chunks) if engine is None and waveform is None else (engine, chunks)
-            mismatch = compare(
-                simulation,
-                (byte for chunk in units for byte in chunk),
-                **stream_options,
-                vcd=waveform,
-                engine=name,
-                on_item=on_item,
-                on_unit=_in_steps(partial(_advance, done, sent)),
-            )
+            name, parts = _engine_for(parameters, chunks) if engine is None and waveform is None else (engine, chunks)
+            shown = partial(_advance, done, sent)
+            if name == "compiled" and is_plain and (compare_bulk := _bulk(simulation.on(name))):
+                mismatch = compare_bulk(simulation, parts, **stream_options, on_part=partial(_count, tally, shown))
+            else:
+                mismatch = compare(
+                    simulation,
+                    (byte for part in parts for byte in part),
+                    **stream_options,
+                    vcd=waveform,
+                    engine=name,
+                    on_item=on_item,
+                    on_unit=_in_steps(shown),
+                )
             if mismatch:
                 raise CommandError(str(mismatch), status=1)
             sent = tally.inputs
@@ -231,6 +237,22 @@ def _engine_for(parameters: CoreParameters, chunks: Iterator[bytes]) -> tuple[st
 
 _LONG, _LONG_PER_LANE = 1 << 14, 1 << 13
 """Bytes, of any core and for each lane, that the engine `python` simulates in about the time to build a model."""
+
+
+def _bulk(simulation: Simulation) -> Callable[..., Mismatch | None] | None:
+    """The function `compare_bulk` if NumPy is installed and the core has a fast golden function."""
+    try:
+        from utf8fpga.sim.bulk import bulk_golden, compare_bulk
+    except ModuleNotFoundError as missing:
+        if missing.name != "numpy":
+            raise
+        return None
+    return compare_bulk if bulk_golden(simulation) else None
+
+
+def _count(tally: SymbolTally, shown: Callable[[int], None], sent: int, symbols: BulkSymbols) -> None:
+    tally.count(symbols)
+    shown(sent)
 
 
 def _advance(done: Callable[[int], None], before: int, number: int) -> None:

@@ -40,21 +40,33 @@ def bulk_golden(simulation: Simulation) -> BulkGolden | None:
     return golden
 
 
+@dataclass(frozen=True)
+class _Place:
+    """A place in a packet at which there may be a difference.
+
+    Attributes:
+        text: the input symbols of the packet, from the boundary of an output symbol.
+        offset: the offset of the differing output symbol, in `text`.
+        expected: the golden function's symbol; None where it has no further one.
+    """
+
+    text: bytes
+    offset: int
+    expected: Any
+
+
 class BulkDifferenceError(Exception):
     """The core and its golden function differ.
 
     Attributes:
-        text: input symbols of the packet concerned, from the boundary of an output symbol.
-        offset: the offset of the first differing symbol in `text`.
-        expected: the golden function's symbol; None where it has no further one.
-        simulated: the core's symbol; None where it gave none.
+        places: the places of which the difference is at one. Between two packets there is more than one.
+        simulated: the core's symbol; None where it gave none, or its fields contradict each other.
         reason: the violation of the stream contract; empty where there is none.
     """
 
-    def __init__(self, text: bytes, offset: int, expected: Any, simulated: Any, reason: str) -> None:
+    def __init__(self, places: Sequence[_Place], simulated: Any, reason: str) -> None:
         super().__init__()
-        self.text, self.offset, self.reason = text, offset, reason
-        self.expected, self.simulated = expected, simulated
+        self.places, self.simulated, self.reason = places, simulated, reason
 
 
 @dataclass(frozen=True)
@@ -150,19 +162,19 @@ class BulkComparison:
 
     def mismatch(self, difference: BulkDifferenceError) -> Mismatch:
         """A difference with the shortest input and the simplest stream options found that reproduce it."""
-        after = difference.offset + _WINDOWS[0] + 2 * self._simulation.core.lanes
-        text = difference.text[:after]
+        lanes = self._simulation.core.lanes
         for window in _WINDOWS:
-            units = text[-window - self._simulation.core.lanes :]
-            for options in _phases(self._options):
-                if found := first_difference(self._simulation, units, options):
-                    return shortest(self._simulation, found, options)
-        first = max(0, difference.offset - _WINDOWS[0])
-        offset = difference.offset - first
-        expected, simulated = (moved(each, offset) for each in (difference.expected, difference.simulated))
-        found = described(
-            self._simulation, tuple(text[first:]), self._options, offset, expected, simulated, difference.reason
-        )
+            for place in difference.places:
+                text = place.text[: place.offset + _WINDOWS[0] + 2 * lanes]
+                for options in _phases(self._options):
+                    if found := first_difference(self._simulation, text[-window - lanes :], options):
+                        return shortest(self._simulation, found, options)
+        place = difference.places[0]
+        first = max(0, place.offset - _WINDOWS[0])
+        units = tuple(place.text[first : place.offset + 2 * _WINDOWS[0]])
+        offset = place.offset - first
+        expected, simulated = (moved(each, offset) for each in (place.expected, difference.simulated))
+        found = described(self._simulation, units, self._options, offset, expected, simulated, difference.reason)
         return replace(found, replay=(), no_replay=DEPENDS_ON_EARLIER)
 
     def _words(self, symbols: BulkSymbols) -> tuple[NDArray[np.uint64], NDArray[np.uint64] | None]:
@@ -200,31 +212,33 @@ class BulkComparison:
 
     def _difference(self, output: int, reason: str = "", word: int | None = None) -> BulkDifferenceError:
         """The error for the output symbol of a number; `word` is the core's."""
-        part = next((part for part in reversed(self._parts) if part.first_output <= output), self._parts[0])
-        golden = self._parameters.golden()
-        offset = first = 0
-        count = part.first_output
-        expected = None
-        for end in [*part.ends.tolist(), len(part.symbols)]:
-            items = list(golden.process(part.symbols[first:end], final=end in part.ends))
-            if count + len(items) >= output:
-                before = items[: max(0, output - count)]
-                offset = sum(item.length for item in before)
-                if count + len(items) > output:
-                    expected = items[output - count]
-                break
-            count += len(items)
-            first = end
-        if expected is not None:
-            expected = self._parameters.comparable(moved(expected, offset))
         simulated = None
         if word is not None:
             values = {name: word >> at & (1 << width) - 1 for name, (at, width) in self._fields.items()}
             try:
-                simulated = moved(self._parameters.observed(values, None), offset)
+                simulated = self._parameters.observed(values, None)
             except InvalidArgumentError as error:
                 reason = str(error)
-        return BulkDifferenceError(part.symbols[first:], offset, expected, simulated, reason)
+        return BulkDifferenceError(list(self._places(output)), simulated, reason)
+
+    def _places(self, output: int) -> Iterator[_Place]:
+        """The places of the output symbol of a number, the later ones first."""
+        part = next((part for part in reversed(self._parts) if part.first_output <= output), self._parts[0])
+        golden = self._parameters.golden()
+        found: list[_Place] = []
+        first, count = 0, part.first_output
+        ends = part.ends.tolist()
+        for end in [*ends, len(part.symbols)]:
+            symbols = list(golden.process(part.symbols[first:end], final=True))
+            number = output - count
+            if 0 <= number <= len(symbols):
+                offset = sum(symbol.length for symbol in symbols[:number])
+                expected = self._parameters.comparable(moved(symbols[number], offset)) if symbols[number:] else None
+                found.append(_Place(part.symbols[first:end], offset, expected))
+            elif number < 0:
+                break
+            first, count = end, count + len(symbols)
+        return reversed(found)
 
 
 _WINDOWS = (16, 128, 1024, 8192)

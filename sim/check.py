@@ -184,12 +184,18 @@ def _tried(simulation: Simulation, options: StreamOptions, units: Sequence[int])
 
 def _shorter(found: Mismatch, tried: Callable[[Sequence[int]], Mismatch | None]) -> Mismatch | None:
     """A difference with a part of the units removed, as large as possible; None if all are needed."""
-    size = len(found.units)
-    while size := size // 2:
-        pieces = (found.units[:at] + found.units[at + size :] for at in range(len(found.units) - size, -1, -size))
+    count = len(found.units)
+    halvings = {count >> bits for bits in range(1, count.bit_length())}
+    # Removing whole beats keeps the alignment of the units after them.
+    for size in sorted(halvings | {size for size in _FEW if size < count}, reverse=True):
+        pieces = (found.units[:at] + found.units[at + size :] for at in range(count - size, -1, -size))
         if less := next(filter(None, map(tried, pieces)), None):
             return less
     return None
+
+
+_FEW = (1, 2, 3, 4, 8, 16)
+"""Numbers of units that are removed at once, in addition to halves."""
 
 
 class _DifferenceError(Exception):
