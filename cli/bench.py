@@ -6,13 +6,15 @@ from __future__ import annotations
 import importlib
 import json
 import os
+import platform
 import re
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Executor, ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
+from importlib import metadata
 from pathlib import Path
 from typing import Any
 
@@ -45,8 +47,8 @@ from utf8fpga.cli.core_options import Choice, core_command
 from utf8fpga.cli.options import FILE, FOLDER, MODULE, SCHEDULER, json_option
 from utf8fpga.cli.output import CommandError, is_standard_output, job_progress, write_bytes
 from utf8fpga.cli.record import check_pages, record
-from utf8fpga.hdl import CORES
-from utf8fpga.hdl.toolchain import stop_tools
+from utf8fpga.hdl import CORES, DecoderParameters
+from utf8fpga.hdl.toolchain import present_version, stop_tools
 
 __all__ = ["Bench", "bench", "measure"]
 
@@ -124,9 +126,14 @@ def _seeds(_context: click.Context, _option: click.Parameter, value: str) -> tup
 @click.option("--ports", type=FILE, help="Its ports, as TOML or JSON: clock, reset, inputs, outputs, constants.")
 @click.option("--plot", type=FILE, help="Write a plot of throughput and area over lanes as SVG.")
 @click.option("--software", is_flag=True, help="Measure decode_array instead: ratios to the plain decoder and CPython.")
+@click.option(
+    "--engines",
+    is_flag=True,
+    help="Measure the simulation engines instead: cycles per second, their ratio, and the time to build a model.",
+)
 @click.option("--record", type=FOLDER, help="Write the figures into README.md and docs of a checkout.")
 @json_option
-def bench(software: bool, as_json: bool, parameters: Choice, **given: Any) -> None:
+def bench(software: bool, engines: bool, as_json: bool, parameters: Choice, **given: Any) -> None:
     """Measure area, clock frequency and GB/s with the place and route tools.
 
     Default: the settings of the serial decoder in the README. Results are cached, so that a run that was
@@ -134,6 +141,8 @@ def bench(software: bool, as_json: bool, parameters: Choice, **given: Any) -> No
     """
     if software:
         _bench_software(as_json)
+    elif engines:
+        _bench_engines(parameters, as_json)
     else:
         measure(Bench(as_json=as_json, cores=parameters, **given))
 
@@ -145,6 +154,48 @@ def _bench_software(as_json: bool) -> None:
         raise CommandError(str(error), status=1) from None
     speeds = measure_speed()
     click.echo(json.dumps([speed._asdict() for speed in speeds], indent=2) if as_json else "\n".join(map(str, speeds)))
+
+
+_ENGINE_LANES = (1, 4, 16, 64)
+
+
+def _bench_engines(chosen: Choice, as_json: bool) -> None:
+    """Measure the engines for the chosen cores; default: decoders of `_ENGINE_LANES`."""
+    from utf8fpga.sim.engines.native import compiler_version
+    from utf8fpga.sim.speed import measure_engines
+
+    cores = chosen.cores or tuple(DecoderParameters(lanes=lanes) for lanes in _ENGINE_LANES)
+    compiler = compiler_version()  # Raises before the measurement if there is none.
+    with job_progress("measuring") as show:
+        rows = []
+        for number, parameters in enumerate(cores):
+            show(number, len(cores), [parameters.name])
+            rows.append(measure_engines(parameters))
+    tools = {"python": platform.python_version(), "amaranth": metadata.version("amaranth")}
+    tools |= {"yosys": present_version("yosys"), "compiler": compiler}
+    if as_json:
+        found = [asdict(row) | {"ratio": row.ratio, "worthwhile": row.worthwhile} for row in rows]
+        click.echo(json.dumps({"tools": tools, "engines": found}, indent=2))
+        return
+    head = ("core", "build s", "(elapsed)", "Python cycles/s", "compiled", "ratio", "MB/s", "worthwhile from")
+    lines = [
+        (
+            row.title,
+            f"{row.build_seconds:.1f}",
+            f"({row.build_elapsed:.1f})",
+            f"{row.python:.0f}",
+            f"{row.compiled:.0f}",
+            f"{row.ratio:.0f}",
+            f"{row.compiled * row.symbols_per_cycle / 1e6:.1f}",
+            f"{row.worthwhile}",
+        )
+        for row in rows
+    ]
+    widths = [max(map(len, column)) for column in zip(head, *lines, strict=True)]
+    for line in (head, *lines):
+        first, *others = zip(line, widths, strict=True)
+        click.echo("  ".join([first[0].ljust(first[1]), *(word.rjust(width) for word, width in others)]))
+    click.echo(", ".join(f"{name} {version}" for name, version in tools.items()))
 
 
 def measure(bench: Bench) -> None:

@@ -80,8 +80,12 @@ class SymbolTally:
             self._inputs += symbol.length
             self._outputs += 1
 
-    def count(self, symbols: BulkSymbols) -> None:
-        """Count many items, which have the columns `kind` and `length`."""
+    def count(self, symbols: BulkSymbols, inputs: int) -> None:
+        """Count many symbols, for which there are so many new inputs; items have the columns `kind` and `length`."""
+        if "kind" not in symbols.columns:
+            self._inputs += inputs
+            self._outputs += len(next(iter(symbols.columns.values())))
+            return
         kinds, lengths = symbols.columns["kind"], symbols.columns["length"]
         causes = {kind: int((kinds == kind).sum()) for kind in ErrorKind}
         self._items.count(int(lengths.sum(dtype=int)), len(kinds), causes)

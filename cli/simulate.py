@@ -250,8 +250,8 @@ def _bulk(simulation: Simulation) -> Callable[..., Mismatch | None] | None:
     return compare_bulk if bulk_golden(simulation) else None
 
 
-def _count(tally: SymbolTally, shown: Callable[[int], None], sent: int, symbols: BulkSymbols) -> None:
-    tally.count(symbols)
+def _count(tally: SymbolTally, shown: Callable[[int], None], sent: int, new: int, symbols: BulkSymbols) -> None:
+    tally.count(symbols, new)
     shown(sent)
 
 

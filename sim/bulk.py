@@ -271,7 +271,7 @@ def compare_bulk(
     output_pauses: Sequence[bool] = (False,),
     separate_end: bool = False,
     null_beats: Sequence[bool] = (False,),
-    on_part: Callable[[int, BulkSymbols], None] | None = None,
+    on_part: Callable[[int, int, BulkSymbols], None] | None = None,
 ) -> Mismatch | None:
     """Like `compare`, for a core whose `bulk_golden` is not None, and much faster.
 
@@ -282,7 +282,8 @@ def compare_bulk(
         output_pauses: see `compare`.
         separate_end: see `compare`.
         null_beats: see `compare`.
-        on_part: called with the number of bytes sent so far and the next symbols of the golden function.
+        on_part: called with the number of bytes sent so far, those in this part, and the next symbols of the golden
+            function.
 
     Returns:
         See `compare`.
@@ -305,7 +306,7 @@ def compare_bulk(
         found = run.send(part, [len(part)] if final else [], more=not final)
         sent += len(part)
         if on_part:
-            on_part(sent, found)
+            on_part(sent, len(part), found)
 
     try:
         for part in parts:

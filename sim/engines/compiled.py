@@ -183,7 +183,6 @@ class Session:
         self._outputs = ctypes.create_string_buffer(self._room * element)
         self._cycles = [(ctypes.c_uint64 * self._room)() for _ in range(1 if gathers else 3)]
         self._run = ctypes.create_string_buffer(library.run_size())
-        self._symbol_bytes = next(size for size in (1, 2, 4) if constants["IN_SYMBOL_BITS"] <= 8 * size)
         self.reset()
 
     def reset(self) -> None:
@@ -240,7 +239,7 @@ class Session:
             InvalidArgumentError: `ends` is not ascending or exceeds the symbols, `separate_ends` is empty, the bytes
                 are not whole symbols, or a packet does not end though there is no more.
         """
-        size = self._symbol_bytes
+        size = self._model.symbol_bytes
         given = bytes(symbols)
         if len(given) % size:
             raise InvalidArgumentError(f"{len(given)} bytes are not a multiple of {size}, the bytes of a symbol")
@@ -339,6 +338,7 @@ class CompiledModel:
         constants: the constants of the core in ``driver.c``.
         library: the loaded library.
         patience: see `patience_of`.
+        symbol_bytes: the bytes of an input symbol in `Session.send_symbols`.
 
     Raises:
         InvalidArgumentError: an input symbol is wider than 32 bits.
@@ -354,6 +354,7 @@ class CompiledModel:
                 f"input symbols of {width} bits are too wide for the compiled engine: at most 32"
             )
         self.patience = patience_of(core)
+        self.symbol_bytes = next(size for size in (1, 2, 4) if width <= 8 * size)
         self.library = native.library(_rtlil(core), self.constants, cache or native.default_cache())
         self.library.run_size.restype = ctypes.c_uint64
 

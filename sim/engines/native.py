@@ -30,7 +30,7 @@ import platformdirs
 from utf8fpga.hdl.toolchain import ToolError, present_version, run_tool, tool_error, version_in
 from utf8fpga.sim.engines import gates
 
-__all__ = ["default_cache", "find_compiler", "library"]
+__all__ = ["compiler_version", "default_cache", "find_compiler", "library"]
 
 _FLAGS = ("-std=c11", "-O1", "-fPIC", "-shared", "-fvisibility=hidden")
 """-O2 compiles half as long again, and the result is not faster."""
@@ -62,6 +62,15 @@ def find_compiler() -> list[str]:
         # Without -mcpu the code is for this processor only, while a cache may be shared.
         return [sys.executable, "-m", "ziglang", "cc", "-mcpu=baseline"]
     raise ToolError("no C compiler is installed: pip install 'utf8fpga[compiled]', or install gcc or clang")
+
+
+def compiler_version() -> str:
+    """The first line that the C compiler prints as its version.
+
+    Raises:
+        ToolError: see `find_compiler`.
+    """
+    return _compiler_version(*find_compiler()).rpartition(" ")[0]
 
 
 @functools.cache
@@ -111,11 +120,11 @@ def library(text: str, constants: Mapping[str, int], cache: Path) -> ctypes.CDLL
     compiler = find_compiler()
     defined = "".join(f"#define {name} {value}\n" for name, value in constants.items())
     name = f"{_digest(text, defined, compiler)}.{'dll' if os.name == 'nt' else 'so'}"
-    if name in _loaded:
-        return _loaded[name]
+    if (place := cache / name) in _loaded:
+        return _loaded[place]
     with suppress(OSError):
         # A file of another system or a damaged one is replaced.
-        return _loaded.setdefault(name, ctypes.CDLL(str(cache / name)))
+        return _loaded.setdefault(place, ctypes.CDLL(str(place)))
     where: Path | None = cache
     try:
         cache.mkdir(parents=True, exist_ok=True)
@@ -127,12 +136,12 @@ def library(text: str, constants: Mapping[str, int], cache: Path) -> ctypes.CDLL
     with tempfile.TemporaryDirectory(dir=where, prefix=".build-", ignore_cleanup_errors=True) as folder:
         built = _build(text, defined, compiler, Path(folder), where)
         if where is not None:
-            os.replace(built, built := cache / name)
-        return _loaded.setdefault(name, ctypes.CDLL(str(built)))
+            os.replace(built, built := place)
+        return _loaded.setdefault(place, ctypes.CDLL(str(built)))
 
 
-_loaded: dict[str, ctypes.CDLL] = {}
-"""The libraries of this process by file name."""
+_loaded: dict[Path, ctypes.CDLL] = {}
+"""The libraries of this process by their place in a cache."""
 
 
 def _build(text: str, constants: str, compiler: Sequence[str], folder: Path, cache: Path | None) -> Path:

@@ -140,7 +140,7 @@ def test_a_text_in_any_parts_is_equal(lanes: int) -> None:
     numbers: list[int] = []
     kinds = 0
 
-    def on_part(sent: int, symbols: Any) -> None:
+    def on_part(sent: int, new: int, symbols: Any) -> None:
         nonlocal kinds
         numbers.append(sent)
         kinds += np.count_nonzero(symbols.columns["kind"])

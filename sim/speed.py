@@ -1,0 +1,133 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Measurement of the speeds of the simulation engines."""
+
+from __future__ import annotations
+
+import os
+import random
+import sys
+import tempfile
+from collections.abc import Callable
+from dataclasses import dataclass
+from itertools import chain
+from pathlib import Path
+from time import monotonic, process_time
+
+from utf8fpga.hdl import CoreParameters
+from utf8fpga.sim.beats import symbol_width, text_beats
+from utf8fpga.sim.engines import Events, create_engine, ignore
+from utf8fpga.sim.engines.compiled import CompiledModel
+
+__all__ = ["EngineSpeeds", "measure_engines"]
+
+_PACKET = 1000
+"""Symbols per packet."""
+
+_SECONDS = 1.0
+"""The processor time of a measurement, or more."""
+
+
+@dataclass(frozen=True)
+class EngineSpeeds:
+    """The speeds of both engines for a core, with noise in packets of 1000 symbols, without pauses.
+
+    All times are of the processor, including that of the tools, except for `build_elapsed`.
+
+    Attributes:
+        title: the title of the core.
+        name: its name.
+        lanes: symbols per beat.
+        build_seconds: the time to build the compiled model.
+        build_elapsed: the same by the clock.
+        python: cycles per second of the Python engine, without the time to take beats apart.
+        compiled: cycles per second of the compiled engine.
+        symbols_per_cycle: input symbols per cycle.
+    """
+
+    title: str
+    name: str
+    lanes: int
+    build_seconds: float
+    build_elapsed: float
+    python: float
+    compiled: float
+    symbols_per_cycle: float
+
+    @property
+    def ratio(self) -> float:
+        """How many times as fast the compiled engine is."""
+        return self.compiled / self.python
+
+    @property
+    def worthwhile(self) -> int:
+        """The number of symbols from which building and using a compiled model takes less time."""
+        return round(self.build_seconds * self.python * self.symbols_per_cycle / (1 - 1 / self.ratio))
+
+
+def measure_engines(parameters: CoreParameters, seconds: float = _SECONDS) -> EngineSpeeds:
+    """Measure both engines for a core, one after another in this process.
+
+    Args:
+        parameters: those of the core.
+        seconds: the processor time of the measurement of each engine, or more.
+
+    Raises:
+        ToolError: there is no C compiler, or the model cannot be built.
+    """
+    core = parameters.build()
+    with tempfile.TemporaryDirectory() as cache:
+        begun, used = monotonic(), _processor_time()
+        model = CompiledModel(core, parameters, cache=Path(cache))
+        build_elapsed, build_seconds = monotonic() - begun, _processor_time() - used
+    draw, width = random.Random(0), symbol_width(core)
+    packet = [draw.randrange(1 << width) for _ in range(_PACKET)]
+    python = create_engine("python", core, parameters)
+    events = Events(lambda _payload, _cycle, _since: ignore(None))
+
+    def by_python(packets: int) -> int:
+        beats = chain.from_iterable(text_beats(packet, core.lanes) for _ in range(packets))
+        return python.run(beats, events, input_pauses=(False,), output_pauses=(False,))
+
+    session = model.session(gathers=model.can_gather)
+    data = b"".join(symbol.to_bytes(model.symbol_bytes, sys.byteorder) for symbol in packet)
+
+    def by_machine_code(packets: int) -> int:
+        session.reset()
+        ends = range(_PACKET, _PACKET * packets + 1, _PACKET)
+        for _ in session.send_symbols(data * packets, ends, more=False):
+            pass
+        return session.cycle
+
+    slow, _ = _cycles_per_second(by_python, seconds)
+    if by_machine_code(1) != by_python(1):
+        raise AssertionError(f"the engines need different numbers of cycles for {parameters.name}")
+    fast, symbols = _cycles_per_second(by_machine_code, seconds)
+    return EngineSpeeds(
+        title=parameters.title,
+        name=parameters.name,
+        lanes=core.lanes,
+        build_seconds=build_seconds,
+        build_elapsed=build_elapsed,
+        python=slow,
+        compiled=fast,
+        symbols_per_cycle=symbols,
+    )
+
+
+def _cycles_per_second(run: Callable[[int], int], seconds: float) -> tuple[float, float]:
+    """The cycles per second and the symbols per cycle of runs of a number of packets, which is increased."""
+    run(1)  # The first run elaborates the core.
+    packets = 1
+    while True:
+        begun = process_time()
+        cycles = run(packets)
+        used = process_time() - begun
+        if used >= seconds / 2:
+            return cycles / used, packets * _PACKET / cycles
+        packets = max(packets + 1, min(10 * packets, int(packets * seconds / max(used, 1e-6))))
+
+
+def _processor_time() -> float:
+    """The processor time of this process and of its children that have ended, in seconds."""
+    times = os.times()
+    return times.user + times.system + times.children_user + times.children_system
