@@ -145,7 +145,7 @@ _loaded: dict[Path, ctypes.CDLL] = {}
 
 
 def _build(text: str, constants: str, compiler: Sequence[str], folder: Path, cache: Path | None) -> Path:
-    _logger.info("compiling a simulation model")
+    _logger.info("compiling a simulation model, which is kept in the cache")
     (folder / "top.il").write_text(text, encoding="utf-8")
     (folder / "top.ys").write_text(gates.SCRIPT, encoding="utf-8")
     run_tool("yosys", ["-q", "-s", "top.ys"], directory=folder)

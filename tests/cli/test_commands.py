@@ -20,6 +20,7 @@ import pytest
 from support.builds import stand_in_tools
 from support.command import utf8fpga
 from support.processes import LIMIT_SECONDS, run, started, wait_until
+from support.talk import talk
 
 from utf8fpga.model.history import differences
 from utf8fpga.sim import Simulation
@@ -222,10 +223,53 @@ def test_simulate_selects_the_compiled_engine_for_long_input(
     monkeypatch.chdir(tmp_path)
     Path("text").write_bytes(bytes(size))
     if has_compiler():
-        utf8fpga("simulate", name, data=bytes(size))
+        utf8fpga("simulate", "--json", name, data=bytes(size))
         assert engines.pop() == ("compiled" if compiled else "python")
     utf8fpga("simulate", name, data=bytes(size), env=NO_COMPILER)
     assert engines == ["python"]
+
+
+@needs_compiler
+def test_simulate_compares_long_files_in_bulk(tmp_path: Path) -> None:
+    path = tmp_path / "long"
+    path.write_bytes(DAMAGED * 20_000)
+    summary = utf8fpga("decode", "--summary", path).stdout.splitlines()
+    lines = [line for line in summary if not line.startswith(b"offset")]
+    for words in ([], ["--lanes", "4", "--separate-end"]):
+        found = utf8fpga("simulate", path, *words).stdout.splitlines()
+        assert found == [*lines, b"the simulated decoder gave exactly the model's items"]
+
+
+@needs_compiler
+def test_soak_prints_what_was_sent() -> None:
+    done = utf8fpga("simulate", "--lanes", "2", "--soak", "1.5MB", "--seed", "7", "--json")
+    totals = json.loads(done.stdout)
+    assert {name: totals[name] for name in ("core", "engine", "seed")} == {
+        "core": "decoder-2",
+        "engine": "compiled",
+        "seed": 7,
+    }
+    assert totals["symbols"] >= 1_500_000
+    again = json.loads(utf8fpga("simulate", "--lanes", "2", "--soak", "1.5MB", "--seed", "7", "--json").stdout)
+    assert again | {"seconds": 0} == totals | {"seconds": 0}
+    first, last = utf8fpga("simulate", "--soak", "0.1s").stdout.decode().splitlines()
+    assert re.fullmatch(
+        r"\d+ code units in \d+ packets, \d+ cycles, \d+ rounds with seeds from 0, \d+\.\d s, .* per second", first
+    )
+    assert last == "the simulated decoder gave exactly the model's code points"
+
+
+def test_soak_without_a_compiler() -> None:
+    done = utf8fpga("simulate", "--soak", "1kB", "--json", env=NO_COMPILER)
+    assert json.loads(done.stdout)["engine"] == "python"
+
+
+@needs_compiler
+def test_bench_of_engines() -> None:
+    found = json.loads(utf8fpga("bench", "--engines", "--lanes", "1,2", "--json").stdout)
+    assert [row["lanes"] for row in found["engines"]] == [1, 2]
+    assert all(row["ratio"] == row["compiled"] / row["python"] > 10 for row in found["engines"])
+    assert {"yosys", "compiler"} < found["tools"].keys()
 
 
 def test_simulate_without_a_compiler() -> None:
@@ -353,8 +397,8 @@ INCORRECT_USE = {
         ["bench", "--record", "/nonexistent"],
         "cannot read '/nonexistent/README.md': No such file or directory",
     ),
-    "neither file nor bytes": (["simulate"], "give either FILE or --hex BYTES"),
-    "both file and bytes": (["simulate", "x", "--hex", "41"], "give either FILE or --hex BYTES"),
+    "neither file nor bytes": (["simulate"], "give either FILE, --hex BYTES or --soak LIMIT"),
+    "both file and bytes": (["simulate", "x", "--hex", "41"], "give either FILE, --hex BYTES or --soak LIMIT"),
     "waveform of several files": (
         ["simulate", "x", "y", "--vcd", "z"],
         "--vcd 'z' is the waveform of one text, not of 2: give one FILE",
@@ -362,6 +406,18 @@ INCORRECT_USE = {
     "waveform of the compiled engine": (
         ["simulate", "x", "--vcd", "z", "--engine", "compiled"],
         "--engine compiled writes no waveform: leave it out, or --vcd 'z'",
+    ),
+    "soak without a unit": (
+        ["simulate", "--soak", "10"],
+        "--soak '10' is neither a time such as 10m nor an amount such as 5GB",
+    ),
+    "soak with pauses": (
+        ["simulate", "--soak", "10m", "--null-beats", "01"],
+        "--soak and --null-beats cannot be combined: leave out one of them",
+    ),
+    "seed without soak": (
+        ["simulate", "--hex", "41", "--seed", "1"],
+        "--seed 1 is that of --soak: give --soak LIMIT, too",
     ),
     "invalid bytes": (["simulate", "--hex", "4G"], "--hex '4G' is not bytes in hexadecimal: write them as 'C2 41'"),
     "pattern of pauses only": (
@@ -555,3 +611,17 @@ def test_mismatch_is_reported_with_the_shortest_input_and_a_replay_command(tmp_p
     ]
     assert not out.exists()
     assert wave.exists()
+
+
+@needs_compiler
+def test_soak_reports_the_shortest_input_and_two_replay_commands() -> None:
+    done = run([sys.executable, "-c", FAULTY, "simulate", "--soak", "1m"], capture_output=True)
+    assert done.returncode == 1
+    said = talk(done.stderr.decode()).splitlines()
+    found = re.fullmatch(r"utf8fpga: the decoder differs from the model at offset \d of (ED [AB][0-9A-F])", said[0])
+    assert found
+    assert said[3] == f"  replay:    utf8fpga simulate --hex '{found[1]}' --vcd mismatch.vcd"
+    assert re.fullmatch(r"  its round: utf8fpga simulate --soak 1s --seed \d+", said[4])
+    # The round alone reproduces it.
+    again = run([sys.executable, "-c", FAULTY, *shlex.split(said[4])[3:]], capture_output=True)
+    assert talk(again.stderr.decode()).splitlines()[:4] == said[:4]

@@ -56,6 +56,7 @@ NOT_RUN = {
     'pytest -m "slow or build or proof" --sample SEED --budget SECONDS': ".ci/run runs it, with values",
     "utf8fpga bench": f"{_HOURS}; test_readme.py repeats some of its measurements",
     "utf8fpga bench --record .": f"{_HOURS}; test_bench.py records into a copy with replaced tools",
+    "utf8fpga simulate --soak 10m --seed 1": "it takes ten minutes; test_commands.py sends less",
     "utf8fpga prove": f"{_HOURS}; tests/formal/ runs its proofs one by one",
     "utf8fpga prove --mutate 150": f"{_HOURS}; tests/formal/ makes fewer mutants",
 }
@@ -70,6 +71,7 @@ MARKERS = {
     "utf8fpga build": "build",
     "utf8fpga bench": "build",
     "utf8fpga bench --software": "slow",
+    "utf8fpga bench --engines": "slow",
     "utf8fpga generate --lanes 64": "slow",
     "utf8fpga prove": "proof",
     "utf8fpga prove --list": "",

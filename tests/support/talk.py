@@ -7,5 +7,7 @@ import re
 
 
 def talk(stderr: str) -> str:
-    """The text without the lines that announce a tool's first start."""
-    return re.sub(r"^utf8fpga: \S+ is compiling itself, .*\n", "", stderr, flags=re.MULTILINE)
+    """The text without the lines that announce a tool's first start, or that a simulation model is built."""
+    return re.sub(
+        r"^utf8fpga: (\S+ is compiling itself|compiling a simulation model), .*\n", "", stderr, flags=re.MULTILINE
+    )
