@@ -66,8 +66,8 @@ class _Net:
 
     @property
     def name(self) -> str:
-        """The name without fields and without the suffix that makes it unique."""
-        return re.sub(r"\$\d+$", "", self.path[0])
+        """The name without fields, without the suffix that makes it unique, and without $ and _ around it."""
+        return re.sub(r"\$\d+$", "", self.path[0]).strip("$_")
 
 
 def _nets(dump: IO[bytes]) -> list[_Net]:
@@ -102,7 +102,7 @@ def recorded(simulator: Any, core: Core, file: Path, *, name: str) -> Iterator[N
         simulator: Amaranth's simulator of the core.
         core: the core.
         file: the value change dump.
-        name: the name of the outermost scope.
+        name: the name of the outermost scope, in which characters outside identifiers are replaced.
     """
     with tempfile.TemporaryDirectory(prefix="utf8fpga-") as folder:
         dump, names = Path(folder, "dump.vcd"), Path(folder, "names.gtkw")
@@ -110,7 +110,7 @@ def recorded(simulator: Any, core: Core, file: Path, *, name: str) -> Iterator[N
             with simulator.write_vcd(str(dump), str(names), traces={each: getattr(core, each) for each in _STREAMS}):
                 yield
         finally:
-            _rewrite(dump, file, _stream_names(names), name)
+            _rewrite(dump, file, _stream_names(names), re.sub(r"\W", "_", name))
 
 
 def _stream_names(save: Path) -> dict[_Path, str]:
@@ -218,9 +218,9 @@ def _arranged(nets: Sequence[_Net], streams: Mapping[_Path, str]) -> list[tuple[
         stages = Counter(_stage(net)[0] for net in own)
         for net in _lanes_together(own):
             stage, rest = _stage(net)
-            name = net.name.strip("_")
-            head = name.split("__") if "__" in name else [stage, rest] if stage and stages[stage] >= _MANY else [name]
-            place(net, scope[len(top) :] or (_STATE,), (*filter(None, head), *net.path[1:]))
+            is_of_stage = stage and stages[stage] >= _MANY
+            head = [stage, rest] if is_of_stage and "__" not in net.name else net.name.split("__")
+            place(net, scope[len(top) :] or (_STATE,), (*head, *net.path[1:]))
     return list(placed.values())
 
 

@@ -53,6 +53,7 @@ NOT_RUN = {
     ".venv/bin/pytest -n auto && .venv/bin/ruff check . && .venv/bin/ruff format --check . && .venv/bin/mypy": (
         "the test run itself; .ci/run runs these checks"
     ),
+    "pip install '.[diagrams]'": "it installs packages from the network; .ci/run installs this extra with '.[test]'",
     "pip install '.[remote]'": "it installs packages from the network; .ci/run installs this extra with '.[test]'",
     "bash .ci/run": "CI itself",
     "pytest -n auto": "the test run itself",
