@@ -7,14 +7,14 @@ import hashlib
 import re
 import tempfile
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
-from functools import cached_property
+from dataclasses import dataclass, field, replace
+from functools import reduce
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
-from utf8fpga.hdl.toolchain import run_tool
+from utf8fpga.hdl.toolchain import ToolError, run_tool
 
-__all__ = ["Aig", "aig_of", "assemble", "prepare", "read_aig"]
+__all__ = ["Aig", "Start", "aig_of", "assemble", "prepare", "read_aig"]
 
 
 def prepare(name: str, *, free: bool = False) -> str:
@@ -22,7 +22,8 @@ def prepare(name: str, *, free: bool = False) -> str:
 
     Args:
         name: of the file.
-        free: the registers of the submodule ``dut`` start with any contents.
+        free: the registers of the submodule ``dut`` start with any contents. Their initial values are appended to the
+            file ``dut.init``.
     """
     # Initial values are removed before any simplification, which would replace a register that never changes by its
     # initial value; and again after memories have become registers.
@@ -36,13 +37,28 @@ def prepare(name: str, *, free: bool = False) -> str:
     return f"proc -noopt; flatten; {forget}opt_clean; {merge}; {memories}; {gates}; {assemble(name, free=free)}"
 
 
-_FORGET = "setattr -unset init w:dut.*; "
+_FORGET = "tee -q -a dut.init dump w:dut.* a:init %i; setattr -unset init w:dut.*; "
 
 
 def assemble(name: str, *, free: bool = False) -> str:
     """`prepare` for a design that consists of simple gates already."""
     forget = _FORGET if free else ""
-    return f"flatten; {forget}opt_clean; dffunmap; aigmap; opt_clean; write_aiger -zinit -symbols {name}.aig"
+    write = f"write_aiger -zinit -symbols -map {name}.map {name}.aig"
+    return f"flatten; {forget}opt_clean; dffunmap; aigmap; opt_clean; {write}"
+
+
+class Start(NamedTuple):
+    """A latch that starts with any value.
+
+    Attributes:
+        input: the input that chooses its value in the first cycle.
+        latch: its number.
+        value: the initial value in the design; None if it has none.
+    """
+
+    input: int
+    latch: int
+    value: int | None
 
 
 @dataclass
@@ -60,6 +76,7 @@ class Aig:
         input_bits: per port the inputs that are its bits; those that select an initial value have no port.
         output_bits: per port the outputs that are its bits.
         packed: the gates in the encoding of the file.
+        starts: the latches that start with any value.
     """
 
     inputs: int
@@ -69,11 +86,50 @@ class Aig:
     input_bits: dict[str, list[int]]
     output_bits: dict[str, list[int]]
     packed: bytes = field(repr=False)
+    starts: list[Start] = field(default_factory=list, repr=False)
 
-    @cached_property
-    def step(self) -> Callable[[list[int], list[int], int], tuple[list[int], list[int]]]:
-        """`stepper` of all outputs."""
-        return self.stepper(range(len(self.outputs)))
+    @property
+    def initial(self) -> list[int]:
+        """The literals that are 1 if all of `starts` have their initial values.
+
+        Raises:
+            ToolError: see `becomes_initial`.
+        """
+        return [2 * (1 + start.input) ^ (not start.value) for start in self._known_starts()]
+
+    @property
+    def becomes_initial(self) -> list[int]:
+        """The literals that are 1 if all latches have their initial values in the next cycle.
+
+        Latches that tell the first cycle from the others are left out: those outside of ``dut`` whose next value is the
+        constant 1.
+
+        Raises:
+            ToolError: the initial value of one of `starts` is not known.
+        """
+        values = {start.latch: start.value for start in self._known_starts()}
+        following = enumerate(self.latches)
+        return [value ^ (not values.get(latch)) for latch, value in following if value != 1 or latch in values]
+
+    def _known_starts(self) -> list[Start]:
+        unknown = sum(start.value is None for start in self.starts)
+        if unknown:
+            raise ToolError(f"yosys left {unknown} registers without an initial value")
+        return self.starts
+
+    def given(self, literals: Sequence[int]) -> Aig:
+        """The same graph with outputs that are 1 only if all of some literals are 1."""
+        gates, packed = list(self.gates), bytearray(self.packed)
+
+        def both(one: int, other: int) -> int:
+            left, right = max(one, other), min(one, other)
+            gates.append((left, right))
+            literal = 2 * (self.inputs + len(self.latches) + len(gates))
+            packed.extend(_delta(literal - left) + _delta(left - right))
+            return literal
+
+        condition = reduce(both, literals, 1)
+        return replace(self, outputs=[both(bit, condition) for bit in self.outputs], gates=gates, packed=bytes(packed))
 
     def stepper(self, wanted: Sequence[int]) -> Callable[[list[int], list[int], int], tuple[list[int], list[int]]]:
         """A function of latches and inputs that returns the next values of the latches, and the outputs `wanted`.
@@ -142,16 +198,31 @@ class Aig:
 
     def values(self, frames: Sequence[Sequence[int]]) -> list[dict[str, int]]:
         """Per cycle the values of the output ports, from the inputs of each cycle."""
-        state = [0] * len(self.latches)
-        found = []
-        for frame in frames:
-            state, outputs = self.step(state, list(frame), 1)
-            found.append(
-                {
-                    name: sum(outputs[where] << bit for bit, where in enumerate(bits))
-                    for name, bits in self.output_bits.items()
-                }
-            )
+        return self.values_each([frames])[0]
+
+    def values_each(self, runs: Sequence[Sequence[Sequence[int]]]) -> list[list[dict[str, int]]]:
+        """`values` of several runs, which are computed together: bit n of a value belongs to run n."""
+        state, everything = [0] * len(self.latches), (1 << len(runs)) - 1
+        found: list[list[dict[str, int]]] = [[] for _ in runs]
+        for cycle in range(max(map(len, runs), default=0)):
+            frames = [run[cycle] if cycle < len(run) else [0] * self.inputs for run in runs]
+            values = [0, *(sum(bit << n for n, bit in enumerate(bits)) for bits in zip(*frames, strict=True)), *state]
+            for left, right in self.gates:
+                one = values[left >> 1] ^ (everything if left & 1 else 0)
+                values.append(one & (values[right >> 1] ^ (everything if right & 1 else 0)))
+
+            def of(literal: int, values: list[int] = values) -> int:
+                return values[literal >> 1] ^ (everything if literal & 1 else 0)
+
+            state, outputs = [of(literal) for literal in self.latches], [of(literal) for literal in self.outputs]
+            for n, run in enumerate(runs):
+                if cycle < len(run):
+                    found[n].append(
+                        {
+                            name: sum((outputs[place] >> n & 1) << bit for bit, place in enumerate(places))
+                            for name, places in self.output_bits.items()
+                        }
+                    )
         return found
 
 
@@ -175,6 +246,8 @@ def aig_of(rtlil: str, *, top: str = "top", free: bool = False) -> Aig:
         script = f"read_rtlil top.il; hierarchy -top {top}; {prepare('top', free=free)}"
         run_tool("yosys", ["-q", "-p", script], directory=directory)
         aig = read_aig(directory / "top.aig")
+        if free:
+            aig.starts = _starts(directory / "top.map", directory / "dut.init")
     if len(aig.gates) <= _GRAPH_GATES:
         while len(_graphs) >= _GRAPHS:
             del _graphs[next(iter(_graphs))]
@@ -230,3 +303,36 @@ def read_aig(path: Path) -> Aig:
         for what, names in ports.items()
     }
     return Aig(inputs, next_values, output_literals, pairs, bits["i"], bits["o"], data[gates_at:place])
+
+
+def _delta(value: int) -> bytes:
+    """A number in the variable-length encoding of AIGER."""
+    found = bytearray()
+    while value >= 0x80:
+        found.append(value & 0x7F | 0x80)
+        value >>= 7
+    return bytes([*found, value])
+
+
+def _starts(numbers: Path, initial: Path) -> list[Start]:
+    """The latches that start with any value, from the map that Yosys wrote and the initial values of their wires."""
+    values: dict[tuple[str, int], int] = {}
+    for digits, wire in _INITIAL.findall(initial.read_text(encoding="utf-8") if initial.exists() else ""):
+        for bit, digit in enumerate(reversed(digits)):
+            if digit in "01":
+                values[wire.removeprefix("\\"), bit] = int(digit)
+    inputs: dict[tuple[str, int], int] = {}
+    latches: dict[tuple[str, int], int] = {}
+    for line in numbers.read_text(encoding="utf-8").splitlines():
+        kind, number, *rest = line.split(" ", 3)
+        if kind in ("init", "latch"):
+            place, wire = rest
+            (inputs if kind == "init" else latches)[wire.removeprefix("\\"), int(place)] = int(number)
+    found: dict[int, Start] = {}
+    for name, at in inputs.items():
+        if at not in found or found[at].value is None:
+            found[at] = Start(at, latches[name], values.get(name))
+    return [found[number] for number in sorted(found)]
+
+
+_INITIAL = re.compile(r"attribute \\init \d+'(\S+)\n(?:\s+attribute .*\n)*\s+wire .*?(\S+)\n")

@@ -26,6 +26,7 @@ from typing import Any
 
 from amaranth.back import rtlil
 from amaranth.hdl import Cat, ClockDomain, Elaboratable, Module, Mux, Signal, Value
+from amaranth.lib import data
 
 from utf8fpga.formal.abc import Verdict, hold, hold_each
 from utf8fpga.formal.aiger import Aig, aig_of
@@ -33,27 +34,14 @@ from utf8fpga.formal.invariants.packer import PACKER_COVERS, PackerInvariant
 from utf8fpga.formal.packer_monitors import MONITORED, PackerMonitors
 from utf8fpga.formal.properties import Property
 from utf8fpga.formal.report import Result
+from utf8fpga.formal.slices import Place, corresponds
 from utf8fpga.hdl.packer.packer import Packer
-from utf8fpga.model import TABLE_3_7, EncodingTable
 from utf8fpga.model.exceptions import InvalidArgumentError
 
-__all__ = ["PACKER_COVERS", "PACKER_PROPERTIES", "PackerProof", "Words", "prove_packer"]
+__all__ = ["NARROW", "PACKER_COVERS", "PACKER_PROPERTIES", "PackerProof", "moves_bits_alike", "prove_packer"]
 
 PACKER_PROPERTIES = (*MONITORED, Property.INDEPENDENCE, Property.POWER_UP, Property.COVER)
 """The properties of `prove_packer`."""
-
-
-@dataclass(frozen=True)
-class Words:
-    """The words of a packer.
-
-    Attributes:
-        table, kind, length: see `Packer`.
-    """
-
-    table: EncodingTable = TABLE_3_7
-    kind: bool = False
-    length: bool = False
 
 
 class PackerProof(Elaboratable):
@@ -138,7 +126,8 @@ class PackerProof(Elaboratable):
         return m
 
 
-_PLAIN = Words()
+NARROW = data.StructLayout({"code_point": 1, "error": 1})
+"""The words for which a packer is proved: a field that is moved, and one that is 0 in lanes without a word."""
 
 
 @dataclass(frozen=True)
@@ -146,28 +135,26 @@ class _Design:
     """A `PackerProof` for the engines.
 
     Attributes:
-        rtlil: in RTLIL.
         aig: as a graph, whose registers start with any contents.
         parts: the names of the parts of the invariant.
     """
 
-    rtlil: str
     aig: Aig
     parts: list[str]
 
     @staticmethod
     @lru_cache(maxsize=4)
-    def of(packer: Any, lanes: int, words: Words) -> _Design:
-        """That of a packer of a class; the last ones are kept."""
-        proof = PackerProof(packer(words.table, lanes, kind=words.kind, length=words.length))
+    def of(packer: Any, lanes: int) -> _Design:
+        """That of a packer of a class with `NARROW` words; the last ones are kept."""
+        proof = PackerProof(packer(NARROW, lanes))
         text = str(rtlil.convert(proof, name="top", ports=proof.ports, emit_src=False))
-        return _Design(text, aig_of(text, free=True), list(proof.invariant.parts))
+        return _Design(aig_of(text, free=True), list(proof.invariant.parts))
 
 
 @lru_cache(maxsize=4)
-def _induction(packer: Any, lanes: int, words: Words, seconds: int) -> tuple[bool | None, str]:
+def _induction(packer: Any, lanes: int, seconds: int) -> tuple[bool | None, str]:
     """The answer to base and step; if it is not yes, also the part of the invariant that does not follow."""
-    design = _Design.of(packer, lanes, words)
+    design = _Design.of(packer, lanes)
     bits = design.aig.output_bits
     questions = [("a reset", bits["base"][0]), *zip(design.parts, bits["step"], strict=True)]
     for at in range(0, len(questions), _BATCH):
@@ -187,7 +174,7 @@ def prove_packer(
     lanes: int,
     wanted: str,
     *,
-    words: Words = _PLAIN,
+    symbol: data.StructLayout = NARROW,
     seconds: int = 600,
     packer: type[Packer] = Packer,
 ) -> list[Result]:
@@ -211,13 +198,16 @@ def prove_packer(
       of the input does not depend on any input in the same cycle.
     - cover: what the invariant must not rule out is reached in random runs; one result for each of `PACKER_COVERS`.
 
+    All are proved of a packer with `NARROW` words. It is shown that one with wider words treats each of their bits in
+    the same way, see `corresponds`.
+
     The induction is the same for all properties but the last two, and is made once. If it fails, the packer may still
     be correct. It is refuted if one of some random runs violates the property.
 
     Args:
         lanes: of the packer.
         wanted: one of `PACKER_PROPERTIES`.
-        words: of the packer; default: those of UTF-8 without kind and length.
+        symbol: the layout of its words.
         seconds: limit on the time that the engine spends on one question.
         packer: the class of the packer.
 
@@ -230,7 +220,7 @@ def prove_packer(
     started, name = time.monotonic(), f"packer-{lanes}"
     # mypy does not accept a class as hashable if its instances have a method `__hash__`.
     key: Any = packer
-    design = _Design.of(key, lanes, words)
+    design = _Design.of(key, lanes)
     aig = design.aig
     if wanted == Property.COVER:
         cycles, _ = _run_at_random(aig)
@@ -245,7 +235,9 @@ def prove_packer(
         all_inputs = {bit for port in ("ready", "offer", "fresh", "reset") for bit in inputs[port]}
         inward = aig.fan_in(bits["sparse_ready"]) & all_inputs
         return [Result(name, wanted, "structure", 0, time.monotonic() - started, not (outward or inward))]
-    proved, part = _induction(key, lanes, words, seconds)
+    if not moves_bits_alike(key, lanes, symbol):
+        return [Result(name, wanted, "structure", 0, time.monotonic() - started, None, "it does not only move words")]
+    proved, part = _induction(key, lanes, seconds)
     note = f"not inductive: {part}" if part else ""
     if proved:
         proved = _follows(design, wanted, seconds)
@@ -259,14 +251,51 @@ def prove_packer(
     return [result]
 
 
+@lru_cache(maxsize=16)
+def moves_bits_alike(packer: Any, lanes: int, symbol: data.StructLayout) -> bool:
+    """Whether a packer treats each bit of its words as one with `NARROW` words does.
+
+    Args:
+        packer: the class of the packer.
+        lanes: of the packer.
+        symbol: the layout of its words.
+
+    Raises:
+        ToolError: Yosys is missing or failed.
+    """
+    if symbol == NARROW:
+        return True
+    wide, narrow = (packer(shape, lanes) for shape in (symbol, NARROW))
+    one, other = (aig_of(str(rtlil.convert(each, name="top", emit_src=False))) for each in (wide, narrow))
+    return corresponds(one, other, dict.fromkeys(("sparse__payload", "packed__payload"), _places(wide, narrow)))
+
+
+def _places(wide: Packer, narrow: Packer) -> list[Place]:
+    """For each bit of the payload of a packer."""
+    beats = [packer.sparse.payload.shape() for packer in (wide, narrow)]
+    found: list[Place] = [(0, None)] * beats[0].size
+    first, other_first = (beat["symbols"].offset for beat in beats)
+    symbol, other = (beat["symbols"].shape.elem_shape for beat in beats)
+    for lane in range(wide.lanes):
+        for field, at in symbol:
+            like = other["error" if field == "error" else "code_point"]
+            for bit in range(at.width):
+                place = other_first + lane * other.size + like.offset
+                found[first + lane * symbol.size + at.offset + bit] = place, (field, bit)
+    for name in ("keep", "last"):
+        at, like = (beat[name] for beat in beats)
+        for bit in range(at.width):
+            found[at.offset + bit] = like.offset + bit, None
+    return found
+
+
 def _follows(design: _Design, wanted: str, seconds: int) -> bool:
     """Whether a property follows from the invariant."""
     aig = design.aig
     monitors = aig.output_bits["bad"]
     verdicts: list[Verdict]
     if wanted == Property.POWER_UP:
-        initial = aig_of(design.rtlil)
-        verdicts = [hold(initial, initial.output_bits["start"][0], 1, seconds=seconds)]
+        verdicts = [hold(aig.given(aig.initial), aig.output_bits["start"][0], 1, seconds=seconds)]
         verdicts += hold_each(aig, dict.fromkeys(monitors, 1), seconds=seconds)
     else:
         verdicts = [hold(aig, monitors[MONITORED.index(Property(wanted))], 1, seconds=seconds)]

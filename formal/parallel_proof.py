@@ -213,13 +213,11 @@ def _ask_window(
     found: Induction, build: Callable[[], ParallelDecoder], right: EncodingTable, start: Start, seconds: int
 ) -> None:
     proof = WindowProof(build(), right)
-    kinds = {True: ["step"], False: ["start"]} if start is Start.POWER_UP else {True: ["step", "reset"]}
-    for free, asked in kinds.items():
-        aig = _graph(proof, ("window", parameters_of(build()), right), free=free)
-        for kind in asked:
-            bits = zip(proof.tags, aig.output_bits[kind], strict=True)
-            outputs = {f"window {kind} {tag}": bit for tag, bit in bits}
-            found.ask(outputs, aig, dict.fromkeys(outputs, proof.frames[kind]), seconds)
+    aig = _graph(proof, ("window", parameters_of(build()), right), free=True)
+    for kind in ("step", "start" if start is Start.POWER_UP else "reset"):
+        graph = aig.given(aig.initial) if kind == "start" else aig
+        outputs = {f"window {kind} {tag}": bit for tag, bit in zip(proof.tags, aig.output_bits[kind], strict=True)}
+        found.ask(outputs, graph, dict.fromkeys(outputs, proof.frames[kind]), seconds)
 
 
 def _ask_connections(found: Induction, decoder: ParallelDecoder) -> None:

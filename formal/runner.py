@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable, Generator, Sequence
 from concurrent.futures import Future
 from contextlib import closing
+from dataclasses import replace
 
 from amaranth.back import rtlil
 
@@ -17,7 +18,7 @@ from utf8fpga.formal.catalogue import PROPERTIES, Configuration
 from utf8fpga.formal.counterexample import Counterexample
 from utf8fpga.formal.decoder_reference import reference_of
 from utf8fpga.formal.netlist import TOP, equal_netlist
-from utf8fpga.formal.packer_proof import Words, prove_packer
+from utf8fpga.formal.packer_proof import prove_packer
 from utf8fpga.formal.parallel_proof import HALVES, prove_halves, prove_recovery
 from utf8fpga.formal.periodic_reset_proof import prove_refresh
 from utf8fpga.formal.properties import Harness, Property, cover_targets
@@ -32,6 +33,7 @@ from utf8fpga.hdl import (
     axi_rtlil,
     parameters_of,
 )
+from utf8fpga.hdl.beats import symbol_shape
 from utf8fpga.model import InvalidArgumentError
 
 __all__ = ["harness_aig", "harness_rtlil", "prove", "prove_all"]
@@ -62,7 +64,6 @@ def prove(configuration: Configuration, wanted: str, *, seconds: int = 600) -> l
     """
     if wanted not in PROPERTIES:
         raise InvalidArgumentError(f"unknown property {wanted!r} (known: {', '.join(PROPERTIES)})")
-    started = time.monotonic()
     decoder = configuration.build()
     if isinstance(decoder, Refresh):
         return _prove_refresh(configuration, seconds) if wanted == Property.RECOVERY else []
@@ -76,18 +77,45 @@ def prove(configuration: Configuration, wanted: str, *, seconds: int = 600) -> l
         return _cover(configuration, seconds)
     if wanted == Property.RECOVERY and reference_of(decoder).forgets is None:
         return []
-    aig = harness_aig(configuration, Property(wanted))
-    if wanted == Property.INDEPENDENCE:
+    return [_prove_whole(configuration, Property(wanted), seconds)]
+
+
+def _prove_whole(configuration: Configuration, wanted: Property, seconds: int) -> Result:
+    """The proof of a core as it is, without parts and without an invariant of our own."""
+    started = time.monotonic()
+    if wanted is Property.POWER_UP and (result := _power_up_by_reset(configuration, seconds)):
+        return result
+    aig = harness_aig(configuration, wanted)
+    if wanted is Property.INDEPENDENCE:
         shown = [*aig.output_bits["see_out_valid"], *aig.output_bits["see_out_payload"]]
         touched = bool(aig.fan_in(shown) & set(aig.input_bits["ready"]))
-        return [Result(configuration.name, wanted, "structure", 0, time.monotonic() - started, not touched)]
+        return Result(configuration.name, wanted, "structure", 0, time.monotonic() - started, not touched)
     verdict = decide({"proof": (aig, aig.output_bits["bad"][0])}, seconds=seconds)["proof"]
     result = Result(configuration.name, wanted, "reachability", verdict.depth, 0, verdict.proved)
     if verdict.proved is False:
         result.method = "trace"
-        result.counterexample = Counterexample.of(configuration, Property(wanted), aig.values(verdict.frames))
+        result.counterexample = Counterexample.of(configuration, wanted, aig.values(verdict.frames))
     result.seconds = time.monotonic() - started
-    return [result]
+    return result
+
+
+def _power_up_by_reset(configuration: Configuration, seconds: int) -> Result | None:
+    """The proof of `Property.POWER_UP` for a core whose state at power-up is one that a reset leaves behind.
+
+    If a reset from some register contents leads to the initial values, then everything that follows from these is part
+    of what `Property.EQUIVALENCE` says.
+    """
+    started = time.monotonic()
+    aig = harness_aig(configuration, Property.EQUIVALENCE)
+    reset = replace(aig, outputs=[1]).given(aig.becomes_initial)
+    if hunt(reset, 0, 1, seconds=seconds).proved is not False:
+        return None
+    verdict = decide({"proof": (aig, aig.output_bits["bad"][0])}, seconds=seconds)["proof"]
+    if not verdict.proved:
+        return None
+    taken = time.monotonic() - started
+    note = "by equivalence: a reset leads to the initial values"
+    return Result(configuration.name, Property.POWER_UP, "reachability", verdict.depth, taken, True, note)
 
 
 def _prove_netlist(configuration: Configuration, wanted: str) -> list[Result]:
@@ -118,8 +146,8 @@ def _prove_halves(configuration: Configuration, wanted: Property, seconds: int) 
     result = Result(configuration.name, wanted, "induction", found.frames, 0, True if found.proved else None)
     result.parts = _parts(decoder, wanted)
     if packed and found.proved:
-        words = Words(decoder.table, decoder.kind, decoder.length)
-        (packer,) = prove_packer(decoder.lanes, wanted, words=words, seconds=seconds)
+        symbol = symbol_shape(decoder.output)
+        (packer,) = prove_packer(decoder.lanes, wanted, symbol=symbol, seconds=seconds)
         result.proved, result.note = packer.proved, packer.note
     if found.failed:
         # What fails is a step from any state that the invariant allows; a trace from the start is for people.
@@ -141,7 +169,7 @@ def _parts(decoder: ParallelDecoder | PackedDecoder, wanted: Property) -> tuple[
     if wanted in (Property.EQUIVALENCE, Property.POWER_UP):
         parts.insert(0, parameters_of(sparse).name.replace("decoder", "window", 1))
     if sparse is not decoder:
-        parts.append(f"packer-{decoder.lanes}{'-kind' * decoder.kind}{'-length' * decoder.length}")
+        parts.append(f"packer-{decoder.lanes}")
     return tuple(parts)
 
 
@@ -195,13 +223,15 @@ def _cover(configuration: Configuration, seconds: int) -> list[Result]:
         verdicts = hunt_each(aig, aig.output_bits["bad"], _HUNTED, seconds=seconds)
     else:
         verdicts = list(decide(questions, seconds=seconds).values())
+    traces = aig.values_each([verdict.frames for verdict in verdicts if verdict.proved is False])
+    examples = iter(Counterexample.of_each(configuration, Property.COVER, traces))
     results = []
     for target, verdict in zip(targets, verdicts, strict=True):
         reached = None if verdict.proved is None else not verdict.proved
         taken = verdict.seconds + shared
         result = Result(configuration.name, Property.COVER, "trace", verdict.depth, taken, reached, target)
         if reached:
-            result.counterexample = Counterexample.of(configuration, Property.COVER, aig.values(verdict.frames))
+            result.counterexample = next(examples)
         results.append(result)
     return results
 

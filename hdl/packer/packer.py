@@ -8,12 +8,12 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
-from amaranth.lib import memory, stream, wiring
+from amaranth.lib import data, memory, stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from utf8fpga.hdl.beats import beat_layout
 from utf8fpga.hdl.decoder.parallel import ParallelDecoder
-from utf8fpga.hdl.payloads import HasItemOptions, ItemOptions
+from utf8fpga.hdl.payloads import HasItemOptions
 from utf8fpga.model import TABLE_3_7, EncodingTable
 
 __all__ = ["MovingBeat", "PackedDecoder", "Packer", "Phase", "Stage"]
@@ -117,9 +117,9 @@ class Packer(wiring.Component):
     the packet ends there.
 
     Args:
-        table: the encoding form.
-        lanes: words per beat.
-        options: those of `ItemOptions`.
+        symbol: the layout of a word. Its fields are moved as they are, except that a field `error` is 0 in lanes
+            without a word.
+        lanes: words per beat, at least 2.
 
     Attributes:
         lanes: words per beat.
@@ -141,14 +141,14 @@ class Packer(wiring.Component):
         word_memories: per lane the memory of the words.
 
     Ports:
-        sparse: stream of `beat_layout` in, items of `item_layout`. A beat must have a word or end its
-            packet: one with neither would reserve a row that is never freed.
-        packed: stream of `beat_layout`, items of `item_layout`, out.
+        sparse: stream of `beat_layout` in. A beat must have a word or end its packet: one with neither would reserve
+            a row that is never freed.
+        packed: stream of `beat_layout` out.
     """
 
-    def __init__(self, table: EncodingTable, lanes: int, **options: bool) -> None:
+    def __init__(self, symbol: data.StructLayout, lanes: int) -> None:
         self.lanes = lanes
-        layout = beat_layout(ItemOptions(**options).layout(table), lanes)
+        layout = beat_layout(symbol, lanes)
         super().__init__({"sparse": In(stream.Signature(layout)), "packed": Out(stream.Signature(layout))})
         self.base = Signal(range(lanes))
         self.row = Signal(range(self.depth))
@@ -387,7 +387,7 @@ class PackedDecoder(HasItemOptions, wiring.Component):
         self.sparse = decoder = ParallelDecoder(table, lanes=lanes, pipeline=pipeline, buffer=buffer, **options)
         self.table, self.lanes, self.pipeline, self.buffer = table, lanes, decoder.pipeline, decoder.buffer
         self.item_options = decoder.item_options
-        self.packer = Packer(table, lanes, **options)
+        self.packer = Packer(self.item_options.layout(table), lanes)
         super().__init__(
             {
                 "input": In(stream.Signature(beat_layout(table.unit_width, lanes))),

@@ -9,12 +9,21 @@ from typing import Any
 
 import pytest
 from amaranth.back import rtlil
-from amaranth.hdl import Module, Mux, Value
+from amaranth.hdl import Cat, Module, Mux, Value
+from amaranth.lib.data import StructLayout
 from support.faults import Fault, combinational, no_fault, registered, with_fault, with_registers
 
-from utf8fpga.formal.packer_proof import PACKER_COVERS, PACKER_PROPERTIES, PackerProof, Words, prove_packer
+from utf8fpga.formal.packer_proof import (
+    NARROW,
+    PACKER_COVERS,
+    PACKER_PROPERTIES,
+    PackerProof,
+    moves_bits_alike,
+    prove_packer,
+)
 from utf8fpga.hdl.packer import packer as module
 from utf8fpga.hdl.packer.packer import MovingBeat, Packer, Phase
+from utf8fpga.hdl.payloads import item_layout
 from utf8fpga.model import TABLE_3_7
 from utf8fpga.model.forms import RFC_2279
 
@@ -34,10 +43,54 @@ def test_proved(lanes: int) -> None:
         assert len(results) == (len(PACKER_COVERS) if wanted == "cover" else 1)
 
 
-@pytest.mark.exhaustive
-def test_words_with_kind_and_length_are_proved() -> None:
-    (result,) = prove_packer(2, "equivalence", words=Words(RFC_2279, kind=True, length=True))
-    assert result.proved
+WIDE = item_layout(RFC_2279, kind=True, length=True)
+
+
+@pytest.mark.parametrize("symbol", [item_layout(TABLE_3_7), WIDE], ids=["plain", "wide"])
+@pytest.mark.parametrize("lanes", [2, 3, pytest.param(8, marks=pytest.mark.slow)])
+def test_each_bit_of_a_word_is_moved_like_that_of_a_narrow_word(lanes: int, symbol: StructLayout) -> None:
+    assert moves_bits_alike(Packer, lanes, symbol)
+
+
+def last_word(packer: Any) -> Value:
+    """The register of the first stage for the word in the last lane."""
+    return stage_of(packer, Phase.INPUT).words[-1]
+
+
+def only_if_wide(assignments: Any) -> Fault:
+    """A fault in a register that a packer of narrow words does not have."""
+
+    def fault(m: Module, packer: Any) -> None:
+        if len(last_word(packer)) > 2:
+            m.d.sync += assignments(packer)
+
+    return fault
+
+
+BIT_FAULTS = {
+    "two bits of a word are exchanged": lambda packer: last_word(packer)[3:5].eq(
+        Cat(packer.sparse.payload.symbols[-1].as_value()[n] for n in (4, 3))
+    ),
+    "a bit is inverted": lambda packer: last_word(packer)[3].eq(~packer.sparse.payload.symbols[-1].as_value()[3]),
+    "a bit is constant": lambda packer: last_word(packer)[3].eq(0),
+    "a bit is taken from another lane": lambda packer: last_word(packer)[3].eq(
+        packer.sparse.payload.symbols[0].as_value()[3]
+    ),
+    "a bit decides whether there is a word": lambda packer: (
+        stage_of(packer, Phase.INPUT)
+        .present[-1]
+        .eq(packer.sparse.payload.keep[-1] & ~packer.sparse.payload.symbols[-1].as_value()[3])
+    ),
+}
+
+
+@pytest.mark.parametrize("fault", BIT_FAULTS.values(), ids=BIT_FAULTS)
+def test_a_packer_that_does_more_than_move_words_is_rejected(fault: Any) -> None:
+    packer = with_fault(Packer, only_if_wide(fault))
+    assert not moves_bits_alike(packer, 2, WIDE)
+    (result,) = prove_packer(2, "equivalence", symbol=WIDE, packer=packer)
+    assert result.proved is None
+    assert result.note == "it does not only move words"
 
 
 def test_an_unknown_property_is_rejected() -> None:
@@ -47,9 +100,9 @@ def test_an_unknown_property_is_rejected() -> None:
 
 @pytest.mark.parametrize("lanes", [2, 3, 8])
 def test_the_proof_adds_nothing_to_the_packer_but_read_ports(lanes: int) -> None:
-    proof = PackerProof(Packer(TABLE_3_7, lanes))
+    proof = PackerProof(Packer(NARROW, lanes))
     proved = cells_of(rtlil.convert(proof, name="top", ports=proof.ports), "top.dut.packer")
-    shipped = cells_of(rtlil.convert(Packer(TABLE_3_7, lanes), name="packer"), "packer")
+    shipped = cells_of(rtlil.convert(Packer(NARROW, lanes), name="packer"), "packer")
     # One for each row of the masks, and for each lane of the words.
     assert proved - shipped == Counter({"$memrd_v2": proof.packer.depth + lanes})
     assert shipped <= proved
@@ -248,7 +301,7 @@ def test_a_packer_with_a_fault_is_rejected(fault: Fault, violated: str | None) -
 
 @pytest.mark.exhaustive
 def test_a_latency_that_is_too_low_is_rejected(monkeypatch: pytest.MonkeyPatch) -> None:
-    hasty, latency = with_fault(Packer, no_fault), Packer(TABLE_3_7, 3).latency
+    hasty, latency = with_fault(Packer, no_fault), Packer(NARROW, 3).latency
     monkeypatch.setattr(hasty, "latency", latency - 1)
     check_is_rejected(hasty, "latency")
 
@@ -300,7 +353,7 @@ def test_initial_values(register: str, init: int, proved: bool) -> None:
 def test_a_fault_without_effect_is_accepted() -> None:
     """So the injection itself is not the reason for which a packer is rejected."""
     same = with_registers(with_fault(Packer, no_fault, combinational(lambda _: [])), base={}, row={})
-    designs = {str(rtlil.convert(packer(TABLE_3_7, 2), name="packer", emit_src=False)) for packer in (Packer, same)}
+    designs = {str(rtlil.convert(packer(NARROW, 2), name="packer", emit_src=False)) for packer in (Packer, same)}
     assert len(designs) == 1
     (result,) = prove_packer(2, "equivalence", packer=same)
     assert result.proved

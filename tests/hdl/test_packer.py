@@ -9,6 +9,7 @@ import pytest
 from amaranth.sim import Simulator
 
 from utf8fpga.hdl.packer.packer import Packer
+from utf8fpga.hdl.payloads import item_layout
 from utf8fpga.model import TABLE_3_7
 
 CAPACITIES = {2: 15, 3: 15, 8: 15, 64: 31}
@@ -18,7 +19,7 @@ CAPACITIES = {2: 15, 3: 15, 8: 15, 64: 31}
 @pytest.mark.parametrize("lanes", [2, 3, 8, pytest.param(64, marks=pytest.mark.slow)])
 def test_a_stalled_packer_accepts_as_many_beats_as_its_capacity(lanes: int, words: int | None) -> None:
     """All of them are transferred at the output, in order, once the consumer is ready."""
-    packer = Packer(TABLE_3_7, lanes)
+    packer = Packer(item_layout(TABLE_3_7), lanes)
     assert packer.capacity == CAPACITIES[lanes]
     words = words or lanes
     accepted = 0
