@@ -32,7 +32,7 @@ SAVE_FILE_MARK = "[*] Written by utf8fpga"
 """The first line of a save file of `write_save_file`. GTKWave replaces it when it saves the file."""
 
 _FEMTOSECONDS = 1_000_000
-"""Of Amaranth's time unit in the one of the rewritten file, a nanosecond."""
+"""Amaranth's unit of time, in a nanosecond, the unit of the rewritten file."""
 
 _STREAMS = ("input", "output")
 _STATE = "state"
@@ -41,9 +41,10 @@ _STATE = "state"
 _MANY = 4
 """Nets of a pipeline stage that have a scope of their own."""
 
-_Path = tuple[str, ...]
-
 _CLOCK = ("clk",)
+
+_Path = tuple[str, ...]
+"""Names of scopes from the outermost one on, or scopes and the name of a net in them."""
 
 
 @dataclass(frozen=True)
@@ -72,11 +73,9 @@ class _Net:
 
 def _nets(dump: IO[bytes]) -> list[_Net]:
     """The declarations in the header of a value change dump, which is read up to the end of the header."""
-    header = b""
-    while not header.endswith(b"$enddefinitions $end\n"):
-        header += dump.readline()
+    lines = takewhile(lambda line: not line.startswith(b"$enddefinitions"), iter(dump.readline, b""))
     # Amaranth's names for anonymous nets begin with $, which the reader does not accept.
-    header = re.sub(rb"(?m)^(\$var \w+ \d+ \S+ )\$", rb"\1", header)
+    header = re.sub(rb"(?m)^(\$var \w+ \d+ \S+ )\$", rb"\1", b"".join(lines))
     scope: list[str] = []
     nets = []
     for token in tokenize(BytesIO(header)):
@@ -165,7 +164,7 @@ class _Scopes:
         self._known: dict[_Path, _Scope] = {}
 
     def of(self, path: _Path) -> _Path:
-        """The path with names that are sorted as they should be."""
+        """The path, with names that are sorted by their first use."""
         for depth in range(1, len(path) + 1):
             if path[:depth] not in self._known:
                 scope = _Scope(path[depth - 1])
