@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from enum import Enum
 from itertools import islice
@@ -77,6 +78,10 @@ def write_diagram(
     diagram = timing_diagram(samples(waveform), core, parameters or parameters_of(core), cycles)
     source = json.dumps(diagram)
     drawing = render(source)
+    # Most of the file would be definitions of shapes that the diagram does not have.
+    used = set(re.findall(r'href="#([^"]+)"', drawing.tostring()))
+    definitions = drawing.elements[0].elements
+    definitions[:] = [shape for shape in definitions if shape.attribs.get("id") in used]
     # A background, since lines and labels are black.
     drawing.elements.insert(0, drawing.rect(size=("100%", "100%"), fill="white"))
     drawing.set_desc(desc=source)

@@ -8,6 +8,7 @@ import json
 import re
 import sys
 from collections.abc import Iterator
+from functools import cache
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -48,9 +49,14 @@ def declared(waveform: Path) -> Iterator[tuple[tuple[str, ...], str, str]]:
 def recorded(tmp_path: Path, texts: list[bytes], *, output_pauses: Any = (False,), **parameters: Any) -> Path:
     """The waveform of a decoder."""
     waveform = tmp_path / "w.vcd"
-    simulation = Simulation(DecoderParameters(**FULL, **parameters).build())
-    simulation.run(texts, output_pauses=output_pauses, vcd=waveform)
+    simulation_of(tuple(parameters.items())).run(texts, output_pauses=output_pauses, vcd=waveform)
     return waveform
+
+
+@cache
+def simulation_of(parameters: tuple[tuple[str, Any], ...]) -> Simulation:
+    """A simulation of a decoder, which is built once."""
+    return Simulation(DecoderParameters(**FULL, **dict(parameters)).build())
 
 
 COMPONENTS = {
@@ -211,8 +217,8 @@ def drawn(tmp_path: Path, texts: list[bytes], *, cycles: range = range(24), **op
     """The lines of a timing diagram by stream and name."""
     waveform = recorded(tmp_path, texts, **options)
     options.pop("output_pauses", None)
-    parameters = DecoderParameters(**FULL, **options)
-    diagram = timing_diagram(samples(waveform), parameters.build(), parameters, cycles)
+    simulation = simulation_of(tuple(options.items()))
+    diagram = timing_diagram(samples(waveform), simulation.core, simulation.parameters, cycles)
     streams = [group for group in diagram["signal"] if isinstance(group, list)]
     return {f"{name} {line['name']}": line for name, *lines in streams for line in lines}
 
@@ -295,3 +301,7 @@ def test_a_diagram_has_its_data_and_a_background(tmp_path: Path) -> None:
     background = picture.find(f"{space}rect")
     assert background is not None
     assert (background.get("width"), background.get("fill")) == ("100%", "white")
+    # Each shape that is used is defined, and no other one.
+    text = (tmp_path / "w.svg").read_text(encoding="utf-8")
+    defined = {each.get("id") for each in picture.findall(f"{space}defs/*")}
+    assert defined == set(re.findall(r'href="#([^"]+)"', text))
