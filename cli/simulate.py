@@ -4,8 +4,12 @@
 from __future__ import annotations
 
 import os
+import re
+import shutil
+import tempfile
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, nullcontext, suppress
+from itertools import combinations
 from pathlib import Path
 from typing import Any
 
@@ -17,15 +21,16 @@ from utf8fpga.cli.output import (
     CommandError,
     file_size,
     is_standard_output,
-    new_file,
     progress,
     read_chunks,
+    say,
     write_error,
     writing,
 )
 from utf8fpga.cli.show import SymbolTally, symbol_json
 from utf8fpga.hdl import CoreParameters
-from utf8fpga.sim import Simulation, compare
+from utf8fpga.sim import DiagramError, Simulation, compare, write_diagram, write_save_file
+from utf8fpga.sim.diagram import DIAGRAM_CYCLES, renderer
 
 __all__ = ["simulate", "simulate_file"]
 
@@ -34,6 +39,15 @@ def _pattern(_context: click.Context, option: click.Parameter, value: str) -> li
     if not value or set(value) - set("01") or "0" not in value:
         raise CommandError(f"--{(option.name or '').replace('_', '-')} {value!r} must be 0s and 1s with at least one 0")
     return [bit == "1" for bit in value]
+
+
+def _cycles(_context: click.Context, _option: click.Parameter, value: str | None) -> range | None:
+    if value is None:
+        return None
+    found = re.fullmatch(r"(\d{1,9})\.\.(\d{1,9})", value)
+    if not found or int(found[1]) > int(found[2]):
+        raise CommandError(f"--wave-cycles {value!r} must be FIRST..LAST, such as 0..23")
+    return range(int(found[1]), int(found[2]) + 1)
 
 
 @core_command()
@@ -61,7 +75,14 @@ def _pattern(_context: click.Context, option: click.Parameter, value: str) -> li
     help="One digit per input beat, repeated; 1: a null beat, with neither a byte nor last.",
 )
 @click.option("--separate-end", is_flag=True, help="Send last in a beat without bytes, if the beat before is full.")
-@click.option("--vcd", type=FILE, help="Write a waveform.")
+@click.option("--vcd", type=FILE, help="Write a waveform, and beside it a save file for GTKWave.")
+@click.option("--wave", type=FILE, help="Draw a timing diagram of both streams as SVG.")
+@click.option(
+    "--wave-cycles",
+    callback=_cycles,
+    metavar="FIRST..LAST",
+    help=f"Cycles of the timing diagram. Default: 0..{DIAGRAM_CYCLES[-1]}.",
+)
 @click.option(
     "-o", "--output", type=FILE, help="Write the output as bytes: of a decoder the decoded text, with U+FFFD."
 )
@@ -75,18 +96,25 @@ def simulate(
     null_beats: list[bool],
     separate_end: bool,
     vcd: str | None,
+    wave: str | None,
+    wave_cycles: range | None,
     output: str | None,
     as_json: bool,
 ) -> None:
     """Send FILE to the simulated core and compare each output symbol with the golden model."""
     if (file is None) == (digits is None):
         raise CommandError("give either FILE or --hex BYTES")
-    if is_standard_output(vcd):
-        raise CommandError(f"--vcd {vcd!r} is standard output, to which the result is written: name a file")
+    for option, path in (("--vcd", vcd), ("--wave", wave)):
+        if is_standard_output(path):
+            raise CommandError(f"{option} {path!r} is standard output, to which the result is written: name a file")
+    if wave_cycles and not wave:
+        raise CommandError("--wave-cycles has no effect without --wave: name its file")
     if as_json and is_standard_output(output):
         raise CommandError(f"--json and -o {output} both write to standard output: leave out one of them")
-    if output and vcd and os.path.realpath(output) == os.path.realpath(vcd) and not _is_special(vcd):
-        raise CommandError(f"-o and --vcd are the same file {vcd!r}: specify two files")
+    named = [(option, path) for option, path in (("-o", output), ("--vcd", vcd), ("--wave", wave)) if path]
+    for (one, first), (other, second) in combinations(named, 2):
+        if os.path.realpath(first) == os.path.realpath(second) and not _is_special(second):
+            raise CommandError(f"{one} and {other} are the same file {second!r}: specify two files")
     simulate_file(
         file,
         digits,
@@ -97,6 +125,8 @@ def simulate(
         null_beats=null_beats,
         separate_end=separate_end,
         vcd=vcd,
+        wave=wave,
+        wave_cycles=wave_cycles or DIAGRAM_CYCLES,
         output=output,
         as_json=as_json,
     )
@@ -117,6 +147,8 @@ def simulate_file(
     separate_end: bool,
     null_beats: Sequence[bool],
     vcd: str | None,
+    wave: str | None,
+    wave_cycles: range,
     output: str | None,
     as_json: bool,
 ) -> None:
@@ -130,12 +162,15 @@ def simulate_file(
         output_pauses: see `Simulation.run`.
         separate_end: see `compare`.
         null_beats: see `Simulation.run`.
-        vcd: a file for the waveform.
+        vcd: a file for the waveform; a save file for GTKWave is written beside it.
+        wave: a file for the timing diagram.
+        wave_cycles: the cycles of the timing diagram.
         output: a file for the output symbols as bytes, or ``-``: of a decoder the decoded text.
         as_json: print the symbols as JSON lines.
 
     Raises:
         CommandError: core and golden function differ, or a file cannot be read or written.
+        DiagramError: see `write_diagram`.
     """
     if digits is not None:
         chunks: Iterable[bytes] = [_from_hex(digits)]
@@ -146,7 +181,8 @@ def simulate_file(
     simulation = Simulation(parameters.build(), parameters)
     with ExitStack() as stack:
         text = stack.enter_context(writing(output)) if output else None
-        waveform = stack.enter_context(_waveform(vcd)) if vcd else None
+        recording = _recording(simulation, vcd, wave, wave_cycles)
+        waveform = stack.enter_context(recording) if vcd or wave else None
         done = stack.enter_context(progress("simulating", file_size(file) if file else None))
 
         def on_item(symbol: Any) -> None:
@@ -181,17 +217,40 @@ def _from_hex(digits: str) -> bytes:
 
 
 @contextmanager
-def _waveform(path: str) -> Iterator[Path]:
-    """A temporary name for a waveform; it is renamed to `path` at the end, also where core and model differ."""
-    mismatch = None
+def _recording(simulation: Simulation, vcd: str | None, wave: str | None, cycles: range) -> Iterator[Path]:
+    """A file for the waveform, from which the files of the options are made, also if core and model differ."""
+    if wave:
+        # Before a simulation that may take long.
+        renderer()
+    difference = None
+    with tempfile.TemporaryDirectory(prefix="utf8fpga-") as folder, ExitStack() as files:
+        waveform, diagram = Path(folder, "waveform.vcd"), Path(folder, "diagram.svg")
+        targets = {path: files.enter_context(writing(path)) for path in (vcd, wave) if path}
+        try:
+            yield waveform
+        except CommandError as error:
+            if not waveform.exists():
+                raise
+            difference = error
+        if vcd:
+            with waveform.open("rb") as source:
+                shutil.copyfileobj(source, targets[vcd])
+            if not _is_special(vcd):
+                _write_save_file(waveform, vcd)
+        if wave:
+            with nullcontext() if difference is None else suppress(DiagramError):
+                write_diagram(waveform, diagram, simulation.core, simulation.parameters, cycles)
+                targets[wave].write(diagram.read_bytes())
+    if difference is not None:
+        raise difference
+
+
+def _write_save_file(waveform: Path, vcd: str) -> None:
+    """Write the save file of GTKWave that belongs to a waveform."""
+    save = Path(vcd).with_suffix(".gtkw") if vcd.endswith(".vcd") else Path(f"{vcd}.gtkw")
     try:
-        with new_file(path) as name:
-            try:
-                yield name
-            except CommandError as error:
-                # The waveform of a difference is kept.
-                mismatch = error
+        is_new = write_save_file(waveform, save, dump=vcd)
     except OSError as error:
-        raise write_error(repr(path), error) from None
-    if mismatch is not None:
-        raise mismatch
+        raise write_error(repr(str(save)), error) from None
+    if not is_new:
+        say(f"{save} has been saved by another program and is kept: delete it to get a new one")

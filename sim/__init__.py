@@ -4,6 +4,18 @@
 from __future__ import annotations
 
 from utf8fpga.sim.check import Mismatch, compare
+from utf8fpga.sim.diagram import DiagramError, write_diagram
 from utf8fpga.sim.simulation import ContractError, Run, Simulation, simulate
+from utf8fpga.sim.waveform import write_save_file
 
-__all__ = ["ContractError", "Mismatch", "Run", "Simulation", "compare", "simulate"]
+__all__ = [
+    "ContractError",
+    "DiagramError",
+    "Mismatch",
+    "Run",
+    "Simulation",
+    "compare",
+    "simulate",
+    "write_diagram",
+    "write_save_file",
+]

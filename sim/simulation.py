@@ -19,6 +19,7 @@ from amaranth.sim import Simulator
 from utf8fpga.hdl import Core, CoreParameters, DecoderParameters, parameters_of
 from utf8fpga.hdl.beats import symbol_shape
 from utf8fpga.model import InvalidArgumentError
+from utf8fpga.sim.waveform import recorded
 
 __all__ = [
     "NULL_BEAT",
@@ -193,8 +194,7 @@ class Simulation:
         if self._play is not None:
             self._simulator.reset()
         self._play = play
-        ports = [self.core.input, self.core.output]
-        with self._simulator.write_vcd(str(vcd), traces=ports) if vcd else nullcontext():
+        with recorded(self._simulator, self.core, vcd, name=self.parameters.core) if vcd else nullcontext():
             self._simulator.run()
         return bench.clock
 
