@@ -3,16 +3,14 @@
 
 from __future__ import annotations
 
-import json
 import os
 import re
-import shlex
+import shutil
+import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
-from dataclasses import asdict
+from contextlib import ExitStack, contextmanager, nullcontext, suppress
 from functools import partial
-from importlib import resources
-from itertools import chain
+from itertools import chain, combinations
 from pathlib import Path
 from typing import Any
 
@@ -24,25 +22,36 @@ from utf8fpga.cli.output import (
     CommandError,
     file_size,
     is_standard_output,
-    new_file,
     progress,
     read_chunks,
+    say,
     write_error,
     writing,
 )
 from utf8fpga.cli.show import SymbolTally, symbol_json
-from utf8fpga.hdl import CoreParameters, command_words
+from utf8fpga.cli.soak import soak_core, soak_limit
+from utf8fpga.hdl import CoreParameters
 from utf8fpga.model.golden import BulkSymbols
-from utf8fpga.sim import ENGINES, Mismatch, Simulation, compare
+from utf8fpga.sim import ENGINES, DiagramError, Mismatch, Simulation, compare, write_diagram, write_save_file
+from utf8fpga.sim.diagram import DIAGRAM_CYCLES, renderer
 from utf8fpga.sim.engines import has_compiler
 
-__all__ = ["simulate", "simulate_texts", "soak_core"]
+__all__ = ["simulate", "simulate_texts"]
 
 
 def _pattern(_context: click.Context, option: click.Parameter, value: str) -> list[bool]:
     if not value or set(value) - set("01") or "0" not in value:
         raise CommandError(f"--{(option.name or '').replace('_', '-')} {value!r} must be 0s and 1s with at least one 0")
     return [bit == "1" for bit in value]
+
+
+def _cycles(_context: click.Context, _option: click.Parameter, value: str | None) -> range | None:
+    if value is None:
+        return None
+    found = re.fullmatch(r"(\d{1,9})\.\.(\d{1,9})", value)
+    if not found or int(found[1]) > int(found[2]):
+        raise CommandError(f"--wave-cycles {value!r} must be FIRST..LAST, such as 0..23")
+    return range(int(found[1]), int(found[2]) + 1)
 
 
 @core_command()
@@ -83,7 +92,14 @@ def _pattern(_context: click.Context, option: click.Parameter, value: str) -> li
     " (kB, MB, GB).",
 )
 @click.option("--seed", type=SEED, help="The first seed of --soak; default: 0.")
-@click.option("--vcd", type=FILE, help="Write a waveform, with the engine python.")
+@click.option("--vcd", type=FILE, help="Write a waveform, and beside it a save file for GTKWave.")
+@click.option("--wave", type=FILE, help="Draw a timing diagram of both streams as SVG.")
+@click.option(
+    "--wave-cycles",
+    callback=_cycles,
+    metavar="FIRST..LAST",
+    help=f"Cycles of the timing diagram. Default: 0..{DIAGRAM_CYCLES[-1]}.",
+)
 @click.option(
     "-o", "--output", type=FILE, help="Write the output as bytes: of a decoder the decoded text, with U+FFFD."
 )
@@ -100,38 +116,37 @@ def simulate(
     soak: str | None,
     seed: int | None,
     vcd: str | None,
+    wave: str | None,
+    wave_cycles: range | None,
     output: str | None,
     as_json: bool,
 ) -> None:
     """Send each FILE to the simulated core and compare each output symbol with the golden model."""
     if bool(files) + (digits is not None) + (soak is not None) != 1:
         raise CommandError("give either FILE, --hex BYTES or --soak LIMIT")
-    if seed is not None and soak is None:
-        raise CommandError(f"--seed {seed} is that of --soak: give --soak LIMIT, too")
     if soak is not None:
-        given = {
-            "--input-pauses": any(input_pauses),
-            "--output-pauses": any(output_pauses),
-            "--null-beats": any(null_beats),
-            "--separate-end": separate_end,
-            "--vcd": vcd,
-            "-o": output,
-        }
-        if other := next((name for name, value in given.items() if value), None):
-            raise CommandError(f"--soak and {other} cannot be combined: leave out one of them")
-        seconds, symbols = _limit(soak)
+        _reject_with_soak(
+            {
+                "--input-pauses": any(input_pauses),
+                "--output-pauses": any(output_pauses),
+                "--null-beats": any(null_beats),
+                "--separate-end": separate_end,
+                "--vcd": vcd,
+                "--wave": wave,
+                "-o": output,
+            }
+        )
+        seconds, symbols = soak_limit(soak)
         soak_core(parameters, engine=engine, seed=seed or 0, seconds=seconds, symbols=symbols, as_json=as_json)
         return
-    if is_standard_output(vcd):
-        raise CommandError(f"--vcd {vcd!r} is standard output, to which the result is written: name a file")
-    if vcd and len(files) > 1:
-        raise CommandError(f"--vcd {vcd!r} is the waveform of one text, not of {len(files)}: give one FILE")
-    if vcd and engine == "compiled":
-        raise CommandError(f"--engine compiled writes no waveform: leave it out, or --vcd {vcd!r}")
+    if seed is not None:
+        raise CommandError(f"--seed {seed} is that of --soak: give --soak LIMIT, too")
+    _check_waveforms(len(files), engine, {"--vcd": vcd, "--wave": wave})
+    if wave_cycles and not wave:
+        raise CommandError("--wave-cycles has no effect without --wave: name its file")
     if as_json and is_standard_output(output):
         raise CommandError(f"--json and -o {output} both write to standard output: leave out one of them")
-    if output and vcd and os.path.realpath(output) == os.path.realpath(vcd) and not _is_special(vcd):
-        raise CommandError(f"-o and --vcd are the same file {vcd!r}: specify two files")
+    _check_different({"-o": output, "--vcd": vcd, "--wave": wave})
     simulate_texts(
         files,
         digits,
@@ -145,9 +160,33 @@ def simulate(
         },
         engine=engine,
         vcd=vcd,
+        wave=wave,
+        wave_cycles=wave_cycles or DIAGRAM_CYCLES,
         output=output,
         as_json=as_json,
     )
+
+
+def _reject_with_soak(values: Mapping[str, object]) -> None:
+    if other := next((name for name, value in values.items() if value), None):
+        raise CommandError(f"--soak and {other} cannot be combined: leave out one of them")
+
+
+def _check_waveforms(texts: int, engine: str | None, paths: Mapping[str, str | None]) -> None:
+    for option, path in paths.items():
+        if is_standard_output(path):
+            raise CommandError(f"{option} {path!r} is standard output, to which the result is written: name a file")
+        if path and texts > 1:
+            raise CommandError(f"{option} {path!r} shows one text, not {texts}: give one FILE")
+        if path and engine == "compiled":
+            raise CommandError(f"--engine compiled writes no waveform: leave it out, or {option} {path!r}")
+
+
+def _check_different(paths: Mapping[str, str | None]) -> None:
+    named = [(option, path) for option, path in paths.items() if path]
+    for (one, first), (other, second) in combinations(named, 2):
+        if os.path.realpath(first) == os.path.realpath(second) and not _is_special(second):
+            raise CommandError(f"{one} and {other} are the same file {second!r}: specify two files")
 
 
 def _is_special(path: str) -> bool:
@@ -163,6 +202,8 @@ def simulate_texts(
     stream_options: Mapping[str, Any],
     engine: str | None,
     vcd: str | None,
+    wave: str | None,
+    wave_cycles: range,
     output: str | None,
     as_json: bool,
 ) -> None:
@@ -174,12 +215,15 @@ def simulate_texts(
         parameters: those of the core.
         stream_options: the pauses and the other options of the streams, by name: see `compare`.
         engine: see `Simulation`; default: compiled for long inputs if there is a compiler, otherwise python.
-        vcd: a file for the waveform.
+        vcd: a file for the waveform; a save file for GTKWave is written beside it.
+        wave: a file for the timing diagram.
+        wave_cycles: the cycles of the timing diagram.
         output: a file for the output symbols as bytes, or ``-``: of a decoder the decoded texts.
         as_json: print the symbols as JSON lines.
 
     Raises:
         CommandError: core and golden function differ, or a file cannot be read or written.
+        DiagramError: see `write_diagram`.
     """
     given = [iter([_from_hex(digits)])] if digits is not None else map(read_chunks, files)
     sizes = [file_size(file) for file in files]
@@ -188,7 +232,8 @@ def simulate_texts(
     tally = SymbolTally()
     with ExitStack() as stack:
         text = stack.enter_context(writing(output)) if output else None
-        waveform = stack.enter_context(_waveform(vcd)) if vcd else None
+        recording = _recording(simulation, vcd, wave, wave_cycles)
+        waveform = stack.enter_context(recording) if vcd or wave else None
         done = stack.enter_context(progress("simulating", total, rate=True))
 
         def on_item(symbol: Any) -> None:
@@ -275,84 +320,6 @@ def _in_steps(call: Callable[[int], None]) -> Callable[[int], None]:
 _STEP = 1 << 10
 
 
-_TIMES = {"s": 1, "m": 60, "h": 3600}
-_AMOUNTS = {"kB": 10**3, "MB": 10**6, "GB": 10**9}
-
-
-def _limit(text: str) -> tuple[float | None, int | None]:
-    """The seconds or the number of bytes that a value of ``--soak`` denotes."""
-    found = re.fullmatch(r"([0-9]{1,9}(?:\.[0-9]{1,9})?)([a-zA-Z]{1,2})", text)
-    if found and found[2] in _TIMES:
-        return float(found[1]) * _TIMES[found[2]], None
-    if found and found[2] in _AMOUNTS:
-        return None, round(float(found[1]) * _AMOUNTS[found[2]])
-    raise CommandError(f"--soak {text!r} is neither a time such as 10m nor an amount such as 5GB")
-
-
-def soak_core(
-    parameters: CoreParameters,
-    *,
-    engine: str | None,
-    seed: int,
-    seconds: float | None,
-    symbols: int | None,
-    as_json: bool,
-) -> None:
-    """Simulate a core with random packets and pauses, compare with the golden function and print the totals.
-
-    Args:
-        parameters: those of the core.
-        engine: see `Simulation`; default: compiled if there is a compiler, otherwise python.
-        seed: the seed of the first round.
-        seconds: see `sim.soak.soak`.
-        symbols: see `sim.soak.soak`.
-        as_json: print JSON.
-
-    Raises:
-        CommandError: core and golden function differ, or NumPy is not installed.
-    """
-    try:
-        from utf8fpga.sim.soak import Totals, soak
-    except ModuleNotFoundError as missing:
-        if missing.name != "numpy":
-            raise
-        raise CommandError("--soak requires NumPy: pip install 'utf8fpga[arrays]'", status=1) from None
-
-    name = engine or ("compiled" if has_compiler() else "python")
-    simulation = Simulation(parameters.build(), parameters, engine=name)
-    corpus = b"".join(resources.files("utf8fpga").joinpath("texts", each).read_bytes() for each in _TEXTS)
-    with progress("simulating", symbols, rate=True) as done:
-
-        def on_round(totals: Totals) -> None:
-            done(totals.symbols)
-
-        totals, mismatch = soak(
-            simulation, seed=seed, seconds=seconds, symbols=symbols, corpus=corpus, on_round=on_round
-        )
-    if as_json:
-        print(json.dumps({"core": parameters.name, "engine": name, "seed": seed, **asdict(totals)}))
-    else:
-        rate = totals.symbols / max(totals.seconds, 1e-9)
-        print(
-            f"{totals.symbols} {parameters.input_noun}s in {totals.packets} packets, {totals.cycles} cycles,"
-            f" {totals.rounds} rounds with seeds from {seed}, {totals.seconds:.1f} s, {_rate(rate)} per second"
-        )
-    if mismatch:
-        last = str(seed + totals.rounds - 1)
-        again = shlex.join(["utf8fpga", "simulate", *command_words(parameters), "--soak", "1s", "--seed", last])
-        raise CommandError(f"{mismatch}\n  its round: {again}", status=1)
-    if not as_json:
-        print(f"the simulated {parameters.core} gave exactly the model's {parameters.output_noun}s")
-
-
-_TEXTS = ("multilingual.txt", "torture.txt")
-
-
-def _rate(number: float) -> str:
-    """A number with a unit, such as ``12.3 million``."""
-    return f"{number / 1e6:.1f} million" if number >= 1e6 else f"{number:.0f}"
-
-
 def _from_hex(digits: str) -> bytes:
     try:
         return bytes.fromhex(digits)
@@ -361,17 +328,40 @@ def _from_hex(digits: str) -> bytes:
 
 
 @contextmanager
-def _waveform(path: str) -> Iterator[Path]:
-    """A temporary name for a waveform; it is renamed to `path` at the end, also where core and model differ."""
-    mismatch = None
+def _recording(simulation: Simulation, vcd: str | None, wave: str | None, cycles: range) -> Iterator[Path]:
+    """A file for the waveform, from which the files of the options are made, also if core and model differ."""
+    if wave:
+        # Before a simulation that may take long.
+        renderer()
+    difference = None
+    with tempfile.TemporaryDirectory(prefix="utf8fpga-") as folder, ExitStack() as files:
+        waveform, diagram = Path(folder, "waveform.vcd"), Path(folder, "diagram.svg")
+        targets = {path: files.enter_context(writing(path)) for path in (vcd, wave) if path}
+        try:
+            yield waveform
+        except CommandError as error:
+            if not waveform.exists():
+                raise
+            difference = error
+        if vcd:
+            with waveform.open("rb") as source:
+                shutil.copyfileobj(source, targets[vcd])
+            if not _is_special(vcd):
+                _write_save_file(waveform, vcd)
+        if wave:
+            with nullcontext() if difference is None else suppress(DiagramError):
+                write_diagram(waveform, diagram, simulation.core, simulation.parameters, cycles)
+                targets[wave].write(diagram.read_bytes())
+    if difference is not None:
+        raise difference
+
+
+def _write_save_file(waveform: Path, vcd: str) -> None:
+    """Write the save file of GTKWave that belongs to a waveform."""
+    save = Path(vcd).with_suffix(".gtkw") if vcd.endswith(".vcd") else Path(f"{vcd}.gtkw")
     try:
-        with new_file(path) as name:
-            try:
-                yield name
-            except CommandError as error:
-                # The waveform of a difference is kept.
-                mismatch = error
+        is_new = write_save_file(waveform, save, dump=vcd)
     except OSError as error:
-        raise write_error(repr(path), error) from None
-    if mismatch is not None:
-        raise mismatch
+        raise write_error(repr(str(save)), error) from None
+    if not is_new:
+        say(f"{save} has been saved by another program and is kept: delete it to get a new one")

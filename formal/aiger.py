@@ -8,7 +8,7 @@ import re
 import tempfile
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property, reduce
+from functools import reduce
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -131,11 +131,6 @@ class Aig:
         condition = reduce(both, literals, 1)
         return replace(self, outputs=[both(bit, condition) for bit in self.outputs], gates=gates, packed=bytes(packed))
 
-    @cached_property
-    def step(self) -> Callable[[list[int], list[int], int], tuple[list[int], list[int]]]:
-        """`stepper` of all outputs."""
-        return self.stepper(range(len(self.outputs)))
-
     def stepper(self, wanted: Sequence[int]) -> Callable[[list[int], list[int], int], tuple[list[int], list[int]]]:
         """A function of latches and inputs that returns the next values of the latches, and the outputs `wanted`.
 
@@ -203,16 +198,31 @@ class Aig:
 
     def values(self, frames: Sequence[Sequence[int]]) -> list[dict[str, int]]:
         """Per cycle the values of the output ports, from the inputs of each cycle."""
-        state = [0] * len(self.latches)
-        found = []
-        for frame in frames:
-            state, outputs = self.step(state, list(frame), 1)
-            found.append(
-                {
-                    name: sum(outputs[where] << bit for bit, where in enumerate(bits))
-                    for name, bits in self.output_bits.items()
-                }
-            )
+        return self.values_each([frames])[0]
+
+    def values_each(self, runs: Sequence[Sequence[Sequence[int]]]) -> list[list[dict[str, int]]]:
+        """`values` of several runs, which are computed together: bit n of a value belongs to run n."""
+        state, everything = [0] * len(self.latches), (1 << len(runs)) - 1
+        found: list[list[dict[str, int]]] = [[] for _ in runs]
+        for cycle in range(max(map(len, runs), default=0)):
+            frames = [run[cycle] if cycle < len(run) else [0] * self.inputs for run in runs]
+            values = [0, *(sum(bit << n for n, bit in enumerate(bits)) for bits in zip(*frames, strict=True)), *state]
+            for left, right in self.gates:
+                one = values[left >> 1] ^ (everything if left & 1 else 0)
+                values.append(one & (values[right >> 1] ^ (everything if right & 1 else 0)))
+
+            def of(literal: int, values: list[int] = values) -> int:
+                return values[literal >> 1] ^ (everything if literal & 1 else 0)
+
+            state, outputs = [of(literal) for literal in self.latches], [of(literal) for literal in self.outputs]
+            for n, run in enumerate(runs):
+                if cycle < len(run):
+                    found[n].append(
+                        {
+                            name: sum((outputs[place] >> n & 1) << bit for bit, place in enumerate(places))
+                            for name, places in self.output_bits.items()
+                        }
+                    )
         return found
 
 

@@ -59,14 +59,22 @@ class Counterexample:
     @staticmethod
     def of(configuration: Any, wanted: Property, cycles: list[dict[str, int]]) -> Counterexample:
         """Read a trace of a `Harness` around the decoder that `configuration` builds."""
+        return Counterexample.of_each(configuration, wanted, [cycles])[0]
+
+    @staticmethod
+    def of_each(configuration: Any, wanted: Property, traces: Sequence[list[dict[str, int]]]) -> list[Counterexample]:
+        """`of` for several traces."""
         core = configuration.build()
         simulation = Simulation(core, _compared_with(core, configuration.right))
-        found = Counterexample(configuration.name, configuration.call, wanted, cycles, symbol_width(core))
-        # A monitor raises its bit one cycle after the violation; that cycle is not part of the trace.
-        found._read(simulation, cycles[:-1] or cycles)
-        if wanted is not Property.RECOVERY:
-            found._replay(simulation)
-        return found
+        results = []
+        for cycles in traces:
+            found = Counterexample(configuration.name, configuration.call, wanted, cycles, symbol_width(core))
+            # A monitor raises its bit one cycle after the violation; that cycle is not part of the trace.
+            found._read(simulation, cycles[:-1] or cycles)
+            if wanted is not Property.RECOVERY:
+                found._replay(simulation)
+            results.append(found)
+        return results
 
     def _read(self, simulation: Simulation, cycles: Sequence[dict[str, int]]) -> None:
         start = max((n + 1 for n, cycle in enumerate(cycles) if cycle["see_reset"]), default=0)

@@ -8,7 +8,7 @@ import tempfile
 from functools import lru_cache
 from pathlib import Path
 
-from utf8fpga.formal.abc import Verdict, decide
+from utf8fpga.formal.abc import Verdict, always_zero, decide
 from utf8fpga.formal.aiger import aig_of
 from utf8fpga.hdl.toolchain import run_tool
 
@@ -58,7 +58,11 @@ def equal_netlist(design: str, family: str, *, change: str = "") -> Verdict:
     if not _one_clock(text):
         return Verdict(False, 0)
     aig = aig_of(text)
-    return decide({"netlist": (aig, aig.output_bits["trigger"][0])})["netlist"]
+    output = aig.output_bits["trigger"][0]
+    # Of circuits as similar as these, merging corresponding signals leaves nothing, in a thirtieth of the time.
+    if always_zero(aig, output):
+        return Verdict(True, 0)
+    return decide({"netlist": (aig, output)})["netlist"]
 
 
 @lru_cache(maxsize=8)

@@ -223,13 +223,15 @@ def _cover(configuration: Configuration, seconds: int) -> list[Result]:
         verdicts = hunt_each(aig, aig.output_bits["bad"], _HUNTED, seconds=seconds)
     else:
         verdicts = list(decide(questions, seconds=seconds).values())
+    traces = aig.values_each([verdict.frames for verdict in verdicts if verdict.proved is False])
+    examples = iter(Counterexample.of_each(configuration, Property.COVER, traces))
     results = []
     for target, verdict in zip(targets, verdicts, strict=True):
         reached = None if verdict.proved is None else not verdict.proved
         taken = verdict.seconds + shared
         result = Result(configuration.name, Property.COVER, "trace", verdict.depth, taken, reached, target)
         if reached:
-            result.counterexample = Counterexample.of(configuration, Property.COVER, aig.values(verdict.frames))
+            result.counterexample = next(examples)
         results.append(result)
     return results
 

@@ -5,7 +5,20 @@ from __future__ import annotations
 
 from utf8fpga.sim.beats import ContractError
 from utf8fpga.sim.check import Mismatch, compare
+from utf8fpga.sim.diagram import DiagramError, write_diagram
 from utf8fpga.sim.engines import ENGINES
 from utf8fpga.sim.simulation import Run, Simulation, simulate
+from utf8fpga.sim.waveform import write_save_file
 
-__all__ = ["ENGINES", "ContractError", "Mismatch", "Run", "Simulation", "compare", "simulate"]
+__all__ = [
+    "ENGINES",
+    "ContractError",
+    "DiagramError",
+    "Mismatch",
+    "Run",
+    "Simulation",
+    "compare",
+    "simulate",
+    "write_diagram",
+    "write_save_file",
+]

@@ -290,6 +290,12 @@ class DecoderParameters(CoreParameters):
         known = CATALOGUE.get(self.table.name) == self.table
         return "" if known else f"no option selects the table {self.table.name}"
 
+    def label(self, symbol: Item | Word) -> str:
+        """The code point; of an ill-formed item the cause of its error, or ``error`` if the item has no cause."""
+        if symbol.error:
+            return symbol.error.name.replace("_", " ").lower() if isinstance(symbol.error, ErrorKind) else "error"
+        return f"U+{symbol.code_point:04X}"
+
     def as_bytes(self, symbols: Iterable[Item]) -> bytes:
         """The decoded text in UTF-8, with U+FFFD."""
         return encode([item.code_point for item in symbols])

@@ -263,6 +263,11 @@ class _Unit:
     last: Value
 
 
+def _state_name(remaining: int) -> str:
+    """The name in waveforms of a value of `_Slot.remaining`, without spaces: the units that the sequence needs."""
+    return f"{remaining.bit_length()}_MORE" if remaining else "START"
+
+
 class _Slot:
     """The output slot of the last unit: an item, or the error item of the open sequence."""
 
@@ -275,7 +280,7 @@ class _Slot:
         self.continued = Signal()
         """That unit continues it. Without an open sequence the value has no meaning."""
         # Only `occupied` is reset: the other registers are not used before a unit has been loaded.
-        self.remaining = Signal(control.longest - 1, reset_less=True)
+        self.remaining = Signal(control.longest - 1, reset_less=True, decoder=_state_name)
         """Bit k: the open sequence needs more than k units; all 0 where none is open."""
         self.code = Signal(control.code_bits, reset_less=True)
         self.error = Signal(reset_less=True)

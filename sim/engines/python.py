@@ -16,6 +16,7 @@ from amaranth.sim import Simulator
 from utf8fpga.hdl import Core, CoreParameters
 from utf8fpga.sim.beats import NULL_BEAT, Beat, BeatEncoder, ContractError, patience_of
 from utf8fpga.sim.engines import Events
+from utf8fpga.sim.waveform import recorded
 
 __all__ = ["PythonEngine"]
 
@@ -32,7 +33,7 @@ class PythonEngine:
     """
 
     def __init__(self, core: Core, parameters: CoreParameters) -> None:
-        self._core = core
+        self._core, self._name = core, parameters.core
         self._encode = BeatEncoder(core, parameters)
         self._play: Callable[[Any], Any] | None = None
 
@@ -66,8 +67,7 @@ class PythonEngine:
         if self._play is not None:
             self._simulator.reset()
         self._play = play
-        ports = [self._core.input, self._core.output]
-        with self._simulator.write_vcd(str(vcd), traces=ports) if vcd else nullcontext():
+        with recorded(self._simulator, self._core, vcd, name=self._name) if vcd else nullcontext():
             self._simulator.run()
         return bench.clock
 

@@ -176,7 +176,38 @@ def test_simulate_a_file(damaged: Path, tmp_path: Path, pipeline: str) -> None:
     assert done.stdout.decode().splitlines()[-1] == "the simulated decoder gave exactly the model's items"
     assert out.read_text("utf-8") == DAMAGED.decode("utf-8", "replace")
     assert "$enddefinitions" in wave.read_text()
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["damaged.txt", "out.txt", "wave.vcd"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["damaged.txt", "out.txt", "wave.gtkw", "wave.vcd"]
+
+
+def test_simulate_writes_a_waveform_its_save_file_and_a_diagram(tmp_path: Path) -> None:
+    pytest.importorskip("wavedrom", reason="wavedrom is not installed")
+    wave, save, diagram = (tmp_path / name for name in ("w.vcd", "w.gtkw", "w.svg"))
+    words = ("simulate", "--hex", "E1 80 41", "--vcd", wave, "--wave", diagram)
+    assert utf8fpga(*words).stderr == b""
+    assert "truncated" in diagram.read_text(encoding="utf-8")
+    assert f'[dumpfile] "{wave}"' in save.read_text(encoding="utf-8").splitlines()
+    # A file of this command is replaced, one of GTKWave is not.
+    save.write_text("[*] Written by utf8fpga\n", encoding="utf-8")
+    assert utf8fpga(*words).stderr == b""
+    assert "[dumpfile]" in save.read_text(encoding="utf-8")
+    save.write_text("[*] GTKWave Analyzer\n", encoding="utf-8")
+    message = f"{save} has been saved by another program and is kept: delete it to get a new one\n"
+    assert utf8fpga(*words).stderr.decode() == message
+    assert save.read_text(encoding="utf-8") == "[*] GTKWave Analyzer\n"
+
+
+def test_diagram_of_cycles_after_the_end_is_rejected(tmp_path: Path) -> None:
+    pytest.importorskip("wavedrom", reason="wavedrom is not installed")
+    diagram = tmp_path / "w.svg"
+    words = ("simulate", "--hex", "41", "--wave", diagram, "--wave-cycles")
+    done = utf8fpga(*words, "1000..1010")
+    message = "utf8fpga: the simulation ended before cycle 1000: specify earlier cycles\n"
+    assert (done.returncode, done.stderr.decode()) == (1, message)
+    assert not diagram.exists()
+    for cycles in ("1..1", "0..1", "0..99"):
+        assert utf8fpga(*words, cycles).returncode == 0
+        assert diagram.exists()
+        diagram.unlink()
 
 
 def test_simulate_prints_the_items_of_decode(damaged: Path) -> None:
@@ -401,7 +432,7 @@ INCORRECT_USE = {
     "both file and bytes": (["simulate", "x", "--hex", "41"], "give either FILE, --hex BYTES or --soak LIMIT"),
     "waveform of several files": (
         ["simulate", "x", "y", "--vcd", "z"],
-        "--vcd 'z' is the waveform of one text, not of 2: give one FILE",
+        "--vcd 'z' shows one text, not 2: give one FILE",
     ),
     "waveform of the compiled engine": (
         ["simulate", "x", "--vcd", "z", "--engine", "compiled"],
@@ -427,6 +458,14 @@ INCORRECT_USE = {
     "empty pattern": (
         ["simulate", "--hex", "41", "--input-pauses", ""],
         "--input-pauses '' must be 0s and 1s with at least one 0",
+    ),
+    "diagram without a file": (
+        ["simulate", "--hex", "41", "--wave-cycles", "0..3"],
+        "--wave-cycles has no effect without --wave: name its file",
+    ),
+    "cycles in reverse order": (
+        ["simulate", "--hex", "41", "--wave", "w.svg", "--wave-cycles", "3..2"],
+        "--wave-cycles '3..2' must be FIRST..LAST, such as 0..23",
     ),
     "missing waveform folder": (
         ["simulate", "--hex", "41", "--vcd", "/nonexistent/w.vcd"],
@@ -601,6 +640,8 @@ def test_mismatch_is_reported_with_the_shortest_input_and_a_replay_command(tmp_p
     source, out, wave = tmp_path / "long.txt", tmp_path / "out.txt", tmp_path / "w.vcd"
     source.write_bytes("é€ and so on, ".encode() * 30 + b"\xed\xa0\x80" + b" and on" * 10)
     command = [sys.executable, "-c", FAULTY, "simulate", str(source), "-o", str(out), "--vcd", str(wave)]
+    # The diagram cannot be drawn, which does not hide the difference.
+    command += ["--wave", str(tmp_path / "w.svg"), "--wave-cycles", "9999..9999"]
     done = run(command, capture_output=True)
     assert done.returncode == 1
     assert done.stderr.decode().splitlines() == [

@@ -162,6 +162,11 @@ BOTH = {
         "--vcd '-' is standard output, to which the result is written: name a file",
     ),
     "text and waveform": ("-o out --vcd ./out", "-o and --vcd are the same file './out': specify two files"),
+    "diagram and result": (
+        "--wave /dev/stdout",
+        "--wave '/dev/stdout' is standard output, to which the result is written: name a file",
+    ),
+    "waveform and diagram": ("--vcd w --wave ./w", "--vcd and --wave are the same file './w': specify two files"),
 }
 
 

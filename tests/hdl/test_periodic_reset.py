@@ -398,6 +398,7 @@ class Upset:
         self.rng = rng = random.Random(f"{lanes} {packed} {refresh} {everything}")
         made = Decoder(lanes=lanes, packed=packed, refresh=refresh)
         self.aig = aig = aig_of(axi_rtlil(made), top="utf8_decoder")
+        self.step = aig.stepper(range(len(aig.outputs)))
         self.lanes = lanes
         self.state = [rng.getrandbits(RUNS) if everything else 0 for _ in aig.latches]
         self.beats = [beat for n in range(COUNT) for beat in text_beats(TEXTS[n % len(TEXTS)], lanes)]
@@ -428,7 +429,7 @@ class Upset:
         }.items():
             for bit, where in enumerate(self.aig.input_bits[port]):
                 frame[where] = sum((value >> bit & 1) << run for run, value in enumerate(values))
-        self.state, out = self.aig.step(self.state, frame, (1 << RUNS) - 1)
+        self.state, out = self.step(self.state, frame, (1 << RUNS) - 1)
         any_valid = 0
         for run in range(RUNS):
             self.at[run] += offered[run] and self.value(out, "s_axis_tready", run)

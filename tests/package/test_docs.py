@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import doctest
 import importlib
+import json
 import os
 import re
 import shlex
@@ -19,7 +20,8 @@ import tomllib
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
+from xml.etree import ElementTree
 
 import click
 import platformdirs
@@ -34,6 +36,7 @@ from utf8fpga.hdl.toolchain import run_tool
 from utf8fpga.model import DFA, TABLE_3_7
 
 CHECKOUT = Path(__file__).parents[2]
+WAVES = CHECKOUT / "docs" / "waves"
 PAGES = [CHECKOUT / "README.md", *sorted((CHECKOUT / "docs").glob("*.md"))]
 
 _IN_CI = "it installs packages from the network; .ci/run runs it in a new environment"
@@ -50,6 +53,7 @@ NOT_RUN = {
     ".venv/bin/pytest -n auto && .venv/bin/ruff check . && .venv/bin/ruff format --check . && .venv/bin/mypy": (
         "the test run itself; .ci/run runs these checks"
     ),
+    "pip install '.[diagrams]'": "it installs packages from the network; .ci/run installs this extra with '.[test]'",
     "pip install '.[remote]'": "it installs packages from the network; .ci/run installs this extra with '.[test]'",
     "bash .ci/run": "CI itself",
     "pytest -n auto": "the test run itself",
@@ -262,9 +266,10 @@ def run_lines(tmp_path: Path) -> Callable[[list[str]], Path]:
 def test_shell_blocks_run(block: Block, run_lines: Callable[[list[str]], Path]) -> None:
     folder = run_lines(lines_of(block))
     # The files that the commands and their comments name.
-    names = re.findall(r"(?:^|\s)(?:-o|--vcd|--plot)\s+(\S+)", block.text)
+    names = re.findall(r"(?:^|\s)(?:-o|--vcd|--plot|--wave)\s+(\S+)", block.text)
     names += re.findall(r"#\s*(build/[\w.-]+)", block.text)
     assert not [name for name in names if not (folder / name).stat().st_size]
+    assert_diagrams_are_current(folder)
 
 
 @pytest.mark.parametrize("line", [pytest.param(line, marks=marks([line])) for line in INLINE if line not in NOT_RUN])
@@ -321,13 +326,36 @@ def test_extras_in_the_pages_exist() -> None:
 
 
 @pytest.mark.parametrize("block", blocks_in("python"), ids=lambda block: block.name)
-def test_python_blocks_run(block: Block) -> None:
+def test_python_blocks_run(block: Block, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
     if ">>>" not in block.text:
         exec(compile(block.text, block.page, "exec"), {})
+        assert_diagrams_are_current(tmp_path)
         return
     example = doctest.DocTestParser().get_doctest(block.text, {}, block.name, block.page, block.line)
     assert example.examples
     assert doctest.DocTestRunner().run(example).failed == 0
+
+
+def assert_diagrams_are_current(folder: Path) -> None:
+    """Compare the diagrams that a block has drawn with those in docs/: the data, since tools draw them differently."""
+    for drawn in folder.glob("*.svg"):
+        if (recorded := WAVES / drawn.name).exists():
+            assert description(recorded) == description(drawn), f"{recorded} is stale: run the block in its folder"
+
+
+def description(diagram: Path) -> Any:
+    """The data of a timing diagram."""
+    found = ElementTree.parse(diagram).findtext("{http://www.w3.org/2000/svg}desc")
+    assert found
+    return json.loads(found)
+
+
+def test_every_diagram_is_drawn_by_a_block() -> None:
+    texts = "".join(block.text for block in BLOCKS if block.page == "verilog.md")
+    recorded = sorted(path.name for path in WAVES.iterdir())
+    assert recorded
+    assert all(f"--wave {name}" in texts or f'Path("{name}")' in texts for name in recorded)
 
 
 def test_the_pages_have_python_examples() -> None:

@@ -54,6 +54,11 @@ def test_simulate_compares_it_with_its_golden_function(extended: Path) -> None:
     )
     status, output, _ = run(extended, "simulate", "pass-through", "--hex", "C2 41", "--json")
     assert (status, [json.loads(line)["value"] for line in output.splitlines()]) == (0, [0xC2, 0x41])
+    words = ("--lanes", "2", "--hex", "C2 41", "--vcd", "w.vcd", "--wave", "w.svg")
+    status, _, errors = run(extended, "simulate", "pass-through", *words)
+    assert (status, errors) == (0, ""), errors
+    assert "$scope module pass_through $end" in (extended / "w.vcd").read_text(encoding="utf-8")
+    assert (extended / "w.svg").read_text(encoding="utf-8").count(">C2<") == 2, "at the input and at the output"
     status, output, _ = run(extended, "simulate", "pass-through", "--hex", "C2 41", "-o", "-")
     assert (status, output) == (0, "\ufffdA")
 

@@ -1,0 +1,98 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The option `--soak` of the command `simulate`: random packets and pauses for a time."""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+from dataclasses import asdict
+from importlib import resources
+
+from utf8fpga.cli.output import CommandError, progress
+from utf8fpga.hdl import CoreParameters, command_words
+from utf8fpga.sim import Simulation
+from utf8fpga.sim.engines import has_compiler
+
+__all__ = ["soak_core", "soak_limit"]
+
+_TIMES = {"s": 1, "m": 60, "h": 3600}
+_AMOUNTS = {"kB": 10**3, "MB": 10**6, "GB": 10**9}
+
+
+def soak_limit(text: str) -> tuple[float | None, int | None]:
+    """The seconds or the number of bytes that a value of ``--soak`` denotes.
+
+    Raises:
+        CommandError: it is neither a time nor an amount.
+    """
+    found = re.fullmatch(r"([0-9]{1,9}(?:\.[0-9]{1,9})?)([a-zA-Z]{1,2})", text)
+    if found and found[2] in _TIMES:
+        return float(found[1]) * _TIMES[found[2]], None
+    if found and found[2] in _AMOUNTS:
+        return None, round(float(found[1]) * _AMOUNTS[found[2]])
+    raise CommandError(f"--soak {text!r} is neither a time such as 10m nor an amount such as 5GB")
+
+
+def soak_core(
+    parameters: CoreParameters,
+    *,
+    engine: str | None,
+    seed: int,
+    seconds: float | None,
+    symbols: int | None,
+    as_json: bool,
+) -> None:
+    """Simulate a core with random packets and pauses, compare with the golden function and print the totals.
+
+    Args:
+        parameters: those of the core.
+        engine: see `Simulation`; default: compiled if there is a compiler, otherwise python.
+        seed: the seed of the first round.
+        seconds: see `sim.soak.soak`.
+        symbols: see `sim.soak.soak`.
+        as_json: print JSON.
+
+    Raises:
+        CommandError: core and golden function differ, or NumPy is not installed.
+    """
+    try:
+        from utf8fpga.sim.soak import Totals, soak
+    except ModuleNotFoundError as missing:
+        if missing.name != "numpy":
+            raise
+        raise CommandError("--soak requires NumPy: pip install 'utf8fpga[arrays]'", status=1) from None
+
+    name = engine or ("compiled" if has_compiler() else "python")
+    simulation = Simulation(parameters.build(), parameters, engine=name)
+    corpus = b"".join(resources.files("utf8fpga").joinpath("texts", each).read_bytes() for each in _TEXTS)
+    with progress("simulating", symbols, rate=True) as done:
+
+        def on_round(totals: Totals) -> None:
+            done(totals.symbols)
+
+        totals, mismatch = soak(
+            simulation, seed=seed, seconds=seconds, symbols=symbols, corpus=corpus, on_round=on_round
+        )
+    if as_json:
+        print(json.dumps({"core": parameters.name, "engine": name, "seed": seed, **asdict(totals)}))
+    else:
+        rate = totals.symbols / max(totals.seconds, 1e-9)
+        print(
+            f"{totals.symbols} {parameters.input_noun}s in {totals.packets} packets, {totals.cycles} cycles,"
+            f" {totals.rounds} rounds with seeds from {seed}, {totals.seconds:.1f} s, {_rate(rate)} per second"
+        )
+    if mismatch:
+        last = str(seed + totals.rounds - 1)
+        again = shlex.join(["utf8fpga", "simulate", *command_words(parameters), "--soak", "1s", "--seed", last])
+        raise CommandError(f"{mismatch}\n  its round: {again}", status=1)
+    if not as_json:
+        print(f"the simulated {parameters.core} gave exactly the model's {parameters.output_noun}s")
+
+
+_TEXTS = ("multilingual.txt", "torture.txt")
+
+
+def _rate(number: float) -> str:
+    """A number with a unit, such as ``12.3 million``."""
+    return f"{number / 1e6:.1f} million" if number >= 1e6 else f"{number:.0f}"

@@ -1,0 +1,325 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Waveforms of a core: value change dumps in order of the data flow, GTKWave save files, and timing diagrams.
+
+Amaranth's simulator records every net in each module through which it passes, by module and name, in femtoseconds.
+`recorded` rewrites its file: the streams first, then the components along the data flow, each net once, arrays and
+lanes in scopes of their own, members of enumerations by name, and nanoseconds. Save files and diagrams are made from
+the rewritten file, so they do not depend on the engine that simulated the core.
+"""
+
+from __future__ import annotations
+
+import re
+import tempfile
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from io import BytesIO
+from itertools import takewhile
+from pathlib import Path
+from typing import IO, Any
+
+from vcd.gtkw import GTKWSave
+from vcd.reader import TokenKind, VarDecl, tokenize
+from vcd.writer import VCDWriter
+
+from utf8fpga.hdl import Core
+
+__all__ = ["SAVE_FILE_MARK", "recorded", "samples", "write_save_file"]
+
+SAVE_FILE_MARK = "[*] Written by utf8fpga"
+"""The first line of a save file of `write_save_file`. GTKWave replaces it when it saves the file."""
+
+_FEMTOSECONDS = 1_000_000
+"""Amaranth's unit of time, in a nanosecond, the unit of the rewritten file."""
+
+_STREAMS = ("input", "output")
+_STATE = "state"
+"""The scope of the nets of a core that belong to no component and no stream."""
+
+_MANY = 4
+"""Nets of a pipeline stage that have a scope of their own."""
+
+_CLOCK = ("clk",)
+
+_Path = tuple[str, ...]
+"""Names of scopes from the outermost one on, or scopes and the name of a net in them."""
+
+
+@dataclass(frozen=True)
+class _Net:
+    """A declaration of a net in a value change dump.
+
+    Attributes:
+        scope: the names of the modules around it.
+        path: its name, and the names and indices of the fields of a structure.
+        code: the identifier of the net, the same in each scope.
+        size: its width in bits.
+        is_text: its values are names.
+    """
+
+    scope: _Path
+    path: _Path
+    code: str
+    size: int
+    is_text: bool
+
+    @property
+    def name(self) -> str:
+        """The name without fields, without the suffix that makes it unique, and without $ and _ around it."""
+        return re.sub(r"\$\d+$", "", self.path[0]).strip("$_")
+
+
+def _nets(dump: IO[bytes]) -> list[_Net]:
+    """The declarations in the header of a value change dump, which is read up to the end of the header."""
+    lines = takewhile(lambda line: not line.startswith(b"$enddefinitions"), iter(dump.readline, b""))
+    # Amaranth's names for anonymous nets begin with $, which the reader does not accept.
+    header = re.sub(rb"(?m)^(\$var \w+ \d+ \S+ )\$", rb"\1", b"".join(lines))
+    scope: list[str] = []
+    nets = []
+    for token in tokenize(BytesIO(header)):
+        if token.kind is TokenKind.SCOPE:
+            scope.append(token.scope.ident)
+        elif token.kind is TokenKind.UPSCOPE:
+            scope.pop()
+        elif token.kind is TokenKind.VAR:
+            nets.append(_net(tuple(scope), token.var))
+    return nets
+
+
+def _net(scope: _Path, declared: VarDecl) -> _Net:
+    path = tuple(re.findall(r"[^.\[\]\\]+", declared.ref_str))
+    return _Net(scope, path, declared.id_code, declared.size, declared.type_.value == "string")
+
+
+@contextmanager
+def recorded(simulator: Any, core: Core, file: Path, *, name: str) -> Iterator[None]:
+    """Record the waveform of what the simulator runs in this context, also if it raises an error.
+
+    Args:
+        simulator: Amaranth's simulator of the core.
+        core: the core.
+        file: the value change dump.
+        name: the name of the outermost scope, in which characters outside identifiers are replaced.
+    """
+    with tempfile.TemporaryDirectory(prefix="utf8fpga-") as folder:
+        dump, names = Path(folder, "dump.vcd"), Path(folder, "names.gtkw")
+        try:
+            with simulator.write_vcd(str(dump), str(names), traces={each: getattr(core, each) for each in _STREAMS}):
+                yield
+        finally:
+            _rewrite(dump, file, _stream_names(names), re.sub(r"\W", "_", name))
+
+
+def _stream_names(save: Path) -> dict[_Path, str]:
+    """The scope and the name of each net of the core's streams, as Amaranth chose them, with the name of its stream."""
+    found: dict[_Path, str] = {}
+    stream = ""
+    for line in save.read_text(encoding="utf-8").splitlines():
+        if line.startswith("-") and line[1:] in _STREAMS:
+            stream = line[1:]
+        elif match := re.fullmatch(r"([^\\\[]+)\.([^.\\\[]+)(?:\[\d+:0\])?", line):
+            found[(*match[1].split("."), match[2])] = stream
+    return found
+
+
+def _rewrite(dump: Path, file: Path, streams: Mapping[_Path, str], name: str) -> None:
+    """Write the dump of Amaranth's simulator in another order, with other names and another unit of time."""
+    with dump.open("rb") as source, file.open("w", encoding="utf-8") as target:
+        nets = _nets(source)
+        tokens = tokenize(source)
+        *_, (_, start) = _changes(takewhile(lambda token: token.kind is not TokenKind.END, tokens))
+        with VCDWriter(target, timescale="1 ns", date="", comment=f"{name}, simulated by utf8fpga") as writer:
+            variables, scopes = {}, _Scopes()
+            for scope, label, net in _arranged(nets, streams):
+                kind = "string" if net.is_text else "wire"
+                variables[net.code] = writer.register_var(
+                    scopes.of((name, *scope)), label, kind, size=net.size, init=start[net.code]
+                )
+            place = {code: number for number, code in enumerate(variables)}
+            time, values = 0, start
+            for time, changed in _changes(tokens):
+                # In order of declaration, since the order of Amaranth's simulator is another one in each run.
+                for code in sorted(changed.keys() & place.keys(), key=place.__getitem__):
+                    if changed[code] != values[code]:
+                        writer.change(variables[code], time // _FEMTOSECONDS, changed[code])
+                values |= changed
+            writer.close(time // _FEMTOSECONDS)
+
+
+class _Scope(str):
+    """The name of a scope that is sorted by its place, since the writer sorts the scopes of a file."""
+
+    place: int
+
+    def __lt__(self, other: str) -> bool:
+        return isinstance(other, _Scope) and self.place < other.place
+
+
+class _Scopes:
+    """Scopes that are sorted in the order of their first use."""
+
+    def __init__(self) -> None:
+        self._known: dict[_Path, _Scope] = {}
+
+    def of(self, path: _Path) -> _Path:
+        """The path, with names that are sorted by their first use."""
+        for depth in range(1, len(path) + 1):
+            if path[:depth] not in self._known:
+                scope = _Scope(path[depth - 1])
+                scope.place = len(self._known)
+                self._known[path[:depth]] = scope
+        return tuple(self._known[path[:depth]] for depth in range(1, len(path) + 1))
+
+
+def _changes(tokens: Iterable[Any]) -> Iterator[tuple[int, dict[str, Any]]]:
+    """Each time, and by identifier the values of the nets at the end of it that may have changed."""
+    time = 0
+    values: dict[str, Any] = {}
+    for token in tokens:
+        if token.kind is TokenKind.CHANGE_TIME:
+            yield time, values
+            time, values = token.data, {}
+        elif token.kind in (TokenKind.CHANGE_SCALAR, TokenKind.CHANGE_VECTOR, TokenKind.CHANGE_STRING):
+            values[token.data.id_code] = token.data.value
+    yield time, values
+
+
+def _arranged(nets: Sequence[_Net], streams: Mapping[_Path, str]) -> list[tuple[_Path, str, _Net]]:
+    """The scope, the name and the declaration of each net of the rewritten file, in order, each net once."""
+    top = nets[0].scope
+    wholes = {(net.scope, net.path[:cut]) for net in nets for cut in range(1, len(net.path))}
+    # A net belongs to the innermost component that it enters.
+    inner = {net.code: net.scope for net in sorted(nets, key=lambda net: len(net.scope))}
+    placed: dict[str, tuple[_Path, str, _Net]] = {}
+    taken: set[_Path] = set()
+
+    def place(net: _Net, scope: _Path, path: _Path) -> None:
+        if net.code in placed or (net.scope, net.path) in wholes:
+            return
+        *outer, label = (*scope, *re.sub(r"\.(\d+)", r"_\1", ".".join(path)).split("."))
+        number, unique = 1, label
+        while (*outer, unique) in taken:
+            unique = f"{label}_{(number := number + 1)}"
+        taken.add((*outer, unique))
+        placed[net.code] = tuple(outer), unique, net
+
+    for net in nets:
+        if _is_control(net):
+            place(net, (), (net.name,))
+    for stream in _STREAMS:
+        ports = [net for net in nets if streams.get((*net.scope, net.path[0])) == stream]
+        for net in sorted(ports, key=lambda net: len(net.path) > 1):
+            place(net, (stream,), net.path[1:] or (net.name.rpartition("__")[2],))
+    for scope in _along_the_data(nets, top):
+        own = [net for net in nets if net.scope == inner[net.code] == scope]
+        stages = Counter(_stage(net)[0] for net in own)
+        for net in _lanes_together(own):
+            stage, rest = _stage(net)
+            is_of_stage = stage and stages[stage] >= _MANY
+            head = [stage, rest] if is_of_stage and "__" not in net.name else net.name.split("__")
+            place(net, scope[len(top) :] or (_STATE,), (*head, *net.path[1:]))
+    return list(placed.values())
+
+
+def _is_control(net: _Net) -> bool:
+    """Whether a net is a clock or a reset."""
+    return re.fullmatch(r"(.*_)?(clk|rst)", net.name) is not None
+
+
+def _stage(net: _Net) -> tuple[str, str]:
+    """The name of a pipeline stage and the rest, as in ``features_unit_0`` and ``gaps_1_word_0``; or two empty ones."""
+    found = re.fullmatch(r"([a-z]+(?:_\d+)?)_(\w*[a-z]\w*)", net.name) if len(net.path) == 1 else None
+    return (found[1], found[2]) if found else ("", "")
+
+
+def _lanes_together(nets: Iterable[_Net]) -> list[_Net]:
+    """Nets in the order of their names without the number of a lane, and those of equal names in the order of lanes."""
+    stems: dict[str, int] = {}
+
+    def place(net: _Net) -> tuple[int, int]:
+        stem, _, number = net.name.rpartition("_")
+        is_lane = number.isdigit() and len(net.path) == 1
+        return stems.setdefault(stem if is_lane else net.name, len(stems)), int(number) if is_lane else 0
+
+    return sorted(nets, key=place)
+
+
+def samples(waveform: Path) -> Iterator[dict[_Path, int | str]]:
+    """The values of all nets in each cycle: those before the rising edge of the clock that ends the cycle.
+
+    Args:
+        waveform: a file of `recorded`.
+
+    Yields:
+        The values by scope and name, without the outermost scope: ``("input", "valid")``.
+    """
+    with waveform.open("rb") as source:
+        names = {net.code: (*net.scope[1:], *net.path) for net in _nets(source)}
+        values: dict[_Path, int | str] = {}
+        for _, changes in _changes(tokenize(source)):
+            changed = {names[code]: int(value) if value in ("0", "1") else value for code, value in changes.items()}
+            if changed.get(_CLOCK) == 1 and values:
+                yield values.copy()
+            values |= changed
+
+
+def _along_the_data(nets: Sequence[_Net], scope: _Path) -> Iterator[_Path]:
+    """A scope, and the scopes of the components in it, those first that are nearer to the input stream."""
+    yield scope
+    inside = [net for net in nets if net.scope[: len(scope)] == scope]
+    children = dict.fromkeys(net.scope[: len(scope) + 1] for net in inside if len(net.scope) > len(scope))
+    codes = {child: {net.code for net in inside if net.scope[: len(child)] == child} for child in children}
+    everywhere = {net.code for net in inside if _is_control(net)}
+    reached = {net.code for net in inside if net.scope == scope and net.name == "input__payload"} - everywhere
+    while children:
+        nearest = next((child for child in children if codes[child] & reached), next(iter(children)))
+        del children[nearest]
+        reached |= codes[nearest] - everywhere
+        yield from _along_the_data(nets, nearest)
+
+
+def write_save_file(waveform: Path, save: Path, *, dump: str | None = None) -> bool:
+    """Write a GTKWave save file with all nets of a waveform: a group for each scope, numbers in hexadecimal.
+
+    The groups of the components are closed. A file that GTKWave has saved since is not replaced.
+
+    Args:
+        waveform: a file that a simulation has written.
+        save: the save file.
+        dump: the name of the waveform in the save file; default: `waveform`.
+
+    Returns:
+        Whether the file was written.
+    """
+    if save.exists() and not save.read_text(encoding="utf-8", errors="replace").startswith(SAVE_FILE_MARK):
+        return False
+    with waveform.open("rb") as source:
+        nets = _nets(source)
+    with save.open("w", encoding="utf-8") as target:
+        target.write(f"{SAVE_FILE_MARK}\n")
+        writer = GTKWSave(target)
+        writer.dumpfile(dump or str(waveform))
+        writer.treeopen(nets[0].scope[0])
+        groups: list[str] = []
+        for net in nets:
+            scope = list(net.scope[1:])
+            common = len(list(takewhile(lambda pair: pair[0] == pair[1], zip(groups, scope, strict=False))))
+            while len(groups) > common:
+                writer.end_group(groups[-1], closed=_is_closed(groups))
+                groups.pop()
+            for name in scope[common:]:
+                groups.append(name)
+                writer.begin_group(name, closed=_is_closed(groups))
+            width = f"[{net.size - 1}:0]" if net.size > 1 else ""
+            label = ".".join((*net.scope, *net.path))
+            writer.trace(f"{label}{width}", alias=net.path[-1], datafmt="hex" if net.size > 1 else "bin")
+        while groups:
+            writer.end_group(groups[-1], closed=_is_closed(groups))
+            groups.pop()
+    return True
+
+
+def _is_closed(groups: Sequence[str]) -> bool:
+    return groups[0] not in (*_STREAMS, _STATE)

@@ -1,0 +1,307 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Waveforms, their save files and timing diagrams: read with pyvcd, and compared with what was simulated."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+import sys
+from collections.abc import Iterator
+from functools import cache
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+import pytest
+from amaranth.hdl import Module
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from support.faults import wrap
+from support.processes import run
+from vcd.reader import TokenKind, tokenize
+
+from utf8fpga.hdl import DecoderParameters, SerialDecoder
+from utf8fpga.model import ErrorKind, decode
+from utf8fpga.sim import ContractError, DiagramError, Simulation, write_diagram, write_save_file
+from utf8fpga.sim.diagram import timing_diagram
+from utf8fpga.sim.strategies import any_text, pauses
+from utf8fpga.sim.waveform import samples
+
+FULL = {"kind": True, "length": True}
+TEXT = bytes.fromhex("E1 80 41 F0 9F 98 80 C2")
+
+
+def declared(waveform: Path) -> Iterator[tuple[tuple[str, ...], str, str]]:
+    """Scope, name and identifier of each declaration."""
+    scope: list[str] = []
+    with waveform.open("rb") as file:
+        for token in tokenize(file):
+            if token.kind is TokenKind.SCOPE:
+                scope.append(token.scope.ident)
+            elif token.kind is TokenKind.UPSCOPE:
+                scope.pop()
+            elif token.kind is TokenKind.VAR:
+                yield tuple(scope), token.var.reference, token.var.id_code
+
+
+def recorded(tmp_path: Path, texts: list[bytes], *, output_pauses: Any = (False,), **parameters: Any) -> Path:
+    """The waveform of a decoder."""
+    waveform = tmp_path / "w.vcd"
+    simulation_of(tuple(parameters.items())).run(texts, output_pauses=output_pauses, vcd=waveform)
+    return waveform
+
+
+@cache
+def simulation_of(parameters: tuple[tuple[str, Any], ...]) -> Simulation:
+    """A simulation of a decoder, which is built once."""
+    return Simulation(DecoderParameters(**FULL, **dict(parameters)).build())
+
+
+COMPONENTS = {
+    "serial": ({}, ["input", "output", "state"]),
+    "parallel": ({"lanes": 4}, ["input", "output", "window", "buffer"]),
+    "parallel, registers": ({"lanes": 2}, ["input", "output", "window", "buffer"]),
+    "packed": ({"lanes": 4, "packed": True}, ["input", "output", "decoder", "packer"]),
+    "refresh": ({"refresh": 100}, ["input", "output", "decoder", "refresh"]),
+}
+
+
+@pytest.mark.parametrize(("parameters", "scopes"), COMPONENTS.values(), ids=COMPONENTS)
+def test_streams_are_first_and_components_follow_the_data(
+    parameters: dict[str, Any], scopes: list[str], tmp_path: Path
+) -> None:
+    found = list(declared(recorded(tmp_path, [TEXT], **parameters)))
+    assert found[0][:2] == (("decoder",), "clk")
+    assert list(dict.fromkeys(scope[1] for scope, _, _ in found if len(scope) > 1)) == scopes
+
+
+def test_stages_are_in_order_and_lanes_of_a_signal_are_next_to_each_other(tmp_path: Path) -> None:
+    found = list(declared(recorded(tmp_path, [TEXT], lanes=4)))
+    scopes = dict.fromkeys(scope[2] for scope, _, _ in found if scope[1:2] == ("window",) and len(scope) > 2)
+    stages = ["features", "pairs", "thirds", "ends"]
+    assert [scope for scope in scopes if scope in stages] == stages
+    names = [name for scope, name, _ in found if scope == ("decoder", "window", "features")]
+    first = names.index("unit_0")
+    assert names[first : first + 4] == ["unit_0", "unit_1", "unit_2", "unit_3"]
+
+
+@pytest.mark.parametrize("parameters", [parameters for parameters, _ in COMPONENTS.values()], ids=COMPONENTS)
+def test_each_net_has_one_name_without_a_suffix(parameters: dict[str, Any], tmp_path: Path) -> None:
+    found = list(declared(recorded(tmp_path, [TEXT], **parameters)))
+    assert len({code for _, _, code in found}) == len({(scope, name) for scope, name, _ in found}) == len(found)
+    assert not [name for _, name, _ in found if "$" in name]
+
+
+def test_every_net_of_the_simulator_is_present_with_its_changes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The leaves of Amaranth's own file, which the rewritten one replaces."""
+    kept = tmp_path / "amaranth.vcd"
+    from utf8fpga.sim import waveform as module
+
+    rewrite = module._rewrite
+
+    def keeping(dump: Path, *rest: Any) -> None:
+        kept.write_bytes(dump.read_bytes().replace(b" $signal", b" signal"))
+        rewrite(dump, *rest)
+
+    monkeypatch.setattr(module, "_rewrite", keeping)
+    waveform = recorded(tmp_path, [TEXT], lanes=2)
+
+    def histories(path: Path, unit: int) -> tuple[dict[str, list[Any]], dict[str, str]]:
+        """The times and the new values of each net, without those that last for no time, and its name."""
+        time = 0
+        found: dict[str, dict[int, Any]] = {}
+        names: dict[str, str] = {}
+        with path.open("rb") as file:
+            for token in tokenize(file):
+                if token.kind is TokenKind.VAR:
+                    found[token.var.id_code] = {}
+                    names.setdefault(token.var.id_code, token.var.ref_str)
+                elif token.kind is TokenKind.CHANGE_TIME:
+                    time = token.data // unit
+                elif token.kind.name.startswith("CHANGE"):
+                    found[token.data.id_code][time] = token.data.value
+        steps = {code: [(None, None), *history.items()] for code, history in found.items()}
+        return {code: [b for a, b in pairwise(each) if a[1] != b[1]] for code, each in steps.items()}, names
+
+    theirs, names = histories(kept, 1_000_000)
+    ours, _ = histories(waveform, 1)
+    plain = {code: name.lstrip("\\") for code, name in names.items()}
+    whole = {re.sub(r"(\[\d+\]|\.\w+)$", "", name) for name in plain.values() if re.search(r"[.\[]", name)}
+    leaves = [history for code, history in theirs.items() if plain[code] not in whole]
+    assert sorted(map(repr, ours.values())) == sorted(map(repr, leaves))
+
+
+def test_a_cycle_is_ten_nanoseconds_and_causes_and_states_have_names(tmp_path: Path) -> None:
+    waveform = recorded(tmp_path, [TEXT])
+    lines = waveform.read_text(encoding="utf-8").splitlines()
+    assert "$timescale 1 ns $end" in lines
+    (clock,) = (code for _, name, code in declared(waveform) if name == "clk")
+    rises = [n for n, line in enumerate(lines) if line == f"1{clock}"]
+    times = [next(int(line[1:]) for line in reversed(lines[:n]) if line.startswith("#")) for n in rises]
+    assert times == list(range(5, 5 + 10 * len(times), 10))
+    names = {line[1:].split()[0] for line in lines if line.startswith("s")}
+    assert names >= {"NONE", "TRUNCATED", "INCOMPLETE", "START", "1_MORE", "2_MORE", "3_MORE"}
+
+
+@settings(max_examples=30, deadline=None)
+@given(
+    st.lists(any_text().map(bytes), max_size=3),
+    pauses(),
+    st.sampled_from([{}, {"pipeline": 2}, {"lanes": 2}, {"lanes": 4, "packed": True}]),
+)
+def test_transfers_in_the_waveform_are_the_bytes_and_the_items(
+    tmp_path_factory: pytest.TempPathFactory, texts: list[bytes], output_pauses: Any, parameters: dict[str, Any]
+) -> None:
+    waveform = recorded(tmp_path_factory.mktemp("w"), texts, output_pauses=output_pauses, **parameters)
+    sent, received = bytearray(), []
+    for values in samples(waveform):
+        for lane in range(parameters.get("lanes", 1)):
+            if values["input", "valid"] and values["input", "ready"] and int(values["input", "keep"]) >> lane & 1:
+                sent.append(int(values["input", f"symbols_{lane}"]))
+            if values["output", "valid"] and values["output", "ready"] and int(values["output", "keep"]) >> lane & 1:
+                field = ("output", f"symbols_{lane}")
+                kind = values[(*field, "kind")]
+                error = None if kind == "NONE" else ErrorKind[str(kind)]
+                received.append((values[(*field, "length")], values[(*field, "code_point")], error))
+    assert bytes(sent) == b"".join(texts)
+    assert received == [(item.length, item.code_point, item.error) for text in texts for item in decode(text)]
+
+
+class NeverReady(SerialDecoder):
+    """A decoder that accepts nothing."""
+
+    def elaborate(self, platform: object) -> Module:
+        inner = SerialDecoder(**FULL)
+        m = wrap(inner, self)
+        m.d.comb += [self.input.ready.eq(0), inner.input.valid.eq(0)]
+        return m
+
+
+def test_the_waveform_of_a_failure_is_kept(tmp_path: Path) -> None:
+    waveform = tmp_path / "w.vcd"
+    with pytest.raises(ContractError):
+        Simulation(NeverReady(**FULL)).run([b"A"], vcd=waveform)
+    assert all(values["input", "valid"] == 1 for values in samples(waveform))
+
+
+def test_the_save_file_has_every_net_in_groups(tmp_path: Path) -> None:
+    waveform, save = recorded(tmp_path, [TEXT], lanes=4, packed=True), tmp_path / "w.gtkw"
+    assert write_save_file(waveform, save)
+    lines = save.read_text(encoding="utf-8").splitlines()
+    traced = [re.sub(r"^\+\{\S+\} |\[\d+:0\]$", "", line) for line in lines if line.startswith("+")]
+    assert traced == [".".join((*scope, name)) for scope, name, _ in declared(waveform)]
+    # Bytes in hexadecimal, right-justified: flags 0x22 of GTKWave.
+    at = next(n for n, line in enumerate(lines) if line.endswith("input.symbols_0[7:0]"))
+    assert next(line for line in reversed(lines[:at]) if line.startswith("@")) == "@22"
+    # Groups are closed in reverse order: 0x800000 begins a group, 0x1000000 ends it.
+    groups, flags = [], 0
+    for line in lines:
+        if line.startswith("@"):
+            flags = int(line[1:], 16)
+        elif line.startswith("-") and flags & 0x80_0000:
+            groups.append(line)
+        elif line.startswith("-"):
+            assert flags & 0x100_0000
+            assert groups.pop() == line
+    assert not groups
+
+
+# Timing diagrams.
+
+
+def drawn(tmp_path: Path, texts: list[bytes], *, cycles: range = range(24), **options: Any) -> dict[str, Any]:
+    """The lines of a timing diagram by stream and name."""
+    waveform = recorded(tmp_path, texts, **options)
+    options.pop("output_pauses", None)
+    simulation = simulation_of(tuple(options.items()))
+    diagram = timing_diagram(samples(waveform), simulation.core, simulation.parameters, cycles)
+    streams = [group for group in diagram["signal"] if isinstance(group, list)]
+    return {f"{name} {line['name']}": line for name, *lines in streams for line in lines}
+
+
+def test_diagram_of_a_broken_sequence(tmp_path: Path) -> None:
+    """An item is output one cycle after its last byte, that of a broken sequence with the byte that breaks it."""
+    lines = drawn(tmp_path, [bytes.fromhex("E1 80 41")])
+    assert lines == {
+        "input valid": {"name": "valid", "wave": "1..0"},
+        "input ready": {"name": "ready", "wave": "1..."},
+        "input symbol": {"name": "symbol", "wave": "===x", "data": ["E1", "80", "41"]},
+        "input last": {"name": "last", "wave": "0.1x"},
+        "output valid": {"name": "valid", "wave": "0.1."},
+        "output ready": {"name": "ready", "wave": "1..."},
+        "output symbol": {"name": "symbol", "wave": "x.9=", "data": ["truncated", "U+0041"]},
+        "output last": {"name": "last", "wave": "x.01"},
+    }
+
+
+def test_equal_symbols_in_a_row_have_a_label_each_and_waiting_ones_do_not(tmp_path: Path) -> None:
+    lines = drawn(tmp_path, [b"AA"], output_pauses=(False, True, True))
+    assert (lines["input symbol"]["wave"], lines["input symbol"]["data"]) == ("==..x..", ["41", "41"])
+    assert (lines["output symbol"]["wave"], lines["output symbol"]["data"]) == ("x=..=..", ["U+0041", "U+0041"])
+
+
+def test_diagram_has_a_line_for_each_lane_and_the_chosen_cycles(tmp_path: Path) -> None:
+    lines = drawn(tmp_path, ["aé".encode()], lanes=2, pipeline=0)
+    assert [name for name in lines if "lane" in name] == [
+        *("input lane 0", "input lane 1", "output lane 0", "output lane 1")
+    ]
+    assert lines["input lane 0"]["data"] == ["61", "A9"]
+    assert lines["input lane 1"]["data"] == ["C3"]
+    assert [lines[f"output lane {lane}"]["data"] for lane in (0, 1)] == [["U+0061", "U+00E9"], []]
+    last = len(lines["input valid"]["wave"]) - 1
+    part = drawn(tmp_path, ["aé".encode()], lanes=2, pipeline=0, cycles=range(last, last + 9))
+    assert len(part["input valid"]["wave"]) == 1
+
+
+def test_cycles_after_the_end_are_rejected(tmp_path: Path) -> None:
+    with pytest.raises(DiagramError, match=r"^the simulation ended before cycle 99: specify earlier cycles$"):
+        drawn(tmp_path, [b"A"], cycles=range(99, 100))
+
+
+def test_diagram_without_wavedrom_names_the_remedy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "wavedrom", None)
+    simulation = Simulation(SerialDecoder())
+    with pytest.raises(DiagramError, match=r"^wavedrom is not installed: pip install 'utf8fpga\[diagrams\]'$"):
+        write_diagram(tmp_path / "w.vcd", tmp_path / "w.svg", simulation.core)
+
+
+DRAW = """
+import sys
+from pathlib import Path
+from utf8fpga.hdl import DecoderParameters
+from utf8fpga.sim import Simulation, write_diagram
+simulation = Simulation(DecoderParameters(lanes=2, packed=True, kind=True, length=True).build())
+simulation.run([b"\\xc2A", b"B"], vcd=Path("w.vcd"))
+write_diagram(Path("w.vcd"), Path("w.svg"), simulation.core)
+"""
+
+
+def test_files_are_the_same_in_each_process(tmp_path: Path) -> None:
+    pytest.importorskip("wavedrom", reason="wavedrom is not installed")
+    digests = set()
+    for seed in ("1", "2"):
+        done = run([sys.executable, "-c", DRAW], cwd=tmp_path, env={"PYTHONHASHSEED": seed}, capture_output=True)
+        assert done.returncode == 0, done.stderr.decode()
+        digests.add(tuple(hashlib.sha256((tmp_path / name).read_bytes()).hexdigest() for name in ("w.vcd", "w.svg")))
+    assert len(digests) == 1
+
+
+def test_a_diagram_has_its_data_and_a_background(tmp_path: Path) -> None:
+    pytest.importorskip("wavedrom", reason="wavedrom is not installed")
+    simulation = Simulation(SerialDecoder(**FULL))
+    simulation.run([b"A"], vcd=tmp_path / "w.vcd")
+    write_diagram(tmp_path / "w.vcd", tmp_path / "w.svg", simulation.core)
+    picture = ElementTree.parse(tmp_path / "w.svg")
+    space = "{http://www.w3.org/2000/svg}"
+    assert json.loads(picture.findtext(f"{space}desc") or "")["signal"][0] == {"name": "clk", "wave": "P."}
+    background = picture.find(f"{space}rect")
+    assert background is not None
+    assert (background.get("width"), background.get("fill")) == ("100%", "white")
+    # Each shape that is used is defined, and no other one.
+    text = (tmp_path / "w.svg").read_text(encoding="utf-8")
+    defined = {each.get("id") for each in picture.findall(f"{space}defs/*")}
+    assert defined == set(re.findall(r'href="#([^"]+)"', text))
