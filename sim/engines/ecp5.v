@@ -61,7 +61,7 @@ module TRELLIS_FF(input CLK, input LSR = 0, input CE = 1, input DI, output reg Q
   initial Q = VALUE;
   generate
     if (LSRMODE != "LSR") begin
-      TRELLIS_FF_with_a_preload unknown();
+      (* keep *) TRELLIS_FF_with_a_preload unknown();
     end
     if (SRMODE == "ASYNC") begin
       always @(posedge rises, posedge resets) if (resets) Q <= VALUE; else if (enabled) Q <= DI;

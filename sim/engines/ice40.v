@@ -210,9 +210,9 @@ module ICESTORM_RAM(
   );
 endmodule
 
-// A pad without registers: an input, an output, or both where the output is always driven.
+// A pad without registers. One that is not driven is 1, as with a pull-up.
 module SB_IO(
-  inout PACKAGE_PIN, input D_OUT_0 = 0, input D_OUT_1, input OUTPUT_ENABLE, input OUTPUT_CLK, input INPUT_CLK,
+  inout PACKAGE_PIN, input D_OUT_0 = 0, input D_OUT_1, input OUTPUT_ENABLE = 1, input OUTPUT_CLK, input INPUT_CLK,
   input CLOCK_ENABLE, input LATCH_INPUT_VALUE, output D_IN_0, output D_IN_1
 );
   parameter [5:0] PIN_TYPE = 0;
@@ -222,11 +222,10 @@ module SB_IO(
   generate
     if (PIN_TYPE[5:2] == 4'b0110) begin
       assign PACKAGE_PIN = D_OUT_0;
-    end else if (PIN_TYPE[5:2] != 4'b0000) begin
-      SB_IO_with_a_register_or_an_enable unknown();
-    end
-    if (PIN_TYPE[1:0] != 2'b01 && PIN_TYPE[5:2] == 4'b0000) begin
-      SB_IO_with_a_register_or_an_enable unknown();
+    end else if (PIN_TYPE[5:2] == 4'b1010) begin
+      assign PACKAGE_PIN = D_OUT_0 | ~OUTPUT_ENABLE;
+    end else if (PIN_TYPE != 6'b000001) begin
+      (* keep *) SB_IO_with_a_register unknown();
     end
   endgenerate
   assign D_IN_0 = PACKAGE_PIN;

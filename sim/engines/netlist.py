@@ -7,6 +7,7 @@ other, and the compiled engine simulates it.
 
 from __future__ import annotations
 
+import ctypes
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -15,9 +16,10 @@ from typing import Any
 
 from utf8fpga.hdl.toolchain import ToolError, present_version, run_tool
 from utf8fpga.model import InvalidArgumentError
+from utf8fpga.sim.engines import native
 from utf8fpga.sim.engines.native import Circuit, source
 
-__all__ = ["FAMILIES", "ROUTED_FAMILIES", "Netlist", "NetlistCircuit", "write_modelled"]
+__all__ = ["FAMILIES", "ROUTED_FAMILIES", "LineCircuit", "Netlist", "NetlistCircuit", "run_line"]
 
 FAMILIES = ("ice40", "ecp5")
 """The FPGA families whose cells have models; the first is the default."""
@@ -120,30 +122,86 @@ class NetlistCircuit:
     def write(self, folder: Path) -> None:
         self.netlist.write_json(self.design, folder, "netlist.json")
         text = (folder / "netlist.json").read_text(encoding="utf-8")
-        write_modelled(text, self.netlist.family, folder, changes=self.changes)
+        _write_modelled(text, self.netlist.family, folder, changes=self.changes)
 
 
-def write_modelled(netlist: str, family: str, folder: Path, *, changes: str = "") -> None:
-    """Write a netlist whose cells are replaced by their models, as ``top.il``.
+@dataclass(frozen=True)
+class LineCircuit:
+    """A routed iCE40 with an input line and an output line as a circuit of gates; see `Circuit`.
+
+    Attributes:
+        netlist: its netlist in JSON of Yosys, or in Verilog as written by ``icebox_vlog``, with the top module ``top``.
+        is_verilog: whether it is Verilog.
+        clock: the name of the port of the clock.
+        rx: the name of the port of the input line.
+        tx: the name of the port of the output line.
+    """
+
+    netlist: str
+    is_verilog: bool
+    clock: str
+    rx: str
+    tx: str
+
+    @property
+    def key(self) -> Sequence[str]:
+        return [self.netlist, self.clock, self.rx, self.tx, source("netlist.py"), _models("ice40")]
+
+    def write(self, folder: Path) -> None:
+        ports = {self.clock: "clk", self.rx: "rx", self.tx: "tx"}
+        changes = "cd top; " + "".join(f"rename {port} {name}; " for port, name in ports.items()) + "cd ..; "
+        if self.is_verilog:
+            (folder / "netlist.v").write_text(self.netlist, encoding="utf-8")
+            _write_gates(f"read_verilog netlist.v; {changes}", "ice40", folder)
+        else:
+            design = json.loads(self.netlist)
+            for name, port in _top(design)["ports"].items():
+                # Ports of pads are bidirectional.
+                port["direction"] = "input" if name in (self.clock, self.rx) else "output"
+            _write_modelled(json.dumps(design), "ice40", folder, changes=changes)
+
+
+def run_line(circuit: Circuit, levels: bytes, *, cache: Path | None = None) -> bytes:
+    """The level of the output line in each cycle.
 
     Args:
-        netlist: the netlist in JSON of Yosys, with the top module ``top``.
-        family: one of `FAMILIES`.
-        folder: the folder for the file.
-        changes: commands for Yosys, each with its semicolon, that change the netlist before that.
+        circuit: the circuit, with the ports ``clk``, ``rx`` and ``tx``.
+        levels: the level of the input line in each cycle, 0 or 1.
+        cache: see `CompiledModel`.
 
     Raises:
-        ToolError: Yosys is missing or failed.
+        ToolError: see `CompiledModel`.
     """
+    library = native.library(circuit, {}, cache or native.default_cache(), driver="line.c")
+    found = ctypes.create_string_buffer(len(levels))
+    library.run_line(levels, found, ctypes.c_uint64(len(levels)))
+    return found.raw
+
+
+def _write_modelled(netlist: str, family: str, folder: Path, *, changes: str = "") -> None:
+    """Write a netlist in JSON of Yosys as gates, after commands for Yosys, each with its semicolon, that change it."""
     modules = json.loads(netlist)
-    for cell in _top(modules)["cells"].values():
+    cells = _top(modules)["cells"]
+    for name, cell in cells.items():
         # nextpnr lists the pins without a connection, for which the models have values.
         cell["connections"] = {pin: bits for pin, bits in cell["connections"].items() if bits}
+        if cell["type"] == "SB_GB" and "USER_SIGNAL_TO_GLOBAL_BUFFER" not in cell["connections"]:
+            # The buffer of a pad, to which nextpnr has no connection but in the name.
+            pad = cells.get(name.removeprefix("$gbuf_").removesuffix("_io"))
+            if pad is None:
+                raise ToolError(f"the global buffer {name!r} has no input in the netlist")
+            cell["connections"]["USER_SIGNAL_TO_GLOBAL_BUFFER"] = pad["connections"]["PACKAGE_PIN"]
+            cell.setdefault("port_directions", {})["USER_SIGNAL_TO_GLOBAL_BUFFER"] = "input"
     (folder / "connected.json").write_text(json.dumps(modules), encoding="utf-8")
+    _write_gates(f"read_json connected.json; delete =A:blackbox; {changes}", family, folder)
+
+
+def _write_gates(read: str, family: str, folder: Path) -> None:
+    """Write the netlist that commands for Yosys read, with models in place of its cells, as ``top.il``."""
     (folder / "cells.v").write_text(_models(family), encoding="utf-8")
     # Undefined bits are 0, since a device has no others.
     script = (
-        f"read_json connected.json; delete =A:blackbox; {changes} setundef -zero -params; read_verilog cells.v; "
+        f"{read} setundef -zero -params; read_verilog cells.v; "
         "hierarchy -top top; proc; flatten; memory_collect; setundef -zero -undriven; opt_clean; write_rtlil top.il"
     )
     run_tool("yosys", ["-q", "-p", script], directory=folder)
