@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
+from support.engines import ENGINE
 from support.icarus import requires_icarus, run_abandoned, run_verilog, split_texts
 
 from utf8fpga.hdl import (
@@ -71,7 +72,7 @@ def by_shape(shapes: dict[str, dict[str, Any]]) -> list[Any]:
 
 @pytest.fixture(scope="module", params=by_shape(SHAPES))
 def full(request: pytest.FixtureRequest) -> Simulation:
-    return Simulation(parallel(**request.param, **FULL))
+    return Simulation(parallel(**request.param, **FULL), engine=ENGINE)
 
 
 def long_text(rng: random.Random, units: int) -> bytes:
@@ -218,7 +219,7 @@ def test_all_triples_of_classes_against_cpython(full: Simulation) -> None:
 @pytest.mark.parametrize("lanes", [2, 4, 8])
 def test_packed_beats_are_full_where_text_is_dense(lanes: int) -> None:
     text = "中".encode() * (20 * lanes)
-    simulation = Simulation(PackedDecoder(lanes=lanes, **FULL))
+    simulation = Simulation(PackedDecoder(lanes=lanes, **FULL), engine=ENGINE)
     run = simulation.run([text])
     assert run.texts == [simulation.expected(text)]
     # A word has three units, so every third beat fills an output beat, and no other output beat is closed.
@@ -229,7 +230,7 @@ def test_packed_beats_are_full_where_text_is_dense(lanes: int) -> None:
 @pytest.mark.parametrize("lanes", [2, 8])
 def test_a_slow_consumer_still_gets_full_packed_beats(lanes: int) -> None:
     text = "é".encode() * (40 * lanes)
-    simulation = Simulation(PackedDecoder(lanes=lanes, **FULL))
+    simulation = Simulation(PackedDecoder(lanes=lanes, **FULL), engine=ENGINE)
     run = simulation.run([text], output_pauses=[True, True, True, False])
     per_beat = [run.valid_since.count(clock) for clock in dict.fromkeys(run.valid_since)]
     assert per_beat == [lanes] * 40
@@ -250,7 +251,7 @@ OTHER_TABLES = {
 @pytest.fixture(scope="module", params=list(product(OTHER_TABLES, (1, 3, 6))), ids=lambda pair: f"{pair[0]}-{pair[1]}")
 def other(request: pytest.FixtureRequest) -> Simulation:
     name, lanes = request.param
-    return Simulation(ParallelDecoder(OTHER_TABLES[name], lanes=lanes, **FULL))
+    return Simulation(ParallelDecoder(OTHER_TABLES[name], lanes=lanes, **FULL), engine=ENGINE)
 
 
 @given(data=st.data(), patterns=stream_patterns())
