@@ -13,7 +13,7 @@ __all__ = ["boundary_sequences", "boundary_units"]
 def boundary_units(table: EncodingTable = TABLE_3_7) -> list[int]:
     """Every bound of the table's ranges and the units next to it, ascending."""
     bounds = [bound for row in table.rows for allowed in row.units for bound in (allowed.first, allowed.last)]
-    return _near([0, *bounds, (1 << table.unit_width) - 1], table)
+    return sorted({0, *_near(bounds, table), (1 << table.unit_width) - 1})
 
 
 def _near(bounds: list[int], table: EncodingTable) -> list[int]:
