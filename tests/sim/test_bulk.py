@@ -19,7 +19,7 @@ from utf8fpga.hdl import DecoderParameters
 from utf8fpga.model import RFC_2279, TABLE_3_7, Practice
 from utf8fpga.sim import Simulation, compare
 from utf8fpga.sim.boundaries import boundary_sequences, boundary_units
-from utf8fpga.sim.bulk import bulk_golden, compare_bulk
+from utf8fpga.sim.bulk import BulkComparison, BulkDifferenceError, bulk_golden, compare_bulk
 from utf8fpga.sim.check import DEPENDS_ON_EARLIER
 from utf8fpga.sim.engines import has_compiler
 from utf8fpga.sim.soak import Totals, soak
@@ -305,3 +305,20 @@ def test_faults_of_the_streams_are_found(fault: PortFault, is_shortest: Callable
     assert is_shortest(bytes(found.units)), found
     assert reason in found.reason
     assert found.replay
+
+
+@pytest.mark.parametrize("after", [b"", b"A" * 2_000_000], ids=["last packet", "many parts before the end"])
+def test_a_lost_end_is_found_where_it_is_lost(after: bytes) -> None:
+    run = BulkComparison(with_port_fault(never_ends))
+    parts = [b"A" * 100_000 + b"B", *(after[at : at + 250_000] for at in range(0, len(after), 250_000))]
+    with pytest.raises(BulkDifferenceError) as caught:
+        for number, part in enumerate(parts, 1):
+            run.send(part, [len(part)], more=number < len(parts))
+    assert bytes(run.mismatch(caught.value).units) == b"B"
+
+
+def test_an_end_that_is_lost_at_the_end_of_a_file_is_reduced() -> None:
+    found = compare_bulk(with_port_fault(never_ends), [b"A" * 1000, b"B"])
+    assert found is not None
+    assert bytes(found.units) == b"B"
+    assert found.replay == ("utf8fpga", "simulate", "--hex", "42")
