@@ -13,7 +13,8 @@ __all__ = ["boundary_sequences", "boundary_units"]
 def boundary_units(table: EncodingTable = TABLE_3_7) -> list[int]:
     """Every bound of the table's ranges and the units next to it, ascending."""
     bounds = [bound for row in table.rows for allowed in row.units for bound in (allowed.first, allowed.last)]
-    return sorted({0, *_near(bounds, table), (1 << table.unit_width) - 1})
+    top = (1 << table.unit_width) - 1
+    return sorted({0, *_near(bounds, table), top})
 
 
 def _near(bounds: list[int], table: EncodingTable) -> list[int]:
@@ -24,16 +25,9 @@ def _near(bounds: list[int], table: EncodingTable) -> list[int]:
 
 def boundary_sequences(table: EncodingTable = TABLE_3_7) -> list[tuple[int, ...]]:
     """For each row the combinations of the bounds of its ranges and the units next to them, and their prefixes."""
-    top = (1 << table.unit_width) - 1
     found: dict[tuple[int, ...], None] = {}
     for row in table.rows:
-        near = [
-            sorted(
-                {unit for bound in (each.first, each.last) for unit in (bound - 1, bound, bound + 1)}
-                & set(range(top + 1))
-            )
-            for each in row.units
-        ]
+        near = [_near([each.first, each.last], table) for each in row.units]
         for length in range(1, len(near) + 1):
             found.update(dict.fromkeys(product(*near[:length])))
     return list(found)
