@@ -19,7 +19,7 @@ from utf8fpga.hdl import DecoderParameters
 from utf8fpga.model import RFC_2279, TABLE_3_7, Practice
 from utf8fpga.sim import Simulation, compare
 from utf8fpga.sim.boundaries import boundary_sequences, boundary_units
-from utf8fpga.sim.bulk import bulk_golden, compare_bulk
+from utf8fpga.sim.bulk import BulkComparison, BulkDifferenceError, bulk_golden, compare_bulk
 from utf8fpga.sim.check import DEPENDS_ON_EARLIER
 from utf8fpga.sim.engines import has_compiler
 from utf8fpga.sim.soak import Totals, soak
@@ -305,3 +305,24 @@ def test_faults_of_the_streams_are_found(fault: PortFault, is_shortest: Callable
     assert is_shortest(bytes(found.units)), found
     assert reason in found.reason
     assert found.replay
+
+
+def test_a_lost_end_is_found_though_a_long_packet_follows() -> None:
+    run = BulkComparison(with_port_fault(never_ends))
+
+    def send() -> None:
+        run.send(b"A" * 100_000 + b"B", [100_001], more=True)
+        for _ in range(9):
+            run.send(b"A" * 250_000, [], more=True)
+        run.send(b"A", [1], more=False)
+
+    with pytest.raises(BulkDifferenceError) as caught:
+        send()
+    assert bytes(run.mismatch(caught.value).units) == b"B"
+
+
+def test_an_end_that_is_lost_at_the_end_of_a_file_is_reduced() -> None:
+    found = compare_bulk(with_port_fault(never_ends), [b"A" * 1000, b"B"])
+    assert found is not None
+    assert bytes(found.units) == b"B"
+    assert found.replay == ("utf8fpga", "simulate", "--hex", "42")
