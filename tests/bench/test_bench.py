@@ -33,6 +33,7 @@ from support.processes import (
     wait_until,
 )
 from support.programs import write_program
+from support.tiers import tiered
 
 from utf8fpga.bench import (
     DEVICES,
@@ -433,7 +434,7 @@ def patient_dask() -> Iterator[None]:
 
 
 @pytest.mark.usefixtures("patient_dask")
-@pytest.mark.parametrize("processes", [False, True])
+@pytest.mark.parametrize("processes", tiered({"threads": False, "processes": True}, 1))
 @pytest.mark.filterwarnings("default")  # warnings of the cluster itself
 def test_executor_of_a_dask_cluster(processes: bool, tools: FakeTools, cache: Cache) -> None:
     distributed = pytest.importorskip("distributed", reason="distributed is not installed")

@@ -14,6 +14,7 @@ import pytest
 from amaranth.hdl import Module, Signal
 from amaranth.lib import wiring
 from support.faults import wrap
+from support.tiers import tiered
 
 from utf8fpga.hdl import DecoderParameters
 from utf8fpga.model import RFC_2279, TABLE_3_7, Practice
@@ -105,7 +106,7 @@ def simulation_of(parameters: DecoderParameters) -> Simulation:
     return Simulation(parameters.build(), parameters, engine="compiled")
 
 
-@pytest.mark.parametrize("parameters", CORRECT.values(), ids=CORRECT)
+@pytest.mark.parametrize("parameters", tiered(CORRECT, 2))
 def test_soak_of_correct_cores_finds_no_difference(parameters: DecoderParameters) -> None:
     simulation = simulation_of(parameters)
     fast = bulk_golden(simulation) is not None
@@ -122,6 +123,7 @@ def test_soak_of_correct_cores_finds_no_difference(parameters: DecoderParameters
     assert totals.cycles > totals.symbols // parameters.lanes > 0
 
 
+@pytest.mark.slow
 def test_soak_in_the_python_engine() -> None:
     totals, mismatch = soak(Simulation(), symbols=1000)
     assert (mismatch, totals.rounds) == (None, 1)
@@ -225,7 +227,7 @@ def test_a_wrong_character_is_found_in_a_long_text_and_reduced() -> None:
     assert compare_bulk(simulation, [text.replace(b"\xac", b"\xab")]) is None
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", tiered({f"{seed}": seed for seed in range(4)}, 2))
 def test_soak_finds_a_wrong_character(seed: int) -> None:
     simulation, corpus = with_port_fault(wrong_character), CORPUS + "\u20ac".encode()
     totals, found = soak(simulation, seed=seed, symbols=20_000_000, corpus=corpus)
@@ -297,7 +299,7 @@ FAULTS: dict[str, tuple[PortFault, Callable[[bytes], bool], str]] = {
 }
 
 
-@pytest.mark.parametrize(("fault", "is_shortest", "reason"), FAULTS.values(), ids=FAULTS)
+@pytest.mark.parametrize(("fault", "is_shortest", "reason"), tiered(FAULTS, 2))
 def test_faults_of_the_streams_are_found(fault: PortFault, is_shortest: Callable[[bytes], bool], reason: str) -> None:
     simulation = with_port_fault(fault, lanes=2)
     _, found = soak(simulation, symbols=10_000_000, corpus=CORPUS)
