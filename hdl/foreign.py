@@ -66,7 +66,7 @@ _CHOICES: dict[str, tuple[str, ...]] = {
     "form": ("utf-16", "utf-32", "utf-8"),
     "protocol": ("axi-stream", "strobe", "resend"),
     "end": ("last", "flush", "none"),
-    "marks": ("replace", "precede"),
+    "marks": ("replace", "separate"),
 }
 
 _ABOVE_ZERO = ("lanes", "bytes_per_clock", "interval", "word_bits")

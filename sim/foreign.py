@@ -50,8 +50,9 @@ class CheckedPorts:
         end: the end of a text: ``last`` with its last byte, ``flush`` for `last` in a cycle without a byte after the
             last one, or ``none``; then a text ends with a reset only, and incomplete sequences are not expected at the
             output. Default: ``last`` if the input `last` is named.
-        marks: with `error` beside a valid word, ``replace``: the word stands for the ill-formed sequence; ``precede``:
-            an ill-formed sequence precedes the word.
+        marks: ``replace``: the word beside `error` stands for the ill-formed sequence; ``separate``: `error` is an
+            ill-formed sequence of its own, whether or not there is a valid word, which then follows it; not for
+            ``axi-stream``.
         replacement: whether the code point beside `error` must be U+FFFD.
         interval: cycles from a byte to the next byte, at least; not for ``axi-stream``.
         latency: for ``resend``: see `protocol`.
@@ -118,7 +119,9 @@ class CheckedPorts:
         yield self.has_end and "last" not in given, f"end = {self.text_end!r} requires input.last: name the port"
         yield not self.has_end and "last" in given, "end = 'none' and input.last contradict each other: leave one out"
         yield not self.has_end and "last" in made, "output.last requires input.last: name both ports or neither"
-        yield self.marks == "precede" and "error" not in made, "marks = 'precede' requires output.error: name the port"
+        if self.marks == "separate":
+            yield "error" not in made, "marks = 'separate' requires output.error: name the port"
+            yield self.protocol == "axi-stream", "marks = 'separate' is that of protocol = 'strobe' or 'resend'"
 
 
 OWN_PORTS = CheckedPorts(
@@ -171,12 +174,18 @@ class Outcome(NamedTuple):
     cycles: int
 
 
+_PATIENCE = 8192
+"""Cycles after which a byte that is not accepted, or an output without end, is an error."""
+
+_MOST_RESENT = 5
+"""Requests for one byte from which on there is an error."""
+
 _REASONS = (
     "",
-    "input.ready was deasserted for 8192 cycles",
+    f"input.ready was deasserted for {_PATIENCE} cycles",
     "the output changed or was withdrawn before its transfer",
     "there is no end of the output",
-    "the same byte was requested again 5 times",
+    f"the same byte was requested again {_MOST_RESENT} times",
     "keep selects a part of a word",
 )
 """By value of `enum status` in ``probe.c``."""
@@ -377,25 +386,24 @@ class _Connections:
         self._out_of("output", "resend", "resend", 1, "1'0")
         if self._left:
             raise self._error(f"the input {next(iter(self._left))!r} of {module.name} is neither named nor a constant")
-        axi, has_error = ports.protocol == "axi-stream", "error" in ports.output
-        is_validator = ports.kind == "validator"
         self.constants = {
             "LANES": lanes,
             "WORDS": words,
             "WORD_BITS": word_bits,
             "WORD_KEEP": word_keep,
             "RESET_LEVEL": int(not tied.reset_low),
-            "HANDSHAKE": int(axi),
+            "HANDSHAKE": int(ports.protocol == "axi-stream"),
             "END": _ENDS[ports.text_end],
             "OUT_LAST": int("last" in ports.output),
-            "ERROR_ALONE": int(has_error and not axi and not is_validator),
-            "ERROR_BEFORE": int(ports.marks == "precede"),
-            "LEVEL": int(is_validator and "valid" not in ports.output),
+            "SEPARATE": int(ports.marks == "separate"),
+            "LEVEL": int(ports.kind == "validator" and "valid" not in ports.output),
             "MARK": REPLACEMENT_CHARACTER,
             "ANY_WORD": int(not ports.replacement),
             "RESENDS": 0 if ports.protocol != "resend" else 1 if "resend" in ports.output else 2,
             "LATENCY": ports.latency,
+            "MOST_RESENT": _MOST_RESENT,
             "INTERVAL": ports.interval,
+            "PATIENCE": _PATIENCE,
         }
 
     def _error(self, text: str) -> CoreError:

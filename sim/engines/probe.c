@@ -10,14 +10,16 @@
 //   HANDSHAKE                 whether a byte is transferred if `in_ready` is asserted; otherwise if `in_valid` is
 //   END                       the end of a text: 0 none, 1 `in_last` with the last byte, 2 `in_last` in a cycle after it
 //   OUT_LAST                  whether `out_last` is the end of a text
-//   ERROR_ALONE               whether `out_error` without `out_valid` is an ill-formed item, too
 //   LEVEL                     whether `out_error` is the only output, and one assertion in a text counts
-//   ERROR_BEFORE              whether `out_error` with `out_valid` is an ill-formed item before the word
+//   SEPARATE                  whether `out_error` is an ill-formed item of its own, with or without `out_valid`, before the
+//                             word; otherwise the word beside it stands for the item
 //   MARK, ANY_WORD            the word of an ill-formed item, and whether any other word beside `out_error` counts as it
 //   RESENDS                   0; 1: a byte is sent again if `resend` is asserted; 2: if `out_error` is, and it is not the
 //                             first one since the last output
 //   LATENCY                   with RESENDS, cycles from a byte to the answer
+//   MOST_RESENT               with RESENDS, requests for one byte from which on there is an error
 //   INTERVAL                  cycles from a byte to the next, at least
+//   PATIENCE                  cycles after which a byte that is not accepted, or an output without end, is an error
 
 #include "circuit.h"
 
@@ -30,10 +32,6 @@
 #define RESET_CYCLES 4
 // Cycles without a transfer after which a run whose input was accepted ends, unless the state was constant before.
 #define QUIET 96
-// Cycles after which a byte that is not accepted is an error.
-#define PATIENCE 8192
-// A byte that is requested more often is an error.
-#define MOST_RESENT 4
 
 enum status { DONE, STUCK, CHANGED, FLOOD, RESENT, PARTIAL };
 
@@ -83,7 +81,7 @@ static void push(struct probe *probe, uint64_t word) {
 
 static void take_output(struct probe *probe) {
     const struct outputs *out = &probe->out;
-    if (ERROR_ALONE && !out->out_valid[0]) {
+    if (SEPARATE && !out->out_valid[0]) {
         push(probe, FLAG_ERROR | MARK);
     } else {
         for (unsigned word = 0; word < WORDS; word++) {
@@ -98,7 +96,7 @@ static void take_output(struct probe *probe) {
             for (unsigned bit = 0; bit < WORD_BITS; bit++)
                 value |= (uint64_t)out->out_data[word * WORD_BITS + bit] << bit;
             unsigned error = out->out_error[word];
-            if (error && ERROR_BEFORE) {
+            if (error && SEPARATE) {
                 push(probe, FLAG_ERROR | MARK);
                 error = 0;
             }
@@ -128,7 +126,7 @@ static int clock(struct probe *probe, int taken) {
             push(probe, FLAG_ERROR);
         valid = 0;
     }
-    if (ERROR_ALONE)
+    if (SEPARATE)
         for (unsigned word = 0; word < WORDS; word++)
             valid |= probe->out.out_error[word];
     if (HANDSHAKE && probe->waiting) {
@@ -221,7 +219,7 @@ static void transfer(struct probe *probe) {
 }
 
 static int requested(const struct probe *probe) {
-    return RESENDS == 1 ? probe->out.resend[0] : RESENDS == 2 && probe->out.out_error[0] && probe->open;
+    return RESENDS == 1 ? probe->out.resend[0] : RESENDS == 2 && probe->out.out_error[0] && (SEPARATE || probe->out.out_valid[0]) && probe->open;
 }
 
 static void send_beat(struct probe *probe, const uint8_t *bytes, unsigned length, int last) {
@@ -244,7 +242,7 @@ static void send_beat(struct probe *probe, const uint8_t *bytes, unsigned length
             break;
         }
         probe->open = 0;
-        if (again == MOST_RESENT) {
+        if (again + 1 == MOST_RESENT) {
             probe->status = RESENT;
             break;
         }
