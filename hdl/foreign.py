@@ -222,9 +222,7 @@ class ForeignModule:
             free={name: width for name, width in others.items() if name not in constants},
         )
 
-    def _chosen(
-        self, what: str, specified: str | None, inputs: dict[str, int], names: re.Pattern[str]
-    ) -> str | None:
+    def _chosen(self, what: str, specified: str | None, inputs: dict[str, int], names: re.Pattern[str]) -> str | None:
         """The name of the clock or the reset: as specified; default: the only input with such a name."""
         where, top = self.where, self.name
         if specified is not None:

@@ -336,11 +336,13 @@ def _check_registers(module: ForeignModule, clock: str) -> None:
             continue
         if cell["connections"]["CLK"] != [expected]:
             raise CoreError(
-                f"{where}: {top} has a register with another clock than {clock!r} ({_source(cell)}): only one clock can be simulated"
+                f"{where}: {top} has a register with another clock than {clock!r} ({_source(cell)}): "
+                "only one clock can be simulated"
             )
         if not _number(parameters.get("CLK_POLARITY", "1")):
             raise CoreError(
-                f"{where}: {top} has a register for the falling edge of {clock!r} ({_source(cell)}): only the rising edge can be simulated"
+                f"{where}: {top} has a register for the falling edge of {clock!r} ({_source(cell)}): "
+                "only the rising edge can be simulated"
             )
 
 
@@ -393,6 +395,7 @@ class _Connections:
             "WORD_KEEP": word_keep,
             "RESET_LEVEL": int(not tied.reset_low),
             "HANDSHAKE": int(ports.protocol == "axi-stream"),
+            "OUT_READY": int("ready" in ports.output),
             "END": _ENDS[ports.text_end],
             "OUT_LAST": int("last" in ports.output),
             "SEPARATE": int(ports.marks == "separate"),

@@ -145,9 +145,7 @@ _loaded: dict[Path, ctypes.CDLL] = {}
 """The libraries of this process by their place in a cache."""
 
 
-def _build(
-    text: str, constants: str, compiler: Sequence[str], driver: str, folder: Path, cache: Path | None
-) -> Path:
+def _build(text: str, constants: str, compiler: Sequence[str], driver: str, folder: Path, cache: Path | None) -> Path:
     _logger.info("compiling a simulation model, which is kept in the cache")
     (folder / "top.il").write_text(text, encoding="utf-8")
     (folder / "top.ys").write_text(gates.SCRIPT, encoding="utf-8")

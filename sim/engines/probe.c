@@ -8,6 +8,7 @@
 //   WORD_KEEP                 bits of `out_keep` for one word
 //   RESET_LEVEL               the level of `rst` in a reset
 //   HANDSHAKE                 whether a byte is transferred if `in_ready` is asserted; otherwise if `in_valid` is
+//   OUT_READY                 whether the core waits for `out_ready`; otherwise it is asserted
 //   END                       the end of a text: 0 none, 1 `in_last` with the last byte, 2 `in_last` in a cycle after it
 //   OUT_LAST                  whether `out_last` is the end of a text
 //   LEVEL                     whether `out_error` is the only output, and one assertion in a text counts
@@ -115,7 +116,7 @@ static void take_output(struct probe *probe) {
 
 // One cycle. Returns whether there was an output.
 static int clock(struct probe *probe, int taken) {
-    uint8_t ready = !probe->settings.output_pauses[probe->output_pause];
+    uint8_t ready = !OUT_READY || !probe->settings.output_pauses[probe->output_pause];
     probe->in.out_ready[0] = ready;
     if (probe->drains)
         probe->before = probe->state;
@@ -129,7 +130,7 @@ static int clock(struct probe *probe, int taken) {
     if (SEPARATE)
         for (unsigned word = 0; word < WORDS; word++)
             valid |= probe->out.out_error[word];
-    if (HANDSHAKE && probe->waiting) {
+    if (probe->waiting) {
         if (memcmp(&probe->held.out_data, &probe->out.out_data, sizeof probe->out.out_data) ||
             memcmp(&probe->held.out_keep, &probe->out.out_keep, sizeof probe->out.out_keep) ||
             memcmp(&probe->held.out_error, &probe->out.out_error, sizeof probe->out.out_error) ||
@@ -137,7 +138,7 @@ static int clock(struct probe *probe, int taken) {
             probe->status = CHANGED;
     }
     probe->waiting = 0;
-    if (valid && (ready || !HANDSHAKE)) {
+    if (valid && ready) {
         if (taken)
             take_output(probe);
     } else if (valid) {
