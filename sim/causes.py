@@ -39,6 +39,9 @@ _LONG = 1024
 
 _RANDOM_TEXTS = 4096
 
+_COMPLETE = 2
+"""All texts of at most so many bytes are run."""
+
 _PAUSES: tuple[tuple[str, str], ...] = (
     ("10", "0"),
     ("0", "10"),
@@ -150,12 +153,14 @@ class _Text(NamedTuple):
         text: the bytes.
         items: the items of the golden function.
         tail: the number of well-formed items after the last ill-formed one; 0 without one.
+        is_open: whether its last sequence is incomplete.
     """
 
     cause: str
     text: bytes
     items: tuple[Item, ...]
     tail: int
+    is_open: bool
 
 
 _EMPTY = "empty text"
@@ -193,7 +198,7 @@ def _class_units() -> tuple[bytes, bytes]:
 def _short_texts() -> list[bytes]:
     """The texts that are run one by one, the shortest first."""
     firsts, bounds = _class_units()
-    found = [bytes(units) for length in (0, 1, 2) for units in product(range(256), repeat=length)]
+    found = [bytes(units) for length in range(_COMPLETE + 1) for units in product(range(256), repeat=length)]
     found += map(bytes, product(bounds, repeat=3))
     found += map(bytes, product(firsts, repeat=4))
     found += map(bytes, boundary_sequences())
@@ -223,8 +228,21 @@ def _text(text: bytes, practice: Practice, final: bool) -> _Text:
     if marks:
         error = whole[marks[0]].error
         assert error is not None
-        return _Text(error.name, text, items, max(0, len(items) - 1 - marks[-1]))
-    return _Text(_well_formed(max(item.length for item in items)) if items else _EMPTY, text, items, 0)
+        is_open = whole[-1].error is ErrorKind.INCOMPLETE
+        return _Text(error.name, text, items, max(0, len(items) - 1 - marks[-1]), is_open)
+    return _Text(_well_formed(max(item.length for item in items)) if items else _EMPTY, text, items, 0, False)
+
+
+def _parts(text: bytes) -> Iterator[bytes]:
+    """The parts of a text, the shortest first."""
+    for length in range(1, len(text)):
+        for end in range(length, len(text) + 1):
+            yield text[end - length : end]
+
+
+def _is_part(part: _Text, text: _Text) -> bool:
+    """Whether a part of a text can explain a difference: if it is incomplete, only at the end of the text."""
+    return not part.is_open or text.text.endswith(part.text)
 
 
 @cache
@@ -390,8 +408,8 @@ class _Check:
         self._tally = _Tally()
         self._correct: dict[bytes, array[int]] = {}
         """By text that is correct alone its expected words."""
-        self._differing: dict[bytes, str] = {}
-        """By text that differs alone its cause."""
+        self._differing: dict[bytes, _Text] = {}
+        """The texts that differ alone and have no part that does."""
         self._on_step = on_step
         is_handshake = core.ports.protocol == "axi-stream"
         self._pauses = "back-pressure" if is_handshake else "pauses between bytes"
@@ -428,20 +446,30 @@ class _Check:
             if is_correct:
                 self._correct[each.text] = words
             failure = None if is_correct else _Later(output, (each.text,), words, outcome)
-            tally.add(each.cause if is_correct else self._cause_of(each), failure)
-            if each.tail and not is_validator:
+            part = None if is_correct else self._differing_part(each)
+            tally.add(part.cause if part else each.cause, failure)
+            if each.tail and not is_validator and part in (None, each):
                 lost = not is_correct and not output.resynchronises(words, given, output.tail(each))
                 tally.add(_RESYNCHRONISATION, failure if lost else None)
 
-    def _cause_of(self, differing: _Text) -> str:
-        """The cause of the shortest part of a text that differs alone, which may be the whole text."""
-        text = differing.text
-        for length in range(1, len(text)):
-            for start in range(len(text) - length + 1):
-                if found := self._differing.get(text[start : start + length]):
-                    return found
-        self._differing[text] = differing.cause
-        return differing.cause
+    def _differing_part(self, differing: _Text) -> _Text:
+        """The shortest part of a text that differs alone, which may be the whole text."""
+        parts = list(_parts(differing.text))
+        for part in parts:
+            if (found := self._differing.get(part)) and _is_part(found, differing):
+                return found
+        self._differing[differing.text] = differing
+        if len(differing.text) <= _COMPLETE:
+            return differing
+        described = [_text(part, self._practice, self._final) for part in parts]
+        for each, outcome in zip(described, self._core.run([(part,) for part in parts]), strict=True):
+            words = self._output.words(each.items)
+            is_correct = words == self._output.given(outcome.words) and not outcome.reason
+            if not is_correct and _is_part(each, differing):
+                self._differing[each.text] = each
+                self._tally.prefer(each.cause, self._output.failure((each.text,), words, outcome))
+                return each
+        return differing
 
     def _run_code_points(self) -> None:
         """Every code point, in long texts; of the first one that differs each code point alone."""
