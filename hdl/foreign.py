@@ -248,6 +248,9 @@ def _is_low(reset: str) -> bool:
     return bool(found and (found["low"] or found["n"]))
 
 
+_NO_TOP = "it has no module that can be the top: specify one with --top"
+
+
 def read_module(files: Sequence[Path], top: str | None = None, *, flat: bool = False) -> ForeignModule:
     """Read a module from its files in Verilog or SystemVerilog.
 
@@ -279,12 +282,14 @@ def read_module(files: Sequence[Path], top: str | None = None, *, flat: bool = F
         except ToolError as error:
             if "failed with status" not in str(error):
                 raise
+            if "No top module found" in str(error):
+                raise CoreError(f"{where}: {_NO_TOP}") from None
             raise CoreError(f"{where}: {str(error).partition(': ')[2]}") from None
         modules: dict[str, Any] = json.loads((directory / "ports.json").read_text(encoding="utf-8"))["modules"]
         rtlil = (directory / "flat.il").read_text(encoding="utf-8") if flat else ""
     tops = [name for name, module in modules.items() if int(module["attributes"].get("top", "0"), 2)]
     if not tops:
-        raise CoreError(f"{where}: it has no module that can be the top: specify one with --top")
+        raise CoreError(f"{where}: {_NO_TOP}")
     found: dict[str, Any] = modules[tops[0]]["ports"]
     widths = {
         flow: {name: len(port["bits"]) for name, port in found.items() if port["direction"] == flow}

@@ -174,7 +174,7 @@ class Outcome(NamedTuple):
     cycles: int
 
 
-_PATIENCE = 8192
+_PATIENCE = 2048
 """Cycles after which a byte that is not accepted, or an output without end, is an error."""
 
 _MOST_RESENT = 5
