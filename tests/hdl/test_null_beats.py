@@ -7,6 +7,7 @@ import random
 from typing import Any
 
 import pytest
+from support.engines import ENGINE
 from support.icarus import requires_icarus, run_verilog, split_texts
 
 from utf8fpga.hdl import MARK_PRACTICES, MERGING_PRACTICES, PIPELINES, Decoder, axi_verilog
@@ -31,7 +32,7 @@ DECODERS: dict[str, dict[str, Any]] = {
 @pytest.fixture(scope="module", params=DECODERS.values(), ids=DECODERS)
 def simulation(request: pytest.FixtureRequest) -> Simulation:
     length = request.param.get("practice") not in MERGING_PRACTICES
-    return Simulation(Decoder(**request.param, kind=True, length=length))
+    return Simulation(Decoder(**request.param, kind=True, length=length), engine=ENGINE)
 
 
 TEXTS = [

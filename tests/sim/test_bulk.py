@@ -19,7 +19,7 @@ from utf8fpga.hdl import DecoderParameters
 from utf8fpga.model import RFC_2279, TABLE_3_7, Practice
 from utf8fpga.sim import Simulation, compare
 from utf8fpga.sim.boundaries import boundary_sequences, boundary_units
-from utf8fpga.sim.bulk import bulk_golden, compare_bulk
+from utf8fpga.sim.bulk import BulkComparison, BulkDifferenceError, bulk_golden, compare_bulk
 from utf8fpga.sim.check import DEPENDS_ON_EARLIER
 from utf8fpga.sim.engines import has_compiler
 from utf8fpga.sim.soak import Totals, soak
@@ -68,7 +68,7 @@ def test_boundary_sequences_are_those_of_the_rows_and_their_prefixes() -> None:
     firsts, seconds = {0xEC, 0xED, 0xEE}, {0x7F, 0x80, 0x81, 0x9E, 0x9F, 0xA0}
     assert {(a, b, c) for a in firsts for b in seconds for c in (0x7F, 0x80, 0xBF, 0xC0)} < found
     assert {(0xED,), (0xED, 0xA0), (0xF4, 0x90, 0x80, 0x80), (0xF4, 0x8F, 0xBF, 0xBF)} < found
-    assert {unit for sequence in found for unit in sequence} | {0, 1, 0xFE, 0xFF} == set(boundary_units())
+    assert {unit for sequence in found for unit in sequence} | {0, 1, 0xFF} == set(boundary_units())
 
 
 def test_packets_have_many_lengths_and_any_pauses() -> None:
@@ -305,3 +305,24 @@ def test_faults_of_the_streams_are_found(fault: PortFault, is_shortest: Callable
     assert is_shortest(bytes(found.units)), found
     assert reason in found.reason
     assert found.replay
+
+
+def test_a_lost_end_is_found_though_a_long_packet_follows() -> None:
+    run = BulkComparison(with_port_fault(never_ends))
+
+    def send() -> None:
+        run.send(b"A" * 100_000 + b"B", [100_001], more=True)
+        for _ in range(9):
+            run.send(b"A" * 250_000, [], more=True)
+        run.send(b"A", [1], more=False)
+
+    with pytest.raises(BulkDifferenceError) as caught:
+        send()
+    assert bytes(run.mismatch(caught.value).units) == b"B"
+
+
+def test_an_end_that_is_lost_at_the_end_of_a_file_is_reduced() -> None:
+    found = compare_bulk(with_port_fault(never_ends), [b"A" * 1000, b"B"])
+    assert found is not None
+    assert bytes(found.units) == b"B"
+    assert found.replay == ("utf8fpga", "simulate", "--hex", "42")
