@@ -12,6 +12,7 @@ import click
 
 from utf8fpga.cli.options import FILE, MODULE, json_option, practice_option
 from utf8fpga.cli.output import CommandError, progress
+from utf8fpga.formal.foreign import PROVED, ForeignProof, prove_foreign, require_provable
 from utf8fpga.model import Practice
 from utf8fpga.model.render import columns
 from utf8fpga.model.table import spell
@@ -30,24 +31,50 @@ __all__ = ["check"]
     help="A description of the ports in TOML or JSON; default: the names of the ports of generate.",
 )
 @practice_option
+@click.option(
+    "--prove",
+    is_flag=True,
+    help="Also prove that no input of any length, with any pauses and resets, gives another output.",
+)
+@click.option("--seconds", type=click.IntRange(1), default=600, show_default=True, help="Time limit of a proof.")
 @json_option
-def check(files: tuple[str, ...], top: str | None, ports: str | None, practice: str, as_json: bool) -> None:
+def check(
+    files: tuple[str, ...],
+    top: str | None,
+    ports: str | None,
+    practice: str,
+    prove: bool,
+    seconds: int,
+    as_json: bool,
+) -> None:
     """Compare the UTF-8 core in the Verilog FILE with the golden model, by cause.
 
     The core is a decoder, a validator or a transcoder. Files whose name ends in .sv are SystemVerilog. The compiled
     simulation requires a C compiler. The exit status is 1 if the core differs from the model.
     """
     described = read_checked_ports(Path(ports)) if ports else OWN_PORTS
+    if prove:
+        require_provable(described)
+        if Practice(practice) is not Practice.MAXIMAL_SUBPARTS:
+            raise CommandError(f"a proof is possible for --practice {Practice.MAXIMAL_SUBPARTS}, not {practice}")
     core = ForeignCore([Path(file) for file in files], top, described)
-    with progress("checking", STEPS) as done:
+    with progress("checking", STEPS + len(PROVED) * prove) as done:
         report = check_foreign_core(core, Practice(practice), done)
+        proofs = []
+        for number, wanted in enumerate(PROVED if prove else (), STEPS + 1):
+            proofs.append(prove_foreign(core.connections, described, wanted, seconds=seconds))
+            done(number)
     if as_json:
-        print(json.dumps(_report_dict(report, described), indent=1))
+        print(json.dumps(_report_dict(report, described) | _proofs_dict(proofs), indent=1))
     else:
-        print("\n".join(_lines(report)))
-    if wrong := report.failed:
-        causes = ", ".join(row.cause for row in wrong)
-        raise CommandError(f"{core.name} differs from the model: {causes}", status=1)
+        print("\n".join([*_lines(report), *map(_proof_line, proofs)]))
+    wrong = [row.cause for row in report.failed] + [
+        f"proof of {each.wanted}" for each in proofs if each.proved is False
+    ]
+    if wrong:
+        raise CommandError(f"{core.name} differs from the model: {', '.join(wrong)}", status=1)
+    if open_proofs := [each.wanted for each in proofs if each.proved is None]:
+        raise CommandError(f"not decided in {seconds} s: {', '.join(open_proofs)}; raise --seconds", status=1)
     if not as_json:
         count = sum(row.texts for row in report.rows)
         print(f"{core.name} gave exactly the model's output in {count} runs")
@@ -101,6 +128,32 @@ def _throughput_lines(report: Report) -> list[str]:
         f"{name} throughput: {found.cycles_per_byte:g} cycles per byte ({spell(found.text, 8)} repeated, {found.cause})"
         for name, found in ends
     ]
+
+
+def _proof_line(proof: ForeignProof) -> str:
+    if proof.proved:
+        said = "proved"
+    elif proof.proved is None:
+        said = "not decided"
+    else:
+        said = f"fails for {' | '.join(spell(text, 8) or '(empty)' for text in proof.texts) or 'no byte'}"
+    return f"proof of {proof.wanted}: {said} ({proof.depth} cycles, {proof.seconds:.0f} s)"
+
+
+def _proofs_dict(proofs: Sequence[ForeignProof]) -> dict[str, Any]:
+    if not proofs:
+        return {}
+    return {
+        "proofs": [
+            {
+                "property": proof.wanted.value,
+                "proved": proof.proved,
+                "cycles": proof.depth,
+                "texts": [spell(text, 8) for text in proof.texts],
+            }
+            for proof in proofs
+        ]
+    }
 
 
 def _report_dict(report: Report, ports: CheckedPorts) -> dict[str, Any]:

@@ -16,11 +16,21 @@ from itertools import accumulate, islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from utf8fpga.hdl.foreign import CoreError, ForeignModule, TiedOff, read_description, read_module
+from utf8fpga.hdl.foreign import CoreError, ForeignModule, read_description, read_module
 from utf8fpga.model import REPLACEMENT_CHARACTER, TABLE_3_7, UTF_16, UTF_32, EncodingTable
 from utf8fpga.sim.engines import gates, native
 
-__all__ = ["ERROR", "LAST", "NO_WORD", "OWN_PORTS", "CheckedPorts", "ForeignCore", "Outcome", "read_checked_ports"]
+__all__ = [
+    "ERROR",
+    "LAST",
+    "NO_WORD",
+    "OWN_PORTS",
+    "CheckedPorts",
+    "Connections",
+    "ForeignCore",
+    "Outcome",
+    "read_checked_ports",
+]
 
 ERROR, LAST, NO_WORD = (1 << bit for bit in (32, 33, 34))
 """The flags of a word in `Outcome`: it is ill-formed, a text ends with it, and there is no word but an end."""
@@ -231,6 +241,7 @@ class ForeignCore:
         ports: the description.
         lanes: bytes per beat.
         has_reset: whether it has a reset.
+        connections: the connections of its ports.
 
     Raises:
         CoreError: a file cannot be read, Yosys rejects it, the description does not match the ports, or the module has
@@ -247,11 +258,8 @@ class ForeignCore:
         *,
         cache: Path | None = None,
     ) -> None:
-        module = read_module(files, top, flat=True)
-        tied = module.tie_off(ports.clock, ports.reset, ports.reset_active, ports.constants)
-        _check_registers(module, tied.clock)
-        connected = _Connections(module, tied, ports)
-        self.name, self.ports, self.has_reset = module.name, ports, tied.reset is not None
+        self.connections = connected = Connections(files, top, ports)
+        self.name, self.ports, self.has_reset = connected.name, ports, connected.has_reset
         self.lanes = connected.constants["LANES"]
         self._library: Any = native.library(
             connected.rtlil(), connected.constants, cache or native.default_cache(), "probe.c"
@@ -356,14 +364,29 @@ def _number(parameter: str | int) -> int:
     return parameter if isinstance(parameter, int) else int(parameter.replace("x", "0"), 2)
 
 
-class _Connections:
-    """The roles of a description connected to the ports of a module.
+class Connections:
+    """A foreign core in RTLIL, with the roles of a description connected to its ports.
+
+    Args:
+        files: see `ForeignCore`, as for the other arguments.
+        top: the top module.
+        ports: the description.
 
     Attributes:
+        name: the name of the module.
+        has_reset: whether it has a reset.
         constants: the constants for ``probe.c``.
+
+    Raises:
+        CoreError: see `ForeignCore`.
+        ToolError: Yosys is missing.
     """
 
-    def __init__(self, module: ForeignModule, tied: TiedOff, ports: CheckedPorts) -> None:
+    def __init__(self, files: Sequence[Path], top: str | None, ports: CheckedPorts) -> None:
+        module = read_module(files, top, flat=True)
+        tied = module.tie_off(ports.clock, ports.reset, ports.reset_active, ports.constants)
+        _check_registers(module, tied.clock)
+        self.name, self.has_reset = module.name, tied.reset is not None
         self._module, self._tied, self._ports = module, tied, ports
         self._left = dict(tied.free)
         self._wires: dict[str, tuple[str, int]] = {}
@@ -496,13 +519,13 @@ class _Connections:
         self._out_of("output", "valid", "out_valid", 1, "1'0")
         return words, bits, keep // words
 
-    def rtlil(self) -> str:
-        """The core and a module ``top`` around it with the ports that ``probe.c`` names."""
-        lines = [self._module.rtlil, "module \\top"]
+    def rtlil(self, name: str = "top") -> str:
+        """The core and a module of this name around it with the ports that ``probe.c`` names."""
+        lines = [self._module.rtlil, f"module \\{name}"]
         numbers = iter(range(1, len(self._wires) + 1))
-        for name, (flow, width) in self._wires.items():
+        for wire, (flow, width) in self._wires.items():
             direction = f"{flow} {next(numbers)} " if flow else ""
-            lines.append(f"  wire width {width} {direction}\\{name}")
+            lines.append(f"  wire width {width} {direction}\\{wire}")
         lines.append("  cell \\foreign \\core")
         lines += [f"    connect \\{port} {signal}" for port, signal in self._pins.items()]
         lines.append("  end")

@@ -99,3 +99,21 @@ def test_missing_compiler(monkeypatch: pytest.MonkeyPatch) -> None:
     done = utf8fpga("check", *arguments("leaky"))
     assert done.returncode == 1
     assert done.stderr == b"utf8fpga: CC names 'no-such-compiler', which is not a program\n"
+
+
+def test_proof_of_a_faulty_core() -> None:
+    done = utf8fpga("check", *arguments("leaky"), "--prove", "--json")
+    assert done.returncode == 1
+    assert done.stderr == b"utf8fpga: leaky differs from the model: back-to-back texts, proof of equivalence\n"
+    proofs = {proof["property"]: proof for proof in json.loads(done.stdout)["proofs"]}
+    assert {name: proof["proved"] for name, proof in proofs.items()} == {"equivalence": False, "steady": True}
+    assert len(proofs["equivalence"]["texts"]) >= 2
+
+
+def test_proof_that_is_not_possible() -> None:
+    done = utf8fpga("check", *arguments("validator"), "--prove")
+    assert (done.returncode, done.stdout) == (2, b"")
+    assert done.stderr.decode().startswith("utf8fpga: a proof is possible for kind = 'decoder' and protocol = ")
+    done = utf8fpga("check", *arguments("leaky"), "--prove", "--practice", "each-unit")
+    assert done.returncode == 2
+    assert done.stderr == b"utf8fpga: a proof is possible for --practice maximal-subparts, not each-unit\n"
