@@ -700,7 +700,7 @@ INVALID_CORES = {
     ),
     "inout port": (
         "input clk, inout a, output b",
-        "m has the port 'a' that is input and output, which cannot be measured",
+        "m has the port 'a' that is input and output, which is not supported",
     ),
     "no inputs": ("input clk, input rst, output b", "m has no inputs beside clock and reset"),
     "no outputs": ("input clk, input a", "m has no outputs"),

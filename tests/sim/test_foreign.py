@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -382,3 +383,82 @@ def test_generated_verilog_passes(lanes: int, tmp_path: Path) -> None:
     assert report.best
     assert report.worst
     assert report.best.cycles_per_byte == report.worst.cycles_per_byte == 1 / lanes
+
+
+UTF_16 = """
+module utf16(input clk, input rst, input strobe, input [7:0] data, output valid, output again, output [31:0] units,
+             output [1:0] keep, output [1:0] error);
+  wire wrong;
+  wire [20:0] point;
+  wire [20:0] above = point - 21'h10000;
+  resend decoder(clk, rst, strobe, data, valid, wrong, again, point);
+  assign keep = {point >= 21'h10000, 1'b1};
+  assign error = {1'b0, wrong};
+  assign units = keep[1] ? {6'b110111, above[9:0], 6'b110110, above[19:10]} : point;
+endmodule
+"""
+
+UTF_16_PORTS = """
+kind = "transcoder"
+protocol = "resend"
+input = { byte = "data", valid = "strobe" }
+output = { code_point = "units", keep = "keep", valid = "valid", error = "error", resend = "again" }
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("fault", ["", "above[19:10]", "point - 21'h10000"])
+def test_transcoder_in_two_files(fault: str, tmp_path: Path) -> None:
+    text = UTF_16.replace(fault, "above[18:9]" if "19" in fault else "point") if fault else UTF_16
+    (tmp_path / "utf16.v").write_text(text)
+    (tmp_path / "ports.toml").write_text(UTF_16_PORTS)
+    core = ForeignCore(
+        [FOLDER / "resend.v", tmp_path / "utf16.v"], "utf16", read_checked_ports(tmp_path / "ports.toml")
+    )
+    report = check_foreign_core(core)
+    assert [row.cause for row in report.failed] == (["well-formed, 4 bytes"] if fault else [])
+    if fault:
+        found = report.failed[0].shortest
+        assert found
+        # The first such text in the order of the bytes is U+10000, whose upper bits are 0 in one of the faults.
+        units = found.texts[0].decode().encode("utf-16-be").hex(" ", 2).upper().split()
+        assert list(found.expected) == units
+
+
+VARIANTS = {
+    # An error at the first byte of a sequence is no request.
+    "request by the error": ("resend", "", "", (', resend = "again"', "")),
+    "slow bytes": ("strobe", "", "", ("protocol", "interval = 3\nprotocol")),
+    "a part of a port": ("strobe", "[20:0] code_point", "[23:0] code_point", ('"code_point"', '"code_point[20:0]"')),
+    "active-high reset": ("strobe", "rst_n", "rst", ("protocol", 'reset_active = "low"\nprotocol')),
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("name", "old", "new", "ports"), VARIANTS.values(), ids=VARIANTS)
+def test_description_of_a_correct_core(
+    name: str, old: str, new: str, ports: tuple[str, str], variant: Callable[..., ForeignCore]
+) -> None:
+    report = check_foreign_core(variant(name, old, new, ports=ports))
+    assert report.failed == ()
+    assert report.best
+    assert report.best.cycles_per_byte == {"resend": 2, "strobe": 1}[name] + 2 * ("interval" in ports[1])
+
+
+SEPARATE = """
+module separate(input clk, input rst, input strobe, input [7:0] data, output valid, output error, output again,
+                output [20:0] code_point);
+  wire word;
+  resend decoder(clk, rst, strobe, data, word, error, again, code_point);
+  assign valid = word && !error;
+endmodule
+"""
+
+
+@pytest.mark.slow
+def test_marks_without_a_word(tmp_path: Path) -> None:
+    (tmp_path / "separate.v").write_text(SEPARATE)
+    ports = read_checked_ports(FOLDER / CORES["resend"])
+    files = [FOLDER / "resend.v", tmp_path / "separate.v"]
+    assert check_foreign_core(ForeignCore(files, "separate", replace(ports, marks="separate"))).failed == ()
+    assert "INVALID_BYTE" in [row.cause for row in check_foreign_core(ForeignCore(files, "separate", ports)).failed]
