@@ -2,7 +2,7 @@
 """Shared libraries of cores: compiled once and kept in the user's cache.
 
 Yosys reduces a core to gates, `gates.py` writes them as a C function, and a C compiler makes a shared library of it and
-of ``driver.c``.
+of a driver: ``driver.c`` for the cores of this library, ``probe.c`` for foreign ones.
 """
 
 from __future__ import annotations
@@ -88,11 +88,11 @@ def _source(name: str) -> str:
     return resources.files(__package__).joinpath(name).read_text(encoding="utf-8")
 
 
-def _digest(text: str, constants: str, compiler: Sequence[str]) -> str:
+def _digest(text: str, constants: str, compiler: Sequence[str], driver: str) -> str:
     parts = [
         text,
         constants,
-        _source("driver.c"),
+        _source(driver),
         _source("gates.py"),
         present_version("yosys"),
         _compiler_version(*compiler),
@@ -104,22 +104,23 @@ def _digest(text: str, constants: str, compiler: Sequence[str]) -> str:
     return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
 
 
-def library(text: str, constants: Mapping[str, int], cache: Path) -> ctypes.CDLL:
+def library(text: str, constants: Mapping[str, int], cache: Path, driver: str = "driver.c") -> ctypes.CDLL:
     """The library of a core: from the cache, otherwise built and put there if it can be written.
 
     Several processes may build the same library at once: a file is put in place whole.
 
     Args:
-        text: the core in RTLIL, with the ports that `gates.py` and ``driver.c`` name.
-        constants: the constants for ``driver.c``.
+        text: the core in RTLIL, with the ports that `gates.py` and the driver name.
+        constants: the constants for the driver.
         cache: the folder of the cache.
+        driver: the name of the driver's file in this folder.
 
     Raises:
         ToolError: there is no C compiler, or a tool failed.
     """
     compiler = find_compiler()
     defined = "".join(f"#define {name} {value}\n" for name, value in constants.items())
-    name = f"{_digest(text, defined, compiler)}.{'dll' if os.name == 'nt' else 'so'}"
+    name = f"{_digest(text, defined, compiler, driver)}.{'dll' if os.name == 'nt' else 'so'}"
     if (place := cache / name) in _loaded:
         return _loaded[place]
     with suppress(OSError):
@@ -134,7 +135,7 @@ def library(text: str, constants: Mapping[str, int], cache: Path) -> ctypes.CDLL
         where = None
     # The folder is on the file system of the cache, so that the library can be renamed.
     with tempfile.TemporaryDirectory(dir=where, prefix=".build-", ignore_cleanup_errors=True) as folder:
-        built = _build(text, defined, compiler, Path(folder), where)
+        built = _build(text, defined, compiler, driver, Path(folder), where)
         if where is not None:
             os.replace(built, built := place)
         return _loaded.setdefault(place, ctypes.CDLL(str(built)))
@@ -144,19 +145,19 @@ _loaded: dict[Path, ctypes.CDLL] = {}
 """The libraries of this process by their place in a cache."""
 
 
-def _build(text: str, constants: str, compiler: Sequence[str], folder: Path, cache: Path | None) -> Path:
+def _build(text: str, constants: str, compiler: Sequence[str], driver: str, folder: Path, cache: Path | None) -> Path:
     _logger.info("compiling a simulation model, which is kept in the cache")
     (folder / "top.il").write_text(text, encoding="utf-8")
     (folder / "top.ys").write_text(gates.SCRIPT, encoding="utf-8")
     run_tool("yosys", ["-q", "-s", "top.ys"], directory=folder)
     module = json.loads((folder / "top.json").read_text(encoding="utf-8"))["modules"]["top"]
     (folder / "circuit.h").write_text(constants + gates.gate_level_c(module), encoding="utf-8")
-    (folder / "driver.c").write_text(_source("driver.c"), encoding="utf-8")
+    (folder / driver).write_text(_source(driver), encoding="utf-8")
     # Zig takes files of the same name in different folders for the same if it sees relative paths and one cache.
     environment = os.environ | {"ZIG_LOCAL_CACHE_DIR": str(folder / "zig")}
     environment.setdefault("ZIG_GLOBAL_CACHE_DIR", str((cache or folder) / "zig"))
     built = folder / "library"
-    command = [*compiler, *_FLAGS, "-I", str(folder), "-o", str(built), str(folder / "driver.c")]
+    command = [*compiler, *_FLAGS, "-I", str(folder), "-o", str(built), str(folder / driver)]
     try:
         done = subprocess.run(
             command,

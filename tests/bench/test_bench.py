@@ -58,9 +58,10 @@ from utf8fpga.bench import (
     scaling_plot,
     sweep,
 )
-from utf8fpga.bench.design import measured_core, read_script
+from utf8fpga.bench.design import measured_core
 from utf8fpga.cli.bench import Bench, _executor
 from utf8fpga.hdl import DecoderParameters
+from utf8fpga.hdl.foreign import read_script
 from utf8fpga.hdl.toolchain import ToolError, run_tool
 
 HX8K, UP5K, ECP5 = DEVICES.values()
@@ -591,7 +592,6 @@ def simulated(sources: tuple[tuple[str, str], ...], top: str, tmp_path: Path, sc
     """The output of Yosys for a module."""
     for name, text in sources:
         (tmp_path / name).write_text(text, encoding="utf-8")
-    from utf8fpga.bench.design import read_script
     from utf8fpga.hdl.toolchain import run_tool
 
     script = f"{read_script(sources)}hierarchy -check -top {top}; proc; flatten; opt; {script}"
@@ -701,7 +701,7 @@ INVALID_CORES = {
     ),
     "inout port": (
         "input clk, inout a, output b",
-        "m has the port 'a' that is input and output, which cannot be measured",
+        "m has the port 'a' that is input and output, which is not supported",
     ),
     "no inputs": ("input clk, input rst, output b", "m has no inputs beside clock and reset"),
     "no outputs": ("input clk, input a", "m has no outputs"),
