@@ -6,27 +6,19 @@ from __future__ import annotations
 import hashlib
 import inspect
 import json
-import math
 import re
-import tempfile
-import tomllib
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Any
 
 from amaranth.lib.wiring import In
 
 from utf8fpga.bench.cache import Cache
 from utf8fpga.hdl import Core, CoreParameters, axi_rtlil, axi_signature, axi_verilog, module_name, verilog
-from utf8fpga.hdl.toolchain import ToolError, present_version, run_tool
-from utf8fpga.model import InvalidArgumentError
+from utf8fpga.hdl.foreign import CoreError, read_description, read_module
+from utf8fpga.hdl.toolchain import present_version
 
 __all__ = ["CoreError", "Design", "Ports", "foreign_core", "measured_core", "read_ports"]
-
-
-class CoreError(InvalidArgumentError):
-    """A core cannot be measured, or its description is wrong; the message is one line with the reason."""
 
 
 @dataclass(frozen=True)
@@ -219,23 +211,6 @@ class Ports:
     bytes_per_clock: float | None = None
 
 
-_PORT_KEYS: dict[str, tuple[type, ...]] = {
-    "clock": (str,),
-    "reset": (str,),
-    "reset_active": (str,),
-    "inputs": (dict,),
-    "outputs": (dict,),
-    "constants": (dict,),
-    "title": (str,),
-    "lanes": (int,),
-    "latency": (int,),
-    "bytes_per_clock": (int, float),
-}
-
-
-_TYPE_NAMES: dict[type, str] = {str: "a string", dict: "a table", int: "an integer", float: "a number"}
-
-
 def read_ports(path: Path) -> Ports:
     """Read a description of ports from TOML or, where the name ends in ``.json``, from JSON.
 
@@ -249,47 +224,14 @@ def read_ports(path: Path) -> Ports:
         outputs = { code_point = 21, ready = 1 }
         constants = { enable = 1 }  # inputs that are tied off
 
-    Every key is optional; see `Ports` for the defaults and for the other keys.
+    Every key is optional; see `Ports` for the defaults and for the other keys. The keys of `sim.CheckedPorts` have no
+    effect.
 
     Raises:
         CoreError: the file cannot be read, or a key or a value is invalid.
     """
-    where = _shown(path)
-    try:
-        text = path.read_text(encoding="utf-8")
-        specified: Any = json.loads(text) if path.suffix == ".json" else tomllib.loads(text)
-    except OSError as error:
-        raise CoreError(f"cannot read {str(path)!r}: {error.strerror}") from None
-    except (ValueError, RecursionError) as error:
-        form = "JSON" if path.suffix == ".json" else "TOML"
-        raise CoreError(f"{where} is not {form}: {' '.join(str(error).split())}") from None
-    if not isinstance(specified, dict):
-        raise CoreError(f"{where} is not a table of {', '.join(_PORT_KEYS)}")
-    for key, value in specified.items():
-        if fault := _fault(key, value):
-            raise CoreError(f"{where}: {fault}")
-    if specified.get("reset_active", "high") not in ("high", "low"):
-        raise CoreError(f"{where}: reset_active = {specified['reset_active']!r} is neither 'high' nor 'low'")
-    return Ports(**specified)
-
-
-def _fault(key: str, value: object) -> str | None:
-    """The error in one key and value of a description of ports; None if they are valid."""
-    if key not in _PORT_KEYS:
-        return f"unknown key {key!r} (known: {', '.join(_PORT_KEYS)})"
-    if not isinstance(value, _PORT_KEYS[key]) or isinstance(value, bool):
-        return f"{key} = {value!r} is not {_TYPE_NAMES[_PORT_KEYS[key][-1]]}"
-    if isinstance(value, dict) and not all(type(number) is int and number >= 0 for number in value.values()):
-        return f"{key} = {value!r} is not a table of names and numbers"
-    if key in ("lanes", "bytes_per_clock") and isinstance(value, int | float) and not value > 0:
-        return f"{key} = {value!r} is not above 0"
-    if key == "latency" and isinstance(value, int) and value < 0:
-        return f"latency = {value} is negative: it must be 0 or more"
-    return f"{key} = {value!r} is not finite" if value == math.inf else None
-
-
-_CLOCK = re.compile(r"(?:[a-z]+_)?a?(?:clk|clock)(?:_?in?)?", re.IGNORECASE)
-_RESET = re.compile(r"(?:[a-z]+_)?(?P<low>n)?a?(?:rst|reset)(?P<n>_?n|_?ni)?(?:_?in?)?", re.IGNORECASE)
+    specified = read_description(path)
+    return Ports(**{field.name: specified[field.name] for field in fields(Ports) if field.name in specified})
 
 
 def foreign_core(files: Sequence[Path], top: str | None = None, ports: Ports | None = None) -> Design:
@@ -306,122 +248,31 @@ def foreign_core(files: Sequence[Path], top: str | None = None, ports: Ports | N
         ToolError: Yosys is missing.
     """
     ports = ports or Ports()
-    sources = tuple((f"core{number or ''}{path.suffix}", _text(path)) for number, path in enumerate(files))
-    where = _shown(files[0])
-    top, found = _declared(sources, top, where)
-    widths = {
-        flow: {name: width for name, (as_, width) in found.items() if as_ == flow} for flow in ("input", "output")
-    }
-    if both := [name for name, (flow, _) in found.items() if flow not in widths]:
-        raise CoreError(f"{where}: {top} has the port {both[0]!r} that is input and output, which cannot be measured")
-    inputs, outputs = widths["input"], widths["output"]
-    clock = _chosen(where, top, "clock", ports.clock, inputs, _CLOCK)
-    if clock is None:
-        raise CoreError(
-            f"{where}: no input of {top} has the name of a clock (inputs: {', '.join(inputs) or 'none'}): "
-            "specify it with --ports"
-        )
-    others = {name: width for name, width in inputs.items() if name != clock}
-    reset = None if ports.reset == "" else _chosen(where, top, "reset", ports.reset, others, _RESET)
-    low = ports.reset_active == "low" if ports.reset_active else bool(reset and _is_low(reset))
-    others.pop(reset or "", None)
-    constants = ports.constants or {}
-    for name, value in constants.items():
-        if name not in others:
-            raise CoreError(f"{where}: {top} has no input {name!r} to tie off (inputs: {', '.join(others)})")
-        if value >= 1 << others[name]:
-            raise CoreError(f"{where}: {value} does not fit into the {others[name]} bits of the input {name!r}")
-    free = {name: width for name, width in others.items() if name not in constants}
-    driven = _checked(where, top, "input", ports.inputs, free)
-    read = _checked(where, top, "output", ports.outputs, outputs)
-    if left := [name for name in free if name not in driven]:
-        raise CoreError(f"{where}: the input {left[0]!r} of {top} is neither among inputs nor among constants")
+    module = read_module(files, top)
+    where, name = module.where, module.name
+    tied = module.tie_off(ports.clock, ports.reset, ports.reset_active, ports.constants or {})
+    driven = _checked(where, name, "input", ports.inputs, tied.free)
+    read = _checked(where, name, "output", ports.outputs, module.outputs)
+    if left := [port for port in tied.free if port not in driven]:
+        raise CoreError(f"{where}: the input {left[0]!r} of {name} is neither among inputs nor among constants")
     if not driven or not read:
-        raise CoreError(f"{where}: {top} has no {'outputs' if driven else 'inputs beside clock and reset'}")
+        raise CoreError(f"{where}: {name} has no {'outputs' if driven else 'inputs beside clock and reset'}")
     return Design(
-        title=ports.title or top,
-        sources=sources,
-        top=top,
-        clock=clock,
-        reset=reset,
-        reset_low=low,
+        title=ports.title or name,
+        sources=module.sources,
+        top=name,
+        clock=tied.clock,
+        reset=tied.reset,
+        reset_low=tied.reset_low,
         inputs=tuple(driven.items()),
         outputs=tuple(read.items()),
-        constants=tuple((name, others[name], value) for name, value in constants.items()),
-        is_whole=read.keys() == outputs.keys(),
-        design=hashlib.sha256(json.dumps(sources).encode()).hexdigest(),
+        constants=tied.constants,
+        is_whole=read.keys() == module.outputs.keys(),
+        design=hashlib.sha256(json.dumps(module.sources).encode()).hexdigest(),
         lanes=ports.lanes,
         latency=ports.latency,
         bytes_per_clock=ports.bytes_per_clock,
     )
-
-
-def _shown(path: Path) -> str:
-    """A file name, quoted if it is not printable."""
-    return str(path) if str(path).isprintable() else repr(str(path))
-
-
-def _text(path: Path) -> str:
-    try:
-        return path.read_text(encoding="utf-8", errors="replace")
-    except OSError as error:
-        raise CoreError(f"cannot read {str(path)!r}: {error.strerror}") from None
-
-
-def read_script(sources: Sequence[tuple[str, str]]) -> str:
-    """The commands with which Yosys reads the sources."""
-    readers = {".sv": "read_verilog -sv", ".il": "read_rtlil"}
-    return "".join(f"{readers.get(Path(name).suffix, 'read_verilog')} {name}; " for name, _ in sources)
-
-
-def _declared(
-    sources: Sequence[tuple[str, str]], top: str | None, where: str
-) -> tuple[str, dict[str, tuple[str, int]]]:
-    """The top module and the direction and width of each of its ports, as read by Yosys."""
-    with tempfile.TemporaryDirectory(prefix="utf8fpga-") as folder:
-        directory = Path(folder)
-        for name, text in sources:
-            (directory / name).write_text(text, encoding="utf-8")
-        chosen = f"-top {_yosys_name(top)}" if top else "-auto-top"
-        script = f"{read_script(sources)}hierarchy -check {chosen}; proc; write_json ports.json"
-        try:
-            run_tool("yosys", ["-q", "-p", script], directory=directory)
-        except ToolError as error:
-            if "failed with status" not in str(error):
-                raise
-            raise CoreError(f"{where}: {str(error).partition(': ')[2]}") from None
-        modules: dict[str, Any] = json.loads((directory / "ports.json").read_text(encoding="utf-8"))["modules"]
-    tops = [name for name, module in modules.items() if int(module["attributes"].get("top", "0"), 2)]
-    if not tops:
-        raise CoreError(f"{where}: it has no module that can be the top: specify one with --top")
-    return tops[0], {name: (port["direction"], len(port["bits"])) for name, port in modules[tops[0]]["ports"].items()}
-
-
-def _yosys_name(name: str) -> str:
-    if re.search(r"[\s;\"']", name):
-        raise CoreError(f"{name!r} is not the name of a module")
-    return name
-
-
-def _chosen(
-    where: str, top: str, what: str, specified: str | None, inputs: dict[str, int], names: re.Pattern[str]
-) -> str | None:
-    """The name of the clock or the reset: as specified; default: the only input with such a name."""
-    if specified is not None:
-        if specified not in inputs:
-            raise CoreError(f"{where}: {top} has no input {specified!r} for its {what} (inputs: {', '.join(inputs)})")
-        if inputs[specified] != 1:
-            raise CoreError(f"{where}: the {what} {specified!r} of {top} has {inputs[specified]} bits, not 1")
-        return specified
-    likely = [name for name, width in inputs.items() if width == 1 and names.fullmatch(name)]
-    if len(likely) > 1:
-        raise CoreError(f"{where}: {top} may have the {what} {' or '.join(likely)}: specify it with --ports")
-    return likely[0] if likely else None
-
-
-def _is_low(reset: str) -> bool:
-    found = _RESET.fullmatch(reset)
-    return bool(found and (found["low"] or found["n"]))
 
 
 def _checked(

@@ -18,7 +18,7 @@ from dataclasses import asdict, dataclass
 from importlib.metadata import version
 from pathlib import Path
 
-from utf8fpga.bench.design import read_script
+from utf8fpga.hdl.foreign import read_script
 from utf8fpga.hdl.toolchain import ToolError, present_version, run_tool, tool_error
 
 __all__ = [

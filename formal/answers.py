@@ -18,9 +18,11 @@ from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar, cast
 
-__all__ = ["Answers", "kept", "shared_answers"]
+__all__ = ["Answers", "kept", "once", "shared_answers"]
+
+T = TypeVar("T")
 
 _folder: ContextVar[Path | None] = ContextVar("folder", default=None)
 
@@ -66,6 +68,24 @@ def kept(key: Hashable, make: Callable[[], Any]) -> Any:
             _graphs.popitem(last=False)
     _graphs.move_to_end(key)
     return _graphs[key]
+
+
+def once(key: bytes, make: Callable[[], T], *, holds: Callable[[T], bool]) -> T:
+    """The result of a function that several proofs of a run need; the processes of the run share it if it `holds`.
+
+    Outside of `shared_answers` it is made each time, since the circuits may change between two calls.
+
+    Args:
+        key: what the result depends on, other than the source of this library.
+        make: makes it; two processes that need it at the same time both do.
+        holds: whether the result is shared.
+    """
+    if (found := _read(key)) is not None:
+        return cast("T", found)
+    result = make()
+    if holds(result):
+        _write(key, result)
+    return result
 
 
 class Answers:

@@ -229,14 +229,14 @@ def prove_packer(
             Result(name, wanted, "trace", cycles.get(target, 0), taken, target in cycles, target)
             for target in PACKER_COVERS
         ]
+    if not moves_bits_alike(key, lanes, symbol):
+        return [Result(name, wanted, "structure", 0, time.monotonic() - started, None, "it does not only move words")]
     if wanted == Property.INDEPENDENCE:
         bits, inputs = aig.output_bits, aig.input_bits
         outward = aig.fan_in([*bits["packed_valid"], *bits["packed_payload"]]) & set(inputs["ready"])
         all_inputs = {bit for port in ("ready", "offer", "fresh", "reset") for bit in inputs[port]}
         inward = aig.fan_in(bits["sparse_ready"]) & all_inputs
         return [Result(name, wanted, "structure", 0, time.monotonic() - started, not (outward or inward))]
-    if not moves_bits_alike(key, lanes, symbol):
-        return [Result(name, wanted, "structure", 0, time.monotonic() - started, None, "it does not only move words")]
     proved, part = _induction(key, lanes, seconds)
     note = f"not inductive: {part}" if part else ""
     if proved:

@@ -19,7 +19,7 @@ from amaranth.hdl import Cat, ClockDomain, Elaboratable, Module, Signal, Value
 
 from utf8fpga.formal.abc import Verdict, decide, hold_each
 from utf8fpga.formal.aiger import Aig, aig_of
-from utf8fpga.formal.answers import kept
+from utf8fpga.formal.answers import kept, once
 from utf8fpga.formal.invariants.buffer import BufferProof, Start
 from utf8fpga.formal.invariants.window import WindowProof
 from utf8fpga.formal.properties import Property
@@ -75,6 +75,8 @@ def prove_halves(
 ) -> Induction:
     """Prove a property of a parallel decoder; where one part of the proof fails, the next is not tried.
 
+    A packed decoder contains a parallel one, so this is asked of the same decoder twice, and proved once.
+
     Args:
         build: makes the decoder.
         right: the table that it is compared with.
@@ -84,6 +86,16 @@ def prove_halves(
     Raises:
         ToolError: Yosys is missing or failed.
     """
+    decoder = build()
+    if type(decoder) is not ParallelDecoder:
+        return _prove_halves(build, right, wanted, seconds)
+    key = f"halves {parameters_of(decoder).expression()} {right} {wanted}".encode()
+    return once(key, lambda: _prove_halves(build, right, wanted, seconds), holds=lambda found: found.proved)
+
+
+def _prove_halves(
+    build: Callable[[], ParallelDecoder], right: EncodingTable, wanted: Property, seconds: int
+) -> Induction:
     found = Induction()
     decoder = build()
     start = Start.POWER_UP if wanted is Property.POWER_UP else Start.RESET

@@ -114,6 +114,7 @@ class Harness(Elaboratable):
         build: makes the core.
         wanted: the property.
         table: of a decoder, the table that it is compared with; default: its own.
+        full: whether every beat has a symbol in each lane, for a core whose ports cannot state that one is absent.
 
     Attributes:
         clk: the clock, a port.
@@ -124,8 +125,10 @@ class Harness(Elaboratable):
             for a difference that matters.
     """
 
-    def __init__(self, build: Callable[[], Any], wanted: Property, table: EncodingTable | None = None) -> None:
-        self.build, self.wanted = build, wanted
+    def __init__(
+        self, build: Callable[[], Any], wanted: Property, table: EncodingTable | None = None, *, full: bool = False
+    ) -> None:
+        self.build, self.wanted, self._full = build, wanted, full
         self.decoder = build()
         self.reference = reference_of(self.decoder, table)
         self.clk, self.offer, self.ready, self.reset = (Signal(name=n) for n in ("clk", "offer", "ready", "reset"))
@@ -213,7 +216,8 @@ class Harness(Elaboratable):
             source.valid.eq(self.offer | offered),
             output.ready.eq(self.ready),
         ]
-        m.d.comb += Value.cast(source.payload.keep).eq(keep_of(payload))
+        keep = Const(-1, len(Value.cast(payload.keep))) if self._full else keep_of(payload)
+        m.d.comb += Value.cast(source.payload.keep).eq(keep)
         m.d.sync += [offered.eq(source.valid & ~source.ready), held.eq(beat)]
         m.d.comb += [
             self.seen["reset"].eq(ResetSignal("sync")),

@@ -69,6 +69,8 @@ def prove(configuration: Configuration, wanted: str, *, seconds: int = 600) -> l
         return _prove_refresh(configuration, seconds) if wanted == Property.RECOVERY else []
     if isinstance(decoder, RefreshedDecoder) and wanted not in _KEPT:
         return []
+    if wanted == Property.INDEPENDENCE and isinstance(decoder, PackedDecoder):
+        return [_packed_independence(configuration, seconds)]
     if wanted in (*HALVES, Property.RECOVERY) and isinstance(decoder, ParallelDecoder | PackedDecoder):
         return _prove_parallel(configuration, Property(wanted), seconds)
     if wanted.startswith("netlist-"):
@@ -162,6 +164,14 @@ def _prove_halves(configuration: Configuration, wanted: Property, seconds: int) 
     return result
 
 
+def _packed_independence(configuration: Configuration, seconds: int) -> Result:
+    """All outputs of a packed decoder are those of its packer."""
+    decoder = configuration.build()
+    symbol = symbol_shape(decoder.output)
+    (packer,) = prove_packer(decoder.lanes, Property.INDEPENDENCE, symbol=symbol, seconds=seconds)
+    return replace(packer, configuration=configuration.name, parts=(f"packer-{decoder.lanes}",))
+
+
 def _parts(decoder: ParallelDecoder | PackedDecoder, wanted: Property) -> tuple[str, ...]:
     """The names of the components for which a property of a parallel decoder is proved."""
     sparse = decoder.sparse if isinstance(decoder, PackedDecoder) else decoder
@@ -217,12 +227,13 @@ def _cover(configuration: Configuration, seconds: int) -> list[Result]:
     started = time.monotonic()
     aig = harness_aig(configuration, Property.COVER)
     targets = cover_targets(configuration.build())
-    questions = {f"cover{n}": (aig, where) for n, where in enumerate(aig.output_bits["bad"])}
     shared = (time.monotonic() - started) / len(targets)
-    if not isinstance(configuration.build(), SerialDecoder):
-        verdicts = hunt_each(aig, aig.output_bits["bad"], _HUNTED, seconds=seconds)
-    else:
-        verdicts = list(decide(questions, seconds=seconds).values())
+    verdicts = hunt_each(aig, aig.output_bits["bad"], _HUNTED, seconds=seconds)
+    if isinstance(configuration.build(), SerialDecoder):
+        # What a bounded search does not reach may be unreachable.
+        left = {f"{n}": (aig, bit) for n, bit in enumerate(aig.output_bits["bad"]) if verdicts[n].proved is None}
+        for name, verdict in decide(left, seconds=seconds).items():
+            verdicts[int(name)] = verdict
     traces = aig.values_each([verdict.frames for verdict in verdicts if verdict.proved is False])
     examples = iter(Counterexample.of_each(configuration, Property.COVER, traces))
     results = []

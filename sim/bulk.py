@@ -156,8 +156,6 @@ class BulkComparison:
             self._compare()
             raise self._difference(self._found.first, str(error)) from None
         self._compare()
-        if not more and (self._expected.left or self._found.left):
-            raise self._difference(self._found.first)
         return wanted
 
     def mismatch(self, difference: BulkDifferenceError) -> Mismatch:
@@ -205,7 +203,7 @@ class BulkComparison:
         if not np.array_equal(wanted_ends, found_ends):
             at = int(np.argmax(wanted_ends != found_ends))
             raise self._difference(int(min(wanted_ends[at], found_ends[at])))
-        # An end is wrong, too, if the other has no end there but symbols after it.
+        # An end that the other lacks, but has symbols after it, is found now, while its packet is kept.
         for one, other in ((self._expected, self._found), (self._found, self._expected)):
             if len(one.ends) and other.first + other.left > one.ends[0]:
                 raise self._difference(int(one.ends[0]))
@@ -223,12 +221,17 @@ class BulkComparison:
 
     def _places(self, output: int) -> Iterator[_Place]:
         """The places of the output symbol of a number, the later ones first."""
-        part = next((part for part in reversed(self._parts) if part.first_output <= output), self._parts[0])
+        for part in reversed(self._parts):
+            if part.first_output <= output:
+                yield from self._places_in(part, output)
+            if part.first_output < output:
+                return
+
+    def _places_in(self, part: _Part, output: int) -> Iterator[_Place]:
         golden = self._parameters.golden()
         found: list[_Place] = []
         first, count = 0, part.first_output
-        ends = part.ends.tolist()
-        for end in [*ends, len(part.symbols)]:
+        for end in [*part.ends.tolist(), len(part.symbols)]:
             symbols = list(golden.process(part.symbols[first:end], final=True))
             number = output - count
             if 0 <= number <= len(symbols):
@@ -238,7 +241,7 @@ class BulkComparison:
             elif number < 0:
                 break
             first, count = end, count + len(symbols)
-        return reversed(found)
+        yield from reversed(found)
 
 
 _WINDOWS = (16, 128, 1024, 8192)

@@ -18,6 +18,7 @@ import time
 from hashlib import sha256
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
+from typing import Any
 
 import platformdirs
 import pytest
@@ -28,6 +29,7 @@ from hypothesis.database import InMemoryExampleDatabase
 sys.path.insert(0, str(Path(__file__).parent))
 
 from support.builds import shared_build  # noqa: F401  (a fixture for all tests)
+from support.volume import Volume, count_simulations, volume_line
 
 settings.register_profile(
     "utf8fpga",
@@ -47,6 +49,7 @@ _PACKAGES = (
 """The packages whose versions are in the report."""
 
 _started = pytest.StashKey[float]()
+_volume = pytest.StashKey[Volume]()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -59,6 +62,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     config.stash[_started] = time.monotonic()
+    config.stash[_volume] = Volume()
+    count_simulations(config.stash[_volume])
     _keep_compiled_tools()
 
 
@@ -83,6 +88,22 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
     budget = item.config.getoption("--budget")
     if budget is not None and time.monotonic() - item.config.stash[_started] > budget:
         pytest.skip(f"the sample's {budget:g} s are over")
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_testnodedown(node: Any) -> None:
+    """Add what a worker of pytest-xdist has counted."""
+    node.config.stash[_volume].update(getattr(node, "workeroutput", {}).get("volume", {}))
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    if hasattr(session.config, "workeroutput"):
+        session.config.workeroutput["volume"] = dict(session.config.stash[_volume])
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
+    if config.stash[_volume]:
+        terminalreporter.write_line(volume_line(config.stash[_volume]))
 
 
 def pytest_report_header() -> list[str]:

@@ -2,7 +2,7 @@
 """Shared libraries of cores: compiled once and kept in the user's cache.
 
 Yosys reduces a core to gates, `gates.py` writes them as a C function, and a C compiler makes a shared library of it and
-of a driver such as ``driver.c``.
+of a driver: ``driver.c`` for the cores of this library, ``probe.c`` for foreign ones, ``line.c`` for a UART's pins.
 """
 
 from __future__ import annotations
@@ -187,12 +187,12 @@ def _build(
     run_tool("yosys", ["-q", "-s", "top.ys"], directory=folder)
     module = json.loads((folder / "top.json").read_text(encoding="utf-8"))["modules"]["top"]
     (folder / "circuit.h").write_text(constants + gates.gate_level_c(module), encoding="utf-8")
-    (folder / "driver.c").write_text(source(driver), encoding="utf-8")
+    (folder / driver).write_text(source(driver), encoding="utf-8")
     # Zig takes files of the same name in different folders for the same if it sees relative paths and one cache.
     environment = os.environ | {"ZIG_LOCAL_CACHE_DIR": str(folder / "zig")}
     environment.setdefault("ZIG_GLOBAL_CACHE_DIR", str((cache or folder) / "zig"))
     built = folder / "library"
-    command = [*compiler, *_FLAGS, "-I", str(folder), "-o", str(built), str(folder / "driver.c")]
+    command = [*compiler, *_FLAGS, "-I", str(folder), "-o", str(built), str(folder / driver)]
     try:
         done = subprocess.run(
             command,

@@ -33,6 +33,7 @@ from support.processes import (
     wait_until,
 )
 from support.programs import write_program
+from support.tiers import tiered
 
 from utf8fpga.bench import (
     DEVICES,
@@ -57,9 +58,10 @@ from utf8fpga.bench import (
     scaling_plot,
     sweep,
 )
-from utf8fpga.bench.design import measured_core, read_script
+from utf8fpga.bench.design import measured_core
 from utf8fpga.cli.bench import Bench, _executor
 from utf8fpga.hdl import DecoderParameters
+from utf8fpga.hdl.foreign import read_script
 from utf8fpga.hdl.toolchain import ToolError, run_tool
 
 HX8K, UP5K, ECP5 = DEVICES.values()
@@ -433,7 +435,7 @@ def patient_dask() -> Iterator[None]:
 
 
 @pytest.mark.usefixtures("patient_dask")
-@pytest.mark.parametrize("processes", [False, True])
+@pytest.mark.parametrize("processes", tiered({"threads": False, "processes": True}, 1))
 @pytest.mark.filterwarnings("default")  # warnings of the cluster itself
 def test_executor_of_a_dask_cluster(processes: bool, tools: FakeTools, cache: Cache) -> None:
     distributed = pytest.importorskip("distributed", reason="distributed is not installed")
@@ -590,7 +592,6 @@ def simulated(sources: tuple[tuple[str, str], ...], top: str, tmp_path: Path, sc
     """The output of Yosys for a module."""
     for name, text in sources:
         (tmp_path / name).write_text(text, encoding="utf-8")
-    from utf8fpga.bench.design import read_script
     from utf8fpga.hdl.toolchain import run_tool
 
     script = f"{read_script(sources)}hierarchy -check -top {top}; proc; flatten; opt; {script}"
@@ -700,7 +701,7 @@ INVALID_CORES = {
     ),
     "inout port": (
         "input clk, inout a, output b",
-        "m has the port 'a' that is input and output, which cannot be measured",
+        "m has the port 'a' that is input and output, which is not supported",
     ),
     "no inputs": ("input clk, input rst, output b", "m has no inputs beside clock and reset"),
     "no outputs": ("input clk, input a", "m has no outputs"),

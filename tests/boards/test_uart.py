@@ -497,6 +497,7 @@ def test_lost_is_at_the_position_of_the_overflow(pipeline: int) -> None:
     assert all(after - before >= depth // 2 for before, after in pairwise(marks))
 
 
+@pytest.mark.slow
 def test_sequence_does_not_continue_across_an_overflow() -> None:
     text = "".join(chr(0x100 + k) + chr(0x21 + k) + chr(0x3000 + k) + chr(0x41 + k) for k in range(24)).encode()
     found = overflowing(list(text), depth=8)
@@ -517,6 +518,7 @@ def filling() -> range:
     return max((text for text in texts if not any(overflowing(text, 8).overflow)), key=len)
 
 
+@pytest.mark.slow
 def test_break_during_a_full_buffer_is_delayed() -> None:
     found = overflowing([*filling(), STOP], depth=8)
     assert not any(found.overflow), "only a byte would have been lost"
@@ -528,6 +530,7 @@ def test_second_break_during_a_full_buffer_gives_lost() -> None:
     assert found.words == [*filling(), *LOST, 0x17F, *END]
 
 
+@pytest.mark.slow
 def test_byte_lost_in_the_cycle_of_a_delayed_end_gives_lost() -> None:
     # Before that cycle LOST replaces the END; in that cycle and after it END is followed by LOST.
     runs = [overflowing([*filling(), STOP, 0x7E], 8, pause / DIVISOR) for pause in range(32, 37)]
@@ -543,6 +546,7 @@ def test_byte_lost_in_the_cycle_of_a_delayed_end_gives_lost() -> None:
     runs=st.lists(st.tuples(st.integers(0, 16), st.integers(1, 3)), min_size=2, max_size=6),
     wide=st.integers(0, 3),
 )
+@pytest.mark.slow
 def test_every_loss_gives_lost(depth: int, runs: list[tuple[int, int]], wide: int) -> None:
     code_points = iter(range(0x21, 0x17F))
     symbols: list[int] = []

@@ -110,6 +110,7 @@ def test_generate_to_standard_output_and_to_a_file_are_equal(tmp_path: Path) -> 
     assert (tmp_path / "d.v").read_bytes() == printed
 
 
+@pytest.mark.slow
 def test_generate_settings_differ(tmp_path: Path) -> None:
     variants = [
         utf8fpga("generate", *options).stdout
@@ -290,12 +291,28 @@ def test_soak_prints_what_was_sent() -> None:
     assert last == "the simulated decoder gave exactly the model's code points"
 
 
+WITHOUT_NUMPY = "import sys; sys.modules['numpy'] = None; from utf8fpga.cli.main import main; main(sys.argv[1:])"
+
+
+@needs_compiler
+def test_simulate_without_numpy(tmp_path: Path) -> None:
+    path = tmp_path / "long"
+    path.write_bytes(DAMAGED * 1000)
+    command = [sys.executable, "-c", WITHOUT_NUMPY, "simulate"]
+    done = run([*command, str(path), "--engine", "compiled"], capture_output=True)
+    assert done.stdout == utf8fpga("simulate", path).stdout
+    done = run([*command, "--soak", "1s"], capture_output=True)
+    assert_rejected(done, "--soak requires NumPy: pip install 'utf8fpga[arrays]'", status=1)
+
+
+@pytest.mark.slow
 def test_soak_without_a_compiler() -> None:
     done = utf8fpga("simulate", "--soak", "1kB", "--json", env=NO_COMPILER)
     assert json.loads(done.stdout)["engine"] == "python"
 
 
 @needs_compiler
+@pytest.mark.slow
 def test_bench_of_engines() -> None:
     found = json.loads(utf8fpga("bench", "--engines", "--lanes", "1,2", "--json").stdout)
     assert [row["lanes"] for row in found["engines"]] == [1, 2]

@@ -58,11 +58,7 @@ def test_given_their_initial_values_they_have_these() -> None:
     given = aig.given(aig.initial)
     assert [hold(given, bit, 1).proved for bit in aig.output_bits["wrong"]] == [True, True, True]
     # One initial value less, and the register that it belongs to takes any value.
-    assert False in [
-        hold(aig.given([literal for literal in aig.initial if literal != left_out]), bit, 1).proved is True
-        for left_out in aig.initial
-        for bit in aig.output_bits["wrong"]
-    ]
+    assert any(hold(aig.given(aig.initial[1:]), bit, 1).proved is not True for bit in aig.output_bits["wrong"])
 
 
 @pytest.mark.parametrize(("kept", "possible"), [(5, False), (6, True)])

@@ -28,16 +28,12 @@ from utf8fpga.hdl.register_buffer import RegisterBuffer
 from utf8fpga.model import DFA, START, TABLE_3_7
 from utf8fpga.model.forms import CESU_8_CODE_UNITS, GENERALISED_UTF_8, MODIFIED_UTF_8_CODE_UNITS, RFC_2279
 
-QUICK = [
-    *(("parallel-1", wanted) for wanted in PROPERTIES if wanted not in ("power-up", "recovery", "cover")),
-    *(("parallel-4", wanted) for wanted in ("steady", "stall", "latency", "independence")),
-    ("packed-2", "independence"),
-]
+QUICK = [("parallel-1", wanted) for wanted in ("steady", "stall", "latency")]
 """Proved in every run."""
 
 CHOSEN = [
     *product(("parallel-1", "parallel-4"), PROPERTIES),
-    *product(("packed-2",), (*HALVES, "cover")),
+    *product(("packed-2",), (*HALVES, "cover", "independence")),
     *product(("packed-2",), ("netlist-ice40", "netlist-ecp5")),
     ("parallel-1-full-no-replacement", "equivalence"),
     ("parallel-1-full-no-replacement", "recovery"),
@@ -143,7 +139,9 @@ MORE_FAULTS = [("_second", any_trail_after_any_lead), ("_trail", continues_acros
     ],
     ids=lambda value: getattr(value, "__name__", value),
 )
-@pytest.mark.parametrize("lanes", [1, pytest.param(4, marks=pytest.mark.exhaustive)])
+@pytest.mark.parametrize(
+    "lanes", [pytest.param(1, marks=pytest.mark.proof), pytest.param(4, marks=pytest.mark.exhaustive)]
+)
 def test_a_window_with_a_fault_is_rejected(
     monkeypatch: pytest.MonkeyPatch, name: str, wrong: Callable[..., Value], lanes: int
 ) -> None:
@@ -370,7 +368,8 @@ def test_a_window_that_is_not_reset_is_rejected(monkeypatch: pytest.MonkeyPatch)
     assert any(question.startswith("window reset") for question in failed)
 
 
-@pytest.mark.parametrize("uncounted", [7, pytest.param(9, marks=pytest.mark.proof)])
+@pytest.mark.proof
+@pytest.mark.parametrize("uncounted", [7, 9])
 def test_a_decoder_that_stalls_although_no_beat_waits_is_rejected(
     monkeypatch: pytest.MonkeyPatch, uncounted: int
 ) -> None:
@@ -415,8 +414,7 @@ def test_control_that_does_not_recover_is_rejected(monkeypatch: pytest.MonkeyPat
     ("units", "recovers"),
     [
         (2, False),
-        (3, True),
-        *(pytest.param(*each, marks=pytest.mark.proof) for each in ((1, False), (4, True))),
+        *(pytest.param(*each, marks=pytest.mark.proof) for each in ((1, False), (3, True), (4, True))),
     ],
 )
 def test_the_window_recovers_after_one_unit_less_than_the_longest_sequence_has(units: int, recovers: bool) -> None:
@@ -426,7 +424,9 @@ def test_the_window_recovers_after_one_unit_less_than_the_longest_sequence_has(u
     assert decide({"window": (aig, aig.output_bits["bad"][0])})["window"].proved is recovers
 
 
-@pytest.mark.parametrize("lanes", [1, pytest.param(4, marks=pytest.mark.exhaustive)])
+@pytest.mark.parametrize(
+    "lanes", [pytest.param(1, marks=pytest.mark.proof), pytest.param(4, marks=pytest.mark.exhaustive)]
+)
 def test_a_register_that_keeps_its_contents_is_rejected(monkeypatch: pytest.MonkeyPatch, lanes: int) -> None:
     """While it is set, no error is reported."""
     contents = ItemWindow.contents

@@ -28,7 +28,16 @@ DECODERS: dict[str, dict[str, Any]] = {
 }
 
 
-@pytest.fixture(scope="module", params=DECODERS.values(), ids=DECODERS)
+_LONGER = ("whole-subsequence", "parallel-2-pipeline-0", "parallel-5-pipeline-3", "packed-2", "parallel-4-registers")
+
+
+@pytest.fixture(
+    scope="module",
+    params=[
+        pytest.param(parameters, id=name, marks=[pytest.mark.slow] * (name in _LONGER))
+        for name, parameters in DECODERS.items()
+    ],
+)
 def decoder(request: pytest.FixtureRequest) -> AnyDecoder:
     return Decoder(**request.param)
 

@@ -7,7 +7,9 @@ import random
 from typing import Any
 
 import pytest
+from support.engines import ENGINE
 from support.icarus import requires_icarus, run_verilog, split_texts
+from support.tiers import tiered
 
 from utf8fpga.hdl import MARK_PRACTICES, MERGING_PRACTICES, PIPELINES, Decoder, axi_verilog
 from utf8fpga.model.practices import Practice
@@ -31,7 +33,7 @@ DECODERS: dict[str, dict[str, Any]] = {
 @pytest.fixture(scope="module", params=DECODERS.values(), ids=DECODERS)
 def simulation(request: pytest.FixtureRequest) -> Simulation:
     length = request.param.get("practice") not in MERGING_PRACTICES
-    return Simulation(Decoder(**request.param, kind=True, length=length))
+    return Simulation(Decoder(**request.param, kind=True, length=length), engine=ENGINE)
 
 
 TEXTS = [
@@ -82,7 +84,7 @@ VERILOG: dict[str, dict[str, Any]] = {
 
 @requires_icarus
 @pytest.mark.parametrize("refresh", [None, 200])
-@pytest.mark.parametrize("choice", VERILOG.values(), ids=VERILOG)
+@pytest.mark.parametrize("choice", tiered(VERILOG, 2))
 def test_verilog_drops_null_beats(choice: dict[str, Any], refresh: int | None, tmp_path: Any) -> None:
     decoder = Decoder(**choice, refresh=refresh)
     rng = random.Random(9)

@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
+from support.engines import ENGINE
 from support.icarus import requires_icarus, run_abandoned, run_verilog, split_texts
 
 from utf8fpga.hdl import (
@@ -23,7 +24,7 @@ from utf8fpga.hdl import (
     SerialDecoder,
     axi_verilog,
 )
-from utf8fpga.model import TABLE_3_7, EncodingTable, Item, TableError
+from utf8fpga.model import TABLE_3_7, EncodingTable, Item, TableError, decode
 from utf8fpga.model.forms import CESU_8_CODE_UNITS, GENERALISED_UTF_8, MODIFIED_UTF_8_CODE_UNITS, RFC_2279
 from utf8fpga.sim import ContractError, Simulation, simulate
 from utf8fpga.sim.boundaries import boundary_units
@@ -61,17 +62,24 @@ SPARSE = {name: shape for name, shape in NARROW.items() if not shape.get("packed
 """Decoders without a packer, which may hold items back until a row is full or the input is idle."""
 
 
+IN_EVERY_RUN = {"1", "1-pipeline0", "2", "4", "4-registers-pipeline2", "3-packed", "4-packed"}
+"""One of each kind: a buffer in registers or in memory, few stages or many, a packer for each kind of number of lanes.
+
+Decoders of more lanes have the same circuit in each lane, and take seconds to build or to simulate.
+"""
+
+
 def by_shape(shapes: dict[str, dict[str, Any]]) -> list[Any]:
-    """Parameters of a test. Decoders of many lanes are slow to simulate, and have the same circuit in each lane."""
+    """Parameters of a test."""
     return [
-        pytest.param(shape, id=name, marks=[pytest.mark.slow] if shape["lanes"] > 9 else [])
+        pytest.param(shape, id=name, marks=[] if name in IN_EVERY_RUN else [pytest.mark.slow])
         for name, shape in shapes.items()
     ]
 
 
 @pytest.fixture(scope="module", params=by_shape(SHAPES))
 def full(request: pytest.FixtureRequest) -> Simulation:
-    return Simulation(parallel(**request.param, **FULL))
+    return Simulation(parallel(**request.param, **FULL), engine=ENGINE)
 
 
 def long_text(rng: random.Random, units: int) -> bytes:
@@ -89,7 +97,7 @@ def shifted(lanes: int, piece: Iterable[int], before: int) -> tuple[int, ...]:
 
 
 @given(data=st.data(), patterns=stream_patterns())
-@settings(max_examples=25, suppress_health_check=[HealthCheck.data_too_large])  # many or long texts are intended
+@settings(max_examples=40, suppress_health_check=[HealthCheck.data_too_large])  # many or long texts are intended
 def test_equals_the_model(full: Simulation, data: st.DataObject, patterns: dict[str, list[bool]]) -> None:
     lanes = full.core.lanes
     # Pieces of text, damaged or not, each of which begins in a drawn lane.
@@ -134,7 +142,7 @@ def test_long_damaged_text_with_pauses_on_both_sides(full: Simulation) -> None:
         assert run.texts == [full.expected(text) for text in several]
 
 
-@pytest.mark.parametrize("full", SPARSE.values(), ids=SPARSE, indirect=True)
+@pytest.mark.parametrize("full", by_shape(SPARSE), indirect=True)
 @pytest.mark.parametrize("piece", [b"\xf0\xa0\x00\xe6\xe0\xa0\x00p", "é€😀a".encode()], ids=["damaged", "whole"])
 def test_determined_items_are_transferred_although_no_beat_follows(full: Simulation, piece: bytes) -> None:
     """After a stall, in which stages that wait have already compared the next beat. A mutant lost that result."""
@@ -215,10 +223,10 @@ def test_all_triples_of_classes_against_cpython(full: Simulation) -> None:
         assert "".join(chr(item.code_point) for item in items) == triple.decode("utf-8", "replace"), triple.hex(" ")
 
 
-@pytest.mark.parametrize("lanes", [2, 4, 8])
+@pytest.mark.parametrize("lanes", [4, *(pytest.param(lanes, marks=pytest.mark.slow) for lanes in (2, 8))])
 def test_packed_beats_are_full_where_text_is_dense(lanes: int) -> None:
     text = "中".encode() * (20 * lanes)
-    simulation = Simulation(PackedDecoder(lanes=lanes, **FULL))
+    simulation = Simulation(PackedDecoder(lanes=lanes, **FULL), engine=ENGINE)
     run = simulation.run([text])
     assert run.texts == [simulation.expected(text)]
     # A word has three units, so every third beat fills an output beat, and no other output beat is closed.
@@ -226,10 +234,10 @@ def test_packed_beats_are_full_where_text_is_dense(lanes: int) -> None:
     assert per_beat == [lanes] * 20
 
 
-@pytest.mark.parametrize("lanes", [2, 8])
+@pytest.mark.parametrize("lanes", [4, *(pytest.param(lanes, marks=pytest.mark.slow) for lanes in (2, 8))])
 def test_a_slow_consumer_still_gets_full_packed_beats(lanes: int) -> None:
     text = "é".encode() * (40 * lanes)
-    simulation = Simulation(PackedDecoder(lanes=lanes, **FULL))
+    simulation = Simulation(PackedDecoder(lanes=lanes, **FULL), engine=ENGINE)
     run = simulation.run([text], output_pauses=[True, True, True, False])
     per_beat = [run.valid_since.count(clock) for clock in dict.fromkeys(run.valid_since)]
     assert per_beat == [lanes] * 40
@@ -247,10 +255,16 @@ OTHER_TABLES = {
 }
 
 
-@pytest.fixture(scope="module", params=list(product(OTHER_TABLES, (1, 3, 6))), ids=lambda pair: f"{pair[0]}-{pair[1]}")
+@pytest.fixture(
+    scope="module",
+    params=[
+        pytest.param((name, lanes), id=f"{name}-{lanes}", marks=[pytest.mark.slow] * (lanes != 3))
+        for name, lanes in product(OTHER_TABLES, (1, 3, 6))
+    ],
+)
 def other(request: pytest.FixtureRequest) -> Simulation:
     name, lanes = request.param
-    return Simulation(ParallelDecoder(OTHER_TABLES[name], lanes=lanes, **FULL))
+    return Simulation(ParallelDecoder(OTHER_TABLES[name], lanes=lanes, **FULL), engine=ENGINE)
 
 
 @given(data=st.data(), patterns=stream_patterns())
@@ -266,13 +280,11 @@ def test_other_tables_equal_their_models(
 
 @given(piece=near_boundaries(), start=st.integers(0, 7))
 @example(piece=(0xF0, 0x90, 0x80, 0x80), start=5)
-@settings(max_examples=3, deadline=None)
+@settings(max_examples=10, deadline=None)
 def test_simulation_with_several_lanes_equals_the_model(piece: tuple[int, ...], start: int) -> None:
-    text = shifted(8, piece, start)
-    from utf8fpga.model import decode
-
+    text = shifted(4, piece, start)
     expected: list[list[Item]] = [list(decode(text))]
-    assert simulate([text], lanes=8, packed=True) == expected
+    assert simulate([text], lanes=4, packed=True, engine=ENGINE) == expected
 
 
 # Parameters and tables that are rejected.
@@ -418,7 +430,7 @@ def test_ports_and_text_of_the_verilog(generated: tuple[str, dict[str, Any]]) ->
 
 
 @requires_icarus
-@pytest.mark.parametrize("generated", UP_TO_16.values(), ids=UP_TO_16, indirect=True)
+@pytest.mark.parametrize("generated", by_shape(UP_TO_16), indirect=True)
 @pytest.mark.parametrize(("fed", "ready"), [(20, False), (7, False), (9, True)])
 @pytest.mark.parametrize(("first", "second"), [(0x41, 0x41), (0xF0, 0x90), (0xC2, 0x41)])
 def test_one_cycle_of_reset_within_a_packet(

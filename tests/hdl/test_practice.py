@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
+from support.engines import ENGINE
 from support.icarus import requires_icarus, run_verilog, split_texts
 
 from utf8fpga.hdl import MARK_PRACTICES, PIPELINES, PracticeDecoder, axi_verilog
@@ -27,7 +28,7 @@ def build(practice: Practice, pipeline: int) -> PracticeDecoder:
 
 @pytest.fixture(scope="module", params=list(product(MARK_PRACTICES, PIPELINES)), ids=lambda p: f"{p[0]}-pipeline{p[1]}")
 def simulation(request: pytest.FixtureRequest) -> Simulation:
-    return Simulation(build(*request.param))
+    return Simulation(build(*request.param), engine=ENGINE)
 
 
 @given(texts=texts(), patterns=stream_patterns())

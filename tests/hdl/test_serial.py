@@ -11,6 +11,7 @@ import pytest
 from amaranth.sim import Simulator
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.engines import ENGINE
 
 from utf8fpga.hdl import PIPELINES, SerialDecoder, Word
 from utf8fpga.model import TABLE_3_7, EncodingTable, ErrorKind, Item, TableError
@@ -43,12 +44,12 @@ LATER_CONSTRAINT = EncodingTable.parse(
 
 @pytest.fixture(scope="module", params=CONFIGURATIONS.values(), ids=CONFIGURATIONS)
 def simulation(request: pytest.FixtureRequest) -> Simulation:
-    return Simulation(SerialDecoder(**request.param))
+    return Simulation(SerialDecoder(**request.param), engine=ENGINE)
 
 
 @pytest.fixture(scope="module", params=PIPELINES, ids=lambda pipeline: f"pipeline{pipeline}")
 def full(request: pytest.FixtureRequest) -> Simulation:
-    return Simulation(SerialDecoder(pipeline=request.param, **FULL))
+    return Simulation(SerialDecoder(pipeline=request.param, **FULL), engine=ENGINE)
 
 
 @given(texts=texts(), patterns=stream_patterns())
@@ -73,7 +74,7 @@ def class_members() -> list[int]:
 
 @pytest.mark.parametrize("pipeline", PIPELINES)
 def test_all_triples_of_classes_against_cpython(pipeline: int) -> None:
-    simulation = Simulation(SerialDecoder(pipeline=pipeline))
+    simulation = Simulation(SerialDecoder(pipeline=pipeline), engine=ENGINE)
     triples = [bytes(triple) for triple in product(class_members(), repeat=3)]
     for triple, items in zip(triples, simulation.run(triples).texts, strict=True):
         assert "".join(chr(item.code_point) for item in items) == triple.decode("utf-8", "replace"), triple.hex(" ")
@@ -229,7 +230,7 @@ OTHER_TABLES = {table.name: table for table in (*FORMS, LATER_CONSTRAINT, NO_TRA
 @pytest.fixture(scope="module", params=list(product(OTHER_TABLES, PIPELINES)), ids=lambda pair: f"{pair[0]}-{pair[1]}")
 def other(request: pytest.FixtureRequest) -> Simulation:
     name, pipeline = request.param
-    return Simulation(SerialDecoder(OTHER_TABLES[name], pipeline=pipeline, **FULL))
+    return Simulation(SerialDecoder(OTHER_TABLES[name], pipeline=pipeline, **FULL), engine=ENGINE)
 
 
 @given(data=st.data(), patterns=stream_patterns())

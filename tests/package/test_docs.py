@@ -27,6 +27,8 @@ import click
 import platformdirs
 import pytest
 from support.builds import needs_tools
+from support.command import utf8fpga
+from support.foreign_cores import FOLDER
 from support.processes import run
 
 from utf8fpga.bench import Design, foreign_core, read_ports
@@ -34,6 +36,7 @@ from utf8fpga.cli.main import COMMANDS, cli
 from utf8fpga.hdl import Decoder, axi_signature, axi_verilog
 from utf8fpga.hdl.toolchain import run_tool
 from utf8fpga.model import DFA, TABLE_3_7
+from utf8fpga.sim.engines import has_compiler
 
 CHECKOUT = Path(__file__).parents[2]
 WAVES = CHECKOUT / "docs" / "waves"
@@ -62,6 +65,9 @@ NOT_RUN = {
     "utf8fpga bench --record .": f"{_HOURS}; test_bench.py records into a copy with replaced tools",
     "utf8fpga simulate --soak 10m --seed 1": "it takes ten minutes; test_commands.py sends less",
     "utf8fpga prove": f"{_HOURS}; tests/formal/ runs its proofs one by one",
+    "utf8fpga check surrogates.v --top surrogates --ports ports.toml": (
+        "its exit status is 1; test_check_of_the_page_prints_its_output runs it"
+    ),
     "utf8fpga prove --mutate 150": f"{_HOURS}; tests/formal/ makes fewer mutants",
 }
 """Command lines that no test of this file runs, with the reason; their options are checked nevertheless."""
@@ -77,6 +83,7 @@ MARKERS = {
     "utf8fpga bench --software": "slow",
     "utf8fpga bench --engines": "slow",
     "utf8fpga generate --lanes 64": "slow",
+    "utf8fpga check decoder.v --prove": "proof",
     "utf8fpga prove": "proof",
     "utf8fpga prove --list": "",
     "utf8fpga prove refresh": "",
@@ -142,9 +149,11 @@ def blocks_of(page: Path) -> Iterator[Block]:
 BLOCKS = [block for page in PAGES for block in blocks_of(page)]
 
 
-def blocks_in(language: str) -> list[Block]:
-    """The blocks in a language that are not generated."""
-    return [block for block in BLOCKS if block.language == language and not block.is_generated]
+def blocks_in(language: str, page: str = "") -> list[Block]:
+    """The blocks in a language that are not generated; default: of all pages."""
+    return [
+        block for block in BLOCKS if block.language == language and not block.is_generated and page in ("", block.page)
+    ]
 
 
 def without_fences(page: Path) -> str:
@@ -393,12 +402,12 @@ def test_verilog_block_with_an_unknown_port_is_rejected() -> None:
 
 def write_theirs(folder: Path) -> None:
     """Write the core that docs/performance.md measures, and the TOML block of that page, which describes it."""
-    (block,) = blocks_in("toml")
+    (block,) = blocks_in("toml", "performance.md")
     (folder / "theirs.v").write_text(THEIRS, encoding="utf-8")
     (folder / "ports.toml").write_text(block.text, encoding="utf-8")
 
 
-@pytest.mark.parametrize("block", blocks_in("toml"), ids=lambda block: block.name)
+@pytest.mark.parametrize("block", blocks_in("toml", "performance.md"), ids=lambda block: block.name)
 def test_toml_blocks_describe_a_core(block: Block, tmp_path: Path) -> None:
     write_theirs(tmp_path)
     design: Design = foreign_core([tmp_path / "theirs.v"], "theirs", read_ports(tmp_path / "ports.toml"))
@@ -408,9 +417,22 @@ def test_toml_blocks_describe_a_core(block: Block, tmp_path: Path) -> None:
     assert design.constants == (("enable", 1, 1),)
 
 
+def test_check_of_the_page_prints_its_output(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    if not has_compiler():
+        pytest.skip("no C compiler is installed")
+    monkeypatch.chdir(tmp_path)
+    (ports,), (printed,) = (blocks_in(language, "verilog.md") for language in ("toml", "text"))
+    Path("ports.toml").write_text(ports.text, encoding="utf-8")
+    shutil.copy(FOLDER / "surrogates.v", "surrogates.v")
+    (line,) = (span for span in INLINE if span.startswith("utf8fpga check surrogates.v"))
+    done = utf8fpga(*shlex.split(line)[1:])
+    assert (done.returncode, done.stdout.decode()) == (1, printed.text)
+    assert done.stderr.decode() == "utf8fpga: surrogates differs from the model: SURROGATE\n"
+
+
 def test_the_drawing_in_the_readme_has_the_numbers_of_the_table() -> None:
     # The generated text blocks are compared with the output of the demo in test_readme.py.
-    (block,) = blocks_in("text")
+    (block,) = blocks_in("text", "README.md")
     dfa = DFA.of(TABLE_3_7)
     for text in (f"({len(TABLE_3_7.rows)} rows)", f"{len(dfa.states)} states", f"{len(dfa.classes)} byte"):
         assert text in block.text

@@ -12,6 +12,8 @@ from pathlib import Path
 import pytest
 from support import processes
 
+from utf8fpga.sim.engines import has_compiler
+
 CHECKOUT = Path(__file__).parents[2]
 FOLDERS = ("model", "hdl", "sim", "formal", "bench", "boards", "cli")
 
@@ -72,6 +74,21 @@ def test_simulate_detects_a_wrong_circuit_and_prints_how_to_replay_it(extended: 
         "  simulated: 64",
         "  replay:    utf8fpga simulate pass-through --hex 41 --fault --vcd mismatch.vcd",
     ]
+
+
+@pytest.mark.skipif(not has_compiler(), reason="requires a C compiler")
+def test_the_compiled_engine_simulates_it(extended: Path) -> None:
+    words = ("simulate", "pass-through", "--lanes", "4")
+    status, output, _ = run(extended, *words, "--engine", "compiled", "--hex", "C2 41 80 00 FF", "--null-beats", "10")
+    assert (status, output.splitlines()[0]) == (0, "5 symbols in, 5 symbols out")
+    status, output, _ = run(extended, *words, "--soak", "40kB", "--json")
+    totals = json.loads(output)
+    assert (status, totals["core"], totals["engine"]) == (0, "pass-through-4", "compiled")
+    assert totals["symbols"] >= 40_000
+    status, _, errors = run(extended, *words, "--fault", "--soak", "40kB")
+    assert status == 1
+    assert "  replay:    utf8fpga simulate pass-through --hex " in errors
+    assert "  its round: utf8fpga simulate pass-through --lanes 4 --fault --soak 1s --seed 0" in errors
 
 
 def test_generate_writes_it_as_verilog(extended: Path) -> None:

@@ -22,6 +22,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.faults import Fault, wrap
 from support.processes import run, started, wait_until
+from support.tiers import tiered
 
 from utf8fpga.hdl import CORES, CoreParameters, Decoder, DecoderParameters, ParallelDecoder, SerialDecoder
 from utf8fpga.hdl.decoder.parameters import Word
@@ -114,7 +115,7 @@ def check_that_engines_agree(parameters: CoreParameters, examples: int) -> None:
     check()
 
 
-@pytest.mark.parametrize("parameters", DECODERS, ids=lambda each: each.name)
+@pytest.mark.parametrize("parameters", tiered({each.name: each for each in DECODERS}, 5))
 def test_a_run_is_equal_to_one_in_the_python_engine_in_every_cycle(parameters: CoreParameters) -> None:
     check_that_engines_agree(parameters, 20)
 
@@ -234,7 +235,7 @@ def faulty(fault: Fault) -> tuple[Simulation, Simulation]:
 TEXT = b"\xc3\xa9A\xe0\x80Z"
 
 
-@pytest.mark.parametrize(("fault", "message"), FAULTS.values(), ids=FAULTS)
+@pytest.mark.parametrize(("fault", "message"), tiered(FAULTS, 3))
 def test_violations_of_the_contract_have_the_same_messages(fault: Fault, message: str) -> None:
     python, fast = faulty(fault)
 
@@ -323,7 +324,7 @@ class RandomCircuit(SerialDecoder):
         return m
 
 
-@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("seed", tiered({f"{seed}": seed for seed in range(8)}, 4))
 def test_random_circuits_are_simulated_alike(seed: int) -> None:
     draw = random.Random(seed)
     text = bytes(draw.randrange(256) for _ in range(200))
@@ -382,7 +383,7 @@ def gathered(parts: Iterable[Gathered]) -> list[list[int]]:
     return packets
 
 
-@pytest.mark.parametrize("number", [0, 4, 6, 9], ids=lambda number: DECODERS[number].name)
+@pytest.mark.parametrize("number", tiered({DECODERS[number].name: number for number in (0, 4, 6, 9)}, 2))
 def test_symbols_in_any_pieces_are_the_same_run_as_beats(number: int) -> None:
     parameters = DECODERS[number]
     _, fast = both(parameters)

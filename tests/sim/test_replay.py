@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 from amaranth.hdl import Module, Signal, Value
 from support.faults import wrap
+from support.tiers import tiered
 
 from utf8fpga.cli.main import main
 from utf8fpga.hdl import (
@@ -146,7 +147,7 @@ def assert_replayed(found: Mismatch | None, directory: Path, capsys: pytest.Capt
     return words
 
 
-@pytest.mark.parametrize("choice", CHOICES.values(), ids=CHOICES)
+@pytest.mark.parametrize("choice", tiered(CHOICES, 5))
 def test_replay_command_selects_the_faulty_decoder(
     choice: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -168,7 +169,7 @@ NEEDS: dict[str, tuple[Fault, list[str]]] = {
 }
 
 
-@pytest.mark.parametrize("choice", [{}, {"lanes": 2, "pipeline": 1}], ids=["serial", "parallel"])
+@pytest.mark.parametrize("choice", tiered({"serial": {}, "parallel": {"lanes": 2, "pipeline": 1}}, 1))
 @pytest.mark.parametrize(("fault", "needed"), NEEDS.values(), ids=NEEDS)
 def test_replay_command_has_the_required_stream_options(
     fault: Fault,

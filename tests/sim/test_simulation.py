@@ -15,6 +15,7 @@ from amaranth.hdl import Module, Signal
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.faults import wrap
+from support.tiers import tiered
 
 from utf8fpga.hdl import Decoder, ParallelDecoder, SerialDecoder
 from utf8fpga.hdl.decoder import window_logic
@@ -192,7 +193,7 @@ def mutants() -> dict[str, EncodingTable]:
 
 
 @pytest.mark.parametrize("pipeline", [0, 2])
-@pytest.mark.parametrize("table", mutants().values(), ids=mutants())
+@pytest.mark.parametrize("table", tiered(mutants(), 2))
 def test_decoder_of_another_table_is_detected(table: EncodingTable, pipeline: int) -> None:
     decoder = SerialDecoder(table, pipeline=pipeline)
     decoder.table = TABLE_3_7

@@ -1,0 +1,193 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The command `check`: compares any UTF-8 core in Verilog with the golden function, by cause."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import click
+
+from utf8fpga.cli.options import FILE, MODULE, json_option, practice_option
+from utf8fpga.cli.output import CommandError, progress
+from utf8fpga.formal.foreign import PROVED, ForeignProof, prove_foreign, require_provable
+from utf8fpga.model import Practice
+from utf8fpga.model.render import columns
+from utf8fpga.model.table import spell
+from utf8fpga.sim.causes import STEPS, Failure, Report, Row, Throughput, check_foreign_core
+from utf8fpga.sim.foreign import OWN_PORTS, CheckedPorts, ForeignCore, read_checked_ports
+
+__all__ = ["check"]
+
+
+@click.command()
+@click.argument("files", type=FILE, nargs=-1, required=True, metavar="FILE...")
+@click.option("--top", type=MODULE, help="The top module; default: the one that no other module instantiates.")
+@click.option(
+    "--ports",
+    type=FILE,
+    help="A description of the ports in TOML or JSON; default: the names of the ports of generate.",
+)
+@practice_option
+@click.option(
+    "--prove",
+    is_flag=True,
+    help="Also prove that no input of any length, with any pauses and resets, gives another output.",
+)
+@click.option("--seconds", type=click.IntRange(1), default=600, show_default=True, help="Time limit of a proof.")
+@json_option
+def check(
+    files: tuple[str, ...],
+    top: str | None,
+    ports: str | None,
+    practice: str,
+    prove: bool,
+    seconds: int,
+    as_json: bool,
+) -> None:
+    """Compare the UTF-8 core in the Verilog FILE with the golden model, by cause.
+
+    The core is a decoder, a validator or a transcoder. Files whose name ends in .sv are SystemVerilog. The compiled
+    simulation requires a C compiler. The exit status is 1 if the core differs from the model.
+    """
+    described = read_checked_ports(Path(ports)) if ports else OWN_PORTS
+    if prove:
+        require_provable(described)
+        if Practice(practice) is not Practice.MAXIMAL_SUBPARTS:
+            raise CommandError(f"a proof is possible for --practice {Practice.MAXIMAL_SUBPARTS}, not {practice}")
+    core = ForeignCore([Path(file) for file in files], top, described)
+    with progress("checking", STEPS + len(PROVED) * prove) as done:
+        report = check_foreign_core(core, Practice(practice), done)
+        proofs = []
+        for number, wanted in enumerate(PROVED if prove else (), STEPS + 1):
+            proofs.append(prove_foreign(core.connections, described, wanted, seconds=seconds))
+            done(number)
+    if as_json:
+        print(json.dumps(_report_dict(report, described) | _proofs_dict(proofs), indent=1))
+    else:
+        print("\n".join([*_lines(report), *map(_proof_line, proofs)]))
+    wrong = [row.cause for row in report.failed] + [
+        f"proof of {each.wanted}" for each in proofs if each.proved is False
+    ]
+    if wrong:
+        raise CommandError(f"{core.name} differs from the model: {', '.join(wrong)}", status=1)
+    if open_proofs := [each.wanted for each in proofs if each.proved is None]:
+        raise CommandError(f"not decided in {seconds} s: {', '.join(open_proofs)}; raise --seconds", status=1)
+    if not as_json:
+        count = sum(row.texts for row in report.rows)
+        print(f"{core.name} gave exactly the model's output in {count} runs")
+
+
+def _lines(report: Report) -> list[str]:
+    heading = ["cause", "runs", "differ", "shortest input", "expected", "given", "marks expected", "given"]
+    rows = [_cells(row) for row in report.rows]
+    if not report.failed:
+        heading, rows = heading[:4], [row[:4] for row in rows]
+    lines = [line.rstrip() for line in columns(rows, heading)]
+    if any("!" in cell for row in rows for cell in row):
+        lines.append("(! is a word with the error flag)")
+    return [*lines, *_throughput_lines(report)]
+
+
+def _cells(row: Row) -> list[str]:
+    if row.not_checked:
+        return [row.cause, "0", "", f"({row.not_checked})", *[""] * 4]
+    if (found := row.shortest) is None:
+        return [row.cause, str(row.texts), "0", *[""] * 5]
+    marks = ["" if number is None else str(number) for number in (found.expected_marks, found.given_marks)]
+    given = "; ".join(filter(None, [_abridged(found.given), found.reason]))
+    return [row.cause, str(row.texts), str(row.failed), _input(found), _abridged(found.expected), given, *marks]
+
+
+def _input(failure: Failure) -> str:
+    """The input of a failure in one line of limited length."""
+    text = failure.input
+    return text if len(text) <= _WIDEST else f"{text[: _WIDEST - 4]} ... ({sum(map(len, failure.texts))} bytes)"
+
+
+_WIDEST = 60
+"""Characters of an input in a table."""
+
+_MOST_WORDS = 6
+"""Words of an output in a table."""
+
+
+def _abridged(words: Sequence[str]) -> str:
+    if len(words) <= _MOST_WORDS:
+        return " ".join(words) or "nothing"
+    return f"{' '.join(words[:_MOST_WORDS])} ... ({len(words)} words)"
+
+
+def _throughput_lines(report: Report) -> list[str]:
+    if report.best is None or report.worst is None:
+        return ["throughput: not measured, since no long text was accepted"]
+    ends = [("best", report.best), ("worst", report.worst)]
+    return [
+        f"{name} throughput: {found.cycles_per_byte:g} cycles per byte ({spell(found.text, 8)} repeated, {found.cause})"
+        for name, found in ends
+    ]
+
+
+def _proof_line(proof: ForeignProof) -> str:
+    if proof.proved:
+        said = "proved"
+    elif proof.proved is None:
+        said = "not decided"
+    else:
+        said = f"fails for {' | '.join(spell(text, 8) or '(empty)' for text in proof.texts) or 'no byte'}"
+    return f"proof of {proof.wanted}: {said} ({proof.depth} cycles, {proof.seconds:.0f} s)"
+
+
+def _proofs_dict(proofs: Sequence[ForeignProof]) -> dict[str, Any]:
+    if not proofs:
+        return {}
+    return {
+        "proofs": [
+            {
+                "property": proof.wanted.value,
+                "proved": proof.proved,
+                "cycles": proof.depth,
+                "texts": [spell(text, 8) for text in proof.texts],
+            }
+            for proof in proofs
+        ]
+    }
+
+
+def _report_dict(report: Report, ports: CheckedPorts) -> dict[str, Any]:
+    return {
+        "module": report.name,
+        "kind": ports.kind,
+        "protocol": ports.protocol,
+        "practice": report.practice.value,
+        "causes": [_row_dict(row) for row in report.rows],
+        "cycles_per_byte": {"best": _throughput_dict(report.best), "worst": _throughput_dict(report.worst)},
+    }
+
+
+def _row_dict(row: Row) -> dict[str, Any]:
+    return {
+        "cause": row.cause,
+        "runs": row.texts,
+        "differ": row.failed,
+        "not_checked": row.not_checked or None,
+        "shortest": row.shortest and _failure_dict(row.shortest),
+    }
+
+
+def _failure_dict(failure: Failure) -> dict[str, Any]:
+    return {
+        "texts": [spell(text, 8) for text in failure.texts],
+        "input_pauses": failure.input_pauses,
+        "output_pauses": failure.output_pauses,
+        "expected": failure.expected,
+        "given": failure.given,
+        "marks": {"expected": failure.expected_marks, "given": failure.given_marks},
+        "reason": failure.reason or None,
+    }
+
+
+def _throughput_dict(found: Throughput | None) -> dict[str, Any] | None:
+    return found and {"text": spell(found.text, 8), "cause": found.cause, "cycles": found.cycles_per_byte}

@@ -1,0 +1,333 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Cores in Verilog from elsewhere: their ports, as read by Yosys, and descriptions of their ports in TOML or JSON."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+import tempfile
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from utf8fpga.hdl.toolchain import ToolError, run_tool
+from utf8fpga.model import InvalidArgumentError
+
+__all__ = [
+    "CoreError",
+    "ForeignModule",
+    "TiedOff",
+    "read_description",
+    "read_module",
+    "read_script",
+]
+
+
+class CoreError(InvalidArgumentError):
+    """A core cannot be measured or checked, or its description is wrong; the message is one line with the reason."""
+
+
+_KEYS: dict[str, tuple[type, ...]] = {
+    "clock": (str,),
+    "reset": (str,),
+    "reset_active": (str,),
+    "inputs": (dict,),
+    "outputs": (dict,),
+    "constants": (dict,),
+    "title": (str,),
+    "lanes": (int,),
+    "latency": (int,),
+    "bytes_per_clock": (int, float),
+    "kind": (str,),
+    "form": (str,),
+    "protocol": (str,),
+    "end": (str,),
+    "marks": (str,),
+    "replacement": (bool,),
+    "interval": (int,),
+    "word_bits": (int,),
+    "input": (dict,),
+    "output": (dict,),
+}
+"""The keys of a description and the types of their values; the first ten are those of `bench.Ports`."""
+
+_ROLES: dict[str, tuple[str, ...]] = {
+    "input": ("byte", "valid", "ready", "last", "keep"),
+    "output": ("code_point", "valid", "ready", "last", "keep", "error", "resend"),
+}
+"""The signals that the tables `input` and `output` may name."""
+
+_CHOICES: dict[str, tuple[str, ...]] = {
+    "reset_active": ("high", "low"),
+    "kind": ("decoder", "validator", "transcoder"),
+    "form": ("utf-16", "utf-32", "utf-8"),
+    "protocol": ("axi-stream", "strobe", "resend"),
+    "end": ("last", "flush", "none"),
+    "marks": ("replace", "separate"),
+}
+
+_ABOVE_ZERO = ("lanes", "bytes_per_clock", "interval", "word_bits")
+
+_TYPE_NAMES: dict[type, str] = {
+    str: "a string",
+    dict: "a table",
+    int: "an integer",
+    float: "a number",
+    bool: "true or false",
+}
+
+
+def read_description(path: Path) -> dict[str, Any]:
+    """Read a description of a core's ports from TOML or, where the name ends in ``.json``, from JSON.
+
+    The keys are those of `bench.Ports` and of `sim.CheckedPorts`; every key is optional.
+
+    Raises:
+        CoreError: the file cannot be read, or a key or a value is invalid.
+    """
+    where = _shown(path)
+    try:
+        text = path.read_text(encoding="utf-8")
+        specified: Any = json.loads(text) if path.suffix == ".json" else tomllib.loads(text)
+    except OSError as error:
+        raise CoreError(f"cannot read {str(path)!r}: {error.strerror}") from None
+    except (ValueError, RecursionError) as error:
+        form = "JSON" if path.suffix == ".json" else "TOML"
+        raise CoreError(f"{where} is not {form}: {' '.join(str(error).split())}") from None
+    if not isinstance(specified, dict):
+        raise CoreError(f"{where} is not a table of {', '.join(_KEYS)}")
+    for key, value in specified.items():
+        if fault := _fault(key, value):
+            raise CoreError(f"{where}: {fault}")
+    return specified
+
+
+def _fault(key: str, value: object) -> str | None:
+    """The error in one key and value of a description of ports; None if they are valid."""
+    if key not in _KEYS:
+        return f"unknown key {key!r} (known: {', '.join(_KEYS)})"
+    if not isinstance(value, _KEYS[key]) or isinstance(value, bool) != (_KEYS[key] == (bool,)):
+        return f"{key} = {value!r} is not {_TYPE_NAMES[_KEYS[key][-1]]}"
+    if key in _CHOICES and value not in _CHOICES[key]:
+        *others, last = map(repr, _CHOICES[key])
+        words = ("neither", "nor") if len(others) == 1 else ("none of", "and")
+        return f"{key} = {value!r} is {words[0]} {', '.join(others)} {words[1]} {last}"
+    if isinstance(value, dict):
+        return _fault_of_table(key, value)
+    if key in _ABOVE_ZERO and isinstance(value, int | float) and not value > 0:
+        return f"{key} = {value!r} is not above 0"
+    if key == "latency" and isinstance(value, int) and value < 0:
+        return f"latency = {value} is negative: it must be 0 or more"
+    return f"{key} = {value!r} is not finite" if value == math.inf else None
+
+
+def _fault_of_table(key: str, value: Mapping[str, object]) -> str | None:
+    if key not in _ROLES:
+        if not all(type(number) is int and number >= 0 for number in value.values()):
+            return f"{key} = {value!r} is not a table of names and numbers"
+        return None
+    for role, name in value.items():
+        if role not in _ROLES[key]:
+            return f"unknown key {f'{key}.{role}'!r} (known: {', '.join(_ROLES[key])})"
+        if not isinstance(name, str) or not name:
+            return f"{key}.{role} = {name!r} is not the name of a port"
+    return None
+
+
+@dataclass(frozen=True)
+class TiedOff:
+    """The inputs of a module that are not data.
+
+    Attributes:
+        clock: the name of the clock.
+        reset: the name of the reset; None where there is none.
+        reset_low: whether the reset is active low.
+        constants: name, width and value of each input that is tied off.
+        free: names and widths of the other inputs.
+    """
+
+    clock: str
+    reset: str | None
+    reset_low: bool
+    constants: tuple[tuple[str, int, int], ...]
+    free: dict[str, int]
+
+
+@dataclass(frozen=True)
+class ForeignModule:
+    """A module in Verilog and its ports.
+
+    Attributes:
+        where: the name of its first file, for error messages.
+        sources: file names and contents; the suffix ``.sv`` means SystemVerilog.
+        name: the name of the module.
+        inputs: names and widths of its inputs.
+        outputs: names and widths of its outputs.
+        rtlil: the module, flat and without asynchronous resets, as the module ``foreign``; empty if not requested.
+        cells: the cells of `rtlil`, as in Yosys's JSON.
+        bits: by name of a port its bits there.
+    """
+
+    where: str
+    sources: tuple[tuple[str, str], ...]
+    name: str
+    inputs: dict[str, int]
+    outputs: dict[str, int]
+    rtlil: str
+    cells: dict[str, Any]
+    bits: dict[str, list[Any]]
+
+    def tie_off(
+        self,
+        clock: str | None,
+        reset: str | None,
+        reset_active: str | None,
+        constants: Mapping[str, int],
+    ) -> TiedOff:
+        """Select the clock, the reset and the inputs with constant values.
+
+        Args:
+            clock: the name of the clock; default: the only input with such a name.
+            reset: the name of the reset, empty where there is none; default: the only input with such a name, if any.
+            reset_active: ``high`` or ``low``; default: by the name of the reset.
+            constants: names and values of the inputs that are tied off.
+
+        Raises:
+            CoreError: there is no such input, or a value does not fit.
+        """
+        where, top, inputs = self.where, self.name, self.inputs
+        chosen = self._chosen("clock", clock, inputs, _CLOCK)
+        if chosen is None:
+            raise CoreError(
+                f"{where}: no input of {top} has the name of a clock (inputs: {', '.join(inputs) or 'none'}): "
+                "specify it with --ports"
+            )
+        others = {name: width for name, width in inputs.items() if name != chosen}
+        found = None if reset == "" else self._chosen("reset", reset, others, _RESET)
+        low = reset_active == "low" if reset_active else bool(found and _is_low(found))
+        others.pop(found or "", None)
+        for name, value in constants.items():
+            if name not in others:
+                raise CoreError(f"{where}: {top} has no input {name!r} to tie off (inputs: {', '.join(others)})")
+            if value >= 1 << others[name]:
+                raise CoreError(f"{where}: {value} does not fit into the {others[name]} bits of the input {name!r}")
+        return TiedOff(
+            clock=chosen,
+            reset=found,
+            reset_low=low,
+            constants=tuple((name, others[name], value) for name, value in constants.items()),
+            free={name: width for name, width in others.items() if name not in constants},
+        )
+
+    def _chosen(self, what: str, specified: str | None, inputs: dict[str, int], names: re.Pattern[str]) -> str | None:
+        """The name of the clock or the reset: as specified; default: the only input with such a name."""
+        where, top = self.where, self.name
+        if specified is not None:
+            if specified not in inputs:
+                raise CoreError(
+                    f"{where}: {top} has no input {specified!r} for its {what} (inputs: {', '.join(inputs)})"
+                )
+            if inputs[specified] != 1:
+                raise CoreError(f"{where}: the {what} {specified!r} of {top} has {inputs[specified]} bits, not 1")
+            return specified
+        likely = [name for name, width in inputs.items() if width == 1 and names.fullmatch(name)]
+        if len(likely) > 1:
+            raise CoreError(f"{where}: {top} may have the {what} {' or '.join(likely)}: specify it with --ports")
+        return likely[0] if likely else None
+
+
+_CLOCK = re.compile(r"(?:[a-z]+_)?a?(?:clk|clock)(?:_?in?)?", re.IGNORECASE)
+_RESET = re.compile(r"(?:[a-z]+_)?(?P<low>n)?a?(?:rst|reset)(?P<n>_?n|_?ni)?(?:_?in?)?", re.IGNORECASE)
+
+
+def _is_low(reset: str) -> bool:
+    found = _RESET.fullmatch(reset)
+    return bool(found and (found["low"] or found["n"]))
+
+
+_NO_TOP = "it has no module that can be the top: specify one with --top"
+
+
+def read_module(files: Sequence[Path], top: str | None = None, *, flat: bool = False) -> ForeignModule:
+    """Read a module from its files in Verilog or SystemVerilog.
+
+    Args:
+        files: its source files; the suffix ``.sv`` means SystemVerilog.
+        top: its name; default: the module that no other one instantiates.
+        flat: whether to return it also in RTLIL, flat and without asynchronous resets.
+
+    Raises:
+        CoreError: a file cannot be read, Yosys rejects it, or the module has a port that is input and output.
+        ToolError: Yosys is missing.
+    """
+    sources = tuple((f"core{number or ''}{path.suffix}", _text(path)) for number, path in enumerate(files))
+    where = _shown(files[0])
+    with tempfile.TemporaryDirectory(prefix="utf8fpga-") as folder:
+        directory = Path(folder)
+        for name, text in sources:
+            (directory / name).write_text(text, encoding="utf-8")
+        chosen = f"-top {_yosys_name(top)}" if top else "-auto-top"
+        script = f"{read_script(sources)}hierarchy -check {chosen}; proc; "
+        if flat:
+            script += "flatten; opt_clean; "
+        script += "write_json ports.json"
+        if flat:
+            # A name that stands for the module itself and does not depend on that of the core.
+            script += "; chformal -remove; delete t:$print; async2sync; rename -top foreign; write_rtlil flat.il"
+        try:
+            run_tool("yosys", ["-q", "-p", script], directory=directory)
+        except ToolError as error:
+            if "failed with status" not in str(error):
+                raise
+            if "No top module found" in str(error):
+                raise CoreError(f"{where}: {_NO_TOP}") from None
+            raise CoreError(f"{where}: {str(error).partition(': ')[2]}") from None
+        modules: dict[str, Any] = json.loads((directory / "ports.json").read_text(encoding="utf-8"))["modules"]
+        rtlil = (directory / "flat.il").read_text(encoding="utf-8") if flat else ""
+    tops = [name for name, module in modules.items() if int(module["attributes"].get("top", "0"), 2)]
+    if not tops:
+        raise CoreError(f"{where}: {_NO_TOP}")
+    found: dict[str, Any] = modules[tops[0]]["ports"]
+    widths = {
+        flow: {name: len(port["bits"]) for name, port in found.items() if port["direction"] == flow}
+        for flow in ("input", "output")
+    }
+    if both := [name for name, port in found.items() if port["direction"] not in widths]:
+        raise CoreError(f"{where}: {tops[0]} has the port {both[0]!r} that is input and output, which is not supported")
+    return ForeignModule(
+        where=where,
+        sources=sources,
+        name=tops[0],
+        inputs=widths["input"],
+        outputs=widths["output"],
+        rtlil=rtlil,
+        cells=modules[tops[0]].get("cells", {}),
+        bits={name: port["bits"] for name, port in found.items()},
+    )
+
+
+def read_script(sources: Sequence[tuple[str, str]]) -> str:
+    """The commands with which Yosys reads the sources."""
+    readers = {".sv": "read_verilog -sv", ".il": "read_rtlil"}
+    return "".join(f"{readers.get(Path(name).suffix, 'read_verilog')} {name}; " for name, _ in sources)
+
+
+def _yosys_name(name: str) -> str:
+    if re.search(r"[\s;\"']", name):
+        raise CoreError(f"{name!r} is not the name of a module")
+    return name
+
+
+def _shown(path: Path) -> str:
+    """A file name, quoted if it is not printable."""
+    return str(path) if str(path).isprintable() else repr(str(path))
+
+
+def _text(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8", errors="replace")
+    except OSError as error:
+        raise CoreError(f"cannot read {str(path)!r}: {error.strerror}") from None

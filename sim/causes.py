@@ -1,0 +1,583 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The check of a foreign core against the golden function, by cause.
+
+Every text of one and two bytes, texts of three and four bytes from the bounds of the byte classes, boundary sequences,
+the named vectors, random texts and every code point are run from the state after a reset. Each belongs to the cause of
+its first ill-formed item, or, if it contains a shorter text for which the core differs, to the cause of that text. Then
+follow pairs of texts, and texts with pauses, of those that are correct alone and without pauses: a difference is then
+due to the text before, or to the pauses.
+"""
+
+from __future__ import annotations
+
+import random
+from array import array
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache, lru_cache
+from itertools import product
+from typing import Any, NamedTuple
+
+from utf8fpga.model import DFA, REPLACEMENT_CHARACTER, TABLE_3_7, ErrorKind, IncrementalDecoder, Item, Practice, encode
+from utf8fpga.model.errors import representatives
+from utf8fpga.model.table import spell
+from utf8fpga.model.vectors import vectors
+from utf8fpga.sim.boundaries import boundary_sequences
+from utf8fpga.sim.foreign import ERROR, FORMS, LAST, NO_WORD, CheckedPorts, ForeignCore, Outcome
+
+__all__ = ["Failure", "Report", "Row", "Throughput", "check_foreign_core"]
+
+_WORD = (1 << 32) - 1
+_VALUE = _WORD | ERROR
+
+_BLOCK = 1024
+"""Code points of one text where every code point is tried."""
+
+_LONG = 1024
+"""Bytes of a text whose throughput is measured, at least."""
+
+_RANDOM_TEXTS = 4096
+
+_COMPLETE = 2
+"""All texts of at most so many bytes are run."""
+
+_PAUSES: tuple[tuple[str, str], ...] = (
+    ("10", "0"),
+    ("0", "10"),
+    ("0", "1110"),
+    ("110", "1001"),
+    ("0110100", "0"),
+    ("0", "0110100"),
+    ("01101001", "1101000"),
+)
+"""Patterns of pauses at the input and at the output; 1 is a pause."""
+
+
+@dataclass(frozen=True)
+class Failure:
+    """A run in which a core differs from the golden function.
+
+    Attributes:
+        texts: the texts, one after another.
+        expected: the words of the golden function, as in `given`.
+        given: the words of the core: code points or, of a transcoder, code units in hexadecimal, with ``!`` before them
+            if the core asserts `error` beside them; for a validator ``well-formed`` or ``ill-formed``.
+        expected_marks: the number of ill-formed items; None for a validator.
+        given_marks: the same of the core.
+        reason: what was wrong apart from the words; empty if nothing was.
+        input_pauses: for each cycle, repeated, 1 where the next input was delayed.
+        output_pauses: for each cycle, repeated, 1 where the output was not ready.
+    """
+
+    texts: tuple[bytes, ...]
+    expected: tuple[str, ...]
+    given: tuple[str, ...]
+    expected_marks: int | None
+    given_marks: int | None
+    reason: str = ""
+    input_pauses: str = "0"
+    output_pauses: str = "0"
+
+    @property
+    def input(self) -> str:
+        """The texts in hexadecimal, with ``|`` between them, and the pauses."""
+        text = " | ".join(spell(text, 8) or "(empty)" for text in self.texts)
+        pauses = [f"input pauses {self.input_pauses}"] if "1" in self.input_pauses else []
+        pauses += [f"output pauses {self.output_pauses}"] if "1" in self.output_pauses else []
+        return ", ".join([text, *pauses])
+
+
+@dataclass(frozen=True)
+class Row:
+    """The result for one cause.
+
+    Attributes:
+        cause: its name.
+        texts: the number of runs.
+        failed: the number of those that differ from the golden function.
+        shortest: the shortest one found; None if none differs.
+        not_checked: why there is no run; empty otherwise.
+    """
+
+    cause: str
+    texts: int
+    failed: int = 0
+    shortest: Failure | None = None
+    not_checked: str = ""
+
+
+class Throughput(NamedTuple):
+    """Cycles per byte on an input.
+
+    Attributes:
+        cause: the name of the input.
+        text: the bytes that are repeated.
+        cycles_per_byte: the cycles from the first accepted byte to the last one per byte.
+    """
+
+    cause: str
+    text: bytes
+    cycles_per_byte: float
+
+
+@dataclass(frozen=True)
+class Report:
+    """The result of a check.
+
+    Attributes:
+        name: the name of the module.
+        practice: the replacement practice.
+        rows: the results by cause.
+        best: the input with the fewest cycles per byte; None if the core accepts none as a whole.
+        worst: the one with the most.
+    """
+
+    name: str
+    practice: Practice
+    rows: tuple[Row, ...]
+    best: Throughput | None
+    worst: Throughput | None
+
+    @property
+    def failed(self) -> tuple[Row, ...]:
+        """The rows with a difference."""
+        return tuple(row for row in self.rows if row.failed)
+
+
+class _Text(NamedTuple):
+    """A text and what is expected.
+
+    Attributes:
+        cause: the cause of its first ill-formed item, or its name among well-formed texts.
+        text: the bytes.
+        items: the items of the golden function.
+        tail: the number of well-formed items after the last ill-formed one; 0 without one.
+        is_open: whether its last sequence is incomplete.
+    """
+
+    cause: str
+    text: bytes
+    items: tuple[Item, ...]
+    tail: int
+    is_open: bool
+
+
+_EMPTY = "empty text"
+_RESYNCHRONISATION, _BACK_TO_BACK = "resynchronisation", "back-to-back texts"
+
+
+def _well_formed(length: int) -> str:
+    return f"well-formed, {length} byte{'s' if length > 1 else ''}"
+
+
+def _causes() -> Iterator[str]:
+    """The causes of single texts in the order of the table."""
+    yield _EMPTY
+    yield from map(_well_formed, range(1, TABLE_3_7.longest + 1))
+    yield from (kind.name for kind in ErrorKind)
+
+
+def _of_golden(text: bytes, practice: Practice, final: bool) -> tuple[Item, ...]:
+    return tuple(IncrementalDecoder(practice).decode(text, final))
+
+
+def _shortest_first(texts: Iterable[bytes]) -> list[bytes]:
+    return sorted(set(texts), key=lambda text: (len(text), text))
+
+
+@cache
+def _class_units() -> tuple[bytes, bytes]:
+    """The first unit of each class of bytes, and the bounds of all ranges of the classes."""
+    classes = DFA.of(TABLE_3_7).classes
+    bounds = {unit for each in classes for allowed in each.ranges for unit in (allowed.first, allowed.last)}
+    return bytes(each.ranges[0].first for each in classes), bytes(sorted(bounds))
+
+
+@cache
+def _short_texts() -> list[bytes]:
+    """The texts that are run one by one, the shortest first."""
+    firsts, bounds = _class_units()
+    found = [bytes(units) for length in range(_COMPLETE + 1) for units in product(range(256), repeat=length)]
+    found += map(bytes, product(bounds, repeat=3))
+    found += map(bytes, product(firsts, repeat=4))
+    found += map(bytes, boundary_sequences())
+    found += (vector.units for vector in vectors())
+    draw = random.Random(1)
+    found += (bytes(draw.choices(bounds, k=draw.randint(5, 12))) for _ in range(_RANDOM_TEXTS))
+    return _shortest_first(found)
+
+
+def _aligned(lanes: int) -> Iterator[bytes]:
+    """The vectors at every position of a beat."""
+    for vector in vectors():
+        for position in range(1, lanes):
+            yield b"a" * position + vector.units
+
+
+@lru_cache(maxsize=4)
+def _expected_texts(practice: Practice, final: bool) -> list[_Text]:
+    return [_text(text, practice, final) for text in _short_texts()]
+
+
+def _text(text: bytes, practice: Practice, final: bool) -> _Text:
+    items = _of_golden(text, practice, final)
+    # Also without an end of the text, an incomplete sequence is a cause of its own.
+    whole = items if final else _of_golden(text, practice, True)
+    marks = [number for number, item in enumerate(whole) if item.error is not None]
+    if marks:
+        error = whole[marks[0]].error
+        assert error is not None
+        is_open = whole[-1].error is ErrorKind.INCOMPLETE
+        return _Text(error.name, text, items, max(0, len(items) - 1 - marks[-1]), is_open)
+    return _Text(_well_formed(max(item.length for item in items)) if items else _EMPTY, text, items, 0, False)
+
+
+def _parts(text: bytes) -> Iterator[bytes]:
+    """The parts of a text, the shortest first."""
+    for length in range(1, len(text)):
+        for end in range(length, len(text) + 1):
+            yield text[end - length : end]
+
+
+def _is_part(part: _Text, text: _Text) -> bool:
+    """Whether a part of a text can explain a difference: if it is incomplete, only at the end of the text."""
+    return not part.is_open or text.text.endswith(part.text)
+
+
+@cache
+def _blocks() -> list[tuple[str, range]]:
+    """Every code point, in texts of sequences of one length."""
+    blocks = []
+    for row in TABLE_3_7.rows:
+        points = row.code_points
+        for first in range(points.first, points.last + 1, _BLOCK):
+            blocks.append((_well_formed(len(row.units)), range(first, min(first + _BLOCK, points.last + 1))))
+    return blocks
+
+
+@cache
+def _block_bytes() -> list[bytes]:
+    return [encode(points) for _, points in _blocks()]
+
+
+class _Output:
+    """What a core with these ports should output, and the comparison with what it does."""
+
+    def __init__(self, ports: CheckedPorts) -> None:
+        self._ports = ports
+        self._is_validator = ports.kind == "validator"
+        self._has_last = "last" in ports.output
+        self._error = ERROR if "error" in ports.output else 0
+        self._form = FORMS[ports.form] if ports.kind == "transcoder" else None
+
+    def words(self, items: Sequence[Item]) -> array[int]:
+        """The words of one text, or its verdict."""
+        if self._is_validator:
+            return array("Q", [any(item.error is not None for item in items)])
+        found = array("Q")
+        for item in items:
+            flag = self._error if item.error is not None else 0
+            units = (item.code_point,) if self._form is None else self._form.encode(item.code_point)
+            found.extend(unit | flag for unit in units)
+        if self._has_last:
+            if found:
+                found[-1] |= LAST
+            else:
+                found.append(LAST | NO_WORD)
+        return found
+
+    def of_points(self, points: Iterable[int]) -> array[int]:
+        """The words of a well-formed text."""
+        return self.words([Item(0, 1, point, None) for point in points])
+
+    def of_run(self, texts: Iterable[array[int]]) -> array[int]:
+        """The words of several texts, or their verdicts."""
+        found = array("Q")
+        for each in texts:
+            found += each
+        return array("Q", [any(found)]) if self._is_validator and not self._has_last else found
+
+    def given(self, words: array[int]) -> array[int]:
+        """The words of a core, or its verdicts."""
+        if not self._is_validator:
+            return words
+        if not self._has_last:
+            return array("Q", [any(word & ERROR for word in words)])
+        verdicts, is_wrong = array("Q"), False
+        for word in words:
+            is_wrong |= bool(word & ERROR)
+            if word & LAST:
+                verdicts.append(is_wrong)
+                is_wrong = False
+        return verdicts
+
+    def resynchronises(self, expected: array[int], given: array[int], tail: int) -> bool:
+        """Whether the output ends with the well-formed items after the last ill-formed one."""
+        values = [word & _VALUE for word in given if not word & NO_WORD]
+        return values[-tail:] == [word & _VALUE for word in expected[-tail:]]
+
+    def tail(self, item: _Text) -> int:
+        """The number of words of the well-formed items after the last ill-formed one."""
+        if self._form is None or not item.tail:
+            return item.tail
+        return sum(len(self._form.encode(each.code_point)) for each in item.items[-item.tail :])
+
+    def failure(
+        self, texts: Sequence[bytes], expected: array[int], outcome: Outcome, pauses: tuple[str, str] = ("0", "0")
+    ) -> Failure:
+        """The report of a difference."""
+        given = self.given(outcome.words)
+        reason = outcome.reason
+        if not reason and not self._is_validator and self._has_last:
+            pair = [[word & _VALUE for word in words if not word & NO_WORD] for words in (expected, given)]
+            if pair[0] == pair[1]:
+                reason = "output.last is not at the ends of the texts"
+        return Failure(
+            texts=tuple(texts),
+            expected=self._spelt(expected),
+            given=self._spelt(given),
+            expected_marks=self._marks(expected),
+            given_marks=self._marks(given),
+            reason=reason,
+            input_pauses=pauses[0],
+            output_pauses=pauses[1],
+        )
+
+    def _marks(self, words: array[int]) -> int | None:
+        if self._is_validator:
+            return None
+        if self._error:
+            return sum(bool(word & ERROR) for word in words)
+        point = REPLACEMENT_CHARACTER
+        marks = [point] if self._form is None else list(self._form.encode(point))
+        values = [word & _WORD for word in words if not word & NO_WORD]
+        return sum(values[start : start + len(marks)] == marks for start in range(len(values)))
+
+    def _spelt(self, words: array[int]) -> tuple[str, ...]:
+        if self._is_validator:
+            return tuple("ill-formed" if word else "well-formed" for word in words)
+        return tuple(self._spelt_word(word) for word in words if not word & NO_WORD)
+
+    def _spelt_word(self, word: int) -> str:
+        digits = 4 if self._form is None else self._form.unit_width // 4
+        return f"{'!' if word & ERROR else ''}{word & _WORD:0{digits}X}"
+
+
+class _Tally:
+    """The rows of a report while it is made."""
+
+    def __init__(self) -> None:
+        self._counts: dict[str, int] = defaultdict(int)
+        self._failed: dict[str, int] = defaultdict(int)
+        self._shortest: dict[str, Failure] = {}
+        self._not_checked: dict[str, str] = {}
+
+    def add(self, cause: str, failure: Callable[[], Failure] | None) -> None:
+        """Count a run; runs of a cause must come in the order of their lengths."""
+        self._counts[cause] += 1
+        if failure:
+            self._failed[cause] += 1
+            if cause not in self._shortest:
+                self._shortest[cause] = failure()
+
+    def prefer(self, cause: str, failure: Failure) -> None:
+        """Replace the shortest failure of a cause if there is none shorter."""
+        found = self._shortest.get(cause)
+        if found is None or sum(map(len, failure.texts)) < sum(map(len, found.texts)):
+            self._shortest[cause] = failure
+
+    def skip(self, cause: str, reason: str) -> None:
+        """State why there is no run for a cause."""
+        self._not_checked[cause] = reason
+
+    def rows(self, causes: Iterable[str]) -> Iterator[Row]:
+        for cause in causes:
+            count = self._counts[cause]
+            reason = "" if count else self._not_checked.get(cause, "no text without this cause is correct")
+            yield Row(cause, count, self._failed[cause], self._shortest.get(cause), reason)
+
+
+class _Check:
+    """One check of a core."""
+
+    def __init__(self, core: ForeignCore, practice: Practice, on_step: Callable[[int], None]) -> None:
+        self._core, self._practice = core, practice
+        self._final = core.ports.has_end
+        self._output = _Output(core.ports)
+        self._tally = _Tally()
+        self._correct: dict[bytes, array[int]] = {}
+        """By text that is correct alone its expected words."""
+        self._differing: dict[bytes, _Text] = {}
+        """The texts that differ alone and have no part that does."""
+        self._on_step = on_step
+        is_handshake = core.ports.protocol == "axi-stream"
+        self._pauses = "back-pressure" if is_handshake else "pauses between bytes"
+        self._patterns = [(given, taken) for given, taken in _PAUSES if is_handshake or "1" in given]
+
+    def report(self) -> Report:
+        steps = (self._run_texts, self._run_code_points, self._run_pairs, self._run_pauses)
+        for number, step in enumerate(steps, 1):
+            step()
+            self._on_step(number)
+        best, worst = self._throughput()
+        self._on_step(len(steps) + 1)
+        causes = [*_causes(), _RESYNCHRONISATION, _BACK_TO_BACK, self._pauses]
+        return Report(self._core.name, self._practice, tuple(self._tally.rows(causes)), best, worst)
+
+    def _run_texts(self) -> None:
+        texts = _expected_texts(self._practice, self._final)
+        if self._core.lanes > 1:
+            more = _shortest_first(_aligned(self._core.lanes))
+            added = [_text(text, self._practice, self._final) for text in more]
+            texts = sorted([*texts, *added], key=lambda each: len(each.text))
+        if not self._core.sends_empty_texts:
+            texts = [each for each in texts if each.text]
+            self._tally.skip(_EMPTY, "the ports cannot send one")
+        output, tally = self._output, self._tally
+        is_validator = self._core.ports.kind == "validator"
+        if is_validator:
+            tally.skip(_RESYNCHRONISATION, "a validator has one verdict per text")
+        outcomes = self._core.run([(each.text,) for each in texts])
+        for each, outcome in zip(texts, outcomes, strict=True):
+            words = output.words(each.items)
+            given = output.given(outcome.words)
+            is_correct = words == given and not outcome.reason
+            if is_correct:
+                self._correct[each.text] = words
+            failure = None if is_correct else _Later(output, (each.text,), words, outcome)
+            part = None if is_correct else self._differing_part(each)
+            tally.add(part.cause if part else each.cause, failure)
+            if each.tail and not is_validator and part in (None, each):
+                lost = not is_correct and not output.resynchronises(words, given, output.tail(each))
+                tally.add(_RESYNCHRONISATION, failure if lost else None)
+
+    def _differing_part(self, differing: _Text) -> _Text:
+        """The shortest part of a text that differs alone, which may be the whole text."""
+        parts = list(_parts(differing.text))
+        for part in parts:
+            if (found := self._differing.get(part)) and _is_part(found, differing):
+                return found
+        self._differing[differing.text] = differing
+        if len(differing.text) <= _COMPLETE:
+            return differing
+        described = [_text(part, self._practice, self._final) for part in parts]
+        for each, outcome in zip(described, self._core.run([(part,) for part in parts]), strict=True):
+            words = self._output.words(each.items)
+            is_correct = words == self._output.given(outcome.words) and not outcome.reason
+            if not is_correct and _is_part(each, differing):
+                self._differing[each.text] = each
+                self._tally.prefer(each.cause, self._output.failure((each.text,), words, outcome))
+                return each
+        return differing
+
+    def _run_code_points(self) -> None:
+        """Every code point, in long texts; of the first one that differs each code point alone."""
+        output = self._output
+        searched = set()
+        outcomes = self._core.run([(text,) for text in _block_bytes()])
+        for (cause, points), text, outcome in zip(_blocks(), _block_bytes(), outcomes, strict=True):
+            words = output.of_points(points)
+            is_correct = words == output.given(outcome.words) and not outcome.reason
+            self._tally.add(cause, None if is_correct else _Later(output, (text,), words, outcome))
+            if not is_correct and cause not in searched:
+                searched.add(cause)
+                if alone := self._first_wrong(points):
+                    self._tally.prefer(cause, alone)
+
+    def _first_wrong(self, points: Sequence[int]) -> Failure | None:
+        texts = [encode([point]) for point in points]
+        for point, text, outcome in zip(points, texts, self._core.run([(text,) for text in texts]), strict=True):
+            words = self._output.of_points([point])
+            if words != self._output.given(outcome.words) or outcome.reason:
+                return self._output.failure((text,), words, outcome)
+        return None
+
+    def _run_pairs(self) -> None:
+        if not self._core.separates_texts:
+            self._tally.skip(_BACK_TO_BACK, "the core has neither an end of the text nor a reset")
+            return
+        firsts, _ = _class_units()
+        before = {b"", *(bytes(units) for units, _ in representatives(TABLE_3_7))}
+        before |= {vector.units for vector in vectors() if len(vector.units) <= TABLE_3_7.longest}
+        after = [bytes(units) for length in (0, 1, 2) for units in product(firsts, repeat=length)]
+        pairs = [(one, two) for one in before for two in after if one in self._correct and two in self._correct]
+        pairs.sort(key=lambda pair: (len(pair[0]) + len(pair[1]), pair))
+        self._compare(_BACK_TO_BACK, pairs)
+
+    def _run_pauses(self) -> None:
+        texts = _shortest_first(vector.units for vector in vectors() if vector.units in self._correct)
+        runs: list[tuple[bytes, ...]] = [(text,) for text in texts]
+        if self._core.separates_texts and texts:
+            together = tuple(texts)
+            (outcome,) = self._core.run([together])
+            if not outcome.reason and self._output.given(outcome.words) == self._of_run(together):
+                runs.append(together)
+        for pattern in self._patterns:
+            self._compare(self._pauses, runs, pattern)
+
+    def _of_run(self, texts: Sequence[bytes]) -> array[int]:
+        return self._output.of_run(self._correct[text] for text in texts)
+
+    def _compare(self, cause: str, runs: Sequence[tuple[bytes, ...]], pauses: tuple[str, str] = ("0", "0")) -> None:
+        given, taken = ([digit == "1" for digit in pattern] for pattern in pauses)
+        outcomes = self._core.run(runs, input_pauses=given, output_pauses=taken)
+        for texts, outcome in zip(runs, outcomes, strict=True):
+            words = self._of_run(texts)
+            if words == self._output.given(outcome.words) and not outcome.reason:
+                self._tally.add(cause, None)
+                continue
+            later = _Later(self._output, texts, words, outcome, pauses)
+            self._tally.add(cause, later)
+            self._tally.prefer(cause, later())
+
+    def _throughput(self) -> tuple[Throughput | None, Throughput | None]:
+        inputs: dict[str, bytes] = {}
+        for each in _expected_texts(self._practice, self._final):
+            if each.cause in (_EMPTY, ErrorKind.INCOMPLETE.name):
+                continue
+            inputs.setdefault(each.cause, each.text)
+        # A sequence that the next one breaks, over and over.
+        inputs[f"{ErrorKind.TRUNCATED.name} by a first byte"] = bytes(next(representatives(TABLE_3_7))[0])
+        runs = [(text * -(-_LONG // len(text)),) for text in inputs.values()]
+        measured = [
+            Throughput(cause, text, round(outcome.cycles / len(texts[0]), 3))
+            for (cause, text), texts, outcome in zip(inputs.items(), runs, self._core.run(runs), strict=True)
+            if not outcome.reason
+        ]
+        if not measured:
+            return None, None
+        return min(measured, key=_cycles), max(measured, key=_cycles)
+
+
+def _cycles(found: Throughput) -> float:
+    return found.cycles_per_byte
+
+
+class _Later:
+    """A failure, described when it is called."""
+
+    def __init__(self, output: _Output, *arguments: Any) -> None:
+        self._output, self._arguments = output, arguments
+
+    def __call__(self) -> Failure:
+        return self._output.failure(*self._arguments)
+
+
+STEPS = 5
+"""The steps of which `check_foreign_core` reports the completion."""
+
+
+def check_foreign_core(
+    core: ForeignCore,
+    practice: Practice = Practice.MAXIMAL_SUBPARTS,
+    on_step: Callable[[int], None] = lambda _: None,
+) -> Report:
+    """Compare a foreign core with the golden function, by cause.
+
+    Args:
+        core: the core.
+        practice: the replacement practice; of a validator it has no effect.
+        on_step: called with the number of completed steps, of `STEPS`.
+    """
+    return _Check(core, practice, on_step).report()

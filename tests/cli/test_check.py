@@ -1,0 +1,119 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The command `check`: its table, its JSON and its exit statuses."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from support.command import utf8fpga
+from support.foreign_cores import CORES, FOLDER
+
+from utf8fpga.sim.engines import has_compiler
+
+if not has_compiler():
+    pytest.skip("no C compiler is installed", allow_module_level=True)
+
+
+def arguments(name: str) -> list[str]:
+    return [str(FOLDER / f"{name}.v"), "--top", name, "--ports", str(FOLDER / CORES[name])]
+
+
+def test_correct_core() -> None:
+    done = utf8fpga("check", *arguments("validator"))
+    lines = done.stdout.decode().splitlines()
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert lines[0].split() == ["cause", "runs", "differ", "shortest", "input"]
+    assert "resynchronisation        0              (a validator has one verdict per text)" in lines
+    assert lines[-3:-1] == [
+        "best throughput: 1 cycles per byte (00 repeated, well-formed, 1 byte)",
+        "worst throughput: 1 cycles per byte (00 repeated, well-formed, 1 byte)",
+    ]
+    assert lines[-1].startswith("validator gave exactly the model's output in ")
+
+
+def test_faulty_core_as_json() -> None:
+    done = utf8fpga("check", *arguments("leaky"), "--json")
+    assert done.returncode == 1
+    assert done.stderr == b"utf8fpga: leaky differs from the model: back-to-back texts\n"
+    found = json.loads(done.stdout)
+    assert {key: found[key] for key in ("module", "kind", "protocol", "practice")} == {
+        "module": "leaky",
+        "kind": "decoder",
+        "protocol": "axi-stream",
+        "practice": "maximal-subparts",
+    }
+    rows = {row["cause"]: row for row in found["causes"]}
+    assert rows["empty text"]["not_checked"] == "the ports cannot send one"
+    assert [cause for cause, row in rows.items() if row["differ"]] == ["back-to-back texts"]
+    assert rows["back-to-back texts"]["shortest"] == {
+        "texts": ["C2", "00"],
+        "input_pauses": "0",
+        "output_pauses": "0",
+        "expected": ["!FFFD", "0000"],
+        "given": ["!FFFD", "!FFFD", "0000"],
+        "marks": {"expected": 1, "given": 2},
+        "reason": None,
+    }
+    assert found["cycles_per_byte"] == {
+        "best": {"text": "00", "cause": "well-formed, 1 byte", "cycles": 1},
+        "worst": {"text": "C2", "cause": "TRUNCATED by a first byte", "cycles": 1.999},
+    }
+
+
+STUCK = """
+module stuck(input clk, input [7:0] d, input v, output r, output [20:0] q, output w);
+  assign r = 0, q = 0, w = 0;
+endmodule
+"""
+
+
+def test_core_that_accepts_nothing(tmp_path: Path) -> None:
+    (tmp_path / "stuck.v").write_text(STUCK)
+    ports = 'input = { byte = "d", valid = "v", ready = "r" }\noutput = { code_point = "q", valid = "w" }\n'
+    (tmp_path / "ports.toml").write_text(ports)
+    done = utf8fpga("check", tmp_path / "stuck.v", "--ports", tmp_path / "ports.toml")
+    lines = done.stdout.decode().splitlines()
+    assert done.returncode == 1
+    assert "input.ready was deasserted for 2048 cycles" in lines[2]
+    assert "(no text without this cause is correct)" in lines[-2]
+    assert lines[-1] == "throughput: not measured, since no long text was accepted"
+
+
+BAD_USE = {
+    "no file": ([], "utf8fpga: Missing argument 'FILE...'"),
+    "file": (["none.v"], "utf8fpga: cannot read 'none.v': No such file or directory"),
+    "ports": (["none.v", "--ports", "none.toml"], "utf8fpga: cannot read 'none.toml': No such file or directory"),
+}
+
+
+@pytest.mark.parametrize(("words", "message"), BAD_USE.values(), ids=BAD_USE)
+def test_bad_use(words: list[str], message: str) -> None:
+    done = utf8fpga("check", *words)
+    assert (done.returncode, done.stdout, done.stderr.decode().strip()) == (2, b"", message)
+
+
+def test_missing_compiler(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CC", "no-such-compiler")
+    done = utf8fpga("check", *arguments("leaky"))
+    assert done.returncode == 1
+    assert done.stderr == b"utf8fpga: CC names 'no-such-compiler', which is not a program\n"
+
+
+def test_proof_of_a_faulty_core() -> None:
+    done = utf8fpga("check", *arguments("leaky"), "--prove", "--json")
+    assert done.returncode == 1
+    assert done.stderr == b"utf8fpga: leaky differs from the model: back-to-back texts, proof of equivalence\n"
+    proofs = {proof["property"]: proof for proof in json.loads(done.stdout)["proofs"]}
+    assert {name: proof["proved"] for name, proof in proofs.items()} == {"equivalence": False, "steady": True}
+    assert len(proofs["equivalence"]["texts"]) >= 2
+
+
+def test_proof_that_is_not_possible() -> None:
+    done = utf8fpga("check", *arguments("validator"), "--prove")
+    assert (done.returncode, done.stdout) == (2, b"")
+    assert done.stderr.decode().startswith("utf8fpga: a proof is possible for kind = 'decoder' and protocol = ")
+    done = utf8fpga("check", *arguments("leaky"), "--prove", "--practice", "each-unit")
+    assert done.returncode == 2
+    assert done.stderr == b"utf8fpga: a proof is possible for --practice maximal-subparts, not each-unit\n"

@@ -1,0 +1,66 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Proofs of foreign decoders: correct ones are proved, and a fault has a trace that the simulation confirms."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from support.foreign_cores import CORES, FOLDER, core_of
+
+from utf8fpga.formal.foreign import PROVED, prove_foreign, require_provable
+from utf8fpga.formal.properties import Property
+from utf8fpga.hdl import Decoder, axi_verilog
+from utf8fpga.model import InvalidArgumentError
+from utf8fpga.sim.engines import has_compiler
+from utf8fpga.sim.foreign import OWN_PORTS, Connections, read_checked_ports
+
+HANDSHAKE = read_checked_ports(FOLDER / CORES["leaky"])
+
+
+def test_correct_core_with_other_ports_is_proved(tmp_path: Path) -> None:
+    text = (FOLDER / "leaky.v").read_text(encoding="utf-8")
+    # The sequence that is open at the end of a text is forgotten.
+    assert text.count("      end\n    end\n") == 1
+    (tmp_path / "core.v").write_text(
+        text.replace("      end\n    end\n", "        if (s_last) left <= 0;\n      end\n    end\n")
+    )
+    core = Connections([tmp_path / "core.v"], None, HANDSHAKE)
+    assert [prove_foreign(core, HANDSHAKE, wanted).proved for wanted in PROVED] == [True, True]
+
+
+def test_generated_verilog_is_proved(tmp_path: Path) -> None:
+    (tmp_path / "d.v").write_text(axi_verilog(Decoder(lanes=1)), encoding="utf-8")
+    core = Connections([tmp_path / "d.v"], None, OWN_PORTS)
+    assert [prove_foreign(core, OWN_PORTS, wanted).proved for wanted in PROVED] == [True, True]
+
+
+@pytest.mark.parametrize("name", ["leaky", "surrogates"])
+def test_fault_has_a_trace_that_the_simulation_confirms(name: str) -> None:
+    if not has_compiler():
+        pytest.skip("no C compiler is installed")
+    core = core_of(name)
+    proof = prove_foreign(core.connections, HANDSHAKE, Property.EQUIVALENCE)
+    assert proof.proved is False
+    (outcome,) = core.run([proof.texts])
+    given = [word & 0xFFFFFFFF for word in outcome.words]
+    expected = [ord(point) for text in proof.texts for point in text.decode("utf-8", "replace")]
+    assert given != expected
+
+
+@pytest.mark.parametrize("name", ["strobe", "marks", "validator"])
+def test_ports_without_a_proof_are_rejected(name: str) -> None:
+    with pytest.raises(InvalidArgumentError) as caught:
+        require_provable(read_checked_ports(FOLDER / CORES[name]))
+    assert str(caught.value) == (
+        "a proof is possible for kind = 'decoder' and protocol = 'axi-stream' with the ports input.last, "
+        "output.last, output.ready and output.error: leave out --prove"
+    )
+
+
+def test_core_without_a_reset_is_rejected(tmp_path: Path) -> None:
+    text = (FOLDER / "leaky.v").read_text(encoding="utf-8")
+    (tmp_path / "core.v").write_text(text.replace("input rst,", "").replace("if (rst) begin", "if (0) begin"))
+    core = Connections([tmp_path / "core.v"], None, HANDSHAKE)
+    with pytest.raises(InvalidArgumentError, match="leaky has no reset, from which a proof starts: leave out --prove"):
+        prove_foreign(core, HANDSHAKE, Property.EQUIVALENCE)

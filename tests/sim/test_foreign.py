@@ -1,0 +1,464 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The check of foreign cores: each fault is found for its cause, with the shortest input, and correct cores pass."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from support.foreign_cores import CORES, FOLDER, core_of, report_of, row_of
+
+from utf8fpga.hdl import Decoder, axi_verilog
+from utf8fpga.hdl.foreign import CoreError
+from utf8fpga.hdl.toolchain import ToolError
+from utf8fpga.model import ErrorKind, Practice
+from utf8fpga.sim.causes import check_foreign_core
+from utf8fpga.sim.engines import has_compiler
+from utf8fpga.sim.foreign import CheckedPorts, ForeignCore, read_checked_ports
+
+if not has_compiler():
+    pytest.skip("no C compiler is installed", allow_module_level=True)
+
+CORRECT = ("strobe", "resend", "validator")
+
+
+def spelt(text: bytes) -> tuple[str, ...]:
+    """What CPython decodes, in the form of a failure; in these texts each U+FFFD is a mark."""
+    return tuple("!FFFD" if point == "\ufffd" else f"{ord(point):04X}" for point in text.decode("utf-8", "replace"))
+
+
+@pytest.mark.parametrize("name", CORRECT)
+def test_correct_core_passes(name: str) -> None:
+    report = report_of(name)
+    assert report.failed == ()
+    checked = {row.cause: row.texts for row in report.rows if not row.not_checked}
+    assert set(checked) >= {*(kind.name for kind in ErrorKind), "back-to-back texts"}
+    # All texts of one and two bytes, all code points, and those of the other kinds.
+    assert sum(checked.values()) > 256 + 256**2 + 0x110000 // 1024
+    assert all(checked.values())
+
+
+@pytest.mark.slow
+def test_every_code_point_is_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    sent: list[bytes] = []
+    core = core_of("strobe")
+    run = core.run
+
+    def recorded(runs: list[tuple[bytes, ...]], **options: object) -> object:
+        sent.extend(text for texts in runs for text in texts)
+        return run(runs, **options)  # type: ignore[arg-type]  (the options of one call)
+
+    monkeypatch.setattr(core, "run", recorded)
+    check_foreign_core(core)
+    long = b"".join(text for text in sent if len(text) >= 100).decode("utf-8", "ignore")
+    assert {*range(0x110000)} - {*range(0xD800, 0xE000)} == {ord(point) for point in long}
+
+
+def test_core_that_accepts_surrogates() -> None:
+    report = report_of("surrogates")
+    assert [row.cause for row in report.failed] == ["SURROGATE"]
+    found = row_of(report, "SURROGATE").shortest
+    assert found is not None
+    # No text of one byte has a surrogate, and ED A0 is the first one of two bytes.
+    assert found.texts == (b"\xed\xa0",)
+    assert (found.expected, found.given) == (spelt(b"\xed\xa0"), ("!FFFD",))
+    assert (found.expected_marks, found.given_marks) == (2, 1)
+    assert found.input == "ED A0"
+    assert core_output("surrogates", b"\xed\xa0\x80") == ["D800"]
+
+
+def test_core_with_the_wrong_number_of_marks() -> None:
+    report = report_of("marks")
+    causes = {row.cause: row.shortest and row.shortest.texts for row in report.failed}
+    assert causes == {"OVERLONG": (b"\xc0",), "SURROGATE": (b"\xed\xa0",), "OUT_OF_RANGE": (b"\xf5",)}
+    for text in (b"\xe0\x80\x80", b"\xed\xa0\x80", b"\xf0\x80\x80\x80"):
+        assert core_output("marks", text) == ["!FFFD"]
+        assert len(spelt(text)) == len(text)
+    found = row_of(report, "OVERLONG").shortest
+    assert found is not None
+    assert (found.expected, found.given, found.expected_marks, found.given_marks) == (spelt(b"\xc0"), (), 1, 0)
+
+
+def test_core_that_leaks_state_between_texts() -> None:
+    report = report_of("leaky")
+    assert [row.cause for row in report.failed] == ["back-to-back texts"]
+    found = row_of(report, "back-to-back texts").shortest
+    assert found is not None
+    # One byte cannot leave a sequence open and be affected by it.
+    assert found.texts == (b"\xc2", b"\x00")
+    assert found.expected == spelt(b"\xc2") + spelt(b"\x00")
+    assert found.given == ("!FFFD", "!FFFD", "0000")
+    assert found.input == "C2 | 00"
+
+
+def core_output(name: str, text: bytes) -> list[str]:
+    """What a core outputs for a text; ``!`` is the error flag."""
+    (outcome,) = core_of(name).run([(text,)])
+    return [f"{'!' if word >> 32 & 1 else ''}{word & 0xFFFFFFFF:04X}" for word in outcome.words]
+
+
+def test_longer_texts_count_with_the_cause_of_the_part_that_differs() -> None:
+    # Many texts with ED A0 begin with another ill-formed item.
+    plain, faulty = (row_of(report_of(name), "SURROGATE").texts for name in ("strobe", "surrogates"))
+    assert faulty > plain
+    assert row_of(report_of("surrogates"), "TRUNCATED").failed == 0
+
+
+def test_throughput() -> None:
+    def of(name: str) -> tuple[float, float]:
+        report = report_of(name)
+        assert report.best
+        assert report.worst
+        return report.best.cycles_per_byte, report.worst.cycles_per_byte
+
+    assert of("strobe") == (1, 1)
+    # The byte that breaks a sequence waits for one cycle; with C2 C2 C2 ... each byte but the first one does.
+    assert of("leaky") == (1, 1.999)
+    # The host waits for one cycle after each byte, and sends every byte but the first one twice.
+    assert of("resend") == (2, 3.998)
+
+
+# Variants of the cores, each with one fault.
+
+
+@pytest.fixture
+def variant(tmp_path: Path) -> Callable[..., ForeignCore]:
+    """A function that replaces text in the file of a core, and perhaps in the description of its ports."""
+
+    def make(name: str, old: str, new: str, *, ports: tuple[str, str] = ("", "")) -> ForeignCore:
+        text, described = ((FOLDER / each).read_text(encoding="utf-8") for each in (f"{name}.v", CORES[name]))
+        assert old in text
+        assert ports[0] in described
+        (tmp_path / "core.v").write_text(text.replace(old, new), encoding="utf-8")
+        (tmp_path / "ports.toml").write_text(described.replace(*ports) if ports[0] else described + ports[1])
+        return ForeignCore([tmp_path / "core.v"], None, read_checked_ports(tmp_path / "ports.toml"))
+
+    return make
+
+
+FAULTS = {
+    "values": (
+        "strobe",
+        "{code[14:0], data[5:0]}",
+        "{code[13:0], data[6:0]}",
+        ["well-formed, 2 bytes", "well-formed, 3 bytes", "well-formed, 4 bytes"],
+        "C2 80",
+    ),
+    "last code points": (
+        "strobe",
+        "high <= 8'h8F",
+        "high <= 8'h8E",
+        # F4 8F is no maximal subpart of this core, also if the text ends or another byte follows.
+        ["well-formed, 4 bytes", "TRUNCATED", "INCOMPLETE"],
+        "F4 8F 80 80",
+    ),
+    "a continuation byte": ("strobe", "wrong <= data[7]", "wrong <= data >= 8'h81", ["UNEXPECTED_CONTINUATION"], "80"),
+    "an invalid byte": ("strobe", "wrong <= data[7]", "wrong <= data[7] && data != 8'hFE", ["INVALID_BYTE"], "FE"),
+    "overlong": ("strobe", "8'hE0: low <= 8'hA0", "8'hE0: low <= 8'h9F", ["OVERLONG"], "E0 9F"),
+    "out of range": ("strobe", "high <= 8'h8F", "high <= 8'h90", ["OUT_OF_RANGE"], "F4 90"),
+    "broken sequences": (
+        "strobe",
+        "left != 0 && !continues ||",
+        "",
+        ["OVERLONG", "SURROGATE", "OUT_OF_RANGE", "TRUNCATED"],
+        "E0 80",
+    ),
+    "the end": ("strobe", "|| flush && left != 0", "", ["INCOMPLETE"], "E0 A0"),
+    "the byte that breaks": (
+        "resend",
+        "{valid, error, again} <= 3'b111",
+        "{valid, error, again} <= 3'b110",
+        ["OVERLONG", "SURROGATE", "OUT_OF_RANGE", "TRUNCATED", "resynchronisation"],
+        "E0 80",
+    ),
+    "reset": ("resend", "if (rst) left <= 0;", "if (rst) code <= 0;", ["back-to-back texts"], "C2 | 00"),
+    "verdict": ("validator", "bad || after != 0", "bad", ["INCOMPLETE"], "C2"),
+    "verdict of the text before": (
+        "validator",
+        "wrong <= !s_last && bad",
+        "wrong <= bad",
+        ["back-to-back texts"],
+        "80 | 00",
+    ),
+    "back-pressure": (
+        "surrogates",
+        "    end else if (free) begin\n      m_valid <= 0;",
+        "    end else if (free || left == 0 && m_error && !s_valid) begin\n      m_valid <= 0;",
+        ["SURROGATE", "back-pressure"],
+        "ED A0",
+    ),
+}
+"""By name the core, the text that is replaced, the causes for which the fault is found, and the shortest input."""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("name", "old", "new", "causes", "shortest"), FAULTS.values(), ids=FAULTS)
+def test_fault_is_found_for_its_cause(
+    name: str, old: str, new: str, causes: list[str], shortest: str, variant: Callable[..., ForeignCore]
+) -> None:
+    report = check_foreign_core(variant(name, old, new))
+    assert [row.cause for row in report.failed] == causes
+    found = report.failed[0].shortest
+    assert found
+    assert found.input == shortest
+
+
+@pytest.mark.slow
+def test_fault_under_back_pressure_names_the_pauses(variant: Callable[..., ForeignCore]) -> None:
+    old, new = FAULTS["back-pressure"][1:3]
+    found = row_of(check_foreign_core(variant("surrogates", old, new)), "back-pressure").shortest
+    assert found
+    # A mark without a byte after it is lost in its second cycle; with pattern 10 the output is ready in that one.
+    assert (found.input, found.expected, found.given) == ("80, output pauses 1110", ("!FFFD",), ())
+    assert found.reason == "the output changed or was withdrawn before its transfer"
+
+
+# Ports.
+
+WIDE = """
+module wide(input clk, input [15:0] data, input [1:0] keep, input valid, output ready, output [41:0] point,
+            output [1:0] error, output [3:0] out_keep, output out_valid);
+  assign {ready, point, error, out_keep, out_valid} = 0;
+endmodule
+"""
+
+WIDE_PORTS = """
+input = { byte = "data", keep = "keep", valid = "valid", ready = "ready" }
+output = { code_point = "point", keep = "out_keep", valid = "out_valid", error = "error" }
+word_bits = 21
+"""
+
+BAD_PORTS = {
+    "unknown role": (("valid = ", "strobe = "), "unknown key 'input.strobe' (known: byte, valid, ready, last, keep)"),
+    "no name": (('"valid"', "1"), "input.valid = 1 is not the name of a port"),
+    "no byte": (('byte = "data", ', ""), "input.byte is missing: name the port"),
+    "no output": (("output = ", "outputs = { }\n#"), "output.code_point is missing: name the port"),
+    "protocol": (
+        ("\ninput", "\nprotocol = 'spi'\ninput"),
+        "protocol = 'spi' is none of 'axi-stream', 'strobe' and 'resend'",
+    ),
+    "ready of a strobe": (
+        ("\ninput", "\nprotocol = 'strobe'\ninput"),
+        "protocol = 'strobe' has no back-pressure: leave out input.ready",
+    ),
+    "no ready": ((', ready = "ready"', ""), "input.ready is missing: name the port, or choose protocol = 'strobe'"),
+    "no end": (("\ninput", "\nend = 'last'\ninput"), "end = 'last' requires input.last: name the port"),
+    "flush": (("\ninput", "\nend = 'flush'\ninput"), "end = 'flush' is that of protocol = 'strobe' or 'resend'"),
+    "interval": (("\ninput", "\ninterval = 2\ninput"), "interval = 2 is that of protocol = 'strobe' or 'resend'"),
+    "no interval": (("\ninput", "\ninterval = 0\ninput"), "interval = 0 is not above 0"),
+    "marks": (
+        ("\ninput", "\nmarks = 'separate'\ninput"),
+        "marks = 'separate' is that of protocol = 'strobe' or 'resend'",
+    ),
+    "last at the output": (
+        ('"out_valid"', '"out_valid", last = "out_valid"'),
+        "output.last requires input.last: name both ports or neither",
+    ),
+    "resend": (
+        ('"out_valid"', '"out_valid", resend = "error"'),
+        "output.resend is that of protocol = 'resend', not 'axi-stream'",
+    ),
+    "validator": (
+        ("\ninput", "\nkind = 'validator'\ninput"),
+        "output.code_point is that of a decoder: leave it out for kind = 'validator'",
+    ),
+    "replacement": (("\ninput", "\nreplacement = 1\ninput"), "replacement = 1 is not true or false"),
+    "unknown input": (('"data"', '"byte"'), "wide has no input 'byte' for input.byte (inputs: data, keep, valid)"),
+    "unknown output": (
+        ('"point"', '"word"'),
+        "wide has no output 'word' for output.code_point (outputs: ready, point, error, out_keep, out_valid)",
+    ),
+    "part": (('"point"', '"point[42:0]"'), "output.code_point 'point[42:0]' is not a part of the 42 bits of 'point'"),
+    "bits": (
+        ("word_bits = 21", "word_bits = 20"),
+        "output.code_point 'point' has 42 bits, which are not whole words of 20",
+    ),
+    "words": (
+        ("word_bits = 21", "word_bits = 14"),
+        "output.code_point 'point' has words of 14 bits: they must have 21 to 32",
+    ),
+    "keep": (('keep = "out_keep", ', ""), "output.code_point 'point' has 2 words: name the port output.keep, too"),
+    "keep of the input": (('keep = "keep", ', ""), "input.byte 'data' has 2 bytes: name the port input.keep, too"),
+    "width": (('"valid", ready', '"keep", ready'), "input.valid 'keep' has 2 bits, not 1"),
+    "width of the error": (('error = "error"', 'error = "point"'), "output.error 'point' has 42 bits, not 2"),
+    "left": (('keep = "keep", ', ""), "input.byte 'data' has 2 bytes"),
+    "clock": (
+        ("\ninput", "\nclock = 'ck'\ninput"),
+        "wide has no input 'ck' for its clock (inputs: clk, data, keep, valid)",
+    ),
+}
+
+
+@pytest.mark.parametrize(("change", "message"), BAD_PORTS.values(), ids=BAD_PORTS)
+def test_wrong_description_is_rejected(change: tuple[str, str], message: str, tmp_path: Path) -> None:
+    (tmp_path / "core.v").write_text(WIDE)
+    assert change[0] in WIDE_PORTS
+    (tmp_path / "ports.toml").write_text(WIDE_PORTS.replace(*change))
+    with pytest.raises(CoreError) as caught:
+        ForeignCore([tmp_path / "core.v"], None, read_checked_ports(tmp_path / "ports.toml"))
+    prefix, _, rest = str(caught.value).partition(": ")
+    assert prefix in (f"{tmp_path}/core.v", f"{tmp_path}/ports.toml")
+    assert rest.startswith(message)
+    assert "\n" not in rest
+
+
+CIRCUITS = {
+    "falling edge": ("always @(negedge clk) q <= d;", "m has a register for the falling edge of 'clk' (line 1)"),
+    "another clock": ("always @(posedge d[0]) q <= d;", "m has a register with another clock than 'clk' (line 1)"),
+    "latch": ("always @* if (v) q = d;", "m has a latch (line 1): only registers can be simulated"),
+    "missing module": (
+        "other x(d);",
+        "ERROR: Module `\\other' referenced in module `\\m' in cell `\\x' is not part of the design.",
+    ),
+    "no Verilog": ("q = ;", "core.v:1: ERROR: syntax error"),
+}
+
+
+@pytest.mark.parametrize(("body", "message"), CIRCUITS.values(), ids=CIRCUITS)
+def test_circuit_that_cannot_be_simulated_is_rejected(body: str, message: str, tmp_path: Path) -> None:
+    text = f"module m(input clk, input [7:0] d, input v, output reg [20:0] q, output w); {body} endmodule"
+    (tmp_path / "core.v").write_text(text)
+    ports = CheckedPorts(protocol="strobe", input={"byte": "d", "valid": "v"}, output={"code_point": "q", "valid": "w"})
+    with pytest.raises(CoreError) as caught:
+        ForeignCore([tmp_path / "core.v"], "m", ports)
+    assert str(caught.value).startswith(f"{tmp_path}/core.v: {message}")
+    assert "\n" not in str(caught.value)
+
+
+def test_files_without_the_module_are_rejected(tmp_path: Path) -> None:
+    (tmp_path / "empty.v").write_text("")
+    for top, message in ((None, "it has no module that can be the top"), ("m", "ERROR: Module `m' not found!")):
+        with pytest.raises(CoreError, match=re.escape(f"{tmp_path}/empty.v: {message}")):
+            ForeignCore([tmp_path / "empty.v"], top)
+    with pytest.raises(CoreError, match=r"cannot read '.*none.v': No such file or directory"):
+        ForeignCore([tmp_path / "none.v"])
+
+
+def test_core_without_our_ports_needs_a_description() -> None:
+    with pytest.raises(CoreError) as caught:
+        ForeignCore([FOLDER / "leaky.v"])
+    assert str(caught.value) == (
+        f"{FOLDER}/leaky.v: leaky has no input 's_axis_tdata' for input.byte "
+        "(inputs: s_data, s_last, s_valid, m_ready): describe its ports with --ports"
+    )
+
+
+def test_missing_compiler_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CC", "no-such-compiler")
+    with pytest.raises(ToolError, match="CC names 'no-such-compiler', which is not a program"):
+        ForeignCore([FOLDER / "strobe.v"], "strobe", read_checked_ports(FOLDER / "strobe.toml"))
+
+
+# Other outputs.
+
+
+@pytest.mark.slow
+def test_words_beside_an_error_may_be_arbitrary(variant: Callable[..., ForeignCore]) -> None:
+    old, new = "full && !wrong ? code : 21'hFFFD", "code"
+    wrong = check_foreign_core(variant("strobe", old, new))
+    assert "UNEXPECTED_CONTINUATION" in [row.cause for row in wrong.failed]
+    assert check_foreign_core(variant("strobe", old, new, ports=("input", "replacement = false\ninput"))).failed == ()
+
+
+@pytest.mark.slow
+def test_another_practice_is_selectable() -> None:
+    report = report_of("strobe", Practice.EACH_UNIT)
+    # A maximal subpart of several bytes is one mark of this core, but one for each byte in this practice.
+    found = row_of(report, "INCOMPLETE").shortest
+    assert found
+    assert (found.texts, found.expected_marks, found.given_marks) == ((b"\xe0\xa0",), 2, 1)
+    assert row_of(report, "UNEXPECTED_CONTINUATION").failed == 0
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("lanes", [1, 4])
+def test_generated_verilog_passes(lanes: int, tmp_path: Path) -> None:
+    (tmp_path / "d.v").write_text(axi_verilog(Decoder(lanes=lanes)), encoding="utf-8")
+    report = check_foreign_core(ForeignCore([tmp_path / "d.v"]))
+    assert report.failed == ()
+    assert all(not row.not_checked for row in report.rows)
+    assert report.best
+    assert report.worst
+    assert report.best.cycles_per_byte == report.worst.cycles_per_byte == 1 / lanes
+
+
+UTF_16 = """
+module utf16(input clk, input rst, input strobe, input [7:0] data, output valid, output again, output [31:0] units,
+             output [1:0] keep, output [1:0] error);
+  wire wrong;
+  wire [20:0] point;
+  wire [20:0] above = point - 21'h10000;
+  resend decoder(clk, rst, strobe, data, valid, wrong, again, point);
+  assign keep = {point >= 21'h10000, 1'b1};
+  assign error = {1'b0, wrong};
+  assign units = keep[1] ? {6'b110111, above[9:0], 6'b110110, above[19:10]} : point;
+endmodule
+"""
+
+UTF_16_PORTS = """
+kind = "transcoder"
+protocol = "resend"
+input = { byte = "data", valid = "strobe" }
+output = { code_point = "units", keep = "keep", valid = "valid", error = "error", resend = "again" }
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("fault", ["", "above[19:10]", "point - 21'h10000"])
+def test_transcoder_in_two_files(fault: str, tmp_path: Path) -> None:
+    text = UTF_16.replace(fault, "above[18:9]" if "19" in fault else "point") if fault else UTF_16
+    (tmp_path / "utf16.v").write_text(text)
+    (tmp_path / "ports.toml").write_text(UTF_16_PORTS)
+    core = ForeignCore(
+        [FOLDER / "resend.v", tmp_path / "utf16.v"], "utf16", read_checked_ports(tmp_path / "ports.toml")
+    )
+    report = check_foreign_core(core)
+    assert [row.cause for row in report.failed] == (["well-formed, 4 bytes"] if fault else [])
+    if fault:
+        found = report.failed[0].shortest
+        assert found
+        # The first such text in the order of the bytes is U+10000, whose upper bits are 0 in one of the faults.
+        units = found.texts[0].decode().encode("utf-16-be").hex(" ", 2).upper().split()
+        assert list(found.expected) == units
+
+
+VARIANTS = {
+    # An error at the first byte of a sequence is no request.
+    "request by the error": ("resend", "", "", (', resend = "again"', "")),
+    "slow bytes": ("strobe", "", "", ("protocol", "interval = 3\nprotocol")),
+    "a part of a port": ("strobe", "[20:0] code_point", "[23:0] code_point", ('"code_point"', '"code_point[20:0]"')),
+    "active-high reset": ("strobe", "rst_n", "rst", ("protocol", 'reset_active = "low"\nprotocol')),
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("name", "old", "new", "ports"), VARIANTS.values(), ids=VARIANTS)
+def test_description_of_a_correct_core(
+    name: str, old: str, new: str, ports: tuple[str, str], variant: Callable[..., ForeignCore]
+) -> None:
+    report = check_foreign_core(variant(name, old, new, ports=ports))
+    assert report.failed == ()
+    assert report.best
+    assert report.best.cycles_per_byte == {"resend": 2, "strobe": 1}[name] + 2 * ("interval" in ports[1])
+
+
+SEPARATE = """
+module separate(input clk, input rst, input strobe, input [7:0] data, output valid, output error, output again,
+                output [20:0] code_point);
+  wire word;
+  resend decoder(clk, rst, strobe, data, word, error, again, code_point);
+  assign valid = word && !error;
+endmodule
+"""
+
+
+@pytest.mark.slow
+def test_marks_without_a_word(tmp_path: Path) -> None:
+    (tmp_path / "separate.v").write_text(SEPARATE)
+    ports = read_checked_ports(FOLDER / CORES["resend"])
+    files = [FOLDER / "resend.v", tmp_path / "separate.v"]
+    assert check_foreign_core(ForeignCore(files, "separate", replace(ports, marks="separate"))).failed == ()
+    assert "INVALID_BYTE" in [row.cause for row in check_foreign_core(ForeignCore(files, "separate", ports)).failed]

@@ -1,0 +1,43 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The foreign cores of the tests, in ``tests/sim/foreign_cores``, and their reports."""
+
+from __future__ import annotations
+
+import functools
+from pathlib import Path
+
+from utf8fpga.model.practices import Practice
+from utf8fpga.sim.causes import Report, Row, check_foreign_core
+from utf8fpga.sim.foreign import ForeignCore, read_checked_ports
+
+__all__ = ["CORES", "FOLDER", "core_of", "report_of", "row_of"]
+
+FOLDER = Path(__file__).parents[1] / "sim" / "foreign_cores"
+
+CORES = {
+    "strobe": "strobe.toml",
+    "resend": "marks.toml",
+    "validator": "validator.toml",
+    "marks": "marks.toml",
+    "surrogates": "handshake.toml",
+    "leaky": "handshake.toml",
+}
+"""By name of a core the description of its ports; the first three are correct."""
+
+
+@functools.cache
+def core_of(name: str) -> ForeignCore:
+    """A core, compiled."""
+    return ForeignCore([FOLDER / f"{name}.v"], name, read_checked_ports(FOLDER / CORES[name]))
+
+
+@functools.cache
+def report_of(name: str, practice: Practice = Practice.MAXIMAL_SUBPARTS) -> Report:
+    """The report of the check of a core."""
+    return check_foreign_core(core_of(name), practice)
+
+
+def row_of(report: Report, cause: str) -> Row:
+    """The row of a report for a cause."""
+    (row,) = (row for row in report.rows if row.cause == cause)
+    return row

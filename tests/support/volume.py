@@ -1,0 +1,52 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Counts the texts and symbols that the tests simulate, by engine, for the summary of a test run."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from utf8fpga.sim.engines.compiled import CompiledEngine, Session
+from utf8fpga.sim.engines.python import PythonEngine
+
+__all__ = ["Volume", "count_simulations", "volume_line"]
+
+Volume = Counter[str]
+"""Numbers of texts and symbols, such as ``python texts``."""
+
+
+def count_simulations(volume: Volume) -> None:
+    """Count what every simulation of this process sends from now on."""
+
+    def counted(engine: str, run: Callable[..., Any]) -> Callable[..., Any]:
+        def counting(beats: Iterator[Any]) -> Iterator[Any]:
+            for symbols, last in beats:
+                volume[f"{engine} symbols"] += len(symbols)
+                volume[f"{engine} texts"] += last
+                yield symbols, last
+
+        def call(self: Any, beats: Iterator[Any], *arguments: Any, **options: Any) -> Any:
+            return run(self, counting(beats), *arguments, **options)
+
+        return call
+
+    send = Session.send_symbols
+
+    def send_symbols(self: Any, symbols: Any, ends: Any = (), **options: Any) -> Any:
+        volume["compiled symbols"] += len(symbols) // self._model.symbol_bytes
+        volume["compiled texts"] += len(ends)
+        return send(self, symbols, ends, **options)
+
+    for engine, kind in (("python", PythonEngine), ("compiled", CompiledEngine)):
+        kind.run = counted(engine, kind.run)  # type: ignore[attr-defined]  # the tests replace it for their counts
+    Session.send_symbols = send_symbols  # type: ignore[method-assign]  # see above
+
+
+def volume_line(volume: Volume) -> str:
+    """The counts in a line."""
+    parts = [
+        f"{engine}: {volume[f'{engine} texts']:,} texts, {volume[f'{engine} symbols']:,} code units"
+        for engine in ("python", "compiled")
+    ]
+    return "simulated in the tests' processes: " + "; ".join(parts)
