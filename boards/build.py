@@ -28,6 +28,7 @@ from utf8fpga.boards.uart_decoder import UartDecoder
 from utf8fpga.hdl import DecoderParameters
 from utf8fpga.hdl.toolchain import ToolError, find_tool, run_tool, tool_version
 from utf8fpga.model.exceptions import InvalidArgumentError
+from utf8fpga.sim.engines.native import find_compiler
 from utf8fpga.sim.engines.netlist import LineCircuit
 
 __all__ = ["BuildError", "BuildReport", "build_board", "require_tools"]
@@ -209,6 +210,8 @@ def build_board(
     )
 
     try:
+        if check:
+            find_compiler()  # Reported before a build that takes longer.
         if host is None:
             tools = _Tools(board.name, flow, plan, directory / board.name, say)
         else:
