@@ -22,11 +22,13 @@ from amaranth.hdl import Elaboratable, Module
 from amaranth.lib import io
 
 from utf8fpga.boards.catalog import Board, find_board
+from utf8fpga.boards.check import CHECKED_FAMILIES, check_design, read_back
 from utf8fpga.boards.ssh_build import Host, find_paramiko, run_on_host
 from utf8fpga.boards.uart_decoder import UartDecoder
 from utf8fpga.hdl import DecoderParameters
 from utf8fpga.hdl.toolchain import ToolError, find_tool, run_tool, tool_version
 from utf8fpga.model.exceptions import InvalidArgumentError
+from utf8fpga.sim.engines.netlist import LineCircuit
 
 __all__ = ["BuildError", "BuildReport", "build_board", "require_tools"]
 
@@ -112,6 +114,9 @@ _FLOWS = {
     "ecp5": _Flow("yosys", "nextpnr-ecp5", "ecppack", "bit", "TRELLIS_COMB", "DP16KD", "TRELLIS_FF"),
 }
 
+_ROUTED = "top.routed.json"
+"""The file of the routed design, if it is checked."""
+
 _NAME = "top"
 """The name of the design, and therefore of the files in the working folder."""
 
@@ -151,6 +156,7 @@ def build_board(
     seed: int = 1,
     host: Host | None = None,
     say: Callable[[str], None] | None = None,
+    check: bool = False,
 ) -> BuildReport:
     """Build the bitstream of `UartDecoder` for a board.
 
@@ -171,17 +177,26 @@ def build_board(
         seed: the seed of place and route, at least 0; the clock frequency varies by about 5% with it.
         host: the host on which the tools run, see `run_on_host`; default: this machine.
         say: called with a progress message when a tool starts; default: no messages.
+        check: simulate the routed design, and if Debian's ``icebox_vlog`` is installed, the bitstream itself; see
+            `check_design`. Only for iCE40, and not with `host`.
 
     Raises:
         UnknownBoardError: no board has that name.
-        InvalidArgumentError: the baud rate is not possible with the board's clock, `UartDecoder` rejects the decoder,
-            or `seed` is negative.
-        BuildError: a tool is missing or fails, the design misses the board's clock, the directory
-            cannot be written, the host cannot be reached, or amaranth-boards is not installed.
+        InvalidArgumentError: `check` is not possible, the baud rate is not possible with the board's clock,
+            `UartDecoder` rejects the decoder, or `seed` is negative.
+        BuildError: a tool is missing or fails, `check` finds a difference, the design misses the board's clock, the
+            directory cannot be written, the host cannot be reached, or amaranth-boards is not installed.
     """
     board, flow = _board_and_flow(board)
     if seed < 0:
         raise InvalidArgumentError(f"seed {seed} is negative: it must be 0 or more")
+    if check and board.family not in CHECKED_FAMILIES:
+        raise InvalidArgumentError(
+            f"{board.name} has family {board.family}, of which routed designs are not simulated, only those of "
+            f"{', '.join(CHECKED_FAMILIES)}: build it without a check"
+        )
+    if check and host is not None:
+        raise InvalidArgumentError("a build on a host cannot be checked: leave out the host or the check")
     platform = _platform(board)
     decoder = UartDecoder(platform.default_clk_frequency, baud, core)
     plan = platform.prepare(
@@ -189,7 +204,8 @@ def build_board(
         _NAME,
         emit_src=False,  # Keeps the paths of this machine out of the input of the tools.
         # Timing is checked below with the report, for an error message with the frequency.
-        nextpnr_opts=f"--seed {seed} --report {_NAME}.report.json --timing-allow-fail",
+        nextpnr_opts=f"--seed {seed} --report {_NAME}.report.json --timing-allow-fail"
+        + (f" --write {_ROUTED}" if check else ""),
     )
 
     try:
@@ -207,6 +223,8 @@ def build_board(
                     f"(another seed or pipeline may help); see {tools.log}"
                 )
             packed = tools.pack()
+            if check:
+                _check(board, packed, decoder, platform.default_clk, say)
             report = BuildReport(
                 board=board.name,
                 device=f"{platform.device}-{platform.package}",
@@ -229,6 +247,23 @@ def build_board(
             f"{board.name}: cannot write {str(error.filename or directory)!r}: {error.strerror or error}"
         ) from None
     return report
+
+
+def _check(board: Board, packed: Path, decoder: UartDecoder, clock: str, say: Callable[[str], None] | None) -> None:
+    """Simulate the routed design and, if possible, the bitstream; `clock` is the name of the board's resource."""
+    ports = (f"{clock}_0__io", "uart_0__rx__io", "uart_0__tx__io")
+    designs = {"the routed design": LineCircuit((packed.parent / _ROUTED).read_text(encoding="utf-8"), False, *ports)}
+    verilog = read_back(packed, packed.with_suffix(".pcf"))
+    if verilog is not None:
+        designs["the bitstream"] = LineCircuit(verilog, True, *ports)
+    elif say:
+        say(f"{board.name}: icebox_vlog is not installed, so the bitstream itself is not simulated")
+    for what, circuit in designs.items():
+        if say:
+            say(f"{board.name}: check of {what}")
+        words = check_design(circuit, decoder, what)
+        if say:
+            say(f"{board.name}: {what} sends the model's {words} words")
 
 
 def require_tools(board: str | Board) -> None:

@@ -26,6 +26,9 @@ __all__ = ["build"]
 @click.option("--seed", type=SEED, default=1, show_default=True, help="Seed of place and route.")
 @click.option("--host", type=HOST, help="Run the tools on this host, by SSH with your keys.")
 @click.option("--host-tools", type=FOLDER, help="Folder on the host with the tools; default: its PATH.")
+@click.option(
+    "--check", is_flag=True, help="Simulate the routed design: a text at its UART, compared with the model (iCE40)."
+)
 @json_option
 def build(
     board: str,
@@ -35,11 +38,14 @@ def build(
     seed: int,
     host: str | None,
     host_tools: str | None,
+    check: bool,
     as_json: bool,
 ) -> None:
     """Build the bitstream for BOARD: UART in, decoder, UART out."""
     if host_tools and not host:
         raise CommandError(f"--host-tools {host_tools!r} is a folder on a host: give --host too")
     where = Host.parse(host, host_tools) if host else None
-    report = build_board(board, Path(directory), baud=baud, core=parameters, seed=seed, host=where, say=say)
+    report = build_board(
+        board, Path(directory), baud=baud, core=parameters, seed=seed, host=where, say=say, check=check
+    )
     click.echo(json.dumps(report.as_dict(), indent=2) if as_json else str(report))

@@ -32,11 +32,14 @@ from utf8fpga.cli.show import SymbolTally, symbol_json
 from utf8fpga.cli.soak import soak_core, soak_limit
 from utf8fpga.hdl import CoreParameters
 from utf8fpga.model.golden import BulkSymbols
-from utf8fpga.sim import ENGINES, DiagramError, Mismatch, Simulation, compare, write_diagram, write_save_file
+from utf8fpga.sim import ENGINES, DiagramError, Mismatch, Netlist, Simulation, compare, write_diagram, write_save_file
 from utf8fpga.sim.diagram import DIAGRAM_CYCLES, renderer
 from utf8fpga.sim.engines import has_compiler
+from utf8fpga.sim.engines.netlist import FAMILIES
 
 __all__ = ["simulate", "simulate_texts"]
+
+_NETLIST = Netlist()
 
 
 def _pattern(_context: click.Context, option: click.Parameter, value: str) -> list[bool]:
@@ -83,8 +86,11 @@ def _cycles(_context: click.Context, _option: click.Parameter, value: str | None
     "--engine",
     type=click.Choice(ENGINES),
     help="python: Amaranth's simulator. compiled: machine code, built once for each core, which requires a C compiler."
-    " Default: compiled for long inputs if there is a compiler, otherwise python.",
+    " netlist: the same for the core after synthesis. Default: compiled for long inputs if there is a compiler,"
+    " otherwise python.",
 )
+@click.option("--family", type=click.Choice(FAMILIES), help=f"FPGA of --engine netlist; default: {FAMILIES[0]}.")
+@click.option("--routed", is_flag=True, help="With --engine netlist: after placement and routing on an iCE40.")
 @click.option(
     "--soak",
     metavar="LIMIT",
@@ -113,6 +119,8 @@ def simulate(
     null_beats: list[bool],
     separate_end: bool,
     engine: str | None,
+    family: str | None,
+    routed: bool,
     soak: str | None,
     seed: int | None,
     vcd: str | None,
@@ -124,6 +132,7 @@ def simulate(
     """Send each FILE to the simulated core and compare each output symbol with the golden model."""
     if bool(files) + (digits is not None) + (soak is not None) != 1:
         raise CommandError("give either FILE, --hex BYTES or --soak LIMIT")
+    netlist = _netlist(engine, family, routed)
     if soak is not None:
         _reject_with_soak(
             {
@@ -137,7 +146,15 @@ def simulate(
             }
         )
         seconds, symbols = soak_limit(soak)
-        soak_core(parameters, engine=engine, seed=seed or 0, seconds=seconds, symbols=symbols, as_json=as_json)
+        soak_core(
+            parameters,
+            engine=engine,
+            netlist=netlist,
+            seed=seed or 0,
+            seconds=seconds,
+            symbols=symbols,
+            as_json=as_json,
+        )
         return
     if seed is not None:
         raise CommandError(f"--seed {seed} is that of --soak: give --soak LIMIT, too")
@@ -159,12 +176,21 @@ def simulate(
             "separate_end": separate_end,
         },
         engine=engine,
+        netlist=netlist,
         vcd=vcd,
         wave=wave,
         wave_cycles=wave_cycles or DIAGRAM_CYCLES,
         output=output,
         as_json=as_json,
     )
+
+
+def _netlist(engine: str | None, family: str | None, routed: bool) -> Netlist:
+    for option, value in (("--family", family), ("--routed", routed)):
+        if value and engine != "netlist":
+            words = option if value is True else f"{option} {value}"
+            raise CommandError(f"{words} is for netlists: give --engine netlist, too")
+    return Netlist(family or FAMILIES[0], routed)
 
 
 def _reject_with_soak(values: Mapping[str, object]) -> None:
@@ -178,8 +204,8 @@ def _check_waveforms(texts: int, engine: str | None, paths: Mapping[str, str | N
             raise CommandError(f"{option} {path!r} is standard output, to which the result is written: name a file")
         if path and texts > 1:
             raise CommandError(f"{option} {path!r} shows one text, not {texts}: give one FILE")
-        if path and engine == "compiled":
-            raise CommandError(f"--engine compiled writes no waveform: leave it out, or {option} {path!r}")
+        if path and engine in ("compiled", "netlist"):
+            raise CommandError(f"--engine {engine} writes no waveform: leave it out, or {option} {path!r}")
 
 
 def _check_different(paths: Mapping[str, str | None]) -> None:
@@ -201,6 +227,7 @@ def simulate_texts(
     parameters: CoreParameters,
     stream_options: Mapping[str, Any],
     engine: str | None,
+    netlist: Netlist = _NETLIST,
     vcd: str | None,
     wave: str | None,
     wave_cycles: range,
@@ -215,6 +242,7 @@ def simulate_texts(
         parameters: those of the core.
         stream_options: the pauses and the other options of the streams, by name: see `compare`.
         engine: see `Simulation`; default: compiled for long inputs if there is a compiler, otherwise python.
+        netlist: see `Simulation`.
         vcd: a file for the waveform; a save file for GTKWave is written beside it.
         wave: a file for the timing diagram.
         wave_cycles: the cycles of the timing diagram.
@@ -228,7 +256,7 @@ def simulate_texts(
     given = [iter([_from_hex(digits)])] if digits is not None else map(read_chunks, files)
     sizes = [file_size(file) for file in files]
     total = sum(size or 0 for size in sizes) if files and None not in sizes else None
-    simulation = Simulation(parameters.build(), parameters)
+    simulation = Simulation(parameters.build(), parameters, netlist=netlist)
     tally = SymbolTally()
     with ExitStack() as stack:
         text = stack.enter_context(writing(output)) if output else None
@@ -248,8 +276,9 @@ def simulate_texts(
         for chunks in given:
             name, parts = _engine_for(parameters, chunks) if engine is None and waveform is None else (engine, chunks)
             shown = partial(_advance, done, sent)
-            if name == "compiled" and is_plain and (compare_bulk := _bulk(simulation.on(name))):
-                mismatch = compare_bulk(simulation, parts, **stream_options, on_part=partial(_count, tally, shown))
+            fast = simulation.on(name or ENGINES[0])
+            if fast.engine != "python" and is_plain and (compare_bulk := _bulk(fast)):
+                mismatch = compare_bulk(fast, parts, **stream_options, on_part=partial(_count, tally, shown))
             else:
                 mismatch = compare(
                     simulation,

@@ -11,7 +11,7 @@ from importlib import resources
 
 from utf8fpga.cli.output import CommandError, progress
 from utf8fpga.hdl import CoreParameters, command_words
-from utf8fpga.sim import Simulation
+from utf8fpga.sim import Netlist, Simulation
 from utf8fpga.sim.engines import has_compiler
 
 __all__ = ["soak_core", "soak_limit"]
@@ -38,6 +38,7 @@ def soak_core(
     parameters: CoreParameters,
     *,
     engine: str | None,
+    netlist: Netlist,
     seed: int,
     seconds: float | None,
     symbols: int | None,
@@ -48,6 +49,7 @@ def soak_core(
     Args:
         parameters: those of the core.
         engine: see `Simulation`; default: compiled if there is a compiler, otherwise python.
+        netlist: see `Simulation`.
         seed: the seed of the first round.
         seconds: see `sim.soak.soak`.
         symbols: see `sim.soak.soak`.
@@ -64,7 +66,7 @@ def soak_core(
         raise CommandError("--soak requires NumPy: pip install 'utf8fpga[arrays]'", status=1) from None
 
     name = engine or ("compiled" if has_compiler() else "python")
-    simulation = Simulation(parameters.build(), parameters, engine=name)
+    simulation = Simulation(parameters.build(), parameters, engine=name, netlist=netlist)
     corpus = b"".join(resources.files("utf8fpga").joinpath("texts", each).read_bytes() for each in _TEXTS)
     with progress("simulating", symbols, rate=True) as done:
 
@@ -84,7 +86,8 @@ def soak_core(
         )
     if mismatch:
         last = str(seed + totals.rounds - 1)
-        again = shlex.join(["utf8fpga", "simulate", *command_words(parameters), "--soak", "1s", "--seed", last])
+        words = [*command_words(parameters), *simulation.arguments]
+        again = shlex.join(["utf8fpga", "simulate", *words, "--soak", "1s", "--seed", last])
         raise CommandError(f"{mismatch}\n  its round: {again}", status=1)
     if not as_json:
         print(f"the simulated {parameters.core} gave exactly the model's {parameters.output_noun}s")

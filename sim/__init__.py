@@ -6,7 +6,7 @@ from __future__ import annotations
 from utf8fpga.sim.beats import ContractError
 from utf8fpga.sim.check import Mismatch, compare
 from utf8fpga.sim.diagram import DiagramError, write_diagram
-from utf8fpga.sim.engines import ENGINES
+from utf8fpga.sim.engines import ENGINES, Netlist
 from utf8fpga.sim.simulation import Run, Simulation, simulate
 from utf8fpga.sim.waveform import write_save_file
 
@@ -15,6 +15,7 @@ __all__ = [
     "ContractError",
     "DiagramError",
     "Mismatch",
+    "Netlist",
     "Run",
     "Simulation",
     "compare",

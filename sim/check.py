@@ -98,7 +98,9 @@ class Mismatch:
         lines += [f"  model:     {model}", f"  simulated: {simulated}"]
         if self.reason:
             lines.append(f"  contract:  {self.reason}")
-        command = shlex.join([*self.replay, "--vcd", "mismatch.vcd"]) if self.replay else f"none, {self.no_replay}"
+        # Netlists have no waveforms.
+        waveform = [] if "--engine" in self.replay else ["--vcd", "mismatch.vcd"]
+        command = shlex.join([*self.replay, *waveform]) if self.replay else f"none, {self.no_replay}"
         lines.append(f"  replay:    {command}")
         return "\n".join(lines)
 
@@ -296,6 +298,7 @@ def described(
     words = command_words(parameters)
     core, arguments = (words[:1], words[1:]) if words[:1] == [parameters.core] else ([], words)
     replay = ["utf8fpga", "simulate", *core, "--hex", spell(units, width), *arguments, *options.arguments]
+    replay += simulation.arguments
     obstacle = parameters.obstacle
     return Mismatch(
         units,

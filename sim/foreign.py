@@ -262,7 +262,7 @@ class ForeignCore:
         self.name, self.ports, self.has_reset = connected.name, ports, connected.has_reset
         self.lanes = connected.constants["LANES"]
         self._library: Any = native.library(
-            connected.rtlil(), connected.constants, cache or native.default_cache(), "probe.c"
+            native.Rtlil(connected.rtlil()), connected.constants, cache or native.default_cache(), driver="probe.c"
         )
         self._library.probe_size.restype = ctypes.c_uint64
         self._probe = ctypes.create_string_buffer(self._library.probe_size())

@@ -20,12 +20,14 @@ from utf8fpga.sim.beats import (
     text_beats,
     with_null_beats,
 )
-from utf8fpga.sim.engines import ENGINES, Engine, Events, create_engine, ignore
+from utf8fpga.sim.engines import ENGINES, Engine, Events, Netlist, create_engine, ignore
 
 if TYPE_CHECKING:
     from utf8fpga.sim.engines.compiled import CompiledModel
 
 __all__ = ["Run", "Simulation", "simulate"]
+
+_NETLIST = Netlist()
 
 
 @dataclass
@@ -50,18 +52,22 @@ class Simulation:
 
     The engines are equal in every cycle, and so are their errors. `python` is Amaranth's simulator. `compiled` is the
     core as machine code, which takes seconds to build in the first run of a core and is then kept in the user's cache.
-    It has no waveforms: a run with `vcd` uses `python`.
+    It has no waveforms: a run with `vcd` uses `python`. `netlist` is the netlist of the core as machine code, which
+    takes a synthesis to build, and has no waveforms at all.
 
     Args:
         core: the core. The symbols of its output are those of `CoreParameters.observed`; for a decoder with `kind` and
             `length` they are the model's `Item`, otherwise `Word`. Default: a serial decoder of UTF-8 with both.
         parameters: its parameters; default: see `parameters_of`.
-        engine: ``python`` or ``compiled``.
+        engine: ``python``, ``compiled`` or ``netlist``.
+        netlist: what the engine `netlist` simulates; default: the netlist of iCE40 after synthesis. It has no effect
+            on other engines.
 
     Attributes:
         core: the core.
         parameters: its parameters.
         engine: the name of the engine.
+        netlist: what the engine `netlist` simulates.
         symbol: the function that reads the symbol in a lane of an output beat.
 
     Raises:
@@ -69,13 +75,18 @@ class Simulation:
     """
 
     def __init__(
-        self, core: Core | None = None, parameters: CoreParameters | None = None, *, engine: str = ENGINES[0]
+        self,
+        core: Core | None = None,
+        parameters: CoreParameters | None = None,
+        *,
+        engine: str = ENGINES[0],
+        netlist: Netlist = _NETLIST,
     ) -> None:
         if engine not in ENGINES:
             raise InvalidArgumentError(f"engine {engine!r} is not one of {', '.join(ENGINES)}")
         self.core = core or DecoderParameters(kind=True, length=True).build()
         self.parameters = parameters or parameters_of(self.core)
-        self.engine = engine
+        self.engine, self.netlist = engine, netlist
         self.symbol = SymbolReader(self.core, self.parameters)
         self._engines: dict[str, Engine] = {}
 
@@ -85,13 +96,13 @@ class Simulation:
         Raises:
             InvalidArgumentError: there is no engine of that name.
         """
-        other = Simulation(self.core, self.parameters, engine=engine)
+        other = Simulation(self.core, self.parameters, engine=engine, netlist=self.netlist)
         other._engines = self._engines
         return other
 
     @property
     def model(self) -> CompiledModel:
-        """The compiled model of the core, which is built if necessary.
+        """The compiled model of the core, or of its netlist for the engine `netlist`, which is built if necessary.
 
         Raises:
             InvalidArgumentError: see `CompiledModel`.
@@ -99,14 +110,19 @@ class Simulation:
         """
         from utf8fpga.sim.engines.compiled import CompiledEngine
 
-        engine = self._engine("compiled")
+        engine = self._engine("netlist" if self.engine == "netlist" else "compiled")
         assert isinstance(engine, CompiledEngine)
         return engine.model
+
+    @property
+    def arguments(self) -> list[str]:
+        """The words of the command `simulate` that select a netlist; none if this is the circuit itself."""
+        return ["--engine", self.engine, *self.netlist.arguments] if self.engine == "netlist" else []
 
     def _engine(self, name: str) -> Engine:
         # Created in the first run, since that takes time.
         if name not in self._engines:
-            self._engines[name] = create_engine(name, self.core, self.parameters)
+            self._engines[name] = create_engine(name, self.core, self.parameters, self.netlist)
         return self._engines[name]
 
     def expected(self, text: Iterable[int]) -> list[Any]:
@@ -143,8 +159,9 @@ class Simulation:
                 was set too often, a beat had neither a symbol nor `last`, packed symbols had a gap, the flags of a
                 symbol contradicted each other, or no beat was transferred for too many cycles.
             InvalidArgumentError: a pattern is empty or consists of pauses only, a text is not an iterable
-                of symbols, or a symbol is wider than those of the core.
-            ToolError: the engine is `compiled`, and there is no C compiler, or the model cannot be built.
+                of symbols, a symbol is wider than those of the core, the engine `netlist` has no waveform, or its
+                routed design has too many pins.
+            ToolError: the engine is not `python`, and there is no C compiler, or the model cannot be built.
         """
         if not separate_ends:
             raise InvalidArgumentError("separate_ends is empty: give at least one bool")
@@ -197,7 +214,7 @@ class Simulation:
 
         Raises:
             ContractError: see `run`.
-            InvalidArgumentError: a pattern is empty or consists of pauses only.
+            InvalidArgumentError: see `run`.
             ToolError: see `run`.
         """
         for name, pattern in (("input_pauses", input_pauses), ("output_pauses", output_pauses)):
@@ -205,7 +222,7 @@ class Simulation:
                 raise InvalidArgumentError(f"{name} {list(pattern)!r} has no cycle without a pause: include one False")
         receiver = Receiver(self.core, self.symbol, take)
         events = Events(receiver.receive, accepted or ignore, presented or ignore)
-        engine = self._engine(ENGINES[0] if vcd else self.engine)
+        engine = self._engine("python" if vcd and self.engine == "compiled" else self.engine)
         return engine.run(beats, events, input_pauses=input_pauses, output_pauses=output_pauses, vcd=vcd)
 
 
@@ -226,6 +243,7 @@ def simulate(
     null_beats: Sequence[bool] = (False,),
     vcd: Path | None = None,
     engine: str = ENGINES[0],
+    netlist: Netlist = _NETLIST,
     **parameters: Any,
 ) -> list[list[Any]]:
     """Simulate a UTF-8 decoder on one text or several.
@@ -241,6 +259,7 @@ def simulate(
         null_beats: see `Simulation.run`.
         vcd: a file for the waveform.
         engine: see `Simulation`.
+        netlist: see `Simulation`.
         parameters: the fields of `DecoderParameters` except the table, `kind` and `length`.
 
     Returns:
@@ -254,7 +273,9 @@ def simulate(
         several: Iterable[Iterable[int]] = [bytes(memoryview(texts))]  # type: ignore[arg-type]  # TypeError if not
     except TypeError:
         several = cast("Iterable[Iterable[int]]", texts)
-    simulation = Simulation(DecoderParameters(kind=True, length=True, **parameters).build(), engine=engine)
+    simulation = Simulation(
+        DecoderParameters(kind=True, length=True, **parameters).build(), engine=engine, netlist=netlist
+    )
     return simulation.run(
         several,
         input_pauses=input_pauses,

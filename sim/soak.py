@@ -74,7 +74,7 @@ def soak(
     Raises:
         ToolError: see `Simulation.run`.
     """
-    check = _fast_round if simulation.engine == "compiled" and bulk_golden(simulation) else _slow_round
+    check = _fast_round if simulation.engine != "python" and bulk_golden(simulation) else _slow_round
     size = _ROUND if check is _fast_round else _SLOW_ROUND
     parameters, core = simulation.parameters, simulation.core
     totals, begun = Totals(), monotonic()

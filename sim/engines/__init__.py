@@ -2,7 +2,8 @@
 """Simulation engines: they transfer beats at both streams of a core and check the stream contract.
 
 `python` is Amaranth's simulator. `compiled` is the core as machine code, a thousand times faster and equal in every
-cycle; it needs a C compiler, and seconds to build the model of a core for the first time.
+cycle; it needs a C compiler, and seconds to build the model of a core for the first time. `netlist` is the same for
+what synthesis, or placement and routing, made of the core.
 """
 
 from __future__ import annotations
@@ -16,8 +17,9 @@ from utf8fpga.hdl import Core, CoreParameters
 from utf8fpga.hdl.toolchain import ToolError
 from utf8fpga.model import InvalidArgumentError
 from utf8fpga.sim.beats import Beat
+from utf8fpga.sim.engines.netlist import Netlist
 
-__all__ = ["ENGINES", "Engine", "Events", "create_engine", "has_compiler", "ignore"]
+__all__ = ["ENGINES", "Engine", "Events", "Netlist", "create_engine", "has_compiler", "ignore"]
 
 
 def ignore(_: object) -> None:
@@ -70,39 +72,52 @@ class Engine(Protocol):
         """
 
 
-def _python(core: Core, parameters: CoreParameters) -> Engine:
+def _python(core: Core, parameters: CoreParameters, _netlist: Netlist) -> Engine:
     from utf8fpga.sim.engines.python import PythonEngine
 
     return PythonEngine(core, parameters)
 
 
-def _compiled(core: Core, parameters: CoreParameters) -> Engine:
+def _compiled(core: Core, parameters: CoreParameters, _netlist: Netlist) -> Engine:
     from utf8fpga.sim.engines.compiled import CompiledEngine
 
     return CompiledEngine(core, parameters)
 
 
-_KINDS: dict[str, Callable[[Core, CoreParameters], Engine]] = {"python": _python, "compiled": _compiled}
+def _of_netlist(core: Core, parameters: CoreParameters, netlist: Netlist) -> Engine:
+    from utf8fpga.sim.engines.compiled import CompiledEngine
+
+    return CompiledEngine(core, parameters, circuit=netlist.circuit)
+
+
+_KINDS: dict[str, Callable[[Core, CoreParameters, Netlist], Engine]] = {
+    "python": _python,
+    "compiled": _compiled,
+    "netlist": _of_netlist,
+}
 
 ENGINES = tuple(_KINDS)
 """The names of the engines; the first is the default."""
 
+_DEFAULT = Netlist()
 
-def create_engine(name: str, core: Core, parameters: CoreParameters) -> Engine:
+
+def create_engine(name: str, core: Core, parameters: CoreParameters, netlist: Netlist = _DEFAULT) -> Engine:
     """An engine for a core.
 
     Args:
         name: one of `ENGINES`.
         core: the core.
         parameters: those of the core.
+        netlist: what the engine `netlist` simulates; default: see `Netlist`.
 
     Raises:
-        InvalidArgumentError: there is no engine of that name.
-        ToolError: the compiled engine has no C compiler, or the model cannot be built.
+        InvalidArgumentError: there is no engine of that name, or the routed design has too many pins.
+        ToolError: an engine other than `python` has no C compiler, or the model cannot be built.
     """
     if name not in _KINDS:
         raise InvalidArgumentError(f"engine {name!r} is not one of {', '.join(ENGINES)}")
-    return _KINDS[name](core, parameters)
+    return _KINDS[name](core, parameters, netlist)
 
 
 def has_compiler() -> bool:

@@ -11,7 +11,7 @@ import ctypes
 import sys
 from array import array
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from operator import le
@@ -27,7 +27,7 @@ from utf8fpga.model import InvalidArgumentError
 from utf8fpga.sim.beats import NULL_BEAT, Beat, BeatEncoder, ContractError, output_fields, patience_of, symbol_width
 from utf8fpga.sim.engines import Events, gates, native
 
-__all__ = ["CompiledEngine", "CompiledModel", "Gathered", "Session", "Transfers"]
+__all__ = ["CompiledEngine", "CompiledModel", "Gathered", "Session", "Transfers", "core_rtlil"]
 
 _BUFFER_BYTES = 1 << 20
 """Upper bound on the bytes of output payloads per call, unless one call has less than `_FEWEST_BEATS`."""
@@ -61,7 +61,7 @@ def _constants(core: Core, absent: int) -> dict[str, int]:
     }
 
 
-def _rtlil(core: Core) -> str:
+def core_rtlil(core: Core) -> str:
     """A core in RTLIL with the ports that ``driver.c`` names; its reset is never asserted."""
     m = Module()
     # Without a port and without a driver, the reset is the constant 0.
@@ -333,6 +333,7 @@ class CompiledModel:
         core: the core.
         parameters: those of the core; default: see `parameters_of`.
         cache: the folder of the cache; default: `native.default_cache`.
+        circuit: the function that makes a circuit of the core in RTLIL; default: the RTLIL itself.
 
     Attributes:
         constants: the constants of the core in ``driver.c``.
@@ -346,7 +347,14 @@ class CompiledModel:
             cell that is not known.
     """
 
-    def __init__(self, core: Core, parameters: CoreParameters | None = None, *, cache: Path | None = None) -> None:
+    def __init__(
+        self,
+        core: Core,
+        parameters: CoreParameters | None = None,
+        *,
+        cache: Path | None = None,
+        circuit: Callable[[str], native.Circuit] = native.Rtlil,
+    ) -> None:
         self.encode = BeatEncoder(core, parameters or parameters_of(core))
         self.constants = _constants(core, self.encode.absent)
         if (width := self.constants["IN_SYMBOL_BITS"]) > 32:
@@ -355,7 +363,7 @@ class CompiledModel:
             )
         self.patience = patience_of(core)
         self.symbol_bytes = next(size for size in (1, 2, 4) if width <= 8 * size)
-        self.library = native.library(_rtlil(core), self.constants, cache or native.default_cache())
+        self.library = native.library(circuit(core_rtlil(core)), self.constants, cache or native.default_cache())
         self.library.run_size.restype = ctypes.c_uint64
 
     @property
@@ -396,6 +404,7 @@ class CompiledEngine:
     Args:
         core: the core.
         parameters: those of the core.
+        circuit: see `CompiledModel`.
 
     Attributes:
         model: the model.
@@ -405,8 +414,10 @@ class CompiledEngine:
         ToolError: see `CompiledModel`.
     """
 
-    def __init__(self, core: Core, parameters: CoreParameters) -> None:
-        self.model = CompiledModel(core, parameters)
+    def __init__(
+        self, core: Core, parameters: CoreParameters, *, circuit: Callable[[str], native.Circuit] = native.Rtlil
+    ) -> None:
+        self.model = CompiledModel(core, parameters, circuit=circuit)
 
     def run(
         self,
@@ -423,7 +434,7 @@ class CompiledEngine:
             InvalidArgumentError: a waveform was requested.
         """
         if vcd is not None:
-            raise InvalidArgumentError(f"the compiled engine has no waveforms: leave out vcd {str(vcd)!r}")
+            raise InvalidArgumentError(f"compiled models have no waveforms: leave out vcd {str(vcd)!r}")
         model = self.model
         session = model.session(input_pauses=input_pauses, output_pauses=output_pauses)
         size = _bytes_of(model.constants["IN_BITS"])

@@ -2,7 +2,7 @@
 """Shared libraries of cores: compiled once and kept in the user's cache.
 
 Yosys reduces a core to gates, `gates.py` writes them as a C function, and a C compiler makes a shared library of it and
-of a driver: ``driver.c`` for the cores of this library, ``probe.c`` for foreign ones.
+of a driver: ``driver.c`` for the cores of this library, ``probe.c`` for foreign ones, ``line.c`` for a UART's pins.
 """
 
 from __future__ import annotations
@@ -22,15 +22,17 @@ import sys
 import tempfile
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
+from typing import Protocol
 
 import platformdirs
 
 from utf8fpga.hdl.toolchain import ToolError, present_version, run_tool, tool_error, version_in
 from utf8fpga.sim.engines import gates
 
-__all__ = ["compiler_version", "default_cache", "find_compiler", "library"]
+__all__ = ["Circuit", "Rtlil", "compiler_version", "default_cache", "find_compiler", "library", "source"]
 
 _FLAGS = ("-std=c11", "-O1", "-fPIC", "-shared", "-fvisibility=hidden")
 """-O2 compiles half as long again, and the result is not faster."""
@@ -84,16 +86,46 @@ def _compiler_version(*command: str) -> str:
     return f"{printed.partition(chr(10))[0]} {version_in(printed)}"
 
 
-def _source(name: str) -> str:
+class Circuit(Protocol):
+    """A circuit that becomes a library."""
+
+    @property
+    def key(self) -> Sequence[str]:
+        """Everything that determines the circuit, except the version of Yosys."""
+
+    def write(self, folder: Path) -> None:
+        """Write the circuit as ``top.il``, RTLIL with the top module ``top``.
+
+        Raises:
+            ToolError: a tool is missing or failed.
+        """
+
+
+@dataclass(frozen=True)
+class Rtlil:
+    """A circuit that is RTLIL already; see `Circuit`."""
+
+    text: str
+
+    @property
+    def key(self) -> Sequence[str]:
+        return [self.text]
+
+    def write(self, folder: Path) -> None:
+        (folder / "top.il").write_text(self.text, encoding="utf-8")
+
+
+def source(name: str) -> str:
+    """The text of a file of this package."""
     return resources.files(__package__).joinpath(name).read_text(encoding="utf-8")
 
 
-def _digest(text: str, constants: str, compiler: Sequence[str], driver: str) -> str:
+def _digest(circuit: Circuit, constants: str, driver: str, compiler: Sequence[str]) -> str:
     parts = [
-        text,
+        *circuit.key,
         constants,
-        _source(driver),
-        _source("gates.py"),
+        source(driver),
+        source("gates.py"),
         present_version("yosys"),
         _compiler_version(*compiler),
         *compiler[1:],
@@ -104,23 +136,24 @@ def _digest(text: str, constants: str, compiler: Sequence[str], driver: str) -> 
     return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
 
 
-def library(text: str, constants: Mapping[str, int], cache: Path, driver: str = "driver.c") -> ctypes.CDLL:
+def library(circuit: Circuit, constants: Mapping[str, int], cache: Path, *, driver: str = "driver.c") -> ctypes.CDLL:
     """The library of a core: from the cache, otherwise built and put there if it can be written.
 
     Several processes may build the same library at once: a file is put in place whole.
 
     Args:
-        text: the core in RTLIL, with the ports that `gates.py` and the driver name.
+        circuit: the circuit, with the ports that `gates.py` and the driver name.
         constants: the constants for the driver.
         cache: the folder of the cache.
-        driver: the name of the driver's file in this folder.
+        driver: the file of this package with the exported functions.
 
     Raises:
+        InvalidArgumentError: the circuit cannot be made for another reason.
         ToolError: there is no C compiler, or a tool failed.
     """
     compiler = find_compiler()
     defined = "".join(f"#define {name} {value}\n" for name, value in constants.items())
-    name = f"{_digest(text, defined, compiler, driver)}.{'dll' if os.name == 'nt' else 'so'}"
+    name = f"{_digest(circuit, defined, driver, compiler)}.{'dll' if os.name == 'nt' else 'so'}"
     if (place := cache / name) in _loaded:
         return _loaded[place]
     with suppress(OSError):
@@ -135,7 +168,7 @@ def library(text: str, constants: Mapping[str, int], cache: Path, driver: str = 
         where = None
     # The folder is on the file system of the cache, so that the library can be renamed.
     with tempfile.TemporaryDirectory(dir=where, prefix=".build-", ignore_cleanup_errors=True) as folder:
-        built = _build(text, defined, compiler, driver, Path(folder), where)
+        built = _build(circuit, defined, driver, compiler, Path(folder), where)
         if where is not None:
             os.replace(built, built := place)
         return _loaded.setdefault(place, ctypes.CDLL(str(built)))
@@ -145,14 +178,16 @@ _loaded: dict[Path, ctypes.CDLL] = {}
 """The libraries of this process by their place in a cache."""
 
 
-def _build(text: str, constants: str, compiler: Sequence[str], driver: str, folder: Path, cache: Path | None) -> Path:
+def _build(
+    circuit: Circuit, constants: str, driver: str, compiler: Sequence[str], folder: Path, cache: Path | None
+) -> Path:
     _logger.info("compiling a simulation model, which is kept in the cache")
-    (folder / "top.il").write_text(text, encoding="utf-8")
+    circuit.write(folder)
     (folder / "top.ys").write_text(gates.SCRIPT, encoding="utf-8")
     run_tool("yosys", ["-q", "-s", "top.ys"], directory=folder)
     module = json.loads((folder / "top.json").read_text(encoding="utf-8"))["modules"]["top"]
     (folder / "circuit.h").write_text(constants + gates.gate_level_c(module), encoding="utf-8")
-    (folder / driver).write_text(_source(driver), encoding="utf-8")
+    (folder / driver).write_text(source(driver), encoding="utf-8")
     # Zig takes files of the same name in different folders for the same if it sees relative paths and one cache.
     environment = os.environ | {"ZIG_LOCAL_CACHE_DIR": str(folder / "zig")}
     environment.setdefault("ZIG_GLOBAL_CACHE_DIR", str((cache or folder) / "zig"))

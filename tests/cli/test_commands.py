@@ -455,6 +455,22 @@ INCORRECT_USE = {
         ["simulate", "x", "--vcd", "z", "--engine", "compiled"],
         "--engine compiled writes no waveform: leave it out, or --vcd 'z'",
     ),
+    "waveform of a netlist": (
+        ["simulate", "x", "--vcd", "z", "--engine", "netlist"],
+        "--engine netlist writes no waveform: leave it out, or --vcd 'z'",
+    ),
+    "family without a netlist": (
+        ["simulate", "x", "--family", "ecp5"],
+        "--family ecp5 is for netlists: give --engine netlist, too",
+    ),
+    "routed without a netlist": (
+        ["simulate", "x", "--routed", "--engine", "compiled"],
+        "--routed is for netlists: give --engine netlist, too",
+    ),
+    "routed design of ECP5": (
+        ["simulate", "x", "--engine", "netlist", "--family", "ecp5", "--routed"],
+        "routed designs are simulated for ice40, not for ecp5",
+    ),
     "soak without a unit": (
         ["simulate", "--soak", "10"],
         "--soak '10' is neither a time such as 10m nor an amount such as 5GB",

@@ -1,0 +1,219 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Netlists for the engine `netlist`: a core after synthesis, and for iCE40 after placement and routing.
+
+The cells have models of this project, ``ice40.v`` and ``ecp5.v``. With them a netlist is a circuit of gates like any
+other, and the compiled engine simulates it.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from utf8fpga.hdl.toolchain import ToolError, present_version, run_tool
+from utf8fpga.model import InvalidArgumentError
+from utf8fpga.sim.engines import native
+from utf8fpga.sim.engines.native import Circuit, source
+
+__all__ = ["FAMILIES", "ROUTED_FAMILIES", "LineCircuit", "Netlist", "NetlistCircuit", "run_line"]
+
+FAMILIES = ("ice40", "ecp5")
+"""The FPGA families whose cells have models; the first is the default."""
+
+ROUTED_FAMILIES = ("ice40",)
+"""The families of which the models include the cells of a routed design."""
+
+_DEVICE = ("--hx8k", "--package", "ct256")
+"""The device for routed cores: the iCE40 with most pins."""
+
+_PINS = 206
+"""Its pins for signals."""
+
+_SEED = "1"
+
+
+@dataclass(frozen=True)
+class Netlist:
+    """What the engine `netlist` simulates.
+
+    Attributes:
+        family: one of `FAMILIES`.
+        routed: the design that nextpnr has packed, placed and routed, otherwise the synthesised netlist. A routed core
+            has a pin for each bit of its streams, at most 206 with the clock.
+
+    Raises:
+        InvalidArgumentError: there is no such family, or its routed designs have no models.
+    """
+
+    family: str = FAMILIES[0]
+    routed: bool = False
+
+    def __post_init__(self) -> None:
+        if self.family not in FAMILIES:
+            raise InvalidArgumentError(f"family {self.family!r} is not one of {', '.join(FAMILIES)}")
+        if self.routed and self.family not in ROUTED_FAMILIES:
+            raise InvalidArgumentError(
+                f"routed designs are simulated for {', '.join(ROUTED_FAMILIES)}, not for {self.family}"
+            )
+
+    @property
+    def arguments(self) -> list[str]:
+        """The words of the command `simulate` for these attributes."""
+        return ["--family", self.family, *(["--routed"] if self.routed else [])]
+
+    def circuit(self, design: str) -> Circuit:
+        """The circuit of a core.
+
+        Args:
+            design: the core in RTLIL, with the top module ``top``.
+        """
+        return NetlistCircuit(design, self)
+
+    def write_json(self, design: str, folder: Path, name: str) -> None:
+        """Write the netlist of a core as JSON of Yosys.
+
+        Args:
+            design: see `circuit`.
+            folder: the folder for this and other files.
+            name: the name of the file in it.
+
+        Raises:
+            InvalidArgumentError: the routed design has too many pins.
+            ToolError: a tool is missing or failed.
+        """
+        (folder / "design.il").write_text(design, encoding="utf-8")
+        synthesised = "synthesised.json" if self.routed else name
+        script = f"read_rtlil design.il; synth_{self.family} -top top; write_json {synthesised}"
+        run_tool("yosys", ["-q", "-p", script], directory=folder)
+        if self.routed:
+            ports = _top(json.loads((folder / synthesised).read_text(encoding="utf-8")))["ports"]
+            if (pins := sum(len(port["bits"]) for port in ports.values())) > _PINS:
+                raise InvalidArgumentError(
+                    f"the core has {pins} pins, but a routed design at most {_PINS}: use fewer lanes"
+                )
+            arguments = ["--json", synthesised, "--write", name, "--seed", _SEED, "--quiet", *_DEVICE]
+            run_tool("nextpnr-ice40", arguments, directory=folder)
+
+
+@dataclass(frozen=True)
+class NetlistCircuit:
+    """The netlist of a core as a circuit of gates; see `Circuit`.
+
+    Attributes:
+        design: the core in RTLIL.
+        netlist: which of its netlists.
+        changes: commands for Yosys, each with its semicolon, that change the netlist, for tests that this is found.
+    """
+
+    design: str
+    netlist: Netlist
+    changes: str = ""
+
+    @property
+    def key(self) -> Sequence[str]:
+        netlist = self.netlist
+        router = present_version("nextpnr-ice40") if netlist.routed else ""
+        return [self.design, netlist.family, router, self.changes, source("netlist.py"), _models(netlist.family)]
+
+    def write(self, folder: Path) -> None:
+        self.netlist.write_json(self.design, folder, "netlist.json")
+        text = (folder / "netlist.json").read_text(encoding="utf-8")
+        _write_modelled(text, self.netlist.family, folder, changes=self.changes)
+
+
+@dataclass(frozen=True)
+class LineCircuit:
+    """A routed iCE40 with an input line and an output line as a circuit of gates; see `Circuit`.
+
+    Attributes:
+        netlist: its netlist in JSON of Yosys, or in Verilog as written by ``icebox_vlog``, with the top module ``top``.
+        is_verilog: whether it is Verilog.
+        clock: the name of the port of the clock.
+        rx: the name of the port of the input line.
+        tx: the name of the port of the output line.
+    """
+
+    netlist: str
+    is_verilog: bool
+    clock: str
+    rx: str
+    tx: str
+
+    @property
+    def key(self) -> Sequence[str]:
+        return [self.netlist, self.clock, self.rx, self.tx, source("netlist.py"), _models("ice40")]
+
+    def write(self, folder: Path) -> None:
+        ports = {self.clock: "clk", self.rx: "rx", self.tx: "tx"}
+        changes = "cd top; " + "".join(f"rename {port} {name}; " for port, name in ports.items()) + "cd ..; "
+        if self.is_verilog:
+            (folder / "netlist.v").write_text(self.netlist, encoding="utf-8")
+            _write_gates(f"read_verilog netlist.v; {changes}", "ice40", folder)
+        else:
+            design = json.loads(self.netlist)
+            for name, port in _top(design)["ports"].items():
+                # Ports of pads are bidirectional.
+                port["direction"] = "input" if name in (self.clock, self.rx) else "output"
+            _write_modelled(json.dumps(design), "ice40", folder, changes=changes)
+
+
+def run_line(circuit: Circuit, levels: bytes, *, cache: Path | None = None) -> bytes:
+    """The level of the output line in each cycle.
+
+    Args:
+        circuit: the circuit, with the ports ``clk``, ``rx`` and ``tx``.
+        levels: the level of the input line in each cycle, 0 or 1.
+        cache: see `CompiledModel`.
+
+    Raises:
+        ToolError: see `CompiledModel`.
+    """
+    library = native.library(circuit, {}, cache or native.default_cache(), driver="line.c")
+    found = ctypes.create_string_buffer(len(levels))
+    library.run_line(levels, found, ctypes.c_uint64(len(levels)))
+    return found.raw
+
+
+def _write_modelled(netlist: str, family: str, folder: Path, *, changes: str = "") -> None:
+    """Write a netlist in JSON of Yosys as gates, after commands for Yosys, each with its semicolon, that change it."""
+    modules = json.loads(netlist)
+    cells = _top(modules)["cells"]
+    for name, cell in cells.items():
+        # nextpnr lists the pins without a connection, for which the models have values.
+        cell["connections"] = {pin: bits for pin, bits in cell["connections"].items() if bits}
+        if cell["type"] == "SB_GB" and "USER_SIGNAL_TO_GLOBAL_BUFFER" not in cell["connections"]:
+            # The buffer of a pad, to which nextpnr has no connection but in the name.
+            pad = cells.get(name.removeprefix("$gbuf_").removesuffix("_io"))
+            if pad is None:
+                raise ToolError(f"the global buffer {name!r} has no input in the netlist")
+            cell["connections"]["USER_SIGNAL_TO_GLOBAL_BUFFER"] = pad["connections"]["PACKAGE_PIN"]
+            cell.setdefault("port_directions", {})["USER_SIGNAL_TO_GLOBAL_BUFFER"] = "input"
+    (folder / "connected.json").write_text(json.dumps(modules), encoding="utf-8")
+    _write_gates(f"read_json connected.json; delete =A:blackbox; {changes}", family, folder)
+
+
+def _write_gates(read: str, family: str, folder: Path) -> None:
+    """Write the netlist that commands for Yosys read, with models in place of its cells, as ``top.il``."""
+    (folder / "cells.v").write_text(_models(family), encoding="utf-8")
+    # Undefined bits are 0, since a device has no others.
+    script = (
+        f"{read} setundef -zero -params; read_verilog cells.v; "
+        "hierarchy -top top; proc; flatten; memory_collect; setundef -zero -undriven; opt_clean; write_rtlil top.il"
+    )
+    run_tool("yosys", ["-q", "-p", script], directory=folder)
+
+
+def _top(design: dict[str, Any]) -> dict[str, Any]:
+    try:
+        found: dict[str, Any] = design["modules"]["top"]
+    except KeyError:
+        raise ToolError("the netlist has no module top") from None
+    return found
+
+
+def _models(family: str) -> str:
+    return source(f"{family}.v")
