@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 from support.foreign_cores import CORES, FOLDER, core_of, report_of, row_of
+from support.tiers import tiered
 
 from utf8fpga.hdl import Decoder, axi_verilog
 from utf8fpga.hdl.foreign import CoreError
@@ -30,7 +31,7 @@ def spelt(text: bytes) -> tuple[str, ...]:
     return tuple("!FFFD" if point == "\ufffd" else f"{ord(point):04X}" for point in text.decode("utf-8", "replace"))
 
 
-@pytest.mark.parametrize("name", CORRECT)
+@pytest.mark.parametrize("name", tiered({name: name for name in CORRECT}, ["validator"]))
 def test_correct_core_passes(name: str) -> None:
     report = report_of(name)
     assert report.failed == ()

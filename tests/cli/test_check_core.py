@@ -69,6 +69,7 @@ endmodule
 """
 
 
+@pytest.mark.slow
 def test_core_that_accepts_nothing(tmp_path: Path) -> None:
     (tmp_path / "stuck.v").write_text(STUCK)
     ports = 'input = { byte = "d", valid = "v", ready = "r" }\noutput = { code_point = "q", valid = "w" }\n'
@@ -101,6 +102,7 @@ def test_missing_compiler(monkeypatch: pytest.MonkeyPatch) -> None:
     assert done.stderr == b"utf8fpga: CC names 'no-such-compiler', which is not a program\n"
 
 
+@pytest.mark.proof
 def test_proof_of_a_faulty_core() -> None:
     done = utf8fpga("check", *arguments("leaky"), "--prove", "--json")
     assert done.returncode == 1
