@@ -266,8 +266,19 @@ def moves_bits_alike(packer: Any, lanes: int, symbol: data.StructLayout) -> bool
     if symbol == NARROW:
         return True
     wide, narrow = (packer(shape, lanes) for shape in (symbol, NARROW))
-    one, other = (aig_of(str(rtlil.convert(each, name="top", emit_src=False))) for each in (wide, narrow))
-    return corresponds(one, other, dict.fromkeys(("sparse__payload", "packed__payload"), _places(wide, narrow)))
+    one, other = (aig_of(_alone(each), free=True) for each in (wide, narrow))
+    return corresponds(one, other, dict.fromkeys(("sparse_payload", "packed_payload"), _places(wide, narrow)))
+
+
+def _alone(packer: Packer) -> str:
+    """A packer as the submodule ``dut`` of a module with the same ports."""
+    m = Module()
+    m.submodules.dut = packer
+    streams = {"sparse": packer.sparse, "packed": packer.packed}
+    ports: dict[str, tuple[Value, None]] = {}
+    for name, each in streams.items():
+        ports |= {f"{name}_{part}": (Value.cast(getattr(each, part)), None) for part in ("payload", "valid", "ready")}
+    return str(rtlil.convert(m, name="top", ports=ports, emit_src=False))
 
 
 def _places(wide: Packer, narrow: Packer) -> list[Place]:

@@ -8,11 +8,14 @@ which are seen in the structure of the graphs, without a search:
   one, up to which bit of the words it moves;
 - an output that is bit n of a word depends on no other bit of a word than bits n, and an output that is not part of a
   word depends on no bit of a word.
+
+Registers start with arbitrary contents in both. So a state of a slice is a state of the narrow circuit, which requires
+that each register of the one corresponds to exactly one of the other.
 """
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from itertools import count
 
 from utf8fpga.formal.aiger import Aig
@@ -24,26 +27,38 @@ Place = tuple[int, Hashable]
 a bit that is not part of a word."""
 
 _NONE, _MIXED = 0, -1
+"""The slice of what depends on no bit of a word, and of what depends on bits of several slices."""
+
+_START = -1
+"""In place of a function, for the inputs that choose the first values of latches."""
 
 
 def corresponds(wide: Aig, narrow: Aig, places: Mapping[str, Sequence[Place]]) -> bool:
     """Whether each slice of a wide circuit is the narrow circuit.
 
     Args:
-        wide, narrow: the circuits, with ports of the same names.
+        wide, narrow: the circuits, whose registers start with any contents, with ports of the same names.
         places: by port of the wide circuit, one for each bit. A port that is not mentioned has no words.
     """
     all_places = {
         port: places.get(port, [(n, None) for n in range(len(bits))])
         for port, bits in {**wide.input_bits, **wide.output_bits}.items()
     }
-    return _same_functions(wide, narrow, all_places) and _within_slices(wide, all_places)
+    classes = _classes(wide, narrow, all_places)
+    slices = _slices(wide, all_places)
+    if classes is None or slices is None:
+        return False
+    of_wide, of_narrow = classes
+    of_slices = [(of_wide[start.latch], slices[start.latch]) for start in wide.starts]
+    of_registers = [of_narrow[start.latch] for start in narrow.starts]
+    return len(set(of_slices)) == len(of_slices) and len(set(of_registers)) == len(of_registers)
 
 
-def _same_functions(wide: Aig, narrow: Aig, places: Mapping[str, Sequence[Place]]) -> bool:
-    """Refine a partition of the latches of both circuits until latches of a class are equal for ever.
+def _classes(wide: Aig, narrow: Aig, places: Mapping[str, Sequence[Place]]) -> tuple[list[int], list[int]] | None:
+    """The class of each latch of both circuits, or None if their outputs do not correspond.
 
-    All latches start at 0. Two functions of a round are the same if their gates are, up to the order of two inputs.
+    A partition of the latches is refined until the next values of the latches of a class are the same function of
+    classes. Two functions of a round are the same if their gates are, up to the order of two inputs.
     """
     fresh = count(1)
     leaves: dict[tuple[str, int], int] = {}
@@ -68,15 +83,7 @@ def _same_functions(wide: Aig, narrow: Aig, places: Mapping[str, Sequence[Place]
         following: dict[tuple[int, int], int] = {}
         refined, outputs = [], []
         for (aig, inputs), before in zip(graphs, latches, strict=True):
-            # By variable twice the number of its function; its lowest bit is that of the literal.
-            functions = [0, *(2 * number for number in inputs), *(2 * number for number in before)]
-            for left, right in aig.gates:
-                one, other = functions[left >> 1] ^ (left & 1), functions[right >> 1] ^ (right & 1)
-                pair = (one, other) if one < other else (other, one)
-                found = gates.get(pair)
-                if found is None:
-                    found = gates[pair] = 2 * next(fresh)
-                functions.append(found)
+            functions = _functions(aig, inputs, before, gates, fresh)
             values = [functions[literal >> 1] ^ (literal & 1) for literal in aig.latches]
             refined.append([following.setdefault(pair, len(following)) for pair in zip(before, values, strict=True)])
             outputs.append([functions[literal >> 1] ^ (literal & 1) for literal in aig.outputs])
@@ -85,15 +92,42 @@ def _same_functions(wide: Aig, narrow: Aig, places: Mapping[str, Sequence[Place]
         classes = len(following)
         numbers = [next(fresh) for _ in range(classes)]
         latches = [[numbers[which] for which in each] for each in refined]
-    return all(
+    is_same = all(
         outputs[0][at] == outputs[1][narrow.output_bits[port][position]]
         for port, bits in wide.output_bits.items()
         for at, position in zip(bits, wide_bits[port], strict=True)
     )
+    return (latches[0], latches[1]) if is_same else None
 
 
-def _within_slices(wide: Aig, places: Mapping[str, Sequence[Place]]) -> bool:
-    """No output depends on a bit of another slice than its own, in any cycle."""
+def _functions(
+    aig: Aig, inputs: Sequence[int], latches: Sequence[int], gates: dict[tuple[int, int], int], fresh: Iterator[int]
+) -> list[int]:
+    """By variable twice the number of its function, whose lowest bit is that of a literal.
+
+    Args:
+        aig: the circuit.
+        inputs: the numbers of the inputs.
+        latches: the classes of the latches.
+        gates: the functions of the gates that are known, to which others are added.
+        fresh: numbers that are not in use.
+    """
+    found = [0, *(2 * number for number in inputs), *(2 * number for number in latches)]
+    for start in aig.starts:
+        # The input that chooses the first value of a latch belongs to the class of the latch.
+        found[1 + start.input] = gates.setdefault((_START, latches[start.latch]), 2 * next(fresh))
+    for left, right in aig.gates:
+        one, other = found[left >> 1] ^ (left & 1), found[right >> 1] ^ (right & 1)
+        pair = (one, other) if one < other else (other, one)
+        number = gates.get(pair)
+        if number is None:
+            number = gates[pair] = 2 * next(fresh)
+        found.append(number)
+    return found
+
+
+def _slices(wide: Aig, places: Mapping[str, Sequence[Place]]) -> list[int] | None:
+    """The slice of each latch, or None if an output depends on a bit of another slice than its own in any cycle."""
     slices: dict[Hashable, int] = {None: _NONE}
 
     def number_of(piece: Hashable) -> int:
@@ -112,11 +146,14 @@ def _within_slices(wide: Aig, places: Mapping[str, Sequence[Place]]) -> bool:
         if following == latches:
             break
         latches = following
-    return all(
+        for start in wide.starts:
+            inputs[start.input] = latches[start.latch]
+    is_within = all(
         found[wide.outputs[at] >> 1] in (_NONE, number_of(piece))
         for port, bits in wide.output_bits.items()
         for at, (_, piece) in zip(bits, places[port], strict=True)
     )
+    return latches if is_within else None
 
 
 def _joined(one: int, other: int) -> int:
