@@ -1,5 +1,4 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# amaranth: UnusedElaboratable=no
 """Proofs of the packer, by induction over one cycle.
 
 Three questions to a SAT solver make the proof:

@@ -10,13 +10,13 @@ from pathlib import Path
 
 import pytest
 from support.builds import needs_tools
+from support.engines import requires_compiler
 
 from utf8fpga.boards import UartDecoder, build_board
 from utf8fpga.boards.check import check_design
 from utf8fpga.boards.ssh_build import Host
 from utf8fpga.hdl.toolchain import ToolError
 from utf8fpga.model import InvalidArgumentError
-from utf8fpga.sim.engines import has_compiler
 from utf8fpga.sim.engines.netlist import LineCircuit
 
 PORTS = ("clk12_0__io", "uart_0__rx__io", "uart_0__tx__io")
@@ -36,7 +36,7 @@ def with_a_wrong_bit(netlist: str) -> str:
 
 
 @pytest.mark.build
-@pytest.mark.skipif(not has_compiler(), reason="requires a C compiler")
+@requires_compiler
 def test_a_checked_build_and_one_wrong_bit_of_a_lut(tmp_path: Path) -> None:
     needs_tools("icebreaker")
     said: list[str] = []

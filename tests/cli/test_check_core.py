@@ -8,12 +8,10 @@ from pathlib import Path
 
 import pytest
 from support.command import utf8fpga
+from support.engines import requires_compiler
 from support.foreign_cores import CORES, FOLDER
 
-from utf8fpga.sim.engines import has_compiler
-
-if not has_compiler():
-    pytest.skip("no C compiler is installed", allow_module_level=True)
+pytestmark = requires_compiler
 
 
 def arguments(name: str) -> list[str]:

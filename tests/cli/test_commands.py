@@ -19,6 +19,7 @@ from pathlib import Path
 import pytest
 from support.builds import stand_in_tools
 from support.command import utf8fpga
+from support.engines import requires_compiler
 from support.processes import LIMIT_SECONDS, run, started, wait_until
 from support.talk import talk
 
@@ -229,11 +230,10 @@ def test_simulate_several_files_and_standard_input(damaged: Path, tmp_path: Path
     assert out.read_text("utf-8") == "".join(text.decode("utf-8", "replace") for text in texts)
 
 
-needs_compiler = pytest.mark.skipif(not has_compiler(), reason="requires a C compiler")
 NO_COMPILER = {**os.environ, "CC": "no-such-compiler"}
 
 
-@needs_compiler
+@requires_compiler
 @pytest.mark.parametrize("form", ["--json", "--separate-end"])
 def test_simulate_gives_the_same_with_both_engines(form: str, damaged: Path) -> None:
     words = ["simulate", form, "--null-beats", "01", "--output-pauses", "110", damaged]
@@ -261,7 +261,7 @@ def test_simulate_selects_the_compiled_engine_for_long_input(
     assert engines == ["python"]
 
 
-@needs_compiler
+@requires_compiler
 def test_simulate_compares_long_files_in_bulk(tmp_path: Path) -> None:
     path = tmp_path / "long"
     path.write_bytes(DAMAGED * 20_000)
@@ -272,7 +272,7 @@ def test_simulate_compares_long_files_in_bulk(tmp_path: Path) -> None:
         assert found == [*lines, b"the simulated decoder gave exactly the model's items"]
 
 
-@needs_compiler
+@requires_compiler
 def test_soak_prints_what_was_sent() -> None:
     done = utf8fpga("simulate", "--lanes", "2", "--soak", "1.5MB", "--seed", "7", "--json")
     totals = json.loads(done.stdout)
@@ -294,7 +294,7 @@ def test_soak_prints_what_was_sent() -> None:
 WITHOUT_NUMPY = "import sys; sys.modules['numpy'] = None; from utf8fpga.cli.main import main; main(sys.argv[1:])"
 
 
-@needs_compiler
+@requires_compiler
 def test_simulate_without_numpy(tmp_path: Path) -> None:
     path = tmp_path / "long"
     path.write_bytes(DAMAGED * 1000)
@@ -311,7 +311,7 @@ def test_soak_without_a_compiler() -> None:
     assert json.loads(done.stdout)["engine"] == "python"
 
 
-@needs_compiler
+@requires_compiler
 @pytest.mark.slow
 def test_bench_of_engines() -> None:
     found = json.loads(utf8fpga("bench", "--engines", "--lanes", "1,2", "--json").stdout)
@@ -687,7 +687,7 @@ def test_mismatch_is_reported_with_the_shortest_input_and_a_replay_command(tmp_p
     assert wave.exists()
 
 
-@needs_compiler
+@requires_compiler
 def test_soak_reports_the_shortest_input_and_two_replay_commands() -> None:
     done = run([sys.executable, "-c", FAULTY, "simulate", "--soak", "1m"], capture_output=True)
     assert done.returncode == 1

@@ -6,13 +6,13 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from support.engines import requires_compiler
 from support.foreign_cores import CORES, FOLDER, core_of
 
 from utf8fpga.formal.foreign import PROVED, prove_foreign, require_provable
 from utf8fpga.formal.properties import Property
 from utf8fpga.hdl import Decoder, axi_verilog
 from utf8fpga.model import InvalidArgumentError
-from utf8fpga.sim.engines import has_compiler
 from utf8fpga.sim.foreign import OWN_PORTS, Connections, read_checked_ports
 
 HANDSHAKE = read_checked_ports(FOLDER / CORES["leaky"])
@@ -35,10 +35,9 @@ def test_generated_verilog_is_proved(tmp_path: Path) -> None:
     assert [prove_foreign(core, OWN_PORTS, wanted).proved for wanted in PROVED] == [True, True]
 
 
+@requires_compiler
 @pytest.mark.parametrize("name", ["leaky", "surrogates"])
 def test_fault_has_a_trace_that_the_simulation_confirms(name: str) -> None:
-    if not has_compiler():
-        pytest.skip("no C compiler is installed")
     core = core_of(name)
     proof = prove_foreign(core.connections, HANDSHAKE, Property.EQUIVALENCE)
     assert proof.proved is False

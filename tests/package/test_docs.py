@@ -28,6 +28,7 @@ import platformdirs
 import pytest
 from support.builds import needs_tools
 from support.command import utf8fpga
+from support.engines import requires_compiler
 from support.foreign_cores import FOLDER
 from support.processes import run
 
@@ -36,7 +37,6 @@ from utf8fpga.cli.main import COMMANDS, cli
 from utf8fpga.hdl import Decoder, axi_signature, axi_verilog
 from utf8fpga.hdl.toolchain import run_tool
 from utf8fpga.model import DFA, TABLE_3_7
-from utf8fpga.sim.engines import has_compiler
 
 CHECKOUT = Path(__file__).parents[2]
 WAVES = CHECKOUT / "docs" / "waves"
@@ -417,9 +417,8 @@ def test_toml_blocks_describe_a_core(block: Block, tmp_path: Path) -> None:
     assert design.constants == (("enable", 1, 1),)
 
 
+@requires_compiler
 def test_check_of_the_page_prints_its_output(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    if not has_compiler():
-        pytest.skip("no C compiler is installed")
     monkeypatch.chdir(tmp_path)
     (ports,), (printed,) = (blocks_in(language, "verilog.md") for language in ("toml", "text"))
     Path("ports.toml").write_text(ports.text, encoding="utf-8")

@@ -11,8 +11,7 @@ from pathlib import Path
 
 import pytest
 from support import processes
-
-from utf8fpga.sim.engines import has_compiler
+from support.engines import requires_compiler
 
 CHECKOUT = Path(__file__).parents[2]
 FOLDERS = ("model", "hdl", "sim", "formal", "bench", "boards", "cli")
@@ -76,7 +75,7 @@ def test_simulate_detects_a_wrong_circuit_and_prints_how_to_replay_it(extended: 
     ]
 
 
-@pytest.mark.skipif(not has_compiler(), reason="requires a C compiler")
+@requires_compiler
 def test_the_compiled_engine_simulates_it(extended: Path) -> None:
     words = ("simulate", "pass-through", "--lanes", "4")
     status, output, _ = run(extended, *words, "--engine", "compiled", "--hex", "C2 41 80 00 FF", "--null-beats", "10")

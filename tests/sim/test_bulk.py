@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 from amaranth.hdl import Module, Signal
 from amaranth.lib import wiring
+from support.engines import requires_compiler
 from support.faults import wrap
 from support.tiers import tiered
 
@@ -22,11 +23,10 @@ from utf8fpga.sim import Simulation, compare
 from utf8fpga.sim.boundaries import boundary_sequences, boundary_units
 from utf8fpga.sim.bulk import BulkComparison, BulkDifferenceError, bulk_golden, compare_bulk
 from utf8fpga.sim.check import DEPENDS_ON_EARLIER
-from utf8fpga.sim.engines import has_compiler
 from utf8fpga.sim.soak import Totals, soak
 from utf8fpga.sim.traffic import Traffic, traffic
 
-pytestmark = pytest.mark.skipif(not has_compiler(), reason="requires a C compiler")
+pytestmark = requires_compiler
 
 CORPUS = (Path(__file__).parents[2] / "package" / "texts" / "multilingual.txt").read_bytes()
 TEXT = CORPUS + b"\xed\xa0\x80\xff" + CORPUS[:-1]

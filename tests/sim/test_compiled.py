@@ -20,6 +20,7 @@ from amaranth.hdl import Module, Mux, Signal, Value
 from amaranth.lib.memory import Memory
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.engines import requires_compiler
 from support.faults import Fault, wrap
 from support.processes import run, started, wait_until
 from support.tiers import tiered
@@ -35,10 +36,7 @@ from utf8fpga.sim.engines import gates, native
 from utf8fpga.sim.engines.compiled import CompiledModel, Gathered, Session, Transfers
 from utf8fpga.sim.strategies import pauses, stream_patterns, texts
 
-try:
-    native.find_compiler()
-except ToolError as missing:
-    pytest.skip(str(missing), allow_module_level=True)
+pytestmark = requires_compiler
 
 
 def outcome(simulation: Simulation, given: Sequence[Sequence[int]], patterns: dict[str, Any]) -> Run | str:
@@ -622,7 +620,7 @@ def test_compiler_that_fails_is_reported(tmp_path: Path, monkeypatch: pytest.Mon
 @pytest.mark.slow
 @pytest.mark.usefixtures("forget")
 def test_model_compiled_by_zig(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    pytest.importorskip("ziglang")
+    pytest.importorskip("ziglang", reason="the extra 'compiled' is not installed")
     monkeypatch.delenv("CC", raising=False)
     monkeypatch.setattr(native, "_COMPILERS", ())
     assert works(CompiledModel(Decoder(), cache=tmp_path))

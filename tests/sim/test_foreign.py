@@ -9,6 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from support.engines import requires_compiler
 from support.foreign_cores import CORES, FOLDER, core_of, report_of, row_of
 from support.tiers import tiered
 
@@ -17,11 +18,9 @@ from utf8fpga.hdl.foreign import CoreError
 from utf8fpga.hdl.toolchain import ToolError
 from utf8fpga.model import ErrorKind, Practice
 from utf8fpga.sim.causes import check_foreign_core
-from utf8fpga.sim.engines import has_compiler
 from utf8fpga.sim.foreign import CheckedPorts, ForeignCore, read_checked_ports
 
-if not has_compiler():
-    pytest.skip("no C compiler is installed", allow_module_level=True)
+pytestmark = requires_compiler
 
 CORRECT = ("strobe", "resend", "validator")
 

@@ -12,21 +12,20 @@ from typing import Any
 
 import pytest
 from hypothesis import given, settings
+from support.builds import needs_tools
+from support.engines import requires_compiler
 
 from utf8fpga.formal.abc import decide
 from utf8fpga.formal.aiger import aig_of
 from utf8fpga.formal.netlist import FAMILIES as READ_CELLS
 from utf8fpga.hdl import CORES, CoreParameters, DecoderParameters
-from utf8fpga.hdl.toolchain import ToolError, find_tool, run_tool
+from utf8fpga.hdl.toolchain import ToolError, run_tool
 from utf8fpga.model import InvalidArgumentError
 from utf8fpga.sim import ContractError, Netlist, Run, Simulation, compare, simulate
-from utf8fpga.sim.engines import has_compiler
 from utf8fpga.sim.engines.compiled import core_rtlil
 from utf8fpga.sim.engines.native import source
 from utf8fpga.sim.engines.netlist import FAMILIES, NetlistCircuit
 from utf8fpga.sim.strategies import stream_patterns, texts
-
-needs_compiler = pytest.mark.skipif(not has_compiler(), reason="requires a C compiler")
 
 # The models are equal to those of Yosys.
 
@@ -180,7 +179,7 @@ def check_that_engines_agree(parameters: CoreParameters, netlist: Netlist, examp
     check()
 
 
-@needs_compiler
+@requires_compiler
 @pytest.mark.parametrize("family", FAMILIES)
 def test_a_netlist_is_equal_to_the_python_engine_in_every_cycle(family: str) -> None:
     check_that_engines_agree(DecoderParameters(), Netlist(family), 20)
@@ -195,25 +194,18 @@ OTHER_CORES = [kind() for name, kind in CORES.items() if name != "decoder"]
 
 
 @pytest.mark.build
-@needs_compiler
+@requires_compiler
 @pytest.mark.parametrize("family", FAMILIES)
 @pytest.mark.parametrize("parameters", [*SEVERAL_LANES, *OTHER_CORES], ids=lambda each: each.name)
 def test_netlists_of_every_core_are_equal_to_the_python_engine(parameters: CoreParameters, family: str) -> None:
     check_that_engines_agree(parameters, Netlist(family), 50)
 
 
-def needs_nextpnr() -> None:
-    try:
-        find_tool("nextpnr-ice40")
-    except ToolError as missing:
-        pytest.skip(str(missing))
-
-
 @pytest.mark.build
-@needs_compiler
+@requires_compiler
 @pytest.mark.parametrize("parameters", [DecoderParameters(), SEVERAL_LANES[0]], ids=lambda each: each.name)
 def test_routed_designs_are_equal_to_the_python_engine(parameters: CoreParameters) -> None:
-    needs_nextpnr()
+    needs_tools("icebreaker")
     check_that_engines_agree(parameters, Netlist("ice40", routed=True), 50)
 
 
@@ -243,11 +235,11 @@ def with_a_wrong_bit(netlist: Netlist, number: int, folder: Path) -> Changed:
 TEXT = b"A\xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80\xff\xe2\x82A\xed\xa0\x80" * 4
 
 
-@needs_compiler
+@requires_compiler
 @pytest.mark.parametrize("routed", [False, pytest.param(True, marks=pytest.mark.build)])
 def test_one_wrong_bit_of_a_lut_is_found(routed: bool, tmp_path: Path) -> None:
     if routed:
-        needs_nextpnr()
+        needs_tools("icebreaker")
     plain = Simulation(DecoderParameters().build(), engine="netlist", netlist=Netlist("ice40", routed=routed))
     assert compare(plain, TEXT, output_pauses=[True, False]) is None
     wrong = Simulation(plain.core, engine="netlist", netlist=with_a_wrong_bit(plain.netlist, 0, tmp_path))
@@ -258,7 +250,7 @@ def test_one_wrong_bit_of_a_lut_is_found(routed: bool, tmp_path: Path) -> None:
     assert not found.replay or found.replay[-len(words) :] == tuple(words)
 
 
-@needs_compiler
+@requires_compiler
 def test_a_cell_without_a_model_is_rejected() -> None:
     change = "chtype -set SB_DFFN top/t:SB_DFF;"
     simulation = Simulation(DecoderParameters().build(), engine="netlist", netlist=Changed(changes=change))
@@ -279,13 +271,13 @@ def test_invalid_netlists_are_rejected(arguments: dict[str, Any], message: str) 
     assert str(caught.value) == message
 
 
-@needs_compiler
+@requires_compiler
 def test_netlists_have_no_waveform(tmp_path: Path) -> None:
     simulation = Simulation(DecoderParameters().build(), engine="netlist")
     with pytest.raises(InvalidArgumentError, match=r"^compiled models have no waveforms: leave out vcd "):
         simulation.run([b"A"], vcd=tmp_path / "wave.vcd")
 
 
-@needs_compiler
+@requires_compiler
 def test_the_function_simulates_netlists() -> None:
     assert simulate(b"A\xc3", engine="netlist", netlist=Netlist("ecp5")) == simulate(b"A\xc3")

@@ -40,7 +40,7 @@ def count_simulations(volume: Volume) -> None:
 
     for engine, kind in (("python", PythonEngine), ("compiled", CompiledEngine)):
         kind.run = counted(engine, kind.run)  # type: ignore[attr-defined]  # the tests replace it for their counts
-    Session.send_symbols = send_symbols  # type: ignore[method-assign]  # see above
+    Session.send_symbols = send_symbols  # type: ignore[method-assign]  # likewise
 
 
 def volume_line(volume: Volume) -> str:
