@@ -50,10 +50,10 @@ class Level(wiring.Component):
         more_than: the bits, `CAPACITY` of them.
     """
 
-    def __init__(self) -> None:
-        super().__init__({"up": In(1), "down": In(1), "reset": In(1), "more_than": Out(CAPACITY)})
+    def __init__(self, capacity: int = CAPACITY) -> None:
+        super().__init__({"up": In(1), "down": In(1), "reset": In(1), "more_than": Out(capacity)})
         self.changes, self.grows = (Signal(name=name, reset_less=True) for name in ("changes", "grows"))
-        self.bits = Signal(CAPACITY, name="_bits", reset_less=True)
+        self.bits = Signal(capacity, name="_bits", reset_less=True)
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
