@@ -3,118 +3,60 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from enum import StrEnum
+from functools import partial
 
-from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
+from amaranth.hdl import Cat, Const, Module, Mux, ResetSignal, Signal, Value
 from amaranth.lib import data, memory, stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from utf8fpga.hdl.beats import beat_layout
 from utf8fpga.hdl.decoder.parallel import ParallelDecoder
+from utf8fpga.hdl.fan_out import LateReset
+from utf8fpga.hdl.memory_buffer import Front, Level
+from utf8fpga.hdl.packer.network import Network
+from utf8fpga.hdl.packer.pipeline import ZERO, Number, Pipeline, Timed, latest
+from utf8fpga.hdl.packer.route import WordCounts
 from utf8fpga.hdl.payloads import HasItemOptions
 from utf8fpga.model import TABLE_3_7, EncodingTable
 
-__all__ = ["MovingBeat", "PackedDecoder", "Packer", "Phase", "Stage"]
+__all__ = ["PackedDecoder", "Packer"]
 
-_LEVELS = 2
-"""Levels of adders or multiplexers between two pipeline stages."""
+_READ_GROUP = 2
+"""Lanes that share a read pointer. More lanes make the nets from a pointer longer, fewer lanes those to the pointers."""
 
-_STROBES = ("valid", "idle", "closes", "closes_next")
-"""The scalars that a reset clears in every pipeline stage; all other registers of a stage are not reset."""
+_WRITE_GROUP = 8
+"""Lanes that share the pointer to the row in which a beat begins."""
 
+_REGION = 4
+"""Lanes that share the enable of their read pointers."""
 
-class Phase(StrEnum):
-    """The phase of processing that the beat in a pipeline stage of a `Packer` has reached."""
-
-    INPUT = "input"
-    """The beat is as it was accepted; `counts` is 1 for each lane without a word."""
-    GAPS = "gaps"
-    """After step k, `counts` of a lane is the number of lanes without a word among it and the 2^(k+1) - 1 before it."""
-    DOWN = "down"
-    """After step k, each word has moved down by the low k + 1 bits of the number of gaps before it.
-
-    `counts` of a lane is the number of gaps before the word that is in it.
-    """
-    AROUND = "around"
-    """After step k, the lanes have been rotated up by the low k + 1 bits of `base`."""
-
-
-@dataclass(frozen=True)
-class MovingBeat:
-    """A beat on its way from the input to the memories.
-
-    Attributes:
-        words: per lane the fields of the item without `keep`, concatenated.
-        present: per lane whether it holds a word.
-        counts: per lane a number that depends on the `Phase`; empty once no phase needs it.
-        scalars: values of the whole beat, by name. In every phase `valid` (there is a beat), `idle` (there is none
-            although the packer was ready) and `last` (the packet ends after it). In `Phase.DOWN` also `words`, the
-            number of words. In `Phase.AROUND` also `base` and `row`, the lane and the row in which it begins; `full`,
-            it fills that row; `rest`, the number of words in the last row that it reaches; `closes` and
-            `closes_next`, it closes that row, and the next one as well.
-    """
-
-    words: Sequence[Value]
-    present: Sequence[Value]
-    counts: Sequence[Value]
-    scalars: dict[str, Value]
-
-    def register(self, m: Module, name: str) -> MovingBeat:
-        """The registers that hold this beat one cycle later.
-
-        Args:
-            m: the module that the registers are added to.
-            name: the prefix of their names.
-        """
-
-        def keep(part: str, value: Value) -> Signal:
-            kept = Signal(len(value), name=f"{name}_{part}", reset_less=part not in _STROBES)
-            m.d.sync += kept.eq(value)
-            return kept
-
-        return MovingBeat(
-            [keep(f"word_{lane}", word) for lane, word in enumerate(self.words)],
-            [keep(f"present_{lane}", present) for lane, present in enumerate(self.present)],
-            [keep(f"count_{lane}", count) for lane, count in enumerate(self.counts)],
-            {part: keep(part, value) for part, value in self.scalars.items()},
-        )
-
-
-@dataclass(frozen=True)
-class Stage:
-    """One pipeline stage of a `Packer`.
-
-    Attributes:
-        phase: the phase that the beat has reached.
-        step: the last completed step of that phase; 0 in `Phase.INPUT`, which has no steps.
-        beat: the registers.
-    """
-
-    phase: Phase
-    step: int
-    beat: MovingBeat
+_ANNOUNCE = 4
+"""Cycles from the announcement of a row to `valid` at the output."""
 
 
 class Packer(wiring.Component):
     """Sparse beats in, packed beats out: words contiguous from word 0, in the same order.
 
-    Words of several beats are merged until an output beat is full. An output beat that is not full is closed when
-    its packet ends, or when `sparse.valid` is not asserted although `sparse.ready` is. So no word waits for a beat
-    that may never be transferred.
+    Words of several beats are merged to *rows*, which are the output beats. A row is closed when it is full, when its
+    packet ends, or when `sparse.valid` is not asserted although `sparse.ready` is. So no word waits for a beat that may
+    never be transferred.
 
-    Throughput: one beat per cycle. `sparse.ready` is deasserted only in the cycle after a reset, or if in one of the
-    three preceding cycles `packed.valid` was asserted and `packed.ready` was not.
+    Throughput: one beat per cycle. `sparse.ready` is deasserted for `reset_cycles` cycles after a reset; after that it
+    is asserted once no row has waited for `stall_cycles` cycles.
 
-    Latency: a word is at `packed` at most `latency` cycles after its output beat was closed by an input beat, or by
-    the lack of one, as long as the consumer does not stall.
+    Latency: a word is at `packed` at most `latency` cycles after its row was closed by an input beat, or by the lack of
+    one, as long as the consumer does not stall.
 
-    Structure: a pipeline moves each word down by the number of gaps before it, one power of two per step. It then
-    rotates the words to the lane where the previous beat ended, and writes them to memories, one per lane. A row of
-    these memories is one output beat. A beat begins in lane `base` of row `row`; its words from there on fill that
-    row and continue in the next one. A beat can close both rows: the first because it is full, the second because
-    the packet ends there.
+    Structure: a pipeline that never pauses. It counts words, moves them by a reverse banyan network (`Network`) to the
+    lanes where the beat before ended, and writes them to memories, one per lane. A beat begins in lane `base` of a
+    row; its words from there on fill that row and continue in the next one. A beat can close both rows: the first
+    because it is full, the second because the packet ends there. The second one is then announced a cycle later: only
+    a beat that closes no row can precede another one that closes two.
+
+    `sparse.ready` is deasserted while more than `threshold` closed rows wait, so that there is room for all beats in
+    the pipeline.
+
+    Pointers and counts that are desynchronised, by a flipped bit, remain so until a reset.
 
     Args:
         symbol: the layout of a word. Its fields are moved as they are, except that a field `error` is 0 in lanes
@@ -123,26 +65,13 @@ class Packer(wiring.Component):
 
     Attributes:
         lanes: words per beat.
-        ready: register, `sparse.ready`.
-        base: register, the lane in which the next beat to be rotated begins. The lanes before it hold words of a row
-            that is not closed.
-        row: register, the row in which that beat begins.
-        merged: register, the beat handled in the previous cycle fitted into a row that an earlier beat had begun: the
-            row reserved for it is free again.
-        rows_reserved: register, the number of rows of the memories that are reserved. Each accepted beat reserves one
-            in advance; it is freed by `merged`, otherwise when the row is transferred at `packed`.
-        rows_closed, rows_read: registers, the numbers of rows closed and of rows transferred at `packed`, modulo twice
-            the depth of the memories. `packed.valid` is asserted while they differ.
-
-    Attributes that `elaborate` sets, so that a proof or a simulation can refer to the state:
-        stages: the pipeline stages, in the order in which a beat passes them.
-        mask_memories: the memories of the even and of the odd rows: per row one bit for each lane that holds a word,
-            and above them `last`. There are two, since one beat can close two rows.
-        word_memories: per lane the memory of the words.
+        ready, paused: registers, `sparse.ready` and its complement (kept apart so that synthesis does not merge them).
+        depth: rows of the memories, a power of two.
+        threshold: closed rows that may wait while `sparse.ready` is asserted.
 
     Ports:
-        sparse: stream of `beat_layout` in. A beat must have a word or end its packet: one with neither would reserve
-            a row that is never freed.
+        sparse: stream of `beat_layout` in. A beat must have a word or end its packet: one with neither would close a
+            row without a word.
         packed: stream of `beat_layout` out.
     """
 
@@ -150,208 +79,247 @@ class Packer(wiring.Component):
         self.lanes = lanes
         layout = beat_layout(symbol, lanes)
         super().__init__({"sparse": In(stream.Signature(layout)), "packed": Out(stream.Signature(layout))})
-        self.base = Signal(range(lanes))
-        self.row = Signal(range(self.depth))
-        self.merged = Signal()
-        # The second ones are named, since the name that Amaranth finds for them depends on the version of Python.
-        self.rows_reserved, self.ready = Signal(range(self.depth + 1)), Signal(name="ready")
-        # One bit more than an address: equal numbers mean that no row is closed, not that all are.
-        numbers = range(2 * self.depth)
-        self.rows_closed, self.rows_read = Signal(numbers), Signal(numbers, name="reading")
+        self.names = [str(name) for name, _ in symbol]
+        self.marked = [name for name in self.names if name == "error"]
+        self.ready, self.paused = Signal(name="ready"), Signal(name="paused", init=1)
 
     @property
-    def _steps(self) -> int:
-        """Number of powers of two below the number of lanes."""
+    def steps(self) -> int:
+        """Steps of the network."""
         return (self.lanes - 1).bit_length()
 
-    @property
-    def latency(self) -> int:
-        """Upper bound on the cycles from the beat that fills or ends an output beat to that output beat.
-
-        It holds while the consumer has accepted every beat at once since `packed.valid` was last deasserted.
-        """
-        stages_per_phase = -(-self._steps // _LEVELS)
-        return 3 * stages_per_phase + 3
-
-    stall_cycles = 3
-    """Cycles without an output beat that waits, after which `sparse.ready` is asserted."""
-
-    @property
-    def capacity(self) -> int:
-        """Number of output beats that the packer holds, those in flight included, while the consumer stalls."""
-        return self.depth - 1
-
-    @property
-    def depth(self) -> int:
-        """Rows of the memories: a power of two, enough for all beats that can be in flight."""
-        return 1 << (self.latency + 4).bit_length()
+    depth = 16
+    threshold = 5
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        lanes, bits = self.lanes, range(self._steps)
-        sparse, ready, inside = self.sparse.payload, self.ready, self.rows_reserved
-        m.d.comb += self.sparse.ready.eq(ready)
-        names = [str(name) for name, _ in sparse.symbols[0].shape()]
-        beat = MovingBeat(
-            [Cat(Value.cast(sparse.symbols[lane][name]) for name in names) for lane in range(lanes)],
-            [sparse.keep[lane] for lane in range(lanes)],
-            [~sparse.keep[lane] for lane in range(lanes)],
-            {
-                "valid": self.sparse.valid & ready,
-                # Not while `ready` is deasserted: the next beat may be at the input already.
-                "idle": ~self.sparse.valid & ready,
-                "last": sparse.last,
-            },
-        ).register(m, "input")
-        self.stages = [Stage(Phase.INPUT, 0, beat)]
+        self.pipeline = pipeline = Pipeline(m)
+        lanes, steps, sparse = self.lanes, self.steps, self.sparse.payload
+        m.d.comb += self.sparse.ready.eq(self.ready)
+        self._cleared: list[Signal] = []
+        valid = pipeline.register("valid", self.sparse.valid & ~self.paused, 0)
+        # Not while `ready` is deasserted: the next beat may be at the input already.
+        idle = pipeline.register("idle", ~self.sparse.valid & ~self.paused, 0)
+        last = pipeline.register("last", sparse.last, 0)
+        keep = [pipeline.register(f"keep_{lane}", sparse.keep[lane], 0) for lane in range(lanes)]
+        words = [self._word(sparse.symbols[lane], keep[lane], valid, lane) for lane in range(lanes)]
 
-        # Gaps up to and including each lane, then before each lane.
-        for step in bits:
-            counts = beat.counts
-            summed = [counts[lane] + counts[lane - (1 << step)] for lane in range(1 << step, lanes)]
-            beat = self._end_step(m, replace(beat, counts=[*counts[: 1 << step], *summed]), Phase.GAPS, step)
-        gaps = beat.counts
-        words_of_beat = Signal(range(lanes + 1))
-        m.d.comb += words_of_beat.eq(lanes - gaps[-1])
-        beat = replace(beat, counts=[Const(0, 1), *gaps[:-1]], scalars=beat.scalars | {"words": words_of_beat})
-        # Each word moves down by the number of gaps before it, one bit of that number at a time.
-        for step in bits:
-            beat = self._end_step(m, self._move_down(beat, step), Phase.DOWN, step)
-        beat = replace(beat, counts=[])
+        counts = WordCounts(pipeline, [*keep, *[ZERO] * ((1 << steps) - lanes)], valid)
+        ends = pipeline.compute("ends", [last, valid], lambda last, valid: last & valid)
+        leaves = pipeline.compute("leaves", [last, valid, idle], lambda last, valid, idle: (last & valid) | idle)
+        self._advance(m, counts.total, leaves)
+        self.network = network = Network(pipeline, lanes, keep, words, self.base, counts)
 
-        # Where the beat begins, and which rows it closes.
-        base, row = self.base, self.row
-        scalars = beat.scalars
-        valid, last, idle = scalars["valid"], scalars["last"], scalars["idle"]
-        total = Signal(range(2 * lanes))
-        m.d.comb += total.eq(base + Mux(valid, scalars["words"], 0))
-        full = total >= lanes
-        rest = Signal(range(lanes))
-        m.d.comb += rest.eq(Mux(full, total - lanes, total))
-        closes = (valid & (full | last)) | (idle & (base != 0))
-        closes_next = valid & full & last & (rest != 0)
-        with m.If(valid | idle):
-            m.d.sync += base.eq(Mux(idle | last, 0, rest))
-        m.d.sync += row.eq(row + closes + closes_next)
-        # A beat that does not begin a row frees the row that was reserved for it.
-        opens = Mux(base == 0, 1, full & (rest != 0))
-        m.d.sync += self.merged.eq(valid & ~opens)
-        beat = replace(
-            beat,
-            scalars={
-                "valid": valid,
-                "idle": idle,
-                "base": base,
-                "row": row,
-                "rest": rest,
-                "full": full,
-                "closes": closes,
-                "closes_next": closes_next,
-                "last": valid & last,
-            },
+        # Which rows a beat closes.
+        waits = pipeline.compute("waits", [*self.base, idle], lambda *bits: Cat(*bits[:-1]).any() & bits[-1])
+        self.full = pipeline.compute("full", self._overflow, lambda *bits: Cat(*bits).any())
+        self.closes = pipeline.compute("closes", [*self._overflow, ends, waits], lambda *bits: Cat(*bits).any())
+        early, late = self.rest[:-2], self.rest[-2:]
+        if early:
+            late = [*late, pipeline.compute("rest_low", early, lambda *bits: Cat(*bits).any())]
+        self.closes_next = pipeline.compute(
+            "closes_next",
+            [ends, *self._overflow, *late],
+            lambda ends, *bits: ends & Cat(*bits[: len(self._overflow)]).any() & Cat(*bits[len(self._overflow) :]).any(),
         )
-        for step in bits:
-            beat = self._end_step(m, self._rotate(beat, step), Phase.AROUND, step)
-        self._store(m, beat, names)
-
-        # Rows reserved for the beats that are accepted.
-        leaves = self.packed.valid & self.packed.ready
-        m.d.sync += [
-            inside.eq(inside + (self.sparse.valid & ready) - leaves - self.merged),
-            ready.eq(inside < self.depth - 2),
-        ]
+        self.ends = ends
+        self._store(m)
         return m
 
-    def _end_step(self, m: Module, beat: MovingBeat, phase: Phase, step: int) -> MovingBeat:
-        """The beat after a step; in a new pipeline stage after every `_LEVELS` steps and after the last one."""
-        if step % _LEVELS == _LEVELS - 1 or step == self._steps - 1:
-            beat = beat.register(m, f"{phase}_{step}")
-            self.stages.append(Stage(phase, step, beat))
-        return beat
-
-    def _move_down(self, beat: MovingBeat, step: int) -> MovingBeat:
-        far, words, present, counts = 1 << step, [], [], []
-        for lane in range(self.lanes):
-            stays = beat.present[lane] & ~_bit(beat.counts[lane], step)
-            comes = Const(0, 1)
-            source = lane
-            if lane + far < self.lanes:
-                source = lane + far
-                comes = beat.present[source] & _bit(beat.counts[source], step)
-            words.append(Mux(comes, beat.words[source], beat.words[lane]))
-            present.append(comes | stays)
-            counts.append(Mux(comes, beat.counts[source], beat.counts[lane]))
-        return replace(beat, words=words, present=present, counts=counts)
-
-    def _rotate(self, beat: MovingBeat, step: int) -> MovingBeat:
-        turns = _bit(beat.scalars["base"], step)
-        sources = [(lane - (1 << step)) % self.lanes for lane in range(self.lanes)]
-        return replace(
-            beat,
-            words=[Mux(turns, beat.words[source], beat.words[lane]) for lane, source in enumerate(sources)],
-            present=[Mux(turns, beat.present[source], beat.present[lane]) for lane, source in enumerate(sources)],
+    def _word(self, item: Value, keep: Timed, valid: Timed, lane: int) -> Timed:
+        """The fields of a word, those that are marked in front."""
+        pipeline = self.pipeline
+        fields = [Value.cast(item[name]) for name in self.names if name not in self.marked]
+        moved = pipeline.register(f"word_{lane}", Cat(*fields), 0)
+        inputs = [moved, keep, valid]
+        for name in self.marked:
+            inputs.append(pipeline.register(f"{name}_{lane}", Value.cast(item[name]), 0))
+        return pipeline.compute(
+            f"given_{lane}", inputs, lambda moved, keep, valid, *marks: Cat(*(mark & keep & valid for mark in marks), moved)
         )
 
-    def _store(self, m: Module, beat: MovingBeat, names: Sequence[str]) -> None:
-        """Write words and masks to the memories, and present the closed rows in order at `packed`.
+    def _advance(self, m: Module, total: Number, leaves: Timed) -> None:
+        """Where the next beat begins.
 
-        Args:
-            m: the module that the memories are added to.
-            beat: the rotated beat.
-            names: the fields that a word of the beat consists of.
+        The lowest bits of the sum are computed first, two in a cycle, if the lanes are a power of two. So the feedback
+        has few inputs.
         """
-        lanes, depth, given = self.lanes, self.depth, beat.scalars
-        row, rest = given["row"], given["rest"]
-        following = (row + 1)[: len(row)]
-        ended, reading = self.rows_closed, self.rows_read
-        m.d.sync += ended.eq(ended + given["closes"] + given["closes_next"])
-        valid = ended != reading
-        m.d.comb += self.packed.valid.eq(valid)
-        with m.If(valid & self.packed.ready):
-            m.d.sync += reading.eq(reading + 1)
-
-        # Which lanes of a row hold a word. Even and odd rows have separate memories, since a beat can close two rows.
-        filled = Cat(lane < rest for lane in range(lanes))
-        here = Cat(Mux(given["full"], ~Const(0, lanes), filled), given["last"] & ~given["closes_next"])
-        after = Cat(filled, Const(1, 1))
-        self.mask_memories, self.word_memories = [], []
-        masks = []
-        for odd in (0, 1):
-            is_here = row[0] == odd
-            mask = memory.Memory(shape=lanes + 1, depth=depth // 2, init=[])
-            m.submodules[f"mask_{('even', 'odd')[odd]}"] = mask
-            into, out = mask.write_port(), mask.read_port(domain="comb")
-            self.mask_memories.append(mask)
+        pipeline, lanes, steps = self.pipeline, self.lanes, self.steps
+        self.base: list[Timed] = []
+        self.rest: list[Timed] = []
+        if lanes == 1 << steps:
+            carry: list[Timed] = []
+            for start in range(0, steps, 2):
+                size = min(2, steps - start)
+                inputs = [*total[start : start + size], *carry]
+                cycle = latest(inputs)
+                base = Signal(size, name=f"base_{start}", reset_less=True)
+                self._cleared.append(base)
+                words = Cat(*(pipeline.at(bit, cycle) for bit in inputs[:size]))
+                sum_ = Signal(size + 1, name=f"sum_{start}")
+                m.d.comb += sum_.eq(sum((pipeline.at(bit, cycle) for bit in carry), base + words))
+                m.d.sync += base.eq(sum_[:size] & ~pipeline.at(leaves, cycle).replicate(size))
+                self.base += [Timed(bit, cycle) for bit in base]
+                self.rest += [pipeline.register(f"rest_{start + bit}", sum_[bit], cycle) for bit in range(size)]
+                carry = [pipeline.register(f"carry_{start}", sum_[size], cycle)]
+            # The beat fills its row if there is a carry, or if it has as many words as there are lanes.
+            self._overflow = [*carry, total[steps]]
+        else:
+            cycle = latest(total)
+            base = Signal(steps, name="base_0", reset_less=True)
+            self._cleared.append(base)
+            sum_, rest, full = Signal(steps + 1, name="sum_0"), Signal(steps, name="rest"), Signal(name="is_full")
             m.d.comb += [
-                into.en.eq(Mux(is_here, given["closes"], given["closes_next"])),
-                into.addr.eq(Mux(is_here, row[1:], following[1:])),
-                into.data.eq(Mux(is_here, here, after)),
-                out.addr.eq(reading[1:]),
+                sum_.eq(base + Cat(*(pipeline.at(bit, cycle) for bit in total))),
+                full.eq(sum_ >= lanes),
+                rest.eq(Mux(full, sum_ - lanes, sum_)),
             ]
-            masks.append(out.data)
-        mask = Mux(reading[0], masks[1], masks[0])
-        m.d.comb += self.packed.payload.last.eq(mask[lanes])
+            m.d.sync += base.eq(rest & ~pipeline.at(leaves, cycle).replicate(steps))
+            self.base = [Timed(bit, cycle) for bit in base]
+            self.rest = [pipeline.register(f"rest_{bit}", rest[bit], cycle) for bit in range(steps)]
+            self._overflow = [pipeline.register("carry_0", full, cycle)]
+
+    def _store(self, m: Module) -> None:
+        pipeline, lanes, depth, steps = self.pipeline, self.lanes, self.depth, self.steps
+        network = self.network
+        pointer_bits = (depth - 1).bit_length()
+        decided = latest([self.closes, self.closes_next])
+        written = network.cycle
+        # The row in which a beat begins, and the next one. Groups of lanes number the rows in different ways, so that
+        # synthesis does not merge their pointers.
+        closes, closes_next = (pipeline.at(each, decided) for each in (self.closes, self.closes_next))
+        closed_rows = Cat(closes ^ closes_next, closes_next)
+        rows: list[tuple[Timed, Timed]] = []
+        for group in range(-(-lanes // _WRITE_GROUP)):
+            pair = []
+            for name, ahead in (("row", 0), ("next_row", 1)):
+                code = group % depth
+                row = Signal(pointer_bits, name=f"{name}_{group}", init=ahead ^ code, reset_less=True)
+                m.d.sync += row.eq(((row ^ code) + closed_rows)[:pointer_bits] ^ code)
+                self._cleared.append(row)
+                pair.append(Timed(row, decided))
+            rows.append((pair[0], pair[1]))
+
+        # The stream of closed rows: at most one in a cycle.
+        pending, later = Signal(name="pending", reset_less=True), Signal(steps + 2, name="later", reset_less=True)
+        self._cleared.append(pending)
+        rest, full, ends = Cat(*(pipeline.at(b, decided) for b in self.rest)), pipeline.at(self.full, decided), pipeline.at(self.ends, decided)
+        own = Cat(rest, full, ends & ~closes_next)
+        m.d.sync += [
+            pending.eq(closes_next | (pending & closes)),
+            later.eq(Mux(closes_next, Cat(rest, Const(0, 1), Const(1, 1)), own)),
+        ]
+        closed = pipeline.register("closed", closes | pending, decided)
+        filled = pipeline.register("filled", Mux(pending, later, own), decided)
+        marks: list[list[Timed]] = [
+            [pipeline.compute(f"mark_{lane}", [filled], partial(_is_filled, lane, steps))] for lane in range(lanes)
+        ]
+        end = pipeline.compute("mark_last", [filled], lambda filled: filled[-1])
+        was_pending = Timed(pending, decided)
         for lane in range(lanes):
-            m.submodules[f"lane_{lane}"] = rows = memory.Memory(shape=len(beat.words[lane]), depth=depth, init=[])
-            into, out = rows.write_port(), rows.read_port(domain="comb")
-            self.word_memories.append(rows)
-            m.d.comb += [
-                into.en.eq(given["valid"] & beat.present[lane]),
-                into.addr.eq(Mux(lane < given["base"], following, row)),
-                into.data.eq(beat.words[lane]),
-                out.addr.eq(reading),
-            ]
-            at, item = 0, self.packed.payload.symbols[lane]
-            for name in names:
-                field = Value.cast(item[name])
-                value = out.data[at : at + len(field)]
-                at += len(field)
-                m.d.comb += field.eq(value & mask[lane] if name == "error" else value)
-            m.d.comb += self.packed.payload.keep[lane].eq(mask[lane])
+            for place, name in enumerate(self.marked):
+                marks[lane].append(self._mark(m, f"{name}_{lane}", place, lane, was_pending))
+        marked = latest([end, *(mark for each in marks for mark in each)])
+
+        # Output.
+        announced = max(decided + 1, marked - 3)
+        flight = max(announced + 3, marked + 2)
+        regions = -(-lanes // _REGION)
+        self.reset = reset = LateReset(max(2, -(-regions // 2)), flight)
+        front, behind, inside = Front(1 + regions), Level(depth), Level(depth)
+        m.submodules.reset, m.submodules.front = reset, front
+        m.submodules.behind, m.submodules.inside = behind, inside
+        valid, ready = front.valid[0], self.packed.ready
+        arrive, near, announces = Signal(reset_less=True), Signal(reset_less=True), Signal()
+
+        def next_arrives(arrives: Value) -> Value:
+            return front.room(arrives) & Mux(arrives, behind.more_than[1], behind.more_than[0])
+
+        copies = reset.copies
+        m.d.comb += [
+            announces.eq(next_arrives(near)),
+            behind.up.eq(pipeline.at(closed, announced)),
+            behind.down.eq(announces),
+            behind.reset.eq(copies[-1]),
+            inside.up.eq(closed.value),
+            inside.down.eq(valid & ready),
+            inside.reset.eq(copies[-2]),
+            front.arrives.eq(arrive),
+            front.ready.eq(ready),
+            self.packed.valid.eq(valid),
+        ]
+        m.d.sync += [arrive.eq(next_arrives(arrive)), near.eq(announces)]
+        with m.If(reset.busy | ResetSignal()):
+            m.d.sync += [arrive.eq(0), near.eq(0)]
+        # The level of the next cycle, so that fewer beats are accepted after it was reached.
+        more, at = inside.more_than, self.threshold
+        many = Signal()
+        m.d.comb += many.eq(Mux(inside.changes, Mux(inside.grows, more[at - 1], more[at + 1]), more[at]))
+        m.d.sync += [self.ready.eq(~many & ~reset.busy), self.paused.eq(many | reset.busy)]
+        with m.If(copies[-3]):
+            m.d.sync += [register.eq(register.init) for register in self._cleared]
+
+        for group, start in enumerate(range(0, lanes, _READ_GROUP)):
+            part = range(start, min(lanes, start + _READ_GROUP))
+            code, region = group % depth, start // _REGION
+            mark_row, read = (
+                Signal(pointer_bits, name=f"{name}_{group}", init=code, reset_less=True) for name in ("mark_row", "read")
+            )
+            m.d.sync += mark_row.eq(((mark_row ^ code) + pipeline.at(closed, marked))[:pointer_bits] ^ code)
+            with m.If(ready):
+                m.d.sync += read.eq(((read ^ code) + front.valid[1 + region])[:pointer_bits] ^ code)
+            with m.If(copies[region // 2]):
+                m.d.sync += [mark_row.eq(mark_row.init), read.eq(read.init)]
+            entry = [mark for lane in part for mark in marks[lane]]
+            if part[-1] == lanes - 1:
+                entry.append(end)
+            shown = self._memory(m, f"marks_{start}", Cat(pipeline.at(e, marked) for e in entry), mark_row, read)
+            if part[-1] == lanes - 1:
+                m.d.comb += self.packed.payload.last.eq(shown[-1])
+            for lane in part:
+                row, next_row = rows[lane // _WRITE_GROUP]
+                recode = code ^ (lane // _WRITE_GROUP) % depth
+                address = pipeline.compute(f"address_{lane}", [network.wraps[lane], next_row, row], partial(_address, recode))
+                word = pipeline.at(network.words[-1][lane], written)
+                stored = self._memory(m, f"lane_{lane}", word[len(self.marked) :], pipeline.at(address, written), read)
+                item, at_bit = self.packed.payload.symbols[lane], 0
+                each = len(self.marked) + 1
+                own_marks = shown[(lane - start) * each : (lane - start + 1) * each]
+                m.d.comb += self.packed.payload.keep[lane].eq(own_marks[0])
+                for name in self.names:
+                    field = Value.cast(item[name])
+                    if name in self.marked:
+                        m.d.comb += field.eq(own_marks[1 + self.marked.index(name)])
+                    else:
+                        m.d.comb += field.eq(stored[at_bit : at_bit + len(field)])
+                        at_bit += len(field)
+
+    def _mark(self, m: Module, name: str, place: int, lane: int, pending: Timed) -> Timed:
+        """A marked field of the lane in the row that is closed: of this beat, or of an earlier one that began the row."""
+        pipeline, written = self.pipeline, self.network.cycle
+        mark = pipeline.at(self.network.words[-1][lane], written)[place]
+        wraps, closes, closes_next, was_pending = (
+            pipeline.at(each, written) for each in (self.network.wraps[lane], self.closes, self.closes_next, pending)
+        )
+        waiting, later = Signal(name=f"waiting_{name}", reset_less=True), Signal(name=f"later_{name}", reset_less=True)
+        own, following = Mux(wraps, waiting, mark), wraps & mark
+        m.d.sync += [waiting.eq(Mux(closes, following, own)), later.eq(Mux(closes_next, following, own))]
+        return pipeline.register(f"closed_{name}", Mux(was_pending, later, own), written)
+
+    def _memory(self, m: Module, name: str, entry: Value, write: Value, read: Value) -> Value:
+        """A memory that is written in each cycle; the row that is read."""
+        m.submodules[name] = rows = memory.Memory(shape=len(entry), depth=self.depth, init=[])
+        into, out = rows.write_port(), rows.read_port(domain="comb")
+        m.d.comb += [into.en.eq(1), into.addr.eq(write), into.data.eq(entry), out.addr.eq(read)]
+        return out.data
 
 
-def _bit(value: Value, place: int) -> Value:
-    return value[place] if place < len(value) else Const(0, 1)
+def _is_filled(lane: int, steps: int, filled: Value) -> Value:
+    return (lane < filled[:steps]) | filled[steps]
+
+
+def _address(code: int, wraps: Value, next_row: Value, row: Value) -> Value:
+    return Mux(wraps, next_row, row) ^ code
 
 
 class PackedDecoder(HasItemOptions, wiring.Component):

@@ -8,16 +8,16 @@ from dataclasses import dataclass
 
 from amaranth.hdl import Cat, Const, Module, Signal, Value
 
-__all__ = ["Number", "Pipeline", "Timed"]
+__all__ = ["ZERO", "Number", "Pipeline", "Timed", "latest"]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Timed:
-    """A value of a beat, valid in one cycle after the beat was accepted.
+    """A value that belongs to a beat.
 
     Attributes:
         value: the value.
-        cycle: the number of cycles after that in which the beat was accepted; None for a constant.
+        cycle: the cycle in which it is valid, counted from that in which the beat was accepted; None for a constant.
     """
 
     value: Value
@@ -25,80 +25,87 @@ class Timed:
 
 
 Number = Sequence[Timed]
-"""An unsigned number, as its bits from the lowest one on."""
+"""An unsigned number: its bits, the lowest one first. The bits may be valid in different cycles."""
+
+ZERO = Timed(Const(0, 1), None)
+"""The constant 0."""
+
+_CHUNK = 2
+"""Bits of a number that are added in one cycle: five inputs, the carry among them, fit two look-up tables."""
 
 
 class Pipeline:
-    """A pipeline that never pauses, built from values whose cycles are known.
+    """A pipeline that never pauses, made of values that state their cycles.
 
-    Values that meet in one function are delayed to the cycle of the latest. Each delay exists once.
+    Values that meet in a function are delayed to the cycle of the latest one.
 
     Args:
         m: the module that the registers are added to.
 
     Attributes:
-        registers: all registers, by the cycle in which they hold a value of the beat.
+        registers: all registers, in the order in which they were made.
     """
 
     def __init__(self, m: Module) -> None:
         self._m = m
-        self._delayed: dict[tuple[int, int], Timed] = {}
-        self.registers: dict[int, list[Signal]] = {}
+        self._delayed: dict[Timed, Timed] = {}
+        self.registers: list[Timed] = []
 
     def register(self, name: str, value: Value, cycle: int) -> Timed:
-        """The register that holds `value`, which is valid in `cycle`, one cycle later."""
+        """The register of a value that is valid in `cycle`; it holds the value one cycle later.
+
+        Args:
+            name: its name, to which the cycle is appended.
+            value: the value.
+            cycle: the cycle.
+        """
         held = Signal(len(value), name=f"{name}_{cycle + 1}", reset_less=True)
         self._m.d.sync += held.eq(value)
-        self.registers.setdefault(cycle + 1, []).append(held)
-        return Timed(held, cycle + 1)
+        self.registers.append(Timed(held, cycle + 1))
+        return self.registers[-1]
 
     def at(self, value: Timed, cycle: int) -> Value:
-        """The value in a later cycle."""
-        if value.cycle is None or value.cycle == cycle:
+        """A value in its cycle or in a later one."""
+        if value.cycle is None:
             return value.value
-        assert value.cycle < cycle
-        key = (id(value.value), cycle)
-        if key not in self._delayed:
-            name = str(getattr(value.value, "name", "delayed")).rsplit("_", 1)[0]
-            earlier = self.at(value, cycle - 1)
-            # The original is kept, so that its identity is not reused.
-            self._delayed[key] = self.register(name, earlier, cycle - 1)
-            self._delayed[id(value.value), value.cycle] = value
-        return self._delayed[key].value
+        if value.cycle > cycle:
+            raise ValueError(f"a value of cycle {value.cycle} is not known in cycle {cycle}")
+        while value.cycle is not None and value.cycle < cycle:
+            if value not in self._delayed:
+                name = str(getattr(value.value, "name", f"delayed_{len(self.registers)}"))
+                prefix, _, number = name.rpartition("_")
+                name = prefix if number == str(value.cycle) else name
+                self._delayed[value] = self.register(name, value.value, value.cycle)
+            value = self._delayed[value]
+        return value.value
 
     def compute(self, name: str, inputs: Sequence[Timed], function: Callable[..., Value]) -> Timed:
         """The register of a function of some values, one cycle after the latest of them."""
         cycle = latest(inputs)
         return self.register(name, function(*(self.at(each, cycle) for each in inputs)), cycle)
 
-    def add(self, name: str, a: Number, b: Number, width: int) -> Number:
-        """The sum of two numbers modulo 2 to the power of `width`: two bits in each cycle, the lowest ones first."""
+    def add(self, name: str, numbers: Sequence[Number], width: int, *, chunk: int = _CHUNK) -> Number:
+        """The sum of up to two numbers modulo 2 to the power of `width`, from the lowest bits on, `chunk` per cycle."""
         result: list[Timed] = []
-        carry = ZERO
-        width = min(width, max(len(a), len(b)) + 1)
-        for start in range(0, width, 2):
-            size = min(2, width - start)
-            operands = [a[start : start + size], b[start : start + size], [carry] if carry is not ZERO else []]
-            present = [operand for operand in operands if operand]
-            if len(present) == 1:
-                result += present[0]
-                carry = ZERO
-                continue
-            if not present:
+        carry: list[Timed] = []
+        for start in range(0, width, chunk):
+            size = min(chunk, width - start)
+            parts = [part for part in (*(number[start : start + size] for number in numbers), carry) if part]
+            if not parts:
                 break
-            cycle = latest([bit for operand in present for bit in operand])
-            total = sum((Cat(self.at(bit, cycle) for bit in operand) for operand in present), Const(0, 1))
-            for place in range(size):
-                result.append(self.register(f"{name}_{start + place}", total[place], cycle))
-            if start + size < width:
-                carry = self.register(f"{name}_carry_{start}", total[size], cycle)
+            carry = []
+            if len(parts) == 1:
+                result += parts[0]
+                continue
+            cycle = latest([bit for part in parts for bit in part])
+            total = sum((Cat(self.at(bit, cycle) for bit in part) for part in parts), Const(0, 1))
+            bits = min(size, len(total))
+            result += [self.register(f"{name}_{start + bit}", total[bit], cycle) for bit in range(bits)]
+            if start + size < width and len(total) > size:
+                carry = [self.register(f"{name}_carry_{start}", total[size], cycle)]
         return result
 
 
-ZERO = Timed(Const(0, 1), None)
-"""The constant 0."""
-
-
 def latest(values: Sequence[Timed]) -> int:
-    """The latest cycle of some values."""
+    """The latest cycle of some values; 0 for constants."""
     return max((value.cycle for value in values if value.cycle is not None), default=0)

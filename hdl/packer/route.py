@@ -1,0 +1,159 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""How the words of a beat pass a reverse banyan network: the settings of its switches, from the gaps of the beat."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial, reduce
+from operator import add, xor
+
+from amaranth.hdl import Cat, Value
+
+from utf8fpga.hdl.packer.pipeline import Number, Pipeline, Timed, latest
+
+__all__ = ["WordCounts", "turns"]
+
+
+class WordCounts:
+    """Numbers of words of a beat, in blocks of lanes and before them.
+
+    Blocks are aligned, and of a power of two of lanes.
+
+    Args:
+        pipeline: the pipeline.
+        keep: per lane of the network whether it holds a word; at least two, a power of two of them.
+        valid: whether there is a beat.
+
+    Attributes:
+        total: the number of words of the beat; 0 where there is none.
+        before: for each step of the network and each block of the lanes that it connects, the number of words before
+            the block modulo its lanes, if there is a beat; empty where it is 0.
+    """
+
+    def __init__(self, pipeline: Pipeline, keep: Sequence[Timed], valid: Timed) -> None:
+        self._pipeline = pipeline
+        steps = (len(keep) - 1).bit_length()
+        # Of two and of four lanes at once, of more from the halves.
+        in_blocks = {level: self._count(keep, valid, level) for level in (1, 2)[:steps]}
+        for level in range(3, steps + 1):
+            halves = in_blocks[level - 1]
+            # Up to eight lanes six inputs determine a bit.
+            chunk = 4 if level <= 4 else 2
+            in_blocks[level] = [
+                pipeline.add(f"count_{level}_{block}", halves[2 * block : 2 * block + 2], level + 1, chunk=chunk)
+                for block in range(len(halves) // 2)
+            ]
+        total = list(in_blocks[steps][0])
+        before_fours: list[Number] = [[]]
+        if steps > 2:
+            # The lowest two bits are needed first.
+            before_fours, total[:2] = self._before([number[:2] for number in in_blocks[2]], "fours")
+        self.total: Number = total
+        self.before: list[list[Number]] = [self._before_pairs(before_fours, in_blocks[1])]
+        if steps > 1:
+            self.before.append(before_fours)
+        for step in range(2, steps):
+            size = step + 1
+            before: list[Number] = [[] for _ in range(len(keep) >> size)]
+            for level in range(size, steps):
+                for block in range(len(before)):
+                    around = block >> (level - size)
+                    if around % 2:
+                        left = in_blocks[level][around - 1][:size]
+                        before[block] = pipeline.add(f"before_{step}_{level}_{block}", [before[block], left], size)
+            self.before.append(before)
+
+    def _count(self, keep: Sequence[Timed], valid: Timed, level: int) -> list[Number]:
+        found: list[Number] = []
+        for start in range(0, len(keep), 1 << level):
+            lanes = keep[start : start + (1 << level)]
+            cycle = latest([*lanes, valid])
+            words = reduce(add, (self._pipeline.at(lane, cycle) for lane in lanes))
+            # In logic: a reset of the registers by `valid` would be a long net.
+            number = words & self._pipeline.at(valid, cycle).replicate(level + 1)
+            found.append(
+                [
+                    self._pipeline.register(f"count_{level}_{start >> level}_{bit}", number[bit], cycle)
+                    for bit in range(level + 1)
+                ]
+            )
+        return found
+
+    def _before(self, numbers: Sequence[Number], name: str) -> tuple[list[Number], Number]:
+        """Modulo 4: the sums of the numbers before each one, and the sum of all."""
+        groups = range(0, len(numbers), 4)
+        within: list[Number] = []
+        sums = []
+        for start in groups:
+            group = numbers[start : start + 4]
+            within += [self._sum(f"{name}_before_{start + n}", group[:n]) for n in range(len(group))]
+            sums.append(self._sum(f"{name}_{start}", group))
+        if len(sums) == 1:
+            return within, sums[0]
+        outer, total = self._before(sums, f"{name}_groups")
+        both = [[outer[n // 4], within[n]] for n in range(len(numbers))]
+        return [self._sum(f"{name}_all_{n}", [each for each in pair if each]) for n, pair in enumerate(both)], total
+
+    def _sum(self, name: str, numbers: Sequence[Number]) -> Number:
+        """The sum of up to four numbers modulo 4."""
+        if len(numbers) < 2:
+            return numbers[0] if numbers else []
+        cycle = latest([bit for number in numbers for bit in number])
+        total = reduce(add, (Cat(self._pipeline.at(bit, cycle) for bit in number) for number in numbers))
+        return [self._pipeline.register(f"{name}_{bit}", total[bit], cycle) for bit in range(2)]
+
+    def _before_pairs(self, before_fours: Sequence[Number], pairs: Sequence[Number]) -> list[Number]:
+        """Modulo 2: the number of words before each pair of lanes."""
+        found: list[Number] = []
+        for pair in range(len(pairs)):
+            bits = [*before_fours[pair // 2][:1], *(pairs[pair - 1][:1] if pair % 2 else [])]
+            if len(bits) == 2:
+                bits = [self._pipeline.compute(f"before_0_{pair}", bits, xor)]
+            found.append(bits)
+        return found
+
+
+def turns(pipeline: Pipeline, step: int, block: int, base: Number, before: Number) -> list[Timed]:
+    """Whether the left words of a block belong to its right half.
+
+    The words of a block have destinations that follow each other, from the block's start on: the lane in which the
+    beat begins plus the words before the block. Each half holds its words in lanes that are equal to their
+    destinations modulo the size of the half. So the destination of the word at a place of the left half is in the
+    right half if the start is, unless it wrapped around: then it is if the start is not. The word at the same place of
+    the right half has the other destination if there are both; if there is no left word, the rule is the same for it.
+
+    Args:
+        pipeline: the pipeline.
+        step: the step of the network; the block has 2 to the power of `step` + 1 lanes.
+        block: the index of the block, for names.
+        base: the lane in which the beat begins.
+        before: the number of words before the block.
+
+    Returns:
+        A bit for each place of the left half.
+    """
+    name, half = f"turn_{step}_{block}", 1 << step
+    if step == 0:
+        bits = [base[0], *before]
+        return [pipeline.compute(name, bits, lambda *values: Cat(*values).xor())] if len(bits) > 1 else bits
+    if step == 1:
+        inputs = [*base[:2], *before[:2]]
+
+        def turn(place: int, *values: Value) -> Value:
+            start = Cat(*values[:2]) + Cat(*values[2:])
+            return start[1] ^ (place < start[0])
+
+        return [pipeline.compute(f"{name}_{place}", inputs, partial(turn, place)) for place in range(half)]
+    if step == 2:
+        # The highest bit of the start is not in a register: the carry is one of the inputs.
+        low = pipeline.add(f"start_{step}_{block}", [base[:2], before[:2]], 3)
+        top = [*base[2:3], *before[2:3], *low[2:]]
+        low = low[:2]
+    else:
+        *low, only = pipeline.add(f"start_{step}_{block}", [base[: step + 1], before], step + 1)
+        top = [only]
+
+    def turn_of(place: int, *values: Value) -> Value:
+        return Cat(*values[: len(top)]).xor() ^ (place < Cat(*values[len(top) :]))
+
+    return [pipeline.compute(f"{name}_{place}", [*top, *low], partial(turn_of, place)) for place in range(half)]
