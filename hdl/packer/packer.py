@@ -5,18 +5,18 @@ from __future__ import annotations
 
 from functools import partial
 
-from amaranth.hdl import Cat, Const, Module, Mux, ResetSignal, Signal, Value
+from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import data, memory, stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from utf8fpga.hdl.beats import beat_layout
 from utf8fpga.hdl.decoder.parallel import ParallelDecoder
-from utf8fpga.hdl.fan_out import LateReset
-from utf8fpga.hdl.memory_buffer import Front, Level
+from utf8fpga.hdl.fan_out import FanOut, LateReset
+from utf8fpga.hdl.memory_buffer import CAPACITY, Level, MemoryBuffer
 from utf8fpga.hdl.packer.network import Network
 from utf8fpga.hdl.packer.pipeline import ZERO, Number, Pipeline, Timed, latest
 from utf8fpga.hdl.packer.route import WordCounts
-from utf8fpga.hdl.payloads import HasItemOptions
+from utf8fpga.hdl.payloads import HasItemOptions, beat_of_slots
 from utf8fpga.model import TABLE_3_7, EncodingTable
 
 __all__ = ["PackedDecoder", "Packer"]
@@ -27,11 +27,8 @@ _READ_GROUP = 2
 _WRITE_GROUP = 8
 """Lanes that share the pointer to the row in which a beat begins."""
 
-_REGION = 4
-"""Lanes that share the enable of their read pointers."""
-
-_ANNOUNCE = 4
-"""Cycles from the announcement of a row to `valid` at the output."""
+_READ_CYCLES = 3
+"""Cycles from the decision to read a row to its words in registers."""
 
 
 class Packer(wiring.Component):
@@ -80,7 +77,12 @@ class Packer(wiring.Component):
         layout = beat_layout(symbol, lanes)
         super().__init__({"sparse": In(stream.Signature(layout)), "packed": Out(stream.Signature(layout))})
         self.names = [str(name) for name, _ in symbol]
-        self.marked = [name for name in self.names if name == "error"]
+        slot = data.StructLayout({"keep": 1, **{str(name): field.shape for name, field in symbol}})
+        self.buffer = MemoryBuffer(
+            data.StructLayout({"slots": data.ArrayLayout(slot, lanes), "last": 1}),
+            row_cycles=_READ_CYCLES,
+            row_copies=FanOut.copies_after(_READ_CYCLES),
+        )
         self.ready, self.paused = Signal(name="ready"), Signal(name="paused", init=1)
 
     @property
@@ -102,7 +104,10 @@ class Packer(wiring.Component):
         idle = pipeline.register("idle", ~self.sparse.valid & ~self.paused, 0)
         last = pipeline.register("last", sparse.last, 0)
         keep = [pipeline.register(f"keep_{lane}", sparse.keep[lane], 0) for lane in range(lanes)]
-        words = [self._word(sparse.symbols[lane], keep[lane], valid, lane) for lane in range(lanes)]
+        words = [
+            pipeline.register(f"word_{lane}", Cat(Value.cast(sparse.symbols[lane][name]) for name in self.names), 0)
+            for lane in range(lanes)
+        ]
 
         counts = WordCounts(pipeline, [*keep, *[ZERO] * ((1 << steps) - lanes)], valid)
         ends = pipeline.compute("ends", [last, valid], lambda last, valid: last & valid)
@@ -125,18 +130,6 @@ class Packer(wiring.Component):
         self.ends = ends
         self._store(m)
         return m
-
-    def _word(self, item: Value, keep: Timed, valid: Timed, lane: int) -> Timed:
-        """The fields of a word, those that are marked in front."""
-        pipeline = self.pipeline
-        fields = [Value.cast(item[name]) for name in self.names if name not in self.marked]
-        moved = pipeline.register(f"word_{lane}", Cat(*fields), 0)
-        inputs = [moved, keep, valid]
-        for name in self.marked:
-            inputs.append(pipeline.register(f"{name}_{lane}", Value.cast(item[name]), 0))
-        return pipeline.compute(
-            f"given_{lane}", inputs, lambda moved, keep, valid, *marks: Cat(*(mark & keep & valid for mark in marks), moved)
-        )
 
     def _advance(self, m: Module, total: Number, leaves: Timed) -> None:
         """Where the next beat begins.
@@ -184,21 +177,17 @@ class Packer(wiring.Component):
         network = self.network
         pointer_bits = (depth - 1).bit_length()
         decided = latest([self.closes, self.closes_next])
-        written = network.cycle
         # The row in which a beat begins, and the next one. Groups of lanes number the rows in different ways, so that
         # synthesis does not merge their pointers.
         closes, closes_next = (pipeline.at(each, decided) for each in (self.closes, self.closes_next))
-        closed_rows = Cat(closes ^ closes_next, closes_next)
-        rows: list[tuple[Timed, Timed]] = []
-        for group in range(-(-lanes // _WRITE_GROUP)):
-            pair = []
-            for name, ahead in (("row", 0), ("next_row", 1)):
-                code = group % depth
-                row = Signal(pointer_bits, name=f"{name}_{group}", init=ahead ^ code, reset_less=True)
-                m.d.sync += row.eq(((row ^ code) + closed_rows)[:pointer_bits] ^ code)
-                self._cleared.append(row)
-                pair.append(Timed(row, decided))
-            rows.append((pair[0], pair[1]))
+        one = pipeline.register("closes_one", closes ^ closes_next, decided)
+        two = pipeline.register("closes_two", closes_next, decided)
+        rows = [
+            [self._row_number(m, f"{name}_{group}", ahead, group % depth, [one, two]) for name, ahead in (("row", 0), ("next_row", 1))]
+            for group in range(-(-lanes // _WRITE_GROUP))
+        ]
+
+        written = max(network.cycle, latest([bit for pair in rows for number in pair for bit in number]) + 1)
 
         # The stream of closed rows: at most one in a cycle.
         pending, later = Signal(name="pending", reset_less=True), Signal(steps + 2, name="later", reset_less=True)
@@ -211,100 +200,106 @@ class Packer(wiring.Component):
         ]
         closed = pipeline.register("closed", closes | pending, decided)
         filled = pipeline.register("filled", Mux(pending, later, own), decided)
-        marks: list[list[Timed]] = [
-            [pipeline.compute(f"mark_{lane}", [filled], partial(_is_filled, lane, steps))] for lane in range(lanes)
-        ]
-        end = pipeline.compute("mark_last", [filled], lambda filled: filled[-1])
-        was_pending = Timed(pending, decided)
-        for lane in range(lanes):
-            for place, name in enumerate(self.marked):
-                marks[lane].append(self._mark(m, f"{name}_{lane}", place, lane, was_pending))
-        marked = latest([end, *(mark for each in marks for mark in each)])
+        marks = [pipeline.compute(f"mark_{lane}", [filled], partial(_is_filled, lane, steps)) for lane in range(lanes)]
+        marks.append(pipeline.compute("mark_last", [filled], lambda filled: filled[-1]))
+        marked = latest(marks)
 
-        # Output.
-        announced = max(decided + 1, marked - 3)
-        flight = max(announced + 3, marked + 2)
-        regions = -(-lanes // _REGION)
-        self.reset = reset = LateReset(max(2, -(-regions // 2)), flight)
-        front, behind, inside = Front(1 + regions), Level(depth), Level(depth)
-        m.submodules.reset, m.submodules.front = reset, front
-        m.submodules.behind, m.submodules.inside = behind, inside
-        valid, ready = front.valid[0], self.packed.ready
-        arrive, near, announces = Signal(reset_less=True), Signal(reset_less=True), Signal()
-
-        def next_arrives(arrives: Value) -> Value:
-            return front.room(arrives) & Mux(arrives, behind.more_than[1], behind.more_than[0])
-
+        # Complete rows are read as soon as the buffer accepts them.
+        complete = max(decided + 1, written, marked)
+        row_layout = self.buffer.output.payload.shape()
+        behind, inside, buffer = Level(depth), Level(depth + CAPACITY), self.buffer
+        m.submodules.buffer, m.submodules.behind, m.submodules.inside = buffer, behind, inside
+        m.submodules.leaves = leaves = FanOut(_READ_CYCLES)
+        groups = -(-lanes // _READ_GROUP)
+        self.reset = reset = LateReset(max(2, -(-lanes // 8)), complete + 4)
+        m.submodules.reset = reset
+        read, was_read = Signal(name="reads"), Signal(name="was_read", reset_less=True)
         copies = reset.copies
         m.d.comb += [
-            announces.eq(next_arrives(near)),
-            behind.up.eq(pipeline.at(closed, announced)),
-            behind.down.eq(announces),
+            read.eq(Mux(was_read, behind.more_than[1], behind.more_than[0]) & buffer.ready),
+            behind.up.eq(pipeline.at(closed, complete)),
+            behind.down.eq(read),
             behind.reset.eq(copies[-1]),
             inside.up.eq(closed.value),
-            inside.down.eq(valid & ready),
+            inside.down.eq(self.packed.valid & self.packed.ready),
             inside.reset.eq(copies[-2]),
-            front.arrives.eq(arrive),
-            front.ready.eq(ready),
-            self.packed.valid.eq(valid),
+            buffer.accepted.eq(read),
+            leaves.value.eq(read),
+            buffer.row_valid.eq(leaves.copies),
+            buffer.tail_valid.eq(leaves.copies[-1]),
+            self.packed.valid.eq(buffer.output.valid),
+            buffer.output.ready.eq(self.packed.ready),
         ]
-        m.d.sync += [arrive.eq(next_arrives(arrive)), near.eq(announces)]
-        with m.If(reset.busy | ResetSignal()):
-            m.d.sync += [arrive.eq(0), near.eq(0)]
+        m.d.sync += was_read.eq(read)
         # The level of the next cycle, so that fewer beats are accepted after it was reached.
         more, at = inside.more_than, self.threshold
         many = Signal()
         m.d.comb += many.eq(Mux(inside.changes, Mux(inside.grows, more[at - 1], more[at + 1]), more[at]))
         m.d.sync += [self.ready.eq(~many & ~reset.busy), self.paused.eq(many | reset.busy)]
         with m.If(copies[-3]):
-            m.d.sync += [register.eq(register.init) for register in self._cleared]
+            m.d.sync += [register.eq(register.init) for register in [*self._cleared, was_read]]
 
+        steps_of_reads = leaves.tree[_READ_CYCLES - 2]
+        shown: list[Value] = []
         for group, start in enumerate(range(0, lanes, _READ_GROUP)):
             part = range(start, min(lanes, start + _READ_GROUP))
-            code, region = group % depth, start // _REGION
-            mark_row, read = (
-                Signal(pointer_bits, name=f"{name}_{group}", init=code, reset_less=True) for name in ("mark_row", "read")
+            code = group % depth
+            mark_row, row = (
+                Signal(pointer_bits, name=f"{name}_{group}", init=code, reset_less=True) for name in ("mark_row", "read_row")
             )
-            m.d.sync += mark_row.eq(((mark_row ^ code) + pipeline.at(closed, marked))[:pointer_bits] ^ code)
-            with m.If(ready):
-                m.d.sync += read.eq(((read ^ code) + front.valid[1 + region])[:pointer_bits] ^ code)
-            with m.If(copies[region // 2]):
-                m.d.sync += [mark_row.eq(mark_row.init), read.eq(read.init)]
-            entry = [mark for lane in part for mark in marks[lane]]
-            if part[-1] == lanes - 1:
-                entry.append(end)
-            shown = self._memory(m, f"marks_{start}", Cat(pipeline.at(e, marked) for e in entry), mark_row, read)
-            if part[-1] == lanes - 1:
-                m.d.comb += self.packed.payload.last.eq(shown[-1])
+            m.d.sync += [
+                mark_row.eq(((mark_row ^ code) + pipeline.at(closed, marked))[:pointer_bits] ^ code),
+                row.eq(((row ^ code) + steps_of_reads[group * len(steps_of_reads) // groups])[:pointer_bits] ^ code),
+            ]
+            with m.If(copies[start // 8]):
+                m.d.sync += [mark_row.eq(mark_row.init), row.eq(row.init)]
+            own = [marks[lane] for lane in part] + marks[lanes:] * (part[-1] == lanes - 1)
+            entry = Cat(pipeline.at(mark, marked) for mark in own)
+            stored_marks = self._register(m, f"kept_{start}", self._memory(m, f"marks_{start}", entry, mark_row, row))
             for lane in part:
-                row, next_row = rows[lane // _WRITE_GROUP]
+                row_number, next_number = rows[lane // _WRITE_GROUP]
                 recode = code ^ (lane // _WRITE_GROUP) % depth
-                address = pipeline.compute(f"address_{lane}", [network.wraps[lane], next_row, row], partial(_address, recode))
+                inputs = [network.wraps[lane], *next_number, *row_number]
+                address = pipeline.at(pipeline.compute(f"address_{lane}", inputs, partial(_address, recode)), written)
                 word = pipeline.at(network.words[-1][lane], written)
-                stored = self._memory(m, f"lane_{lane}", word[len(self.marked) :], pipeline.at(address, written), read)
-                item, at_bit = self.packed.payload.symbols[lane], 0
-                each = len(self.marked) + 1
-                own_marks = shown[(lane - start) * each : (lane - start + 1) * each]
-                m.d.comb += self.packed.payload.keep[lane].eq(own_marks[0])
+                stored = self._register(m, f"stored_{lane}", self._memory(m, f"lane_{lane}", word, address, row))
+                keep = stored_marks[lane - start]
+                at_bit = 0
+                fields: dict[str, Value] = {"keep": keep}
                 for name in self.names:
-                    field = Value.cast(item[name])
-                    if name in self.marked:
-                        m.d.comb += field.eq(own_marks[1 + self.marked.index(name)])
-                    else:
-                        m.d.comb += field.eq(stored[at_bit : at_bit + len(field)])
-                        at_bit += len(field)
+                    size = len(Value.cast(self.sparse.payload.symbols[lane][name]))
+                    value = stored[at_bit : at_bit + size]
+                    fields[name] = value & keep.replicate(size) if name == "error" else value
+                    at_bit += size
+                shown += [fields[str(name)] for name, _ in row_layout["slots"].shape.elem_shape]
+        each = len(shown) // lanes
+        m.d.comb += [
+            Value.cast(buffer.row).eq(Cat(*shown[: (lanes - 1) * each])),
+            Value.cast(buffer.tail).eq(Cat(*shown[(lanes - 1) * each :], stored_marks[-1])),
+            *beat_of_slots(self.packed.payload, buffer.output.payload),
+        ]
 
-    def _mark(self, m: Module, name: str, place: int, lane: int, pending: Timed) -> Timed:
-        """A marked field of the lane in the row that is closed: of this beat, or of an earlier one that began the row."""
-        pipeline, written = self.pipeline, self.network.cycle
-        mark = pipeline.at(self.network.words[-1][lane], written)[place]
-        wraps, closes, closes_next, was_pending = (
-            pipeline.at(each, written) for each in (self.network.wraps[lane], self.closes, self.closes_next, pending)
-        )
-        waiting, later = Signal(name=f"waiting_{name}", reset_less=True), Signal(name=f"later_{name}", reset_less=True)
-        own, following = Mux(wraps, waiting, mark), wraps & mark
-        m.d.sync += [waiting.eq(Mux(closes, following, own)), later.eq(Mux(closes_next, following, own))]
-        return pipeline.register(f"closed_{name}", Mux(was_pending, later, own), written)
+    def _register(self, m: Module, name: str, value: Value) -> Value:
+        held = Signal(len(value), name=name, reset_less=True)
+        m.d.sync += held.eq(value)
+        return held
+
+    def _row_number(self, m: Module, name: str, first: int, code: int, step: Number) -> Number:
+        """A count of rows, combined with `code`: two bits in each cycle, like the lane in which a beat begins."""
+        pipeline = self.pipeline
+        result: list[Timed] = []
+        for start in range(0, (self.depth - 1).bit_length(), 2):
+            size = min(2, (self.depth - 1).bit_length() - start)
+            part = code >> start & 3 >> (2 - size)
+            row = Signal(size, name=f"{name}_{start}", init=(first >> start ^ part) & 3 >> (2 - size), reset_less=True)
+            self._cleared.append(row)
+            cycle = latest(step)
+            sum_ = Signal(size + 1, name=f"{name}_sum_{start}")
+            m.d.comb += sum_.eq((row ^ part) + Cat(*(pipeline.at(bit, cycle) for bit in step)))
+            m.d.sync += row.eq(sum_[:size] ^ part)
+            result += [Timed(bit, cycle) for bit in row]
+            step = [pipeline.register(f"{name}_carry_{start}", sum_[size], cycle)]
+        return result
 
     def _memory(self, m: Module, name: str, entry: Value, write: Value, read: Value) -> Value:
         """A memory that is written in each cycle; the row that is read."""
@@ -318,8 +313,8 @@ def _is_filled(lane: int, steps: int, filled: Value) -> Value:
     return (lane < filled[:steps]) | filled[steps]
 
 
-def _address(code: int, wraps: Value, next_row: Value, row: Value) -> Value:
-    return Mux(wraps, next_row, row) ^ code
+def _address(code: int, wraps: Value, *rows: Value) -> Value:
+    return Mux(wraps, Cat(*rows[: len(rows) // 2]), Cat(*rows[len(rows) // 2 :])) ^ code
 
 
 class PackedDecoder(HasItemOptions, wiring.Component):

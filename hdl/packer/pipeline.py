@@ -84,12 +84,12 @@ class Pipeline:
         cycle = latest(inputs)
         return self.register(name, function(*(self.at(each, cycle) for each in inputs)), cycle)
 
-    def add(self, name: str, numbers: Sequence[Number], width: int, *, chunk: int = _CHUNK) -> Number:
-        """The sum of up to two numbers modulo 2 to the power of `width`, from the lowest bits on, `chunk` per cycle."""
+    def add(self, name: str, numbers: Sequence[Number], width: int) -> Number:
+        """The sum of up to two numbers modulo 2 to the power of `width`, two bits per cycle."""
         result: list[Timed] = []
         carry: list[Timed] = []
-        for start in range(0, width, chunk):
-            size = min(chunk, width - start)
+        for start in range(0, width, _CHUNK):
+            size = min(_CHUNK, width - start)
             parts = [part for part in (*(number[start : start + size] for number in numbers), carry) if part]
             if not parts:
                 break

@@ -37,22 +37,13 @@ class WordCounts:
         in_blocks = {level: self._count(keep, valid, level) for level in (1, 2)[:steps]}
         for level in range(3, steps + 1):
             halves = in_blocks[level - 1]
-            # Up to eight lanes six inputs determine a bit.
-            chunk = 4 if level <= 4 else 2
             in_blocks[level] = [
-                pipeline.add(f"count_{level}_{block}", halves[2 * block : 2 * block + 2], level + 1, chunk=chunk)
+                pipeline.add(f"count_{level}_{block}", halves[2 * block : 2 * block + 2], level + 1)
                 for block in range(len(halves) // 2)
             ]
-        total = list(in_blocks[steps][0])
-        before_fours: list[Number] = [[]]
-        if steps > 2:
-            # The lowest two bits are needed first.
-            before_fours, total[:2] = self._before([number[:2] for number in in_blocks[2]], "fours")
-        self.total: Number = total
-        self.before: list[list[Number]] = [self._before_pairs(before_fours, in_blocks[1])]
-        if steps > 1:
-            self.before.append(before_fours)
-        for step in range(2, steps):
+        self.total = in_blocks[steps][0]
+        self.before: list[list[Number]] = []
+        for step in range(steps):
             size = step + 1
             before: list[Number] = [[] for _ in range(len(keep) >> size)]
             for level in range(size, steps):
@@ -77,39 +68,6 @@ class WordCounts:
                     for bit in range(level + 1)
                 ]
             )
-        return found
-
-    def _before(self, numbers: Sequence[Number], name: str) -> tuple[list[Number], Number]:
-        """Modulo 4: the sums of the numbers before each one, and the sum of all."""
-        groups = range(0, len(numbers), 4)
-        within: list[Number] = []
-        sums = []
-        for start in groups:
-            group = numbers[start : start + 4]
-            within += [self._sum(f"{name}_before_{start + n}", group[:n]) for n in range(len(group))]
-            sums.append(self._sum(f"{name}_{start}", group))
-        if len(sums) == 1:
-            return within, sums[0]
-        outer, total = self._before(sums, f"{name}_groups")
-        both = [[outer[n // 4], within[n]] for n in range(len(numbers))]
-        return [self._sum(f"{name}_all_{n}", [each for each in pair if each]) for n, pair in enumerate(both)], total
-
-    def _sum(self, name: str, numbers: Sequence[Number]) -> Number:
-        """The sum of up to four numbers modulo 4."""
-        if len(numbers) < 2:
-            return numbers[0] if numbers else []
-        cycle = latest([bit for number in numbers for bit in number])
-        total = reduce(add, (Cat(self._pipeline.at(bit, cycle) for bit in number) for number in numbers))
-        return [self._pipeline.register(f"{name}_{bit}", total[bit], cycle) for bit in range(2)]
-
-    def _before_pairs(self, before_fours: Sequence[Number], pairs: Sequence[Number]) -> list[Number]:
-        """Modulo 2: the number of words before each pair of lanes."""
-        found: list[Number] = []
-        for pair in range(len(pairs)):
-            bits = [*before_fours[pair // 2][:1], *(pairs[pair - 1][:1] if pair % 2 else [])]
-            if len(bits) == 2:
-                bits = [self._pipeline.compute(f"before_0_{pair}", bits, xor)]
-            found.append(bits)
         return found
 
 
