@@ -16,7 +16,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
-from itertools import product
+from itertools import chain, product
 from typing import Any, NamedTuple
 
 from utf8fpga.model import DFA, REPLACEMENT_CHARACTER, TABLE_3_7, ErrorKind, IncrementalDecoder, Item, Practice, encode
@@ -280,16 +280,24 @@ class _Output:
             flag = self._error if item.error is not None else 0
             units = (item.code_point,) if self._form is None else self._form.encode(item.code_point)
             found.extend(unit | flag for unit in units)
-        if self._has_last:
-            if found:
-                found[-1] |= LAST
-            else:
-                found.append(LAST | NO_WORD)
-        return found
+        return self._ended(found)
 
     def of_points(self, points: Iterable[int]) -> array[int]:
-        """The words of a well-formed text."""
-        return self.words([Item(0, 1, point, None) for point in points])
+        """The words of a well-formed text, or its verdict."""
+        if self._is_validator:
+            return array("Q", [False])
+        # Every code point is compared so, for which one item each would take most of the time.
+        units = points if self._form is None else chain.from_iterable(map(self._form.encode, points))
+        return self._ended(array("Q", units))
+
+    def _ended(self, words: array[int]) -> array[int]:
+        """The words of a text with the mark of its end, if the core has one."""
+        if self._has_last:
+            if words:
+                words[-1] |= LAST
+            else:
+                words.append(LAST | NO_WORD)
+        return words
 
     def of_run(self, texts: Iterable[array[int]]) -> array[int]:
         """The words of several texts, or their verdicts."""

@@ -18,6 +18,7 @@ from typing import Any
 
 import pytest
 from support.processes import LIMIT_SECONDS, run, started, wait_until
+from support.tiers import tiered
 
 from utf8fpga.formal import runner as module
 from utf8fpga.formal.catalogue import CONFIGURATIONS, PROPERTIES, Configuration
@@ -235,8 +236,17 @@ PROVE = [sys.executable, "-m", "utf8fpga", "prove", "serial-0", "--property", "s
 
 
 @posix
-@pytest.mark.parametrize("command", [PROVE, [*PROVE[:5], "--mutate", "1"]], ids=["prove", "mutate"])
-@pytest.mark.parametrize("how", ["SIGINT to the process", "SIGINT to its group", "SIGTERM", "SIGKILL"])
+@pytest.mark.parametrize(
+    ("how", "command"),
+    tiered(
+        {
+            f"{how}-{name}": (how, command)
+            for how in ("SIGINT to the process", "SIGINT to its group", "SIGTERM", "SIGKILL")
+            for name, command in {"prove": PROVE, "mutate": [*PROVE[:5], "--mutate", "1"]}.items()
+        },
+        ["SIGINT to the process-prove", "SIGINT to its group-mutate", "SIGTERM-prove", "SIGKILL-prove"],
+    ),
+)
 def test_a_signal_ends_workers_and_tools(
     how: str, command: list[str], tool: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

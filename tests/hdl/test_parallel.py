@@ -6,6 +6,7 @@ from __future__ import annotations
 import random
 import re
 from collections.abc import Iterable
+from functools import cache
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,7 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 from support.engines import ENGINE
 from support.icarus import requires_icarus, run_abandoned, run_verilog, split_texts
+from support.tiers import tiered
 
 from utf8fpga.hdl import (
     PARALLEL_PIPELINES,
@@ -278,13 +280,13 @@ def test_other_tables_equal_their_models(
     assert run.texts == [other.expected(text) for text in drawn]
 
 
-@given(piece=near_boundaries(), start=st.integers(0, 7))
-@example(piece=(0xF0, 0x90, 0x80, 0x80), start=5)
-@settings(max_examples=10, deadline=None)
-def test_simulation_with_several_lanes_equals_the_model(piece: tuple[int, ...], start: int) -> None:
-    text = shifted(4, piece, start)
-    expected: list[list[Item]] = [list(decode(text))]
-    assert simulate([text], lanes=4, packed=True, engine=ENGINE) == expected
+@given(pieces=st.lists(st.tuples(near_boundaries(), st.integers(0, 7)), min_size=10))
+@example(pieces=[((0xF0, 0x90, 0x80, 0x80), 5)])
+@settings(max_examples=1)  # `simulate` elaborates the decoder for each call
+def test_simulation_with_several_lanes_equals_the_model(pieces: list[tuple[tuple[int, ...], int]]) -> None:
+    texts = [shifted(4, piece, start) for piece, start in pieces]
+    expected: list[list[Item]] = [list(decode(text)) for text in texts]
+    assert simulate(texts, lanes=4, packed=True, engine=ENGINE) == expected
 
 
 # Parameters and tables that are rejected.
@@ -359,13 +361,22 @@ VERILOG: dict[str, dict[str, Any]] = {
     "64": {"lanes": 64},
 }
 
-UP_TO_16 = {name: shape for name, shape in VERILOG.items() if shape["lanes"] <= 16}
+UP_TO_16 = [name for name, shape in VERILOG.items() if shape["lanes"] <= 16]
 """The others have the same control, and are slower to simulate."""
 
+PAIRS = ((0x41, 0x41), (0xF0, 0x90), (0xC2, 0x41))
+TIMES = ((20, False), (7, False), (9, True))
+"""Beats before the reset, and whether the output is ready."""
 
-@pytest.fixture(scope="module", params=by_shape(VERILOG))
+
+@cache
+def verilog_of(name: str) -> str:
+    return axi_verilog(parallel(**VERILOG[name]))
+
+
+@pytest.fixture(scope="module", params=tiered({name: name for name in VERILOG}, IN_EVERY_RUN & set(VERILOG)))
 def generated(request: pytest.FixtureRequest) -> tuple[str, dict[str, Any]]:
-    return axi_verilog(parallel(**request.param)), {"packed": False, **request.param}
+    return verilog_of(request.param), {"packed": False, **VERILOG[request.param]}
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -381,8 +392,17 @@ def _mark_handler() -> None:
 
 @requires_icarus
 @pytest.mark.parametrize(
-    ("busy_in", "busy_out"),
-    [(0, 0), (10, 80), *(pytest.param(*busy, marks=pytest.mark.slow) for busy in ((40, 0), (0, 40)))],
+    ("generated", "busy_in", "busy_out"),
+    # In every run each kind of decoder with pauses on both sides, and one of them without pauses.
+    tiered(
+        {
+            f"{name}-{busy_in}-{busy_out}": (name, busy_in, busy_out)
+            for name in VERILOG
+            for busy_in, busy_out in ((0, 0), (10, 80), (40, 0), (0, 40))
+        },
+        {"4-0-0", *(f"{name}-10-80" for name in IN_EVERY_RUN & set(VERILOG))},
+    ),
+    indirect=["generated"],
 )
 def test_verilog_against_cpython(
     generated: tuple[str, dict[str, Any]], busy_in: int, busy_out: int, tmp_path: Path
@@ -430,9 +450,24 @@ def test_ports_and_text_of_the_verilog(generated: tuple[str, dict[str, Any]]) ->
 
 
 @requires_icarus
-@pytest.mark.parametrize("generated", by_shape(UP_TO_16), indirect=True)
-@pytest.mark.parametrize(("fed", "ready"), [(20, False), (7, False), (9, True)])
-@pytest.mark.parametrize(("first", "second"), [(0x41, 0x41), (0xF0, 0x90), (0xC2, 0x41)])
+@pytest.mark.parametrize(
+    ("generated", "first", "second", "fed", "ready"),
+    # In every run each kind of decoder with each pair of bytes, at each time and in each state of the output.
+    tiered(
+        {
+            f"{name}-{first:02X}-{second:02X}-{fed}": (name, first, second, fed, ready)
+            for name in UP_TO_16
+            for first, second in PAIRS
+            for fed, ready in TIMES
+        },
+        {
+            f"{name}-{first:02X}-{second:02X}-{fed}"
+            for name in IN_EVERY_RUN & set(UP_TO_16)
+            for (first, second), (fed, _) in zip(PAIRS, TIMES, strict=True)
+        },
+    ),
+    indirect=["generated"],
+)
 def test_one_cycle_of_reset_within_a_packet(
     generated: tuple[str, dict[str, Any]], first: int, second: int, fed: int, ready: bool, tmp_path: Path
 ) -> None:

@@ -85,6 +85,7 @@ MARKERS = {
     "utf8fpga generate --lanes 64": "slow",
     "utf8fpga check decoder.v --prove": "proof",
     "utf8fpga prove": "proof",
+    "utf8fpga table --documents": "slow",
     "utf8fpga prove --list": "",
     "utf8fpga prove refresh": "",
 }
