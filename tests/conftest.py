@@ -88,6 +88,11 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         items.sort(key=lambda item: sha256(f"{seed} {item.nodeid}".encode()).digest())
 
 
+def pytest_collection_finish() -> None:
+    # The collector need not visit what exists now, which no test deletes.
+    gc.freeze()
+
+
 def pytest_runtest_setup(item: pytest.Item) -> None:
     budget = item.config.getoption("--budget")
     if budget is not None and time.monotonic() - item.config.stash[_started] > budget:

@@ -318,7 +318,9 @@ DAMAGE: dict[str, tuple[str, Callable[[Path], Any], dict[str, int]]] = {
 }
 
 
-@pytest.mark.parametrize(("pattern", "damage", "expected"), DAMAGE.values(), ids=DAMAGE)
+@pytest.mark.parametrize(
+    ("pattern", "damage", "expected"), tiered(DAMAGE, DAMAGE.keys() - {"empty", "no table", "no netlist"})
+)
 def test_damaged_file_is_measured_again(
     pattern: str, damage: Callable[[Path], Any], expected: dict[str, int], tools: FakeTools, cache: Cache
 ) -> None:
@@ -336,7 +338,7 @@ def test_damaged_file_is_measured_again(
     assert tools.calls() == {}
 
 
-@pytest.mark.parametrize("after", [1, 4, 5, 6, 9, 11])
+@pytest.mark.parametrize("after", tiered({str(after): after for after in (1, 4, 5, 6, 9, 11)}, ["1", "5", "9"]))
 def test_interrupted_sweep_continues(after: int, tools: FakeTools, cache: Cache) -> None:
     def interrupt(now: Progress) -> None:
         if now.done >= after:

@@ -101,7 +101,7 @@ def test_a_reset_before_the_decoder_has_drained_is_rejected() -> None:
 # The proof, and the faults that it rejects.
 
 
-@pytest.mark.parametrize("every", [1, 16])
+@pytest.mark.parametrize("every", tiered({"1": 1, "16": 16}, ["16"], tier=pytest.mark.proof))
 def test_proved(every: int) -> None:
     assert {name: verdict.proved for name, verdict in prove_refresh(Refresh(every)).items()} == dict.fromkeys(
         ("passes", "harmless", "due", "closes", "comes", "counts"), True
