@@ -57,9 +57,6 @@ SHAPES |= {
 NARROW = {name: shape for name, shape in SHAPES.items() if shape["lanes"] <= 4}
 """The others have the same window, and are slower to simulate."""
 
-TRIPLES = {name: [] if name in ("2", "4") else [pytest.mark.slow] for name in NARROW}
-"""The marks of tests with many texts: in every run one decoder with each buffer."""
-
 SPARSE = {name: shape for name, shape in NARROW.items() if not shape.get("packed")}
 """Decoders without a packer, which may hold items back until a row is full or the input is idle."""
 
@@ -213,11 +210,7 @@ def test_a_beat_that_ends_within_a_sequence_waits_for_the_next(full: Simulation)
     assert run.valid_since[-1] > run.accepted[1]
 
 
-@pytest.mark.parametrize(
-    "full",
-    [pytest.param(NARROW[name], id=name, marks=marks) for name, marks in TRIPLES.items()],
-    indirect=True,
-)
+@pytest.mark.parametrize("full", by_shape(NARROW), indirect=True)
 def test_all_triples_of_classes_against_cpython(full: Simulation) -> None:
     members = [0x41, 0x80, 0x90, 0xA0, 0xC0, 0xC2, 0xE0, 0xE1, 0xED, 0xF0, 0xF1, 0xF4, 0xF5, 0xF8]
     triples = [bytes(triple) for triple in product(members, repeat=3)]
