@@ -76,9 +76,15 @@ def by_shape(shapes: dict[str, dict[str, Any]]) -> list[Any]:
     ]
 
 
+@cache
+def simulation_of(**shape: Any) -> Simulation:
+    """The simulation of a decoder with all fields, elaborated once for all tests of this process."""
+    return Simulation(parallel(**shape, **FULL), engine=ENGINE)
+
+
 @pytest.fixture(scope="module", params=by_shape(SHAPES))
 def full(request: pytest.FixtureRequest) -> Simulation:
-    return Simulation(parallel(**request.param, **FULL), engine=ENGINE)
+    return simulation_of(**request.param)
 
 
 def long_text(rng: random.Random, units: int) -> bytes:
@@ -221,7 +227,7 @@ def test_all_triples_of_classes_against_cpython(full: Simulation) -> None:
 @pytest.mark.parametrize("lanes", [4, *(pytest.param(lanes, marks=pytest.mark.slow) for lanes in (2, 8))])
 def test_packed_beats_are_full_where_text_is_dense(lanes: int) -> None:
     text = "中".encode() * (20 * lanes)
-    simulation = Simulation(PackedDecoder(lanes=lanes, **FULL), engine=ENGINE)
+    simulation = simulation_of(lanes=lanes, packed=True)
     run = simulation.run([text])
     assert run.texts == [simulation.expected(text)]
     # A word has three units, so every third beat fills an output beat, and no other output beat is closed.
@@ -232,7 +238,7 @@ def test_packed_beats_are_full_where_text_is_dense(lanes: int) -> None:
 @pytest.mark.parametrize("lanes", [4, *(pytest.param(lanes, marks=pytest.mark.slow) for lanes in (2, 8))])
 def test_a_slow_consumer_still_gets_full_packed_beats(lanes: int) -> None:
     text = "é".encode() * (40 * lanes)
-    simulation = Simulation(PackedDecoder(lanes=lanes, **FULL), engine=ENGINE)
+    simulation = simulation_of(lanes=lanes, packed=True)
     run = simulation.run([text], output_pauses=[True, True, True, False])
     per_beat = [run.valid_since.count(clock) for clock in dict.fromkeys(run.valid_since)]
     assert per_beat == [lanes] * 40
