@@ -439,7 +439,7 @@ def patient_dask() -> Iterator[None]:
 
 
 @pytest.mark.usefixtures("patient_dask")
-@pytest.mark.parametrize("processes", tiered({"threads": False, "processes": True}, 1))
+@pytest.mark.parametrize("processes", tiered({"threads": False, "processes": True}, 0))
 @pytest.mark.filterwarnings("default")  # warnings of the cluster itself
 def test_executor_of_a_dask_cluster(processes: bool, tools: FakeTools, cache: Cache) -> None:
     distributed = pytest.importorskip("distributed", reason="distributed is not installed")

@@ -213,8 +213,17 @@ def running(
     )
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP], ids=["SIGTERM", "SIGHUP"])
-@pytest.mark.parametrize("command", ["decode", "simulate"])
+@pytest.mark.parametrize(
+    ("command", "number"),
+    tiered(
+        {
+            f"{command}-{number.name}": (command, number)
+            for command in ("decode", "simulate")
+            for number in (signal.SIGTERM, signal.SIGHUP)
+        },
+        ["decode-SIGHUP", "simulate-SIGTERM"],
+    ),
+)
 def test_signal_leaves_no_incomplete_file(command: str, number: signal.Signals, tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "fifo")
     options = ["-o", "out"] + (["--vcd", "wave"] if command == "simulate" else [])
