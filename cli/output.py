@@ -14,18 +14,6 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO
 
-from rich.console import Console
-from rich.progress import (
-    BarColumn,
-    DownloadColumn,
-    MofNCompleteColumn,
-    Progress,
-    SpinnerColumn,
-    TextColumn,
-    TimeElapsedColumn,
-    TransferSpeedColumn,
-)
-
 from utf8fpga.model import UserError
 
 __all__ = [
@@ -193,11 +181,6 @@ def write_bytes(path: str, data: bytes) -> None:
         file.write(data)
 
 
-def _console() -> Console:
-    """A console on standard error, which ignores variables such as FORCE_COLOR if that is not a terminal."""
-    return Console(stderr=True, force_terminal=sys.stderr.isatty())
-
-
 @contextmanager
 def progress(what: str, total: int | None, *, rate: bool = False) -> Iterator[Callable[[int], None]]:
     """A progress bar, shown only on a terminal; yields a function to be called with the number done so far.
@@ -209,16 +192,23 @@ def progress(what: str, total: int | None, *, rate: bool = False) -> Iterator[Ca
         total: the number to be done; None: it is not known.
         rate: the numbers are bytes, and the bar shows the bytes per second.
     """
-    console = _console()
-    numbers = (DownloadColumn(), TransferSpeedColumn()) if rate else (MofNCompleteColumn(),)
-    columns = (SpinnerColumn(), TextColumn("{task.description}"), BarColumn(), *numbers, TimeElapsedColumn())
-    with Progress(
-        *columns,
-        console=console,
-        transient=True,
-        redirect_stdout=sys.stdout.isatty(),
-        disable=not console.is_terminal,
-    ) as bar:
+    if not sys.stderr.isatty():
+        yield lambda _: None
+        return
+    # Importing rich takes as long as the rest of a short command.
+    from rich import progress as bars
+    from rich.console import Console
+
+    numbers = (bars.DownloadColumn(), bars.TransferSpeedColumn()) if rate else (bars.MofNCompleteColumn(),)
+    columns = (
+        bars.SpinnerColumn(),
+        bars.TextColumn("{task.description}"),
+        bars.BarColumn(),
+        *numbers,
+        bars.TimeElapsedColumn(),
+    )
+    console = Console(stderr=True, force_terminal=True)
+    with bars.Progress(*columns, console=console, transient=True, redirect_stdout=sys.stdout.isatty()) as bar:
         task = bar.add_task(what, total=total)
         yield lambda done: bar.update(task, completed=done)
 
@@ -226,16 +216,22 @@ def progress(what: str, total: int | None, *, rate: bool = False) -> Iterator[Ca
 @contextmanager
 def job_progress(what: str) -> Iterator[Callable[[int, int, Sequence[str]], None]]:
     """Like `progress`, for concurrent jobs; the function takes the jobs done, their total, and those running."""
-    console = _console()
+    if not sys.stderr.isatty():
+        yield lambda _done, _total, _running: None
+        return
+    from rich import progress as bars
+    from rich.console import Console
+
+    console = Console(stderr=True, force_terminal=True)
     columns = (
-        SpinnerColumn(),
-        TextColumn("{task.description}"),
-        BarColumn(bar_width=20),
-        MofNCompleteColumn(),
-        TimeElapsedColumn(),
-        TextColumn("{task.fields[running]}", markup=False),
+        bars.SpinnerColumn(),
+        bars.TextColumn("{task.description}"),
+        bars.BarColumn(bar_width=20),
+        bars.MofNCompleteColumn(),
+        bars.TimeElapsedColumn(),
+        bars.TextColumn("{task.fields[running]}", markup=False),
     )
-    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
+    with bars.Progress(*columns, console=console, transient=True) as bar:
         task = bar.add_task(what, total=None, running="")
 
         def show(done: int, total: int, running: Sequence[str]) -> None:

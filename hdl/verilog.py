@@ -7,6 +7,7 @@ import re
 import shlex
 import tempfile
 from collections.abc import Iterator
+from functools import lru_cache
 from pathlib import Path
 
 from amaranth.back import rtlil
@@ -14,7 +15,7 @@ from amaranth.back import rtlil
 from utf8fpga.hdl.axi_stream import AxiStreamCore, SymbolPorts
 from utf8fpga.hdl.core import Core
 from utf8fpga.hdl.cores import command_words, parameters_of
-from utf8fpga.hdl.toolchain import run_tool
+from utf8fpga.hdl.toolchain import find_tool, run_tool
 from utf8fpga.model.exceptions import InvalidArgumentError
 
 __all__ = ["axi_rtlil", "axi_verilog", "check_module_name", "module_name"]
@@ -77,14 +78,22 @@ def axi_verilog(core: Core, name: str | None = None) -> str:
     """
     name = module_name(core) if name is None else name
     check_module_name(name)
+    tool = find_tool("yosys")
+    return _header(core) + _modules(axi_rtlil(core, name), name, tool, Path(tool).stat().st_mtime_ns)
+
+
+@lru_cache(maxsize=16)
+def _modules(design: str, name: str, tool: str, changed: int) -> str:
+    """The modules of a design in RTLIL in Verilog, kept by the design and the program that writes them."""
+    del tool, changed  # They identify the program in the cache.
     with tempfile.TemporaryDirectory(prefix="utf8fpga-") as folder:
         directory = Path(folder)
-        (directory / "top.il").write_text(axi_rtlil(core, name), encoding="utf-8")
+        (directory / "top.il").write_text(design, encoding="utf-8")
         script = f"read_rtlil top.il; hierarchy -top {name}; proc; flatten -separator _; opt_clean"
         run_tool("yosys", ["-q", "-p", f"{script}; write_verilog -noattr top.v"], directory=directory)
         text = (directory / "top.v").read_text(encoding="utf-8")
     # The header that Yosys writes, with the build of Yosys, is omitted.
-    return _header(core) + text[text.index("module ") :]
+    return text[text.index("module ") :]
 
 
 def check_module_name(name: str) -> None:

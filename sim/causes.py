@@ -16,10 +16,20 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
-from itertools import product
+from itertools import chain, product
 from typing import Any, NamedTuple
 
-from utf8fpga.model import DFA, REPLACEMENT_CHARACTER, TABLE_3_7, ErrorKind, IncrementalDecoder, Item, Practice, encode
+from utf8fpga.model import (
+    DFA,
+    REPLACEMENT_CHARACTER,
+    TABLE_3_7,
+    ErrorKind,
+    IncrementalDecoder,
+    Item,
+    Practice,
+    decode_with,
+    encode,
+)
 from utf8fpga.model.errors import representatives
 from utf8fpga.model.table import spell
 from utf8fpga.model.vectors import vectors
@@ -179,7 +189,7 @@ def _causes() -> Iterator[str]:
 
 
 def _of_golden(text: bytes, practice: Practice, final: bool) -> tuple[Item, ...]:
-    return tuple(IncrementalDecoder(practice).decode(text, final))
+    return tuple(decode_with(text, practice) if final else IncrementalDecoder(practice).decode(text))
 
 
 def _shortest_first(texts: Iterable[bytes]) -> list[bytes]:
@@ -258,7 +268,8 @@ def _blocks() -> list[tuple[str, range]]:
 
 @cache
 def _block_bytes() -> list[bytes]:
-    return [encode(points) for _, points in _blocks()]
+    # CPython's encoder, since the one of the model takes a second for all code points.
+    return ["".join(map(chr, points)).encode() for _, points in _blocks()]
 
 
 class _Output:
@@ -280,16 +291,24 @@ class _Output:
             flag = self._error if item.error is not None else 0
             units = (item.code_point,) if self._form is None else self._form.encode(item.code_point)
             found.extend(unit | flag for unit in units)
-        if self._has_last:
-            if found:
-                found[-1] |= LAST
-            else:
-                found.append(LAST | NO_WORD)
-        return found
+        return self._ended(found)
 
     def of_points(self, points: Iterable[int]) -> array[int]:
-        """The words of a well-formed text."""
-        return self.words([Item(0, 1, point, None) for point in points])
+        """The words of a well-formed text, or its verdict."""
+        if self._is_validator:
+            return array("Q", [False])
+        # Every code point is compared so, for which one item each would take most of the time.
+        units = points if self._form is None else chain.from_iterable(map(self._form.encode, points))
+        return self._ended(array("Q", units))
+
+    def _ended(self, words: array[int]) -> array[int]:
+        """The words of a text with the mark of its end, if the core has one."""
+        if self._has_last:
+            if words:
+                words[-1] |= LAST
+            else:
+                words.append(LAST | NO_WORD)
+        return words
 
     def of_run(self, texts: Iterable[array[int]]) -> array[int]:
         """The words of several texts, or their verdicts."""

@@ -17,6 +17,7 @@ from typing import Any
 import pytest
 from support.builds import Built
 from support.processes import run
+from support.tiers import tiered
 
 from utf8fpga.boards import BuildError, Host, build_board
 from utf8fpga.hdl.toolchain import find_tool
@@ -210,8 +211,17 @@ def test_build_on_a_host_gives_the_same_bitstream(
     assert [p.name for p in server.home.iterdir()] == [".profile"], "nothing is left there"
 
 
-@pytest.mark.parametrize("names", [GOOD, as_yowasp(GOOD)], ids=["plain", "YoWASP"])
-@pytest.mark.parametrize("tools", ["bin with spaces", "~/bin with spaces", "absolute", None])
+@pytest.mark.parametrize(
+    ("tools", "names"),
+    tiered(
+        {
+            f"{tools}-{kind}": (tools, names)
+            for tools in ("bin with spaces", "~/bin with spaces", "absolute", None)
+            for kind, names in {"plain": GOOD, "YoWASP": as_yowasp(GOOD)}.items()
+        },
+        ["bin with spaces-plain", "~/bin with spaces-YoWASP", "absolute-plain", "None-YoWASP"],
+    ),
+)
 def test_tools_on_the_host_are_found(names: dict[str, str], tools: str | None, server: Server, tmp_path: Path) -> None:
     folder = server.home / "bin with spaces"
     install(folder, names)

@@ -23,6 +23,7 @@ from amaranth.lib.wiring import Component
 from amaranth.sim import Simulator
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.tiers import tiered
 
 from utf8fpga.boards import (
     UartDecoder,
@@ -155,7 +156,9 @@ def rejected(error: type[Exception], message: str) -> Iterator[None]:
 # Receiver and transmitter
 
 
-@pytest.mark.parametrize(("divisor", "number"), [(4, 256), (5, 32), (12, 32)])
+@pytest.mark.parametrize(
+    ("divisor", "number"), tiered({"4-256": (4, 256), "5-32": (5, 32), "12-32": (12, 32)}, ["5-32", "12-32"])
+)
 def test_every_byte_from_transmitter_to_receiver(divisor: int, number: int) -> None:
     data = list(range(256))
     random.Random(divisor).shuffle(data)
@@ -370,7 +373,7 @@ CORES = {
 }
 
 
-@pytest.mark.parametrize("core", CORES.values(), ids=CORES)
+@pytest.mark.parametrize("core", tiered(CORES, ["pipeline_0", "parallel", "each_unit", "refreshed"]))
 def test_texts_are_decoded_as_in_the_model(core: DecoderParameters) -> None:
     segments = [segment for text in TEXTS.values() for segment in [*frames(text), *BREAK]]
     expected = [word for text in TEXTS.values() for word in words_of(text, practice=core.practice) + END]

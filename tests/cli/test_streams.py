@@ -11,7 +11,9 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 
 import pytest
+from support.command import utf8fpga
 from support.processes import run, started, wait_until
+from support.tiers import tiered
 
 COMMAND = f"{sys.executable} -m utf8fpga"
 FULL = "utf8fpga: cannot write standard output: No space left on device\n"
@@ -53,14 +55,19 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
+FULL_IN_EVERY_RUN = {"decode of more than a buffer", "table", "simulate --json", "prove --list", "--help"}
+CLOSED_IN_EVERY_RUN = {"decode --summary", "vectors", "simulate -o -", "boards --json", "--version"}
+"""Each command once, and each kind of output."""
+
+
 @needs_full
-@pytest.mark.parametrize("command", PRINTING.values(), ids=PRINTING)
+@pytest.mark.parametrize("command", tiered(PRINTING, FULL_IN_EVERY_RUN))
 def test_a_full_standard_output(command: str, folder: Path) -> None:
     done = bash(f"utf8fpga {command} >/dev/full", folder)
     assert (done.stderr, done.returncode) == (FULL, 1)
 
 
-@pytest.mark.parametrize("command", PRINTING.values(), ids=PRINTING)
+@pytest.mark.parametrize("command", tiered(PRINTING, CLOSED_IN_EVERY_RUN))
 def test_a_closed_standard_output(command: str, folder: Path) -> None:
     done = bash(f"utf8fpga {command} >&-", folder)
     assert (done.stderr, done.returncode) == (CLOSED, 1)
@@ -95,7 +102,7 @@ def test_all_standard_streams_closed(folder: Path) -> None:
 
 
 @needs_descriptors
-@pytest.mark.parametrize("name", ["/dev/stdout", "/dev/fd/1", "/dev/./stdout", "-"])
+@pytest.mark.parametrize("name", tiered({name: name for name in ("/dev/stdout", "/dev/fd/1", "/dev/./stdout", "-")}, 2))
 def test_standard_output_by_name(name: str, folder: Path) -> None:
     """In a pipe, and in a file to which other processes write before and after."""
     assert bash(f"utf8fpga decode text -o {name} | cat", folder).stdout == "né\n"
@@ -171,17 +178,21 @@ BOTH = {
 
 
 @pytest.mark.parametrize(("options", "message"), BOTH.values(), ids=BOTH)
-def test_two_results_to_standard_output_are_rejected(options: str, message: str, folder: Path) -> None:
-    done = bash(f"utf8fpga simulate text {options}", folder)
-    assert (done.stdout, done.stderr, done.returncode) == ("", f"utf8fpga: {message}\n", 2)
+def test_two_results_to_standard_output_are_rejected(
+    options: str, message: str, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(folder)
+    done = utf8fpga("simulate", "text", *options.split())
+    assert (done.stdout, done.stderr.decode(), done.returncode) == (b"", f"utf8fpga: {message}\n", 2)
     assert sorted(path.name for path in folder.iterdir()) == ["long", "text"]
 
 
-def test_plot_to_standard_output_is_rejected(folder: Path) -> None:
+def test_plot_to_standard_output_is_rejected(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("matplotlib", reason="matplotlib is not installed")
-    done = bash("utf8fpga bench --plot - --cache cache", folder)
+    monkeypatch.chdir(folder)
+    done = utf8fpga("bench", "--plot", "-", "--cache", "cache")
     message = "utf8fpga: --plot - is standard output, to which the figures are written: name a file\n"
-    assert (done.stdout, done.stderr, done.returncode) == ("", message, 2)
+    assert (done.stdout, done.stderr.decode(), done.returncode) == (b"", message, 2)
 
 
 # Signals.
@@ -202,8 +213,17 @@ def running(
     )
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP], ids=["SIGTERM", "SIGHUP"])
-@pytest.mark.parametrize("command", ["decode", "simulate"])
+@pytest.mark.parametrize(
+    ("command", "number"),
+    tiered(
+        {
+            f"{command}-{number.name}": (command, number)
+            for command in ("decode", "simulate")
+            for number in (signal.SIGTERM, signal.SIGHUP)
+        },
+        ["decode-SIGHUP", "simulate-SIGTERM"],
+    ),
+)
 def test_signal_leaves_no_incomplete_file(command: str, number: signal.Signals, tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "fifo")
     options = ["-o", "out"] + (["--vcd", "wave"] if command == "simulate" else [])

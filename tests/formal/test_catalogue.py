@@ -314,7 +314,7 @@ def test_one_changed_cell_of_a_netlist_is_detected(family: str) -> None:
     assert equal_netlist(design, family, change=change).proved is False
 
 
-@pytest.mark.parametrize("family", FAMILIES)
+@pytest.mark.parametrize("family", tiered({name: name for name in FAMILIES}, ["ice40"], tier=pytest.mark.proof))
 def test_an_unconnected_bit_of_a_netlist_is_arbitrary(family: str) -> None:
     """The bit is 0 in the design, and an unconnected one would often be 0 as well."""
     design = axi_rtlil(SerialDecoder())
@@ -322,7 +322,7 @@ def test_an_unconnected_bit_of_a_netlist_is_arbitrary(family: str) -> None:
     assert equal_netlist(design, family, change=change).proved is False
 
 
-@pytest.mark.parametrize("family", FAMILIES)
+@pytest.mark.parametrize("family", tiered({name: name for name in FAMILIES}, ["ice40"], tier=pytest.mark.proof))
 @pytest.mark.parametrize("change", ["setparam -set CLK_POLARITY 0 t:$dff", r"connect -port \F3 \CLK \s_axis_tvalid"])
 def test_another_clock_in_a_netlist_is_detected(family: str, change: str) -> None:
     """The engine has only one clock."""

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from support.engines import requires_compiler
 from support.foreign_cores import CORES, FOLDER, core_of
+from support.tiers import tiered
 
 from utf8fpga.formal.foreign import PROVED, prove_foreign, require_provable
 from utf8fpga.formal.properties import Property
@@ -36,7 +37,9 @@ def test_generated_verilog_is_proved(tmp_path: Path) -> None:
 
 
 @requires_compiler
-@pytest.mark.parametrize("name", ["leaky", "surrogates"])
+@pytest.mark.parametrize(
+    "name", tiered({name: name for name in ("leaky", "surrogates")}, ["leaky"], tier=pytest.mark.proof)
+)
 def test_fault_has_a_trace_that_the_simulation_confirms(name: str) -> None:
     core = core_of(name)
     proof = prove_foreign(core.connections, HANDSHAKE, Property.EQUIVALENCE)

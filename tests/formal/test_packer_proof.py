@@ -12,6 +12,7 @@ from amaranth.back import rtlil
 from amaranth.hdl import Cat, Module, Mux, Value
 from amaranth.lib.data import StructLayout
 from support.faults import Fault, combinational, no_fault, registered, with_fault, with_registers
+from support.tiers import tiered
 
 from utf8fpga.formal.packer_proof import (
     NARROW,
@@ -46,7 +47,9 @@ def test_proved(lanes: int) -> None:
 WIDE = item_layout(RFC_2279, kind=True, length=True)
 
 
-@pytest.mark.parametrize("symbol", [item_layout(TABLE_3_7), WIDE], ids=["plain", "wide"])
+@pytest.mark.parametrize(
+    "symbol", tiered({"plain": item_layout(TABLE_3_7), "wide": WIDE}, ["wide"], tier=pytest.mark.proof)
+)
 @pytest.mark.parametrize("lanes", [2, *(pytest.param(lanes, marks=pytest.mark.proof) for lanes in (3, 8))])
 def test_each_bit_of_a_word_is_moved_like_that_of_a_narrow_word(lanes: int, symbol: StructLayout) -> None:
     assert moves_bits_alike(Packer, lanes, symbol)
@@ -84,7 +87,11 @@ BIT_FAULTS = {
 }
 
 
-@pytest.mark.parametrize("fault", BIT_FAULTS.values(), ids=BIT_FAULTS)
+QUICK = ("two bits of a word are exchanged", "a bit is inverted", "a bit decides whether there is a word")
+"""The others change the same register in another way."""
+
+
+@pytest.mark.parametrize("fault", tiered(BIT_FAULTS, QUICK, tier=pytest.mark.proof))
 def test_a_packer_that_does_more_than_move_words_is_detected(fault: Any) -> None:
     assert not moves_bits_alike(with_fault(Packer, only_if_wide(fault)), 2, WIDE)
 

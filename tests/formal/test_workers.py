@@ -9,82 +9,24 @@ import pickle
 import signal
 import subprocess
 import sys
-import threading
-import time
 from concurrent.futures import Future
 from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import pytest
+from support.calls import alone, call_or_use_tool, fail, meet, process_of, say, square, wait_for, where
 from support.processes import LIMIT_SECONDS, run, started, wait_until
+from support.tiers import tiered
 
 from utf8fpga.formal import runner as module
 from utf8fpga.formal.catalogue import CONFIGURATIONS, PROPERTIES, Configuration
 from utf8fpga.formal.report import Result
 from utf8fpga.formal.runner import prove_all
 from utf8fpga.formal.workers import run_each
-from utf8fpga.hdl.toolchain import ToolError, run_tool
+from utf8fpga.hdl.toolchain import ToolError
 
 posix = pytest.mark.skipif(os.name != "posix", reason="Windows has other signals and no process groups")
-
-
-# The functions that workers call in these tests.
-
-
-def square(number: int) -> int:
-    return number**2
-
-
-def where(_call: int) -> tuple[int, bool]:
-    """The number of the process, and whether this is its main thread."""
-    return os.getpid(), threading.current_thread() is threading.main_thread()
-
-
-def wait_for(path: Path) -> str:
-    end = time.monotonic() + LIMIT_SECONDS
-    while not path.exists():
-        assert time.monotonic() < end
-        time.sleep(0.01)
-    return path.name
-
-
-def meet(mine: Path, other: Path) -> str:
-    """Wait for the file of another call, which exists only if both calls run at the same time."""
-    mine.touch()
-    return wait_for(other)
-
-
-def alone(folder: Path) -> bool:
-    """Whether no other call runs at the same time."""
-    (folder / str(os.getpid())).touch()
-    time.sleep(0.05)
-    found = len(list(folder.iterdir())) == 1
-    (folder / str(os.getpid())).unlink()
-    return found
-
-
-class TwoArgumentsError(Exception):
-    """An exception that cannot be pickled."""
-
-    def __init__(self, first: str, second: str) -> None:
-        super().__init__(first + second)
-
-
-def fail(how: str) -> None:
-    if how == "plain":
-        raise ToolError("yosys is not at home")
-    if how == "odd":
-        raise TwoArgumentsError("not", " picklable")
-    os._exit(3)
-
-
-def say(message: str) -> None:
-    logging.getLogger("utf8fpga.test").info("%s", message)
-
-
-def use_tool(folder: Path) -> str:
-    return run_tool("yosys", [], directory=folder)
 
 
 TOOL = """\
@@ -227,16 +169,21 @@ def test_closing_the_iterator_ends_workers_and_tools(tool: Path, tmp_path: Path)
     assert_gone(processes)
 
 
-def call_or_use_tool(folder: Path | None) -> str:
-    return "" if folder is None else use_tool(folder)
-
-
 PROVE = [sys.executable, "-m", "utf8fpga", "prove", "serial-0", "--property", "steady", "--property", "stall"]
 
 
 @posix
-@pytest.mark.parametrize("command", [PROVE, [*PROVE[:5], "--mutate", "1"]], ids=["prove", "mutate"])
-@pytest.mark.parametrize("how", ["SIGINT to the process", "SIGINT to its group", "SIGTERM", "SIGKILL"])
+@pytest.mark.parametrize(
+    ("how", "command"),
+    tiered(
+        {
+            f"{how}-{name}": (how, command)
+            for how in ("SIGINT to the process", "SIGINT to its group", "SIGTERM", "SIGKILL")
+            for name, command in {"prove": PROVE, "mutate": [*PROVE[:5], "--mutate", "1"]}.items()
+        },
+        ["SIGINT to the process-prove", "SIGINT to its group-mutate", "SIGTERM-prove", "SIGKILL-prove"],
+    ),
+)
 def test_a_signal_ends_workers_and_tools(
     how: str, command: list[str], tool: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -284,12 +231,6 @@ def test_an_interrupt_while_a_worker_starts_leaves_no_traceback(
 
 def test_the_properties_that_are_proved_here_exist() -> None:
     assert {"steady", "stall", "latency"} <= set(PROPERTIES)
-
-
-def process_of(_group: str) -> int:
-    """The process that does a call."""
-    time.sleep(0.2)
-    return os.getpid()
 
 
 def test_a_worker_prefers_the_calls_of_its_group() -> None:

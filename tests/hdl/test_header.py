@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import Any
 
 import pytest
@@ -42,6 +43,7 @@ def decoder(request: pytest.FixtureRequest) -> AnyDecoder:
     return Decoder(**request.param)
 
 
+@lru_cache(maxsize=1)
 def header(decoder: AnyDecoder) -> str:
     verilog = axi_verilog(decoder)
     return " ".join(line.removeprefix("// ") for line in verilog[: verilog.index("module ")].splitlines())

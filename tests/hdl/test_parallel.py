@@ -6,6 +6,7 @@ from __future__ import annotations
 import random
 import re
 from collections.abc import Iterable
+from functools import cache
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,7 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 from support.engines import ENGINE
 from support.icarus import requires_icarus, run_abandoned, run_verilog, split_texts
+from support.tiers import tiered
 
 from utf8fpga.hdl import (
     PARALLEL_PIPELINES,
@@ -24,6 +26,7 @@ from utf8fpga.hdl import (
     SerialDecoder,
     axi_verilog,
 )
+from utf8fpga.hdl.verilog import _modules
 from utf8fpga.model import TABLE_3_7, EncodingTable, Item, TableError, decode
 from utf8fpga.model.forms import CESU_8_CODE_UNITS, GENERALISED_UTF_8, MODIFIED_UTF_8_CODE_UNITS, RFC_2279
 from utf8fpga.sim import ContractError, Simulation, simulate
@@ -55,9 +58,6 @@ SHAPES |= {
 NARROW = {name: shape for name, shape in SHAPES.items() if shape["lanes"] <= 4}
 """The others have the same window, and are slower to simulate."""
 
-TRIPLES = {name: [] if name in ("2", "4") else [pytest.mark.slow] for name in NARROW}
-"""The marks of tests with many texts: in every run one decoder with each buffer."""
-
 SPARSE = {name: shape for name, shape in NARROW.items() if not shape.get("packed")}
 """Decoders without a packer, which may hold items back until a row is full or the input is idle."""
 
@@ -77,9 +77,15 @@ def by_shape(shapes: dict[str, dict[str, Any]]) -> list[Any]:
     ]
 
 
+@cache
+def simulation_of(**shape: Any) -> Simulation:
+    """The simulation of a decoder with all fields, elaborated once for all tests of this process."""
+    return Simulation(parallel(**shape, **FULL), engine=ENGINE)
+
+
 @pytest.fixture(scope="module", params=by_shape(SHAPES))
 def full(request: pytest.FixtureRequest) -> Simulation:
-    return Simulation(parallel(**request.param, **FULL), engine=ENGINE)
+    return simulation_of(**request.param)
 
 
 def long_text(rng: random.Random, units: int) -> bytes:
@@ -211,11 +217,7 @@ def test_a_beat_that_ends_within_a_sequence_waits_for_the_next(full: Simulation)
     assert run.valid_since[-1] > run.accepted[1]
 
 
-@pytest.mark.parametrize(
-    "full",
-    [pytest.param(NARROW[name], id=name, marks=marks) for name, marks in TRIPLES.items()],
-    indirect=True,
-)
+@pytest.mark.parametrize("full", by_shape(NARROW), indirect=True)
 def test_all_triples_of_classes_against_cpython(full: Simulation) -> None:
     members = [0x41, 0x80, 0x90, 0xA0, 0xC0, 0xC2, 0xE0, 0xE1, 0xED, 0xF0, 0xF1, 0xF4, 0xF5, 0xF8]
     triples = [bytes(triple) for triple in product(members, repeat=3)]
@@ -226,7 +228,7 @@ def test_all_triples_of_classes_against_cpython(full: Simulation) -> None:
 @pytest.mark.parametrize("lanes", [4, *(pytest.param(lanes, marks=pytest.mark.slow) for lanes in (2, 8))])
 def test_packed_beats_are_full_where_text_is_dense(lanes: int) -> None:
     text = "中".encode() * (20 * lanes)
-    simulation = Simulation(PackedDecoder(lanes=lanes, **FULL), engine=ENGINE)
+    simulation = simulation_of(lanes=lanes, packed=True)
     run = simulation.run([text])
     assert run.texts == [simulation.expected(text)]
     # A word has three units, so every third beat fills an output beat, and no other output beat is closed.
@@ -237,7 +239,7 @@ def test_packed_beats_are_full_where_text_is_dense(lanes: int) -> None:
 @pytest.mark.parametrize("lanes", [4, *(pytest.param(lanes, marks=pytest.mark.slow) for lanes in (2, 8))])
 def test_a_slow_consumer_still_gets_full_packed_beats(lanes: int) -> None:
     text = "é".encode() * (40 * lanes)
-    simulation = Simulation(PackedDecoder(lanes=lanes, **FULL), engine=ENGINE)
+    simulation = simulation_of(lanes=lanes, packed=True)
     run = simulation.run([text], output_pauses=[True, True, True, False])
     per_beat = [run.valid_since.count(clock) for clock in dict.fromkeys(run.valid_since)]
     assert per_beat == [lanes] * 40
@@ -255,10 +257,18 @@ OTHER_TABLES = {
 }
 
 
+IN_EVERY_RUN_OTHERS = (RFC_2279.name, CESU_8_CODE_UNITS.name)
+"""Longer sequences, and wider units; each table is in every run with the serial decoder."""
+
+
 @pytest.fixture(
     scope="module",
     params=[
-        pytest.param((name, lanes), id=f"{name}-{lanes}", marks=[pytest.mark.slow] * (lanes != 3))
+        pytest.param(
+            (name, lanes),
+            id=f"{name}-{lanes}",
+            marks=[pytest.mark.slow] * (name not in IN_EVERY_RUN_OTHERS or lanes != 3),
+        )
         for name, lanes in product(OTHER_TABLES, (1, 3, 6))
     ],
 )
@@ -278,13 +288,13 @@ def test_other_tables_equal_their_models(
     assert run.texts == [other.expected(text) for text in drawn]
 
 
-@given(piece=near_boundaries(), start=st.integers(0, 7))
-@example(piece=(0xF0, 0x90, 0x80, 0x80), start=5)
-@settings(max_examples=10, deadline=None)
-def test_simulation_with_several_lanes_equals_the_model(piece: tuple[int, ...], start: int) -> None:
-    text = shifted(4, piece, start)
-    expected: list[list[Item]] = [list(decode(text))]
-    assert simulate([text], lanes=4, packed=True, engine=ENGINE) == expected
+@given(pieces=st.lists(st.tuples(near_boundaries(), st.integers(0, 7)), min_size=10))
+@example(pieces=[((0xF0, 0x90, 0x80, 0x80), 5)])
+@settings(max_examples=1)  # `simulate` elaborates the decoder for each call
+def test_simulation_with_several_lanes_equals_the_model(pieces: list[tuple[tuple[int, ...], int]]) -> None:
+    texts = [shifted(4, piece, start) for piece, start in pieces]
+    expected: list[list[Item]] = [list(decode(text)) for text in texts]
+    assert simulate(texts, lanes=4, packed=True, engine=ENGINE) == expected
 
 
 # Parameters and tables that are rejected.
@@ -359,13 +369,22 @@ VERILOG: dict[str, dict[str, Any]] = {
     "64": {"lanes": 64},
 }
 
-UP_TO_16 = {name: shape for name, shape in VERILOG.items() if shape["lanes"] <= 16}
+UP_TO_16 = [name for name, shape in VERILOG.items() if shape["lanes"] <= 16]
 """The others have the same control, and are slower to simulate."""
 
+PAIRS = ((0x41, 0x41), (0xF0, 0x90), (0xC2, 0x41))
+TIMES = ((20, False), (7, False), (9, True))
+"""Beats before the reset, and whether the output is ready."""
 
-@pytest.fixture(scope="module", params=by_shape(VERILOG))
+
+@cache
+def verilog_of(name: str) -> str:
+    return axi_verilog(parallel(**VERILOG[name]))
+
+
+@pytest.fixture(scope="module", params=tiered({name: name for name in VERILOG}, IN_EVERY_RUN & set(VERILOG)))
 def generated(request: pytest.FixtureRequest) -> tuple[str, dict[str, Any]]:
-    return axi_verilog(parallel(**request.param)), {"packed": False, **request.param}
+    return verilog_of(request.param), {"packed": False, **VERILOG[request.param]}
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -381,8 +400,17 @@ def _mark_handler() -> None:
 
 @requires_icarus
 @pytest.mark.parametrize(
-    ("busy_in", "busy_out"),
-    [(0, 0), (10, 80), *(pytest.param(*busy, marks=pytest.mark.slow) for busy in ((40, 0), (0, 40)))],
+    ("generated", "busy_in", "busy_out"),
+    # In every run each kind of decoder with pauses on both sides, and one of them without pauses.
+    tiered(
+        {
+            f"{name}-{busy_in}-{busy_out}": (name, busy_in, busy_out)
+            for name in VERILOG
+            for busy_in, busy_out in ((0, 0), (10, 80), (40, 0), (0, 40))
+        },
+        {"4-0-0", *(f"{name}-10-80" for name in IN_EVERY_RUN & set(VERILOG))},
+    ),
+    indirect=["generated"],
 )
 def test_verilog_against_cpython(
     generated: tuple[str, dict[str, Any]], busy_in: int, busy_out: int, tmp_path: Path
@@ -424,15 +452,31 @@ def test_ports_and_text_of_the_verilog(generated: tuple[str, dict[str, Any]]) ->
     assert {name: int(top or 0) + 1 for _, top, name in declared} == {name: widths.get(name, 1) for name in names}
     assert "(*" not in verilog
     assert "`" not in verilog
-    if lanes < 16:
+    if lanes in (2, 3):
         parameters = {name: value for name, value in shape.items() if name != "packed" or value}
+        _modules.cache_clear()
         assert axi_verilog(parallel(**parameters)) == verilog
 
 
 @requires_icarus
-@pytest.mark.parametrize("generated", by_shape(UP_TO_16), indirect=True)
-@pytest.mark.parametrize(("fed", "ready"), [(20, False), (7, False), (9, True)])
-@pytest.mark.parametrize(("first", "second"), [(0x41, 0x41), (0xF0, 0x90), (0xC2, 0x41)])
+@pytest.mark.parametrize(
+    ("generated", "first", "second", "fed", "ready"),
+    # In every run each kind of decoder with each pair of bytes, at each time and in each state of the output.
+    tiered(
+        {
+            f"{name}-{first:02X}-{second:02X}-{fed}": (name, first, second, fed, ready)
+            for name in UP_TO_16
+            for first, second in PAIRS
+            for fed, ready in TIMES
+        },
+        {
+            f"{name}-{first:02X}-{second:02X}-{fed}"
+            for name in IN_EVERY_RUN & set(UP_TO_16)
+            for (first, second), (fed, _) in zip(PAIRS, TIMES, strict=True)
+        },
+    ),
+    indirect=["generated"],
+)
 def test_one_cycle_of_reset_within_a_packet(
     generated: tuple[str, dict[str, Any]], first: int, second: int, fed: int, ready: bool, tmp_path: Path
 ) -> None:

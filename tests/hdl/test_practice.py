@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given, settings
 from support.engines import ENGINE
 from support.icarus import requires_icarus, run_verilog, split_texts
+from support.tiers import tiered
 
 from utf8fpga.hdl import MARK_PRACTICES, PIPELINES, PracticeDecoder, axi_verilog
 from utf8fpga.model.practices import Practice, decode_with
@@ -26,7 +27,16 @@ def build(practice: Practice, pipeline: int) -> PracticeDecoder:
     return PracticeDecoder(practice, pipeline=pipeline, kind=True, length=practice not in MERGING)
 
 
-@pytest.fixture(scope="module", params=list(product(MARK_PRACTICES, PIPELINES)), ids=lambda p: f"{p[0]}-pipeline{p[1]}")
+BUILDS = {
+    f"{practice}-pipeline{pipeline}": (practice, pipeline) for practice, pipeline in product(MARK_PRACTICES, PIPELINES)
+}
+IN_EVERY_RUN = {f"{practice}-pipeline{n % len(PIPELINES)}" for n, practice in enumerate(MARK_PRACTICES)} | {
+    f"{MARK_PRACTICES[1]}-pipeline{pipeline}" for pipeline in PIPELINES
+}
+"""Each practice with one pipeline, and one practice with each."""
+
+
+@pytest.fixture(scope="module", params=tiered({name: (build,) for name, build in BUILDS.items()}, IN_EVERY_RUN))
 def simulation(request: pytest.FixtureRequest) -> Simulation:
     return Simulation(build(*request.param), engine=ENGINE)
 
@@ -64,7 +74,13 @@ def test_one_unit_per_cycle_on_any_input(simulation: Simulation) -> None:
 
 
 @requires_icarus
-@pytest.mark.parametrize("practice", MARK_PRACTICES)
+@pytest.mark.parametrize(
+    "practice",
+    tiered(
+        {str(practice): practice for practice in MARK_PRACTICES},
+        {str(MARK_PRACTICES[1]), str(MERGING[0]), str(MARK_PRACTICES[-1])},
+    ),
+)
 def test_verilog(practice: Practice, tmp_path: Path) -> None:
     rng = random.Random(5)
     pieces = [bytes(pair) for pair in product(boundary_units(), repeat=2)]

@@ -12,6 +12,7 @@ from amaranth.sim import Simulator
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.engines import ENGINE
+from support.tiers import tiered
 
 from utf8fpga.hdl import PIPELINES, SerialDecoder, Word
 from utf8fpga.model import TABLE_3_7, EncodingTable, ErrorKind, Item, TableError
@@ -42,7 +43,13 @@ LATER_CONSTRAINT = EncodingTable.parse(
 )
 
 
-@pytest.fixture(scope="module", params=CONFIGURATIONS.values(), ids=CONFIGURATIONS)
+@pytest.fixture(
+    scope="module",
+    # In every run each number of registers, and each choice of fields.
+    params=tiered(
+        CONFIGURATIONS, [*(f"pipeline{n}-full" for n in PIPELINES), "pipeline0-bare", "pipeline1-no-replacement"]
+    ),
+)
 def simulation(request: pytest.FixtureRequest) -> Simulation:
     return Simulation(SerialDecoder(**request.param), engine=ENGINE)
 
@@ -227,7 +234,15 @@ LEADS_ALIKE = EncodingTable.parse(
 OTHER_TABLES = {table.name: table for table in (*FORMS, LATER_CONSTRAINT, NO_TRAILING_PAYLOAD, LEADS_ALIKE)}
 
 
-@pytest.fixture(scope="module", params=list(product(OTHER_TABLES, PIPELINES)), ids=lambda pair: f"{pair[0]}-{pair[1]}")
+@pytest.fixture(
+    scope="module",
+    # In every run each table with one number of registers, and one table with each.
+    params=tiered(
+        {f"{name}-{pipeline}": ((name, pipeline),) for name, pipeline in product(OTHER_TABLES, PIPELINES)},
+        {f"{name}-{n % len(PIPELINES)}" for n, name in enumerate(OTHER_TABLES)}
+        | {f"{RFC_2279.name}-{pipeline}" for pipeline in PIPELINES},
+    ),
+)
 def other(request: pytest.FixtureRequest) -> Simulation:
     name, pipeline = request.param
     return Simulation(SerialDecoder(OTHER_TABLES[name], pipeline=pipeline, **FULL), engine=ENGINE)

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from amaranth.hdl import Value
 from amaranth.sim import Simulator
+from support.tiers import tiered
 
 from utf8fpga.hdl import Core, Decoder, Refresh, RefreshedDecoder
 from utf8fpga.model import decode
@@ -83,13 +84,13 @@ def play(core: Core, seed: int) -> tuple[int, int]:
     return longest, drained
 
 
-SLOW = ("parallel-4-registers",)
-"""Without registers in its window, the simulator takes ten times as long."""
-
-
 @pytest.mark.parametrize(
     "name",
-    [pytest.param(name, marks=[pytest.mark.slow] if name in SLOW else []) for name in (*DECODERS, "refreshed")],
+    tiered(
+        {name: name for name in (*DECODERS, "refreshed")},
+        # One decoder of each kind. Without registers in the window, the simulator takes ten times as long.
+        ["serial", "each-unit", "parallel-2", "parallel-4", "packed-5", "refreshed"],
+    ),
 )
 def test_the_input_is_ready_and_the_output_drains_within_the_stated_cycles(name: str) -> None:
     core = core_of(name)

@@ -15,6 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support import oracle
 from support.oracle import BOUNDARY, Expected, items_of, plain, refusal, strictly_decodes
+from support.tiers import tiered
 
 from utf8fpga.model import CESU_8, TABLE_3_7, Decoder, EncodingTable, Item, decode, encode, practices
 from utf8fpga.model.practices import IncrementalDecoder, Practice, decode_with, whole_subsequences
@@ -519,7 +520,9 @@ def test_incremental_decoder_defaults_to_maximal_subparts_of_utf_8() -> None:
 
 
 @by_practice
-@pytest.mark.parametrize("text", [b"\xff", b"\x80", b"\xe2\x82", b"\xf8", "é".encode()], ids=bytes.hex)
+@pytest.mark.parametrize(
+    "text", tiered({text.hex(): text for text in (b"\xff", b"\x80", b"\xe2\x82", b"\xf8", "é".encode())}, 3)
+)
 def test_speed_of_every_practice_relative_to_maximal_subparts(practice: Practice, text: bytes) -> None:
     """Processor time, the minimum of three runs; the limit is generous for the case of a busy machine."""
 

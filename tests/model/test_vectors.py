@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from support.icarus import requires_icarus
 from support.processes import run
+from support.tiers import tiered
 
 from utf8fpga.hdl import PIPELINES, PracticeDecoder, axi_verilog
 from utf8fpga.model import ErrorKind
@@ -132,8 +133,17 @@ endmodule
 
 
 @requires_icarus
-@pytest.mark.parametrize("practice", [Practice.MAXIMAL_SUBPARTS, Practice.EACH_UNIT])
-@pytest.mark.parametrize("pipeline", PIPELINES)
+@pytest.mark.parametrize(
+    ("pipeline", "practice"),
+    tiered(
+        {
+            f"{pipeline}-{practice}": (pipeline, practice)
+            for practice in (Practice.MAXIMAL_SUBPARTS, Practice.EACH_UNIT)
+            for pipeline in PIPELINES
+        },
+        [f"0-{Practice.MAXIMAL_SUBPARTS}", f"1-{Practice.EACH_UNIT}"],
+    ),
+)
 def test_readmemh_file_in_a_verilog_test_bench(pipeline: int, practice: Practice, tmp_path: Path) -> None:
     (tmp_path / "vectors.hex").write_text(render_vectors("readmemh", practice))
     (tmp_path / "dut.v").write_text(axi_verilog(PracticeDecoder(practice, pipeline=pipeline)))

@@ -83,10 +83,11 @@ MARKERS = {
     "utf8fpga bench --software": "slow",
     "utf8fpga bench --engines": "slow",
     "utf8fpga generate --lanes 64": "slow",
+    "utf8fpga check decoder.v": "slow",
     "utf8fpga check decoder.v --prove": "proof",
     "utf8fpga prove": "proof",
+    "utf8fpga table --documents": "slow",
     "utf8fpga prove --list": "",
-    "utf8fpga prove refresh": "",
 }
 """Markers of the longer commands, by their first words; the longest match counts. Empty: the default tier."""
 

@@ -112,7 +112,7 @@ def test_figures_are_of_the_current_design(setting: str, parameters: DecoderPara
 def scaling_case(number: int) -> Any:
     parameters = SCALING[number].parameters
     # Wide decoders take seconds each and have the same components as the others.
-    is_wide = parameters.lanes >= (16 if parameters.packed else 32)
+    is_wide = parameters.lanes >= 8
     return pytest.param(number, id=parameters.name, marks=[pytest.mark.build] if is_wide else [])
 
 

@@ -14,6 +14,7 @@ import pytest
 from hypothesis import given, settings
 from support.builds import needs_tools
 from support.engines import requires_compiler
+from support.tiers import tiered
 
 from utf8fpga.formal.abc import decide
 from utf8fpga.formal.aiger import aig_of
@@ -148,7 +149,9 @@ WRONG_MODELS = {
 }
 
 
-@pytest.mark.parametrize(("family", "cells", "right", "wrong"), WRONG_MODELS.values(), ids=WRONG_MODELS)
+@pytest.mark.parametrize(
+    ("family", "cells", "right", "wrong"), tiered(WRONG_MODELS, ["bits of a LUT", "reset without enable", "carry"])
+)
 def test_a_wrong_model_of_a_cell_is_detected(
     family: str, cells: Callable[[], Iterator[Cell]], right: str, wrong: str, tmp_path: Path
 ) -> None:

@@ -28,7 +28,7 @@ from utf8fpga.hdl import (
     parameters_of,
 )
 from utf8fpga.hdl.decoder import parameters as decoders
-from utf8fpga.model import EncodingTable
+from utf8fpga.model import EncodingTable, decode
 from utf8fpga.model.practices import Practice
 from utf8fpga.sim import Mismatch, Simulation, compare
 from utf8fpga.sim.boundaries import boundary_units
@@ -283,3 +283,36 @@ def test_the_command_simulates_every_practice(practice: Practice, capsys: pytest
     marks = {"maximal-subparts": 4, "each-unit": 6, "whole-subsequence": 2, "malformed-sequence": 4, "first-error": 1}
     well_formed = practice != Practice.FIRST_ERROR
     assert f"{marks[practice] + well_formed} items, {marks[practice]} ill-formed" in printed
+
+
+# Symbols that come too early.
+
+
+def guesses(number: int) -> Fault:
+    """Outputs an A `number` times before it accepts a unit, and leaves out as many of the items after that."""
+
+    def fault(m: Module, outer: Any, inner: Any) -> None:
+        early, omitted = Signal(range(number + 1)), Signal(range(number + 1))
+        output = outer.output
+        guess = output.payload.shape().const({"symbols": [{"code_point": ord("A"), "length": 1}], "keep": 1})
+        with m.If(early != number):
+            m.d.comb += [output.valid.eq(1), output.payload.eq(guess)]
+            m.d.comb += [inner.input.valid.eq(0), outer.input.ready.eq(0)]
+            m.d.sync += early.eq(early + output.ready)
+        with m.Elif(omitted != number):
+            m.d.comb += [output.valid.eq(0), inner.output.ready.eq(1)]
+            m.d.sync += omitted.eq(omitted + inner.output.valid)
+
+    return fault
+
+
+@pytest.mark.parametrize(("number", "is_difference"), [(2, False), (3, True)])
+def test_a_symbol_before_the_units_that_determine_it_is_a_difference(number: int, is_difference: bool) -> None:
+    """One symbol may precede the unit after it, as a mark does whose length is not known; all symbols are correct."""
+    decoder = faulty(SerialDecoder, parameters(build({})), guesses(number))(kind=True, length=True)
+    simulation = Simulation(decoder)
+    assert simulation.run([b"AAAAA"]).texts == [list(decode(b"AAAAA"))]
+    found = compare(simulation, b"AAAAA")
+    assert (found is not None) == is_difference
+    if found is not None:
+        assert (found.expected, found.simulated.code_point) == (None, ord("A"))

@@ -1,0 +1,91 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The functions that workers call in the tests, in a module of their own, which each worker imports."""
+
+from __future__ import annotations
+
+import logging
+import os
+import threading
+import time
+from pathlib import Path
+
+from support.processes import LIMIT_SECONDS
+from utf8fpga.hdl.toolchain import ToolError, run_tool
+
+__all__ = [
+    "TwoArgumentsError",
+    "alone",
+    "call_or_use_tool",
+    "fail",
+    "meet",
+    "process_of",
+    "say",
+    "square",
+    "wait_for",
+    "where",
+]
+
+
+def square(number: int) -> int:
+    return number**2
+
+
+def where(_call: int) -> tuple[int, bool]:
+    """The number of the process, and whether this is its main thread."""
+    return os.getpid(), threading.current_thread() is threading.main_thread()
+
+
+def wait_for(path: Path) -> str:
+    end = time.monotonic() + LIMIT_SECONDS
+    while not path.exists():
+        assert time.monotonic() < end
+        time.sleep(0.01)
+    return path.name
+
+
+def meet(mine: Path, other: Path) -> str:
+    """Wait for the file of another call, which exists only if both calls run at the same time."""
+    mine.touch()
+    return wait_for(other)
+
+
+def alone(folder: Path) -> bool:
+    """Whether no other call runs at the same time."""
+    (folder / str(os.getpid())).touch()
+    time.sleep(0.05)
+    found = len(list(folder.iterdir())) == 1
+    (folder / str(os.getpid())).unlink()
+    return found
+
+
+class TwoArgumentsError(Exception):
+    """An exception that cannot be pickled."""
+
+    def __init__(self, first: str, second: str) -> None:
+        super().__init__(first + second)
+
+
+def fail(how: str) -> None:
+    if how == "plain":
+        raise ToolError("yosys is not at home")
+    if how == "odd":
+        raise TwoArgumentsError("not", " picklable")
+    os._exit(3)
+
+
+def say(message: str) -> None:
+    logging.getLogger("utf8fpga.test").info("%s", message)
+
+
+def use_tool(folder: Path) -> str:
+    return run_tool("yosys", [], directory=folder)
+
+
+def call_or_use_tool(folder: Path | None) -> str:
+    return "" if folder is None else use_tool(folder)
+
+
+def process_of(_group: str) -> int:
+    """The process that does a call."""
+    time.sleep(0.2)
+    return os.getpid()
