@@ -66,7 +66,7 @@ class Network:
         self.words: list[list[Timed]] = [[*words, *[nothing] * padding]]
         self.crossings: list[dict[int, Timed]] = []
         for step in range(steps):
-            self._step(step, near if step < 2 else base, counts)
+            self._step(step, near, counts)
         if padding:
             self._fold(lanes)
         self.cycle = latest(self.words[-1])
@@ -74,7 +74,8 @@ class Network:
     def _step(self, step: int, base: Number, counts: WordCounts) -> None:
         pipeline, far = self._pipeline, 1 << step
         present, words = self.present[-1], self.words[-1]
-        blocks = [turns(pipeline, step, block, base, before) for block, before in enumerate(counts.before[step])]
+        known = latest(present)
+        blocks = [turns(pipeline, step, block, base, before, known) for block, before in enumerate(counts.before[step])]
         cycle = latest([*present, *(turn for block in blocks for turn in block)])
         crossings: dict[int, Timed] = {}
         moved, switched = list(present), list(words)

@@ -91,7 +91,6 @@ class Packer(wiring.Component):
         return (self.lanes - 1).bit_length()
 
     depth = 16
-    threshold = 5
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
@@ -205,13 +204,17 @@ class Packer(wiring.Component):
         marked = latest(marks)
 
         # Complete rows are read as soon as the buffer accepts them.
-        complete = max(decided + 1, written, marked)
+        # A row is read two cycles after the decision, which is two cycles after the announcement at the earliest.
+        complete = max(decided + 1, written - _READ_CYCLES, marked - _READ_CYCLES)
+        shown_at = complete + 2 + _READ_CYCLES + MemoryBuffer.latency
+        self.threshold = shown_at - decided
+        self.overrun = decided + 2
         row_layout = self.buffer.output.payload.shape()
         behind, inside, buffer = Level(depth), Level(depth + CAPACITY), self.buffer
         m.submodules.buffer, m.submodules.behind, m.submodules.inside = buffer, behind, inside
         m.submodules.leaves = leaves = FanOut(_READ_CYCLES)
         groups = -(-lanes // _READ_GROUP)
-        self.reset = reset = LateReset(max(2, -(-lanes // 8)), complete + 4)
+        self.reset = reset = LateReset(max(2, -(-lanes // 8)), max(complete, written, marked) + 4)
         m.submodules.reset = reset
         read, was_read = Signal(name="reads"), Signal(name="was_read", reset_less=True)
         copies = reset.copies

@@ -79,9 +79,9 @@ class Pipeline:
             value = self._delayed[value]
         return value.value
 
-    def compute(self, name: str, inputs: Sequence[Timed], function: Callable[..., Value]) -> Timed:
-        """The register of a function of some values, one cycle after the latest of them."""
-        cycle = latest(inputs)
+    def compute(self, name: str, inputs: Sequence[Timed], function: Callable[..., Value], wanted: int = 0) -> Timed:
+        """The register of a function of some values: one cycle after the latest of them, but not before `wanted`."""
+        cycle = max(latest(inputs), wanted - 1)
         return self.register(name, function(*(self.at(each, cycle) for each in inputs)), cycle)
 
     def add(self, name: str, numbers: Sequence[Number], width: int) -> Number:

@@ -71,7 +71,7 @@ class WordCounts:
         return found
 
 
-def turns(pipeline: Pipeline, step: int, block: int, base: Number, before: Number) -> list[Timed]:
+def turns(pipeline: Pipeline, step: int, block: int, base: Number, before: Number, cycle: int) -> list[Timed]:
     """Whether the left words of a block belong to its right half.
 
     The words of a block have destinations that follow each other, from the block's start on: the lane in which the
@@ -86,6 +86,8 @@ def turns(pipeline: Pipeline, step: int, block: int, base: Number, before: Numbe
         block: the index of the block, for names.
         base: the lane in which the beat begins.
         before: the number of words before the block.
+        cycle: the cycle in which they are needed. They may be late, but they are not early, since there are more of
+            them than of the values that determine them.
 
     Returns:
         A bit for each place of the left half.
@@ -93,7 +95,7 @@ def turns(pipeline: Pipeline, step: int, block: int, base: Number, before: Numbe
     name, half = f"turn_{step}_{block}", 1 << step
     if step == 0:
         bits = [base[0], *before]
-        return [pipeline.compute(name, bits, lambda *values: Cat(*values).xor())] if len(bits) > 1 else bits
+        return [pipeline.compute(name, bits, lambda *values: Cat(*values).xor(), cycle)] if len(bits) > 1 else bits
     if step == 1:
         inputs = [*base[:2], *before[:2]]
 
@@ -101,7 +103,7 @@ def turns(pipeline: Pipeline, step: int, block: int, base: Number, before: Numbe
             start = Cat(*values[:2]) + Cat(*values[2:])
             return start[1] ^ (place < start[0])
 
-        return [pipeline.compute(f"{name}_{place}", inputs, partial(turn, place)) for place in range(half)]
+        return [pipeline.compute(f"{name}_{place}", inputs, partial(turn, place), cycle) for place in range(half)]
     if step == 2:
         # The highest bit of the start is not in a register: the carry is one of the inputs.
         low = pipeline.add(f"start_{step}_{block}", [base[:2], before[:2]], 3)
@@ -114,4 +116,4 @@ def turns(pipeline: Pipeline, step: int, block: int, base: Number, before: Numbe
     def turn_of(place: int, *values: Value) -> Value:
         return Cat(*values[: len(top)]).xor() ^ (place < Cat(*values[len(top) :]))
 
-    return [pipeline.compute(f"{name}_{place}", [*top, *low], partial(turn_of, place)) for place in range(half)]
+    return [pipeline.compute(f"{name}_{place}", [*top, *low], partial(turn_of, place), cycle) for place in range(half)]
