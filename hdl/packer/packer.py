@@ -175,21 +175,22 @@ class Packer(wiring.Component):
         pipeline, lanes, depth, steps = self.pipeline, self.lanes, self.depth, self.steps
         network = self.network
         pointer_bits = (depth - 1).bit_length()
-        decided = latest([self.closes, self.closes_next])
+        decided = self.decided = latest([self.closes, self.closes_next])
         # The row in which a beat begins, and the next one. Groups of lanes number the rows in different ways, so that
         # synthesis does not merge their pointers.
         closes, closes_next = (pipeline.at(each, decided) for each in (self.closes, self.closes_next))
         one = pipeline.register("closes_one", closes ^ closes_next, decided)
         two = pipeline.register("closes_two", closes_next, decided)
-        rows = [
+        rows = self.rows = [
             [self._row_number(m, f"{name}_{group}", ahead, group % depth, [one, two]) for name, ahead in (("row", 0), ("next_row", 1))]
             for group in range(-(-lanes // _WRITE_GROUP))
         ]
 
-        written = max(network.cycle, latest([bit for pair in rows for number in pair for bit in number]) + 1)
+        written = self.written = max(network.cycle, latest([bit for pair in rows for number in pair for bit in number]) + 1)
 
         # The stream of closed rows: at most one in a cycle.
-        pending, later = Signal(name="pending", reset_less=True), Signal(steps + 2, name="later", reset_less=True)
+        self.pending = pending = Signal(name="pending", reset_less=True)
+        self.later = later = Signal(steps + 2, name="later", reset_less=True)
         self._cleared.append(pending)
         rest, full, ends = Cat(*(pipeline.at(b, decided) for b in self.rest)), pipeline.at(self.full, decided), pipeline.at(self.ends, decided)
         own = Cat(rest, full, ends & ~closes_next)
@@ -201,22 +202,30 @@ class Packer(wiring.Component):
         filled = pipeline.register("filled", Mux(pending, later, own), decided)
         marks = [pipeline.compute(f"mark_{lane}", [filled], partial(_is_filled, lane, steps)) for lane in range(lanes)]
         marks.append(pipeline.compute("mark_last", [filled], lambda filled: filled[-1]))
-        marked = latest(marks)
+        marked = self.marked = latest(marks)
 
         # Complete rows are read as soon as the buffer accepts them.
         # A row is read two cycles after the decision, which is two cycles after the announcement at the earliest.
-        complete = max(decided + 1, written - _READ_CYCLES, marked - _READ_CYCLES)
+        complete = self.complete = max(decided + 1, written - _READ_CYCLES, marked - _READ_CYCLES)
         shown_at = complete + 2 + _READ_CYCLES + MemoryBuffer.latency
         self.threshold = shown_at - decided
         self.overrun = decided + 2
         row_layout = self.buffer.output.payload.shape()
         behind, inside, buffer = Level(depth), Level(depth + CAPACITY), self.buffer
+        self.behind, self.inside = behind, inside
         m.submodules.buffer, m.submodules.behind, m.submodules.inside = buffer, behind, inside
-        m.submodules.leaves = leaves = FanOut(_READ_CYCLES)
+        m.submodules.leaves = self.reads = leaves = FanOut(_READ_CYCLES)
         groups = -(-lanes // _READ_GROUP)
         self.reset = reset = LateReset(max(2, -(-lanes // 8)), max(complete, written, marked) + 4)
         m.submodules.reset = reset
         read, was_read = Signal(name="reads"), Signal(name="was_read", reset_less=True)
+        self.was_read = was_read
+        self.mark_rows: list[Signal] = []
+        self.read_rows: list[Signal] = []
+        self.mark_memories: list[memory.Memory] = []
+        self.word_memories: list[memory.Memory] = []
+        self.kept: list[Value] = []
+        self.stored: list[Value] = []
         copies = reset.copies
         m.d.comb += [
             read.eq(Mux(was_read, behind.more_than[1], behind.more_than[0]) & buffer.ready),
@@ -254,18 +263,26 @@ class Packer(wiring.Component):
                 mark_row.eq(((mark_row ^ code) + pipeline.at(closed, marked))[:pointer_bits] ^ code),
                 row.eq(((row ^ code) + steps_of_reads[group * len(steps_of_reads) // groups])[:pointer_bits] ^ code),
             ]
+            self.mark_rows.append(mark_row)
+            self.read_rows.append(row)
             with m.If(copies[start // 8]):
                 m.d.sync += [mark_row.eq(mark_row.init), row.eq(row.init)]
             own = [marks[lane] for lane in part] + marks[lanes:] * (part[-1] == lanes - 1)
             entry = Cat(pipeline.at(mark, marked) for mark in own)
-            stored_marks = self._register(m, f"kept_{start}", self._memory(m, f"marks_{start}", entry, mark_row, row))
+            stored_marks = self._register(
+                m, f"kept_{start}", self._memory(m, self.mark_memories, f"marks_{start}", entry, mark_row, row)
+            )
+            self.kept.append(stored_marks)
             for lane in part:
                 row_number, next_number = rows[lane // _WRITE_GROUP]
                 recode = code ^ (lane // _WRITE_GROUP) % depth
                 inputs = [network.wraps[lane], *next_number, *row_number]
                 address = pipeline.at(pipeline.compute(f"address_{lane}", inputs, partial(_address, recode)), written)
                 word = pipeline.at(network.words[-1][lane], written)
-                stored = self._register(m, f"stored_{lane}", self._memory(m, f"lane_{lane}", word, address, row))
+                stored = self._register(
+                    m, f"stored_{lane}", self._memory(m, self.word_memories, f"lane_{lane}", word, address, row)
+                )
+                self.stored.append(stored)
                 keep = stored_marks[lane - start]
                 at_bit = 0
                 fields: dict[str, Value] = {"keep": keep}
@@ -304,9 +321,12 @@ class Packer(wiring.Component):
             step = [pipeline.register(f"{name}_carry_{start}", sum_[size], cycle)]
         return result
 
-    def _memory(self, m: Module, name: str, entry: Value, write: Value, read: Value) -> Value:
+    def _memory(
+        self, m: Module, memories: list[memory.Memory], name: str, entry: Value, write: Value, read: Value
+    ) -> Value:
         """A memory that is written in each cycle; the row that is read."""
         m.submodules[name] = rows = memory.Memory(shape=len(entry), depth=self.depth, init=[])
+        memories.append(rows)
         into, out = rows.write_port(), rows.read_port(domain="comb")
         m.d.comb += [into.en.eq(1), into.addr.eq(write), into.data.eq(entry), out.addr.eq(read)]
         return out.data
