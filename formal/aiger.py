@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 from utf8fpga.hdl.toolchain import ToolError, run_tool
 
-__all__ = ["Aig", "Start", "aig_of", "assemble", "prepare", "read_aig"]
+__all__ = ["Aig", "GateList", "Start", "aig_of", "assemble", "prepare", "read_aig"]
 
 
 def prepare(name: str, *, free: bool = False) -> str:
@@ -119,17 +119,10 @@ class Aig:
 
     def given(self, literals: Sequence[int]) -> Aig:
         """The same graph with outputs that are 1 only if all of some literals are 1."""
-        gates, packed = list(self.gates), bytearray(self.packed)
-
-        def both(one: int, other: int) -> int:
-            left, right = max(one, other), min(one, other)
-            gates.append((left, right))
-            literal = 2 * (self.inputs + len(self.latches) + len(gates))
-            packed.extend(_delta(literal - left) + _delta(left - right))
-            return literal
-
-        condition = reduce(both, literals, 1)
-        return replace(self, outputs=[both(bit, condition) for bit in self.outputs], gates=gates, packed=bytes(packed))
+        gates = GateList(self)
+        condition = reduce(gates.both, literals, 1)
+        outputs = [gates.both(bit, condition) for bit in self.outputs]
+        return replace(self, outputs=outputs, gates=gates.gates, packed=bytes(gates.packed))
 
     def stepper(self, wanted: Sequence[int]) -> Callable[[list[int], list[int], int], tuple[list[int], list[int]]]:
         """A function of latches and inputs that returns the next values of the latches, and the outputs `wanted`.
@@ -224,6 +217,40 @@ class Aig:
                         }
                     )
         return found
+
+
+class GateList:
+    """The gates of a graph, to which others are added.
+
+    Args:
+        aig: the graph, which is not changed.
+
+    Attributes:
+        gates, packed: as in `Aig`.
+    """
+
+    def __init__(self, aig: Aig) -> None:
+        self._first = aig.inputs + len(aig.latches)
+        self.gates, self.packed = list(aig.gates), bytearray(aig.packed)
+        self._known = {pair: 2 * (self._first + n) for n, pair in enumerate(self.gates, 1)}
+
+    def both(self, one: int, other: int) -> int:
+        """The literal that is 1 if both are."""
+        left, right = max(one, other), min(one, other)
+        if right == 0 or left == right ^ 1:
+            return 0
+        if right == 1 or left == right:
+            return left
+        literal = self._known.get((left, right))
+        if literal is None:
+            self.gates.append((left, right))
+            literal = self._known[left, right] = 2 * (self._first + len(self.gates))
+            self.packed.extend(_delta(literal - left) + _delta(left - right))
+        return literal
+
+    def same(self, one: int, other: int) -> int:
+        """The literal that is 1 if both are equal."""
+        return self.both(self.both(one, other ^ 1) ^ 1, self.both(one ^ 1, other) ^ 1)
 
 
 def aig_of(rtlil: str, *, top: str = "top", free: bool = False) -> Aig:

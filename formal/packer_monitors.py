@@ -125,19 +125,20 @@ class PackerMonitors:
         token: register, the word, unless it is the end of a text.
         wordless: register, it was accepted in a beat without a word.
         idled: register, the input was idle after that event and before the next one.
-        was_stalled: register, three bits, whether the output was stalled one, two and three cycles ago.
-        fresh: register, this is the first cycle after a reset.
+        willing: register, the number of cycles since the output was last stalled, at most `stall_cycles`.
+        fresh: register, cycles that are left until `reset_cycles` have passed since the last reset.
         restless: a beat that was stalled in the previous cycle is not at the output any more.
         entry: where a beat that is accepted in this cycle begins.
-        prompt: register, the output has not been stalled since it was last not valid.
+        prompt: register, the output has not been stalled since no event was in flight.
         due: element n is the number of events that had to be in closed rows n cycles ago; `latency` elements, more
             after `delay_due`.
     """
 
     def __init__(self, m: Module, packer: Packer, pick: Signal) -> None:
         self._m, self._packer, self._pick = m, packer, pick
-        # The events of as many beats as there are rows in the memories and cycles of latency.
-        self.most = (packer.lanes + 1) * (packer.depth + packer.latency)
+        # The events of as many beats as there are rows in both stores and cycles of latency.
+        self.row_bits = (2 * (packer.depth + packer.buffer.capacity) - 1).bit_length()
+        self.most = (packer.lanes + 1) * (packer.depth + packer.buffer.capacity + packer.latency)
         self.number_bits = self.most.bit_length() + 1
         self._observe_streams()
         self.bad: dict[Property, Value] = {
@@ -226,20 +227,23 @@ class PackerMonitors:
         return self.restless
 
     def _monitor_stall(self) -> Value:
-        """The input is not ready, but neither was there a reset nor was the output stalled in the last three cycles."""
-        self.was_stalled = Signal(3, name="ghost_was_stalled")
-        self.fresh = Signal(init=1, name="ghost_fresh")
-        self._m.d.sync += [self.was_stalled.eq(Cat(self.stalled, self.was_stalled)), self.fresh.eq(0)]
-        return ~self._packer.sparse.ready & ~self.was_stalled.any() & ~self.fresh
+        """The input is not ready, and neither was there a reset, nor was the output stalled, in the cycles before."""
+        m, enough, late = self._m, self._packer.stall_cycles, self._packer.reset_cycles
+        self.willing = Signal(range(enough + 1), name="ghost_willing")
+        self.fresh = Signal(range(late + 1), init=late, name="ghost_fresh")
+        m.d.sync += self.willing.eq(Mux(self.stalled, 0, Mux(self.willing == enough, enough, self.willing + 1)))
+        with m.If(self.fresh != 0):
+            m.d.sync += self.fresh.eq(self.fresh - 1)
+        return ~self._packer.sparse.ready & (self.willing == enough) & (self.fresh == 0)
 
     def _monitor_latency(self) -> Value:
-        """More events are in flight than may be, while the output has not been stalled since it was last not valid.
+        """More events are in flight than may be, while the output has not been stalled since none was in flight.
 
         Those that may be are the events after the last row that had to be closed `latency` cycles before: because
         it was full, its text ended, or the input was idle.
         """
         m, packer, size = self._m, self._packer, self.number_bits
-        self.entry = entry = GhostBeat("ghost_entry", packer.lanes, (2 * packer.depth - 1).bit_length(), size)
+        self.entry = entry = GhostBeat("ghost_entry", packer.lanes, self.row_bits, size)
         entry.derive(m)
         m.d.comb += [
             entry.valid.eq(self.accepted),
@@ -254,7 +258,7 @@ class PackerMonitors:
             entry.number.eq(entry.next_number),
         ]
         self.prompt, still_prompt = Signal(init=1, name="ghost_prompt"), Signal(name="ghost_still_prompt")
-        m.d.comb += still_prompt.eq((self.prompt | ~packer.packed.valid) & ~self.stalled)
+        m.d.comb += still_prompt.eq((self.prompt | (self.pending == 0)) & ~self.stalled)
         m.d.sync += self.prompt.eq(still_prompt)
         self.due: list[Value] = [entry.start]
         while len(self.due) < packer.latency:

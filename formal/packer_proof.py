@@ -19,8 +19,8 @@ from __future__ import annotations
 import random
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
-from functools import lru_cache
+from dataclasses import dataclass, replace
+from functools import lru_cache, reduce
 from typing import Any
 
 from amaranth.back import rtlil
@@ -28,8 +28,9 @@ from amaranth.hdl import Cat, ClockDomain, Elaboratable, Module, Mux, Signal, Va
 from amaranth.lib import data
 
 from utf8fpga.formal.abc import Verdict, hold, hold_each
-from utf8fpga.formal.aiger import Aig, aig_of
+from utf8fpga.formal.aiger import Aig, GateList, aig_of
 from utf8fpga.formal.invariants.packer import PACKER_COVERS, PackerInvariant
+from utf8fpga.formal.invariants.registers import Registers, register_claims
 from utf8fpga.formal.packer_monitors import MONITORED, PackerMonitors
 from utf8fpga.formal.properties import Property
 from utf8fpga.formal.report import Result
@@ -54,11 +55,13 @@ class PackerProof(Elaboratable):
         clk, reset: the clock and the reset, ports.
         offer, fresh, ready, pick: inputs with arbitrary values: `valid` and the payload of the producer, `ready` of the
             consumer, and the number of the event that is watched, see `PackerMonitors`.
-        start: the invariant does not hold.
-        base: it does not hold in the second cycle, though there was a reset in the first.
-        step: per part, it does not hold in the second cycle, though the whole invariant did in the first.
-        bad: per property of `MONITORED`, it is violated, though the invariant holds.
-        seen: the same whether or not the invariant holds.
+        holds: the invariant holds, without what is claimed of the registers of the pipeline.
+        held: it did so in the first cycle, this is the second, and there was no reset.
+        drained: this is the cycle in which the invariant must hold for the first time: after a reset in the first
+            cycle, and without one.
+        starting: the same for that cycle and those before it.
+        step: per part of the invariant, it does not hold.
+        seen: per property of `MONITORED`, it is violated.
         covered: per `PACKER_COVERS`, whether it is reached.
         packed_valid, packed_payload, sparse_ready: the outputs of the packer.
     """
@@ -74,10 +77,15 @@ class PackerProof(Elaboratable):
         self._observed.submodules.packer = packer.elaborate(None)
         self.monitors = PackerMonitors(self._observed, packer, self.pick)
         self.invariant = PackerInvariant(self._observed, packer, self.monitors)
-        self.start = Signal()
-        self.base = Signal()
+        self.holds, self.held = Signal(name="holds"), Signal(name="held")
+        self.drained, self.starting = Signal(2, name="drained"), Signal(2, name="starting")
         self.step = Signal(len(self.invariant.parts))
-        self.bad = Signal(len(MONITORED))
+        self.registers = Cat(each.value for each in packer.pipeline.registers)
+        self.cycles = [each.cycle or 0 for each in packer.pipeline.registers for _ in range(len(each.value))]
+        observed = {"registers": self.registers, "roots": Cat(packer.roots), "states": self.invariant.states}
+        for n, (slot, states) in enumerate(zip(self.invariant.slots, self.invariant.expected, strict=True)):
+            observed |= {f"slot_{n}": Cat(slot.valid, slot.idle, slot.last, slot.keep), f"states_{n}": states}
+        self._ports = {name: (Signal(len(value), name=f"see_{name}"), value) for name, value in observed.items()}
         self.seen = Signal(len(MONITORED))
         self.covered = Signal(len(PACKER_COVERS))
         self.packed_valid = Signal()
@@ -88,8 +96,20 @@ class PackerProof(Elaboratable):
     def ports(self) -> list[Signal]:
         """The ports of the top module."""
         inputs = [self.clk, self.reset, self.offer, self.ready, self.fresh, self.pick]
-        outputs = [self.start, self.base, self.step, self.bad, self.seen, self.covered]
-        return [*inputs, *outputs, self.packed_valid, self.packed_payload, self.sparse_ready]
+        outputs = [self.holds, self.held, self.drained, self.starting, self.step, self.seen, self.covered]
+        observed = [signal for signal, _ in self._ports.values()]
+        return [*inputs, *outputs, self.packed_valid, self.packed_payload, self.sparse_ready, *observed]
+
+    @property
+    def after(self) -> int:
+        """Cycles after a reset, or after power-up, in which the invariant need not hold."""
+        return self.packer.reset_cycles
+
+    @property
+    def given(self) -> Registers:
+        """The registers of the pipeline."""
+        slots = [(f"see_slot_{n}", f"see_states_{n}") for n in range(len(self.invariant.slots))]
+        return Registers("see_registers", self.cycles, "see_roots", "see_states", self.invariant.cycles, slots)
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
@@ -111,15 +131,24 @@ class PackerProof(Elaboratable):
             self.packed_payload.eq(packed.payload),
             self.sparse_ready.eq(sparse.ready),
         ]
-        holds = self.invariant.holds
-        second, held, was_reset = (Signal(name=n, reset_less=True) for n in ("second", "held", "was_reset"))
-        m.d.sync += [second.eq(1), held.eq(holds), was_reset.eq(self.reset)]
+        holds, last = self.invariant.holds, self.after
+        frame = Signal(range(last + 2), reset_less=True)
+        whole, was_reset = Signal(reset_less=True), Signal(reset_less=True)
+        # There was no reset since the first cycle.
+        calm = Signal(init=1, reset_less=True)
+        m.d.sync += [frame.eq(Mux(frame > last, frame, frame + 1)), whole.eq(self.holds)]
+        with m.If(frame == 0):
+            m.d.sync += was_reset.eq(self.reset)
+        with m.Else():
+            m.d.sync += calm.eq(calm & ~self.reset)
         m.d.comb += [
-            self.start.eq(~holds),
-            self.base.eq(second & was_reset & ~holds),
-            self.step.eq(Mux(second & held, ~Cat(self.invariant.parts.values()), 0)),
+            *(signal.eq(value) for signal, value in self._ports.values()),
+            self.holds.eq(holds),
+            self.held.eq((frame == 1) & whole & ~was_reset),
+            self.step.eq(~Cat(self.invariant.parts.values())),
+            self.drained.eq(Cat(was_reset, ~was_reset) & ((frame == last) & calm).replicate(2)),
+            self.starting.eq(Cat((frame != 0) & was_reset, ~was_reset) & ((frame <= last) & calm).replicate(2)),
             self.seen.eq(Cat(self.monitors.bad[wanted] for wanted in MONITORED)),
-            self.bad.eq(Mux(holds, self.seen, 0)),
             self.covered.eq(Cat(self.invariant.covers[target] for target in PACKER_COVERS)),
         ]
         return m
@@ -134,34 +163,79 @@ class _Design:
     """A `PackerProof` for the engines.
 
     Attributes:
-        aig: as a graph, whose registers start with any contents.
-        parts: the names of the parts of the invariant.
+        aig: as a graph. Of its output ports, `step` has the parts of the invariant and the claims about registers:
+            one of them does not hold in the second cycle, though the whole invariant did in the first. Likewise
+            `base`: one does not hold where a reset in the first cycle, or power-up, ends.
+        parts: their names.
+        after: the number of cycles after which a reset ends.
     """
 
     aig: Aig
     parts: list[str]
+    after: int
 
     @staticmethod
     @lru_cache(maxsize=4)
-    def of(packer: Any, lanes: int) -> _Design:
-        """That of a packer of a class with `NARROW` words; the last ones are kept."""
+    def of(packer: Any, lanes: int, *, free: bool = True) -> _Design:
+        """That of a packer of a class with `NARROW` words; the last ones are kept.
+
+        Args:
+            packer: the class.
+            lanes: of the packer.
+            free: whether all registers start with any contents, and the first cycle is a reset.
+        """
         proof = PackerProof(packer(NARROW, lanes))
         text = str(rtlil.convert(proof, name="top", ports=proof.ports, emit_src=False))
-        return _Design(aig_of(text, free=True), list(proof.invariant.parts))
+        aig, claims = register_claims(aig_of(text, free=free), proof.given)
+        gates, bits, outputs = GateList(aig), aig.output_bits, list(aig.outputs)
+        holds, held = (outputs[bits[name][0]] for name in ("holds", "held"))
+        drained, starting = (outputs[bits[name][0 if free else 1]] for name in ("drained", "starting"))
+        whole = reduce(gates.both, claims.values(), holds)
+        # The register that holds whether the invariant held also holds whether the claims did.
+        latches = [whole if literal == holds else literal for literal in aig.latches]
+        assert latches.count(whole) == 1
+        fails = [outputs[bit] for bit in bits["step"]] + [literal ^ 1 for literal in claims.values()]
+        parts = [*proof.invariant.parts, *(f"registers in cycle {cycle}" for cycle in claims)]
+        asked = {"step": [gates.both(held, fail) for fail in fails], "base": [gates.both(drained, fail) for fail in fails]}
+        asked["fails"] = fails
+        asked["early"] = [gates.both(starting, outputs[bit]) for bit in bits["seen"]]
+        asked["bad"] = [gates.both(outputs[bit], whole) for bit in bits["seen"]]
+        bits = dict(bits)
+        for name, literals in asked.items():
+            bits[name] = list(range(len(outputs), len(outputs) + len(literals)))
+            outputs += literals
+        aig = replace(
+            aig, latches=latches, outputs=outputs, output_bits=bits, gates=gates.gates, packed=bytes(gates.packed)
+        )
+        return _Design(aig, parts, proof.after)
 
 
 @lru_cache(maxsize=4)
 def _induction(packer: Any, lanes: int, seconds: int) -> tuple[bool | None, str]:
     """The answer to base and step; if it is not yes, also the part of the invariant that does not follow."""
     design = _Design.of(packer, lanes)
+    if not (found := _start(design, seconds))[0]:
+        return found
+    return _ask(design.aig, dict(zip(design.parts, design.aig.output_bits["step"], strict=True)), 2, seconds)
+
+
+def _start(design: _Design, seconds: int) -> tuple[bool | None, str]:
+    """Whether the invariant holds at the end of a reset, or of power-up, and no monitor raises its bit before."""
     bits = design.aig.output_bits
-    questions = [("a reset", bits["base"][0]), *zip(design.parts, bits["step"], strict=True)]
-    for at in range(0, len(questions), _BATCH):
-        batch = questions[at : at + _BATCH]
-        verdicts = hold_each(design.aig, {output: 2 for _, output in batch}, seconds=seconds)
-        for (part, _), verdict in zip(batch, verdicts, strict=True):
+    questions = {f"{part} after a reset": bit for part, bit in zip(design.parts, bits["base"], strict=True)}
+    questions |= {f"{wanted} during a reset": bit for wanted, bit in zip(MONITORED, bits["early"], strict=True)}
+    return _ask(design.aig, questions, design.after + 1, seconds)
+
+
+def _ask(aig: Aig, questions: dict[str, int], frames: int, seconds: int) -> tuple[bool | None, str]:
+    """The first answer that is not yes, if there is one, and to which question."""
+    names = list(questions)
+    for at in range(0, len(names), _BATCH):
+        batch = {name: questions[name] for name in names[at : at + _BATCH]}
+        verdicts = hold_each(aig, dict.fromkeys(batch.values(), frames), seconds=seconds)
+        for name, verdict in zip(batch, verdicts, strict=True):
             if not verdict.proved:
-                return verdict.proved, part
+                return verdict.proved, name
     return True, ""
 
 
@@ -305,8 +379,7 @@ def _follows(design: _Design, wanted: str, seconds: int) -> bool:
     monitors = aig.output_bits["bad"]
     verdicts: list[Verdict]
     if wanted == Property.POWER_UP:
-        verdicts = [hold(aig.given(aig.initial), aig.output_bits["start"][0], 1, seconds=seconds)]
-        verdicts += hold_each(aig, dict.fromkeys(monitors, 1), seconds=seconds)
+        verdicts = hold_each(aig, dict.fromkeys(monitors, 1), seconds=seconds)
     else:
         verdicts = [hold(aig, monitors[MONITORED.index(Property(wanted))], 1, seconds=seconds)]
     return all(verdict.proved for verdict in verdicts)

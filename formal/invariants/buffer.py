@@ -10,7 +10,8 @@ each other, and says where the items of that beat are.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from enum import Enum
 
 from amaranth.hdl import Cat, ClockDomain, Const, Elaboratable, Module, Mux, Signal, Value
@@ -23,7 +24,7 @@ from utf8fpga.hdl.decoder.parallel import buffer_of
 from utf8fpga.hdl.memory_buffer import CAPACITY, LaneMemory, Level, MemoryBuffer, step_pointer
 from utf8fpga.hdl.register_buffer import RegisterBuffer
 
-__all__ = ["BufferProof", "Start"]
+__all__ = ["BufferProof", "MemoryGhosts", "Start", "hold_memories", "later_row"]
 
 
 class Start(Enum):
@@ -142,51 +143,15 @@ class _MemoryBench(_Bench):
     def connect(self, m: Module) -> None:
         self._drive(m)
         buffer = self.buffer
-        front, ready = buffer.front, buffer.output.ready
-        taken = buffer.output.valid & ready
-        self.hold("reset", *(~value for value in buffer.reset.active))
-
-        # Beats that were accepted and are in flight, and where they are.
-        pending = Signal(range(CAPACITY + 1))
-        m.d.comb += self.remaining.eq(pending - self.waiting)
-        m.d.sync += pending.eq(pending + buffer.accepted - taken)
-        came, counted, went, wrote = Signal(), Signal(), Signal(), Signal()
-        m.d.sync += [came.eq(buffer.accepted), counted.eq(came), went.eq(taken), wrote.eq(self.leaves)]
-        self.hold("steps", *_step(buffer.inside, counted, went), *_step(buffer.behind, wrote, buffer.near))
-        inside, shown = _count(buffer.inside), Cat(front.odd, front.two)
-        self.hold(
-            "inside",
-            *_thermometer(buffer.inside),
-            buffer.counted == came,
-            inside + came + counted == pending + went,
-            ~came | (self.unwritten[0] if self.unwritten else self.waiting),
-            pending <= Mux(buffer.ready, CAPACITY - 1, CAPACITY),
-        )
-        # Complete beats that have not been announced to the front.
-        behind = Signal(range(CAPACITY + 2))
-        m.d.comb += behind.eq(_count(buffer.behind) + wrote - buffer.near)
-        self.hold(
-            "counts",
-            *_thermometer(buffer.behind),
-            buffer.arrive == buffer.near,
-            ~buffer.near | ((_count(buffer.behind) != 0) & (shown != 3)),
-            pending == self.waiting + self.leaves + behind + buffer.arrive + shown + how_many(self.before),
+        taken = buffer.output.valid & buffer.output.ready
+        ghosts = hold_memories(
+            m, buffer, self.hold, leaves=self.leaves, waiting=self.waiting, before=self.before, unwritten=self.unwritten
         )
         if len(self.unwritten) > len(self.before):
             self.hold("counts", ~self.unwritten[-1] | self.waiting)
-        self.hold("fronts", *(copy == (front.two | front.odd) for copy in front.valid))
-
-        # Each pointer is a number of steps ahead of that of the beat at the front.
-        reading = Signal(range(_STATES))
-        with m.If(taken):
-            m.d.sync += reading.eq(_later(reading, Const(1)))
-        self.hold("pointers", reading < _STATES)
-        rows, tails = Signal(range(CAPACITY + 1)), Signal(range(CAPACITY + 1))
-        m.d.comb += [rows.eq(pending - how_many(self.unwritten)), tails.eq(behind + buffer.arrive + shown)]
-        for number, lanes in enumerate(buffer.memories):
-            written = tails if number == len(buffer.memories) - 1 else rows
-            self.hold("pointers", lanes.read == _pointer(m, lanes, reading))
-            self.hold("pointers", lanes.write == _pointer(m, lanes, _later(reading, written)))
+        pending, reading, rows, tails = ghosts.pending, ghosts.reading, ghosts.rows, ghosts.tails
+        wrote, behind, shown = ghosts.wrote, ghosts.behind, ghosts.shown
+        m.d.comb += self.remaining.eq(pending - self.waiting)
         self._watch(m, pending, reading, rows, tails, taken)
         self._flow(m, pending, wrote, behind, shown)
 
@@ -209,7 +174,7 @@ class _MemoryBench(_Bench):
         start = 0
         for number, memory in enumerate(buffer.memories):
             port = memory.rows.read_port(domain="comb")
-            m.d.comb += port.addr.eq(_pointer(m, memory, _later(reading, ahead)))
+            m.d.comb += port.addr.eq(_pointer(m, memory, later_row(reading, ahead)))
             is_tail = number == len(buffer.memories) - 1
             remembered = tail if is_tail else items[start : start + len(memory.row)]
             is_written = ahead < (tails if is_tail else rows)
@@ -301,6 +266,94 @@ class _RegisterBench(_Bench):
         self.forbid("latency", smooth & (valid != came))
 
 
+@dataclass(frozen=True)
+class MemoryGhosts:
+    """What an invariant knows of a memory buffer.
+
+    Attributes:
+        pending: the number of beats that were accepted and have not been transferred at the output.
+        reading: the row at the front, numbered from where the pointers start.
+        rows, tails: the numbers of rows and of tails that were entered, of those beats.
+        wrote: a tail was entered in the preceding cycle.
+        behind: the number of complete beats that have not been announced to the front.
+        shown: the number of beats at the front.
+    """
+
+    pending: Value
+    reading: Value
+    rows: Value
+    tails: Value
+    wrote: Value
+    behind: Value
+    shown: Value
+
+
+def hold_memories(
+    m: Module,
+    buffer: MemoryBuffer,
+    hold: Callable[..., None],
+    *,
+    leaves: Value,
+    waiting: Value,
+    before: Sequence[Value],
+    unwritten: Sequence[Value],
+) -> MemoryGhosts:
+    """Add what always holds of the counts and the pointers of a memory buffer.
+
+    Args:
+        m: the module with the ghost registers.
+        buffer: the buffer.
+        hold: is called with the name of a part of the invariant and conditions.
+        leaves: a tail is entered.
+        waiting: the tail of a beat is complete and waits.
+        before: per cycle after the one in which a beat was accepted, whether there is one whose tail is not complete.
+        unwritten: the same for beats whose row has not been entered.
+    """
+    front, ready = buffer.front, buffer.output.ready
+    taken = buffer.output.valid & ready
+    hold("reset", *(~value for value in buffer.reset.active))
+
+    # Beats that were accepted and are in flight, and where they are.
+    pending = Signal(range(CAPACITY + 1))
+    m.d.sync += pending.eq(pending + buffer.accepted - taken)
+    came, counted, went, wrote = Signal(), Signal(), Signal(), Signal()
+    m.d.sync += [came.eq(buffer.accepted), counted.eq(came), went.eq(taken), wrote.eq(leaves)]
+    hold("steps", *_step(buffer.inside, counted, went), *_step(buffer.behind, wrote, buffer.near))
+    inside, shown = _count(buffer.inside), Cat(front.odd, front.two)
+    hold(
+        "inside",
+        *_thermometer(buffer.inside),
+        buffer.counted == came,
+        inside + came + counted == pending + went,
+        ~came | (unwritten[0] if unwritten else waiting),
+        pending <= Mux(buffer.ready, CAPACITY - 1, CAPACITY),
+    )
+    # Complete beats that have not been announced to the front.
+    behind = Signal(range(CAPACITY + 2))
+    m.d.comb += behind.eq(_count(buffer.behind) + wrote - buffer.near)
+    hold(
+        "counts",
+        *_thermometer(buffer.behind),
+        buffer.arrive == buffer.near,
+        ~buffer.near | ((_count(buffer.behind) != 0) & (shown != 3)),
+        pending == waiting + leaves + behind + buffer.arrive + shown + how_many(before),
+    )
+    hold("fronts", *(copy == (front.two | front.odd) for copy in front.valid))
+
+    # Each pointer is a number of steps ahead of that of the beat at the front.
+    reading = Signal(range(_STATES))
+    with m.If(taken):
+        m.d.sync += reading.eq(later_row(reading, Const(1)))
+    hold("pointers", reading < _STATES)
+    rows, tails = Signal(range(CAPACITY + 1)), Signal(range(CAPACITY + 1))
+    m.d.comb += [rows.eq(pending - how_many(unwritten)), tails.eq(behind + buffer.arrive + shown)]
+    for number, lanes in enumerate(buffer.memories):
+        written = tails if number == len(buffer.memories) - 1 else rows
+        hold("pointers", lanes.read == _pointer(m, lanes, reading))
+        hold("pointers", lanes.write == _pointer(m, lanes, later_row(reading, written)))
+    return MemoryGhosts(pending, reading, rows, tails, wrote, behind, shown)
+
+
 def _count(level: Level) -> Value:
     return how_many(level.more_than)
 
@@ -315,7 +368,7 @@ def _thermometer(level: Level) -> Iterable[Value]:
     return [bits[n] | ~bits[n + 1] for n in range(len(bits) - 1)]
 
 
-def _later(row: Value, steps: Value) -> Value:
+def later_row(row: Value, steps: Value) -> Value:
     """The row that many steps later, in the circle."""
     there = row + steps
     return Mux(there >= _STATES, there - _STATES, there)

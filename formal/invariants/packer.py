@@ -5,15 +5,17 @@ A packer has memories, and no proof engine finds an invariant of their contents 
 down here, in terms of the packer's public attributes and of *ghosts*: registers that only the proof has. It need not be
 trusted. An incorrect invariant or incorrect ghost registers only make a proof fail.
 
-Each pipeline stage is paired with a `GhostBeat`, which holds the beat of that stage as it was accepted. The invariant
-consists of these claims:
+Each cycle of the packer's pipeline is paired with a *slot*, a `GhostBeat` that holds the beat of that cycle as it was
+accepted. Closed rows are numbered; of each one the number of its first event and of its words is remembered. The
+invariant consists of these claims:
 
-- the registers of each stage are functions of its ghost. They are defined by the ranks of the words, not by the
-  steps with which the packer computes them;
-- each ghost begins where the ghost of the beat before it ends;
-- the closed rows in the memories hold as many events as were accepted, without a gap;
+- each slot begins where the slot of the beat before it ends;
+- the registers with feedback are those of the slot of their cycle. All other registers of the pipeline are functions of
+  their slots; those claims are made from the circuit itself, see `Registers`;
+- after each step of the network, the watched word is in the lane that its destination requires;
+- the rows in the memories, between them and the buffer, and in the buffer are the remembered ones, without a gap;
 - the watched event is in one place, and that place holds its word;
-- while the output is not stalled, at most so many rows are reserved, and what is due is closed.
+- the counts of rows are exact, and bounded.
 
 All fields of a word are compared.
 """
@@ -26,8 +28,10 @@ from typing import Any
 from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 
 from utf8fpga.formal.helpers import how_many, named
+from utf8fpga.formal.invariants.buffer import hold_memories, later_row
 from utf8fpga.formal.packer_monitors import GhostBeat, PackerMonitors
-from utf8fpga.hdl.packer.packer import MovingBeat, Packer, Phase, Stage
+from utf8fpga.hdl.memory_buffer import CAPACITY, Level, step_pointer
+from utf8fpga.hdl.packer.packer import Packer
 
 __all__ = ["PACKER_COVERS", "PackerInvariant"]
 
@@ -36,12 +40,80 @@ PACKER_COVERS = (
     "full, and an end is watched",
     "a watched word waits in an open row",
     "two rows closed at once",
+    "a second row is announced late",
     "a row closed without a beat",
     "an end alone",
     "a full beat with an end",
     "the input waits",
 )
 """What must be reachable, so that the invariant does not rule it out."""
+
+_LATER = ("pending", "later_start", "later_rest", "later_full", "later_last")
+"""Ghosts of each slot besides `GhostBeat.FIELDS`: whether a row that an earlier beat closed has not been announced, and
+that row: the number of its first event, its words modulo the lanes, whether it is full, and whether the packet ends."""
+
+_STATES = CAPACITY + 1
+"""The rows of a memory of the buffer."""
+
+
+class _Slot(GhostBeat):
+    """A beat in a cycle of the pipeline.
+
+    Attributes:
+        pending, later_start, later_rest, later_full, later_last: see `_LATER`.
+    """
+
+    FIELDS = (*GhostBeat.FIELDS, *_LATER)
+
+    pending: Signal
+    later_start: Signal
+    later_rest: Signal
+    later_full: Signal
+    later_last: Signal
+
+    def __init__(self, name: str, lanes: int, row_bits: int, number_bits: int) -> None:
+        super().__init__(name, lanes, row_bits, number_bits)
+        self.later_start = Signal(number_bits, name=f"{name}_later_start")
+        self.later_rest = Signal(len(self.base), name=f"{name}_later_rest")
+
+    def derive(self, m: Module) -> None:
+        """Compute what follows from the state.
+
+        This sets, besides those of `GhostBeat`, the attributes:
+            announces: a row is announced with this beat.
+            announced: the number of that row, or of the next one.
+            filled: its words modulo the lanes, whether it is full, and whether the packet ends with it.
+            row_start, row_words: the number of its first event, and of its words.
+            potential: the number of the first row that is not reached.
+        """
+        super().derive(m)
+
+        def name(what: str, value: Value, size: int) -> Signal:
+            return named(m, f"{self.name}_{what}", value, size)
+
+        two, ends = self.closes == 2, self.valid & self.last
+        self.announces = name("announces", (self.closes != 0) | self.pending, 1)
+        self.announced = name("announced", self.row - self.pending, len(self.row))
+        own = Cat(self.rest[: len(self.base)], self.full, ends & ~two)
+        later = Cat(self.later_rest, self.later_full, self.later_last)
+        self.filled = name("filled", Mux(self.pending, later, own), len(own))
+        self.row_start = name("row_start", Mux(self.pending, self.later_start, self.start), len(self.start))
+        rest, full, _ = self.filled[: len(self.base)], self.filled[-2], self.filled[-1]
+        self.row_words = name("row_words", Mux(full, self.lanes, rest), self.lanes.bit_length())
+        self.potential = name("potential", self.row + (self.base != 0), len(self.row))
+        self.next_pending = name("next_pending", two | (self.pending & (self.closes != 0)), 1)
+        second = self.start + self.lanes
+        self.next_later_start = name("next_later_start", Mux(two, second, self.start), len(self.start))
+        self.next_later_rest = name("next_later_rest", self.rest, len(self.base))
+        self.next_later_full = name("next_later_full", self.full & ~two, 1)
+        self.next_later_last = name("next_later_last", ends, 1)
+        at = [named(m, f"{self.name}_at_{n}", self.base + rank, len(rank) + 1) for n, rank in enumerate(self.ranks)]
+        self.wraps = [name(f"wraps_{n}", place >= self.lanes, 1) for n, place in enumerate(at)]
+        self.targets = [
+            name(f"target_{n}", Mux(wraps, place - self.lanes, place), len(self.base))
+            for n, (wraps, place) in enumerate(zip(self.wraps, at, strict=True))
+        ]
+        self.at = at
 
 
 class PackerInvariant:
@@ -57,19 +129,29 @@ class PackerInvariant:
         parts: the invariant in parts, by name: one bit each, of registers and memories alone.
         holds: all parts hold.
         covers: by name of `PACKER_COVERS`, whether it is so in this cycle.
+        slots: per cycle of the pipeline its slot; that of cycle 0 is the input.
+        states: the registers with feedback of the pipeline, bit by bit.
+        cycles: per bit of `states` its cycle.
+        expected: per slot the bits that `states` would have if they belonged to it.
     """
 
     def __init__(self, m: Module, packer: Packer, monitors: PackerMonitors) -> None:
         self._m, self._packer, self._monitors = m, packer, monitors
+        self._size, self._lanes = monitors.number_bits, packer.lanes
+        self._decided = packer.decided + 1
+        self._memories = [*packer.mark_memories, *packer.word_memories]
         self.parts: dict[str, Value] = {}
         self._follow_beats()
         self._follow_rows()
         self._follow_watched()
         self._claim("steady", ~monitors.restless)
-        self._claim_pipeline()
-        self._claim_rows()
+        self._claim_states()
+        self._claim_slots()
+        self._claim_network()
+        self._claim_counts()
+        self._claim_stores()
+        self._claim_numbers()
         self._claim_watched()
-        self._claim_rates()
         self.holds = Signal(name="ghost_invariant")
         m.d.comb += self.holds.eq(Cat(self.parts.values()).all())
         self.covers = self._cover()
@@ -77,266 +159,420 @@ class PackerInvariant:
     def _name(self, name: str, value: Any, size: int | None = None) -> Signal:
         return named(self._m, f"ghost_{name}", value, size)
 
-    def _claim(self, part: str, value: Any) -> None:
-        """Add a claim to a part of the invariant. The claims of a part are proved by one question to the engine."""
-        before = self.parts.get(part, Const(1, 1))
-        self.parts[part] = self._name("claim", before & Value.cast(value).bool())
+    def _claim(self, part: str, *values: Any) -> None:
+        """Add claims to a part of the invariant. The claims of a part are proved by one question to the engine."""
+        before = [self.parts[part]] if part in self.parts else []
+        self.parts[part] = self._name("claim", Cat(*before, *(Value.cast(value).bool() for value in values)).all())
+
+    def _read(self, memory: Any, address: Value | int) -> Value:
+        """The row of a memory at an address, by a read port of the proof's own."""
+        port = memory.read_port(domain="comb")
+        self._m.d.comb += port.addr.eq(address)
+        found: Value = port.data
+        return found
 
     # Ghosts.
 
     def _follow_beats(self) -> None:
-        """Beats pass the stages of the pipeline."""
-        packer, monitors = self._packer, self._monitors
-        before, self._beats = monitors.entry, list[GhostBeat]()
-        for n in range(len(packer.stages)):
-            beat = GhostBeat(f"ghost_{n}", packer.lanes, len(before.row), len(before.number))
-            beat.derive(self._m)
-            self._m.d.sync += [getattr(beat, field).eq(getattr(before, field)) for field in GhostBeat.FIELDS]
-            self._beats.append(beat)
-            before = beat
-        # Of the beat in the last stage before the rotation it is computed where it begins; the words of the beat in
-        # the last stage are being written to the memories.
-        self._decided = next(n for n, stage in enumerate(packer.stages) if stage.phase == Phase.AROUND) - 1
-        self._written = self._beats[-1]
+        """Beats pass the cycles of the pipeline."""
+        m, packer, monitors = self._m, self._packer, self._monitors
+        entry = monitors.entry
+        # A row is read at the earliest four cycles after it was announced.
+        last = max(packer.complete + 4, packer.written, packer.marked)
+        self.slots: list[_Slot] = []
+        for n in range(last + 1):
+            slot = _Slot(f"ghost_{n}", self._lanes, len(entry.row), len(entry.number))
+            slot.derive(m)
+            self.slots.append(slot)
+        first = self.slots[0]
+        m.d.comb += [getattr(first, field).eq(getattr(entry, field)) for field in GhostBeat.FIELDS]
+        m.d.sync += [getattr(first, field).eq(getattr(first, f"next_{field}")) for field in _LATER]
+        for before, slot in zip(self.slots, self.slots[1:], strict=False):
+            m.d.sync += [getattr(slot, field).eq(getattr(before, field)) for field in _Slot.FIELDS]
+        # Of the slots from this one on the rows are known; in the other one the words are written.
+        self._known, self._written = self.slots[self._decided], self.slots[packer.written]
 
     def _follow_rows(self) -> None:
-        """The number of the first event is remembered for each row, and the number of events delivered is counted."""
-        m, packer, written, size = self._m, self._packer, self._written, self._monitors.number_bits
-        self._delivered = Signal(size, name="ghost_number_out")
-        m.d.sync += self._delivered.eq(self._delivered + self._monitors.events_out)
-        self._starts = [Signal(size, name=f"ghost_start_{row}") for row in range(packer.depth)]
-        self._this_row = written.row[: (packer.depth - 1).bit_length()]
-        self._next_row = Signal(range(packer.depth), name="ghost_next_row")
-        m.d.comb += self._next_row.eq(self._this_row + 1)
-        for row, start in enumerate(self._starts):
-            with m.If((written.closes >= 1) & (self._this_row == row)):
-                m.d.sync += start.eq(written.start)
-            with m.If((written.closes >= 2) & (self._next_row == row)):
-                m.d.sync += start.eq(written.start + packer.lanes)
-        self._closed_before = Signal.like(packer.rows_closed, name="ghost_closed_before")
-        m.d.sync += self._closed_before.eq(packer.rows_closed)
+        """Rows are counted when they are read and delivered, and remembered from their announcement on."""
+        m, packer, known = self._m, self._packer, self._known
+        self._out, self._read_rows = (Signal.like(known.row, name=f"ghost_rows_{n}") for n in ("out", "read"))
+        self._number = Signal(self._size, name="ghost_number_out")
+        m.d.sync += [
+            self._number.eq(self._number + self._monitors.events_out),
+            self._out.eq(self._out + self._monitors.delivered),
+            self._read_rows.eq(self._read_rows + packer.buffer.accepted),
+        ]
+        depth = 1 << (len(known.row) - 1)
+        self._index = len(known.row) - 1
+        self._starts = [Signal(self._size, name=f"ghost_start_{n}") for n in range(depth)]
+        self._words = [Signal.like(known.row_words, name=f"ghost_words_{n}") for n in range(depth)]
+        self._lasts = [Signal(name=f"ghost_last_{n}") for n in range(depth)]
+        for n in range(depth):
+            with m.If(known.announces & (known.announced[: self._index] == n)):
+                m.d.sync += [
+                    self._starts[n].eq(known.row_start),
+                    self._words[n].eq(known.row_words),
+                    self._lasts[n].eq(known.filled[-1]),
+                ]
+        here: list[Value] = [packer.buffer.accepted]
+        for n in range(len(packer.reads.tree)):
+            here.append(Signal(name=f"ghost_here_{n}"))
+            m.d.sync += here[-1].eq(here[-2])
+        self._here = here
 
     def _follow_watched(self) -> None:
-        """The row and the lane of the watched event are remembered, once it is in the memories."""
-        m, packer, written = self._m, self._packer, self._written
+        """The row and the lane of the watched event are remembered, from the cycle on in which its row is known."""
+        m, known = self._m, self._known
         self._stored = Signal(name="ghost_stored")
-        self._row = Signal(range(packer.depth), name="ghost_row")
-        self._lane = Signal(range(packer.lanes), name="ghost_lane")
-        with m.If(self._monitors.delivered & (self._row == packer.rows_read[: len(self._row)])):
+        self._row = Signal.like(known.row, name="ghost_row")
+        self._lane = Signal(range(self._lanes), name="ghost_lane")
+        with m.If(self._monitors.delivered & (self._row == self._out)):
             m.d.sync += self._stored.eq(0)
-        for place in range(packer.lanes + 1):
-            with m.If(written.watched[place]):
+        for place in range(self._lanes + 1):
+            with m.If(known.watched[place]):
                 m.d.sync += self._stored.eq(1)
-                if place == packer.lanes:
-                    m.d.sync += self._row.eq(Mux(written.closes >= 2, self._next_row, self._this_row))
+                if place == self._lanes:
+                    m.d.sync += self._row.eq(known.row + (known.closes == 2))
                 else:
-                    at = self._name(f"at_{place}", written.base + written.ranks[place])
                     m.d.sync += [
-                        self._row.eq(Mux(at >= packer.lanes, self._next_row, self._this_row)),
-                        self._lane.eq(Mux(at >= packer.lanes, at - packer.lanes, at)),
+                        self._row.eq(known.row + known.wraps[place]),
+                        self._lane.eq(known.targets[place]),
                     ]
 
-    # The invariant.
+    # The pipeline.
 
-    def _claim_pipeline(self) -> None:
-        """Each stage is a function of its ghost; each ghost begins where the one before it ends."""
-        lanes, entry = self._packer.lanes, self._monitors.entry
-        following = entry
-        for n, (beat, stage) in enumerate(zip(self._beats, self._packer.stages, strict=True)):
-            part = f"stage {n}"
-            for field in ("base", "row", "number"):
-                self._claim(part, getattr(following, field) == getattr(beat, f"next_{field}"))
-            self._claim(part, beat.base < lanes)
-            self._claim(part, (beat.valid | beat.idle) == (beat.valid ^ beat.idle))
+    def _claim_states(self) -> None:
+        """The registers with feedback are those of the slots of their cycles."""
+        packer = self._packer
+        bits = (packer.depth - 1).bit_length()
+        states: list[tuple[Value, int]] = [(bit.value, bit.cycle or 0) for bit in packer.base]
+        for pair in packer.rows:
+            states += [(bit.value, bit.cycle or 0) for number in pair for bit in number]
+        states.append((packer.pending, packer.decided))
+        states += [(bit, packer.decided) for bit in packer.later]
+        self.states, self.cycles = Cat(*(bit for bit, _ in states)), [cycle for _, cycle in states]
+        self.expected: list[Signal] = []
+        for n, slot in enumerate(self.slots):
+            rows = [
+                Cat(
+                    ((slot.row + ahead)[:bits] ^ group % packer.depth)
+                    for ahead in (0, 1)
+                )
+                for group in range(len(packer.rows))
+            ]
+            later = Cat(slot.later_rest, slot.later_full, slot.later_last)
+            self.expected.append(self._name(f"expected_{n}", Cat(slot.base, *rows, slot.pending, later)))
+        for at, cycle in enumerate(self.cycles):
+            self._claim("states", self.states[at] == self.expected[cycle][at])
+
+    def _claim_slots(self) -> None:
+        """Each slot begins where the one before it ends."""
+        lanes, entry = self._lanes, self.slots[0]
+        self._claim("slots", entry.base < lanes)
+        beats: Value = Const(0, 1)
+        for n, (following, slot) in enumerate(zip(self.slots, self.slots[1:], strict=False)):
+            for field in ("base", "row", "number", *_LATER):
+                self._claim("slots", getattr(following, field) == getattr(slot, f"next_{field}"))
+            self._claim("slots", slot.base < lanes)
+            self._claim("slots", ~(slot.valid & slot.idle))
             # The producer guarantees it.
-            self._claim(part, ~beat.valid | beat.keep.any() | beat.last)
-            behind = self._name(f"behind_{n}", entry.number - beat.number, len(beat.number))
-            self._claim(part, behind <= (lanes + 1) * (n + 1))
-            self._claim_lanes(n, beat, stage)
-            self._claim_scalars(part, beat, stage)
-            self._claim_number(part, beat)
-            following = beat
-        self._claim("counters", entry.base < lanes)
+            self._claim("slots", ~slot.valid | slot.keep.any() | slot.last)
+            self._claim("slots", ~slot.pending | ((slot.base == 0) & (slot.later_full | slot.later_last)))
+            beats = self._name(f"beats_{n}", beats + slot.valid, 5)
+            ahead = self._name(f"potential_ahead_{n}", entry.potential - slot.potential, len(slot.row))
+            self._claim("slots", ahead <= beats)
+            behind = self._name(f"behind_{n}", entry.number - slot.number, self._size)
+            self._claim("slots", behind <= (lanes + 1) * (n + 1))
+            if n < self._decided:
+                self._claim_number(f"slot {n + 1}", slot)
 
-    def _claim_lanes(self, n: int, beat: GhostBeat, stage: Stage) -> None:
-        """Each word is in the lane that the phase and the step of the stage require, and so are the counts."""
-        part, lanes, low_bits = f"stage {n}", self._packer.lanes, (2 << stage.step) - 1
-        places: list[Value] = [Const(lane, lanes.bit_length()) for lane in range(lanes)]
-        counts: list[Value] = []
-        if stage.phase == Phase.INPUT:
-            counts = [~beat.keep[lane] for lane in range(lanes)]
-        elif stage.phase == Phase.GAPS:
-            counts = [how_many(~beat.keep[max(0, lane - low_bits) : lane + 1]) for lane in range(lanes)]
-        elif stage.phase == Phase.DOWN:
-            places = [lane - (beat.gaps[lane] & low_bits) for lane in range(lanes)]
-        elif stage.phase == Phase.AROUND:
-            rotated = beat.base & low_bits
-            places = [_modulo(beat.ranks[lane] + rotated, lanes) for lane in range(lanes)]
-        else:
-            raise AssertionError(f"no claim about the phase {stage.phase!r}")
-        places = [self._name(f"place_{n}_{lane}", place, lanes.bit_length()) for lane, place in enumerate(places)]
-        held: MovingBeat = stage.beat
-        self._claim(part, ~beat.valid | _all(a == b for a, b in zip(counts, held.counts, strict=False)))
-        for lane in range(lanes):
-            here = [self._name(f"here_{n}_{lane}_{i}", beat.keep[i] & (places[i] == lane)) for i in range(lanes)]
-            correct = held.present[lane] == Cat(here).any()
-            if stage.phase == Phase.DOWN:
-                correct = correct & _all(~here[i] | (held.counts[lane] == beat.gaps[i]) for i in range(lanes))
-            watched = Cat(here[i] & beat.watched[i] for i in range(lanes)).any()
-            is_token = held.words[lane] == self._monitors.token
-            self._claim(part, ~beat.valid | correct & (~watched | is_token))
-
-    def _claim_scalars(self, part: str, beat: GhostBeat, stage: Stage) -> None:
-        """The values of the whole beat are as expected."""
-        given = stage.beat.scalars
-        self._claim(part, (given["valid"] == beat.valid) & (given["idle"] == beat.idle))
-        if stage.phase == Phase.DOWN:
-            self._claim(part, ~beat.valid | (given["words"] == beat.words))
-        if stage.phase == Phase.AROUND:
-            self._claim(part, given["closes"] + given["closes_next"] == beat.closes)
-            self._claim(part, given["closes"] | ~given["closes_next"])
-            expected = {"row": beat.row[: len(given["row"])], "rest": beat.rest, "full": beat.full, "base": beat.base}
-            expected["last"] = beat.valid & beat.last
-            correct = _all(given[name] == value for name, value in expected.items())
-            self._claim(part, ~(beat.valid | beat.idle) | correct)
-        else:
-            self._claim(part, ~beat.valid | (given["last"] == beat.last))
-
-    def _claim_number(self, part: str, beat: GhostBeat) -> None:
+    def _claim_number(self, part: str, slot: _Slot) -> None:
         """The watched event has its number, and `idled` is set if a cycle without a beat follows it."""
-        lanes, monitors, size = self._packer.lanes, self._monitors, self._monitors.number_bits
-        now = (self._delivered + monitors.ahead)[:size]
-        events = Cat(beat.keep, beat.last)
-        numbers = [*beat.ranks, beat.words]
+        lanes, monitors, size = self._lanes, self._monitors, self._size
+        now = (self._number + monitors.ahead)[:size]
+        events = Cat(slot.keep, slot.last)
+        numbers = [*slot.ranks, slot.words]
         for place in range(lanes + 1):
-            is_it = beat.valid & events[place] & (now == (beat.number + numbers[place])[:size])
+            is_it = slot.valid & events[place] & (now == (slot.number + numbers[place])[:size])
             is_it = is_it & (monitors.is_end == (place == lanes))
             if place == lanes:
-                is_it = is_it & (monitors.wordless == (beat.words == 0))
-            self._claim(part, ~beat.watched[place] | is_it)
-        just_before = monitors.watching & ((now + 1)[:size] == beat.number)
-        self._claim(part, ~(beat.idle & just_before) | monitors.idled)
+                is_it = is_it & (monitors.wordless == (slot.words == 0))
+            self._claim(part, ~slot.watched[place] | is_it)
+        just_before = monitors.watching & ((now + 1)[:size] == slot.number)
+        self._claim(part, ~(slot.idle & just_before) | monitors.idled)
 
-    def _claim_rows(self) -> None:
-        """The counters, and the masks and the first events of the closed rows."""
-        packer, monitors, written = self._packer, self._monitors, self._written
-        depth, lanes, size = packer.depth, packer.lanes, monitors.number_bits
-        decided, after = self._beats[self._decided : self._decided + 2]
-        self._waiting = self._name("waiting", (packer.rows_closed - packer.rows_read)[: len(packer.rows_closed)])
-        self._claim("counters", packer.base == decided.base)
-        self._claim("counters", packer.row == decided.row[: len(packer.row)])
-        begins_row = (after.base == 0) | (after.full & (after.rest != 0))
-        self._claim("counters", packer.merged == (after.valid & ~begins_row))
-        self._claim("counters", packer.rows_closed == written.row)
-        undecided = how_many(Cat(beat.valid for beat in self._beats[: self._decided + 1]))
-        rows = self._name("rows", (decided.row - packer.rows_read)[: len(packer.rows_closed)])
-        self._claim("counters", packer.rows_reserved == undecided + packer.merged + rows + (decided.base != 0))
-        self._claim("counters", packer.rows_reserved <= Mux(packer.sparse.ready, depth - 2, depth - 1))
-        self._claim("counters", self._waiting <= rows)
+    def _claim_network(self) -> None:
+        """After each step a word is in the lane of its own block that has the low bits of its destination."""
+        packer, network, lanes = self._packer, self._packer.network, self._lanes
+        steps = packer.steps
+        for step, words in enumerate(network.words):
+            low = (1 << min(step, steps)) - 1
+            places: dict[int, list[Value]] = {}
 
-        self._claim("numbers", monitors.pending == (monitors.entry.number - self._delivered)[:size])
-        first = _select(self._starts, packer.rows_read[: len(packer.row)])
-        self._claim("numbers", self._delivered == Mux(self._waiting == 0, written.start, first))
-        self._claim("the open row", (written.start - self._delivered)[:size] <= (lanes + 1) * depth)
-        self._masks: list[Value] = []
-        self._distances: list[Value] = []
+            def place_of(cycle: int, step: int = step, low: int = low, places: dict[int, list[Value]] = places) -> list[Value]:
+                if cycle not in places:
+                    slot = self.slots[cycle]
+                    places[cycle] = [
+                        self._name(
+                            f"place_{step}_{cycle}_{n}",
+                            slot.targets[n] if step > steps else (slot.at[n] & low) + (n & ~low & ((1 << steps) - 1)),
+                            steps,
+                        )
+                        for n in range(lanes)
+                    ]
+                return places[cycle]
+
+            for lane, word in enumerate(words):
+                for held in packer.pipeline.delayed(word) if word.cycle is not None else []:
+                    cycle = held.cycle or 0
+                    slot, at = self.slots[cycle], place_of(cycle)
+                    watched = [slot.watched[n] & (at[n] == lane) for n in range(lanes)]
+                    self._claim(f"words in cycle {cycle}", ~Cat(watched).any() | (held.value == self._monitors.token))
+            for lane, bit in enumerate(network.present[step] if step < len(network.present) else []):
+                for held in packer.pipeline.delayed(bit) if bit.cycle is not None else []:
+                    cycle = held.cycle or 0
+                    slot, at = self.slots[cycle], place_of(cycle)
+                    here = Cat(slot.keep[n] & (at[n] == lane) for n in range(lanes)).any()
+                    self._claim(f"present in cycle {cycle}", ~slot.valid | (held.value == here))
+
+    # The rows.
+
+    def _since(self, row: Value) -> Value:
+        """The number of rows from the one at the output to another one."""
+        return (row - self._out)[: len(self._out)]
+
+    def _claim_counts(self) -> None:
+        """The counts are exact, pointers are where they should be, and so many rows are reserved at most."""
+        m, packer, slots, here, out = self._m, self._packer, self.slots, self._here, self._out
+        known, written, marked = self._known, self._written, slots[packer.marked]
+        reads, buffer = len(here) - 1, packer.buffer
+        self._claim("reset", *(~value for value in packer.reset.active))
+        for copies, value in zip(packer.reads.tree, here[1:], strict=True):
+            self._claim("reads", *(Value.cast(copy) == value for copy in copies))
+        self._claim("reads", packer.was_read == here[1])
+        self._in_buffer = hold_memories(
+            m,
+            buffer,
+            lambda part, *claims: self._claim(f"buffer: {part}", *claims),
+            leaves=here[reads],
+            waiting=Const(0, 1),
+            before=here[1:reads],
+            unwritten=here[1:],
+        )
+        self._moved = self._name("moved", self._read_rows - how_many(here[1:reads]), len(out))
+        self._entered = self._name("entered", self._moved - here[reads], len(out))
+        announced = [slot.announced for slot in slots]
+        complete = announced[packer.complete]
+
+        # A step is made one cycle after its cause.
+        went = Signal(name="ghost_went")
+        before = Signal(name="ghost_went_before")
+        m.d.sync += [went.eq(self._monitors.delivered), before.eq(went)]
+        ups = {"behind": packer.complete + 1, "inside": self._decided + 1}
+        downs = {"behind": (here[1], self._read_rows, complete), "inside": (went, out, known.announced)}
+        for name, level in (("behind", packer.behind), ("inside", packer.inside)):
+            up, (down, low, high) = slots[ups[name]].announces, downs[name]
+            counted = self._name(f"counted_{name}", how_many(level.bits))
+            exact = self._name(f"exact_{name}", high - low, len(out))
+            self._claim("counts", level.changes == up ^ down, level.grows == up, *_thermometer(level))
+            self._claim("counts", exact == (counted + up - down)[: len(out)], counted <= len(level.bits))
+        behind, inside = self._name("behind_rows", complete - self._read_rows, len(out)), self._since(known.announced)
+        self._claim("counts", self._in_buffer.pending == self._since(self._read_rows))
+
+        # No row is read before it is written.
+        self._claim("order", *(self._since(a) >= self._since(b) for a, b in zip(announced, announced[1:], strict=False)))
+        for n in range(2, 5):
+            done = self._read_rows - how_many(here[1 : n - 1])
+            self._claim("order", self._since(done) <= self._since(announced[packer.complete + n]))
+
+        # Beats are accepted only if there was room for all that may be in the pipeline.
+        reserved = self._since(slots[0].potential)
+        most = packer.threshold + self._decided + 3
+        self._claim("room", reserved + went + before <= most)
+        self._claim("room", behind <= max(most - 11, 3))
+        self._claim("room", packer.paused == ~packer.ready)
+        self._claim("room", ~packer.ready | ~packer.inside.bits[packer.threshold])
+        self._claim("room", packer.ready | packer.inside.bits[packer.threshold] | (self._monitors.fresh != 0))
+        self._claim("room", inside <= len(packer.inside.bits))
+        bits = (packer.depth - 1).bit_length()
+        for group, pointer in enumerate(packer.mark_rows):
+            self._claim("pointers", pointer == marked.announced[:bits] ^ group % packer.depth)
+        for group, pointer in enumerate(packer.read_rows):
+            self._claim("pointers", pointer == self._moved[:bits] ^ group % packer.depth)
+        del written
+
+    def _remembered(self, row: Value) -> Value:
+        """The marks of a row as it is remembered: per lane whether it has a word, and whether the packet ends."""
+        at = row[: self._index]
+        words, last = _select(self._words, at), _select(self._lasts, at)
+        return Cat(*(lane < words for lane in range(self._lanes)), last)
+
+    def _marks(self, words: Value, last: Value) -> Value:
+        return Cat(*(lane < words for lane in range(self._lanes)), last)
+
+    def _claim_stores(self) -> None:
+        """The rows in the memories, on their way and in the buffer are the remembered ones."""
+        packer, here, depth, lanes = self._packer, self._here, self._packer.depth, self._lanes
+        marked = self.slots[packer.marked].announced
+        waiting = self._name("marked_rows", marked - self._moved, len(marked))
         for row in range(depth):
-            port = packer.mask_memories[row % 2].read_port(domain="comb")
-            self._m.d.comb += port.addr.eq(row // 2)
-            mask = self._name(f"mask_{row}", port.data, lanes + 1)
-            distance = self._name(f"distance_{row}", (row - packer.rows_read)[: len(packer.row)])
-            is_newest = distance + 1 == self._waiting
-            following = Mux(is_newest, written.start, self._starts[(row + 1) % depth])
-            keep, start = mask[:lanes], self._starts[row]
-            count = self._name(f"count_{row}", how_many(mask))
-            behind = self._name(f"row_behind_{row}", (written.start - start)[:size])
-            correct = (start + count)[:size] == following
-            correct = correct & ~(keep & (keep + 1)).any() & (count != 0)
-            correct = correct & (behind >= count) & (behind <= (lanes + 1) * (self._waiting - distance))
-            self._claim(f"row {row}", (distance >= self._waiting) | correct)
-            self._masks.append(mask)
-            self._distances.append(distance)
+            marks = Cat(self._read(memory, row ^ group % depth) for group, memory in enumerate(packer.mark_memories))
+            distance = self._name(f"distance_{row}", (row - self._moved)[: (depth - 1).bit_length()])
+            number = self._name(f"row_number_{row}", self._moved + distance, len(self._moved))
+            bit = number[(depth - 1).bit_length() : self._index]
+            words, last = (_select(each[row::depth], bit) for each in (self._words, self._lasts))
+            self._claim("marks", (distance >= waiting) | (marks == self._marks(words, last)))
+        self._claim("marks", waiting < depth)
+        self._claim("marks", ~here[-1] | (Cat(packer.kept) == self._remembered(self._entered)))
+
+        buffer, reading, held = packer.buffer, self._in_buffer.reading, self._in_buffer.tails
+        self._slot_rows = [Signal.like(self._out, name=f"ghost_slot_row_{n}") for n in range(_STATES)]
+        self._slot_words: list[list[Value]] = []
+        self._slot_held: list[Value] = []
+        into = self._name("into", later_row(reading, held), 4)
+        starts = [memory.write.init for memory in buffer.memories]
+        for slot, number in enumerate(self._slot_rows):
+            with self._m.If(here[-1] & (into == slot)):
+                self._m.d.sync += number.eq(self._entered)
+            distance = self._name(
+                f"slot_distance_{slot}", Mux(reading <= slot, slot - reading, slot + _STATES - reading), 4
+            )
+            is_held = self._name(f"slot_held_{slot}", distance < held)
+            row = Cat(self._read(memory.rows, start) for memory, start in zip(buffer.memories, starts, strict=True))
+            starts = [step_pointer(start) for start in starts]
+            each = (len(row) - 1) // lanes
+            parts = [row[lane * each : (lane + 1) * each] for lane in range(lanes)]
+            marks = Cat(*(part[0] for part in parts), row[-1])
+            self._slot_words.append([part[1:] for part in parts])
+            self._slot_held.append(is_held)
+            # Without a word there is no error.
+            strays = Cat(part[-1] & ~part[0] for part in parts).any()
+            self._claim(
+                "rows in the buffer",
+                ~is_held | ((number == (self._out + distance)[: len(number)]) & ~strays),
+                ~is_held | (marks == self._remembered(number)),
+            )
+
+    def _claim_numbers(self) -> None:
+        """The remembered rows have all events that were accepted, without a gap."""
+        monitors, known, size, lanes = self._monitors, self._known, self._size, self._lanes
+        count = self._since(known.announced)
+        newest = known.row_start
+        self._claim("numbers", monitors.pending == (self.slots[0].number - self._number)[:size])
+        first = _select(self._starts, self._out[: self._index])
+        self._claim("numbers", self._number == Mux(count == 0, newest, first))
+        later = self._name("later_events", Mux(known.later_full, lanes, known.later_rest) + known.later_last)
+        complete = (known.later_start + later)[:size] == known.start
+        self._claim("numbers", ~known.pending | (complete & (later != 0)))
+        self._claim("numbers", (newest - self._number)[:size] <= (lanes + 1) * (len(self._packer.inside.bits)))
+        depth = len(self._starts)
+        self._live: list[Value] = []
+        self._before: list[Value] = []
+        self._events: list[Value] = []
+        for row, start in enumerate(self._starts):
+            distance = self._name(f"since_{row}", (row - self._out)[: self._index])
+            live = self._name(f"live_{row}", distance < count)
+            following = Mux(distance + 1 == count, newest, self._starts[(row + 1) % depth])
+            events = self._name(f"events_{row}", self._words[row] + self._lasts[row])
+            behind = self._name(f"row_behind_{row}", (newest - start)[:size])
+            correct = ((start + events)[:size] == following) & (self._words[row] <= lanes) & (events != 0)
+            correct = correct & (behind >= events) & (behind <= (lanes + 1) * (count - distance))
+            self._claim("remembered rows", ~live | correct)
+            self._live.append(live)
+            self._before.append(distance)
+            self._events.append(events)
 
     def _claim_watched(self) -> None:
-        """The watched event is in one place; once it is in the memories, its row has its word and its number."""
-        packer, monitors, written = self._packer, self._monitors, self._written
-        lanes, size = packer.lanes, monitors.number_bits
-        places = Cat(*(beat.watched for beat in self._beats), self._stored)
-        self._claim("numbers", (places & (places - 1)[: len(places)]) == 0)
-        self._claim("the watched event is somewhere", monitors.watching == places.any())
-        self._claim("numbers", ~monitors.watching | (monitors.ahead < monitors.pending))
-        distance = self._name("distance", (self._row - packer.rows_read)[: len(self._row)])
-        closed = self._name("is_closed", distance < self._waiting)
-        mask = self._name("mask", _select(self._masks, self._row))
-        count = self._name("count", how_many(mask[:lanes]))
-        start = Mux(closed, _select(self._starts, self._row), written.start)
-        now = self._name("now", self._delivered + monitors.ahead, size)
-        offset = Mux(monitors.is_end, count, self._lane)
-        self._claim("the number of the watched event", ~self._stored | (now == (start + offset)[:size]))
-        self._claim("numbers", ~self._stored | (distance <= self._waiting))
-        its_row = "the row of the watched event"
-        held = Mux(closed, self._lane < count, self._lane < written.base)
-        self._claim(its_row, ~self._stored | Mux(monitors.is_end, closed & mask[lanes], held))
-        for lane, memory in enumerate(packer.word_memories):
-            port = memory.read_port(domain="comb")
-            self._m.d.comb += port.addr.eq(self._row)
-            is_here = self._stored & ~monitors.is_end & (self._lane == lane)
-            self._claim(f"the word in lane {lane}", ~is_here | (port.data == monitors.token))
-        is_final = self._stored & ~monitors.is_end & closed & (self._lane + 1 == count)
-        self._claim(its_row, ~(is_final & ~mask[lanes] & (count < lanes)) | monitors.idled)
-        self._claim(its_row, ~(self._stored & monitors.is_end & (count == 0)) | monitors.wordless)
-        for row, its_distance in enumerate(self._distances):
-            after = self._name(f"now_after_{row}", (now - self._starts[row])[:size])
-            earlier = self._stored & (its_distance < self._waiting) & (its_distance < distance)
-            correct = (after >= how_many(self._masks[row])) & (after <= monitors.most)
-            self._claim(f"row {row} before the watched event", ~earlier | correct)
+        """The watched event is in one place; once its row is known, that row has its word and its number."""
+        packer, monitors, known, written = self._packer, self._monitors, self._known, self._written
+        lanes, size, slots = self._lanes, self._size, self.slots
+        early = Cat(slot.watched for slot in slots[1 : self._decided + 1])
+        moving = Cat(slot.watched for slot in slots[self._decided + 1 : packer.written + 1])
+        places, words = Cat(early, self._stored), Cat(early, moving)
+        self._claim("places", *((each & (each - 1)[: len(each)]) == 0 for each in (places, words)))
+        self._claim("places", monitors.watching == places.any())
+        self._claim("places", ~monitors.watching | (monitors.ahead < monitors.pending))
+        for slot in slots[self._decided + 1 : packer.written + 1]:
+            for place in range(lanes + 1):
+                if place == lanes:
+                    is_it = monitors.is_end
+                else:
+                    its_row = (slot.row + slot.wraps[place])[: len(slot.row)]
+                    is_it = ~monitors.is_end & (self._row == its_row) & (self._lane == slot.targets[place])
+                    is_it = is_it & slot.keep[place] & slot.valid
+                self._claim("moving", ~slot.watched[place] | (self._stored & is_it))
 
-    def _claim_rates(self) -> None:
-        """Upper bounds on the rows that are reserved, and on the events that wait, while the output is not stalled."""
-        packer, monitors, written = self._packer, self._monitors, self._written
-        depth, reserved = packer.depth, packer.rows_reserved
-        lately = [~monitors.was_stalled[:n].any() for n in (1, 2, 3)]
-        self._claim("room", ~lately[0] | (reserved <= Mux(packer.sparse.ready, depth - 3, depth - 2)))
-        self._claim("room", ~lately[1] | (reserved <= depth - 3))
-        self._claim("room", ~lately[2] | packer.sparse.ready | monitors.fresh)
-        while len(monitors.due) < len(self._beats) + 2:
-            monitors.delay_due()
-        for n, beat in enumerate(self._beats):
-            self._claim("in time", monitors.due[n + 1] == beat.start)
-        before = self._name("before", (self._closed_before - packer.rows_read)[: len(packer.rows_closed)])
-        start = _select(self._starts, self._closed_before[: len(packer.row)])
-        at = Mux(before == self._waiting, written.start, start)
-        self._claim("in time", (before <= self._waiting) & (monitors.due[len(self._beats) + 1] == at))
-        self._claim("in time", ~monitors.prompt | (self._waiting + (written.base != 0) <= 2))
-        self._claim("in time", ~monitors.prompt | (before <= 1))
+        now = self._name("now", self._number + monitors.ahead, size)
+        distance, count = self._since(self._row), self._since(known.announced)
+        is_known = self._name("is_known", distance < count)
+        at = self._row[: self._index]
+        start, words_in, last = (_select(each, at) for each in (self._starts, self._words, self._lasts))
+        its_start = self._name("its_start", Mux(is_known, start, Mux(distance == count, known.row_start, known.start)))
+        waits = Mux(known.pending & (distance == count), known.row_words, known.base)
+        its_words = self._name("its_words", Mux(is_known, words_in, waits), len(known.row_words))
+        its_last = self._name("its_last", Mux(is_known, last, known.pending & (distance == count) & known.later_last))
+        stored_word = self._stored & ~monitors.is_end
+        part = "the watched event"
+        self._claim(part, ~self._stored | (distance <= self._since(known.row)))
+        self._claim(part, ~self._stored | (now == (its_start + Mux(monitors.is_end, its_words, self._lane))[:size]))
+        self._claim(part, ~stored_word | (self._lane < its_words))
+        self._claim(part, ~(self._stored & monitors.is_end) | its_last)
+        self._claim(part, ~(self._stored & monitors.is_end & (its_words == 0)) | monitors.wordless)
+        closed = self._stored & (distance != self._since(known.row))
+        is_final = closed & ~monitors.is_end & (self._lane + 1 == its_words)
+        self._claim(part, ~(is_final & ~its_last & (its_words < lanes)) | monitors.idled)
+        for row, (live, before) in enumerate(zip(self._live, self._before, strict=True)):
+            after = self._name(f"now_after_{row}", (now - self._starts[row])[:size])
+            earlier = self._stored & live & (before < distance)
+            correct = (after >= self._events[row]) & (after <= monitors.most)
+            self._claim("rows before the watched event", ~earlier | correct)
+
+        # Where its word is.
+        is_moving, row_bits = moving.any(), (packer.depth - 1).bit_length()
+        is_written = self._name("is_written", stored_word & ~is_moving)
+        open_row = (self._row == written.row) & (self._lane >= written.base)
+        self._claim("place of the word", ~is_written | (~open_row & (distance <= self._since(written.row))))
+        in_memory = self._name("in_memory", is_written & (distance >= self._since(self._moved)))
+        on_its_way = self._name("on_its_way", is_written & self._here[-1] & (self._row == self._entered))
+        for lane, memory in enumerate(packer.word_memories):
+            code = lane // 2 % packer.depth
+            word = self._read(memory, self._row[:row_bits] ^ code)
+            is_lane = self._lane == lane
+            self._claim("words in the memories", ~(in_memory & is_lane) | (word == monitors.token))
+            self._claim("words in the memories", ~(on_its_way & is_lane) | (packer.stored[lane] == monitors.token))
+        for number, words_here, held in zip(self._slot_rows, self._slot_words, self._slot_held, strict=True):
+            is_here = self._name("is_here", stored_word & held & (number == self._row))
+            same = Cat((self._lane != lane) | (word == monitors.token) for lane, word in enumerate(words_here)).all()
+            self._claim("words in the buffer", ~is_here | same)
+        # It is in a memory until the row is moved from there.
+        self._claim("place of the word", ~is_moving | (distance >= self._since(self._moved)))
 
     def _cover(self) -> dict[str, Value]:
-        packer, monitors, written = self._packer, self._monitors, self._written
-        full = packer.rows_reserved == packer.capacity
+        packer, monitors, known = self._packer, self._monitors, self._known
+        full = self._name("is_full", ~packer.ready & (self._in_buffer.pending == packer.buffer.capacity))
         stored_word, stored_end = self._stored & ~monitors.is_end, self._stored & monitors.is_end
         return {
             "full, and a word is watched": full & stored_word,
             "full, and an end is watched": full & stored_end,
-            "a watched word waits in an open row": stored_word & (self._row == packer.rows_closed[: len(self._row)]),
-            "two rows closed at once": written.closes == 2,
-            "a row closed without a beat": written.idle & (written.base != 0),
+            "a watched word waits in an open row": stored_word & (self._row == known.row),
+            "two rows closed at once": known.closes == 2,
+            "a second row is announced late": known.pending & (known.closes != 0),
+            "a row closed without a beat": known.idle & (known.base != 0),
             "an end alone": monitors.stalled & ~monitors.keep_out.any(),
             "a full beat with an end": monitors.stalled & monitors.keep_out.all() & packer.packed.payload.last,
-            "the input waits": ~packer.sparse.ready & ~monitors.fresh,
+            "the input waits": ~packer.sparse.ready & (monitors.fresh == 0),
         }
 
 
-def _all(bits: Any) -> Value:
-    return Cat(Value.cast(bit).bool() for bit in bits).all()
+def _thermometer(level: Level) -> list[Value]:
+    bits = level.bits
+    return [bits[n] | ~bits[n + 1] for n in range(len(bits) - 1)]
 
 
 def _select(values: Sequence[Value], index: Value) -> Value:
     """One of as many values as the index has."""
+    if len(values) == 1:
+        return values[0]
     for bit in index:
         values = [Mux(bit, odd, even) for even, odd in zip(values[::2], values[1::2], strict=True)]
     return values[0]
-
-
-def _modulo(value: Value, lanes: int) -> Value:
-    """The remainder of a value that is less than twice the lanes."""
-    return Mux(value >= lanes, value - lanes, value)

@@ -108,6 +108,7 @@ class Packer(wiring.Component):
             for lane in range(lanes)
         ]
 
+        self.roots = [each.value for each in (valid, idle, last, *keep)]
         counts = WordCounts(pipeline, [*keep, *[ZERO] * ((1 << steps) - lanes)], valid)
         ends = pipeline.compute("ends", [last, valid], lambda last, valid: last & valid)
         leaves = pipeline.compute("leaves", [last, valid, idle], lambda last, valid, idle: (last & valid) | idle)
@@ -209,6 +210,7 @@ class Packer(wiring.Component):
         complete = self.complete = max(decided + 1, written - _READ_CYCLES, marked - _READ_CYCLES)
         shown_at = complete + 2 + _READ_CYCLES + MemoryBuffer.latency
         self.threshold = shown_at - decided
+        self.latency = shown_at + 1
         self.overrun = decided + 2
         row_layout = self.buffer.output.payload.shape()
         behind, inside, buffer = Level(depth), Level(depth + CAPACITY), self.buffer
@@ -218,6 +220,8 @@ class Packer(wiring.Component):
         groups = -(-lanes // _READ_GROUP)
         self.reset = reset = LateReset(max(2, -(-lanes // 8)), max(complete, written, marked) + 4)
         m.submodules.reset = reset
+        self.reset_cycles = 1 + reset.cycles
+        self.stall_cycles = 40
         read, was_read = Signal(name="reads"), Signal(name="was_read", reset_less=True)
         self.was_read = was_read
         self.mark_rows: list[Signal] = []

@@ -79,6 +79,13 @@ class Pipeline:
             value = self._delayed[value]
         return value.value
 
+    def delayed(self, value: Timed) -> list[Timed]:
+        """A value and the registers that delay it, so far."""
+        found = [value]
+        while found[-1] in self._delayed:
+            found.append(self._delayed[found[-1]])
+        return found
+
     def compute(self, name: str, inputs: Sequence[Timed], function: Callable[..., Value], wanted: int = 0) -> Timed:
         """The register of a function of some values: one cycle after the latest of them, but not before `wanted`."""
         cycle = max(latest(inputs), wanted - 1)
