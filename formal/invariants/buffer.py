@@ -274,7 +274,7 @@ class MemoryGhosts:
         pending: the number of beats that were accepted and have not been transferred at the output.
         reading: the row at the front, numbered from where the pointers start.
         rows, tails: the numbers of rows and of tails that were entered, of those beats.
-        wrote: a tail was entered in the preceding cycle.
+        wrote, went: a tail was entered, and a beat was transferred, in the preceding cycle.
         behind: the number of complete beats that have not been announced to the front.
         shown: the number of beats at the front.
     """
@@ -284,6 +284,7 @@ class MemoryGhosts:
     rows: Value
     tails: Value
     wrote: Value
+    went: Value
     behind: Value
     shown: Value
 
@@ -351,7 +352,7 @@ def hold_memories(
         written = tails if number == len(buffer.memories) - 1 else rows
         hold("pointers", lanes.read == _pointer(m, lanes, reading))
         hold("pointers", lanes.write == _pointer(m, lanes, later_row(reading, written)))
-    return MemoryGhosts(pending, reading, rows, tails, wrote, behind, shown)
+    return MemoryGhosts(pending, reading, rows, tails, wrote, went, behind, shown)
 
 
 def _count(level: Level) -> Value:

@@ -226,6 +226,11 @@ class PackerInvariant:
         self._stored = Signal(name="ghost_stored")
         self._row = Signal.like(known.row, name="ghost_row")
         self._lane = Signal(range(self._lanes), name="ghost_lane")
+        self._now = Signal(self._size, name="ghost_now")
+        entry = self.slots[0]
+        for place in range(self._lanes + 1):
+            with m.If(entry.watched[place]):
+                m.d.sync += self._now.eq(entry.number + [*entry.ranks, entry.words][place])
         with m.If(self._monitors.delivered & (self._row == self._out)):
             m.d.sync += self._stored.eq(0)
         for place in range(self._lanes + 1):
@@ -269,7 +274,6 @@ class PackerInvariant:
         """Each slot begins where the one before it ends."""
         lanes, entry = self._lanes, self.slots[0]
         self._claim("slots", entry.base < lanes)
-        beats: Value = Const(0, 1)
         for n, (following, slot) in enumerate(zip(self.slots, self.slots[1:], strict=False)):
             for field in ("base", "row", "number", *_LATER):
                 self._claim("slots", getattr(following, field) == getattr(slot, f"next_{field}"))
@@ -278,18 +282,17 @@ class PackerInvariant:
             # The producer guarantees it.
             self._claim("slots", ~slot.valid | slot.keep.any() | slot.last)
             self._claim("slots", ~slot.pending | ((slot.base == 0) & (slot.later_full | slot.later_last)))
-            beats = self._name(f"beats_{n}", beats + slot.valid, 5)
             ahead = self._name(f"potential_ahead_{n}", entry.potential - slot.potential, len(slot.row))
-            self._claim("slots", ahead <= beats)
+            self._claim("distances", ahead <= n + 1)
             behind = self._name(f"behind_{n}", entry.number - slot.number, self._size)
-            self._claim("slots", behind <= (lanes + 1) * (n + 1))
+            self._claim("distances", behind <= (lanes + 1) * (n + 1))
             if n < self._decided:
                 self._claim_number(f"slot {n + 1}", slot)
 
     def _claim_number(self, part: str, slot: _Slot) -> None:
         """The watched event has its number, and `idled` is set if a cycle without a beat follows it."""
         lanes, monitors, size = self._lanes, self._monitors, self._size
-        now = (self._number + monitors.ahead)[:size]
+        now = self._now
         events = Cat(slot.keep, slot.last)
         numbers = [*slot.ranks, slot.words]
         for place in range(lanes + 1):
@@ -365,9 +368,8 @@ class PackerInvariant:
         complete = announced[packer.complete]
 
         # A step is made one cycle after its cause.
-        went = Signal(name="ghost_went")
-        before = Signal(name="ghost_went_before")
-        m.d.sync += [went.eq(self._monitors.delivered), before.eq(went)]
+        went, before = self._in_buffer.went, Signal(name="ghost_went_before")
+        m.d.sync += before.eq(went)
         ups = {"behind": packer.complete + 1, "inside": self._decided + 1}
         downs = {"behind": (here[1], self._read_rows, complete), "inside": (went, out, known.announced)}
         for name, level in (("behind", packer.behind), ("inside", packer.inside)):
@@ -381,6 +383,9 @@ class PackerInvariant:
 
         # No row is read before it is written.
         self._claim("order", *(self._since(a) >= self._since(b) for a, b in zip(announced, announced[1:], strict=False)))
+        for slot in slots:
+            rows = [self._since(each) for each in (slot.announced, slot.row, slot.potential)]
+            self._claim("order of rows", rows[0] <= rows[1], rows[1] <= rows[2])
         for n in range(2, 5):
             done = self._read_rows - how_many(here[1 : n - 1])
             self._claim("order", self._since(done) <= self._since(announced[packer.complete + n]))
@@ -389,11 +394,13 @@ class PackerInvariant:
         reserved = self._since(slots[0].potential)
         most = packer.threshold + self._decided + 3
         self._claim("room", reserved + went + before <= most)
-        self._claim("room", behind <= max(most - 11, 3))
-        self._claim("room", packer.paused == ~packer.ready)
-        self._claim("room", ~packer.ready | ~packer.inside.bits[packer.threshold])
-        self._claim("room", packer.ready | packer.inside.bits[packer.threshold] | (self._monitors.fresh != 0))
-        self._claim("room", inside <= len(packer.inside.bits))
+        waits = self._in_buffer.pending + went + before
+        self._claim("room in the buffer", buffer.ready | (waits >= CAPACITY - 3))
+        self._claim("room for complete rows", behind <= max(most - (CAPACITY - 3), 3))
+        self._claim("ready", packer.paused == ~packer.ready)
+        self._claim("ready", ~packer.ready | ~packer.inside.bits[packer.threshold])
+        self._claim("ready", packer.ready | packer.inside.bits[packer.threshold] | (self._monitors.fresh != 0))
+        self._claim("room inside", inside <= len(packer.inside.bits))
         bits = (packer.depth - 1).bit_length()
         for group, pointer in enumerate(packer.mark_rows):
             self._claim("pointers", pointer == marked.announced[:bits] ^ group % packer.depth)
@@ -422,8 +429,13 @@ class PackerInvariant:
             bit = number[(depth - 1).bit_length() : self._index]
             words, last = (_select(each[row::depth], bit) for each in (self._words, self._lasts))
             self._claim("marks", (distance >= waiting) | (marks == self._marks(words, last)))
-        self._claim("marks", waiting < depth)
-        self._claim("marks", ~here[-1] | (Cat(packer.kept) == self._remembered(self._entered)))
+        self._claim("marked rows", waiting < depth)
+        for n in range(self._decided + 1, packer.marked + 1):
+            slot = self.slots[n]
+            at = slot.announced[: self._index]
+            same = (_select(self._words, at) == slot.row_words) & (_select(self._lasts, at) == slot.filled[-1])
+            self._claim("rows that are marked", ~slot.announces | same)
+        self._claim("marks on their way", ~here[-1] | (Cat(packer.kept) == self._remembered(self._entered)))
 
         buffer, reading, held = packer.buffer, self._in_buffer.reading, self._in_buffer.tails
         self._slot_rows = [Signal.like(self._out, name=f"ghost_slot_row_{n}") for n in range(_STATES)]
@@ -471,13 +483,14 @@ class PackerInvariant:
         self._events: list[Value] = []
         for row, start in enumerate(self._starts):
             distance = self._name(f"since_{row}", (row - self._out)[: self._index])
-            live = self._name(f"live_{row}", distance < count)
-            following = Mux(distance + 1 == count, newest, self._starts[(row + 1) % depth])
+            age = self._name(f"age_{row}", (known.announced - row)[: self._index])
+            live = self._name(f"live_{row}", (age != 0) & (age <= count))
+            following = Mux(age == 1, newest, self._starts[(row + 1) % depth])
             events = self._name(f"events_{row}", self._words[row] + self._lasts[row])
             behind = self._name(f"row_behind_{row}", (newest - start)[:size])
             correct = ((start + events)[:size] == following) & (self._words[row] <= lanes) & (events != 0)
-            correct = correct & (behind >= events) & (behind <= (lanes + 1) * (count - distance))
-            self._claim("remembered rows", ~live | correct)
+            self._claim(f"remembered row {row}", ~live | correct)
+            self._claim(f"remembered row {row}", ~live | ((behind >= events) & (behind <= (lanes + 1) * age)))
             self._live.append(live)
             self._before.append(distance)
             self._events.append(events)
@@ -491,18 +504,21 @@ class PackerInvariant:
         places, words = Cat(early, self._stored), Cat(early, moving)
         self._claim("places", *((each & (each - 1)[: len(each)]) == 0 for each in (places, words)))
         self._claim("places", monitors.watching == places.any())
-        self._claim("places", ~monitors.watching | (monitors.ahead < monitors.pending))
+        ahead = (self._now - self._number)[:size]
+        self._claim("the number of the watched event", ~monitors.watching | (monitors.ahead == ahead))
+        self._claim("the number of the watched event", ~monitors.watching | (ahead < monitors.pending))
         for slot in slots[self._decided + 1 : packer.written + 1]:
             for place in range(lanes + 1):
                 if place == lanes:
-                    is_it = monitors.is_end
+                    its_row = (slot.row + (slot.closes == 2))[: len(slot.row)]
+                    is_it = monitors.is_end & (self._row == its_row)
                 else:
                     its_row = (slot.row + slot.wraps[place])[: len(slot.row)]
                     is_it = ~monitors.is_end & (self._row == its_row) & (self._lane == slot.targets[place])
                     is_it = is_it & slot.keep[place] & slot.valid
                 self._claim("moving", ~slot.watched[place] | (self._stored & is_it))
 
-        now = self._name("now", self._number + monitors.ahead, size)
+        now = self._now
         distance, count = self._since(self._row), self._since(known.announced)
         is_known = self._name("is_known", distance < count)
         at = self._row[: self._index]
@@ -525,13 +541,14 @@ class PackerInvariant:
             after = self._name(f"now_after_{row}", (now - self._starts[row])[:size])
             earlier = self._stored & live & (before < distance)
             correct = (after >= self._events[row]) & (after <= monitors.most)
-            self._claim("rows before the watched event", ~earlier | correct)
+            self._claim(f"row {row} before the watched event", ~earlier | correct)
 
         # Where its word is.
         is_moving, row_bits = moving.any(), (packer.depth - 1).bit_length()
         is_written = self._name("is_written", stored_word & ~is_moving)
         open_row = (self._row == written.row) & (self._lane >= written.base)
-        self._claim("place of the word", ~is_written | (~open_row & (distance <= self._since(written.row))))
+        self._claim("place of the word", ~is_written | ~open_row)
+        self._claim("row of the word", ~is_written | (distance <= self._since(written.row)))
         in_memory = self._name("in_memory", is_written & (distance >= self._since(self._moved)))
         on_its_way = self._name("on_its_way", is_written & self._here[-1] & (self._row == self._entered))
         for lane, memory in enumerate(packer.word_memories):
@@ -545,7 +562,7 @@ class PackerInvariant:
             same = Cat((self._lane != lane) | (word == monitors.token) for lane, word in enumerate(words_here)).all()
             self._claim("words in the buffer", ~is_here | same)
         # It is in a memory until the row is moved from there.
-        self._claim("place of the word", ~is_moving | (distance >= self._since(self._moved)))
+        self._claim("row of a moving word", ~is_moving | (distance >= self._since(self._moved)))
 
     def _cover(self) -> dict[str, Value]:
         packer, monitors, known = self._packer, self._monitors, self._known
