@@ -152,6 +152,8 @@ class PackerInvariant:
         self._claim_stores()
         self._claim_numbers()
         self._claim_watched()
+        self._claim_flow()
+        self._claim_rates()
         self.holds = Signal(name="ghost_invariant")
         m.d.comb += self.holds.eq(Cat(self.parts.values()).all())
         self.covers = self._cover()
@@ -218,7 +220,18 @@ class PackerInvariant:
         for n in range(len(packer.reads.tree)):
             here.append(Signal(name=f"ghost_here_{n}"))
             m.d.sync += here[-1].eq(here[-2])
-        self._here = here
+        self._here = list(here)
+        for n in range(packer.buffer.latency):
+            here.append(Signal(name=f"ghost_entered_{n}"))
+            m.d.sync += here[-1].eq(here[-2])
+        # Whether a row was read that many cycles ago.
+        self._was_read = here
+        # Per cycle after the input the row that is announced next, and its first event.
+        self._chain: list[tuple[Value, Value]] = [(slot.announced, slot.row_start) for slot in self.slots]
+        while len(self._chain) < packer.complete + 2 + len(here):
+            later = Signal.like(known.row), Signal(self._size)
+            m.d.sync += [new.eq(old) for new, old in zip(later, self._chain[-1], strict=True)]
+            self._chain.append(later)
 
     def _follow_watched(self) -> None:
         """The row and the lane of the watched event are remembered, from the cycle on in which its row is known."""
@@ -364,8 +377,7 @@ class PackerInvariant:
         )
         self._moved = self._name("moved", self._read_rows - how_many(here[1:reads]), len(out))
         self._entered = self._name("entered", self._moved - here[reads], len(out))
-        announced = [slot.announced for slot in slots]
-        complete = announced[packer.complete]
+        complete = slots[packer.complete].announced
 
         # A step is made one cycle after its cause.
         went, before = self._in_buffer.went, Signal(name="ghost_went_before")
@@ -381,14 +393,9 @@ class PackerInvariant:
         behind, inside = self._name("behind_rows", complete - self._read_rows, len(out)), self._since(known.announced)
         self._claim("counts", self._in_buffer.pending == self._since(self._read_rows))
 
-        # No row is read before it is written.
-        self._claim("order", *(self._since(a) >= self._since(b) for a, b in zip(announced, announced[1:], strict=False)))
         for slot in slots:
             rows = [self._since(each) for each in (slot.announced, slot.row, slot.potential)]
             self._claim("order of rows", rows[0] <= rows[1], rows[1] <= rows[2])
-        for n in range(2, 5):
-            done = self._read_rows - how_many(here[1 : n - 1])
-            self._claim("order", self._since(done) <= self._since(announced[packer.complete + n]))
 
         # Beats are accepted only if there was room for all that may be in the pipeline.
         reserved = self._since(slots[0].potential)
@@ -563,6 +570,65 @@ class PackerInvariant:
             self._claim("words in the buffer", ~is_here | same)
         # It is in a memory until the row is moved from there.
         self._claim("row of a moving word", ~is_moving | (distance >= self._since(self._moved)))
+
+    def _claim_flow(self) -> None:
+        """How long rows wait: at least as long as they are on their way, and no longer if the buffer accepts them."""
+        packer, buffer, was_read, chain = self._packer, self._packer.buffer, self._was_read, self._chain
+        counts, first = self._in_buffer, packer.complete + 2
+        entered = was_read[len(self._here) :]
+        self._claim("order", *(self._since(a) >= self._since(b) for (a, _), (b, _) in zip(chain, chain[1:], strict=False)))
+        # No row is read before it is written, nor delivered before it has passed the buffer.
+        for n in range(len(was_read)):
+            done = self._name(f"read_{n}_ago", self._read_rows - how_many(was_read[1 : n + 1]), len(self._out))
+            self._claim("order of reading", self._since(done) <= self._since(chain[first + n][0]))
+        self._claim("order of delivery", how_many(was_read[1:]) <= counts.pending)
+        front, behind = counts.shown, counts.behind
+        soon = self._name("soon", behind + buffer.arrive)
+        self._claim("front", buffer.arrive | (front >= 2) | (behind == how_many(entered[:2])))
+        self._claim("front", (front != 0) | (soon == how_many(entered[:3])))
+        self._claim("front", behind >= how_many(entered[:2]), soon >= how_many(entered[:3]))
+        # After a cycle in which no row was read, none waits, or so many are in the buffer that the front has some.
+        none = self._name("none_waits", self._read_rows == chain[first][0])
+        for n in range(1, len(was_read)):
+            rest = self._name(f"rest_{n}", counts.pending - how_many(was_read[1:n]), 5)
+            self._claim("gaps", was_read[n] | none | (rest >= CAPACITY - 5 - n))
+
+    def _claim_rates(self) -> None:
+        """Upper bounds on the rows and events that wait, while the output is not stalled."""
+        packer, monitors, slots, chain = self._packer, self._monitors, self.slots, self._chain
+        lanes, size, counts = self._lanes, self._size, self._in_buffer
+        inside, reserved = self._since(self._known.announced), self._since(slots[0].potential)
+        most, decided = packer.threshold + self._decided + 3, self._decided
+        many = inside > packer.threshold
+        drains = (reserved + monitors.willing <= most + 1) & packer.inside.bits[packer.threshold]
+        self._claim("stall", (monitors.willing == 0) | ~many | drains)
+        self._claim("stall", (monitors.willing < decided + 4) | ~many)
+        self._claim("stall", (monitors.willing < decided + 5) | ~packer.inside.bits[packer.threshold])
+
+        # In time.
+        first, was_read = packer.complete + 2, self._was_read
+        for n, (row, start) in enumerate(chain):
+            known = self._known.announced
+            at = _select(self._starts, row[: self._index])
+            if n > decided:
+                self._claim(f"start {n}", start == Mux(row == known, self._known.row_start, at))
+            if n:
+                ahead = self._name(f"due_{n}", chain[n - 1][1] - monitors.due[n], size)
+                self._claim("due", ahead <= 2 * (lanes + 1))
+                behind = self._name(f"due_behind_{n}", slots[0].number - monitors.due[n], size)
+                self._claim("due", behind <= (lanes + 1) * (n + 2))
+            if n < len(slots):
+                self._claim("due", monitors.due[n] == slots[n].start)
+        on_time = [self._read_rows == chain[first][0], packer.buffer.ready]
+        on_time.append(counts.pending == how_many(was_read[1:]))
+        entered = was_read[len(self._here) :]
+        on_time.append(counts.behind == how_many(entered[:2]))
+        on_time.append(packer.buffer.arrive == entered[2])
+        on_time.append(counts.shown == entered[3])
+        for n in range(1, len(was_read)):
+            on_time.append((chain[first + n][0] + was_read[n])[: len(self._out)] == chain[first + n - 1][0])
+        for n, claim in enumerate(on_time):
+            self._claim(f"in time {n}", ~monitors.prompt | claim)
 
     def _cover(self) -> dict[str, Value]:
         packer, monitors, known = self._packer, self._monitors, self._known

@@ -221,7 +221,7 @@ class Packer(wiring.Component):
         self.reset = reset = LateReset(max(2, -(-lanes // 8)), max(complete, written, marked) + 4)
         m.submodules.reset = reset
         self.reset_cycles = 1 + reset.cycles
-        self.stall_cycles = 40
+        self.stall_cycles = decided + 6
         read, was_read = Signal(name="reads"), Signal(name="was_read", reset_less=True)
         self.was_read = was_read
         self.mark_rows: list[Signal] = []
