@@ -583,6 +583,7 @@ class PackerInvariant:
             self._claim("order of reading", self._since(done) <= self._since(chain[first + n][0]))
         self._claim("order of delivery", how_many(was_read[1:]) <= counts.pending)
         front, behind = counts.shown, counts.behind
+        self._claim("front", counts.wrote == entered[0])
         soon = self._name("soon", behind + buffer.arrive)
         self._claim("front", buffer.arrive | (front >= 2) | (behind == how_many(entered[:2])))
         self._claim("front", (front != 0) | (soon == how_many(entered[:3])))
