@@ -3,8 +3,9 @@
 
 Three questions to a SAT solver make the proof:
 
-- after a cycle of reset from arbitrary contents of flip-flops and memories, the invariant holds;
-- if it holds, it holds one cycle later, for any input, a reset included;
+- `reset_cycles` cycles after a reset, from arbitrary contents of flip-flops and memories, the invariant holds, and until
+  then no monitor has raised its bit; each further reset starts this anew;
+- if it holds, it holds one cycle later, for any input without a reset;
 - if it holds, no monitor raises its bit.
 
 The trusted part is the monitors in `packer_monitors` and the producer and the consumer that `PackerProof` builds. The
@@ -262,10 +263,10 @@ def prove_packer(
     - power-up: the same, and all other properties with a monitor, from the initial values of the registers, before
       any reset.
     - steady: a beat at the output stays as it is until it is transferred.
-    - stall: the input is ready except in the cycle after a reset, and except where the output was valid but not ready
-      in one of the three cycles before.
-    - latency: if the output has been ready in every cycle since it was last not valid, everything has been transferred
-      that was due `latency` cycles ago: up to the last point at which a beat was full, a text ended, or the input was
+    - stall: the input is ready except in the `reset_cycles` cycles after a reset, and except where the output was valid
+      but not ready in one of the `stall_cycles` cycles before.
+    - latency: if the output has been ready in every cycle since nothing was in flight, everything has been transferred
+      that was due `latency` cycles ago: up to the last point at which a row was full, a text ended, or the input was
       ready but not valid.
     - independence: `valid` and the payload of the output do not depend on its `ready` in the same cycle, and `ready`
       of the input does not depend on any input in the same cycle.
@@ -315,6 +316,9 @@ def prove_packer(
     if proved:
         proved = _follows(design, wanted, seconds)
         note = "" if proved else "does not follow from the invariant"
+    if proved and wanted == Property.POWER_UP:
+        proved, part = _start(_Design.of(key, lanes, free=False), seconds)
+        note = f"not inductive: {part}" if part else ""
     result = Result(name, wanted, "induction", 0, 0, proved or None, note)
     if not proved and wanted in MONITORED:
         _, violated = _run_at_random(aig)

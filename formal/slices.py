@@ -15,6 +15,7 @@ that each register of the one corresponds to exactly one of the other.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from itertools import count
 
@@ -75,9 +76,13 @@ def _classes(wide: Aig, narrow: Aig, places: Mapping[str, Sequence[Place]]) -> t
     wide_bits = {port: [position for position, _ in bits] for port, bits in places.items()}
     narrow_bits = {port: range(len(bits)) for port, bits in {**narrow.input_bits, **narrow.output_bits}.items()}
     graphs = [(wide, inputs_of(wide, wide_bits)), (narrow, inputs_of(narrow, narrow_bits))]
-    start = next(fresh)
-    latches = [[start] * len(aig.latches) for aig, _ in graphs]
-    classes = 1
+    # Duplicate registers are the same function, but may hold different values at the start; their names differ.
+    kinds: dict[str, int] = {}
+    latches = [
+        [kinds[name] if name in kinds else kinds.setdefault(name, next(fresh)) for name in _names(aig)]
+        for aig, _ in graphs
+    ]
+    classes = len(kinds)
     while True:
         gates: dict[tuple[int, int], int] = {}
         following: dict[tuple[int, int], int] = {}
@@ -98,6 +103,21 @@ def _classes(wide: Aig, narrow: Aig, places: Mapping[str, Sequence[Place]]) -> t
         for at, position in zip(bits, wide_bits[port], strict=True)
     )
     return (latches[0], latches[1]) if is_same else None
+
+
+def _names(aig: Aig) -> list[str]:
+    """The name of the register that each latch belongs to; empty for a latch that does not start with any value.
+
+    Of all names of its wires it is the first one of the shortest, without the index of a bit.
+    """
+    ports = {bit: port for port, bits in aig.input_bits.items() for bit in bits}
+    found = [""] * len(aig.latches)
+    for start in aig.starts:
+        words = [word.removeprefix("init:").split("[")[0] for word in ports.get(start.input, "").split()]
+        # The numbers that make names of submodules unique are not those of the other circuit.
+        names = [re.sub(r"\$\d+", "$", word) for word in words]
+        found[start.latch] = min(names, key=lambda name: ("$" in name, len(name), name), default="")
+    return found
 
 
 def _functions(

@@ -484,6 +484,11 @@ class PackerInvariant:
         complete = (known.later_start + later)[:size] == known.start
         self._claim("numbers", ~known.pending | (complete & (later != 0)))
         self._claim("numbers", (newest - self._number)[:size] <= (lanes + 1) * (len(self._packer.inside.bits)))
+        # What is at the output.
+        output = self._packer.packed
+        payload = output.payload
+        marks = Cat(monitors.keep_out, payload.last)
+        self._claim("the output", ~output.valid | (marks == self._remembered(self._out)))
         depth = len(self._starts)
         self._live: list[Value] = []
         self._before: list[Value] = []
@@ -550,6 +555,10 @@ class PackerInvariant:
             correct = (after >= self._events[row]) & (after <= monitors.most)
             self._claim(f"row {row} before the watched event", ~earlier | correct)
 
+        output = packer.packed
+        words_out = [Value.cast(output.payload.symbols[lane]) for lane in range(lanes)]
+        same = Cat((self._lane != lane) | (word == monitors.token) for lane, word in enumerate(words_out)).all()
+        self._claim("the word at the output", ~(stored_word & output.valid & (distance == 0)) | same)
         # Where its word is.
         is_moving, row_bits = moving.any(), (packer.depth - 1).bit_length()
         is_written = self._name("is_written", stored_word & ~is_moving)
