@@ -166,7 +166,7 @@ class _Design:
     Attributes:
         aig: as a graph. Of its output ports, `step` has the parts of the invariant and the claims about registers:
             one of them does not hold in the second cycle, though the whole invariant did in the first. Likewise
-            `base`: one does not hold where a reset in the first cycle, or power-up, ends.
+            `base`, one bit: one does not hold where a reset in the first cycle, or power-up, ends.
         parts: their names.
         after: the number of cycles after which a reset ends.
     """
@@ -197,7 +197,8 @@ class _Design:
         assert latches.count(whole) == 1
         fails = [outputs[bit] for bit in bits["step"]] + [literal ^ 1 for literal in claims.values()]
         parts = [*proof.invariant.parts, *(f"registers in cycle {cycle}" for cycle in claims)]
-        asked = {"step": [gates.both(held, fail) for fail in fails], "base": [gates.both(drained, fail) for fail in fails]}
+        every = reduce(gates.both, (fail ^ 1 for fail in fails), 1)
+        asked = {"step": [gates.both(held, fail) for fail in fails], "base": [gates.both(drained, every ^ 1)]}
         asked["fails"] = fails
         asked["early"] = [gates.both(starting, outputs[bit]) for bit in bits["seen"]]
         asked["bad"] = [gates.both(outputs[bit], whole) for bit in bits["seen"]]
@@ -223,7 +224,7 @@ def _induction(packer: Any, lanes: int, seconds: int) -> tuple[bool | None, str]
 def _start(design: _Design, seconds: int) -> tuple[bool | None, str]:
     """Whether the invariant holds at the end of a reset, or of power-up, and no monitor raises its bit before."""
     bits = design.aig.output_bits
-    questions = {f"{part} after a reset": bit for part, bit in zip(design.parts, bits["base"], strict=True)}
+    questions = {"the end of a reset": bits["base"][0]}
     questions |= {f"{wanted} during a reset": bit for wanted, bit in zip(MONITORED, bits["early"], strict=True)}
     return _ask(design.aig, questions, design.after + 1, seconds)
 

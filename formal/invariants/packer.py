@@ -501,8 +501,8 @@ class PackerInvariant:
             events = self._name(f"events_{row}", self._words[row] + self._lasts[row])
             behind = self._name(f"row_behind_{row}", (newest - start)[:size])
             correct = ((start + events)[:size] == following) & (self._words[row] <= lanes) & (events != 0)
-            self._claim(f"remembered row {row}", ~live | correct)
-            self._claim(f"remembered row {row}", ~live | ((behind >= events) & (behind <= (lanes + 1) * age)))
+            part = f"remembered rows {row // 8}"
+            self._claim(part, ~live | correct, ~live | ((behind >= events) & (behind <= (lanes + 1) * age)))
             self._live.append(live)
             self._before.append(distance)
             self._events.append(events)
@@ -553,7 +553,7 @@ class PackerInvariant:
             after = self._name(f"now_after_{row}", (now - self._starts[row])[:size])
             earlier = self._stored & live & (before < distance)
             correct = (after >= self._events[row]) & (after <= monitors.most)
-            self._claim(f"row {row} before the watched event", ~earlier | correct)
+            self._claim(f"rows {row // 8} before the watched event", ~earlier | correct)
 
         output = packer.packed
         words_out = [Value.cast(output.payload.symbols[lane]) for lane in range(lanes)]

@@ -22,8 +22,7 @@ from utf8fpga.formal.packer_proof import (
     moves_bits_alike,
     prove_packer,
 )
-from utf8fpga.hdl.packer import packer as module
-from utf8fpga.hdl.packer.packer import MovingBeat, Packer, Phase
+from utf8fpga.hdl.packer.packer import Packer
 from utf8fpga.hdl.payloads import item_layout
 from utf8fpga.model import TABLE_3_7
 from utf8fpga.model.forms import RFC_2279
@@ -56,8 +55,8 @@ def test_each_bit_of_a_word_is_moved_like_that_of_a_narrow_word(lanes: int, symb
 
 
 def last_word(packer: Any) -> Value:
-    """The register of the first stage for the word in the last lane."""
-    return stage_of(packer, Phase.INPUT).words[-1]
+    """The register of the first cycle for the word in the last lane."""
+    return packer.network.words[0][packer.lanes - 1].value
 
 
 def only_if_wide(assignments: Any) -> Fault:
@@ -79,10 +78,8 @@ BIT_FAULTS = {
     "a bit is taken from another lane": lambda packer: last_word(packer)[3].eq(
         packer.sparse.payload.symbols[0].as_value()[3]
     ),
-    "a bit decides whether there is a word": lambda packer: (
-        stage_of(packer, Phase.INPUT)
-        .present[-1]
-        .eq(packer.sparse.payload.keep[-1] & ~packer.sparse.payload.symbols[-1].as_value()[3])
+    "a bit decides whether there is a word": lambda packer: packer.roots[-1].eq(
+        packer.sparse.payload.keep[-1] & ~packer.sparse.payload.symbols[-1].as_value()[3]
     ),
 }
 
@@ -129,164 +126,54 @@ def cells_of(design: str, name: str) -> Counter[str]:
 # Packers that must be rejected.
 
 
-def stage_of(packer: Any, phase: Phase) -> MovingBeat:
-    """The registers of the last stage of a phase."""
-    beats: list[MovingBeat] = [stage.beat for stage in packer.stages if stage.phase is phase]
-    return beats[-1]
+def switch_blocks(m: Module, packer: Any) -> None:
+    """A switch of the first step gives its left word to both lanes."""
+    left, right = packer.network.words[1][:2]
+    m.d.sync += right.value.eq(packer.pipeline.at(packer.network.words[0][0], left.cycle - 1))
 
 
-def last_down(packer: Any) -> dict[str, Value]:
-    """The scalars of the beat that is about to be rotated."""
-    return stage_of(packer, Phase.DOWN).scalars
+def turns_the_wrong_way(m: Module, packer: Any) -> None:
+    """A switch of the last step is set by the complement of its turn."""
+    crossing = packer.network.crossings[-1][0]
+    m.d.sync += crossing.value.eq(packer.network.present[-1][0].value & packer.network.present[-1][1].value)
 
 
-def stored(packer: Any) -> dict[str, Value]:
-    """The scalars of the beat that is written to the memories."""
-    return stage_of(packer, Phase.AROUND).scalars
-
-
-def total(packer: Any) -> Value:
-    """The words in the row in which the next beat to be rotated begins, and those of that beat."""
-    return packer.base + last_down(packer)["words"]
-
-
-def rotated_the_wrong_way(m: Module, packer: Any) -> None:
-    """The words are rotated down by `base`."""
-    before, after = stage_of(packer, Phase.DOWN), stage_of(packer, Phase.AROUND)
-    for base in range(packer.lanes):
-        with m.If(packer.base == base):
-            for lane in range(packer.lanes):
-                source = (lane + base) % packer.lanes
-                m.d.sync += [
-                    after.words[lane].eq(before.words[source]),
-                    after.present[lane].eq(before.present[source]),
-                ]
-
-
-def words_without_gaps_before_them_are_lost(m: Module, packer: Any) -> None:
-    """A word that stays in its lane is lost."""
-    gaps, moved = stage_of(packer, Phase.GAPS), stage_of(packer, Phase.DOWN)
-    for lane in range(packer.lanes):
-        stays = gaps.present[lane] & ((gaps.counts[lane - 1] == 0) if lane else 1)
-        with m.If(stays):
-            m.d.sync += moved.present[lane].eq(0)
-
-
-def masks_written_to_the_other_memory(packer: Any) -> Any:
-    """The write enables of the two memories are exchanged."""
-    given = stored(packer)
-    return [
-        rows.write_ports[0].en.eq(Mux(given["row"][0] == parity, given["closes_next"], given["closes"]))
-        for parity, rows in enumerate(packer.mask_memories)
-    ]
-
-
-def last_in_the_mask(value: Any) -> Fault:
-    """The bit for the end of the text in the row in which a beat begins has this value, given the beat's scalars."""
-
-    def fault(m: Module, packer: Any) -> None:
-        given = stored(packer)
-        for parity, rows in enumerate(packer.mask_memories):
-            with m.If(given["row"][0] == parity):
-                m.d.comb += rows.write_ports[0].data[packer.lanes].eq(value(given))
-
-    return fault
+def an_early_read(m: Module, packer: Any) -> None:
+    """A row is read although none is complete."""
+    early = packer.buffer.ready & (packer.inside.more_than[2] | packer.behind.more_than[0])
+    m.d.comb += [packer.buffer.accepted.eq(early), packer.reads.value.eq(early), packer.behind.down.eq(early)]
+    m.d.sync += packer.was_read.eq(early)
 
 
 def error_without_keep(packer: Any) -> Any:
     """The flag `error` at the output is that of the memory, even in lanes without a word."""
-    symbols = packer.packed.payload.symbols
-    at = symbols[0].shape()["error"].offset
-    return [symbols[lane].error.eq(rows.read_ports[0].data[at]) for lane, rows in enumerate(packer.word_memories)]
-
-
-def an_open_row_at_the_output(m: Module, packer: Any) -> None:
-    """A beat is at the output, and is transferred, although no row is closed."""
-    valid = (packer.rows_closed != packer.rows_read) | (stored(packer)["row"] == 5)
-    m.d.comb += packer.packed.valid.eq(valid)
-    with m.If(valid & packer.packed.ready):
-        m.d.sync += packer.rows_read.eq(packer.rows_read + 1)
+    return [packer.packed.payload.symbols[0].error.eq(packer.buffer.output.payload.slots[0].error | ~packer.buffer.output.payload.slots[0].keep)]
 
 
 FAULTS: dict[str, tuple[Fault, str | None]] = {
-    # Faults in the pipeline.
-    "words are rotated the wrong way": (rotated_the_wrong_way, "equivalence"),
-    "a gap in the first lane is not counted": (
-        registered(lambda packer: stage_of(packer, Phase.GAPS).counts[0].eq(0)),
-        "equivalence",
-    ),
-    "words without gaps before them are lost": (words_without_gaps_before_them_are_lost, "equivalence"),
-    # Faults in the decision which rows are closed.
-    "the second row is not closed": (
-        registered(lambda packer: stored(packer)["closes_next"].eq(0)),
-        "equivalence",
-    ),
-    "the base is kept after a flush": (
-        registered(lambda packer: packer.base.eq(packer.base), when=lambda packer: last_down(packer)["idle"]),
-        "equivalence",
-    ),
+    "a switch gives one word to both lanes": (switch_blocks, "equivalence"),
+    "a switch turns the wrong way": (turns_the_wrong_way, "equivalence"),
     "the base is kept after a text": (
-        registered(
-            lambda packer: packer.base.eq(
-                Mux(total(packer) >= packer.lanes, total(packer) - packer.lanes, total(packer))
-            ),
-            when=lambda packer: last_down(packer)["valid"] & last_down(packer)["last"],
-        ),
+        registered(lambda packer: packer.base[0].value.eq(packer.base[0].value), when=lambda packer: packer.pending),
         "equivalence",
     ),
-    "no row is closed while the input is idle": (
-        registered(
-            lambda packer: [stored(packer)["closes"].eq(0), packer.row.eq(packer.row)],
-            when=lambda packer: last_down(packer)["idle"],
-        ),
-        "latency",
-    ),
-    "idle while not ready": (
-        registered(lambda packer: packer.stages[0].beat.scalars["idle"].eq(~packer.sparse.valid)),
-        None,
-    ),
-    "every beat closes its row": (
-        registered(
-            lambda packer: [stored(packer)["closes"].eq(1), packer.row.eq(packer.row + 1)],
-            when=lambda packer: (
-                last_down(packer)["valid"] & ~last_down(packer)["last"] & (total(packer) < packer.lanes)
-            ),
-        ),
+    "a carry of the row is lost": (
+        registered(lambda packer: Cat(bit.value for bit in packer.rows[0][0][2:]).eq(0)),
         "equivalence",
     ),
-    # Faults in the memories.
-    "the end of a text in a full row is lost": (
-        last_in_the_mask(lambda given: given["last"] & ~given["closes_next"] & ~given["full"]),
+    "a second row is not announced": (registered(lambda packer: packer.pending.eq(0)), "equivalence"),
+    "a second row has the marks of the next beat": (registered(lambda packer: packer.later.eq(0)), "equivalence"),
+    "the end of a text is not marked": (
+        combinational(lambda packer: packer.mark_memories[-1].write_ports[0].data[-1].eq(0)),
         "equivalence",
     ),
-    "the end of a text in both of its rows": (last_in_the_mask(lambda given: given["last"]), "equivalence"),
-    "masks are written to the other memory": (combinational(masks_written_to_the_other_memory), "equivalence"),
-    "words of the next row are written to this row": (
-        combinational(
-            lambda packer: [rows.write_ports[0].addr.eq(stored(packer)["row"]) for rows in packer.word_memories]
-        ),
+    "a row is read before it is complete": (an_early_read, "equivalence"),
+    "beats are accepted without room": (
+        registered(lambda packer: [packer.ready.eq(1), packer.paused.eq(0)]),
         "equivalence",
     ),
-    "more rows are reserved than there are": (
-        registered(lambda packer: packer.ready.eq(packer.rows_reserved < packer.depth + 1)),
-        "equivalence",
-    ),
-    "rows are freed twice": (
-        registered(lambda packer: packer.merged.eq(last_down(packer)["valid"])),
-        "equivalence",
-    ),
-    "rows are not freed": (registered(lambda packer: packer.merged.eq(0)), "stall"),
+    "rows are not freed": (combinational(lambda packer: packer.inside.down.eq(0)), "stall"),
     "error without keep": (combinational(error_without_keep), "equivalence"),
-    # Violations of the streams' contract.
-    "an open row at the output": (an_open_row_at_the_output, "equivalence"),
-    "a beat is dropped that was not transferred": (
-        registered(lambda packer: packer.rows_read.eq(packer.rows_read + 1), when=lambda packer: packer.packed.valid),
-        "steady",
-    ),
-    "only a quarter of the rows is used": (
-        registered(lambda packer: packer.ready.eq(packer.rows_reserved < packer.depth // 4)),
-        "stall",
-    ),
 }
 """By name the fault, and the property that a random run violates, if one does."""
 
@@ -315,19 +202,6 @@ def test_a_latency_that_is_too_low_is_rejected(monkeypatch: pytest.MonkeyPatch) 
     hasty, latency = with_fault(Packer, no_fault), Packer(NARROW, 3).latency
     monkeypatch.setattr(hasty, "latency", latency - 1)
     check_is_rejected(hasty, "latency")
-
-
-@pytest.mark.exhaustive
-@pytest.mark.parametrize("strobe", ["valid", "idle"])
-def test_a_strobe_that_a_reset_does_not_clear_is_rejected(monkeypatch: pytest.MonkeyPatch, strobe: str) -> None:
-    strobes = ("valid", "idle", "closes", "closes_next")
-    monkeypatch.setattr(module, "_STROBES", [name for name in strobes if name != strobe])
-    check_is_rejected(with_fault(Packer, no_fault), None)
-
-
-@pytest.mark.exhaustive
-def test_a_base_that_a_reset_does_not_clear_is_rejected() -> None:
-    check_is_rejected(with_registers(Packer, base={"reset_less": True}), "equivalence")
 
 
 @pytest.mark.proof
