@@ -272,10 +272,7 @@ class PackerInvariant:
         self.expected: list[Signal] = []
         for n, slot in enumerate(self.slots):
             rows = [
-                Cat(
-                    ((slot.row + ahead)[:bits] ^ group % packer.depth)
-                    for ahead in (0, 1)
-                )
+                Cat(((slot.row + ahead)[:bits] ^ group % packer.depth) for ahead in (0, 1))
                 for group in range(len(packer.rows))
             ]
             later = Cat(slot.later_rest, slot.later_full, slot.later_last)
@@ -325,7 +322,9 @@ class PackerInvariant:
             low = (1 << min(step, steps)) - 1
             places: dict[int, list[Value]] = {}
 
-            def place_of(cycle: int, step: int = step, low: int = low, places: dict[int, list[Value]] = places) -> list[Value]:
+            def place_of(
+                cycle: int, step: int = step, low: int = low, places: dict[int, list[Value]] = places
+            ) -> list[Value]:
                 if cycle not in places:
                     slot = self.slots[cycle]
                     places[cycle] = [
@@ -501,7 +500,7 @@ class PackerInvariant:
             events = self._name(f"events_{row}", self._words[row] + self._lasts[row])
             behind = self._name(f"row_behind_{row}", (newest - start)[:size])
             correct = ((start + events)[:size] == following) & (self._words[row] <= lanes) & (events != 0)
-            part = f"remembered rows {row // 8}"
+            part = f"remembered row {row}"
             self._claim(part, ~live | correct, ~live | ((behind >= events) & (behind <= (lanes + 1) * age)))
             self._live.append(live)
             self._before.append(distance)
@@ -553,7 +552,7 @@ class PackerInvariant:
             after = self._name(f"now_after_{row}", (now - self._starts[row])[:size])
             earlier = self._stored & live & (before < distance)
             correct = (after >= self._events[row]) & (after <= monitors.most)
-            self._claim(f"rows {row // 8} before the watched event", ~earlier | correct)
+            self._claim(f"row {row} before the watched event", ~earlier | correct)
 
         output = packer.packed
         words_out = [Value.cast(output.payload.symbols[lane]) for lane in range(lanes)]
@@ -585,7 +584,9 @@ class PackerInvariant:
         packer, buffer, was_read, chain = self._packer, self._packer.buffer, self._was_read, self._chain
         counts, first = self._in_buffer, packer.complete + 2
         entered = was_read[len(self._here) :]
-        self._claim("order", *(self._since(a) >= self._since(b) for (a, _), (b, _) in zip(chain, chain[1:], strict=False)))
+        self._claim(
+            "order", *(self._since(a) >= self._since(b) for (a, _), (b, _) in zip(chain, chain[1:], strict=False))
+        )
         # No row is read before it is written, nor delivered before it has passed the buffer.
         for n in range(len(was_read)):
             done = self._name(f"read_{n}_ago", self._read_rows - how_many(was_read[1 : n + 1]), len(self._out))

@@ -125,7 +125,9 @@ class Packer(wiring.Component):
         self.closes_next = pipeline.compute(
             "closes_next",
             [ends, *self._overflow, *late],
-            lambda ends, *bits: ends & Cat(*bits[: len(self._overflow)]).any() & Cat(*bits[len(self._overflow) :]).any(),
+            lambda ends, *bits: (
+                ends & Cat(*bits[: len(self._overflow)]).any() & Cat(*bits[len(self._overflow) :]).any()
+            ),
         )
         self.ends = ends
         self._store(m)
@@ -183,17 +185,26 @@ class Packer(wiring.Component):
         one = pipeline.register("closes_one", closes ^ closes_next, decided)
         two = pipeline.register("closes_two", closes_next, decided)
         rows = self.rows = [
-            [self._row_number(m, f"{name}_{group}", ahead, group % depth, [one, two]) for name, ahead in (("row", 0), ("next_row", 1))]
+            [
+                self._row_number(m, f"{name}_{group}", ahead, group % depth, [one, two])
+                for name, ahead in (("row", 0), ("next_row", 1))
+            ]
             for group in range(-(-lanes // _WRITE_GROUP))
         ]
 
-        written = self.written = max(network.cycle, latest([bit for pair in rows for number in pair for bit in number]) + 1)
+        written = self.written = max(
+            network.cycle, latest([bit for pair in rows for number in pair for bit in number]) + 1
+        )
 
         # The stream of closed rows: at most one in a cycle.
         self.pending = pending = Signal(name="pending", reset_less=True)
         self.later = later = Signal(steps + 2, name="later", reset_less=True)
         self._cleared.append(pending)
-        rest, full, ends = Cat(*(pipeline.at(b, decided) for b in self.rest)), pipeline.at(self.full, decided), pipeline.at(self.ends, decided)
+        rest, full, ends = (
+            Cat(*(pipeline.at(b, decided) for b in self.rest)),
+            pipeline.at(self.full, decided),
+            pipeline.at(self.ends, decided),
+        )
         own = Cat(rest, full, ends & ~closes_next)
         m.d.sync += [
             pending.eq(closes_next | (pending & closes)),
@@ -261,7 +272,8 @@ class Packer(wiring.Component):
             part = range(start, min(lanes, start + _READ_GROUP))
             code = group % depth
             mark_row, row = (
-                Signal(pointer_bits, name=f"{name}_{group}", init=code, reset_less=True) for name in ("mark_row", "read_row")
+                Signal(pointer_bits, name=f"{name}_{group}", init=code, reset_less=True)
+                for name in ("mark_row", "read_row")
             )
             m.d.sync += [
                 mark_row.eq(((mark_row ^ code) + pipeline.at(closed, marked))[:pointer_bits] ^ code),

@@ -147,7 +147,11 @@ def an_early_read(m: Module, packer: Any) -> None:
 
 def error_without_keep(packer: Any) -> Any:
     """The flag `error` at the output is that of the memory, even in lanes without a word."""
-    return [packer.packed.payload.symbols[0].error.eq(packer.buffer.output.payload.slots[0].error | ~packer.buffer.output.payload.slots[0].keep)]
+    return [
+        packer.packed.payload.symbols[0].error.eq(
+            packer.buffer.output.payload.slots[0].error | ~packer.buffer.output.payload.slots[0].keep
+        )
+    ]
 
 
 FAULTS: dict[str, tuple[Fault, str | None]] = {
