@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial, reduce
-from operator import add, xor
+from operator import add
 
 from amaranth.hdl import Cat, Value
 
