@@ -35,8 +35,10 @@ class Packer(wiring.Component):
     """Sparse beats in, packed beats out: words contiguous from word 0, in the same order.
 
     Words of several beats are merged to *rows*, which are the output beats. A row is closed when it is full, when its
-    packet ends, or when `sparse.valid` is not asserted although `sparse.ready` is. So no word waits for a beat that may
-    never be transferred.
+    packet ends, or, with `flushes`, when `sparse.valid` is not asserted although `sparse.ready` is. So no word waits for
+    a beat that may never be transferred. Without `flushes` all rows but the last one of a packet are full.
+
+    A beat that has no word and does not end its packet has no effect.
 
     Throughput: one beat per cycle. `sparse.ready` is deasserted for `reset_cycles` cycles after a reset; after that it
     is asserted once no row has waited for `stall_cycles` cycles.
@@ -59,9 +61,10 @@ class Packer(wiring.Component):
         symbol: the layout of a word. Its fields are moved as they are, except that a field `error` is 0 in lanes
             without a word.
         lanes: words per beat, at least 2.
+        flushes: a row is also closed when the input pauses.
 
     Attributes:
-        lanes: words per beat.
+        lanes, flushes: as given.
         ready, paused: registers, `sparse.ready` and its complement (kept apart so that synthesis does not merge them).
         depth: rows of the memories, a power of two.
         threshold: closed rows that may wait while `sparse.ready` is asserted.
@@ -72,8 +75,8 @@ class Packer(wiring.Component):
         packed: stream of `beat_layout` out.
     """
 
-    def __init__(self, symbol: data.StructLayout, lanes: int) -> None:
-        self.lanes = lanes
+    def __init__(self, symbol: data.StructLayout, lanes: int, *, flushes: bool = True) -> None:
+        self.lanes, self.flushes = lanes, flushes
         layout = beat_layout(symbol, lanes)
         super().__init__({"sparse": In(stream.Signature(layout)), "packed": Out(stream.Signature(layout))})
         self.names = [str(name) for name, _ in symbol]
@@ -100,7 +103,7 @@ class Packer(wiring.Component):
         self._cleared: list[Signal] = []
         valid = pipeline.register("valid", self.sparse.valid & ~self.paused, 0)
         # Not while `ready` is deasserted: the next beat may be at the input already.
-        idle = pipeline.register("idle", ~self.sparse.valid & ~self.paused, 0)
+        idle = pipeline.register("idle", ~self.sparse.valid & ~self.paused if self.flushes else Const(0, 1), 0)
         last = pipeline.register("last", sparse.last, 0)
         keep = [pipeline.register(f"keep_{lane}", sparse.keep[lane], 0) for lane in range(lanes)]
         words = [
