@@ -55,7 +55,7 @@ SCALING: tuple[Scaling, ...] = (
     Scaling("hx8k", DecoderParameters(architecture="parallel"), 5),
     Scaling("ecp5-85k", DecoderParameters(pipeline=2), 5),
     *(
-        Scaling("ecp5-85k", DecoderParameters(lanes=lanes, architecture="parallel"), seeds)
+        Scaling("ecp5-85k", DecoderParameters(lanes=lanes, architecture="parallel", packed=False), seeds)
         for lanes, seeds in ((1, 5), (2, 5), (4, 5), (8, 5), (16, 3), (32, 3), (64, 3))
     ),
     *(Scaling("ecp5-85k", DecoderParameters(lanes=lanes, packed=True), seeds) for lanes, seeds in ((4, 3), (16, 3))),

@@ -137,7 +137,7 @@ def _all_serial() -> Iterator[DecoderParameters]:
 
 
 def _all_parallel() -> Iterator[DecoderParameters]:
-    parallel = partial(DecoderParameters, architecture="parallel")
+    parallel = partial(DecoderParameters, architecture="parallel", packed=False)
     for lanes in (1, 2, 3, 4, 8):
         yield parallel(lanes=lanes)
         yield parallel(lanes=lanes, **_FULL)
@@ -162,7 +162,7 @@ def _all_packed() -> Iterator[DecoderParameters]:
         yield DecoderParameters(table=table, lanes=4, packed=True, **_FULL)
 
 
-_WIDE = [DecoderParameters(lanes=lanes) for lanes in (16, 32, 64)]
+_WIDE = [DecoderParameters(lanes=lanes, packed=False) for lanes in (16, 32, 64)]
 """Wide decoders, whose proofs take minutes each."""
 
 

@@ -24,8 +24,8 @@ def parameters_of(circuit: Any) -> CoreParameters:
         InvalidArgumentError: it is not a core of a kind in `CORES`.
 
     >>> from utf8fpga.hdl.decoder.parameters import Decoder
-    >>> parameters_of(Decoder(lanes=4, packed=True, buffer="registers")).arguments()
-    ['--lanes', '4', '--packed', '--buffer', 'registers']
+    >>> parameters_of(Decoder(lanes=4, packed=False, buffer="registers")).arguments()
+    ['--lanes', '4', '--sparse', '--buffer', 'registers']
     """
     for kind in CORES.values():
         if (found := kind.of(circuit)) is not None:

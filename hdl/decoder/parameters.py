@@ -66,7 +66,8 @@ class DecoderParameters(CoreParameters):
         architecture: ``serial``, a state machine with one code unit per cycle, or ``parallel``, a sliding window;
             default: serial for one lane, parallel for more.
         pipeline: register stages, 0 is the smallest; serial 0 to 2, default 0; parallel 0 to 6, default the fastest.
-        packed: the words of an output beat are contiguous from word 0; always so with one lane.
+        packed: the words of an output beat are contiguous from word 0 (default); otherwise they are in order and may
+            have gaps between them (sparse). With one lane there is nothing to pack, and the value is False.
         buffer: the output buffer of a parallel decoder, ``registers`` or ``memory``; default: memory if there are at
             least as many lanes as the longest sequence has units; None in a serial decoder.
         replacement: the code point of an ill-formed item is U+FFFD; otherwise it is undefined.
@@ -79,8 +80,8 @@ class DecoderParameters(CoreParameters):
         InvalidArgumentError: a value is out of its range, or the combination of values is invalid.
         TypeError: `table` is not an `EncodingTable`.
 
-    >>> DecoderParameters(lanes=16, packed=True).arguments()
-    ['--lanes', '16', '--packed']
+    >>> DecoderParameters(lanes=16, packed=False).arguments()
+    ['--lanes', '16', '--sparse']
     >>> DecoderParameters(practice=Practice.EACH_UNIT, pipeline=1, replacement=False).name
     'decoder-pipeline-1-no-replacement-each-unit'
     >>> DecoderParameters(lanes=16).buffer
@@ -107,9 +108,11 @@ class DecoderParameters(CoreParameters):
         ),
     )
     packed: bool = field(
-        default=False,
+        default=True,
         metadata=option(
-            "Output words contiguous from word 0, or in order with gaps (default).", flags=("--packed", "--sparse")
+            "Output words contiguous from word 0 (default), or in order with gaps, which is smaller and has less"
+            " latency.",
+            flags=("--packed", "--sparse"),
         ),
     )
     buffer: str | None = field(
@@ -305,7 +308,9 @@ class DecoderParameters(CoreParameters):
         """Architecture, lanes and pipeline, and the parameters that differ from their defaults."""
         lanes = f"{self.lanes} lane{'s' if self.lanes > 1 else ''}"
         words = [f"{self.architecture}", lanes, f"pipeline {self.pipeline}"]
-        return ", ".join([*words, *self.words(without=("architecture", "lanes", "pipeline"))])
+        if self.lanes > 1:
+            words.append("packed" if self.packed else "sparse")
+        return ", ".join([*words, *self.words(without=("architecture", "lanes", "pipeline", "packed"))])
 
     @property
     def series(self) -> str:
@@ -341,7 +346,7 @@ def Decoder(  # noqa: N802 - used in place of the class of a decoder
         InvalidArgumentError: a value is out of its range, or the combination of values is invalid.
         TableError: the architecture does not support the table.
 
-    >>> type(Decoder()).__name__, type(Decoder(lanes=8)).__name__, type(Decoder(lanes=8, packed=True)).__name__
-    ('SerialDecoder', 'ParallelDecoder', 'PackedDecoder')
+    >>> type(Decoder()).__name__, type(Decoder(lanes=8)).__name__, type(Decoder(lanes=8, packed=False)).__name__
+    ('SerialDecoder', 'PackedDecoder', 'ParallelDecoder')
     """
     return DecoderParameters(table=table, **parameters).build()
