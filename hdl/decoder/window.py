@@ -218,7 +218,9 @@ class BeatWindow(ItemWindow):
         waiting = Signal()
         goes_on = beat.valid & beat.at("continued", 0)
         registers.add(waiting.eq((moves & (beat.valid | (waiting & ~held["settled"]))) | (waiting & ~moves)))
-        leaves = waiting & Mux(beat.valid, ~goes_on | held["filled"] if tail else ~goes_on, held["settled"])
+        # A beat that is settled does not depend on the next one.
+        ends = ~beat.at("continued", 0)
+        leaves = waiting & (held["settled"] | (beat.valid & (ends | held["filled"] if tail else ends)))
         next_keep = beat.valid & beat.at("keep", 0) & ~held["last"]
         held_contents = {name: held[f"tail_{name}"] for name in contents}
         last_item = self.item(held_contents, goes_on, beat.at("unit", 0), next_keep)
