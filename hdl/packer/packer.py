@@ -153,11 +153,11 @@ class Packer(wiring.Component):
         self.base = Signal(range(lanes))
         self.row = Signal(range(self.depth))
         self.merged = Signal()
-        # The second ones are named, since the name that Amaranth finds for them depends on the version of Python.
-        self.rows_reserved, self.ready = Signal(range(self.depth + 1)), Signal(name="ready")
+        self.rows_reserved = Signal(range(self.depth + 1), name="rows_reserved")
+        self.ready = Signal(name="ready")
         # One bit more than an address: equal numbers mean that no row is closed, not that all are.
         numbers = range(2 * self.depth)
-        self.rows_closed, self.rows_read = Signal(numbers), Signal(numbers, name="reading")
+        self.rows_closed, self.rows_read = Signal(numbers, name="rows_closed"), Signal(numbers, name="rows_read")
 
     @property
     def _steps(self) -> int:

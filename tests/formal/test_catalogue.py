@@ -310,7 +310,7 @@ def test_one_wrong_row_gives_a_counterexample() -> None:
 @pytest.mark.parametrize("family", tiered({name: name for name in FAMILIES}, ["ecp5"], tier=pytest.mark.proof))
 def test_one_changed_cell_of_a_netlist_is_detected(family: str) -> None:
     design = axi_rtlil(SerialDecoder())
-    change = "cd gate; mutate -list 1 -seed 2 -mode inv -o change.ys; script change.ys; cd ..;"
+    change = "cd gate; mutate -list 1 -seed 1 -mode inv -o change.ys; script change.ys; cd ..;"
     assert equal_netlist(design, family, change=change).proved is False
 
 
