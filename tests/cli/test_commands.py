@@ -316,7 +316,9 @@ def test_soak_without_a_compiler() -> None:
 def test_bench_of_engines() -> None:
     found = json.loads(utf8fpga("bench", "--engines", "--lanes", "1,2", "--json").stdout)
     assert [row["lanes"] for row in found["engines"]] == [1, 2]
-    assert all(row["ratio"] == row["compiled"] / row["python"] > 10 for row in found["engines"])
+    assert all(
+        abs(row["ratio"] - row["compiled"] / row["python"]) <= 1 and row["ratio"] > 10 for row in found["engines"]
+    )
     assert {"yosys", "compiler"} < found["tools"].keys()
 
 
