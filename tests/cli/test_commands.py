@@ -273,6 +273,7 @@ def test_simulate_compares_long_files_in_bulk(tmp_path: Path) -> None:
 
 
 @requires_compiler
+@pytest.mark.slow
 def test_soak_prints_what_was_sent() -> None:
     done = utf8fpga("simulate", "--lanes", "2", "--soak", "1.5MB", "--seed", "7", "--json")
     totals = json.loads(done.stdout)

@@ -242,8 +242,7 @@ OTHER_TABLES = {table.name: table for table in (*FORMS, LATER_CONSTRAINT, NO_TRA
     # In every run each table with one number of registers, and one table with each.
     params=tiered(
         {f"{name}-{pipeline}": ((name, pipeline),) for name, pipeline in product(OTHER_TABLES, PIPELINES)},
-        {f"{name}-{n % len(PIPELINES)}" for n, name in enumerate(OTHER_TABLES)}
-        | {f"{RFC_2279.name}-{pipeline}" for pipeline in PIPELINES},
+        {f"{name}-{n % len(PIPELINES)}" for n, name in enumerate(OTHER_TABLES)},
     ),
 )
 def other(request: pytest.FixtureRequest) -> Simulation:

@@ -107,6 +107,7 @@ def test_longer_texts_count_with_the_cause_of_the_part_that_differs() -> None:
     assert row_of(report_of("surrogates"), "TRUNCATED").failed == 0
 
 
+@pytest.mark.slow
 def test_throughput() -> None:
     def of(name: str) -> tuple[float, float]:
         report = report_of(name)
