@@ -220,8 +220,8 @@ class Changed(Netlist):
         return NetlistCircuit(design, self, self.changes)
 
 
-def with_a_wrong_bit(netlist: Netlist, number: int, folder: Path) -> Changed:
-    """The netlist of the default decoder with one bit inverted in the LUT that drives the output `in_ready`."""
+def with_a_wrong_bit(netlist: Netlist, folder: Path) -> Changed:
+    """The netlist of the default decoder that asserts `in_ready` for one more combination of inputs of its LUT."""
     netlist.write_json(core_rtlil(DecoderParameters().build()), folder, "netlist.json")
     module = json.loads((folder / "netlist.json").read_text())["modules"]["top"]
     cells = module["cells"]
@@ -229,7 +229,10 @@ def with_a_wrong_bit(netlist: Netlist, number: int, folder: Path) -> Changed:
     (net,) = module["ports"]["in_ready"]["bits"]
     net = next((pad["D_OUT_0"][0] for pad in pads if pad["PACKAGE_PIN"] == [net]), net)
     name = next(name for name, cell in cells.items() if cell["connections"].get("O") == [net])
-    init = int(cells[name]["parameters"]["LUT_INIT"], 2) ^ 1 << number
+    inputs = [[*cells[name]["connections"].get(f"I{number}", []), 0][0] for number in range(4)]
+    unused = sum(1 << number for number, net in enumerate(inputs) if not isinstance(net, int) or net == 0)
+    init = int(cells[name]["parameters"]["LUT_INIT"], 2)
+    init |= 1 << next(at for at in range(16) if not at & unused and not init >> at & 1)
     return Changed(netlist.family, netlist.routed, f"setparam -set LUT_INIT 16'b{init:016b} top/{name};")
 
 
@@ -243,7 +246,7 @@ def test_one_wrong_bit_of_a_lut_is_found(routed: bool, tmp_path: Path) -> None:
         needs_tools("icebreaker")
     plain = Simulation(DecoderParameters().build(), engine="netlist", netlist=Netlist("ice40", routed=routed))
     assert compare(plain, TEXT, output_pauses=[True, False]) is None
-    wrong = Simulation(plain.core, engine="netlist", netlist=with_a_wrong_bit(plain.netlist, 0, tmp_path))
+    wrong = Simulation(plain.core, engine="netlist", netlist=with_a_wrong_bit(plain.netlist, tmp_path))
     found = compare(wrong, TEXT, output_pauses=[True, False])
     assert found is not None
     words = ["--engine", "netlist", "--family", "ice40", *["--routed"] * routed]
