@@ -130,7 +130,7 @@ class SerialDecoder(HasItemOptions, wiring.Component):
         arrives = is_effective(source)
         # The slot is also loaded during a reset, which closes a sequence: so one that is open is in an occupied slot.
         # A reset of `remaining` by itself would need a look-up table for another enable.
-        reset = ResetSignal(allow_reset_less=True)
+        reset = ResetSignal(allow_reset_less=True)  # 0 in a domain without a reset
         loads = (arrives & (output.ready | ~output.valid)) | reset
         m.d.comb += [
             slot.continued.eq(slot.open & arriving.keep & control.continues(slot.context(control, arriving.unit))),
