@@ -7,6 +7,7 @@ from utf8fpga.hdl.axi_stream import AxiStreamCore, axi_signature
 from utf8fpga.hdl.beats import beat_layout
 from utf8fpga.hdl.core import Core, CoreParameters, Option
 from utf8fpga.hdl.cores import CORES, command_words, parameters_of
+from utf8fpga.hdl.decoder.compact import CompactDecoder
 from utf8fpga.hdl.decoder.parallel import MAX_LANES, ParallelDecoder
 from utf8fpga.hdl.decoder.parameters import (
     ARCHITECTURES,
@@ -21,6 +22,7 @@ from utf8fpga.hdl.decoder.serial import PIPELINES, SerialDecoder
 from utf8fpga.hdl.packer.packer import PackedDecoder, Packer
 from utf8fpga.hdl.payloads import Kind, item_layout
 from utf8fpga.hdl.periodic_reset import MOST, STILL, Refresh, RefreshedDecoder
+from utf8fpga.hdl.remover import MAX_REMOVER_LANES, Remover, RemoverParameters
 from utf8fpga.hdl.verilog import axi_rtlil, axi_verilog, check_module_name, module_name
 
 __all__ = [
@@ -29,6 +31,7 @@ __all__ = [
     "CORES",
     "MARK_PRACTICES",
     "MAX_LANES",
+    "MAX_REMOVER_LANES",
     "MERGING_PRACTICES",
     "MOST",
     "PARALLEL_PIPELINES",
@@ -36,6 +39,7 @@ __all__ = [
     "STILL",
     "AnyDecoder",
     "AxiStreamCore",
+    "CompactDecoder",
     "Core",
     "CoreParameters",
     "Decoder",
@@ -48,6 +52,8 @@ __all__ = [
     "PracticeDecoder",
     "Refresh",
     "RefreshedDecoder",
+    "Remover",
+    "RemoverParameters",
     "SerialDecoder",
     "Word",
     "axi_rtlil",

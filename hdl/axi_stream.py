@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -25,44 +26,54 @@ class SymbolPorts:
         field: the field of the symbol with its data; None if the symbol is not a structure.
         bits: the width of the data.
         size: the number of bytes of ``tdata`` for the data, a power of two; unused upper bits are 0.
-        has_error: whether the symbol has the flag `error`, which is a bit of ``tuser``.
+        user: the field of the symbol that is its part of ``tuser``: `error` or `user`; None if it has neither.
+        user_bits: the width of that field; 0 if there is none.
     """
 
     field: str | None
     bits: int
     size: int
-    has_error: bool
+    user: str | None
+    user_bits: int
 
     @staticmethod
     def of(stream: Any) -> SymbolPorts:
         """The assignment for the symbols of a stream of `beat_layout`.
 
         Raises:
-            InvalidArgumentError: a symbol has fields other than its data and `error`.
+            InvalidArgumentError: a symbol has fields other than its data and one of `error` and `user`.
         """
         symbol = symbol_shape(stream)
         if not isinstance(symbol, data.StructLayout):
-            return SymbolPorts._sized(None, symbol, has_error=False)
+            return SymbolPorts._sized(None, symbol, {})
         (name, first), *others = symbol
-        extra = [str(other) for other, _ in others if other != "error"]
+        users = {str(other): field.width for other, field in others if other in ("error", "user")}
+        extra = [str(other) for other, _ in others if other not in users]
         if extra:
             raise InvalidArgumentError(
                 f"AXI4-Stream ports have data and an error flag for each symbol, but none for {' and '.join(extra)}"
             )
-        return SymbolPorts._sized(str(name), first.shape, has_error=bool(others))
+        return SymbolPorts._sized(str(name), first.shape, users)
 
     @staticmethod
-    def _sized(field: str | None, shape: Any, *, has_error: bool) -> SymbolPorts:
+    def _sized(field: str | None, shape: Any, users: Mapping[str, int]) -> SymbolPorts:
         bits = Shape.cast(shape).width
         size = 1
         while 8 * size < bits:
             size *= 2
-        return SymbolPorts(field, bits, size, has_error)
+        user, user_bits = next(iter(users.items()), (None, 0))
+        return SymbolPorts(field, bits, size, user, user_bits)
 
     def data_of(self, symbol: Any) -> Value:
         """The data of a symbol, extended to its width in ``tdata``."""
         value = Value.cast(symbol if self.field is None else symbol[self.field])
         return Cat(value, Const(0, 8 * self.size - self.bits))
+
+    def take(self, symbol: Any, tdata: Value, tuser: Value) -> list[Any]:
+        """The assignments to a symbol from its bits of ``tdata`` and ``tuser``."""
+        if self.user is None:
+            return [(Value.cast(symbol) if self.field is None else symbol[self.field]).eq(tdata)]
+        return [symbol[self.field].eq(tdata), symbol[self.user].eq(tuser)]
 
 
 def axi_signature(core: Core) -> wiring.Signature:
@@ -77,26 +88,28 @@ def axi_signature(core: Core) -> wiring.Signature:
         "rst": In(1),
         "s_axis_tdata": In(8 * given.size * lanes),
         "s_axis_tkeep": In(given.size * lanes),
+        "s_axis_tuser": In(given.user_bits * lanes),
         "s_axis_tlast": In(1),
         "s_axis_tvalid": In(1),
         "s_axis_tready": Out(1),
         "m_axis_tdata": Out(8 * made.size * lanes),
         "m_axis_tkeep": Out(made.size * lanes),
-        "m_axis_tuser": Out(lanes),
+        "m_axis_tuser": Out(made.user_bits * lanes),
         "m_axis_tlast": Out(1),
         "m_axis_tvalid": Out(1),
         "m_axis_tready": In(1),
     }
-    if not made.has_error:
-        del ports["m_axis_tuser"]
+    for name, has_user in (("s_axis_tuser", given.user), ("m_axis_tuser", made.user)):
+        if not has_user:
+            del ports[name]
     return wiring.Signature(ports)
 
 
 class AxiStreamCore(wiring.Component):
     """A core behind AXI4-Stream names.
 
-    A symbol occupies the low bits of its bytes in ``tdata``; ``tkeep`` has one bit per byte, ``m_axis_tuser`` the bit
-    `error` of each output symbol. An input symbol is present if all bits of its bytes in ``s_axis_tkeep`` are set.
+    A symbol occupies the low bits of its bytes in ``tdata``; ``tkeep`` has one bit per byte, ``tuser`` the field `error`
+    or `user` of each symbol, if it has one. An input symbol is present if all bits of its bytes in ``s_axis_tkeep`` are set.
 
     Latency and throughput: those of the core.
 
@@ -127,8 +140,13 @@ class AxiStreamCore(wiring.Component):
             ClockSignal("axi").eq(self.clk),
             ResetSignal("axi").eq(self.rst),
             *(
-                Value.cast(source.payload.symbols[lane]).eq(self.s_axis_tdata.word_select(lane, 8 * given.size))
+                assignment
                 for lane in lanes
+                for assignment in given.take(
+                    source.payload.symbols[lane],
+                    self.s_axis_tdata.word_select(lane, 8 * given.size),
+                    self.s_axis_tuser.word_select(lane, given.user_bits) if given.user else Const(0, 1),
+                )
             ),
             source.payload.keep.eq(Cat(self.s_axis_tkeep.word_select(lane, given.size).all() for lane in lanes)),
             source.payload.last.eq(self.s_axis_tlast),
@@ -140,6 +158,6 @@ class AxiStreamCore(wiring.Component):
             self.m_axis_tvalid.eq(output.valid),
             output.ready.eq(self.m_axis_tready),
         ]
-        if made.has_error:
-            m.d.comb += self.m_axis_tuser.eq(Cat(symbol.error for symbol in symbols))
+        if made.user:
+            m.d.comb += self.m_axis_tuser.eq(Cat(symbol[made.user] for symbol in symbols))
         return m

@@ -207,6 +207,14 @@ class CoreParameters:
         return None
 
     @property
+    def accepts_gaps(self) -> bool:
+        """Whether the lanes of an input beat may have symbols or not in any combination, at any place of a packet.
+
+        Default: they are contiguous from lane 0, and all lanes have one unless the packet ends or the beat is null.
+        """
+        return False
+
+    @property
     def input_table(self) -> EncodingTable | None:
         """The encoding form of the input, near whose bounds a long simulation selects symbols; None: there is none."""
         return None

@@ -15,7 +15,7 @@ from utf8fpga.model import InvalidArgumentError
 __all__ = ["MAX_EVERY", "MOST", "STILL", "Refresh", "RefreshedDecoder"]
 
 STILL = 64
-"""Cycles without a beat at the input and the output after which a decoder has drained and is ready."""
+"""Cycles without a beat at the input and the output after which most decoders have drained and are ready."""
 
 MOST = 64
 """Upper bound on the number of output beats after the last accepted input beat."""
@@ -30,6 +30,11 @@ def _silence(decoder: PlainDecoder) -> int:
         # A packer without a row at its output is ready, so the items of the sparse decoder pass through it.
         return decoder.packer.stall_cycles + decoder.sparse.drain_cycles + decoder.packer.latency
     return int(decoder.drain_cycles)
+
+
+def _needed(decoder: PlainDecoder) -> int:
+    """Upper bound on the cycles without a beat after which a decoder has drained and is ready."""
+    return max(_silence(decoder), int(decoder.reset_cycles))
 
 
 class Refresh(wiring.Component):
@@ -71,6 +76,16 @@ class Refresh(wiring.Component):
     Raises:
         InvalidArgumentError: `every` is not in 1 to `MAX_EVERY`.
     """
+
+    @classmethod
+    def of(cls, decoder: PlainDecoder, every: int) -> Refresh:
+        """The control for a decoder, with a `still` of more than `STILL` if the decoder needs it.
+
+        Args:
+            decoder: the decoder.
+            every: lower bound on the cycles from one reset to the next, 1 to `MAX_EVERY`.
+        """
+        return cls(every, still=max(STILL, _needed(decoder) + 1))
 
     def __init__(self, every: int, *, still: int = STILL, most: int = MOST) -> None:
         if not 1 <= every <= MAX_EVERY:
@@ -141,7 +156,7 @@ class RefreshedDecoder(HasItemOptions, wiring.Component):
 
     def __init__(self, decoder: PlainDecoder, refresh: Refresh) -> None:
         self.decoder, self.refresh = decoder, refresh
-        needed = max(_silence(decoder), decoder.reset_cycles)
+        needed = _needed(decoder)
         if refresh.still <= needed:
             raise InvalidArgumentError(
                 f"{refresh.still} cycles without a beat are too few for this decoder: more than {needed} are needed"

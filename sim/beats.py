@@ -25,6 +25,8 @@ __all__ = [
     "Take",
     "beat_payload",
     "checked_symbols",
+    "gapped_beats",
+    "is_null",
     "output_fields",
     "patience_of",
     "symbol_width",
@@ -35,11 +37,18 @@ __all__ = [
 _PATIENCE = 64
 """Lower bound on the result of `patience_of`."""
 
-Beat = tuple[tuple[int, ...], bool]
-"""An input beat: its symbols, at most as many as there are lanes, and `last`."""
+Beat = tuple[tuple[int | None, ...], bool]
+"""An input beat: for its lanes from lane 0 on the symbol, or None where there is none, and `last`."""
 
 NULL_BEAT: Beat = ((), False)
 """A null beat: neither a symbol nor `last`. It has no effect."""
+
+
+def is_null(beat: Beat) -> bool:
+    """Whether a beat has neither a symbol nor `last`."""
+    slots, last = beat
+    return not last and all(slot is None for slot in slots)
+
 
 Take = Callable[[Any, bool, int], None]
 """Called with each symbol of an output beat, or None for a beat without symbols; whether it is the last of the text;
@@ -115,6 +124,33 @@ def text_beats(text: Iterable[int], lanes: int, *, separate_end: bool = False) -
     yield beat, True
 
 
+def gapped_beats(
+    text: Iterable[int], lanes: int, gaps: Iterator[bool], *, separate_end: bool = False
+) -> Iterator[Beat]:
+    """The input beats of a text with gaps, for a core that accepts them.
+
+    Args:
+        text: the symbols.
+        lanes: the number of lanes.
+        gaps: for each lane of the beats, until the last symbol, whether it has no symbol.
+        separate_end: `last` is in a beat without symbols if the beat before has a symbol in its last lane; it always
+            is where the text is empty.
+    """
+    symbols = iter(text)
+    upcoming = next(symbols, None)
+    is_open = True
+    while is_open:
+        slots: list[int | None] = []
+        while len(slots) < lanes and upcoming is not None:
+            if next(gaps):
+                slots.append(None)
+            else:
+                slots.append(upcoming)
+                upcoming = next(symbols, None)
+        is_open = upcoming is not None or (separate_end and len(slots) == lanes)
+        yield tuple(slots), not is_open
+
+
 def with_null_beats(beats: Iterable[Beat], null_beats: Sequence[bool]) -> Iterator[Beat]:
     """Insert null beats into a sequence of input beats.
 
@@ -163,9 +199,11 @@ class BeatEncoder:
         """The payload of a beat."""
         given, last = beat
         symbols: int = 0
-        for symbol in (*(self.absent,) * (self._lanes - len(given)), *reversed(given)):
-            symbols = symbols << self._width | symbol
-        return symbols << self._symbols | (1 << len(given)) - 1 << self._keep | last << self._last
+        keep = 0
+        for symbol in (*(None,) * (self._lanes - len(given)), *reversed(given)):
+            symbols = symbols << self._width | (self.absent if symbol is None else symbol)
+            keep = keep << 1 | (symbol is not None)
+        return symbols << self._symbols | keep << self._keep | last << self._last
 
 
 def beat_payload(core: Core, beat: Beat, parameters: CoreParameters | None = None) -> int:

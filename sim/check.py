@@ -14,7 +14,7 @@ from typing import Any
 from utf8fpga.hdl import command_words
 from utf8fpga.model import Item
 from utf8fpga.model.table import spell
-from utf8fpga.sim.beats import NULL_BEAT, Beat, ContractError, symbol_width, text_beats, with_null_beats
+from utf8fpga.sim.beats import Beat, ContractError, checked_symbols, is_null, symbol_width, with_null_beats
 from utf8fpga.sim.simulation import Simulation
 
 __all__ = [
@@ -45,12 +45,13 @@ class StreamOptions:
     output_pauses: Sequence[bool] = _NO_PAUSES
     separate_end: bool = False
     null_beats: Sequence[bool] = _NO_PAUSES
+    gaps: Sequence[bool] = _NO_PAUSES
 
     @property
     def arguments(self) -> list[str]:
         """The words of the command `simulate` for these options."""
         words = []
-        for name in ("input_pauses", "output_pauses", "null_beats"):
+        for name in ("input_pauses", "output_pauses", "null_beats", "gaps"):
             if any(pattern := getattr(self, name)):
                 words += [f"--{name.replace('_', '-')}", "".join(str(int(is_set)) for is_set in pattern)]
         if self.separate_end:
@@ -61,7 +62,7 @@ class StreamOptions:
     def simpler(self) -> Iterator[StreamOptions]:
         """For each option, these options with that one at its default."""
         plain = StreamOptions()
-        for name in ("input_pauses", "output_pauses", "separate_end", "null_beats"):
+        for name in ("input_pauses", "output_pauses", "separate_end", "null_beats", "gaps"):
             yield replace(self, **{name: getattr(plain, name)})
 
 
@@ -113,6 +114,7 @@ def compare(
     output_pauses: Sequence[bool] = _NO_PAUSES,
     separate_end: bool = False,
     null_beats: Sequence[bool] = _NO_PAUSES,
+    gaps: Sequence[bool] = _NO_PAUSES,
     vcd: Path | None = None,
     engine: str | None = None,
     on_item: Callable[[Any], None] | None = None,
@@ -127,6 +129,7 @@ def compare(
         output_pauses: see `Simulation.run`.
         separate_end: `last` is in a beat without units, as it always is where the text is empty.
         null_beats: see `Simulation.run`.
+        gaps: see `Simulation.run`.
         vcd: a file for the waveform.
         engine: see `Simulation`; default: that of `simulation`.
         on_item: called with each symbol of the golden function that the core gave, too, until the first difference.
@@ -142,7 +145,8 @@ def compare(
     """
     if engine is not None:
         simulation = simulation.on(engine)
-    options = StreamOptions(input_pauses, output_pauses, separate_end, null_beats)
+    options = StreamOptions(input_pauses, output_pauses, separate_end, null_beats, gaps)
+    units = checked_symbols(units, 0, symbol_width(simulation.core))
     mismatch = _Comparison(simulation, units, options, on_item, on_unit).first_difference(vcd)
     if mismatch is None:
         return None
@@ -232,7 +236,8 @@ class _Comparison:
 
     def first_difference(self, vcd: Path | None = None) -> Mismatch | None:
         reason = ""
-        beats = text_beats(self.units, self.simulation.core.lanes, separate_end=self.options.separate_end)
+        places = self.simulation.places_of(self.options.gaps)
+        beats = self.simulation.beats_of(self.units, places, separate_end=self.options.separate_end)
         try:
             self.simulation.stream(
                 with_null_beats(beats, self.options.null_beats),
@@ -254,9 +259,10 @@ class _Comparison:
         )
 
     def presented(self, beat: Beat) -> None:
-        if beat == NULL_BEAT:
+        if is_null(beat):
             return
-        units, last = beat
+        slots, last = beat
+        units = [unit for unit in slots if unit is not None]
         self.sent += len(units)
         self.recent.extend(units)
         if self.on_unit and units:

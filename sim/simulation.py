@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import cycle
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
@@ -16,6 +17,7 @@ from utf8fpga.sim.beats import (
     SymbolReader,
     Take,
     checked_symbols,
+    gapped_beats,
     symbol_width,
     text_beats,
     with_null_beats,
@@ -137,6 +139,7 @@ class Simulation:
         output_pauses: Sequence[bool] = (False,),
         separate_ends: Sequence[bool] = (False,),
         null_beats: Sequence[bool] = (False,),
+        gaps: Sequence[bool] = (False,),
         vcd: Path | None = None,
     ) -> Run:
         """Send `texts` back to back to the core, each as one packet, and collect the output.
@@ -152,14 +155,16 @@ class Simulation:
                 where the text is empty.
             null_beats: for each input beat, whether it is a null beat; otherwise it is the next beat
                 of the texts.
+            gaps: for each lane of the beats of the texts, whether it has no symbol; only for a core that accepts
+                gaps, see `CoreParameters.accepts_gaps`.
             vcd: a file for the waveform.
 
         Raises:
             ContractError: a payload changed or `valid` was deasserted before the transfer, `last`
                 was set too often, a beat had neither a symbol nor `last`, packed symbols had a gap, the flags of a
                 symbol contradicted each other, or no beat was transferred for too many cycles.
-            InvalidArgumentError: a pattern is empty or consists of pauses only, a text is not an iterable
-                of symbols, a symbol is wider than those of the core, the engine `netlist` has no waveform, or its
+            InvalidArgumentError: a pattern is empty or consists of pauses only, the core does not accept gaps, a text
+                is not an iterable of symbols, a symbol is wider than those of the core, the engine `netlist` has no waveform, or its
                 routed design has too many pins.
             ToolError: the engine is not `python`, and there is no C compiler, or the model cannot be built.
         """
@@ -175,7 +180,7 @@ class Simulation:
             if last:
                 result.texts.append([])
 
-        beats = with_null_beats(_beats(texts, separate_ends, self.core), null_beats)
+        beats = with_null_beats(self._beats(texts, separate_ends, gaps), null_beats)
         result.cycles = self.stream(
             beats,
             take,
@@ -186,6 +191,46 @@ class Simulation:
         )
         result.texts.pop()
         return result
+
+    def _beats(
+        self, texts: Iterable[Iterable[int]], separate_ends: Sequence[bool], gaps: Sequence[bool]
+    ) -> Iterator[Beat]:
+        """The input beats of all texts, in order."""
+        width, places = symbol_width(self.core), self.places_of(gaps)
+        for number, text in enumerate(texts):
+            symbols, separate_end = checked_symbols(text, number, width), separate_ends[number % len(separate_ends)]
+            yield from self.beats_of(symbols, places, separate_end=separate_end)
+
+    def places_of(self, gaps: Sequence[bool]) -> Iterator[bool] | None:
+        """A pattern of gaps, repeated, for `beats_of`; None if it has none.
+
+        Raises:
+            InvalidArgumentError: the pattern is empty or consists of gaps only, or the core does not accept gaps.
+        """
+        if all(gaps):
+            raise InvalidArgumentError(f"gaps {list(gaps)!r} has no lane with a symbol: include one False")
+        if not any(gaps):
+            return None
+        if not self.parameters.accepts_gaps:
+            raise InvalidArgumentError(
+                f"gaps {list(gaps)!r}, but {self.parameters.name} does not accept gaps: leave them out"
+            )
+        return cycle(gaps)
+
+    def beats_of(
+        self, symbols: Iterable[int], places: Iterator[bool] | None, *, separate_end: bool = False
+    ) -> Iterator[Beat]:
+        """The input beats of a text.
+
+        Args:
+            symbols: the symbols of the text.
+            places: the result of `places_of`, which texts that follow each other share.
+            separate_end: see `text_beats` and `gapped_beats`.
+        """
+        lanes = self.core.lanes
+        if places is None:
+            return text_beats(symbols, lanes, separate_end=separate_end)
+        return gapped_beats(symbols, lanes, places, separate_end=separate_end)
 
     def stream(
         self,
@@ -226,14 +271,6 @@ class Simulation:
         return engine.run(beats, events, input_pauses=input_pauses, output_pauses=output_pauses, vcd=vcd)
 
 
-def _beats(texts: Iterable[Iterable[int]], separate_ends: Sequence[bool], core: Core) -> Iterator[Beat]:
-    """The input beats of all texts, in order."""
-    width = symbol_width(core)
-    for number, text in enumerate(texts):
-        symbols = checked_symbols(text, number, width)
-        yield from text_beats(symbols, core.lanes, separate_end=separate_ends[number % len(separate_ends)])
-
-
 def simulate(
     texts: bytes | bytearray | memoryview | Iterable[Iterable[int]],
     *,
@@ -241,6 +278,7 @@ def simulate(
     output_pauses: Sequence[bool] = (False,),
     separate_ends: Sequence[bool] = (False,),
     null_beats: Sequence[bool] = (False,),
+    gaps: Sequence[bool] = (False,),
     vcd: Path | None = None,
     engine: str = ENGINES[0],
     netlist: Netlist = _NETLIST,
@@ -257,6 +295,7 @@ def simulate(
         output_pauses: see `Simulation.run`.
         separate_ends: see `Simulation.run`.
         null_beats: see `Simulation.run`.
+        gaps: see `Simulation.run`.
         vcd: a file for the waveform.
         engine: see `Simulation`.
         netlist: see `Simulation`.
@@ -282,5 +321,6 @@ def simulate(
         output_pauses=output_pauses,
         separate_ends=separate_ends,
         null_beats=null_beats,
+        gaps=gaps,
         vcd=vcd,
     ).texts

@@ -74,9 +74,9 @@ def soak(
     Raises:
         ToolError: see `Simulation.run`.
     """
-    check = _fast_round if simulation.engine != "python" and bulk_golden(simulation) else _slow_round
-    size = _ROUND if check is _fast_round else _SLOW_ROUND
     parameters, core = simulation.parameters, simulation.core
+    is_fast = simulation.engine != "python" and not parameters.accepts_gaps and bulk_golden(simulation)
+    check, size = (_fast_round, _ROUND) if is_fast else (_slow_round, _SLOW_ROUND)
     totals, begun = Totals(), monotonic()
     while (seconds is None or totals.seconds < seconds) and (symbols is None or totals.symbols < symbols):
         given = traffic(
@@ -86,6 +86,7 @@ def soak(
             table=parameters.input_table,
             width=symbol_width(core),
             lanes=core.lanes,
+            has_gaps=parameters.accepts_gaps,
         )
         cycles, mismatch = check(simulation, given)
         totals.rounds += 1
@@ -131,10 +132,10 @@ def _texts(given: Traffic) -> Iterator[list[int]]:
 
 def _slow_round(simulation: Simulation, given: Traffic) -> tuple[int, Mismatch | None]:
     texts = list(_texts(given))
-    options = StreamOptions(given.input_pauses, given.output_pauses, any(given.separate_ends), given.null_beats)
+    options = StreamOptions(given.input_pauses, given.output_pauses, any(given.separate_ends), given.null_beats, given.gaps)
     reason, suspects = "", texts
     try:
-        found = simulation.run(texts, **_patterns(given))
+        found = simulation.run(texts, **_patterns(given), gaps=given.gaps)
     except ContractError as error:
         cycles, reason = 0, str(error)
     else:
@@ -159,4 +160,5 @@ def _alone(simulation: Simulation, text: list[int], options: StreamOptions) -> M
         output_pauses=options.output_pauses,
         separate_end=options.separate_end,
         null_beats=options.null_beats,
+        gaps=options.gaps,
     )

@@ -14,6 +14,7 @@ from pathlib import Path
 from time import monotonic, process_time
 
 from utf8fpga.hdl import CoreParameters
+from utf8fpga.model import InvalidArgumentError
 from utf8fpga.sim.beats import symbol_width, text_beats
 from utf8fpga.sim.engines import Events, create_engine, ignore
 from utf8fpga.sim.engines.compiled import CompiledModel
@@ -105,6 +106,8 @@ def measure_engines(parameters: CoreParameters, seconds: float = _SECONDS) -> En
         return python.run(beats, events, input_pauses=(False,), output_pauses=(False,))
 
     session = model.session(gathers=model.can_gather)
+    if model.symbol_bytes is None:
+        raise InvalidArgumentError(f"input symbols of {width} bits are too wide for this measurement: at most 32")
     data = b"".join(symbol.to_bytes(model.symbol_bytes, sys.byteorder) for symbol in packet)
 
     def by_machine_code(packets: int) -> int:

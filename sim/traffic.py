@@ -43,6 +43,7 @@ class Traffic:
         output_pauses: see `Simulation.run`.
         null_beats: see `Simulation.run`.
         separate_ends: see `Simulation.run`.
+        gaps: see `Simulation.run`.
     """
 
     symbols: _Symbols
@@ -51,10 +52,18 @@ class Traffic:
     output_pauses: Sequence[bool] = (False,)
     null_beats: Sequence[bool] = (False,)
     separate_ends: Sequence[bool] = (False,)
+    gaps: Sequence[bool] = (False,)
 
 
 def traffic(
-    seed: int, size: int, *, corpus: bytes = b"", table: EncodingTable | None = None, width: int = 8, lanes: int = 1
+    seed: int,
+    size: int,
+    *,
+    corpus: bytes = b"",
+    table: EncodingTable | None = None,
+    width: int = 8,
+    lanes: int = 1,
+    has_gaps: bool = False,
 ) -> Traffic:
     """Packets that differ for each seed, and are the same for the same arguments.
 
@@ -67,8 +76,9 @@ def traffic(
         size: about the number of symbols.
         corpus: a text; noise if it is empty, or symbols do not have 8 bits.
         table: the encoding form; default: noise in place of its bounds.
-        width: bits in a symbol, at most 32.
+        width: bits in a symbol; of more than 32 bits, the lower 32 are random and the others 0.
         lanes: symbols in a beat.
+        has_gaps: two seeds in three have gaps.
     """
     draw = np.random.default_rng(seed)
     has_pauses = draw.random() < 0.4
@@ -86,12 +96,13 @@ def traffic(
         elif kind == 2 and table is not None:
             symbols = draw.choice(np.array(boundary_units(table), np.uint32), size)
         else:
-            symbols = draw.integers(1 << width, size=size, dtype=np.uint64).astype(np.uint32)
+            symbols = draw.integers(1 << min(width, 32), size=size, dtype=np.uint64).astype(np.uint32)
         ends = _cut(draw, len(symbols), mean)
     patterns = [_pattern(draw) if has_pauses and draw.random() < 0.6 else [False] for _ in range(3)]
     separate_ends = (draw.random(int(draw.integers(1, 9))) < draw.choice([0, 0.5, 1])).tolist()
     input_pauses, output_pauses, null_beats = patterns
-    return Traffic(symbols, ends, input_pauses, output_pauses, null_beats, separate_ends)
+    gaps = _pattern(draw) if has_gaps and draw.random() < 2 / 3 else [False]
+    return Traffic(symbols, ends, input_pauses, output_pauses, null_beats, separate_ends, gaps)
 
 
 def _pattern(draw: np.random.Generator) -> list[bool]:

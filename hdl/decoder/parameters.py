@@ -8,6 +8,7 @@ from dataclasses import asdict, dataclass, field, fields, replace
 from typing import Any, ClassVar, NamedTuple, TypeAlias
 
 from utf8fpga.hdl.core import CoreParameters, option
+from utf8fpga.hdl.decoder.compact import CompactDecoder
 from utf8fpga.hdl.decoder.parallel import MAX_LANES, ParallelDecoder
 from utf8fpga.hdl.decoder.pipeline import BUFFERS, PipelineStages
 from utf8fpga.hdl.decoder.practice import MARK_PRACTICES, MERGING_PRACTICES, PracticeDecoder
@@ -34,7 +35,7 @@ from utf8fpga.model.table import checked_table
 
 __all__ = ["ARCHITECTURES", "AnyDecoder", "Decoder", "DecoderParameters", "Word"]
 
-AnyDecoder: TypeAlias = PlainDecoder | RefreshedDecoder
+AnyDecoder: TypeAlias = PlainDecoder | RefreshedDecoder | CompactDecoder
 """A decoder of any architecture."""
 
 ARCHITECTURES = ("serial", "parallel")
@@ -75,6 +76,8 @@ class DecoderParameters(CoreParameters):
         kind: items have the cause of their error.
         length: items have their number of code units.
         refresh: lower bound on the cycles from one periodic reset to the next; None: no periodic reset.
+        compact_input: input units may be in any lanes of any beat: a null-word remover is in front of the decoder.
+            With one lane it is not needed, and the value is False.
 
     Raises:
         InvalidArgumentError: a value is out of its range, or the combination of values is invalid.
@@ -147,6 +150,14 @@ class DecoderParameters(CoreParameters):
             metavar="CYCLES",
         ),
     )
+    compact_input: bool = field(
+        default=False,
+        metadata=option(
+            "Accept input beats with gaps and partial beats within a packet, by a null-word remover. Default: bytes are"
+            " contiguous, and only the last beat of a packet is partial.",
+            flags=("--compact-input", ""),
+        ),
+    )
     kind: bool = False
     length: bool = False
 
@@ -161,6 +172,11 @@ class DecoderParameters(CoreParameters):
         self._check_serial() if self.architecture == "serial" else self._check_parallel()
         if self.refresh is not None and not 1 <= self.refresh <= MAX_EVERY:
             raise InvalidArgumentError(f"refresh {self.refresh} is not in 1..{MAX_EVERY}")
+        self._set("compact_input", self.compact_input and self.lanes > 1)
+        if self.compact_input and self.refresh is not None:
+            raise InvalidArgumentError(
+                f"refresh {self.refresh} would not reset the remover of compact_input: leave out one of them"
+            )
 
     def _set(self, name: str, value: object) -> None:
         object.__setattr__(self, name, value)
@@ -204,6 +220,9 @@ class DecoderParameters(CoreParameters):
         if isinstance(circuit, RefreshedDecoder):
             plain = cls.of(circuit.decoder)
             return plain and replace(plain, refresh=circuit.refresh.every)
+        if isinstance(circuit, CompactDecoder):
+            plain = cls.of(circuit.decoder)
+            return plain and replace(plain, compact_input=True)
         if not hasattr(circuit, "practice"):
             return None
         parallel = isinstance(circuit, ParallelDecoder | PackedDecoder)
@@ -224,10 +243,12 @@ class DecoderParameters(CoreParameters):
         Raises:
             TableError: the architecture does not support the table.
         """
-        decoder = self._without_refresh()
-        return decoder if self.refresh is None else RefreshedDecoder(decoder, Refresh(self.refresh))
+        decoder = self._plain()
+        if self.compact_input:
+            return CompactDecoder(decoder)
+        return decoder if self.refresh is None else RefreshedDecoder(decoder, Refresh.of(decoder, self.refresh))
 
-    def _without_refresh(self) -> PlainDecoder:
+    def _plain(self) -> PlainDecoder:
         assert self.pipeline is not None
         options = {each.name: getattr(self, each.name) for each in fields(ItemOptions)}
         given: dict[str, Any] = {"pipeline": self.pipeline, **options}
@@ -252,6 +273,11 @@ class DecoderParameters(CoreParameters):
             return PacketDecoder(self.table, causes=self.kind or self.length, replacement=self.replacement)
         except TableError:
             return None
+
+    @property
+    def accepts_gaps(self) -> bool:
+        """True with `compact_input`."""
+        return self.compact_input
 
     @property
     def input_table(self) -> EncodingTable:
@@ -331,6 +357,8 @@ class DecoderParameters(CoreParameters):
     def notes(self) -> list[str]:
         """The latency of open sequences, and the periodic reset."""
         lines = ["An item whose sequence may continue in the next beat is determined by the next beat."]
+        if self.compact_input:
+            lines.append(f"Bytes wait until there are {self.lanes} of them, or until s_axis_tlast.")
         if self.refresh is not None:
             lines.append(
                 f"Between packets it is reset, at least {self.refresh} cycles apart; s_axis_tready is low meanwhile."

@@ -24,7 +24,7 @@ from amaranth.hdl import ClockDomain, Module, Shape, Value
 from utf8fpga.hdl import Core, CoreParameters, parameters_of
 from utf8fpga.hdl.beats import symbol_shape
 from utf8fpga.model import InvalidArgumentError
-from utf8fpga.sim.beats import NULL_BEAT, Beat, BeatEncoder, ContractError, output_fields, patience_of, symbol_width
+from utf8fpga.sim.beats import Beat, BeatEncoder, ContractError, is_null, output_fields, patience_of, symbol_width
 from utf8fpga.sim.engines import Events, gates, native
 
 __all__ = ["CompiledEngine", "CompiledModel", "Gathered", "Session", "Transfers", "core_rtlil"]
@@ -57,7 +57,8 @@ def _constants(core: Core, absent: int) -> dict[str, int]:
         "OUT_LAST": found["last"].offset,
         "OUT_ERROR": output_fields(core).get("error", (-1, 1))[0],
         "PACKED": int(core.packed),
-        "ABSENT": absent,
+        # The driver makes beats of at most 32 bits per symbol only.
+        "ABSENT": absent & 0xFFFFFFFF,
     }
 
 
@@ -236,10 +237,13 @@ class Session:
 
         Raises:
             ContractError: see `send_payloads`.
-            InvalidArgumentError: `ends` is not ascending or exceeds the symbols, `separate_ends` is empty, the bytes
-                are not whole symbols, or a packet does not end though there is no more.
+            InvalidArgumentError: symbols have more than 32 bits, `ends` is not ascending or exceeds the symbols,
+                `separate_ends` is empty, the bytes are not whole symbols, or a packet does not end though there is no
+                more.
         """
         size = self._model.symbol_bytes
+        if size is None:
+            raise InvalidArgumentError("input symbols are wider than 32 bits: send payloads")
         given = bytes(symbols)
         if len(given) % size:
             raise InvalidArgumentError(f"{len(given)} bytes are not a multiple of {size}, the bytes of a symbol")
@@ -339,10 +343,9 @@ class CompiledModel:
         constants: the constants of the core in ``driver.c``.
         library: the loaded library.
         patience: see `patience_of`.
-        symbol_bytes: the bytes of an input symbol in `Session.send_symbols`.
+        symbol_bytes: the bytes of an input symbol in `Session.send_symbols`; None if it has more than 32 bits.
 
     Raises:
-        InvalidArgumentError: an input symbol is wider than 32 bits.
         ToolError: there is no C compiler, a tool failed, or the circuit has a second clock, a combinational loop or a
             cell that is not known.
     """
@@ -357,12 +360,9 @@ class CompiledModel:
     ) -> None:
         self.encode = BeatEncoder(core, parameters or parameters_of(core))
         self.constants = _constants(core, self.encode.absent)
-        if (width := self.constants["IN_SYMBOL_BITS"]) > 32:
-            raise InvalidArgumentError(
-                f"input symbols of {width} bits are too wide for the compiled engine: at most 32"
-            )
+        width = self.constants["IN_SYMBOL_BITS"]
         self.patience = patience_of(core)
-        self.symbol_bytes = next(size for size in (1, 2, 4) if width <= 8 * size)
+        self.symbol_bytes: int | None = next((size for size in (1, 2, 4) if width <= 8 * size), None)
         self.library = native.library(circuit(core_rtlil(core)), self.constants, cache or native.default_cache())
         self.library.run_size.restype = ctypes.c_uint64
 
@@ -456,7 +456,7 @@ def _report(transfers: Transfers, waiting: deque[Beat], events: Events) -> None:
     def accept(until: int) -> None:
         while accepted and accepted[0] < until:
             cycle = accepted.popleft()
-            if waiting.popleft() != NULL_BEAT:
+            if not is_null(waiting.popleft()):
                 events.accepted(cycle)
             if waiting:
                 events.presented(waiting[0])

@@ -5,7 +5,7 @@
 // of 0 or 1 per bit, and these constants, where positions and widths are in bits:
 //   IN_BITS, OUT_BITS                                  the widths of the payloads
 //   LANES                                              symbols per beat
-//   IN_SYMBOL_BITS, IN_SYMBOLS, IN_KEEP, IN_LAST       the width of a symbol, at most 32, and positions in the payload
+//   IN_SYMBOL_BITS, IN_SYMBOLS, IN_KEEP, IN_LAST       the width of a symbol, with run_symbols at most 32, and positions
 //   OUT_SYMBOL_BITS, OUT_SYMBOLS, OUT_KEEP, OUT_LAST   the same at the output
 //   OUT_ERROR                                          the position of the flag `error` in a symbol; -1 without
 //   PACKED                                             whether the symbols of an output beat are contiguous
@@ -147,7 +147,7 @@ static void set_symbol(uint8_t *place, uint32_t symbol) {
 #if IN_SYMBOL_BITS == 8
     spread(place, (uint8_t)symbol);
 #else
-    for (int bit = 0; bit < IN_SYMBOL_BITS; bit++)
+    for (int bit = 0; bit < IN_SYMBOL_BITS && bit < 32; bit++)
         place[bit] = symbol >> bit & 1;
 #endif
 }

@@ -14,7 +14,7 @@ from amaranth.hdl import Value
 from amaranth.sim import Simulator
 
 from utf8fpga.hdl import Core, CoreParameters
-from utf8fpga.sim.beats import NULL_BEAT, Beat, BeatEncoder, ContractError, patience_of
+from utf8fpga.sim.beats import Beat, BeatEncoder, ContractError, is_null, patience_of
 from utf8fpga.sim.engines import Events
 from utf8fpga.sim.waveform import recorded
 
@@ -149,7 +149,7 @@ class _Bench:
     def accept(self) -> None:
         assert self.upcoming is not None
         _, last = self.upcoming
-        if self.upcoming != NULL_BEAT:
+        if not is_null(self.upcoming):
             self.events.accepted(self.clock)
             self.ended += last
             self.inside = not last

@@ -20,12 +20,12 @@ DECODERS: dict[str, dict[str, Any]] = {
     "each-unit": {"practice": Practice.EACH_UNIT, "pipeline": 1},
     "whole-subsequence": {"practice": Practice.WHOLE_SUBSEQUENCE},
     "parallel-1": {"architecture": "parallel"},
-    "parallel-2-pipeline-0": {"lanes": 2, "pipeline": 0},
-    "parallel-5-pipeline-3": {"lanes": 5, "pipeline": 3},
-    "parallel-4-registers": {"lanes": 4, "buffer": "registers"},
-    "packed-2": {"lanes": 2, "packed": True},
-    "packed-4": {"lanes": 4, "packed": True},
-    "refresh": {"lanes": 4, "refresh": 1000},
+    "parallel-2-pipeline-0": {"lanes": 2, "pipeline": 0, "packed": False},
+    "parallel-5-pipeline-3": {"lanes": 5, "pipeline": 3, "packed": False},
+    "parallel-4-registers": {"lanes": 4, "buffer": "registers", "packed": False},
+    "packed-2": {"lanes": 2},
+    "packed-4": {"lanes": 4},
+    "refresh": {"lanes": 4, "refresh": 1000, "packed": False},
 }
 
 

@@ -22,9 +22,9 @@ DECODERS: dict[str, dict[str, Any]] = {
     **{f"practice-{practice}": {"practice": practice, "pipeline": 1} for practice in MARK_PRACTICES[1:]},
     "parallel-1": {"architecture": "parallel"},
     "parallel-1-pipeline0": {"architecture": "parallel", "pipeline": 0},
-    "parallel-3": {"lanes": 3, "pipeline": 2},
-    "parallel-4-memory": {"lanes": 4},
-    "parallel-4-registers": {"lanes": 4, "buffer": "registers"},
+    "parallel-3": {"lanes": 3, "pipeline": 2, "packed": False},
+    "parallel-4-memory": {"lanes": 4, "packed": False},
+    "parallel-4-registers": {"lanes": 4, "buffer": "registers", "packed": False},
     "packed-2": {"lanes": 2, "packed": True},
     "packed-4-memory": {"lanes": 4, "packed": True},
 }
@@ -86,8 +86,8 @@ def test_null_beats_occupy_no_space_while_the_output_waits(decoder: dict[str, An
 VERILOG: dict[str, dict[str, Any]] = {
     "serial": {"pipeline": 1},
     "each-unit": {"practice": Practice.EACH_UNIT},
-    "registers": {"lanes": 2},
-    "memory": {"lanes": 5},
+    "registers": {"lanes": 2, "packed": False},
+    "memory": {"lanes": 5, "packed": False},
     "packed": {"lanes": 4, "packed": True},
 }
 

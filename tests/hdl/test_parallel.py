@@ -38,7 +38,7 @@ LANES = (1, 2, 3, 4, 9, 16, 64)
 
 
 def parallel(**parameters: Any) -> ParallelDecoder | PackedDecoder:
-    decoder = Decoder(architecture="parallel", **parameters)
+    decoder = Decoder(architecture="parallel", **{"packed": False, **parameters})
     assert not isinstance(decoder, SerialDecoder)
     return decoder
 
@@ -340,8 +340,8 @@ def test_decoder_picks_the_architecture() -> None:
     assert type(Decoder()) is SerialDecoder
     assert type(Decoder(packed=True)) is SerialDecoder
     assert type(Decoder(architecture="parallel")) is ParallelDecoder
-    assert type(Decoder(lanes=2)) is ParallelDecoder
-    assert type(Decoder(lanes=2, packed=True)) is PackedDecoder
+    assert type(Decoder(lanes=2)) is type(Decoder(lanes=2, packed=True)) is PackedDecoder
+    assert type(Decoder(lanes=2, packed=False)) is ParallelDecoder
     assert Decoder(lanes=4).buffer == "memory"
     assert Decoder(RFC_2279, lanes=4).buffer == "registers"
     assert Decoder(TABLE_3_7, lanes=256).lanes == 256

@@ -60,7 +60,8 @@ def test_names_are_different_for_different_parameters() -> None:
     names = [each.name for each in POSSIBLE]
     assert len(set(names)) == len(names)
     assert all(re.fullmatch(r"decoder(-[a-z0-9]+)*", name) for name in names)
-    assert DecoderParameters(lanes=16, packed=True).name == "decoder-16-packed"
+    assert DecoderParameters(lanes=16).name == "decoder-16"
+    assert DecoderParameters(lanes=16, packed=False).name == "decoder-16-sparse"
 
 
 def test_arguments_that_follow_from_others_are_omitted() -> None:
@@ -75,9 +76,9 @@ def test_arguments_that_follow_from_others_are_omitted() -> None:
 def test_equal_decoders_have_equal_parameters() -> None:
     assert DecoderParameters(lanes=1, packed=True) == DecoderParameters()
     assert DecoderParameters(lanes=8) == DecoderParameters(
-        lanes=8, architecture="parallel", pipeline=5, buffer="memory"
+        lanes=8, architecture="parallel", pipeline=5, packed=True, buffer="memory"
     )
-    assert DecoderParameters(lanes=8) != DecoderParameters(lanes=8, packed=True)
+    assert DecoderParameters(lanes=8) != DecoderParameters(lanes=8, packed=False)
 
 
 def test_parameters_of_a_decoder_are_those_it_was_built_from() -> None:
@@ -91,7 +92,7 @@ def test_the_dictionary_is_json() -> None:
         "lanes": 4,
         "architecture": "parallel",
         "pipeline": 5,
-        "packed": False,
+        "packed": True,
         "buffer": "memory",
         "replacement": True,
         "practice": "maximal-subparts",

@@ -20,9 +20,9 @@ DECODERS: dict[str, dict[str, Any]] = {
     "serial": {},
     "serial-pipeline-2": {"pipeline": 2},
     "each-unit": {"practice": Practice.EACH_UNIT},
-    "parallel-2": {"lanes": 2},
-    "parallel-4": {"lanes": 4},
-    "parallel-4-registers": {"lanes": 4, "buffer": "registers", "pipeline": 0},
+    "parallel-2": {"lanes": 2, "packed": False},
+    "parallel-4": {"lanes": 4, "packed": False},
+    "parallel-4-registers": {"lanes": 4, "buffer": "registers", "pipeline": 0, "packed": False},
     "packed-2": {"lanes": 2, "packed": True},
     "packed-5": {"lanes": 5, "packed": True},
 }
@@ -31,7 +31,7 @@ CYCLES = 1500
 
 def core_of(name: str) -> Core:
     if name == "refreshed":
-        decoder: Any = Decoder(lanes=4)
+        decoder: Any = Decoder(lanes=4, packed=False)
         return RefreshedDecoder(decoder, Refresh(60))
     return Decoder(**DECODERS[name])
 

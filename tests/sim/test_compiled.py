@@ -77,13 +77,13 @@ DECODERS = [
     DecoderParameters(kind=True, length=True),
     DecoderParameters(pipeline=2),
     DecoderParameters(architecture="parallel", kind=True, length=True),
-    DecoderParameters(lanes=2, refresh=40, kind=True, length=True),
-    DecoderParameters(lanes=4, buffer="memory"),
-    DecoderParameters(lanes=4, buffer="registers", replacement=False),
+    DecoderParameters(lanes=2, packed=False, refresh=40, kind=True, length=True),
+    DecoderParameters(lanes=4, packed=False, buffer="memory"),
+    DecoderParameters(lanes=4, packed=False, buffer="registers", replacement=False),
     DecoderParameters(lanes=4, packed=True),
     DecoderParameters(practice=Practice.EACH_UNIT),
     DecoderParameters(practice=Practice.WHOLE_SUBSEQUENCE),
-    DecoderParameters(table=NINE_BITS, lanes=2),
+    DecoderParameters(table=NINE_BITS, lanes=2, packed=False),
 ]
 """A value of each option of a decoder."""
 
@@ -226,7 +226,7 @@ FAULTS = {
 
 
 def faulty(fault: Fault) -> tuple[Simulation, Simulation]:
-    python = Simulation(FaultyDecoder(fault), DecoderParameters(lanes=2, pipeline=1))
+    python = Simulation(FaultyDecoder(fault), DecoderParameters(lanes=2, packed=False, pipeline=1))
     return python, python.on("compiled")
 
 

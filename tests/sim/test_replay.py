@@ -40,8 +40,8 @@ CHOICES: dict[str, dict[str, Any]] = {
     "serial-pipeline-2-without-replacement": {"pipeline": 2, "replacement": False},
     **{f"practice-{practice}": {"practice": practice, "pipeline": 1} for practice in MARK_PRACTICES[1:]},
     "one-lane": {"architecture": "parallel", "pipeline": 0},
-    "sparse-memory": {"lanes": 4},
-    "sparse-registers": {"lanes": 4, "buffer": "registers", "pipeline": 2, "replacement": False},
+    "sparse-memory": {"lanes": 4, "packed": False},
+    "sparse-registers": {"lanes": 4, "buffer": "registers", "pipeline": 2, "replacement": False, "packed": False},
     "packed": {"lanes": 2, "packed": True},
 }
 

@@ -61,8 +61,8 @@ def simulation_of(parameters: tuple[tuple[str, Any], ...]) -> Simulation:
 
 COMPONENTS = {
     "serial": ({}, ["input", "output", "state"]),
-    "parallel": ({"lanes": 4}, ["input", "output", "window", "buffer"]),
-    "parallel, registers": ({"lanes": 2}, ["input", "output", "window", "buffer"]),
+    "parallel": ({"lanes": 4, "packed": False}, ["input", "output", "window", "buffer"]),
+    "parallel, registers": ({"lanes": 2, "packed": False}, ["input", "output", "window", "buffer"]),
     "packed": ({"lanes": 4, "packed": True}, ["input", "output", "decoder", "packer"]),
     "refresh": ({"refresh": 100}, ["input", "output", "decoder", "refresh"]),
 }
@@ -78,7 +78,7 @@ def test_streams_are_first_and_components_follow_the_data(
 
 
 def test_stages_are_in_order_and_lanes_of_a_signal_are_next_to_each_other(tmp_path: Path) -> None:
-    found = list(declared(recorded(tmp_path, [TEXT], lanes=4)))
+    found = list(declared(recorded(tmp_path, [TEXT], lanes=4, packed=False)))
     scopes = dict.fromkeys(scope[2] for scope, _, _ in found if scope[1:2] == ("window",) and len(scope) > 2)
     stages = ["features", "pairs", "thirds", "ends"]
     assert [scope for scope in scopes if scope in stages] == stages
@@ -108,7 +108,7 @@ def test_every_net_of_the_simulator_is_present_with_its_changes(
         rewrite(dump, *rest)
 
     monkeypatch.setattr(module, "_rewrite", keeping)
-    waveform = recorded(tmp_path, [TEXT], lanes=2)
+    waveform = recorded(tmp_path, [TEXT], lanes=2, packed=False)
 
     def histories(path: Path, unit: int) -> tuple[dict[str, list[Any]], dict[str, str]]:
         """The times and the new values of each net, without those that last for no time, and its name."""
@@ -151,7 +151,7 @@ def test_a_cycle_is_ten_nanoseconds_and_causes_and_states_have_names(tmp_path: P
 @given(
     st.lists(any_text().map(bytes), max_size=3),
     pauses(),
-    st.sampled_from([{}, {"pipeline": 2}, {"lanes": 2}, {"lanes": 4, "packed": True}]),
+    st.sampled_from([{}, {"pipeline": 2}, {"lanes": 2, "packed": False}, {"lanes": 4}]),
 )
 def test_transfers_in_the_waveform_are_the_bytes_and_the_items(
     tmp_path_factory: pytest.TempPathFactory, texts: list[bytes], output_pauses: Any, parameters: dict[str, Any]
@@ -245,7 +245,7 @@ def test_equal_symbols_in_a_row_have_a_label_each_and_waiting_ones_do_not(tmp_pa
 
 
 def test_diagram_has_a_line_for_each_lane_and_the_chosen_cycles(tmp_path: Path) -> None:
-    lines = drawn(tmp_path, ["aé".encode()], lanes=2, pipeline=0)
+    lines = drawn(tmp_path, ["aé".encode()], lanes=2, pipeline=0, packed=False)
     assert [name for name in lines if "lane" in name] == [
         *("input lane 0", "input lane 1", "output lane 0", "output lane 1")
     ]
@@ -253,7 +253,7 @@ def test_diagram_has_a_line_for_each_lane_and_the_chosen_cycles(tmp_path: Path) 
     assert lines["input lane 1"]["data"] == ["C3"]
     assert [lines[f"output lane {lane}"]["data"] for lane in (0, 1)] == [["U+0061", "U+00E9"], []]
     last = len(lines["input valid"]["wave"]) - 1
-    part = drawn(tmp_path, ["aé".encode()], lanes=2, pipeline=0, cycles=range(last, last + 9))
+    part = drawn(tmp_path, ["aé".encode()], lanes=2, pipeline=0, packed=False, cycles=range(last, last + 9))
     assert len(part["input valid"]["wave"]) == 1
 
 

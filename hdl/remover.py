@@ -1,0 +1,225 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The null-word remover: a stream with gaps becomes one without."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+from amaranth.hdl import Module, ShapeLike, Value
+from amaranth.lib import data, stream, wiring
+from amaranth.lib.wiring import In, Out
+
+from utf8fpga.hdl.beats import beat_layout, is_effective
+from utf8fpga.hdl.core import CoreParameters, option
+from utf8fpga.hdl.packer.packer import Packer
+from utf8fpga.hdl.register_buffer import RegisterBuffer
+from utf8fpga.model.exceptions import InvalidArgumentError
+from utf8fpga.model.remover import GoldenRemover
+
+__all__ = ["MAX_BITS", "MAX_REMOVER_LANES", "Remover", "RemoverParameters"]
+
+MAX_REMOVER_LANES = 64
+"""Upper bound on the lanes of a remover."""
+
+MAX_BITS = 64
+"""Upper bound on the bits of the data of a symbol, and on those of its ``tuser``."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class RemoverParameters(CoreParameters):
+    """The parameters of a null-word remover.
+
+    Attributes:
+        lanes: symbols per beat, 1 to 64; default: 4.
+        width: bits of the data of a symbol, 1 to 64; default: 8.
+        user: bits of ``tuser`` for each symbol, 0 to 64; default: 0, no ``tuser``.
+        flush: a beat is also closed when the input pauses; always False with one lane, where each beat is full.
+
+    Raises:
+        InvalidArgumentError: a value is out of its range.
+
+    >>> RemoverParameters(lanes=8, width=16).arguments()
+    ['--lanes', '8', '--width', '16']
+    >>> RemoverParameters(user=1, flush=True).name
+    'remover-user-1-flush'
+    """
+
+    core: ClassVar[str] = "remover"
+    input_noun: ClassVar[str] = "symbol"
+    output_noun: ClassVar[str] = "symbol"
+
+    lanes: int = field(
+        default=4, metadata=option("Symbols per beat. Default: 4.", range=(1, MAX_REMOVER_LANES))
+    )
+    width: int = field(
+        default=8, metadata=option("Bits of the data of a symbol. Default: 8.", range=(1, MAX_BITS), metavar="BITS")
+    )
+    user: int = field(
+        default=0,
+        metadata=option("Bits of tuser for each symbol. Default: 0, no tuser.", range=(0, MAX_BITS), metavar="BITS"),
+    )
+    flush: bool = field(
+        default=False,
+        metadata=option(
+            "Also close a beat when the input pauses. Default: symbols wait until their beat is full or the packet"
+            " ends.",
+            flags=("--flush", ""),
+        ),
+    )
+
+    def __post_init__(self) -> None:
+        for name, how in self.options().items():
+            if how.range is None:
+                continue
+            lowest, highest = how.range
+            assert highest is not None
+            if not lowest <= (value := getattr(self, name)) <= highest:
+                raise InvalidArgumentError(f"{name} {value} is not in {lowest}..{highest}")
+        object.__setattr__(self, "flush", self.flush and self.lanes > 1)
+
+    def build(self) -> Remover:
+        """The circuit."""
+        return Remover(self.symbol, self.lanes, flushes=self.flush, parameters=self)
+
+    def golden(self) -> GoldenRemover:
+        """The symbols as they are."""
+        return GoldenRemover()
+
+    @property
+    def symbol(self) -> ShapeLike:
+        """The shape of a symbol: a number, or with `user` a structure of `data` and `user`."""
+        return data.StructLayout({"data": self.width, "user": self.user}) if self.user else self.width
+
+    @property
+    def accepts_gaps(self) -> bool:
+        """True with several lanes."""
+        return self.lanes > 1
+
+    def observed(self, fields: Mapping[str, int], previous: Any) -> int:
+        """The symbol as one number, with `user` in the upper bits."""
+        return fields["data"] | fields["user"] << self.width if self.user else fields["value"]
+
+    def as_bytes(self, symbols: Iterable[Any]) -> bytes:
+        """The symbols, each in as many bytes as it needs, the low bits first."""
+        size = -(-(self.width + self.user) // 8)
+        return b"".join(symbol.value.to_bytes(size, "little") for symbol in symbols)
+
+    @property
+    def obstacle(self) -> str:
+        """Symbols that are not written as two hexadecimal digits."""
+        bits = self.width + self.user
+        return "" if 4 < bits <= 8 else f"no option gives symbols of {bits} bits"
+
+    @property
+    def series(self) -> str:
+        """The core and the bits of a symbol."""
+        return f"remover, {self.width + self.user} bits"
+
+    def description(self) -> list[str]:
+        """What becomes of symbols, and the sizes."""
+        lanes = f"{self.lanes} symbol{'s' if self.lanes > 1 else ''}"
+        user = f" and {self.user} of tuser" if self.user else ""
+        return [f"Null-word remover, {lanes} per cycle, each with {self.width} bits of data{user}."]
+
+    def notes(self) -> list[str]:
+        """When an output beat is closed."""
+        if self.lanes == 1:
+            return ["A packet may end with a beat without a symbol, as at the input."]
+        closed = "full, when its packet ends, or when s_axis_tvalid is low" if self.flush else "full or its packet ends"
+        return [
+            f"A beat is output when it is {closed}.",
+            "A packet without a symbol is one beat without a symbol. So is the end of a packet whose last beat was full",
+            "before s_axis_tlast arrived.",
+        ]
+
+
+class Remover(wiring.Component):
+    """Beats with any `keep` in, packed beats out: the same symbols of each packet in the same order.
+
+    All output beats but the last one of a packet are full. With `flushes` a beat that is not full is also output when
+    the input pauses; otherwise symbols wait until their beat is full or the packet ends. Null beats, with neither a
+    symbol nor `last`, have no effect. A packet without a symbol is one beat with `last` and no symbol; the end of a
+    packet is such a beat, too, if the beat before it was full before `last` arrived.
+
+    Throughput: a beat per cycle.
+
+    Latency: a symbol is at the output at most `latency` cycles after the beat, or the pause, that closes its output
+    beat, while no beat waits.
+
+    Structure: a `Packer`; with one lane, where a beat with a symbol is full, a `RegisterBuffer` that null beats do not
+    enter. There is no combinational path through it.
+
+    Args:
+        symbol: the shape of a symbol.
+        lanes: symbols per beat, at least 1.
+        flushes: see above; has no effect with one lane.
+        parameters: the parameters that it is built from, if it is a core by itself.
+
+    Attributes:
+        lanes, flushes, parameters: as given.
+        closer: the component that closes gaps.
+
+    Ports:
+        input: stream of `beat_layout`, with any `keep`.
+        output: stream of `beat_layout`, the symbols contiguous from lane 0.
+    """
+
+    packed = True
+
+    def __init__(
+        self, symbol: ShapeLike, lanes: int, *, flushes: bool = False, parameters: RemoverParameters | None = None
+    ) -> None:
+        self.lanes, self.flushes, self.parameters = lanes, flushes and lanes > 1, parameters
+        layout = beat_layout(symbol, lanes)
+        super().__init__({"input": In(stream.Signature(layout)), "output": Out(stream.Signature(layout))})
+        # A packer moves structures.
+        moved = symbol if isinstance(symbol, data.StructLayout) else data.StructLayout({"value": symbol})
+        self.closer: Packer | RegisterBuffer = (
+            Packer(moved, lanes, flushes=flushes) if lanes > 1 else RegisterBuffer(layout, 1)
+        )
+
+    @property
+    def latency(self) -> int:
+        """Upper bound on the cycles from the beat that closes an output beat to the output beat, while none waits."""
+        return self.closer.latency
+
+    @property
+    def reset_cycles(self) -> int:
+        """Cycles after a reset in which `input.ready` is deasserted."""
+        return self.closer.reset_cycles
+
+    @property
+    def stall_cycles(self) -> int:
+        """Upper bound on the cycles in a row in which `input.ready` is deasserted while no output beat waits."""
+        return max(self.closer.stall_cycles, self.reset_cycles)
+
+    @property
+    def drain_cycles(self) -> int:
+        """Upper bound on the cycles until all determined symbols have been transferred, while no beat waits."""
+        return self.closer.capacity + self.latency
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        m.submodules.closer = closer = self.closer
+        source, output = self.input, self.output
+        if isinstance(closer, RegisterBuffer):
+            m.d.comb += [
+                closer.entry.eq(source.payload),
+                closer.entry_valid.eq(is_effective(source) & closer.run),
+                source.ready.eq(closer.run),
+                output.payload.eq(closer.output.payload),
+                output.valid.eq(closer.output.valid),
+                closer.output.ready.eq(output.ready),
+            ]
+            return m
+        m.d.comb += [
+            Value.cast(closer.sparse.payload).eq(Value.cast(source.payload)),
+            closer.sparse.valid.eq(source.valid),
+            source.ready.eq(closer.sparse.ready),
+            Value.cast(output.payload).eq(Value.cast(closer.packed.payload)),
+            output.valid.eq(closer.packed.valid),
+            closer.packed.ready.eq(output.ready),
+        ]
+        return m
