@@ -171,7 +171,9 @@ def simulate(
     if wave_cycles and not wave:
         raise CommandError("--wave-cycles has no effect without --wave: name its file")
     if any(gaps) and not parameters.accepts_gaps:
-        raise CommandError(f"--gaps {_digits(gaps)} is for cores that accept gaps: leave it out, or use --compact-input")
+        raise CommandError(
+            f"--gaps {_digits(gaps)} is for cores that accept gaps: leave it out, or use --compact-input"
+        )
     if as_json and is_standard_output(output):
         raise CommandError(f"--json and -o {output} both write to standard output: leave out one of them")
     _check_different({"-o": output, "--vcd": vcd, "--wave": wave})

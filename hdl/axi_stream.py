@@ -108,8 +108,9 @@ def axi_signature(core: Core) -> wiring.Signature:
 class AxiStreamCore(wiring.Component):
     """A core behind AXI4-Stream names.
 
-    A symbol occupies the low bits of its bytes in ``tdata``; ``tkeep`` has one bit per byte, ``tuser`` the field `error`
-    or `user` of each symbol, if it has one. An input symbol is present if all bits of its bytes in ``s_axis_tkeep`` are set.
+    A symbol occupies the low bits of its bytes in ``tdata``; ``tkeep`` has one bit per byte, ``tuser`` the field
+    `error` or `user` of each symbol, if it has one. An input symbol is present if all bits of its bytes in
+    ``s_axis_tkeep`` are set.
 
     Latency and throughput: those of the core.
 

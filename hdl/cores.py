@@ -14,7 +14,9 @@ from utf8fpga.model import InvalidArgumentError
 
 __all__ = ["CORES", "command_words", "is_default", "parameters_of"]
 
-CORES: Mapping[str, type[CoreParameters]] = MappingProxyType({kind.core: kind for kind in (DecoderParameters, RemoverParameters)})
+CORES: Mapping[str, type[CoreParameters]] = MappingProxyType(
+    {kind.core: kind for kind in (DecoderParameters, RemoverParameters)}
+)
 """The class of the parameters of each kind of core, by name; the first is the default."""
 
 

@@ -50,9 +50,7 @@ class RemoverParameters(CoreParameters):
     input_noun: ClassVar[str] = "symbol"
     output_noun: ClassVar[str] = "symbol"
 
-    lanes: int = field(
-        default=4, metadata=option("Symbols per beat. Default: 4.", range=(1, MAX_REMOVER_LANES))
-    )
+    lanes: int = field(default=4, metadata=option("Symbols per beat. Default: 4.", range=(1, MAX_REMOVER_LANES)))
     width: int = field(
         default=8, metadata=option("Bits of the data of a symbol. Default: 8.", range=(1, MAX_BITS), metavar="BITS")
     )
@@ -130,8 +128,8 @@ class RemoverParameters(CoreParameters):
         closed = "full, when its packet ends, or when s_axis_tvalid is low" if self.flush else "full or its packet ends"
         return [
             f"A beat is output when it is {closed}.",
-            "A packet without a symbol is one beat without a symbol. So is the end of a packet whose last beat was full",
-            "before s_axis_tlast arrived.",
+            "A packet without a symbol is one beat without a symbol. So is the end of a packet if its last symbol had",
+            "filled a beat before s_axis_tlast.",
         ]
 
 

@@ -152,14 +152,15 @@ def _keep_lines(parameters: CoreParameters, source: SymbolPorts) -> Iterator[str
         yield f"                none with s_axis_tlast ends the packet without a {given};"
     else:
         yield f"s_axis_tkeep    {ones} for each {given} that is present, contiguous from bit 0;"
-        yield f"                fewer than all {given}s only with s_axis_tlast, and none ends the packet without a {given};"
+        yield f"                fewer than all {given}s only with s_axis_tlast;"
+        yield f"                none with s_axis_tlast ends the packet without a {given};"
     yield f"                a beat with neither a {given} nor s_axis_tlast has no effect"
 
 
 def _timing_lines(core: Core, *, gathers: bool) -> Iterator[str]:
     fills = ", and from the one that fills or ends its output beat," if core.packed and core.lanes > 1 else ""
     if gathers:
-        fills = ", and from those that fill or end the beats that it passes," 
+        fills = ", and from the one that fills or ends each beat with it,"
     yield f"Latency: at most {_several(core.latency, 'cycle')} from the beat that determines a symbol{fills}"
     yield "to the symbol, while m_axis_tready is high."
     low = f"low for {_several(core.reset_cycles, 'cycle')}" if core.reset_cycles else "high at once"

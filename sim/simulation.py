@@ -164,8 +164,8 @@ class Simulation:
                 was set too often, a beat had neither a symbol nor `last`, packed symbols had a gap, the flags of a
                 symbol contradicted each other, or no beat was transferred for too many cycles.
             InvalidArgumentError: a pattern is empty or consists of pauses only, the core does not accept gaps, a text
-                is not an iterable of symbols, a symbol is wider than those of the core, the engine `netlist` has no waveform, or its
-                routed design has too many pins.
+                is not an iterable of symbols, a symbol is wider than those of the core, the engine `netlist` has no
+                waveform, or its routed design has too many pins.
             ToolError: the engine is not `python`, and there is no C compiler, or the model cannot be built.
         """
         if not separate_ends:

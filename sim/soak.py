@@ -132,7 +132,9 @@ def _texts(given: Traffic) -> Iterator[list[int]]:
 
 def _slow_round(simulation: Simulation, given: Traffic) -> tuple[int, Mismatch | None]:
     texts = list(_texts(given))
-    options = StreamOptions(given.input_pauses, given.output_pauses, any(given.separate_ends), given.null_beats, given.gaps)
+    options = StreamOptions(
+        given.input_pauses, given.output_pauses, any(given.separate_ends), given.null_beats, given.gaps
+    )
     reason, suspects = "", texts
     try:
         found = simulation.run(texts, **_patterns(given), gaps=given.gaps)

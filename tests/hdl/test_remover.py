@@ -1,0 +1,321 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The null-word remover: every sentence of its contract, by enumeration in plain Python."""
+
+from __future__ import annotations
+
+import doctest
+import random
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from functools import cache
+from itertools import product
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from support.engines import ENGINE, requires_compiler
+from support.tiers import tiered
+from support.verilog_engine import model_of_verilog
+
+from utf8fpga.cli.core_options import parsed
+from utf8fpga.hdl import CORES, Remover, RemoverParameters, axi_verilog, parameters_of, remover
+from utf8fpga.model import InvalidArgumentError
+from utf8fpga.model import remover as golden
+from utf8fpga.sim import Simulation
+from utf8fpga.sim.beats import Beat, BeatEncoder
+from utf8fpga.sim.engines import Events, create_engine
+from utf8fpga.sim.strategies import pauses
+
+CHOICES: dict[str, dict[str, Any]] = {
+    "1": {"lanes": 1},
+    "1-user": {"lanes": 1, "width": 20, "user": 3},
+    "2": {"lanes": 2},
+    "3": {"lanes": 3, "width": 3},
+    "4": {},
+    "4-flush": {"flush": True},
+    "5-user": {"lanes": 5, "width": 12, "user": 2},
+    "8-wide": {"lanes": 8, "width": 64, "user": 64},
+    "16-bits": {"lanes": 16, "width": 1},
+    "17-flush": {"lanes": 17, "flush": True},
+    "64": {"lanes": 64, "width": 4},
+}
+IN_EVERY_RUN = ("1", "2", "3", "4", "4-flush", "5-user")
+
+
+@cache
+def engine_of(name: str) -> tuple[RemoverParameters, Any]:
+    parameters = RemoverParameters(**CHOICES[name])
+    return parameters, create_engine(ENGINE, parameters.build(), parameters)
+
+
+@pytest.fixture(scope="module", params=tiered({name: name for name in CHOICES}, IN_EVERY_RUN))
+def choice(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
+
+def packed(beats: Iterable[Beat], lanes: int) -> list[tuple[list[int], bool]]:
+    """The output beats of a remover that does not flush: symbols and `last`."""
+    found: list[tuple[list[int], bool]] = []
+    row: list[int] = []
+    for slots, last in beats:
+        row += [slot for slot in slots if slot is not None]
+        if len(row) > lanes or (len(row) == lanes and not last):
+            found.append((row[:lanes], False))
+            row = row[lanes:]
+        if last:
+            found.append((row, True))
+            row = []
+    assert not row
+    return found
+
+
+def output_beats(core: Any, payloads: Iterable[int], bits: int) -> list[tuple[list[int], bool]]:
+    """The symbols and `last` of output payloads, whose symbols must be contiguous from lane 0."""
+    layout = core.output.payload.shape()
+    found = []
+    for payload in payloads:
+        keep = payload >> layout["keep"].offset & (1 << core.lanes) - 1
+        count = keep.bit_count()
+        assert keep == (1 << count) - 1, f"a gap: {keep:b}"
+        start = layout["symbols"].offset
+        row = [payload >> start + lane * bits & (1 << bits) - 1 for lane in range(count)]
+        found.append((row, bool(payload >> layout["last"].offset & 1)))
+    return found
+
+
+def run(name: str, beats: Sequence[Beat], **patterns: Sequence[bool]) -> list[tuple[list[int], bool]]:
+    """The output beats of a remover for input beats."""
+    parameters, engine = engine_of(name)
+    payloads: list[int] = []
+    given = {"input_pauses": (False,), "output_pauses": (False,), **patterns}
+    engine.run(iter(beats), Events(lambda payload, _cycle, _since: payloads.append(payload)), **given)
+    return output_beats(parameters.build(), payloads, parameters.width + parameters.user)
+
+
+def joined(beats: Iterable[tuple[Iterable[int | None], bool]]) -> list[list[int]]:
+    """The symbols of each packet."""
+    found: list[list[int]] = [[]]
+    for slots, last in beats:
+        found[-1] += [slot for slot in slots if slot is not None]
+        if last:
+            found.append([])
+    assert found.pop() == []
+    return found
+
+
+def numbered(kinds: Iterable[tuple[int, bool]], lanes: int, bits: int) -> Iterator[Beat]:
+    """Beats with these values of `keep` and `last`, whose symbols are successive numbers."""
+    count = 0
+    for keep, last in kinds:
+        slots: list[int | None] = []
+        for lane in range(lanes):
+            slots.append(count % (1 << bits) if keep >> lane & 1 else None)
+            count += keep >> lane & 1
+        yield tuple(slots), last
+
+
+@pytest.mark.parametrize(("name", "length"), tiered({"1": ("1", 6), "2": ("2", 4), "3": ("3", 3), "4": ("4", 3)}, 3))
+def test_every_short_sequence_of_beats(name: str, length: int) -> None:
+    """All values of `keep` and `last` in each of some beats, then the end of the packet with a symbol or without."""
+    parameters = RemoverParameters(**CHOICES[name])
+    lanes = parameters.lanes
+    kinds = list(product(range(1 << lanes), (False, True)))
+    sequences = [
+        [*middle, (end, True)] for middle in product(kinds, repeat=length - 1) for end in (0, (1 << lanes) - 1)
+    ]
+    beats = list(numbered((kind for sequence in sequences for kind in sequence), lanes, parameters.width))
+    expected = packed(beats, lanes)
+    assert run(name, beats) == expected
+    assert run(name, beats, input_pauses=(False, True), output_pauses=(True, False, False, True)) == expected
+
+
+@st.composite
+def streams(draw: st.DrawFn, lanes: int, bits: int) -> list[Beat]:
+    """Beats with any `keep`, of which the last one ends its packet."""
+    draws = random.Random(draw(st.integers(0, 1 << 32)))
+    share = draw(st.sampled_from([0.0, 0.1, 0.5, 0.9, 1.0]))
+    ends = draw(st.sampled_from([0.02, 0.2, 0.6]))
+    count = draw(st.integers(0, 60))
+    beats: list[Beat] = []
+    for number in range(count):
+        slots = tuple(draws.getrandbits(bits) if draws.random() < share else None for _ in range(lanes))
+        beats.append((slots, number == count - 1 or draws.random() < ends))
+    return beats
+
+
+@given(data=st.data(), input_pauses=pauses(), output_pauses=pauses())
+@settings(max_examples=40, deadline=None)
+def test_any_stream_with_pauses_on_both_sides(
+    choice: str, data: st.DataObject, input_pauses: list[bool], output_pauses: list[bool]
+) -> None:
+    parameters, _ = engine_of(choice)
+    beats = data.draw(streams(parameters.lanes, parameters.width + parameters.user))
+    found = run(choice, beats, input_pauses=input_pauses, output_pauses=output_pauses)
+    assert joined(found) == joined(beats)
+    assert all(row or last for row, last in found)
+    if not parameters.flush:
+        assert found == packed(beats, parameters.lanes)
+
+
+@pytest.mark.parametrize("name", tiered({name: name for name in CHOICES}, IN_EVERY_RUN))
+def test_one_beat_per_cycle_and_full_beats_where_words_are_dense(name: str) -> None:
+    parameters, engine = engine_of(name)
+    lanes = parameters.lanes
+    accepted: list[int] = []
+    cycles: list[int] = []
+    beats: list[Beat] = [((1,) * lanes, False)] * 50 + [((1,) * lanes, True)]
+    events = Events(lambda _payload, cycle, _since: cycles.append(cycle), accepted.append)
+    engine.run(iter(beats), events, input_pauses=(False,), output_pauses=(False,))
+    assert accepted == list(range(accepted[0], accepted[0] + 51))
+    assert cycles == list(range(cycles[0], cycles[0] + 51))
+
+
+def test_the_input_is_never_paused_by_gaps() -> None:
+    rng = random.Random(3)
+    for name in ("3", "4", "4-flush"):
+        parameters, engine = engine_of(name)
+        beats = list(numbered(((rng.getrandbits(parameters.lanes), False) for _ in range(300)), parameters.lanes, 3))
+        beats[-1] = (1,) * parameters.lanes, True
+        accepted: list[int] = []
+        engine.run(iter(beats), Events(lambda *_: None, accepted.append), input_pauses=(False,), output_pauses=(False,))
+        effective = [number for number, (slots, last) in enumerate(beats) if last or slots.count(None) < len(slots)]
+        assert accepted == [accepted[0] - effective[0] + number for number in effective]
+
+
+@pytest.mark.parametrize("flush", [False, True])
+@pytest.mark.parametrize("lanes", [2, 3, 4])
+def test_when_a_partial_beat_is_output(lanes: int, flush: bool) -> None:
+    """With flush within the latency of a pause; otherwise not before the beat is full or the packet ends."""
+    parameters = RemoverParameters(lanes=lanes, flush=flush)
+    core = parameters.build()
+    quiet = core.latency + 20
+    pattern = [False, *[True] * quiet]
+    simulation = Simulation(core, parameters, engine=ENGINE)
+    # Lane 0 only, in each beat.
+    gaps = [False, *[True] * (lanes - 1)]
+    result = simulation.run([range(lanes)], input_pauses=pattern, gaps=gaps)
+    assert result.texts == [list(range(lanes))]
+    assert len(result.accepted) == lanes
+    waited = [since - accepted for since, accepted in zip(result.valid_since, result.accepted, strict=True)]
+    if flush:
+        assert max(waited) <= core.latency + 1
+    else:
+        assert set(result.valid_since) == {result.valid_since[-1]}
+        assert waited[-1] <= core.latency
+
+
+@pytest.mark.parametrize("name", tiered({name: name for name in CHOICES}, IN_EVERY_RUN))
+def test_latency(name: str) -> None:
+    """The stated number of cycles for a beat that ends its packet, and with one lane for each beat."""
+    parameters, engine = engine_of(name)
+    core = parameters.build()
+    accepted: list[int] = []
+    since: list[int] = []
+    seen = set()
+    for words in range(parameters.lanes + 1):
+        accepted.clear()
+        since.clear()
+        beats: list[Beat] = [((1,) * words, True)] * 9
+        events = Events(lambda _payload, _cycle, first: since.append(first), accepted.append)
+        engine.run(iter(beats), events, input_pauses=[False, *[True] * 30], output_pauses=(False,))
+        seen |= {b - a for a, b in zip(accepted, since, strict=True)}
+    assert max(seen) <= core.latency
+
+
+def test_null_beats_and_empty_packets() -> None:
+    beats: list[Beat] = [
+        ((), False),
+        ((), True),
+        ((None, 5), False),
+        ((), False),
+        ((), True),
+        ((), False),
+        ((7, 8), True),
+    ]
+    beats += [((1, 2), False), ((), False), ((), True)]
+    assert run("2", beats) == [([], True), ([5], True), ([7, 8], True), ([1, 2], False), ([], True)]
+    assert run("1", [((), False), ((), True), ((3,), False), ((), False), ((), True)]) == [
+        ([], True),
+        ([3], False),
+        ([], True),
+    ]
+
+
+@requires_compiler
+@pytest.mark.parametrize("name", tiered({name: name for name in CHOICES}, ("1-user", "3", "5-user")))
+def test_the_generated_verilog_is_equal(name: str) -> None:
+    parameters = RemoverParameters(**CHOICES[name])
+    core, lanes, bits = parameters.build(), parameters.lanes, parameters.width + parameters.user
+    model = model_of_verilog(core)
+    rng = random.Random(name)
+    kinds = [(rng.getrandbits(lanes), rng.random() < 0.2) for _ in range(400)] + [(1, True)]
+    beats = [
+        (tuple(rng.getrandbits(bits) if keep >> lane & 1 else None for lane in range(lanes)), last)
+        for keep, last in kinds
+    ]
+    encode = BeatEncoder(core, parameters)
+    size = -(-core.input.payload.shape().size // 64) * 8
+    data = b"".join(encode(beat).to_bytes(size, "little") for beat in beats)
+    session = model.session(input_pauses=(False, True, False), output_pauses=(False, False, True))
+    payloads = [payload for part in session.send_payloads(data, more=False) for payload in part]
+    found = output_beats(core, payloads, bits)
+    assert joined(found) == joined(beats)
+    if not parameters.flush:
+        assert found == packed(beats, lanes)
+
+
+def test_ports_and_header_of_the_verilog() -> None:
+    verilog = axi_verilog(RemoverParameters(lanes=3, width=12, user=2).build())
+    declared = re.findall(r"^  (input|output) (?:\[(\d+):0\] )?(\w+);", verilog, re.MULTILINE)
+    widths = {"tdata": 3 * 16, "tkeep": 3 * 2, "tuser": 3 * 2}
+    expected = {f"{port}_{name}": widths.get(name, 1) for port in ("s_axis", "m_axis") for name in (*widths, "tlast")}
+    expected |= {f"{port}_{name}": 1 for port in ("s_axis", "m_axis") for name in ("tvalid", "tready")}
+    assert {name: int(top or 0) + 1 for _, top, name in declared} == {"clk": 1, "rst": 1, **expected}
+    header = " ".join(line.removeprefix("// ") for line in verilog[: verilog.index("module ")].splitlines())
+    for sentence in (
+        "Null-word remover, 3 symbols per cycle, each with 12 bits of data and 2 of tuser.",
+        "Command: utf8fpga generate remover --lanes 3 --width 12 --user 2 ",
+        "s_axis_tkeep    11 for each symbol that is present, in any lanes of any beat;",
+        "s_axis_tuser    2 bits per symbol ",
+        "A beat is output when it is full or its packet ends. ",
+    ):
+        assert sentence in header, header
+    assert "m_axis_tuser" not in axi_verilog(RemoverParameters().build())
+    flushing = axi_verilog(RemoverParameters(flush=True).build())
+    assert "// A beat is output when it is full, when its packet ends, or when s_axis_tvalid is low.\n" in flushing
+
+
+def test_parameters() -> None:
+    assert CORES["remover"] is RemoverParameters
+    assert RemoverParameters().arguments() == []
+    assert RemoverParameters(lanes=1, flush=True) == RemoverParameters(lanes=1)
+    given = RemoverParameters(lanes=7, width=9, user=1, flush=True)
+    words = ["--lanes", "7", "--width", "9", "--user", "1", "--flush"]
+    assert (given.arguments(), given.name) == (words, "remover-7-width-9-user-1-flush")
+    assert parsed(words, RemoverParameters) == given == parameters_of(given.build())
+    assert given.expression() == "RemoverParameters(lanes=7, width=9, user=1, flush=True).build()"
+    assert Remover(8, 4).parameters is None
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"lanes": 0}, "lanes 0 is not in 1..64"),
+        ({"lanes": 65}, "lanes 65 is not in 1..64"),
+        ({"width": 0}, "width 0 is not in 1..64"),
+        ({"width": 65}, "width 65 is not in 1..64"),
+        ({"user": -1}, "user -1 is not in 0..64"),
+        ({"user": 65}, "user 65 is not in 0..64"),
+    ],
+    ids=str,
+)
+def test_parameters_out_of_range_are_rejected(given: dict[str, int], message: str) -> None:
+    with pytest.raises(InvalidArgumentError) as refusal:
+        RemoverParameters(**given)
+    assert str(refusal.value) == message
+
+
+@pytest.mark.parametrize("module", [remover, golden], ids=lambda module: module.__name__)
+def test_doctests(module: Any) -> None:
+    assert doctest.testmod(module).failed == 0
