@@ -28,6 +28,7 @@ VALUES: dict[str, list[Any]] = {
     "replacement": [True, False],
     "practice": list(MARK_PRACTICES[:2]),
     "refresh": [None, 1000],
+    "compact_input": [False, True],
 }
 
 
@@ -97,6 +98,7 @@ def test_the_dictionary_is_json() -> None:
         "replacement": True,
         "practice": "maximal-subparts",
         "refresh": 9,
+        "compact_input": False,
         "kind": False,
         "length": False,
     }
@@ -121,6 +123,10 @@ def test_parameters_are_immutable() -> None:
         ({"lanes": 2, "practice": Practice.EACH_UNIT}, "practice each-unit is for the serial decoder: use one lane"),
         ({"practice": Practice.START_OF_A_SEQUENCE}, "practice 'start-of-a-sequence' is not one for hardware: "),
         ({"lanes": 2, "architecture": "serial"}, "a serial decoder accepts one code unit per cycle, not 2: "),
+        (
+            {"lanes": 2, "refresh": 9, "compact_input": True},
+            "refresh 9 would not reset the remover of compact_input: leave out one of them",
+        ),
         ({"refresh": 0}, "refresh 0 is not in 1..281474976710655"),
         ({"practice": Practice.WHOLE_SUBSEQUENCE, "length": True}, "practice whole-subsequence outputs a mark before"),
     ],

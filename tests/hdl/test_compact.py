@@ -1,0 +1,235 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Decoders that accept gaps at the input: equal to CPython for any `keep` of any beat."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterable
+from functools import cache
+from itertools import product
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from support.engines import ENGINE, requires_compiler
+from support.tiers import tiered
+from support.verilog_engine import model_of_verilog
+
+from utf8fpga.hdl import CompactDecoder, DecoderParameters, axi_verilog, parameters_of
+from utf8fpga.model import InvalidArgumentError
+from utf8fpga.model.forms import RFC_2279
+from utf8fpga.sim import Simulation, compare, simulate
+from utf8fpga.sim.beats import Beat, BeatEncoder
+from utf8fpga.sim.soak import soak
+from utf8fpga.sim.strategies import pauses, texts
+
+SHAPES = {
+    f"{lanes}{'' if packed else '-sparse'}": {"lanes": lanes, "packed": packed}
+    for lanes in (2, 3, 4, 5, 8, 16, 64)
+    for packed in (True, False)
+}
+SHAPES["4-sparse-registers"] = {"lanes": 4, "packed": False, "buffer": "registers", "pipeline": 0}
+IN_EVERY_RUN = ("2", "3", "4", "4-sparse", "5-sparse", "8")
+
+
+@cache
+def simulation_of(name: str) -> Simulation:
+    parameters = DecoderParameters(**SHAPES[name], compact_input=True)
+    return Simulation(parameters.build(), parameters, engine=ENGINE)
+
+
+@pytest.fixture(scope="module", params=tiered({name: name for name in SHAPES}, IN_EVERY_RUN))
+def simulation(request: pytest.FixtureRequest) -> Simulation:
+    return simulation_of(request.param)
+
+
+def characters(items: Iterable[Any]) -> str:
+    return "".join(chr(item.code_point) for item in items)
+
+
+def decoded(simulation: Simulation, beats: Iterable[Beat], **patterns: Any) -> list[str]:
+    """The text of each packet."""
+    found = [""]
+
+    def take(item: Any, last: bool, _since: int) -> None:
+        if item is not None:
+            found[-1] += chr(item.code_point)
+        if last:
+            found.append("")
+
+    simulation.stream(iter(beats), take, **patterns)
+    assert found.pop() == ""
+    return found
+
+
+@pytest.mark.parametrize("packed", [True, False])
+def test_a_partial_beat_within_a_packet(packed: bool) -> None:
+    """Without the option, these bytes would be two marks: the decoder takes lanes without a byte for the text's end."""
+    simulation = simulation_of("4" if packed else "4-sparse")
+    beats: list[Beat] = [((0x61, 0xC3), False), ((0xA9, 0x62, 0x63, 0x64), True)]
+    assert decoded(simulation, beats) == ["aébcd"]
+
+
+@pytest.mark.parametrize("name", ["2", "3", "4-sparse"])
+def test_a_sequence_with_gaps_and_null_beats_at_every_place(name: str) -> None:
+    """Each byte of a text of four lengths in a beat of its own or not, in each lane, after a null beat or not."""
+    simulation = simulation_of(name)
+    lanes = simulation.core.lanes
+    text = "é€😀a".encode()
+    streams = []
+    for lane, null, share in product(range(lanes), (False, True), (1, 2)):
+        slots = [[None] * lane + [byte] + [None] * (lanes - 1 - lane) for byte in text]
+        if share == 2:
+            slots = [[text[at], *[None] * (lanes - 2), *text[at + 1 : at + 2]] for at in range(0, len(text), 2)]
+        beats: list[Beat] = []
+        for row in slots:
+            beats += [((None,) * lanes, False)] * null + [(tuple(row), False)]
+        streams.append([*beats, ((), True)])
+    found = decoded(simulation, (beat for stream in streams for beat in stream))
+    assert found == ["é€😀a"] * len(streams)
+
+
+@given(
+    given=texts(max_size=5),
+    gaps=pauses(),
+    input_pauses=pauses(),
+    output_pauses=pauses(),
+    null_beats=pauses(),
+    separate_ends=st.lists(st.booleans(), min_size=1, max_size=5),
+)
+@settings(max_examples=40, deadline=None)
+def test_any_gaps_and_pauses_against_cpython(
+    simulation: Simulation, given: list[tuple[int, ...]], **patterns: list[bool]
+) -> None:
+    run = simulation.run(given, **patterns)
+    assert list(map(characters, run.texts)) == [bytes(text).decode("utf-8", "replace") for text in given]
+
+
+def random_beats(rng: random.Random, packets: Iterable[bytes], lanes: int) -> list[Beat]:
+    """The packets with random gaps, partial beats and null beats."""
+    beats: list[Beat] = []
+    for packet in packets:
+        at, share = 0, rng.choice([0.2, 0.6, 1.0])
+        while at < len(packet):
+            keep = [rng.random() < share for _ in range(lanes)]
+            here = iter(packet[at : at + sum(keep)])
+            beats.append((tuple(next(here, None) if kept else None for kept in keep), False))
+            at += sum(keep)
+        if beats and packet and rng.random() < 0.5:
+            beats[-1] = beats[-1][0], True
+        else:
+            beats.append(((), True))
+    return beats
+
+
+PIECES = (
+    b"A",
+    "é".encode(),
+    "€".encode(),
+    "😀".encode(),
+    b"\xc3",
+    b"\xe2\x82",
+    b"\xf0\x9f",
+    b"\x80",
+    b"\xff",
+    b"\xed\xa0",
+)
+
+
+def random_packets(rng: random.Random, count: int) -> list[bytes]:
+    return [b"".join(rng.choices(PIECES, k=rng.randrange(30))) for _ in range(count)]
+
+
+@requires_compiler
+@pytest.mark.parametrize("name", tiered({name: name for name in SHAPES}, ("3", "4", "4-sparse")))
+def test_the_generated_verilog_against_cpython(name: str) -> None:
+    parameters = DecoderParameters(**SHAPES[name], compact_input=True)
+    core = parameters.build()
+    model = model_of_verilog(core)
+    rng = random.Random(name)
+    packets = random_packets(rng, 200)
+    encode = BeatEncoder(core, parameters)
+    size = -(-core.input.payload.shape().size // 64) * 8
+    beats = random_beats(rng, packets, core.lanes)
+    data = b"".join(encode(beat).to_bytes(size, "little") for beat in beats)
+    layout = core.output.payload.shape()
+    found = [""]
+    bits = layout["symbols"].shape.elem_shape.size
+    session = model.session(input_pauses=(False, True, False), output_pauses=(False, False, True))
+    for part in session.send_payloads(data, more=False):
+        for payload in part:
+            for lane in range(core.lanes):
+                if payload >> layout["keep"].offset + lane & 1:
+                    symbol = payload >> layout["symbols"].offset + lane * bits & (1 << bits) - 1
+                    found[-1] += chr(symbol & 0x1FFFFF)
+            if payload >> layout["last"].offset & 1:
+                found.append("")
+    assert found == [*(packet.decode("utf-8", "replace") for packet in packets), ""]
+
+
+def test_random_beats_against_cpython(simulation: Simulation) -> None:
+    rng = random.Random(simulation.core.lanes)
+    packets = random_packets(rng, 60)
+    beats = random_beats(rng, packets, simulation.core.lanes)
+    expected = [packet.decode("utf-8", "replace") for packet in packets]
+    assert decoded(simulation, beats) == expected
+    assert decoded(simulation, beats, input_pauses=(True, False), output_pauses=(False, True, True)) == expected
+
+
+def test_one_beat_per_cycle_and_the_latency() -> None:
+    for name in ("3", "4-sparse", "8"):
+        simulation = simulation_of(name)
+        lanes, latency = simulation.core.lanes, simulation.core.latency
+        run = simulation.run([b"A" * (50 * lanes)])
+        assert run.accepted == list(range(run.accepted[0], run.accepted[0] + 50))
+        alone = simulation.run([b"A" * lanes] * 4, input_pauses=[False, *[True] * (latency + 5)])
+        waited = {since - alone.accepted[number // lanes] for number, since in enumerate(alone.valid_since)}
+        assert max(waited) <= latency
+
+
+def test_gaps_are_for_cores_that_accept_them() -> None:
+    plain = DecoderParameters(lanes=4)
+    message = r"^gaps \[True, False\], but decoder-4 does not accept gaps: leave them out$"
+    with pytest.raises(InvalidArgumentError, match=message):
+        Simulation(plain.build(), plain).run([b"A"], gaps=[True, False])
+    with pytest.raises(InvalidArgumentError, match=r"^gaps \[True\] has no lane with a symbol: include one False$"):
+        simulation_of("4").run([b"A"], gaps=[True])
+    assert characters(simulate("aé".encode(), lanes=2, compact_input=True, gaps=[True, False, False])[0]) == "aé"
+
+
+def test_a_missing_remover_is_found_with_its_gaps() -> None:
+    parameters = DecoderParameters(lanes=2, packed=False, compact_input=True)
+    core = parameters.build()
+    assert isinstance(core, CompactDecoder)
+    broken = Simulation(core.decoder, parameters, engine=ENGINE)
+    found = compare(broken, "aéaé".encode(), gaps=[False, True, False])
+    assert found is not None
+    words = list(found.replay)
+    assert words[:3] == ["utf8fpga", "simulate", "--hex"]
+    assert words[4:-2] == ["--lanes", "2", "--sparse", "--compact-input"]
+    assert (words[-2], set(words[-1])) == ("--gaps", {"0", "1"})
+    totals, mismatch = soak(broken, symbols=100_000)
+    assert mismatch is not None
+    assert "--gaps" in mismatch.replay
+    assert totals.rounds
+
+
+def test_parameters() -> None:
+    parameters = DecoderParameters(lanes=4, compact_input=True)
+    assert parameters.arguments() == ["--lanes", "4", "--compact-input"]
+    assert parameters.name == "decoder-4-compact-input"
+    assert parameters_of(parameters.build()) == parameters
+    assert DecoderParameters(compact_input=True) == DecoderParameters()
+    assert parameters.accepts_gaps
+    assert not DecoderParameters(lanes=4).accepts_gaps
+    header = axi_verilog(parameters.build())
+    assert "// s_axis_tkeep    1 for each code unit that is present, in any lanes of any beat;\n" in header
+    assert "// Bytes wait until there are 4 of them, or until s_axis_tlast.\n" in header
+
+
+def test_other_tables() -> None:
+    parameters = DecoderParameters(table=RFC_2279, lanes=3, compact_input=True)
+    simulation = Simulation(parameters.build(), parameters, engine=ENGINE)
+    given = [b"\xfc\x84\x80\x80\x80\x80A", b"\xfd\xbf"]
+    assert simulation.run(given, gaps=[False, True, True]).texts == [simulation.expected(text) for text in given]
