@@ -5,9 +5,10 @@ from __future__ import annotations
 
 import random
 import re
+from codecs import getincrementaldecoder
 from collections.abc import Iterable
 from functools import cache
-from itertools import product
+from itertools import pairwise, product
 from pathlib import Path
 from typing import Any
 
@@ -34,7 +35,7 @@ from utf8fpga.sim.boundaries import boundary_units
 from utf8fpga.sim.strategies import near_boundaries, stream_patterns, texts
 
 FULL: dict[str, Any] = {"kind": True, "length": True}
-LANES = (1, 2, 3, 4, 9, 16, 64)
+LANES = (*range(1, 18), 32, 64)
 
 
 def parallel(**parameters: Any) -> ParallelDecoder | PackedDecoder:
@@ -43,8 +44,8 @@ def parallel(**parameters: Any) -> ParallelDecoder | PackedDecoder:
     return decoder
 
 
-SHAPES: dict[str, dict[str, Any]] = {f"{lanes}": {"lanes": lanes} for lanes in LANES}
-SHAPES |= {f"{lanes}-packed": {"lanes": lanes, "packed": True} for lanes in LANES[1:]}
+PACKED: dict[str, dict[str, Any]] = {f"{lanes}-packed": {"lanes": lanes, "packed": True} for lanes in LANES[1:]}
+SHAPES: dict[str, dict[str, Any]] = {f"{lanes}": {"lanes": lanes} for lanes in LANES} | PACKED
 SHAPES |= {
     "1-pipeline0": {"lanes": 1, "pipeline": 0},
     "2-pipeline0": {"lanes": 2, "pipeline": 0},
@@ -225,24 +226,63 @@ def test_all_triples_of_classes_against_cpython(full: Simulation) -> None:
         assert "".join(chr(item.code_point) for item in items) == triple.decode("utf-8", "replace"), triple.hex(" ")
 
 
-@pytest.mark.parametrize("lanes", [4, *(pytest.param(lanes, marks=pytest.mark.slow) for lanes in (2, 8))])
-def test_packed_beats_are_full_where_text_is_dense(lanes: int) -> None:
-    text = "中".encode() * (20 * lanes)
-    simulation = simulation_of(lanes=lanes, packed=True)
-    run = simulation.run([text])
-    assert run.texts == [simulation.expected(text)]
-    # A word has three units, so every third beat fills an output beat, and no other output beat is closed.
-    per_beat = [run.valid_since.count(clock) for clock in dict.fromkeys(run.valid_since)]
-    assert per_beat == [lanes] * 20
+@pytest.mark.parametrize("full", by_shape(PACKED), indirect=True)
+def test_packed_beats_are_full_where_text_is_dense(full: Simulation) -> None:
+    lanes = full.core.lanes
+    # A character has so many units: so many beats fill an output beat, and no other output beat is closed.
+    for character in "A\xe9中😀":
+        text = character.encode() * (20 * lanes)
+        run = full.run([text])
+        assert run.texts == [full.expected(text)]
+        assert run.accepted == list(range(run.accepted[0], run.accepted[0] + len(text) // lanes))
+        assert [run.valid_since.count(clock) for clock in dict.fromkeys(run.valid_since)] == [lanes] * 20
+        if character == "A":
+            assert run.valid_since[-1] - run.valid_since[0] == 19, "N words in each cycle"
 
 
-@pytest.mark.parametrize("lanes", [4, *(pytest.param(lanes, marks=pytest.mark.slow) for lanes in (2, 8))])
-def test_a_slow_consumer_still_gets_full_packed_beats(lanes: int) -> None:
+@pytest.mark.parametrize("full", by_shape(PACKED), indirect=True)
+def test_a_slow_consumer_still_gets_full_packed_beats(full: Simulation) -> None:
+    lanes = full.core.lanes
     text = "é".encode() * (40 * lanes)
-    simulation = simulation_of(lanes=lanes, packed=True)
-    run = simulation.run([text], output_pauses=[True, True, True, False])
+    run = full.run([text], output_pauses=[True, True, True, False])
     per_beat = [run.valid_since.count(clock) for clock in dict.fromkeys(run.valid_since)]
     assert per_beat == [lanes] * 40
+
+
+@pytest.mark.parametrize("full", by_shape(PACKED), indirect=True)
+def test_nothing_is_held_back_while_the_input_pauses(full: Simulation) -> None:
+    """After a beat that ends on a boundary, all items so far are at the output, one cycle later than after an end."""
+    lanes, latency = full.core.lanes, full.core.latency
+    text = long_text(random.Random(lanes), 24 * lanes)
+    checked = 0
+    for busy, stalled in ((1, [False]), (3, [False]), (2, [False, False, True])):
+        run = full.run([text], input_pauses=[*[False] * busy, *[True] * (2 * latency + 40)], output_pauses=stalled)
+        assert run.texts == [full.expected(text)]
+        reader = getincrementaldecoder("utf-8")("replace")
+        count = 0
+        for beat, (accepted, following) in enumerate(pairwise(run.accepted)):
+            count += len(reader.decode(text[beat * lanes : (beat + 1) * lanes]))
+            if following == accepted + 1 or reader.getstate()[0]:
+                continue
+            checked += 1
+            assert all(since < following for since in run.valid_since[:count])
+            if stalled == [False]:
+                assert all(since <= accepted + latency + 1 for since in run.valid_since[:count])
+    assert checked > 10
+
+
+@pytest.mark.parametrize("full", by_shape(PACKED), indirect=True)
+def test_words_of_every_number_follow_every_fill_level(full: Simulation) -> None:
+    """Packets of one beat and a part of the next: every number of words from each place of an output beat on."""
+    lanes = full.core.lanes
+    numbers = range(lanes) if lanes <= 8 else (0, 1, lanes // 2 - 1, lanes // 2, lanes - 2, lanes - 1)
+    heads = ["é" * pairs + "A" * (lanes - 2 * pairs) for pairs in range(lanes // 2 + 1)]
+    several = [
+        (head + tail * count).encode() for head in heads for count in numbers for tail in ("A", "é", "😀", "中A")
+    ]
+    for patterns in ({}, {"input_pauses": [False, False, True], "output_pauses": [True, False, False]}):
+        run = full.run(several, **patterns)
+        assert run.texts == [full.expected(text) for text in several]
 
 
 def test_without_marks_in_the_data_and_without_extra_fields() -> None:
