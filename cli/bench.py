@@ -166,7 +166,7 @@ ENGINE_LANES = (1, 4, 8, 16, 64)
 
 
 def _bench_engines(chosen: Choice, as_json: bool, checkout: str | None) -> None:
-    """Measure the engines for the chosen cores; default: decoders of `ENGINE_LANES`."""
+    """Measure the engines for the chosen cores; default: sparse decoders of `ENGINE_LANES`."""
     from utf8fpga.sim.engines.native import compiler_version
     from utf8fpga.sim.speed import measure_engines
 
@@ -174,7 +174,7 @@ def _bench_engines(chosen: Choice, as_json: bool, checkout: str | None) -> None:
         if chosen.cores:
             raise CommandError("--record measures the cores in the docs: leave out the options that select a core")
         check_pages(Path(checkout))
-    cores = chosen.cores or tuple(DecoderParameters(lanes=lanes) for lanes in ENGINE_LANES)
+    cores = chosen.cores or tuple(DecoderParameters(lanes=lanes, packed=False) for lanes in ENGINE_LANES)
     compiler = compiler_version()  # Raises before the measurement if there is none.
     with job_progress("measuring") as show:
         rows = []

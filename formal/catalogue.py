@@ -18,6 +18,7 @@ from utf8fpga.hdl import (
     DecoderParameters,
     Refresh,
     RefreshedDecoder,
+    RemoverParameters,
     SerialDecoder,
 )
 from utf8fpga.hdl.core import spelled
@@ -72,6 +73,9 @@ class Configuration:
             table = parameters.table
             is_verilog = table is TABLE_3_7 and not (parameters.kind or parameters.length)
             is_verilog = is_verilog and parameters.lanes <= _NETLIST_LANES[parameters.packed]
+            is_verilog = is_verilog and not parameters.compact_input
+        elif isinstance(parameters, RemoverParameters):
+            is_verilog = parameters.lanes <= _NETLIST_LANES[True]
         return Configuration(
             _name(parameters),
             table,
@@ -118,6 +122,8 @@ def _name(parameters: CoreParameters) -> str:
         words.append(re.sub("[^a-z0-9]+", "-", spelled(table).lower()).strip("-"))
     if parameters.refresh is not None:
         words.append(f"refresh-{parameters.refresh}")
+    if parameters.compact_input:
+        words.append("compact-input")
     return "-".join(words)
 
 
@@ -166,6 +172,11 @@ _WIDE = [DecoderParameters(lanes=lanes, packed=False) for lanes in (16, 32, 64)]
 """Wide decoders, whose proofs take minutes each."""
 
 
+_REMOVERS = [RemoverParameters(lanes=lanes) for lanes in (1, 2, 4)]
+_FLUSHING = [RemoverParameters(lanes=2, flush=True)]
+_COMPACT = [DecoderParameters(lanes=2, compact_input=True)]
+
+
 def _all_refreshed() -> Iterator[Configuration]:
     yield Configuration("refresh", TABLE_3_7, _refresh, "Refresh(16)")
     for pipeline in PIPELINES:
@@ -195,7 +206,7 @@ def _refreshed_from(table: EncodingTable, *, pipeline: int, most: int) -> Refres
 _ALL = (
     *map(Configuration.of, (*_all_serial(), *_all_parallel())),
     *(Configuration.of(parameters, on_request=True) for parameters in _WIDE),
-    *map(Configuration.of, _all_packed()),
+    *map(Configuration.of, (*_all_packed(), *_COMPACT, *_REMOVERS, *_FLUSHING)),
     *_all_refreshed(),
 )
 

@@ -231,7 +231,9 @@ def _imports(call: str) -> str:
 
 def _units(beat: Any) -> tuple[list[int], bool]:
     """The units of an input beat, and whether the text ends with it."""
-    return [unit for n, unit in enumerate(beat.symbols) if beat.keep >> n & 1], bool(beat.last)
+    units = [unit for n, unit in enumerate(beat.symbols) if beat.keep >> n & 1]
+    # The symbols of a remover may be structures.
+    return [unit if isinstance(unit, int) else unit.as_bits() for unit in units], bool(beat.last)
 
 
 def _compared_with(core: Any, table: EncodingTable | None) -> CoreParameters:

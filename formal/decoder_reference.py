@@ -8,9 +8,9 @@ from typing import Any
 
 from amaranth.hdl import Cat, Const, Module, Mux, Value
 
-from utf8fpga.formal.reference import CoreReference, Event, FiniteReference, Followed
+from utf8fpga.formal.reference import CoreReference, Event, FiniteReference, Followed, PassReference
 from utf8fpga.formal.reference_dfa import Reference, causes, event_layout
-from utf8fpga.hdl import parameters_of
+from utf8fpga.hdl import Remover, parameters_of
 from utf8fpga.model import DFA, EncodingTable, ErrorKind
 
 __all__ = ["DecoderReference", "reference_of"]
@@ -28,6 +28,8 @@ def reference_of(core: Any, table: EncodingTable | None = None) -> CoreReference
     """
     if hasattr(core, "table"):
         return DecoderReference(core, table or core.table)
+    if isinstance(core, Remover):
+        return PassReference(core)
     return FiniteReference(core, parameters_of(core))
 
 

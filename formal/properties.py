@@ -2,7 +2,8 @@
 """The properties of a core, as monitors around it that assert `bad`; the core itself is not changed.
 
 The environment is built, not assumed: a beat that was not accepted is held by a register, and a beat holds units from
-the first lane on, or is a null beat. So no assumption can contradict another one and make a proof empty.
+the first lane on, or is a null beat; for a core that accepts gaps it holds units in any lanes. So no assumption can
+contradict another one and make a proof empty.
 
 A core has two streams of `beat_layout`.
 """
@@ -183,7 +184,7 @@ class Harness(Elaboratable):
         self.delivered = Signal()
         m.d.comb += [
             # A null beat has no effect, so to all monitors it is as if none was accepted.
-            self.accepted.eq(is_effective(decoder.input) & decoder.input.ready & self.running),
+            self.accepted.eq(self._effective & decoder.input.ready & self.running),
             self.delivered.eq(decoder.output.valid & decoder.output.ready & self.running),
         ]
         monitors = {
@@ -202,6 +203,18 @@ class Harness(Elaboratable):
         m.d.sync += self.bad.eq(Mux(self.running, found, 0))
         return m
 
+    @property
+    def _accepts_gaps(self) -> bool:
+        return getattr(self.decoder, "accepts_gaps", False)
+
+    @property
+    def _effective(self) -> Value:
+        """Whether there is an input beat other than a null beat."""
+        source = self.decoder.input
+        if self._accepts_gaps:
+            return source.valid & (Value.cast(source.payload.keep).any() | source.payload.last)
+        return is_effective(source)
+
     def _surround(self, m: Module) -> None:
         """Any beats with any pauses, and any consumer; a valid beat does not change until it is accepted."""
         source, output = self.decoder.input, self.decoder.output
@@ -216,7 +229,11 @@ class Harness(Elaboratable):
             source.valid.eq(self.offer | offered),
             output.ready.eq(self.ready),
         ]
-        keep = Const(-1, len(Value.cast(payload.keep))) if self._full else keep_of(payload)
+        keep = Value.cast(payload.keep)
+        if self._full:
+            keep = Const(-1, len(keep))
+        elif not self._accepts_gaps:
+            keep = keep_of(payload)
         m.d.comb += Value.cast(source.payload.keep).eq(keep)
         m.d.sync += [offered.eq(source.valid & ~source.ready), held.eq(beat)]
         m.d.comb += [

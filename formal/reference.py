@@ -17,7 +17,7 @@ from utf8fpga.hdl import Core, CoreParameters
 from utf8fpga.model import InvalidArgumentError
 from utf8fpga.model.golden import FiniteGolden
 
-__all__ = ["CoreReference", "Event", "FiniteReference", "Followed"]
+__all__ = ["CoreReference", "Event", "FiniteReference", "Followed", "PassReference"]
 
 _MOST_STATES = 64
 _MOST_BITS = 8
@@ -77,6 +77,31 @@ class CoreReference:
     def observe(self, word: Any, symbol: Any) -> list[Any]:
         """The assignments to an event of what is defined of an output symbol."""
         raise NotImplementedError
+
+
+class PassReference(CoreReference):
+    """The reference of a core whose output symbols are its input symbols, such as a remover.
+
+    Args:
+        core: the core.
+    """
+
+    def __init__(self, core: Core) -> None:
+        self.word = data.StructLayout({"end": 1, "value": len(Value.cast(core.input.payload.symbols[0]))})
+
+    def follow(self, m: Module, symbols: Sequence[tuple[Value, Value]], last: Value, accepted: Value) -> Followed:
+        """See `CoreReference.follow`."""
+        events = []
+        for symbol, keep in symbols:
+            events.append(Event(self.word))
+            m.d.comb += [events[-1].valid.eq(keep), events[-1].word.value.eq(Value.cast(symbol))]
+        events.append(Event(self.word))
+        m.d.comb += [events[-1].valid.eq(last), events[-1].word.end.eq(1)]
+        return Followed(events, Const(1, 1), {})
+
+    def observe(self, word: Any, symbol: Any) -> list[Any]:
+        """See `CoreReference.observe`."""
+        return [word.value.eq(Value.cast(symbol))]
 
 
 class FiniteReference(CoreReference):

@@ -25,10 +25,13 @@ from utf8fpga.formal.properties import Harness, Property, cover_targets
 from utf8fpga.formal.report import Result
 from utf8fpga.formal.workers import run_each, shared_folder
 from utf8fpga.hdl import (
+    CompactDecoder,
     PackedDecoder,
+    Packer,
     ParallelDecoder,
     Refresh,
     RefreshedDecoder,
+    Remover,
     SerialDecoder,
     axi_rtlil,
     parameters_of,
@@ -69,10 +72,8 @@ def prove(configuration: Configuration, wanted: str, *, seconds: int = 600) -> l
         return _prove_refresh(configuration, seconds) if wanted == Property.RECOVERY else []
     if isinstance(decoder, RefreshedDecoder) and wanted not in _KEPT:
         return []
-    if wanted == Property.INDEPENDENCE and isinstance(decoder, PackedDecoder):
-        return [_packed_independence(configuration, seconds)]
-    if wanted in (*HALVES, Property.RECOVERY) and isinstance(decoder, ParallelDecoder | PackedDecoder):
-        return _prove_parallel(configuration, Property(wanted), seconds)
+    if (found := _prove_parts(configuration, decoder, wanted, seconds)) is not None:
+        return found
     if wanted.startswith("netlist-"):
         return _prove_netlist(configuration, wanted) if configuration.verilog else []
     if wanted == Property.COVER:
@@ -80,6 +81,19 @@ def prove(configuration: Configuration, wanted: str, *, seconds: int = 600) -> l
     if wanted == Property.RECOVERY and reference_of(decoder).forgets is None:
         return []
     return [_prove_whole(configuration, Property(wanted), seconds)]
+
+
+def _prove_parts(configuration: Configuration, core: object, wanted: str, seconds: int) -> list[Result] | None:
+    """The proof of a core whose components are proved each by itself; None if the property is proved of the whole."""
+    if isinstance(core, Remover) and core.accepts_gaps and wanted in (*HALVES, Property.INDEPENDENCE):
+        return [_prove_packer(configuration, core, wanted, seconds)]
+    if isinstance(core, CompactDecoder) and wanted in (*HALVES, Property.INDEPENDENCE, Property.RECOVERY):
+        return _prove_compact(configuration, wanted, seconds)
+    if isinstance(core, PackedDecoder) and wanted == Property.INDEPENDENCE:
+        return [_packed_independence(configuration, seconds)]
+    if isinstance(core, ParallelDecoder | PackedDecoder) and wanted in (*HALVES, Property.RECOVERY):
+        return _prove_parallel(configuration, Property(wanted), seconds)
+    return None
 
 
 def _prove_whole(configuration: Configuration, wanted: Property, seconds: int) -> Result:
@@ -170,6 +184,33 @@ def _packed_independence(configuration: Configuration, seconds: int) -> Result:
     symbol = symbol_shape(decoder.output)
     (packer,) = prove_packer(decoder.lanes, Property.INDEPENDENCE, symbol=symbol, seconds=seconds)
     return replace(packer, configuration=configuration.name, parts=(f"packer-{decoder.lanes}",))
+
+
+def _prove_packer(configuration: Configuration, remover: Remover, wanted: str, seconds: int) -> Result:
+    """A remover of several lanes is a packer, whose streams have other names."""
+    assert isinstance(remover.closer, Packer)
+    symbol = symbol_shape(remover.closer.sparse)
+    (found,) = prove_packer(remover.lanes, wanted, symbol=symbol, flushes=remover.flushes, seconds=seconds)
+    flushing = "" if remover.flushes else "-filled"
+    return replace(found, configuration=configuration.name, parts=(f"packer-{remover.lanes}{flushing}",))
+
+
+def _prove_compact(configuration: Configuration, wanted: str, seconds: int) -> list[Result]:
+    """A decoder whose input may have gaps is a remover and a decoder, which are proved each by itself.
+
+    That the remover's beats are full except for the last one of a packet, as the decoder requires, is a part of
+    `Property.EQUIVALENCE` of a packer that does not flush.
+    """
+    if wanted == Property.RECOVERY:
+        return []
+    decoder = configuration.build()
+    inner = Configuration.of(parameters_of(decoder.decoder))
+    (found,) = prove(replace(inner, name=configuration.name, right=configuration.right), wanted, seconds=seconds)
+    if found.proved:
+        packer = _prove_packer(configuration, decoder.remover, wanted, seconds)
+        found.proved, found.note = packer.proved, packer.note
+        found.parts, found.seconds = (*found.parts, *packer.parts), found.seconds + packer.seconds
+    return [found]
 
 
 def _parts(decoder: ParallelDecoder | PackedDecoder, wanted: Property) -> tuple[str, ...]:

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
@@ -43,7 +43,7 @@ class RemoverParameters(CoreParameters):
     >>> RemoverParameters(lanes=8, width=16).arguments()
     ['--lanes', '8', '--width', '16']
     >>> RemoverParameters(user=1, flush=True).name
-    'remover-user-1-flush'
+    'remover-4-user-1-flush'
     """
 
     core: ClassVar[str] = "remover"
@@ -84,6 +84,11 @@ class RemoverParameters(CoreParameters):
     def golden(self) -> GoldenRemover:
         """The symbols as they are."""
         return GoldenRemover()
+
+    def words(self, without: Collection[str] = ()) -> list[str]:
+        """As for other cores, but always with the number of lanes: ``remover-4``."""
+        lanes = [] if "lanes" in without else [f"{self.lanes}"]
+        return [*lanes, *super().words({*without, "lanes"})]
 
     @property
     def symbol(self) -> ShapeLike:
@@ -177,6 +182,11 @@ class Remover(wiring.Component):
         self.closer: Packer | RegisterBuffer = (
             Packer(moved, lanes, flushes=flushes) if lanes > 1 else RegisterBuffer(layout, 1)
         )
+
+    @property
+    def accepts_gaps(self) -> bool:
+        """Whether an input beat may have gaps: with several lanes."""
+        return self.lanes > 1
 
     @property
     def latency(self) -> int:

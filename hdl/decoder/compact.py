@@ -41,6 +41,9 @@ class CompactDecoder(HasItemOptions, wiring.Component):
         self.remover = Remover(decoder.table.unit_width, decoder.lanes)
         super().__init__(dict(decoder.signature.members))
 
+    accepts_gaps = True
+    """An input beat may have gaps."""
+
     @property
     def latency(self) -> int:
         """Upper bound on the cycles to an item from the beat that determines it and fills or ends its beats."""
