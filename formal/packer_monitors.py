@@ -44,7 +44,7 @@ class GhostBeat:
         watched: per lane, and for the end of the text, whether that event is the watched one.
     """
 
-    FIELDS = ("valid", "idle", "last", "keep", "base", "row", "number", "watched")
+    FIELDS: tuple[str, ...] = ("valid", "idle", "last", "keep", "base", "row", "number", "watched")
     """The attributes that are the beat's state; `derive` adds those that follow from it."""
 
     valid: Signal
@@ -105,7 +105,8 @@ class PackerMonitors:
 
     Args:
         m: that module.
-        packer: the packer. Its streams and its numbers `lanes`, `depth` and `latency` are used.
+        packer: the packer. Its streams are used, its `lanes`, whether it `flushes`, and the numbers that bound what it
+            does.
         pick: which events of an accepted beat may become the watched one: a bit per lane, and one for the end of the
             packet. It has an arbitrary value in each cycle, so any event can be the watched one.
 
@@ -114,7 +115,7 @@ class PackerMonitors:
         most: upper bound on the events in flight. Numbers of events have `number_bits` bits, enough to compare them by
             their differences.
         number_bits: the width of all numbers of events.
-        accepted, idle: a beat is transferred at the input; the input is ready, but not valid.
+        accepted, idle: a beat is transferred at the input; the input is ready, but not valid, and the packer `flushes`.
         delivered, stalled: a beat is transferred at the output; the output is valid, but not ready.
         keep_out: per lane whether there is a word at the output.
         events_out: the number of events that are delivered in this cycle.
@@ -154,7 +155,7 @@ class PackerMonitors:
     def _observe_streams(self) -> None:
         sparse, packed = self._packer.sparse, self._packer.packed
         self.accepted = self._name("accepted", sparse.valid & sparse.ready)
-        self.idle = self._name("idle", ~sparse.valid & sparse.ready)
+        self.idle = self._name("idle", ~sparse.valid & sparse.ready if self._packer.flushes else 0)
         self.stalled = self._name("stalled", packed.valid & ~packed.ready)
         self.delivered = self._name("delivered", packed.valid & packed.ready)
         inputs, outputs = sparse.payload, packed.payload

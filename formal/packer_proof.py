@@ -3,16 +3,16 @@
 
 Three questions to a SAT solver make the proof:
 
-- `reset_cycles` cycles after a reset, from arbitrary contents of flip-flops and memories, the invariant holds, and until
-  then no monitor has raised its bit; each further reset starts this anew;
+- `reset_cycles` cycles after a reset, from arbitrary contents of flip-flops and memories, the invariant holds, and
+  until then no monitor has raised its bit; each further reset starts this anew;
 - if it holds, it holds one cycle later, for any input without a reset;
 - if it holds, no monitor raises its bit.
 
 The trusted part is the monitors in `packer_monitors` and the producer and the consumer that `PackerProof` builds. The
 invariant in `invariants.packer` need not be trusted.
 
-The only assumption is built into `PackerProof`: a beat at the input has a word or ends its packet, see `Packer`. The
-proof does not assume that `valid` stays asserted at the input until the transfer.
+Nothing is assumed of the producer: a beat may have neither a word nor an end, and `valid` may be deasserted before the
+transfer.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class PackerProof(Elaboratable):
     """A packer between any producer and any consumer, and the questions of the induction as outputs.
 
     Args:
-        packer: the packer. It is elaborated here, so it must not be part of another design.
+        packer: the packer. Its memories are given more read ports, so it must not be part of another design.
 
     Attributes:
         packer, monitors, invariant: the packer, its monitors and its invariant.
@@ -72,10 +72,8 @@ class PackerProof(Elaboratable):
         self.clk, self.reset, self.offer, self.ready = (Signal(name=n) for n in ("clk", "reset", "offer", "ready"))
         self.fresh = Signal(len(Value.cast(packer.sparse.payload)))
         self.pick = Signal(packer.lanes + 1)
-        # `elaborate` sets the attributes that the invariant refers to. The module that it returns is used as it is; as
-        # long as the memories in it are not elaborated, they can be given more read ports.
         self._observed = Module()
-        self._observed.submodules.packer = packer.elaborate(None)
+        self._observed.submodules.packer = packer
         self.monitors = PackerMonitors(self._observed, packer, self.pick)
         self.invariant = PackerInvariant(self._observed, packer, self.monitors)
         self.holds, self.held = Signal(name="holds"), Signal(name="held")
@@ -118,15 +116,11 @@ class PackerProof(Elaboratable):
         # All registers of this submodule start with any contents, see `aig_of`: those of the packer and the ghosts.
         m.submodules.dut = self._observed
         sparse, packed = self.packer.sparse, self.packer.packed
-        payload = Signal(sparse.payload.shape())
         m.d.comb += [
             domain.clk.eq(self.clk),
             domain.rst.eq(self.reset),
-            Value.cast(payload).eq(self.fresh),
             sparse.valid.eq(self.offer),
-            sparse.payload.eq(payload),
-            # A beat has a word or ends its text.
-            sparse.payload.last.eq(payload.last | ~Value.cast(payload.keep).any()),
+            Value.cast(sparse.payload).eq(self.fresh),
             packed.ready.eq(self.ready),
             self.packed_valid.eq(packed.valid),
             self.packed_payload.eq(packed.payload),
@@ -177,15 +171,15 @@ class _Design:
 
     @staticmethod
     @lru_cache(maxsize=4)
-    def of(packer: Any, lanes: int, *, free: bool = True) -> _Design:
+    def of(packer: Any, lanes: int, flushes: bool, *, free: bool = True) -> _Design:
         """That of a packer of a class with `NARROW` words; the last ones are kept.
 
         Args:
             packer: the class.
-            lanes: of the packer.
+            lanes, flushes: of the packer.
             free: whether all registers start with any contents, and the first cycle is a reset.
         """
-        proof = PackerProof(packer(NARROW, lanes))
+        proof = PackerProof(packer(NARROW, lanes, flushes=flushes))
         text = str(rtlil.convert(proof, name="top", ports=proof.ports, emit_src=False))
         aig, claims = register_claims(aig_of(text, free=free), proof.given)
         gates, bits, outputs = GateList(aig), aig.output_bits, list(aig.outputs)
@@ -213,9 +207,9 @@ class _Design:
 
 
 @lru_cache(maxsize=4)
-def _induction(packer: Any, lanes: int, seconds: int) -> tuple[bool | None, str]:
+def _induction(packer: Any, lanes: int, flushes: bool, seconds: int) -> tuple[bool | None, str]:
     """The answer to base and step; if it is not yes, also the part of the invariant that does not follow."""
-    design = _Design.of(packer, lanes)
+    design = _Design.of(packer, lanes, flushes)
     if not (found := _start(design, seconds))[0]:
         return found
     return _ask(design.aig, dict(zip(design.parts, design.aig.output_bits["step"], strict=True)), 2, seconds)
@@ -250,6 +244,7 @@ def prove_packer(
     wanted: str,
     *,
     symbol: data.StructLayout = NARROW,
+    flushes: bool = True,
     seconds: int = 600,
     packer: type[Packer] = Packer,
 ) -> list[Result]:
@@ -259,16 +254,16 @@ def prove_packer(
 
     - equivalence: after any reset the words and the ends of texts at the output are those at the input, in number
       and in order. A beat has a word or an end; its words are contiguous from word 0; it has fewer words than lanes
-      only if it has an end, or if the input was ready but not valid before more was accepted. An end is in a beat
-      without a word only if it was so at the input.
+      only if it has an end, or, with `flushes`, if the input was ready but not valid before more was accepted. An end
+      is in a beat without a word only if it was so at the input.
     - power-up: the same, and all other properties with a monitor, from the initial values of the registers, before
       any reset.
     - steady: a beat at the output stays as it is until it is transferred.
     - stall: the input is ready except in the `reset_cycles` cycles after a reset, and except where the output was valid
       but not ready in one of the `stall_cycles` cycles before.
     - latency: if the output has been ready in every cycle since nothing was in flight, everything has been transferred
-      that was due `latency` cycles ago: up to the last point at which a row was full, a text ended, or the input was
-      ready but not valid.
+      that was due `latency` cycles ago: up to the last point at which a row was full, a text ended, or, with `flushes`,
+      the input was ready but not valid.
     - independence: `valid` and the payload of the output do not depend on its `ready` in the same cycle, and `ready`
       of the input does not depend on any input in the same cycle.
     - cover: what the invariant must not rule out is reached in random runs; one result for each of `PACKER_COVERS`.
@@ -283,6 +278,7 @@ def prove_packer(
         lanes: of the packer.
         wanted: one of `PACKER_PROPERTIES`.
         symbol: the layout of its words.
+        flushes: of the packer.
         seconds: limit on the time that the engine spends on one question.
         packer: the class of the packer.
 
@@ -295,7 +291,7 @@ def prove_packer(
     started, name = time.monotonic(), f"packer-{lanes}"
     # mypy does not accept a class as hashable if its instances have a method `__hash__`.
     key: Any = packer
-    design = _Design.of(key, lanes)
+    design = _Design.of(key, lanes, flushes)
     aig = design.aig
     if wanted == Property.COVER:
         cycles, _ = _run_at_random(aig)
@@ -304,7 +300,7 @@ def prove_packer(
             Result(name, wanted, "trace", cycles.get(target, 0), taken, target in cycles, target)
             for target in PACKER_COVERS
         ]
-    if not moves_bits_alike(key, lanes, symbol):
+    if not moves_bits_alike(key, lanes, symbol, flushes=flushes):
         return [Result(name, wanted, "structure", 0, time.monotonic() - started, None, "it does not only move words")]
     if wanted == Property.INDEPENDENCE:
         bits, inputs = aig.output_bits, aig.input_bits
@@ -312,13 +308,13 @@ def prove_packer(
         all_inputs = {bit for port in ("ready", "offer", "fresh", "reset") for bit in inputs[port]}
         inward = aig.fan_in(bits["sparse_ready"]) & all_inputs
         return [Result(name, wanted, "structure", 0, time.monotonic() - started, not (outward or inward))]
-    proved, part = _induction(key, lanes, seconds)
+    proved, part = _induction(key, lanes, flushes, seconds)
     note = f"not inductive: {part}" if part else ""
     if proved:
         proved = _follows(design, wanted, seconds)
         note = "" if proved else "does not follow from the invariant"
     if proved and wanted == Property.POWER_UP:
-        proved, part = _start(_Design.of(key, lanes, free=False), seconds)
+        proved, part = _start(_Design.of(key, lanes, flushes, free=False), seconds)
         note = f"not inductive: {part}" if part else ""
     result = Result(name, wanted, "induction", 0, 0, proved or None, note)
     if not proved and wanted in MONITORED:
@@ -330,12 +326,12 @@ def prove_packer(
 
 
 @lru_cache(maxsize=16)
-def moves_bits_alike(packer: Any, lanes: int, symbol: data.StructLayout) -> bool:
+def moves_bits_alike(packer: Any, lanes: int, symbol: data.StructLayout, *, flushes: bool = True) -> bool:
     """Whether a packer treats each bit of its words as one with `NARROW` words does.
 
     Args:
         packer: the class of the packer.
-        lanes: of the packer.
+        lanes, flushes: of the packer.
         symbol: the layout of its words.
 
     Raises:
@@ -343,7 +339,7 @@ def moves_bits_alike(packer: Any, lanes: int, symbol: data.StructLayout) -> bool
     """
     if symbol == NARROW:
         return True
-    wide, narrow = (packer(shape, lanes) for shape in (symbol, NARROW))
+    wide, narrow = (packer(shape, lanes, flushes=flushes) for shape in (symbol, NARROW))
     one, other = (aig_of(_alone(each), free=True) for each in (wide, narrow))
     return corresponds(one, other, dict.fromkeys(("sparse_payload", "packed_payload"), _places(wide, narrow)))
 

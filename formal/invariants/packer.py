@@ -23,6 +23,7 @@ All fields of a word are compared.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Any
 
 from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
@@ -121,8 +122,7 @@ class PackerInvariant:
 
     Args:
         m: that module.
-        packer: the packer. It has been elaborated, so its attributes are set; its memories have not been, since
-            they are given more read ports.
+        packer: the packer. It has not been elaborated, since its memories are given more read ports.
         monitors: of the packer, in the same module.
 
     Attributes:
@@ -138,8 +138,8 @@ class PackerInvariant:
     def __init__(self, m: Module, packer: Packer, monitors: PackerMonitors) -> None:
         self._m, self._packer, self._monitors = m, packer, monitors
         self._size, self._lanes = monitors.number_bits, packer.lanes
-        self._decided = packer.decided + 1
-        self._memories = [*packer.mark_memories, *packer.word_memories]
+        self._decided = packer.closed.decided + 1
+        self._memories = [*packer.store.mark_memories, *packer.store.word_memories]
         self.parts: dict[str, Value] = {}
         self._follow_beats()
         self._follow_rows()
@@ -180,7 +180,7 @@ class PackerInvariant:
         m, packer, monitors = self._m, self._packer, self._monitors
         entry = monitors.entry
         # A row is read at the earliest four cycles after it was announced.
-        last = max(packer.complete + 4, packer.written, packer.marked)
+        last = max(packer.complete + 4, packer.store.written, packer.store.marked)
         self.slots: list[_Slot] = []
         for n in range(last + 1):
             slot = _Slot(f"ghost_{n}", self._lanes, len(entry.row), len(entry.number))
@@ -189,10 +189,10 @@ class PackerInvariant:
         first = self.slots[0]
         m.d.comb += [getattr(first, field).eq(getattr(entry, field)) for field in GhostBeat.FIELDS]
         m.d.sync += [getattr(first, field).eq(getattr(first, f"next_{field}")) for field in _LATER]
-        for before, slot in zip(self.slots, self.slots[1:], strict=False):
+        for before, slot in pairwise(self.slots):
             m.d.sync += [getattr(slot, field).eq(getattr(before, field)) for field in _Slot.FIELDS]
         # Of the slots from this one on the rows are known; in the other one the words are written.
-        self._known, self._written = self.slots[self._decided], self.slots[packer.written]
+        self._known, self._written = self.slots[self._decided], self.slots[packer.store.written]
 
     def _follow_rows(self) -> None:
         """Rows are counted when they are read and delivered, and remembered from their announcement on."""
@@ -263,17 +263,17 @@ class PackerInvariant:
         """The registers with feedback are those of the slots of their cycles."""
         packer = self._packer
         bits = (packer.depth - 1).bit_length()
-        states: list[tuple[Value, int]] = [(bit.value, bit.cycle or 0) for bit in packer.base]
-        for pair in packer.rows:
+        states: list[tuple[Value, int]] = [(bit.value, bit.cycle or 0) for bit in packer.begin.base]
+        for pair in packer.store.numbers:
             states += [(bit.value, bit.cycle or 0) for number in pair for bit in number]
-        states.append((packer.pending, packer.decided))
-        states += [(bit, packer.decided) for bit in packer.later]
+        states.append((packer.closed.pending, packer.closed.decided))
+        states += [(bit, packer.closed.decided) for bit in packer.closed.later]
         self.states, self.cycles = Cat(*(bit for bit, _ in states)), [cycle for _, cycle in states]
         self.expected: list[Signal] = []
         for n, slot in enumerate(self.slots):
             rows = [
                 Cat(((slot.row + ahead)[:bits] ^ group % packer.depth) for ahead in (0, 1))
-                for group in range(len(packer.rows))
+                for group in range(len(packer.store.numbers))
             ]
             later = Cat(slot.later_rest, slot.later_full, slot.later_last)
             self.expected.append(self._name(f"expected_{n}", Cat(slot.base, *rows, slot.pending, later)))
@@ -284,13 +284,11 @@ class PackerInvariant:
         """Each slot begins where the one before it ends."""
         lanes, entry = self._lanes, self.slots[0]
         self._claim("slots", entry.base < lanes)
-        for n, (following, slot) in enumerate(zip(self.slots, self.slots[1:], strict=False)):
+        for n, (following, slot) in enumerate(pairwise(self.slots)):
             for field in ("base", "row", "number", *_LATER):
                 self._claim("slots", getattr(following, field) == getattr(slot, f"next_{field}"))
             self._claim("slots", slot.base < lanes)
             self._claim("slots", ~(slot.valid & slot.idle))
-            # The producer guarantees it.
-            self._claim("slots", ~slot.valid | slot.keep.any() | slot.last)
             self._claim("slots", ~slot.pending | ((slot.base == 0) & (slot.later_full | slot.later_last)))
             ahead = self._name(f"potential_ahead_{n}", entry.potential - slot.potential, len(slot.row))
             self._claim("distances", ahead <= n + 1)
@@ -317,7 +315,7 @@ class PackerInvariant:
     def _claim_network(self) -> None:
         """After each step a word is in the lane of its own block that has the low bits of its destination."""
         packer, network, lanes = self._packer, self._packer.network, self._lanes
-        steps = packer.steps
+        steps = (lanes - 1).bit_length()
         for step, words in enumerate(network.words):
             low = (1 << min(step, steps)) - 1
             places: dict[int, list[Value]] = {}
@@ -359,7 +357,7 @@ class PackerInvariant:
     def _claim_counts(self) -> None:
         """The counts are exact, pointers are where they should be, and so many rows are reserved at most."""
         m, packer, slots, here, out = self._m, self._packer, self.slots, self._here, self._out
-        known, written, marked = self._known, self._written, slots[packer.marked]
+        known, written, marked = self._known, self._written, slots[packer.store.marked]
         reads, buffer = len(here) - 1, packer.buffer
         self._claim("reset", *(~value for value in packer.reset.active))
         for copies, value in zip(packer.reads.tree, here[1:], strict=True):
@@ -408,9 +406,9 @@ class PackerInvariant:
         self._claim("ready", packer.ready | packer.inside.bits[packer.threshold] | (self._monitors.fresh != 0))
         self._claim("room inside", inside <= len(packer.inside.bits))
         bits = (packer.depth - 1).bit_length()
-        for group, pointer in enumerate(packer.mark_rows):
+        for group, pointer in enumerate(packer.store.mark_rows):
             self._claim("pointers", pointer == marked.announced[:bits] ^ group % packer.depth)
-        for group, pointer in enumerate(packer.read_rows):
+        for group, pointer in enumerate(packer.store.read_rows):
             self._claim("pointers", pointer == self._moved[:bits] ^ group % packer.depth)
         del written
 
@@ -426,22 +424,23 @@ class PackerInvariant:
     def _claim_stores(self) -> None:
         """The rows in the memories, on their way and in the buffer are the remembered ones."""
         packer, here, depth, lanes = self._packer, self._here, self._packer.depth, self._lanes
-        marked = self.slots[packer.marked].announced
+        memories = packer.store.mark_memories
+        marked = self.slots[packer.store.marked].announced
         waiting = self._name("marked_rows", marked - self._moved, len(marked))
         for row in range(depth):
-            marks = Cat(self._read(memory, row ^ group % depth) for group, memory in enumerate(packer.mark_memories))
+            marks = Cat(self._read(memory, row ^ group % depth) for group, memory in enumerate(memories))
             distance = self._name(f"distance_{row}", (row - self._moved)[: (depth - 1).bit_length()])
             number = self._name(f"row_number_{row}", self._moved + distance, len(self._moved))
             bit = number[(depth - 1).bit_length() : self._index]
             words, last = (_select(each[row::depth], bit) for each in (self._words, self._lasts))
             self._claim("marks", (distance >= waiting) | (marks == self._marks(words, last)))
         self._claim("marked rows", waiting < depth)
-        for n in range(self._decided + 1, packer.marked + 1):
+        for n in range(self._decided + 1, packer.store.marked + 1):
             slot = self.slots[n]
             at = slot.announced[: self._index]
             same = (_select(self._words, at) == slot.row_words) & (_select(self._lasts, at) == slot.filled[-1])
             self._claim("rows that are marked", ~slot.announces | same)
-        self._claim("marks on their way", ~here[-1] | (Cat(packer.kept) == self._remembered(self._entered)))
+        self._claim("marks on their way", ~here[-1] | (Cat(packer.store.kept) == self._remembered(self._entered)))
 
         buffer, reading, held = packer.buffer, self._in_buffer.reading, self._in_buffer.tails
         self._slot_rows = [Signal.like(self._out, name=f"ghost_slot_row_{n}") for n in range(_STATES)]
@@ -449,13 +448,13 @@ class PackerInvariant:
         self._slot_held: list[Value] = []
         into = self._name("into", later_row(reading, held), 4)
         starts = [memory.write.init for memory in buffer.memories]
-        for slot, number in enumerate(self._slot_rows):
-            with self._m.If(here[-1] & (into == slot)):
+        for place, number in enumerate(self._slot_rows):
+            with self._m.If(here[-1] & (into == place)):
                 self._m.d.sync += number.eq(self._entered)
             distance = self._name(
-                f"slot_distance_{slot}", Mux(reading <= slot, slot - reading, slot + _STATES - reading), 4
+                f"slot_distance_{place}", Mux(reading <= place, place - reading, place + _STATES - reading), 4
             )
-            is_held = self._name(f"slot_held_{slot}", distance < held)
+            is_held = self._name(f"slot_held_{place}", distance < held)
             row = Cat(self._read(memory.rows, start) for memory, start in zip(buffer.memories, starts, strict=True))
             starts = [step_pointer(start) for start in starts]
             each = (len(row) - 1) // lanes
@@ -511,14 +510,14 @@ class PackerInvariant:
         packer, monitors, known, written = self._packer, self._monitors, self._known, self._written
         lanes, size, slots = self._lanes, self._size, self.slots
         early = Cat(slot.watched for slot in slots[1 : self._decided + 1])
-        moving = Cat(slot.watched for slot in slots[self._decided + 1 : packer.written + 1])
+        moving = Cat(slot.watched for slot in slots[self._decided + 1 : packer.store.written + 1])
         places, words = Cat(early, self._stored), Cat(early, moving)
         self._claim("places", *((each & (each - 1)[: len(each)]) == 0 for each in (places, words)))
         self._claim("places", monitors.watching == places.any())
         ahead = (self._now - self._number)[:size]
         self._claim("the number of the watched event", ~monitors.watching | (monitors.ahead == ahead))
         self._claim("the number of the watched event", ~monitors.watching | (ahead < monitors.pending))
-        for slot in slots[self._decided + 1 : packer.written + 1]:
+        for slot in slots[self._decided + 1 : packer.store.written + 1]:
             for place in range(lanes + 1):
                 if place == lanes:
                     its_row = (slot.row + (slot.closes == 2))[: len(slot.row)]
@@ -566,12 +565,13 @@ class PackerInvariant:
         self._claim("row of the word", ~is_written | (distance <= self._since(written.row)))
         in_memory = self._name("in_memory", is_written & (distance >= self._since(self._moved)))
         on_its_way = self._name("on_its_way", is_written & self._here[-1] & (self._row == self._entered))
-        for lane, memory in enumerate(packer.word_memories):
+        for lane, memory in enumerate(packer.store.word_memories):
             code = lane // 2 % packer.depth
             word = self._read(memory, self._row[:row_bits] ^ code)
             is_lane = self._lane == lane
+            read = packer.store.stored[lane]
             self._claim("words in the memories", ~(in_memory & is_lane) | (word == monitors.token))
-            self._claim("words in the memories", ~(on_its_way & is_lane) | (packer.stored[lane] == monitors.token))
+            self._claim("words in the memories", ~(on_its_way & is_lane) | (read == monitors.token))
         for number, words_here, held in zip(self._slot_rows, self._slot_words, self._slot_held, strict=True):
             is_here = self._name("is_here", stored_word & held & (number == self._row))
             same = Cat((self._lane != lane) | (word == monitors.token) for lane, word in enumerate(words_here)).all()
@@ -584,9 +584,7 @@ class PackerInvariant:
         packer, buffer, was_read, chain = self._packer, self._packer.buffer, self._was_read, self._chain
         counts, first = self._in_buffer, packer.complete + 2
         entered = was_read[len(self._here) :]
-        self._claim(
-            "order", *(self._since(a) >= self._since(b) for (a, _), (b, _) in zip(chain, chain[1:], strict=False))
-        )
+        self._claim("order", *(self._since(a) >= self._since(b) for (a, _), (b, _) in pairwise(chain)))
         # No row is read before it is written, nor delivered before it has passed the buffer.
         for n in range(len(was_read)):
             done = self._name(f"read_{n}_ago", self._read_rows - how_many(was_read[1 : n + 1]), len(self._out))

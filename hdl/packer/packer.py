@@ -3,10 +3,8 @@
 
 from __future__ import annotations
 
-from functools import partial
-
 from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
-from amaranth.lib import data, memory, stream, wiring
+from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from utf8fpga.hdl.beats import beat_layout
@@ -14,29 +12,31 @@ from utf8fpga.hdl.decoder.parallel import ParallelDecoder
 from utf8fpga.hdl.fan_out import FanOut, LateReset
 from utf8fpga.hdl.memory_buffer import CAPACITY, Level, MemoryBuffer
 from utf8fpga.hdl.packer.network import Network
-from utf8fpga.hdl.packer.pipeline import ZERO, Number, Pipeline, Timed, latest
+from utf8fpga.hdl.packer.pipeline import ZERO, Pipeline
 from utf8fpga.hdl.packer.route import WordCounts
+from utf8fpga.hdl.packer.rows import Begin, ClosedRows
+from utf8fpga.hdl.packer.store import RESET_LANES, RowStore
 from utf8fpga.hdl.payloads import HasItemOptions, beat_of_slots
 from utf8fpga.model import TABLE_3_7, EncodingTable
 
 __all__ = ["PackedDecoder", "Packer"]
 
-_READ_GROUP = 2
-"""Lanes that share a read pointer. More lanes make the nets from a pointer longer, fewer lanes those to the pointers."""
-
-_WRITE_GROUP = 8
-"""Lanes that share the pointer to the row in which a beat begins."""
-
 _READ_CYCLES = 3
 """Cycles from the decision to read a row to its words in registers."""
+
+_MIN_DEPTH = 16
+"""Rows of a memory that need no more cells than fewer rows."""
+
+_MORE_ROWS = 5
+"""Upper bound on the rows that are in use in the memories, in excess of the cycles until a row is complete."""
 
 
 class Packer(wiring.Component):
     """Sparse beats in, packed beats out: words contiguous from word 0, in the same order.
 
     Words of several beats are merged to *rows*, which are the output beats. A row is closed when it is full, when its
-    packet ends, or, with `flushes`, when `sparse.valid` is not asserted although `sparse.ready` is. So no word waits for
-    a beat that may never be transferred. Without `flushes` all rows but the last one of a packet are full.
+    packet ends, or, with `flushes`, when `sparse.valid` is not asserted although `sparse.ready` is. So no word waits
+    for a beat that may never be transferred. Without `flushes` all rows but the last one of a packet are full.
 
     A beat that has no word and does not end its packet has no effect.
 
@@ -46,11 +46,10 @@ class Packer(wiring.Component):
     Latency: a word is at `packed` at most `latency` cycles after its row was closed by an input beat, or by the lack of
     one, as long as the consumer does not stall.
 
-    Structure: a pipeline that never pauses. It counts words, moves them by a reverse banyan network (`Network`) to the
-    lanes where the beat before ended, and writes them to memories, one per lane. A beat begins in lane `base` of a
-    row; its words from there on fill that row and continue in the next one. A beat can close both rows: the first
-    because it is full, the second because the packet ends there. The second one is then announced a cycle later: only
-    a beat that closes no row can precede another one that closes two.
+    Structure: a pipeline that never pauses, then memories, one per lane, and a buffer. The pipeline counts words, moves
+    them by a reverse banyan network (`Network`) to the lanes where the beat before ended (`Begin`), and writes them to
+    the memories (`RowStore`). The words of a beat fill the row in which it begins and continue in the next one. The
+    rows that it closes (`ClosedRows`) are read once they are complete, and enter the buffer.
 
     `sparse.ready` is deasserted while more than `threshold` closed rows wait, so that there is room for all beats in
     the pipeline.
@@ -65,13 +64,30 @@ class Packer(wiring.Component):
 
     Attributes:
         lanes, flushes: as given.
-        ready, paused: registers, `sparse.ready` and its complement (kept apart so that synthesis does not merge them).
+        pipeline: the registers up to the memories. The cycle of a value in it is counted from that in which its beat
+            was accepted.
+        roots: the registers of the first cycle, except words: whether there is a beat, whether the input pauses, and
+            `last` and `keep` of the beat.
+        begin, network, closed, store: the parts, in the order in which a beat passes them.
+        complete: the cycle in which a closed row is counted as complete. When it is read, its words are in the
+            memories.
         depth: rows of the memories, a power of two.
         threshold: closed rows that may wait while `sparse.ready` is asserted.
+        overrun: upper bound on the rows that are reached by beats accepted after that, before `sparse.ready` is
+            deasserted.
+        capacity: upper bound on the rows that hold words of accepted beats, or that such a beat closes, and that have
+            not been transferred.
+        latency, stall_cycles, reset_cycles: see above.
+        inside, behind: the counts of closed rows that have not been transferred, and of complete rows that have not
+            been read.
+        ready, paused: registers, `sparse.ready` and its complement (kept apart so that synthesis does not merge them).
+        reads, was_read: duplicates of "a row is read", some cycles later; register, a row was read in the preceding
+            cycle.
+        buffer: of rows, in front of `packed`.
+        reset: the reset of the registers with feedback.
 
     Ports:
-        sparse: stream of `beat_layout` in. A beat must have a word or end its packet: one with neither would close a
-            row without a word.
+        sparse: stream of `beat_layout` in; any lanes may hold words.
         packed: stream of `beat_layout` out.
     """
 
@@ -79,284 +95,118 @@ class Packer(wiring.Component):
         self.lanes, self.flushes = lanes, flushes
         layout = beat_layout(symbol, lanes)
         super().__init__({"sparse": In(stream.Signature(layout)), "packed": Out(stream.Signature(layout))})
-        self.names = [str(name) for name, _ in symbol]
-        slot = data.StructLayout({"keep": 1, **{str(name): field.shape for name, field in symbol}})
-        self.buffer = MemoryBuffer(
-            data.StructLayout({"slots": data.ArrayLayout(slot, lanes), "last": 1}),
-            row_cycles=_READ_CYCLES,
-            row_copies=FanOut.copies_after(_READ_CYCLES),
-        )
+        self._symbol = symbol
         self.ready, self.paused = Signal(name="ready"), Signal(name="paused", init=1)
+        self._move_words()
+        # The words of a row are in the memories when it is read.
+        self.complete = max(self.closed.decided + 1, self.network.cycle - _READ_CYCLES)
+        self.depth = max(_MIN_DEPTH, 1 << (self.complete + _MORE_ROWS - 1).bit_length())
+        self.store = RowStore(self.pipeline, lanes, self.depth, self.closed, self.network)
+        assert max(self.store.written, self.store.marked) <= self.complete + _READ_CYCLES
+        self._hold_rows()
 
-    @property
-    def steps(self) -> int:
-        """Steps of the network."""
-        return (self.lanes - 1).bit_length()
-
-    depth = 16
-
-    def elaborate(self, platform: object) -> Module:
-        m = Module()
-        self.pipeline = pipeline = Pipeline(m)
-        lanes, steps, sparse = self.lanes, self.steps, self.sparse.payload
-        m.d.comb += self.sparse.ready.eq(self.ready)
-        self._cleared: list[Signal] = []
+    def _move_words(self) -> None:
+        """Make the pipeline up to the memories."""
+        self.pipeline = pipeline = Pipeline()
+        lanes, steps, sparse = self.lanes, (self.lanes - 1).bit_length(), self.sparse.payload
         valid = pipeline.register("valid", self.sparse.valid & ~self.paused, 0)
         # Not while `ready` is deasserted: the next beat may be at the input already.
         idle = pipeline.register("idle", ~self.sparse.valid & ~self.paused if self.flushes else Const(0, 1), 0)
         last = pipeline.register("last", sparse.last, 0)
         keep = [pipeline.register(f"keep_{lane}", sparse.keep[lane], 0) for lane in range(lanes)]
-        words = [
-            pipeline.register(f"word_{lane}", Cat(Value.cast(sparse.symbols[lane][name]) for name in self.names), 0)
-            for lane in range(lanes)
-        ]
-
+        words = [pipeline.register(f"word_{lane}", Value.cast(sparse.symbols[lane]), 0) for lane in range(lanes)]
         self.roots = [each.value for each in (valid, idle, last, *keep)]
         counts = WordCounts(pipeline, [*keep, *[ZERO] * ((1 << steps) - lanes)], valid)
         ends = pipeline.compute("ends", [last, valid], lambda last, valid: last & valid)
         leaves = pipeline.compute("leaves", [last, valid, idle], lambda last, valid, idle: (last & valid) | idle)
-        self._advance(m, counts.total, leaves)
-        self.network = network = Network(pipeline, lanes, keep, words, self.base, counts)
+        self.begin = Begin(pipeline, lanes, counts.total, leaves)
+        self.network = Network(pipeline, lanes, keep, words, self.begin.base, counts)
+        self.closed = ClosedRows(pipeline, self.begin, ends, idle)
 
-        # Which rows a beat closes.
-        waits = pipeline.compute("waits", [*self.base, idle], lambda *bits: Cat(*bits[:-1]).any() & bits[-1])
-        self.full = pipeline.compute("full", self._overflow, lambda *bits: Cat(*bits).any())
-        self.closes = pipeline.compute("closes", [*self._overflow, ends, waits], lambda *bits: Cat(*bits).any())
-        early, late = self.rest[:-2], self.rest[-2:]
-        if early:
-            late = [*late, pipeline.compute("rest_low", early, lambda *bits: Cat(*bits).any())]
-        self.closes_next = pipeline.compute(
-            "closes_next",
-            [ends, *self._overflow, *late],
-            lambda ends, *bits: (
-                ends & Cat(*bits[: len(self._overflow)]).any() & Cat(*bits[len(self._overflow) :]).any()
-            ),
+    def _hold_rows(self) -> None:
+        """Make the counts of rows, the buffer and the reset."""
+        slot = data.StructLayout({"keep": 1, **{str(name): field.shape for name, field in self._symbol}})
+        self.buffer = MemoryBuffer(
+            data.StructLayout({"slots": data.ArrayLayout(slot, self.lanes), "last": 1}),
+            row_cycles=_READ_CYCLES,
+            row_copies=FanOut.copies_after(_READ_CYCLES),
         )
-        self.ends = ends
-        self._store(m)
+        # Complete rows are read two cycles after they are counted, and then pass the buffer.
+        latest, decided = self.complete + 2 + _READ_CYCLES + self.buffer.latency, self.closed.decided
+        self.threshold = latest - decided
+        self.overrun = decided + 2
+        self.capacity = self.threshold + self.overrun + 2
+        self.latency = latest + 1
+        self.stall_cycles = decided + 6
+        flight = max(self.complete, self.store.written, self.store.marked) + 4
+        self.reset = LateReset(max(2, -(-self.lanes // RESET_LANES)), flight)
+        self.reset_cycles = 1 + int(self.reset.cycles)
+        self.behind, self.inside = Level(self.depth), Level(self.depth + CAPACITY)
+        self.reads = FanOut(_READ_CYCLES)
+        self.was_read = Signal(name="was_read", reset_less=True)
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        m.submodules.buffer, m.submodules.behind, m.submodules.inside = self.buffer, self.behind, self.inside
+        m.submodules.leaves, m.submodules.reset = self.reads, self.reset
+        copies = self.reset.copies
+        self.pipeline.connect(m, copies[-3])
+        self.store.connect(m, self.reads.tree[_READ_CYCLES - 2], copies)
+        self._read_rows(m)
+        self._accept_beats(m)
+        self._show_rows(m)
         return m
 
-    def _advance(self, m: Module, total: Number, leaves: Timed) -> None:
-        """Where the next beat begins.
-
-        The lowest bits of the sum are computed first, two in a cycle, if the lanes are a power of two. So the feedback
-        has few inputs.
-        """
-        pipeline, lanes, steps = self.pipeline, self.lanes, self.steps
-        self.base: list[Timed] = []
-        self.rest: list[Timed] = []
-        if lanes == 1 << steps:
-            carry: list[Timed] = []
-            for start in range(0, steps, 2):
-                size = min(2, steps - start)
-                inputs = [*total[start : start + size], *carry]
-                cycle = latest(inputs)
-                base = Signal(size, name=f"base_{start}", reset_less=True)
-                self._cleared.append(base)
-                words = Cat(*(pipeline.at(bit, cycle) for bit in inputs[:size]))
-                sum_ = Signal(size + 1, name=f"sum_{start}")
-                m.d.comb += sum_.eq(sum((pipeline.at(bit, cycle) for bit in carry), base + words))
-                m.d.sync += base.eq(sum_[:size] & ~pipeline.at(leaves, cycle).replicate(size))
-                self.base += [Timed(bit, cycle) for bit in base]
-                self.rest += [pipeline.register(f"rest_{start + bit}", sum_[bit], cycle) for bit in range(size)]
-                carry = [pipeline.register(f"carry_{start}", sum_[size], cycle)]
-            # The beat fills its row if there is a carry, or if it has as many words as there are lanes.
-            self._overflow = [*carry, total[steps]]
-        else:
-            cycle = latest(total)
-            base = Signal(steps, name="base_0", reset_less=True)
-            self._cleared.append(base)
-            sum_, rest, full = Signal(steps + 1, name="sum_0"), Signal(steps, name="rest"), Signal(name="is_full")
-            m.d.comb += [
-                sum_.eq(base + Cat(*(pipeline.at(bit, cycle) for bit in total))),
-                full.eq(sum_ >= lanes),
-                rest.eq(Mux(full, sum_ - lanes, sum_)),
-            ]
-            m.d.sync += base.eq(rest & ~pipeline.at(leaves, cycle).replicate(steps))
-            self.base = [Timed(bit, cycle) for bit in base]
-            self.rest = [pipeline.register(f"rest_{bit}", rest[bit], cycle) for bit in range(steps)]
-            self._overflow = [pipeline.register("carry_0", full, cycle)]
-
-    def _store(self, m: Module) -> None:
-        pipeline, lanes, depth, steps = self.pipeline, self.lanes, self.depth, self.steps
-        network = self.network
-        pointer_bits = (depth - 1).bit_length()
-        decided = self.decided = latest([self.closes, self.closes_next])
-        # The row in which a beat begins, and the next one. Groups of lanes number the rows in different ways, so that
-        # synthesis does not merge their pointers.
-        closes, closes_next = (pipeline.at(each, decided) for each in (self.closes, self.closes_next))
-        one = pipeline.register("closes_one", closes ^ closes_next, decided)
-        two = pipeline.register("closes_two", closes_next, decided)
-        rows = self.rows = [
-            [
-                self._row_number(m, f"{name}_{group}", ahead, group % depth, [one, two])
-                for name, ahead in (("row", 0), ("next_row", 1))
-            ]
-            for group in range(-(-lanes // _WRITE_GROUP))
-        ]
-
-        written = self.written = max(
-            network.cycle, latest([bit for pair in rows for number in pair for bit in number]) + 1
-        )
-
-        # The stream of closed rows: at most one in a cycle.
-        self.pending = pending = Signal(name="pending", reset_less=True)
-        self.later = later = Signal(steps + 2, name="later", reset_less=True)
-        self._cleared.append(pending)
-        rest, full, ends = (
-            Cat(*(pipeline.at(b, decided) for b in self.rest)),
-            pipeline.at(self.full, decided),
-            pipeline.at(self.ends, decided),
-        )
-        own = Cat(rest, full, ends & ~closes_next)
-        m.d.sync += [
-            pending.eq(closes_next | (pending & closes)),
-            later.eq(Mux(closes_next, Cat(rest, Const(0, 1), Const(1, 1)), own)),
-        ]
-        closed = pipeline.register("closed", closes | pending, decided)
-        filled = pipeline.register("filled", Mux(pending, later, own), decided)
-        marks = [pipeline.compute(f"mark_{lane}", [filled], partial(_is_filled, lane, steps)) for lane in range(lanes)]
-        marks.append(pipeline.compute("mark_last", [filled], lambda filled: filled[-1]))
-        marked = self.marked = latest(marks)
-
-        # Complete rows are read as soon as the buffer accepts them.
-        # A row is read two cycles after the decision, which is two cycles after the announcement at the earliest.
-        complete = self.complete = max(decided + 1, written - _READ_CYCLES, marked - _READ_CYCLES)
-        shown_at = complete + 2 + _READ_CYCLES + MemoryBuffer.latency
-        self.threshold = shown_at - decided
-        self.latency = shown_at + 1
-        self.overrun = decided + 2
-        row_layout = self.buffer.output.payload.shape()
-        behind, inside, buffer = Level(depth), Level(depth + CAPACITY), self.buffer
-        self.behind, self.inside = behind, inside
-        m.submodules.buffer, m.submodules.behind, m.submodules.inside = buffer, behind, inside
-        m.submodules.leaves = self.reads = leaves = FanOut(_READ_CYCLES)
-        groups = -(-lanes // _READ_GROUP)
-        self.reset = reset = LateReset(max(2, -(-lanes // 8)), max(complete, written, marked) + 4)
-        m.submodules.reset = reset
-        self.reset_cycles = 1 + reset.cycles
-        self.stall_cycles = decided + 6
-        read, was_read = Signal(name="reads"), Signal(name="was_read", reset_less=True)
-        self.was_read = was_read
-        self.mark_rows: list[Signal] = []
-        self.read_rows: list[Signal] = []
-        self.mark_memories: list[memory.Memory] = []
-        self.word_memories: list[memory.Memory] = []
-        self.kept: list[Value] = []
-        self.stored: list[Value] = []
-        copies = reset.copies
+    def _read_rows(self, m: Module) -> None:
+        """Complete rows are read as soon as the buffer accepts them."""
+        behind, buffer, leaves = self.behind, self.buffer, self.reads
+        read = Signal(name="reads")
         m.d.comb += [
-            read.eq(Mux(was_read, behind.more_than[1], behind.more_than[0]) & buffer.ready),
-            behind.up.eq(pipeline.at(closed, complete)),
+            read.eq(Mux(self.was_read, behind.more_than[1], behind.more_than[0]) & buffer.ready),
+            behind.up.eq(self.pipeline.at(self.closed.closed, self.complete)),
             behind.down.eq(read),
-            behind.reset.eq(copies[-1]),
-            inside.up.eq(closed.value),
-            inside.down.eq(self.packed.valid & self.packed.ready),
-            inside.reset.eq(copies[-2]),
+            behind.reset.eq(self.reset.copies[-1]),
             buffer.accepted.eq(read),
             leaves.value.eq(read),
             buffer.row_valid.eq(leaves.copies),
             buffer.tail_valid.eq(leaves.copies[-1]),
-            self.packed.valid.eq(buffer.output.valid),
-            buffer.output.ready.eq(self.packed.ready),
         ]
-        m.d.sync += was_read.eq(read)
-        # The level of the next cycle, so that fewer beats are accepted after it was reached.
-        more, at = inside.more_than, self.threshold
-        many = Signal()
-        m.d.comb += many.eq(Mux(inside.changes, Mux(inside.grows, more[at - 1], more[at + 1]), more[at]))
-        m.d.sync += [self.ready.eq(~many & ~reset.busy), self.paused.eq(many | reset.busy)]
-        with m.If(copies[-3]):
-            m.d.sync += [register.eq(register.init) for register in [*self._cleared, was_read]]
+        m.d.sync += self.was_read.eq(read)
+        with m.If(self.reset.copies[-3]):
+            m.d.sync += self.was_read.eq(0)
 
-        steps_of_reads = leaves.tree[_READ_CYCLES - 2]
-        shown: list[Value] = []
-        for group, start in enumerate(range(0, lanes, _READ_GROUP)):
-            part = range(start, min(lanes, start + _READ_GROUP))
-            code = group % depth
-            mark_row, row = (
-                Signal(pointer_bits, name=f"{name}_{group}", init=code, reset_less=True)
-                for name in ("mark_row", "read_row")
-            )
-            m.d.sync += [
-                mark_row.eq(((mark_row ^ code) + pipeline.at(closed, marked))[:pointer_bits] ^ code),
-                row.eq(((row ^ code) + steps_of_reads[group * len(steps_of_reads) // groups])[:pointer_bits] ^ code),
-            ]
-            self.mark_rows.append(mark_row)
-            self.read_rows.append(row)
-            with m.If(copies[start // 8]):
-                m.d.sync += [mark_row.eq(mark_row.init), row.eq(row.init)]
-            own = [marks[lane] for lane in part] + marks[lanes:] * (part[-1] == lanes - 1)
-            entry = Cat(pipeline.at(mark, marked) for mark in own)
-            stored_marks = self._register(
-                m, f"kept_{start}", self._memory(m, self.mark_memories, f"marks_{start}", entry, mark_row, row)
-            )
-            self.kept.append(stored_marks)
-            for lane in part:
-                row_number, next_number = rows[lane // _WRITE_GROUP]
-                recode = code ^ (lane // _WRITE_GROUP) % depth
-                inputs = [network.wraps[lane], *next_number, *row_number]
-                address = pipeline.at(pipeline.compute(f"address_{lane}", inputs, partial(_address, recode)), written)
-                word = pipeline.at(network.words[-1][lane], written)
-                stored = self._register(
-                    m, f"stored_{lane}", self._memory(m, self.word_memories, f"lane_{lane}", word, address, row)
-                )
-                self.stored.append(stored)
-                keep = stored_marks[lane - start]
-                at_bit = 0
-                fields: dict[str, Value] = {"keep": keep}
-                for name in self.names:
-                    size = len(Value.cast(self.sparse.payload.symbols[lane][name]))
-                    value = stored[at_bit : at_bit + size]
-                    fields[name] = value & keep.replicate(size) if name == "error" else value
-                    at_bit += size
-                shown += [fields[str(name)] for name, _ in row_layout["slots"].shape.elem_shape]
-        each = len(shown) // lanes
+    def _accept_beats(self, m: Module) -> None:
+        """Beats are accepted while there is room for the rows of all beats in the pipeline."""
+        inside, at = self.inside, self.threshold
+        more, many = inside.more_than, Signal()
         m.d.comb += [
-            Value.cast(buffer.row).eq(Cat(*shown[: (lanes - 1) * each])),
-            Value.cast(buffer.tail).eq(Cat(*shown[(lanes - 1) * each :], stored_marks[-1])),
-            *beat_of_slots(self.packed.payload, buffer.output.payload),
+            inside.up.eq(self.closed.closed.value),
+            inside.down.eq(self.packed.valid & self.packed.ready),
+            inside.reset.eq(self.reset.copies[-2]),
+            # The level of the next cycle, so that fewer beats are accepted after it was reached.
+            many.eq(Mux(inside.changes, Mux(inside.grows, more[at - 1], more[at + 1]), more[at])),
+            self.sparse.ready.eq(self.ready),
+        ]
+        m.d.sync += [self.ready.eq(~many & ~self.reset.busy), self.paused.eq(many | self.reset.busy)]
+
+    def _show_rows(self, m: Module) -> None:
+        """Rows that were read enter the buffer, and leave it at the output."""
+        buffer, packed = self.buffer, self.packed
+        slots = [
+            Cat(keep, self._word(word, keep)) for keep, word in zip(self.store.keep, self.store.stored, strict=True)
+        ]
+        m.d.comb += [
+            Value.cast(buffer.row).eq(Cat(*slots[:-1])),
+            Value.cast(buffer.tail).eq(Cat(slots[-1], self.store.last)),
+            packed.valid.eq(buffer.output.valid),
+            buffer.output.ready.eq(packed.ready),
+            *beat_of_slots(packed.payload, buffer.output.payload),
         ]
 
-    def _register(self, m: Module, name: str, value: Value) -> Value:
-        held = Signal(len(value), name=name, reset_less=True)
-        m.d.sync += held.eq(value)
-        return held
-
-    def _row_number(self, m: Module, name: str, first: int, code: int, step: Number) -> Number:
-        """A count of rows, combined with `code`: two bits in each cycle, like the lane in which a beat begins."""
-        pipeline = self.pipeline
-        result: list[Timed] = []
-        for start in range(0, (self.depth - 1).bit_length(), 2):
-            size = min(2, (self.depth - 1).bit_length() - start)
-            part = code >> start & 3 >> (2 - size)
-            row = Signal(size, name=f"{name}_{start}", init=(first >> start ^ part) & 3 >> (2 - size), reset_less=True)
-            self._cleared.append(row)
-            cycle = latest(step)
-            sum_ = Signal(size + 1, name=f"{name}_sum_{start}")
-            m.d.comb += sum_.eq((row ^ part) + Cat(*(pipeline.at(bit, cycle) for bit in step)))
-            m.d.sync += row.eq(sum_[:size] ^ part)
-            result += [Timed(bit, cycle) for bit in row]
-            step = [pipeline.register(f"{name}_carry_{start}", sum_[size], cycle)]
-        return result
-
-    def _memory(
-        self, m: Module, memories: list[memory.Memory], name: str, entry: Value, write: Value, read: Value
-    ) -> Value:
-        """A memory that is written in each cycle; the row that is read."""
-        m.submodules[name] = rows = memory.Memory(shape=len(entry), depth=self.depth, init=[])
-        memories.append(rows)
-        into, out = rows.write_port(), rows.read_port(domain="comb")
-        m.d.comb += [into.en.eq(1), into.addr.eq(write), into.data.eq(entry), out.addr.eq(read)]
-        return out.data
-
-
-def _is_filled(lane: int, steps: int, filled: Value) -> Value:
-    return (lane < filled[:steps]) | filled[steps]
-
-
-def _address(code: int, wraps: Value, *rows: Value) -> Value:
-    return Mux(wraps, Cat(*rows[: len(rows) // 2]), Cat(*rows[len(rows) // 2 :])) ^ code
+    def _word(self, word: Value, keep: Value) -> Value:
+        """The word of a lane, without an error where there is none."""
+        fields = {str(name): word[field.offset : field.offset + field.width] for name, field in self._symbol}
+        return Cat(value & keep.replicate(len(value)) if name == "error" else value for name, value in fields.items())
 
 
 class PackedDecoder(HasItemOptions, wiring.Component):

@@ -37,19 +37,20 @@ _CHUNK = 2
 class Pipeline:
     """A pipeline that never pauses, made of values that state their cycles.
 
-    Values that meet in a function are delayed to the cycle of the latest one.
-
-    Args:
-        m: the module that the registers are added to.
+    Values that meet in a function are delayed to the cycle of the latest one. The registers are described here and
+    added to a module by `connect`, so the cycles of all values are known before that.
 
     Attributes:
-        registers: all registers, in the order in which they were made.
+        registers: all registers without feedback, in the order in which they were made.
+        cleared: the registers with feedback that a reset initialises.
     """
 
-    def __init__(self, m: Module) -> None:
-        self._m = m
+    def __init__(self) -> None:
+        self._wires: list[tuple[Signal, Value]] = []
+        self._drivers: list[tuple[Signal, Value]] = []
         self._delayed: dict[Timed, Timed] = {}
         self.registers: list[Timed] = []
+        self.cleared: list[Signal] = []
 
     def register(self, name: str, value: Value, cycle: int) -> Timed:
         """The register of a value that is valid in `cycle`; it holds the value one cycle later.
@@ -60,9 +61,51 @@ class Pipeline:
             cycle: the cycle.
         """
         held = Signal(len(value), name=f"{name}_{cycle + 1}", reset_less=True)
-        self._m.d.sync += held.eq(value)
+        self._drivers.append((held, value))
         self.registers.append(Timed(held, cycle + 1))
         return self.registers[-1]
+
+    def state(self, name: str, size: int, *, init: int = 0, cleared: bool = True) -> Signal:
+        """A register with feedback; `drive` sets its next value.
+
+        Args:
+            name: its name.
+            size: its width.
+            init: its initial value.
+            cleared: a reset initialises it. One whose contents are not used after a reset does without.
+        """
+        state = Signal(size, name=name, init=init, reset_less=True)
+        if cleared:
+            self.cleared.append(state)
+        return state
+
+    def drive(self, state: Signal, value: Value) -> None:
+        """Set the next value of a register with feedback."""
+        self._drivers.append((state, value))
+
+    def wire(self, name: str, size: int, value: Value) -> Signal:
+        """A signal with a value, for a function that is used several times.
+
+        Args:
+            name: its name.
+            size: its width.
+            value: its value.
+        """
+        signal = Signal(size, name=name)
+        self._wires.append((signal, value))
+        return signal
+
+    def connect(self, m: Module, reset: Value) -> None:
+        """Add the registers to a module.
+
+        Args:
+            m: the module.
+            reset: initialises the registers with feedback.
+        """
+        m.d.comb += [signal.eq(value) for signal, value in self._wires]
+        m.d.sync += [register.eq(value) for register, value in self._drivers]
+        with m.If(reset):
+            m.d.sync += [state.eq(state.init) for state in self.cleared]
 
     def at(self, value: Timed, cycle: int) -> Value:
         """A value in its cycle or in a later one."""

@@ -158,17 +158,23 @@ FAULTS: dict[str, tuple[Fault, str | None]] = {
     "a switch gives one word to both lanes": (switch_blocks, "equivalence"),
     "a switch turns the wrong way": (turns_the_wrong_way, "equivalence"),
     "the base is kept after a text": (
-        registered(lambda packer: packer.base[0].value.eq(packer.base[0].value), when=lambda packer: packer.pending),
+        registered(
+            lambda packer: packer.begin.base[0].value.eq(packer.begin.base[0].value),
+            when=lambda packer: packer.closed.pending,
+        ),
         "equivalence",
     ),
     "a carry of the row is lost": (
-        registered(lambda packer: Cat(bit.value for bit in packer.rows[0][0][2:]).eq(0)),
+        registered(lambda packer: Cat(bit.value for bit in packer.store.numbers[0][0][2:]).eq(0)),
         "equivalence",
     ),
-    "a second row is not announced": (registered(lambda packer: packer.pending.eq(0)), "equivalence"),
-    "a second row has the marks of the next beat": (registered(lambda packer: packer.later.eq(0)), "equivalence"),
+    "a second row is not announced": (registered(lambda packer: packer.closed.pending.eq(0)), "equivalence"),
+    "a second row has the marks of the next beat": (
+        registered(lambda packer: packer.closed.later.eq(0)),
+        "equivalence",
+    ),
     "the end of a text is not marked": (
-        combinational(lambda packer: packer.mark_memories[-1].write_ports[0].data[-1].eq(0)),
+        combinational(lambda packer: packer.store.mark_memories[-1].write_ports[0].data[-1].eq(0)),
         "equivalence",
     ),
     "a row is read before it is complete": (an_early_read, "equivalence"),
