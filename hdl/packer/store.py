@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
+from typing import Any
 
 from amaranth.hdl import Cat, Module, Mux, Signal, Value
 from amaranth.lib import memory
@@ -66,6 +67,8 @@ class RowStore:
         self.kept: list[Signal] = []
         self.stored: list[Signal] = []
         self._entries: list[Value] = []
+        # Made once, so that the store can be elaborated more than once.
+        self._ports: dict[memory.Memory, tuple[Any, Any]] = {}
         self._words: list[tuple[Value, Value]] = []
         bits = (depth - 1).bit_length()
         for group, start in enumerate(range(0, lanes, _READ_GROUP)):
@@ -75,7 +78,7 @@ class RowStore:
                 pointers.append(Signal(bits, name=f"{name}_{group}", init=code, reset_less=True))
             own = [marks[lane] for lane in part] + [last] * (part[-1] == lanes - 1)
             self._entries.append(Cat(pipeline.at(mark, marked) for mark in own))
-            self.mark_memories.append(_memory(len(own), depth))
+            self.mark_memories.append(self._memory(len(own), depth))
             self.kept.append(Signal(len(own), name=f"kept_{start}", reset_less=True))
             for lane in part:
                 number, following = self.numbers[lane // _WRITE_GROUP]
@@ -84,7 +87,7 @@ class RowStore:
                 address = pipeline.compute(f"address_{lane}", inputs, partial(_address, recode))
                 word = pipeline.at(network.words[-1][lane], written)
                 self._words.append((pipeline.at(address, written), word))
-                self.word_memories.append(_memory(len(word), depth))
+                self.word_memories.append(self._memory(len(word), depth))
                 self.stored.append(Signal(len(word), name=f"stored_{lane}", reset_less=True))
 
     @property
@@ -117,23 +120,23 @@ class RowStore:
                 m.d.sync += [mark_row.eq(mark_row.init), row.eq(row.init)]
             marks = self.mark_memories[group]
             m.submodules[f"marks_{start}"] = marks
-            m.d.sync += self.kept[group].eq(_connect(m, marks, mark_row, self._entries[group], row))
+            m.d.sync += self.kept[group].eq(self._connect(m, marks, mark_row, self._entries[group], row))
             for lane in range(start, min(self.lanes, start + _READ_GROUP)):
                 words = self.word_memories[lane]
                 m.submodules[f"lane_{lane}"] = words
-                m.d.sync += self.stored[lane].eq(_connect(m, words, *self._words[lane], row))
+                m.d.sync += self.stored[lane].eq(self._connect(m, words, *self._words[lane], row))
 
+    def _memory(self, width: int, depth: int) -> memory.Memory:
+        rows = memory.Memory(shape=width, depth=depth, init=[])
+        self._ports[rows] = rows.write_port(), rows.read_port(domain="comb")
+        return rows
 
-def _memory(width: int, depth: int) -> memory.Memory:
-    return memory.Memory(shape=width, depth=depth, init=[])
-
-
-def _connect(m: Module, rows: memory.Memory, address: Value, entry: Value, read: Value) -> Value:
-    """Write a memory in each cycle; the row that is read."""
-    into, out = rows.write_port(), rows.read_port(domain="comb")
-    m.d.comb += [into.en.eq(1), into.addr.eq(address), into.data.eq(entry), out.addr.eq(read)]
-    found: Value = out.data
-    return found
+    def _connect(self, m: Module, rows: memory.Memory, address: Value, entry: Value, read: Value) -> Value:
+        """Write a memory in each cycle; the row that is read."""
+        into, out = self._ports[rows]
+        m.d.comb += [into.en.eq(1), into.addr.eq(address), into.data.eq(entry), out.addr.eq(read)]
+        found: Value = out.data
+        return found
 
 
 def _is_filled(lane: int, steps: int, filled: Value) -> Value:
