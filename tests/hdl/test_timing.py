@@ -11,10 +11,10 @@ from amaranth.hdl import Value
 from amaranth.sim import Simulator
 from support.tiers import tiered
 
-from utf8fpga.hdl import Core, Decoder, Refresh, RefreshedDecoder
+from utf8fpga.hdl import Core, Decoder, Refresh, RefreshedDecoder, RemoverParameters
 from utf8fpga.model import decode
 from utf8fpga.model.practices import Practice
-from utf8fpga.sim.beats import beat_payload, text_beats
+from utf8fpga.sim.beats import beat_payload, gapped_beats, text_beats
 
 DECODERS: dict[str, dict[str, Any]] = {
     "serial": {},
@@ -25,6 +25,13 @@ DECODERS: dict[str, dict[str, Any]] = {
     "parallel-4-registers": {"lanes": 4, "buffer": "registers", "pipeline": 0, "packed": False},
     "packed-2": {"lanes": 2, "packed": True},
     "packed-5": {"lanes": 5, "packed": True},
+    "compact-3": {"lanes": 3, "compact_input": True},
+    "compact-4-sparse": {"lanes": 4, "packed": False, "compact_input": True},
+}
+REMOVERS: dict[str, dict[str, Any]] = {
+    "remover-1": {"lanes": 1},
+    "remover-3": {"lanes": 3},
+    "remover-4-flush": {"lanes": 4, "flush": True},
 }
 CYCLES = 1500
 
@@ -33,6 +40,8 @@ def core_of(name: str) -> Core:
     if name == "refreshed":
         decoder: Any = Decoder(lanes=4, packed=False)
         return RefreshedDecoder(decoder, Refresh(60))
+    if name in REMOVERS:
+        return RemoverParameters(**REMOVERS[name]).build()
     return Decoder(**DECODERS[name])
 
 
@@ -55,7 +64,10 @@ def play(core: Core, seed: int) -> tuple[int, int]:
                 for _ in range(rng.randrange(1, 12)):
                     text = rng.choices(b"A\xc3\xa9\xe2\x82\xac\xff", k=rng.randrange(12))
                     due += len(list(decode(text)))
-                    beats += text_beats(text, core.lanes)
+                    if getattr(core, "accepts_gaps", False):
+                        beats += gapped_beats(text, core.lanes, iter(lambda: rng.random() < 0.4, None))
+                    else:
+                        beats += text_beats(text, core.lanes)
                 quiet = 0
             if beats:
                 ctx.set(payload, beat_payload(core, beats[0]))
@@ -87,9 +99,9 @@ def play(core: Core, seed: int) -> tuple[int, int]:
 @pytest.mark.parametrize(
     "name",
     tiered(
-        {name: name for name in (*DECODERS, "refreshed")},
+        {name: name for name in (*DECODERS, *REMOVERS, "refreshed")},
         # One decoder of each kind. Without registers in the window, the simulator takes ten times as long.
-        ["serial", "each-unit", "parallel-2", "parallel-4", "packed-5"],
+        ["serial", "each-unit", "parallel-2", "parallel-4", "packed-5", "compact-3", "remover-1", "remover-3"],
     ),
 )
 def test_the_input_is_ready_and_the_output_drains_within_the_stated_cycles(name: str) -> None:
