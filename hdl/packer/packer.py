@@ -100,6 +100,7 @@ class Packer(wiring.Component):
         self._move_words()
         # The words of a row are in the memories when it is read.
         self.complete = max(self.closed.decided + 1, self.network.cycle - _READ_CYCLES)
+        self._completed = self.pipeline.at(self.closed.closed, self.complete)
         self.depth = max(_MIN_DEPTH, 1 << (self.complete + _MORE_ROWS - 1).bit_length())
         self.store = RowStore(self.pipeline, lanes, self.depth, self.closed, self.network)
         assert max(self.store.written, self.store.marked) <= self.complete + _READ_CYCLES
@@ -163,7 +164,7 @@ class Packer(wiring.Component):
         read = Signal(name="reads")
         m.d.comb += [
             read.eq(Mux(self.was_read, behind.more_than[1], behind.more_than[0]) & buffer.ready),
-            behind.up.eq(self.pipeline.at(self.closed.closed, self.complete)),
+            behind.up.eq(self._completed),
             behind.down.eq(read),
             behind.reset.eq(self.reset.copies[-1]),
             buffer.accepted.eq(read),
