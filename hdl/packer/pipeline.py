@@ -111,8 +111,7 @@ class Pipeline:
         """A value in its cycle or in a later one."""
         if value.cycle is None:
             return value.value
-        if value.cycle > cycle:
-            raise ValueError(f"a value of cycle {value.cycle} is not known in cycle {cycle}")
+        assert value.cycle <= cycle, f"a value of cycle {value.cycle} is not known in cycle {cycle}"
         while value.cycle is not None and value.cycle < cycle:
             if value not in self._delayed:
                 name = str(getattr(value.value, "name", f"delayed_{len(self.registers)}"))
