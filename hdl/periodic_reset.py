@@ -14,7 +14,7 @@ from utf8fpga.model import InvalidArgumentError
 
 __all__ = ["MAX_EVERY", "MOST", "STILL", "Refresh", "RefreshedDecoder"]
 
-STILL = 64
+STILL = 80
 """Cycles without a beat at the input and the output after which a decoder has drained and is ready."""
 
 MOST = 64

@@ -390,7 +390,7 @@ class PackerInvariant:
 
         # Beats are accepted only if there was room for all that may be in the pipeline.
         reserved = self._since(slots[0].potential)
-        most = packer.threshold + self._decided + 3
+        most = packer.capacity
         self._claim("room", reserved + went + before <= most)
         waits = self._in_buffer.pending + went + before
         self._claim("room in the buffer", buffer.ready | (waits >= CAPACITY - 3))
@@ -602,7 +602,7 @@ class PackerInvariant:
         packer, monitors, slots, chain = self._packer, self._monitors, self.slots, self._chain
         lanes, size, counts = self._lanes, self._size, self._in_buffer
         inside, reserved = self._since(self._known.announced), self._since(slots[0].potential)
-        most, decided = packer.threshold + self._decided + 3, self._decided
+        most, decided = packer.capacity, self._decided
         many = inside > packer.threshold
         drains = (reserved + monitors.willing <= most + 1) & packer.inside.bits[packer.threshold]
         self._claim("stall", (monitors.willing == 0) | ~many | drains)
