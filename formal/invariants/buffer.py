@@ -17,11 +17,11 @@ from amaranth.hdl import Cat, ClockDomain, Const, Elaboratable, Module, Mux, Sig
 from amaranth.lib import data
 
 from utf8fpga.formal.helpers import how_many
-from utf8fpga.formal.invariants.window import DRAINED
 from utf8fpga.hdl import ParallelDecoder
 from utf8fpga.hdl.decoder.parallel import buffer_of
-from utf8fpga.hdl.memory_buffer import CAPACITY, LaneMemory, Level, MemoryBuffer, step_pointer
+from utf8fpga.hdl.memory_buffer import CAPACITY, LaneMemory, Level, MemoryBuffer, RowBuffer, step_pointer
 from utf8fpga.hdl.register_buffer import RegisterBuffer
+from utf8fpga.hdl.sliced_buffer import SlicedBuffer
 
 __all__ = ["BufferProof", "Start"]
 
@@ -70,7 +70,7 @@ class _Bench(Elaboratable):
         self.invariant = {name: Signal(name=f"inv_{name}") for name in self.parts}
 
     @property
-    def buffer(self) -> MemoryBuffer | RegisterBuffer:
+    def buffer(self) -> RowBuffer | RegisterBuffer:
         """The buffer that is proved."""
         raise NotImplementedError
 
@@ -101,20 +101,18 @@ def _one_bit_items(lanes: int) -> data.StructLayout:
     return data.StructLayout({"slots": data.ArrayLayout(1, lanes), "last": 1})
 
 
-class _MemoryBench(_Bench):
-    parts = ("reset", "steps", "inside", "counts", "fronts", "pointers", "watched", "smooth")
+class _RowBench(_Bench):
+    """The common part of both kinds of memories."""
 
     def __init__(self, decoder: ParallelDecoder) -> None:
         flags = dict.fromkeys(("settled", "advance", "leaves", "watch"), 1)
         super().__init__({**flags, "items": decoder.lanes - 1, "tail": 2})
         self._decoder = decoder
-        made = buffer_of(decoder.stages, _one_bit_items(decoder.lanes))
-        assert isinstance(made, MemoryBuffer)
-        self._buffer = made
+        self.remaining = Signal(range(decoder.item_buffer.capacity + 1))
 
     @property
-    def buffer(self) -> MemoryBuffer:
-        return self._buffer
+    def buffer(self) -> RowBuffer:
+        raise NotImplementedError
 
     def _drive(self, m: Module) -> None:
         """What the first half proves of `RowWindow`: when rows and tails are valid. Their values are arbitrary."""
@@ -139,6 +137,20 @@ class _MemoryBench(_Bench):
             buffer.tail_valid.eq(Mux(self.calm, self.leaves, free["leaves"])),
         ]
 
+
+class _MemoryBench(_RowBench):
+    parts = ("reset", "steps", "inside", "counts", "fronts", "pointers", "watched", "smooth")
+
+    def __init__(self, decoder: ParallelDecoder) -> None:
+        super().__init__(decoder)
+        made = buffer_of(decoder.stages, _one_bit_items(decoder.lanes))
+        assert isinstance(made, MemoryBuffer)
+        self._buffer = made
+
+    @property
+    def buffer(self) -> MemoryBuffer:
+        return self._buffer
+
     def connect(self, m: Module) -> None:
         self._drive(m)
         buffer = self.buffer
@@ -156,7 +168,7 @@ class _MemoryBench(_Bench):
         inside, shown = _count(buffer.inside), Cat(front.odd, front.two)
         self.hold(
             "inside",
-            *_thermometer(buffer.inside),
+            *_thermometer(buffer.inside.more_than),
             buffer.counted == came,
             inside + came + counted == pending + went,
             ~came | (self.unwritten[0] if self.unwritten else self.waiting),
@@ -167,7 +179,7 @@ class _MemoryBench(_Bench):
         m.d.comb += behind.eq(_count(buffer.behind) + wrote - buffer.near)
         self.hold(
             "counts",
-            *_thermometer(buffer.behind),
+            *_thermometer(buffer.behind.more_than),
             buffer.arrive == buffer.near,
             ~buffer.near | ((_count(buffer.behind) != 0) & (shown != 3)),
             pending == self.waiting + self.leaves + behind + buffer.arrive + shown + how_many(self.before),
@@ -234,6 +246,128 @@ class _MemoryBench(_Bench):
         ]
         on_time = (buffer.arrive == later[2]) & (behind == later[0] + later[1]) & (shown == later[3])
         self.hold("smooth", ~smooth | (on_time & (wrote == later[0])))
+        self.forbid("latency", smooth & (buffer.output.valid != later[-1]))
+
+
+class _SlicedBench(_RowBench):
+    parts = ("reset", "steps", "inside", "counts", "slices", "pointers", "watched", "smooth")
+
+    def __init__(self, decoder: ParallelDecoder) -> None:
+        super().__init__(decoder)
+        made = buffer_of(decoder.stages, _one_bit_items(decoder.lanes))
+        assert isinstance(made, SlicedBuffer)
+        self._buffer = made
+
+    @property
+    def buffer(self) -> SlicedBuffer:
+        return self._buffer
+
+    def connect(self, m: Module) -> None:
+        self._drive(m)
+        buffer = self.buffer
+        port = buffer.port
+        taken = buffer.output.valid & buffer.output.ready
+        moved = port.fill & port.stored
+        self.hold("reset", *(~value for value in buffer.reset.active))
+
+        # Complete beats are announced to all slices in the same cycle.
+        announced = [Signal(name=f"announced_{n}") for n in range(1 + len(buffer.tree.tree))]
+        m.d.sync += [new.eq(old) for new, old in zip(announced, [self.leaves, *announced], strict=False)]
+        for values, expected in zip(buffer.tree.tree, announced, strict=False):
+            self.hold("slices", *(value == expected for value in values))
+        for control in (port, *buffer.slices):
+            registers = Cat(control.rows, control.steps, control.fills, control.idle)
+            of_port = Cat(port.rows, port.steps, port.fills, port.idle)
+            self.hold("slices", control.arrives == announced[-1], registers == of_port)
+        self.hold("slices", *_thermometer(port.rows), ~port.steps | port.fills, ~port.idle | port.steps)
+        # A beat is output again, and a beat is in the next row.
+        again, following = ~port.steps, Mux(port.steps, ~port.idle, ~port.fills)
+
+        # Beats that were accepted and are in flight, and where they are.
+        pending = Signal(range(buffer.capacity + 1))
+        stored = Signal(range(buffer.capacity + 1))
+        came, counted, went = Signal(), Signal(), Signal()
+        m.d.comb += [self.remaining.eq(pending - self.waiting), stored.eq(pending - again - following)]
+        m.d.sync += [
+            pending.eq(pending + buffer.accepted - taken),
+            came.eq(buffer.accepted),
+            counted.eq(came),
+            went.eq(moved),
+        ]
+        self.hold("steps", *_step(buffer.inside, counted, went))
+        self.hold(
+            "inside",
+            *_thermometer(buffer.inside.more_than),
+            buffer.counted == came,
+            _count(buffer.inside) + came + counted == stored + went,
+            ~came | (self.unwritten[0] if self.unwritten else self.waiting),
+            stored <= Mux(buffer.ready, CAPACITY - 1, CAPACITY),
+        )
+        complete = Signal(range(CAPACITY + 1))
+        m.d.comb += complete.eq(how_many(port.rows) + how_many(announced))
+        self.hold("counts", stored == self.waiting + self.leaves + complete + how_many(self.before))
+        if len(self.unwritten) > len(self.before):
+            self.hold("counts", ~self.unwritten[-1] | self.waiting)
+
+        reading = Signal(range(_STATES))
+        with m.If(moved):
+            m.d.sync += reading.eq(_later(reading, Const(1)))
+        self.hold("pointers", reading < _STATES)
+        rows = Signal(range(CAPACITY + 1))
+        m.d.comb += rows.eq(stored - how_many(self.unwritten))
+        for number, lanes in enumerate(buffer.memories):
+            written = complete if number == len(buffer.memories) - 1 else rows
+            self.hold("pointers", lanes.read == _pointer(m, lanes, reading))
+            self.hold("pointers", lanes.write == _pointer(m, lanes, _later(reading, written)))
+
+        # One beat is followed, any.
+        watching, ahead = Signal(), Signal(range(buffer.capacity + 1))
+        items, tail = Signal(self._decoder.lanes - 1, reset_less=True), Signal(2, reset_less=True)
+        with m.If(~watching):
+            m.d.sync += [watching.eq(buffer.accepted & self.free["watch"]), ahead.eq(pending - taken)]
+        with m.Elif(taken):
+            m.d.sync += [watching.eq(ahead != 0), ahead.eq(ahead - 1)]
+        outside = Signal(2)
+        m.d.comb += outside.eq(again + following)
+        writes = self.unwritten[-1] if self.unwritten else buffer.accepted
+        with m.If(writes & (Mux(watching, ahead, pending) == rows + outside)):
+            m.d.sync += items.eq(self.free["items"])
+        with m.If(self.leaves & (ahead == complete + outside)):
+            m.d.sync += tail.eq(self.free["tail"])
+        self.hold("watched", ~watching | (ahead < pending))
+        inner = Signal(range(buffer.capacity + 1))
+        m.d.comb += inner.eq(ahead - outside)
+        start = 0
+        for number, memory in enumerate(buffer.memories):
+            port_of = memory.rows.read_port(domain="comb")
+            m.d.comb += port_of.addr.eq(_pointer(m, memory, _later(reading, inner)))
+            is_tail = number == len(buffer.memories) - 1
+            remembered = tail if is_tail else items[start : start + len(memory.row)]
+            in_memory = (ahead >= outside) & (inner < (complete if is_tail else rows))
+            is_next = following & (ahead == again)
+            self.hold(
+                "watched",
+                ~(watching & in_memory) | (port_of.data == remembered),
+                ~(watching & is_next) | (buffer.next_rows[number] == remembered),
+                ~(watching & again & (ahead == 0)) | (buffer.shown[number] == remembered),
+            )
+            start += len(memory.row)
+        shown = Value.cast(buffer.output.payload)
+        first = buffer.output.valid & watching & (ahead == 0)
+        self.forbid("order", first & (shown != Cat(items, tail)), buffer.output.valid & (pending == 0))
+        waited, before = Signal(), Signal(len(shown), reset_less=True)
+        m.d.sync += [waited.eq(first & ~taken), before.eq(shown)]
+        self.hold("watched", ~waited | (watching & (ahead == 0) & (before == Cat(items, tail)) & buffer.output.valid))
+        self.forbid("steady", waited & (~buffer.output.valid | (shown != before)))
+
+        # While no beat has waited since the buffer was empty, a complete beat is valid `latency` cycles later.
+        smooth, later = Signal(), Signal(buffer.latency)
+        m.d.sync += [
+            smooth.eq((smooth | (pending == 0)) & ~(buffer.output.valid & ~taken)),
+            later.eq(Mux(pending == 0, 0, Cat(self.leaves, later))),
+        ]
+        on_time = (Cat(*announced) == later[:-2]) & (how_many(port.rows) == later[-2]) & (following == later[-1])
+        self.hold("smooth", ~smooth | (on_time & ~again))
         self.forbid("latency", smooth & (buffer.output.valid != later[-1]))
 
 
@@ -310,8 +444,7 @@ def _step(level: Level, up: Value, down: Value) -> tuple[Value, Value]:
     return level.changes == up ^ down, level.grows == up
 
 
-def _thermometer(level: Level) -> Iterable[Value]:
-    bits = level.more_than
+def _thermometer(bits: Signal) -> Iterable[Value]:
     return [bits[n] | ~bits[n + 1] for n in range(len(bits) - 1)]
 
 
@@ -333,6 +466,10 @@ def _pointer(m: Module, lanes: LaneMemory, row: Value) -> Signal:
     return found
 
 
+_BENCHES = {"registers": _RegisterBench, "memory": _MemoryBench, "slices": _SlicedBench}
+"""By buffer what drives it."""
+
+
 class BufferProof(Elaboratable):
     """The questions whose answers are the proof, each a bit that must stay 0.
 
@@ -351,7 +488,7 @@ class BufferProof(Elaboratable):
 
     def __init__(self, decoder: ParallelDecoder, start: Start) -> None:
         self._decoder = decoder
-        self._bench = bench = (_MemoryBench if decoder.buffer == "memory" else _RegisterBench)(decoder)
+        self._bench = bench = _BENCHES[decoder.buffer](decoder)
         self._start = start
         self._after = decoder.reset_cycles if start is Start.RESET else 0
         if decoder.buffer == "registers":
@@ -403,7 +540,7 @@ class BufferProof(Elaboratable):
             stalls = (frame == bench.buffer.stall_cycles) & held & willing & ~bench.ready
             asked = [*((frame == 1) & held & fail for fail in fails), *(now & bad for bad in bench.never.values())]
             # No beat is accepted; and what is still in the window soon enters the buffer, or waits for more.
-            alone, last = Signal(reset_less=True), self.free["settled" if decoder.buffer == "memory" else "leaves"]
+            alone, last = Signal(reset_less=True), self.free["settled" if decoder.buffer != "registers" else "leaves"]
             comes = (bench.offer & bench.ready) | (last & (frame > decoder.latency))
             m.d.sync += alone.eq(Mux(frame == 0, 1, alone) & (self.ready | ~output.valid) & ~comes)
             drains = (frame == decoder.drain_cycles) & held & alone & (bench.remaining != 0)
@@ -419,7 +556,8 @@ class BufferProof(Elaboratable):
             if decoder.buffer == "registers":
                 m.d.comb += bench.calm.eq(frame == self._after)
             else:
-                m.d.comb += bench.calm.eq((frame > self._after - DRAINED) | Const(self._after == 0, 1))
+                assert isinstance(bench.buffer, RowBuffer)
+                m.d.comb += bench.calm.eq((frame > self._after - bench.buffer.drained) | Const(self._after == 0, 1))
             early = (frame >= first) & (frame < self._after) & (bench.ready | output.valid)
             asked = [*((frame == self._after) & fail for fail in fails), early]
         m.d.comb += self.asked.eq(Cat(*asked))

@@ -11,9 +11,10 @@ from utf8fpga.hdl.beats import beat_layout, is_effective
 from utf8fpga.hdl.decoder.pipeline import PipelineStages
 from utf8fpga.hdl.decoder.window import BeatWindow, RowWindow
 from utf8fpga.hdl.fan_out import FanOut
-from utf8fpga.hdl.memory_buffer import MemoryBuffer
+from utf8fpga.hdl.memory_buffer import MemoryBuffer, RowBuffer
 from utf8fpga.hdl.payloads import HasItemOptions, ItemOptions, beat_of_slots, slots_layout
 from utf8fpga.hdl.register_buffer import RegisterBuffer
+from utf8fpga.hdl.sliced_buffer import SlicedBuffer
 from utf8fpga.model import TABLE_3_7, EncodingTable
 from utf8fpga.model.exceptions import InvalidArgumentError
 from utf8fpga.model.practices import Practice
@@ -25,11 +26,12 @@ MAX_LANES = 256
 """Upper bound on the number of lanes of a parallel decoder."""
 
 
-def buffer_of(stages: PipelineStages, layout: data.StructLayout) -> RegisterBuffer | MemoryBuffer:
+def buffer_of(stages: PipelineStages, layout: data.StructLayout) -> RegisterBuffer | RowBuffer:
     """The buffer behind the window of a decoder with these stages, for beats of `layout`."""
     if stages.buffer == "registers":
         return RegisterBuffer(layout, stages.pauses)
-    return MemoryBuffer(layout, row_cycles=stages.row_cycles, row_copies=FanOut.copies_after(stages.row_cycles))
+    kind = SlicedBuffer if stages.buffer == "slices" else MemoryBuffer
+    return kind(layout, row_cycles=stages.row_cycles, row_copies=FanOut.copies_after(stages.row_cycles))
 
 
 class ParallelDecoder(HasItemOptions, wiring.Component):
@@ -154,7 +156,7 @@ class ParallelDecoder(HasItemOptions, wiring.Component):
                 buffer.entry_valid.eq(window.slots_valid),
             ]
         else:
-            assert isinstance(buffer, MemoryBuffer)
+            assert isinstance(buffer, RowBuffer)
             m.d.comb += [
                 window.input.valid.eq(self.input.valid & buffer.ready),
                 self.input.ready.eq(buffer.ready),
