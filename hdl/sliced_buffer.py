@@ -17,7 +17,7 @@ from utf8fpga.hdl.memory_buffer import CAPACITY, GROUP, RowBuffer
 
 __all__ = ["SliceControl", "SlicedBuffer"]
 
-_SLICE = 8
+_SLICE = 16
 """Lanes of a slice of a wide circuit."""
 
 _SPREAD = 2
@@ -25,52 +25,49 @@ _SPREAD = 2
 
 
 class SliceControl(wiring.Component):
-    """The control of a slice: the number of complete rows in its memories, and which row it outputs.
+    """The control of a slice: whether there is a row at the front of its memories.
 
-    The front row of the memories moves to the *next* row, which is a register. The slice outputs either that row, in
-    cycles in which `step` is asserted, or what it output in the cycle before.
+    A row that is removed is counted one cycle later, so that `ready` has few loads.
 
     Attributes:
         arrives: a row is complete.
-        rows: the count of complete rows in the memories as a thermometer: bit k is set while there are more than k.
-        steps, fills: the registers of `step` and `fill`.
-        idle: no row is output.
+        moved: a row was removed in the preceding cycle.
+        rows: the count of complete rows, those included that were removed in the preceding cycle, as a thermometer: bit
+            k is set while there are more than k.
+        more, kept: in the preceding cycle there was a row besides the one at the front, or a row arrived; there was one
+            that was not removed.
 
     Ports:
-        announced: a row is complete. It is counted two cycles later.
-        ready: the consumer is ready.
+        announced: a row is complete. It is at the front two cycles later, if there is no other.
+        ready: the row at the front is removed, if there is one.
         reset: the count becomes 0.
-        step: the slice outputs the next row, if there is one, since what it output before has been transferred.
-        fill: the next row is replaced by the front row of the memories, if there is one.
-        stored: there is a row in the memories.
-        valid: a row is output.
+        valid: there is a row at the front, the disjunction of two registers.
     """
 
     def __init__(self) -> None:
-        outputs = dict.fromkeys(("step", "fill", "stored", "valid"), Out(1))
-        super().__init__({"announced": In(1), "ready": In(1), "reset": In(1), **outputs})
-        self.arrives = Signal(name="arrives", reset_less=True)
-        self.rows = Signal(CAPACITY, name="more_than", reset_less=True)
-        self.steps, self.fills, self.idle = (
-            Signal(name=name, init=1, reset_less=True) for name in ("steps", "fills", "idle")
+        super().__init__({"announced": In(1), "ready": In(1), "reset": In(1), "valid": Out(1)})
+        self.arrives, self.moved, self.more, self.kept = (
+            Signal(name=name, reset_less=True) for name in ("arrives", "moved", "more", "kept")
         )
+        self.rows = Signal(CAPACITY, name="more_than", reset_less=True)
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        arrives, rows, fills, idle = self.arrives, self.rows, self.fills, self.idle
-        moves = self.ready | idle
-        empty = fills & ~rows[0]
+        arrives, moved, rows = self.arrives, self.moved, self.rows
+        valid = self.more | self.kept
+        m.d.comb += self.valid.eq(valid)
         # The reset is part of the logic, so that registers of different slices are different functions.
         m.d.sync += arrives.eq(self.announced & ~self.reset)
-        # While the memories are empty, each bit but the first is 0 whether a row is removed or not.
-        m.d.sync += rows[0].eq(arrives | rows[1] | (rows[0] & ~fills))
-        every = [*rows, Const(0, 1)]
+        m.d.sync += [
+            moved.eq(valid & self.ready),
+            self.kept.eq(valid & ~self.ready),
+            self.more.eq(arrives | rows[2] | (rows[1] & ~moved)),
+        ]
+        every = [Const(1, 1), *rows, Const(0, 1)]
         for below, bit, above in zip(every, every[1:-1], every[2:], strict=False):
-            m.d.sync += bit.eq(Mux(arrives ^ fills, Mux(arrives, below, above), bit))
-        m.d.sync += [self.steps.eq(moves), idle.eq(moves & empty), fills.eq(moves | empty)]
+            m.d.sync += bit.eq(Mux(arrives ^ moved, Mux(arrives, below, above), bit))
         with m.If(self.reset):
-            m.d.sync += [rows.eq(0), *(register.eq(1) for register in (self.steps, fills, idle))]
-        m.d.comb += [self.step.eq(self.steps), self.fill.eq(fills), self.stored.eq(rows[0]), self.valid.eq(~idle)]
+            m.d.sync += [register.eq(0) for register in (rows, moved, self.more, self.kept)]
         return m
 
 
@@ -81,9 +78,7 @@ class SlicedBuffer(RowBuffer):
         layout, row_cycles, row_copies: see `RowBuffer`.
     """
 
-    latency = 3 + _SPREAD
-
-    capacity = CAPACITY + 2
+    latency = 2 + _SPREAD
 
     drained = 2 + _SPREAD
 
@@ -98,10 +93,6 @@ class SlicedBuffer(RowBuffer):
         self.tree = FanOut(_SPREAD, doubles=True)
         self.slices = [SliceControl() for _ in range(slices)]
         self.port = SliceControl()
-        self.next_rows, self.shown = (
-            [Signal(len(each.row), name=f"{name}_{n}", reset_less=True) for n, each in enumerate(self.memories)]
-            for name in ("next", "shown")
-        )
 
     def slice_of(self, number: int) -> int:
         """The slice of a memory."""
@@ -130,20 +121,10 @@ class SlicedBuffer(RowBuffer):
             self.late_reset.eq(Cat(resets[1], resets[2])),
             self.inside.reset.eq(resets[3 % len(resets)]),
         ]
-        self._accept(m, port.fill & port.stored)
-        shown: list[Value] = []
-        inputs: list[tuple[Value, Value, Value]] = []
-        for number, (memory, following, before) in enumerate(
-            zip(self.memories, self.next_rows, self.shown, strict=True)
-        ):
-            which = self.slice_of(number)
-            control = self.slices[which]
-            with m.If(control.fill):
-                m.d.sync += following.eq(memory.row)
-            shown.append(Mux(control.step, following, before))
-            m.d.sync += before.eq(shown[-1])
-            inputs.append((control.stored, control.fill, reset.copies[1 + which]))
+        self._accept(m, port.valid & self.output.ready)
+        places = [self.slice_of(number) for number in range(len(self.memories))]
+        inputs = [(self.slices[place].valid, self.output.ready, reset.copies[1 + place]) for place in places]
         self._divide(m, inputs)
         beat = self.output.payload
-        m.d.comb += Cat(Value.cast(beat.slots), beat.last).eq(Cat(*shown))
+        m.d.comb += Cat(Value.cast(beat.slots), beat.last).eq(Cat(*(lanes.row for lanes in self.memories)))
         return m

@@ -137,6 +137,55 @@ class _RowBench(_Bench):
             buffer.tail_valid.eq(Mux(self.calm, self.leaves, free["leaves"])),
         ]
 
+    def _follow(self, m: Module, pending: Value, tails: Value, taken: Value) -> None:
+        """Pointers, and one beat, any. `pending` beats are in flight, of which `tails` are complete in the memories."""
+        buffer = self.buffer
+        # Each pointer is a number of steps ahead of that of the beat at the front.
+        reading = Signal(range(_STATES))
+        with m.If(taken):
+            m.d.sync += reading.eq(_later(reading, Const(1)))
+        self.hold("pointers", reading < _STATES)
+        rows = Signal(range(CAPACITY + 1))
+        m.d.comb += rows.eq(pending - how_many(self.unwritten))
+        for number, lanes in enumerate(buffer.memories):
+            written = tails if number == len(buffer.memories) - 1 else rows
+            self.hold("pointers", lanes.read == _pointer(m, lanes, reading))
+            self.hold("pointers", lanes.write == _pointer(m, lanes, _later(reading, written)))
+        self._watch(m, pending, reading, rows, tails, taken)
+
+    def _watch(self, m: Module, pending: Value, reading: Value, rows: Value, tails: Value, taken: Value) -> None:
+        """One beat is followed, any."""
+        buffer, lanes = self.buffer, self._decoder.lanes
+        watching, ahead = Signal(), Signal(range(CAPACITY + 1))
+        items = Signal(lanes - 1, reset_less=True)
+        tail = Signal(2, reset_less=True)
+        with m.If(~watching):
+            m.d.sync += [watching.eq(buffer.accepted & self.free["watch"]), ahead.eq(pending - taken)]
+        with m.Elif(taken):
+            m.d.sync += [watching.eq(ahead != 0), ahead.eq(ahead - 1)]
+        writes = self.unwritten[-1] if self.unwritten else buffer.accepted
+        with m.If(writes & (Mux(watching, ahead, pending) == rows)):
+            m.d.sync += items.eq(self.free["items"])
+        with m.If(self.leaves & (ahead == tails)):
+            m.d.sync += tail.eq(self.free["tail"])
+        self.hold("watched", ~watching | (ahead < pending))
+        start = 0
+        for number, memory in enumerate(buffer.memories):
+            port = memory.rows.read_port(domain="comb")
+            m.d.comb += port.addr.eq(_pointer(m, memory, _later(reading, ahead)))
+            is_tail = number == len(buffer.memories) - 1
+            remembered = tail if is_tail else items[start : start + len(memory.row)]
+            is_written = ahead < (tails if is_tail else rows)
+            self.hold("watched", ~(watching & is_written) | (port.data == remembered))
+            start += len(memory.row)
+        shown = Value.cast(buffer.output.payload)
+        first = buffer.output.valid & watching & (ahead == 0)
+        self.forbid("order", first & (shown != Cat(items, tail)), buffer.output.valid & (pending == 0))
+        waited, before = Signal(), Signal(len(shown), reset_less=True)
+        m.d.sync += [waited.eq(first & ~taken), before.eq(shown)]
+        self.hold("watched", ~waited | (watching & (ahead == 0) & (before == Cat(items, tail)) & buffer.output.valid))
+        self.forbid("steady", waited & (~buffer.output.valid | (shown != before)))
+
 
 class _MemoryBench(_RowBench):
     parts = ("reset", "steps", "inside", "counts", "fronts", "pointers", "watched", "smooth")
@@ -188,52 +237,10 @@ class _MemoryBench(_RowBench):
             self.hold("counts", ~self.unwritten[-1] | self.waiting)
         self.hold("fronts", *(copy == (front.two | front.odd) for copy in front.valid))
 
-        # Each pointer is a number of steps ahead of that of the beat at the front.
-        reading = Signal(range(_STATES))
-        with m.If(taken):
-            m.d.sync += reading.eq(_later(reading, Const(1)))
-        self.hold("pointers", reading < _STATES)
-        rows, tails = Signal(range(CAPACITY + 1)), Signal(range(CAPACITY + 1))
-        m.d.comb += [rows.eq(pending - how_many(self.unwritten)), tails.eq(behind + buffer.arrive + shown)]
-        for number, lanes in enumerate(buffer.memories):
-            written = tails if number == len(buffer.memories) - 1 else rows
-            self.hold("pointers", lanes.read == _pointer(m, lanes, reading))
-            self.hold("pointers", lanes.write == _pointer(m, lanes, _later(reading, written)))
-        self._watch(m, pending, reading, rows, tails, taken)
+        tails = Signal(range(CAPACITY + 1))
+        m.d.comb += tails.eq(behind + buffer.arrive + shown)
+        self._follow(m, pending, tails, taken)
         self._flow(m, pending, wrote, behind, shown)
-
-    def _watch(self, m: Module, pending: Value, reading: Value, rows: Value, tails: Value, taken: Value) -> None:
-        """One beat is followed, any."""
-        buffer, lanes = self.buffer, self._decoder.lanes
-        watching, ahead = Signal(), Signal(range(CAPACITY + 1))
-        items = Signal(lanes - 1, reset_less=True)
-        tail = Signal(2, reset_less=True)
-        with m.If(~watching):
-            m.d.sync += [watching.eq(buffer.accepted & self.free["watch"]), ahead.eq(pending - taken)]
-        with m.Elif(taken):
-            m.d.sync += [watching.eq(ahead != 0), ahead.eq(ahead - 1)]
-        writes = self.unwritten[-1] if self.unwritten else buffer.accepted
-        with m.If(writes & (Mux(watching, ahead, pending) == rows)):
-            m.d.sync += items.eq(self.free["items"])
-        with m.If(self.leaves & (ahead == tails)):
-            m.d.sync += tail.eq(self.free["tail"])
-        self.hold("watched", ~watching | (ahead < pending))
-        start = 0
-        for number, memory in enumerate(buffer.memories):
-            port = memory.rows.read_port(domain="comb")
-            m.d.comb += port.addr.eq(_pointer(m, memory, _later(reading, ahead)))
-            is_tail = number == len(buffer.memories) - 1
-            remembered = tail if is_tail else items[start : start + len(memory.row)]
-            is_written = ahead < (tails if is_tail else rows)
-            self.hold("watched", ~(watching & is_written) | (port.data == remembered))
-            start += len(memory.row)
-        shown = Value.cast(buffer.output.payload)
-        first = buffer.output.valid & watching & (ahead == 0)
-        self.forbid("order", first & (shown != Cat(items, tail)), buffer.output.valid & (pending == 0))
-        waited, before = Signal(), Signal(len(shown), reset_less=True)
-        m.d.sync += [waited.eq(first & ~taken), before.eq(shown)]
-        self.hold("watched", ~waited | (watching & (ahead == 0) & (before == Cat(items, tail)) & buffer.output.valid))
-        self.forbid("steady", waited & (~buffer.output.valid | (shown != before)))
 
     def _flow(self, m: Module, pending: Value, wrote: Value, behind: Value, shown: Value) -> None:
         """While no beat has waited since the buffer was empty, a complete beat is valid `latency` cycles later."""
@@ -267,7 +274,6 @@ class _SlicedBench(_RowBench):
         buffer = self.buffer
         port = buffer.port
         taken = buffer.output.valid & buffer.output.ready
-        moved = port.fill & port.stored
         self.hold("reset", *(~value for value in buffer.reset.active))
 
         # Complete beats are announced to all slices in the same cycle.
@@ -276,98 +282,52 @@ class _SlicedBench(_RowBench):
         for values, expected in zip(buffer.tree.tree, announced, strict=False):
             self.hold("slices", *(value == expected for value in values))
         for control in (port, *buffer.slices):
-            registers = Cat(control.rows, control.steps, control.fills, control.idle)
-            of_port = Cat(port.rows, port.steps, port.fills, port.idle)
-            self.hold("slices", control.arrives == announced[-1], registers == of_port)
-        self.hold("slices", *_thermometer(port.rows), ~port.steps | port.fills, ~port.idle | port.steps)
-        # A beat is output again, and a beat is in the next row.
-        again, following = ~port.steps, Mux(port.steps, ~port.idle, ~port.fills)
+            self.hold(
+                "slices",
+                control.arrives == announced[-1],
+                Cat(control.rows, control.moved, control.valid) == Cat(port.rows, port.moved, port.valid),
+            )
 
         # Beats that were accepted and are in flight, and where they are.
-        pending = Signal(range(buffer.capacity + 1))
-        stored = Signal(range(buffer.capacity + 1))
+        pending, front = Signal(range(CAPACITY + 1)), Signal(range(CAPACITY + 1))
         came, counted, went = Signal(), Signal(), Signal()
-        m.d.comb += [self.remaining.eq(pending - self.waiting), stored.eq(pending - again - following)]
+        m.d.comb += [self.remaining.eq(pending - self.waiting), front.eq(how_many(port.rows) - port.moved)]
         m.d.sync += [
             pending.eq(pending + buffer.accepted - taken),
             came.eq(buffer.accepted),
             counted.eq(came),
-            went.eq(moved),
+            went.eq(taken),
         ]
         self.hold("steps", *_step(buffer.inside, counted, went))
         self.hold(
             "inside",
             *_thermometer(buffer.inside.more_than),
             buffer.counted == came,
-            _count(buffer.inside) + came + counted == stored + went,
+            _count(buffer.inside) + came + counted == pending + went,
             ~came | (self.unwritten[0] if self.unwritten else self.waiting),
-            stored <= Mux(buffer.ready, CAPACITY - 1, CAPACITY),
+            pending <= Mux(buffer.ready, CAPACITY - 1, CAPACITY),
         )
-        complete = Signal(range(CAPACITY + 1))
-        m.d.comb += complete.eq(how_many(port.rows) + how_many(announced))
-        self.hold("counts", stored == self.waiting + self.leaves + complete + how_many(self.before))
+        complete = Signal(range(CAPACITY + len(announced) + 1))
+        m.d.comb += complete.eq(front + how_many(announced))
+        self.hold(
+            "counts",
+            *_thermometer(port.rows),
+            port.moved == went,
+            ~port.moved | port.rows[0],
+            port.valid == (front != 0),
+            pending == self.waiting + self.leaves + complete + how_many(self.before),
+        )
         if len(self.unwritten) > len(self.before):
             self.hold("counts", ~self.unwritten[-1] | self.waiting)
-
-        reading = Signal(range(_STATES))
-        with m.If(moved):
-            m.d.sync += reading.eq(_later(reading, Const(1)))
-        self.hold("pointers", reading < _STATES)
-        rows = Signal(range(CAPACITY + 1))
-        m.d.comb += rows.eq(stored - how_many(self.unwritten))
-        for number, lanes in enumerate(buffer.memories):
-            written = complete if number == len(buffer.memories) - 1 else rows
-            self.hold("pointers", lanes.read == _pointer(m, lanes, reading))
-            self.hold("pointers", lanes.write == _pointer(m, lanes, _later(reading, written)))
-
-        # One beat is followed, any.
-        watching, ahead = Signal(), Signal(range(buffer.capacity + 1))
-        items, tail = Signal(self._decoder.lanes - 1, reset_less=True), Signal(2, reset_less=True)
-        with m.If(~watching):
-            m.d.sync += [watching.eq(buffer.accepted & self.free["watch"]), ahead.eq(pending - taken)]
-        with m.Elif(taken):
-            m.d.sync += [watching.eq(ahead != 0), ahead.eq(ahead - 1)]
-        outside = Signal(2)
-        m.d.comb += outside.eq(again + following)
-        writes = self.unwritten[-1] if self.unwritten else buffer.accepted
-        with m.If(writes & (Mux(watching, ahead, pending) == rows + outside)):
-            m.d.sync += items.eq(self.free["items"])
-        with m.If(self.leaves & (ahead == complete + outside)):
-            m.d.sync += tail.eq(self.free["tail"])
-        self.hold("watched", ~watching | (ahead < pending))
-        inner = Signal(range(buffer.capacity + 1))
-        m.d.comb += inner.eq(ahead - outside)
-        start = 0
-        for number, memory in enumerate(buffer.memories):
-            port_of = memory.rows.read_port(domain="comb")
-            m.d.comb += port_of.addr.eq(_pointer(m, memory, _later(reading, inner)))
-            is_tail = number == len(buffer.memories) - 1
-            remembered = tail if is_tail else items[start : start + len(memory.row)]
-            in_memory = (ahead >= outside) & (inner < (complete if is_tail else rows))
-            is_next = following & (ahead == again)
-            self.hold(
-                "watched",
-                ~(watching & in_memory) | (port_of.data == remembered),
-                ~(watching & is_next) | (buffer.next_rows[number] == remembered),
-                ~(watching & again & (ahead == 0)) | (buffer.shown[number] == remembered),
-            )
-            start += len(memory.row)
-        shown = Value.cast(buffer.output.payload)
-        first = buffer.output.valid & watching & (ahead == 0)
-        self.forbid("order", first & (shown != Cat(items, tail)), buffer.output.valid & (pending == 0))
-        waited, before = Signal(), Signal(len(shown), reset_less=True)
-        m.d.sync += [waited.eq(first & ~taken), before.eq(shown)]
-        self.hold("watched", ~waited | (watching & (ahead == 0) & (before == Cat(items, tail)) & buffer.output.valid))
-        self.forbid("steady", waited & (~buffer.output.valid | (shown != before)))
+        self._follow(m, pending, complete, taken)
 
         # While no beat has waited since the buffer was empty, a complete beat is valid `latency` cycles later.
         smooth, later = Signal(), Signal(buffer.latency)
         m.d.sync += [
-            smooth.eq((smooth | (pending == 0)) & ~(buffer.output.valid & ~taken)),
+            smooth.eq((smooth | (pending == 0)) & ~(buffer.output.valid & ~buffer.output.ready)),
             later.eq(Mux(pending == 0, 0, Cat(self.leaves, later))),
         ]
-        on_time = (Cat(*announced) == later[:-2]) & (how_many(port.rows) == later[-2]) & (following == later[-1])
-        self.hold("smooth", ~smooth | (on_time & ~again))
+        self.hold("smooth", ~smooth | ((Cat(*announced) == later[:-1]) & (front == later[-1])))
         self.forbid("latency", smooth & (buffer.output.valid != later[-1]))
 
 
