@@ -27,10 +27,12 @@ _SPREAD = 2
 class SliceControl(wiring.Component):
     """The control of a slice: whether there is a row at the front of its memories.
 
-    A row that is removed is counted one cycle later, so that `ready` has few loads.
+    `ready` has the longest net, so its only loads are registers without a look-up table in front: the input of one and
+    the reset of another. Therefore a row that is removed is counted one cycle later.
 
     Attributes:
         arrives: a row is complete.
+        was_ready, was_valid: `ready` and `valid` in the preceding cycle.
         moved: a row was removed in the preceding cycle.
         rows: the count of complete rows, those included that were removed in the preceding cycle, as a thermometer: bit
             k is set while there are more than k.
@@ -40,34 +42,38 @@ class SliceControl(wiring.Component):
     Ports:
         announced: a row is complete. It is at the front two cycles later, if there is no other.
         ready: the row at the front is removed, if there is one.
-        reset: the count becomes 0.
+        reset: the count becomes 0, if it is asserted for two cycles.
         valid: there is a row at the front, the disjunction of two registers.
     """
 
     def __init__(self) -> None:
         super().__init__({"announced": In(1), "ready": In(1), "reset": In(1), "valid": Out(1)})
-        self.arrives, self.moved, self.more, self.kept = (
-            Signal(name=name, reset_less=True) for name in ("arrives", "moved", "more", "kept")
+        self.arrives, self.was_ready, self.was_valid, self.more, self.kept = (
+            Signal(name=name, reset_less=True) for name in ("arrives", "was_ready", "was_valid", "more", "kept")
         )
+        self.moved = Signal(name="moved")
         self.rows = Signal(CAPACITY, name="more_than", reset_less=True)
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
         arrives, moved, rows = self.arrives, self.moved, self.rows
-        valid = self.more | self.kept
-        m.d.comb += self.valid.eq(valid)
-        # The reset is part of the logic, so that registers of different slices are different functions.
-        m.d.sync += arrives.eq(self.announced & ~self.reset)
+        m.d.comb += [self.valid.eq(self.more | self.kept), moved.eq(self.was_valid & self.was_ready)]
+        # Resets make registers of different slices different functions, so that synthesis does not merge them.
         m.d.sync += [
-            moved.eq(valid & self.ready),
-            self.kept.eq(valid & ~self.ready),
-            self.more.eq(arrives | rows[2] | (rows[1] & ~moved)),
+            arrives.eq(self.announced & ~self.reset),
+            self.was_ready.eq(self.ready),
+            self.was_valid.eq(self.valid),
+            # While there are two rows, one of them was valid in the preceding cycle.
+            self.more.eq(arrives | rows[2] | (rows[1] & ~self.was_ready)),
+            self.kept.eq(self.valid & ~self.reset),
         ]
+        with m.If(self.ready):
+            m.d.sync += self.kept.eq(0)
         every = [Const(1, 1), *rows, Const(0, 1)]
         for below, bit, above in zip(every, every[1:-1], every[2:], strict=False):
             m.d.sync += bit.eq(Mux(arrives ^ moved, Mux(arrives, below, above), bit))
         with m.If(self.reset):
-            m.d.sync += [register.eq(0) for register in (rows, moved, self.more, self.kept)]
+            m.d.sync += [register.eq(0) for register in (rows, self.was_ready, self.was_valid, self.more)]
         return m
 
 

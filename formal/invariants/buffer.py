@@ -285,7 +285,14 @@ class _SlicedBench(_RowBench):
             self.hold(
                 "slices",
                 control.arrives == announced[-1],
-                Cat(control.rows, control.moved, control.valid) == Cat(port.rows, port.moved, port.valid),
+                *(
+                    one == other
+                    for one, other in zip(
+                        (control.rows, control.was_ready, control.was_valid, control.more, control.kept),
+                        (port.rows, port.was_ready, port.was_valid, port.more, port.kept),
+                        strict=True,
+                    )
+                ),
             )
 
         # Beats that were accepted and are in flight, and where they are.
@@ -314,6 +321,7 @@ class _SlicedBench(_RowBench):
             *_thermometer(port.rows),
             port.moved == went,
             ~port.moved | port.rows[0],
+            ~port.rows[1] | port.was_valid,
             port.valid == (front != 0),
             pending == self.waiting + self.leaves + complete + how_many(self.before),
         )
