@@ -78,23 +78,31 @@ class SliceControl(wiring.Component):
 
 
 class SlicedBuffer(RowBuffer):
-    """A `RowBuffer` for many lanes.
+    """A `RowBuffer` for many lanes: its memories belong to slices of neighbouring lanes, each with its own control.
+
+    Slices do not communicate. They are in the same state in each cycle, since they start in the same state, and since
+    complete beats are announced to all in the same cycle.
 
     Args:
         layout, row_cycles, row_copies: see `RowBuffer`.
+
+    Attributes:
+        slice_lanes: lanes per slice.
+        tree: the first stages of the tree that announces complete beats.
+        slices: the control of each slice.
+        port: the control of `output.valid` and of `inside`.
     """
 
     latency = 2 + _SPREAD
 
     drained = 2 + _SPREAD
 
-    def __init__(
-        self, layout: data.StructLayout, *, row_cycles: int, row_copies: int = 1
-    ) -> None:
+    def __init__(self, layout: data.StructLayout, *, row_cycles: int, row_copies: int = 1) -> None:
         super().__init__(layout, row_cycles=row_cycles, row_copies=row_copies)
         # A narrow circuit has slices of a group, so that there are two or more from 5 lanes on.
         self.slice_lanes = _SLICE if self.lanes >= 2 * _SLICE else GROUP
         slices = -(-self.lanes // self.slice_lanes)
+        # Cycles from an accepted beat to the steps of the counts.
         self.reset = LateReset(max(2, slices + 1), row_cycles + 4 + _SPREAD)
         self.tree = FanOut(_SPREAD, doubles=True)
         self.slices = [SliceControl() for _ in range(slices)]

@@ -382,7 +382,8 @@ class WindowProof(Elaboratable):
         frames: the number of cycles to examine for each kind of question.
         step: per tag, whether the invariant fails one cycle after it held for all tags that are `near`.
         reset: per tag, whether it fails in the cycle after a reset, before which flip-flop contents were arbitrary. The
-            first one also fails if a row or a tail is valid in the last cycle of the late reset, see `RowBuffer.drained`.
+            first one also fails if a row or a tail is valid in the last cycles of the late reset, see
+            `RowBuffer.drained`.
         start: per tag, whether it fails with the initial values of the registers.
         cycles: the latency that is proved, from the beat that determines an item to the output of the window.
     """

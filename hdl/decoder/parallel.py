@@ -53,13 +53,15 @@ class ParallelDecoder(HasItemOptions, wiring.Component):
     is no combinational path through the decoder. With a buffer in *registers* (`BeatWindow`, `RegisterBuffer`) all
     stages pause while two beats wait at the output. With a buffer in *memory* (`RowWindow`, `MemoryBuffer`) no stage
     ever pauses: the output of the window is written to small memories, and beats are accepted while there is room for
-    all in-flight beats. For many lanes this is smaller on devices with LUT memory, such as ECP5.
+    all in-flight beats. For many lanes this is smaller on devices with LUT memory, such as ECP5. In *slices*
+    (`SlicedBuffer`) the memories of each slice of lanes have their own control.
 
     Args:
         table: the encoding form; default: UTF-8.
         lanes: code units per beat, 1 to `MAX_LANES`.
         pipeline: stages of registers in the window, 0 to 6; default: the `fastest`.
-        buffer: ``registers`` or ``memory``; default: memory from as many lanes on as the longest sequence has units.
+        buffer: ``registers``, ``memory`` or ``slices``; default: memory from as many lanes on as the longest sequence
+            has units, slices from 32 lanes on.
         options: those of `ItemOptions`.
 
     Attributes:

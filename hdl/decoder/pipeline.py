@@ -92,7 +92,9 @@ class PipelineStages:
         default = "slices" if lanes >= _SLICED else "memory" if lanes >= least else "registers"
         stages = PipelineStages(fastest(lanes) if pipeline is None else pipeline, buffer or default)
         if stages.buffer != "registers" and lanes < least:
-            raise InvalidArgumentError(f"a buffer in {stages.buffer} is for {least} lanes or more, not {lanes}: use registers")
+            raise InvalidArgumentError(
+                f"a buffer in {stages.buffer} is for {least} lanes or more, not {lanes}: use registers"
+            )
         return stages
 
     @property
