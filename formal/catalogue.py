@@ -155,6 +155,7 @@ def _all_parallel() -> Iterator[DecoderParameters]:
             yield parallel(lanes=lanes, **fields)
     for lanes in (4, 8):
         yield parallel(lanes=lanes, buffer="registers")
+        yield parallel(lanes=lanes, buffer="slices")
     for table in _OTHER_TABLES:
         for lanes in (1, 4, 8):
             yield parallel(table=table, lanes=lanes, **_FULL)

@@ -27,7 +27,7 @@ from utf8fpga.formal.recovery_proof import WindowRecovery
 from utf8fpga.hdl import ParallelDecoder, parameters_of
 from utf8fpga.hdl.beats import is_effective
 from utf8fpga.hdl.decoder.window import BeatWindow
-from utf8fpga.hdl.memory_buffer import MemoryBuffer
+from utf8fpga.hdl.memory_buffer import RowBuffer
 from utf8fpga.hdl.register_buffer import RegisterBuffer
 from utf8fpga.model import EncodingTable
 
@@ -206,7 +206,7 @@ class Connections(Elaboratable):
                 (buffer.entry_valid, window.slots_valid),
             ]
         else:
-            assert isinstance(buffer, MemoryBuffer)
+            assert isinstance(buffer, RowBuffer)
             same += [
                 (window.input.valid, source.valid & buffer.ready),
                 (source.ready, buffer.ready),

@@ -20,7 +20,7 @@ from amaranth.lib import data
 from utf8fpga.formal.helpers import how_many, keep_of
 from utf8fpga.hdl import ParallelDecoder
 from utf8fpga.hdl.decoder.window import RowWindow
-from utf8fpga.hdl.memory_buffer import MemoryBuffer
+from utf8fpga.hdl.memory_buffer import RowBuffer
 from utf8fpga.hdl.payloads import slots_layout
 
 __all__ = ["WindowRecovery"]
@@ -49,7 +49,7 @@ class _Twins(Elaboratable):
         lanes = range(decoder.lanes)
         if isinstance(window, RowWindow):
             m.submodules.buffer = buffer = decoder.item_buffer
-            assert isinstance(buffer, MemoryBuffer)
+            assert isinstance(buffer, RowBuffer)
             m.d.comb += window.late_reset.eq(buffer.late_reset)
             row = [Mux(window.row_valid[0], self._defined(Value.cast(window.row[n])), 0) for n in lanes[:-1]]
             tail = Cat(self._defined(Value.cast(window.tail.item)), window.tail.last)
@@ -124,7 +124,7 @@ class WindowRecovery(Elaboratable):
             twins.run.eq(self.run),
         ]
         # In front of a memory the stages always advance.
-        moves = self.run | Const(like.buffer == "memory", 1)
+        moves = self.run | Const(like.buffer != "registers", 1)
         settled = Signal(range(self._resets + 1))
         units, ended = Signal(range(self._wanted + 1)), Signal()
         cycles = Signal(range(self._rows + 1))

@@ -228,7 +228,7 @@ def _prove_recovery(configuration: Configuration, seconds: int) -> Result:
     started = time.monotonic()
     verdict = prove_recovery(configuration.build, seconds=seconds)
     method = "trace" if verdict.proved is False else "reachability"
-    note = "up to the buffer, which needs a reset" if configuration.build().buffer == "memory" else ""
+    note = "up to the buffer, which needs a reset" if configuration.build().buffer != "registers" else ""
     return Result(
         configuration.name,
         Property.RECOVERY,

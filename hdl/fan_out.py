@@ -26,20 +26,23 @@ class FanOut(wiring.Component):
 
     Args:
         stages: stages of registers; 0 for none, and then there is one duplicate, which is the value.
+        doubles: the last stage doubles too, so that some of its registers hold the complement, for loads that are
+            functions of more than the bit.
 
     Attributes:
         tree: per stage the duplicates, each as the register or the complement of the register that holds it.
 
     Ports:
         value: the bit.
-        copies: the duplicates, half as many as 2 to the power of `stages`, and at least one.
+        copies: the duplicates, half as many as 2 to the power of `stages`, and at least one; with `doubles` twice as
+            many.
     """
 
-    def __init__(self, stages: int) -> None:
+    def __init__(self, stages: int, *, doubles: bool = False) -> None:
         self._registers: list[list[Signal]] = []
         self.tree: list[list[Value]] = []
         for stage in range(stages):
-            last = stage == stages - 1
+            last = stage == stages - 1 and not doubles
             size = 1 << (stage if last else stage + 1)
             registers = [
                 # From the second register on every other one holds the complement.
@@ -48,7 +51,7 @@ class FanOut(wiring.Component):
             ]
             self._registers.append(registers)
             self.tree.append([~each if each.init else each for each in registers])
-        super().__init__({"value": In(1), "copies": Out(self.copies_after(stages))})
+        super().__init__({"value": In(1), "copies": Out(1 << stages if doubles else self.copies_after(stages))})
 
     @staticmethod
     def copies_after(stages: int) -> int:

@@ -7,13 +7,15 @@ each group of neighbouring lanes has a memory with separate pointers.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from amaranth.hdl import Cat, Const, Module, Mux, ResetSignal, Signal, Value
 from amaranth.lib import data, memory, stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from utf8fpga.hdl.fan_out import LateReset
 
-__all__ = ["CAPACITY", "Front", "LaneMemory", "Level", "MemoryBuffer", "step_pointer"]
+__all__ = ["CAPACITY", "GROUP", "Front", "LaneMemory", "Level", "MemoryBuffer", "RowBuffer", "step_pointer"]
 
 _STATES = 15
 """States of a four-bit pointer, which steps through all values but 0."""
@@ -23,7 +25,7 @@ CAPACITY = _STATES - 1
 
 _POINTER_BITS = 4
 
-_GROUP = 4
+GROUP = 4
 """Lanes that share pointers. More lanes make the nets from a pointer longer, fewer lanes those to the pointers."""
 
 _REGION = 8
@@ -176,8 +178,8 @@ def _next(pointer: Value) -> Value:
     return Cat(pointer[1:], pointer[3] ^ pointer[0])
 
 
-class MemoryBuffer(wiring.Component):
-    """Small memories between a pipeline that never pauses and an output stream.
+class RowBuffer(wiring.Component):
+    """Small memories between a pipeline that never pauses and an output stream: the common part of both kinds.
 
     A beat is accepted at the start of the pipeline while there is room for it and for all that are in flight. Its
     items reach the buffer in two parts: first those of all lanes but the last, the *row*, and at the same time or
@@ -199,10 +201,7 @@ class MemoryBuffer(wiring.Component):
         reset: the reset of all registers with feedback.
         counted: a beat was accepted in the preceding cycle. `inside` counts it one cycle late, since `accepted` is a
             function of several inputs.
-        inside: the count of beats that were accepted and have not been transferred at the output.
-        behind: the count of complete beats that have not reached the front.
-        arrive, near: a beat reaches the front (duplicate registers, kept apart so that synthesis does not merge them).
-        front: the count of beats at the front.
+        inside: the count of beats that were accepted and have not left the memories.
         memories: the memories of the groups of lanes, the last one for the tail.
 
     Ports:
@@ -212,12 +211,13 @@ class MemoryBuffer(wiring.Component):
             "these are a beat's".
         tail, tail_valid: the item of the last lane, and whether the packet ends; "these are a beat's". For each
             accepted beat once, in order, not before its row and at least two cycles after `accepted`.
-        late_reset: the late reset for registers of the pipeline, which has at most two with feedback. From the last
-            cycle on in which it is asserted, rows and tails must not be valid until a beat was accepted.
+        late_reset: the late reset for registers of the pipeline, which has at most two with feedback. In the last
+            `drained` cycles up to the one after it, and from then on, rows and tails must not be valid until a beat was
+            accepted.
         output: stream of `layout`, the beats that were accepted, in their order.
     """
 
-    latency = 4
+    latency: int
     """Cycles from the entry of a tail to the output."""
 
     stall_cycles = 8
@@ -226,11 +226,14 @@ class MemoryBuffer(wiring.Component):
     capacity = CAPACITY
     """Beats held, in-flight beats included."""
 
+    drained = 2
+    """Cycles in which neither a row nor a tail may be valid: the one after a late reset, and the last ones of it."""
+
+    reset: LateReset
+
     def __init__(self, layout: data.StructLayout, *, row_cycles: int, row_copies: int = 1) -> None:
         array = layout["slots"].shape
         item, self.lanes = array.elem_shape, int(array.length)
-        self._regions = -(-self.lanes // _REGION)
-        self._places = max(2, self._regions)
         super().__init__(
             {
                 "ready": Out(1),
@@ -243,15 +246,11 @@ class MemoryBuffer(wiring.Component):
                 "output": Out(stream.Signature(layout)),
             }
         )
-        # Cycles from an accepted beat to the steps of pointers and counts.
-        self.reset = LateReset(self._places, row_cycles + 3)
-        self.inside, self.behind = Level(), Level()
-        self.front = Front(1 + self._regions)
-        self.arrive, self.near = (Signal(name=name, reset_less=True) for name in ("arrive", "near"))
+        self.inside = Level()
         self.counted = Signal(name="counted", reset_less=True)
         width = len(Value.cast(self.row)) // (self.lanes - 1)
-        starts = range(0, self.lanes - 1, _GROUP)
-        widths = [*(width * min(_GROUP, self.lanes - 1 - start) for start in starts), width + 1]
+        starts = range(0, self.lanes - 1, GROUP)
+        widths = [*(width * min(GROUP, self.lanes - 1 - start) for start in starts), width + 1]
         self.memories = [LaneMemory(width, number) for number, width in enumerate(widths)]
         self._ready = Signal(name="is_ready")
 
@@ -259,6 +258,52 @@ class MemoryBuffer(wiring.Component):
     def reset_cycles(self) -> int:
         """Cycles after a reset in which `ready` is deasserted."""
         return 1 + int(self.reset.cycles)
+
+    def _accept(self, m: Module, leaves: Value) -> None:
+        """Accept beats while there are free rows for all in-flight beats."""
+        inside = self.inside
+        m.d.sync += self.counted.eq(self.accepted)
+        m.d.comb += [inside.up.eq(self.counted), inside.down.eq(leaves)]
+        m.d.sync += self._ready.eq(~inside.more_than[CAPACITY - _UNCOUNTED] & ~self.reset.busy)
+
+    def _divide(self, m: Module, controls: Sequence[tuple[Value, Value, Value]]) -> None:
+        """Divide a row and its tail among the memories, each with its inputs `valid`, `ready` and `reset`."""
+        groups, copies = len(self.memories) - 1, len(self.row_valid)
+        row, at = Value.cast(self.row), 0
+        for number, (lanes, (valid, ready, reset)) in enumerate(zip(self.memories, controls, strict=True)):
+            is_tail = number == groups
+            m.submodules["last_lane" if is_tail else f"lanes_{number * GROUP}"] = lanes
+            end = at + len(lanes.entry)
+            m.d.comb += [
+                lanes.entry.eq(self.tail if is_tail else row[at:end]),
+                lanes.advance.eq(self.tail_valid if is_tail else self.row_valid[number * copies // groups]),
+                lanes.valid.eq(valid),
+                lanes.ready.eq(ready),
+                lanes.reset.eq(reset),
+            ]
+            at = end
+
+
+class MemoryBuffer(RowBuffer):
+    """A `RowBuffer` whose counts are in one place.
+
+    Attributes:
+        behind: the count of complete beats that have not reached the front.
+        arrive, near: a beat reaches the front (duplicate registers, kept apart so that synthesis does not merge them).
+        front: the count of beats at the front.
+    """
+
+    latency = 4
+
+    def __init__(self, layout: data.StructLayout, *, row_cycles: int, row_copies: int = 1) -> None:
+        super().__init__(layout, row_cycles=row_cycles, row_copies=row_copies)
+        self._regions = -(-self.lanes // _REGION)
+        self._places = max(2, self._regions)
+        # Cycles from an accepted beat to the steps of pointers and counts.
+        self.reset = LateReset(self._places, row_cycles + 3)
+        self.behind = Level()
+        self.front = Front(1 + self._regions)
+        self.arrive, self.near = (Signal(name=name, reset_less=True) for name in ("arrive", "near"))
 
     def place(self, number: int) -> int:
         """The index of the duplicates of `front.valid` and of the late reset that a group of lanes uses."""
@@ -302,29 +347,15 @@ class MemoryBuffer(wiring.Component):
             m.d.sync += [arrive.eq(0), near.eq(0)]
         self._connect_memories(m)
 
-        # Beats are accepted while there are free rows for all in-flight beats.
-        m.d.sync += self.counted.eq(self.accepted)
-        m.d.comb += [inside.up.eq(self.counted), inside.down.eq(valid & ready)]
-        m.d.sync += self._ready.eq(~inside.more_than[CAPACITY - _UNCOUNTED] & ~reset.busy)
+        self._accept(m, valid & ready)
         return m
 
     def _connect_memories(self, m: Module) -> None:
         """Divide a row and its tail among the memories, and join them at the output."""
-        groups, copies = len(self.memories) - 1, len(self.row_valid)
-        row, at = Value.cast(self.row), 0
-        shown: list[Value] = []
-        for number, lanes in enumerate(self.memories):
-            is_tail = number == groups
-            m.submodules["last_lane" if is_tail else f"lanes_{number * _GROUP}"] = lanes
-            end = at + len(lanes.entry)
-            m.d.comb += [
-                lanes.entry.eq(self.tail if is_tail else row[at:end]),
-                lanes.advance.eq(self.tail_valid if is_tail else self.row_valid[number * copies // groups]),
-                lanes.valid.eq(self.front.valid[1 + self.place(number)]),
-                lanes.ready.eq(self.output.ready),
-                lanes.reset.eq(self.reset.copies[self.place(number)]),
-            ]
-            shown.append(lanes.row)
-            at = end
+        places = [self.place(number) for number in range(len(self.memories))]
+        self._divide(
+            m, [(self.front.valid[1 + place], self.output.ready, self.reset.copies[place]) for place in places]
+        )
+        shown = [lanes.row for lanes in self.memories]
         beat = self.output.payload
         m.d.comb += Cat(Value.cast(beat.slots), beat.last).eq(Cat(*shown))

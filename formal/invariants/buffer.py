@@ -18,11 +18,11 @@ from amaranth.hdl import Cat, ClockDomain, Const, Elaboratable, Module, Mux, Sig
 from amaranth.lib import data
 
 from utf8fpga.formal.helpers import how_many
-from utf8fpga.formal.invariants.window import DRAINED
 from utf8fpga.hdl import ParallelDecoder
 from utf8fpga.hdl.decoder.parallel import buffer_of
-from utf8fpga.hdl.memory_buffer import CAPACITY, LaneMemory, Level, MemoryBuffer, step_pointer
+from utf8fpga.hdl.memory_buffer import CAPACITY, LaneMemory, Level, MemoryBuffer, RowBuffer, step_pointer
 from utf8fpga.hdl.register_buffer import RegisterBuffer
+from utf8fpga.hdl.sliced_buffer import SlicedBuffer
 
 __all__ = ["BufferProof", "MemoryGhosts", "Start", "hold_memories", "later_row"]
 
@@ -71,7 +71,7 @@ class _Bench(Elaboratable):
         self.invariant = {name: Signal(name=f"inv_{name}") for name in self.parts}
 
     @property
-    def buffer(self) -> MemoryBuffer | RegisterBuffer:
+    def buffer(self) -> RowBuffer | RegisterBuffer:
         """The buffer that is proved."""
         raise NotImplementedError
 
@@ -102,20 +102,18 @@ def _one_bit_items(lanes: int) -> data.StructLayout:
     return data.StructLayout({"slots": data.ArrayLayout(1, lanes), "last": 1})
 
 
-class _MemoryBench(_Bench):
-    parts = ("reset", "steps", "inside", "counts", "fronts", "pointers", "watched", "smooth")
+class _RowBench(_Bench):
+    """The common part of both kinds of memories."""
 
     def __init__(self, decoder: ParallelDecoder) -> None:
         flags = dict.fromkeys(("settled", "advance", "leaves", "watch"), 1)
         super().__init__({**flags, "items": decoder.lanes - 1, "tail": 2})
         self._decoder = decoder
-        made = buffer_of(decoder.stages, _one_bit_items(decoder.lanes))
-        assert isinstance(made, MemoryBuffer)
-        self._buffer = made
+        self.remaining = Signal(range(decoder.item_buffer.capacity + 1))
 
     @property
-    def buffer(self) -> MemoryBuffer:
-        return self._buffer
+    def buffer(self) -> RowBuffer:
+        raise NotImplementedError
 
     def _drive(self, m: Module) -> None:
         """What the first half proves of `RowWindow`: when rows and tails are valid. Their values are arbitrary."""
@@ -139,21 +137,6 @@ class _MemoryBench(_Bench):
             buffer.tail.eq(free["tail"]),
             buffer.tail_valid.eq(Mux(self.calm, self.leaves, free["leaves"])),
         ]
-
-    def connect(self, m: Module) -> None:
-        self._drive(m)
-        buffer = self.buffer
-        taken = buffer.output.valid & buffer.output.ready
-        ghosts = hold_memories(
-            m, buffer, self.hold, leaves=self.leaves, waiting=self.waiting, before=self.before, unwritten=self.unwritten
-        )
-        if len(self.unwritten) > len(self.before):
-            self.hold("counts", ~self.unwritten[-1] | self.waiting)
-        pending, reading, rows, tails = ghosts.pending, ghosts.reading, ghosts.rows, ghosts.tails
-        wrote, behind, shown = ghosts.wrote, ghosts.behind, ghosts.shown
-        m.d.comb += self.remaining.eq(pending - self.waiting)
-        self._watch(m, pending, reading, rows, tails, taken)
-        self._flow(m, pending, wrote, behind, shown)
 
     def _watch(self, m: Module, pending: Value, reading: Value, rows: Value, tails: Value, taken: Value) -> None:
         """One beat is followed, any."""
@@ -188,6 +171,33 @@ class _MemoryBench(_Bench):
         self.hold("watched", ~waited | (watching & (ahead == 0) & (before == Cat(items, tail)) & buffer.output.valid))
         self.forbid("steady", waited & (~buffer.output.valid | (shown != before)))
 
+
+class _MemoryBench(_RowBench):
+    parts = ("reset", "steps", "inside", "counts", "fronts", "pointers", "watched", "smooth")
+
+    def __init__(self, decoder: ParallelDecoder) -> None:
+        super().__init__(decoder)
+        made = buffer_of(decoder.stages, _one_bit_items(decoder.lanes))
+        assert isinstance(made, MemoryBuffer)
+        self._buffer = made
+
+    @property
+    def buffer(self) -> MemoryBuffer:
+        return self._buffer
+
+    def connect(self, m: Module) -> None:
+        self._drive(m)
+        buffer = self.buffer
+        taken = buffer.output.valid & buffer.output.ready
+        ghosts = hold_memories(
+            m, buffer, self.hold, leaves=self.leaves, waiting=self.waiting, before=self.before, unwritten=self.unwritten
+        )
+        if len(self.unwritten) > len(self.before):
+            self.hold("counts", ~self.unwritten[-1] | self.waiting)
+        m.d.comb += self.remaining.eq(ghosts.pending - self.waiting)
+        self._watch(m, ghosts.pending, ghosts.reading, ghosts.rows, ghosts.tails, taken)
+        self._flow(m, ghosts.pending, ghosts.wrote, ghosts.behind, ghosts.shown)
+
     def _flow(self, m: Module, pending: Value, wrote: Value, behind: Value, shown: Value) -> None:
         """While no beat has waited since the buffer was empty, a complete beat is valid `latency` cycles later."""
         buffer = self.buffer
@@ -199,6 +209,90 @@ class _MemoryBench(_Bench):
         ]
         on_time = (buffer.arrive == later[2]) & (behind == later[0] + later[1]) & (shown == later[3])
         self.hold("smooth", ~smooth | (on_time & (wrote == later[0])))
+        self.forbid("latency", smooth & (buffer.output.valid != later[-1]))
+
+
+class _SlicedBench(_RowBench):
+    parts = ("reset", "steps", "inside", "counts", "slices", "pointers", "watched", "smooth")
+
+    def __init__(self, decoder: ParallelDecoder) -> None:
+        super().__init__(decoder)
+        made = buffer_of(decoder.stages, _one_bit_items(decoder.lanes))
+        assert isinstance(made, SlicedBuffer)
+        self._buffer = made
+
+    @property
+    def buffer(self) -> SlicedBuffer:
+        return self._buffer
+
+    def connect(self, m: Module) -> None:
+        self._drive(m)
+        buffer = self.buffer
+        port = buffer.port
+        taken = buffer.output.valid & buffer.output.ready
+        self.hold("reset", *(~value for value in buffer.reset.active))
+
+        # Complete beats are announced to all slices in the same cycle.
+        announced = [Signal(name=f"announced_{n}") for n in range(1 + len(buffer.tree.tree))]
+        m.d.sync += [new.eq(old) for new, old in zip(announced, [self.leaves, *announced], strict=False)]
+        for values, expected in zip(buffer.tree.tree, announced, strict=False):
+            self.hold("slices", *(value == expected for value in values))
+        for control in (port, *buffer.slices):
+            self.hold(
+                "slices",
+                control.arrives == announced[-1],
+                *(
+                    one == other
+                    for one, other in zip(
+                        (control.rows, control.was_ready, control.was_valid, control.more, control.kept),
+                        (port.rows, port.was_ready, port.was_valid, port.more, port.kept),
+                        strict=True,
+                    )
+                ),
+            )
+
+        # Beats that were accepted and are in flight, and where they are.
+        pending, front = Signal(range(CAPACITY + 1)), Signal(range(CAPACITY + 1))
+        came, counted, went = Signal(), Signal(), Signal()
+        m.d.comb += [self.remaining.eq(pending - self.waiting), front.eq(how_many(port.rows) - port.moved)]
+        m.d.sync += [
+            pending.eq(pending + buffer.accepted - taken),
+            came.eq(buffer.accepted),
+            counted.eq(came),
+            went.eq(taken),
+        ]
+        self.hold("steps", *_step(buffer.inside, counted, went))
+        self.hold(
+            "inside",
+            *_thermometer(buffer.inside.more_than),
+            buffer.counted == came,
+            _count(buffer.inside) + came + counted == pending + went,
+            ~came | (self.unwritten[0] if self.unwritten else self.waiting),
+            pending <= Mux(buffer.ready, CAPACITY - 1, CAPACITY),
+        )
+        complete = Signal(range(CAPACITY + len(announced) + 1))
+        m.d.comb += complete.eq(front + how_many(announced))
+        self.hold(
+            "counts",
+            *_thermometer(port.rows),
+            port.moved == went,
+            ~port.moved | port.rows[0],
+            ~port.rows[1] | port.was_valid,
+            port.valid == (front != 0),
+            pending == self.waiting + self.leaves + complete + how_many(self.before),
+        )
+        if len(self.unwritten) > len(self.before):
+            self.hold("counts", ~self.unwritten[-1] | self.waiting)
+        reading, rows = _hold_pointers(m, buffer, self.hold, taken, pending, complete, self.unwritten)
+        self._watch(m, pending, reading, rows, complete, taken)
+
+        # While no beat has waited since the buffer was empty, a complete beat is valid `latency` cycles later.
+        smooth, later = Signal(), Signal(buffer.latency)
+        m.d.sync += [
+            smooth.eq((smooth | (pending == 0)) & ~(buffer.output.valid & ~buffer.output.ready)),
+            later.eq(Mux(pending == 0, 0, Cat(self.leaves, later))),
+        ]
+        self.hold("smooth", ~smooth | ((Cat(*announced) == later[:-1]) & (front == later[-1])))
         self.forbid("latency", smooth & (buffer.output.valid != later[-1]))
 
 
@@ -323,7 +417,7 @@ def hold_memories(
     inside, shown = _count(buffer.inside), Cat(front.odd, front.two)
     hold(
         "inside",
-        *_thermometer(buffer.inside),
+        *_thermometer(buffer.inside.more_than),
         buffer.counted == came,
         inside + came + counted == pending + went,
         ~came | (unwritten[0] if unwritten else waiting),
@@ -334,25 +428,50 @@ def hold_memories(
     m.d.comb += behind.eq(_count(buffer.behind) + wrote - buffer.near)
     hold(
         "counts",
-        *_thermometer(buffer.behind),
+        *_thermometer(buffer.behind.more_than),
         buffer.arrive == buffer.near,
         ~buffer.near | ((_count(buffer.behind) != 0) & (shown != 3)),
         pending == waiting + leaves + behind + buffer.arrive + shown + how_many(before),
     )
     hold("fronts", *(copy == (front.two | front.odd) for copy in front.valid))
 
-    # Each pointer is a number of steps ahead of that of the beat at the front.
+    tails = Signal(range(CAPACITY + 1))
+    m.d.comb += tails.eq(behind + buffer.arrive + shown)
+    reading, rows = _hold_pointers(m, buffer, hold, taken, pending, tails, unwritten)
+    return MemoryGhosts(pending, reading, rows, tails, wrote, went, behind, shown)
+
+
+def _hold_pointers(
+    m: Module,
+    buffer: RowBuffer,
+    hold: Callable[..., None],
+    taken: Value,
+    pending: Value,
+    tails: Value,
+    unwritten: Sequence[Value],
+) -> tuple[Value, Value]:
+    """Each pointer is a number of steps ahead of that of the beat at the front.
+
+    Args:
+        m, buffer, hold, unwritten: see `hold_memories`.
+        taken: a beat is transferred at the output.
+        pending: the number of beats in flight.
+        tails: the number of those whose tail has been entered.
+
+    Returns:
+        The row at the front, and the number of rows that were entered.
+    """
     reading = Signal(range(_STATES))
     with m.If(taken):
         m.d.sync += reading.eq(later_row(reading, Const(1)))
     hold("pointers", reading < _STATES)
-    rows, tails = Signal(range(CAPACITY + 1)), Signal(range(CAPACITY + 1))
-    m.d.comb += [rows.eq(pending - how_many(unwritten)), tails.eq(behind + buffer.arrive + shown)]
+    rows = Signal(range(CAPACITY + 1))
+    m.d.comb += rows.eq(pending - how_many(unwritten))
     for number, lanes in enumerate(buffer.memories):
         written = tails if number == len(buffer.memories) - 1 else rows
         hold("pointers", lanes.read == _pointer(m, lanes, reading))
         hold("pointers", lanes.write == _pointer(m, lanes, later_row(reading, written)))
-    return MemoryGhosts(pending, reading, rows, tails, wrote, went, behind, shown)
+    return reading, rows
 
 
 def _count(level: Level) -> Value:
@@ -364,8 +483,7 @@ def _step(level: Level, up: Value, down: Value) -> tuple[Value, Value]:
     return level.changes == up ^ down, level.grows == up
 
 
-def _thermometer(level: Level) -> Iterable[Value]:
-    bits = level.more_than
+def _thermometer(bits: Signal) -> Iterable[Value]:
     return [bits[n] | ~bits[n + 1] for n in range(len(bits) - 1)]
 
 
@@ -387,6 +505,10 @@ def _pointer(m: Module, lanes: LaneMemory, row: Value) -> Signal:
     return found
 
 
+_BENCHES = {"registers": _RegisterBench, "memory": _MemoryBench, "slices": _SlicedBench}
+"""By buffer what drives it."""
+
+
 class BufferProof(Elaboratable):
     """The questions whose answers are the proof, each a bit that must stay 0.
 
@@ -405,7 +527,7 @@ class BufferProof(Elaboratable):
 
     def __init__(self, decoder: ParallelDecoder, start: Start) -> None:
         self._decoder = decoder
-        self._bench = bench = (_MemoryBench if decoder.buffer == "memory" else _RegisterBench)(decoder)
+        self._bench = bench = _BENCHES[decoder.buffer](decoder)
         self._start = start
         self._after = decoder.reset_cycles if start is Start.RESET else 0
         if decoder.buffer == "registers":
@@ -457,7 +579,7 @@ class BufferProof(Elaboratable):
             stalls = (frame == bench.buffer.stall_cycles) & held & willing & ~bench.ready
             asked = [*((frame == 1) & held & fail for fail in fails), *(now & bad for bad in bench.never.values())]
             # No beat is accepted; and what is still in the window soon enters the buffer, or waits for more.
-            alone, last = Signal(reset_less=True), self.free["settled" if decoder.buffer == "memory" else "leaves"]
+            alone, last = Signal(reset_less=True), self.free["settled" if decoder.buffer != "registers" else "leaves"]
             comes = (bench.offer & bench.ready) | (last & (frame > decoder.latency))
             m.d.sync += alone.eq(Mux(frame == 0, 1, alone) & (self.ready | ~output.valid) & ~comes)
             drains = (frame == decoder.drain_cycles) & held & alone & (bench.remaining != 0)
@@ -473,7 +595,8 @@ class BufferProof(Elaboratable):
             if decoder.buffer == "registers":
                 m.d.comb += bench.calm.eq(frame == self._after)
             else:
-                m.d.comb += bench.calm.eq((frame > self._after - DRAINED) | Const(self._after == 0, 1))
+                assert isinstance(bench.buffer, RowBuffer)
+                m.d.comb += bench.calm.eq((frame > self._after - bench.buffer.drained) | Const(self._after == 0, 1))
             early = (frame >= first) & (frame < self._after) & (bench.ready | output.valid)
             asked = [*((frame == self._after) & fail for fail in fails), early]
         m.d.comb += self.asked.eq(Cat(*asked))

@@ -26,14 +26,11 @@ from utf8fpga.hdl import ParallelDecoder
 from utf8fpga.hdl.beats import is_effective
 from utf8fpga.hdl.decoder.window import BeatWindow, RowWindow
 from utf8fpga.hdl.decoder.window_logic import Beat, Registers, WindowControl, build_window
-from utf8fpga.hdl.memory_buffer import MemoryBuffer
+from utf8fpga.hdl.memory_buffer import RowBuffer
 from utf8fpga.hdl.payloads import slots_layout
 from utf8fpga.model import EncodingTable
 
-__all__ = ["DRAINED", "WindowProof"]
-
-DRAINED = 2
-"""Cycles in which neither a row nor a tail is valid: the last one of a late reset and the one after it."""
+__all__ = ["WindowProof"]
 
 ALL = "all"
 """The tag of the conditions on a beat as a whole."""
@@ -178,7 +175,7 @@ class _Bench(Elaboratable):
         if isinstance(window, RowWindow):
             # Only its late reset is of interest, during which the other half of the proof finds it not ready.
             m.submodules.buffer = buffer = self.decoder.item_buffer
-            assert isinstance(buffer, MemoryBuffer)
+            assert isinstance(buffer, RowBuffer)
             m.d.comb += [
                 source.valid.eq(self.offer & ~buffer.reset.busy),
                 window.late_reset.eq(buffer.late_reset),
@@ -385,7 +382,8 @@ class WindowProof(Elaboratable):
         frames: the number of cycles to examine for each kind of question.
         step: per tag, whether the invariant fails one cycle after it held for all tags that are `near`.
         reset: per tag, whether it fails in the cycle after a reset, before which flip-flop contents were arbitrary. The
-            first one also fails if a row or a tail is valid in the last cycle of the late reset, see `DRAINED`.
+            first one also fails if a row or a tail is valid in the last cycles of the late reset, see
+            `RowBuffer.drained`.
         start: per tag, whether it fails with the initial values of the registers.
         cycles: the latency that is proved, from the beat that determines an item to the output of the window.
     """
@@ -394,6 +392,8 @@ class WindowProof(Elaboratable):
         self._bench = _Bench(decoder, right)
         self.tags = list(self._bench.invariant)
         self.frames = {"step": 2, "reset": decoder.reset_cycles + 1, "start": 1}
+        buffer = decoder.item_buffer
+        self._drained = buffer.drained if isinstance(buffer, RowBuffer) else 0
         # The stages of the window, the beat that is held and its items.
         self.cycles = len(decoder.window.state.beat.stages) - 1 + 2
         self.clk, self.rst = Signal(name="clk"), Signal(name="rst")
@@ -440,7 +440,7 @@ class WindowProof(Elaboratable):
         for n, tag in enumerate(self.tags):
             before = Cat(*(held[near] for near in self.near(tag))).all()
             fails = ~bench.invariant[tag]
-            drains = (frame > late - DRAINED) & (frame < late) & bench.written & Const(tag == ALL, 1)
+            drains = (frame > late - self._drained) & (frame < late) & bench.written & Const(tag == ALL, 1)
             m.d.comb += [
                 self.step[n].eq((frame == 1) & before & fails),
                 self.reset[n].eq(was_reset & (((frame == late) & fails) | drains)),

@@ -11,9 +11,10 @@ from utf8fpga.hdl.beats import beat_layout, is_effective
 from utf8fpga.hdl.decoder.pipeline import PipelineStages
 from utf8fpga.hdl.decoder.window import BeatWindow, RowWindow
 from utf8fpga.hdl.fan_out import FanOut
-from utf8fpga.hdl.memory_buffer import MemoryBuffer
+from utf8fpga.hdl.memory_buffer import MemoryBuffer, RowBuffer
 from utf8fpga.hdl.payloads import HasItemOptions, ItemOptions, beat_of_slots, slots_layout
 from utf8fpga.hdl.register_buffer import RegisterBuffer
+from utf8fpga.hdl.sliced_buffer import SlicedBuffer
 from utf8fpga.model import TABLE_3_7, EncodingTable
 from utf8fpga.model.exceptions import InvalidArgumentError
 from utf8fpga.model.practices import Practice
@@ -25,11 +26,12 @@ MAX_LANES = 256
 """Upper bound on the number of lanes of a parallel decoder."""
 
 
-def buffer_of(stages: PipelineStages, layout: data.StructLayout) -> RegisterBuffer | MemoryBuffer:
+def buffer_of(stages: PipelineStages, layout: data.StructLayout) -> RegisterBuffer | RowBuffer:
     """The buffer behind the window of a decoder with these stages, for beats of `layout`."""
     if stages.buffer == "registers":
         return RegisterBuffer(layout, stages.pauses)
-    return MemoryBuffer(layout, row_cycles=stages.row_cycles, row_copies=FanOut.copies_after(stages.row_cycles))
+    kind = SlicedBuffer if stages.buffer == "slices" else MemoryBuffer
+    return kind(layout, row_cycles=stages.row_cycles, row_copies=FanOut.copies_after(stages.row_cycles))
 
 
 class ParallelDecoder(HasItemOptions, wiring.Component):
@@ -51,13 +53,15 @@ class ParallelDecoder(HasItemOptions, wiring.Component):
     is no combinational path through the decoder. With a buffer in *registers* (`BeatWindow`, `RegisterBuffer`) all
     stages pause while two beats wait at the output. With a buffer in *memory* (`RowWindow`, `MemoryBuffer`) no stage
     ever pauses: the output of the window is written to small memories, and beats are accepted while there is room for
-    all in-flight beats. For many lanes this is smaller on devices with LUT memory, such as ECP5.
+    all in-flight beats. For many lanes this is smaller on devices with LUT memory, such as ECP5. In *slices*
+    (`SlicedBuffer`) the memories of each slice of lanes have their own control.
 
     Args:
         table: the encoding form; default: UTF-8.
         lanes: code units per beat, 1 to `MAX_LANES`.
         pipeline: stages of registers in the window, 0 to 6; default: the `fastest`.
-        buffer: ``registers`` or ``memory``; default: memory from as many lanes on as the longest sequence has units.
+        buffer: ``registers``, ``memory`` or ``slices``; default: memory from as many lanes on as the longest sequence
+            has units, slices from 32 lanes on.
         options: those of `ItemOptions`.
 
     Attributes:
@@ -154,7 +158,7 @@ class ParallelDecoder(HasItemOptions, wiring.Component):
                 buffer.entry_valid.eq(window.slots_valid),
             ]
         else:
-            assert isinstance(buffer, MemoryBuffer)
+            assert isinstance(buffer, RowBuffer)
             m.d.comb += [
                 window.input.valid.eq(self.input.valid & buffer.ready),
                 self.input.ready.eq(buffer.ready),

@@ -69,8 +69,9 @@ class DecoderParameters(CoreParameters):
         pipeline: register stages, 0 is the smallest; serial 0 to 2, default 0; parallel 0 to 6, default the fastest.
         packed: the words of an output beat are contiguous from word 0 (default); otherwise they are in order and may
             have gaps between them (sparse). With one lane there is nothing to pack, and the value is False.
-        buffer: the output buffer of a parallel decoder, ``registers`` or ``memory``; default: memory if there are at
-            least as many lanes as the longest sequence has units; None in a serial decoder.
+        buffer: the output buffer of a parallel decoder, ``registers``, ``memory`` or ``slices``, a memory with separate
+            control for each slice of lanes; default: memory if there are at least as many lanes as the longest sequence
+            has units, slices from 32 lanes on; None in a serial decoder.
         replacement: the code point of an ill-formed item is U+FFFD; otherwise it is undefined.
         practice: which ill-formed code units are replaced by one U+FFFD.
         kind: items have the cause of their error.
@@ -122,8 +123,9 @@ class DecoderParameters(CoreParameters):
     buffer: str | None = field(
         default=None,
         metadata=option(
-            "Output buffer of parallel decoders. Memory is faster and requires 4 lanes; registers recover from bit"
-            " flips without a reset. Default: memory from 4 lanes on.",
+            "Output buffer of parallel decoders. Memory is faster and requires 4 lanes; in slices its control is"
+            " duplicated, for many lanes; registers recover from bit flips without a reset. Default: memory from 4"
+            " lanes on, slices from 32 on.",
             choices=BUFFERS,
         ),
     )

@@ -7,13 +7,17 @@ from dataclasses import dataclass
 
 from utf8fpga.hdl.memory_buffer import MemoryBuffer
 from utf8fpga.hdl.register_buffer import RegisterBuffer
+from utf8fpga.hdl.sliced_buffer import SlicedBuffer
 from utf8fpga.model import EncodingTable
 from utf8fpga.model.exceptions import InvalidArgumentError
 
 __all__ = ["BUFFERS", "PARALLEL_PIPELINES", "PipelineStages", "fastest"]
 
-BUFFERS = ("registers", "memory")
+BUFFERS = ("registers", "memory", "slices")
 """The kinds of buffer, which holds output beats while the consumer is not ready."""
+
+_SLICED = 32
+"""Lanes from which on the control of a memory is divided into slices by default."""
 
 _STEPS = (
     "",
@@ -77,17 +81,20 @@ class PipelineStages:
             table: the encoding form.
             lanes: code units per beat.
             pipeline: default: `fastest`.
-            buffer: default: memory where it is possible, from as many lanes on as the longest sequence has units.
-                With fewer lanes a beat may have no item, and a buffer in memory cannot drop beats.
+            buffer: default: memory where it is possible, from as many lanes on as the longest sequence has units, and
+                slices from 32 lanes on. With fewer lanes a beat may have no item, and a buffer in memory cannot drop
+                beats.
 
         Raises:
             InvalidArgumentError: `pipeline` or `buffer` is invalid, or there are too few lanes for a memory.
         """
         least = table.longest
-        default = "memory" if lanes >= least else "registers"
+        default = "slices" if lanes >= _SLICED else "memory" if lanes >= least else "registers"
         stages = PipelineStages(fastest(lanes) if pipeline is None else pipeline, buffer or default)
-        if stages.buffer == "memory" and lanes < least:
-            raise InvalidArgumentError(f"a buffer in memory is for {least} lanes or more, not {lanes}: use registers")
+        if stages.buffer != "registers" and lanes < least:
+            raise InvalidArgumentError(
+                f"a buffer in {stages.buffer} is for {least} lanes or more, not {lanes}: use registers"
+            )
         return stages
 
     @property
@@ -119,7 +126,7 @@ class PipelineStages:
     @property
     def latency(self) -> int:
         """Cycles from the beat that determines an item to the item at the output, while no beat waits."""
-        buffers = {"registers": RegisterBuffer.latency, "memory": MemoryBuffer.latency}
+        buffers = {"registers": RegisterBuffer.latency, "memory": MemoryBuffer.latency, "slices": SlicedBuffer.latency}
         return self.item_cycles + buffers[self.buffer]
 
     @property

@@ -25,6 +25,7 @@ from utf8fpga.hdl.decoder.window_logic import Beat, _Window
 from utf8fpga.hdl.fan_out import FanOut, LateReset
 from utf8fpga.hdl.memory_buffer import Front, LaneMemory, Level, MemoryBuffer, step_pointer
 from utf8fpga.hdl.register_buffer import RegisterBuffer
+from utf8fpga.hdl.sliced_buffer import SliceControl, SlicedBuffer
 from utf8fpga.model import DFA, START, TABLE_3_7
 from utf8fpga.model.forms import CESU_8_CODE_UNITS, GENERALISED_UTF_8, MODIFIED_UTF_8_CODE_UNITS, RFC_2279
 
@@ -39,6 +40,7 @@ CHOSEN = [
     ("parallel-1-full-no-replacement", "recovery"),
     ("parallel-4-registers", "recovery"),
     *product(("parallel-2", "parallel-8"), ("equivalence", "latency")),
+    *product(("parallel-8-slices",), ("equivalence", "stall", "latency")),
     *(
         (f"parallel-{name}", "equivalence")
         for name in ("4-full", "1-pipeline-5", "4-pipeline-0", "1-full-cesu-8-code-units")
@@ -279,10 +281,10 @@ SOON = ("a beat that waits changes",)
 """Tried in every run; the others take longer."""
 
 
-def is_buffer_rejected(lanes: int) -> bool:
+def is_buffer_rejected(lanes: int, **options: Any) -> bool:
     """Whether the proof rejects a decoder for its buffer."""
     # The contract of the streams says nothing about the order of items.
-    failed = failed_questions("steady" if lanes < 8 else "equivalence", lanes=lanes)
+    failed = failed_questions("steady" if lanes < 8 else "equivalence", lanes=lanes, **options)
     return any(question.startswith("buffer ") for question in failed)
 
 
@@ -298,6 +300,42 @@ def test_a_buffer_with_a_fault_is_rejected(
 ) -> None:
     inject(monkeypatch, component, fault)
     assert is_buffer_rejected(lanes)
+
+
+SLICE_FAULTS: dict[str, tuple[type[Any], Fault]] = {
+    "a row behind the front is ignored": (
+        SliceControl,
+        registered(lambda control: control.more.eq(control.arrives), when=lambda control: ~control.reset),
+    ),
+    "a removed row is counted although there was none": (
+        SliceControl,
+        combinational(lambda control: control.moved.eq(control.was_ready)),
+    ),
+    "a slice keeps its front row when the others remove theirs": (
+        SlicedBuffer,
+        combinational(lambda buffer: buffer.slices[1].ready.eq(buffer.output.ready & ~buffer.slices[0].moved)),
+    ),
+    "rows are announced to a slice one cycle early": (
+        SlicedBuffer,
+        combinational(lambda buffer: buffer.slices[1].announced.eq(buffer.tree.tree[0][0])),
+    ),
+    "a slice is not reset": (SlicedBuffer, combinational(lambda buffer: buffer.slices[0].reset.eq(0))),
+}
+"""Faults in a buffer with slices."""
+
+
+@pytest.mark.proof
+@pytest.mark.parametrize(("component", "fault"), SLICE_FAULTS.values(), ids=list(SLICE_FAULTS))
+def test_slices_with_a_fault_are_rejected(monkeypatch: pytest.MonkeyPatch, component: type[Any], fault: Fault) -> None:
+    inject(monkeypatch, component, fault)
+    failed = failed_questions("steady", lanes=8, buffer="slices")
+    assert any(question.startswith("buffer ") for question in failed)
+
+
+@pytest.mark.proof
+def test_slices_without_a_fault_are_accepted() -> None:
+    for lanes in (4, 8):
+        assert failed_questions("steady", lanes=lanes, buffer="slices") == []
 
 
 @pytest.mark.proof

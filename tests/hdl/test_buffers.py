@@ -14,8 +14,9 @@ from amaranth.sim import Simulator
 from utf8fpga.hdl import BUFFERS, PARALLEL_PIPELINES
 from utf8fpga.hdl.decoder.pipeline import PipelineStages
 from utf8fpga.hdl.fan_out import FanOut, LateReset
-from utf8fpga.hdl.memory_buffer import MemoryBuffer
+from utf8fpga.hdl.memory_buffer import MemoryBuffer, RowBuffer
 from utf8fpga.hdl.register_buffer import RegisterBuffer
+from utf8fpga.hdl.sliced_buffer import SlicedBuffer
 from utf8fpga.model import TABLE_3_7
 from utf8fpga.model.forms import RFC_2279
 
@@ -78,6 +79,22 @@ def test_the_late_reset_of_all_duplicates_ends_before_busy(places: int, flight: 
     assert last == reset.cycles - 1
 
 
+def test_a_tree_whose_last_stage_doubles_has_twice_as_many_duplicates() -> None:
+    fan_out, rng = FanOut(2, doubles=True), random.Random(2)
+    values = [rng.randrange(2) for _ in range(100)]
+    found = []
+
+    async def bench(ctx: Any, domain: Any) -> None:
+        for value in values:
+            ctx.set(fan_out.value, value)
+            found.append(ctx.get(fan_out.copies))
+            await ctx.tick()
+
+    run(fan_out, bench)
+    assert len(fan_out.copies) == 4
+    assert found[2:] == [value * 15 for value in values[:-2]]
+
+
 def test_a_register_buffer_holds_payloads_of_any_shape() -> None:
     buffer, rng = RegisterBuffer(data.StructLayout({"a": 5, "b": 1}), 3), random.Random(3)
     given = [{"a": rng.randrange(32), "b": rng.randrange(2)} for _ in range(200)]
@@ -107,11 +124,12 @@ def test_a_register_buffer_holds_payloads_of_any_shape() -> None:
     assert found == given
 
 
-def test_a_memory_buffer_joins_rows_and_tails() -> None:
+@pytest.mark.parametrize(("kind", "lanes"), [(MemoryBuffer, 9), (SlicedBuffer, 9), (SlicedBuffer, 33)])
+def test_a_memory_buffer_joins_rows_and_tails(kind: type[RowBuffer], lanes: int) -> None:
     """Each tail is entered a random time after its row, as for a beat that waits for the next one."""
-    lanes, row_cycles = 9, 2
+    row_cycles = 2
     layout = data.StructLayout({"slots": data.ArrayLayout(7, lanes), "last": 1})
-    buffer, rng = MemoryBuffer(layout, row_cycles=row_cycles, row_copies=2), random.Random(4)
+    buffer, rng = kind(layout, row_cycles=row_cycles, row_copies=2), random.Random(4)
     given = [([rng.randrange(128) for _ in range(lanes)], rng.randrange(2)) for _ in range(200)]
     found: list[Any] = []
     held: list[int] = []
@@ -155,6 +173,7 @@ def test_the_latency_of_all_settings() -> None:
     assert {buffer: [each.latency for each in found] for buffer, found in stages.items()} == {
         "registers": [3, 4, 5, 6, 7, 8, 9],
         "memory": [6, 7, 8, 9, 10, 10, 11],
+        "slices": [6, 7, 8, 9, 10, 10, 11],
     }
     assert [each.row_cycles for each in stages["memory"]] == [0, 1, 2, 3, 4, 5, 6]
 
@@ -164,12 +183,15 @@ def test_the_stages_that_a_decoder_has_by_default() -> None:
     assert PipelineStages.of(TABLE_3_7, 2) == PipelineStages(5, "registers")
     assert PipelineStages.of(TABLE_3_7, 3) == PipelineStages(5, "registers")
     assert PipelineStages.of(TABLE_3_7, 4) == PipelineStages(5, "memory")
+    assert PipelineStages.of(TABLE_3_7, 31) == PipelineStages(5, "memory")
+    assert PipelineStages.of(TABLE_3_7, 32) == PipelineStages(5, "slices")
     assert PipelineStages.of(RFC_2279, 5, pipeline=0) == PipelineStages(0, "registers")
     assert PipelineStages.of(TABLE_3_7, 16, buffer="registers") == PipelineStages(5, "registers")
 
 
+@pytest.mark.parametrize("buffer", ["memory", "slices"])
 @pytest.mark.parametrize("lanes", [1, 3])
-def test_a_memory_for_too_few_lanes_is_rejected(lanes: int) -> None:
-    message = rf"^a buffer in memory is for 4 lanes or more, not {lanes}: use registers$"
+def test_a_memory_for_too_few_lanes_is_rejected(lanes: int, buffer: str) -> None:
+    message = rf"^a buffer in {buffer} is for 4 lanes or more, not {lanes}: use registers$"
     with pytest.raises(ValueError, match=message):
-        PipelineStages.of(TABLE_3_7, lanes, buffer="memory")
+        PipelineStages.of(TABLE_3_7, lanes, buffer=buffer)

@@ -51,6 +51,7 @@ SHAPES |= {
     "2-pipeline0": {"lanes": 2, "pipeline": 0},
     "4-pipeline0": {"lanes": 4, "pipeline": 0},
     "5-pipeline3": {"lanes": 5, "pipeline": 3},
+    "8-slices": {"lanes": 8, "buffer": "slices"},
     "7-registers": {"lanes": 7, "buffer": "registers"},
     "4-registers-pipeline2": {"lanes": 4, "buffer": "registers", "pipeline": 2},
     "6-packed-pipeline1": {"lanes": 6, "packed": True, "pipeline": 1},

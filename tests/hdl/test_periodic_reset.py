@@ -71,7 +71,7 @@ def test_fewer_than_one_cycle_between_resets_is_rejected() -> None:
 )
 def test_no_parallel_decoder_drains_later_or_holds_more_beats_than_the_bounds(lanes: int, pipeline: int) -> None:
     """The proof of `Refresh` assumes these bounds."""
-    for buffer in ("registers", "memory")[: 1 + (lanes >= 4)]:
+    for buffer in ("registers", "memory", "slices")[: 3 if lanes >= 4 else 1]:
         sparse = ParallelDecoder(lanes=lanes, pipeline=pipeline, buffer=buffer)
         assert max(sparse.drain_cycles, sparse.reset_cycles) < STILL
         if lanes > 1:

@@ -23,6 +23,7 @@ DECODERS: dict[str, dict[str, Any]] = {
     "parallel-2": {"lanes": 2, "packed": False},
     "parallel-4": {"lanes": 4, "packed": False},
     "parallel-4-registers": {"lanes": 4, "buffer": "registers", "pipeline": 0, "packed": False},
+    "parallel-8-slices": {"lanes": 8, "buffer": "slices", "packed": False},
     "packed-2": {"lanes": 2, "packed": True},
     "packed-5": {"lanes": 5, "packed": True},
     "compact-3": {"lanes": 3, "compact_input": True},
