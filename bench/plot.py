@@ -76,7 +76,7 @@ def plot_tools() -> dict[str, str]:
 
 
 def scaling_plot(figures: dict[str, Any]) -> bytes:
-    """A plot of throughput and area over the number of lanes, as SVG with `drawn_digest` as its description.
+    """A plot of throughput and area per lane over the number of lanes, as SVG with `drawn_digest` as its description.
 
     The output is determined by the figures and the version of matplotlib, except for the last digits of
     coordinates, which may differ between processors.
@@ -100,7 +100,7 @@ def scaling_plot(figures: dict[str, Any]) -> bytes:
 
 
 def draw_scaling(figures: dict[str, Any]) -> Figure:
-    """The plots of `scaling_plot` as a matplotlib figure: throughput at the left, area at the right.
+    """The plots of `scaling_plot` as a matplotlib figure: throughput at the left, area per lane at the right.
 
     Args:
         figures: as for `scaling_plot`.
@@ -120,22 +120,23 @@ def draw_scaling(figures: dict[str, Any]) -> Figure:
         left, right = figure.subplots(1, 2)
         for axes, what, title in (
             (left, 1, "throughput, GB/s (dotted and grey: software on one core)"),
-            (right, 2, "area, LUT4"),
+            (right, 2, "area per lane, LUT4"),
         ):
             _draw(axes, series, what)
             axes.set_title(title, loc="left", fontweight="bold")
             axes.set_xlabel("lanes (bytes per cycle)")
+        _draw_proportion(left, max(series.values(), key=len))
         _draw_software(left)
-        for axes in (left, right):
-            lowest, highest = axes.get_ylim()
-            axes.set_ylim(lowest * 0.7, max(highest * 1.3, lowest * 20))
+        lowest, highest = left.get_ylim()
+        left.set_ylim(lowest * 0.7, max(highest * 1.3, lowest * 20))
+        right.set_ylim(0, right.get_ylim()[1])
         handles, labels = left.get_legend_handles_labels()
         figure.legend(handles, labels, loc="outside lower center", ncols=min(3, len(labels)))
     return figure
 
 
 def _series(figures: dict[str, Any]) -> dict[str, list[tuple[int, float, float]]]:
-    """For each label the points: lanes, GB/s and LUT4."""
+    """For each label the points: lanes, GB/s and LUT4 per lane."""
     series: dict[str, list[tuple[int, float, float]]] = {}
     for row in figures["figures"]:
         if not row["lanes"] or row["gigabytes_per_second"] is None or not row["area"]:
@@ -144,31 +145,18 @@ def _series(figures: dict[str, Any]) -> dict[str, list[tuple[int, float, float]]
         # The words of one lane are always contiguous.
         words = ", packed" if row["packed"] and row["lanes"] > 1 else ""
         label = f"{core}{words}, {DEVICES[row['device']].title}"
-        series.setdefault(label, []).append((row["lanes"], row["gigabytes_per_second"], row["area"]["luts"]))
+        series.setdefault(label, []).append(
+            (row["lanes"], row["gigabytes_per_second"], row["area"]["luts"] / row["lanes"])
+        )
     return {label: sorted(points) for label, points in series.items()}
 
 
 def _draw(axes: Axes, series: dict[str, list[tuple[int, float, float]]], what: int) -> None:
     most = max(lanes for points in series.values() for lanes, _, _ in points)
-    longest = max(series.values(), key=len)
-    # A reference line in proportion to the lanes, through the point with the most lanes.
-    lanes, reached = longest[-1][0], longest[-1][what]
-    ends = [longest[0][0], lanes]
-    if len(longest) > 1:
-        axes.plot(
-            ends,
-            [reached * end / lanes for end in ends],
-            color=_QUIET,
-            linestyle=(0, (4, 3)),
-            linewidth=1,
-            zorder=1,
-            label="in proportion to the lanes",
-        )
     for number, (label, points) in enumerate(series.items()):
         style: Any = {"color": _COLOURS[number % len(_COLOURS)], "marker": _MARKERS[number % len(_MARKERS)]}
         axes.plot([p[0] for p in points], [p[what] for p in points], label=label, markersize=5, linewidth=1.6, **style)
     axes.set_xscale("log", base=2)
-    axes.set_yscale("log")
     ticks = [1 << power for power in range(most.bit_length())]
     axes.set_xticks(ticks, [str(tick) for tick in ticks])
     axes.set_xlim(0.8, max(most, 2) * 1.25)
@@ -176,6 +164,22 @@ def _draw(axes: Axes, series: dict[str, list[tuple[int, float, float]]], what: i
     axes.yaxis.set_major_formatter(lambda value, _: f"{value:,.10g}")
     axes.grid(visible=True, color="#dddddd", linewidth=0.6)
     axes.set_axisbelow(True)
+
+
+def _draw_proportion(axes: Axes, points: list[tuple[int, float, float]]) -> None:
+    """A logarithmic axis with a line in proportion to the lanes, through the point with the most lanes."""
+    axes.set_yscale("log")
+    (least, *_), (most, reached, _) = points[0], points[-1]
+    if least != most:
+        axes.plot(
+            [least, most],
+            [reached * least / most, reached],
+            color=_QUIET,
+            linestyle=(0, (4, 3)),
+            linewidth=1,
+            zorder=1,
+            label="in proportion to the lanes",
+        )
 
 
 def _draw_software(axes: Axes) -> None:

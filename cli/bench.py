@@ -125,7 +125,7 @@ def _seeds(_context: click.Context, _option: click.Parameter, value: str) -> tup
 @click.option("--against", type=FILE, multiple=True, help="A Verilog file of another core; may be given several times.")
 @click.option("--top", type=MODULE, help="Top module of the core of --against.")
 @click.option("--ports", type=FILE, help="Its ports, as TOML or JSON: clock, reset, inputs, outputs, constants.")
-@click.option("--plot", type=FILE, help="Write a plot of throughput and area over lanes as SVG.")
+@click.option("--plot", type=FILE, help="Write a plot of throughput and area per lane over lanes as SVG.")
 @click.option("--software", is_flag=True, help="Measure decode_array instead: ratios to the plain decoder and CPython.")
 @click.option(
     "--engines",

@@ -122,7 +122,7 @@ def _pages(checkout: Path) -> dict[Path, str]:
 
 def scaling_block(scaling: dict[str, Any]) -> str:
     """The figures over the number of lanes as a plot and a Markdown table, for `PERFORMANCE_FILE`."""
-    alternative = "Throughput and area over lanes, beside the software decoders simdutf and CPython"
+    alternative = "Throughput and area per lane over lanes, beside the software decoders simdutf and CPython"
     return f"![{alternative}](../{PLOT_FILE.as_posix()})\n\n{points_table(scaling)}"
 
 

@@ -780,13 +780,13 @@ def test_table_of_settings_with_a_failure() -> None:
 
 @pytest.fixture(scope="module")
 def plots() -> Any:
-    """The axes of throughput and area of `OVER_LANES` in matplotlib."""
+    """The axes of throughput and area per lane of `OVER_LANES` in matplotlib."""
     pytest.importorskip("matplotlib", reason="matplotlib is not installed")
     return draw_scaling(OVER_LANES).axes
 
 
 def test_plots_have_the_figures(plots: Any) -> None:
-    for axes, serial, parallel in zip(plots, (0.25, 77), (GIGABYTES, [77 * lanes for lanes in LANES]), strict=True):
+    for axes, serial, parallel in zip(plots, (0.25, 77), (GIGABYTES, [77] * len(LANES)), strict=True):
         shown = {line.get_label(): (list(line.get_xdata()), list(line.get_ydata())) for line in axes.lines}
         assert shown["serial, ECP5-85F speed 6"] == ([1], [pytest.approx(serial)])
         assert shown["parallel, ECP5-85F speed 6"] == (LANES, pytest.approx(parallel))
