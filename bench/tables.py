@@ -19,6 +19,7 @@ __all__ = [
     "SETTINGS",
     "Scaling",
     "design_digest",
+    "engines_table",
     "figures_as_dict",
     "figures_table",
     "points_table",
@@ -189,3 +190,25 @@ def _clocks(speed: dict[str, Any] | None) -> str:
         return "-"
     clocks: Iterable[float] = speed["by_seed"].values()
     return f"{speed['mhz']:.0f} ({min(clocks):.0f}..{max(clocks):.0f})"
+
+
+def engines_table(figures: dict[str, Any]) -> str:
+    """The speeds of the simulation engines, as a Markdown table with the versions of the tools.
+
+    Args:
+        figures: those of the command `bench --engines`: `command`, `tools` and `engines`.
+    """
+    columns = {
+        "core": "{core}",
+        "build, s of processor time (elapsed)": "{build_seconds:.1f} ({build_elapsed:.1f})",
+        "Python engine, cycles/s": "{python:,}",
+        "compiled, cycles/s": "{compiled:,}",
+        "ratio": "{ratio:,}",
+        "MB/s": "{mbyte_per_second:.1f}",
+        "worthwhile from, symbols": "{worthwhile:,}",
+    }
+    rows = [list(columns), ["---", *["---:"] * (len(columns) - 1)]]
+    rows += [[cell.format_map(row) for cell in columns.values()] for row in figures["engines"]]
+    tools = ", ".join(f"{name} {version}" for name, version in figures["tools"].items())
+    table = "\n".join(f"| {' | '.join(row)} |" for row in rows)
+    return f"{table}\n\nMeasured by `{figures['command']}` in one run, with {tools}."

@@ -13,7 +13,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Executor, ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from importlib import metadata
 from pathlib import Path
 from typing import Any
@@ -30,6 +30,7 @@ from utf8fpga.bench import (
     Figure,
     Point,
     default_cache,
+    engines_table,
     figures_as_dict,
     figures_table,
     foreign_core,
@@ -46,11 +47,11 @@ from utf8fpga.bench import (
 from utf8fpga.cli.core_options import Choice, core_command
 from utf8fpga.cli.options import FILE, FOLDER, MODULE, SCHEDULER, json_option
 from utf8fpga.cli.output import CommandError, is_standard_output, job_progress, write_bytes
-from utf8fpga.cli.record import check_pages, record
+from utf8fpga.cli.record import check_pages, record, record_engines
 from utf8fpga.hdl import CORES, DecoderParameters
 from utf8fpga.hdl.toolchain import present_version, stop_tools
 
-__all__ = ["Bench", "bench", "measure"]
+__all__ = ["ENGINE_LANES", "Bench", "bench", "measure"]
 
 MAX_SEEDS = 100
 """Upper bound on the seeds of one run."""
@@ -131,7 +132,11 @@ def _seeds(_context: click.Context, _option: click.Parameter, value: str) -> tup
     is_flag=True,
     help="Measure the simulation engines instead: cycles per second, their ratio, and the time to build a model.",
 )
-@click.option("--record", type=FOLDER, help="Write the figures into README.md and docs of a checkout.")
+@click.option(
+    "--record",
+    type=FOLDER,
+    help="Write the figures into README.md and docs of a checkout, with --engines into docs only.",
+)
 @json_option
 def bench(software: bool, engines: bool, as_json: bool, parameters: Choice, **given: Any) -> None:
     """Measure area, clock frequency and GB/s with the place and route tools.
@@ -142,7 +147,7 @@ def bench(software: bool, engines: bool, as_json: bool, parameters: Choice, **gi
     if software:
         _bench_software(as_json)
     elif engines:
-        _bench_engines(parameters, as_json)
+        _bench_engines(parameters, as_json, given["record"])
     else:
         measure(Bench(as_json=as_json, cores=parameters, **given))
 
@@ -156,15 +161,20 @@ def _bench_software(as_json: bool) -> None:
     click.echo(json.dumps([speed._asdict() for speed in speeds], indent=2) if as_json else "\n".join(map(str, speeds)))
 
 
-_ENGINE_LANES = (1, 4, 16, 64)
+ENGINE_LANES = (1, 4, 8, 16, 64)
+"""The lanes of the decoders for which the engines are measured."""
 
 
-def _bench_engines(chosen: Choice, as_json: bool) -> None:
-    """Measure the engines for the chosen cores; default: decoders of `_ENGINE_LANES`."""
+def _bench_engines(chosen: Choice, as_json: bool, checkout: str | None) -> None:
+    """Measure the engines for the chosen cores; default: decoders of `ENGINE_LANES`."""
     from utf8fpga.sim.engines.native import compiler_version
     from utf8fpga.sim.speed import measure_engines
 
-    cores = chosen.cores or tuple(DecoderParameters(lanes=lanes) for lanes in _ENGINE_LANES)
+    if checkout:
+        if chosen.cores:
+            raise CommandError("--record measures the cores in the docs: leave out the options that select a core")
+        check_pages(Path(checkout))
+    cores = chosen.cores or tuple(DecoderParameters(lanes=lanes) for lanes in ENGINE_LANES)
     compiler = compiler_version()  # Raises before the measurement if there is none.
     with job_progress("measuring") as show:
         rows = []
@@ -173,29 +183,11 @@ def _bench_engines(chosen: Choice, as_json: bool) -> None:
             rows.append(measure_engines(parameters))
     tools = {"python": platform.python_version(), "amaranth": metadata.version("amaranth")}
     tools |= {"yosys": present_version("yosys"), "compiler": compiler}
-    if as_json:
-        found = [asdict(row) | {"ratio": row.ratio, "worthwhile": row.worthwhile} for row in rows]
-        click.echo(json.dumps({"tools": tools, "engines": found}, indent=2))
-        return
-    head = ("core", "build s", "(elapsed)", "Python cycles/s", "compiled", "ratio", "MB/s", "worthwhile from")
-    lines = [
-        (
-            row.title,
-            f"{row.build_seconds:.1f}",
-            f"({row.build_elapsed:.1f})",
-            f"{row.python:.0f}",
-            f"{row.compiled:.0f}",
-            f"{row.ratio:.0f}",
-            f"{row.compiled * row.symbols_per_cycle / 1e6:.1f}",
-            f"{row.worthwhile}",
-        )
-        for row in rows
-    ]
-    widths = [max(map(len, column)) for column in zip(head, *lines, strict=True)]
-    for line in (head, *lines):
-        first, *others = zip(line, widths, strict=True)
-        click.echo("  ".join([first[0].ljust(first[1]), *(word.rjust(width) for word, width in others)]))
-    click.echo(", ".join(f"{name} {version}" for name, version in tools.items()))
+    figures: dict[str, Any] = {"command": "utf8fpga bench --engines --record .", "tools": tools}
+    figures["engines"] = [row.figures for row in rows]
+    if checkout:
+        record_engines(figures, Path(checkout))
+    click.echo(json.dumps(figures, indent=2) if as_json else engines_table(figures))
 
 
 def measure(bench: Bench) -> None:

@@ -12,9 +12,12 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import BinaryIO
+from typing import TYPE_CHECKING, BinaryIO
 
 from utf8fpga.model import UserError
+
+if TYPE_CHECKING:
+    from rich.console import Console
 
 __all__ = [
     "CommandError",
@@ -181,6 +184,13 @@ def write_bytes(path: str, data: bytes) -> None:
         file.write(data)
 
 
+def _terminal() -> Console:
+    """The terminal that standard error is, whatever variables such as FORCE_COLOR say."""
+    from rich.console import Console
+
+    return Console(stderr=True, force_terminal=True)
+
+
 @contextmanager
 def progress(what: str, total: int | None, *, rate: bool = False) -> Iterator[Callable[[int], None]]:
     """A progress bar, shown only on a terminal; yields a function to be called with the number done so far.
@@ -197,7 +207,6 @@ def progress(what: str, total: int | None, *, rate: bool = False) -> Iterator[Ca
         return
     # Importing rich takes as long as the rest of a short command.
     from rich import progress as bars
-    from rich.console import Console
 
     numbers = (bars.DownloadColumn(), bars.TransferSpeedColumn()) if rate else (bars.MofNCompleteColumn(),)
     columns = (
@@ -207,8 +216,7 @@ def progress(what: str, total: int | None, *, rate: bool = False) -> Iterator[Ca
         *numbers,
         bars.TimeElapsedColumn(),
     )
-    console = Console(stderr=True, force_terminal=True)
-    with bars.Progress(*columns, console=console, transient=True, redirect_stdout=sys.stdout.isatty()) as bar:
+    with bars.Progress(*columns, console=_terminal(), transient=True, redirect_stdout=sys.stdout.isatty()) as bar:
         task = bar.add_task(what, total=total)
         yield lambda done: bar.update(task, completed=done)
 
@@ -220,9 +228,7 @@ def job_progress(what: str) -> Iterator[Callable[[int, int, Sequence[str]], None
         yield lambda _done, _total, _running: None
         return
     from rich import progress as bars
-    from rich.console import Console
 
-    console = Console(stderr=True, force_terminal=True)
     columns = (
         bars.SpinnerColumn(),
         bars.TextColumn("{task.description}"),
@@ -231,12 +237,12 @@ def job_progress(what: str) -> Iterator[Callable[[int, int, Sequence[str]], None
         bars.TimeElapsedColumn(),
         bars.TextColumn("{task.fields[running]}", markup=False),
     )
-    with bars.Progress(*columns, console=console, transient=True) as bar:
+    with bars.Progress(*columns, console=_terminal(), transient=True) as bar:
         task = bar.add_task(what, total=None, running="")
 
         def show(done: int, total: int, running: Sequence[str]) -> None:
             text = " ".join([*running[:1], *([f"(+{len(running) - 1})"] if running[1:] else [])])
             # The columns before it need 52 characters.
-            bar.update(task, completed=done, total=total, running=text[: max(0, console.width - 52)])
+            bar.update(task, completed=done, total=total, running=text[: max(0, bar.console.width - 52)])
 
         yield show

@@ -11,18 +11,21 @@ from contextlib import chdir, redirect_stdout
 from pathlib import Path
 from typing import Any
 
-from utf8fpga.bench import figures_table, points_table, scaling_plot, summary_table
+from utf8fpga.bench import engines_table, figures_table, points_table, scaling_plot, summary_table
 from utf8fpga.cli.demo import run_demo
 from utf8fpga.cli.output import CommandError, read_error, write_bytes
 
 __all__ = [
+    "ENGINES_FILE",
     "FIGURES_FILE",
     "PERFORMANCE_FILE",
     "PLOT_FILE",
     "SCALING_FILE",
+    "VERIFICATION_FILE",
     "check_pages",
     "demo_block",
     "record",
+    "record_engines",
     "scaling_block",
     "with_block",
 ]
@@ -35,6 +38,12 @@ SCALING_FILE = Path("bench", "results", "scaling.json")
 
 PLOT_FILE = Path("bench", "results", "scaling.svg")
 """The plot of the figures over the number of lanes."""
+
+ENGINES_FILE = Path("bench", "results", "engines.json")
+"""The file with the speeds of the simulation engines."""
+
+VERIFICATION_FILE = Path("docs", "verification.md")
+"""The page with the speeds of the simulation engines."""
 
 PERFORMANCE_FILE = Path("docs", "performance.md")
 """The page with all figures."""
@@ -66,7 +75,27 @@ def record(figures: dict[str, Any], scaling: dict[str, Any], checkout: Path) -> 
         write_bytes(str(path), text.encode())
 
 
-_BLOCKS = {Path("README.md"): ("summary", "demo"), PERFORMANCE_FILE: ("figures", "scaling")}
+def record_engines(figures: dict[str, Any], checkout: Path) -> None:
+    """Write the speeds of the simulation engines into the docs of a checkout.
+
+    Args:
+        figures: those of `bench --engines`, which are also written to `ENGINES_FILE`.
+        checkout: the folder of the checkout.
+
+    Raises:
+        CommandError: a file cannot be read or written, or lacks the markers of a block.
+    """
+    page = checkout / VERIFICATION_FILE
+    text = with_block(_pages(checkout)[page], "engines", engines_table(figures))
+    write_bytes(str(checkout / ENGINES_FILE), (json.dumps(figures, indent=1) + "\n").encode())
+    write_bytes(str(page), text.encode())
+
+
+_BLOCKS = {
+    Path("README.md"): ("summary", "demo"),
+    PERFORMANCE_FILE: ("figures", "scaling"),
+    VERIFICATION_FILE: ("engines",),
+}
 """The names of the generated blocks of each page."""
 
 

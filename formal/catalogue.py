@@ -21,7 +21,7 @@ from utf8fpga.hdl import (
     SerialDecoder,
 )
 from utf8fpga.hdl.core import spelled
-from utf8fpga.hdl.decoder.pipeline import FASTEST
+from utf8fpga.hdl.decoder.pipeline import fastest
 from utf8fpga.model import TABLE_3_7, EncodingTable, InvalidArgumentError
 from utf8fpga.model.forms import CESU_8_CODE_UNITS, GENERALISED_UTF_8, MODIFIED_UTF_8_CODE_UNITS, RFC_2279
 from utf8fpga.model.practices import Practice
@@ -143,7 +143,7 @@ def _all_parallel() -> Iterator[DecoderParameters]:
         yield parallel(lanes=lanes, **_FULL)
     for lanes in (1, 4):
         for pipeline in PARALLEL_PIPELINES:
-            if pipeline != FASTEST:  # which is the default
+            if pipeline != fastest(lanes):  # which is the default
                 yield parallel(lanes=lanes, pipeline=pipeline)
         for fields in _FIELDS[2:]:
             yield parallel(lanes=lanes, **fields)

@@ -87,7 +87,7 @@ class Front(wiring.Component):
     def __init__(self, copies: int) -> None:
         super().__init__({"arrives": In(1), "ready": In(1), "valid": Out(copies)})
         # In binary each bit is a function of itself, the other one and two inputs.
-        self.two, self.odd = Signal(), Signal()
+        self.two, self.odd = Signal(name="two"), Signal(name="odd")
         self._valid = [Signal(name=f"valid_{copy}") for copy in range(copies)]
 
     def elaborate(self, platform: object) -> Module:
@@ -247,8 +247,8 @@ class MemoryBuffer(wiring.Component):
         self.reset = LateReset(self._places, row_cycles + 3)
         self.inside, self.behind = Level(), Level()
         self.front = Front(1 + self._regions)
-        self.arrive, self.near = Signal(reset_less=True), Signal(reset_less=True)
-        self.counted = Signal(reset_less=True)
+        self.arrive, self.near = (Signal(name=name, reset_less=True) for name in ("arrive", "near"))
+        self.counted = Signal(name="counted", reset_less=True)
         width = len(Value.cast(self.row)) // (self.lanes - 1)
         starts = range(0, self.lanes - 1, _GROUP)
         widths = [*(width * min(_GROUP, self.lanes - 1 - start) for start in starts), width + 1]
@@ -285,7 +285,7 @@ class MemoryBuffer(wiring.Component):
         # Complete beats go to the front, of which each region of lanes has a duplicate. `arrive` drives these and
         # `near` the counts: it is part of their feedback, and must not be placed between them and the regions.
         arrive, near = self.arrive, self.near
-        announced = Signal()
+        announced = Signal(name="announced")
 
         def announces(arrives: Value) -> Value:
             return front.room(arrives) & Mux(arrives, behind.more_than[1], behind.more_than[0])

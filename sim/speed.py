@@ -63,6 +63,22 @@ class EngineSpeeds:
         """The number of symbols from which building and using a compiled model takes less time."""
         return round(self.build_seconds * self.python * self.symbols_per_cycle / (1 - 1 / self.ratio))
 
+    @property
+    def figures(self) -> dict[str, float | str]:
+        """All of them by name, rounded to what a measurement can repeat."""
+        return {
+            "core": self.title,
+            "name": self.name,
+            "lanes": self.lanes,
+            "build_seconds": round(self.build_seconds, 1),
+            "build_elapsed": round(self.build_elapsed, 1),
+            "python": round(self.python),
+            "compiled": round(self.compiled),
+            "ratio": round(self.ratio),
+            "mbyte_per_second": round(self.compiled * self.symbols_per_cycle / 1e6, 1),
+            "worthwhile": self.worthwhile,
+        }
+
 
 def measure_engines(parameters: CoreParameters, seconds: float = _SECONDS) -> EngineSpeeds:
     """Measure both engines for a core, one after another in this process.

@@ -56,7 +56,7 @@ class ParallelDecoder(HasItemOptions, wiring.Component):
     Args:
         table: the encoding form; default: UTF-8.
         lanes: code units per beat, 1 to `MAX_LANES`.
-        pipeline: stages of registers in the window, 0 to 6; default: 5, see `PipelineStages`.
+        pipeline: stages of registers in the window, 0 to 6; default: the `fastest`.
         buffer: ``registers`` or ``memory``; default: memory from as many lanes on as the longest sequence has units.
         options: those of `ItemOptions`.
 

@@ -102,7 +102,8 @@ class DecoderParameters(CoreParameters):
     pipeline: int | None = field(
         default=None,
         metadata=option(
-            "Register stages. Serial: 0 (the smallest, default) to 2; parallel: 0 to 6, default: 5.",
+            "Register stages. Serial: 0 (the smallest, default) to 2; parallel: 0 to 6, default: 6 for one lane, 5"
+            " for more.",
             range=(0, None),
         ),
     )

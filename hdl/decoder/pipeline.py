@@ -10,7 +10,7 @@ from utf8fpga.hdl.register_buffer import RegisterBuffer
 from utf8fpga.model import EncodingTable
 from utf8fpga.model.exceptions import InvalidArgumentError
 
-__all__ = ["BUFFERS", "FASTEST", "PARALLEL_PIPELINES", "PipelineStages"]
+__all__ = ["BUFFERS", "PARALLEL_PIPELINES", "PipelineStages", "fastest"]
 
 BUFFERS = ("registers", "memory")
 """The kinds of buffer, which holds output beats while the consumer is not ready."""
@@ -29,8 +29,16 @@ _STEPS = (
 PARALLEL_PIPELINES = tuple(range(len(_STEPS)))
 """The settings of the pipeline parameter of a parallel decoder."""
 
-FASTEST = 5
-"""The setting of the pipeline with the highest clock frequency after place and route."""
+
+def fastest(lanes: int) -> int:
+    """The setting of the pipeline with the highest clock frequency after place and route.
+
+    Args:
+        lanes: code units per beat. With one lane the look-up tables between registers limit the frequency, with more
+            lanes the wires do.
+    """
+    return 6 if lanes == 1 else 5
+
 
 _DECISION = 2
 """Stages for the comparison of the last unit of a beat with the next beat: the held beat, and its items."""
@@ -68,7 +76,7 @@ class PipelineStages:
         Args:
             table: the encoding form.
             lanes: code units per beat.
-            pipeline: default: `FASTEST`.
+            pipeline: default: `fastest`.
             buffer: default: memory where it is possible, from as many lanes on as the longest sequence has units.
                 With fewer lanes a beat may have no item, and a buffer in memory cannot drop beats.
 
@@ -77,7 +85,7 @@ class PipelineStages:
         """
         least = table.longest
         default = "memory" if lanes >= least else "registers"
-        stages = PipelineStages(FASTEST if pipeline is None else pipeline, buffer or default)
+        stages = PipelineStages(fastest(lanes) if pipeline is None else pipeline, buffer or default)
         if stages.buffer == "memory" and lanes < least:
             raise InvalidArgumentError(f"a buffer in memory is for {least} lanes or more, not {lanes}: use registers")
         return stages

@@ -4,8 +4,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
-from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
+from amaranth.hdl import Cat, Const, Module, Mux, ResetSignal, Signal, Value
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
@@ -43,8 +44,10 @@ class SerialDecoder(HasItemOptions, wiring.Component):
     A beat without a unit and without `last`, a *null beat*, has no effect: it is transferred, neither continues nor
     breaks a sequence, and determines no item.
 
-    `input.ready` may be asserted during a reset; a beat that is transferred then is lost. There are combinational paths
-    from `output.ready` to `input.ready` and, with ``pipeline=0``, from `input.valid` and its payload to `output.valid`.
+    `input.ready` may be asserted during a reset; a beat that is transferred then is lost. The reset is that of the
+    clock domain, which the logic uses, too: a `ResetInserter` would not close an open sequence. There are combinational
+    paths from `output.ready` to `input.ready` and, with ``pipeline=0``, from `input.valid` and its payload to
+    `output.valid`.
 
     Args:
         table: the encoding form; default: UTF-8.
@@ -125,28 +128,31 @@ class SerialDecoder(HasItemOptions, wiring.Component):
         arriving = _Unit(source.payload.symbols[0], source.payload.keep, source.payload.last)
         slot = _Slot(self)
         arrives = is_effective(source)
+        # The slot is also loaded during a reset, which closes a sequence: so one that is open is in an occupied slot.
+        # A reset of `remaining` by itself would need a look-up table for another enable.
+        reset = ResetSignal(allow_reset_less=True)  # 0 in a domain without a reset
+        loads = (arrives & (output.ready | ~output.valid)) | reset
         m.d.comb += [
-            slot.continued.eq(slot.occupied & arriving.keep & control.continues(slot.context(control, arriving.unit))),
+            slot.continued.eq(slot.open & arriving.keep & control.continues(slot.context(control, arriving.unit))),
             output.valid.eq(slot.occupied & (~slot.open | (arrives & ~slot.continued))),
             source.ready.eq(output.ready | ~output.valid),
             Value.cast(output.payload).eq(slot.payload(self, arriving)),
         ]
         # An item is transferred also if no unit arrives; an open sequence stays in the slot until one does.
         m.d.sync += slot.occupied.eq(arrives | (slot.occupied & ~(output.ready & ~slot.open)))
-        with m.If(arrives & (output.ready | ~output.valid)):
-            slot.load(m, self, arriving, control.opens(arriving.unit), control.code_after_unit(arriving.unit))
+        slot.load_unit(m, self, arriving, loads, closes=reset)
         if self.replacement:
-            self._keep_payload_apart(m, slot, arriving, arrives)
+            self._keep_payload_apart(m, slot, arriving, loads, arrives)
 
-    def _keep_payload_apart(self, m: Module, slot: _Slot, arriving: _Unit, arrives: Value) -> None:
+    def _keep_payload_apart(self, m: Module, slot: _Slot, arriving: _Unit, loads: Value, arrives: Value) -> None:
         """While a sequence is open the output already holds U+FFFD; the payload bits are in separate registers.
 
         This is smaller than a multiplexer behind the output.
         """
-        control, output = self._control, self.output
+        control = self._control
         gathered = control.accumulate(slot.gathered, arriving.unit, len(slot.gathered), leads=True, singles=False)
         whole = control.accumulate(slot.gathered, arriving.unit, len(slot.code_point), leads=False, singles=True)
-        with m.If(arrives & (output.ready | ~output.valid)):
+        with m.If(loads):
             m.d.sync += slot.code_point.eq(Cat(*whole))
             with m.If(~slot.completed):
                 m.d.sync += slot.code_point.eq(REPLACEMENT_CHARACTER)
@@ -169,89 +175,110 @@ class SerialDecoder(HasItemOptions, wiring.Component):
         control, source, output = self._control, self.input, self.output
         slot = _Slot(self)
         # Duplicate registers for "there is an item at the output", the second one inverted: so there is one look-up
-        # table, not two, between registers and each clock enable.
+        # table, not two, between registers and each enable.
         shown = Signal()
         hidden = Signal(init=1)
         move = output.ready | hidden
+        advance = slot.arrived & (output.ready | ~shown)
         shown_next = Signal()
         m.d.comb += [
             output.valid.eq(shown),
             source.ready.eq(move),
-            shown_next.eq((slot.occupied & (~slot.open | (slot.arrived & ~slot.continued))) | (shown & ~output.ready)),
+            shown_next.eq(slot.occupied & (~slot.open | (slot.arrived & ~slot.continued))),
         ]
-        m.d.sync += [shown.eq(shown_next), hidden.eq(~shown_next)]
+        m.d.sync += hidden.eq(~(shown_next | (shown & ~output.ready)))
+        with m.If(output.ready | ~shown):
+            m.d.sync += [
+                shown.eq(shown_next),
+                # An open sequence stays in the slot until a unit arrives, even if the other stages move.
+                slot.occupied.eq(slot.arrived | (slot.occupied & slot.open)),
+            ]
 
         if self.pipeline == 1:
             arriving = _Unit(source.payload.symbols[0], source.payload.keep, source.payload.last)
-            opens, code = control.opens(arriving.unit), control.code_after_unit(arriving.unit)
-            arrives = is_effective(source)
-            advance = arrives & (output.ready | ~shown)
             fits = control.continues(slot.context(control, arriving.unit))
             m.d.comb += [
-                slot.arrived.eq(arrives),
+                slot.arrived.eq(is_effective(source)),
                 slot.continued.eq(slot.occupied & arriving.keep & fits),
             ]
+            slot.load_unit(m, self, arriving, advance)
         else:
-            arriving, opens, code, advance = self._register_unit(m, slot, shown, shown_next)
+            arriving, opens, code, shifts = self._register_unit(m, slot, move, output.ready | ~shown)
+            slot.load(m, self, arriving, advance, opens=opens, code=code, closes=arriving.last)
+            slot.load_data(m, self, arriving, advance, shifts=shifts)
 
-        # An open sequence stays in the slot until a unit arrives, even if the other stages move.
-        m.d.sync += slot.occupied.eq(advance | (slot.occupied & (slot.open | ~move)))
-        with m.If(advance):
-            slot.load(m, self, arriving, opens, code)
+        payload = slot.payload(self, arriving)
+        if self.replacement:
+            width = control.code_point_bits
+            payload = Cat(Mux(slot.error, Const(REPLACEMENT_CHARACTER, width), payload[:width]), payload[width:])
         register = Signal(output.payload.shape(), reset_less=True, name="output")
         m.d.comb += output.payload.eq(register)
-        with m.If(move):
-            m.d.sync += Value.cast(register).eq(slot.payload(self, arriving))
-            if self.replacement:
-                with m.If(slot.error):
-                    m.d.sync += register.symbols[0].code_point.eq(REPLACEMENT_CHARACTER)
+        m.d.sync += _loaded(Value.cast(register), payload, move)
 
-    def _register_unit(
-        self, m: Module, slot: _Slot, shown: Signal, shown_next: Value
-    ) -> tuple[_Unit, Value, Value, Value]:
-        """A stage for the last accepted unit and its class."""
-        control, source, output = self._control, self.input, self.output
+    def _register_unit(self, m: Module, slot: _Slot, move: Value, free: Value) -> tuple[_Unit, Value, Value, Value]:
+        """A stage for the last accepted unit and its class.
+
+        Args:
+            m: the module.
+            slot: the slot, of which `arrived` and `continued` are assigned.
+            move: the stages move.
+            free: the same from another register.
+
+        Returns:
+            The unit, and of that unit: whether it opens a sequence, the constraint code, and whether it shifts the
+            payload.
+        """
+        control, beat = self._control, self.input.payload
+        given, arrives = beat.symbols[0], is_effective(self.input)
         unit = _Unit(
             Signal(self.table.unit_width, name="unit", reset_less=True),
             Signal(name="unit_keep", reset_less=True),
             Signal(name="unit_last", reset_less=True),
         )
+        present = Signal()
         opens = Signal(reset_less=True)
         code = Signal(control.code_bits, name="unit_code", reset_less=True)
-        arrives = is_effective(source)
-        # A unit is in this stage; `free`: it may move on at once; `held`: it must wait for the output.
-        present, free, held = (Signal(name=name) for name in ("present", "free", "held"))
-        # `held` implies `shown`; the redundant term lets synthesis share a look-up table.
-        present_next = (arrives & (output.ready | ~shown)) | (held & shown & ~output.ready)
-        m.d.sync += [
-            present.eq(present_next),
-            free.eq(present_next & ~shown_next),
-            held.eq(present_next & shown_next),
-        ]
+        shifts = Signal(reset_less=True)
         m.d.comb += slot.arrived.eq(present)
-        with m.If(arrives & (output.ready | ~shown)):
-            m.d.sync += [
-                unit.unit.eq(source.payload.symbols[0]),
-                unit.keep.eq(source.payload.keep),
-                unit.last.eq(source.payload.last),
-                opens.eq(control.opens(source.payload.symbols[0])),
-                code.eq(control.code_after_unit(source.payload.symbols[0])),
-            ]
+        m.d.sync += [
+            _loaded(present, arrives, move),
+            _loaded(unit.keep, beat.keep, move),
+            _loaded(unit.last, beat.last, move),
+        ]
+        with m.If(move):
+            m.d.sync += opens.eq(control.is_lead(given))
+        # The unit is kept until the next one, even if it has moved on: the next one is compared with it.
+        enters = self.input.valid & beat.keep & free
+        m.d.sync += [
+            _loaded(unit.unit, given, enters),
+            _loaded(shifts, control.shifts(leads=True, singles=True)(given), enters),
+        ]
+        with m.If(enters):
+            m.d.sync += code.eq(control.code_after_unit(given))
         if control.pairwise:
-            # This stage keeps the preceding unit even if it has moved on. So whether a unit may follow it is known
-            # before the state is. The first unit after a reset follows none.
+            # Whether the unit may follow the one before it is known before the state is. The first unit after a reset
+            # follows none.
             follows = Signal()
             fits = Signal(reset_less=True)
+            pair = control.context(given, Const(0, control.longest - 1), code, unit.unit)
             m.d.sync += follows.eq(follows | arrives)
-            with m.If(arrives & (output.ready | ~shown)):
-                pair = control.context(source.payload.symbols[0], Const(0, control.longest - 1), code, unit.unit)
-                m.d.sync += fits.eq(source.payload.keep & follows & control.continues(pair))
+            with m.If(move):
+                m.d.sync += fits.eq(beat.keep & follows & control.continues(pair))
             m.d.comb += slot.continued.eq(fits)
         else:
             m.d.comb += slot.continued.eq(
                 slot.occupied & unit.keep & control.continues(slot.context(control, unit.unit))
             )
-        return unit, opens, code, free | (held & output.ready)
+        return unit, opens, code, shifts
+
+
+def _loaded(register: Value, value: Value, enable: Value) -> Any:
+    """The assignment of `value` to a register in the cycles in which `enable` is asserted, by a multiplexer in logic.
+
+    On iCE40 the path to a clock enable is longer than that to a look-up table, and the flip-flops of a tile share it.
+    """
+    wide = enable.replicate(len(register))
+    return register.eq((value & wide) | (register & ~wide))
 
 
 @dataclass
@@ -278,16 +305,19 @@ class _Slot:
         self.arrived = Signal()
         """A unit arrives, which continues or breaks the open sequence."""
         self.continued = Signal()
-        """That unit continues it. Without an open sequence the value has no meaning."""
-        # Only `occupied` is reset: the other registers are not used before a unit has been loaded.
+        """That unit continues it. Without an open sequence the value has no meaning, unless `only_open`."""
+        self.only_open = decoder.pipeline == 0
+        """Without an open sequence `continued` is 0."""
+        # Only `occupied` is reset: the other registers are not used before a unit has been loaded. With `only_open` a
+        # reset also closes the sequence.
         self.remaining = Signal(control.longest - 1, reset_less=True, decoder=_state_name)
         """Bit k: the open sequence needs more than k units; all 0 where none is open."""
         self.code = Signal(control.code_bits, reset_less=True)
         self.error = Signal(reset_less=True)
         self.keep = Signal(reset_less=True)
         self.last = Signal(reset_less=True)
-        self.completed = Signal()
-        """The arriving unit completes a sequence."""
+        self.completed: Value = Const(0, 1)
+        """The arriving unit completes a sequence; assigned by `load`."""
         self.code_point = Signal(width, reset_less=True)
         separate = decoder.pipeline == 0 and decoder.replacement
         self.gathered = (
@@ -306,39 +336,98 @@ class _Slot:
         """The context, see `SerialControl`, of an arriving unit."""
         return control.context(unit, self.remaining, self.code, self.gathered)
 
-    def load(self, m: Module, decoder: SerialDecoder, arriving: _Unit, opens: Value, code: Value) -> None:
-        """Put the item of the arriving unit into the slot."""
+    def load_unit(
+        self, m: Module, decoder: SerialDecoder, arriving: _Unit, enable: Value, *, closes: Value | None = None
+    ) -> None:
+        """Put the item of a unit into the slot if `enable` is asserted, all of it from the unit itself.
+
+        Args:
+            m: the module.
+            decoder: the decoder.
+            arriving: the unit.
+            enable: the unit moves into the slot.
+            closes: no sequence is open after the unit, whatever it is; default: never.
+        """
+        control, unit = decoder._control, arriving.unit
+        opens, code = control.opens(unit), control.code_after_unit(unit)
+        ends = arriving.last | ~control.may_stay_open(unit)
+        self.load(
+            m, decoder, arriving, enable, opens=opens, code=code, closes=ends if closes is None else closes | ends
+        )
+        with m.If(enable):
+            m.d.sync += [self.keep.eq(arriving.keep), self.last.eq(arriving.last)]
+            if self.gathered is self.code_point:
+                m.d.sync += self.code_point.eq(
+                    Cat(control.accumulate(self.code_point, unit, len(self.code_point), leads=True, singles=True))
+                )
+
+    def load_data(self, m: Module, decoder: SerialDecoder, arriving: _Unit, enable: Value, *, shifts: Value) -> None:
+        """Put code point, `keep` and `last` into the slot if `enable` is asserted.
+
+        Args:
+            m: the module.
+            decoder: the decoder.
+            arriving: the unit.
+            enable: the unit moves into the slot.
+            shifts: the value of `SerialControl.shifts` for the unit.
+        """
+        bits = decoder._control.accumulate(
+            self.code_point, arriving.unit, len(self.code_point), leads=True, singles=True, shifts=shifts
+        )
+        m.d.sync += [
+            _loaded(self.code_point, Cat(bits), enable),
+            _loaded(self.keep, arriving.keep, enable),
+            _loaded(self.last, arriving.last, enable),
+        ]
+
+    def load(
+        self,
+        m: Module,
+        decoder: SerialDecoder,
+        arriving: _Unit,
+        enable: Value,
+        *,
+        opens: Value,
+        code: Value,
+        closes: Value,
+    ) -> None:
+        """Put the state after a unit, and the error of its item, into the slot if `enable` is asserted.
+
+        Args:
+            m: the module.
+            decoder: the decoder.
+            arriving: the unit.
+            enable: the unit moves into the slot.
+            opens: the unit opens a sequence, unless `closes`.
+            code: the constraint code after the unit.
+            closes: no sequence is open after the unit.
+        """
         control = decoder._control
         unit, continued = arriving.unit, self.continued
         needed = len(self.remaining)
-        last_of_sequence = self.remaining[0] & ~(self.remaining[1] if needed > 1 else Const(0, 1))
-        m.d.comb += self.completed.eq(control.is_single(unit) | (continued & last_of_sequence))
-        for k in range(needed):
-            starts = opens & control.needs_more_than[k](unit) if k else opens
-            goes_on = continued & self.remaining[k + 1] if k + 1 < needed else Const(0, 1)
-            m.d.sync += self.remaining[k].eq(starts | goes_on)
+        last_of_sequence = ~self.remaining[1] if needed > 1 else Const(1, 1)
+        if not self.only_open:
+            last_of_sequence &= self.open
+        self.completed = control.is_single(unit) | (continued & last_of_sequence)
         if not control.reads_lead:
             code = Mux(continued, control.code_after_trail(self.context(control, unit)), code)
-        m.d.sync += [
-            self.code.eq(code),
-            self.error.eq(~self.completed & arriving.keep),
-            self.keep.eq(arriving.keep),
-            self.last.eq(arriving.last),
-        ]
-        if self.gathered is self.code_point:
-            payload = control.accumulate(self.code_point, unit, len(self.code_point), leads=True, singles=True)
-            m.d.sync += self.code_point.eq(Cat(*payload))
-        if decoder.kind:
-            unfinished = opens | (continued & self.open)
-            m.d.sync += self.kind.eq(
-                Mux(self.completed, Kind.NONE, Mux(unfinished, Kind.INCOMPLETE, control.stray_kind(unit)))
-            )
-        if decoder.length:
-            m.d.sync += self.length.eq(Mux(continued & self.open, self.length + 1, 1))
-        if decoder.announced:
-            m.d.sync += self.announced.eq(Mux(continued & self.open, self.announced, control.announced(unit)))
-        with m.If(arriving.last | ~control.may_stay_open(unit)):
-            m.d.sync += self.remaining.eq(0)
+        with m.If(enable):
+            for k in range(needed):
+                starts = opens & control.needs_more_than[k](unit) if k else opens
+                goes_on = continued & self.remaining[k + 1] if k + 1 < needed else Const(0, 1)
+                m.d.sync += self.remaining[k].eq(starts | goes_on)
+            m.d.sync += [self.code.eq(code), self.error.eq(~self.completed & arriving.keep)]
+            if decoder.kind:
+                unfinished = opens | (continued & self.open)
+                m.d.sync += self.kind.eq(
+                    Mux(self.completed, Kind.NONE, Mux(unfinished, Kind.INCOMPLETE, control.stray_kind(unit)))
+                )
+            if decoder.length:
+                m.d.sync += self.length.eq(Mux(continued & self.open, self.length + 1, 1))
+            if decoder.announced:
+                m.d.sync += self.announced.eq(Mux(continued & self.open, self.announced, control.announced(unit)))
+            with m.If(closes):
+                m.d.sync += self.remaining.eq(0)
 
     def payload(self, decoder: SerialDecoder, arriving: _Unit) -> Value:
         """The output beat, in the order of `beat_layout`."""

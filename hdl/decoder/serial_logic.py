@@ -227,6 +227,11 @@ class SerialControl:
         return self._of_unit(self.leads, self.units - self.singles - set(self.leads))
 
     @cached_property
+    def is_lead(self) -> Function:
+        """The unit starts a sequence of several units."""
+        return self._of_unit(self.leads, self.units - set(self.leads))
+
+    @cached_property
     def needs_more_than(self) -> tuple[Function, ...]:
         """Of a unit that `opens`: entry k, it needs more than k further units."""
         return tuple(
@@ -380,7 +385,26 @@ class SerialControl:
         off += [unit for unit, bits, n in payloads if bit >= bits and bit + n * self.trail_bits < self.code_point_bits]
         return self._of_unit(on, off)
 
-    def accumulate(self, before: Value, unit: Value, width: int, *, leads: bool, singles: bool) -> list[Value]:
+    def shifts(self, *, leads: bool, singles: bool) -> Function:
+        """The unit continues a sequence, so that the payload bits before it are shifted.
+
+        Args:
+            leads: whether the function is used for a unit that opens a sequence.
+            singles: whether the function is used for a unit that is a complete sequence.
+        """
+        starts = [*(self.leads if leads else ()), *(self.singles if singles else ())]
+        return self._of_unit(self.trails, starts)
+
+    def accumulate(
+        self,
+        before: Value,
+        unit: Value,
+        width: int,
+        *,
+        leads: bool,
+        singles: bool,
+        shifts: Value | None = None,
+    ) -> list[Value]:
         """The payload bits of a sequence after one more unit of it, bit 0 first.
 
         Args:
@@ -389,9 +413,9 @@ class SerialControl:
             width: the number of bits of the result.
             leads: whether the result is used after a unit that opens a sequence.
             singles: whether the result is used after a unit that is a complete sequence.
+            shifts: the value of `shifts` for the unit, if it is known from a register.
         """
-        starts = [*(self.leads if leads else ()), *(self.singles if singles else ())]
-        shift = self._of_unit(self.trails, starts)(unit)
+        shift = self.shifts(leads=leads, singles=singles)(unit) if shifts is None else shifts
         bits: list[Value] = []
         for place in range(width):
             function = self._own_bit(place, leads=leads, singles=singles)

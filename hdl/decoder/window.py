@@ -218,12 +218,14 @@ class BeatWindow(ItemWindow):
         waiting = Signal()
         goes_on = beat.valid & beat.at("continued", 0)
         registers.add(waiting.eq((moves & (beat.valid | (waiting & ~held["settled"]))) | (waiting & ~moves)))
-        leaves = waiting & Mux(beat.valid, ~goes_on | held["filled"] if tail else ~goes_on, held["settled"])
+        # A beat that is settled does not depend on the next one.
+        ends = ~beat.at("continued", 0)
+        leaves = waiting & (held["settled"] | (beat.valid & (ends | held["filled"] if tail else ends)))
         next_keep = beat.valid & beat.at("keep", 0) & ~held["last"]
         held_contents = {name: held[f"tail_{name}"] for name in contents}
         last_item = self.item(held_contents, goes_on, beat.at("unit", 0), next_keep)
         whole = Cat(*(held[f"item_{lane}"] for lane in range(tail)), last_item, held["last"])
-        items, valid = Signal(len(whole), reset_less=True), Signal(name="items_offered")
+        items, valid = Signal(len(whole), name="items", reset_less=True), Signal(name="items_offered")
         registers.add(valid.eq((leaves & emits) | (valid & ~emits)))
         registers.add(items.eq(whole), enable=emits)
         width = len(last_item)
@@ -321,7 +323,10 @@ class RowWindow(ItemWindow):
         goes_on = beat.valid & beat.at("continued", 0)
         next_keep = beat.valid & beat.at("keep", 0) & ~held["last"]
         item = self.item(held, goes_on, beat.at("unit", 0), next_keep)
-        last_item, valid = Signal(len(item) + 1, reset_less=True), Signal(name="tail_leaves", reset_less=True)
+        last_item, valid = (
+            Signal(len(item) + 1, name="tail_item", reset_less=True),
+            Signal(name="tail_leaves", reset_less=True),
+        )
         registers.add(
             valid.eq(waiting & (beat.valid | held["settled"])),
             last_item.eq(Cat(item, held["last"])),

@@ -336,6 +336,7 @@ class _Window:
         self.lengths = control.lengths
         self.longer = [n for n in control.lengths if n > 2]
         self.leads = {f"lead_{n}_{which}": (n, which) for n in self.lengths for which in self._numbers(n)}
+        self.firsts = {f"first_of_{n}": n for n in self.lengths}
         self.seconds = {f"second_of_{n}": n for n in self.lengths}
         self.thirds = {f"third_of_{n}": n for n in self.longer}
 
@@ -387,7 +388,8 @@ class _Window:
     def join_two(self) -> None:
         """Whether the unit is the second of a sequence."""
         self._give({name: partial(self._second, n) for name, n in self.seconds.items()})
-        self._cut("pairs", "trail", *self.leads, *self.seconds)
+        self._give({name: partial(self._first, n) for name, n in self.firsts.items()})
+        self._cut("pairs", "trail", *self.firsts, *self.seconds)
 
     def _second(self, n: int, lane: int) -> Value:
         allowed = [self.beat.at(name, lane - 1) for name, (length, _) in self.leads.items() if length == n]
@@ -398,22 +400,25 @@ class _Window:
 
     def join_three(self) -> None:
         """Whether the unit is the third of a sequence, and the values that depend on three units."""
-        firsts = {f"first_of_{n}": partial(self._first, n) for n in self.lengths} if self.spans else {}
-        self._give(firsts)
         self._give({name: partial(self._third, n) for name, n in self.thirds.items()})
         plain: dict[str, Callable[[int], Value]] = {
             "in_pair": partial(self._any, list(self.seconds)),
-            "in_three": partial(self._any, list(self.thirds)),
+            "in_three": self._in_three,
             "done": self._done,
-            "opens": partial(self._any, list(self.leads)),
-            "pair_open": partial(self._any, [f"second_of_{n}" for n in self.longer]),
+            "opens": partial(self._any, list(self.firsts)),
         }
         self._give(plain)
-        wholes = [*firsts, *self.seconds] if self.spans else [name for name, n in self.seconds.items() if n == 2]
-        self._cut("thirds", "trail", *plain, *self.thirds, *wholes)
+        places = [*self.firsts, *self.seconds, *self.thirds]
+        continuing = [name for name, n in self.thirds.items() if n > 3]
+        self._cut("thirds", "trail", *plain, *(places if self.spans else continuing))
 
     def _first(self, n: int, lane: int) -> Value:
         return self._any((name for name, (length, _) in self.leads.items() if length == n), lane)
+
+    def _in_three(self, lane: int) -> Value:
+        # Not the OR of `thirds`: synthesis would then put the look-up tables of two registers in a row.
+        seconds = (self.beat.at(f"second_of_{n}", lane - 1) for n in self.longer)
+        return any_of(seconds) & self.beat.at("trail", lane)
 
     def _third(self, n: int, lane: int) -> Value:
         return self.beat.at(f"second_of_{n}", lane - 1) & self.beat.at("trail", lane)
@@ -447,10 +452,17 @@ class _Window:
         return self.beat.at("done", lane) | any_of(self._so_far(n, n, lane) for n in self.longer if n > 3)
 
     def _is_open(self, lane: int) -> Value:
+        # A second unit is `done` if its sequence needs no more.
+        pair_open = self.beat.at("in_pair", lane) & ~self.beat.at("done", lane)
         later = (self._so_far(n, count, lane) for n in self.longer for count in range(3, n))
-        return self.beat.at("opens", lane) | self.beat.at("pair_open", lane) | any_of(later)
+        return self.beat.at("opens", lane) | pair_open | any_of(later)
 
     def _is_longer(self, bound: int, lane: int) -> Value:
+        # The value is used only of a unit that completes a sequence.
+        if bound == 2:
+            return self.control.is_longer(self.beat.at("unit", lane)) & ~self.beat.at("in_pair", lane)
+        if bound == 3:
+            return ~self.beat.at("done", lane)
         return any_of(self._so_far(n, n, lane) for n in self.lengths if n > bound)
 
     def _length(self, lane: int) -> Value:

@@ -274,7 +274,7 @@ OTHERS: dict[str, tuple[Point, dict[str, str], dict[str, int]]] = {
 }
 
 
-@pytest.mark.parametrize(("point", "versions", "expected"), OTHERS.values(), ids=OTHERS)
+@pytest.mark.parametrize(("point", "versions", "expected"), tiered(OTHERS, ["Verilog", "Yosys", "nextpnr"]))
 def test_changed_input_is_measured_again(
     point: Point, versions: dict[str, str], expected: dict[str, int], tools: FakeTools, cache: Cache
 ) -> None:
@@ -319,7 +319,7 @@ DAMAGE: dict[str, tuple[str, Callable[[Path], Any], dict[str, int]]] = {
 
 
 @pytest.mark.parametrize(
-    ("pattern", "damage", "expected"), tiered(DAMAGE, DAMAGE.keys() - {"empty", "no table", "no netlist"})
+    ("pattern", "damage", "expected"), tiered(DAMAGE, ["cut off", "another clock", "another netlist", "folder"])
 )
 def test_damaged_file_is_measured_again(
     pattern: str, damage: Callable[[Path], Any], expected: dict[str, int], tools: FakeTools, cache: Cache
@@ -338,7 +338,7 @@ def test_damaged_file_is_measured_again(
     assert tools.calls() == {}
 
 
-@pytest.mark.parametrize("after", tiered({str(after): after for after in (1, 4, 5, 6, 9, 11)}, ["1", "5", "9"]))
+@pytest.mark.parametrize("after", tiered({str(after): after for after in (1, 4, 5, 6, 9, 11)}, ["5"]))
 def test_interrupted_sweep_continues(after: int, tools: FakeTools, cache: Cache) -> None:
     def interrupt(now: Progress) -> None:
         if now.done >= after:
@@ -602,7 +602,7 @@ def simulated(sources: tuple[tuple[str, str], ...], top: str, tmp_path: Path, sc
     return run_tool("yosys", ["-p", script], directory=tmp_path)
 
 
-@pytest.mark.parametrize("active", ["low", "high"])
+@pytest.mark.parametrize("active", tiered({name: name for name in ("low", "high")}, ["low"]))
 def test_wrapper_drives_the_reset_with_its_polarity(active: str, foreign: Path, tmp_path: Path) -> None:
     core = foreign_core([foreign], "foreign", described(tmp_path, f'reset_active = "{active}"'))
     sources, top = core.between_registers

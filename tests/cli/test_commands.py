@@ -273,6 +273,7 @@ def test_simulate_compares_long_files_in_bulk(tmp_path: Path) -> None:
 
 
 @requires_compiler
+@pytest.mark.slow
 def test_soak_prints_what_was_sent() -> None:
     done = utf8fpga("simulate", "--lanes", "2", "--soak", "1.5MB", "--seed", "7", "--json")
     totals = json.loads(done.stdout)
@@ -316,7 +317,9 @@ def test_soak_without_a_compiler() -> None:
 def test_bench_of_engines() -> None:
     found = json.loads(utf8fpga("bench", "--engines", "--lanes", "1,2", "--json").stdout)
     assert [row["lanes"] for row in found["engines"]] == [1, 2]
-    assert all(row["ratio"] == row["compiled"] / row["python"] > 10 for row in found["engines"])
+    assert all(
+        abs(row["ratio"] - row["compiled"] / row["python"]) <= 1 and row["ratio"] > 10 for row in found["engines"]
+    )
     assert {"yosys", "compiler"} < found["tools"].keys()
 
 

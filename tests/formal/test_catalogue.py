@@ -310,11 +310,12 @@ def test_one_wrong_row_gives_a_counterexample() -> None:
 @pytest.mark.parametrize("family", tiered({name: name for name in FAMILIES}, ["ecp5"], tier=pytest.mark.proof))
 def test_one_changed_cell_of_a_netlist_is_detected(family: str) -> None:
     design = axi_rtlil(SerialDecoder())
-    change = "cd gate; mutate -list 1 -seed 2 -mode inv -o change.ys; script change.ys; cd ..;"
+    change = "cd gate; mutate -list 1 -seed 1 -mode inv -o change.ys; script change.ys; cd ..;"
     assert equal_netlist(design, family, change=change).proved is False
 
 
-@pytest.mark.parametrize("family", tiered({name: name for name in FAMILIES}, ["ice40"], tier=pytest.mark.proof))
+@pytest.mark.proof
+@pytest.mark.parametrize("family", FAMILIES)
 def test_an_unconnected_bit_of_a_netlist_is_arbitrary(family: str) -> None:
     """The bit is 0 in the design, and an unconnected one would often be 0 as well."""
     design = axi_rtlil(SerialDecoder())

@@ -19,6 +19,7 @@ from utf8fpga.sim.foreign import OWN_PORTS, Connections, read_checked_ports
 HANDSHAKE = read_checked_ports(FOLDER / CORES["leaky"])
 
 
+@pytest.mark.proof
 def test_correct_core_with_other_ports_is_proved(tmp_path: Path) -> None:
     text = (FOLDER / "leaky.v").read_text(encoding="utf-8")
     # The sequence that is open at the end of a text is forgotten.

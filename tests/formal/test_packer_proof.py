@@ -84,7 +84,7 @@ BIT_FAULTS = {
 }
 
 
-QUICK = ("two bits of a word are exchanged", "a bit is inverted", "a bit decides whether there is a word")
+QUICK = ("two bits of a word are exchanged", "a bit decides whether there is a word")
 """The others change the same register in another way."""
 
 

@@ -12,7 +12,7 @@ from amaranth.lib import data
 from amaranth.sim import Simulator
 
 from utf8fpga.hdl import BUFFERS, PARALLEL_PIPELINES
-from utf8fpga.hdl.decoder.pipeline import FASTEST, PipelineStages
+from utf8fpga.hdl.decoder.pipeline import PipelineStages
 from utf8fpga.hdl.fan_out import FanOut, LateReset
 from utf8fpga.hdl.memory_buffer import MemoryBuffer
 from utf8fpga.hdl.register_buffer import RegisterBuffer
@@ -160,10 +160,12 @@ def test_the_latency_of_all_settings() -> None:
 
 
 def test_the_stages_that_a_decoder_has_by_default() -> None:
-    assert PipelineStages.of(TABLE_3_7, 3) == PipelineStages(FASTEST, "registers")
-    assert PipelineStages.of(TABLE_3_7, 4) == PipelineStages(FASTEST, "memory")
+    assert PipelineStages.of(TABLE_3_7, 1) == PipelineStages(6, "registers")
+    assert PipelineStages.of(TABLE_3_7, 2) == PipelineStages(5, "registers")
+    assert PipelineStages.of(TABLE_3_7, 3) == PipelineStages(5, "registers")
+    assert PipelineStages.of(TABLE_3_7, 4) == PipelineStages(5, "memory")
     assert PipelineStages.of(RFC_2279, 5, pipeline=0) == PipelineStages(0, "registers")
-    assert PipelineStages.of(TABLE_3_7, 16, buffer="registers") == PipelineStages(FASTEST, "registers")
+    assert PipelineStages.of(TABLE_3_7, 16, buffer="registers") == PipelineStages(5, "registers")
 
 
 @pytest.mark.parametrize("lanes", [1, 3])

@@ -29,7 +29,7 @@ from utf8fpga.model.golden import GoldenDecoder
 
 def supports(table: object) -> bool:
     try:
-        PacketDecoder(table)  # type: ignore[arg-type]  # the error is that of the class
+        PacketDecoder(table)
     except (TableError, TypeError):
         return False
     return True

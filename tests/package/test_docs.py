@@ -86,6 +86,7 @@ MARKERS = {
     "utf8fpga check decoder.v": "slow",
     "utf8fpga check decoder.v --prove": "proof",
     "utf8fpga prove": "proof",
+    'utf8fpga simulate --hex "C3 A9 FF" --engine netlist': "slow",
     "utf8fpga table --documents": "slow",
     "utf8fpga prove --list": "",
 }

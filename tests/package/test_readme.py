@@ -21,18 +21,22 @@ from utf8fpga.bench import (
     Point,
     design_digest,
     drawn_digest,
+    engines_table,
     figures_table,
     measured_core,
     summary_table,
     sweep,
     tool_versions,
 )
+from utf8fpga.cli.bench import ENGINE_LANES
 from utf8fpga.cli.output import CommandError
 from utf8fpga.cli.record import (
+    ENGINES_FILE,
     FIGURES_FILE,
     PERFORMANCE_FILE,
     PLOT_FILE,
     SCALING_FILE,
+    VERIFICATION_FILE,
     demo_block,
     scaling_block,
     with_block,
@@ -46,6 +50,8 @@ README = (CHECKOUT / "README.md").read_text(encoding="utf-8")
 PERFORMANCE = (CHECKOUT / PERFORMANCE_FILE).read_text(encoding="utf-8")
 FIGURES: dict[str, Any] = json.loads((CHECKOUT / FIGURES_FILE).read_text(encoding="utf-8"))
 OVER_LANES: dict[str, Any] = json.loads((CHECKOUT / SCALING_FILE).read_text(encoding="utf-8"))
+ENGINES: dict[str, Any] = json.loads((CHECKOUT / ENGINES_FILE).read_text(encoding="utf-8"))
+VERIFICATION = (CHECKOUT / VERIFICATION_FILE).read_text(encoding="utf-8")
 BY_NAME = {(row["title"], row["device"]): row for row in FIGURES["figures"]}
 
 LIMITS = {
@@ -74,6 +80,17 @@ def test_readme_and_docs_show_the_recorded_figures() -> None:
     assert with_block(README, "summary", summary_table(FIGURES, OVER_LANES)) == README
     assert with_block(PERFORMANCE, "figures", figures_table(FIGURES)) == PERFORMANCE
     assert with_block(PERFORMANCE, "scaling", scaling_block(OVER_LANES)) == PERFORMANCE
+    assert with_block(VERIFICATION, "engines", engines_table(ENGINES)) == VERIFICATION
+
+
+def test_speeds_of_the_engines_are_recorded_for_all_their_cores_and_reach_their_bounds() -> None:
+    found = {row["lanes"]: row for row in ENGINES["engines"]}
+    assert {lanes: row["name"] for lanes, row in found.items()} == {
+        lanes: DecoderParameters(lanes=lanes).name for lanes in ENGINE_LANES
+    }
+    assert found[1]["ratio"] >= 1000
+    assert found[16]["ratio"] >= 300
+    assert all(row["build_elapsed"] <= 10 for lanes, row in found.items() if lanes <= 8)
 
 
 def test_all_settings_are_recorded_on_all_devices() -> None:

@@ -49,7 +49,7 @@ def test_every_code_point_is_run(monkeypatch: pytest.MonkeyPatch) -> None:
 
     def recorded(runs: list[tuple[bytes, ...]], **options: object) -> object:
         sent.extend(text for texts in runs for text in texts)
-        return run(runs, **options)  # type: ignore[arg-type]  (the options of one call)
+        return run(runs, **options)
 
     monkeypatch.setattr(core, "run", recorded)
     check_foreign_core(core)
@@ -107,6 +107,7 @@ def test_longer_texts_count_with_the_cause_of_the_part_that_differs() -> None:
     assert row_of(report_of("surrogates"), "TRUNCATED").failed == 0
 
 
+@pytest.mark.slow
 def test_throughput() -> None:
     def of(name: str) -> tuple[float, float]:
         report = report_of(name)

@@ -39,8 +39,8 @@ def count_simulations(volume: Volume) -> None:
         return send(self, symbols, ends, **options)
 
     for engine, kind in (("python", PythonEngine), ("compiled", CompiledEngine)):
-        kind.run = counted(engine, kind.run)  # type: ignore[attr-defined]  # the tests replace it for their counts
-    Session.send_symbols = send_symbols  # type: ignore[method-assign]  # likewise
+        kind.run = counted(engine, kind.run)  # replaced for the counts of the tests
+    Session.send_symbols = send_symbols  # likewise
 
 
 def volume_line(volume: Volume) -> str:
