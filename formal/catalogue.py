@@ -162,11 +162,11 @@ def _all_parallel() -> Iterator[DecoderParameters]:
 
 
 def _all_packed() -> Iterator[DecoderParameters]:
-    for lanes in (2, 3, 4, 8):
+    for lanes in (2,):
         for fields in _FIELDS[:2]:
             yield DecoderParameters(lanes=lanes, packed=True, **fields)
     for table in _OTHER_TABLES:
-        yield DecoderParameters(table=table, lanes=4, packed=True, **_FULL)
+        yield DecoderParameters(table=table, lanes=2, packed=True, **_FULL)
 
 
 _WIDE = [DecoderParameters(lanes=lanes, packed=False) for lanes in (16, 32, 64)]
