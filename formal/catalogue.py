@@ -161,18 +161,18 @@ def _all_parallel() -> Iterator[DecoderParameters]:
 
 
 def _all_packed() -> Iterator[DecoderParameters]:
-    for lanes in (2, 3, 4, 8):
+    for lanes in (2,):
         for fields in _FIELDS[:2]:
             yield DecoderParameters(lanes=lanes, packed=True, **fields)
     for table in _OTHER_TABLES:
-        yield DecoderParameters(table=table, lanes=4, packed=True, **_FULL)
+        yield DecoderParameters(table=table, lanes=2, packed=True, **_FULL)
 
 
 _WIDE = [DecoderParameters(lanes=lanes, packed=False) for lanes in (16, 32, 64)]
 """Wide decoders, whose proofs take minutes each."""
 
 
-_REMOVERS = [RemoverParameters(lanes=lanes) for lanes in (1, 2, 4)]
+_REMOVERS = [RemoverParameters(lanes=lanes) for lanes in (1, 2)]
 _FLUSHING = [RemoverParameters(lanes=2, flush=True)]
 _COMPACT = [DecoderParameters(lanes=2, compact_input=True)]
 

@@ -119,9 +119,11 @@ class PackerMonitors:
         delivered, stalled: a beat is transferred at the output; the output is valid, but not ready.
         keep_out: per lane whether there is a word at the output.
         events_out: the number of events that are delivered in this cycle.
-        pending: register, the number of events in flight.
+        number_out: register, the number of the event that is delivered next.
+        pending: the number of events in flight.
         watching: register, the watched event is in flight. The attributes up to `idled` say which one it is.
-        ahead: register, the number of events in flight before it.
+        now: register, its number.
+        ahead: the number of events in flight before it.
         is_end: register, it is the end of a text.
         token: register, the word, unless it is the end of a text.
         wordless: register, it was accepted in a beat without a word.
@@ -142,6 +144,7 @@ class PackerMonitors:
         self.most = (packer.lanes + 1) * (packer.depth + packer.buffer.capacity + packer.latency)
         self.number_bits = self.most.bit_length() + 1
         self._observe_streams()
+        self._follow_input()
         self.bad: dict[Property, Value] = {
             Property.EQUIVALENCE: self._monitor_order(),
             Property.STEADY: self._monitor_steady(),
@@ -163,25 +166,45 @@ class PackerMonitors:
         self.keep_out = self._name("keep_out", outputs.keep)
         self._words_in = [self._name(f"in_{n}", Value.cast(item)) for n, item in enumerate(_symbols(inputs))]
         self._words_out = [self._name(f"out_{n}", Value.cast(item)) for n, item in enumerate(_symbols(outputs))]
-        self._events_in = self._name("events_in", Mux(self.accepted, how_many(self._keep_in) + sparse.payload.last, 0))
         self._count_out = self._name("count_out", how_many(self.keep_out))
         self.events_out = self._name("events_out", Mux(self.delivered, self._count_out + packed.payload.last, 0))
 
+    def _follow_input(self) -> None:
+        """Number the events that are accepted and those that are delivered."""
+        m, packer, size = self._m, self._packer, self.number_bits
+        self.entry = entry = GhostBeat("ghost_entry", packer.lanes, self.row_bits, size)
+        entry.derive(m)
+        m.d.comb += [
+            entry.valid.eq(self.accepted),
+            entry.idle.eq(self.idle),
+            entry.last.eq(packer.sparse.payload.last),
+            entry.keep.eq(self._keep_in),
+        ]
+        m.d.sync += [
+            entry.base.eq(entry.next_base),
+            entry.row.eq(entry.next_row),
+            entry.number.eq(entry.next_number),
+        ]
+        self.number_out = Signal(size, name="ghost_number_out")
+        self._next_out = self._name("next_out", self.number_out + self.events_out, size)
+        m.d.sync += self.number_out.eq(self._next_out)
+        self.pending = self._name("pending", entry.number - self.number_out, size)
+
     def _monitor_order(self) -> Value:
-        """Count the events, and compare the watched one with what is delivered in its place.
+        """Compare the watched event with what is delivered in its place.
 
         Any event can be the watched one. So no event is lost, duplicated, invented or out of order; that includes the
         ends of texts and their places between the words.
         """
         m, lanes, size, packed = self._m, self._packer.lanes, self.number_bits, self._packer.packed.payload
-        self.pending, self.ahead = Signal(size, name="ghost_pending"), Signal(size, name="ghost_ahead")
+        self.now = Signal(size, name="ghost_now")
+        self.ahead = self._name("ahead", self.now - self.number_out, size)
         self.watching, self.is_end = Signal(name="ghost_watching"), Signal(name="ghost_is_end")
         self.wordless, self.idled = Signal(name="ghost_wordless"), Signal(name="ghost_idled")
         self.token = Signal(len(self._words_in[0]), name="ghost_token")
-        m.d.sync += self.pending.eq(self.pending + self._events_in - self.events_out)
         events = Cat(self._keep_in, self._packer.sparse.payload.last)
         self._chosen = Signal(lanes + 1, name="ghost_chosen")
-        m.d.sync += self.ahead.eq(self.ahead - self.events_out)
+        m.d.comb += self.entry.watched.eq(self._chosen)
         for place in range(lanes + 1):
             earlier = self._chosen[:place].any() if place else Const(0, 1)
             eligible = self.accepted & events[place] & self._pick[place]
@@ -189,7 +212,7 @@ class PackerMonitors:
             with m.If(self._chosen[place]):
                 m.d.sync += [
                     self.watching.eq(1),
-                    self.ahead.eq(self.pending - self.events_out + how_many(events[:place])),
+                    self.now.eq(self.entry.number + [*self.entry.ranks, self.entry.words][place]),
                     self.is_end.eq(place == lanes),
                     self.token.eq(self._words_in[place] if place < lanes else 0),
                     self.wordless.eq(~self._keep_in.any()),
@@ -238,34 +261,20 @@ class PackerMonitors:
         return ~self._packer.sparse.ready & (self.willing == enough) & (self.fresh == 0)
 
     def _monitor_latency(self) -> Value:
-        """More events are in flight than may be, while the output has not been stalled since none was in flight.
+        """An event is late, while the output has not been stalled since none was in flight.
 
-        Those that may be are the events after the last row that had to be closed `latency` cycles before: because
-        it was full, its text ended, or the input was idle.
+        It is late if its row had to be closed `latency` cycles before, because the row was full, its text ended, or the
+        input was idle. The events that are due and those that are delivered differ by at most `most`.
         """
-        m, packer, size = self._m, self._packer, self.number_bits
-        self.entry = entry = GhostBeat("ghost_entry", packer.lanes, self.row_bits, size)
-        entry.derive(m)
-        m.d.comb += [
-            entry.valid.eq(self.accepted),
-            entry.idle.eq(self.idle),
-            entry.last.eq(packer.sparse.payload.last),
-            entry.keep.eq(self._keep_in),
-            entry.watched.eq(self._chosen),
-        ]
-        m.d.sync += [
-            entry.base.eq(entry.next_base),
-            entry.row.eq(entry.next_row),
-            entry.number.eq(entry.next_number),
-        ]
+        m, entry = self._m, self.entry
         self.prompt, still_prompt = Signal(init=1, name="ghost_prompt"), Signal(name="ghost_still_prompt")
         m.d.comb += still_prompt.eq((self.prompt | (self.pending == 0)) & ~self.stalled)
         m.d.sync += self.prompt.eq(still_prompt)
         self.due: list[Value] = [entry.start]
-        while len(self.due) < packer.latency:
+        while len(self.due) < self._packer.latency:
             self.delay_due()
-        may_be = (entry.next_number - self.due[-1])[:size]
-        return still_prompt & ((self.pending + self._events_in - self.events_out)[:size] > may_be)
+        late = self._name("late", self.due[-1] - self._next_out, self.number_bits)
+        return still_prompt & (late != 0) & ~late[-1]
 
     def delay_due(self) -> None:
         """Append one more cycle to `due`."""

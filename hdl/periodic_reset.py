@@ -14,8 +14,8 @@ from utf8fpga.model import InvalidArgumentError
 
 __all__ = ["MAX_EVERY", "MOST", "STILL", "Refresh", "RefreshedDecoder"]
 
-STILL = 64
-"""Cycles without a beat at the input and the output after which most decoders have drained and are ready."""
+STILL = 80
+"""Cycles without a beat at the input and the output after which a decoder has drained and is ready."""
 
 MOST = 64
 """Upper bound on the number of output beats after the last accepted input beat."""

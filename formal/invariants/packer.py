@@ -198,9 +198,7 @@ class PackerInvariant:
         """Rows are counted when they are read and delivered, and remembered from their announcement on."""
         m, packer, known = self._m, self._packer, self._known
         self._out, self._read_rows = (Signal.like(known.row, name=f"ghost_rows_{n}") for n in ("out", "read"))
-        self._number = Signal(self._size, name="ghost_number_out")
         m.d.sync += [
-            self._number.eq(self._number + self._monitors.events_out),
             self._out.eq(self._out + self._monitors.delivered),
             self._read_rows.eq(self._read_rows + packer.buffer.accepted),
         ]
@@ -239,11 +237,6 @@ class PackerInvariant:
         self._stored = Signal(name="ghost_stored")
         self._row = Signal.like(known.row, name="ghost_row")
         self._lane = Signal(range(self._lanes), name="ghost_lane")
-        self._now = Signal(self._size, name="ghost_now")
-        entry = self.slots[0]
-        for place in range(self._lanes + 1):
-            with m.If(entry.watched[place]):
-                m.d.sync += self._now.eq(entry.number + [*entry.ranks, entry.words][place])
         with m.If(self._monitors.delivered & (self._row == self._out)):
             m.d.sync += self._stored.eq(0)
         for place in range(self._lanes + 1):
@@ -283,24 +276,25 @@ class PackerInvariant:
     def _claim_slots(self) -> None:
         """Each slot begins where the one before it ends."""
         lanes, entry = self._lanes, self.slots[0]
-        self._claim("slots", entry.base < lanes)
+        self._claim("slot 0", entry.base < lanes)
         for n, (following, slot) in enumerate(pairwise(self.slots)):
+            part = f"slot {n + 1}" if n < 2 else "slots"
             for field in ("base", "row", "number", *_LATER):
-                self._claim("slots", getattr(following, field) == getattr(slot, f"next_{field}"))
-            self._claim("slots", slot.base < lanes)
-            self._claim("slots", ~(slot.valid & slot.idle))
-            self._claim("slots", ~slot.pending | ((slot.base == 0) & (slot.later_full | slot.later_last)))
+                self._claim(part, getattr(following, field) == getattr(slot, f"next_{field}"))
+            self._claim(part, slot.base < lanes)
+            self._claim(part, ~(slot.valid & slot.idle))
+            self._claim(part, ~slot.pending | ((slot.base == 0) & (slot.later_full | slot.later_last)))
             ahead = self._name(f"potential_ahead_{n}", entry.potential - slot.potential, len(slot.row))
             self._claim("distances", ahead <= n + 1)
             behind = self._name(f"behind_{n}", entry.number - slot.number, self._size)
             self._claim("distances", behind <= (lanes + 1) * (n + 1))
             if n < self._decided:
-                self._claim_number(f"slot {n + 1}", slot)
+                self._claim_number(f"number in slot {n + 1}", slot)
 
     def _claim_number(self, part: str, slot: _Slot) -> None:
         """The watched event has its number, and `idled` is set if a cycle without a beat follows it."""
         lanes, monitors, size = self._lanes, self._monitors, self._size
-        now = self._now
+        now = self._monitors.now
         events = Cat(slot.keep, slot.last)
         numbers = [*slot.ranks, slot.words]
         for place in range(lanes + 1):
@@ -390,13 +384,13 @@ class PackerInvariant:
         behind, inside = self._name("behind_rows", complete - self._read_rows, len(out)), self._since(known.announced)
         self._claim("counts", self._in_buffer.pending == self._since(self._read_rows))
 
-        for slot in slots:
+        for n, slot in enumerate(slots):
             rows = [self._since(each) for each in (slot.announced, slot.row, slot.potential)]
-            self._claim("order of rows", rows[0] <= rows[1], rows[1] <= rows[2])
+            self._claim("order of rows" if n else "order of new rows", rows[0] <= rows[1], rows[1] <= rows[2])
 
         # Beats are accepted only if there was room for all that may be in the pipeline.
         reserved = self._since(slots[0].potential)
-        most = packer.threshold + self._decided + 3
+        most = packer.capacity
         self._claim("room", reserved + went + before <= most)
         waits = self._in_buffer.pending + went + before
         self._claim("room in the buffer", buffer.ready | (waits >= CAPACITY - 3))
@@ -465,7 +459,7 @@ class PackerInvariant:
             # Without a word there is no error.
             strays = Cat(part[-1] & ~part[0] for part in parts).any()
             self._claim(
-                "rows in the buffer",
+                f"row {place} in the buffer",
                 ~is_held | ((number == (self._out + distance)[: len(number)]) & ~strays),
                 ~is_held | (marks == self._remembered(number)),
             )
@@ -475,13 +469,14 @@ class PackerInvariant:
         monitors, known, size, lanes = self._monitors, self._known, self._size, self._lanes
         count = self._since(known.announced)
         newest = known.row_start
-        self._claim("numbers", monitors.pending == (self.slots[0].number - self._number)[:size])
         first = _select(self._starts, self._out[: self._index])
-        self._claim("numbers", self._number == Mux(count == 0, newest, first))
+        self._claim("numbers", self._monitors.number_out == Mux(count == 0, newest, first))
         later = self._name("later_events", Mux(known.later_full, lanes, known.later_rest) + known.later_last)
         complete = (known.later_start + later)[:size] == known.start
         self._claim("numbers", ~known.pending | (complete & (later != 0)))
-        self._claim("numbers", (newest - self._number)[:size] <= (lanes + 1) * (len(self._packer.inside.bits)))
+        self._claim(
+            "numbers", (newest - self._monitors.number_out)[:size] <= (lanes + 1) * (len(self._packer.inside.bits))
+        )
         # What is at the output.
         output = self._packer.packed
         payload = output.payload
@@ -509,14 +504,14 @@ class PackerInvariant:
         """The watched event is in one place; once its row is known, that row has its word and its number."""
         packer, monitors, known, written = self._packer, self._monitors, self._known, self._written
         lanes, size, slots = self._lanes, self._size, self.slots
-        early = Cat(slot.watched for slot in slots[1 : self._decided + 1])
-        moving = Cat(slot.watched for slot in slots[self._decided + 1 : packer.store.written + 1])
-        places, words = Cat(early, self._stored), Cat(early, moving)
-        self._claim("places", *((each & (each - 1)[: len(each)]) == 0 for each in (places, words)))
-        self._claim("places", monitors.watching == places.any())
-        ahead = (self._now - self._number)[:size]
-        self._claim("the number of the watched event", ~monitors.watching | (monitors.ahead == ahead))
-        self._claim("the number of the watched event", ~monitors.watching | (ahead < monitors.pending))
+        held = [self._name(f"watched_{n}", slot.watched.any()) for n, slot in enumerate(slots)]
+        early = held[1 : self._decided + 1]
+        moving = Cat(held[self._decided + 1 : packer.store.written + 1])
+        self._claim("places", _at_most_one([*early, self._stored]), _at_most_one([*early, *moving]))
+        for slot in slots[1 : packer.store.written + 1]:
+            self._claim("places in a beat", _at_most_one(list(slot.watched)))
+        self._claim("places", monitors.watching == Cat(*early, self._stored).any())
+        self._claim("the number of the watched event", ~monitors.watching | (monitors.ahead < monitors.pending))
         for slot in slots[self._decided + 1 : packer.store.written + 1]:
             for place in range(lanes + 1):
                 if place == lanes:
@@ -528,7 +523,7 @@ class PackerInvariant:
                     is_it = is_it & slot.keep[place] & slot.valid
                 self._claim("moving", ~slot.watched[place] | (self._stored & is_it))
 
-        now = self._now
+        now = self._monitors.now
         distance, count = self._since(self._row), self._since(known.announced)
         is_known = self._name("is_known", distance < count)
         at = self._row[: self._index]
@@ -607,7 +602,7 @@ class PackerInvariant:
         packer, monitors, slots, chain = self._packer, self._monitors, self.slots, self._chain
         lanes, size, counts = self._lanes, self._size, self._in_buffer
         inside, reserved = self._since(self._known.announced), self._since(slots[0].potential)
-        most, decided = packer.threshold + self._decided + 3, self._decided
+        most, decided = packer.capacity, self._decided
         many = inside > packer.threshold
         drains = (reserved + monitors.willing <= most + 1) & packer.inside.bits[packer.threshold]
         self._claim("stall", (monitors.willing == 0) | ~many | drains)
@@ -659,6 +654,10 @@ class PackerInvariant:
 def _thermometer(level: Level) -> list[Value]:
     bits = level.bits
     return [bits[n] | ~bits[n + 1] for n in range(len(bits) - 1)]
+
+
+def _at_most_one(bits: Sequence[Value]) -> Value:
+    return ~Cat(bit & Cat(*bits[:n]).any() for n, bit in enumerate(bits) if n).any()
 
 
 def _select(values: Sequence[Value], index: Value) -> Value:

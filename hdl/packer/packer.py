@@ -179,7 +179,7 @@ class Packer(wiring.Component):
     def _accept_beats(self, m: Module) -> None:
         """Beats are accepted while there is room for the rows of all beats in the pipeline."""
         inside, at = self.inside, self.threshold
-        more, many = inside.more_than, Signal()
+        more, many = inside.more_than, Signal(name="many")
         m.d.comb += [
             inside.up.eq(self.closed.closed.value),
             inside.down.eq(self.packed.valid & self.packed.ready),

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from amaranth.back import rtlil
-from amaranth.hdl import Cat, Module, Value
+from amaranth.hdl import Cat, Module, Signal, Value
 from amaranth.lib.data import StructLayout
 from support.faults import Fault, combinational, no_fault, registered, with_fault, with_registers
 from support.tiers import tiered
@@ -111,8 +111,9 @@ def test_the_proof_adds_nothing_to_the_packer_but_read_ports(lanes: int) -> None
     proof = PackerProof(Packer(NARROW, lanes))
     proved = cells_of(rtlil.convert(proof, name="top", ports=proof.ports), "top.dut.packer")
     shipped = cells_of(rtlil.convert(Packer(NARROW, lanes), name="packer"), "packer")
-    # One for each row of the masks, and for each lane of the words.
-    assert proved - shipped == Counter({"$memrd_v2": proof.packer.depth + lanes})
+    # One for each row of each memory of marks, and for each lane of the words.
+    marks = proof.packer.depth * len(proof.packer.store.mark_memories)
+    assert proved - shipped == Counter({"$memrd_v2": marks + lanes})
     assert shipped <= proved
 
 
@@ -207,18 +208,22 @@ def test_a_packer_with_a_fault_is_rejected(fault: Fault, violated: str | None) -
     check_is_rejected(with_fault(Packer, fault), violated)
 
 
+class HastyPacker(Packer):
+    """A packer that states a latency one cycle too low."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.latency -= 1
+
+
 @pytest.mark.exhaustive
-def test_a_latency_that_is_too_low_is_rejected(monkeypatch: pytest.MonkeyPatch) -> None:
-    hasty, latency = with_fault(Packer, no_fault), Packer(NARROW, 3).latency
-    monkeypatch.setattr(hasty, "latency", latency - 1)
-    check_is_rejected(hasty, "latency")
+def test_a_latency_that_is_too_low_is_rejected() -> None:
+    check_is_rejected(HastyPacker, "latency")
 
 
 @pytest.mark.proof
 def test_valid_that_depends_on_ready_is_rejected() -> None:
-    dependent = combinational(
-        lambda packer: packer.packed.valid.eq((packer.rows_closed != packer.rows_read) & packer.packed.ready)
-    )
+    dependent = combinational(lambda packer: packer.packed.valid.eq(packer.buffer.output.valid & packer.packed.ready))
     (result,) = prove_packer(2, "independence", packer=with_fault(Packer, dependent))
     assert result.proved is False
 
@@ -230,16 +235,24 @@ def test_ready_that_depends_on_valid_is_rejected() -> None:
     assert result.proved is False
 
 
+class ShiftedPacker(Packer):
+    """A packer whose first marks at power-up, or after a reset, are written to a row that is read later."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        pointers = self.store.mark_rows
+        pointers[0] = Signal.like(pointers[0], name="shifted", init=3)
+
+
 @pytest.mark.parametrize(
-    ("register", "init", "proved"),
+    ("packer", "proved"),
     [
-        pytest.param("row", 3, False, marks=pytest.mark.proof),
-        pytest.param("ready", 1, True, marks=pytest.mark.exhaustive),
+        pytest.param(ShiftedPacker, False, marks=pytest.mark.proof, id="marks"),
+        pytest.param(with_registers(Packer, ready={"init": 1}), True, marks=pytest.mark.exhaustive, id="ready"),
     ],
 )
-def test_initial_values(register: str, init: int, proved: bool) -> None:
-    """Row counters that differ at power-up are rejected; `ready` at power-up is harmless."""
-    packer = with_registers(Packer, **{register: {"init": init}})
+def test_initial_values(packer: type[Packer], proved: bool) -> None:
+    """Pointers that differ at power-up are rejected; `ready` at power-up is harmless."""
     (result,) = prove_packer(2, "power-up", packer=packer)
     assert bool(result.proved) == proved
 
@@ -247,7 +260,7 @@ def test_initial_values(register: str, init: int, proved: bool) -> None:
 @pytest.mark.proof
 def test_a_fault_without_effect_is_accepted() -> None:
     """So the injection itself is not the reason for which a packer is rejected."""
-    same = with_registers(with_fault(Packer, no_fault, combinational(lambda _: [])), base={}, row={})
+    same = with_registers(with_fault(Packer, no_fault, combinational(lambda _: [])), ready={}, was_read={})
     designs = {str(rtlil.convert(packer(NARROW, 2), name="packer", emit_src=False)) for packer in (Packer, same)}
     assert len(designs) == 1
     (result,) = prove_packer(2, "equivalence", packer=same)

@@ -79,7 +79,7 @@ def test_no_parallel_decoder_drains_later_or_holds_more_beats_than_the_bounds(la
             packer = packed.packer
             RefreshedDecoder(packed, Refresh.of(packed, 1))  # which checks the bound
             # Each beat that the packer accepts begins at most one row.
-            assert packer.depth + 1 + max(CAPACITY, sparse.latency) < MOST
+            assert packer.capacity + 1 + max(CAPACITY, sparse.latency) < MOST
 
 
 @pytest.mark.parametrize("pipeline", PIPELINES)

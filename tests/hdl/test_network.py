@@ -1,0 +1,91 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The reverse banyan network of the packer never blocks, for up to 64 lanes.
+
+By induction over the steps: before step k the words of each half of a block of 2^(k + 1) lanes are in the lanes that
+equal their destinations modulo 2^k; the destinations of the words of a block follow each other. Then the words of the
+block are, after the step, in the lanes that equal their destinations modulo 2^(k + 1). That is enumerated here, for
+each start of the destinations and each number of words in both halves. The settings of the switches are those of the
+circuit.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from itertools import product
+from typing import Any
+
+import pytest
+from amaranth.hdl import Cat, Const, Module, Signal
+from amaranth.sim import Simulator
+
+from utf8fpga.hdl.packer.pipeline import Pipeline, Timed, latest
+from utf8fpga.hdl.packer.route import turns
+
+STEPS = range(6)
+"""Those of a network of 64 lanes."""
+
+
+@cache
+def turns_of_circuit(step: int) -> dict[tuple[int, int], int]:
+    """By the lane in which the beat begins and the words before a block, both modulo its lanes: a bit per switch."""
+    size = step + 1
+    base, before = Signal(size), Signal(size)
+    pipeline = Pipeline()
+    numbers = [[Timed(bit, 0) for bit in number] for number in (base, before)]
+    found = turns(pipeline, step, 0, *numbers, 0)
+    last = latest(found)
+    m = Module()
+    out = Signal(len(found))
+    pipeline.connect(m, Const(0, 1))
+    m.d.comb += out.eq(Cat(pipeline.at(turn, last) for turn in found))
+    inputs = list(product(range(1 << size), repeat=2))
+    values: dict[tuple[int, int], int] = {}
+
+    async def bench(ctx: Any) -> None:
+        for cycle in range(len(inputs) + last):
+            if cycle < len(inputs):
+                ctx.set(base, inputs[cycle][0])
+                ctx.set(before, inputs[cycle][1])
+            if cycle >= last:
+                values[inputs[cycle - last]] = ctx.get(out)
+            await ctx.tick()
+
+    simulator = Simulator(m)
+    simulator.add_clock(1e-6)
+    simulator.add_testbench(bench)
+    simulator.run()
+    return values
+
+
+@pytest.mark.parametrize("step", STEPS)
+def test_the_turns_of_a_block_depend_only_on_where_its_destinations_start(step: int) -> None:
+    lanes = 2 << step
+    found = turns_of_circuit(step)
+    assert len(found) == lanes * lanes
+    assert all(value == found[(base + before) % lanes, 0] for (base, before), value in found.items())
+
+
+@pytest.mark.parametrize("step", STEPS)
+def test_each_step_moves_the_words_of_a_block_to_their_destinations(step: int) -> None:
+    half, lanes = 1 << step, 2 << step
+    settings = turns_of_circuit(step)
+    for start, left, right in product(range(lanes), range(half + 1), range(half + 1)):
+        turned = settings[start, 0]
+        # By lane the destination of its word.
+        before = {(start + n) % half: (start + n) % lanes for n in range(left)}
+        before |= {half + (start + n) % half: (start + n) % lanes for n in range(left, left + right)}
+        assert len(before) == left + right
+        for lane, destination in before.items():
+            place = lane % half
+            # A switch with a word on the left exchanges its lanes if that word turns, and otherwise if it would not.
+            crosses = bool(turned >> place & 1) == (place in before)
+            assert (lane ^ half if crosses else lane) == destination
+
+
+def test_the_fold_moves_each_word_to_its_destination_modulo_the_lanes() -> None:
+    for lanes in range(2, 65):
+        size = 1 << (lanes - 1).bit_length()
+        for base in range(lanes):
+            # A lane before `base` takes the word with its own number plus the lanes.
+            taken = [(lane + lanes * (lane < base)) % size for lane in range(lanes)]
+            assert all(taken[(base + word) % lanes] == (base + word) % size for word in range(lanes))
