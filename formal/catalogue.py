@@ -173,7 +173,7 @@ _WIDE = [DecoderParameters(lanes=lanes, packed=False) for lanes in (16, 32, 64)]
 """Wide decoders, whose proofs take minutes each."""
 
 
-_REMOVERS = [RemoverParameters(lanes=lanes) for lanes in (1, 2, 4)]
+_REMOVERS = [RemoverParameters(lanes=lanes) for lanes in (1, 2)]
 _FLUSHING = [RemoverParameters(lanes=2, flush=True)]
 _COMPACT = [DecoderParameters(lanes=2, compact_input=True)]
 

@@ -19,7 +19,7 @@ from utf8fpga.hdl import DecoderParameters, Packer, Remover, RemoverParameters
 from utf8fpga.hdl import remover as module
 from utf8fpga.sim.engines.compiled import core_rtlil
 
-OF_PARTS = ("remover-2", "remover-2-flush", "remover-4", "packed-2-compact-input")
+OF_PARTS = ("remover-2", "remover-2-flush", "packed-2-compact-input")
 """Proved by the proofs of their parts."""
 
 PROVED = {f"remover-1-{wanted}": ("remover-1", wanted) for wanted in PROPERTIES}

@@ -34,7 +34,7 @@ from support.processes import run
 
 from utf8fpga.bench import Design, foreign_core, read_ports
 from utf8fpga.cli.main import COMMANDS, cli
-from utf8fpga.hdl import Decoder, axi_signature, axi_verilog
+from utf8fpga.hdl import CORES, Decoder, axi_signature, axi_verilog
 from utf8fpga.hdl.toolchain import run_tool
 from utf8fpga.model import DFA, TABLE_3_7
 
@@ -309,10 +309,14 @@ def test_the_pages_show_every_command() -> None:
 
 
 def options_of(command: str) -> set[str]:
-    """The options of a command."""
+    """The options of a command, with those of every core if it takes one."""
     found = cli.get_command(click.Context(cli), command)
     assert found
-    return {name for each in found.params for name in (*each.opts, *each.secondary_opts)}
+    names = {name for each in found.params for name in (*each.opts, *each.secondary_opts)}
+    if "--lanes" not in names:
+        return names
+    of_cores = [option for kind in CORES.values() for option in kind.options().items()]
+    return names | {word for name, how in of_cores for word in how.flags or (f"--{name}",) if word}
 
 
 OF_PYTEST = {"--sample", "--budget"}
