@@ -348,7 +348,7 @@ def test_simulation_with_several_lanes_equals_the_model(pieces: list[tuple[tuple
         ({"lanes": 257}, "lanes 257 is not in 1..256"),
         ({"lanes": 4, "pipeline": 7}, "pipeline 7 is not in 0..6"),
         ({"lanes": 4, "pipeline": -1}, "pipeline -1 is not in 0..6"),
-        ({"lanes": 4, "buffer": "fifo"}, "buffer 'fifo' is not one of registers, memory"),
+        ({"lanes": 4, "buffer": "fifo"}, "buffer 'fifo' is not one of registers, memory, slices"),
         ({"lanes": 3, "buffer": "memory"}, "a buffer in memory is for 4 lanes or more, not 3: use registers"),
         (
             {"lanes": 2, "architecture": "serial"},
