@@ -162,7 +162,7 @@ def _all_parallel() -> Iterator[DecoderParameters]:
 
 
 def _all_packed() -> Iterator[DecoderParameters]:
-    for lanes in (2,):
+    for lanes in (2, 3, 4):
         for fields in _FIELDS[:2]:
             yield DecoderParameters(lanes=lanes, packed=True, **fields)
     for table in _OTHER_TABLES:

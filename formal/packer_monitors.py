@@ -111,7 +111,7 @@ class PackerMonitors:
             packet. It has an arbitrary value in each cycle, so any event can be the watched one.
 
     Attributes:
-        bad: per property of `MONITORED` a bit that must never be 1.
+        bad: per property of `MONITORED` bits that must never be 1.
         most: upper bound on the events in flight. Numbers of events have `number_bits` bits, enough to compare them by
             their differences.
         number_bits: the width of all numbers of events.
@@ -239,7 +239,7 @@ class PackerMonitors:
             "partial": is_out & partial & (self.ahead + 1 == self._count_out) & ~self.idled,
             "end_alone": is_out & self.is_end & (self._count_out == 0) & ~self.wordless,
         }
-        return Cat(self._name(name, value, 1) for name, value in wrong.items()).any()
+        return Cat(self._name(name, value, 1) for name, value in wrong.items())
 
     def _monitor_steady(self) -> Value:
         """Compare a beat that was stalled with what is at the output one cycle later."""

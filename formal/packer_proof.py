@@ -28,7 +28,7 @@ from amaranth.back import rtlil
 from amaranth.hdl import Cat, ClockDomain, Elaboratable, Module, Mux, Signal, Value
 from amaranth.lib import data
 
-from utf8fpga.formal.abc import Verdict, hold, hold_each
+from utf8fpga.formal.abc import hold_each
 from utf8fpga.formal.aiger import Aig, GateList, aig_of
 from utf8fpga.formal.invariants.packer import PACKER_COVERS, PackerInvariant
 from utf8fpga.formal.invariants.registers import Registers, register_claims
@@ -62,6 +62,7 @@ class PackerProof(Elaboratable):
             cycle, and without one.
         starting: the same for that cycle and those before it.
         step: per part of the invariant, it does not hold.
+        wrong: the bits of all monitors.
         seen: per property of `MONITORED`, it is violated.
         covered: per `PACKER_COVERS`, whether it is reached.
         packed_valid, packed_payload, sparse_ready: the outputs of the packer.
@@ -85,6 +86,7 @@ class PackerProof(Elaboratable):
         for n, (slot, states) in enumerate(zip(self.invariant.slots, self.invariant.expected, strict=True)):
             observed |= {f"slot_{n}": Cat(slot.valid, slot.idle, slot.last, slot.keep), f"states_{n}": states}
         self._ports = {name: (Signal(len(value), name=f"see_{name}"), value) for name, value in observed.items()}
+        self.wrong = Signal(sum(map(len, self.monitors.bad.values())))
         self.seen = Signal(len(MONITORED))
         self.covered = Signal(len(PACKER_COVERS))
         self.packed_valid = Signal()
@@ -95,7 +97,7 @@ class PackerProof(Elaboratable):
     def ports(self) -> list[Signal]:
         """The ports of the top module."""
         inputs = [self.clk, self.reset, self.offer, self.ready, self.fresh, self.pick]
-        outputs = [self.holds, self.held, self.drained, self.starting, self.step, self.seen, self.covered]
+        outputs = [self.holds, self.held, self.drained, self.starting, self.step, self.wrong, self.seen, self.covered]
         observed = [signal for signal, _ in self._ports.values()]
         return [*inputs, *outputs, self.packed_valid, self.packed_payload, self.sparse_ready, *observed]
 
@@ -143,7 +145,8 @@ class PackerProof(Elaboratable):
             self.step.eq(~Cat(self.invariant.parts.values())),
             self.drained.eq(Cat(was_reset, ~was_reset) & ((frame == last) & calm).replicate(2)),
             self.starting.eq(Cat((frame != 0) & was_reset, ~was_reset) & ((frame <= last) & calm).replicate(2)),
-            self.seen.eq(Cat(self.monitors.bad[wanted] for wanted in MONITORED)),
+            self.wrong.eq(Cat(self.monitors.bad.values())),
+            self.seen.eq(Cat(self.monitors.bad[wanted].any() for wanted in MONITORED)),
             self.covered.eq(Cat(self.invariant.covers[target] for target in PACKER_COVERS)),
         ]
         return m
@@ -162,11 +165,13 @@ class _Design:
             one of them does not hold in the second cycle, though the whole invariant did in the first. Likewise
             `base`, one bit: one does not hold where a reset in the first cycle, or power-up, ends.
         parts: their names.
+        bad: per property the outputs that show that it does not follow from the invariant.
         after: the number of cycles after which a reset ends.
     """
 
     aig: Aig
     parts: list[str]
+    bad: dict[Property, list[int]]
     after: int
 
     @staticmethod
@@ -195,7 +200,7 @@ class _Design:
         asked = {"step": [gates.both(held, fail) for fail in fails], "base": [gates.both(drained, every ^ 1)]}
         asked["fails"] = fails
         asked["early"] = [gates.both(starting, outputs[bit]) for bit in bits["seen"]]
-        asked["bad"] = [gates.both(outputs[bit], whole) for bit in bits["seen"]]
+        asked["bad"] = [gates.both(outputs[bit], whole) for bit in bits["wrong"]]
         bits = dict(bits)
         for name, literals in asked.items():
             bits[name] = list(range(len(outputs), len(outputs) + len(literals)))
@@ -203,7 +208,9 @@ class _Design:
         aig = replace(
             aig, latches=latches, outputs=outputs, output_bits=bits, gates=gates.gates, packed=bytes(gates.packed)
         )
-        return _Design(aig, parts, proof.after)
+        found = iter(bits["bad"])
+        bad = {wanted: [next(found) for _ in range(len(each))] for wanted, each in proof.monitors.bad.items()}
+        return _Design(aig, parts, bad, proof.after)
 
 
 @lru_cache(maxsize=4)
@@ -376,14 +383,9 @@ def _places(wide: Packer, narrow: Packer) -> list[Place]:
 
 def _follows(design: _Design, wanted: str, seconds: int) -> bool:
     """Whether a property follows from the invariant."""
-    aig = design.aig
-    monitors = aig.output_bits["bad"]
-    verdicts: list[Verdict]
-    if wanted == Property.POWER_UP:
-        verdicts = hold_each(aig, dict.fromkeys(monitors, 1), seconds=seconds)
-    else:
-        verdicts = [hold(aig, monitors[MONITORED.index(Property(wanted))], 1, seconds=seconds)]
-    return all(verdict.proved for verdict in verdicts)
+    followed = MONITORED if wanted == Property.POWER_UP else [Property(wanted)]
+    outputs = [bit for each in followed for bit in design.bad[each]]
+    return all(verdict.proved for verdict in hold_each(design.aig, dict.fromkeys(outputs, 1), seconds=seconds))
 
 
 _RUNS, _CYCLES = 192, 150
