@@ -103,7 +103,7 @@ class PackerProof(Elaboratable):
 
     @property
     def after(self) -> int:
-        """Cycles after a reset, or after power-up, in which the invariant need not hold."""
+        """Cycles after a reset in which the invariant need not hold."""
         return self.packer.reset_cycles
 
     @property
@@ -143,14 +143,22 @@ class PackerProof(Elaboratable):
             self.holds.eq(holds),
             self.held.eq((frame == 1) & whole & ~was_reset),
             self.step.eq(~Cat(self.invariant.parts.values())),
-            self.drained.eq(Cat(was_reset, ~was_reset) & ((frame == last) & calm).replicate(2)),
-            self.starting.eq(Cat((frame != 0) & was_reset, ~was_reset) & ((frame <= last) & calm).replicate(2)),
+            self.drained.eq(
+                Cat(was_reset & (frame == last), ~was_reset & (frame == _AFTER_POWER_UP)) & calm.replicate(2)
+            ),
+            self.starting.eq(
+                Cat(was_reset & (frame != 0) & (frame <= last), ~was_reset & (frame <= _AFTER_POWER_UP))
+                & calm.replicate(2)
+            ),
             self.wrong.eq(Cat(self.monitors.bad.values())),
             self.seen.eq(Cat(self.monitors.bad[wanted].any() for wanted in MONITORED)),
             self.covered.eq(Cat(self.invariant.covers[target] for target in PACKER_COVERS)),
         ]
         return m
 
+
+_AFTER_POWER_UP = 1
+"""Cycles after power-up in which the invariant need not hold: registers that duplicate others have no initial value."""
 
 NARROW = data.StructLayout({"code_point": 1, "error": 1})
 """The words for which a packer is proved: a field that is moved, and one that is 0 in lanes without a word."""
@@ -166,7 +174,7 @@ class _Design:
             `base`, one bit: one does not hold where a reset in the first cycle, or power-up, ends.
         parts: their names.
         bad: per property the outputs that show that it does not follow from the invariant.
-        after: the number of cycles after which a reset ends.
+        after: the number of cycles after which a reset, or power-up, ends.
     """
 
     aig: Aig
@@ -210,7 +218,7 @@ class _Design:
         )
         found = iter(bits["bad"])
         bad = {wanted: [next(found) for _ in range(len(each))] for wanted, each in proof.monitors.bad.items()}
-        return _Design(aig, parts, bad, proof.after)
+        return _Design(aig, parts, bad, proof.after if free else _AFTER_POWER_UP)
 
 
 @lru_cache(maxsize=4)
