@@ -59,10 +59,7 @@ SCALING: tuple[Scaling, ...] = (
         Scaling("ecp5-85k", DecoderParameters(lanes=lanes, architecture="parallel", packed=False), seeds)
         for lanes, seeds in ((1, 5), (2, 5), (4, 5), (8, 5), (16, 3), (32, 3), (64, 3))
     ),
-    *(
-        Scaling("ecp5-85k", DecoderParameters(lanes=lanes, packed=True), seeds)
-        for lanes, seeds in ((2, 3), (4, 3), (8, 3), (16, 3), (32, 3), (64, 1))
-    ),
+    *(Scaling("ecp5-85k", DecoderParameters(lanes=lanes, packed=True), 3) for lanes in (2, 4, 8, 16, 32)),
 )
 """The points that `utf8fpga bench --record` measures for area and speed over the number of lanes."""
 
