@@ -160,15 +160,20 @@ def _draw(axes: Axes, series: dict[str, list[tuple[int, float, float]]], what: i
     ticks = [1 << power for power in range(most.bit_length())]
     axes.set_xticks(ticks, [str(tick) for tick in ticks])
     axes.set_xlim(0.8, max(most, 2) * 1.25)
-    axes.minorticks_off()
-    axes.yaxis.set_major_formatter(lambda value, _: f"{value:,.10g}")
+    _label_ticks(axes)
     axes.grid(visible=True, color="#dddddd", linewidth=0.6)
     axes.set_axisbelow(True)
+
+
+def _label_ticks(axes: Axes) -> None:
+    axes.minorticks_off()
+    axes.yaxis.set_major_formatter(lambda value, _: f"{value:,.10g}")
 
 
 def _draw_proportion(axes: Axes, points: list[tuple[int, float, float]]) -> None:
     """A logarithmic axis with a line in proportion to the lanes, through the point with the most lanes."""
     axes.set_yscale("log")
+    _label_ticks(axes)  # Those of the new scale.
     (least, *_), (most, reached, _) = points[0], points[-1]
     if least != most:
         axes.plot(
