@@ -49,6 +49,7 @@ class Pipeline:
         self._wires: list[tuple[Signal, Value]] = []
         self._drivers: list[tuple[Signal, Value]] = []
         self._delayed: dict[Timed, Timed] = {}
+        self._connected = False
         self.registers: list[Timed] = []
         self.cleared: list[Signal] = []
 
@@ -60,6 +61,7 @@ class Pipeline:
             value: the value.
             cycle: the cycle.
         """
+        assert not self._connected, "nothing would drive a register that is made after `connect`"
         held = Signal(len(value), name=f"{name}_{cycle + 1}", reset_less=True)
         self._drivers.append((held, value))
         self.registers.append(Timed(held, cycle + 1))
@@ -102,6 +104,7 @@ class Pipeline:
             m: the module.
             reset: initialises the registers with feedback.
         """
+        self._connected = True
         m.d.comb += [signal.eq(value) for signal, value in self._wires]
         m.d.sync += [register.eq(value) for register, value in self._drivers]
         with m.If(reset):

@@ -20,6 +20,8 @@ from support.programs import write_program
 from utf8fpga.hdl import toolchain
 from utf8fpga.hdl.toolchain import ToolError, find_tool, run_tool, tool_version
 
+linux_only = pytest.mark.skipif(sys.platform != "linux", reason="the cache is in other places elsewhere")
+
 
 def test_the_environment_chooses_a_tool(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     chosen = write_program(tmp_path / "mine", "print('mine 1.2.3+4')")
@@ -192,13 +194,13 @@ def cache_of_tools(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[
     return lambda: run_tool("yosys", [], directory=tmp_path).strip()
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="the cache is in other places elsewhere")
+@linux_only
 def test_compiled_tools_are_in_the_users_cache(cache_of_tools: Callable[[], str], tmp_path: Path) -> None:
     assert cache_of_tools() == "the default"
     assert (tmp_path / "cache" / "YoWASP").is_dir()
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="the cache is in other places elsewhere")
+@linux_only
 def test_tools_work_where_the_users_cache_cannot_be_written(
     cache_of_tools: Callable[[], str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -211,7 +213,7 @@ def test_tools_work_where_the_users_cache_cannot_be_written(
     assert cache_of_tools() == "/mine"
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="the cache is in other places elsewhere")
+@linux_only
 @pytest.mark.parametrize("taken", ["others may write", "link", "file"])
 def test_a_folder_that_others_could_fill_is_not_used(
     taken: str, cache_of_tools: Callable[[], str], tmp_path: Path
@@ -232,7 +234,7 @@ def test_a_folder_that_others_could_fill_is_not_used(
     assert stat.S_IMODE(where.stat().st_mode) == 0o700
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="the cache is in other places elsewhere")
+@linux_only
 @pytest.mark.skipif(os.name != "posix" or os.geteuid() == 0, reason="the superuser may write everything")
 def test_a_filled_cache_is_used_even_if_it_cannot_be_written(cache_of_tools: Callable[[], str], tmp_path: Path) -> None:
     cache = tmp_path / "cache" / "YoWASP"
