@@ -4,7 +4,7 @@
 The steps of an induction are such questions. The cycles are one graph without latches, in which equal gates of
 different cycles are one gate. So a claim that the next cycle only restates, which is common in a pipeline, needs no
 search. A claim is a conjunction of smaller ones; they are decided one after another, and each is given to the next
-ones. ABC's bounded model checking has neither, and did not decide the widest packers in hours.
+ones. ABC's bounded model checking has neither, and does not decide those of a packer of 8 lanes.
 """
 
 from __future__ import annotations
@@ -53,10 +53,6 @@ class Cycles:
             state = [values[literal >> 1] ^ (literal & 1) for literal in aig.latches]
             self.inputs.append(inputs)
             self.outputs.append([values[literal >> 1] ^ (literal & 1) for literal in aig.outputs])
-
-    def conjuncts(self, literals: Iterable[int]) -> list[int]:
-        """See the function `conjuncts`."""
-        return conjuncts(self.gates, literals)
 
 
 def conjuncts(gates: GateList, literals: Iterable[int]) -> list[int]:
@@ -168,7 +164,8 @@ class _Solver:
         """Whether some literals are 1; those that are proved are learnt."""
         for literal in literals:
             found = None
-            for solver, conflicts in zip(self._solvers, (_FEW_CONFLICTS, seconds * _CONFLICTS), strict=True):
+            # For a solver 0 is no limit.
+            for solver, conflicts in zip(self._solvers, (_FEW_CONFLICTS, seconds * _CONFLICTS + 1), strict=True):
                 if found is None:
                     solver.conf_budget(conflicts)
                     found = solver.solve_limited(assumptions=[-_number(literal)])
