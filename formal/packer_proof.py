@@ -280,14 +280,16 @@ def prove_packer(
         all_inputs = {bit for port in ("ready", "offer", "fresh", "reset") for bit in inputs[port]}
         inward = aig.fan_in(bits["sparse_ready"]) & all_inputs
         return [Result(name, wanted, "structure", 0, time.monotonic() - started, not (outward or inward))]
-    proved, part = _induction(key, lanes, flushes, seconds)
+    proved: bool | None = True
+    part = ""
+    if wanted == Property.POWER_UP:
+        proved, part = _start(_Design.of(key, lanes, flushes, free=False), seconds, reset=0)
+    if proved:
+        proved, part = _induction(key, lanes, flushes, seconds)
     note = f"not inductive: {part}" if part else ""
     if proved:
         proved = _follows(design, wanted, seconds)
         note = "" if proved else "does not follow from the invariant"
-    if proved and wanted == Property.POWER_UP:
-        proved, part = _start(_Design.of(key, lanes, flushes, free=False), seconds, reset=0)
-        note = f"not inductive: {part}" if part else ""
     result = Result(name, wanted, "induction", 0, 0, proved or None, note)
     if not proved and wanted in MONITORED:
         _, violated = _run_at_random(aig)
