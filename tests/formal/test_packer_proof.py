@@ -32,7 +32,7 @@ from utf8fpga.model.forms import RFC_2279
     "lanes",
     [
         pytest.param(2, marks=pytest.mark.proof),
-        *(pytest.param(lanes, marks=pytest.mark.exhaustive) for lanes in (3, 4, 8)),
+        *(pytest.param(lanes, marks=pytest.mark.exhaustive) for lanes in (3, 4, 8, 16)),
     ],
 )
 def test_proved(lanes: int) -> None:
