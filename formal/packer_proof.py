@@ -365,8 +365,8 @@ _RUNS, _CYCLES = 192, 150
 def _run_at_random(aig: Aig) -> tuple[dict[str, int], dict[Property, int]]:
     """Random runs from a reset: when each of `PACKER_COVERS` was reached, and when a monitor raised its bit.
 
-    The density of words differs from run to run. How often the producer is valid and the consumer ready also changes
-    during a run.
+    The density of words differs from run to run, and so does whether only ends of texts are watched. How often the
+    producer is valid and the consumer ready also changes during a run.
     """
     rng, all_runs = random.Random(1), (1 << _RUNS) - 1
     inputs, outputs = aig.input_bits, aig.output_bits
@@ -387,6 +387,12 @@ def _run_at_random(aig: Aig) -> tuple[dict[str, int], dict[Property, int]]:
         for bit in words:
             frame[bit] |= dense & rng.getrandbits(_RUNS) | dense & rng.getrandbits(_RUNS)
         frame[last] = draw((0.1, 0.3, 0.02), _CYCLES, 0)
+        # Of many lanes it is rare that no word is present, or that none is picked.
+        empty, ends = draw((0.2, 0, 0.1), _CYCLES, 0), draw((0, 1, 0, 0), _CYCLES, 0)
+        for bit in words[-(len(inputs["pick"]) - 1) :]:
+            frame[bit] &= ~empty
+        for bit in inputs["pick"][:-1]:
+            frame[bit] &= ~ends
         frame[inputs["offer"][0]] = draw((0.5, 0.9, 1, 0.97), 40, cycle)
         frame[inputs["ready"][0]] = draw((0, 1, 0.5), 25, cycle)
         frame[inputs["reset"][0]] = draw((0.003,), 1, cycle) if cycle else all_runs
