@@ -3,28 +3,37 @@
 
 The steps of an induction are such questions. The cycles are one graph without latches, in which equal gates of
 different cycles are one gate. So a claim that the next cycle only restates, which is common in a pipeline, needs no
-search. A claim is a conjunction of smaller ones; they are decided one after another, and each is given to the next
-ones. ABC's bounded model checking has neither, and does not decide those of a packer of 8 lanes.
+search. A claim is a conjunction of smaller ones; they are decided one after another, those that need much search after
+all others, and each is given to the next ones. ABC's bounded model checking has neither, and does not decide those of
+a packer of 8 lanes.
 """
 
 from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Mapping, Sequence
+from functools import cached_property
 from typing import Any
 
 from utf8fpga.formal.aiger import Aig, GateList
 from utf8fpga.formal.answers import Answers
 from utf8fpga.hdl.toolchain import ToolError
 
-__all__ = ["Cycles", "conjuncts", "entailed"]
+__all__ = ["Cycles", "SolverMissingError", "conjuncts", "entailed"]
 
 _CONFLICTS = 5_000
 """Conflicts of the solver for each second of a limit. They are counted in place of time, so that an answer does not
 depend on what else the machine does."""
 
-_FEW_CONFLICTS = 1_000
+_FEW_CONFLICTS = 200
 """Those after which the second solver is asked."""
+
+_SOME_CONFLICTS = 10_000
+"""Those of the second solver after which a claim is put off until all others have been tried."""
+
+
+class SolverMissingError(ToolError):
+    """The SAT solvers are not installed."""
 
 
 class Cycles:
@@ -85,7 +94,7 @@ def entailed(
         True; or False if one of them can be 0, None if the limit was reached, and the name that this one has.
 
     Raises:
-        ToolError: python-sat is not installed.
+        SolverMissingError: python-sat is not installed.
     """
     assumed = set(conjuncts(gates, given))
     goals = {name: [each for each in conjuncts(gates, wanted[name]) if each not in assumed] for name in wanted}
@@ -94,30 +103,32 @@ def entailed(
         return True, ""
     graph = hashlib.sha256(repr((bytes(gates.packed), gates.first, sorted(assumed))).encode()).hexdigest()
     keys = {f"{graph} {each}".encode(): name for name, each in left.items()}
-    solver: _Solver | None = None
-    while keys:
-        known = _answers.find(list(keys))
-        for key in known:
-            if solver is not None:
-                solver.learn(left[keys[key]])
-            del keys[key]
-        if known or not keys:
-            continue
-        claimed = _answers.claim(list(keys), 1)
-        answers: dict[bytes, bool] = {}
-        try:
-            for key in claimed:
-                if solver is None:
-                    solver = _Solver(gates, assumed, (each for goal in left.values() for each in goal))
-                    solver.learn(each for name, goal in left.items() if name not in keys.values() for each in goal)
-                verdict = solver.decide(left[keys[key]], seconds)
-                if not verdict:
-                    return verdict, keys[key]
-                answers[key] = True
-        finally:
-            _answers.settle(claimed, answers)
-        for key in claimed:
-            del keys[key]
+    solver = _Solver(gates, assumed, (each for goal in left.values() for each in goal))
+    # For a solver 0 is no limit.
+    most = seconds * _CONFLICTS + 1
+    for limit in (min(_SOME_CONFLICTS, most), most):
+        put_off: dict[bytes, str] = {}
+        while keys:
+            known = _answers.find(list(keys))
+            for key in known:
+                solver.learn(left[keys.pop(key)])
+            if known or not keys:
+                continue
+            claimed = _answers.claim(list(keys), 1)
+            answers: dict[bytes, bool] = {}
+            try:
+                for key in claimed:
+                    name = keys.pop(key)
+                    verdict = solver.decide(left[name], limit)
+                    if verdict is False or (verdict is None and limit == most):
+                        return verdict, name
+                    if verdict:
+                        answers[key] = True
+                    else:
+                        put_off[key] = name
+            finally:
+                _answers.settle(claimed, answers)
+        keys = put_off
     return True, ""
 
 
@@ -133,46 +144,59 @@ class _Solver:
         gates: the graph.
         given: literals that are 1.
         wanted: literals that will be asked.
-
-    Raises:
-        ToolError: see `entailed`.
     """
 
     def __init__(self, gates: GateList, given: Iterable[int], wanted: Iterable[int]) -> None:
-        given = list(given)
+        self._gates, self._given, self._wanted = gates, [*given], [*wanted]
+
+    @cached_property
+    def _solvers(self) -> list[Any]:
         # Variable 0 is the constant 0; the solvers' first one is in its place.
-        clauses = [[-1], *([_number(literal)] for literal in given)]
-        todo, seen = [literal & ~1 for literal in (*given, *wanted)], {0}
+        clauses = [[-1], *([_number(literal)] for literal in self._given)]
+        todo, seen = [literal & ~1 for literal in (*self._given, *self._wanted)], {0}
         while todo:
             literal = todo.pop()
             if literal in seen:
                 continue
             seen.add(literal)
-            if pair := gates.inputs_of(literal):
+            if pair := self._gates.inputs_of(literal):
                 gate, one, other = _number(literal), *(_number(each) for each in pair)
                 clauses += [[-gate, one], [-gate, other], [gate, -one, -other]]
                 todo += [each & ~1 for each in pair]
-        self._solvers = _solvers(clauses)
+        return _solvers(clauses)
 
     def learn(self, literals: Iterable[int]) -> None:
         """Some literals are 1."""
-        for literal in literals:
+        self._given += (new := [*literals])
+        if "_solvers" in vars(self):
             for solver in self._solvers:
-                solver.add_clause([_number(literal)])
+                for literal in new:
+                    solver.add_clause([_number(literal)])
 
-    def decide(self, literals: Sequence[int], seconds: int) -> bool | None:
-        """Whether some literals are 1; those that are proved are learnt."""
+    def decide(self, literals: Sequence[int], conflicts: int) -> bool | None:
+        """Whether some literals are 1; those that are proved are learnt, also if others are undecided.
+
+        Args:
+            literals: which ones.
+            conflicts: limit of the second solver for each of them.
+
+        Raises:
+            SolverMissingError: see `entailed`.
+        """
+        undecided = False
         for literal in literals:
             found = None
-            # For a solver 0 is no limit.
-            for solver, conflicts in zip(self._solvers, (_FEW_CONFLICTS, seconds * _CONFLICTS + 1), strict=True):
+            for solver, limit in zip(self._solvers, (_FEW_CONFLICTS, conflicts), strict=True):
                 if found is None:
-                    solver.conf_budget(conflicts)
+                    solver.conf_budget(limit)
                     found = solver.solve_limited(assumptions=[-_number(literal)])
-            if found is not False:
-                return False if found else None
-            self.learn([literal])
-        return True
+            if found:
+                return False
+            if found is None:
+                undecided = True
+            else:
+                self.learn([literal])
+        return None if undecided else True
 
 
 def _number(literal: int) -> int:
@@ -184,5 +208,5 @@ def _solvers(clauses: list[list[int]]) -> list[Any]:
     try:
         from pysat.solvers import Cadical195, Glucose4
     except ModuleNotFoundError:
-        raise ToolError("python-sat is not installed: pip install 'utf8fpga[proofs]'") from None
+        raise SolverMissingError("python-sat is not installed: pip install 'utf8fpga[proofs]'") from None
     return [Glucose4(bootstrap_with=clauses), Cadical195(bootstrap_with=clauses)]

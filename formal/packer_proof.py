@@ -29,7 +29,7 @@ from amaranth.hdl import Cat, ClockDomain, Elaboratable, Module, Signal, Value
 from amaranth.lib import data
 
 from utf8fpga.formal.aiger import Aig, aig_of
-from utf8fpga.formal.cycles import Cycles, entailed
+from utf8fpga.formal.cycles import Cycles, SolverMissingError, entailed
 from utf8fpga.formal.invariants.packer import PACKER_COVERS, PackerInvariant
 from utf8fpga.formal.invariants.registers import Registers, register_claims
 from utf8fpga.formal.packer_monitors import MONITORED, PackerMonitors
@@ -254,6 +254,9 @@ def prove_packer(
         seconds: limit on the time that the engine spends on one question.
         packer: the class of the packer.
 
+    Returns:
+        the result; undecided if python-sat is missing. Covers have one each.
+
     Raises:
         ToolError: Yosys is missing or failed.
         InvalidArgumentError: there is no such property.
@@ -280,16 +283,11 @@ def prove_packer(
         all_inputs = {bit for port in ("ready", "offer", "fresh", "reset") for bit in inputs[port]}
         inward = aig.fan_in(bits["sparse_ready"]) & all_inputs
         return [Result(name, wanted, "structure", 0, time.monotonic() - started, not (outward or inward))]
-    proved: bool | None = True
-    part = ""
-    if wanted == Property.POWER_UP:
-        proved, part = _start(_Design.of(key, lanes, flushes, free=False), seconds, reset=0)
-    if proved:
-        proved, part = _induction(key, lanes, flushes, seconds)
-    note = f"not inductive: {part}" if part else ""
-    if proved:
-        proved = _follows(design, wanted, seconds)
-        note = "" if proved else "does not follow from the invariant"
+    try:
+        proved, note = _decide(key, lanes, flushes, wanted, seconds)
+    except SolverMissingError as error:
+        # Properties that need no solver are proved all the same.
+        proved, note = None, str(error)
     result = Result(name, wanted, "induction", 0, 0, proved or None, note)
     if not proved and wanted in MONITORED:
         _, violated = _run_at_random(aig)
@@ -346,6 +344,20 @@ def _places(wide: Packer, narrow: Packer) -> list[Place]:
         for bit in range(at.width):
             found[at.offset + bit] = like.offset + bit, None
     return found
+
+
+def _decide(packer: Any, lanes: int, flushes: bool, wanted: str, seconds: int) -> tuple[bool | None, str]:
+    """Whether the induction proves a property, and why it does not."""
+    proved: bool | None = True
+    part = ""
+    if wanted == Property.POWER_UP:
+        proved, part = _start(_Design.of(packer, lanes, flushes, free=False), seconds, reset=0)
+    if proved:
+        proved, part = _induction(packer, lanes, flushes, seconds)
+    if not proved:
+        return proved, f"{'not decided' if proved is None else 'not inductive'}: {part}"
+    proved = _follows(_Design.of(packer, lanes, flushes), wanted, seconds)
+    return proved, "" if proved else "does not follow from the invariant"
 
 
 def _follows(design: _Design, wanted: str, seconds: int) -> bool:
