@@ -357,17 +357,18 @@ def _decide(packer: Any, lanes: int, flushes: bool, wanted: str, seconds: int) -
     if not proved:
         return proved, f"{'not decided' if proved is None else 'not inductive'}: {part}"
     proved = _follows(_Design.of(packer, lanes, flushes), wanted, seconds)
-    return proved, "" if proved else "does not follow from the invariant"
+    notes = {True: "", False: "does not follow from the invariant", None: f"not decided: {wanted}"}
+    return proved, notes[proved]
 
 
-def _follows(design: _Design, wanted: str, seconds: int) -> bool:
+def _follows(design: _Design, wanted: str, seconds: int) -> bool | None:
     """Whether a property follows from the invariant."""
     followed = MONITORED if wanted == Property.POWER_UP else [Property(wanted)]
     cycles = design.cycles(None)
     (outputs,) = cycles.outputs
     given = (literal for each in design.invariant(outputs).values() for literal in each)
     none = {str(name): [outputs[bit] ^ 1 for bit in design.bad[name]] for name in followed}
-    return bool(entailed(cycles.gates, given, none, seconds=seconds)[0])
+    return entailed(cycles.gates, given, none, seconds=seconds)[0]
 
 
 _RUNS, _CYCLES = 192, 150

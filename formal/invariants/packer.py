@@ -606,7 +606,9 @@ class PackerInvariant:
         self._claim("stall", (monitors.willing < decided + 4) | ~many)
         self._claim("stall", (monitors.willing < decided + 5) | ~packer.inside.bits[packer.threshold])
 
-        # In time.
+        # In time. A packer that states too low a latency has fewer.
+        while len(monitors.due) < len(chain):
+            monitors.delay_due()
         first, was_read = packer.complete + 2, self._was_read
         for n, (row, start) in enumerate(chain):
             known = self._known.announced
