@@ -23,7 +23,8 @@ from utf8fpga.hdl.packer.packer import PackedDecoder, Packer
 from utf8fpga.hdl.payloads import Kind, item_layout
 from utf8fpga.hdl.periodic_reset import MOST, STILL, Refresh, RefreshedDecoder
 from utf8fpga.hdl.remover import MAX_REMOVER_LANES, Remover, RemoverParameters
-from utf8fpga.hdl.verilog import axi_rtlil, axi_verilog, check_module_name, module_name
+from utf8fpga.hdl.verilog.identifiers import check_module_name
+from utf8fpga.hdl.verilog.writer import axi_rtlil, axi_verilog, module_name
 
 __all__ = [
     "ARCHITECTURES",

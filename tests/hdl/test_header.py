@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from amaranth.hdl import ClockDomain, Module
 from amaranth.sim import Simulator
+from support.verilog_ports import header_of
 
 from utf8fpga.hdl import AnyDecoder, Decoder, axi_verilog
 from utf8fpga.model.practices import Practice
@@ -45,8 +46,7 @@ def decoder(request: pytest.FixtureRequest) -> AnyDecoder:
 
 @lru_cache(maxsize=1)
 def header(decoder: AnyDecoder) -> str:
-    verilog = axi_verilog(decoder)
-    return " ".join(line.removeprefix("// ") for line in verilog[: verilog.index("module ")].splitlines())
+    return header_of(axi_verilog(decoder))
 
 
 def promised(decoder: AnyDecoder, pattern: str) -> int:

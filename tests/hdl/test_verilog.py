@@ -16,10 +16,11 @@ from hypothesis import HealthCheck, given, seed, settings
 from hypothesis import strategies as st
 from support.icarus import requires_icarus, run_reset, run_verilog, split_texts
 from support.tiers import tiered
+from support.verilog_ports import declared_ports
 
 from utf8fpga.hdl import PIPELINES, AxiStreamCore, SerialDecoder, axi_verilog
 from utf8fpga.hdl.toolchain import run_tool
-from utf8fpga.hdl.verilog import _modules
+from utf8fpga.hdl.verilog.writer import _modules
 from utf8fpga.sim.boundaries import boundary_units
 from utf8fpga.sim.strategies import texts
 
@@ -54,16 +55,19 @@ def verilog(request: pytest.FixtureRequest) -> str:
     return verilog_of(request.param)
 
 
-def test_exactly_the_ports_of_the_contract(verilog: str) -> None:
-    declared = re.findall(r"^  (input|output) (?:\[(\d+):0\] )?(\w+);", verilog, re.MULTILINE)
-    assert {name: (way, int(top or 0) + 1) for way, top, name in declared} == PORTS
-    assert len(declared) == len(PORTS)
+def test_exactly_the_ports_of_the_contract_in_its_order(verilog: str) -> None:
+    declared = declared_ports(verilog)
+    assert {name: (direction, width) for direction, name, width in declared} == PORTS
+    assert [name for _, name, _ in declared] == list(PORTS)
 
 
-def test_one_module_without_attributes(verilog: str) -> None:
-    assert re.findall(r"^module (\w+)", verilog, re.MULTILINE) == ["utf8_decoder"]
-    assert "(*" not in verilog
-    assert "`" not in verilog
+def test_plain_identifiers_without_attributes_and_directives(verilog: str) -> None:
+    modules = re.findall(r"^module (\w+) \($", verilog, re.MULTILINE)
+    assert modules[0] == "utf8_decoder"
+    assert len(modules) == len(set(modules)) == verilog.count("\nendmodule\n")
+    assert all(name.startswith("utf8_decoder_") for name in modules[1:])
+    for character in ("(*", "`", "\\", "$"):
+        assert character not in verilog
 
 
 def test_the_verilog_is_deterministic(verilog: str, request: pytest.FixtureRequest) -> None:
@@ -79,7 +83,7 @@ def test_no_path_or_date_of_the_machine_that_wrote_it(verilog: str) -> None:
 
 
 def test_the_name_of_the_module() -> None:
-    assert "module my_decoder2(" in axi_verilog(SerialDecoder(), "my_decoder2")
+    assert "module my_decoder2 (" in axi_verilog(SerialDecoder(), "my_decoder2")
 
 
 @pytest.mark.parametrize("name", ["", "2nd", "a b", "a-b", "naïve", "a;b", "$x"])

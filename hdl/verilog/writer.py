@@ -1,0 +1,86 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Writes a core as Verilog-2005 with AXI4-Stream ports."""
+
+from __future__ import annotations
+
+import json
+import tempfile
+from functools import lru_cache
+from pathlib import Path
+
+from amaranth.back import rtlil
+
+from utf8fpga.hdl.axi_stream import AxiStreamCore, axi_signature
+from utf8fpga.hdl.core import Core
+from utf8fpga.hdl.cores import parameters_of
+from utf8fpga.hdl.toolchain import find_tool, run_tool
+from utf8fpga.hdl.verilog.header import header
+from utf8fpga.hdl.verilog.identifiers import check_module_name
+from utf8fpga.hdl.verilog.netlist import tidy
+from utf8fpga.hdl.verilog.text import polished
+
+__all__ = ["axi_rtlil", "axi_verilog", "module_name"]
+
+_SIMPLIFY = """
+    hierarchy -top {top}; delete t:$meminit*; proc; memory_collect; opt -full; opt_hier; opt -full;
+    splitcells t:$and t:$or t:$xor t:$not t:$mux; opt_clean; opt_hier; opt_clean; opt_hier; opt_clean; opt_hier;
+    opt_clean; opt_hier; opt_clean; wreduce t:$add t:$sub; opt_clean;
+"""
+
+_WAIVER = """
+// One file has all modules, so only the top can have the name of the file.
+/* verilator lint_off DECLFILENAME */
+
+"""
+
+
+def module_name(core: Core) -> str:
+    """The default name of the top module, such as ``utf8_decoder``."""
+    return f"utf8_{parameters_of(core).core.replace('-', '_')}"
+
+
+def axi_rtlil(core: Core, name: str | None = None) -> str:
+    """`AxiStreamCore` in Yosys's RTLIL.
+
+    Args:
+        core: the core.
+        name: the name of the top module; default: see `module_name`.
+    """
+    return str(rtlil.convert(AxiStreamCore(core), name=name or module_name(core), emit_src=False))
+
+
+def axi_verilog(core: Core, name: str | None = None) -> str:
+    """`AxiStreamCore` as one self-contained Verilog-2005 file, the same byte for byte each time.
+
+    Each component is a module, whose name begins with that of the top.
+
+    Args:
+        core: the core; its symbols have data and, at the output, an error flag, see `SymbolPorts`.
+        name: the name of the top module, a plain Verilog identifier and not a keyword; default: see `module_name`.
+
+    Raises:
+        InvalidArgumentError: `name` is not valid, see `check_module_name`; or a symbol has other fields.
+        ToolError: Yosys is missing or failed.
+    """
+    name = module_name(core) if name is None else name
+    check_module_name(name)
+    tool = find_tool("yosys")
+    ports = tuple(axi_signature(core).members)
+    modules = _modules(axi_rtlil(core, name), name, ports, tool, Path(tool).stat().st_mtime_ns)
+    return header(core) + _WAIVER + modules
+
+
+@lru_cache(maxsize=16)
+def _modules(design: str, name: str, ports: tuple[str, ...], tool: str, changed: int) -> str:
+    """The modules of a design in RTLIL in Verilog, kept by the design and the program that writes them."""
+    del tool, changed  # They identify the program in the cache.
+    with tempfile.TemporaryDirectory(prefix="utf8fpga-") as folder:
+        directory = Path(folder)
+        (directory / "top.il").write_text(design, encoding="utf-8")
+        simplify = _SIMPLIFY.format(top=name)
+        run_tool("yosys", ["-q", "-p", f"read_rtlil top.il; {simplify} write_json top.json"], directory=directory)
+        found = json.loads((directory / "top.json").read_text(encoding="utf-8"))
+        (directory / "tidy.json").write_text(json.dumps(tidy(found, name, ports)), encoding="utf-8")
+        write = "read_json tidy.json; write_verilog -noattr top.v"
+        run_tool("yosys", ["-q", "-p", write], directory=directory)
+        return polished((directory / "top.v").read_text(encoding="utf-8"))
