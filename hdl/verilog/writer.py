@@ -5,10 +5,13 @@ from __future__ import annotations
 
 import json
 import tempfile
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
 from amaranth.back import rtlil
+from amaranth.lib.wiring import In
 
 from utf8fpga.hdl.axi_stream import AxiStreamCore, axi_signature
 from utf8fpga.hdl.core import Core
@@ -26,6 +29,11 @@ _SIMPLIFY = """
     splitcells t:$and t:$or t:$xor t:$not t:$mux; opt_clean; opt_hier; opt_clean; opt_hier; opt_clean; opt_hier;
     opt_clean; opt_hier; opt_clean; wreduce t:$add t:$sub; opt_clean;
 """
+
+_TRACE = """
+    flatten; memory_unpack; delete t:$*dff* t:$memwr*; opt_clean; simplemap; splitnets;
+"""
+"""Leaves the logic between input and output ports that has no register in it, in cells of one bit."""
 
 _WAIVER = """
 // One file has all modules, so only the top can have the name of the file.
@@ -62,25 +70,45 @@ def axi_verilog(core: Core, name: str | None = None) -> str:
         InvalidArgumentError: `name` is not valid, see `check_module_name`; or a symbol has other fields.
         ToolError: Yosys is missing or failed.
     """
+    words = [] if name is None or name == module_name(core) else ["--name", name]
     name = module_name(core) if name is None else name
     check_module_name(name)
     tool = find_tool("yosys")
-    ports = tuple(axi_signature(core).members)
-    modules = _modules(axi_rtlil(core, name), name, ports, tool, Path(tool).stat().st_mtime_ns)
-    return header(core) + _WAIVER + modules
+    members = axi_signature(core).members
+    ports = {port: ("input" if member.flow is In else "output", member.shape) for port, member in members.items()}
+    written = _written(axi_rtlil(core, name), name, tuple(ports), tool, Path(tool).stat().st_mtime_ns)
+    return header(core, name, ports, written.paths, words) + _WAIVER + written.modules
+
+
+@dataclass(frozen=True)
+class _Written:
+    """The result of Yosys.
+
+    Attributes:
+        modules: the modules in Verilog.
+        paths: for each port that is an output the inputs from which there is a combinational path to it.
+    """
+
+    modules: str
+    paths: Mapping[str, Sequence[str]]
 
 
 @lru_cache(maxsize=16)
-def _modules(design: str, name: str, ports: tuple[str, ...], tool: str, changed: int) -> str:
+def _written(design: str, name: str, ports: tuple[str, ...], tool: str, changed: int) -> _Written:
     """The modules of a design in RTLIL in Verilog, kept by the design and the program that writes them."""
     del tool, changed  # They identify the program in the cache.
     with tempfile.TemporaryDirectory(prefix="utf8fpga-") as folder:
         directory = Path(folder)
         (directory / "top.il").write_text(design, encoding="utf-8")
-        simplify = _SIMPLIFY.format(top=name)
-        run_tool("yosys", ["-q", "-p", f"read_rtlil top.il; {simplify} write_json top.json"], directory=directory)
+        traced = "".join(f"tee -q -o {port}.paths select -list o:{port} %ci* i:* %i; " for port in ports)
+        script = f"read_rtlil top.il; {_SIMPLIFY.format(top=name)} write_json top.json; {_TRACE} {traced}"
+        run_tool("yosys", ["-q", "-p", script], directory=directory)
         found = json.loads((directory / "top.json").read_text(encoding="utf-8"))
         (directory / "tidy.json").write_text(json.dumps(tidy(found, name, ports)), encoding="utf-8")
         write = "read_json tidy.json; write_verilog -noattr top.v"
         run_tool("yosys", ["-q", "-p", write], directory=directory)
-        return polished((directory / "top.v").read_text(encoding="utf-8"))
+        paths = {port: (directory / f"{port}.paths").read_text(encoding="utf-8").split() for port in ports}
+        return _Written(
+            polished((directory / "top.v").read_text(encoding="utf-8")),
+            {port: [line.partition("/")[2] for line in lines] for port, lines in paths.items()},
+        )

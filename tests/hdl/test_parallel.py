@@ -28,7 +28,7 @@ from utf8fpga.hdl import (
     SerialDecoder,
     axi_verilog,
 )
-from utf8fpga.hdl.verilog.writer import _modules
+from utf8fpga.hdl.verilog.writer import _written
 from utf8fpga.model import TABLE_3_7, EncodingTable, Item, TableError, decode
 from utf8fpga.model.forms import CESU_8_CODE_UNITS, GENERALISED_UTF_8, MODIFIED_UTF_8_CODE_UNITS, RFC_2279
 from utf8fpga.sim import ContractError, Simulation, simulate
@@ -495,7 +495,7 @@ def test_ports_and_text_of_the_verilog(generated: tuple[str, dict[str, Any]]) ->
     assert "`" not in verilog
     if lanes in (2, 3):
         parameters = {name: value for name, value in shape.items() if name != "packed" or value}
-        _modules.cache_clear()
+        _written.cache_clear()
         assert axi_verilog(parallel(**parameters)) == verilog
 
 

@@ -20,7 +20,7 @@ from support.verilog_ports import declared_ports
 
 from utf8fpga.hdl import PIPELINES, AxiStreamCore, SerialDecoder, axi_verilog
 from utf8fpga.hdl.toolchain import run_tool
-from utf8fpga.hdl.verilog.writer import _modules
+from utf8fpga.hdl.verilog.writer import _written
 from utf8fpga.sim.boundaries import boundary_units
 from utf8fpga.sim.strategies import texts
 
@@ -41,7 +41,7 @@ PORTS = {
 }
 
 
-forget_verilog = _modules.cache_clear
+forget_verilog = _written.cache_clear
 """Lets Yosys write the same Verilog again."""
 
 

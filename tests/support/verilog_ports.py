@@ -18,4 +18,4 @@ def declared_ports(verilog: str) -> list[tuple[str, str, int]]:
 
 def header_of(verilog: str) -> str:
     """The text of the comment at the beginning, on one line."""
-    return " ".join(line.removeprefix("// ") for line in verilog[: verilog.index("\nmodule ")].splitlines())
+    return " ".join(line.removeprefix("// ").strip() for line in verilog[: verilog.index("\nmodule ")].splitlines())
