@@ -3,25 +3,64 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import click
+from click.core import ParameterSource
 
 from utf8fpga.cli.core_options import core_command
 from utf8fpga.cli.options import output_option
-from utf8fpga.cli.output import CommandError, write_bytes
-from utf8fpga.hdl import CoreParameters, axi_verilog, check_module_name
+from utf8fpga.cli.output import CommandError, say, write_bytes
+from utf8fpga.hdl import FAMILIES, CoreParameters, axi_verilog, check_module_name, check_ram_style, fitted
+from utf8fpga.hdl.cores import command_words
 from utf8fpga.model import InvalidArgumentError
 
 __all__ = ["generate"]
 
+_DEFAULT = ParameterSource.DEFAULT
+
 
 @core_command()
 @click.option("--name", help="Name of the top module; default: utf8_ and the name of the core.")
+@click.option(
+    "--device",
+    type=click.Choice(list(FAMILIES)),
+    help="Family of devices for which options that are not given have other defaults; what was selected is printed.",
+)
+@click.option(
+    "--ram-style",
+    metavar="NAME=VALUE",
+    help="Attribute of each memory, such as ram_style=distributed. Default: none, or that of --device.",
+)
 @output_option
-def generate(parameters: CoreParameters, name: str | None, output: str) -> None:
+@click.pass_context
+def generate(
+    context: click.Context,
+    parameters: CoreParameters,
+    name: str | None,
+    device: str | None,
+    ram_style: str | None,
+    output: str,
+) -> None:
     """Write the core as one self-contained Verilog-2005 file with AXI4-Stream ports."""
+    _check("--name", check_module_name, name)
+    _check("--ram-style", check_ram_style, ram_style)
+    command, notes, style = command_words(parameters), tuple[str, ...](), ram_style
+    if device is not None:
+        given = [field for field in parameters.options() if context.get_parameter_source(field) is not _DEFAULT]
+        found = fitted(parameters, device, given=given, ram_style=ram_style)
+        parameters, style, notes, command = found.parameters, found.ram_style, found.notes, [*found.command]
+        for note in notes:
+            say(note)
+    for option, value in (("--name", name), ("--device", device), ("--ram-style", ram_style)):
+        command += [] if value is None else [option, value]
+    text = axi_verilog(parameters.build(), name, ram_style=style, command=command, notes=notes)
+    write_bytes(output, text.encode())
+
+
+def _check(option: str, check: Callable[[str], None], value: str | None) -> None:
     try:
-        if name is not None:
-            check_module_name(name)
+        if value is not None:
+            check(value)
     except InvalidArgumentError as error:
-        raise CommandError(f"--name {error}") from None
-    write_bytes(output, axi_verilog(parameters.build(), name).encode())
+        raise CommandError(f"{option} {error}") from None

@@ -23,13 +23,15 @@ from utf8fpga.hdl.packer.packer import PackedDecoder, Packer
 from utf8fpga.hdl.payloads import Kind, item_layout
 from utf8fpga.hdl.periodic_reset import MOST, STILL, Refresh, RefreshedDecoder
 from utf8fpga.hdl.remover import MAX_REMOVER_LANES, Remover, RemoverParameters
-from utf8fpga.hdl.verilog.identifiers import check_module_name
+from utf8fpga.hdl.verilog.families import FAMILIES, fitted
+from utf8fpga.hdl.verilog.identifiers import check_module_name, check_ram_style
 from utf8fpga.hdl.verilog.writer import axi_rtlil, axi_verilog, module_name
 
 __all__ = [
     "ARCHITECTURES",
     "BUFFERS",
     "CORES",
+    "FAMILIES",
     "MARK_PRACTICES",
     "MAX_LANES",
     "MAX_REMOVER_LANES",
@@ -62,7 +64,9 @@ __all__ = [
     "axi_verilog",
     "beat_layout",
     "check_module_name",
+    "check_ram_style",
     "command_words",
+    "fitted",
     "item_layout",
     "module_name",
     "parameters_of",

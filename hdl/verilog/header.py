@@ -10,7 +10,7 @@ from importlib.metadata import version
 
 from utf8fpga.hdl.axi_stream import SymbolPorts
 from utf8fpga.hdl.core import Core, CoreParameters
-from utf8fpga.hdl.cores import command_words, parameters_of
+from utf8fpga.hdl.cores import parameters_of
 
 __all__ = ["header"]
 
@@ -20,7 +20,8 @@ def header(
     name: str,
     ports: Mapping[str, tuple[str, int]],
     paths: Mapping[str, Sequence[str]],
-    words: Sequence[str],
+    command: Sequence[str],
+    notes: Sequence[str],
 ) -> str:
     """The lines of the comment.
 
@@ -29,15 +30,16 @@ def header(
         name: the name of the top module.
         ports: the direction and the width of each port of the top, in order.
         paths: for each output port the input ports from which there is a combinational path to it.
-        words: the options of the command behind those of the core.
+        command: the arguments of `utf8fpga generate`.
+        notes: further lines.
     """
     parameters = parameters_of(core)
     values = [f"{key} {'none' if value is None else value}" for key, value in parameters.as_dict().items()]
-    command = shlex.join(["utf8fpga", "generate", *command_words(parameters), *words])
     lines = [
         *parameters.description(),
-        f"Command: {command}",
+        f"Command: {shlex.join(['utf8fpga', 'generate', *command])}",
         *_wrapped(f"Parameters: {', '.join(values)}"),
+        *notes,
         f"Written by utf8fpga {version('utf8fpga')}",
         "Copyright (c) 2026, the utf8fpga authors",
         "SPDX-License-Identifier: BSD-2-Clause",

@@ -7,7 +7,7 @@ import re
 
 from utf8fpga.model.exceptions import InvalidArgumentError
 
-__all__ = ["Names", "check_module_name", "plain_identifier"]
+__all__ = ["Names", "check_module_name", "check_ram_style", "plain_identifier"]
 
 _RESERVED = """
     always and assign automatic begin buf bufif0 bufif1 case casex casez cell cmos config deassign default defparam
@@ -55,6 +55,18 @@ def check_module_name(name: str) -> None:
         )
     if name in _KEYWORDS:
         raise InvalidArgumentError(f"{name!r} is a keyword of Verilog or SystemVerilog: choose another module name")
+
+
+def check_ram_style(ram_style: str) -> None:
+    """Check that a text is an attribute and its value.
+
+    Raises:
+        InvalidArgumentError: it is not.
+    """
+    if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*=[A-Za-z0-9_, ]+", ram_style):
+        raise InvalidArgumentError(
+            f"{ram_style!r} is not an attribute and its value, such as ram_style=distributed or ramstyle=MLAB"
+        )
 
 
 def plain_identifier(name: str) -> str:

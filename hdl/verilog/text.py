@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 
 from utf8fpga.hdl.verilog.expressions import Statement, insert, is_unnamed
 
-__all__ = ["polished"]
+__all__ = ["polished", "with_ram_style"]
 
 _MODULE = re.compile(r"^module (\w+)\(([^)]*)\);\n(.*?)^endmodule\n", re.MULTILINE | re.DOTALL)
 _PORT = re.compile(r"^  (input|output) (\[[^]]+\] )?(\w+);\n", re.MULTILINE)
@@ -35,6 +35,12 @@ def polished(text: str) -> str:
         text: the modules, as Yosys's ``write_verilog -noattr`` writes them, with plain identifiers only.
     """
     return "\n".join(_module(*found.groups()) for found in _MODULE.finditer(text))
+
+
+def with_ram_style(text: str, ram_style: str) -> str:
+    """Modules with an attribute, such as ``ram_style=distributed``, of each memory."""
+    name, _, value = ram_style.partition("=")
+    return _MEMORY.sub(lambda found: f'  (* {name} = "{value}" *)\n{found[0]}', text)
 
 
 def _module(name: str, ports: str, body: str) -> str:

@@ -15,12 +15,12 @@ from amaranth.lib.wiring import In
 
 from utf8fpga.hdl.axi_stream import AxiStreamCore, axi_signature
 from utf8fpga.hdl.core import Core
-from utf8fpga.hdl.cores import parameters_of
+from utf8fpga.hdl.cores import command_words, parameters_of
 from utf8fpga.hdl.toolchain import find_tool, run_tool
 from utf8fpga.hdl.verilog.header import header
-from utf8fpga.hdl.verilog.identifiers import check_module_name
+from utf8fpga.hdl.verilog.identifiers import check_module_name, check_ram_style
 from utf8fpga.hdl.verilog.netlist import tidy
-from utf8fpga.hdl.verilog.text import polished
+from utf8fpga.hdl.verilog.text import polished, with_ram_style
 
 __all__ = ["axi_rtlil", "axi_verilog", "module_name"]
 
@@ -57,7 +57,14 @@ def axi_rtlil(core: Core, name: str | None = None) -> str:
     return str(rtlil.convert(AxiStreamCore(core), name=name or module_name(core), emit_src=False))
 
 
-def axi_verilog(core: Core, name: str | None = None) -> str:
+def axi_verilog(
+    core: Core,
+    name: str | None = None,
+    *,
+    ram_style: str | None = None,
+    command: Sequence[str] | None = None,
+    notes: Sequence[str] = (),
+) -> str:
     """`AxiStreamCore` as one self-contained Verilog-2005 file, the same byte for byte each time.
 
     Each component is a module, whose name begins with that of the top.
@@ -65,19 +72,30 @@ def axi_verilog(core: Core, name: str | None = None) -> str:
     Args:
         core: the core; its symbols have data and, at the output, an error flag, see `SymbolPorts`.
         name: the name of the top module, a plain Verilog identifier and not a keyword; default: see `module_name`.
+        ram_style: the attribute that each memory has, and its value, such as ``ram_style=distributed``; default: none.
+        command: the arguments of ``utf8fpga generate`` that the header states; default: those that select the core, and
+            the other arguments of this function.
+        notes: further lines of the header.
 
     Raises:
-        InvalidArgumentError: `name` is not valid, see `check_module_name`; or a symbol has other fields.
+        InvalidArgumentError: `name` or `ram_style` is not valid, see `check_module_name` and `check_ram_style`; or a
+            symbol has other fields.
         ToolError: Yosys is missing or failed.
     """
-    words = [] if name is None or name == module_name(core) else ["--name", name]
+    if command is None:
+        options = {"--name": None if name == module_name(core) else name, "--ram-style": ram_style}
+        chosen = [word for option, value in options.items() if value is not None for word in (option, value)]
+        command = [*command_words(parameters_of(core)), *chosen]
     name = module_name(core) if name is None else name
     check_module_name(name)
+    if ram_style is not None:
+        check_ram_style(ram_style)
     tool = find_tool("yosys")
     members = axi_signature(core).members
     ports = {port: ("input" if member.flow is In else "output", member.shape) for port, member in members.items()}
     written = _written(axi_rtlil(core, name), name, tuple(ports), tool, Path(tool).stat().st_mtime_ns)
-    return header(core, name, ports, written.paths, words) + _WAIVER + written.modules
+    modules = written.modules if ram_style is None else with_ram_style(written.modules, ram_style)
+    return header(core, name, ports, written.paths, command, notes) + _WAIVER + modules
 
 
 @dataclass(frozen=True)
