@@ -153,7 +153,7 @@ class DecoderBench:
             for kind, prefix in ((AxiStreamSource, "s_axis"), (AxiStreamSink, "m_axis"))
         )
         for each in (self.source, self.sink):
-            each.log.setLevel("WARNING")  # They log every packet, byte by byte.
+            each.log.setLevel("ERROR")  # They log each packet, byte by byte.
         self._sent: deque[bytes] = deque()
         if period is not None:
             Clock(dut.clk, period, "ns").start()
