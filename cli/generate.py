@@ -11,7 +11,15 @@ from click.core import ParameterSource
 from utf8fpga.cli.core_options import core_command
 from utf8fpga.cli.options import output_option
 from utf8fpga.cli.output import CommandError, say, write_bytes
-from utf8fpga.hdl import FAMILIES, CoreParameters, axi_verilog, check_module_name, check_ram_style, fitted
+from utf8fpga.hdl import (
+    FAMILIES,
+    CoreParameters,
+    axi_testbench,
+    axi_verilog,
+    check_module_name,
+    check_ram_style,
+    fitted,
+)
 from utf8fpga.hdl.cores import command_words
 from utf8fpga.model import InvalidArgumentError
 
@@ -32,6 +40,11 @@ _DEFAULT = ParameterSource.DEFAULT
     metavar="NAME=VALUE",
     help="Attribute of each memory, such as ram_style=distributed. Default: none, or that of --device.",
 )
+@click.option(
+    "--testbench",
+    metavar="FILE",
+    help="Also write a test bench in Verilog for a decoder; it reads the output of vectors --format readmemh.",
+)
 @output_option
 @click.pass_context
 def generate(
@@ -40,6 +53,7 @@ def generate(
     name: str | None,
     device: str | None,
     ram_style: str | None,
+    testbench: str | None,
     output: str,
 ) -> None:
     """Write the core as one self-contained Verilog-2005 file with AXI4-Stream ports."""
@@ -54,8 +68,12 @@ def generate(
             say(note)
     for option, value in (("--name", name), ("--device", device), ("--ram-style", ram_style)):
         command += [] if value is None else [option, value]
-    text = axi_verilog(parameters.build(), name, ram_style=style, command=command, notes=notes)
+    core = parameters.build()
+    bench = None if testbench is None else axi_testbench(core, name, command=command)
+    text = axi_verilog(core, name, ram_style=style, command=command, notes=notes)
     write_bytes(output, text.encode())
+    if testbench is not None and bench is not None:
+        write_bytes(testbench, bench.encode())
 
 
 def _check(option: str, check: Callable[[str], None], value: str | None) -> None:

@@ -25,6 +25,7 @@ from utf8fpga.hdl.periodic_reset import MOST, STILL, Refresh, RefreshedDecoder
 from utf8fpga.hdl.remover import MAX_REMOVER_LANES, Remover, RemoverParameters
 from utf8fpga.hdl.verilog.families import FAMILIES, fitted
 from utf8fpga.hdl.verilog.identifiers import check_module_name, check_ram_style
+from utf8fpga.hdl.verilog.testbench import axi_testbench
 from utf8fpga.hdl.verilog.writer import axi_rtlil, axi_verilog, module_name
 
 __all__ = [
@@ -61,6 +62,7 @@ __all__ = [
     "Word",
     "axi_rtlil",
     "axi_signature",
+    "axi_testbench",
     "axi_verilog",
     "beat_layout",
     "check_module_name",

@@ -34,7 +34,7 @@ except ModuleNotFoundError as error:
 __all__ = ["DecoderBench", "Flags", "Word", "expected_words", "packet", "pauses", "received_words"]
 
 Flags = Literal["item", "word", "byte"]
-"""Where the error flag of a word is: a bit of ``tuser`` per word, bit 31 of the word, or a bit of ``tuser`` per byte."""
+"""Where the error flag of a word is: a bit of ``tuser`` per word, bit 31 of the word, a bit of ``tuser`` per byte."""
 
 _WORD_BYTES = 4
 _FLAG_BIT = 31
