@@ -262,8 +262,8 @@ class DecoderParameters(CoreParameters):
         return decoder(self.table, lanes=self.lanes, buffer=self.buffer, **given)
 
     def preferences_without_memory(self) -> dict[str, Any]:
-        """A buffer in registers, if there is one."""
-        return {} if self.buffer in (None, "registers") else {"buffer": "registers"}
+        """A buffer in registers, if there is one, and no packer, which is larger behind it."""
+        return {"buffer": "registers"} if self.buffer in ("memory", "slices") and not self.packed else {}
 
     def golden(self) -> GoldenDecoder:
         """The golden decoder of this table and practice."""

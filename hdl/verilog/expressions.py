@@ -15,6 +15,8 @@ _UNNAMED = re.compile(r"\b_\d+_\b")
 
 _OPERAND = re.compile(r"[A-Za-z_]\w*(?:\[[^]]*\])?")
 
+_UNARY = re.compile(r"~?\w+(\[\d+\])?")
+
 _WIDTH = 100
 """Upper bound on the characters of an expression into which others are inserted."""
 
@@ -136,12 +138,12 @@ class _Inserter:
 
 
 def _with_operand(value: str, name: str, expression: str) -> str:
-    """A boolean expression with another one in the place of an operand."""
-    alone = value == name or _is_unary(expression)
-    if f"~{name}" not in value and f"!{name}" not in value:
-        alone |= _operator(value) == _operator(expression) in ("&", "|", "^")
-    if alone and f"~{name}" in value and expression.startswith("~"):
-        alone = False
+    """A boolean expression with another one in the place of an operand.
+
+    Parentheses are kept where they are redundant, too: the order of operations influences the area after synthesis.
+    """
+    is_negated = f"~{name}" in value or f"!{name}" in value
+    alone = value == name or (_UNARY.fullmatch(expression) is not None and not (is_negated and expression[0] == "~"))
     new = expression if alone else f"({expression})"
     return re.sub(rf"\b{name}\b", lambda _: new, value)
 
@@ -150,28 +152,3 @@ def _with_element(value: str, name: str, expression: str) -> str:
     """An expression with another one in the place of an element of a concatenation, or of a condition."""
     value = re.sub(rf"(?<=[{{,] ){name}(?=,| }})", lambda _: expression, value)
     return re.sub(rf"\b{name}\b(?= \?)", lambda _: f"({expression})", value)
-
-
-def _outside(value: str) -> str:
-    """An expression with ``()`` in the place of each part in parentheses.
-
-    >>> _outside("~(a & (b | c)) & d")
-    '~() & d'
-    """
-    parts, depth = [], 0
-    for character in value:
-        depth -= character == ")"
-        if not depth:
-            parts.append(character)
-        depth += character == "("
-    return "".join(parts)
-
-
-def _operator(value: str) -> str | None:
-    """The operator between the operands of an expression, if it is the same between all."""
-    found = set(re.findall(r"[&|^?]", _outside(value)))
-    return found.pop() if len(found) == 1 else None
-
-
-def _is_unary(value: str) -> bool:
-    return re.fullmatch(r"~?(\w+(\[\d+\])?|\(\))", _outside(value)) is not None

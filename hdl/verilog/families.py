@@ -75,7 +75,7 @@ def fitted(
         ram_style: the attribute that the user has chosen; None: that of the family, if the core may have memories.
 
     >>> from utf8fpga.hdl.decoder.parameters import DecoderParameters
-    >>> fitted(DecoderParameters(lanes=4), "ice40").notes
+    >>> fitted(DecoderParameters(lanes=4, packed=False), "ice40").notes
     ('Selected for ice40: --buffer registers, since its look-up tables cannot be memories.',)
     """
     family = FAMILIES[device]

@@ -49,12 +49,15 @@ def tidy(design: dict[str, Any], top: str, ports: Sequence[str]) -> dict[str, An
     names = Names()
     modules[top].name = names.take(top)
     for name in order[1:]:
-        # All but the adapter of the ports is in `core`, so this is a part of the path only for that module.
-        path = name.removeprefix(f"{top}.").removeprefix("core.").split(".")
+        path = name.removeprefix(f"{top}.").removeprefix(_CORE).split(".")
         modules[name].name = names.take("_".join([top, *(plain_identifier(_unnumbered(part)) for part in path)]))
     for name in order:
         modules[name].name_ports(ports if name == top else None)
     return {"modules": {modules[name].name: modules[name].renamed(modules, is_top=name == top) for name in order}}
+
+
+_CORE = "core."
+"""What the names have in front that come from the core, which is a part of the top."""
 
 
 def _preorder(modules: dict[str, _Module], name: str) -> Iterator[str]:
@@ -142,14 +145,14 @@ class _Module:
         # Clock and reset, inputs, outputs.
         for name in sorted(ports, key=lambda name: (name not in _COMMON, name, ports[name]["direction"] == "output")):
             bits = ports[name]["bits"]
-            base, first = self._alias(bits) if _ANONYMOUS.match(name) else (_base(name), None)
+            base, first = self._alias(bits) if _ANONYMOUS.search(name) else (_base(name), None)
             self.parts[name] = list(self._parts(base, bits, self.needed[name], first))
 
     def _alias(self, bits: Sequence[Bit]) -> tuple[str, int | None]:
         """The smallest wire with a name that has these bits, and the index of the first one; None: it has no others."""
         found = []
         for name, wire in self.content["netnames"].items():
-            if not wire["hide_name"] and not _ANONYMOUS.match(name) and not name.startswith("$"):
+            if not wire["hide_name"] and not _ANONYMOUS.search(name) and not name.removeprefix(_CORE).startswith("$"):
                 whole = wire["bits"]
                 for start in (index for index, bit in enumerate(whole) if bit == bits[0]):
                     if whole[start : start + len(bits)] == bits:
@@ -255,7 +258,7 @@ class _Module:
         for part in parts:
             init = "".join(initial.get(bit, "x") for bit in reversed(part.bits))
             attributes = {"init": init} if set(init) != {"x"} else {}
-            hidden = int(part.name.startswith("$"))
+            hidden = int(part.name.removeprefix(_CORE).startswith("$"))
             found[part.name] = {"hide_name": hidden, "bits": list(part.bits), "attributes": attributes}
         return found
 
@@ -333,7 +336,7 @@ def _at(bits: Sequence[Any], indices: Iterable[int]) -> tuple[Any, ...]:
 
 def _rank(name: str, wire: dict[str, Any], *, is_port: bool) -> tuple[Any, ...]:
     """The order in which wires are chosen to have bits: those with good names first, of these the widest."""
-    is_generated = bool(_ANONYMOUS.match(name)) or name.startswith("$")
+    is_generated = bool(_ANONYMOUS.search(name)) or name.removeprefix(_CORE).startswith("$")
     return wire["hide_name"], is_generated, is_port, -len(wire["bits"]), len(name), name
 
 
@@ -359,4 +362,5 @@ def _unnumbered(name: str) -> str:
 
 
 def _base(name: str) -> str:
+    name = name.removeprefix(_CORE)
     return _COMMON.get(name) or plain_identifier(_unnumbered(name))
