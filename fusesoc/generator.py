@@ -34,7 +34,8 @@ class CoreGenerator(Generator):  # type: ignore[misc]  # FuseSoC has no type inf
         run_command(*words)
         self.add_files([f"{name}.v"], fileset="rtl", file_type="verilogSource")
         if bench:
-            files = [{f"{name}_bench.v": {"file_type": "verilogSource"}}, {"vectors.hex": {"file_type": "user", "copyto": "vectors.hex"}}]
+            vectors = {"vectors.hex": {"file_type": "user", "copyto": "vectors.hex"}}
+            files = [{f"{name}_bench.v": {"file_type": "verilogSource"}}, vectors]
             self.add_files(files, fileset="bench")
 
 
