@@ -160,8 +160,20 @@ class DecoderParameters(CoreParameters):
             flags=("--compact-input", ""),
         ),
     )
-    kind: bool = False
-    length: bool = False
+    kind: bool = field(
+        default=False,
+        metadata=option(
+            "Output the cause of each error. Default: only the error flag.",
+            flags=("--kind", ""),
+        ),
+    )
+    length: bool = field(
+        default=False,
+        metadata=option(
+            "Output the number of bytes of each item. Default: no.",
+            flags=("--length", ""),
+        ),
+    )
 
     def __post_init__(self) -> None:
         checked_table(self.table)
