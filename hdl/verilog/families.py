@@ -19,8 +19,8 @@ class Family:
 
     Attributes:
         lut_memory: whether its look-up tables can be small memories that are read without a clock edge.
-        ram_style: the attribute with which the vendor's synthesis places a memory there, see `axi_verilog`; None: there
-            are no such memories.
+        ram_style: the attribute with which the vendor's synthesis places a memory there, see `axi_verilog`; None: no
+            attribute is needed, or there are no such memories.
     """
 
     lut_memory: bool
@@ -36,7 +36,8 @@ FAMILIES: Mapping[str, Family] = MappingProxyType(
         "ecp5": _LATTICE,
         "nexus": _LATTICE,
         "machxo2": _LATTICE,
-        "gowin": Family(lut_memory=True, ram_style="syn_ramstyle=distributed_ram"),
+        # Gowin's name of the attribute's value is not one that Yosys accepts.
+        "gowin": Family(lut_memory=True),
         "xilinx": Family(lut_memory=True, ram_style="ram_style=distributed"),
         "cyclonev": Family(lut_memory=True, ram_style="ramstyle=MLAB"),
         "max10": _NONE,
