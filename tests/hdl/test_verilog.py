@@ -3,11 +3,13 @@
 
 from __future__ import annotations
 
+import doctest
 import random
 import re
 from functools import cache
 from itertools import product
 from pathlib import Path
+from typing import Any
 
 import pytest
 from amaranth.back import rtlil
@@ -20,6 +22,7 @@ from support.verilog_ports import declared_ports
 
 from utf8fpga.hdl import PIPELINES, AxiStreamCore, SerialDecoder, axi_verilog
 from utf8fpga.hdl.toolchain import run_tool
+from utf8fpga.hdl.verilog import families, identifiers, netlist
 from utf8fpga.hdl.verilog.writer import _written
 from utf8fpga.sim.boundaries import boundary_units
 from utf8fpga.sim.strategies import texts
@@ -226,3 +229,10 @@ def test_all_scalar_values(verilog: str, tmp_path: Path) -> None:
 def test_all_triples_of_boundary_bytes(verilog: str, tmp_path: Path) -> None:
     pieces = [bytes(triple) for triple in product(boundary_units(), repeat=3)]
     check_against_cpython(verilog, pieces, tmp_path, busy_out=20, separate_ends=[False, True, False])
+
+
+@pytest.mark.parametrize("module", [families, identifiers, netlist], ids=lambda module: module.__name__)
+def test_doctests(module: Any) -> None:
+    found = doctest.testmod(module)
+    assert found.attempted
+    assert not found.failed
