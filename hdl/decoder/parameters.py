@@ -160,20 +160,8 @@ class DecoderParameters(CoreParameters):
             flags=("--compact-input", ""),
         ),
     )
-    kind: bool = field(
-        default=False,
-        metadata=option(
-            "Output the cause of each error. Default: only the error flag.",
-            flags=("--kind", ""),
-        ),
-    )
-    length: bool = field(
-        default=False,
-        metadata=option(
-            "Output the number of bytes of each item. Default: no.",
-            flags=("--length", ""),
-        ),
-    )
+    kind: bool = False
+    length: bool = False
 
     def __post_init__(self) -> None:
         checked_table(self.table)

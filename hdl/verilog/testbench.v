@@ -26,11 +26,11 @@ module ${name}_bench;
   wire s_ready;
   wire [32*LANES-1:0] m_data;
   wire [4*LANES-1:0] m_keep;
-  wire [LANES-1:0] m_user;
-  wire m_last;
+  wire [LANES-1:0] m_error;
+$user_wire  wire m_last;
   wire m_valid;
   reg m_ready = 1'b0;
-  reg [37*LANES:0] held = 0;
+  reg [$held-1:0] held = 0;
 
   integer from = 0;  // the entry that is sent next
   integer at = 0;  // the entry that is expected next
@@ -42,7 +42,7 @@ module ${name}_bench;
 
   $name dut (
     .clk(clk),
-    .rst(rst),
+    $reset_port,
     .s_axis_tdata(s_data),
     .s_axis_tkeep(s_keep),
     .s_axis_tlast(s_last),
@@ -50,11 +50,17 @@ module ${name}_bench;
     .s_axis_tready(s_ready),
     .m_axis_tdata(m_data),
     .m_axis_tkeep(m_keep),
-    .m_axis_tuser(m_user),
-    .m_axis_tlast(m_last),
+$user_port    .m_axis_tlast(m_last),
     .m_axis_tvalid(m_valid),
     .m_axis_tready(m_ready)
   );
+
+  genvar number;
+  generate
+    for (number = 0; number < LANES; number = number + 1) begin : flags
+      assign m_error[number] = $error;
+    end
+  endgenerate
 
   task stop;  // with what is wrong, at the entry that is expected
     begin
@@ -107,8 +113,8 @@ module ${name}_bench;
       for (lane = 0; lane < LANES; lane = lane + 1)
         if (m_keep[4*lane]) begin
           shown = 1'b1;
-          expect_entry({2'b10, m_user[lane], m_last && !(|(m_keep >> (4*lane + 4))), m_data[32*lane +: 32]},
-                       $replacement || !m_user[lane]);
+          expect_entry({2'b10, m_error[lane], m_last && !(|(m_keep >> (4*lane + 4))), $data},
+                       $replacement || !m_error[lane]);
         end
       if (!shown) begin
         if (m_last) expect_entry({4'hC, 32'h0}, 1'b0);
@@ -144,11 +150,11 @@ module ${name}_bench;
       if ((^{m_valid, s_ready}) === 1'bx) begin
         $$display("FAIL: m_axis_tvalid %b, s_axis_tready %b", m_valid, s_ready);
         stop;
-      end else if (stalled && (!m_valid || held !== {m_last, m_keep, m_user, m_data})) begin
+      end else if (stalled && (!m_valid || held !== $all)) begin
         $$display("FAIL: the output changed while m_axis_tready was low");
         stop;
       end
-      held = {m_last, m_keep, m_user, m_data};
+      held = $all;
       stalled = m_valid && !m_ready;
       if (!over && m_valid && m_ready) compare;
       taken = s_valid && s_ready;

@@ -13,16 +13,17 @@ from pathlib import Path
 from amaranth.back import rtlil
 from amaranth.lib.wiring import In
 
-from utf8fpga.hdl.axi_stream import AxiStreamCore, axi_signature
+from utf8fpga.hdl.axi_stream import AxiStreamCore, PortOptions, SymbolPorts, axi_signature
 from utf8fpga.hdl.core import Core
 from utf8fpga.hdl.cores import command_words, parameters_of
 from utf8fpga.hdl.toolchain import find_tool, run_tool
+from utf8fpga.hdl.verilog.checks import contract_checks
 from utf8fpga.hdl.verilog.header import header
 from utf8fpga.hdl.verilog.identifiers import check_module_name, check_ram_style
 from utf8fpga.hdl.verilog.netlist import tidy
 from utf8fpga.hdl.verilog.text import polished, with_ram_style
 
-__all__ = ["axi_rtlil", "axi_verilog", "module_name"]
+__all__ = ["axi_rtlil", "axi_verilog", "edge_words", "module_name"]
 
 _SIMPLIFY = """
     hierarchy -top {top}; delete t:$meminit*; proc; memory_collect;
@@ -54,20 +55,24 @@ def module_name(core: Core) -> str:
     return f"utf8_{parameters_of(core).core.replace('-', '_')}"
 
 
-def axi_rtlil(core: Core, name: str | None = None) -> str:
+def axi_rtlil(core: Core, name: str | None = None, *, options: PortOptions | None = None) -> str:
     """`AxiStreamCore` in Yosys's RTLIL.
 
     Args:
         core: the core.
         name: the name of the top module; default: see `module_name`.
+        options: the options of the ports; default: none.
     """
-    return str(rtlil.convert(AxiStreamCore(core), name=name or module_name(core), emit_src=False))
+    made = AxiStreamCore(core, options or PortOptions())
+    return str(rtlil.convert(made, name=name or module_name(core), emit_src=False))
 
 
 def axi_verilog(
     core: Core,
     name: str | None = None,
     *,
+    options: PortOptions | None = None,
+    checks: bool = False,
     ram_style: str | None = None,
     command: Sequence[str] | None = None,
     notes: Sequence[str] = (),
@@ -79,6 +84,8 @@ def axi_verilog(
     Args:
         core: the core; its symbols have data and, at the output, an error flag, see `SymbolPorts`.
         name: the name of the top module, a plain Verilog identifier and not a keyword; default: see `module_name`.
+        options: the options of the ports; default: none.
+        checks: violations of the contract at the input ports are reported in simulation.
         ram_style: the attribute that each memory has, and its value, such as ``ram_style=distributed``; default: none.
         command: the arguments of ``utf8fpga generate`` that the header states; default: those that select the core, and
             the other arguments of this function.
@@ -89,20 +96,39 @@ def axi_verilog(
             symbol has other fields.
         ToolError: Yosys is missing or failed.
     """
+    options = options or PortOptions()
     if command is None:
-        options = {"--name": None if name == module_name(core) else name, "--ram-style": ram_style}
-        chosen = [word for option, value in options.items() if value is not None for word in (option, value)]
-        command = [*command_words(parameters_of(core)), *chosen]
+        given = {"--name": None if name == module_name(core) else name, "--ram-style": ram_style}
+        chosen = [word for option, value in given.items() if value is not None for word in (option, value)]
+        command = [*command_words(parameters_of(core)), *chosen, *edge_words(core, options, checks=checks)]
     name = module_name(core) if name is None else name
     check_module_name(name)
     if ram_style is not None:
         check_ram_style(ram_style)
     tool = find_tool("yosys")
-    members = axi_signature(core).members
+    members = axi_signature(core, options).members
     ports = {port: ("input" if member.flow is In else "output", member.shape) for port, member in members.items()}
-    written = _written(axi_rtlil(core, name), name, tuple(ports), tool, Path(tool).stat().st_mtime_ns)
+    written = _written(axi_rtlil(core, name, options=options), name, tuple(ports), tool, Path(tool).stat().st_mtime_ns)
     modules = written.modules if ram_style is None else with_ram_style(written.modules, ram_style)
-    return header(core, name, ports, written.paths, command, notes) + _WAIVER + modules
+    if checks:
+        reset, source = "!rst_n" if options.reset_low else "rst", SymbolPorts.of(core.input)
+        gaps = parameters_of(core).accepts_gaps
+        text = contract_checks(ports, reset, accepts_gaps=gaps, symbol_bytes=source.size)
+        modules = modules.replace("endmodule\n", f"{text}endmodule\n", 1)
+    return header(core, name, ports, written.paths, command, notes, options) + _WAIVER + modules
+
+
+def edge_words(core: Core, options: PortOptions, *, checks: bool = False) -> list[str]:
+    """The options of `utf8fpga generate` for fields of items and ports, which no other command has."""
+    flags = {
+        "--kind": getattr(core, "kind", False),
+        "--length": getattr(core, "length", False),
+        "--registered": options.registered,
+        "--reset-low": options.reset_low,
+        "--checks": checks,
+    }
+    place = [] if options.flags == "item" else ["--flags", options.flags]
+    return [*(flag for flag, is_set in flags.items() if is_set), *place]
 
 
 @dataclass(frozen=True)

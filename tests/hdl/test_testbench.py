@@ -18,6 +18,7 @@ from utf8fpga.model import RFC_2279, InvalidArgumentError, Practice
 from utf8fpga.model.vectors import render_vectors, vectors
 
 CONFIGURATIONS = ["--lanes 1", "--lanes 4", "--lanes 3 --sparse --no-replacement", "--lanes 1 --practice each-unit"]
+CONFIGURATIONS += ["--lanes 2 --flags word --reset-low", "--lanes 4 --sparse --flags byte --kind --registered"]
 LONGER = [
     *(f"--lanes {lanes}{packed}" for lanes in (2, 3, 8, 16, 17) for packed in ("", " --sparse")),
     "--lanes 4 --compact-input",
