@@ -9,11 +9,13 @@ import re
 from functools import cache
 from itertools import product
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from amaranth.back import rtlil
 from amaranth.hdl import Module, Signal
+from amaranth.lib import data, stream
 from hypothesis import HealthCheck, given, seed, settings
 from hypothesis import strategies as st
 from support.icarus import requires_icarus, run_reset, run_verilog, split_texts
@@ -21,6 +23,7 @@ from support.tiers import tiered
 from support.verilog_ports import declared_ports
 
 from utf8fpga.hdl import PIPELINES, AxiStreamCore, SerialDecoder, axi_verilog
+from utf8fpga.hdl.beats import beat_layout
 from utf8fpga.hdl.toolchain import run_tool
 from utf8fpga.hdl.verilog import families, identifiers, netlist
 from utf8fpga.hdl.verilog.writer import _written
@@ -203,13 +206,11 @@ def test_the_module_has_its_own_clock_domain_within_a_larger_design() -> None:
     assert clocks == {r"\top": {r"\clk"}, r"\top.decoder.core": {r"\axi_clk"}}
 
 
-def test_ports_are_for_bytes_without_kind_and_length() -> None:
-    for options in ({"kind": True}, {"length": True}):
-        with pytest.raises(
-            ValueError,
-            match=r"^AXI4-Stream ports have data and an error flag for each symbol, but none for (kind|length)$",
-        ):
-            AxiStreamCore(SerialDecoder(**options))
+def test_a_symbol_may_have_no_other_fields_than_those_of_the_ports() -> None:
+    layout = beat_layout(data.StructLayout({"code_point": 21, "error": 1, "announced": 3}), 1)
+    core = SimpleNamespace(lanes=1, input=SerialDecoder().input, output=stream.Interface(stream.Signature(layout)))
+    with pytest.raises(ValueError, match=r"^AXI4-Stream ports have .* for each symbol, but none for announced$"):
+        AxiStreamCore(core)
 
 
 @requires_icarus

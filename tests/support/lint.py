@@ -7,11 +7,11 @@ import importlib.util
 import os
 import re
 import shutil
-import subprocess
 from pathlib import Path
 
 import pytest
 
+from support.processes import run
 from utf8fpga.hdl.toolchain import run_tool
 
 __all__ = ["requires_linters", "warnings_of"]
@@ -45,7 +45,7 @@ def warnings_of(verilog: str, directory: Path) -> list[str]:
     lines = []
     for command in commands:
         environment = {**os.environ, "VERILATOR_ROOT": str(root)}
-        done = subprocess.run(command, cwd=directory, capture_output=True, text=True, env=environment)
+        done = run(command, cwd=directory, capture_output=True, text=True, env=environment)
         lines += [f"{Path(command[0]).name}: {line}" for line in done.stderr.splitlines()]
         lines += [f"{command[0]}: status {done.returncode}"] * (done.returncode != 0)
     script = (
