@@ -64,13 +64,15 @@ def packet(data: bytes) -> AxiStreamFrame:
     return AxiStreamFrame(data) if data else AxiStreamFrame(bytes(1), tkeep=[0])
 
 
-def received_words(frame: AxiStreamFrame, lanes: int, flags: Flags = "item") -> list[Word]:
+def received_words(frame: AxiStreamFrame, lanes: int, flags: Flags = "item", user_bits: int = 1) -> list[Word]:
     """The words of a packet, those of sparse beats too.
 
     Args:
         frame: as returned by ``AxiStreamSink.recv(compact=False)``, which keeps the lane of each byte.
         lanes: words per beat.
         flags: as in the generated Verilog.
+        user_bits: bits of ``tuser`` for each word, or for each byte with the flags ``byte``; more than 1 with
+            ``--kind`` or ``--length``.
 
     Raises:
         InvalidArgumentError: `flags` is none of `Flags`, or the frame is compact.
@@ -86,8 +88,8 @@ def received_words(frame: AxiStreamFrame, lanes: int, flags: Flags = "item") -> 
             if flags == "word":
                 words.append(Word(data & ~(1 << _FLAG_BIT), bool(data >> _FLAG_BIT)))
             else:
-                bit = lane if flags == "item" else lane * _WORD_BYTES
-                words.append(Word(data, bool(_at(frame.tuser, start) >> bit & 1)))
+                group = lane if flags == "item" else lane * _WORD_BYTES
+                words.append(Word(data, bool(_at(frame.tuser, start) >> (group * user_bits) & 1)))
     return words
 
 
@@ -148,6 +150,8 @@ class DecoderBench:
         self._reset = dut.rst if self._active else dut.rst_n
         self._reset.value = 1 - self._active
         self.lanes = len(dut.s_axis_tkeep)
+        groups = self.lanes * (_WORD_BYTES if flags == "byte" else 1)
+        self._user_bits = len(dut.m_axis_tuser) // groups if hasattr(dut, "m_axis_tuser") else 0
         self.source, self.sink = (
             kind(AxiStreamBus.from_prefix(dut, prefix), dut.clk, self._reset, bool(self._active))
             for kind, prefix in ((AxiStreamSource, "s_axis"), (AxiStreamSink, "m_axis"))
@@ -197,7 +201,8 @@ class DecoderBench:
                 frame = await with_timeout(self.sink.recv(compact=False), timeout_us, "us")
             except SimTimeoutError:
                 raise AssertionError(f"packet {number} did not arrive within {timeout_us} us: {_shown(data)}") from None
-            received, expected = received_words(frame, self.lanes, self._flags), expected_words(data, self._golden)
+            received = received_words(frame, self.lanes, self._flags, self._user_bits)
+            expected = expected_words(data, self._golden)
             if received != expected:
                 raise AssertionError(_difference(number, data, received, expected))
             words += len(received)

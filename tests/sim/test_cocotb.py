@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import os
 import re
-import shutil
 import sys
 from pathlib import Path
 
@@ -13,6 +12,7 @@ import pytest
 from support.icarus import requires_icarus
 from support.processes import run
 
+from utf8fpga.hdl import DecoderParameters, PortOptions, axi_verilog
 from utf8fpga.model import InvalidArgumentError
 
 pytest.importorskip("cocotb", reason="cocotb is not installed")
@@ -41,6 +41,11 @@ def frame_of(words: list[tuple[int, int] | None], users: list[int], lanes: int) 
 def test_words_of_two_beats_with_a_gap(flags: Flags, users: list[int], bit: int) -> None:
     frame = frame_of([(0x41, 0), (0xFFFD, bit), (0xFFFD, bit), None], users, 2)
     assert received_words(frame, 2, flags) == [Word(0x41, False), Word(0xFFFD, True), Word(0xFFFD, True)]
+
+
+def test_the_flag_is_the_lowest_bit_of_a_wider_group() -> None:
+    frame = frame_of([(0xFFFD, 0), (0x41, 0)], [0b0010000_0011011], 2)
+    assert received_words(frame, 2, "item", 7) == [Word(0xFFFD, True), Word(0x41, False)]
 
 
 def test_a_packet_without_a_word() -> None:
@@ -74,9 +79,19 @@ def test_wrong_arguments() -> None:
         pauses(1, 1)
 
 
-def run_tests(tests: str, folder: Path, **environment: str) -> tuple[int, str]:
-    """Run cocotb tests in Icarus with the example's runner: the exit status and what is printed."""
-    shutil.copy(CHECKOUT / "examples" / "cocotb" / "run.py", folder)
+def run_tests(tests: str, folder: Path, *, verilog: str | None = None, **environment: str) -> tuple[int, str]:
+    """Run cocotb tests in Icarus with the example's runner: the exit status and what is printed.
+
+    Args:
+        tests: the tests.
+        folder: the folder for all files.
+        verilog: a file with the decoder; default: the runner generates it.
+        environment: variables of the runner.
+    """
+    runner = (CHECKOUT / "examples" / "cocotb" / "run.py").read_text(encoding="utf-8")
+    if verilog is not None:
+        runner = runner.replace("axi_verilog(Decoder(lanes=lanes))", f"Path({verilog!r}).read_text()")
+    (folder / "run.py").write_text(runner, encoding="utf-8")
     (folder / "test_decoder.py").write_text(tests, encoding="utf-8")
     path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
     done = run(
@@ -87,6 +102,21 @@ def run_tests(tests: str, folder: Path, **environment: str) -> tuple[int, str]:
         text=True,
     )
     return done.returncode, done.stdout + done.stderr
+
+
+@requires_icarus
+@pytest.mark.parametrize(
+    ("options", "flags"), [({}, "item"), ({"kind": True, "length": True}, "byte"), ({"kind": True}, "word")], ids=str
+)
+def test_the_bench_passes_with_options_of_the_ports(options: dict[str, bool], flags: str, tmp_path: Path) -> None:
+    page = (CHECKOUT / "docs" / "integration.md").read_text(encoding="utf-8")
+    [block] = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
+    core = DecoderParameters(lanes=2, **options).build()
+    verilog = axi_verilog(core, options=PortOptions(flags=flags, reset_low=True))
+    (tmp_path / "decoder.v").write_text(verilog, encoding="utf-8")
+    tests = block.replace("DecoderBench(dut)", f"DecoderBench(dut, flags={flags!r})")
+    status, printed = run_tests(tests, tmp_path, verilog="decoder.v")
+    assert status == 0, printed
 
 
 @requires_icarus
