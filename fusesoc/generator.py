@@ -19,7 +19,7 @@ def options_of(parameters: dict[str, object]) -> list[str]:
     return words
 
 
-class CoreGenerator(Generator):  # type: ignore[misc]  # FuseSoC has no type information
+class CoreGenerator(Generator):
     """Writes the Verilog of a core, with `testbench` also that of its test bench, and a core file for both."""
 
     def run(self) -> None:

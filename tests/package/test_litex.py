@@ -52,7 +52,7 @@ def test_wrong_arguments_write_nothing(platform: Any, tmp_path: Path) -> None:
     assert not platform.sources
 
 
-class Around(LiteXModule):  # type: ignore[misc]  # LiteX has no type information
+class Around(LiteXModule):
     """A plain stream decoder whose endpoints are ports."""
 
     def __init__(self, platform: Any, directory: Path) -> None:

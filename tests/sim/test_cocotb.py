@@ -72,7 +72,7 @@ def test_pauses_are_determined_by_the_seed() -> None:
 
 def test_wrong_arguments() -> None:
     with pytest.raises(InvalidArgumentError, match="flags 'bit' is none of item, word, byte"):
-        received_words(frame_of([None], [0], 1), 1, "bit")  # type: ignore[arg-type]  # the wrong argument
+        received_words(frame_of([None], [0], 1), 1, "bit")
     with pytest.raises(InvalidArgumentError, match="recv\\(compact=False\\)"):
         received_words(AxiStreamFrame(b"abcd"), 1)
     with pytest.raises(InvalidArgumentError, match=r"probability 1 is not"):
