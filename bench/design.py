@@ -13,8 +13,9 @@ from pathlib import Path
 
 from amaranth.lib.wiring import In
 
+from utf8fpga.bench import flat
 from utf8fpga.bench.cache import Cache
-from utf8fpga.hdl import Core, CoreParameters, axi_rtlil, axi_signature, axi_verilog, module_name, verilog
+from utf8fpga.hdl import CoreParameters, axi_rtlil, axi_signature, module_name
 from utf8fpga.hdl.foreign import CoreError, read_description, read_module
 from utf8fpga.hdl.toolchain import present_version
 
@@ -154,7 +155,9 @@ def measured_core(parameters: CoreParameters, title: str | None = None, *, cache
     return Design(
         title=title or parameters.title,
         # Yosys 0.70 fails with an internal assertion when it reads the Verilog of more lanes.
-        sources=(("core.v", _verilog(core, rtlil, cache)) if lanes <= _VERILOG_LANES else ("core.il", rtlil),),
+        sources=(
+            ("core.v", _verilog(rtlil, module_name(core), cache)) if lanes <= _VERILOG_LANES else ("core.il", rtlil),
+        ),
         top=module_name(core),
         clock="clk",
         reset="rst",
@@ -169,15 +172,15 @@ def measured_core(parameters: CoreParameters, title: str | None = None, *, cache
     )
 
 
-def _verilog(core: Core, rtlil: str, cache: Cache | None) -> str:
+def _verilog(rtlil: str, top: str, cache: Cache | None) -> str:
     if cache is None:
-        return axi_verilog(core)
+        return flat.flat_verilog(rtlil, top)
     # The key includes the source of the module that writes the Verilog.
-    given = ["Verilog", rtlil, inspect.getsource(verilog), present_version("yosys")]
+    given = ["Verilog", rtlil, inspect.getsource(flat), present_version("yosys")]
     key = hashlib.sha256(json.dumps(given).encode()).hexdigest()
     text = cache.get(key)
     if not isinstance(text, str):
-        text = axi_verilog(core)
+        text = flat.flat_verilog(rtlil, top)
         cache.put(key, text)
     return text
 

@@ -3,25 +3,118 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import replace
+
 import click
+from click.core import ParameterSource
 
 from utf8fpga.cli.core_options import core_command
 from utf8fpga.cli.options import output_option
-from utf8fpga.cli.output import CommandError, write_bytes
-from utf8fpga.hdl import CoreParameters, axi_verilog, check_module_name
+from utf8fpga.cli.output import CommandError, say, write_bytes
+from utf8fpga.hdl import (
+    FAMILIES,
+    FLAGS,
+    CoreParameters,
+    DecoderParameters,
+    PortOptions,
+    axi_testbench,
+    axi_verilog,
+    check_module_name,
+    check_ram_style,
+    edge_words,
+    fitted,
+)
+from utf8fpga.hdl.cores import command_words
 from utf8fpga.model import InvalidArgumentError
 
 __all__ = ["generate"]
 
+_DEFAULT = ParameterSource.DEFAULT
+
 
 @core_command()
 @click.option("--name", help="Name of the top module; default: utf8_ and the name of the core.")
+@click.option(
+    "--device",
+    type=click.Choice(list(FAMILIES)),
+    help="Family of devices for which options that are not given have other defaults; what was selected is printed.",
+)
+@click.option(
+    "--ram-style",
+    metavar="NAME=VALUE",
+    help="Attribute of each memory, such as ram_style=distributed. Default: none, or that of --device.",
+)
+@click.option("--kind", is_flag=True, help="Also output the cause of each error, in m_axis_tuser.")
+@click.option("--length", is_flag=True, help="Also output the number of bytes of each item, in m_axis_tuser.")
+@click.option(
+    "--flags",
+    type=click.Choice(FLAGS),
+    default="item",
+    show_default=True,
+    help="Place of the error flag: a bit of m_axis_tuser for each item, bit 31 of each word, or a bit of m_axis_tuser"
+    " for each byte of m_axis_tdata, which width converters keep.",
+)
+@click.option(
+    "--registered", is_flag=True, help="Registers at the output, so that no path leads from one stream to the other."
+)
+@click.option("--reset-low", is_flag=True, help="Reset port rst_n, active low, in place of rst.")
+@click.option("--checks", is_flag=True, help="Report violations of the contract at the input in simulation.")
+@click.option(
+    "--testbench",
+    metavar="FILE",
+    help="Also write a test bench in Verilog for a decoder; it reads the output of vectors --format readmemh.",
+)
 @output_option
-def generate(parameters: CoreParameters, name: str | None, output: str) -> None:
+@click.pass_context
+def generate(
+    context: click.Context,
+    parameters: CoreParameters,
+    name: str | None,
+    device: str | None,
+    ram_style: str | None,
+    kind: bool,
+    length: bool,
+    flags: str,
+    registered: bool,
+    reset_low: bool,
+    checks: bool,
+    testbench: str | None,
+    output: str,
+) -> None:
     """Write the core as one self-contained Verilog-2005 file with AXI4-Stream ports."""
+    _check("--name", check_module_name, name)
+    _check("--ram-style", check_ram_style, ram_style)
+    command, notes, style = command_words(parameters), tuple[str, ...](), ram_style
+    if device is not None:
+        given = [field for field in parameters.options() if context.get_parameter_source(field) is not _DEFAULT]
+        found = fitted(parameters, device, given=given, ram_style=ram_style)
+        parameters, style, notes, command = found.parameters, found.ram_style, found.notes, [*found.command]
+        for note in notes:
+            say(note)
+    core = _with_fields(parameters, kind=kind, length=length).build()
+    options = PortOptions(flags=flags, registered=registered, reset_low=reset_low)
+    for option, value in (("--name", name), ("--device", device), ("--ram-style", ram_style)):
+        command += [] if value is None else [option, value]
+    command += edge_words(core, options, checks=checks)
+    bench = None if testbench is None else axi_testbench(core, name, options=options, command=command)
+    text = axi_verilog(core, name, options=options, checks=checks, ram_style=style, command=command, notes=notes)
+    write_bytes(output, text.encode())
+    if testbench is not None and bench is not None:
+        write_bytes(testbench, bench.encode())
+
+
+def _with_fields(parameters: CoreParameters, **fields: bool) -> CoreParameters:
+    """The parameters with fields of items."""
+    chosen = {name: True for name, is_chosen in fields.items() if is_chosen}
+    if chosen and not isinstance(parameters, DecoderParameters):
+        raise CommandError(f"--{next(iter(chosen))} is for decoders, not for the core {parameters.core}")
+    return replace(parameters, **chosen) if chosen else parameters
+
+
+def _check(option: str, check: Callable[[str], None], value: str | None) -> None:
     try:
-        if name is not None:
-            check_module_name(name)
+        if value is not None:
+            check(value)
     except InvalidArgumentError as error:
-        raise CommandError(f"--name {error}") from None
-    write_bytes(output, axi_verilog(parameters.build(), name).encode())
+        raise CommandError(f"{option} {error}") from None

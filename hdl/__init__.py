@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from utf8fpga.hdl.axi_stream import AxiStreamCore, axi_signature
+from utf8fpga.hdl.axi_stream import FLAGS, AxiStreamCore, PortOptions, axi_signature
 from utf8fpga.hdl.beats import beat_layout
 from utf8fpga.hdl.core import Core, CoreParameters, Option
 from utf8fpga.hdl.cores import CORES, command_words, parameters_of
@@ -23,12 +23,17 @@ from utf8fpga.hdl.packer.packer import PackedDecoder, Packer
 from utf8fpga.hdl.payloads import Kind, item_layout
 from utf8fpga.hdl.periodic_reset import MOST, STILL, Refresh, RefreshedDecoder
 from utf8fpga.hdl.remover import MAX_REMOVER_LANES, Remover, RemoverParameters
-from utf8fpga.hdl.verilog import axi_rtlil, axi_verilog, check_module_name, module_name
+from utf8fpga.hdl.verilog.families import FAMILIES, fitted
+from utf8fpga.hdl.verilog.identifiers import check_module_name, check_ram_style
+from utf8fpga.hdl.verilog.testbench import axi_testbench
+from utf8fpga.hdl.verilog.writer import axi_rtlil, axi_verilog, edge_words, module_name
 
 __all__ = [
     "ARCHITECTURES",
     "BUFFERS",
     "CORES",
+    "FAMILIES",
+    "FLAGS",
     "MARK_PRACTICES",
     "MAX_LANES",
     "MAX_REMOVER_LANES",
@@ -49,6 +54,7 @@ __all__ = [
     "PackedDecoder",
     "Packer",
     "ParallelDecoder",
+    "PortOptions",
     "PracticeDecoder",
     "Refresh",
     "RefreshedDecoder",
@@ -58,10 +64,14 @@ __all__ = [
     "Word",
     "axi_rtlil",
     "axi_signature",
+    "axi_testbench",
     "axi_verilog",
     "beat_layout",
     "check_module_name",
+    "check_ram_style",
     "command_words",
+    "edge_words",
+    "fitted",
     "item_layout",
     "module_name",
     "parameters_of",

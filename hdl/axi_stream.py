@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,9 +12,57 @@ from amaranth.lib.wiring import In, Out
 
 from utf8fpga.hdl.beats import symbol_shape
 from utf8fpga.hdl.core import Core
+from utf8fpga.hdl.register_buffer import RegisterBuffer
 from utf8fpga.model import InvalidArgumentError
 
-__all__ = ["AxiStreamCore", "SymbolPorts", "axi_signature"]
+__all__ = ["FLAGS", "AxiStreamCore", "PortOptions", "SymbolPorts", "axi_signature"]
+
+FLAGS = ("item", "word", "byte")
+"""Where the error flags of a beat are, see `PortOptions`."""
+
+_USER_FIELDS = ("error", "kind", "length", "user")
+
+
+@dataclass(frozen=True, kw_only=True)
+class PortOptions:
+    """Options of the ports, which do not change the core behind them.
+
+    Attributes:
+        flags: the place of the error flag. ``item``: ``m_axis_tuser`` has a field for each symbol, whose bit 0 is the
+            flag. ``byte``: it has this field for each byte of ``m_axis_tdata``, as width converters expect. ``word``:
+            the flag is the highest bit of the symbol's bytes in ``m_axis_tdata``.
+        registered: two registers in front of the output ports, so that no combinational path leads from one stream to
+            the other; one cycle more latency.
+        reset_low: the reset port is ``rst_n``, active low.
+
+    Raises:
+        InvalidArgumentError: `flags` is not one of `FLAGS`.
+    """
+
+    flags: str = "item"
+    registered: bool = False
+    reset_low: bool = False
+
+    def __post_init__(self) -> None:
+        if self.flags not in FLAGS:
+            raise InvalidArgumentError(f"flags {self.flags!r} is not one of {', '.join(FLAGS)}")
+
+    @property
+    def reset(self) -> str:
+        """The name of the reset port."""
+        return "rst_n" if self.reset_low else "rst"
+
+    def timing(self, core: Core) -> tuple[int, int, int]:
+        """The attributes `latency`, `reset_cycles` and `stall_cycles` of a `Core` behind ports with these options."""
+        latency, reset_cycles, stall_cycles = core.latency, core.reset_cycles, core.stall_cycles
+        if self.registered:
+            latency += RegisterBuffer.latency
+            reset_cycles = max(reset_cycles, RegisterBuffer.reset_cycles)
+            stall_cycles += RegisterBuffer.stall_cycles
+        return latency, reset_cycles, stall_cycles
+
+
+_DEFAULT = PortOptions()
 
 
 @dataclass(frozen=True)
@@ -26,80 +73,106 @@ class SymbolPorts:
         field: the field of the symbol with its data; None if the symbol is not a structure.
         bits: the width of the data.
         size: the number of bytes of ``tdata`` for the data, a power of two; unused upper bits are 0.
-        user: the field of the symbol that is its part of ``tuser``: `error` or `user`; None if it has neither.
-        user_bits: the width of that field; 0 if there is none.
+        users: the fields of the symbol that are its part of ``tuser``, the first in the low bits, with their widths.
+        flags: the place of the error flag, see `PortOptions`.
     """
 
     field: str | None
     bits: int
     size: int
-    user: str | None
-    user_bits: int
+    users: tuple[tuple[str, int], ...]
+    flags: str
 
     @staticmethod
-    def of(stream: Any) -> SymbolPorts:
+    def of(stream: Any, flags: str = "item") -> SymbolPorts:
         """The assignment for the symbols of a stream of `beat_layout`.
 
+        Args:
+            stream: the stream.
+            flags: the place of the error flag, see `PortOptions`.
+
         Raises:
-            InvalidArgumentError: a symbol has fields other than its data and one of `error` and `user`.
+            InvalidArgumentError: a symbol has fields other than its data and those of a decoder's item or a remover's
+                symbol; or no error flag, although `flags` is not ``item``.
         """
         symbol = symbol_shape(stream)
-        if not isinstance(symbol, data.StructLayout):
-            return SymbolPorts._sized(None, symbol, {})
-        (name, first), *others = symbol
-        users = {str(other): field.width for other, field in others if other in ("error", "user")}
-        extra = [str(other) for other, _ in others if other not in users]
-        if extra:
+        fields: list[tuple[str | None, Any]] = [(None, symbol)]
+        if isinstance(symbol, data.StructLayout):
+            fields = [(str(name), field.shape) for name, field in symbol]
+        (name, first), *others = fields
+        users = {str(other): Shape.cast(shape).width for other, shape in others}
+        if extra := [other for other in users if other not in _USER_FIELDS]:
             raise InvalidArgumentError(
-                f"AXI4-Stream ports have data and an error flag for each symbol, but none for {' and '.join(extra)}"
+                f"AXI4-Stream ports have data and user bits for each symbol, but none for {' and '.join(extra)}"
             )
-        return SymbolPorts._sized(str(name), first.shape, users)
-
-    @staticmethod
-    def _sized(field: str | None, shape: Any, users: Mapping[str, int]) -> SymbolPorts:
-        bits = Shape.cast(shape).width
-        size = 1
-        while 8 * size < bits:
+        if flags != "item" and "error" not in users:
+            raise InvalidArgumentError(f"flags {flags} is for symbols with an error flag, which these do not have")
+        if flags == "word":
+            del users["error"]
+        bits, size = Shape.cast(first).width, 1
+        while 8 * size < bits + (flags == "word"):
             size *= 2
-        user, user_bits = next(iter(users.items()), (None, 0))
-        return SymbolPorts(field, bits, size, user, user_bits)
+        return SymbolPorts(name, bits, size, tuple(users.items()), flags)
+
+    @property
+    def user_bits(self) -> int:
+        """The width of a symbol's part of ``tuser``, per byte with the flags ``byte``; 0 if there is none."""
+        return sum(width for _, width in self.users)
+
+    @property
+    def user_size(self) -> int:
+        """The bits of ``tuser`` for each symbol."""
+        return self.user_bits * (self.size if self.flags == "byte" else 1)
 
     def data_of(self, symbol: Any) -> Value:
         """The data of a symbol, extended to its width in ``tdata``."""
         value = Value.cast(symbol if self.field is None else symbol[self.field])
+        if self.flags == "word":
+            return Cat(value, Const(0, 8 * self.size - self.bits - 1), symbol["error"])
         return Cat(value, Const(0, 8 * self.size - self.bits))
+
+    def user_of(self, symbol: Any) -> Value:
+        """The part of ``tuser`` of a symbol."""
+        fields = [Value.cast(symbol[name]) for name, _ in self.users]
+        value = fields[0] if len(fields) == 1 else Cat(*fields)
+        return value.replicate(self.size) if self.flags == "byte" else value
 
     def take(self, symbol: Any, tdata: Value, tuser: Value) -> list[Any]:
         """The assignments to a symbol from its bits of ``tdata`` and ``tuser``."""
-        if self.user is None:
+        if not self.users:
             return [(Value.cast(symbol) if self.field is None else symbol[self.field]).eq(tdata)]
-        return [symbol[self.field].eq(tdata), symbol[self.user].eq(tuser)]
+        [(user, _)] = self.users
+        return [symbol[self.field].eq(tdata), symbol[user].eq(tuser)]
 
 
-def axi_signature(core: Core) -> wiring.Signature:
+def axi_signature(core: Core, options: PortOptions = _DEFAULT) -> wiring.Signature:
     """The ports of a core in Verilog, with widths that follow from its symbols and lanes.
 
+    Args:
+        core: the core.
+        options: the options of the ports.
+
     Raises:
-        InvalidArgumentError: a symbol has fields for which AXI4-Stream has no ports, see `SymbolPorts`.
+        InvalidArgumentError: the symbols have fields for which AXI4-Stream has no ports, see `SymbolPorts.of`.
     """
-    lanes, given, made = core.lanes, SymbolPorts.of(core.input), SymbolPorts.of(core.output)
+    lanes, given, made = core.lanes, SymbolPorts.of(core.input), SymbolPorts.of(core.output, options.flags)
     ports = {
         "clk": In(1),
-        "rst": In(1),
+        options.reset: In(1),
         "s_axis_tdata": In(8 * given.size * lanes),
         "s_axis_tkeep": In(given.size * lanes),
-        "s_axis_tuser": In(given.user_bits * lanes),
+        "s_axis_tuser": In(given.user_size * lanes),
         "s_axis_tlast": In(1),
         "s_axis_tvalid": In(1),
         "s_axis_tready": Out(1),
         "m_axis_tdata": Out(8 * made.size * lanes),
         "m_axis_tkeep": Out(made.size * lanes),
-        "m_axis_tuser": Out(made.user_bits * lanes),
+        "m_axis_tuser": Out(made.user_size * lanes),
         "m_axis_tlast": Out(1),
         "m_axis_tvalid": Out(1),
         "m_axis_tready": In(1),
     }
-    for name, has_user in (("s_axis_tuser", given.user), ("m_axis_tuser", made.user)):
+    for name, has_user in (("s_axis_tuser", given.users), ("m_axis_tuser", made.users)):
         if not has_user:
             del ports[name]
     return wiring.Signature(ports)
@@ -108,14 +181,15 @@ def axi_signature(core: Core) -> wiring.Signature:
 class AxiStreamCore(wiring.Component):
     """A core behind AXI4-Stream names.
 
-    A symbol occupies the low bits of its bytes in ``tdata``; ``tkeep`` has one bit per byte, ``tuser`` the field
-    `error` or `user` of each symbol, if it has one. An input symbol is present if all bits of its bytes in
-    ``s_axis_tkeep`` are set.
+    A symbol occupies the low bits of its bytes in ``tdata``; ``tkeep`` has one bit per byte, ``tuser`` the other fields
+    of each symbol, if it has any: ``error``, ``kind`` and ``length``, or ``user``. An input symbol is present if all
+    bits of its bytes in ``s_axis_tkeep`` are set.
 
-    Latency and throughput: those of the core.
+    Throughput: that of the core.
 
     Args:
         core: the core.
+        options: the options of the ports.
 
     Raises:
         InvalidArgumentError: see `axi_signature`.
@@ -123,9 +197,9 @@ class AxiStreamCore(wiring.Component):
     Ports: those of `axi_signature`.
     """
 
-    def __init__(self, core: Core) -> None:
-        self._core = core
-        super().__init__(axi_signature(core))
+    def __init__(self, core: Core, options: PortOptions = _DEFAULT) -> None:
+        self._core, self._options = core, options
+        super().__init__(axi_signature(core, options))
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
@@ -133,20 +207,20 @@ class AxiStreamCore(wiring.Component):
         m.domains += ClockDomain("axi", local=True)
         core = self._core
         m.submodules.core = DomainRenamer("axi")(core)
-        source, output = core.input, core.output
-        given, made = SymbolPorts.of(source), SymbolPorts.of(output)
+        source, output = core.input, self._output(m)
+        given, made = SymbolPorts.of(source), SymbolPorts.of(output, self._options.flags)
         lanes, keep = range(core.lanes), Value.cast(output.payload.keep)
         symbols = [output.payload.symbols[lane] for lane in lanes]
         m.d.comb += [
             ClockSignal("axi").eq(self.clk),
-            ResetSignal("axi").eq(self.rst),
+            ResetSignal("axi").eq(~self.rst_n if self._options.reset_low else self.rst),
             *(
                 assignment
                 for lane in lanes
                 for assignment in given.take(
                     source.payload.symbols[lane],
                     self.s_axis_tdata.word_select(lane, 8 * given.size),
-                    self.s_axis_tuser.word_select(lane, given.user_bits) if given.user else Const(0, 1),
+                    self.s_axis_tuser.word_select(lane, given.user_bits) if given.users else Const(0, 1),
                 )
             ),
             source.payload.keep.eq(Cat(self.s_axis_tkeep.word_select(lane, given.size).all() for lane in lanes)),
@@ -159,6 +233,20 @@ class AxiStreamCore(wiring.Component):
             self.m_axis_tvalid.eq(output.valid),
             output.ready.eq(self.m_axis_tready),
         ]
-        if made.user:
-            m.d.comb += self.m_axis_tuser.eq(Cat(symbol[made.user] for symbol in symbols))
+        if made.users:
+            m.d.comb += self.m_axis_tuser.eq(Cat(made.user_of(symbol) for symbol in symbols))
         return m
+
+    def _output(self, m: Module) -> Any:
+        """The stream that is output."""
+        output = self._core.output
+        if not self._options.registered:
+            return output
+        buffer = RegisterBuffer(output.payload.shape(), 1)
+        m.submodules.output = DomainRenamer("axi")(buffer)
+        m.d.comb += [
+            buffer.entry.eq(output.payload),
+            buffer.entry_valid.eq(output.valid),
+            output.ready.eq(buffer.run),
+        ]
+        return buffer.output

@@ -190,6 +190,10 @@ class CoreParameters:
         """The circuit, a `Core`."""
         raise NotImplementedError
 
+    def preferences_without_memory(self) -> dict[str, Any]:
+        """The fields whose values should be others on a device without memory in look-up tables, with these values."""
+        return {}
+
     # The golden function, and how its symbols are compared with those of the circuit.
 
     def golden(self) -> Golden:

@@ -261,6 +261,10 @@ class DecoderParameters(CoreParameters):
         decoder = PackedDecoder if self.packed else ParallelDecoder
         return decoder(self.table, lanes=self.lanes, buffer=self.buffer, **given)
 
+    def preferences_without_memory(self) -> dict[str, Any]:
+        """A buffer in registers, if there is one, and no packer, which is larger behind it."""
+        return {"buffer": "registers"} if self.buffer in ("memory", "slices") and not self.packed else {}
+
     def golden(self) -> GoldenDecoder:
         """The golden decoder of this table and practice."""
         return GoldenDecoder(IncrementalDecoder(self.practice, self.table))

@@ -47,7 +47,7 @@ class SerialDecoder(HasItemOptions, wiring.Component):
     `input.ready` may be asserted during a reset; a beat that is transferred then is lost. The reset is that of the
     clock domain, which the logic uses, too: a `ResetInserter` would not close an open sequence. There are combinational
     paths from `output.ready` to `input.ready` and, with ``pipeline=0``, from `input.valid` and its payload to
-    `output.valid`.
+    `output.valid` and `input.ready`.
 
     Args:
         table: the encoding form; default: UTF-8.

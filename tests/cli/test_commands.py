@@ -106,9 +106,36 @@ def test_table_prints_rows_and_dfa() -> None:
 
 def test_generate_to_standard_output_and_to_a_file_are_equal(tmp_path: Path) -> None:
     printed = utf8fpga("generate", "--lanes", "1").stdout
-    assert b"\nmodule utf8_decoder(" in printed
+    assert b"\nmodule utf8_decoder (" in printed
     utf8fpga("generate", "--lanes", "1", "-o", tmp_path / "d.v")
     assert (tmp_path / "d.v").read_bytes() == printed
+
+
+@pytest.mark.parametrize(
+    ("options", "selected", "has_memory"),
+    [
+        (["--device", "ice40"], "--buffer registers, since its look-up tables cannot be memories.", False),
+        (["--device", "ice40", "--buffer", "memory"], "the options as they are.", True),
+        (["--device", "xilinx"], "--ram-style ram_style=distributed.", True),
+        (["--device", "cyclonev", "--ram-style", "ramstyle=M10K"], "the options as they are.", True),
+    ],
+    ids=lambda value: "-".join(value).replace("--", "") if isinstance(value, list) else "",
+)
+def test_generate_selects_options_for_a_device_and_says_which(
+    options: list[str], selected: str, has_memory: bool
+) -> None:
+    command = ["generate", "--lanes", "4", "--sparse", *options]
+    made = utf8fpga(*command)
+    text, line = made.stdout.decode(), f"Selected for {options[1]}: {selected}"
+    assert made.stderr.decode().splitlines() == [line]
+    assert f"// {line}\n" in text
+    memories = re.findall(r"^(?:  (\(\*.*\*\))\n)?  reg \[\d+:0\] \w+ \[15:0\];$", text, re.MULTILINE)
+    styles = {"xilinx": '(* ram_style = "distributed" *)', "cyclonev": '(* ramstyle = "M10K" *)', "ice40": ""}
+    assert memories == [styles[options[1]]] * (2 if has_memory else 0)
+    # The command in the header writes the same file.
+    (header,) = re.findall(r"^// Command: utf8fpga (.+)$", text, re.MULTILINE)
+    assert sorted(shlex.split(header)) == sorted(command)
+    assert utf8fpga(*shlex.split(header)).stdout == made.stdout
 
 
 @pytest.mark.slow
@@ -409,6 +436,10 @@ INCORRECT_USE = {
     "keyword as module name": (
         ["generate", "--name", "logic"],
         "--name 'logic' is a keyword of Verilog or SystemVerilog: choose another module name",
+    ),
+    "attribute of memories": (
+        ["generate", "--ram-style", "distributed"],
+        "--ram-style 'distributed' is not an attribute and its value, such as ram_style=distributed or ramstyle=MLAB",
     ),
     "composition as table": (
         ["table", "CESU-8"],

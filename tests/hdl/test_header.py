@@ -5,13 +5,17 @@ from __future__ import annotations
 
 import re
 from functools import lru_cache
+from importlib.metadata import version
+from pathlib import Path
 from typing import Any
 
 import pytest
 from amaranth.hdl import ClockDomain, Module
 from amaranth.sim import Simulator
+from support.verilog_ports import declared_ports, header_of
 
 from utf8fpga.hdl import AnyDecoder, Decoder, axi_verilog
+from utf8fpga.hdl.toolchain import run_tool
 from utf8fpga.model.practices import Practice
 from utf8fpga.sim import Simulation
 
@@ -45,8 +49,7 @@ def decoder(request: pytest.FixtureRequest) -> AnyDecoder:
 
 @lru_cache(maxsize=1)
 def header(decoder: AnyDecoder) -> str:
-    verilog = axi_verilog(decoder)
-    return " ".join(line.removeprefix("// ") for line in verilog[: verilog.index("module ")].splitlines())
+    return header_of(axi_verilog(decoder))
 
 
 def promised(decoder: AnyDecoder, pattern: str) -> int:
@@ -102,3 +105,90 @@ def test_ready_is_low_after_a_reset_for_as_long_as_specified(decoder: AnyDecoder
     simulator.add_testbench(bench)
     simulator.run()
     assert found == [low] * 2
+
+
+def test_ready_is_low_in_a_reset_after_its_first_cycle_if_specified(decoder: AnyDecoder) -> None:
+    text = header(decoder)
+    rest = "in its first cycle, and is low in the others; a beat that is transferred then is lost."
+    is_low = f"s_axis_tready may be high {rest}" in text
+    assert is_low != ("s_axis_tready may be high during it; a beat that is transferred then is lost." in text)
+    m, domain = Module(), ClockDomain("sync")
+    m.domains += domain
+    m.submodules.decoder = decoder
+    found = []
+
+    async def bench(ctx: Any) -> None:
+        ctx.set(decoder.output.ready, 1)
+        for _ in range(30):
+            await ctx.tick()
+        ctx.set(domain.rst, 1)
+        for _ in range(20):
+            await ctx.tick()
+            found.append(ctx.get(decoder.input.ready))
+
+    simulator = Simulator(m)
+    simulator.add_clock(1e-6)
+    simulator.add_testbench(bench)
+    simulator.run()
+    assert set(found) == {not is_low}
+
+
+PAYLOAD = "s_axis_tdata, s_axis_tkeep, s_axis_tlast, s_axis_tvalid"
+PATHS = {
+    "serial": {"s_axis_tready": f"{PAYLOAD}, m_axis_tready", "m_axis_tvalid": PAYLOAD},
+    "serial-1": {"s_axis_tready": "m_axis_tready"},
+    "serial-2": {"s_axis_tready": "m_axis_tready"},
+    "each-unit-0": {"s_axis_tready": PAYLOAD},
+    "malformed-sequence-0": {
+        "s_axis_tready": f"{PAYLOAD}, m_axis_tready",
+        "m_axis_tvalid": PAYLOAD,
+        "m_axis_tkeep": "s_axis_tdata, s_axis_tkeep",
+        "m_axis_tuser": "s_axis_tdata, s_axis_tkeep",
+    },
+    "first-error-1": {"s_axis_tready": "m_axis_tready"},
+    "parallel-1": {},
+    "packed-2": {},
+}
+"""The paths that docs/verilog.md states, per output."""
+
+TRACED: dict[str, dict[str, Any]] = {
+    **DECODERS,
+    **{f"serial-{pipeline}": {"pipeline": pipeline} for pipeline in (1, 2)},
+    **{f"{each.value}-0": {"practice": each} for each in (Practice.EACH_UNIT, Practice.MALFORMED_SEQUENCE)},
+    "first-error-1": {"practice": Practice.FIRST_ERROR, "pipeline": 1},
+}
+
+
+@pytest.mark.parametrize("name", PATHS)
+def test_the_combinational_paths_are_the_documented_ones(name: str) -> None:
+    verilog = axi_verilog(Decoder(**TRACED[name]))
+    lines = re.findall(r"^//   (.+) -> (.+)$", verilog, re.MULTILINE)
+    assert {output: inputs for inputs, outputs in lines for output in outputs.split(", ")} == PATHS[name]
+    assert ("// Combinational paths from input ports to output ports: none.\n" in verilog) == (not PATHS[name])
+
+
+def test_the_instantiation_template_is_valid_with_all_ports(tmp_path: Path) -> None:
+    verilog = axi_verilog(Decoder(), "my_decoder")
+    found = re.search(r"^// Instantiation template:\n((?://   .*\n)+)", verilog, re.MULTILINE)
+    assert found
+    template = found[1].replace("//   ", "")
+    assert re.findall(r"^ +\.(\w+)\(\),? +// (input|output) (\d+) bits?$", template, re.MULTILINE) == [
+        (name, direction, str(width)) for direction, name, width in declared_ports(verilog)
+    ]
+    (tmp_path / "both.v").write_text(f"{verilog}\nmodule around;\n{template}endmodule\n", encoding="utf-8")
+    run_tool("yosys", ["-q", "-p", "read_verilog both.v; hierarchy -check -top around"], directory=tmp_path)
+
+
+def test_the_header_states_command_parameters_source_version_and_licence() -> None:
+    text = header_of(axi_verilog(Decoder(lanes=2, packed=False), "my_decoder"))
+    for sentence in (
+        "Command: utf8fpga generate --lanes 2 --sparse --name my_decoder Parameters: table ",
+        " lanes 2, architecture parallel, pipeline 5, packed False, buffer registers, ",
+        "Generated from: The Unicode Standard, section 3.9, D92 and Table 3-7.",
+        f"Written by utf8fpga {version('utf8fpga')} Copyright (c) 2026, the utf8fpga authors"
+        " SPDX-License-Identifier: BSD-2-Clause",
+        "Throughput: one beat per cycle, whatever the input; s_axis_tready is low for at most 1 cycle in a row while",
+    ):
+        assert sentence in text, text
+    assert "Copyright (c) 2026, the utf8fpga authors" in (Path(__file__).parents[2] / "LICENSE").read_text()
+    assert "low only while an output beat waits for m_axis_tready." in header_of(axi_verilog(Decoder()))

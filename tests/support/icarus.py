@@ -20,16 +20,16 @@ requires_icarus = pytest.mark.skipif(
 BENCH = r"""
 `timescale 1ns/1ns
 module bench;
-  parameter LANES = 1, SEED = 1, BUSY_IN = 0, BUSY_OUT = 0;
+  parameter LANES = 1, USER = LANES, SEED = 1, BUSY_IN = 0, BUSY_OUT = 0;
   reg clk = 0, rst = 1;
   reg [8*LANES-1:0] tdata; reg [LANES-1:0] tkeep; reg tlast, tvalid = 0; wire tready;
-  wire [32*LANES-1:0] mdata; wire [4*LANES-1:0] mkeep; wire [LANES-1:0] muser; wire mlast, mvalid; reg mready = 0;
-  utf8_decoder dut(.clk(clk), .rst(rst),
+  wire [32*LANES-1:0] mdata; wire [4*LANES-1:0] mkeep; wire [USER-1:0] muser; wire mlast, mvalid; reg mready = 0;
+  utf8_decoder dut(.clk(clk), `RESET,
     .s_axis_tdata(tdata), .s_axis_tkeep(tkeep), .s_axis_tlast(tlast), .s_axis_tvalid(tvalid), .s_axis_tready(tready),
-    .m_axis_tdata(mdata), .m_axis_tkeep(mkeep), .m_axis_tuser(muser), .m_axis_tlast(mlast), .m_axis_tvalid(mvalid),
+    .m_axis_tdata(mdata), .m_axis_tkeep(mkeep), `MUSER .m_axis_tlast(mlast), .m_axis_tvalid(mvalid),
     .m_axis_tready(mready));
   integer in, out, got, seed, idle = 0, stuck = 0;
-  reg [9*LANES:0] beat; reg more = 1; reg waiting = 0; reg [37*LANES:0] held; reg taken = 0;
+  reg [9*LANES:0] beat; reg more = 1; reg waiting = 0; reg [36*LANES+USER:0] held; reg taken = 0;
   always #5 clk = ~clk;
   initial begin
     seed = SEED;
@@ -151,6 +151,44 @@ class Beat(NamedTuple):
     tlast: int
 
 
+def run_lines(
+    verilog: str,
+    beats: Iterable[int],
+    directory: Path,
+    *,
+    seed: int = 1,
+    busy_in: int = 0,
+    busy_out: int = 0,
+    lanes: int = 1,
+    user: int | None = None,
+) -> list[str]:
+    """Simulate the generated Verilog on input beats.
+
+    Args:
+        verilog: the generated Verilog.
+        beats: the numbers of the file `beats.txt`: last, keep and data of a beat.
+        directory: the folder for the files of the simulation.
+        seed, busy_in, busy_out, lanes: see `run_verilog`.
+        user: the width of `m_axis_tuser`; default: `lanes`. 0: there is no such port.
+
+    Returns:
+        For each output beat its data, keep, user and last in hexadecimal; or what violates the stream contract.
+    """
+    reset = ".rst_n(!rst)" if "input wire rst_n" in verilog else ".rst(rst)"
+    port = "" if user == 0 else ".m_axis_tuser(muser),"
+    (directory / "dut.v").write_text(verilog, encoding="utf-8")
+    (directory / "bench.v").write_text(BENCH.replace("`RESET", reset).replace("`MUSER", port), encoding="utf-8")
+    (directory / "beats.txt").write_text("".join(f"{beat:x}\n" for beat in beats), encoding="ascii")
+    given = {"LANES": lanes, "SEED": seed, "BUSY_IN": busy_in, "BUSY_OUT": busy_out}
+    given |= {"USER": max(1, lanes if user is None else user)}
+    parameters = [f"-Pbench.{name}={value}" for name, value in given.items()]
+    compile_ = ["iverilog", "-g2005", "-Wall", "-Wno-timescale", "-s", "bench", *parameters, "-o", "bench.vvp"]
+    done = run([*compile_, "dut.v", "bench.v"], cwd=directory, capture_output=True, text=True, check=True)
+    assert "dut.v" not in done.stderr, done.stderr
+    done = run(["vvp", "-n", "bench.vvp"], cwd=directory, capture_output=True, text=True, check=True)
+    return [*done.stdout.splitlines(), *(directory / "words.txt").read_text(encoding="ascii").splitlines()]
+
+
 def run_verilog(
     verilog: str,
     texts: Iterable[bytes],
@@ -183,22 +221,13 @@ def run_verilog(
     Returns:
         The words, and the beats without a word.
     """
-    (directory / "dut.v").write_text(verilog, encoding="utf-8")
-    (directory / "bench.v").write_text(BENCH, encoding="utf-8")
-    with (directory / "beats.txt").open("w", encoding="ascii") as file:
-        beats = _with_null_beats(_beats(texts, separate_ends, lanes), null_beats, lanes, random.Random(seed))
-        file.writelines(f"{beat:x}\n" for beat in beats)
-    given = {"LANES": lanes, "SEED": seed, "BUSY_IN": busy_in, "BUSY_OUT": busy_out}
-    parameters = [f"-Pbench.{name}={value}" for name, value in given.items()]
-    compile_ = ["iverilog", "-g2005", "-Wall", "-Wno-timescale", "-s", "bench", *parameters, "-o", "bench.vvp"]
-    done = run([*compile_, "dut.v", "bench.v"], cwd=directory, capture_output=True, text=True, check=True)
-    assert "dut.v" not in done.stderr, done.stderr
-    run(["vvp", "-n", "bench.vvp"], cwd=directory, capture_output=True, check=True)
-    lines = (directory / "words.txt").read_text(encoding="ascii").splitlines()
+    beats = _with_null_beats(beats_of(texts, separate_ends, lanes), null_beats, lanes, random.Random(seed))
+    lines = run_lines(verilog, beats, directory, seed=seed, busy_in=busy_in, busy_out=busy_out, lanes=lanes)
     return [word for line in lines for word in _words(line, lanes, packed)]
 
 
-def _beats(texts: Iterable[bytes], separate_ends: Sequence[bool], lanes: int) -> Iterator[int]:
+def beats_of(texts: Iterable[bytes], separate_ends: Sequence[bool], lanes: int) -> Iterator[int]:
+    """The input beats of texts: last, keep and data of each as one number."""
     for number, text in enumerate(texts):
         pieces = [text[start : start + lanes] for start in range(0, len(text), lanes)]
         full = not pieces or len(pieces[-1]) == lanes

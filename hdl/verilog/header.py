@@ -1,0 +1,172 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The comment at the beginning of the generated Verilog."""
+
+from __future__ import annotations
+
+import shlex
+import textwrap
+from collections.abc import Iterator, Mapping, Sequence
+from importlib.metadata import version
+
+from utf8fpga.hdl.axi_stream import PortOptions, SymbolPorts
+from utf8fpga.hdl.core import Core, CoreParameters
+from utf8fpga.hdl.cores import parameters_of
+from utf8fpga.model import ErrorKind
+
+__all__ = ["header"]
+
+
+def header(
+    core: Core,
+    name: str,
+    ports: Mapping[str, tuple[str, int]],
+    paths: Mapping[str, Sequence[str]],
+    command: Sequence[str],
+    notes: Sequence[str],
+    options: PortOptions,
+) -> str:
+    """The lines of the comment.
+
+    Args:
+        core: the core.
+        name: the name of the top module.
+        ports: the direction and the width of each port of the top, in order.
+        paths: for each output port the input ports from which there is a combinational path to it.
+        command: the arguments of `utf8fpga generate`.
+        notes: further lines.
+        options: the options of the ports.
+    """
+    parameters = parameters_of(core)
+    values = [f"{key} {'none' if value is None else value}" for key, value in parameters.as_dict().items()]
+    lines = [
+        *parameters.description(),
+        f"Command: {shlex.join(['utf8fpga', 'generate', *command])}",
+        *_wrapped(f"Parameters: {', '.join(values)}"),
+        *notes,
+        f"Written by utf8fpga {version('utf8fpga')}",
+        "Copyright (c) 2026, the utf8fpga authors",
+        "SPDX-License-Identifier: BSD-2-Clause",
+        "",
+        *_port_lines(core, options),
+        "",
+        *_timing_lines(core, options, gathers=parameters.accepts_gaps),
+        *parameters.notes(),
+        "",
+        *_path_lines(ports, paths),
+        "",
+        "Instantiation template:",
+        f"  {name} {name}_instance (",
+        *_template_lines(ports),
+        "  );",
+    ]
+    return "".join(f"// {line}".rstrip() + "\n" for line in lines)
+
+
+def _port_lines(core: Core, options: PortOptions) -> Iterator[str]:
+    parameters, lanes, made = parameters_of(core), core.lanes, SymbolPorts.of(core.output, options.flags)
+    source = SymbolPorts.of(core.input)
+    given, wanted = parameters.input_noun, parameters.output_noun
+    order = "contiguous from word 0" if core.packed else "in order, with gaps"
+    yield (
+        f"clk, {options.reset}".ljust(16) + f"rising edge; synchronous, active {'low' if options.reset_low else 'high'}"
+    )
+    yield f"s_axis_tdata    {_several(lanes, given)}, the first in the low bits"
+    yield from _keep_lines(parameters, source)
+    if source.users:
+        yield f"s_axis_tuser    {_several(source.user_bits, 'bit')} per {given}"
+    yield "s_axis_tlast    the packet ends after this beat"
+    yield f"m_axis_tdata    {_several(lanes, wanted)}, {8 * made.size} bits each" + (f"; {order}" if lanes > 1 else "")
+    yield f"m_axis_tkeep    {'1' * made.size} for each {wanted} that is present"
+    if made.flags == "word":
+        yield f"                bit {8 * made.size - 1} of each: {_meaning('error', wanted)}"
+    yield from _user_lines(made, wanted)
+    yield "m_axis_tlast    last beat of the packet"
+
+
+def _path_lines(ports: Mapping[str, tuple[str, int]], paths: Mapping[str, Sequence[str]]) -> Iterator[str]:
+    """The combinational paths, one line for all outputs with the same inputs."""
+    outputs: dict[tuple[str, ...], list[str]] = {}
+    for output in ports:
+        if found := paths.get(output):
+            outputs.setdefault(tuple(port for port in ports if port in found), []).append(output)
+    if not outputs:
+        yield "Combinational paths from input ports to output ports: none."
+        return
+    yield "Combinational paths from input ports to output ports:"
+    for inputs, others in outputs.items():
+        yield f"  {', '.join(inputs)} -> {', '.join(others)}"
+
+
+def _template_lines(ports: Mapping[str, tuple[str, int]]) -> Iterator[str]:
+    for number, (port, (direction, width)) in enumerate(ports.items(), 1):
+        comma = "," if number < len(ports) else ""
+        yield f"    .{port}(){comma}".ljust(24) + f"// {direction} {_several(width, 'bit')}"
+
+
+def _keep_lines(parameters: CoreParameters, source: SymbolPorts) -> Iterator[str]:
+    given, ones = parameters.input_noun, "1" * source.size
+    if parameters.accepts_gaps:
+        yield f"s_axis_tkeep    {ones} for each {given} that is present, in any lanes of any beat;"
+        yield f"                none with s_axis_tlast ends the packet without a {given};"
+    else:
+        yield f"s_axis_tkeep    {ones} for each {given} that is present, contiguous from bit 0;"
+        yield f"                fewer than all {given}s only with s_axis_tlast;"
+        yield f"                none with s_axis_tlast ends the packet without a {given};"
+    yield f"                a beat with neither a {given} nor s_axis_tlast has no effect"
+
+
+def _user_lines(made: SymbolPorts, wanted: str) -> Iterator[str]:
+    """What each bit of a symbol's part of ``m_axis_tuser`` means."""
+    if not made.users:
+        return
+    if made.users[0][0] == "user":
+        yield f"m_axis_tuser    {_several(made.user_bits, 'bit')} per {wanted}, those of s_axis_tuser"
+        return
+    each = "byte of m_axis_tdata" if made.flags == "byte" else wanted
+    yield f"m_axis_tuser    {_several(made.user_bits, 'bit')} per {each}:"
+    at = 0
+    for name, width in made.users:
+        bits = f"bit {at}" if width == 1 else f"bits {at + width - 1} to {at}"
+        yield from _wrapped(f"{bits}: {_meaning(name, wanted)}", 16)
+        at += width
+
+
+def _meaning(name: str, wanted: str) -> str:
+    if name == "error":
+        return f"1 for an ill-formed item; 0 if no {wanted} is present"
+    if name == "length":
+        return "the number of code units of the item"
+    kinds = ", ".join(f"{kind.value} {kind.name}" for kind in ErrorKind)
+    return f"the cause of the error: {kinds}; 0 if well-formed"
+
+
+def _timing_lines(core: Core, options: PortOptions, *, gathers: bool) -> Iterator[str]:
+    latency, reset_cycles, stall_cycles = options.timing(core)
+    fills = ", and from the one that fills or ends its output beat," if core.packed and core.lanes > 1 else ""
+    if gathers:
+        fills = ", and from the one that fills or ends each beat with it,"
+    yield from _wrapped(
+        f"Latency: at most {_several(latency, 'cycle')} from the beat that determines a symbol{fills} to the symbol,"
+        " while m_axis_tready is high."
+    )
+    stalls = "only while an output beat waits for m_axis_tready."
+    if stall_cycles:
+        most = _several(stall_cycles, "cycle")
+        stalls = f"for at most {most} in a row while no output beat waits for m_axis_tready."
+    yield from _wrapped(f"Throughput: one beat per cycle, whatever the input; s_axis_tready is low {stalls}")
+    when = "in its first cycle, and is low in the others" if reset_cycles else "during it"
+    low = f"low for {_several(reset_cycles, 'cycle')}" if reset_cycles else "high at once"
+    yield from _wrapped(
+        f"Reset: one cycle of {options.reset} is enough, whatever the registers hold; symbols of earlier beats are"
+        f" discarded. s_axis_tready may be high {when}; a beat that is transferred then is lost."
+        f" After {options.reset}, s_axis_tready is {low}."
+    )
+
+
+def _wrapped(text: str, indent: int = 0) -> list[str]:
+    space = " " * indent
+    return textwrap.wrap(text, 114, initial_indent=space, subsequent_indent=f"{space}  ", break_on_hyphens=False)
+
+
+def _several(number: int, noun: str) -> str:
+    return f"{number} {noun}{'s' if number != 1 else ''}"

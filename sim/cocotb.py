@@ -1,0 +1,232 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""cocotb benches around a generated decoder, on top of cocotbext-axi. Requires the extra ``cocotb``.
+
+A test sends packets of bytes, and `DecoderBench` compares the words that arrive with the golden model:
+
+.. code-block:: python
+
+    @cocotb.test()
+    async def accents(dut):
+        bench = DecoderBench(dut)
+        await bench.reset()
+        await bench.send("né".encode())
+        await bench.check()
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from random import Random
+from typing import Any, Literal, NamedTuple, get_args
+
+from utf8fpga.model import InvalidArgumentError, Item, decode
+
+try:
+    from cocotb.clock import Clock
+    from cocotb.triggers import ClockCycles, SimTimeoutError, with_timeout
+    from cocotbext.axi import AxiStreamBus, AxiStreamFrame, AxiStreamSink, AxiStreamSource
+except ModuleNotFoundError as error:
+    raise ModuleNotFoundError(
+        f"{error.name} is not installed: pip install 'utf8fpga[cocotb]'", name=error.name
+    ) from None
+
+__all__ = ["DecoderBench", "Flags", "Word", "expected_words", "packet", "pauses", "received_words"]
+
+Flags = Literal["item", "word", "byte"]
+"""Where the error flag of a word is: a bit of ``tuser`` per word, bit 31 of the word, a bit of ``tuser`` per byte."""
+
+_WORD_BYTES = 4
+_FLAG_BIT = 31
+
+
+class Word(NamedTuple):
+    """A word at the output of a decoder.
+
+    Attributes:
+        code_point: the code point; U+FFFD where ill-formed.
+        error: whether the word stands for a maximal subpart of an ill-formed subsequence (D93b).
+    """
+
+    code_point: int
+    error: bool
+
+    def __str__(self) -> str:
+        return f"U+{self.code_point:04X}{' (ill-formed)' if self.error else ''}"
+
+
+def packet(data: bytes) -> AxiStreamFrame:
+    """A packet for `AxiStreamSource.send`, also without a byte: then it is one beat with ``tlast`` and no ``tkeep``.
+
+    Args:
+        data: the bytes.
+    """
+    return AxiStreamFrame(data) if data else AxiStreamFrame(bytes(1), tkeep=[0])
+
+
+def received_words(frame: AxiStreamFrame, lanes: int, flags: Flags = "item", user_bits: int = 1) -> list[Word]:
+    """The words of a packet, those of sparse beats too.
+
+    Args:
+        frame: as returned by ``AxiStreamSink.recv(compact=False)``, which keeps the lane of each byte.
+        lanes: words per beat.
+        flags: as in the generated Verilog.
+        user_bits: bits of ``tuser`` for each word, or for each byte with the flags ``byte``; more than 1 with
+            ``--kind`` or ``--length``.
+
+    Raises:
+        InvalidArgumentError: `flags` is none of `Flags`, or the frame is compact.
+    """
+    _check_flags(flags)
+    if frame.tkeep is None or len(frame.tdata) % (_WORD_BYTES * lanes):
+        raise InvalidArgumentError("the lanes of a compact frame are unknown: receive it with recv(compact=False)")
+    words = []
+    for number, start in enumerate(range(0, len(frame.tdata), _WORD_BYTES)):
+        if frame.tkeep[start]:
+            lane = number % lanes
+            data = int.from_bytes(bytes(frame.tdata[start : start + _WORD_BYTES]), "little")
+            if flags == "word":
+                words.append(Word(data & ~(1 << _FLAG_BIT), bool(data >> _FLAG_BIT)))
+            else:
+                group = lane if flags == "item" else lane * _WORD_BYTES
+                words.append(Word(data, bool(_at(frame.tuser, start) >> (group * user_bits) & 1)))
+    return words
+
+
+def expected_words(data: bytes, golden: Callable[[bytes], Iterable[Item]] = decode) -> list[Word]:
+    """The words for a packet.
+
+    Args:
+        data: the bytes of the packet.
+        golden: the golden decoder; default: UTF-8, one U+FFFD per maximal subpart.
+    """
+    return [Word(item.code_point, item.error is not None) for item in golden(data)]
+
+
+def pauses(seed: int, probability: float = 0.5) -> Iterator[bool]:
+    """Random pauses for ``set_pause_generator`` of a source or a sink.
+
+    Args:
+        seed: determines them.
+        probability: of a pause, in each cycle; 0 to less than 1.
+
+    Raises:
+        InvalidArgumentError: `probability` is out of range.
+    """
+    if not 0 <= probability < 1:
+        raise InvalidArgumentError(f"probability {probability} is not at least 0 and less than 1")
+    random = Random(seed)
+    return iter(lambda: random.random() < probability, None)
+
+
+class DecoderBench:
+    """A source and a sink on a generated decoder, and a scoreboard: each packet is compared with the golden model.
+
+    Args:
+        dut: the decoder, or a module with its ports: ``clk``, ``rst`` or ``rst_n``, ``s_axis_…`` and ``m_axis_…``.
+        flags: as in the generated Verilog.
+        golden: the golden decoder, see `expected_words`.
+        period: of the clock, which the bench starts, in nanoseconds; None: the test drives the clock.
+
+    Attributes:
+        lanes: bytes per input beat, and words per output beat.
+        source, sink: of cocotbext-axi, for `set_pause_generator` for instance.
+
+    Raises:
+        InvalidArgumentError: `flags` is none of `Flags`.
+    """
+
+    def __init__(
+        self,
+        dut: Any,
+        *,
+        flags: Flags = "item",
+        golden: Callable[[bytes], Iterable[Item]] = decode,
+        period: int | None = 10,
+    ) -> None:
+        _check_flags(flags)
+        self._flags, self._golden = flags, golden
+        self._clock, self._active = dut.clk, int(not hasattr(dut, "rst_n"))
+        self._reset = dut.rst if self._active else dut.rst_n
+        self._reset.value = 1 - self._active
+        self.lanes = len(dut.s_axis_tkeep)
+        groups = self.lanes * (_WORD_BYTES if flags == "byte" else 1)
+        self._user_bits = len(dut.m_axis_tuser) // groups if hasattr(dut, "m_axis_tuser") else 0
+        self.source, self.sink = (
+            kind(AxiStreamBus.from_prefix(dut, prefix), dut.clk, self._reset, bool(self._active))
+            for kind, prefix in ((AxiStreamSource, "s_axis"), (AxiStreamSink, "m_axis"))
+        )
+        for each in (self.source, self.sink):
+            each.log.setLevel("ERROR")  # They log each packet, byte by byte.
+        self._sent: deque[bytes] = deque()
+        if period is not None:
+            Clock(dut.clk, period, "ns").start()
+
+    async def reset(self, cycles: int = 2) -> None:
+        """Assert the reset. Packets that have not been received are forgotten.
+
+        Args:
+            cycles: of the clock, at least 1.
+        """
+        self._reset.value = self._active
+        await ClockCycles(self._clock, cycles)
+        self._reset.value = 1 - self._active
+        self._sent.clear()
+        self.source.clear()
+        self.sink.clear()
+        await ClockCycles(self._clock, 1)
+
+    async def send(self, *packets: bytes) -> None:
+        """Queue packets, which may be empty. They are sent one behind the other, without a pause of their own."""
+        for data in packets:
+            self._sent.append(data)
+            await self.source.send(packet(data))
+
+    async def check(self, timeout_us: int = 1000) -> int:
+        """Receive all packets that were sent, and compare them.
+
+        Args:
+            timeout_us: simulated time to wait for each packet, in microseconds.
+
+        Returns:
+            The number of words.
+
+        Raises:
+            AssertionError: a word differs, or a packet did not arrive; the message says which.
+        """
+        words = 0
+        for number in range(len(self._sent)):
+            data = self._sent.popleft()
+            try:
+                frame = await with_timeout(self.sink.recv(compact=False), timeout_us, "us")
+            except SimTimeoutError:
+                raise AssertionError(f"packet {number} did not arrive within {timeout_us} us: {_shown(data)}") from None
+            received = received_words(frame, self.lanes, self._flags, self._user_bits)
+            expected = expected_words(data, self._golden)
+            if received != expected:
+                raise AssertionError(_difference(number, data, received, expected))
+            words += len(received)
+        return words
+
+
+def _difference(number: int, data: bytes, received: Sequence[Word], expected: Sequence[Word]) -> str:
+    pairs = zip(received, expected, strict=False)
+    at = next((at for at, (given, wanted) in enumerate(pairs) if given != wanted), min(len(received), len(expected)))
+    given, wanted = (str(words[at]) if at < len(words) else "the end" for words in (received, expected))
+    return f"packet {number}, word {at}: {given}, expected {wanted}; bytes: {_shown(data)}"
+
+
+def _shown(data: bytes, most: int = 64) -> str:
+    return data[:most].hex(" ").upper() + (f" … ({len(data)} bytes)" if len(data) > most else "")
+
+
+def _at(values: Sequence[int] | int | None, place: int) -> int:
+    """An element of a field of a frame, which cocotbext-axi may have replaced by a common value."""
+    if values is None or isinstance(values, int):
+        return values or 0
+    return values[place]
+
+
+def _check_flags(flags: str) -> None:
+    if flags not in get_args(Flags):
+        raise InvalidArgumentError(f"flags {flags!r} is none of {', '.join(get_args(Flags))}")

@@ -1,0 +1,112 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The generated Verilog: no warnings of linters, and the synthesis flows of several vendors' devices read it."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import pytest
+from support.lint import requires_linters, warnings_of
+from support.tiers import tiered
+
+from utf8fpga.hdl import (
+    FAMILIES,
+    MARK_PRACTICES,
+    PARALLEL_PIPELINES,
+    PIPELINES,
+    CoreParameters,
+    DecoderParameters,
+    RemoverParameters,
+    axi_verilog,
+)
+from utf8fpga.hdl.decoder.pipeline import BUFFERS
+from utf8fpga.hdl.toolchain import ToolError, run_tool
+from utf8fpga.hdl.verilog.text import with_ram_style
+
+
+def variants() -> Iterator[CoreParameters]:
+    """The cores of the matrix."""
+    for practice, pipeline, replacement in product(MARK_PRACTICES, PIPELINES, (True, False)):
+        yield DecoderParameters(practice=practice, pipeline=pipeline, replacement=replacement)
+    parallel: dict[str, Any] = {"architecture": "parallel"}
+    for lanes, pipeline in product((1, 2, 3), PARALLEL_PIPELINES):
+        yield DecoderParameters(lanes=lanes, pipeline=pipeline, packed=False, **parallel)
+    for buffer, pipeline in product(BUFFERS, PARALLEL_PIPELINES):
+        yield DecoderParameters(lanes=4, buffer=buffer, pipeline=pipeline, packed=False)
+    for lanes, buffer, packed in product((8, 16), BUFFERS, (True, False)):
+        yield DecoderParameters(lanes=lanes, buffer=buffer, packed=packed)
+    for lanes in (2, 3, 4, 64):
+        yield DecoderParameters(lanes=lanes)
+    for buffer in BUFFERS:
+        yield DecoderParameters(lanes=4, buffer=buffer)
+    yield DecoderParameters(lanes=64, packed=False)
+    yield DecoderParameters(refresh=65536)
+    yield DecoderParameters(lanes=4, refresh=65536)
+    yield DecoderParameters(lanes=4, compact_input=True)
+    for (lanes, width), user, flush in product(
+        ((1, 8), (2, 8), (3, 12), (4, 8), (5, 33), (8, 1)), (0, 2), (True, False)
+    ):
+        yield RemoverParameters(lanes=lanes, width=width, user=user, flush=flush)
+
+
+MATRIX = {parameters.name: parameters for parameters in variants()}
+
+
+@requires_linters
+@pytest.mark.parametrize(
+    "name",
+    # In every run: two outputs of which one depends on the other, a packer, unused bits of `tdata`.
+    tiered({name: name for name in MATRIX}, ["decoder-each-unit", "decoder-2", "remover-3-width-12"]),
+)
+def test_no_warnings(name: str, tmp_path: Path) -> None:
+    assert warnings_of(axi_verilog(MATRIX[name].build()), tmp_path) == []
+
+
+@requires_linters
+def test_the_linters_report_defects(tmp_path: Path) -> None:
+    body = "input wire clk, output wire q);\n  wire [1:0] two;\n  assign two = clk;\n{}endmodule\n"
+    lines = warnings_of("module bad (" + body.format("  assign q = two[0];\n"), tmp_path)
+    kinds = set(re.findall(r"^verilator_bin: %Warning-(\w+)", "\n".join(lines), re.MULTILINE))
+    assert kinds == {"WIDTHEXPAND", "UNUSEDSIGNAL"}
+    with pytest.raises(ToolError, match="problems in 'check -assert'"):
+        warnings_of("module bad (" + body.format(""), tmp_path)
+
+
+FLOWS = {
+    "ice40": "synth_ice40",
+    "ecp5": "synth_ecp5",
+    "gowin": "synth_gowin",
+    "xilinx": "synth_xilinx -family xc7",
+    "cyclonev": "synth_intel_alm -family cyclonev",
+}
+"""Yosys's synthesis for families of `FAMILIES`."""
+
+MEMORIES = {"ecp5": "TRELLIS_DPR16X4", "gowin": "RAM16SDP", "xilinx": "RAM32M", "cyclonev": "MISTRAL_MLAB"}
+"""The beginning of the names of cells that are memories in look-up tables."""
+
+
+@pytest.mark.build
+@pytest.mark.parametrize("family", FLOWS)
+@pytest.mark.parametrize(
+    "parameters",
+    [DecoderParameters(), DecoderParameters(lanes=4, packed=False), DecoderParameters(lanes=4), RemoverParameters()],
+    ids=lambda parameters: parameters.name,
+)
+def test_synthesis_of_each_vendor_reads_it(family: str, parameters: CoreParameters, tmp_path: Path) -> None:
+    verilog = axi_verilog(parameters.build(), "core")
+    if style := FAMILIES[family].ram_style:
+        verilog = with_ram_style(verilog, style)
+    (tmp_path / "core.v").write_text(verilog, encoding="utf-8")
+    script = f"read_verilog core.v; {FLOWS[family]} -top core; write_json core.json"
+    run_tool("yosys", ["-q", "-L", "yosys.log", "-p", script], directory=tmp_path)
+    # Not each flow removes the hierarchy.
+    modules = json.loads((tmp_path / "core.json").read_text(encoding="utf-8"))["modules"]
+    kinds = {cell["type"] for module in modules.values() for cell in module.get("cells", {}).values()}
+    assert modules["core"]["cells"]
+    if family in MEMORIES and re.search(r"^  reg \[[^]]+\] \w+ \[[^]]+\];$", verilog, re.MULTILINE):
+        assert any(kind.startswith(MEMORIES[family]) for kind in kinds), kinds

@@ -1,0 +1,112 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The LiteX modules: widths of the endpoints, the Verilog file, and words in a simulation of a design around them."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from support.icarus import requires_icarus
+from support.processes import run
+
+from utf8fpga.model import InvalidArgumentError
+
+pytest.importorskip("litex", reason="litex is not installed")
+
+from litex.gen import LiteXModule
+from litex.gen.fhdl.verilog import convert
+from migen import ClockDomain
+
+from utf8fpga.litex import Utf8Decoder, Utf8StreamDecoder
+
+
+@pytest.fixture
+def platform() -> Any:
+    sources: list[str] = []
+    return SimpleNamespace(sources=sources, add_source=sources.append)
+
+
+@pytest.mark.parametrize("lanes", [1, 3])
+def test_widths_of_the_endpoints(lanes: int, platform: Any, tmp_path: Path) -> None:
+    decoder = Utf8Decoder(platform, lanes=lanes, directory=tmp_path / "made")
+    assert (len(decoder.sink.data), len(decoder.sink.keep)) == (8 * lanes, lanes)
+    assert (len(decoder.source.data), len(decoder.source.keep), len(decoder.source.user)) == (
+        32 * lanes,
+        4 * lanes,
+        lanes,
+    )
+    [file] = platform.sources
+    assert Path(file).parent == tmp_path / "made"
+    assert f"module {Path(file).stem} (" in Path(file).read_text(encoding="utf-8")
+
+
+def test_wrong_arguments_write_nothing(platform: Any, tmp_path: Path) -> None:
+    with pytest.raises(InvalidArgumentError, match="lanes 0 is not in"):
+        Utf8Decoder(platform, lanes=0, directory=tmp_path / "made")
+    with pytest.raises(InvalidArgumentError, match="'4' is not a Verilog identifier"):
+        Utf8Decoder(platform, name="4", directory=tmp_path / "made")
+    assert not (tmp_path / "made").exists()
+    assert not platform.sources
+
+
+class Around(LiteXModule):
+    """A plain stream decoder whose endpoints are ports."""
+
+    def __init__(self, platform: Any, directory: Path) -> None:
+        self.cd_sys = ClockDomain()
+        self.decoder = decoder = Utf8StreamDecoder(platform, directory=directory, pipeline=2)
+        sink, source = decoder.sink, decoder.source
+        self.ios = {
+            *(self.cd_sys.clk, self.cd_sys.rst),
+            *(sink.valid, sink.ready, sink.last, sink.data),
+            *(source.valid, source.ready, source.first, source.last, source.data, source.error),
+        }
+
+
+BENCH = """
+module bench;
+  reg sys_clk = 0, sys_rst = 1, valid = 0, last = 0; reg [7:0] data; wire ready, first, end_, error, is_valid;
+  wire [20:0] word; integer sent = 0, cycle = 0; reg taken; reg [8:0] text [0:%(most)d];
+  always #5 sys_clk = ~sys_clk;
+  around dut (.sys_clk(sys_clk), .sys_rst(sys_rst), .sink_valid(valid), .sink_ready(ready), .sink_last(last),
+    .sink_payload_data(data), .source_valid(is_valid), .source_ready(cycle %% 3 != 0), .source_first(first),
+    .source_last(end_), .source_payload_data(word), .source_payload_error(error));
+  initial begin
+    %(text)s
+    repeat (3) @(posedge sys_clk); #1 sys_rst = 0;
+    for (cycle = 0; cycle < 200; cycle = cycle + 1) begin
+      valid = sent <= %(most)d; {last, data} = text[sent];
+      #2 if (is_valid && cycle %% 3 != 0) $display("%%b %%b %%h %%b", first, end_, word, error);
+      taken = valid && ready;
+      @(posedge sys_clk); #1 if (taken) sent = sent + 1;
+    end
+    $finish;
+  end
+endmodule
+"""
+
+
+@requires_icarus
+def test_plain_endpoints_have_first_last_and_error(platform: Any, tmp_path: Path) -> None:
+    around = Around(platform, tmp_path)
+    verilog = str(convert(around, ios=around.ios, name="around"))
+    names = dict(re.findall(r"(?:input|output)\s+(?:wire|reg)\s+(?:\[[^]]*\]\s+)?(\w*?((?:sink|source)_\w+))", verilog))
+    for name, plain in names.items():
+        verilog = re.sub(rf"\b{name}\b", plain, verilog)
+    (tmp_path / "around.v").write_text(verilog, encoding="utf-8")
+    packets = ["é!".encode(), b"\xff", "汉\xf0".encode()[:3] + b"\xf0\x9f"]
+    units = [(unit, number == len(each) - 1) for each in packets for number, unit in enumerate(each)]
+    text = " ".join(f"text[{at}] = 9'h{last << 8 | unit:x};" for at, (unit, last) in enumerate(units))
+    (tmp_path / "bench.v").write_text(BENCH % {"most": len(units) - 1, "text": text}, encoding="utf-8")
+    files = ["around.v", "bench.v", *platform.sources]
+    run(["iverilog", "-g2005", "-s", "bench", "-o", "bench.vvp", *files], cwd=tmp_path, check=True)
+    printed = run(["vvp", "-n", "bench.vvp"], cwd=tmp_path, capture_output=True, text=True, check=True).stdout
+    words = [each.decode("utf-8", "replace") for each in packets]
+    assert printed.splitlines() == [
+        f"{number == 0:d} {number == len(each) - 1:d} {ord(word):06x} {word == chr(0xFFFD):d}"
+        for each in words
+        for number, word in enumerate(each)
+    ]

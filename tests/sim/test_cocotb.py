@@ -1,0 +1,164 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The cocotb bench: words of received packets, the example and the test of the documentation in a simulator."""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+from pathlib import Path
+
+import pytest
+from support.icarus import requires_icarus
+from support.processes import run
+
+from utf8fpga.hdl import DecoderParameters, PortOptions, axi_verilog
+from utf8fpga.model import InvalidArgumentError
+
+pytest.importorskip("cocotb", reason="cocotb is not installed")
+pytest.importorskip("cocotbext.axi", reason="cocotbext-axi is not installed")
+
+from cocotbext.axi import AxiStreamFrame
+
+from utf8fpga.sim.cocotb import Flags, Word, expected_words, packet, pauses, received_words
+
+CHECKOUT = Path(__file__).parents[2]
+
+
+def frame_of(words: list[tuple[int, int] | None], users: list[int], lanes: int) -> AxiStreamFrame:
+    """A frame as a sink receives it: four bytes per word, and the user bits of the whole beat beside each byte."""
+    data, keep, user = bytearray(), list[int](), list[int]()
+    for number, word in enumerate(words):
+        data += bytes(4) if word is None else (word[0] | word[1] << 31).to_bytes(4, "little")
+        keep += [int(word is not None)] * 4
+        user += [users[number // lanes]] * 4
+    return AxiStreamFrame(data, tkeep=keep, tuser=user)
+
+
+@pytest.mark.parametrize(
+    ("flags", "users", "bit"), [("item", [0b10, 0b01], 0), ("byte", [0x10, 0x01], 0), ("word", [0, 0], 1)]
+)
+def test_words_of_two_beats_with_a_gap(flags: Flags, users: list[int], bit: int) -> None:
+    frame = frame_of([(0x41, 0), (0xFFFD, bit), (0xFFFD, bit), None], users, 2)
+    assert received_words(frame, 2, flags) == [Word(0x41, False), Word(0xFFFD, True), Word(0xFFFD, True)]
+
+
+def test_the_flag_is_the_lowest_bit_of_a_wider_group() -> None:
+    frame = frame_of([(0xFFFD, 0), (0x41, 0)], [0b0010000_0011011], 2)
+    assert received_words(frame, 2, "item", 7) == [Word(0xFFFD, True), Word(0x41, False)]
+
+
+def test_a_packet_without_a_word() -> None:
+    assert received_words(frame_of([None, None], [0], 2), 2) == []
+
+
+def test_expected_words_are_those_of_cpython() -> None:
+    data = b"n\xc3\xa9\xe2\x82\xff\xf0\x9f\x98\x80"
+    assert [chr(word.code_point) for word in expected_words(data)] == list(data.decode("utf-8", "replace"))
+    assert [word.error for word in expected_words(data)] == [False, False, True, True, False]
+
+
+def test_an_empty_packet_is_one_byte_without_keep() -> None:
+    assert packet(b"").tkeep == [0]
+    assert bytes(packet(b"ab")) == b"ab"
+
+
+def test_pauses_are_determined_by_the_seed() -> None:
+    first, second = pauses(3, 0.25), pauses(3, 0.25)
+    drawn = [next(first) for _ in range(1000)]
+    assert drawn == [next(second) for _ in range(1000)]
+    assert 200 < sum(drawn) < 300
+
+
+def test_wrong_arguments() -> None:
+    with pytest.raises(InvalidArgumentError, match="flags 'bit' is none of item, word, byte"):
+        received_words(frame_of([None], [0], 1), 1, "bit")
+    with pytest.raises(InvalidArgumentError, match="recv\\(compact=False\\)"):
+        received_words(AxiStreamFrame(b"abcd"), 1)
+    with pytest.raises(InvalidArgumentError, match=r"probability 1 is not"):
+        pauses(1, 1)
+
+
+def run_tests(tests: str, folder: Path, *, verilog: str | None = None, **environment: str) -> tuple[int, str]:
+    """Run cocotb tests in Icarus with the example's runner: the exit status and what is printed.
+
+    Args:
+        tests: the tests.
+        folder: the folder for all files.
+        verilog: a file with the decoder; default: the runner generates it.
+        environment: variables of the runner.
+    """
+    runner = (CHECKOUT / "examples" / "cocotb" / "run.py").read_text(encoding="utf-8")
+    if verilog is not None:
+        runner = runner.replace("axi_verilog(Decoder(lanes=lanes))", f"Path({verilog!r}).read_text()")
+    (folder / "run.py").write_text(runner, encoding="utf-8")
+    (folder / "test_decoder.py").write_text(tests, encoding="utf-8")
+    path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
+    done = run(
+        [sys.executable, "run.py"],
+        cwd=folder,
+        env=os.environ | environment | {"PATH": path},
+        capture_output=True,
+        text=True,
+    )
+    return done.returncode, done.stdout + done.stderr
+
+
+@requires_icarus
+@pytest.mark.parametrize(
+    ("options", "flags"), [({}, "item"), ({"kind": True, "length": True}, "byte"), ({"kind": True}, "word")], ids=str
+)
+def test_the_bench_passes_with_options_of_the_ports(options: dict[str, bool], flags: str, tmp_path: Path) -> None:
+    page = (CHECKOUT / "docs" / "integration.md").read_text(encoding="utf-8")
+    [block] = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
+    core = DecoderParameters(lanes=2, **options).build()
+    verilog = axi_verilog(core, options=PortOptions(flags=flags, reset_low=True))
+    (tmp_path / "decoder.v").write_text(verilog, encoding="utf-8")
+    tests = block.replace("DecoderBench(dut)", f"DecoderBench(dut, flags={flags!r})")
+    status, printed = run_tests(tests, tmp_path, verilog="decoder.v")
+    assert status == 0, printed
+
+
+@requires_icarus
+def test_the_test_of_the_documentation_passes(tmp_path: Path) -> None:
+    page = (CHECKOUT / "docs" / "integration.md").read_text(encoding="utf-8")
+    [block] = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
+    status, printed = run_tests(block, tmp_path, LANES="1")
+    assert status == 0, printed
+    assert "PASS=1 FAIL=0" in printed
+
+
+WRONG = """
+import cocotb
+from utf8fpga.model import RFC_2279, decode
+from utf8fpga.sim.cocotb import DecoderBench
+
+@cocotb.test()
+async def other_golden_decoder(dut):
+    bench = DecoderBench(dut, golden=lambda data: decode(data, RFC_2279))
+    await bench.reset()
+    await bench.send(b"a", bytes.fromhex("62 ED A0 80"))
+    await bench.check()
+
+@cocotb.test()
+async def nothing_arrives(dut):
+    bench = DecoderBench(dut)
+    await bench.reset()
+    bench.sink.pause = True
+    await bench.send(b"a")
+    await bench.check(timeout_us=1)
+"""
+
+
+@requires_icarus
+def test_a_difference_is_an_assertion_with_packet_word_and_bytes(tmp_path: Path) -> None:
+    status, printed = run_tests(WRONG, tmp_path, LANES="1")
+    assert status == 1
+    assert "packet 1, word 1: U+FFFD (ill-formed), expected U+D800; bytes: 62 ED A0 80" in printed
+    assert "packet 0 did not arrive within 1 us: 61" in printed
+    assert "PASS=0 FAIL=2" in printed
+
+
+def test_the_example_is_short() -> None:
+    """The example is a bench of at most 60 lines."""
+    assert len((CHECKOUT / "examples" / "cocotb" / "test_decoder.py").read_text(encoding="utf-8").splitlines()) <= 60
