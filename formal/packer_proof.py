@@ -132,8 +132,8 @@ class PackerProof(Elaboratable):
 
 
 _AFTER_POWER_UP = 2
-"""Cycles after power-up in which the invariant need not hold: registers that duplicate others have no initial value, and
-with 3 lanes other registers are computed from them one cycle later."""
+"""Cycles after power-up in which the invariant need not hold: registers that duplicate others have no initial value.
+With 3 lanes one cycle is not enough."""
 
 NARROW = data.StructLayout({"code_point": 1, "error": 1})
 """The words for which a packer is proved: a field that is moved, and one that is 0 in lanes without a word."""
