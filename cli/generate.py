@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import ExitStack
 from dataclasses import replace
 
 import click
@@ -11,7 +12,7 @@ from click.core import ParameterSource
 
 from utf8fpga.cli.core_options import core_command
 from utf8fpga.cli.options import output_option
-from utf8fpga.cli.output import CommandError, say, write_bytes
+from utf8fpga.cli.output import CommandError, check_different, say, writing
 from utf8fpga.hdl import (
     FAMILIES,
     FLAGS,
@@ -83,6 +84,7 @@ def generate(
     output: str,
 ) -> None:
     """Write the core as one self-contained Verilog-2005 file with AXI4-Stream ports."""
+    check_different({"--output": output, "--testbench": testbench})
     _check("--name", check_module_name, name)
     _check("--ram-style", check_ram_style, ram_style)
     command, notes, style = command_words(parameters), tuple[str, ...](), ram_style
@@ -99,9 +101,11 @@ def generate(
     command += edge_words(core, options, checks=checks)
     bench = None if testbench is None else axi_testbench(core, name, options=options, command=command)
     text = axi_verilog(core, name, options=options, checks=checks, ram_style=style, command=command, notes=notes)
-    write_bytes(output, text.encode())
-    if testbench is not None and bench is not None:
-        write_bytes(testbench, bench.encode())
+    files = {output: text} if testbench is None or bench is None else {output: text, testbench: bench}
+    # None is replaced unless all can be written.
+    with ExitStack() as stack:
+        for file, content in [(stack.enter_context(writing(path)), content) for path, content in files.items()]:
+            file.write(content.encode())
 
 
 def _with_fields(parameters: CoreParameters, **fields: bool) -> CoreParameters:

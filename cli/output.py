@@ -9,8 +9,9 @@ import re
 import secrets
 import stat
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from itertools import combinations
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
@@ -21,7 +22,9 @@ if TYPE_CHECKING:
 
 __all__ = [
     "CommandError",
+    "check_different",
     "file_size",
+    "is_special",
     "is_standard_output",
     "job_progress",
     "new_file",
@@ -172,6 +175,23 @@ def new_file(path: str) -> Iterator[Path]:
         beside.replace(target)
     finally:
         beside.unlink(missing_ok=True)
+
+
+def check_different(paths: Mapping[str, str | None]) -> None:
+    """Check that options name different files for their results.
+
+    Raises:
+        CommandError: two of them are the same file.
+    """
+    named = [(option, path) for option, path in paths.items() if path]
+    for (one, first), (other, second) in combinations(named, 2):
+        if os.path.realpath(first) == os.path.realpath(second) and not is_special(second):
+            raise CommandError(f"{one} and {other} are the same file {second!r}: specify two files")
+
+
+def is_special(path: str) -> bool:
+    """Whether a path is a device or a pipe, to which two results may be written."""
+    return os.path.exists(path) and not os.path.isfile(path)
 
 
 def write_bytes(path: str, data: bytes) -> None:
