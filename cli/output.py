@@ -19,6 +19,7 @@ from utf8fpga.model import UserError
 
 if TYPE_CHECKING:
     from rich.console import Console
+    from rich.progress import Progress, ProgressColumn
 
 __all__ = [
     "CommandError",
@@ -32,6 +33,7 @@ __all__ = [
     "read_chunks",
     "read_error",
     "say",
+    "spinner",
     "write_bytes",
     "write_error",
     "writing",
@@ -211,6 +213,38 @@ def _terminal() -> Console:
     return Console(stderr=True, force_terminal=True)
 
 
+_displays: list[Progress] = []
+"""The progress bars and spinners on the terminal, of which it can show one only."""
+
+
+@contextmanager
+def _displayed(*columns: ProgressColumn, redirect_stdout: bool = True) -> Iterator[Progress]:
+    """A progress bar on the terminal, which is removed from it at the end."""
+    # Importing rich takes as long as the rest of a short command.
+    from rich.progress import Progress
+
+    with Progress(*columns, console=_terminal(), transient=True, redirect_stdout=redirect_stdout) as bar:
+        _displays.append(bar)
+        try:
+            yield bar
+        finally:
+            _displays.remove(bar)
+
+
+@contextmanager
+def spinner(what: str) -> Iterator[bool]:
+    """A spinner with a text and the elapsed time; false if standard error is no terminal, or has a progress bar."""
+    if _displays or not sys.stderr.isatty():
+        yield False
+        return
+    from rich import progress as bars
+
+    columns = (bars.SpinnerColumn(), bars.TextColumn("{task.description}", markup=False), bars.TimeElapsedColumn())
+    with _displayed(*columns, redirect_stdout=sys.stdout.isatty()) as bar:
+        bar.add_task(what, total=None)
+        yield True
+
+
 @contextmanager
 def progress(what: str, total: int | None, *, rate: bool = False) -> Iterator[Callable[[int], None]]:
     """A progress bar, shown only on a terminal; yields a function to be called with the number done so far.
@@ -225,7 +259,6 @@ def progress(what: str, total: int | None, *, rate: bool = False) -> Iterator[Ca
     if not sys.stderr.isatty():
         yield lambda _: None
         return
-    # Importing rich takes as long as the rest of a short command.
     from rich import progress as bars
 
     numbers = (bars.DownloadColumn(), bars.TransferSpeedColumn()) if rate else (bars.MofNCompleteColumn(),)
@@ -236,7 +269,7 @@ def progress(what: str, total: int | None, *, rate: bool = False) -> Iterator[Ca
         *numbers,
         bars.TimeElapsedColumn(),
     )
-    with bars.Progress(*columns, console=_terminal(), transient=True, redirect_stdout=sys.stdout.isatty()) as bar:
+    with _displayed(*columns, redirect_stdout=sys.stdout.isatty()) as bar:
         task = bar.add_task(what, total=total)
         yield lambda done: bar.update(task, completed=done)
 
@@ -257,7 +290,7 @@ def job_progress(what: str) -> Iterator[Callable[[int, int, Sequence[str]], None
         bars.TimeElapsedColumn(),
         bars.TextColumn("{task.fields[running]}", markup=False),
     )
-    with bars.Progress(*columns, console=_terminal(), transient=True) as bar:
+    with _displayed(*columns) as bar:
         task = bar.add_task(what, total=None, running="")
 
         def show(done: int, total: int, running: Sequence[str]) -> None:
