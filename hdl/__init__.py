@@ -23,6 +23,7 @@ from utf8fpga.hdl.packer.packer import PackedDecoder, Packer
 from utf8fpga.hdl.payloads import Kind, item_layout
 from utf8fpga.hdl.periodic_reset import MOST, STILL, Refresh, RefreshedDecoder
 from utf8fpga.hdl.remover import MAX_REMOVER_LANES, Remover, RemoverParameters
+from utf8fpga.hdl.verilog.attributes import PORT_ATTRIBUTES
 from utf8fpga.hdl.verilog.families import FAMILIES, fitted
 from utf8fpga.hdl.verilog.identifiers import check_module_name, check_ram_style
 from utf8fpga.hdl.verilog.testbench import axi_testbench
@@ -41,6 +42,7 @@ __all__ = [
     "MOST",
     "PARALLEL_PIPELINES",
     "PIPELINES",
+    "PORT_ATTRIBUTES",
     "STILL",
     "AnyDecoder",
     "AxiStreamCore",
