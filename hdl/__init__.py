@@ -26,6 +26,7 @@ from utf8fpga.hdl.remover import MAX_REMOVER_LANES, Remover, RemoverParameters
 from utf8fpga.hdl.verilog.attributes import PORT_ATTRIBUTES
 from utf8fpga.hdl.verilog.families import FAMILIES, fitted
 from utf8fpga.hdl.verilog.identifiers import check_module_name, check_ram_style
+from utf8fpga.hdl.verilog.release import RELEASED, release_files
 from utf8fpga.hdl.verilog.testbench import axi_testbench
 from utf8fpga.hdl.verilog.writer import axi_rtlil, axi_verilog, edge_words, module_name
 
@@ -43,6 +44,7 @@ __all__ = [
     "PARALLEL_PIPELINES",
     "PIPELINES",
     "PORT_ATTRIBUTES",
+    "RELEASED",
     "STILL",
     "AnyDecoder",
     "AxiStreamCore",
@@ -77,4 +79,5 @@ __all__ = [
     "item_layout",
     "module_name",
     "parameters_of",
+    "release_files",
 ]
