@@ -85,7 +85,7 @@ def test_files_are_those_that_the_commands_write(tmp_path: Path) -> None:
     assert (
         "| `utf8_decoder_pipeline_1` | serial, 1 lane, pipeline 1 | 2 | 0 | m_axis_tready -> s_axis_tready |" in readme
     )
-    assert re.search(r"\| `utf8_remover_1` \| remover, lanes 1 \| \d+ \| \d+ \| none \|", readme)
+    assert re.search(r"\| `utf8_remover_1` \| remover \| \d+ \| \d+ \| none \|", readme)
 
     for name in FIGURES:
         assert (folder / "figures" / name).read_bytes() == (CHECKOUT / "bench" / "results" / name).read_bytes()
