@@ -29,11 +29,12 @@ __all__ = ["axi_rtlil", "axi_verilog", "edge_words", "module_name"]
 _SIMPLIFY = """
     hierarchy -top {top}; delete t:$meminit*; proc; memory_collect;
     setattr -mod -set keep_hierarchy 1 {top}.core.*; flatten -separator .; setattr -mod -unset keep_hierarchy *;
-    opt -full; opt_hier; opt -full; splitcells t:$and t:$or t:$xor t:$not t:$mux; opt_clean;
+    opt -fine -nodffe -nosdff; opt_hier; opt -fine -nodffe -nosdff;
+    splitcells t:$and t:$or t:$xor t:$not t:$mux; opt_clean;
     opt_hier; opt_clean; opt_hier; opt_clean; opt_hier; opt_clean; opt_hier; opt_clean;
     wreduce t:$add t:$sub; opt_clean;
 """
-"""Makes the netlist smaller, but for the order of its operations.
+"""Makes the netlist smaller, but for the order of its operations. Synthesis infers enables and resets of registers.
 
 The core itself is made a part of the top; its components remain modules. So a core without components is one module,
 and its area after synthesis is that of the netlist without hierarchy.
