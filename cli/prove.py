@@ -145,6 +145,8 @@ def run_proofs(
     failed = [result for result in results if not result.proved]
     if failed:
         first = f"{failed[0].configuration} {failed[0].wanted}"
+        if failed[0].proved is None and failed[0].note:
+            first += f" ({failed[0].note})"
         raise CommandError(f"{len(failed)} of {len(results)} not proved, the first: {first}", status=1)
 
 

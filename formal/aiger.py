@@ -226,13 +226,14 @@ class GateList:
         aig: the graph, which is not changed.
 
     Attributes:
+        first: the number of the variables that are no gates, without the constant.
         gates, packed: as in `Aig`.
     """
 
     def __init__(self, aig: Aig) -> None:
-        self._first = aig.inputs + len(aig.latches)
+        self.first = aig.inputs + len(aig.latches)
         self.gates, self.packed = list(aig.gates), bytearray(aig.packed)
-        self._known = {pair: 2 * (self._first + n) for n, pair in enumerate(self.gates, 1)}
+        self._known = {pair: 2 * (self.first + n) for n, pair in enumerate(self.gates, 1)}
 
     def both(self, one: int, other: int) -> int:
         """The literal that is 1 if both are."""
@@ -244,9 +245,14 @@ class GateList:
         literal = self._known.get((left, right))
         if literal is None:
             self.gates.append((left, right))
-            literal = self._known[left, right] = 2 * (self._first + len(self.gates))
+            literal = self._known[left, right] = 2 * (self.first + len(self.gates))
             self.packed.extend(_delta(literal - left) + _delta(left - right))
         return literal
+
+    def inputs_of(self, literal: int) -> tuple[int, int] | None:
+        """The two literals of a gate, or None if the variable of the literal is not a gate."""
+        at = (literal >> 1) - self.first - 1
+        return self.gates[at] if at >= 0 else None
 
     def same(self, one: int, other: int) -> int:
         """The literal that is 1 if both are equal."""

@@ -169,7 +169,10 @@ def _all_packed() -> Iterator[DecoderParameters]:
         yield DecoderParameters(table=table, lanes=2, packed=True, **_FULL)
 
 
-_WIDE = [DecoderParameters(lanes=lanes, packed=False) for lanes in (16, 32, 64)]
+_WIDE = [
+    *(DecoderParameters(lanes=lanes, packed=False) for lanes in (16, 32, 64)),
+    *(DecoderParameters(lanes=lanes, packed=True) for lanes in (8, 16)),
+]
 """Wide decoders, whose proofs take minutes each."""
 
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Proofs of the packer, by induction over one cycle.
 
-Three questions to a SAT solver make the proof:
+Three kinds of questions to a SAT solver make the proof:
 
 - `reset_cycles` cycles after a reset, from arbitrary contents of flip-flops and memories, the invariant holds, and
   until then no monitor has raised its bit; each further reset starts this anew;
@@ -21,15 +21,15 @@ import random
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache, reduce
+from functools import lru_cache
 from typing import Any
 
 from amaranth.back import rtlil
-from amaranth.hdl import Cat, ClockDomain, Elaboratable, Module, Mux, Signal, Value
+from amaranth.hdl import Cat, ClockDomain, Elaboratable, Module, Signal, Value
 from amaranth.lib import data
 
-from utf8fpga.formal.abc import hold_each
-from utf8fpga.formal.aiger import Aig, GateList, aig_of
+from utf8fpga.formal.aiger import Aig, aig_of
+from utf8fpga.formal.cycles import Cycles, SolverMissingError, entailed
 from utf8fpga.formal.invariants.packer import PACKER_COVERS, PackerInvariant
 from utf8fpga.formal.invariants.registers import Registers, register_claims
 from utf8fpga.formal.packer_monitors import MONITORED, PackerMonitors
@@ -56,12 +56,7 @@ class PackerProof(Elaboratable):
         clk, reset: the clock and the reset, ports.
         offer, fresh, ready, pick: inputs with arbitrary values: `valid` and the payload of the producer, `ready` of the
             consumer, and the number of the event that is watched, see `PackerMonitors`.
-        holds: the invariant holds, without what is claimed of the registers of the pipeline.
-        held: it did so in the first cycle, this is the second, and there was no reset.
-        drained: this is the cycle in which the invariant must hold for the first time: after a reset in the first
-            cycle, and without one.
-        starting: the same for that cycle and those before it.
-        step: per part of the invariant, it does not hold.
+        holds: per part of the invariant, whether it holds.
         wrong: the bits of all monitors.
         seen: per property of `MONITORED`, it is violated.
         covered: per `PACKER_COVERS`, whether it is reached.
@@ -77,9 +72,7 @@ class PackerProof(Elaboratable):
         self._observed.submodules.packer = packer
         self.monitors = PackerMonitors(self._observed, packer, self.pick)
         self.invariant = PackerInvariant(self._observed, packer, self.monitors)
-        self.holds, self.held = Signal(name="holds"), Signal(name="held")
-        self.drained, self.starting = Signal(2, name="drained"), Signal(2, name="starting")
-        self.step = Signal(len(self.invariant.parts))
+        self.holds = Signal(len(self.invariant.parts))
         self.registers = Cat(each.value for each in packer.pipeline.registers)
         self.cycles = [each.cycle or 0 for each in packer.pipeline.registers for _ in range(len(each.value))]
         observed = {"registers": self.registers, "roots": Cat(packer.roots), "states": self.invariant.states}
@@ -97,7 +90,7 @@ class PackerProof(Elaboratable):
     def ports(self) -> list[Signal]:
         """The ports of the top module."""
         inputs = [self.clk, self.reset, self.offer, self.ready, self.fresh, self.pick]
-        outputs = [self.holds, self.held, self.drained, self.starting, self.step, self.wrong, self.seen, self.covered]
+        outputs = [self.holds, self.wrong, self.seen, self.covered]
         observed = [signal for signal, _ in self._ports.values()]
         return [*inputs, *outputs, self.packed_valid, self.packed_payload, self.sparse_ready, *observed]
 
@@ -128,28 +121,9 @@ class PackerProof(Elaboratable):
             self.packed_payload.eq(packed.payload),
             self.sparse_ready.eq(sparse.ready),
         ]
-        holds, last = self.invariant.holds, self.after
-        frame = Signal(range(last + 2), reset_less=True)
-        whole, was_reset = Signal(reset_less=True), Signal(reset_less=True)
-        # There was no reset since the first cycle.
-        calm = Signal(init=1, reset_less=True)
-        m.d.sync += [frame.eq(Mux(frame > last, frame, frame + 1)), whole.eq(self.holds)]
-        with m.If(frame == 0):
-            m.d.sync += was_reset.eq(self.reset)
-        with m.Else():
-            m.d.sync += calm.eq(calm & ~self.reset)
         m.d.comb += [
             *(signal.eq(value) for signal, value in self._ports.values()),
-            self.holds.eq(holds),
-            self.held.eq((frame == 1) & whole & ~was_reset),
-            self.step.eq(~Cat(self.invariant.parts.values())),
-            self.drained.eq(
-                Cat(was_reset & (frame == last), ~was_reset & (frame == _AFTER_POWER_UP)) & calm.replicate(2)
-            ),
-            self.starting.eq(
-                Cat(was_reset & (frame != 0) & (frame <= last), ~was_reset & (frame <= _AFTER_POWER_UP))
-                & calm.replicate(2)
-            ),
+            self.holds.eq(Cat(self.invariant.parts.values())),
             self.wrong.eq(Cat(self.monitors.bad.values())),
             self.seen.eq(Cat(self.monitors.bad[wanted].any() for wanted in MONITORED)),
             self.covered.eq(Cat(self.invariant.covers[target] for target in PACKER_COVERS)),
@@ -157,8 +131,9 @@ class PackerProof(Elaboratable):
         return m
 
 
-_AFTER_POWER_UP = 1
-"""Cycles after power-up in which the invariant need not hold: registers that duplicate others have no initial value."""
+_AFTER_POWER_UP = 2
+"""Cycles after power-up in which the invariant need not hold: registers that duplicate others have no initial value.
+With 3 lanes one cycle is not enough."""
 
 NARROW = data.StructLayout({"code_point": 1, "error": 1})
 """The words for which a packer is proved: a field that is moved, and one that is 0 in lanes without a word."""
@@ -169,16 +144,14 @@ class _Design:
     """A `PackerProof` for the engines.
 
     Attributes:
-        aig: as a graph. Of its output ports, `step` has the parts of the invariant and the claims about registers:
-            one of them does not hold in the second cycle, though the whole invariant did in the first. Likewise
-            `base`, one bit: one does not hold where a reset in the first cycle, or power-up, ends.
-        parts: their names.
-        bad: per property the outputs that show that it does not follow from the invariant.
+        aig: as a graph.
+        claims: the invariant: by name of a part or of a cycle of the pipeline the output that is 1 if it holds.
+        bad: per property the outputs that must never be 1.
         after: the number of cycles after which a reset, or power-up, ends.
     """
 
     aig: Aig
-    parts: list[str]
+    claims: dict[str, int]
     bad: dict[Property, list[int]]
     after: int
 
@@ -194,64 +167,49 @@ class _Design:
         """
         proof = PackerProof(packer(NARROW, lanes, flushes=flushes))
         text = str(rtlil.convert(proof, name="top", ports=proof.ports, emit_src=False))
-        aig, claims = register_claims(aig_of(text, free=free), proof.given)
-        gates, bits, outputs = GateList(aig), aig.output_bits, list(aig.outputs)
-        holds, held = (outputs[bits[name][0]] for name in ("holds", "held"))
-        drained, starting = (outputs[bits[name][0 if free else 1]] for name in ("drained", "starting"))
-        whole = reduce(gates.both, claims.values(), holds)
-        # The register that holds whether the invariant held also holds whether the claims did.
-        latches = [whole if literal == holds else literal for literal in aig.latches]
-        assert latches.count(whole) == 1
-        fails = [outputs[bit] for bit in bits["step"]] + [literal ^ 1 for literal in claims.values()]
-        parts = [*proof.invariant.parts, *(f"registers in cycle {cycle}" for cycle in claims)]
-        every = reduce(gates.both, (fail ^ 1 for fail in fails), 1)
-        asked = {"step": [gates.both(held, fail) for fail in fails], "base": [gates.both(drained, every ^ 1)]}
-        asked["fails"] = fails
-        asked["early"] = [gates.both(starting, outputs[bit]) for bit in bits["seen"]]
-        asked["bad"] = [gates.both(outputs[bit], whole) for bit in bits["wrong"]]
-        bits = dict(bits)
-        for name, literals in asked.items():
-            bits[name] = list(range(len(outputs), len(outputs) + len(literals)))
-            outputs += literals
-        aig = replace(
-            aig, latches=latches, outputs=outputs, output_bits=bits, gates=gates.gates, packed=bytes(gates.packed)
-        )
-        found = iter(bits["bad"])
+        aig, registers = register_claims(aig_of(text, free=free), proof.given)
+        claims = dict(zip(proof.invariant.parts, aig.output_bits["holds"], strict=True))
+        claims |= {f"registers in cycle {cycle}": n for n, cycle in enumerate(registers, len(aig.outputs))}
+        found = iter(aig.output_bits["wrong"])
         bad = {wanted: [next(found) for _ in range(len(each))] for wanted, each in proof.monitors.bad.items()}
-        return _Design(aig, parts, bad, proof.after if free else _AFTER_POWER_UP)
+        aig = replace(aig, outputs=[*aig.outputs, *registers.values()])
+        return _Design(aig, claims, bad, proof.after if free else _AFTER_POWER_UP)
+
+    def cycles(self, *resets: int | None) -> Cycles:
+        """Some cycles, each with the value of the reset; None: with any value."""
+        (reset,) = self.aig.input_bits["reset"]
+        return Cycles(self.aig, [{} if value is None else {reset: value} for value in resets])
+
+    def invariant(self, outputs: Sequence[int]) -> dict[str, list[int]]:
+        """The literals of the claims in a cycle."""
+        return {name: [outputs[at]] for name, at in self.claims.items()}
 
 
 @lru_cache(maxsize=4)
 def _induction(packer: Any, lanes: int, flushes: bool, seconds: int) -> tuple[bool | None, str]:
     """The answer to base and step; if it is not yes, also the part of the invariant that does not follow."""
     design = _Design.of(packer, lanes, flushes)
-    if not (found := _start(design, seconds))[0]:
+    if not (found := _start(design, seconds, reset=1))[0]:
         return found
-    return _ask(design.aig, dict(zip(design.parts, design.aig.output_bits["step"], strict=True)), 2, seconds)
+    cycles = design.cycles(0, None)
+    before, after = (design.invariant(outputs) for outputs in cycles.outputs)
+    return entailed(cycles.gates, (literal for each in before.values() for literal in each), after, seconds=seconds)
 
 
-def _start(design: _Design, seconds: int) -> tuple[bool | None, str]:
-    """Whether the invariant holds at the end of a reset, or of power-up, and no monitor raises its bit before."""
-    bits = design.aig.output_bits
-    questions = {"the end of a reset": bits["base"][0]}
-    questions |= {f"{wanted} during a reset": bit for wanted, bit in zip(MONITORED, bits["early"], strict=True)}
-    return _ask(design.aig, questions, design.after + 1, seconds)
+def _start(design: _Design, seconds: int, *, reset: int) -> tuple[bool | None, str]:
+    """Whether the invariant holds at the end of a reset, or of power-up, and no monitor raises its bit before.
 
-
-def _ask(aig: Aig, questions: dict[str, int], frames: int, seconds: int) -> tuple[bool | None, str]:
-    """The first answer that is not yes, if there is one, and to which question."""
-    names = list(questions)
-    for at in range(0, len(names), _BATCH):
-        batch = {name: questions[name] for name in names[at : at + _BATCH]}
-        verdicts = hold_each(aig, dict.fromkeys(batch.values(), frames), seconds=seconds)
-        for name, verdict in zip(batch, verdicts, strict=True):
-            if not verdict.proved:
-                return verdict.proved, name
-    return True, ""
-
-
-_BATCH = 16
-"""Upper bound on the number of questions in one call of the solver; after a failure no further call is made."""
+    Args:
+        design: the packer.
+        seconds: limit, see `entailed`.
+        reset: whether there is one in the first cycle. In the cycles after it there is none.
+    """
+    cycles = design.cycles(reset, *[0] * design.after)
+    wanted = design.invariant(cycles.outputs[-1])
+    # What happens in the cycle of a reset itself belongs to the time before it.
+    for name, bits in design.bad.items():
+        wanted[f"{name} at the start"] = [outputs[bit] ^ 1 for outputs in cycles.outputs[reset:] for bit in bits]
+    return entailed(cycles.gates, [], wanted, seconds=seconds)
 
 
 def prove_packer(
@@ -297,6 +255,9 @@ def prove_packer(
         seconds: limit on the time that the engine spends on one question.
         packer: the class of the packer.
 
+    Returns:
+        the result; undecided if python-sat is missing. Covers have one each.
+
     Raises:
         ToolError: Yosys is missing or failed.
         InvalidArgumentError: there is no such property.
@@ -323,14 +284,11 @@ def prove_packer(
         all_inputs = {bit for port in ("ready", "offer", "fresh", "reset") for bit in inputs[port]}
         inward = aig.fan_in(bits["sparse_ready"]) & all_inputs
         return [Result(name, wanted, "structure", 0, time.monotonic() - started, not (outward or inward))]
-    proved, part = _induction(key, lanes, flushes, seconds)
-    note = f"not inductive: {part}" if part else ""
-    if proved:
-        proved = _follows(design, wanted, seconds)
-        note = "" if proved else "does not follow from the invariant"
-    if proved and wanted == Property.POWER_UP:
-        proved, part = _start(_Design.of(key, lanes, flushes, free=False), seconds)
-        note = f"not inductive: {part}" if part else ""
+    try:
+        proved, note = _decide(key, lanes, flushes, wanted, seconds)
+    except SolverMissingError as error:
+        # Properties that need no solver are proved all the same.
+        proved, note = None, str(error)
     result = Result(name, wanted, "induction", 0, 0, proved or None, note)
     if not proved and wanted in MONITORED:
         _, violated = _run_at_random(aig)
@@ -389,11 +347,29 @@ def _places(wide: Packer, narrow: Packer) -> list[Place]:
     return found
 
 
-def _follows(design: _Design, wanted: str, seconds: int) -> bool:
+def _decide(packer: Any, lanes: int, flushes: bool, wanted: str, seconds: int) -> tuple[bool | None, str]:
+    """Whether the induction proves a property, and why it does not."""
+    proved: bool | None = True
+    part = ""
+    if wanted == Property.POWER_UP:
+        proved, part = _start(_Design.of(packer, lanes, flushes, free=False), seconds, reset=0)
+    if proved:
+        proved, part = _induction(packer, lanes, flushes, seconds)
+    if not proved:
+        return proved, f"{'not decided' if proved is None else 'not inductive'}: {part}"
+    proved = _follows(_Design.of(packer, lanes, flushes), wanted, seconds)
+    notes = {True: "", False: "does not follow from the invariant", None: f"not decided: {wanted}"}
+    return proved, notes[proved]
+
+
+def _follows(design: _Design, wanted: str, seconds: int) -> bool | None:
     """Whether a property follows from the invariant."""
     followed = MONITORED if wanted == Property.POWER_UP else [Property(wanted)]
-    outputs = [bit for each in followed for bit in design.bad[each]]
-    return all(verdict.proved for verdict in hold_each(design.aig, dict.fromkeys(outputs, 1), seconds=seconds))
+    cycles = design.cycles(None)
+    (outputs,) = cycles.outputs
+    given = (literal for each in design.invariant(outputs).values() for literal in each)
+    none = {str(name): [outputs[bit] ^ 1 for bit in design.bad[name]] for name in followed}
+    return entailed(cycles.gates, given, none, seconds=seconds)[0]
 
 
 _RUNS, _CYCLES = 192, 150
@@ -403,8 +379,8 @@ _RUNS, _CYCLES = 192, 150
 def _run_at_random(aig: Aig) -> tuple[dict[str, int], dict[Property, int]]:
     """Random runs from a reset: when each of `PACKER_COVERS` was reached, and when a monitor raised its bit.
 
-    The density of words differs from run to run. How often the producer is valid and the consumer ready also changes
-    during a run.
+    The density of words differs from run to run, and so does whether only ends of texts are watched. How often the
+    producer is valid and the consumer ready also changes during a run.
     """
     rng, all_runs = random.Random(1), (1 << _RUNS) - 1
     inputs, outputs = aig.input_bits, aig.output_bits
@@ -425,6 +401,12 @@ def _run_at_random(aig: Aig) -> tuple[dict[str, int], dict[Property, int]]:
         for bit in words:
             frame[bit] |= dense & rng.getrandbits(_RUNS) | dense & rng.getrandbits(_RUNS)
         frame[last] = draw((0.1, 0.3, 0.02), _CYCLES, 0)
+        # Of many lanes it is rare that no word is present, or that none is picked.
+        empty, ends = draw((0.2, 0, 0.1), _CYCLES, 0), draw((0, 1, 0, 0), _CYCLES, 0)
+        for bit in words[-(len(inputs["pick"]) - 1) :]:
+            frame[bit] &= ~empty
+        for bit in inputs["pick"][:-1]:
+            frame[bit] &= ~ends
         frame[inputs["offer"][0]] = draw((0.5, 0.9, 1, 0.97), 40, cycle)
         frame[inputs["ready"][0]] = draw((0, 1, 0.5), 25, cycle)
         frame[inputs["reset"][0]] = draw((0.003,), 1, cycle) if cycle else all_runs

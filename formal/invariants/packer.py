@@ -127,7 +127,6 @@ class PackerInvariant:
 
     Attributes:
         parts: the invariant in parts, by name: one bit each, of registers and memories alone.
-        holds: all parts hold.
         covers: by name of `PACKER_COVERS`, whether it is so in this cycle.
         slots: per cycle of the pipeline its slot; that of cycle 0 is the input.
         states: the registers with feedback of the pipeline, bit by bit.
@@ -154,8 +153,6 @@ class PackerInvariant:
         self._claim_watched()
         self._claim_flow()
         self._claim_rates()
-        self.holds = Signal(name="ghost_invariant")
-        m.d.comb += self.holds.eq(Cat(self.parts.values()).all())
         self.covers = self._cover()
 
     def _name(self, name: str, value: Any, size: int | None = None) -> Signal:
@@ -609,7 +606,9 @@ class PackerInvariant:
         self._claim("stall", (monitors.willing < decided + 4) | ~many)
         self._claim("stall", (monitors.willing < decided + 5) | ~packer.inside.bits[packer.threshold])
 
-        # In time.
+        # In time. A packer that states too low a latency has fewer.
+        while len(monitors.due) < len(chain):
+            monitors.delay_due()
         first, was_read = packer.complete + 2, self._was_read
         for n, (row, start) in enumerate(chain):
             known = self._known.announced

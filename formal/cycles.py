@@ -1,0 +1,212 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Questions about a few cycles of a circuit, answered by the SAT solvers Glucose and CaDiCaL.
+
+The steps of an induction are such questions. The cycles are one graph without latches, in which equal gates of
+different cycles are one gate. So a claim that the next cycle only restates, which is common in a pipeline, needs no
+search. A claim is a conjunction of smaller ones; they are decided one after another, those that need much search after
+all others, and each is given to the next ones. ABC's bounded model checking has neither, and does not decide those of
+a packer of 8 lanes.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cached_property
+from typing import Any
+
+from utf8fpga.formal.aiger import Aig, GateList
+from utf8fpga.formal.answers import Answers
+from utf8fpga.hdl.toolchain import ToolError
+
+__all__ = ["Cycles", "SolverMissingError", "conjuncts", "entailed"]
+
+_CONFLICTS = 5_000
+"""Conflicts of the solver for each second of a limit. They are counted in place of time, so that an answer does not
+depend on what else the machine does."""
+
+_FEW_CONFLICTS = 200
+"""Those after which the second solver is asked."""
+
+_SOME_CONFLICTS = 10_000
+"""Those of the second solver after which a claim is put off until all others have been tried."""
+
+
+class SolverMissingError(ToolError):
+    """The SAT solvers are not installed."""
+
+
+class Cycles:
+    """Some cycles of a circuit, from its first one on, as one graph without latches.
+
+    Args:
+        aig: the circuit. Inputs that choose the first values of latches are inputs of the first cycle, like others.
+        fixed: per cycle the inputs that have a fixed value, 0 or 1, by number.
+
+    Attributes:
+        gates: of the graph.
+        inputs: per cycle the literals of the inputs.
+        outputs: per cycle the literals of the outputs.
+    """
+
+    def __init__(self, aig: Aig, fixed: Sequence[Mapping[int, int]]) -> None:
+        self.gates = GateList(Aig(aig.inputs * len(fixed), [], [], [], {}, {}, b""))
+        self.inputs: list[list[int]] = []
+        self.outputs: list[list[int]] = []
+        state = [0] * len(aig.latches)
+        for cycle, known in enumerate(fixed):
+            inputs = [known.get(n, 2 * (1 + cycle * aig.inputs + n)) for n in range(aig.inputs)]
+            values = [0, *inputs, *state]
+            for left, right in aig.gates:
+                values.append(self.gates.both(values[left >> 1] ^ (left & 1), values[right >> 1] ^ (right & 1)))
+            state = [values[literal >> 1] ^ (literal & 1) for literal in aig.latches]
+            self.inputs.append(inputs)
+            self.outputs.append([values[literal >> 1] ^ (literal & 1) for literal in aig.outputs])
+
+
+def conjuncts(gates: GateList, literals: Iterable[int]) -> list[int]:
+    """Literals that are all 1 if and only if all of some literals are: those of which conjunctions are made."""
+    todo, found = list(literals)[::-1], dict[int, None]()
+    while todo:
+        literal = todo.pop()
+        pair = None if literal & 1 else gates.inputs_of(literal)
+        if pair:
+            todo += pair[::-1]
+        elif literal != 1:
+            found[literal] = None
+    return list(found)
+
+
+def entailed(
+    gates: GateList, given: Iterable[int], wanted: Mapping[str, Sequence[int]], *, seconds: int = 600
+) -> tuple[bool | None, str]:
+    """Whether some literals are 1 in each case in which others are.
+
+    The processes of a run share the work, see `Answers`.
+
+    Args:
+        gates: the graph.
+        given: the literals that are 1.
+        wanted: by name those that then have to be 1 as well.
+        seconds: limit on the effort for one question to the solver.
+
+    Returns:
+        True; or False if one of them can be 0, None if the limit was reached, and the name that this one has.
+
+    Raises:
+        SolverMissingError: python-sat is not installed.
+    """
+    assumed = set(conjuncts(gates, given))
+    goals = {name: [each for each in conjuncts(gates, wanted[name]) if each not in assumed] for name in wanted}
+    left = {name: each for name, each in goals.items() if each}
+    if not left:
+        return True, ""
+    graph = hashlib.sha256(repr((bytes(gates.packed), gates.first, sorted(assumed))).encode()).hexdigest()
+    keys = {f"{graph} {each}".encode(): name for name, each in left.items()}
+    solver = _Solver(gates, assumed, (each for goal in left.values() for each in goal))
+    # For a solver 0 is no limit.
+    most = seconds * _CONFLICTS + 1
+    for limit in (min(_SOME_CONFLICTS, most), most):
+        put_off: dict[bytes, str] = {}
+        while keys:
+            known = _answers.find(list(keys))
+            for key in known:
+                solver.learn(left[keys.pop(key)])
+            if known or not keys:
+                continue
+            claimed = _answers.claim(list(keys), 1)
+            answers: dict[bytes, bool] = {}
+            try:
+                for key in claimed:
+                    name = keys.pop(key)
+                    verdict = solver.decide(left[name], limit)
+                    if verdict is False or (verdict is None and limit == most):
+                        return verdict, name
+                    if verdict:
+                        answers[key] = True
+                    else:
+                        put_off[key] = name
+            finally:
+                _answers.settle(claimed, answers)
+        keys = put_off
+    return True, ""
+
+
+_answers = Answers()
+
+
+class _Solver:
+    """Two SAT solvers, with the gates on which some literals depend.
+
+    Most questions are answered at once: Glucose has the least to do for each. CaDiCaL is asked the others.
+
+    Args:
+        gates: the graph.
+        given: literals that are 1.
+        wanted: literals that will be asked.
+    """
+
+    def __init__(self, gates: GateList, given: Iterable[int], wanted: Iterable[int]) -> None:
+        self._gates, self._given, self._wanted = gates, [*given], [*wanted]
+
+    @cached_property
+    def _solvers(self) -> list[Any]:
+        # Variable 0 is the constant 0; the solvers' first one is in its place.
+        clauses = [[-1], *([_number(literal)] for literal in self._given)]
+        todo, seen = [literal & ~1 for literal in (*self._given, *self._wanted)], {0}
+        while todo:
+            literal = todo.pop()
+            if literal in seen:
+                continue
+            seen.add(literal)
+            if pair := self._gates.inputs_of(literal):
+                gate, one, other = _number(literal), *(_number(each) for each in pair)
+                clauses += [[-gate, one], [-gate, other], [gate, -one, -other]]
+                todo += [each & ~1 for each in pair]
+        return _solvers(clauses)
+
+    def learn(self, literals: Iterable[int]) -> None:
+        """Some literals are 1."""
+        self._given += (new := [*literals])
+        if "_solvers" in vars(self):
+            for solver in self._solvers:
+                for literal in new:
+                    solver.add_clause([_number(literal)])
+
+    def decide(self, literals: Sequence[int], conflicts: int) -> bool | None:
+        """Whether some literals are 1; those that are proved are learnt, also if others are undecided.
+
+        Args:
+            literals: which ones.
+            conflicts: limit of the second solver for each of them.
+
+        Raises:
+            SolverMissingError: see `entailed`.
+        """
+        undecided = False
+        for literal in literals:
+            found = None
+            for solver, limit in zip(self._solvers, (_FEW_CONFLICTS, conflicts), strict=True):
+                if found is None:
+                    solver.conf_budget(limit)
+                    found = solver.solve_limited(assumptions=[-_number(literal)])
+            if found:
+                return False
+            if found is None:
+                undecided = True
+            else:
+                self.learn([literal])
+        return None if undecided else True
+
+
+def _number(literal: int) -> int:
+    number = 1 + (literal >> 1)
+    return -number if literal & 1 else number
+
+
+def _solvers(clauses: list[list[int]]) -> list[Any]:
+    try:
+        from pysat.solvers import Cadical195, Glucose4
+    except ModuleNotFoundError:
+        raise SolverMissingError("python-sat is not installed: pip install 'utf8fpga[proofs]'") from None
+    return [Glucose4(bootstrap_with=clauses), Cadical195(bootstrap_with=clauses)]
