@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import ExitStack
 from dataclasses import replace
 
 import click
@@ -11,10 +12,11 @@ from click.core import ParameterSource
 
 from utf8fpga.cli.core_options import core_command
 from utf8fpga.cli.options import output_option
-from utf8fpga.cli.output import CommandError, say, write_bytes
+from utf8fpga.cli.output import CommandError, check_different, say, writing
 from utf8fpga.hdl import (
     FAMILIES,
     FLAGS,
+    PORT_ATTRIBUTES,
     CoreParameters,
     DecoderParameters,
     PortOptions,
@@ -61,6 +63,11 @@ _DEFAULT = ParameterSource.DEFAULT
 @click.option("--reset-low", is_flag=True, help="Reset port rst_n, active low, in place of rst.")
 @click.option("--checks", is_flag=True, help="Report violations of the contract at the input in simulation.")
 @click.option(
+    "--attributes",
+    type=click.Choice(list(PORT_ATTRIBUTES)),
+    help="Attributes of the ports, from which a tool takes the interfaces. Default: none.",
+)
+@click.option(
     "--testbench",
     metavar="FILE",
     help="Also write a test bench in Verilog for a decoder; it reads the output of vectors --format readmemh.",
@@ -79,10 +86,12 @@ def generate(
     registered: bool,
     reset_low: bool,
     checks: bool,
+    attributes: str | None,
     testbench: str | None,
     output: str,
 ) -> None:
     """Write the core as one self-contained Verilog-2005 file with AXI4-Stream ports."""
+    check_different({"--output": output, "--testbench": testbench})
     _check("--name", check_module_name, name)
     _check("--ram-style", check_ram_style, ram_style)
     command, notes, style = command_words(parameters), tuple[str, ...](), ram_style
@@ -94,14 +103,30 @@ def generate(
             say(note)
     core = _with_fields(parameters, kind=kind, length=length).build()
     options = PortOptions(flags=flags, registered=registered, reset_low=reset_low)
-    for option, value in (("--name", name), ("--device", device), ("--ram-style", ram_style)):
+    for option, value in (
+        ("--name", name),
+        ("--device", device),
+        ("--ram-style", ram_style),
+        ("--attributes", attributes),
+    ):
         command += [] if value is None else [option, value]
     command += edge_words(core, options, checks=checks)
     bench = None if testbench is None else axi_testbench(core, name, options=options, command=command)
-    text = axi_verilog(core, name, options=options, checks=checks, ram_style=style, command=command, notes=notes)
-    write_bytes(output, text.encode())
-    if testbench is not None and bench is not None:
-        write_bytes(testbench, bench.encode())
+    text = axi_verilog(
+        core,
+        name,
+        options=options,
+        checks=checks,
+        ram_style=style,
+        attributes=attributes,
+        command=command,
+        notes=notes,
+    )
+    files = {output: text} if testbench is None or bench is None else {output: text, testbench: bench}
+    # None is replaced unless all can be written.
+    with ExitStack() as stack:
+        for file, content in [(stack.enter_context(writing(path)), content) for path, content in files.items()]:
+            file.write(content.encode())
 
 
 def _with_fields(parameters: CoreParameters, **fields: bool) -> CoreParameters:

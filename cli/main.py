@@ -15,7 +15,10 @@ from utf8fpga.cli.process import run
 
 __all__ = ["COMMANDS", "cli", "main"]
 
-COMMANDS = ("demo", "decode", "table", "vectors", "generate", "simulate", "check", "prove", "build", "boards", "bench")
+COMMANDS = (
+    *("demo", "decode", "table", "vectors", "generate", "simulate", "check", "prove", "build", "boards", "bench"),
+    "release",
+)
 """The commands, in the order of the help text; `utf8fpga.cli.NAME` has the command `NAME`."""
 
 

@@ -9,8 +9,9 @@ import re
 import secrets
 import stat
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from itertools import combinations
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
@@ -18,10 +19,13 @@ from utf8fpga.model import UserError
 
 if TYPE_CHECKING:
     from rich.console import Console
+    from rich.progress import Progress, ProgressColumn
 
 __all__ = [
     "CommandError",
+    "check_different",
     "file_size",
+    "is_special",
     "is_standard_output",
     "job_progress",
     "new_file",
@@ -29,6 +33,7 @@ __all__ = [
     "read_chunks",
     "read_error",
     "say",
+    "spinner",
     "write_bytes",
     "write_error",
     "writing",
@@ -174,6 +179,23 @@ def new_file(path: str) -> Iterator[Path]:
         beside.unlink(missing_ok=True)
 
 
+def check_different(paths: Mapping[str, str | None]) -> None:
+    """Check that options name different files for their results.
+
+    Raises:
+        CommandError: two of them are the same file.
+    """
+    named = [(option, path) for option, path in paths.items() if path]
+    for (one, first), (other, second) in combinations(named, 2):
+        if os.path.realpath(first) == os.path.realpath(second) and not is_special(second):
+            raise CommandError(f"{one} and {other} are the same file {second!r}: specify two files")
+
+
+def is_special(path: str) -> bool:
+    """Whether a path is a device or a pipe, to which two results may be written."""
+    return os.path.exists(path) and not os.path.isfile(path)
+
+
 def write_bytes(path: str, data: bytes) -> None:
     """Write a whole file, or standard output for ``-``.
 
@@ -191,6 +213,38 @@ def _terminal() -> Console:
     return Console(stderr=True, force_terminal=True)
 
 
+_displays: list[Progress] = []
+"""The progress bars and spinners on the terminal, of which it can show one only."""
+
+
+@contextmanager
+def _displayed(*columns: ProgressColumn, redirect_stdout: bool = True) -> Iterator[Progress]:
+    """A progress bar on the terminal, which is removed from it at the end."""
+    # Importing rich takes as long as the rest of a short command.
+    from rich.progress import Progress
+
+    with Progress(*columns, console=_terminal(), transient=True, redirect_stdout=redirect_stdout) as bar:
+        _displays.append(bar)
+        try:
+            yield bar
+        finally:
+            _displays.remove(bar)
+
+
+@contextmanager
+def spinner(what: str) -> Iterator[bool]:
+    """A spinner with a text and the elapsed time; false if standard error is no terminal, or has a progress bar."""
+    if _displays or not sys.stderr.isatty():
+        yield False
+        return
+    from rich import progress as bars
+
+    columns = (bars.SpinnerColumn(), bars.TextColumn("{task.description}", markup=False), bars.TimeElapsedColumn())
+    with _displayed(*columns, redirect_stdout=sys.stdout.isatty()) as bar:
+        bar.add_task(what, total=None)
+        yield True
+
+
 @contextmanager
 def progress(what: str, total: int | None, *, rate: bool = False) -> Iterator[Callable[[int], None]]:
     """A progress bar, shown only on a terminal; yields a function to be called with the number done so far.
@@ -205,7 +259,6 @@ def progress(what: str, total: int | None, *, rate: bool = False) -> Iterator[Ca
     if not sys.stderr.isatty():
         yield lambda _: None
         return
-    # Importing rich takes as long as the rest of a short command.
     from rich import progress as bars
 
     numbers = (bars.DownloadColumn(), bars.TransferSpeedColumn()) if rate else (bars.MofNCompleteColumn(),)
@@ -216,7 +269,7 @@ def progress(what: str, total: int | None, *, rate: bool = False) -> Iterator[Ca
         *numbers,
         bars.TimeElapsedColumn(),
     )
-    with bars.Progress(*columns, console=_terminal(), transient=True, redirect_stdout=sys.stdout.isatty()) as bar:
+    with _displayed(*columns, redirect_stdout=sys.stdout.isatty()) as bar:
         task = bar.add_task(what, total=total)
         yield lambda done: bar.update(task, completed=done)
 
@@ -237,7 +290,7 @@ def job_progress(what: str) -> Iterator[Callable[[int, int, Sequence[str]], None
         bars.TimeElapsedColumn(),
         bars.TextColumn("{task.fields[running]}", markup=False),
     )
-    with bars.Progress(*columns, console=_terminal(), transient=True) as bar:
+    with _displayed(*columns) as bar:
         task = bar.add_task(what, total=None, running="")
 
         def show(done: int, total: int, running: Sequence[str]) -> None:

@@ -12,13 +12,13 @@ import sys
 import traceback
 import warnings
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from types import FrameType
 from typing import Any
 
 import click
 
-from utf8fpga.cli.output import CommandError, say, write_error
+from utf8fpga.cli.output import CommandError, say, spinner, write_error
 from utf8fpga.model import UserError
 
 __all__ = ["DEFECT", "run"]
@@ -62,10 +62,23 @@ class _StandardOutput(io.FileIO):
 
 
 class _ToStandardError(logging.Handler):
-    """Prints the log messages of the library to standard error."""
+    """Prints the log messages of the library to standard error.
+
+    A tool's first start is one line, or on a terminal a spinner as long as it lasts.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._spinner = ExitStack()
 
     def emit(self, record: logging.LogRecord) -> None:
-        say(f"utf8fpga: {record.getMessage()}")
+        state = getattr(record, "first_start", None)
+        if state is not None:
+            self._spinner.close()
+        if state == "end":
+            return
+        if state != "begin" or not self._spinner.enter_context(spinner(record.getMessage())):
+            say(f"utf8fpga: {record.getMessage()}")
 
 
 def run(command: Callable[[], None]) -> int:

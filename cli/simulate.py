@@ -3,14 +3,13 @@
 
 from __future__ import annotations
 
-import os
 import re
 import shutil
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, nullcontext, suppress
 from functools import partial
-from itertools import chain, combinations
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +19,9 @@ from utf8fpga.cli.core_options import core_command
 from utf8fpga.cli.options import FILE, SEED, json_option
 from utf8fpga.cli.output import (
     CommandError,
+    check_different,
     file_size,
+    is_special,
     is_standard_output,
     progress,
     read_chunks,
@@ -176,7 +177,7 @@ def simulate(
         )
     if as_json and is_standard_output(output):
         raise CommandError(f"--json and -o {output} both write to standard output: leave out one of them")
-    _check_different({"-o": output, "--vcd": vcd, "--wave": wave})
+    check_different({"-o": output, "--vcd": vcd, "--wave": wave})
     simulate_texts(
         files,
         digits,
@@ -224,18 +225,6 @@ def _check_waveforms(texts: int, engine: str | None, paths: Mapping[str, str | N
             raise CommandError(f"{option} {path!r} shows one text, not {texts}: give one FILE")
         if path and engine in ("compiled", "netlist"):
             raise CommandError(f"--engine {engine} writes no waveform: leave it out, or {option} {path!r}")
-
-
-def _check_different(paths: Mapping[str, str | None]) -> None:
-    named = [(option, path) for option, path in paths.items() if path]
-    for (one, first), (other, second) in combinations(named, 2):
-        if os.path.realpath(first) == os.path.realpath(second) and not _is_special(second):
-            raise CommandError(f"{one} and {other} are the same file {second!r}: specify two files")
-
-
-def _is_special(path: str) -> bool:
-    """Whether a path is a device or a pipe, to which two results may be written."""
-    return os.path.exists(path) and not os.path.isfile(path)
 
 
 def simulate_texts(
@@ -395,7 +384,7 @@ def _recording(simulation: Simulation, vcd: str | None, wave: str | None, cycles
         if vcd:
             with waveform.open("rb") as source:
                 shutil.copyfileobj(source, targets[vcd])
-            if not _is_special(vcd):
+            if not is_special(vcd):
                 _write_save_file(waveform, vcd)
         if wave:
             with nullcontext() if difference is None else suppress(DiagramError):

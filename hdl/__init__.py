@@ -23,8 +23,10 @@ from utf8fpga.hdl.packer.packer import PackedDecoder, Packer
 from utf8fpga.hdl.payloads import Kind, item_layout
 from utf8fpga.hdl.periodic_reset import MOST, STILL, Refresh, RefreshedDecoder
 from utf8fpga.hdl.remover import MAX_REMOVER_LANES, Remover, RemoverParameters
+from utf8fpga.hdl.verilog.attributes import PORT_ATTRIBUTES
 from utf8fpga.hdl.verilog.families import FAMILIES, fitted
 from utf8fpga.hdl.verilog.identifiers import check_module_name, check_ram_style
+from utf8fpga.hdl.verilog.release import RELEASED, release_files
 from utf8fpga.hdl.verilog.testbench import axi_testbench
 from utf8fpga.hdl.verilog.writer import axi_rtlil, axi_verilog, edge_words, module_name
 
@@ -41,6 +43,8 @@ __all__ = [
     "MOST",
     "PARALLEL_PIPELINES",
     "PIPELINES",
+    "PORT_ATTRIBUTES",
+    "RELEASED",
     "STILL",
     "AnyDecoder",
     "AxiStreamCore",
@@ -75,4 +79,5 @@ __all__ = [
     "item_layout",
     "module_name",
     "parameters_of",
+    "release_files",
 ]

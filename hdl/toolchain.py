@@ -5,9 +5,10 @@ A tool is the program that its environment variable names (the variables of Amar
 else a program beside this Python or on the path, with YoWASP's name or the plain name of the tool.
 
 YoWASP's tools are WebAssembly, which compiles itself to machine code at the first start of each tool and stores the
-result in the user's cache, or in the folder that ``YOWASP_CACHE_DIR`` names. The logger of this module then logs one
-message of level ``INFO`` for each tool. The tools fail if they cannot store the result; so if the user's cache is not
-writable, the folder is one of this user in the system's temporary directory.
+result in the user's cache, or in the folder that ``YOWASP_CACHE_DIR`` names. The logger of this module then logs two
+messages of level ``INFO`` for each tool, when it begins and when it continues; their attribute `first_start` is
+``begin`` and ``end``. The tools fail if they cannot store the result; so if the user's cache is not writable, the
+folder is one of this user in the system's temporary directory.
 """
 
 from __future__ import annotations
@@ -22,8 +23,8 @@ import subprocess
 import sysconfig
 import tempfile
 import threading
-from collections.abc import Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
 import platformdirs
@@ -107,14 +108,16 @@ def run_tool(tool: str, arguments: Sequence[str], *, directory: Path) -> str:
     with (
         tempfile.TemporaryDirectory(prefix="utf8fpga-", ignore_cleanup_errors=True) as scratch,
         _started(tool, [program, *arguments], directory, scratch) as process,
+        ExitStack() as first_start,
     ):
         _running.add(process)
         try:
             assert process.stdout is not None
             for line in process.stdout:
                 printed.append(line)
+                first_start.close()
                 if line.startswith(_COMPILES):
-                    _say_that_it_compiles(tool)
+                    first_start.enter_context(_first_start(tool))
             process.wait()
         except BaseException:
             process.kill()
@@ -142,11 +145,20 @@ def _started(tool: str, command: Sequence[str], directory: Path, scratch: str) -
         raise ToolError(f"{tool} cannot be started as {command[0]!r}: {error.strerror}") from None
 
 
-def _say_that_it_compiles(tool: str) -> None:
+@contextmanager
+def _first_start(tool: str) -> Iterator[None]:
+    """Log, once for each tool, that it compiles itself as long as the block lasts."""
     with _saying:
-        if tool not in _compiled:
-            _compiled.add(tool)
-            _logger.info("%s is compiling itself, at its first start only; this can take some minutes", tool)
+        is_first = tool not in _compiled
+        _compiled.add(tool)
+    if not is_first:
+        yield
+        return
+    _logger.info("%s compiles itself at its first start, about a minute", tool, extra={"first_start": "begin"})
+    try:
+        yield
+    finally:
+        _logger.info("%s has been started", tool, extra={"first_start": "end"})
 
 
 def _environment() -> dict[str, str] | None:

@@ -5,11 +5,11 @@ from __future__ import annotations
 
 import re
 import textwrap
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 
 from utf8fpga.hdl.verilog.expressions import Statement, insert, is_unnamed
 
-__all__ = ["polished", "with_ram_style"]
+__all__ = ["polished", "with_port_attributes", "with_ram_style"]
 
 _MODULE = re.compile(r"^module (\w+)\(([^)]*)\);\n(.*?)^endmodule\n", re.MULTILINE | re.DOTALL)
 _PORT = re.compile(r"^  (input|output) (\[[^]]+\] )?(\w+);\n", re.MULTILINE)
@@ -41,6 +41,20 @@ def with_ram_style(text: str, ram_style: str) -> str:
     """Modules with an attribute, such as ``ram_style=distributed``, of each memory."""
     name, _, value = ram_style.partition("=")
     return _MEMORY.sub(lambda found: f'  (* {name} = "{value}" *)\n{found[0]}', text)
+
+
+def with_port_attributes(text: str, attributes: Mapping[str, Mapping[str, str]]) -> str:
+    """Modules with attributes of the ports of the first one.
+
+    Args:
+        text: the modules, as `polished` writes them.
+        attributes: for each port the values of its attributes by name.
+    """
+    ports, end, rest = text.partition("\n);\n")
+    for port, values in attributes.items():
+        lines = "".join(f'  (* {name} = "{value}" *)\n' for name, value in values.items())
+        ports = re.sub(rf"^  (?:input|output) [^,\n]*\b{port}(?=,?$)", rf"{lines}\g<0>", ports, flags=re.MULTILINE)
+    return ports + end + rest
 
 
 def _module(name: str, ports: str, body: str) -> str:

@@ -17,22 +17,24 @@ from utf8fpga.hdl.axi_stream import AxiStreamCore, PortOptions, SymbolPorts, axi
 from utf8fpga.hdl.core import Core
 from utf8fpga.hdl.cores import command_words, parameters_of
 from utf8fpga.hdl.toolchain import find_tool, run_tool
+from utf8fpga.hdl.verilog.attributes import PORT_ATTRIBUTES
 from utf8fpga.hdl.verilog.checks import contract_checks
 from utf8fpga.hdl.verilog.header import header
 from utf8fpga.hdl.verilog.identifiers import check_module_name, check_ram_style
 from utf8fpga.hdl.verilog.netlist import tidy
-from utf8fpga.hdl.verilog.text import polished, with_ram_style
+from utf8fpga.hdl.verilog.text import polished, with_port_attributes, with_ram_style
 
 __all__ = ["axi_rtlil", "axi_verilog", "edge_words", "module_name"]
 
 _SIMPLIFY = """
     hierarchy -top {top}; delete t:$meminit*; proc; memory_collect;
     setattr -mod -set keep_hierarchy 1 {top}.core.*; flatten -separator .; setattr -mod -unset keep_hierarchy *;
-    opt -full; opt_hier; opt -full; splitcells t:$and t:$or t:$xor t:$not t:$mux; opt_clean;
+    opt -fine -nodffe -nosdff; opt_hier; opt -fine -nodffe -nosdff;
+    splitcells t:$and t:$or t:$xor t:$not t:$mux; opt_clean;
     opt_hier; opt_clean; opt_hier; opt_clean; opt_hier; opt_clean; opt_hier; opt_clean;
     wreduce t:$add t:$sub; opt_clean;
 """
-"""Makes the netlist smaller, but for the order of its operations.
+"""Makes the netlist smaller, but for the order of its operations. Synthesis infers enables and resets of registers.
 
 The core itself is made a part of the top; its components remain modules. So a core without components is one module,
 and its area after synthesis is that of the netlist without hierarchy.
@@ -74,6 +76,7 @@ def axi_verilog(
     options: PortOptions | None = None,
     checks: bool = False,
     ram_style: str | None = None,
+    attributes: str | None = None,
     command: Sequence[str] | None = None,
     notes: Sequence[str] = (),
 ) -> str:
@@ -87,6 +90,7 @@ def axi_verilog(
         options: the options of the ports; default: none.
         checks: violations of the contract at the input ports are reported in simulation.
         ram_style: the attribute that each memory has, and its value, such as ``ram_style=distributed``; default: none.
+        attributes: the tool for which ports have attributes, one of `PORT_ATTRIBUTES`; default: none.
         command: the arguments of ``utf8fpga generate`` that the header states; default: those that select the core, and
             the other arguments of this function.
         notes: further lines of the header.
@@ -98,7 +102,11 @@ def axi_verilog(
     """
     options = options or PortOptions()
     if command is None:
-        given = {"--name": None if name == module_name(core) else name, "--ram-style": ram_style}
+        given = {
+            "--name": None if name == module_name(core) else name,
+            "--ram-style": ram_style,
+            "--attributes": attributes,
+        }
         chosen = [word for option, value in given.items() if value is not None for word in (option, value)]
         command = [*command_words(parameters_of(core)), *chosen, *edge_words(core, options, checks=checks)]
     name = module_name(core) if name is None else name
@@ -110,6 +118,8 @@ def axi_verilog(
     ports = {port: ("input" if member.flow is In else "output", member.shape) for port, member in members.items()}
     written = _written(axi_rtlil(core, name, options=options), name, tuple(ports), tool, Path(tool).stat().st_mtime_ns)
     modules = written.modules if ram_style is None else with_ram_style(written.modules, ram_style)
+    if attributes is not None:
+        modules = with_port_attributes(modules, PORT_ATTRIBUTES[attributes](ports))
     if checks:
         reset, source = "!rst_n" if options.reset_low else "rst", SymbolPorts.of(core.input)
         gaps = parameters_of(core).accepts_gaps

@@ -28,7 +28,10 @@ from utf8fpga.sim import Simulation
 from utf8fpga.sim.engines import has_compiler
 
 DAMAGED = b"h\xc3\xa9llo \xf0\x9f\x98\x80 \xff \xed\xa0\x80 \xe2\x82"
-COMMANDS = ["demo", "decode", "table", "vectors", "generate", "simulate", "check", "prove", "build", "boards", "bench"]
+COMMANDS = [
+    *("demo", "decode", "table", "vectors", "generate", "simulate", "check", "prove", "build", "boards", "bench"),
+    "release",
+]
 
 
 def assert_rejected(done: subprocess.CompletedProcess[bytes], message: str, status: int = 2) -> None:

@@ -7,7 +7,9 @@ import io
 
 import pytest
 
-from utf8fpga.cli.output import job_progress, progress
+from utf8fpga.cli.output import job_progress, progress, spinner
+from utf8fpga.cli.process import run
+from utf8fpga.hdl import toolchain
 
 
 class Terminal(io.StringIO):
@@ -35,3 +37,40 @@ def test_bytes_are_shown_with_their_rate_on_a_terminal_only(terminal: bool, monk
     with progress("decoding", 2000, rate=True) as show:
         show(1000)
     assert ("decoding" in stream.getvalue() and "kB" in stream.getvalue()) is terminal
+
+
+@pytest.mark.parametrize("terminal", [True, False])
+def test_a_first_start_is_a_spinner_on_a_terminal_and_one_line_elsewhere(
+    terminal: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stream = Terminal() if terminal else io.StringIO()
+    monkeypatch.setenv("COLUMNS", "100")
+    monkeypatch.setattr("sys.stderr", stream)
+    monkeypatch.setattr(toolchain, "_compiled", set())
+    shown = []
+
+    def starts() -> None:
+        for _ in range(2):
+            with toolchain._first_start("yosys"):
+                shown.append(stream.getvalue())
+
+    assert run(starts) == 0
+    said = "yosys compiles itself at its first start, about a minute"
+    if terminal:
+        assert said in shown[0]
+        assert "0:00:00" in shown[0]
+        assert stream.getvalue().endswith("\x1b[2K"), "the spinner is removed"
+        assert stream.getvalue() == shown[1], "and does not appear again"
+    else:
+        assert (shown, stream.getvalue()) == ([f"utf8fpga: {said}\n"] * 2, f"utf8fpga: {said}\n")
+
+
+def test_a_first_start_is_a_line_above_a_progress_bar(monkeypatch: pytest.MonkeyPatch) -> None:
+    stream = Terminal()
+    monkeypatch.setattr("sys.stderr", stream)
+    with job_progress("proving"), spinner("yosys compiles itself") as is_shown:
+        assert not is_shown
+    assert "yosys" not in stream.getvalue()
+    with spinner("yosys compiles itself") as is_shown:
+        assert is_shown
+    assert "yosys" in stream.getvalue()

@@ -104,3 +104,15 @@ def test_nothing_is_written_for_a_core_without_a_bench(tmp_path: Path) -> None:
     assert done.returncode == 2
     assert b"decoders of UTF-8 only" in done.stderr
     assert not any(file.exists() for file in files)
+
+
+def test_both_files_are_written_or_none(tmp_path: Path) -> None:
+    core, bench = tmp_path / "decoder.v", tmp_path / "missing" / "bench.v"
+    done = utf8fpga("generate", "-o", core, "--testbench", bench)
+    assert done.returncode == 2
+    assert b"cannot write" in done.stderr
+    assert not core.exists()
+    done = utf8fpga("generate", "-o", core, "--testbench", tmp_path / "." / "decoder.v")
+    assert done.returncode == 2
+    assert b"are the same file" in done.stderr
+    assert not core.exists()

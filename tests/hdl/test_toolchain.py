@@ -77,6 +77,9 @@ print("packed")
 """
 """A tool of YoWASP at its first start; it waits until the message about it has been logged."""
 
+FIRST_START = ["icepack compiles itself at its first start, about a minute", "icepack has been started"]
+"""The messages that are logged."""
+
 
 def test_a_first_start_is_reported_once_and_while_it_lasts(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
@@ -93,7 +96,7 @@ def test_a_first_start_is_reported_once_and_while_it_lasts(
     with caplog.at_level(logging.INFO), ThreadPoolExecutor(3) as threads:
         printed = list(threads.map(lambda _: run_tool("icepack", [], directory=tmp_path), range(3)))
     assert [text.splitlines()[-1] for text in printed] == ["packed"] * 3
-    assert caplog.messages == ["icepack is compiling itself, at its first start only; this can take some minutes"]
+    assert caplog.messages == FIRST_START
 
 
 def test_a_tool_of_yowasp_that_has_never_run(
@@ -106,7 +109,7 @@ def test_a_tool_of_yowasp_that_has_never_run(
     monkeypatch.setenv("ICEPACK", str(program))
     monkeypatch.setenv("YOWASP_CACHE_DIR", str(tmp_path / "cache"))
     monkeypatch.setattr(toolchain, "_compiled", set())
-    for expected in (["icepack is compiling itself, at its first start only; this can take some minutes"], []):
+    for expected in (FIRST_START, []):
         caplog.clear()
         with caplog.at_level(logging.INFO), pytest.raises(ToolError, match=r"^icepack failed with status"):
             run_tool("icepack", ["--no-such-option"], directory=tmp_path)
@@ -140,8 +143,8 @@ sys.exit(sys.argv[1:] != ["--version"])
         text=True,
         env=os.environ | {"YOSYS": str(write_program(tmp_path / "yosys", first))},
     )
-    said = "utf8fpga: yosys is compiling itself, at its first start only; this can take some minutes"
-    assert done.stderr.splitlines().count(said) == 1
+    said = [line for line in done.stderr.splitlines() if "start" in line]
+    assert said == ["utf8fpga: yosys compiles itself at its first start, about a minute"]
     assert done.returncode == 1
 
 

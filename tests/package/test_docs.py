@@ -84,6 +84,7 @@ MARKERS = {
     "utf8fpga bench --software": "slow",
     "utf8fpga bench --engines": "slow",
     "utf8fpga generate --lanes 64": "slow",
+    "utf8fpga release": "slow",
     "utf8fpga check decoder.v": "slow",
     "utf8fpga check decoder.v --prove": "proof",
     "utf8fpga prove": "proof",

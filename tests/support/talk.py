@@ -8,6 +8,5 @@ import re
 
 def talk(stderr: str) -> str:
     """The text without the lines that announce a tool's first start, or that a simulation model is built."""
-    return re.sub(
-        r"^utf8fpga: (\S+ is compiling itself|compiling a simulation model), .*\n", "", stderr, flags=re.MULTILINE
-    )
+    announced = r"(\S+ compiles itself at its first start|compiling a simulation model)"
+    return re.sub(rf"^utf8fpga: {announced}, .*\n", "", stderr, flags=re.MULTILINE)

@@ -1,0 +1,178 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The files of a release: cores with the usual parameters as Verilog, with test benches, vectors and descriptions."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import shlex
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from importlib.metadata import distribution, version
+from importlib.resources import files
+from string import Template
+
+from utf8fpga.hdl.core import Core, CoreParameters
+from utf8fpga.hdl.cores import command_words
+from utf8fpga.hdl.decoder.parameters import DecoderParameters
+from utf8fpga.hdl.remover import RemoverParameters
+from utf8fpga.hdl.toolchain import present_version
+from utf8fpga.hdl.verilog.testbench import axi_testbench
+from utf8fpga.hdl.verilog.writer import axi_verilog
+from utf8fpga.model import InvalidArgumentError
+from utf8fpga.model.vectors import render_vectors
+
+__all__ = ["RELEASED", "Released", "release_files"]
+
+RELEASED: tuple[CoreParameters, ...] = (
+    *(DecoderParameters(pipeline=pipeline) for pipeline in (0, 1, 2)),
+    DecoderParameters(architecture="parallel"),
+    *(DecoderParameters(lanes=lanes) for lanes in (2, 4, 8, 16)),
+    *(DecoderParameters(lanes=lanes, packed=False) for lanes in (2, 4, 8, 16)),
+    DecoderParameters(lanes=4, packed=False, buffer="registers"),
+    DecoderParameters(lanes=4, compact_input=True),
+    RemoverParameters(lanes=4),
+    RemoverParameters(lanes=4, width=32, user=1),
+)
+"""The cores of a release."""
+
+_FOLDER = "verilog"
+
+_VECTORS = {"readmemh": "vectors.hex", "json": "vectors.json"}
+"""The files of vectors by format."""
+
+
+@dataclass(frozen=True)
+class Released:
+    """A core of a release.
+
+    Attributes:
+        parameters: the parameters of the core.
+        name: the name of its module and its files.
+        core: the core.
+        verilog: the text of its Verilog.
+        bench: that of its test bench; None if there is none.
+    """
+
+    parameters: CoreParameters
+    name: str
+    core: Core
+    verilog: str
+    bench: str | None
+
+    @classmethod
+    def of(cls, parameters: CoreParameters) -> Released:
+        """The core with these parameters."""
+        name = f"utf8_{parameters.name.replace('-', '_')}"
+        core, command = parameters.build(), [*command_words(parameters), "--name", name]
+        try:
+            bench = axi_testbench(core, name, command=command)
+        except InvalidArgumentError:
+            bench = None  # It is not a decoder.
+        return cls(parameters, name, core, axi_verilog(core, name, command=command), bench)
+
+    @property
+    def command(self) -> str:
+        """The command line that writes its files."""
+        words = ["utf8fpga", "generate", *command_words(self.parameters), "--name", self.name, "-o", f"{self.name}.v"]
+        return shlex.join(words + ([] if self.bench is None else ["--testbench", f"{self.name}_bench.v"]))
+
+    @property
+    def paths(self) -> str:
+        """Its combinational paths, as the header of the Verilog states them."""
+        found = re.search(r"^// Combinational paths .*?: ?(none\.)?\n((?://   .*\n)*)", self.verilog, re.MULTILINE)
+        assert found is not None
+        return found[1].rstrip(".") if found[1] else "; ".join(line[5:] for line in found[2].splitlines())
+
+    def files(self) -> dict[str, str]:
+        """The text of each of its files by name."""
+        files = {f"{self.name}.v": self.verilog, f"{self.name}.core": self._fusesoc()}
+        return files if self.bench is None else {**files, f"{self.name}_bench.v": self.bench}
+
+    def _fusesoc(self) -> str:
+        """The description for FuseSoC."""
+        lines = [
+            "CAPI=2:",
+            "# SPDX-License-Identifier: BSD-2-Clause",
+            f"# Written by: {self.command}",
+            f"name: utf8fpga:verilog:{self.name}:{version('utf8fpga')}",
+            f"description: {' '.join(self.parameters.title.split())}",
+            "license: BSD-2-Clause",
+            "",
+            "filesets:",
+            f"  rtl: {{files: [{self.name}.v], file_type: verilogSource}}",
+        ]
+        if self.bench is not None:
+            vectors = "vectors.hex: {file_type: user, copyto: vectors.hex}"
+            lines += ["  bench:", "    file_type: verilogSource", "    files:"]
+            lines += [f"      - {self.name}_bench.v", f"      - {vectors}"]
+        lines += [
+            "",
+            "targets:",
+            "  default: {filesets: [rtl]}",
+            "  lint:",
+            "    flow: lint",
+            "    flow_options: {tool: verilator, verilator_options: [-Wall]}",
+            "    filesets: [rtl]",
+            f"    toplevel: {self.name}",
+        ]
+        if self.bench is not None:
+            lines += [
+                "  sim:",
+                "    flow: sim",
+                "    flow_options: {tool: icarus, iverilog_options: [-g2005]}",
+                "    filesets: [rtl, bench]",
+                f"    toplevel: {self.name}_bench",
+            ]
+        return "\n".join(lines) + "\n"
+
+
+def release_files(
+    figures: Mapping[str, bytes], summary: str | None, *, show: Callable[[int], object] = lambda _: None
+) -> dict[str, bytes]:
+    """The files of a release by path, the same byte for byte each time.
+
+    Args:
+        figures: files with the recorded figures, by name.
+        summary: a table of these figures in Markdown; None: there are no figures.
+        show: called with the number of cores that have been written.
+
+    Raises:
+        ToolError: Yosys is missing or failed.
+    """
+    cores = []
+    for number, parameters in enumerate(RELEASED):
+        show(number)
+        cores.append(Released.of(parameters))
+    texts = {name: text for core in cores for name, text in core.files().items()}
+    texts |= {name: render_vectors(form) for form, name in _VECTORS.items()}
+    made = {f"{_FOLDER}/{name}": text.encode() for name, text in texts.items()}
+    made |= {f"figures/{name}": data for name, data in figures.items()}
+    made |= {"README.md": _readme(cores, summary).encode(), "LICENSE": _license()}
+    sums = "".join(f"{hashlib.sha256(made[name]).hexdigest()}  {name}\n" for name in sorted(made))
+    return {**made, "SHA256SUMS": sums.encode()}
+
+
+def _license() -> bytes:
+    """The text of the licence, which is a part of the installed package's metadata."""
+    (found,) = [file for file in distribution("utf8fpga").files or () if file.name == "LICENSE"]
+    return found.read_binary()
+
+
+def _readme(cores: Sequence[Released], summary: str | None) -> str:
+    """The description of the archive."""
+    rows = [
+        f"| `{each.name}` | {each.parameters.title} | {each.core.latency} | {each.core.reset_cycles} | {each.paths} |"
+        for each in cores
+    ]
+    vectors = [f"utf8fpga vectors --format {form} -o {name}" for form, name in _VECTORS.items()]
+    reports = "The reports that these figures are from are in `figures/`."
+    text = files("utf8fpga.hdl.verilog").joinpath("release.md").read_text(encoding="utf-8")
+    return Template(text).substitute(
+        version=version("utf8fpga"),
+        rows="\n".join(rows),
+        tools=f"Amaranth {version('amaranth')} and Yosys {present_version('yosys')}",
+        commands="\n".join([*(each.command for each in cores), *vectors]),
+        simulated=next(each.name for each in cores if each.bench is not None),
+        figures="This archive has no figures." if summary is None else f"{summary}\n\n{reports}",
+    )
