@@ -58,6 +58,7 @@ NOT_RUN = {
         "the test run itself; .ci/run runs these checks"
     ),
     "pip install '.[diagrams]'": "it installs packages from the network; .ci/run installs this extra with '.[test]'",
+    "pip install '.[proofs]'": "it installs packages from the network; .ci/run installs this extra with '.[test]'",
     "pip install '.[remote]'": "it installs packages from the network; .ci/run installs this extra with '.[test]'",
     "bash .ci/run": "CI itself",
     "pytest -n auto": "the test run itself",
