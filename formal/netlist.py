@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Whether a synthesised netlist is equivalent to the design that it was made from."""
+"""Whether a synthesised netlist, or the Verilog that is written for it, is equivalent to its design."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from utf8fpga.formal.abc import Verdict, always_zero, decide
 from utf8fpga.formal.aiger import aig_of
 from utf8fpga.hdl.toolchain import run_tool
 
-__all__ = ["FAMILIES", "TOP", "equal_netlist"]
+__all__ = ["FAMILIES", "TOP", "equal_netlist", "equal_verilog"]
 
 FAMILIES = {
     # Deferred, since one of iCE40's cells, a large memory that no decoder has, takes a minute to read.
@@ -27,7 +27,7 @@ TOP = "utf8_decoder"
 _COMPARE = (
     # Undefined bits are arbitrary, except the initial contents of memories: those are 0, as in bitstreams.
     "read_rtlil gate.il; rename {top} gate; setundef -anyseq gate; setundef -zero -params gate; "
-    "delete =A:blackbox; {cells}; hierarchy -top gate; proc; flatten; {change} setundef -undriven -anyseq; "
+    "{cells} hierarchy -top gate; proc; flatten; {change} setundef -undriven -anyseq; "
     "opt_clean; design -stash gate; read_rtlil gold.il; hierarchy -top {top}; proc; flatten; "
     "opt_clean; rename {top} gold; design -stash gold; design -copy-from gold -as gold gold; "
     "design -copy-from gate -as gate gate; miter -equiv -flatten -make_outputs gold gate top; hierarchy -top top; "
@@ -48,11 +48,33 @@ def equal_netlist(design: str, family: str, *, change: str = "") -> Verdict:
     Raises:
         ToolError: Yosys is missing or failed.
     """
+    return _equal(design, _synthesised(design, family), f"delete =A:blackbox; {FAMILIES[family]};", change)
+
+
+def equal_verilog(design: str, verilog: str) -> Verdict:
+    """Whether Verilog is equal to the design that it was written for in every cycle, from the initial values on.
+
+    Args:
+        design: the result of `axi_rtlil`.
+        verilog: the result of `axi_verilog`.
+
+    Raises:
+        ToolError: Yosys is missing or failed.
+    """
+    with tempfile.TemporaryDirectory(prefix="utf8fpga-") as folder:
+        directory = Path(folder)
+        (directory / "gate.v").write_text(verilog, encoding="utf-8")
+        script = f"read_verilog gate.v; hierarchy -top {TOP}; proc; flatten; memory_collect; write_rtlil gate.il"
+        run_tool("yosys", ["-q", "-p", script], directory=directory)
+        return _equal(design, (directory / "gate.il").read_text(encoding="utf-8"))
+
+
+def _equal(design: str, made: str, cells: str = "", change: str = "") -> Verdict:
     with tempfile.TemporaryDirectory(prefix="utf8fpga-") as folder:
         directory = Path(folder)
         (directory / "gold.il").write_text(design, encoding="utf-8")
-        (directory / "gate.il").write_text(_synthesised(design, family), encoding="utf-8")
-        script = _COMPARE.format(top=TOP, cells=FAMILIES[family], change=change)
+        (directory / "gate.il").write_text(made, encoding="utf-8")
+        script = _COMPARE.format(top=TOP, cells=cells, change=change)
         run_tool("yosys", ["-q", "-p", script], directory=directory)
         text = (directory / "top.il").read_text(encoding="utf-8")
     if not _one_clock(text):

@@ -7,7 +7,7 @@ The netlist has the form of Yosys's JSON. A *bit* there is a number for a net of
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
@@ -30,7 +30,7 @@ _COMMON = {"axi_clk": "clk", "axi_rst": "rst"}
 """Signals with the same name in each module."""
 
 
-def tidy(design: dict[str, Any], top: str, ports: Sequence[str]) -> dict[str, Any]:
+def tidy(design: dict[str, Any], top: str, ports: Sequence[str], first: dict[str, Any]) -> dict[str, Any]:
     """A design whose modules have plain Verilog identifiers, and only ports and wires that are read.
 
     Each module but the top must have one instance. Modules are named by the top and the path of their instance.
@@ -39,8 +39,12 @@ def tidy(design: dict[str, Any], top: str, ports: Sequence[str]) -> dict[str, An
         design: the design in the form of Yosys's JSON.
         top: the name of the top module, which is not changed.
         ports: the ports of the top in the order in which they are declared.
+        first: the design before it was simplified, for initial values. Yosys's `opt_hier` loses those of registers
+            that are bits of an output port that nothing reads.
     """
-    modules = {name: _Module(content) for name, content in design["modules"].items()}
+    modules = {
+        name: _Module(content, _initial_values(first["modules"][name])) for name, content in design["modules"].items()
+    }
     order = list(_preorder(modules, top))
     for name in reversed(order):
         modules[name].find_reads(modules)
@@ -82,6 +86,7 @@ class _Module:
 
     Attributes:
         content: its JSON.
+        first_values: the initial values before it was simplified, see `_initial_values`.
         name: its new name.
         needed: per port the indices of the bits that are read: inside for inputs, outside for outputs.
         reads: the bits that are read inside.
@@ -89,6 +94,7 @@ class _Module:
     """
 
     content: dict[str, Any]
+    first_values: Mapping[tuple[str, int], str]
     name: str = ""
     needed: dict[str, set[int]] = field(default_factory=dict)
     reads: set[Bit] = field(default_factory=set)
@@ -252,8 +258,12 @@ class _Module:
     def _declared(self, parts: Iterable[_Part]) -> dict[str, Any]:
         """The JSON of wires, with the initial values of their bits."""
         initial: dict[Bit, str] = {}
-        for wire in self.content["netnames"].values():
-            initial.update(zip(wire["bits"], reversed(wire["attributes"].get("init", "")), strict=False))
+        stored = {bit for cell in self.cells.values() if "dff" in cell["type"] for bit in cell["connections"]["Q"]}
+        for wire, content in self.content["netnames"].items():
+            for index, bit in enumerate(content["bits"]):
+                if bit in stored and (value := self.first_values.get((wire, index), "x")) != "x":
+                    initial[bit] = value
+        assert stored <= initial.keys(), "a register without an initial value"
         found = {}
         for part in parts:
             init = "".join(initial.get(bit, "x") for bit in reversed(part.bits))
@@ -261,6 +271,20 @@ class _Module:
             hidden = int(part.name.removeprefix(_CORE).startswith("$"))
             found[part.name] = {"hide_name": hidden, "bits": list(part.bits), "attributes": attributes}
         return found
+
+
+def _initial_values(module: dict[str, Any]) -> dict[tuple[str, int], str]:
+    """The initial values of a module's registers, for each name and index of a bit."""
+    values: dict[Bit, str] = {}
+    for wire in module["netnames"].values():
+        given = zip(wire["bits"], reversed(wire["attributes"].get("init", "")), strict=False)
+        values.update((bit, value) for bit, value in given if value != "x")
+    return {
+        (name, index): values[bit]
+        for name, wire in module["netnames"].items()
+        for index, bit in enumerate(wire["bits"])
+        if bit in values
+    }
 
 
 def _is_own(bits: Sequence[Bit], owned: set[Bit], drivers: dict[Bit, str]) -> bool:

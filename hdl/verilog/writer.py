@@ -29,6 +29,7 @@ __all__ = ["axi_rtlil", "axi_verilog", "edge_words", "module_name"]
 _SIMPLIFY = """
     hierarchy -top {top}; delete t:$meminit*; proc; memory_collect;
     setattr -mod -set keep_hierarchy 1 {top}.core.*; flatten -separator .; setattr -mod -unset keep_hierarchy *;
+    write_json first.json;
     opt -fine -nodffe -nosdff; opt_hier; opt -fine -nodffe -nosdff;
     splitcells t:$and t:$or t:$xor t:$not t:$mux; opt_clean;
     opt_hier; opt_clean; opt_hier; opt_clean; opt_hier; opt_clean; opt_hier; opt_clean;
@@ -165,7 +166,8 @@ def _written(design: str, name: str, ports: tuple[str, ...], tool: str, changed:
         script = f"read_rtlil top.il; {_SIMPLIFY.format(top=name)} write_json top.json; {_TRACE} {traced}"
         run_tool("yosys", ["-q", "-p", script], directory=directory)
         found = json.loads((directory / "top.json").read_text(encoding="utf-8"))
-        (directory / "tidy.json").write_text(json.dumps(tidy(found, name, ports)), encoding="utf-8")
+        first = json.loads((directory / "first.json").read_text(encoding="utf-8"))
+        (directory / "tidy.json").write_text(json.dumps(tidy(found, name, ports, first)), encoding="utf-8")
         write = "read_json tidy.json; write_verilog -noattr top.v"
         run_tool("yosys", ["-q", "-p", write], directory=directory)
         paths = {port: (directory / f"{port}.paths").read_text(encoding="utf-8").split() for port in ports}
