@@ -12,7 +12,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from utf8fpga.hdl import DecoderParameters, axi_verilog
+from utf8fpga.hdl import DecoderParameters, axi_signature, axi_verilog
 
 try:
     from litex.gen import LiteXModule
@@ -45,7 +45,7 @@ class Utf8Decoder(LiteXModule):
         sink: `AXIStreamInterface` for `lanes` bytes, with ``data_width`` 8 and ``keep_width`` 1 for each. The bytes of
             a beat are contiguous from byte 0; fewer than all only with ``last``.
         source: `AXIStreamInterface` for `lanes` words, with ``data_width`` 32, ``keep_width`` 4 and ``user_width`` 1,
-            the error flag, for each.
+            the error flag, for each; the fields `kind` and `length`, if chosen, make ``user_width`` 4 or 7.
 
     Raises:
         InvalidArgumentError: a parameter or the name is invalid.
@@ -61,14 +61,15 @@ class Utf8Decoder(LiteXModule):
         **options: Any,
     ) -> None:
         self.parameters = parameters = DecoderParameters(**options)
-        lanes = parameters.lanes
+        lanes, core = parameters.lanes, parameters.build()
+        user_width = axi_signature(core).members["m_axis_tuser"].shape
         self.sink = sink = AXIStreamInterface(data_width=8 * lanes, keep_width=lanes, clock_domain=clock_domain)
         self.source = source = AXIStreamInterface(
-            data_width=32 * lanes, keep_width=4 * lanes, user_width=lanes, clock_domain=clock_domain
+            data_width=32 * lanes, keep_width=4 * lanes, user_width=user_width, clock_domain=clock_domain
         )
         name = f"utf8_{parameters.name.replace('-', '_')}" if name is None else name
         file = Path(directory, f"{name}.v")
-        text = axi_verilog(parameters.build(), name)
+        text = axi_verilog(core, name)
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(text, encoding="utf-8")
         platform.add_source(str(file.resolve()))

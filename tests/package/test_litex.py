@@ -43,6 +43,12 @@ def test_widths_of_the_endpoints(lanes: int, platform: Any, tmp_path: Path) -> N
     assert f"module {Path(file).stem} (" in Path(file).read_text(encoding="utf-8")
 
 
+def test_fields_of_items_are_user_bits(platform: Any, tmp_path: Path) -> None:
+    # The error flag, three bits for the cause, three for the length.
+    decoder = Utf8Decoder(platform, lanes=2, kind=True, length=True, directory=tmp_path)
+    assert len(decoder.source.user) == 2 * (1 + 3 + 3)
+
+
 def test_wrong_arguments_write_nothing(platform: Any, tmp_path: Path) -> None:
     with pytest.raises(InvalidArgumentError, match="lanes 0 is not in"):
         Utf8Decoder(platform, lanes=0, directory=tmp_path / "made")
