@@ -37,7 +37,7 @@ class Core(Protocol):
 
     @property
     def lanes(self) -> int:
-        """Symbols per beat, at the input and at the output."""
+        """Symbols per input beat. The output has the same number of lanes or another one, see `lanes_of`."""
 
     @property
     def packed(self) -> bool:
