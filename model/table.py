@@ -156,7 +156,6 @@ class Row:
             units.append(allowed.first + digit)
         return tuple(reversed(units))
 
-
     def within(self, first: int, last: int) -> Iterator[Row]:
         """The sequences of some of the code points, as rows in their order.
 

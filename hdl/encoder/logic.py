@@ -76,7 +76,9 @@ class EncoderLogic:
             try:
                 self.table.encode(REPLACEMENT_CHARACTER)
             except ValueError:
-                raise InvalidArgumentError(f"{self.table.name} has no U+FFFD for code points without a sequence") from None
+                raise InvalidArgumentError(
+                    f"{self.table.name} has no U+FFFD for code points without a sequence"
+                ) from None
 
     @property
     def longest(self) -> int:
@@ -124,27 +126,29 @@ class EncoderLogic:
             found.setdefault(each, []).append(reached & ~passed)
         return {each: _any(terms) for each, terms in found.items()}
 
-    def slots(self, code_point: Value, classes: Mapping[int, Value]) -> list[UnitSlot]:
+    def slots(self, code_point: Value, classes: Mapping[int, Value], *, from_first: bool = False) -> list[UnitSlot]:
         """The code units of a code point, the last one first.
 
         Args:
             code_point: the code point.
             classes: those of the code point; see `classes`.
+            from_first: the first unit is the first one, which needs more multiplexers.
         """
         return [
             UnitSlot(
                 _any(value for each, value in classes.items() if self.units_of(each) > place),
-                Cat(self._bit(code_point, classes, place, bit) for bit in range(self.table.unit_width)),
+                Cat(self._bit(code_point, classes, place, bit, from_first) for bit in range(self.table.unit_width)),
             )
             for place in range(self.longest)
         ]
 
-    def _bit(self, code_point: Value, classes: Mapping[int, Value], place: int, bit: int) -> Value:
-        """A bit of the unit at a place, counted from the last one; undefined for classes with fewer units."""
+    def _bit(self, code_point: Value, classes: Mapping[int, Value], place: int, bit: int, from_first: bool) -> Value:
+        """A bit of the unit at a place, counted as in `slots`; undefined for classes with fewer units."""
         sources: dict[tuple[str, int, int], list[int]] = {}
         for each in classes:
-            if self.units_of(each) > place:
-                sources.setdefault(self._source(each, place, bit), []).append(each)
+            if (units := self.units_of(each)) > place:
+                from_last = units - 1 - place if from_first else place
+                sources.setdefault(self._source(each, from_last, bit), []).append(each)
         # The most frequent source is the one without a condition.
         *others, (default, _) = sorted(sources.items(), key=lambda entry: len(entry[1]))
         value = self._value(code_point, *default)
@@ -153,7 +157,10 @@ class EncoderLogic:
         return value
 
     def _source(self, each: int, place: int, bit: int) -> tuple[str, int, int]:
-        """Where a bit comes from: a constant, or a bit of the code point minus a base."""
+        """Where a bit of the unit at a place, counted from the last one, comes from.
+
+        It is a constant or a bit of the code point minus a base: the kind, the value or the number, and the base.
+        """
         if each == REPLACED:
             return "constant", self.replacement[-1 - place] >> bit & 1, 0
         pattern = self.table.patterns[each]
