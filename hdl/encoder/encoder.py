@@ -10,21 +10,18 @@ from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from utf8fpga.hdl.beats import beat_layout, is_effective, lanes_of
-from utf8fpga.hdl.encoder.logic import EncoderLogic
+from utf8fpga.hdl.encoder.logic import WORD_BITS, EncoderLogic
 from utf8fpga.hdl.encoder.parallel_encoder import ParallelEncoder, slots_for
 from utf8fpga.hdl.encoder.stages import unit_layout
 from utf8fpga.hdl.encoder.unit_queue import UnitQueue
-from utf8fpga.hdl.payloads import item_layout
+from utf8fpga.hdl.payloads import code_point_bits, item_layout
 from utf8fpga.model import TABLE_3_7
 from utf8fpga.model.encodings import Encoding
 
 if TYPE_CHECKING:
     from utf8fpga.hdl.encoder.parameters import EncoderParameters
 
-__all__ = ["WORD_BITS", "Encoder", "connect_units", "in_byte_order"]
-
-WORD_BITS = 32
-"""The bits of a word."""
+__all__ = ["Encoder", "connect_units", "in_byte_order"]
 
 
 def in_byte_order(unit: Value, encoding: Encoding) -> Value:
@@ -73,7 +70,7 @@ class Encoder(wiring.Component):
         self.encoding, self.lanes, self.parameters = encoding, lanes, parameters
         symbol: Any = item_layout(TABLE_3_7) if items else WORD_BITS
         # Items of a decoder may be changed on their way, so that their code points may be any.
-        logic = EncoderLogic.of(encoding.table)
+        logic = EncoderLogic.of_bits(encoding.table, code_point_bits(TABLE_3_7) if items else WORD_BITS)
         self.encoder: UnitQueue | ParallelEncoder
         if narrow and lanes == 1:
             self.encoder = UnitQueue(logic, symbol)

@@ -15,10 +15,12 @@ from utf8fpga.hdl.minimise import minimise
 from utf8fpga.model import REPLACEMENT_CHARACTER, EncodingTable, Range
 from utf8fpga.model.exceptions import InvalidArgumentError
 
-__all__ = ["EncoderLogic", "UnitSlot"]
+__all__ = ["REPLACED", "WORD_BITS", "EncoderLogic", "UnitSlot"]
 
-_LAST_WORD = 0xFFFF_FFFF
-"""The last number of 32 bits."""
+WORD_BITS = 32
+"""The bits of a word."""
+
+_LAST_WORD = (1 << WORD_BITS) - 1
 
 REPLACED = 0
 """The class of a code point that has no sequence: it is encoded as U+FFFD."""
@@ -46,7 +48,7 @@ class EncoderLogic:
 
     Args:
         table: the encoding form; of a composition its `flattened` table.
-        given: the code points that occur; default: those of a word of 32 bits.
+        given: the code points that occur, ascending.
 
     Raises:
         InvalidArgumentError: the table has no U+FFFD, but must replace a code point.
@@ -54,21 +56,25 @@ class EncoderLogic:
     """
 
     table: EncodingTable
-    given: tuple[Range, ...] = (Range(0, _LAST_WORD),)
+    given: tuple[Range, ...]
 
     @staticmethod
     @lru_cache(maxsize=32)
-    def of(table: EncodingTable, source: EncodingTable | None = None) -> EncoderLogic:
-        """The functions for a table.
+    def behind(source: EncodingTable, table: EncodingTable) -> EncoderLogic:
+        """The functions for a table behind a decoder.
 
         Args:
+            source: the form that is decoded: its code points occur, and U+FFFD.
             table: the encoding form.
-            source: the form whose code points occur, besides U+FFFD; default: all words of 32 bits occur.
         """
-        if source is None:
-            return EncoderLogic(table)
         points = [*(row.code_points for row in source.rows), Range(REPLACEMENT_CHARACTER, REPLACEMENT_CHARACTER)]
         return EncoderLogic(table, _merged(points))
+
+    @staticmethod
+    @lru_cache(maxsize=32)
+    def of_bits(table: EncodingTable, bits: int) -> EncoderLogic:
+        """The functions for a table where all numbers of some bits occur."""
+        return EncoderLogic(table, (Range(0, (1 << bits) - 1),))
 
     def __post_init__(self) -> None:
         assert self.table.patterns

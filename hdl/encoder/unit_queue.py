@@ -70,27 +70,39 @@ class UnitQueue(wiring.Component):
         valid = Signal(room)
         # After the unit at the output has been transferred.
         left = Signal(room)
-        code_point, error, classes = symbol_classes(self.logic, source.symbols[0])
-        slots = self.logic.slots(code_point, classes)
         # Bit n: more than n entries are needed.
-        needed = Cat(Const(1, 1), *(source.keep & slots[place].keep for place in range(1, room)))
+        needed: list[Value] = []
+        code_point, error, classes = symbol_classes(self.logic, source.symbols[0])
+        slots: list[Any] = []
+        for place, slot in enumerate(self.logic.slots(code_point, classes)):
+            slots.append(Signal(self._entry, name=f"slot_{place}"))
+            # Of a packet that ends without a code point there is one entry, without a unit.
+            m.d.comb += [
+                slots[-1].unit.eq(slot.unit),
+                slots[-1].error.eq(error & source.keep),
+                slots[-1].keep.eq(source.keep),
+                slots[-1].last.eq(Const(0, 1) if place else source.last),
+            ]
+            needed.append(source.keep & slot.keep if place else Const(1, 1))
         moves = output.ready | ~valid[0]
         m.d.comb += left.eq(Mux(moves, valid >> 1, valid))
         # With `left` entries in use and `needed` ones, bit n: more than n are in use afterwards.
         fits = Cat(~(needed[n] & left[room - 1 - n]) for n in range(room)).all()
-        sums = [
-            left[n] | Cat((left[n - 1 - k] if k < n else Const(1, 1)) & needed[k] for k in range(n + 1)).any()
-            for n in range(room)
-        ]
+        sums = Signal(room)
+        m.d.comb += sums.eq(
+            Cat(
+                left[n] | Cat((left[n - 1 - k] if k < n else Const(1, 1)) & needed[k] for k in range(n + 1)).any()
+                for n in range(room)
+            )
+        )
         accepts = self.input.valid & fits
         m.d.comb += self.input.ready.eq(fits)
-        m.d.sync += valid.eq(Mux(accepts, Cat(sums), left))
+        m.d.sync += valid.eq(Mux(accepts, sums, left))
         for n, entry in enumerate(entries):
             # The unit that ends `place` entries before the last one in use.
-            places = range(room - n)
-            new: Value = Value.cast(self._unit(source, error, slots, 0))
-            for place in places[1:]:
-                new = Mux(sums[n + place], Value.cast(self._unit(source, error, slots, place)), new)
+            new = Value.cast(slots[0])
+            for place in range(1, room - n):
+                new = Mux(sums[n + place], Value.cast(slots[place]), new)
             shifts = Value.cast(entries[n + 1]) if n + 1 < room else new
             with m.If(moves | ~valid[n]):
                 m.d.sync += Value.cast(entry).eq(Mux(left[n], shifts, new) if n + 1 < room else new)
@@ -104,9 +116,3 @@ class UnitQueue(wiring.Component):
             beat.last.eq(first.last),
         ]
         return m
-
-    @staticmethod
-    def _unit(source: Any, error: Value, slots: Any, place: int) -> Value:
-        """An entry of the queue: the unit at a place, counted from the last one."""
-        last = source.last if place == 0 else Const(0, 1)
-        return Cat(slots[place].unit, error & source.keep, source.keep, last)
