@@ -13,6 +13,7 @@ from utf8fpga.hdl.encoder.narrower import Narrower
 from utf8fpga.hdl.encoder.stages import EncoderStages, unit_layout
 from utf8fpga.hdl.packer.packer import Packer
 from utf8fpga.hdl.register_buffer import RegisterBuffer
+from utf8fpga.model import REPLACEMENT_CHARACTER, EncodingTable
 
 __all__ = ["OUTPUTS", "ParallelEncoder", "slots_for"]
 
@@ -23,16 +24,23 @@ _LANES_PER_COPY = 4
 """Lanes that move on with the same duplicate of a register."""
 
 
-def slots_for(logic: EncoderLogic, source_lengths: dict[int, int] | None = None) -> int:
+def slots_for(logic: EncoderLogic, source: EncodingTable | None = None) -> int:
     """The output lanes that each lane needs.
 
     Args:
         logic: the functions from a code point to its units.
-        source_lengths: for each number of units of a code point, the least number of input lanes that its item
-            occupies; default: 1. An item of several has the lane before it to itself, too.
+        source: the form of the decoder in front. An item of several units has the lane before its own to itself, too.
+            Default: each code point has one lane.
     """
-    lengths = source_lengths or {}
-    return max(-(-units // min(2, lengths.get(units, 1))) for units in map(logic.units_of, logic.ranges))
+    if source is None:
+        return logic.longest
+    # The shortest ill-formed item has one unit.
+    needed = [len(logic.table.encode(REPLACEMENT_CHARACTER))]
+    for row in source.rows:
+        for each, ranges in logic.ranges.items():
+            if any(row.code_points.overlaps(points) for points in ranges):
+                needed.append(-(-logic.units_of(each) // min(2, len(row.units))))
+    return max(needed)
 
 
 class ParallelEncoder(wiring.Component):

@@ -129,7 +129,7 @@ class EncoderStages(wiring.Component):
             # Its units must not get into a packet that has ended.
             m.d.comb += collision.eq(lends & shown_valid & (last.keep | shown.last))
         self._load(m, shown, shown_valid, taken, taken_valid & ~collision, self.run)
-        self._encode(m, shown, shown_valid, first, lends)
+        self._encode(m, shown, shown_valid, first, lends & ~collision)
         return m
 
     def _classify(self, m: Module, taken: Any) -> None:
