@@ -49,6 +49,7 @@ class EncoderLogic:
     Args:
         table: the encoding form; of a composition its `flattened` table.
         given: the code points that occur, ascending.
+        marks: the code point of an ill-formed item is undefined; otherwise it is U+FFFD.
 
     Raises:
         InvalidArgumentError: the table has no U+FFFD, but must replace a code point.
@@ -57,18 +58,20 @@ class EncoderLogic:
 
     table: EncodingTable
     given: tuple[Range, ...]
+    marks: bool = False
 
     @staticmethod
     @lru_cache(maxsize=32)
-    def behind(source: EncodingTable, table: EncodingTable) -> EncoderLogic:
+    def behind(source: EncodingTable, table: EncodingTable, *, marks: bool = False) -> EncoderLogic:
         """The functions for a table behind a decoder.
 
         Args:
             source: the form that is decoded: its code points occur, and U+FFFD.
             table: the encoding form.
+            marks: see the class.
         """
         points = [*(row.code_points for row in source.rows), Range(REPLACEMENT_CHARACTER, REPLACEMENT_CHARACTER)]
-        return EncoderLogic(table, _merged(points))
+        return EncoderLogic(table, _merged(points), marks)
 
     @staticmethod
     @lru_cache(maxsize=32)
@@ -89,7 +92,7 @@ class EncoderLogic:
     @property
     def longest(self) -> int:
         """Units of the longest sequence that occurs."""
-        return max(map(self.units_of, self.ranges))
+        return max(map(self.units_of, self.names))
 
     @cached_property
     def replacement(self) -> tuple[int, ...]:
@@ -115,11 +118,29 @@ class EncoderLogic:
 
     @property
     def replaces(self) -> bool:
-        """Whether a code point occurs that has no sequence."""
-        return REPLACED in self.ranges
+        """Whether there is a class `REPLACED`."""
+        return self.marks or REPLACED in self.ranges
 
-    def classes(self, code_point: Value) -> dict[int, Value]:
-        """Per class whether a code point belongs to it; exactly one is set for code points that occur."""
+    @property
+    def names(self) -> tuple[int, ...]:
+        """The classes."""
+        return (*(length for length in self.ranges if length != REPLACED), *([REPLACED] if self.replaces else []))
+
+    def classes(self, code_point: Value, error: Value) -> dict[int, Value]:
+        """Per class whether an item belongs to it; exactly one is set for code points that occur.
+
+        Args:
+            code_point: the code point.
+            error: the item is ill-formed; with `marks` it belongs to `REPLACED`.
+        """
+        found = self._classes(code_point)
+        if self.marks:
+            of_code_point = found.pop(REPLACED, Const(0, 1))
+            found = {each: value & ~error for each, value in found.items()}
+            found[REPLACED] = error | of_code_point
+        return found
+
+    def _classes(self, code_point: Value) -> dict[int, Value]:
         regions: list[tuple[int, int]] = []
         """The first code point and the class of each region; those between two regions do not occur."""
         for first, each in sorted((points.first, each) for each, ranges in self.ranges.items() for points in ranges):

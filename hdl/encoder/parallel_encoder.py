@@ -76,13 +76,17 @@ class ParallelEncoder(wiring.Component):
     ) -> None:
         assert output in OUTPUTS
         units, wide = unit_layout(logic.table.unit_width), lanes * slots
-        copies = 1 if output == "first" else -(-lanes // _LANES_PER_COPY)
+        # A pipeline in front of a packer never pauses, unless a beat may have to wait in it.
+        self.pauses = collides or output not in ("packed", "narrow") or wide == 1
+        copies = 1 if output == "first" or not self.pauses else -(-lanes // _LANES_PER_COPY)
         self.stages = EncoderStages(
             logic, lanes, symbol, slots, collides=collides, from_first=output == "first", copies=copies
         )
         self.packed = output != "sparse"
         self.buffer = RegisterBuffer(beat_layout(units, wide), copies) if output == "sparse" else None
-        self.packer = Packer(units, wide) if output in ("packed", "narrow") and wide > 1 else None
+        self.packer = None
+        if output in ("packed", "narrow") and wide > 1:
+            self.packer = Packer(units, wide, ahead=0 if self.pauses else self.stages.latency)
         self.narrower = Narrower(units, wide, lanes) if output == "narrow" and wide > lanes else None
         made = lanes if output == "narrow" else wide
         super().__init__(
@@ -130,8 +134,15 @@ class ParallelEncoder(wiring.Component):
     def elaborate(self, platform: object) -> Module:
         m = Module()
         m.submodules.stages = stages = self.stages
-        wiring.connect(m, wiring.flipped(self.input), stages.input)
         output = self.output
+        if self.pauses:
+            wiring.connect(m, wiring.flipped(self.input), stages.input)
+        elif self.packer:
+            m.d.comb += [
+                stages.input.payload.eq(self.input.payload),
+                stages.input.valid.eq(self.input.valid & self.packer.sparse.ready),
+                self.input.ready.eq(self.packer.sparse.ready),
+            ]
         if self.buffer:
             m.submodules.buffer = buffer = self.buffer
             m.d.comb += [
@@ -153,7 +164,7 @@ class ParallelEncoder(wiring.Component):
             packer.sparse.payload.eq(stages.entry),
             packer.sparse.valid.eq(stages.entry_valid),
             # The register of the packer does not depend on whether there is a beat.
-            stages.run.eq(packer.sparse.ready.replicate(len(stages.run))),
+            stages.run.eq(packer.sparse.ready.replicate(len(stages.run)) if self.pauses else ~0),
         ]
         made = packer.packed
         if self.narrower:

@@ -37,8 +37,8 @@ def symbol_classes(logic: EncoderLogic, symbol: Any) -> tuple[Value, Value, dict
     """
     is_item = isinstance(symbol, data.View)
     code_point = Value.cast(symbol.code_point if is_item else symbol)
-    classes = logic.classes(code_point)
     error = symbol.error if is_item else Const(0, 1)
+    classes = logic.classes(code_point, error)
     return code_point, error | classes[REPLACED] if REPLACED in classes else error, classes
 
 
@@ -143,7 +143,7 @@ class EncoderStages(wiring.Component):
                 lane.keep.eq(beat.keep[number]),
                 lane.error.eq(error),
                 lane.code_point.eq(code_point),
-                lane.classes.eq(Cat(classes[each] for each in self.logic.ranges)),
+                lane.classes.eq(Cat(classes[each] for each in self.logic.names)),
             ]
 
     def _load(self, m: Module, register: Any, valid: Signal, source: Any, source_valid: Value, enable: Value) -> None:
@@ -156,7 +156,7 @@ class EncoderStages(wiring.Component):
                 m.d.sync += register.lanes[number].eq(source.lanes[number])
 
     def _classes(self, lane: Any) -> dict[int, Value]:
-        return dict(zip(self.logic.ranges, lane.classes, strict=True))
+        return dict(zip(self.logic.names, lane.classes, strict=True))
 
     def _is_long(self, lane: Any) -> Value:
         """Whether a code point has more units than slots."""

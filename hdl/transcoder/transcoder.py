@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from amaranth.hdl import Module, Value
@@ -87,8 +88,9 @@ class Transcoder(wiring.Component):
         self.decoder: Any = None
         if decoder is not None:
             symbol = item_layout(table)
-            self.decoder = decoder.build()
-            logic = EncoderLogic.behind(table, target.table)
+            # With one lane it is smaller to replace ill-formed items in the encoder.
+            self.decoder = replace(decoder, replacement=lanes > 1).build()
+            logic = EncoderLogic.behind(table, target.table, marks=lanes == 1)
         else:
             logic = EncoderLogic.of_bits(target.table, table.unit_width)
         slots = slots_for(logic, table if self.decoder else None)
