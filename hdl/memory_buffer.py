@@ -67,7 +67,8 @@ class Level(wiring.Component):
             for below, bit, above in zip(bits, bits[1:-1], bits[2:], strict=False):
                 m.d.sync += bit.eq(Mux(self.grows, below, above))
         with m.If(self.reset):
-            m.d.sync += level.eq(0)
+            # `grows` is reset so that synthesis does not merge it with other registers that `up` drives.
+            m.d.sync += [level.eq(0), self.grows.eq(0)]
         return m
 
 
@@ -209,6 +210,7 @@ class RowBuffer(wiring.Component):
             function of several inputs.
         inside: the count of beats that were accepted and have not left the memories.
         memories: the memories of the groups of lanes, the last one for the tail.
+        leaves: the beat at the front is removed. Unlike the transfer at `output` it does not depend on the reset.
 
     Ports:
         ready: a beat may be accepted.
@@ -258,7 +260,7 @@ class RowBuffer(wiring.Component):
         starts = range(0, self.lanes - 1, GROUP)
         widths = [*(width * min(GROUP, self.lanes - 1 - start) for start in starts), width + 1]
         self.memories = [LaneMemory(width, number) for number, width in enumerate(widths)]
-        self._ready = Signal(name="is_ready")
+        self._ready, self.leaves = Signal(name="is_ready"), Signal(name="leaves")
 
     @property
     def reset_cycles(self) -> int:
@@ -269,7 +271,7 @@ class RowBuffer(wiring.Component):
         """Accept beats while there are free rows for all in-flight beats."""
         inside = self.inside
         m.d.sync += self.counted.eq(self.accepted)
-        m.d.comb += [inside.up.eq(self.counted), inside.down.eq(leaves)]
+        m.d.comb += [self.leaves.eq(leaves), inside.up.eq(self.counted), inside.down.eq(self.leaves)]
         m.d.sync += self._ready.eq(~inside.more_than[CAPACITY - _UNCOUNTED] & ~self.reset.busy)
 
     def _divide(self, m: Module, controls: Sequence[tuple[Value, Value, Value]]) -> None:
