@@ -1,0 +1,233 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The stages of an encoder: beats of code points in, beats of code units out."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from amaranth.hdl import Cat, Const, Module, Mux, ShapeLike, Signal, Value
+from amaranth.lib import data, stream, wiring
+from amaranth.lib.wiring import In, Out
+
+from utf8fpga.hdl.beats import beat_layout
+from utf8fpga.hdl.encoder.logic import REPLACED, EncoderLogic
+from utf8fpga.hdl.fan_out import FanOut
+
+__all__ = ["EncoderStages", "symbol_classes", "unit_layout"]
+
+
+def unit_layout(width: int) -> data.StructLayout:
+    """One code unit: a symbol of an encoder's output.
+
+    Fields:
+        unit: the code unit.
+        error: it belongs to a U+FFFD that stands for something ill-formed; 0 in a lane without a unit.
+
+    Args:
+        width: the bits of a code unit.
+    """
+    return data.StructLayout({"unit": width, "error": 1})
+
+
+def symbol_classes(logic: EncoderLogic, symbol: Any) -> tuple[Value, Value, dict[int, Value]]:
+    """The code point of a symbol, whether it stands for something ill-formed, and its classes.
+
+    Args:
+        logic: the logic functions.
+        symbol: a code point, or an item with the fields `code_point` and `error`.
+    """
+    is_item = isinstance(symbol, data.View)
+    code_point = Value.cast(symbol.code_point if is_item else symbol)
+    error = symbol.error if is_item else Const(0, 1)
+    classes = logic.classes(code_point, error)
+    return code_point, error | classes[REPLACED] if REPLACED in classes else error, classes
+
+
+class EncoderStages(wiring.Component):
+    """Registers and logic from beats of code points to beats of code units, which all move on or pause together.
+
+    Each lane has `slots` output lanes for the units of its code point, which end in the last one. A code point with
+    more units has the first ones in the output lanes of the input lane before it, which must be empty. That of lane 0
+    is the last lane of the beat before, which is therefore held until it leaves together with them; if it has left,
+    they are a beat of their own.
+
+    Throughput: a beat per cycle. With `collides`, where the lane before may have a code point after all, one cycle
+    more for each that has.
+
+    Latency: `latency` cycles to `entry`, while `run` is asserted.
+
+    Args:
+        logic: the functions from a code point to its units.
+        lanes: code points per beat.
+        symbol: the shape of a symbol: a number, or an item of a decoder.
+        slots: output lanes per lane, at least half of the units of a code point.
+        collides: the last lane of the beat before a code point with more than `slots` units may have a code point.
+        from_first: the units begin in the first output lane of their lane, rather than ending in the last one; for
+            code points with at most `slots` units.
+        copies: bits of `run`, at least 1, duplicates for parts of the lanes.
+        pauses: False: `run` is always asserted.
+
+    Ports:
+        input: stream of `beat_layout`. Null beats must not be `valid`.
+        run: all stages move on at the end of the cycle.
+        entry: a beat of `beat_layout` with symbols of `unit_layout`.
+        entry_valid: there is one.
+    """
+
+    def __init__(
+        self,
+        logic: EncoderLogic,
+        lanes: int,
+        symbol: ShapeLike,
+        slots: int,
+        *,
+        collides: bool = False,
+        from_first: bool = False,
+        copies: int = 1,
+        pauses: bool = True,
+    ) -> None:
+        assert logic.longest <= 2 * slots
+        self.logic, self.lanes, self.slots, self.from_first = logic, lanes, slots, from_first
+        self.pauses, self.borrows = pauses, logic.longest > slots
+        self.collides = collides and self.borrows
+        shape = beat_layout(symbol, lanes)
+        super().__init__(
+            {
+                "input": In(stream.Signature(shape)),
+                "run": In(copies),
+                "entry": Out(beat_layout(unit_layout(logic.table.unit_width), lanes * slots)),
+                "entry_valid": Out(1),
+            }
+        )
+        code_point, _, classes = symbol_classes(logic, self.input.payload.symbols[0])
+        lane = data.StructLayout(
+            {"keep": 1, "error": 1, "code_point": len(code_point), "classes": len(classes) if len(classes) > 1 else 0}
+        )
+        self._stage = data.StructLayout({"lanes": data.ArrayLayout(lane, lanes), "last": 1})
+
+    @property
+    def latency(self) -> int:
+        """Cycles from a beat at the input to its units at `entry`."""
+        return 2 + self.borrows + (not self.pauses)
+
+    @property
+    def stall_cycles(self) -> int:
+        """Upper bound on the cycles in a row in which `input.ready` is deasserted while `run` is asserted."""
+        return int(self.collides)
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        collision = Signal()
+        taken, shown = Signal(self._stage, reset_less=True), Signal(self._stage, reset_less=True)
+        taken_valid, shown_valid = Signal(), Signal()
+        advance = self.run & ~collision.replicate(len(self.run))
+        beat, valid = self.input.payload, self.input.valid
+        if not self.pauses:
+            # The memories of a buffer are slow: nothing is computed before the first registers.
+            beat = Signal.like(beat, name="arrived", reset_less=True)
+            valid = Signal(name="arrived_valid")
+            m.d.sync += [beat.eq(self.input.payload), valid.eq(self.input.valid)]
+        self._load(m, taken, taken_valid, self._classified(m, beat), valid, advance)
+        m.d.comb += self.input.ready.eq(advance[0])
+        if not self.borrows:
+            self._encode(m, taken, taken_valid, None, Const(0, 1))
+            return m
+        first, last = taken.lanes[0], shown.lanes[self.lanes - 1]
+        lends = Signal()
+        m.d.comb += lends.eq(taken_valid & first.keep & self._is_long(first))
+        if self.collides:
+            # Its units must not get into a packet that has ended.
+            m.d.comb += collision.eq(lends & shown_valid & (last.keep | shown.last))
+        self._load(m, shown, shown_valid, taken, taken_valid & ~collision, self.run)
+        self._encode(m, shown, shown_valid, first, lends & ~collision)
+        return m
+
+    def _valids(self, m: Module, valid: Value) -> list[Value]:
+        """Per lane whether the beat whose units are made is there."""
+        if self.pauses or not self.borrows:
+            return [valid] * self.lanes
+        # Not reset: they have drained before a beat lends units for the first time.
+        m.submodules.valids = tree = FanOut(3)
+        m.d.comb += tree.value.eq(self.input.valid)
+        return [tree.copies[lane * len(tree.copies) // self.lanes] for lane in range(self.lanes)]
+
+    def _classified(self, m: Module, beat: Any) -> Any:
+        """A beat with the classes of its code points."""
+        offered = Signal(self._stage)
+        m.d.comb += offered.last.eq(beat.last)
+        for number, lane in enumerate(offered.lanes):
+            code_point, error, classes = symbol_classes(self.logic, beat.symbols[number])
+            m.d.comb += [
+                lane.keep.eq(beat.keep[number]),
+                lane.error.eq(error),
+                lane.code_point.eq(code_point),
+            ]
+            if len(classes) > 1:
+                m.d.comb += lane.classes.eq(Cat(classes[each] for each in self.logic.names))
+        return offered
+
+    def _load(self, m: Module, register: Any, valid: Signal, source: Any, source_valid: Value, enable: Value) -> None:
+        """Registers of a stage, which load the stage before it."""
+        copies = len(enable)
+        with m.If(enable[0]):
+            m.d.sync += [valid.eq(source_valid), register.last.eq(source.last)]
+        for number in range(self.lanes):
+            with m.If(enable[number * copies // self.lanes]):
+                m.d.sync += register.lanes[number].eq(source.lanes[number])
+
+    def _classes(self, lane: Any) -> dict[int, Value]:
+        if len(self.logic.names) == 1:
+            return {self.logic.names[0]: Const(1, 1)}
+        return dict(zip(self.logic.names, lane.classes, strict=True))
+
+    def _is_long(self, lane: Any) -> Value:
+        """Whether a code point has more units than slots."""
+        classes = self._classes(lane)
+        return Cat(value for each, value in classes.items() if self.logic.units_of(each) > self.slots).any()
+
+    def _encode(self, m: Module, beat: Any, valid: Value, follows: Any, lends: Value) -> None:
+        """The registers in front of the output: the units of a beat, and those of lane 0 of the next one."""
+        copies, slots = len(self.run), self.slots
+        wide = self.lanes * slots
+        keeps, errors = Signal(wide, reset_less=True), Signal(wide, reset_less=True)
+        made_valid, last = Signal(), Signal(reset_less=True)
+        with m.If(self.run[0]):
+            m.d.sync += [made_valid.eq(valid | lends), last.eq(beat.last & valid)]
+        lanes = [*beat.lanes, *([] if follows is None else [follows])]
+        present = [*(lane.keep & each for lane, each in zip(beat.lanes, self._valids(m, valid), strict=True)), lends]
+        encoded = [self.logic.slots(lane.code_point, self._classes(lane), from_first=self.from_first) for lane in lanes]
+        for number in range(self.lanes):
+            run = self.run[number * copies // self.lanes]
+            for place in range(slots):
+                slot = encoded[number][place]
+                kept, bits = present[number] & slot.keep, slot.bits
+                error = kept & lanes[number].error
+                if number + 1 < len(lanes) and slots + place < len(encoded[number + 1]):
+                    other = encoded[number + 1][slots + place]
+                    lent = present[number + 1] & other.keep
+                    kept, error = kept | lent, error | (lent & lanes[number + 1].error)
+                    bits = [
+                        one if _is_same(one, another) else Mux(present[number], one, another)
+                        for one, another in zip(bits, other.bits, strict=True)
+                    ]
+                at = number * slots + (place if self.from_first else slots - 1 - place)
+                with m.If(run):
+                    m.d.sync += [keeps[at].eq(kept), errors[at].eq(error)]
+                m.d.comb += self.entry.symbols[at].unit.eq(self._held(m, f"unit_{at}", bits, run))
+                m.d.comb += self.entry.symbols[at].error.eq(errors[at])
+        m.d.comb += [self.entry.keep.eq(keeps), self.entry.last.eq(last), self.entry_valid.eq(made_valid)]
+
+    @staticmethod
+    def _held(m: Module, name: str, bits: Sequence[Value], run: Value) -> Value:
+        """The bits from registers, but constants as they are: Yosys stops at the initial value of such a register."""
+        varying = [bit for bit in bits if not isinstance(bit, Const)]
+        held = Signal(len(varying), name=name, reset_less=True)
+        with m.If(run):
+            m.d.sync += held.eq(Cat(varying))
+        registers = iter(held)
+        return Cat(bit if isinstance(bit, Const) else next(registers) for bit in bits)
+
+
+def _is_same(one: Value, other: Value) -> bool:
+    return isinstance(one, Const) and isinstance(other, Const) and one.value == other.value
