@@ -1,0 +1,139 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The functions of a validator, derived from the rows of its table."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+
+from utf8fpga.hdl.decoder.window_logic import WindowControl
+from utf8fpga.hdl.minimise import Function, minimise
+from utf8fpga.model import EncodingTable, ErrorKind, TableError, cause
+from utf8fpga.model.errors import representatives
+from utf8fpga.model.table import spell
+
+__all__ = ["ValidatorControl"]
+
+_LAST_OF_ONE_UNIT = 0xFFFF
+_STRAY_FOLLOWS, _NOTHING_FOLLOWS = 1, 2
+
+
+@dataclass(frozen=True)
+class ValidatorControl:
+    """The functions of one table, in addition to those of the sliding window.
+
+    Args:
+        window: the functions of the window.
+    """
+
+    window: WindowControl
+
+    @staticmethod
+    @lru_cache(maxsize=32)
+    def of(table: EncodingTable) -> ValidatorControl:
+        """The functions of `table`.
+
+        Raises:
+            TableError: the table does not allow a sliding window, see `WindowControl.of`.
+        """
+        return ValidatorControl(WindowControl.of(table))
+
+    @property
+    def table(self) -> EncodingTable:
+        """The encoding form."""
+        return self.window.table
+
+    @property
+    def _leads(self) -> dict[int, int]:
+        """By lead the length of its sequences."""
+        serial = self.window.serial
+        return {unit: serial.dfa.states[state].remaining[0] + 1 for unit, state in serial.leads.items()}
+
+    def longer_than(self, length: int) -> Function:
+        """Of the lead of a sequence of at least `length` units: it has more."""
+        leads = self._leads.items()
+        return minimise(
+            [unit for unit, found in leads if found > length],
+            [unit for unit, found in leads if found == length],
+            self.table.unit_width,
+        )
+
+    @property
+    def possible_lengths(self) -> frozenset[int]:
+        """The lengths of sequences."""
+        return frozenset(self.table.patterns)
+
+    @cached_property
+    def of_two(self) -> tuple[int, ...]:
+        """The lengths of the sequences that are two units in UTF-16.
+
+        Raises:
+            TableError: some sequences of a length are two units, but not all.
+        """
+        found = []
+        for length in sorted(self.possible_lengths):
+            rows = [row for row in self.table.rows if len(row.units) == length]
+            above = {bound > _LAST_OF_ONE_UNIT for row in rows for bound in (row.code_points.first, row.code_points.last)}
+            if len(above) > 1:
+                raise TableError(
+                    f"{self.table.name}: some sequences of {length} units, but not all, are two units in UTF-16: "
+                    f"use report offset"
+                )
+            if above == {True}:
+                found.append(length)
+        return tuple(found)
+
+    @cached_property
+    def kind(self) -> tuple[Function, ...]:
+        """The bits of the cause of an error, as functions of a word.
+
+        From bit 0 the word is the first unit of the ill-formed item; whether the next unit can only continue a sequence
+        but does not; and whether no unit that does not continue a sequence follows in the packet, within as many units
+        as the longest sequence has.
+
+        Raises:
+            TableError: the cause depends on more.
+        """
+        width = self.table.unit_width
+        found: dict[int, ErrorKind] = {}
+        serial = self.window.serial
+
+        def note(unit: int, follows: int, kind: ErrorKind) -> None:
+            if found.setdefault(unit | follows << width, kind) is not kind:
+                raise TableError(
+                    f"{self.table.name}: the cause of an error after {spell([unit], width)} depends on more than the "
+                    f"next unit: use report offset"
+                )
+
+        for unit in sorted(serial.units - serial.allowed[0]):
+            for follows in (0, _STRAY_FOLLOWS, _NOTHING_FOLLOWS):
+                note(unit, follows, cause(self.table, [unit], None))
+        for unit, state in serial.leads.items():
+            note(unit, _NOTHING_FOLLOWS, ErrorKind.INCOMPLETE)
+            for following in sorted(serial.units - serial.allowed[state]):
+                stray = following in serial.trails
+                note(unit, _STRAY_FOLLOWS if stray else 0, cause(self.table, [unit], following))
+        for subpart, state in representatives(self.table):
+            if len(subpart) > 1:
+                for following in sorted(serial.units - serial.allowed[state]):
+                    note(subpart[0], 0, cause(self.table, subpart, following))
+        return tuple(
+            minimise(*_split(found, bit), width + 2) for bit in range(max(ErrorKind).bit_length())
+        )
+
+    @cached_property
+    def kind_support(self) -> tuple[int, ...]:
+        """The bits of the word that `kind` depends on."""
+        support = 0
+        for function in self.kind:
+            support |= function.support
+        return tuple(bit for bit in range(support.bit_length()) if support >> bit & 1)
+
+
+def _split(found: dict[int, ErrorKind], bit: int) -> tuple[Iterable[int], Iterable[int]]:
+    return (
+        [word for word, kind in found.items() if kind >> bit & 1],
+        [word for word, kind in found.items() if not kind >> bit & 1],
+    )
+

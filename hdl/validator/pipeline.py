@@ -1,0 +1,234 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Pipelines without back-pressure: values with the stage in which they are valid, and trees of them.
+
+Each step has registers behind it. Where a step has inputs of several stages, the earlier ones are delayed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from heapq import heapify, heappop, heappush
+from itertools import count
+from typing import NamedTuple
+
+from amaranth.hdl import Cat, Const, Mux, Signal, Value
+
+from utf8fpga.hdl.decoder.window_logic import Registers
+
+__all__ = ["ZERO", "First", "Leaf", "Pipeline", "Staged", "any_of_all", "first_of", "ones_of_prefix", "total_of"]
+
+
+@dataclass(frozen=True, eq=False)
+class Staged:
+    """A value of a beat.
+
+    Attributes:
+        value: the value.
+        stage: the number of cycles after the beat was transferred in which it is valid.
+    """
+
+    value: Value
+    stage: int
+
+
+ZERO = Staged(Const(0, 1), 0)
+"""The constant 0, in any stage."""
+
+
+class Pipeline:
+    """The registers of a pipeline, which advances in each cycle.
+
+    Args:
+        valid: a beat is transferred in this cycle.
+        last: it ends its packet.
+
+    Attributes:
+        registers: the registers and their next values.
+        valid: `valid`, in each stage 0 after a reset.
+        last: `last`.
+    """
+
+    def __init__(self, valid: Value, last: Value) -> None:
+        self.registers = Registers()
+        self.valid, self.last = Staged(valid, 0), Staged(last, 0)
+        self._delayed: dict[tuple[Staged, int], Value] = {}
+        self._before: dict[tuple[Staged, bool], Staged] = {}
+        self._clears: dict[int, Signal] = {}
+
+    def at(self, staged: Staged, stage: int) -> Value:
+        """A value in a stage, which is not before its own."""
+        if stage == staged.stage or isinstance(staged.value, Const):
+            return staged.value
+        key = staged, stage
+        if key not in self._delayed:
+            earlier = self.at(staged, stage - 1)
+            name = getattr(staged.value, "name", "late")
+            later = Signal(
+                len(earlier), name=f"{name}_{stage - staged.stage}", reset_less=staged is not self.valid
+            )
+            self.registers.add(later.eq(earlier))
+            self._delayed[key] = later
+        return self._delayed[key]
+
+    def apply(self, name: str, function: Callable[..., Value], *inputs: Staged) -> Staged:
+        """The value of a function of values, one cycle after the last of them."""
+        stage = max(each.stage for each in inputs)
+        value = function(*(self.at(each, stage) for each in inputs))
+        result = Signal(len(value), name=name, reset_less=True)
+        self.registers.add(result.eq(value))
+        return Staged(result, stage + 1)
+
+    def before(self, staged: Staged, *, of_packet: bool = False) -> Staged:
+        """The value of the preceding beat, in the same stage.
+
+        Args:
+            staged: the value.
+            of_packet: 0 if the preceding beat is of another packet, and after a reset.
+        """
+        key = staged, of_packet
+        if key not in self._before:
+            valid, last = (self.at(each, staged.stage) for each in (self.valid, self.last))
+            name = f"before_{getattr(staged.value, 'name', 'late')}"
+            kept = Signal(len(staged.value), name=name, reset_less=not of_packet)
+            value = staged.value & ~last.replicate(len(kept)) if of_packet else staged.value
+            self.registers.add(kept.eq(value), enable=valid)
+            self._before[key] = Staged(kept, staged.stage)
+        return self._before[key]
+
+    def clears(self, stage: int) -> Value:
+        """What is accumulated over a packet begins anew after this cycle: its last beat is valid, or after a reset."""
+        if stage not in self._clears:
+            before = stage - 1
+            self._clears[stage] = clears = Signal(name=f"clears_{stage}", init=1)
+            self.registers.add(clears.eq(self.at(self.valid, before) & self.at(self.last, before)))
+        return self._clears[stage]
+
+
+def any_of_all(pipeline: Pipeline, name: str, values: Sequence[Staged]) -> Staged:
+    """The OR of values of one bit, as a tree of four at a time."""
+    values = list(values)
+    if len(values) == 1:
+        return values[0]
+    parts = [values[place : place + 4] for place in range(0, len(values), 4)]
+    level = [
+        pipeline.apply(f"{name}_{len(parts)}_{number}", lambda *bits: Cat(*bits).any(), *part)
+        for number, part in enumerate(parts)
+    ]
+    return any_of_all(pipeline, name, level)
+
+
+def total_of(pipeline: Pipeline, name: str, columns: Mapping[int, Sequence[Staged]]) -> list[Staged]:
+    """The sum of bits, bit 0 first, by full adders with registers behind each.
+
+    Args:
+        pipeline: the pipeline.
+        name: the first part of the names of its registers.
+        columns: by the binary exponent of its weight, the bits.
+    """
+    order = count()
+    waiting = {weight: [(bit.stage, next(order), bit) for bit in bits] for weight, bits in columns.items()}
+    result = []
+    weight = 0
+    while any(column for above, column in waiting.items() if above >= weight):
+        column = waiting.pop(weight, [])
+        heapify(column)
+        number = 0
+        while len(column) > 1:
+            bits = [heappop(column)[2] for _ in range(min(3, len(column)))]
+            sum_ = pipeline.apply(f"{name}_{weight}_{number}", _parity, *bits)
+            carry = pipeline.apply(f"{name}_{weight}_{number}_carry", _majority, *bits)
+            heappush(column, (sum_.stage, next(order), sum_))
+            waiting.setdefault(weight + 1, []).append((carry.stage, next(order), carry))
+            number += 1
+        result.append(column[0][2] if column else ZERO)
+        weight += 1
+    return result
+
+
+def _parity(*bits: Value) -> Value:
+    return Cat(*bits).xor()
+
+
+def _majority(*bits: Value) -> Value:
+    first, second, *rest = bits
+    return (first & second) | ((first | second) & rest[0]) if rest else first & second
+
+
+def ones_of_prefix(pipeline: Pipeline, name: str, bits: Sequence[Staged]) -> list[Staged]:
+    """The number of ones in bits of which all ones precede all zeros, bit 0 first."""
+    width = len(bits).bit_length()
+    rest = [*bits, *(ZERO for _ in range((1 << width) - 1 - len(bits)))]
+    result = []
+    for level in reversed(range(width)):
+        half = 1 << level
+        upper = rest[half - 1]
+        result.append(upper)
+        rest = [
+            ZERO if low is high is ZERO else pipeline.apply(f"{name}_{level}_{number}", Mux, upper, high, low)
+            for number, (low, high) in enumerate(zip(rest[: half - 1], rest[half:], strict=True))
+        ]
+    return result[::-1]
+
+
+class Leaf(NamedTuple):
+    """A value among those of which `first_of` finds the first.
+
+    Attributes:
+        found: whether it counts.
+        payload: bits that belong to it.
+    """
+
+    found: Staged
+    payload: tuple[Staged, ...] = ()
+
+
+class First(NamedTuple):
+    """The first of values that counts, if any does.
+
+    Attributes:
+        found: whether any does.
+        index: the bits of its number, bit 0 first.
+        payload: its bits.
+    """
+
+    found: Staged
+    index: tuple[Staged, ...]
+    payload: tuple[Staged, ...]
+
+
+def first_of(pipeline: Pipeline, name: str, leaves: Sequence[Leaf | None]) -> First:
+    """The first leaf that counts, by a binary tree.
+
+    Args:
+        pipeline: the pipeline.
+        name: the first part of the names of its registers.
+        leaves: the leaves; None: one that never counts.
+    """
+    level: list[First | None] = [leaf and First(leaf.found, (), leaf.payload) for leaf in leaves]
+    depth = 0
+    while len(level) > 1:
+        level += [None] * (len(level) % 2)
+        level = [
+            _joined(pipeline, f"{name}_{depth}_{number}", one, other)
+            for number, (one, other) in enumerate(zip(level[::2], level[1::2], strict=True))
+        ]
+        depth += 1
+    (result,) = level
+    assert result is not None
+    return result
+
+
+def _joined(pipeline: Pipeline, name: str, one: First | None, other: First | None) -> First | None:
+    if one is None or other is None:
+        given, bit = (other, Staged(Const(1, 1), 0)) if one is None else (one, ZERO)
+        return given and First(given.found, (*given.index, bit), given.payload)
+
+    def select(kind: str, ones: Sequence[Staged], others: Sequence[Staged]) -> list[Staged]:
+        pairs = enumerate(zip(ones, others, strict=True))
+        return [pipeline.apply(f"{name}_{kind}{at}", Mux, one.found, low, high) for at, (low, high) in pairs]
+
+    found = pipeline.apply(f"{name}_found", Value.__or__, one.found, other.found)
+    index = select("index", one.index, other.index)
+    index.append(pipeline.apply(f"{name}_second", Value.__invert__, one.found))
+    return First(found, tuple(index), tuple(select("payload", one.payload, other.payload)))
