@@ -124,25 +124,24 @@ def total_of(pipeline: Pipeline, name: str, columns: Mapping[int, Sequence[Stage
     Args:
         pipeline: the pipeline.
         name: the first part of the names of its registers.
-        columns: by the binary exponent of its weight, the bits.
+        columns: by the binary logarithm of its weight, the bits.
     """
     order = count()
     waiting = {weight: [(bit.stage, next(order), bit) for bit in bits] for weight, bits in columns.items()}
-    result = []
-    weight = 0
-    while any(column for above, column in waiting.items() if above >= weight):
+    result: list[Staged] = []
+    while any(column for weight, column in waiting.items() if weight >= len(result)):
+        weight = len(result)
         column = waiting.pop(weight, [])
         heapify(column)
-        number = 0
-        while len(column) > 1:
+        for number in count():
+            if len(column) <= 1:
+                break
             bits = [heappop(column)[2] for _ in range(min(3, len(column)))]
-            sum_ = pipeline.apply(f"{name}_{weight}_{number}", _parity, *bits)
+            here = pipeline.apply(f"{name}_{weight}_{number}", _parity, *bits)
             carry = pipeline.apply(f"{name}_{weight}_{number}_carry", _majority, *bits)
-            heappush(column, (sum_.stage, next(order), sum_))
+            heappush(column, (here.stage, next(order), here))
             waiting.setdefault(weight + 1, []).append((carry.stage, next(order), carry))
-            number += 1
         result.append(column[0][2] if column else ZERO)
-        weight += 1
     return result
 
 
@@ -156,19 +155,28 @@ def _majority(*bits: Value) -> Value:
 
 
 def ones_of_prefix(pipeline: Pipeline, name: str, bits: Sequence[Staged]) -> list[Staged]:
-    """The number of ones in bits of which all ones precede all zeros, bit 0 first."""
-    width = len(bits).bit_length()
-    rest = [*bits, *(ZERO for _ in range((1 << width) - 1 - len(bits)))]
-    result = []
-    for level in reversed(range(width)):
+    """The number of ones in bits of which all ones precede all zeros, bit 0 first.
+
+    A bit of it is 1 if the ones end within the upper half of some block.
+    """
+
+    def bit(place: int) -> Staged:
+        return bits[place] if place < len(bits) else ZERO
+
+    found = []
+    for level in range(len(bits).bit_length()):
         half = 1 << level
-        upper = rest[half - 1]
-        result.append(upper)
-        rest = [
-            ZERO if low is high is ZERO else pipeline.apply(f"{name}_{level}_{number}", Mux, upper, high, low)
-            for number, (low, high) in enumerate(zip(rest[: half - 1], rest[half:], strict=True))
+        ends = [(bit(start + half - 1), bit(start + 2 * half - 1)) for start in range(0, len(bits), 2 * half)]
+        pairs = [
+            pipeline.apply(f"{name}_{level}_{number}", _or_of_ends, *(each for end in ends[number : number + 2] for each in end))
+            for number in range(0, len(ends), 2)
         ]
-    return result[::-1]
+        found.append(any_of_all(pipeline, f"{name}_{level}_any", pairs))
+    return found
+
+
+def _or_of_ends(*bits: Value) -> Value:
+    return Cat(*(one & ~other for one, other in zip(bits[::2], bits[1::2], strict=True))).any()
 
 
 class Leaf(NamedTuple):

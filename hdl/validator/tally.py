@@ -1,23 +1,26 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Numbers that are accumulated over the beats of a packet, by pipelined adders.
+"""Numbers that are accumulated over the beats of a packet, with one look-up table between registers.
 
-A number has parts of a few bits. The carry from one part to the next is a register, so each part is added one cycle
-after the one below it, also in packets of one beat.
+The low bits are added one per cycle, each a cycle after the one below it, so a beat per cycle can be added. They are so
+many that a carry out of them is rare: never in the first beat of a packet, and not again in the next few beats. So the
+bits above count carries in groups, which are reset one cycle late, when they have been copied.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import NamedTuple
 
-from amaranth.hdl import Cat, Const, Mux, Signal, Value
+from amaranth.hdl import Cat, Const, Signal, Value
 
-from utf8fpga.hdl.validator.pipeline import Pipeline, Staged
+from utf8fpga.hdl.validator.pipeline import ZERO, Pipeline, Staged
 
 __all__ = ["Tally", "tally_of"]
 
-PART = 16
-"""Bits that are added in a cycle."""
+_RARE = 3
+"""Binary logarithm of the lower bound on the beats from one carry out of the low bits to the next."""
+
+_GROUP = 3
+"""Bits that are counted together."""
 
 
 class Tally(NamedTuple):
@@ -33,77 +36,97 @@ class Tally(NamedTuple):
 
 
 def tally_of(
-    pipeline: Pipeline, name: str, amount: Sequence[Staged], width: int, offset: Sequence[Staged] | None = None
+    pipeline: Pipeline, first: Staged, name: str, amount: list[Staged], width: int, offset: list[Staged] | None = None
 ) -> Tally:
     """Accumulate a number.
 
     Args:
         pipeline: the pipeline.
+        first: the beat is the first of its packet.
         name: the first part of the names of its registers.
         amount: what a beat adds, bit 0 first.
         width: the bits of the result, of which all are ones if the number does not fit.
-        offset: a number that is added to `start`, in two's complement; the sum is not negative.
+        offset: a number that is added to `start`, in two's complement; not more than `amount`, and the sum is not
+            negative.
     """
     # With one bit more the number is exact until both results are known not to fit.
-    bits = max(width, len(amount), len(offset or ())) + 1
-    stage = max(each.stage for each in (*amount, *(offset or ())))
-    stage = max(stage, 1)
-    parts = [range(low, min(low + PART, bits)) for low in range(0, bits, PART)]
-    sums: list[Staged] = []
-    starts: list[Staged] = []
-    carry: Value = Const(0, 1)
-    start_carry: Value = Const(0, 1)
-    over: Value = Const(0, 1)
-    for number, part in enumerate(parts):
-        valid, clears = pipeline.at(pipeline.valid, stage), pipeline.clears(stage)
-        kept = Signal(len(part), name=f"{name}_{number}")
-        given = [pipeline.at(bit, stage) for bit in amount[part.start : part.stop]]
-        total = _sum(kept, Cat(*given), carry)
-        pipeline.registers.add(kept.eq(total), enable=valid)
-        pipeline.registers.add(kept.eq(0), enable=clears)
-        carry = Signal(name=f"{name}_{number}_carry", reset_less=True)
-        sum_ = Signal(len(part), name=f"{name}_{number}_sum", reset_less=True)
-        pipeline.registers.add(Cat(sum_, carry).eq(total))
-        sums.append(Staged(sum_, stage + 1))
+    bits = max(width, len(amount)) + 1
+    low = min(bits, len(amount) + _RARE)
+    total: list[Staged] = []
+    start: list[Staged] = []
+    carry = start_carry = Staged(Const(0, 1), 0)
+    for place in range(low):
+        given = amount[place] if place < len(amount) else ZERO
+        shift = ZERO if offset is None else offset[min(place, len(offset) - 1)]
+        stage = max(each.stage for each in (first, given, carry, shift, start_carry))
+        kept = Signal(name=f"{name}_{place}", reset_less=True)
+        before = Staged(kept & ~pipeline.at(first, stage), stage)
+        parts = (before, given, carry)
+        sum_ = _parity(*(pipeline.at(each, stage) for each in parts))
+        pipeline.registers.add(kept.eq(sum_), enable=pipeline.at(pipeline.valid, stage))
+        total.append(Staged(kept, stage + 1))
+        carry = pipeline.apply(f"{name}_{place}_carry", _majority, *parts)
         if offset is not None:
-            sign = offset[-1]
-            # The uppermost bit also tells whether the start has one bit more.
-            given = [pipeline.at(offset[bit] if bit < len(offset) else sign, stage) for bit in part]
-            begin = _sum(kept, Cat(*given), start_carry)
-            start_carry = Signal(name=f"{name}_{number}_start_carry", reset_less=True)
-            start = Signal(len(part), name=f"{name}_{number}_start", reset_less=True)
-            pipeline.registers.add(Cat(start, start_carry).eq(begin))
-            starts.append(Staged(start, stage + 1))
-        stage += 1
-    over = Signal(name=f"{name}_over")
-    valid, clears = pipeline.at(pipeline.valid, stage), pipeline.clears(stage)
-    pipeline.registers.add(over.eq(over | carry), enable=valid)
-    pipeline.registers.add(over.eq(0), enable=clears)
-    total = Staged(_saturated(pipeline, f"{name}_total", sums, over | carry, stage, width), stage + 1)
-    if offset is None:
-        return Tally(total, None)
-    sign = pipeline.at(offset[-1], stage)
+            parts = (before, shift, start_carry)
+            start.append(pipeline.apply(f"{name}_{place}_start", _parity, *parts))
+            start_carry = pipeline.apply(f"{name}_{place}_start_carry", _majority, *parts)
+    # The start is less than the total, so the bits above are the same or less by one.
+    borrow = ZERO
+    if offset is not None:
+        borrow = pipeline.apply(
+            f"{name}_borrow",
+            lambda carry, start_carry, sign: (sign & carry) | ((sign | carry) & ~start_carry),
+            carry,
+            start_carry,
+            offset[-1],
+        )
+    counts = _and_valid(pipeline, f"{name}_counts", carry)
+    for number, place in enumerate(range(low, bits, _GROUP)):
+        size = min(_GROUP, bits - place)
+        group = Signal(size, name=f"{name}_group_{number}", reset_less=True)
+        pipeline.registers.add(group.eq(group + 1), enable=counts.value)
+        # One cycle late: the first beat of the next packet has no carry.
+        pipeline.registers.add(group.eq(0), enable=pipeline.clears(counts.stage + 1))
+        value = Staged(group, counts.stage + 1)
+        total += [Staged(bit, value.stage) for bit in group]
+        is_full = Signal(name=f"{name}_full_{number}", reset_less=True)
+        pipeline.registers.add(is_full.eq(group.all()))
+        if offset is not None:
+            less = pipeline.apply(f"{name}_start_{number}", lambda value, borrow: value - borrow, value, borrow)
+            start += [Staged(bit, less.stage) for bit in less.value[:size]]
+            borrow = pipeline.apply(
+                f"{name}_borrow_{number}", lambda value, borrow: borrow & ~value.any(), value, borrow
+            )
+        # The group was full before this carry: it changed last several beats ago.
+        counts = pipeline.apply(f"{name}_counts_{number}", Value.__and__, counts, Staged(is_full, counts.stage))
+    over = Signal(name=f"{name}_over", reset_less=True)
+    pipeline.registers.add(over.eq(1), enable=counts.value)
+    pipeline.registers.add(over.eq(0), enable=pipeline.clears(counts.stage + 1))
+    exceeds = Staged(over, counts.stage + 1)
     return Tally(
-        total,
-        # Without a carry out of a negative offset, or with one out of another, the start has one bit more or less.
-        Staged(_saturated(pipeline, f"{name}_start", starts, over | (start_carry & ~sign), stage, width), stage + 1),
+        _saturated(pipeline, f"{name}_total", total, exceeds, width),
+        None if offset is None else _saturated(pipeline, f"{name}_start", start, exceeds, width),
     )
 
 
-def _sum(kept: Value, given: Value, carry: Value) -> Value:
-    """The sum with its carry, as one adder."""
-    if isinstance(carry, Const):
-        return (kept + given)[: len(kept) + 1]
-    if not len(given):
-        return (kept + carry)[: len(kept) + 1]
-    return (Cat(carry, kept) + Cat(carry, given))[1 : len(kept) + 2]
+def _and_valid(pipeline: Pipeline, name: str, carry: Staged) -> Staged:
+    return pipeline.apply(name, Value.__and__, carry, pipeline.valid)
 
 
-def _saturated(
-    pipeline: Pipeline, name: str, parts: Sequence[Staged], over: Value, stage: int, width: int
-) -> Signal:
-    """A register with the number in the parts, or all ones."""
-    value = Cat(*(pipeline.at(part, stage) for part in parts))
+def _parity(*bits: Value) -> Value:
+    return Cat(*bits).xor()
+
+
+def _majority(first: Value, second: Value, third: Value) -> Value:
+    return (first & second) | ((first | second) & third)
+
+
+def _saturated(pipeline: Pipeline, name: str, bits: list[Staged], over: Staged, width: int) -> Staged:
+    """The number, or all ones if it does not fit."""
+    exceeds = pipeline.apply(f"{name}_exceeds", lambda *bits: Cat(*bits).any(), over, *bits[width:])
+    stage = max(exceeds.stage, *(bit.stage for bit in bits))
     result = Signal(width, name=name, reset_less=True)
-    pipeline.registers.add(result.eq(Mux(over | value[width:].any(), (1 << width) - 1, value[:width])))
-    return result
+    pipeline.registers.add(result.eq(Cat(*(pipeline.at(bit, stage) for bit in bits[:width]))))
+    # A set of the registers, not logic in front of them.
+    pipeline.registers.add(result.eq((1 << width) - 1), enable=pipeline.at(exceeds, stage))
+    return Staged(result, stage + 1)

@@ -285,7 +285,7 @@ class _Circuit:
         amount = [Staged(Const(self._lanes >> bit & 1, 1), 0) for bit in range(self._lanes.bit_length())]
         if tap.contents == "full":
             amount = ones_of_prefix(pipeline, "present", self._keep)
-        units = tally_of(pipeline, "units", amount, tap.counters, first.index)
+        units = tally_of(pipeline, self._first, "units", amount, tap.counters, list(first.index))
         assert units.start is not None
         well_formed = self._well_formed(first.found)
         faults = {"offset": self._captured("offset", units.start, first.found)}
@@ -390,20 +390,19 @@ class _Circuit:
     def _counts(self) -> dict[str, Staged]:
         """The numbers of errors, code points and units in UTF-16."""
         pipeline, width, control = self.pipeline, self._tap.counters, self._control
-        starts = total_of(pipeline, "starts", {0: self._starts})
-        errors = total_of(pipeline, "errors", {0: self._bad})
+        starts = total_of(pipeline, "start", {0: self._starts})
+        errors = total_of(pipeline, "error", {0: self._bad})
         pairs = starts
         if control.of_two:
             # At most one of as many neighbouring units as the shortest of these sequences has ends one.
             span = min(control.of_two)
             ends = [any_of_all(pipeline, f"two_{lane}", self._two(range(lane, min(lane + span, self._lanes)))) for lane in range(0, self._lanes, span)]
             columns = {weight: [bit] for weight, bit in enumerate(starts)}
-            columns[0] = [*columns[0], *ends]
-            pairs = total_of(pipeline, "pairs", columns)
+            pairs = total_of(pipeline, "pair", columns | {0: [starts[0], *ends]})
         return {
-            "errors": tally_of(pipeline, "errors", errors, width).total,
-            "code_points": tally_of(pipeline, "code_points", starts, width).total,
-            "utf16_units": tally_of(pipeline, "utf16_units", pairs, width).total,
+            "errors": tally_of(pipeline, self._first, "errors", errors, width).total,
+            "code_points": tally_of(pipeline, self._first, "code_points", starts, width).total,
+            "utf16_units": tally_of(pipeline, self._first, "utf16_units", pairs, width).total,
         }
 
     def _two(self, lanes: range) -> list[Staged]:

@@ -13,7 +13,7 @@ from pathlib import Path
 from amaranth.back import rtlil
 from amaranth.lib.wiring import In
 
-from utf8fpga.hdl.axi_stream import AxiStreamCore, PortOptions, SymbolPorts, axi_signature
+from utf8fpga.hdl.axi_stream import PortOptions, SymbolPorts, axi_component, axi_signature
 from utf8fpga.hdl.core import Core
 from utf8fpga.hdl.cores import command_words, parameters_of
 from utf8fpga.hdl.toolchain import find_tool, run_tool
@@ -66,7 +66,7 @@ def axi_rtlil(core: Core, name: str | None = None, *, options: PortOptions | Non
         name: the name of the top module; default: see `module_name`.
         options: the options of the ports; default: none.
     """
-    made = AxiStreamCore(core, options or PortOptions())
+    made = axi_component(core, options or PortOptions())
     return str(rtlil.convert(made, name=name or module_name(core), emit_src=False))
 
 
