@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import cache, cached_property, lru_cache
 
 from utf8fpga.hdl.decoder.window_logic import WindowControl
 from utf8fpga.hdl.minimise import Function, minimise
@@ -16,7 +16,7 @@ from utf8fpga.model.table import spell
 __all__ = ["ValidatorControl"]
 
 _LAST_OF_ONE_UNIT = 0xFFFF
-_STRAY_FOLLOWS, _NOTHING_FOLLOWS = 1, 2
+_TRAIL_FOLLOWS, _SECOND_FOLLOWS, _GOES_ON = 1, 2, 4
 
 
 @dataclass(frozen=True)
@@ -59,6 +59,43 @@ class ValidatorControl:
             self.table.unit_width,
         )
 
+    @cache  # noqa: B019 - few tables
+    def leads_of(self, lengths: frozenset[int]) -> dict[str, Function]:
+        """For lengths whose leads distinguish two classes of units after them, functions of a unit.
+
+        These are whether it may be such a lead, and, of such a unit, whether it is a lead and allows the other class or
+        the class of `upper_class`.
+        """
+        window, width = self.window, self.table.unit_width
+        units = window.serial.units
+        prefixes = {unit for unit in units for length in lengths if window.lead_prefix(length).compute(unit)}
+        found = {"prefix": minimise(prefixes, units - prefixes, width)}
+        for name, which in (("allows_low", False), ("allows_high", True)):
+            allowing = {
+                unit
+                for unit, length in self._leads.items()
+                if length in lengths
+                for trail in window.serial.allowed[window.serial.leads[unit]]
+                if self._is_upper(length, trail) == which
+            }
+            found[name] = minimise(allowing, prefixes - allowing, width)
+        return found
+
+    def _is_upper(self, length: int, trail: int) -> bool:
+        return bool(self.window.told_classes(length)[0].compute(trail))
+
+    @cache  # noqa: B019 - few tables
+    def upper_class(self, lengths: frozenset[int]) -> Function:
+        """Of a unit that may follow a lead and, above its bits, the lead: the first class of its length has the unit."""
+        width = self.table.unit_width
+        pairs = [
+            (trail | lead << width, self._is_upper(length, trail))
+            for lead, length in self._leads.items()
+            if length in lengths
+            for trail in self.window.serial.trails
+        ]
+        return minimise([word for word, is_in in pairs if is_in], [word for word, is_in in pairs if not is_in], 2 * width)
+
     @property
     def possible_lengths(self) -> frozenset[int]:
         """The lengths of sequences."""
@@ -88,9 +125,8 @@ class ValidatorControl:
     def kind(self) -> tuple[Function, ...]:
         """The bits of the cause of an error, as functions of a word.
 
-        From bit 0 the word is the first unit of the ill-formed item; whether the next unit can only continue a sequence
-        but does not; and whether no unit that does not continue a sequence follows in the packet, within as many units
-        as the longest sequence has.
+        From bit 0 the word is the first unit of the ill-formed item; whether the next unit can only continue a
+        sequence; whether it continues this one; and whether another item starts after it in the packet.
 
         Raises:
             TableError: the cause depends on more.
@@ -106,20 +142,23 @@ class ValidatorControl:
                     f"next unit: use report offset"
                 )
 
+        any_follows = (0, _GOES_ON, _GOES_ON | _TRAIL_FOLLOWS, _TRAIL_FOLLOWS | _SECOND_FOLLOWS)
         for unit in sorted(serial.units - serial.allowed[0]):
-            for follows in (0, _STRAY_FOLLOWS, _NOTHING_FOLLOWS):
+            for follows in any_follows[:3]:
                 note(unit, follows, cause(self.table, [unit], None))
         for unit, state in serial.leads.items():
-            note(unit, _NOTHING_FOLLOWS, ErrorKind.INCOMPLETE)
             for following in sorted(serial.units - serial.allowed[state]):
                 stray = following in serial.trails
-                note(unit, _STRAY_FOLLOWS if stray else 0, cause(self.table, [unit], following))
+                note(unit, _GOES_ON | (_TRAIL_FOLLOWS if stray else 0), cause(self.table, [unit], following))
+            note(unit, 0, cause(self.table, [unit], None))
         for subpart, state in representatives(self.table):
             if len(subpart) > 1:
+                second = _TRAIL_FOLLOWS | _SECOND_FOLLOWS
+                note(subpart[0], second, cause(self.table, subpart, None))
                 for following in sorted(serial.units - serial.allowed[state]):
-                    note(subpart[0], 0, cause(self.table, subpart, following))
+                    note(subpart[0], second | _GOES_ON, cause(self.table, subpart, following))
         return tuple(
-            minimise(*_split(found, bit), width + 2) for bit in range(max(ErrorKind).bit_length())
+            minimise(*_split(found, bit), width + 3) for bit in range(max(ErrorKind).bit_length())
         )
 
     @cached_property

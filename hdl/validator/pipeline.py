@@ -107,7 +107,8 @@ class Pipeline:
 
 def any_of_all(pipeline: Pipeline, name: str, values: Sequence[Staged]) -> Staged:
     """The OR of values of one bit, as a tree of four at a time."""
-    values = list(values)
+    if not values:
+        return ZERO
     if len(values) == 1:
         return values[0]
     parts = [values[place : place + 4] for place in range(0, len(values), 4)]
@@ -184,59 +185,91 @@ class Leaf(NamedTuple):
 
     Attributes:
         found: whether it counts.
+        number: its number, in two's complement.
         payload: bits that belong to it.
     """
 
     found: Staged
+    number: int
     payload: tuple[Staged, ...] = ()
 
 
 class First(NamedTuple):
-    """The first of values that counts, if any does.
+    """The first of values that counts; all bits are 0 if none does.
 
     Attributes:
         found: whether any does.
-        index: the bits of its number, bit 0 first.
+        number: the bits of its number, bit 0 first, the last one of which is the sign.
         payload: its bits.
     """
 
     found: Staged
-    index: tuple[Staged, ...]
-    payload: tuple[Staged, ...]
+    number: list[Staged]
+    payload: list[Staged]
 
 
-def first_of(pipeline: Pipeline, name: str, leaves: Sequence[Leaf | None]) -> First:
-    """The first leaf that counts, by a binary tree.
+def first_of(pipeline: Pipeline, name: str, leaves: Sequence[Leaf]) -> First:
+    """The first leaf that counts: it is singled out, and selects its bits.
 
     Args:
         pipeline: the pipeline.
         name: the first part of the names of its registers.
-        leaves: the leaves; None: one that never counts.
+        leaves: the leaves.
     """
-    level: list[First | None] = [leaf and First(leaf.found, (), leaf.payload) for leaf in leaves]
-    depth = 0
-    while len(level) > 1:
-        level += [None] * (len(level) % 2)
-        level = [
-            _joined(pipeline, f"{name}_{depth}_{number}", one, other)
-            for number, (one, other) in enumerate(zip(level[::2], level[1::2], strict=True))
-        ]
-        depth += 1
-    (result,) = level
-    assert result is not None
-    return result
+    only, found = _only_first(pipeline, f"{name}_only", [leaf.found for leaf in leaves])
+    width = max(max(leaf.number, ~leaf.number).bit_length() for leaf in leaves) + 1
+    number = [
+        any_of_all(
+            pipeline, f"{name}_number{bit}", [one for one, leaf in zip(only, leaves, strict=True) if leaf.number >> bit & 1]
+        )
+        for bit in range(width)
+    ]
+    payload = [
+        _selected(pipeline, f"{name}_payload{bit}", only, bits)
+        for bit, bits in enumerate(zip(*(leaf.payload for leaf in leaves), strict=True))
+    ]
+    return First(found, number, payload)
 
 
-def _joined(pipeline: Pipeline, name: str, one: First | None, other: First | None) -> First | None:
-    if one is None or other is None:
-        given, bit = (other, Staged(Const(1, 1), 0)) if one is None else (one, ZERO)
-        return given and First(given.found, (*given.index, bit), given.payload)
+def _only_first(pipeline: Pipeline, name: str, values: Sequence[Staged]) -> tuple[list[Staged], Staged]:
+    """For each value whether it is the first that is 1; and whether any is."""
+    if len(values) == 1:
+        return list(values), values[0]
+    groups = [values[place : place + 4] for place in range(0, len(values), 4)]
+    anys = [
+        pipeline.apply(f"{name}_any_{number}", lambda *bits: Cat(*bits).any(), *group) for number, group in enumerate(groups)
+    ]
+    first, found = _only_first(pipeline, f"{name}_group", anys)
+    only = []
+    for number, (group, here) in enumerate(zip(groups, first, strict=True)):
+        for place, value in enumerate(group):
+            before = group[:place]
+            if len(before) == 3:
+                # One look-up table has not enough inputs.
+                value = pipeline.apply(f"{name}_{number}_tail", _none_before, *before, value)
+                before = []
+            only.append(
+                pipeline.apply(
+                    f"{name}_{number}_{place}", lambda here, *bits: here & _none_before(*bits), here, *before, value
+                )
+            )
+    return only, found
 
-    def select(kind: str, ones: Sequence[Staged], others: Sequence[Staged]) -> list[Staged]:
-        pairs = enumerate(zip(ones, others, strict=True))
-        return [pipeline.apply(f"{name}_{kind}{at}", Mux, one.found, low, high) for at, (low, high) in pairs]
 
-    found = pipeline.apply(f"{name}_found", Value.__or__, one.found, other.found)
-    index = select("index", one.index, other.index)
-    index.append(pipeline.apply(f"{name}_second", Value.__invert__, one.found))
-    return First(found, tuple(index), tuple(select("payload", one.payload, other.payload)))
+def _none_before(*bits: Value) -> Value:
+    *before, value = bits
+    return value & ~Cat(*before).any()
+
+
+def _selected(pipeline: Pipeline, name: str, only: Sequence[Staged], bits: Sequence[Staged]) -> Staged:
+    """The bit of the value that is singled out."""
+    terms = list(zip(only, bits, strict=True))
+    parts = [
+        pipeline.apply(
+            f"{name}_{number}",
+            lambda *values: Cat(*(one & bit for one, bit in zip(values[::2], values[1::2], strict=True))).any(),
+            *(value for term in terms[number : number + 2] for value in term),
+        )
+        for number in range(0, len(terms), 2)
+    ]
+    return any_of_all(pipeline, f"{name}_any", parts)

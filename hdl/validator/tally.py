@@ -125,7 +125,8 @@ def _saturated(pipeline: Pipeline, name: str, bits: list[Staged], over: Staged, 
     """The number, or all ones if it does not fit."""
     exceeds = pipeline.apply(f"{name}_exceeds", lambda *bits: Cat(*bits).any(), over, *bits[width:])
     stage = max(exceeds.stage, *(bit.stage for bit in bits))
-    result = Signal(width, name=name, reset_less=True)
+    # Its initial value is that of the set, without which ECP5 has no set.
+    result = Signal(width, name=name, init=(1 << width) - 1, reset_less=True)
     pipeline.registers.add(result.eq(Cat(*(pipeline.at(bit, stage) for bit in bits[:width]))))
     # A set of the registers, not logic in front of them.
     pipeline.registers.add(result.eq((1 << width) - 1), enable=pipeline.at(exceeds, stage))

@@ -5,8 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cached_property
-from operator import and_, or_, pos
-from typing import Any
+from operator import and_
 
 from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import wiring
@@ -115,7 +114,6 @@ class ValidatorTap(wiring.Component):
         m.d.comb += [
             *(self.report[name].eq(value) for name, value in state.fields.items()),
             self.report_valid.eq(state.strobe),
-            *state.comb,
         ]
         return m
 
@@ -128,15 +126,11 @@ class _Circuit:
         stage: the stage of the report.
         fields: the fields of the report.
         strobe: the report is valid.
-        comb: assignments that are not of registers.
     """
 
     def __init__(self, tap: ValidatorTap) -> None:
         self._tap, self._control, self._window = tap, tap.control, tap.control.window
         self._lanes, self._longest = tap.lanes, tap.table.longest
-        self._seens: dict[Staged, Signal] = {}
-        self._captures: dict[tuple[Staged, int], Signal] = {}
-        self.comb: list[Any] = []
         units = tap.payload
         arrives = tap.valid & tap.ready & (units.keep[0] | units.last)
         self.pipeline = pipeline = Pipeline(arrives, units.last)
@@ -182,7 +176,10 @@ class _Circuit:
             )
             for lane, (unit, present) in enumerate(zip(units, keep, strict=True))
         ]
-        pairs = [self._pairs(length) for length in window.lengths]
+        selected = [length for length in window.lengths if len(window.told_classes(length)) == 1]
+        pairs = [self._pairs(length) for length in window.lengths if length not in selected]
+        if selected:
+            pairs.append(self._selected_pairs(frozenset(selected)))
         second = self._each(
             "second", lambda trail, *pairs: trail & Cat(*pairs).any(), (trail, 0), *((pair, 0) for pair in pairs)
         )
@@ -238,6 +235,22 @@ class _Circuit:
             *((each, 0) for each in classes),
         )
 
+    def _selected_pairs(self, lengths: frozenset[int]) -> list[Staged]:
+        """The same for several lengths whose leads distinguish two classes of units: the second unit selects one of two
+        functions of the lead."""
+        control, units = self._control, self._units
+        is_prefix, *allows = (self._each(name, function, (units, 0)) for name, function in control.leads_of(lengths).items())
+        upper = self._each(
+            "upper", lambda lead, unit: control.upper_class(lengths)(Cat(unit, lead)), (units, -1), (units, 0)
+        )
+        return self._each(
+            "pair",
+            lambda prefix, low, high, upper: prefix & Mux(upper, high, low),
+            (is_prefix, -1),
+            *((allow, -1) for allow in allows),
+            (upper, 0),
+        )
+
     def _is_bad(self, place: int) -> Staged:
         """Whether an ill-formed item starts at a place. After the last lane there is nothing: the packet ends."""
         window, control, longest = self._window, self._control, self._longest
@@ -280,18 +293,18 @@ class _Circuit:
         """The fields of the report, of which those of the last beat of a packet are the report."""
         pipeline, tap = self.pipeline, self._tap
         if tap.contents == "verdict":
-            return {"well_formed": self._well_formed(any_of_all(pipeline, "any_bad", self._bad))}
+            return {"well_formed": self._verdict(any_of_all(pipeline, "any_bad", self._bad))[0]}
         first = self._first_bad()
         amount = [Staged(Const(self._lanes >> bit & 1, 1), 0) for bit in range(self._lanes.bit_length())]
         if tap.contents == "full":
             amount = ones_of_prefix(pipeline, "present", self._keep)
-        units = tally_of(pipeline, self._first, "units", amount, tap.counters, list(first.index))
+        units = tally_of(pipeline, self._first, "units", amount, tap.counters, first.number)
         assert units.start is not None
-        well_formed = self._well_formed(first.found)
-        faults = {"offset": self._captured("offset", units.start, first.found)}
+        well_formed, is_first = self._verdict(first.found)
+        faults = {"offset": self._captured("offset", units.start, is_first)}
         numbers: dict[str, Staged] = {}
         if tap.contents == "full":
-            faults["kind"] = self._kind(first)
+            faults["kind"] = self._kind(first, is_first)
             numbers = {"units": units.total, **self._counts()}
         # Without an error these fields are 0: the registers are reset.
         cleared = {
@@ -301,28 +314,11 @@ class _Circuit:
         return {"well_formed": well_formed, **cleared, **numbers}
 
     def _first_bad(self) -> First:
-        """The first place at which an ill-formed item starts; its number in two's complement, negative before lane 0."""
-        leaves = [Leaf(bad, self._payload(number - self._reach)) for number, bad in enumerate(self._bad)]
-        before, here = leaves[: self._reach], leaves[self._reach :]
-        absent: list[Leaf | None] = [None] * (-self._reach % (1 << (self._reach - 1).bit_length()))
-        left = first_of(self.pipeline, "early", [*absent, *before])
-        right = first_of(self.pipeline, "first", here)
-        found = self.pipeline.apply("found", or_, left.found, right.found)
-
-        def select(name: str, low: Staged, high: Staged) -> Staged:
-            return self.pipeline.apply(name, Mux, left.found, low, high)
-
-        width = max(len(left.index), len(right.index))
-        ones = Staged(Const(1, 1), 0)
-        lows = [*left.index, *(ones for _ in range(width - len(left.index)))]
-        highs = [*right.index, *(ZERO for _ in range(width - len(right.index)))]
-        index = [select(f"index_{bit}", low, high) for bit, (low, high) in enumerate(zip(lows, highs, strict=True))]
-        index.append(self.pipeline.apply("index_sign", pos, left.found))
-        payload = [
-            select(f"payload_{number}", low, high)
-            for number, (low, high) in enumerate(zip(left.payload, right.payload, strict=True))
+        """The first place at which an ill-formed item starts, which is negative before lane 0."""
+        leaves = [
+            Leaf(bad, place, self._payload(place)) for place, bad in enumerate(self._bad, -self._reach)
         ]
-        return First(found, tuple(index), tuple(payload))
+        return first_of(self.pipeline, "first", leaves)
 
     def _payload(self, place: int) -> tuple[Staged, ...]:
         """What the cause of an error of an item that starts at a place depends on."""
@@ -330,61 +326,58 @@ class _Circuit:
             return ()
         width = self._tap.table.unit_width
         unit = self._at(self._units, place)
-        bits = []
-        for bit in self._control.kind_support:
-            if bit < width:
-                bits.append(Staged(unit.value[bit], unit.stage))
-            elif bit == width:
-                following = [self._at(values, place + 1) for values in (self._trail, self._starts)]
-                bits.append(self.pipeline.apply(f"at_{place + self._reach}_stray", and_, *following))
-            else:
-                starts = [self._at(self._starts, place + distance) for distance in range(1, self._longest)]
-                bits.append(
-                    self.pipeline.apply(
-                        f"at_{place + self._reach}_ends", lambda *starts: ~Cat(*starts).any(), *starts
-                    )
-                )
-        return tuple(bits)
+        next_ = place + 1
+        sources = {width: self._at(self._trail, next_), width + 1: self._at(self._members[2], next_)}
+        return tuple(
+            sources[bit] if bit in sources else Staged(unit.value[bit], unit.stage)
+            for bit in self._control.kind_support
+            if bit < width + 2
+        )
 
-    def _kind(self, first: First) -> Staged:
+    def _goes_on(self) -> Staged:
+        """The packet goes on after an ill-formed item that starts in this beat: another item starts after it."""
+        return any_of_all(
+            self.pipeline,
+            "goes_on",
+            [
+                self.pipeline.apply(
+                    f"goes_on_{number}",
+                    lambda bad, *starts: bad & Cat(*starts).any(),
+                    bad,
+                    *(self._at(self._starts, number - self._reach + distance) for distance in range(1, self._longest)),
+                )
+                for number, bad in enumerate(self._bad)
+            ],
+        )
+
+    def _kind(self, first: First, is_first: Staged) -> Staged:
         """The cause of the first error."""
-        bits = [
-            self._captured(f"payload_{number}", bit, first.found) for number, bit in enumerate(first.payload)
-        ]
-        places = dict(zip(self._control.kind_support, bits, strict=True))
-        word = [places.get(bit, ZERO) for bit in range(self._tap.table.unit_width + 2)]
+        support = self._control.kind_support
+        sources = dict(zip(support, [*first.payload, self._goes_on()], strict=False))
+        bits = {bit: self._captured(f"payload_{bit}", source, is_first) for bit, source in sources.items()}
+        word = [bits.get(bit, ZERO) for bit in range(self._tap.table.unit_width + 3)]
         return self.pipeline.apply(
             "cause", lambda *bits: Cat(*(function(Cat(*bits)) for function in self._control.kind)), *word
         )
 
-    def _seen(self, found: Staged) -> Value:
-        """An error was found in a beat before, in the same packet."""
-        if found not in self._seens:
-            valid, clears = self.pipeline.at(self.pipeline.valid, found.stage), self.pipeline.clears(found.stage)
-            seen = Signal(name=f"seen_{found.stage}")
-            self.pipeline.registers.add(seen.eq(1), enable=valid & found.value)
-            self.pipeline.registers.add(seen.eq(0), enable=clears)
-            self._seens[found] = seen
-        return self._seens[found]
+    def _verdict(self, found: Staged) -> tuple[Staged, Staged]:
+        """Whether there was no error in the packet so far, and whether this beat has the first one."""
+        pipeline, stage = self.pipeline, found.stage
+        seen = Signal(reset_less=True)
+        pipeline.registers.add(seen.eq(1), enable=pipeline.at(pipeline.valid, stage) & found.value)
+        pipeline.registers.add(seen.eq(0), enable=pipeline.clears(stage))
+        before = Staged(seen, stage)
+        well_formed = pipeline.apply("no_error", lambda found, seen: ~(found | seen), found, before)
+        is_first = pipeline.apply(
+            "first_error", lambda valid, found, seen: valid & found & ~seen, pipeline.valid, found, before
+        )
+        return well_formed, is_first
 
-    def _well_formed(self, found: Staged) -> Staged:
-        """Whether there was no error so far."""
-        well_formed = Signal(reset_less=True)
-        self.pipeline.registers.add(well_formed.eq(~(found.value | self._seen(found))))
-        return Staged(well_formed, found.stage + 1)
-
-    def _captured(self, name: str, value: Staged, found: Staged) -> Staged:
+    def _captured(self, name: str, value: Staged, is_first: Staged) -> Staged:
         """A value of the first beat of a packet with an error."""
-        stage = max(value.stage, found.stage)
-        key = found, stage
-        if key not in self._captures:
-            late = Staged(self.pipeline.at(found, stage), stage)
-            takes = Signal(name=f"captures_{stage}")
-            valid = self.pipeline.at(self.pipeline.valid, stage)
-            self._captures[key] = takes
-            self.comb.append(takes.eq(valid & late.value & ~self._seen(late)))
+        stage = max(value.stage, is_first.stage)
         kept = Signal(len(value.value), name=f"first_{name}", reset_less=True)
-        self.pipeline.registers.add(kept.eq(self.pipeline.at(value, stage)), enable=self._captures[key])
+        self.pipeline.registers.add(kept.eq(self.pipeline.at(value, stage)), enable=self.pipeline.at(is_first, stage))
         return Staged(kept, stage + 1)
 
     def _counts(self) -> dict[str, Staged]:
