@@ -81,6 +81,40 @@ class ValidatorControl:
             found[name] = minimise(allowing, prefixes - allowing, width)
         return found
 
+    def check_two_classes(self) -> None:
+        """Raise `TableError` if the leads of sequences of one length distinguish more than two classes of units."""
+        for length in self.window.lengths:
+            if len(self.window.told_classes(length)) > 1:
+                raise TableError(
+                    f"{self.table.name}: the leads of sequences of {length} units distinguish more than two classes of "
+                    f"units after them: use report offset"
+                )
+
+    @cached_property
+    def begins(self) -> Function:
+        """The unit is neither a whole sequence nor one that continues others: a lead, or in no sequence."""
+        serial = self.window.serial
+        others = serial.singles | serial.trails
+        return minimise(serial.units - others, others, self.table.unit_width)
+
+    @cached_property
+    def next_allowed(self) -> dict[str, Function]:
+        """Of a unit, not a whole sequence, whether it allows units of the other class, or of the `upper_class`, next.
+
+        All units that may continue a sequence do. So do leads whose length has one class.
+        """
+        serial = self.window.serial
+        others = serial.singles | serial.trails
+        found = {}
+        for name, which in (("allows_low", False), ("allows_high", True)):
+            allowing = set(serial.trails)
+            for unit, length in self._leads.items():
+                allowed = serial.allowed[serial.leads[unit]]
+                if any(not self.window.told_classes(length) or self._is_upper(length, each) == which for each in allowed):
+                    allowing.add(unit)
+            found[name] = minimise(allowing, serial.units - others - allowing, self.table.unit_width)
+        return found
+
     def _is_upper(self, length: int, trail: int) -> bool:
         return bool(self.window.told_classes(length)[0].compute(trail))
 
@@ -91,7 +125,7 @@ class ValidatorControl:
         pairs = [
             (trail | lead << width, self._is_upper(length, trail))
             for lead, length in self._leads.items()
-            if length in lengths
+            if length in lengths and self.window.told_classes(length)
             for trail in self.window.serial.trails
         ]
         return minimise([word for word, is_in in pairs if is_in], [word for word, is_in in pairs if not is_in], 2 * width)

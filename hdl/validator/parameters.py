@@ -12,6 +12,7 @@ from utf8fpga.hdl.core import CoreParameters, option
 from utf8fpga.hdl.validator.report import REPORTS
 from utf8fpga.hdl.validator.tap import MAX_TAP_LANES, ValidatorTap
 from utf8fpga.hdl.validator.tapped import TappedStream
+from utf8fpga.hdl.validator.verdict import VerdictTap
 from utf8fpga.model import CATALOGUE, TABLE_3_7, EncodingTable, ErrorKind, ValidatorReport
 from utf8fpga.model.exceptions import InvalidArgumentError
 from utf8fpga.model.table import checked_table
@@ -26,7 +27,7 @@ from utf8fpga.model.validator import (
 
 __all__ = ["AnyTap", "ValidatorParameters"]
 
-AnyTap: TypeAlias = ValidatorTap
+AnyTap: TypeAlias = ValidatorTap | VerdictTap
 
 _BYTE_TABLES = tuple(
     name for name, table in CATALOGUE.items() if isinstance(table, EncodingTable) and table.unit_width == 8
@@ -93,6 +94,8 @@ class ValidatorParameters(CoreParameters):
         Raises:
             TableError: see `ValidatorTap`.
         """
+        if self.lanes == 1 and self.report == REPORTS[0]:
+            return VerdictTap(self.table)
         return ValidatorTap(self.table, lanes=self.lanes, report=self.report, counters=self.counters)
 
     def build(self) -> TappedStream:

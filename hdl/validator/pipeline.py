@@ -12,7 +12,7 @@ from heapq import heapify, heappop, heappush
 from itertools import count
 from typing import NamedTuple
 
-from amaranth.hdl import Cat, Const, Mux, Signal, Value
+from amaranth.hdl import Cat, Const, ResetSignal, Signal, Value
 
 from utf8fpga.hdl.decoder.window_logic import Registers
 
@@ -45,7 +45,7 @@ class Pipeline:
 
     Attributes:
         registers: the registers and their next values.
-        valid: `valid`, in each stage 0 after a reset.
+        valid: `valid`; a reset discards only beats that are accepted in its cycle.
         last: `last`.
     """
 
@@ -64,9 +64,8 @@ class Pipeline:
         if key not in self._delayed:
             earlier = self.at(staged, stage - 1)
             name = getattr(staged.value, "name", "late")
-            later = Signal(
-                len(earlier), name=f"{name}_{stage - staged.stage}", reset_less=staged is not self.valid
-            )
+            is_accepted = staged is self.valid and stage == 1
+            later = Signal(len(earlier), name=f"{name}_{stage - staged.stage}", reset_less=not is_accepted)
             self.registers.add(later.eq(earlier))
             self._delayed[key] = later
         return self._delayed[key]
@@ -84,25 +83,44 @@ class Pipeline:
 
         Args:
             staged: the value.
-            of_packet: 0 if the preceding beat is of another packet, and after a reset.
+            of_packet: 0 if the preceding beat is of another packet or was accepted before a reset.
         """
         key = staged, of_packet
         if key not in self._before:
-            valid, last = (self.at(each, staged.stage) for each in (self.valid, self.last))
-            name = f"before_{getattr(staged.value, 'name', 'late')}"
-            kept = Signal(len(staged.value), name=name, reset_less=not of_packet)
-            value = staged.value & ~last.replicate(len(kept)) if of_packet else staged.value
-            self.registers.add(kept.eq(value), enable=valid)
+            kept = Signal(
+                len(staged.value), name=f"before_{getattr(staged.value, 'name', 'late')}", reset_less=True
+            )
+            self.registers.add(kept.eq(staged.value), enable=self.at(self.valid, staged.stage))
+            if of_packet:
+                self.registers.add(kept.eq(0), enable=self.clears(staged.stage))
             self._before[key] = Staged(kept, staged.stage)
         return self._before[key]
 
     def clears(self, stage: int) -> Value:
-        """What is accumulated over a packet begins anew after this cycle: its last beat is valid, or after a reset."""
+        """What is accumulated over a packet begins anew after this cycle: its last beat is valid.
+
+        So it does as many cycles after a reset as the stage is late: beats that were accepted before are ahead of it.
+        """
         if stage not in self._clears:
-            before = stage - 1
-            self._clears[stage] = clears = Signal(name=f"clears_{stage}", init=1)
-            self.registers.add(clears.eq(self.at(self.valid, before) & self.at(self.last, before)))
+            clears = Signal(name=f"clears_{stage}", init=1, reset_less=stage > 1)
+            before = self.clears(stage - 1) if stage > 1 else self.valid.value & self.last.value
+            self.registers.add(clears.eq(before))
+            self._clears[stage] = clears
         return self._clears[stage]
+
+    def strobe(self, stage: int) -> Value:
+        """The last beat of a packet is in this stage, 2 at least, and there was no reset since it was accepted."""
+        late = Signal(name="late_reset", reset_less=True)
+        self.registers.add(late.eq(ResetSignal(allow_reset_less=True)))
+        value = self.valid.value & self.last.value
+        for number in range(1, stage + 1):
+            # The reset itself has few loads; most stages are reset one cycle later.
+            ends = Signal(name=f"ends_{number}", reset_less=number not in (1, stage))
+            self.registers.add(ends.eq(value))
+            if number > 1:
+                self.registers.add(ends.eq(0), enable=late)
+            value = ends
+        return value
 
 
 def any_of_all(pipeline: Pipeline, name: str, values: Sequence[Staged]) -> Staged:

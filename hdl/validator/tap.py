@@ -143,8 +143,7 @@ class _Circuit:
         fields = self._fields()
         self.stage = max(field.stage for field in fields.values())
         self.fields = {name: pipeline.at(field, self.stage) for name, field in fields.items()}
-        ends = pipeline.apply("ends", and_, pipeline.valid, pipeline.last)
-        self.strobe = pipeline.at(ends, self.stage)
+        self.strobe = pipeline.strobe(self.stage)
 
     def _at(self, values: Sequence[Staged], place: int, *, of_packet: bool = False) -> Staged:
         """The value of a lane; a negative place is in the beats before, a place after the last lane is 0."""
