@@ -110,7 +110,9 @@ class ValidatorControl:
             allowing = set(serial.trails)
             for unit, length in self._leads.items():
                 allowed = serial.allowed[serial.leads[unit]]
-                if any(not self.window.told_classes(length) or self._is_upper(length, each) == which for each in allowed):
+                if any(
+                    not self.window.told_classes(length) or self._is_upper(length, each) == which for each in allowed
+                ):
                     allowing.add(unit)
             found[name] = minimise(allowing, serial.units - others - allowing, self.table.unit_width)
         return found
@@ -128,7 +130,9 @@ class ValidatorControl:
             if length in lengths and self.window.told_classes(length)
             for trail in self.window.serial.trails
         ]
-        return minimise([word for word, is_in in pairs if is_in], [word for word, is_in in pairs if not is_in], 2 * width)
+        return minimise(
+            [word for word, is_in in pairs if is_in], [word for word, is_in in pairs if not is_in], 2 * width
+        )
 
     @property
     def possible_lengths(self) -> frozenset[int]:
@@ -145,7 +149,9 @@ class ValidatorControl:
         found = []
         for length in sorted(self.possible_lengths):
             rows = [row for row in self.table.rows if len(row.units) == length]
-            above = {bound > _LAST_OF_ONE_UNIT for row in rows for bound in (row.code_points.first, row.code_points.last)}
+            above = {
+                bound > _LAST_OF_ONE_UNIT for row in rows for bound in (row.code_points.first, row.code_points.last)
+            }
             if len(above) > 1:
                 raise TableError(
                     f"{self.table.name}: some sequences of {length} units, but not all, are two units in UTF-16: "
@@ -191,9 +197,7 @@ class ValidatorControl:
                 note(subpart[0], second, cause(self.table, subpart, None))
                 for following in sorted(serial.units - serial.allowed[state]):
                     note(subpart[0], second | _GOES_ON, cause(self.table, subpart, following))
-        return tuple(
-            minimise(*_split(found, bit), width + 3) for bit in range(max(ErrorKind).bit_length())
-        )
+        return tuple(minimise(*_split(found, bit), width + 3) for bit in range(max(ErrorKind).bit_length()))
 
     @cached_property
     def kind_support(self) -> tuple[int, ...]:
@@ -209,4 +213,3 @@ def _split(found: dict[int, ErrorKind], bit: int) -> tuple[Iterable[int], Iterab
         [word for word, kind in found.items() if kind >> bit & 1],
         [word for word, kind in found.items() if not kind >> bit & 1],
     )
-

@@ -127,7 +127,9 @@ class ValidatorParameters(CoreParameters):
         well_formed = bool(fields["well_formed"])
         kind = fields.get("kind", 0)
         if well_formed and (fields.get("offset") or kind):
-            raise InvalidArgumentError(f"the packet is well-formed, but its offset is {fields['offset']}, its kind {kind}")
+            raise InvalidArgumentError(
+                f"the packet is well-formed, but its offset is {fields['offset']}, its kind {kind}"
+            )
         if not well_formed and "kind" in fields and not kind:
             raise InvalidArgumentError("the packet is ill-formed, but its kind is Kind.NONE")
         return ValidatorReport(

@@ -87,9 +87,7 @@ class Pipeline:
         """
         key = staged, of_packet
         if key not in self._before:
-            kept = Signal(
-                len(staged.value), name=f"before_{getattr(staged.value, 'name', 'late')}", reset_less=True
-            )
+            kept = Signal(len(staged.value), name=f"before_{getattr(staged.value, 'name', 'late')}", reset_less=True)
             self.registers.add(kept.eq(staged.value), enable=self.at(self.valid, staged.stage))
             if of_packet:
                 self.registers.add(kept.eq(0), enable=self.clears(staged.stage))
@@ -187,7 +185,9 @@ def ones_of_prefix(pipeline: Pipeline, name: str, bits: Sequence[Staged]) -> lis
         half = 1 << level
         ends = [(bit(start + half - 1), bit(start + 2 * half - 1)) for start in range(0, len(bits), 2 * half)]
         pairs = [
-            pipeline.apply(f"{name}_{level}_{number}", _or_of_ends, *(each for end in ends[number : number + 2] for each in end))
+            pipeline.apply(
+                f"{name}_{level}_{number}", _or_of_ends, *(each for end in ends[number : number + 2] for each in end)
+            )
             for number in range(0, len(ends), 2)
         ]
         found.append(any_of_all(pipeline, f"{name}_{level}_any", pairs))
@@ -235,18 +235,46 @@ def first_of(pipeline: Pipeline, name: str, leaves: Sequence[Leaf]) -> First:
         leaves: the leaves.
     """
     only, found = _only_first(pipeline, f"{name}_only", [leaf.found for leaf in leaves])
-    width = max(max(leaf.number, ~leaf.number).bit_length() for leaf in leaves) + 1
-    number = [
-        any_of_all(
-            pipeline, f"{name}_number{bit}", [one for one, leaf in zip(only, leaves, strict=True) if leaf.number >> bit & 1]
-        )
-        for bit in range(width)
-    ]
+    number = _number(pipeline, f"{name}_number", only, leaves)
     payload = [
         _selected(pipeline, f"{name}_payload{bit}", only, bits)
         for bit, bits in enumerate(zip(*(leaf.payload for leaf in leaves), strict=True))
     ]
     return First(found, number, payload)
+
+
+def _number(pipeline: Pipeline, name: str, only: Sequence[Staged], leaves: Sequence[Leaf]) -> list[Staged]:
+    """The number of the leaf that is singled out: first of the negative ones and of the others, then of all."""
+    negative = [one for one, leaf in zip(only, leaves, strict=True) if leaf.number < 0]
+    others = [one for one, leaf in zip(only, leaves, strict=True) if leaf.number >= 0]
+    assert [leaf.number for leaf in leaves] == list(range(-len(negative), len(others)))
+    places = (len(negative) - 1).bit_length()
+    absent = [ZERO for _ in range((1 << places) - len(negative))]
+    low = _place_of(pipeline, f"{name}_negative", [*absent, *negative])
+    high = _place_of(pipeline, f"{name}_other", others)
+    sign = any_of_all(pipeline, f"{name}_sign", negative)
+    bits = []
+    for bit in range(max(len(low), len(high))):
+        parts = [low[bit] if bit < len(low) else sign, *high[bit : bit + 1]]
+        bits.append(pipeline.apply(f"{name}_{bit}", lambda *parts: Cat(*parts).any(), *parts))
+    return [*bits, sign]
+
+
+def _place_of(pipeline: Pipeline, name: str, only: Sequence[Staged]) -> list[Staged]:
+    """The place of the value that is 1, two bits at a time.
+
+    So no two bits are ORs of sets of which one contains the other: synthesis would put their look-up tables in a row.
+    """
+    bits: list[Staged] = []
+    for level in count():
+        if len(only) <= 1:
+            break
+        groups = [only[place : place + 4] for place in range(0, len(only), 4)]
+        for bit in range(1 if len(only) <= 2 else 2):
+            parts = [value for group in groups for place, value in enumerate(group) if place >> bit & 1]
+            bits.append(any_of_all(pipeline, f"{name}_{level}_bit{bit}", parts))
+        only = [any_of_all(pipeline, f"{name}_{level}_any_{number}", group) for number, group in enumerate(groups)]
+    return bits
 
 
 def _only_first(pipeline: Pipeline, name: str, values: Sequence[Staged]) -> tuple[list[Staged], Staged]:
@@ -255,7 +283,8 @@ def _only_first(pipeline: Pipeline, name: str, values: Sequence[Staged]) -> tupl
         return list(values), values[0]
     groups = [values[place : place + 4] for place in range(0, len(values), 4)]
     anys = [
-        pipeline.apply(f"{name}_any_{number}", lambda *bits: Cat(*bits).any(), *group) for number, group in enumerate(groups)
+        pipeline.apply(f"{name}_any_{number}", lambda *bits: Cat(*bits).any(), *group)
+        for number, group in enumerate(groups)
     ]
     first, found = _only_first(pipeline, f"{name}_group", anys)
     only = []

@@ -238,7 +238,9 @@ class _Circuit:
         """The same for several lengths whose leads distinguish two classes of units: the second unit selects one of two
         functions of the lead."""
         control, units = self._control, self._units
-        is_prefix, *allows = (self._each(name, function, (units, 0)) for name, function in control.leads_of(lengths).items())
+        is_prefix, *allows = (
+            self._each(name, function, (units, 0)) for name, function in control.leads_of(lengths).items()
+        )
         upper = self._each(
             "upper", lambda lead, unit: control.upper_class(lengths)(Cat(unit, lead)), (units, -1), (units, 0)
         )
@@ -258,7 +260,9 @@ class _Circuit:
         # The first of these conditions fit one look-up table, the others the next.
         single = window.is_single
         own = sorted(control.possible_lengths - {1})
-        early = {own[0], own[-1]} | ({length for length in own if length not in (own[0], own[-1])} if longest > 4 else set())
+        early = {own[0], own[-1]} | (
+            {length for length in own if length not in (own[0], own[-1])} if longest > 4 else set()
+        )
         late = [length for length in own if length not in early]
 
         def complete(lengths: Sequence[int], unit: Value, members: Sequence[Value]) -> list[Value]:
@@ -277,10 +281,9 @@ class _Circuit:
         inside = place < self._lanes - self._reach
         return self.pipeline.apply(
             f"{name}_bad",
-            lambda starts, unit, done, last, *members: starts
-            & ~done
-            & ~Cat(*complete(late, unit, members)).any()
-            & (1 if inside else last),
+            lambda starts, unit, done, last, *members: (
+                starts & ~done & ~Cat(*complete(late, unit, members)).any() & (1 if inside else last)
+            ),
             self._at(self._starts, place, of_packet=True),
             unit,
             done,
@@ -314,9 +317,7 @@ class _Circuit:
 
     def _first_bad(self) -> First:
         """The first place at which an ill-formed item starts, which is negative before lane 0."""
-        leaves = [
-            Leaf(bad, place, self._payload(place)) for place, bad in enumerate(self._bad, -self._reach)
-        ]
+        leaves = [Leaf(bad, place, self._payload(place)) for place, bad in enumerate(self._bad, -self._reach)]
         return first_of(self.pipeline, "first", leaves)
 
     def _payload(self, place: int) -> tuple[Staged, ...]:
@@ -388,7 +389,10 @@ class _Circuit:
         if control.of_two:
             # At most one of as many neighbouring units as the shortest of these sequences has ends one.
             span = min(control.of_two)
-            ends = [any_of_all(pipeline, f"two_{lane}", self._two(range(lane, min(lane + span, self._lanes)))) for lane in range(0, self._lanes, span)]
+            ends = [
+                any_of_all(pipeline, f"two_{lane}", self._two(range(lane, min(lane + span, self._lanes))))
+                for lane in range(0, self._lanes, span)
+            ]
             columns = {weight: [bit] for weight, bit in enumerate(starts)}
             pairs = total_of(pipeline, "pair", columns | {0: [starts[0], *ends]})
         return {

@@ -40,6 +40,9 @@ class TappedStream(wiring.Component):
         output: stream of `beat_layout` with one lane, reports of `report_layout`; each beat has `last`.
     """
 
+    # Where only the tap is needed, as in its Verilog, this is not elaborated, which is no mistake.
+    _MustUse__silence = True
+
     packed = True
     reset_cycles = 0
     stall_cycles = 2
@@ -48,7 +51,6 @@ class TappedStream(wiring.Component):
     def __init__(self, tap: AnyTap, parameters: ValidatorParameters) -> None:
         self.tap, self.parameters, self.lanes = tap, parameters, tap.lanes
         report = tap.report.shape()
-        self._buffer = fifo.SyncFIFOBuffered(width=report.size, depth=tap.latency + _SLACK)
         super().__init__(
             {
                 "input": In(stream.Signature(tap.payload.shape())),
@@ -64,11 +66,18 @@ class TappedStream(wiring.Component):
     @property
     def drain_cycles(self) -> int:
         """Upper bound on the cycles until all reports have been transferred."""
-        return self._buffer.depth + self.latency
+        return self._depth + self.latency
+
+    @property
+    def _depth(self) -> int:
+        """Reports that the buffer holds."""
+        return self.tap.latency + _SLACK
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        m.submodules.tap, m.submodules.buffer = tap, buffer = self.tap, self._buffer
+        m.submodules.tap = tap = self.tap
+        report = Value.cast(tap.report)
+        m.submodules.buffer = buffer = fifo.SyncFIFOBuffered(width=len(report), depth=self._depth)
         source, output = self.input, self.output
         ready = Signal(init=1)
         pending = Signal(range(buffer.depth + 1))
@@ -78,7 +87,7 @@ class TappedStream(wiring.Component):
             tap.valid.eq(source.valid),
             tap.ready.eq(ready),
             source.ready.eq(ready),
-            buffer.w_data.eq(Value.cast(tap.report)),
+            buffer.w_data.eq(report),
             buffer.w_en.eq(tap.report_valid),
             Value.cast(output.payload.symbols[0]).eq(buffer.r_data),
             output.payload.keep.eq(1),

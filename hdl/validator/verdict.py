@@ -64,34 +64,37 @@ class VerdictTap(wiring.Component):
         lengths = frozenset(window.lengths)
 
         # What is known of the unit by itself.
-        arrived, ends = Signal(), Signal(reset_less=True)
-        trail, begins = Signal(reset_less=True), Signal(reset_less=True)
+        arrived = Signal()
+        ends = Signal(reset_less=True)
+        trail = Signal(reset_less=True)
+        begins = Signal(reset_less=True)
         allows = {name: Signal(name=name, reset_less=True) for name in control.next_allowed}
-        lead = Signal(len(unit), reset_less=True)
+        current = Signal(len(unit), reset_less=True)
         m.d.sync += [
             arrived.eq(self.valid & self.ready & (keep | last)),
             ends.eq(last),
             trail.eq(window.is_trail(unit) & keep),
             begins.eq(control.begins(unit) & keep),
-            lead.eq(unit),
+            current.eq(unit),
             *(allows[name].eq(function(unit)) for name, function in control.next_allowed.items()),
         ]
 
         # The unit before it, and the sequence.
         before = Signal(len(unit), reset_less=True)
         allowed = {name: Signal(name=f"before_{name}", reset_less=True) for name in allows}
-        upper = control.upper_class(lengths)(Cat(lead, before))
+        upper = control.upper_class(lengths)(Cat(current, before))
         fits = Mux(upper, allowed["allows_high"], allowed["allows_low"])
         fails = self.failed | (trail ^ self.needs[0]) | (trail & ~fits)
         needed = [
-            (begins & (serial.needs_more_than[more](lead) if more else 1)) | (trail & above)
+            (begins & (serial.needs_more_than[more](current) if more else 1)) | (trail & above)
             for more, above in enumerate([*self.needs[1:], 0])
         ]
-        well_formed, valid = Signal(reset_less=True), Signal()
+        well_formed = Signal(reset_less=True)
+        valid = Signal()
         m.d.sync += [well_formed.eq(~(fails | needed[0])), valid.eq(arrived & ends)]
         with m.If(arrived):
             m.d.sync += [
-                before.eq(lead),
+                before.eq(current),
                 *(allowed[name].eq(allows[name]) for name in allows),
                 self.needs.eq(Cat(*needed)),
                 self.failed.eq(fails),

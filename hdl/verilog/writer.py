@@ -23,6 +23,7 @@ from utf8fpga.hdl.verilog.header import header
 from utf8fpga.hdl.verilog.identifiers import check_module_name, check_ram_style
 from utf8fpga.hdl.verilog.netlist import tidy
 from utf8fpga.hdl.verilog.text import polished, with_port_attributes, with_ram_style
+from utf8fpga.model import InvalidArgumentError
 
 __all__ = ["axi_rtlil", "axi_verilog", "edge_words", "module_name"]
 
@@ -115,6 +116,11 @@ def axi_verilog(
     if ram_style is not None:
         check_ram_style(ram_style)
     tool = find_tool("yosys")
+    if hasattr(core, "tap") and (checks or attributes is not None):
+        raise InvalidArgumentError(
+            f"{'checks' if checks else f'attributes {attributes}'} is for cores with an input stream, which a tap only"
+            " watches"
+        )
     members = axi_signature(core, options).members
     ports = {port: ("input" if member.flow is In else "output", member.shape) for port, member in members.items()}
     written = _written(axi_rtlil(core, name, options=options), name, tuple(ports), tool, Path(tool).stat().st_mtime_ns)

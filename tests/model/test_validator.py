@@ -7,24 +7,11 @@ import doctest
 from itertools import product
 
 import pytest
-from support.oracle import BOUNDARY, REPRESENTATIVES, items_of
+from support.oracle import BOUNDARY, REPRESENTATIVES, report_of
 
-from utf8fpga.model import MODIFIED_UTF_8_CODE_UNITS, ErrorKind, InvalidArgumentError, ValidatorReport, validate
+from utf8fpga.model import MODIFIED_UTF_8_CODE_UNITS, ErrorKind, InvalidArgumentError, validate
 from utf8fpga.model import validator as module
 from utf8fpga.model.validator import GoldenValidator
-
-
-def report_of(text: bytes) -> ValidatorReport:
-    """The report of a text in UTF-8, from CPython and the causes of the oracle."""
-    replaced = text.decode("utf-8", "replace")
-    lengths = (len(text), len(replaced), len(replaced.encode("utf-16-le")) // 2)
-    try:
-        text.decode("utf-8")
-    except UnicodeDecodeError as error:
-        wrong = [item for item in items_of(text) if item[3] is not None]
-        assert wrong[0][3] is not None
-        return ValidatorReport(False, error.start, ErrorKind[wrong[0][3]], len(wrong), *lengths)
-    return ValidatorReport(True, None, None, 0, *lengths)
 
 
 def test_doctests() -> None:

@@ -31,7 +31,9 @@ def extended(tmp_path_factory: pytest.TempPathFactory) -> Path:
     registry = package / "hdl" / "cores.py"
     text = registry.read_text(encoding="utf-8")
     assert text.count("(DecoderParameters, RemoverParameters, ValidatorParameters)") == 1
-    text = text.replace("(DecoderParameters, RemoverParameters, ValidatorParameters)", "(DecoderParameters, PassThroughParameters)")
+    text = text.replace(
+        "(DecoderParameters, RemoverParameters, ValidatorParameters)", "(DecoderParameters, PassThroughParameters)"
+    )
     first = "from utf8fpga.model import"
     line = "from utf8fpga.hdl.pass_through import PassThroughParameters\n"
     registry.write_text(text.replace(first, line + first, 1), encoding="utf-8")
