@@ -122,7 +122,7 @@ class ValidatorControl:
 
     @cache  # noqa: B019 - few tables
     def upper_class(self, lengths: frozenset[int]) -> Function:
-        """Of a unit that may follow a lead and, above its bits, the lead: the first class of its length has the unit."""
+        """Of a unit that may follow a lead and, above its bits, the lead: the unit is in the first class."""
         width = self.table.unit_width
         pairs = [
             (trail | lead << width, self._is_upper(length, trail))

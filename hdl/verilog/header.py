@@ -129,8 +129,8 @@ def _tap_port_lines(tap: Any, options: PortOptions) -> Iterator[str]:
 
 def _tap_timing_lines(tap: Any, options: PortOptions) -> Iterator[str]:
     yield from _wrapped(
-        f"Latency: report_tvalid is high for one cycle, exactly {_several(tap.latency, 'cycle')} after the last beat of a"
-        " packet was transferred. There is no back-pressure."
+        f"Latency: report_tvalid is high for one cycle, exactly {_several(tap.latency, 'cycle')} after the last beat of"
+        " a packet was transferred. There is no back-pressure."
     )
     yield "Throughput: one beat per cycle, whatever the input; one report per packet, in order."
     yield from _wrapped(
