@@ -31,7 +31,7 @@ class TapHarness(Elaboratable):
         resets_first: the first cycle is a reset.
 
     Attributes:
-        bad: in the cycle before there was a report at the wrong time, none when there had to be one, or a wrong verdict.
+        bad: in the cycle before, a report was at the wrong time, missing, or wrong.
     """
 
     def __init__(self, tap: Any, table: EncodingTable, *, resets_first: bool) -> None:

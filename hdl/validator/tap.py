@@ -134,16 +134,20 @@ class _Circuit:
         units = tap.payload
         arrives = tap.valid & tap.ready & (units.keep[0] | units.last)
         self.pipeline = pipeline = Pipeline(arrives, units.last)
-        self._units = [Staged(units.symbols[lane], 0) for lane in range(tap.lanes)]
-        self._keep = [Staged(units.keep[lane], 0) for lane in range(tap.lanes)]
+        # One cycle late, so that `arrives` has one load.
+        self._units = [self._late(f"unit_{lane}", units.symbols[lane]) for lane in range(tap.lanes)]
+        self._keep = [self._late(f"keep_{lane}", units.keep[lane]) for lane in range(tap.lanes)]
         starts_packet = Signal(init=1, name="starts_packet")
-        pipeline.registers.add(starts_packet.eq(units.last), enable=arrives)
-        self._first = Staged(starts_packet, 0)
+        pipeline.registers.add(starts_packet.eq(pipeline.at(pipeline.last, 1)), enable=pipeline.at(pipeline.valid, 1))
+        self._first = Staged(starts_packet, 1)
         self._find_items()
         fields = self._fields()
         self.stage = max(field.stage for field in fields.values())
         self.fields = {name: pipeline.at(field, self.stage) for name, field in fields.items()}
         self.strobe = pipeline.strobe(self.stage)
+
+    def _late(self, name: str, value: Value) -> Staged:
+        return self.pipeline.apply(name, lambda value: value, Staged(value, 0))
 
     def _at(self, values: Sequence[Staged], place: int, *, of_packet: bool = False) -> Staged:
         """The value of a lane; a negative place is in the beats before, a place after the last lane is 0."""
