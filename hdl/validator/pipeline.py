@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from heapq import heapify, heappop, heappush
 from itertools import count
 from typing import NamedTuple
@@ -127,12 +128,17 @@ def any_of_all(pipeline: Pipeline, name: str, values: Sequence[Staged]) -> Stage
         return ZERO
     if len(values) == 1:
         return values[0]
+    if len(values) <= 4:
+        return pipeline.apply(f"{name}_any", lambda *bits: Cat(*bits).any(), *values)
     parts = [values[place : place + 4] for place in range(0, len(values), 4)]
-    level = [
-        pipeline.apply(f"{name}_{len(parts)}_{number}", lambda *bits: Cat(*bits).any(), *part)
-        for number, part in enumerate(parts)
-    ]
-    return any_of_all(pipeline, name, level)
+    # The values of the next level are far from each other: one more register for each.
+    level = [_hop(pipeline, any_of_all(pipeline, f"{name}_{number}", part)) for number, part in enumerate(parts)]
+    return any_of_all(pipeline, f"{name}_any", level)
+
+
+def _hop(pipeline: Pipeline, value: Staged) -> Staged:
+    """The value one stage later, so that a long wire has a register in it."""
+    return Staged(pipeline.at(value, value.stage + 1), value.stage + 1)
 
 
 def total_of(pipeline: Pipeline, name: str, columns: Mapping[int, Sequence[Staged]]) -> list[Staged]:
@@ -227,27 +233,69 @@ class First(NamedTuple):
 
 
 def first_of(pipeline: Pipeline, name: str, leaves: Sequence[Leaf]) -> First:
-    """The first leaf that counts: it is singled out, and selects its bits.
+    """The first leaf that counts.
+
+    The bits of each group of four neighbouring leaves are selected by the leaves of the group alone, so few bits wait
+    until the first group is singled out.
 
     Args:
         pipeline: the pipeline.
         name: the first part of the names of its registers.
-        leaves: the leaves.
+        leaves: the leaves, with successive numbers, the first of which is not above 0.
     """
-    only, found = _only_first(pipeline, f"{name}_only", [leaf.found for leaf in leaves])
-    number = _number(pipeline, f"{name}_number", only, leaves)
-    payload = [
-        _selected(pipeline, f"{name}_payload{bit}", only, bits)
-        for bit, bits in enumerate(zip(*(leaf.payload for leaf in leaves), strict=True))
+    lowest = leaves[0].number
+    none = tuple(ZERO for _ in leaves[0].payload)
+    leaves = [*(Leaf(ZERO, number, none) for number in range(lowest & ~3, lowest)), *leaves]
+    assert [leaf.number for leaf in leaves] == list(range(leaves[0].number, leaves[0].number + len(leaves)))
+    groups = [leaves[place : place + 4] for place in range(0, len(leaves), 4)]
+    founds = [
+        any_of_all(pipeline, f"{name}_any_{at}", [leaf.found for leaf in group]) for at, group in enumerate(groups)
     ]
-    return First(found, number, payload)
+    only, found = _only_first(pipeline, f"{name}_only", founds)
+    parts = [_first_of_group(pipeline, f"{name}_{at}", group) for at, group in enumerate(groups)]
+    bits = [
+        any_of_all(
+            pipeline,
+            f"{name}_bit{bit}",
+            [
+                pipeline.apply(f"{name}_{at}_bit{bit}", lambda only, *parts: only & Cat(*parts).any(), one, *part[bit])
+                for at, (one, part) in enumerate(zip(only, parts, strict=True))
+            ],
+        )
+        for bit in range(len(parts[0]))
+    ]
+    upper = _number(pipeline, f"{name}_number", only, groups[0][0].number >> 2)
+    return First(found, [*bits[:2], *upper], bits[2:])
 
 
-def _number(pipeline: Pipeline, name: str, only: Sequence[Staged], leaves: Sequence[Leaf]) -> list[Staged]:
-    """The number of the leaf that is singled out: first of the negative ones and of the others, then of all."""
-    negative = [one for one, leaf in zip(only, leaves, strict=True) if leaf.number < 0]
-    others = [one for one, leaf in zip(only, leaves, strict=True) if leaf.number >= 0]
-    assert [leaf.number for leaf in leaves] == list(range(-len(negative), len(others)))
+def _first_of_group(pipeline: Pipeline, name: str, group: Sequence[Leaf]) -> list[tuple[Staged, ...]]:
+    """For two bits of the place of the first leaf that counts, and the bits of its payload: values whose OR is the bit.
+
+    If no leaf counts all are 0.
+    """
+    found = [leaf.found for leaf in group]
+    first = [
+        pipeline.apply(f"{name}_is_{place}", _none_before, *found[: place + 1]) if place else found[0]
+        for place in range(len(group))
+    ]
+    places = [[Staged(Const(place >> bit & 1, 1), 0) for place in range(len(group))] for bit in range(2)]
+    sources = [*places, *zip(*(leaf.payload for leaf in group), strict=True)]
+    return [
+        tuple(
+            pipeline.apply(
+                f"{name}_bit{bit}_{half}",
+                lambda *values: Cat(*(one & bit for one, bit in zip(values[::2], values[1::2], strict=True))).any(),
+                *(value for term in list(zip(first, source, strict=True))[half : half + 2] for value in term),
+            )
+            for half in range(0, len(group), 2)
+        )
+        for bit, source in enumerate(sources)
+    ]
+
+
+def _number(pipeline: Pipeline, name: str, only: Sequence[Staged], lowest: int) -> list[Staged]:
+    """The number of the value that is 1, from `lowest` on: first of negative ones and of the others, then of all."""
+    negative, others = only[:-lowest] if lowest else [], only[-lowest:]
     places = (len(negative) - 1).bit_length()
     absent = [ZERO for _ in range((1 << places) - len(negative))]
     low = _place_of(pipeline, f"{name}_negative", [*absent, *negative])
@@ -288,7 +336,7 @@ def _only_first(pipeline: Pipeline, name: str, values: Sequence[Staged]) -> tupl
     ]
     first, found = _only_first(pipeline, f"{name}_group", anys)
     only = []
-    for number, (group, here) in enumerate(zip(groups, first, strict=True)):
+    for number, (group, here) in enumerate(zip(groups, map(partial(_hop, pipeline), first), strict=True)):
         for place, value in enumerate(group):
             before = group[:place]
             if len(before) == 3:
@@ -306,17 +354,3 @@ def _only_first(pipeline: Pipeline, name: str, values: Sequence[Staged]) -> tupl
 def _none_before(*bits: Value) -> Value:
     *before, value = bits
     return value & ~Cat(*before).any()
-
-
-def _selected(pipeline: Pipeline, name: str, only: Sequence[Staged], bits: Sequence[Staged]) -> Staged:
-    """The bit of the value that is singled out."""
-    terms = list(zip(only, bits, strict=True))
-    parts = [
-        pipeline.apply(
-            f"{name}_{number}",
-            lambda *values: Cat(*(one & bit for one, bit in zip(values[::2], values[1::2], strict=True))).any(),
-            *(value for term in terms[number : number + 2] for value in term),
-        )
-        for number in range(0, len(terms), 2)
-    ]
-    return any_of_all(pipeline, f"{name}_any", parts)

@@ -329,11 +329,11 @@ class _Circuit:
         if self._tap.contents != "full":
             return ()
         width = self._tap.table.unit_width
-        unit = self._at(self._units, place)
+        unit, stage = self._at(self._units, place), self._bad[0].stage
         next_ = place + 1
         sources = {width: self._at(self._trail, next_), width + 1: self._at(self._members[2], next_)}
         return tuple(
-            sources[bit] if bit in sources else Staged(unit.value[bit], unit.stage)
+            sources[bit] if bit in sources else Staged(self.pipeline.at(unit, stage)[bit], stage)
             for bit in self._control.kind_support
             if bit < width + 2
         )
