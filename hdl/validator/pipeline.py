@@ -130,14 +130,14 @@ def any_of_all(pipeline: Pipeline, name: str, values: Sequence[Staged]) -> Stage
         return values[0]
     if len(values) <= 4:
         return pipeline.apply(f"{name}_any", lambda *bits: Cat(*bits).any(), *values)
-    parts = [values[place : place + 4] for place in range(0, len(values), 4)]
-    # The values of the next level are far from each other: one more register for each.
-    level = [_hop(pipeline, any_of_all(pipeline, f"{name}_{number}", part)) for number, part in enumerate(parts)]
+    near = [hop(pipeline, value) for value in values]
+    parts = [near[place : place + 4] for place in range(0, len(near), 4)]
+    level = [hop(pipeline, any_of_all(pipeline, f"{name}_{number}", part)) for number, part in enumerate(parts)]
     return any_of_all(pipeline, f"{name}_any", level)
 
 
-def _hop(pipeline: Pipeline, value: Staged) -> Staged:
-    """The value one stage later, so that a long wire has a register in it."""
+def hop(pipeline: Pipeline, value: Staged) -> Staged:
+    """The value one stage later, for one that comes from afar: a long wire has a register in it."""
     return Staged(pipeline.at(value, value.stage + 1), value.stage + 1)
 
 
@@ -162,6 +162,9 @@ def total_of(pipeline: Pipeline, name: str, columns: Mapping[int, Sequence[Stage
             bits = [heappop(column)[2] for _ in range(min(3, len(column)))]
             here = pipeline.apply(f"{name}_{weight}_{number}", _parity, *bits)
             carry = pipeline.apply(f"{name}_{weight}_{number}_carry", _majority, *bits)
+            # The bits of the first step are near each other, those of later ones are not.
+            if number >= len(columns.get(weight, ())) // 3:
+                here, carry = hop(pipeline, here), hop(pipeline, carry)
             heappush(column, (here.stage, next(order), here))
             waiting.setdefault(weight + 1, []).append((carry.stage, next(order), carry))
         result.append(column[0][2] if column else ZERO)
@@ -184,7 +187,7 @@ def ones_of_prefix(pipeline: Pipeline, name: str, bits: Sequence[Staged]) -> lis
     """
 
     def bit(place: int) -> Staged:
-        return bits[place] if place < len(bits) else ZERO
+        return hop(pipeline, bits[place]) if place < len(bits) else ZERO
 
     found = []
     for level in range(len(bits).bit_length()):
@@ -251,7 +254,7 @@ def first_of(pipeline: Pipeline, name: str, leaves: Sequence[Leaf]) -> First:
     founds = [
         any_of_all(pipeline, f"{name}_any_{at}", [leaf.found for leaf in group]) for at, group in enumerate(groups)
     ]
-    only, found = _only_first(pipeline, f"{name}_only", founds)
+    only, found = _only_first(pipeline, f"{name}_only", [hop(pipeline, each) for each in founds])
     parts = [_first_of_group(pipeline, f"{name}_{at}", group) for at, group in enumerate(groups)]
     bits = [
         any_of_all(
@@ -264,7 +267,7 @@ def first_of(pipeline: Pipeline, name: str, leaves: Sequence[Leaf]) -> First:
         )
         for bit in range(len(parts[0]))
     ]
-    upper = _number(pipeline, f"{name}_number", only, groups[0][0].number >> 2)
+    upper = _number(pipeline, f"{name}_number", [hop(pipeline, one) for one in only], groups[0][0].number >> 2)
     return First(found, [*bits[:2], *upper], bits[2:])
 
 
@@ -334,9 +337,9 @@ def _only_first(pipeline: Pipeline, name: str, values: Sequence[Staged]) -> tupl
         pipeline.apply(f"{name}_any_{number}", lambda *bits: Cat(*bits).any(), *group)
         for number, group in enumerate(groups)
     ]
-    first, found = _only_first(pipeline, f"{name}_group", anys)
+    first, found = _only_first(pipeline, f"{name}_group", [hop(pipeline, each) for each in anys])
     only = []
-    for number, (group, here) in enumerate(zip(groups, map(partial(_hop, pipeline), first), strict=True)):
+    for number, (group, here) in enumerate(zip(groups, map(partial(hop, pipeline), first), strict=True)):
         for place, value in enumerate(group):
             before = group[:place]
             if len(before) == 3:
