@@ -16,8 +16,20 @@ from typing import NamedTuple
 from amaranth.hdl import Cat, Const, ResetSignal, Signal, Value
 
 from utf8fpga.hdl.decoder.window_logic import Registers
+from utf8fpga.hdl.minimise import Function
 
-__all__ = ["ZERO", "First", "Leaf", "Pipeline", "Staged", "any_of_all", "first_of", "ones_of_prefix", "total_of"]
+__all__ = [
+    "ZERO",
+    "First",
+    "Leaf",
+    "Pipeline",
+    "Staged",
+    "any_of_all",
+    "first_of",
+    "ones_of_prefix",
+    "total_of",
+    "value_of",
+]
 
 
 @dataclass(frozen=True, eq=False)
@@ -134,6 +146,33 @@ def any_of_all(pipeline: Pipeline, name: str, values: Sequence[Staged]) -> Stage
     parts = [near[place : place + 4] for place in range(0, len(near), 4)]
     level = [hop(pipeline, any_of_all(pipeline, f"{name}_{number}", part)) for number, part in enumerate(parts)]
     return any_of_all(pipeline, f"{name}_any", level)
+
+
+def value_of(pipeline: Pipeline, name: str, function: Function, bits: Mapping[int, Staged]) -> Staged:
+    """The value of a function of many bits: its products of four factors at a time, and their sum.
+
+    Args:
+        pipeline: the pipeline.
+        name: the first part of the names of its registers.
+        function: the function.
+        bits: by number the bits of its input that it depends on.
+    """
+    products = []
+    for number, (care, value) in enumerate(function.cubes):
+        factors = [bit for bit in bits if care >> bit & 1]
+        parts = [
+            pipeline.apply(f"{name}_{number}_{place}", partial(_is_product, value, part), *(bits[bit] for bit in part))
+            for place in range(0, len(factors), 4)
+            for part in [factors[place : place + 4]]
+        ]
+        every = pipeline.apply(f"{name}_{number}", lambda *parts: Cat(*parts).all(), *parts)
+        products.append(every)
+    found = any_of_all(pipeline, name, products)
+    return pipeline.apply(f"{name}_value", Value.__invert__ if function.inverted else Value.__pos__, found)
+
+
+def _is_product(value: int, places: Sequence[int], *bits: Value) -> Value:
+    return Cat(*(bit if value >> place & 1 else ~bit for place, bit in zip(places, bits, strict=True))).all()
 
 
 def hop(pipeline: Pipeline, value: Staged) -> Staged:

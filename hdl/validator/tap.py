@@ -23,6 +23,7 @@ from utf8fpga.hdl.validator.pipeline import (
     first_of,
     ones_of_prefix,
     total_of,
+    value_of,
 )
 from utf8fpga.hdl.validator.report import REPORTS, report_layout
 from utf8fpga.hdl.validator.tally import tally_of
@@ -359,10 +360,11 @@ class _Circuit:
         support = self._control.kind_support
         sources = dict(zip(support, [*first.payload, self._goes_on()], strict=False))
         bits = {bit: self._captured(f"payload_{bit}", source, is_first) for bit, source in sources.items()}
-        word = [bits.get(bit, ZERO) for bit in range(self._tap.table.unit_width + 3)]
-        return self.pipeline.apply(
-            "cause", lambda *bits: Cat(*(function(Cat(*bits)) for function in self._control.kind)), *word
-        )
+        kind = [
+            value_of(self.pipeline, f"cause_{bit}", function, bits) for bit, function in enumerate(self._control.kind)
+        ]
+        stage = max(bit.stage for bit in kind)
+        return Staged(Cat(*(self.pipeline.at(bit, stage) for bit in kind)), stage)
 
     def _verdict(self, found: Staged) -> tuple[Staged, Staged]:
         """Whether there was no error in the packet so far, and whether this beat has the first one."""
