@@ -277,122 +277,85 @@ class First(NamedTuple):
 def first_of(pipeline: Pipeline, name: str, leaves: Sequence[Leaf]) -> First:
     """The first leaf that counts.
 
-    The bits of each group of four neighbouring leaves are selected by the leaves of the group alone, so few bits wait
-    until the first group is singled out.
+    In each group of four neighbours the first one selects its bits, then in each group of four groups, and so on. So
+    only few bits wait for others that come from afar.
 
     Args:
         pipeline: the pipeline.
         name: the first part of the names of its registers.
-        leaves: the leaves, with successive numbers, the first of which is not above 0.
+        leaves: the leaves, with successive numbers, the first of which is negative and the last of which is not.
     """
-    lowest = leaves[0].number
+    negative = [leaf for leaf in leaves if leaf.number < 0]
+    others = [leaf for leaf in leaves if leaf.number >= 0]
+    assert [leaf.number for leaf in leaves] == list(range(-len(negative), len(others)))
     none = tuple(ZERO for _ in leaves[0].payload)
-    leaves = [*(Leaf(ZERO, number, none) for number in range(lowest & ~3, lowest)), *leaves]
-    assert [leaf.number for leaf in leaves] == list(range(leaves[0].number, leaves[0].number + len(leaves)))
-    groups = [leaves[place : place + 4] for place in range(0, len(leaves), 4)]
-    founds = [
-        any_of_all(pipeline, f"{name}_any_{at}", [leaf.found for leaf in group]) for at, group in enumerate(groups)
-    ]
-    only, found = _only_first(pipeline, f"{name}_only", [hop(pipeline, each) for each in founds])
-    parts = [_first_of_group(pipeline, f"{name}_{at}", group) for at, group in enumerate(groups)]
-    bits = [
-        any_of_all(
-            pipeline,
-            f"{name}_bit{bit}",
-            [
-                pipeline.apply(f"{name}_{at}_bit{bit}", lambda only, *parts: only & Cat(*parts).any(), one, *part[bit])
-                for at, (one, part) in enumerate(zip(only, parts, strict=True))
-            ],
-        )
-        for bit in range(len(parts[0]))
-    ]
-    upper = _number(pipeline, f"{name}_number", [hop(pipeline, one) for one in only], groups[0][0].number >> 2)
-    return First(found, [*bits[:2], *upper], bits[2:])
+    absent = [Leaf(ZERO, number, none) for number in range(-(1 << (len(negative) - 1).bit_length()), -len(negative))]
+    early = _first_of_tree(pipeline, f"{name}_early", [*absent, *negative])
+    late = _first_of_tree(pipeline, f"{name}_late", others)
+
+    def join(kind: str, one: Staged, other: Staged) -> Staged:
+        # Bits are 0 where nothing is found.
+        function = lambda found, one, other: one | (~found & other)  # noqa: E731 - of three values
+        return pipeline.apply(f"{name}_{kind}", function, early.found, one, other)
+
+    width = max(len(early.number), len(late.number))
+    ones = [*early.number, *(early.found for _ in range(width - len(early.number)))]
+    zeros = [*late.number, *(ZERO for _ in range(width - len(late.number)))]
+    number = [join(f"number{bit}", one, other) for bit, (one, other) in enumerate(zip(ones, zeros, strict=True))]
+    pairs = zip(early.payload, late.payload, strict=True)
+    payload = [join(f"payload{bit}", one, other) for bit, (one, other) in enumerate(pairs)]
+    found = pipeline.apply(f"{name}_found", Value.__or__, early.found, late.found)
+    return First(found, [*number, early.found], payload)
 
 
-def _first_of_group(pipeline: Pipeline, name: str, group: Sequence[Leaf]) -> list[tuple[Staged, ...]]:
-    """For two bits of the place of the first leaf that counts, and the bits of its payload: values whose OR is the bit.
+def _first_of_tree(pipeline: Pipeline, name: str, leaves: Sequence[Leaf]) -> First:
+    """The first of leaves, whose number is its place among them, without a sign."""
+    level = [First(leaf.found, [], list(leaf.payload)) for leaf in leaves]
+    for depth in count():
+        if len(level) == 1:
+            break
+        groups = [level[place : place + 4] for place in range(0, len(level), 4)]
+        level = [_first_of_group(pipeline, f"{name}_{depth}_{at}", group) for at, group in enumerate(groups)]
+        if len(level) > 1:
+            level = [
+                First(hop(pipeline, one.found), *([hop(pipeline, bit) for bit in bits] for bits in one[1:]))
+                for one in level
+            ]
+    return level[0]
 
-    If no leaf counts all are 0.
-    """
-    found = [leaf.found for leaf in group]
+
+def _first_of_group(pipeline: Pipeline, name: str, group: Sequence[First]) -> First:
+    """The first of four at most, with two more bits of its number. If none is found all bits are 0."""
+    founds = [each.found for each in group]
     first = [
-        pipeline.apply(f"{name}_is_{place}", _none_before, *found[: place + 1]) if place else found[0]
+        pipeline.apply(f"{name}_is_{place}", _none_before, *founds[: place + 1]) if place else founds[0]
         for place in range(len(group))
     ]
-    places = [[Staged(Const(place >> bit & 1, 1), 0) for place in range(len(group))] for bit in range(2)]
-    sources = [*places, *zip(*(leaf.payload for leaf in group), strict=True)]
-    return [
-        tuple(
+
+    def selected(kind: str, bits: Sequence[Staged]) -> Staged:
+        terms = list(zip(first, bits, strict=True))
+        parts = [
             pipeline.apply(
-                f"{name}_bit{bit}_{half}",
-                lambda *values: Cat(*(one & bit for one, bit in zip(values[::2], values[1::2], strict=True))).any(),
-                *(value for term in list(zip(first, source, strict=True))[half : half + 2] for value in term),
+                f"{name}_{kind}_{half}", _or_of_ands, *(each for term in terms[half : half + 2] for each in term)
             )
-            for half in range(0, len(group), 2)
-        )
-        for bit, source in enumerate(sources)
-    ]
+            for half in range(0, len(terms), 2)
+        ]
+        return any_of_all(pipeline, f"{name}_{kind}", parts)
 
-
-def _number(pipeline: Pipeline, name: str, only: Sequence[Staged], lowest: int) -> list[Staged]:
-    """The number of the value that is 1, from `lowest` on: first of negative ones and of the others, then of all."""
-    negative, others = only[:-lowest] if lowest else [], only[-lowest:]
-    places = (len(negative) - 1).bit_length()
-    absent = [ZERO for _ in range((1 << places) - len(negative))]
-    low = _place_of(pipeline, f"{name}_negative", [*absent, *negative])
-    high = _place_of(pipeline, f"{name}_other", others)
-    sign = any_of_all(pipeline, f"{name}_sign", negative)
-    bits = []
-    for bit in range(max(len(low), len(high))):
-        parts = [low[bit] if bit < len(low) else sign, *high[bit : bit + 1]]
-        bits.append(pipeline.apply(f"{name}_{bit}", lambda *parts: Cat(*parts).any(), *parts))
-    return [*bits, sign]
-
-
-def _place_of(pipeline: Pipeline, name: str, only: Sequence[Staged]) -> list[Staged]:
-    """The place of the value that is 1, two bits at a time.
-
-    So no two bits are ORs of sets of which one contains the other: synthesis would put their look-up tables in a row.
-    """
-    bits: list[Staged] = []
-    for level in count():
-        if len(only) <= 1:
-            break
-        groups = [only[place : place + 4] for place in range(0, len(only), 4)]
-        for bit in range(1 if len(only) <= 2 else 2):
-            parts = [value for group in groups for place, value in enumerate(group) if place >> bit & 1]
-            bits.append(any_of_all(pipeline, f"{name}_{level}_bit{bit}", parts))
-        only = [any_of_all(pipeline, f"{name}_{level}_any_{number}", group) for number, group in enumerate(groups)]
-    return bits
-
-
-def _only_first(pipeline: Pipeline, name: str, values: Sequence[Staged]) -> tuple[list[Staged], Staged]:
-    """For each value whether it is the first that is 1; and whether any is."""
-    if len(values) == 1:
-        return list(values), values[0]
-    groups = [values[place : place + 4] for place in range(0, len(values), 4)]
-    anys = [
-        pipeline.apply(f"{name}_any_{number}", lambda *bits: Cat(*bits).any(), *group)
-        for number, group in enumerate(groups)
-    ]
-    first, found = _only_first(pipeline, f"{name}_group", [hop(pipeline, each) for each in anys])
-    only = []
-    for number, (group, here) in enumerate(zip(groups, map(partial(hop, pipeline), first), strict=True)):
-        for place, value in enumerate(group):
-            before = group[:place]
-            if len(before) == 3:
-                # One look-up table has not enough inputs.
-                value = pipeline.apply(f"{name}_{number}_tail", _none_before, *before, value)
-                before = []
-            only.append(
-                pipeline.apply(
-                    f"{name}_{number}_{place}", lambda here, *bits: here & _none_before(*bits), here, *before, value
-                )
-            )
-    return only, found
+    places = [[Staged(Const(place >> bit & 1, 1), 0) for place in range(len(group))] for bit in range(2)]
+    numbers = [*zip(*(each.number for each in group), strict=True), *places]
+    payloads = zip(*(each.payload for each in group), strict=True)
+    return First(
+        any_of_all(pipeline, f"{name}_found", founds),
+        [selected(f"number{bit}", bits) for bit, bits in enumerate(numbers)],
+        [selected(f"payload{bit}", bits) for bit, bits in enumerate(payloads)],
+    )
 
 
 def _none_before(*bits: Value) -> Value:
     *before, value = bits
     return value & ~Cat(*before).any()
+
+
+def _or_of_ands(*values: Value) -> Value:
+    return Cat(*(one & other for one, other in zip(values[::2], values[1::2], strict=True))).any()
