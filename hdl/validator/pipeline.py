@@ -294,9 +294,7 @@ def first_of(pipeline: Pipeline, name: str, leaves: Sequence[Leaf]) -> First:
     late = _first_of_tree(pipeline, f"{name}_late", others)
 
     def join(kind: str, one: Staged, other: Staged) -> Staged:
-        # Bits are 0 where nothing is found.
-        function = lambda found, one, other: one | (~found & other)  # noqa: E731 - of three values
-        return pipeline.apply(f"{name}_{kind}", function, early.found, one, other)
+        return pipeline.apply(f"{name}_{kind}", _earlier, early.found, one, other)
 
     width = max(len(early.number), len(late.number))
     ones = [*early.number, *(early.found for _ in range(width - len(early.number)))]
@@ -359,3 +357,8 @@ def _none_before(*bits: Value) -> Value:
 
 def _or_of_ands(*values: Value) -> Value:
     return Cat(*(one & other for one, other in zip(values[::2], values[1::2], strict=True))).any()
+
+
+def _earlier(found: Value, one: Value, other: Value) -> Value:
+    """A bit of the first of two, where bits are 0 if nothing is found."""
+    return one | (~found & other)
