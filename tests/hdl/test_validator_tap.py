@@ -144,6 +144,22 @@ def test_packets_of_one_beat_are_accepted_in_every_cycle(simulation: Simulation)
     assert result.texts == [[expected_of(parameters, text)] for text in texts]
 
 
+def test_a_report_is_at_the_output_within_the_latency(simulation: Simulation) -> None:
+    for text in (b"", b"a", TEXT * 9):
+        result = simulation.run([text])
+        assert result.valid_since[-1] - result.accepted[-1] <= simulation.core.latency
+
+
+def test_reports_that_wait_pause_the_input_and_none_is_lost(simulation: Simulation) -> None:
+    waits = 3 * simulation.core.drain_cycles
+    texts = [b"a" * (number % 2) + b"\xff" * (number % 3 == 0) for number in range(2 * waits)]
+    parameters = simulation.parameters
+    assert isinstance(parameters, ValidatorParameters)
+    result = simulation.run(texts, output_pauses=[True] * waits + [False] * simulation.core.drain_cycles)
+    assert result.texts == [[expected_of(parameters, text)] for text in texts]
+    assert result.accepted[-1] - result.accepted[0] > 2 * waits, "the input was never paused"
+
+
 @pytest.mark.parametrize("name", tiered({name: name for name in ("8-small", "2-small", "17-offset")}, ["8-small"]))
 def test_numbers_saturate_and_the_next_packet_begins_at_zero(name: str) -> None:
     simulation = simulation_of(name)
