@@ -119,8 +119,8 @@ class EncoderStages(wiring.Component):
     def elaborate(self, platform: object) -> Module:
         m = Module()
         collision = Signal()
-        taken, shown = Signal(self._stage, reset_less=True), Signal(self._stage, reset_less=True)
-        taken_valid, shown_valid = Signal(), Signal()
+        taken, shown = (Signal(self._stage, name=name, reset_less=True) for name in ("taken", "shown"))
+        taken_valid, shown_valid = (Signal(name=f"{name}_valid") for name in ("taken", "shown"))
         advance = self.run & ~collision.replicate(len(self.run))
         beat, valid = self.input.payload, self.input.valid
         if not self.pauses:
@@ -190,8 +190,8 @@ class EncoderStages(wiring.Component):
         """The registers in front of the output: the units of a beat, and those of lane 0 of the next one."""
         copies, slots = len(self.run), self.slots
         wide = self.lanes * slots
-        keeps, errors = Signal(wide, reset_less=True), Signal(wide, reset_less=True)
-        made_valid, last = Signal(), Signal(reset_less=True)
+        keeps, errors = (Signal(wide, name=name, reset_less=True) for name in ("keeps", "errors"))
+        made_valid, last = Signal(name="made_valid"), Signal(name="made_last", reset_less=True)
         with m.If(self.run[0]):
             m.d.sync += [made_valid.eq(valid | lends), last.eq(beat.last & valid)]
         lanes = [*beat.lanes, *([] if follows is None else [follows])]
