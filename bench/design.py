@@ -167,7 +167,8 @@ def measured_core(parameters: CoreParameters, title: str | None = None, *, cache
         series=parameters.series,
         lanes=lanes,
         packed=core.packed or lanes == 1,
-        latency=core.latency,
+        # Of a core with a tap only the tap is measured.
+        latency=getattr(core, "tap", core).latency,
         bytes_per_clock=members["s_axis_tdata"].shape // 8,
     )
 

@@ -97,7 +97,12 @@ class SymbolTally:
 
 def symbol_json(symbol: Any) -> str:
     """A symbol of any golden function as one line of JSON."""
-    return json_line(symbol) if isinstance(symbol, Item) else json.dumps(symbol._asdict())
+    if isinstance(symbol, Item):
+        return json_line(symbol)
+    fields = symbol._asdict()
+    if hasattr(value := fields.get("value"), "_asdict"):
+        fields["value"] = value._asdict()
+    return json.dumps(fields)
 
 
 class PlainOutput:

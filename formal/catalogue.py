@@ -21,6 +21,7 @@ from utf8fpga.hdl import (
     RefreshedDecoder,
     RemoverParameters,
     SerialDecoder,
+    ValidatorParameters,
 )
 from utf8fpga.hdl.core import spelled
 from utf8fpga.hdl.decoder.pipeline import fastest
@@ -75,6 +76,12 @@ class Configuration:
             is_verilog = table is TABLE_3_7 and not (parameters.kind or parameters.length)
             is_verilog = is_verilog and parameters.lanes <= _NETLIST_LANES[parameters.packed]
             is_verilog = is_verilog and not parameters.compact_input
+        elif isinstance(parameters, ValidatorParameters):
+            if parameters.report != "verdict":
+                raise InvalidArgumentError(
+                    f"the proofs have no reference for report {parameters.report} of a validator: use report verdict"
+                )
+            table, is_verilog = parameters.table, False
         elif isinstance(parameters, RemoverParameters):
             is_verilog = parameters.lanes <= _NETLIST_LANES[True]
         return Configuration(
@@ -96,7 +103,7 @@ _NETLIST_LANES = {False: 8, True: 4}
 
 
 def _built(parameters: CoreParameters, table: EncodingTable | None) -> Any:
-    if isinstance(parameters, DecoderParameters) and table is not None:
+    if isinstance(parameters, DecoderParameters | ValidatorParameters) and table is not None:
         parameters = replace(parameters, table=table)
     return parameters.build()
 
@@ -186,6 +193,7 @@ _ENCODERS = [
     EncoderParameters(to="modified-utf-8", items=True),
 ]
 _REMOVERS = [RemoverParameters(lanes=lanes) for lanes in (1, 2)]
+_TAPS = [ValidatorParameters(report="verdict")]
 _FLUSHING = [RemoverParameters(lanes=2, flush=True)]
 _COMPACT = [DecoderParameters(lanes=2, compact_input=True)]
 
@@ -219,7 +227,7 @@ def _refreshed_from(table: EncodingTable, *, pipeline: int, most: int) -> Refres
 _ALL = (
     *map(Configuration.of, (*_all_serial(), *_all_parallel())),
     *(Configuration.of(parameters, on_request=True) for parameters in _WIDE),
-    *map(Configuration.of, (*_all_packed(), *_COMPACT, *_ENCODERS, *_REMOVERS, *_FLUSHING)),
+    *map(Configuration.of, (*_all_packed(), *_COMPACT, *_ENCODERS, *_REMOVERS, *_FLUSHING, *_TAPS)),
     *_all_refreshed(),
 )
 

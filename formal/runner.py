@@ -23,6 +23,7 @@ from utf8fpga.formal.parallel_proof import HALVES, prove_halves, prove_recovery
 from utf8fpga.formal.periodic_reset_proof import prove_refresh
 from utf8fpga.formal.properties import Harness, Property, cover_targets
 from utf8fpga.formal.report import Result
+from utf8fpga.formal.tap_proof import TAP_PROPERTIES, prove_tap
 from utf8fpga.formal.workers import run_each, shared_folder
 from utf8fpga.hdl import (
     CompactDecoder,
@@ -39,6 +40,7 @@ from utf8fpga.hdl import (
 )
 from utf8fpga.hdl.beats import symbol_shape
 from utf8fpga.hdl.encoder.unit_queue import UnitQueue
+from utf8fpga.hdl.validator.tapped import TappedStream
 from utf8fpga.model import InvalidArgumentError
 
 __all__ = ["harness_aig", "harness_rtlil", "prove", "prove_all"]
@@ -99,6 +101,8 @@ def _prove_parts(configuration: Configuration, core: object, wanted: str, second
     """The proof of a core whose components are proved each by itself; None if the property is proved of the whole."""
     if isinstance(core, Encoder) and wanted not in _of_encoder(core):
         return []
+    if isinstance(core, TappedStream):
+        return [_prove_tap(configuration, core, Property(wanted), seconds)] if wanted in TAP_PROPERTIES else []
     if isinstance(core, Remover) and core.accepts_gaps and wanted in (*HALVES, Property.INDEPENDENCE):
         return [_prove_packer(configuration, core, wanted, seconds)]
     if isinstance(core, CompactDecoder) and wanted in (*HALVES, Property.INDEPENDENCE, Property.RECOVERY):
@@ -108,6 +112,15 @@ def _prove_parts(configuration: Configuration, core: object, wanted: str, second
     if isinstance(core, ParallelDecoder | PackedDecoder) and wanted in (*HALVES, Property.RECOVERY):
         return _prove_parallel(configuration, Property(wanted), seconds)
     return None
+
+
+def _prove_tap(configuration: Configuration, core: TappedStream, wanted: Property, seconds: int) -> Result:
+    """The proof of a tap by itself, without the buffer that makes a core of it."""
+    started = time.monotonic()
+    table = configuration.right or core.parameters.table
+    verdict = prove_tap(core.parameters.tap, table, wanted, seconds=seconds)
+    taken = time.monotonic() - started
+    return Result(configuration.name, wanted, "reachability", verdict.depth, taken, verdict.proved, parts=("tap",))
 
 
 def _prove_whole(configuration: Configuration, wanted: Property, seconds: int) -> Result:

@@ -27,6 +27,9 @@ from utf8fpga.hdl.periodic_reset import MOST, STILL, Refresh, RefreshedDecoder
 from utf8fpga.hdl.remover import MAX_REMOVER_LANES, Remover, RemoverParameters
 from utf8fpga.hdl.transcoder.parameters import TranscoderParameters
 from utf8fpga.hdl.transcoder.transcoder import Transcoder
+from utf8fpga.hdl.validator.parameters import ValidatorParameters
+from utf8fpga.hdl.validator.report import REPORTS, report_layout
+from utf8fpga.hdl.validator.tap import MAX_TAP_LANES, ValidatorTap
 from utf8fpga.hdl.verilog.attributes import PORT_ATTRIBUTES
 from utf8fpga.hdl.verilog.families import FAMILIES, fitted
 from utf8fpga.hdl.verilog.identifiers import check_module_name, check_ram_style
@@ -43,12 +46,14 @@ __all__ = [
     "MARK_PRACTICES",
     "MAX_LANES",
     "MAX_REMOVER_LANES",
+    "MAX_TAP_LANES",
     "MERGING_PRACTICES",
     "MOST",
     "PARALLEL_PIPELINES",
     "PIPELINES",
     "PORT_ATTRIBUTES",
     "RELEASED",
+    "REPORTS",
     "STILL",
     "AnyDecoder",
     "AxiStreamCore",
@@ -73,6 +78,8 @@ __all__ = [
     "SerialDecoder",
     "Transcoder",
     "TranscoderParameters",
+    "ValidatorParameters",
+    "ValidatorTap",
     "Word",
     "axi_rtlil",
     "axi_signature",
@@ -88,4 +95,5 @@ __all__ = [
     "module_name",
     "parameters_of",
     "release_files",
+    "report_layout",
 ]

@@ -15,7 +15,7 @@ from utf8fpga.hdl.core import Core
 from utf8fpga.hdl.register_buffer import RegisterBuffer
 from utf8fpga.model import InvalidArgumentError
 
-__all__ = ["FLAGS", "AxiStreamCore", "PortOptions", "SymbolPorts", "axi_signature"]
+__all__ = ["FLAGS", "AxiStreamCore", "AxiStreamTap", "PortOptions", "SymbolPorts", "axi_component", "axi_signature"]
 
 FLAGS = ("item", "word", "byte")
 """Where the error flags of a beat are, see `PortOptions`."""
@@ -155,6 +155,8 @@ def axi_signature(core: Core, options: PortOptions = _DEFAULT) -> wiring.Signatu
     Raises:
         InvalidArgumentError: the symbols have fields for which AXI4-Stream has no ports, see `SymbolPorts.of`.
     """
+    if hasattr(core, "tap"):
+        return _tap_signature(core.tap, options)
     given, made = SymbolPorts.of(core.input), SymbolPorts.of(core.output, options.flags)
     lanes, outputs = lanes_of(core.input), lanes_of(core.output)
     ports = {
@@ -177,6 +179,74 @@ def axi_signature(core: Core, options: PortOptions = _DEFAULT) -> wiring.Signatu
         if not has_user:
             del ports[name]
     return wiring.Signature(ports)
+
+
+def _tap_signature(tap: Any, options: PortOptions) -> wiring.Signature:
+    """The ports of a tap."""
+    if options.flags != "item" or options.registered:
+        chosen = "registered" if options.registered else f"flags {options.flags}"
+        raise InvalidArgumentError(f"{chosen} is for cores with an output stream, which a tap does not have")
+    layout = tap.payload.shape()
+    lanes, given = len(tap.payload.keep), Shape.cast(layout["symbols"].shape.elem_shape).width
+    return wiring.Signature(
+        {
+            "clk": In(1),
+            options.reset: In(1),
+            "s_axis_tdata": In(given * lanes),
+            "s_axis_tkeep": In(lanes),
+            "s_axis_tlast": In(1),
+            "s_axis_tvalid": In(1),
+            "s_axis_tready": In(1),
+            **{f"report_{name}": Out(field.width) for name, field in tap.report.shape()},
+            "report_tvalid": Out(1),
+        }
+    )
+
+
+def axi_component(core: Core, options: PortOptions = _DEFAULT) -> AxiStreamCore | AxiStreamTap:
+    """A core behind AXI4-Stream names; of a core with the attribute `tap` only the tap.
+
+    Raises:
+        InvalidArgumentError: see `axi_signature`.
+    """
+    return AxiStreamTap(core.tap, options) if hasattr(core, "tap") else AxiStreamCore(core, options)
+
+
+class AxiStreamTap(wiring.Component):
+    """A component that watches a stream of code units, behind AXI4-Stream names. All ports of the stream are inputs.
+
+    Args:
+        tap: the component, with ports `payload`, `valid`, `ready`, `report` and `report_valid`.
+        options: the options of the ports.
+
+    Raises:
+        InvalidArgumentError: an option is for cores with an output stream.
+
+    Ports: those of `axi_signature` for a core with this tap.
+    """
+
+    def __init__(self, tap: Any, options: PortOptions = _DEFAULT) -> None:
+        self._tap, self._options = tap, options
+        super().__init__(_tap_signature(tap, options))
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        # A local domain, which cannot conflict with the domains of the surrounding design.
+        m.domains += ClockDomain("axi", local=True)
+        tap = self._tap
+        m.submodules.core = DomainRenamer("axi")(tap)
+        m.d.comb += [
+            ClockSignal("axi").eq(self.clk),
+            ResetSignal("axi").eq(~self.rst_n if self._options.reset_low else self.rst),
+            Value.cast(tap.payload.symbols).eq(self.s_axis_tdata),
+            tap.payload.keep.eq(self.s_axis_tkeep),
+            tap.payload.last.eq(self.s_axis_tlast),
+            tap.valid.eq(self.s_axis_tvalid),
+            tap.ready.eq(self.s_axis_tready),
+            *(getattr(self, f"report_{name}").eq(Value.cast(tap.report[name])) for name, _ in tap.report.shape()),
+            self.report_tvalid.eq(tap.report_valid),
+        ]
+        return m
 
 
 class AxiStreamCore(wiring.Component):

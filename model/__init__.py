@@ -81,6 +81,7 @@ from utf8fpga.model.table import (
     bit_distribution,
     spell,
 )
+from utf8fpga.model.validator import ValidatorReport, validate
 
 __all__ = [
     "CATALOGUE",
@@ -125,6 +126,7 @@ __all__ = [
     "TableError",
     "UnitClass",
     "UserError",
+    "ValidatorReport",
     "bit_distribution",
     "brown",
     "cause",
@@ -140,4 +142,5 @@ __all__ = [
     "partition",
     "spell",
     "table_3_1b",
+    "validate",
 ]

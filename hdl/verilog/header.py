@@ -7,6 +7,7 @@ import shlex
 import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 from importlib.metadata import version
+from typing import Any
 
 from utf8fpga.hdl.axi_stream import PortOptions, SymbolPorts
 from utf8fpga.hdl.beats import lanes_of
@@ -48,9 +49,13 @@ def header(
         "Copyright (c) 2026, the utf8fpga authors",
         "SPDX-License-Identifier: BSD-2-Clause",
         "",
-        *_port_lines(core, options),
+        *(_tap_port_lines(core.tap, options) if hasattr(core, "tap") else _port_lines(core, options)),
         "",
-        *_timing_lines(core, options, gathers=parameters.accepts_gaps),
+        *(
+            _tap_timing_lines(core.tap, options)
+            if hasattr(core, "tap")
+            else _timing_lines(core, options, gathers=parameters.accepts_gaps)
+        ),
         *parameters.notes(),
         "",
         *_path_lines(ports, paths),
@@ -88,6 +93,50 @@ def _port_lines(core: Core, options: PortOptions) -> Iterator[str]:
         yield f"                bit {8 * made.size - 1} of each: {_meaning('error', wanted)}"
     yield from _user_lines(made, wanted)
     yield "m_axis_tlast    last beat of the packet"
+
+
+_REPORT_MEANINGS = {
+    "well_formed": "1 if the packet is well-formed",
+    "offset": "code units before the first ill-formed item; 0 if well-formed",
+    "errors": "number of ill-formed items",
+    "units": "number of code units",
+    "code_points": "number of code points, with one U+FFFD for each ill-formed item",
+    "utf16_units": "number of 16-bit units of the same text in UTF-16",
+}
+
+
+def _tap_port_lines(tap: Any, options: PortOptions) -> Iterator[str]:
+    lanes = len(tap.payload.keep)
+    yield (
+        f"clk, {options.reset}".ljust(24) + f"rising edge; synchronous, active {'low' if options.reset_low else 'high'}"
+    )
+    yield "All ports of the stream are inputs: it is only watched."
+    yield f"s_axis_tdata            {_several(lanes, 'code unit')}, the first in the low bits"
+    yield "s_axis_tkeep            1 for each code unit that is present, contiguous from bit 0;"
+    yield "                        fewer than all only with s_axis_tlast;"
+    yield "                        a beat with neither a code unit nor s_axis_tlast has no effect"
+    yield "s_axis_tlast            the packet ends after this beat"
+    yield "s_axis_tvalid, s_axis_tready"
+    yield "                        a beat is transferred in a cycle in which both are high"
+    for name, _ in tap.report.shape():
+        meaning, *further = _wrapped(_REPORT_MEANINGS.get(name) or _meaning(name, "item"), 24)
+        yield f"{f'report_{name}'.ljust(24)}{meaning.strip()}"
+        yield from further
+    yield "report_tvalid           the report is valid in this cycle; it is undefined in others"
+    if tap.report.shape().size > 1:
+        yield "All ones in a number means this number or more."
+
+
+def _tap_timing_lines(tap: Any, options: PortOptions) -> Iterator[str]:
+    yield from _wrapped(
+        f"Latency: report_tvalid is high for one cycle, exactly {_several(tap.latency, 'cycle')} after the last beat of"
+        " a packet was transferred. There is no back-pressure."
+    )
+    yield "Throughput: one beat per cycle, whatever the input; one report per packet, in order."
+    yield from _wrapped(
+        f"Reset: one cycle of {options.reset} is enough, whatever the registers hold; the packet and all reports in"
+        " flight are discarded."
+    )
 
 
 def _path_lines(ports: Mapping[str, tuple[str, int]], paths: Mapping[str, Sequence[str]]) -> Iterator[str]:

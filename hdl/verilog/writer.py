@@ -13,7 +13,7 @@ from pathlib import Path
 from amaranth.back import rtlil
 from amaranth.lib.wiring import In
 
-from utf8fpga.hdl.axi_stream import AxiStreamCore, PortOptions, SymbolPorts, axi_signature
+from utf8fpga.hdl.axi_stream import PortOptions, SymbolPorts, axi_component, axi_signature
 from utf8fpga.hdl.core import Core
 from utf8fpga.hdl.cores import command_words, parameters_of
 from utf8fpga.hdl.toolchain import find_tool, run_tool
@@ -23,6 +23,7 @@ from utf8fpga.hdl.verilog.header import header
 from utf8fpga.hdl.verilog.identifiers import check_module_name, check_ram_style
 from utf8fpga.hdl.verilog.netlist import tidy
 from utf8fpga.hdl.verilog.text import polished, with_port_attributes, with_ram_style
+from utf8fpga.model import InvalidArgumentError
 
 __all__ = ["axi_rtlil", "axi_verilog", "edge_words", "module_name"]
 
@@ -66,7 +67,7 @@ def axi_rtlil(core: Core, name: str | None = None, *, options: PortOptions | Non
         name: the name of the top module; default: see `module_name`.
         options: the options of the ports; default: none.
     """
-    made = AxiStreamCore(core, options or PortOptions())
+    made = axi_component(core, options or PortOptions())
     return str(rtlil.convert(made, name=name or module_name(core), emit_src=False))
 
 
@@ -115,6 +116,11 @@ def axi_verilog(
     if ram_style is not None:
         check_ram_style(ram_style)
     tool = find_tool("yosys")
+    if hasattr(core, "tap") and (checks or attributes is not None):
+        raise InvalidArgumentError(
+            f"{'checks' if checks else f'attributes {attributes}'} is for cores with an input stream, which a tap only"
+            " watches"
+        )
     members = axi_signature(core, options).members
     ports = {port: ("input" if member.flow is In else "output", member.shape) for port, member in members.items()}
     written = _written(axi_rtlil(core, name, options=options), name, tuple(ports), tool, Path(tool).stat().st_mtime_ns)

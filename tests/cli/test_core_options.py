@@ -42,7 +42,7 @@ def test_every_command_rejects_invalid_options_with_the_same_message(command: st
 
 
 def test_name_of_the_core_is_the_first_argument() -> None:
-    assert list(CORES) == ["decoder", "encoder", "transcoder", "remover"]
+    assert list(CORES) == ["decoder", "encoder", "transcoder", "validator", "remover"]
     plain, named = utf8fpga("generate", "--lanes", "2"), utf8fpga("generate", "decoder", "--lanes", "2")
     assert plain.stdout == named.stdout != b""
     assert utf8fpga("generate", "compressor").returncode == 2

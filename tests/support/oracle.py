@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable
 
 import pytest
 
-from utf8fpga.model import EncodingTable, InvalidArgumentError, Item
+from utf8fpga.model import EncodingTable, ErrorKind, InvalidArgumentError, Item, ValidatorReport
 
 BOUNDARY = bytes.fromhex("00 7F 80 8F 90 9F A0 BF C0 C1 C2 DF E0 E1 EC ED EE EF F0 F1 F3 F4 F5 F7 F8 FF")
 """The bounds of all ranges in Table 3-7 and the bytes next to them."""
@@ -77,6 +77,18 @@ def items_of(data: bytes) -> list[Expected]:
             items.append((offset, length, point, kind_of(data[offset:end], following)))
         offset += length
     return items
+
+
+def report_of(text: bytes) -> ValidatorReport:
+    """The report of a validator on a text in UTF-8, from CPython and the causes of `kind_of`."""
+    replaced = text.decode("utf-8", "replace")
+    lengths = (len(text), len(replaced), len(replaced.encode("utf-16-le")) // 2)
+    try:
+        text.decode("utf-8")
+    except UnicodeDecodeError as error:
+        causes = [cause for _, _, _, cause in items_of(text) if cause is not None]
+        return ValidatorReport(False, error.start, ErrorKind[causes[0]], len(causes), *lengths)
+    return ValidatorReport(True, None, None, 0, *lengths)
 
 
 def plain(items: Iterable[Item]) -> list[Expected]:

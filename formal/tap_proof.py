@@ -1,0 +1,98 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The proof of a tap: its verdicts are those of the DFA, each exactly as late as stated."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from amaranth.back import rtlil
+from amaranth.hdl import Cat, ClockDomain, Const, Elaboratable, Module, Mux, ResetSignal, Signal, Value
+
+from utf8fpga.formal.abc import Verdict, decide
+from utf8fpga.formal.aiger import aig_of
+from utf8fpga.formal.helpers import keep_of
+from utf8fpga.formal.properties import Property
+from utf8fpga.formal.reference_dfa import Reference
+from utf8fpga.model import EncodingTable
+
+__all__ = ["TAP_PROPERTIES", "TapHarness", "prove_tap"]
+
+TAP_PROPERTIES = (Property.EQUIVALENCE, Property.POWER_UP)
+"""The properties of a tap, which has no handshake of its own."""
+
+
+class TapHarness(Elaboratable):
+    """A tap with the DFA beside it, and any transfers, pauses and resets.
+
+    Args:
+        tap: the tap.
+        table: the table that it is compared with.
+        resets_first: the first cycle is a reset.
+
+    Attributes:
+        bad: in the cycle before, a report was at the wrong time, missing, or wrong.
+    """
+
+    def __init__(self, tap: Any, table: EncodingTable, *, resets_first: bool) -> None:
+        self._tap, self._table, self._resets_first = tap, table, resets_first
+        self.clk, self.valid, self.ready, self.reset = (Signal(name=n) for n in ("clk", "valid", "ready", "reset"))
+        self.beat = Signal(len(Value.cast(tap.payload)), name="beat")
+        self.bad = Signal(name="bad", reset_less=True)
+
+    @property
+    def ports(self) -> list[Signal]:
+        """The ports of the top module."""
+        return [self.clk, self.valid, self.ready, self.reset, self.beat, self.bad]
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        m.domains.sync = domain = ClockDomain("sync")
+        m.submodules.dut = tap = self._tap
+        started = Signal(reset_less=True)
+        m.d.sync += started.eq(1)
+        first = Const(self._resets_first, 1) & ~started
+        payload = Signal(tap.payload.shape())
+        m.d.comb += [
+            domain.clk.eq(self.clk),
+            domain.rst.eq(self.reset | first),
+            Value.cast(payload).eq(self.beat),
+            tap.payload.eq(payload),
+            tap.valid.eq(self.valid),
+            tap.ready.eq(self.ready),
+        ]
+        keep = keep_of(payload)
+        m.d.comb += Value.cast(tap.payload.keep).eq(keep)
+        running = ~ResetSignal("sync")
+        accepted = self.valid & self.ready & (keep[0] | payload.last) & running
+        units = [(payload.symbols[lane], keep[lane]) for lane in range(tap.lanes)]
+        reference = Reference(m, self._table, units, payload.last, accepted)
+        failed = Signal()
+        fails = failed | Cat(*(event.valid & event.word.error for event in reference.events)).any()
+        with m.If(accepted):
+            m.d.sync += failed.eq(fails & ~payload.last)
+        report, verdict = accepted & payload.last, ~fails
+        for number in range(tap.latency):
+            later, its = Signal(name=f"expected_{number}"), Signal(name=f"verdict_{number}", reset_less=True)
+            m.d.sync += [later.eq(report), its.eq(verdict)]
+            report, verdict = later, its
+        wrong = (tap.report_valid != report) | (report & (tap.report.well_formed != verdict))
+        m.d.sync += self.bad.eq(Mux(running, wrong, 0))
+        return m
+
+
+def prove_tap(build: Callable[[], Any], table: EncodingTable, wanted: Property, *, seconds: int = 600) -> Verdict:
+    """Prove that the verdicts of a tap are those of the DFA of a table.
+
+    Args:
+        build: makes the tap.
+        table: the table.
+        wanted: one of `TAP_PROPERTIES`.
+        seconds: time limit.
+
+    Raises:
+        ToolError: Yosys is missing or failed.
+    """
+    harness = TapHarness(build(), table, resets_first=wanted.resets_first)
+    aig = aig_of(str(rtlil.convert(harness, name="top", ports=harness.ports, emit_src=False)), free=wanted.any_start)
+    return decide({"proof": (aig, aig.output_bits["bad"][0])}, seconds=seconds)["proof"]

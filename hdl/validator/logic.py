@@ -1,0 +1,215 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The functions of a validator, derived from the rows of its table."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cache, cached_property, lru_cache
+
+from utf8fpga.hdl.decoder.window_logic import WindowControl
+from utf8fpga.hdl.minimise import Function, minimise
+from utf8fpga.model import EncodingTable, ErrorKind, TableError, cause
+from utf8fpga.model.errors import representatives
+from utf8fpga.model.table import spell
+
+__all__ = ["ValidatorControl"]
+
+_LAST_OF_ONE_UNIT = 0xFFFF
+_TRAIL_FOLLOWS, _SECOND_FOLLOWS, _GOES_ON = 1, 2, 4
+
+
+@dataclass(frozen=True)
+class ValidatorControl:
+    """The functions of one table, in addition to those of the sliding window.
+
+    Args:
+        window: the functions of the window.
+    """
+
+    window: WindowControl
+
+    @staticmethod
+    @lru_cache(maxsize=32)
+    def of(table: EncodingTable) -> ValidatorControl:
+        """The functions of `table`.
+
+        Raises:
+            TableError: the table does not allow a sliding window, see `WindowControl.of`.
+        """
+        return ValidatorControl(WindowControl.of(table))
+
+    @property
+    def table(self) -> EncodingTable:
+        """The encoding form."""
+        return self.window.table
+
+    @property
+    def _leads(self) -> dict[int, int]:
+        """By lead the length of its sequences."""
+        serial = self.window.serial
+        return {unit: serial.dfa.states[state].remaining[0] + 1 for unit, state in serial.leads.items()}
+
+    def longer_than(self, length: int) -> Function:
+        """Of the lead of a sequence of at least `length` units: it has more."""
+        leads = self._leads.items()
+        return minimise(
+            [unit for unit, found in leads if found > length],
+            [unit for unit, found in leads if found == length],
+            self.table.unit_width,
+        )
+
+    @cache  # noqa: B019 - few tables
+    def leads_of(self, lengths: frozenset[int]) -> dict[str, Function]:
+        """For lengths whose leads distinguish two classes of units after them, functions of a unit.
+
+        These are whether it may be such a lead, and, of such a unit, whether it is a lead and allows the other class or
+        the class of `upper_class`.
+        """
+        window, width = self.window, self.table.unit_width
+        units = window.serial.units
+        prefixes = {unit for unit in units for length in lengths if window.lead_prefix(length).compute(unit)}
+        found = {"prefix": minimise(prefixes, units - prefixes, width)}
+        for name, which in (("allows_low", False), ("allows_high", True)):
+            allowing = {
+                unit
+                for unit, length in self._leads.items()
+                if length in lengths
+                for trail in window.serial.allowed[window.serial.leads[unit]]
+                if self._is_upper(length, trail) == which
+            }
+            found[name] = minimise(allowing, prefixes - allowing, width)
+        return found
+
+    def check_two_classes(self) -> None:
+        """Raise `TableError` if the leads of sequences of one length distinguish more than two classes of units."""
+        for length in self.window.lengths:
+            if len(self.window.told_classes(length)) > 1:
+                raise TableError(
+                    f"{self.table.name}: the leads of sequences of {length} units distinguish more than two classes of "
+                    f"units after them: use report offset"
+                )
+
+    @cached_property
+    def begins(self) -> Function:
+        """The unit is neither a whole sequence nor one that continues others: a lead, or in no sequence."""
+        serial = self.window.serial
+        others = serial.singles | serial.trails
+        return minimise(serial.units - others, others, self.table.unit_width)
+
+    @cached_property
+    def next_allowed(self) -> dict[str, Function]:
+        """Of a unit, not a whole sequence, whether it allows units of the other class, or of the `upper_class`, next.
+
+        All units that may continue a sequence do. So do leads whose length has one class.
+        """
+        serial = self.window.serial
+        others = serial.singles | serial.trails
+        found = {}
+        for name, which in (("allows_low", False), ("allows_high", True)):
+            allowing = set(serial.trails)
+            for unit, length in self._leads.items():
+                allowed = serial.allowed[serial.leads[unit]]
+                if any(
+                    not self.window.told_classes(length) or self._is_upper(length, each) == which for each in allowed
+                ):
+                    allowing.add(unit)
+            found[name] = minimise(allowing, serial.units - others - allowing, self.table.unit_width)
+        return found
+
+    def _is_upper(self, length: int, trail: int) -> bool:
+        return bool(self.window.told_classes(length)[0].compute(trail))
+
+    @cache  # noqa: B019 - few tables
+    def upper_class(self, lengths: frozenset[int]) -> Function:
+        """Of a unit that may follow a lead and, above its bits, the lead: the unit is in the first class."""
+        width = self.table.unit_width
+        pairs = [
+            (trail | lead << width, self._is_upper(length, trail))
+            for lead, length in self._leads.items()
+            if length in lengths and self.window.told_classes(length)
+            for trail in self.window.serial.trails
+        ]
+        return minimise(
+            [word for word, is_in in pairs if is_in], [word for word, is_in in pairs if not is_in], 2 * width
+        )
+
+    @property
+    def possible_lengths(self) -> frozenset[int]:
+        """The lengths of sequences."""
+        return frozenset(self.table.patterns)
+
+    @cached_property
+    def of_two(self) -> tuple[int, ...]:
+        """The lengths of the sequences that are two units in UTF-16.
+
+        Raises:
+            TableError: some sequences of a length are two units, but not all.
+        """
+        found = []
+        for length in sorted(self.possible_lengths):
+            rows = [row for row in self.table.rows if len(row.units) == length]
+            above = {
+                bound > _LAST_OF_ONE_UNIT for row in rows for bound in (row.code_points.first, row.code_points.last)
+            }
+            if len(above) > 1:
+                raise TableError(
+                    f"{self.table.name}: some sequences of {length} units, but not all, are two units in UTF-16: "
+                    f"use report offset"
+                )
+            if above == {True}:
+                found.append(length)
+        return tuple(found)
+
+    @cached_property
+    def kind(self) -> tuple[Function, ...]:
+        """The bits of the cause of an error, as functions of a word.
+
+        From bit 0 the word is the first unit of the ill-formed item; whether the next unit can only continue a
+        sequence; whether it continues this one; and whether another item starts after it in the packet.
+
+        Raises:
+            TableError: the cause depends on more.
+        """
+        width = self.table.unit_width
+        found: dict[int, ErrorKind] = {}
+        serial = self.window.serial
+
+        def note(unit: int, follows: int, kind: ErrorKind) -> None:
+            if found.setdefault(unit | follows << width, kind) is not kind:
+                raise TableError(
+                    f"{self.table.name}: the cause of an error after {spell([unit], width)} depends on more than the "
+                    f"next unit: use report offset"
+                )
+
+        any_follows = (0, _GOES_ON, _GOES_ON | _TRAIL_FOLLOWS, _TRAIL_FOLLOWS | _SECOND_FOLLOWS)
+        for unit in sorted(serial.units - serial.allowed[0]):
+            for follows in any_follows[:3]:
+                note(unit, follows, cause(self.table, [unit], None))
+        for unit, state in serial.leads.items():
+            for following in sorted(serial.units - serial.allowed[state]):
+                stray = following in serial.trails
+                note(unit, _GOES_ON | (_TRAIL_FOLLOWS if stray else 0), cause(self.table, [unit], following))
+            note(unit, 0, cause(self.table, [unit], None))
+        for subpart, state in representatives(self.table):
+            if len(subpart) > 1:
+                second = _TRAIL_FOLLOWS | _SECOND_FOLLOWS
+                note(subpart[0], second, cause(self.table, subpart, None))
+                for following in sorted(serial.units - serial.allowed[state]):
+                    note(subpart[0], second | _GOES_ON, cause(self.table, subpart, following))
+        return tuple(minimise(*_split(found, bit), width + 3) for bit in range(max(ErrorKind).bit_length()))
+
+    @cached_property
+    def kind_support(self) -> tuple[int, ...]:
+        """The bits of the word that `kind` depends on."""
+        support = 0
+        for function in self.kind:
+            support |= function.support
+        return tuple(bit for bit in range(support.bit_length()) if support >> bit & 1)
+
+
+def _split(found: dict[int, ErrorKind], bit: int) -> tuple[Iterable[int], Iterable[int]]:
+    return (
+        [word for word, kind in found.items() if kind >> bit & 1],
+        [word for word, kind in found.items() if not kind >> bit & 1],
+    )

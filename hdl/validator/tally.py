@@ -1,0 +1,133 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Numbers that are accumulated over the beats of a packet, with one look-up table between registers.
+
+The low bits are added one per cycle, each a cycle after the one below it, so a beat per cycle can be added. They are so
+many that a carry out of them is rare: never in the first beat of a packet, and not again in the next few beats. So the
+bits above count carries in groups, which are reset one cycle late, when they have been copied.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from amaranth.hdl import Cat, Const, Signal, Value
+
+from utf8fpga.hdl.validator.pipeline import ZERO, Pipeline, Staged
+
+__all__ = ["Tally", "tally_of"]
+
+_RARE = 3
+"""Binary logarithm of the lower bound on the beats from one carry out of the low bits to the next."""
+
+_GROUP = 3
+"""Bits that are counted together."""
+
+
+class Tally(NamedTuple):
+    """A number that is accumulated over a packet.
+
+    Attributes:
+        total: the number with the current beat; all ones if it does not fit.
+        start: with an offset, the number before the current beat, plus the offset; all ones if it does not fit.
+    """
+
+    total: Staged
+    start: Staged | None
+
+
+def tally_of(
+    pipeline: Pipeline, first: Staged, name: str, amount: list[Staged], width: int, offset: list[Staged] | None = None
+) -> Tally:
+    """Accumulate a number.
+
+    Args:
+        pipeline: the pipeline.
+        first: the beat is the first of its packet.
+        name: the first part of the names of its registers.
+        amount: what a beat adds, bit 0 first.
+        width: the bits of the result, of which all are ones if the number does not fit.
+        offset: a number that is added to `start`, in two's complement; not more than `amount`, and the sum is not
+            negative.
+    """
+    # With one bit more the number is exact until both results are known not to fit.
+    bits = max(width, len(amount)) + 1
+    low = min(bits, len(amount) + _RARE)
+    total: list[Staged] = []
+    start: list[Staged] = []
+    carry = start_carry = Staged(Const(0, 1), 0)
+    for place in range(low):
+        given = amount[place] if place < len(amount) else ZERO
+        shift = ZERO if offset is None else offset[min(place, len(offset) - 1)]
+        stage = max(each.stage for each in (first, given, carry, shift, start_carry))
+        kept = Signal(name=f"{name}_{place}", reset_less=True)
+        before = Staged(kept & ~pipeline.at(first, stage), stage)
+        parts = (before, given, carry)
+        sum_ = _parity(*(pipeline.at(each, stage) for each in parts))
+        pipeline.registers.add(kept.eq(sum_), enable=pipeline.at(pipeline.valid, stage))
+        total.append(Staged(kept, stage + 1))
+        carry = pipeline.apply(f"{name}_{place}_carry", _majority, *parts)
+        if offset is not None:
+            parts = (before, shift, start_carry)
+            start.append(pipeline.apply(f"{name}_{place}_start", _parity, *parts))
+            start_carry = pipeline.apply(f"{name}_{place}_start_carry", _majority, *parts)
+    # The start is less than the total, so the bits above are the same or less by one.
+    borrow = ZERO
+    if offset is not None:
+        borrow = pipeline.apply(
+            f"{name}_borrow",
+            lambda carry, start_carry, sign: (sign & carry) | ((sign | carry) & ~start_carry),
+            carry,
+            start_carry,
+            offset[-1],
+        )
+    counts = _and_valid(pipeline, f"{name}_counts", carry)
+    for number, place in enumerate(range(low, bits, _GROUP)):
+        size = min(_GROUP, bits - place)
+        group = Signal(size, name=f"{name}_group_{number}", reset_less=True)
+        pipeline.registers.add(group.eq(group + 1), enable=counts.value)
+        # One cycle late: the first beat of the next packet has no carry.
+        pipeline.registers.add(group.eq(0), enable=pipeline.clears(counts.stage + 1))
+        value = Staged(group, counts.stage + 1)
+        total += [Staged(bit, value.stage) for bit in group]
+        is_full = Signal(name=f"{name}_full_{number}", reset_less=True)
+        pipeline.registers.add(is_full.eq(group.all()))
+        if offset is not None:
+            less = pipeline.apply(f"{name}_start_{number}", lambda value, borrow: value - borrow, value, borrow)
+            start += [Staged(bit, less.stage) for bit in less.value[:size]]
+            borrow = pipeline.apply(
+                f"{name}_borrow_{number}", lambda value, borrow: borrow & ~value.any(), value, borrow
+            )
+        # The group was full before this carry: it changed last several beats ago.
+        counts = pipeline.apply(f"{name}_counts_{number}", Value.__and__, counts, Staged(is_full, counts.stage))
+    over = Signal(name=f"{name}_over", reset_less=True)
+    pipeline.registers.add(over.eq(1), enable=counts.value)
+    pipeline.registers.add(over.eq(0), enable=pipeline.clears(counts.stage + 1))
+    exceeds = Staged(over, counts.stage + 1)
+    return Tally(
+        _saturated(pipeline, f"{name}_total", total, exceeds, width),
+        None if offset is None else _saturated(pipeline, f"{name}_start", start, exceeds, width),
+    )
+
+
+def _and_valid(pipeline: Pipeline, name: str, carry: Staged) -> Staged:
+    return pipeline.apply(name, Value.__and__, carry, pipeline.valid)
+
+
+def _parity(*bits: Value) -> Value:
+    return Cat(*bits).xor()
+
+
+def _majority(first: Value, second: Value, third: Value) -> Value:
+    return (first & second) | ((first | second) & third)
+
+
+def _saturated(pipeline: Pipeline, name: str, bits: list[Staged], over: Staged, width: int) -> Staged:
+    """The number, or all ones if it does not fit."""
+    exceeds = pipeline.apply(f"{name}_exceeds", lambda *bits: Cat(*bits).any(), over, *bits[width:])
+    stage = max(exceeds.stage, *(bit.stage for bit in bits))
+    # Its initial value is that of the set, without which ECP5 has no set.
+    result = Signal(width, name=name, init=(1 << width) - 1, reset_less=True)
+    pipeline.registers.add(result.eq(Cat(*(pipeline.at(bit, stage) for bit in bits[:width]))))
+    # A set of the registers, not logic in front of them.
+    pipeline.registers.add(result.eq((1 << width) - 1), enable=pipeline.at(exceeds, stage))
+    return Staged(result, stage + 1)

@@ -1,0 +1,425 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The tap: a validator that watches the transfers of a stream."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+from operator import and_
+
+from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
+from amaranth.lib import wiring
+from amaranth.lib.wiring import In, Out
+
+from utf8fpga.hdl.beats import beat_layout
+from utf8fpga.hdl.validator.logic import ValidatorControl
+from utf8fpga.hdl.validator.pipeline import (
+    ZERO,
+    First,
+    Leaf,
+    Pipeline,
+    Staged,
+    any_of_all,
+    first_of,
+    ones_of_prefix,
+    total_of,
+    value_of,
+)
+from utf8fpga.hdl.validator.report import REPORTS, report_layout
+from utf8fpga.hdl.validator.tally import tally_of
+from utf8fpga.model import TABLE_3_7, EncodingTable, InvalidArgumentError
+from utf8fpga.model.table import checked_table
+from utf8fpga.model.validator import COUNTER_WIDTH, checked_counter_width
+
+__all__ = ["MAX_TAP_LANES", "ValidatorTap"]
+
+MAX_TAP_LANES = 256
+"""Upper bound on the lanes of a validator."""
+
+
+class ValidatorTap(wiring.Component):
+    """Watches a stream of code units, and outputs one report for each packet.
+
+    All ports of the stream are inputs, and nothing is added to it: no cycle, no gate. A beat is transferred in a cycle
+    in which `valid` and `ready` are asserted. Null beats have no effect. The payload must be one of `beat_layout` at an
+    input: units contiguous from lane 0, and all lanes full unless the packet ends.
+
+    Throughput: a beat per cycle on any input; also packets of one beat, or without a unit, back to back.
+
+    Latency: `report_valid` is asserted for one cycle, exactly `latency` cycles after the last beat of the packet was
+    transferred. There is no back-pressure; the report is undefined in other cycles. Reports are in the order of the
+    packets. A reset discards the packet and all reports in flight.
+
+    Structure: a sliding window without feedback, see `WindowControl`. It finds for each unit whether it starts an item,
+    well-formed or not, and whether that item is complete. So the numbers are sums of bits, the lengths need no look at
+    the next beat, and only the last few units of a beat wait for the next one. There are registers after each look-up
+    table, and adders have parts of a few bits. A register with a number that overflows is all ones.
+
+    Args:
+        table: the encoding form; default: UTF-8.
+        lanes: code units per beat, 1 to `MAX_TAP_LANES`.
+        report: what the report holds, one of `REPORTS`; default: everything.
+        counters: the width of the numbers in bits, 4 to 64.
+
+    Ports:
+        payload: a beat of `beat_layout`, code units.
+        valid: `valid` of the watched stream.
+        ready: `ready` of the watched stream.
+        report: the report, of `report_layout`.
+        report_valid: the report is valid in this cycle.
+
+    Raises:
+        InvalidArgumentError: `lanes`, `report` or `counters` is invalid.
+        TableError: the table does not allow a sliding window, or one of the numbers; see `ValidatorControl`.
+    """
+
+    def __init__(
+        self,
+        table: EncodingTable = TABLE_3_7,
+        *,
+        lanes: int,
+        report: str = REPORTS[-1],
+        counters: int = COUNTER_WIDTH,
+    ) -> None:
+        checked_table(table)
+        if not 1 <= lanes <= MAX_TAP_LANES:
+            raise InvalidArgumentError(f"lanes {lanes} is not in 1..{MAX_TAP_LANES}")
+        if report not in REPORTS:
+            raise InvalidArgumentError(f"report {report!r} is not one of {', '.join(REPORTS)}")
+        self.table, self.lanes, self.contents, self.counters = table, lanes, report, checked_counter_width(counters)
+        self.control = ValidatorControl.of(table)
+        super().__init__(
+            {
+                "payload": In(beat_layout(table.unit_width, lanes)),
+                "valid": In(1),
+                "ready": In(1),
+                "report": Out(report_layout(report, counters)),
+                "report_valid": Out(1),
+            }
+        )
+
+    @cached_property
+    def state(self) -> _Circuit:
+        """The registers, created at first use."""
+        return _Circuit(self)
+
+    @property
+    def latency(self) -> int:
+        """Cycles from the last beat of a packet to its report."""
+        return self.state.stage
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        state = self.state
+        state.pipeline.registers.assign(m)
+        m.d.comb += [
+            *(self.report[name].eq(value) for name, value in state.fields.items()),
+            self.report_valid.eq(state.strobe),
+        ]
+        return m
+
+
+class _Circuit:
+    """The registers of a tap.
+
+    Attributes:
+        pipeline: the pipeline.
+        stage: the stage of the report.
+        fields: the fields of the report.
+        strobe: the report is valid.
+    """
+
+    def __init__(self, tap: ValidatorTap) -> None:
+        self._tap, self._control, self._window = tap, tap.control, tap.control.window
+        self._lanes, self._longest = tap.lanes, tap.table.longest
+        units = tap.payload
+        arrives = tap.valid & tap.ready & (units.keep[0] | units.last)
+        self.pipeline = pipeline = Pipeline(arrives, units.last)
+        # One cycle late, so that `arrives` has one load.
+        self._units = [self._late(f"unit_{lane}", units.symbols[lane]) for lane in range(tap.lanes)]
+        self._keep = [self._late(f"keep_{lane}", units.keep[lane]) for lane in range(tap.lanes)]
+        starts_packet = Signal(init=1, name="starts_packet")
+        pipeline.registers.add(starts_packet.eq(pipeline.at(pipeline.last, 1)), enable=pipeline.at(pipeline.valid, 1))
+        self._first = Staged(starts_packet, 1)
+        self._find_items()
+        fields = self._fields()
+        self.stage = max(field.stage for field in fields.values())
+        self.fields = {name: pipeline.at(field, self.stage) for name, field in fields.items()}
+        self.strobe = pipeline.strobe(self.stage)
+
+    def _late(self, name: str, value: Value) -> Staged:
+        return self.pipeline.apply(name, lambda value: value, Staged(value, 0))
+
+    def _at(self, values: Sequence[Staged], place: int, *, of_packet: bool = False) -> Staged:
+        """The value of a lane; a negative place is in the beats before, a place after the last lane is 0."""
+        if place >= self._lanes:
+            return ZERO
+        value = values[place % self._lanes]
+        for _ in range((-place - 1) // self._lanes + 1):
+            value = self.pipeline.before(value, of_packet=of_packet)
+        return value
+
+    def _each(self, name: str, function: object, *values: tuple[Sequence[Staged], int]) -> list[Staged]:
+        """A function in each lane, of values of lanes at distances from it."""
+        return [
+            self.pipeline.apply(f"{name}_{lane}", function, *(self._at(each, lane + away) for each, away in values))  # type: ignore[arg-type]
+            for lane in range(self._lanes)
+        ]
+
+    def _find_items(self) -> None:
+        """For each unit whether it starts an item, and for each place whether the item that starts there is bad."""
+        control, window, longest = self._control, self._window, self._longest
+        units, keep = self._units, self._keep
+        self._trail = trail = [
+            self.pipeline.apply(
+                f"trail_{lane}",
+                lambda unit, present, first: window.is_trail(unit) & present & ~first,
+                unit,
+                present,
+                self._first if lane == 0 else ZERO,
+            )
+            for lane, (unit, present) in enumerate(zip(units, keep, strict=True))
+        ]
+        selected = [length for length in window.lengths if len(window.told_classes(length)) == 1]
+        pairs = [self._pairs(length) for length in window.lengths if length not in selected]
+        if selected:
+            pairs.append(self._selected_pairs(frozenset(selected)))
+        second = self._each(
+            "second", lambda trail, *pairs: trail & Cat(*pairs).any(), (trail, 0), *((pair, 0) for pair in pairs)
+        )
+        # By the number of a unit in its sequence: the unit is that.
+        members = {2: second}
+        for number in range(3, longest + 1):
+            longer = control.longer_than(number - 1)
+            members[number] = self._each(
+                f"number_{number}",
+                lambda trail, member, lead, longer=longer: trail & member & longer(lead),
+                (trail, 0),
+                (members[number - 1], -1),
+                (units, 1 - number),
+            )
+        self._members = members
+        self._starts = self._each(
+            "starts",
+            lambda keep, *members: keep & ~Cat(*members).any(),
+            (keep, 0),
+            *((member, 0) for member in members.values()),
+        )
+        # An item may start in this beat, or be as many units before it as a sequence may go on.
+        self._reach = longest - 1
+        places = range(-self._reach, self._lanes)
+        self._bad = [self._is_bad(place) for place in places]
+
+    def _pairs(self, length: int) -> list[Staged]:
+        """Of a unit that is no lead: the unit before it is a lead of a sequence of `length` units and allows it."""
+        window = self._window
+        prefix, allows, told = (
+            window.lead_prefix(length),
+            window.lead_allows(length),
+            window.told_classes(length),
+        )
+        units = self._units
+        # A short prefix fits the look-up table of the next step.
+        has_prefix = units if len(allows) == 1 else self._each(f"prefix_{length}", prefix, (units, 0))
+        allowed = [self._each(f"allows_{length}_{number}", each, (units, 0)) for number, each in enumerate(allows)]
+        classes = [self._each(f"class_{length}_{number}", each, (units, 0)) for number, each in enumerate(told)]
+
+        def pair(before: Value, *values: Value) -> Value:
+            allowing, known = values[: len(allows)], list(values[len(allows) :])
+            if len(known) < len(allowing):
+                known.append(~Cat(*known).any())
+            found = Cat(*map(and_, allowing, known)).any()
+            return (prefix(before) if has_prefix is units else before) & found
+
+        return self._each(
+            f"pair_{length}",
+            pair,
+            (has_prefix, -1),
+            *((each, -1) for each in allowed),
+            *((each, 0) for each in classes),
+        )
+
+    def _selected_pairs(self, lengths: frozenset[int]) -> list[Staged]:
+        """The same for several lengths whose leads distinguish two classes of units: the second unit selects one of two
+        functions of the lead."""
+        control, units = self._control, self._units
+        is_prefix, *allows = (
+            self._each(name, function, (units, 0)) for name, function in control.leads_of(lengths).items()
+        )
+        upper = self._each(
+            "upper", lambda lead, unit: control.upper_class(lengths)(Cat(unit, lead)), (units, -1), (units, 0)
+        )
+        return self._each(
+            "pair",
+            lambda prefix, low, high, upper: prefix & Mux(upper, high, low),
+            (is_prefix, -1),
+            *((allow, -1) for allow in allows),
+            (upper, 0),
+        )
+
+    def _is_bad(self, place: int) -> Staged:
+        """Whether an ill-formed item starts at a place. After the last lane there is nothing: the packet ends."""
+        window, control, longest = self._window, self._control, self._longest
+        name = f"at_{place + self._reach}"
+        unit = self._at(self._units, place)
+        # The first of these conditions fit one look-up table, the others the next.
+        single = window.is_single
+        own = sorted(control.possible_lengths - {1})
+        early = {own[0], own[-1]} | (
+            {length for length in own if length not in (own[0], own[-1])} if longest > 4 else set()
+        )
+        late = [length for length in own if length not in early]
+
+        def complete(lengths: Sequence[int], unit: Value, members: Sequence[Value]) -> list[Value]:
+            return [
+                member if length == longest else member & ~control.longer_than(length)(unit)
+                for length, member in zip(lengths, members, strict=True)
+            ]
+
+        early_lengths = sorted(early)
+        done = self.pipeline.apply(
+            f"{name}_done",
+            lambda unit, *members: Cat(single(unit), *complete(early_lengths, unit, members)).any(),
+            unit,
+            *(self._at(self._members[length], place + length - 1) for length in early_lengths),
+        )
+        inside = place < self._lanes - self._reach
+        return self.pipeline.apply(
+            f"{name}_bad",
+            lambda starts, unit, done, last, *members: (
+                starts & ~done & ~Cat(*complete(late, unit, members)).any() & (1 if inside else last)
+            ),
+            self._at(self._starts, place, of_packet=True),
+            unit,
+            done,
+            ZERO if inside else self.pipeline.last,
+            *(self._at(self._members[length], place + length - 1) for length in late),
+        )
+
+    def _fields(self) -> dict[str, Staged]:
+        """The fields of the report, of which those of the last beat of a packet are the report."""
+        pipeline, tap = self.pipeline, self._tap
+        if tap.contents == "verdict":
+            return {"well_formed": self._verdict(any_of_all(pipeline, "any_bad", self._bad))[0]}
+        first = self._first_bad()
+        amount = [Staged(Const(self._lanes >> bit & 1, 1), 0) for bit in range(self._lanes.bit_length())]
+        if tap.contents == "full":
+            amount = ones_of_prefix(pipeline, "present", self._keep)
+        units = tally_of(pipeline, self._first, "units", amount, tap.counters, first.number)
+        assert units.start is not None
+        well_formed, is_first = self._verdict(first.found)
+        faults = {"offset": self._captured("offset", units.start, is_first)}
+        numbers: dict[str, Staged] = {}
+        if tap.contents == "full":
+            faults["kind"] = self._kind(first, is_first)
+            numbers = {"units": units.total, **self._counts()}
+        # Without an error these fields are 0: the registers are reset.
+        cleared = {
+            name: pipeline.apply(name, lambda fault, well_formed: Mux(well_formed, 0, fault), fault, well_formed)
+            for name, fault in faults.items()
+        }
+        return {"well_formed": well_formed, **cleared, **numbers}
+
+    def _first_bad(self) -> First:
+        """The first place at which an ill-formed item starts, which is negative before lane 0."""
+        leaves = [Leaf(bad, place, self._payload(place)) for place, bad in enumerate(self._bad, -self._reach)]
+        return first_of(self.pipeline, "first", leaves)
+
+    def _payload(self, place: int) -> tuple[Staged, ...]:
+        """What the cause of an error of an item that starts at a place depends on."""
+        if self._tap.contents != "full":
+            return ()
+        width = self._tap.table.unit_width
+        unit, stage = self._at(self._units, place), self._bad[0].stage
+        next_ = place + 1
+        sources = {width: self._at(self._trail, next_), width + 1: self._at(self._members[2], next_)}
+        return tuple(
+            sources[bit] if bit in sources else Staged(self.pipeline.at(unit, stage)[bit], stage)
+            for bit in self._control.kind_support
+            if bit < width + 2
+        )
+
+    def _goes_on(self) -> Staged:
+        """The packet goes on after an ill-formed item that starts in this beat: another item starts after it."""
+        return any_of_all(
+            self.pipeline,
+            "goes_on",
+            [
+                self.pipeline.apply(
+                    f"goes_on_{number}",
+                    lambda bad, *starts: bad & Cat(*starts).any(),
+                    bad,
+                    *(self._at(self._starts, number - self._reach + distance) for distance in range(1, self._longest)),
+                )
+                for number, bad in enumerate(self._bad)
+            ],
+        )
+
+    def _kind(self, first: First, is_first: Staged) -> Staged:
+        """The cause of the first error."""
+        support = self._control.kind_support
+        sources = dict(zip(support, [*first.payload, self._goes_on()], strict=False))
+        bits = {bit: self._captured(f"payload_{bit}", source, is_first) for bit, source in sources.items()}
+        kind = [
+            value_of(self.pipeline, f"cause_{bit}", function, bits) for bit, function in enumerate(self._control.kind)
+        ]
+        stage = max(bit.stage for bit in kind)
+        return Staged(Cat(*(self.pipeline.at(bit, stage) for bit in kind)), stage)
+
+    def _verdict(self, found: Staged) -> tuple[Staged, Staged]:
+        """Whether there was no error in the packet so far, and whether this beat has the first one."""
+        pipeline, stage = self.pipeline, found.stage
+        seen = Signal(reset_less=True)
+        pipeline.registers.add(seen.eq(1), enable=pipeline.at(pipeline.valid, stage) & found.value)
+        pipeline.registers.add(seen.eq(0), enable=pipeline.clears(stage))
+        before = Staged(seen, stage)
+        well_formed = pipeline.apply("no_error", lambda found, seen: ~(found | seen), found, before)
+        is_first = pipeline.apply(
+            "first_error", lambda valid, found, seen: valid & found & ~seen, pipeline.valid, found, before
+        )
+        return well_formed, is_first
+
+    def _captured(self, name: str, value: Staged, is_first: Staged) -> Staged:
+        """A value of the first beat of a packet with an error."""
+        stage = max(value.stage, is_first.stage)
+        kept = Signal(len(value.value), name=f"first_{name}", reset_less=True)
+        self.pipeline.registers.add(kept.eq(self.pipeline.at(value, stage)), enable=self.pipeline.at(is_first, stage))
+        return Staged(kept, stage + 1)
+
+    def _counts(self) -> dict[str, Staged]:
+        """The numbers of errors, code points and units in UTF-16."""
+        pipeline, width, control = self.pipeline, self._tap.counters, self._control
+        starts = total_of(pipeline, "start", {0: self._starts})
+        errors = total_of(pipeline, "error", {0: self._bad})
+        pairs = starts
+        if control.of_two:
+            # At most one of as many neighbouring units as the shortest of these sequences has ends one.
+            span = min(control.of_two)
+            ends = [
+                any_of_all(pipeline, f"two_{lane}", self._two(range(lane, min(lane + span, self._lanes))))
+                for lane in range(0, self._lanes, span)
+            ]
+            columns = {weight: [bit] for weight, bit in enumerate(starts)}
+            pairs = total_of(pipeline, "pair", columns | {0: [starts[0], *ends]})
+        return {
+            "errors": tally_of(pipeline, self._first, "errors", errors, width).total,
+            "code_points": tally_of(pipeline, self._first, "code_points", starts, width).total,
+            "utf16_units": tally_of(pipeline, self._first, "utf16_units", pairs, width).total,
+        }
+
+    def _two(self, lanes: range) -> list[Staged]:
+        """Whether units are the ends of sequences that are two units in UTF-16."""
+        found = []
+        for lane in lanes:
+            for length in self._control.of_two:
+                member = self._members[length][lane]
+                if length < self._longest:
+                    longer = self._control.longer_than(length)
+                    member = self.pipeline.apply(
+                        f"two_{lane}_of_{length}",
+                        lambda member, lead, longer=longer: member & ~longer(lead),
+                        member,
+                        self._at(self._units, lane - length + 1),
+                    )
+                found.append(member)
+        return found

@@ -1,0 +1,102 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""A tap as a core: its reports as a stream."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from amaranth.hdl import Module, Signal, Value
+from amaranth.lib import fifo, stream, wiring
+from amaranth.lib.wiring import In, Out
+
+from utf8fpga.hdl.beats import beat_layout, is_effective
+
+if TYPE_CHECKING:
+    from utf8fpga.hdl.validator.parameters import AnyTap, ValidatorParameters
+
+__all__ = ["TappedStream"]
+
+_SLACK = 4
+"""Reports that the buffer holds in addition to those in flight in the tap, so that packets of one beat are not
+delayed."""
+
+
+class TappedStream(wiring.Component):
+    """A tap behind a stream that ends here, with its reports as an output stream: one symbol per packet.
+
+    So a tap fulfils the contract of a core, and what simulates, checks and measures cores applies to it. The Verilog is
+    that of the tap by itself.
+
+    `input.ready` is a register: it is asserted while there is room for the reports of all accepted packets.
+
+    Throughput: a beat per cycle while reports do not wait.
+
+    Args:
+        tap: the tap.
+        parameters: the parameters that it is built from.
+
+    Ports:
+        input: stream of `beat_layout`, code units.
+        output: stream of `beat_layout` with one lane, reports of `report_layout`; each beat has `last`.
+    """
+
+    # Where only the tap is needed, as in its Verilog, this is not elaborated, which is no mistake.
+    _MustUse__silence = True
+
+    packed = True
+    reset_cycles = 0
+    stall_cycles = 2
+    """Cycles without a waiting report, after which `input.ready` is asserted."""
+
+    def __init__(self, tap: AnyTap, parameters: ValidatorParameters) -> None:
+        self.tap, self.parameters, self.lanes = tap, parameters, tap.lanes
+        report = tap.report.shape()
+        super().__init__(
+            {
+                "input": In(stream.Signature(tap.payload.shape())),
+                "output": Out(stream.Signature(beat_layout(report, 1))),
+            }
+        )
+
+    @property
+    def latency(self) -> int:
+        """Upper bound on the cycles from the last beat of a packet to its report, while none waits."""
+        return self.tap.latency + 2
+
+    @property
+    def drain_cycles(self) -> int:
+        """Upper bound on the cycles until all reports have been transferred."""
+        return self._depth + self.latency
+
+    @property
+    def _depth(self) -> int:
+        """Reports that the buffer holds."""
+        return self.tap.latency + _SLACK
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        m.submodules.tap = tap = self.tap
+        report = Value.cast(tap.report)
+        m.submodules.buffer = buffer = fifo.SyncFIFOBuffered(width=len(report), depth=self._depth)
+        source, output = self.input, self.output
+        ready = Signal(init=1)
+        pending = Signal(range(buffer.depth + 1))
+        grows, shrinks = Signal(), Signal()
+        m.d.comb += [
+            tap.payload.eq(source.payload),
+            tap.valid.eq(source.valid),
+            tap.ready.eq(ready),
+            source.ready.eq(ready),
+            buffer.w_data.eq(report),
+            buffer.w_en.eq(tap.report_valid),
+            Value.cast(output.payload.symbols[0]).eq(buffer.r_data),
+            output.payload.keep.eq(1),
+            output.payload.last.eq(1),
+            output.valid.eq(buffer.r_rdy),
+            buffer.r_en.eq(output.ready),
+            grows.eq(is_effective(source) & source.payload.last & ready),
+            shrinks.eq(buffer.r_rdy & output.ready),
+        ]
+        now = pending + grows - shrinks
+        m.d.sync += [pending.eq(now), ready.eq(now < buffer.depth)]
+        return m

@@ -1,0 +1,169 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The golden function of the validator: one report per text, with the first error and the lengths."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from utf8fpga.model.decoder import Decoder, Item
+from utf8fpga.model.errors import ErrorKind
+from utf8fpga.model.exceptions import InvalidArgumentError
+from utf8fpga.model.forms import TABLE_3_7
+from utf8fpga.model.table import EncodingTable
+
+__all__ = [
+    "COUNTER_WIDTH",
+    "MAX_COUNTER_WIDTH",
+    "MIN_COUNTER_WIDTH",
+    "GoldenValidator",
+    "ReportSymbol",
+    "ValidatorReport",
+    "checked_counter_width",
+    "validate",
+]
+
+COUNTER_WIDTH = 32
+"""The default width of the numbers in a report, in bits."""
+
+MIN_COUNTER_WIDTH, MAX_COUNTER_WIDTH = 4, 64
+"""The bounds of that width."""
+
+_LAST_OF_ONE_UNIT = 0xFFFF
+"""The last code point of one unit in UTF-16."""
+
+
+class ValidatorReport(NamedTuple):
+    """What a validator says about one text.
+
+    The numbers are saturating: one that does not fit the width of the counters is the highest number of that width. So
+    a number that is the highest means that number or more.
+
+    Attributes:
+        well_formed: the text is well-formed.
+        offset: the number of code units before the first ill-formed maximal subpart (D93b); None if well-formed. Of a
+            text that ends within a sequence it is that of the first unit of the sequence, if there is no error before.
+            It is `UnicodeDecodeError.start` of Python.
+        kind: the cause of this first error; None if well-formed. `ErrorKind.INCOMPLETE` means that the text would be
+            well-formed up to its end, if its last sequence went on.
+        errors: the number of ill-formed maximal subparts.
+        units: the number of code units; of a table of bytes, the number of bytes.
+        code_points: the number of code points of the text in which each ill-formed maximal subpart is replaced by one
+            U+FFFD, as decoders with replacement output it: the well-formed code points are ``code_points - errors``.
+        utf16_units: the number of 16-bit code units of this text in UTF-16.
+
+    >>> validate(b"a\\xe2\\x82\\xac\\xf0\\x9f\\x98")
+    ValidatorReport(well_formed=False, offset=4, kind=<ErrorKind.INCOMPLETE: 7>, errors=1, units=7, code_points=3, \
+utf16_units=3)
+    """
+
+    well_formed: bool
+    offset: int | None
+    kind: ErrorKind | None
+    errors: int
+    units: int
+    code_points: int
+    utf16_units: int
+
+    def saturated(self, width: int) -> ValidatorReport:
+        """The report with numbers of `width` bits, which saturate."""
+        top = (1 << width) - 1
+        numbers = (self.errors, self.units, self.code_points, self.utf16_units)
+        offset = None if self.offset is None else min(self.offset, top)
+        return ValidatorReport(self.well_formed, offset, self.kind, *(min(number, top) for number in numbers))
+
+
+class ReportSymbol(NamedTuple):
+    """A report as an output symbol of a core: the last one of its packet.
+
+    Attributes:
+        length: the number of input symbols since the output symbol before it.
+        value: the report.
+    """
+
+    length: int
+    value: ValidatorReport
+
+
+def checked_counter_width(width: int) -> int:
+    """A width of counters.
+
+    Raises:
+        InvalidArgumentError: it is out of its bounds.
+    """
+    if not MIN_COUNTER_WIDTH <= width <= MAX_COUNTER_WIDTH:
+        raise InvalidArgumentError(f"counters {width} is not in {MIN_COUNTER_WIDTH}..{MAX_COUNTER_WIDTH}")
+    return width
+
+
+class GoldenValidator:
+    """The golden function of a validator that outputs only reports: code units in, one report per text out.
+
+    Args:
+        table: the encoding form; default: UTF-8.
+        counters: the width of the numbers in bits, 4 to 64.
+
+    Raises:
+        InvalidArgumentError: `counters` is out of its bounds.
+        TypeError: `table` is not an `EncodingTable`.
+
+    >>> validator = GoldenValidator()
+    >>> validator.process(b"\\xe1\\x80")
+    []
+    >>> (symbol,) = validator.process(b"A", final=True)
+    >>> symbol.length, symbol.value.offset, symbol.value.kind.name, symbol.value.code_points
+    (3, 0, 'TRUNCATED', 2)
+    """
+
+    def __init__(self, table: EncodingTable = TABLE_3_7, counters: int = COUNTER_WIDTH) -> None:
+        self._decoder, self._width = Decoder(table), checked_counter_width(counters)
+        self._begin()
+
+    def _begin(self) -> None:
+        self._first: Item | None = None
+        self._errors = self._units = self._code_points = self._utf16_units = 0
+
+    def process(self, symbols: Iterable[int], final: bool = False) -> list[ReportSymbol]:
+        """See `Golden.process`."""
+        for item in self._decoder.decode(symbols, final):
+            self._units += item.length
+            self._code_points += 1
+            self._utf16_units += 1 + (item.code_point > _LAST_OF_ONE_UNIT)
+            if item.error is not None:
+                self._first = self._first or item
+                self._errors += 1
+        if not final:
+            return []
+        first = self._first
+        report = ValidatorReport(
+            first is None,
+            None if first is None else first.offset,
+            None if first is None else first.error,
+            self._errors,
+            self._units,
+            self._code_points,
+            self._utf16_units,
+        )
+        self._begin()
+        return [ReportSymbol(report.units, report.saturated(self._width))]
+
+
+def validate(
+    data: Iterable[int], table: EncodingTable = TABLE_3_7, *, counters: int = COUNTER_WIDTH
+) -> ValidatorReport:
+    """The report of one text.
+
+    Args:
+        data: the code units of the text; for UTF-8 any bytes-like object.
+        table: the encoding form; default: UTF-8.
+        counters: the width of the numbers in bits, 4 to 64.
+
+    Raises:
+        InvalidArgumentError: `counters` is out of its bounds, or a code unit is outside the table's width.
+        TypeError: `data` is a string or not iterable, or `table` is not an `EncodingTable`.
+
+    >>> validate("naïve 😀".encode()).utf16_units
+    8
+    """
+    (symbol,) = GoldenValidator(table, counters).process(data, final=True)
+    return symbol.value

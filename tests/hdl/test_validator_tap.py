@@ -1,0 +1,360 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The taps of the validator, against CPython's reports."""
+
+from __future__ import annotations
+
+import doctest
+import random
+from collections.abc import Callable, Sequence
+from functools import cache
+from itertools import product
+from typing import Any
+
+import pytest
+from amaranth.sim import Simulator
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from support.engines import ENGINE
+from support.oracle import REPRESENTATIVES, report_of
+from support.tiers import tiered
+
+from utf8fpga.hdl import ValidatorParameters, ValidatorTap, axi_verilog, parameters_of
+from utf8fpga.hdl.validator import parameters as parameters_module
+from utf8fpga.hdl.validator import pipeline as pipeline_module
+from utf8fpga.hdl.validator import tally as tally_module
+from utf8fpga.hdl.validator import tap as tap_module
+from utf8fpga.hdl.validator.logic import ValidatorControl
+from utf8fpga.hdl.validator.pipeline import Pipeline
+from utf8fpga.hdl.validator.verdict import VerdictTap
+from utf8fpga.model import CATALOGUE, EncodingTable, InvalidArgumentError, ValidatorReport, validate
+from utf8fpga.sim import Simulation
+from utf8fpga.sim.beats import text_beats
+from utf8fpga.sim.strategies import any_text, stream_patterns
+
+CHOICES: dict[str, dict[str, Any]] = {
+    "1-verdict": {"report": "verdict"},
+    "1": {},
+    "2": {"lanes": 2},
+    "3": {"lanes": 3},
+    "4-verdict": {"lanes": 4, "report": "verdict"},
+    "5": {"lanes": 5},
+    "6-offset": {"lanes": 6, "report": "offset"},
+    "8-small": {"lanes": 8, "counters": 4},
+}
+CHOICES |= {str(lanes): {"lanes": lanes} for lanes in (4, *range(6, 18), 32, 64)}
+CHOICES |= {
+    "2-small": {"lanes": 2, "counters": 5},
+    "16-wide": {"lanes": 16, "counters": 64},
+    "17-offset": {"lanes": 17, "report": "offset", "counters": 9},
+    "64-offset": {"lanes": 64, "report": "offset"},
+    "64-verdict": {"lanes": 64, "report": "verdict"},
+}
+IN_EVERY_RUN = ("1-verdict", "1", "3")
+
+TEXT = "aé€😀".encode()
+PIECES = (
+    b"a",
+    "é".encode(),
+    "€".encode(),
+    "😀".encode(),
+    b"\x80",
+    b"\xc0",
+    b"\xe0\x80",
+    b"\xed\xa0",
+    b"\xf0\x9f",
+    b"\xf5",
+)
+
+
+@cache
+def simulation_of(name: str) -> Simulation:
+    parameters = ValidatorParameters(**CHOICES[name])
+    return Simulation(parameters.build(), parameters, engine=ENGINE)
+
+
+@pytest.fixture(scope="module", params=tiered({name: name for name in CHOICES}, IN_EVERY_RUN))
+def simulation(request: pytest.FixtureRequest) -> Simulation:
+    return simulation_of(request.param)
+
+
+def expected_of(parameters: ValidatorParameters, text: bytes) -> ValidatorReport:
+    """The report that a validator with these parameters has."""
+    report = report_of(text).saturated(parameters.counters)
+    if parameters.report == "verdict":
+        return ValidatorReport(report.well_formed, None, None, 0, 0, 0, 0)
+    if parameters.report == "offset":
+        return ValidatorReport(report.well_formed, report.offset, None, 0, 0, 0, 0)
+    return report
+
+
+def check(simulation: Simulation, texts: Sequence[bytes], **patterns: Sequence[bool]) -> None:
+    parameters = simulation.parameters
+    assert isinstance(parameters, ValidatorParameters)
+    found = simulation.run(texts, **patterns)
+    assert found.texts == [[expected_of(parameters, text)] for text in texts]
+
+
+def drawn(rng: random.Random, length: int) -> bytes:
+    """A text of pieces, cut off after a number of bytes."""
+    text = b""
+    while len(text) < length:
+        text += rng.choice(PIECES)
+    return text[:length]
+
+
+def test_doctests() -> None:
+    assert doctest.testmod(parameters_module).failed == 0
+
+
+def test_short_texts_at_every_place_of_a_beat(simulation: Simulation) -> None:
+    lanes = simulation.core.lanes
+    ends = [bytes(units) for length in range(3) for units in product(REPRESENTATIVES, repeat=length)]
+    texts = [b"a" * (place % (lanes + 1)) + end for place, end in enumerate(ends)]
+    check(simulation, texts)
+
+
+def test_texts_of_every_length(simulation: Simulation) -> None:
+    rng, lanes = random.Random(1), simulation.core.lanes
+    texts = [drawn(rng, length) for length in range(3 * lanes + 6)]
+    for separate_ends in ((False,), (True,), (False, True)):
+        check(simulation, texts, separate_ends=separate_ends)
+
+
+def test_the_only_error_is_in_any_place(simulation: Simulation) -> None:
+    lanes = simulation.core.lanes
+    long = (TEXT * (3 * lanes // len(TEXT) + 2))[: 3 * lanes + 4]
+    check(simulation, [long[:place] + b"\xff" + long[place:] for place in range(len(long) + 1)])
+
+
+@given(texts=st.lists(any_text().map(bytes), max_size=8), patterns=stream_patterns())
+@settings(max_examples=15, deadline=None)
+def test_any_texts_with_pauses_and_null_beats(
+    simulation: Simulation, texts: list[bytes], patterns: dict[str, list[bool]]
+) -> None:
+    check(simulation, texts, **patterns)
+
+
+def test_packets_of_one_beat_are_accepted_in_every_cycle(simulation: Simulation) -> None:
+    rng, lanes = random.Random(2), simulation.core.lanes
+    texts = [drawn(rng, rng.randint(0, lanes)) for _ in range(60)]
+    result = simulation.run(texts)
+    assert result.accepted == list(range(result.accepted[0], result.accepted[0] + 60))
+    parameters = simulation.parameters
+    assert isinstance(parameters, ValidatorParameters)
+    assert result.texts == [[expected_of(parameters, text)] for text in texts]
+
+
+def test_a_report_is_at_the_output_within_the_latency(simulation: Simulation) -> None:
+    for text in (b"", b"a", TEXT * 9):
+        result = simulation.run([text])
+        assert result.valid_since[-1] - result.accepted[-1] <= simulation.core.latency
+
+
+def test_reports_that_wait_pause_the_input_and_none_is_lost(simulation: Simulation) -> None:
+    waits = 3 * simulation.core.drain_cycles
+    texts = [b"a" * (number % 2) + b"\xff" * (number % 3 == 0) for number in range(2 * waits)]
+    parameters = simulation.parameters
+    assert isinstance(parameters, ValidatorParameters)
+    result = simulation.run(texts, output_pauses=[True] * waits + [False] * simulation.core.drain_cycles)
+    assert result.texts == [[expected_of(parameters, text)] for text in texts]
+    assert result.accepted[-1] - result.accepted[0] > 2 * waits, "the input was never paused"
+
+
+@pytest.mark.parametrize("name", tiered({name: name for name in ("8-small", "2-small", "17-offset")}, ["8-small"]))
+def test_numbers_saturate_and_the_next_packet_begins_at_zero(name: str) -> None:
+    simulation = simulation_of(name)
+    long = [b"a" * 1100, b"\xff" * 700, b"\xf0\x9f\x98\x80" * 40, b"a" * 600 + b"\x80"]
+    long += [b"a" * length + b"\x80" for length in range(8, 40)]
+    texts = [text for pair in zip(long, ["é".encode() + b"\xff"] * len(long), strict=True) for text in pair]
+    check(simulation, texts)
+
+
+@pytest.mark.slow
+def test_numbers_above_the_first_groups_are_exact() -> None:
+    check(simulation_of("8-small"), [b"a" * (1 << 17) + b"\xff"])
+    check(simulation_of("1"), ["😀".encode() * (1 << 16) + b"\xff\xff", b"\xff" * 1000, b"b"])
+
+
+@pytest.mark.slow
+def test_short_texts_exhaustively() -> None:
+    texts = [bytes(units) for length in (3, 4) for units in product(REPRESENTATIVES, repeat=length)]
+    for name in ("1-verdict", "1", "3", "4"):
+        check(simulation_of(name), texts)
+
+
+Transfer = tuple[tuple[int, ...], bool, bool]
+
+
+def watched(tap: Any, cycles: Sequence[tuple[bytes, bool, bool, bool, bool]]) -> list[tuple[int, int]]:
+    """The cycles in which a tap reports, and whether the packet is well-formed.
+
+    Args:
+        tap: the tap.
+        cycles: for each cycle the units, and `last`, `valid`, `ready` and the reset.
+    """
+    found = []
+
+    async def bench(ctx: Any) -> None:
+        for cycle in range(len(cycles) + tap.latency + 1):
+            units, last, valid, ready, reset = (
+                cycles[cycle] if cycle < len(cycles) else (b"", False, False, False, False)
+            )
+            for lane in range(tap.lanes):
+                ctx.set(tap.payload.symbols[lane], units[lane] if lane < len(units) else 0x80)
+            ctx.set(tap.payload.keep, (1 << len(units)) - 1)
+            ctx.set(tap.payload.last, last)
+            ctx.set(tap.valid, valid)
+            ctx.set(tap.ready, ready)
+            ctx.set(resets.rst, reset)
+            if ctx.get(tap.report_valid):
+                found.append((cycle, ctx.get(tap.report.well_formed)))
+            await ctx.tick()
+
+    from amaranth.hdl import ClockDomain, Module
+
+    m = Module()
+    m.domains.sync = resets = ClockDomain("sync")
+    m.submodules.tap = tap
+    simulator = Simulator(m)
+    simulator.add_clock(1e-6)
+    simulator.add_testbench(bench)
+    simulator.run()
+    return found
+
+
+TAPS: dict[str, Callable[[], Any]] = {
+    "verdict": VerdictTap,
+    "one": lambda: ValidatorTap(lanes=1, report="offset", counters=8),
+    "three": lambda: ValidatorTap(lanes=3, counters=8),
+}
+
+
+@pytest.mark.parametrize("name", TAPS)
+def test_only_transfers_count_and_reports_are_exactly_as_late_as_stated(name: str) -> None:
+    tap = TAPS[name]()
+    rng = random.Random(4)
+    cycles: list[tuple[bytes, bool, bool, bool, bool]] = []
+    expected = []
+    for _ in range(40):
+        text = drawn(rng, rng.randint(0, 7))
+        for slots, last in text_beats(text, tap.lanes, separate_end=rng.random() < 0.5):
+            while rng.random() < 0.5:
+                valid = rng.random() < 0.5
+                cycles.append((b"\xff", rng.random() < 0.5, valid, not valid and rng.random() < 0.5, False))
+            cycles.append((bytes(slot for slot in slots if slot is not None), last, True, True, False))
+        expected.append((len(cycles) - 1 + tap.latency, int(report_of(text).well_formed)))
+    assert watched(tap, cycles) == expected
+
+
+@pytest.mark.parametrize("name", TAPS)
+def test_a_reset_discards_the_packet_and_reports_in_flight(name: str) -> None:
+    tap = TAPS[name]()
+    cycles: list[tuple[bytes, bool, bool, bool, bool]] = []
+    expected = []
+    for place in range(tap.latency + 3):
+        # Ill-formed packets before the reset, and an open sequence at the reset.
+        begin = len(cycles)
+        cycles += [(b"\xff", number % 3 == 0, True, True, False) for number in range(place)]
+        reset = len(cycles)
+        expected += [(n + tap.latency, 0) for n in range(begin, reset, 3) if n + tap.latency <= reset]
+        cycles += [(b"\xc3", False, True, True, True), (b"a", True, True, True, False), (b"b", True, True, True, False)]
+        expected += [(reset + 1 + tap.latency, 1), (reset + 2 + tap.latency, 1)]
+        cycles += [(b"", False, False, True, False)] * tap.latency
+    assert watched(tap, cycles) == expected
+
+
+@pytest.mark.parametrize("report", ["verdict", pytest.param("offset", marks=pytest.mark.slow)])
+def test_all_tables_of_bytes_that_have_a_window(report: str) -> None:
+    rng = random.Random(5)
+    for table in CATALOGUE.values():
+        if not isinstance(table, EncodingTable) or table.unit_width != 8:
+            continue
+        units = sorted({bound for row in table.rows for each in row.units for bound in (each.first, each.last)})
+        texts = [bytes(rng.choice(units) for _ in range(rng.randint(0, 9))) for _ in range(60)]
+        parameters = ValidatorParameters(table=table, report=report)
+        found = Simulation(parameters.build(), parameters).run(texts).texts
+        for text, (report_found,) in zip(texts, found, strict=True):
+            wanted = validate(text, table)
+            assert report_found.well_formed == wanted.well_formed, (table.name, text)
+            if report == "offset":
+                assert report_found.offset == wanted.offset, (table.name, text)
+
+
+def _never_clears(self: Pipeline, stage: int) -> Any:
+    return pipeline_module.Const(0, 1)
+
+
+FAULTS: dict[str, tuple[Any, str, Any]] = {
+    "sequences may go on in the next packet": (
+        Pipeline,
+        "before",
+        lambda self, staged, *, of_packet=False, original=Pipeline.before: original(self, staged),
+    ),
+    "nothing is cleared after a packet": (Pipeline, "clears", _never_clears),
+    "the last unit is not counted": (
+        tap_module,
+        "ones_of_prefix",
+        lambda pipeline, name, bits, original=tap_module.ones_of_prefix: original(pipeline, name, bits[:-1]),
+    ),
+    "the last error is found": (
+        tap_module,
+        "first_of",
+        lambda pipeline, name, leaves, original=tap_module.first_of: original(pipeline, name, leaves[::-1]),
+    ),
+    "an error at the end is not counted": (
+        tap_module,
+        "total_of",
+        lambda pipeline, name, columns, original=tap_module.total_of: original(
+            pipeline, name, columns | {0: columns[0][:-1]}
+        ),
+    ),
+    "three units are enough": (
+        ValidatorControl,
+        "longer_than",
+        lambda self, length, original=ValidatorControl.longer_than: original(self, min(length, 2)),
+    ),
+    "carries are not rare": (tally_module, "_RARE", -1),
+}
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_faults_are_detected(fault: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(*FAULTS[fault])
+    parameters = ValidatorParameters(lanes=3, counters=16)
+    simulation = Simulation(parameters.build(), parameters, engine="python")
+    rng = random.Random(6)
+    with pytest.raises(AssertionError):
+        check(simulation, [drawn(rng, rng.randint(0, 20)) for _ in range(40)])
+
+
+def test_the_verilog_of_a_tap_watches_and_reports() -> None:
+    text = axi_verilog(ValidatorParameters(lanes=2, counters=40).build())
+    ports = text[text.index("module utf8_validator (") :].partition(");\n")[0]
+    assert "input wire s_axis_tready," in ports
+    assert "input wire [15:0] s_axis_tdata," in ports
+    assert "output wire [39:0] report_utf16_units," in ports
+    assert "output wire report_tvalid" in ports
+    assert "m_axis" not in text
+    assert "Combinational paths from input ports to output ports: none." in text
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"lanes": 0}, "lanes 0 is not in 1..256"),
+        ({"lanes": 257}, "lanes 257 is not in 1..256"),
+        ({"report": "all"}, "report 'all' is not one of verdict, offset, full"),
+        ({"counters": 3}, "counters 3 is not in 4..64"),
+    ],
+)
+def test_invalid_parameters(given: dict[str, Any], message: str) -> None:
+    with pytest.raises(InvalidArgumentError) as caught:
+        ValidatorParameters(**given)
+    assert str(caught.value) == message
+
+
+def test_a_core_knows_its_parameters() -> None:
+    parameters = ValidatorParameters(lanes=2, report="offset")
+    assert parameters_of(parameters.build()) is parameters
+    assert parameters.name == "validator-2-offset"
+    assert ValidatorParameters(report="verdict", counters=8) == ValidatorParameters(report="verdict")

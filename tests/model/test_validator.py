@@ -1,0 +1,67 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The golden validator against CPython's codecs, exhaustively over short texts."""
+
+from __future__ import annotations
+
+import doctest
+from itertools import product
+
+import pytest
+from support.oracle import BOUNDARY, REPRESENTATIVES, report_of
+
+from utf8fpga.model import MODIFIED_UTF_8_CODE_UNITS, ErrorKind, InvalidArgumentError, validate
+from utf8fpga.model import validator as module
+from utf8fpga.model.validator import GoldenValidator
+
+
+def test_doctests() -> None:
+    assert doctest.testmod(module).failed == 0
+
+
+@pytest.mark.parametrize("length", range(4))
+def test_reports_of_short_texts_of_boundary_bytes_are_those_of_cpython(length: int) -> None:
+    for units in product(BOUNDARY, repeat=length):
+        assert validate(bytes(units)) == report_of(bytes(units)), bytes(units)
+
+
+def test_reports_of_texts_of_four_bytes_of_all_classes_are_those_of_cpython() -> None:
+    for units in product(REPRESENTATIVES, repeat=4):
+        assert validate(bytes(units)) == report_of(bytes(units)), bytes(units)
+
+
+def test_the_offset_of_a_truncated_end_is_the_start_of_its_sequence() -> None:
+    for text in (b"ab\xc3", b"ab\xe2\x82", b"ab\xf0\x9f\x98"):
+        assert validate(text)[:3] == (False, 2, ErrorKind.INCOMPLETE)
+
+
+def test_the_first_error_is_reported_not_a_truncated_end() -> None:
+    assert validate(b"\x80\xc3")[:4] == (False, 0, ErrorKind.UNEXPECTED_CONTINUATION, 2)
+
+
+def test_an_empty_text_is_well_formed() -> None:
+    assert validate(b"") == (True, None, None, 0, 0, 0, 0)
+
+
+def test_numbers_saturate() -> None:
+    assert validate(b"a" * 15 + b"\xff", counters=4) == (False, 15, ErrorKind.INVALID_BYTE, 1, 15, 15, 15)
+    assert validate(b"a" * 14, counters=4)[3:] == (0, 14, 14, 14)
+    assert validate(b"a" * 90 + b"\xff" * 20, counters=4) == (False, 15, ErrorKind.INVALID_BYTE, 15, 15, 15, 15)
+
+
+def test_parts_of_a_text_give_the_report_of_the_text() -> None:
+    validator = GoldenValidator()
+    for text in (b"a\xf0\x9f\x98\x80\xe2\x82A\xff\xc3", "\U0001f600é".encode(), b""):
+        for place in range(len(text)):
+            assert validator.process(text[place : place + 1]) == []
+        assert validator.process(b"", final=True) == [(len(text), report_of(text))]
+
+
+def test_another_table_has_its_own_rules() -> None:
+    assert validate(b"\xc0\x80", MODIFIED_UTF_8_CODE_UNITS).well_formed
+    assert not validate(b"\xc0\x80").well_formed
+
+
+@pytest.mark.parametrize("width", [3, 65])
+def test_a_width_of_counters_out_of_bounds_is_an_error(width: int) -> None:
+    with pytest.raises(InvalidArgumentError, match=rf"^counters {width} is not in 4\.\.64$"):
+        validate(b"", counters=width)
