@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import hashlib
-import importlib
 import json
 import re
 import shutil
@@ -18,12 +17,11 @@ from pathlib import Path
 from typing import Any
 
 from amaranth.build.run import BuildPlan
-from amaranth.hdl import Elaboratable, Module
-from amaranth.lib import io
 
 from utf8fpga.boards.catalog import Board, find_board
 from utf8fpga.boards.check import CHECKED_FAMILIES, check_design, read_back
 from utf8fpga.boards.ssh_build import Host, find_paramiko, run_on_host
+from utf8fpga.boards.top import BoardTop
 from utf8fpga.boards.uart_decoder import UartDecoder
 from utf8fpga.hdl import DecoderParameters
 from utf8fpga.hdl.toolchain import ToolError, find_tool, run_tool, tool_version
@@ -122,32 +120,6 @@ _NAME = "top"
 """The name of the design, and therefore of the files in the working folder."""
 
 
-class _BoardTop(Elaboratable):
-    """`UartDecoder` on the pins of a board."""
-
-    def __init__(self, decoder: UartDecoder, board: Board) -> None:
-        self._decoder = decoder
-        self._leds = board.leds
-
-    def elaborate(self, platform: Any) -> Module:
-        m = Module()
-        m.submodules.decoder = decoder = self._decoder
-        uart = platform.request("uart", 0, dir="-")
-        m.submodules.rx = rx = io.Buffer("i", uart.rx)
-        m.submodules.tx = tx = io.Buffer("o", uart.tx)
-        m.d.comb += [decoder.rx.eq(rx.i), tx.o.eq(decoder.tx)]
-
-        shown = [name for number, name in enumerate(self._leds) if ("led", number) in platform.resources]
-        for number, name in enumerate(shown):
-            state = getattr(decoder, name)
-            if name == "error" and "overflow" not in shown:
-                state |= decoder.overflow
-            # The board's resource inverts the signal if the LED is active low.
-            m.submodules[f"led_{name}"] = led = io.Buffer("o", platform.request("led", number, dir="-"))
-            m.d.comb += led.o.eq(state)
-        return m
-
-
 def build_board(
     board: str | Board,
     directory: Path,
@@ -201,7 +173,7 @@ def build_board(
     platform = _platform(board)
     decoder = UartDecoder(platform.default_clk_frequency, baud, core)
     plan = platform.prepare(
-        _BoardTop(decoder, board),
+        BoardTop(decoder, board),
         _NAME,
         emit_src=False,  # Keeps the paths of this machine out of the input of the tools.
         # Timing is checked below with the report, for an error message with the frequency.
@@ -473,13 +445,10 @@ def _locked(file: Path) -> Iterator[None]:
 
 
 def _platform(board: Board) -> Any:
-    module, _, name = board.platform.partition(":")
     try:
-        return getattr(importlib.import_module(module), name)()
-    except ImportError:
-        if not module.startswith("amaranth_boards"):
-            raise
-        raise BuildError("amaranth-boards is not installed: pip install 'utf8fpga[boards]'") from None
+        return board.create_platform()
+    except ToolError as error:
+        raise BuildError(str(error)) from None
 
 
 def _packages() -> dict[str, str]:

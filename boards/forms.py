@@ -207,46 +207,47 @@ class TextForm(_Form):
                     m.next = "FETCH"
             with m.State("FETCH"):
                 m.next = "STEP"
-            with m.State("STEP"), m.If(~port.data[8]):
-                m.d.comb += [self.data.valid.eq(1), self.data.payload.eq(port.data)]
-                with m.If(self.data.ready):
-                    proceed()
-            with m.Else(), m.Switch(port.data[:3]):
-                with m.Case(_Step.DONE):
-                    m.d.comb += self.records.ready.eq(1)
-                    m.next = "IDLE"
-                with m.Case(_Step.DROP):
-                    m.d.comb += self.units.ready.eq(1)
-                    with m.If(self.units.valid):
-                        m.d.sync += units_left.eq(units_left - 1)
-                        with m.If(units_left == 1):
-                            proceed()
-                with m.Case(_Step.COPY):
-                    m.d.comb += [
-                        self.data.valid.eq(self.units.valid),
-                        self.data.payload.eq(self.units.payload),
-                        self.units.ready.eq(self.data.ready),
-                    ]
-                    with m.If(self.units.valid & self.data.ready):
-                        m.d.sync += units_left.eq(units_left - 1)
-                        with m.If(units_left == 1):
-                            proceed()
-                with m.Case(_Step.UNITS):
-                    m.d.comb += self.units.ready.eq(1)
-                    m.d.sync += [digits.eq(Cat(Const(0, _COUNTER_BITS - 8), self.units.payload)), digits_left.eq(2)]
-                    with m.If(self.units.valid):
-                        m.d.sync += units_left.eq(units_left - 1)
+            with m.State("STEP"):
+                with m.If(~port.data[8]):
+                    m.d.comb += [self.data.valid.eq(1), self.data.payload.eq(port.data)]
+                    with m.If(self.data.ready):
+                        proceed()
+                with m.Else(), m.Switch(port.data[:3]):
+                    with m.Case(_Step.DONE):
+                        m.d.comb += self.records.ready.eq(1)
+                        m.next = "IDLE"
+                    with m.Case(_Step.DROP):
+                        m.d.comb += self.units.ready.eq(1)
+                        with m.If(self.units.valid):
+                            m.d.sync += units_left.eq(units_left - 1)
+                            with m.If(units_left == 1):
+                                proceed()
+                    with m.Case(_Step.COPY):
+                        m.d.comb += [
+                            self.data.valid.eq(self.units.valid),
+                            self.data.payload.eq(self.units.payload),
+                            self.units.ready.eq(self.data.ready),
+                        ]
+                        with m.If(self.units.valid & self.data.ready):
+                            m.d.sync += units_left.eq(units_left - 1)
+                            with m.If(units_left == 1):
+                                proceed()
+                    with m.Case(_Step.UNITS):
+                        m.d.comb += self.units.ready.eq(1)
+                        m.d.sync += [digits.eq(Cat(Const(0, _COUNTER_BITS - 8), self.units.payload)), digits_left.eq(2)]
+                        with m.If(self.units.valid):
+                            m.d.sync += units_left.eq(units_left - 1)
+                            m.next = "DIGITS"
+                    with m.Case(_Step.CODE_POINT):
+                        self._load_code_point(m, item.code_point, digits, digits_left)
                         m.next = "DIGITS"
-                with m.Case(_Step.CODE_POINT):
-                    self._load_code_point(m, item.code_point, digits, digits_left)
-                    m.next = "DIGITS"
-                with m.Case(_Step.COUNTER):
-                    value = Array(self.counters[n] for n in range(len(COUNTERS)))[counter]
-                    m.d.sync += [digits.eq(value), digits_left.eq(_COUNTER_BITS // 4), counter.eq(counter + 1)]
-                    m.next = "DIGITS"
-                with m.Case(_Step.CAUSE):
-                    m.d.sync += place.eq(self._cause_entry(item))
-                    m.next = "FETCH"
+                    with m.Case(_Step.COUNTER):
+                        value = Array(self.counters[n] for n in range(len(COUNTERS)))[counter]
+                        m.d.sync += [digits.eq(value), digits_left.eq(_COUNTER_BITS // 4), counter.eq(counter + 1)]
+                        m.next = "DIGITS"
+                    with m.Case(_Step.CAUSE):
+                        m.d.sync += place.eq(self._cause_entry(item))
+                        m.next = "FETCH"
             with m.State("DIGITS"):
                 nibble = digits[-4:]
                 m.d.comb += [
@@ -274,7 +275,9 @@ class TextForm(_Form):
         return chosen
 
     def _cause_entry(self, item: Any) -> Value:
-        places = [0, *(self._entries.get(kind.name, 0) for kind in sorted(ErrorKind))]
+        if "kind" not in item.shape().members:
+            return Const(0)
+        places = [0, *(self._entries[kind.name] for kind in sorted(ErrorKind))]
         chosen: Value = Array(places)[Value.cast(item.kind)]
         return chosen
 

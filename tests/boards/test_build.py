@@ -35,7 +35,7 @@ from utf8fpga.boards import (
     find_board,
     require_tools,
 )
-from utf8fpga.boards.build import _BoardTop
+from utf8fpga.boards.top import BoardTop
 from utf8fpga.hdl import DecoderParameters
 
 pytest.importorskip("amaranth_boards", reason="amaranth-boards is not installed")
@@ -185,7 +185,7 @@ class SimulatedPlatform:
 def test_leds_of_boards(names: tuple[str, ...], leds: int, expected: list[str]) -> None:
     platform = SimulatedPlatform(leds)
     decoder = UartDecoder(4000, 1000, depth=4)
-    top = Fragment.get(_BoardTop(decoder, Board("mine", "", "", "", names)), platform)
+    top = Fragment.get(BoardTop(decoder, Board("mine", "", "", "", names)), platform)
     events = [frame(0x41), [*frame(0xFF, stop=0), (1, 1)], [*frames(b"A" * 20), (1, 600)]]
     shown = []
 
