@@ -201,8 +201,9 @@ class VirtualBoard:
         sent = self._line.run(levels)
         self.leds = dict(zip(self.leds, self._line.leds, strict=True))
         self.cycles += len(levels)
-        low = sent.rfind(0)
-        self._quiet = self._quiet + len(sent) if low < 0 else len(sent) - low - 1
+        # What the board sends for these bytes may start later.
+        last = max(sent.rfind(0), levels.rfind(0))
+        self._quiet = self._quiet + len(sent) if last < 0 else len(sent) - last - 1
         return self._received(sent, self.clock_hz / baud)
 
     def _received(self, sent: bytes, bit: float) -> bytes:
