@@ -17,20 +17,20 @@ from utf8fpga.boards.protocol import BYTES_PER_WORD, COUNTERS, ENQ, EOT, WINDOW,
 from utf8fpga.hdl import DecoderParameters
 from utf8fpga.hdl.toolchain import ToolError
 from utf8fpga.model import ErrorKind, InvalidArgumentError, UserError
-from utf8fpga.model.decoder import REPLACEMENT_CHARACTER
+from utf8fpga.model.decoder import REPLACEMENT_CHARACTER, Item
 
 __all__ = [
     "Conversation",
     "Counters",
     "Event",
+    "Expected",
     "Mark",
     "Port",
     "PortError",
     "Received",
     "SerialPort",
     "TalkError",
-    "expected_items",
-    "find_port",
+        "find_port",
     "line_of",
 ]
 
@@ -257,31 +257,31 @@ def line_of(event: Event) -> str:
     return f"ill-formed {event.units.hex(' ').upper()}: {event.kind.name.lower().replace('_', ' ')}"
 
 
-def expected_items(text: Iterable[bytes], core: DecoderParameters, form: str) -> Iterator[Received]:
+class Expected:
     """The items of a text according to the model, as a board sends them in a form.
 
     Args:
-        text: the text in parts.
         core: the parameters of the board's decoder.
         form: the form.
     """
-    golden = core.golden()
-    units = bytearray()
 
-    def received(item: Any) -> Received:
-        own = bytes(units[: item.length])
-        del units[: item.length]
-        error = item.error is not None
-        if form == "lines" and error:
-            return Received(item.code_point, True, own, item.error)
-        if form == "utf-8" and item.code_point == REPLACEMENT_CHARACTER:
+    def __init__(self, core: DecoderParameters, form: str) -> None:
+        self._golden, self._form = core.golden(), form
+        self._units = bytearray()
+
+    def feed(self, part: bytes, *, final: bool = False) -> list[Received]:
+        """The items that the next part of the text determines; `final` at the end of the text."""
+        self._units += part
+        return [self._received(item) for item in self._golden.process(part, final)]
+
+    def _received(self, item: Item) -> Received:
+        units = bytes(self._units[: item.length])
+        del self._units[: item.length]
+        if self._form == "lines" and item.error is not None:
+            return Received(item.code_point, True, units, item.error)
+        if self._form == "utf-8" and item.code_point == REPLACEMENT_CHARACTER:
             return Received(item.code_point, None)
-        return Received(item.code_point, error)
-
-    for part in text:
-        units += part
-        yield from map(received, golden.process(part))
-    yield from map(received, golden.process(b"", final=True))
+        return Received(item.code_point, item.error is not None)
 
 
 # The conversation

@@ -1,26 +1,97 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The command `boards`: a list of the boards that `build` supports."""
+"""The command `boards`: a list of the boards, and virtual ones."""
 
 from __future__ import annotations
 
 import json
+import os
+from contextlib import ExitStack, contextmanager
+from collections.abc import Iterator
 
 import click
 
-from utf8fpga.boards import BOARDS
-from utf8fpga.cli.options import json_option
+from utf8fpga.boards import BOARDS, FORMS
+from utf8fpga.cli.core_options import core_command
+from utf8fpga.cli.options import FILE, json_option
+from utf8fpga.cli.output import CommandError, say
+from utf8fpga.hdl import DecoderParameters
 from utf8fpga.model.render import columns
 
 __all__ = ["boards"]
 
 
-@click.command()
+@click.group(invoke_without_command=True)
 @json_option
-def boards(as_json: bool) -> None:
+@click.pass_context
+def boards(context: click.Context, as_json: bool) -> None:
     """List the boards that bitstreams can be built for."""
+    if context.invoked_subcommand is not None:
+        return
     if as_json:
         known = [{"name": b.name, "family": b.family, "description": b.description} for b in BOARDS.values()]
         click.echo(json.dumps(known, indent=2))
     else:
         rows = [[b.name, b.description] for b in BOARDS.values()]
         click.echo("\n".join(columns(rows, ["board", "device and clock"])))
+
+
+_PROBABILITY = click.FloatRange(0, 1)
+
+
+@core_command()
+@click.argument("board")
+@click.option("--baud", type=click.FloatRange(min=1), default=1e6, show_default=True, help="Bits per second.")
+@click.option("--form", type=click.Choice(list(FORMS)), default="words", show_default=True, help="Form of the output.")
+@click.option("--link", type=FILE, help="Also make a symbolic link of this name to the port.")
+@click.option("--rtl", is_flag=True, help="Simulate the circuit before synthesis, which is compiled faster.")
+@click.option("--noise", type=_PROBABILITY, default=0.0, help="Probability that a bit from the host is inverted.")
+@click.option("--framing", type=_PROBABILITY, default=0.0, help="Probability that the stop bit of a byte is low.")
+@click.option("--breaks", type=_PROBABILITY, default=0.0, help="Probability of a break condition after a byte.")
+@click.option("--drift", type=click.FloatRange(-0.5, 0.5), default=0.0, help="Relative error of the host's bit time.")
+@click.option("--disconnect", type=click.IntRange(min=0), help="Unplug the cable after this number of bytes.")
+@click.option("--seed", type=click.IntRange(min=0), default=0, help="Seed of these faults.")
+def run(
+    board: str,
+    parameters: DecoderParameters,
+    baud: float,
+    form: str,
+    link: str | None,
+    rtl: bool,
+    noise: float,
+    framing: float,
+    breaks: float,
+    drift: float,
+    disconnect: int | None,
+    seed: int,
+) -> None:
+    """Simulate BOARD behind a pseudo-terminal, and print the name of its port; Ctrl-C ends it."""
+    from utf8fpga.boards.virtual import Faults, VirtualBoard, VirtualPort
+
+    faults = Faults(noise, framing, breaks, drift, disconnect, seed)
+    virtual = VirtualBoard(board, baud=baud, core=parameters, form=form, netlist=not rtl, faults=faults)
+    with ExitStack() as stack:
+        port = VirtualPort(virtual)
+        stack.callback(port.close)
+        if link:
+            stack.enter_context(_linked(link, port.name))
+        click.echo(port.name)
+        port.serve()
+        say(f"{port.name}: disconnected")
+
+
+boards.add_command(run)
+
+
+@contextmanager
+def _linked(link: str, name: str) -> Iterator[None]:
+    """A symbolic link during the block."""
+    try:
+        if os.path.islink(link):
+            os.unlink(link)
+        os.symlink(name, link)
+    except OSError as error:
+        raise CommandError(f"cannot make the link {link!r}: {error.strerror}") from None
+    try:
+        yield
+    finally:
+        os.unlink(link)
