@@ -6,6 +6,7 @@ from __future__ import annotations
 import codecs
 import errno
 import importlib
+import os
 import re
 from collections import deque
 from collections.abc import Iterable, Iterator
@@ -543,6 +544,8 @@ _WRITE_SECONDS = 10
 
 def _open_reason(error: OSError) -> str:
     number = error.errno
+    if found := re.match(r"Could not configure port: \((\d+),", str(error)):
+        number = int(found[1])  # pyserial has it in the message only.
     if "exclusively lock" in str(error):
         number = errno.EBUSY
     reason = _OPEN_REASONS.get(number or 0, _short(error))
@@ -555,7 +558,5 @@ def _short(error: Exception) -> str:
     """The first line of an error of pyserial, without the question that follows."""
     number = getattr(error, "errno", None)
     if number:
-        import os
-
         return os.strerror(number)
     return "the cable may be unplugged" if "disconnected" in str(error) else " ".join(str(error).split())

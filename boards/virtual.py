@@ -140,13 +140,18 @@ class VirtualBoard:
         self._line = Line(circuit, leds=len(leds), cache=cache)
         self.leds = dict.fromkeys(leds, False)
         self.cycles = 0
-        self._random = random.Random(faults.seed)
-        self._sent = b""
-        """The levels of the TX pin that are not decoded yet."""
         self._settle = round(4 * _FRAME_BITS * decoder.divisor) + 256
         """Cycles in which TX is high, after which the board has nothing more to send."""
-        self._quiet = self._settle
-        self._run(b"\1" * self._settle, baud)
+        self.reset()
+
+    def reset(self) -> None:
+        """Configure the board again: all flip-flops and memories have their initial values."""
+        self._line.reset()
+        self._random = random.Random(self.faults.seed)
+        self._sent = b""
+        """The levels of the TX pin that are not decoded yet."""
+        self._quiet = 0
+        self._run(b"\1" * self._settle, self.baud)
 
     @property
     def is_idle(self) -> bool:
