@@ -143,7 +143,7 @@ def test_what_is_typed_is_shown_and_the_terminal_is_restored() -> None:
     with running("--form", "lines") as port, typing(port) as (primary, secondary, process):
         before = termios.tcgetattr(secondary)
         shown_until(primary, "Ctrl-D ends the text")
-        wait_until(lambda: termios.tcgetattr(secondary) != before, expected=True)
+        wait_until(lambda: termios.tcgetattr(secondary) != before, expected="a terminal without echo")
         os.write(primary, "é".encode())
         assert "\x1b[32mU+00E9   é  LATIN SMALL LETTER E WITH ACUTE" in shown_until(primary, "ACUTE")
         os.write(primary, b"\xe2\x82\x04")
@@ -162,7 +162,7 @@ def test_a_signal_leaves_the_terminal_as_it_was(number: signal.Signals, status: 
     with running() as port, typing(port) as (primary, secondary, process):
         before = termios.tcgetattr(secondary)
         shown_until(primary, "Ctrl-D ends the text")
-        wait_until(lambda: termios.tcgetattr(secondary) != before, expected=True)
+        wait_until(lambda: termios.tcgetattr(secondary) != before, expected="a terminal without echo")
         os.kill(process.pid, number)
         shown_until(primary, "interrupted" if number == signal.SIGINT else "terminated")
         assert process.wait() == status
