@@ -30,6 +30,7 @@ class Board:
             Where ``overflow`` has no LED, the LED of ``error`` shows both.
         uart: the pins RX and TX for a platform without a resource ``uart`` 0, each as the name of a pin or, such as
             ``pmod_0:1``, as a pin of a connector; None: the resource.
+        divide: the number by which a build divides the clock first.
     """
 
     name: str
@@ -38,6 +39,7 @@ class Board:
     description: str
     leds: tuple[str, ...] = ("activity", "error", "overflow")
     uart: tuple[str, str] | None = None
+    divide: int = 1
 
     def create_platform(self) -> Any:
         """An instance of the platform class.
@@ -64,8 +66,30 @@ _RED_GREEN = ("error", "activity")
 
 _LEDS = {"icebreaker": _RED_GREEN}
 
-_UART: dict[str, tuple[str, str]] = {}
-"""The pins of boards without a resource for a UART."""
+_UART = {
+    "butterstick": ("syzygy_0:S0", "syzygy_0:S1"),
+    "fomu-hacker": ("pin_0:1", "pin_1:1"),
+    "fomu-pvt": ("E4", "D5"),  # The touch pads 1 and 2.
+    "ice40-hx1k-blink-evn": ("pmod_1:1", "pmod_1:2"),
+    "ice40-up5k-b-evn": ("pmod_0:9", "pmod_0:10"),  # Pins 1 to 4 are those of the flash memory.
+    "icebreaker-bitsy": ("pmod_1:1", "pmod_1:2"),
+    "logicbone": ("P8_0:3", "P8_0:4"),
+    "logicbone-85f": ("P8_0:3", "P8_0:4"),
+    "machxo2-1200ze-breakout": ("j_3:6", "j_3:5"),  # Also those of the USB adapter on the board.
+    "machxo2-7000he-breakout": ("j_3:6", "j_3:5"),
+    "orangecrab-r0-1": ("io_0:0", "io_0:1"),
+    "orangecrab-r0-2": ("io_0:0", "io_0:1"),
+    "orangecrab-r0-2-25f": ("io_0:0", "io_0:1"),
+    "orangecrab-r0-2-85f": ("io_0:0", "io_0:1"),
+    "tinyfpga-bx": ("gpio_0:1", "gpio_0:2"),
+    "upduino-v1": ("j_0:3", "j_0:4"),
+    "upduino-v2": ("j_0:3", "j_0:4"),
+    "upduino-v3": ("j_0:7", "j_0:8"),
+}
+"""The pins RX and TX of boards without a resource for a UART."""
+
+_DIVIDE = dict.fromkeys(("fomu-hacker", "fomu-pvt", "upduino-v1", "upduino-v2", "upduino-v3"), 4)
+"""The clocks that are too fast for their device."""
 
 BOARDS: dict[str, Board] = {
     name: Board(
@@ -75,6 +99,7 @@ BOARDS: dict[str, Board] = {
         description,
         _LEDS.get(name, ("activity", "error", "overflow")),
         _UART.get(name),
+        _DIVIDE.get(name, 1),
     )
     for name, platform, family, description in (
         ("alchitry-au", "alchitry_au:AlchitryAuPlatform", "xilinx", "XC7A35T, 100 MHz"),

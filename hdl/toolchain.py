@@ -49,6 +49,10 @@ _EXTRA = {
     "icepack": "[boards]",
     "nextpnr-ecp5": "[boards]",
     "ecppack": "[boards]",
+    "nextpnr-machxo2": "[boards]",
+    "xo2pack": "[boards]",
+    "nextpnr-himbaechel-gowin": "[boards]",
+    "gowin_pack": "[boards]",
 }
 
 
