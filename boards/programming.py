@@ -8,11 +8,11 @@ import shutil
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
+from unittest.mock import patch
 
 from amaranth.build.run import BuildProducts
 
@@ -21,44 +21,54 @@ from utf8fpga.hdl.toolchain import ToolError
 __all__ = ["program_board", "programming_command"]
 
 
-class _Bitstream(BuildProducts):
-    """The products of a build, of which a platform requests the bitstream only."""
+class _Files(BuildProducts):
+    """The files of a build under their final names."""
 
-    def __init__(self, file: Path) -> None:
-        self._file = file
+    def __init__(self, bitstream: Path) -> None:
+        self._bitstream = bitstream
+
+    def _file(self, name: str) -> Path:
+        # Logs and other files are in the folder of the board.
+        is_bitstream = Path(name).suffix == self._bitstream.suffix
+        return self._bitstream if is_bitstream else self._bitstream.parent / self._bitstream.stem / name
 
     @contextmanager
     def extract(self, *names: str) -> Iterator[Any]:
-        """The name of the file in place of a copy."""
-        yield str(self._file) if len(names) == 1 else [str(self._file)] * len(names)
+        """The names of the files in place of copies."""
+        found = [str(self._file(name)) for name in names]
+        yield found[0] if len(found) == 1 else found
 
     def get(self, filename: str, mode: str = "b") -> bytes | str:
-        """The contents of the bitstream."""
-        del filename
-        return self._file.read_bytes() if mode == "b" else self._file.read_text(encoding="utf-8")
+        """The contents of a file."""
+        file = self._file(filename)
+        return file.read_bytes() if mode == "b" else file.read_text(encoding="utf-8")
 
 
 _patching = threading.Lock()
 
 
 def _commands(platform: Any, bitstream: Path) -> list[list[str]]:
-    """The commands that the platform runs to program its board; it has no other way to tell."""
+    """The commands that the platform runs to program its board, recorded instead of run: it has no other way to tell."""
     recorded: list[list[str]] = []
+    thread = threading.get_ident()
 
-    def record(command: Sequence[str], *_arguments: Any, **_options: Any) -> None:
-        recorded.append([str(word) for word in command])
+    def recording(real: Callable[..., Any]) -> Callable[..., Any]:
+        def call(command: Any, *arguments: Any, **options: Any) -> Any:
+            if threading.get_ident() != thread:
+                return real(command, *arguments, **options)
+            recorded.append([str(word) for word in command])
+            return None
+
+        return call
 
     method = getattr(platform, "toolchain_program", None)
-    module = sys.modules.get(getattr(method, "__module__", ""))
-    if method is None or not hasattr(module, "subprocess"):
+    if method is None:
         return []
-    with _patching:
-        real = module.subprocess
-        module.subprocess = SimpleNamespace(check_call=record, run=record)
-        try:
-            method(_Bitstream(bitstream), "top")
-        finally:
-            module.subprocess = real
+    with ExitStack() as stack:
+        stack.enter_context(_patching)
+        for name in ("check_call", "run"):
+            stack.enter_context(patch.object(subprocess, name, recording(getattr(subprocess, name))))
+        method(_Files(bitstream), "top")
     return recorded
 
 
@@ -89,6 +99,5 @@ def program_board(platform: Any, bitstream: Path) -> None:
         line = shlex.join(command)
         if shutil.which(command[0]) is None:
             raise ToolError(f"{command[0]} is not installed: install it, then run {line}")
-        status = subprocess.run(command, stdin=subprocess.DEVNULL).returncode
-        if status:
+        if status := subprocess.run(command, stdin=subprocess.DEVNULL, stdout=sys.stderr).returncode:
             raise ToolError(f"{line} failed with status {status}: check that the board is connected")
