@@ -32,7 +32,7 @@ from utf8fpga.model.exceptions import InvalidArgumentError
 from utf8fpga.sim.engines.native import find_compiler
 from utf8fpga.sim.engines.netlist import LineCircuit
 
-__all__ = ["BuildError", "BuildReport", "build_board", "require_tools"]
+__all__ = ["DIVISORS", "FAMILIES", "BuildError", "BuildReport", "build_board", "obstacle", "pins_of", "require_tools"]
 
 
 class BuildError(ToolError):
@@ -165,6 +165,9 @@ _FLOWS = {
         attributes={"IO_TYPE": "LVCMOS33"},
     ),
 }
+
+FAMILIES = tuple(_FLOWS)
+"""The families with a tool flow."""
 
 _ROUTED = "top.routed.json"
 """The file of the routed design, if it is checked."""
@@ -462,6 +465,29 @@ def require_tools(board: str | Board) -> None:
         raise BuildError(f"{board.name}: {error}") from None
 
 
+def obstacle(board: Board) -> str:
+    """Why no bitstream can be built for a board on this machine; empty where it can."""
+    if board.obstacle:
+        return board.obstacle
+    if board.family not in _FLOWS:
+        return f"no open tools for {board.family}"
+    try:
+        require_tools(board)
+    except ToolError as error:
+        return str(error).removeprefix(f"{board.name}: ")
+    return ""
+
+
+def pins_of(board: Board) -> str:
+    """The UART of a board: its pins, ``resource``, or empty where it has none."""
+    if board.uart:
+        return ",".join(board.uart)
+    try:
+        return "resource" if ("uart", 0) in board.create_platform().resources else ""
+    except ToolError:
+        return ""
+
+
 def _board_and_flow(board: str | Board) -> tuple[Board, _Flow]:
     if isinstance(board, str):
         board = find_board(board)
@@ -469,6 +495,8 @@ def _board_and_flow(board: str | Board) -> tuple[Board, _Flow]:
         raise InvalidArgumentError(
             f"board {board.name} has family {board.family!r}, which is not one of {', '.join(_FLOWS)}"
         )
+    if board.obstacle:
+        raise InvalidArgumentError(f"board {board.name} cannot be built: {board.obstacle}")
     return board, _FLOWS[board.family]
 
 

@@ -31,6 +31,7 @@ class Board:
         uart: the pins RX and TX for a platform without a resource ``uart`` 0, each as the name of a pin or, such as
             ``pmod_0:1``, as a pin of a connector; None: the resource.
         divide: the number by which a build divides the clock first.
+        obstacle: why no bitstream can be built, for a reason other than the tools that are installed; empty: none is known.
     """
 
     name: str
@@ -40,20 +41,26 @@ class Board:
     leds: tuple[str, ...] = ("activity", "error", "overflow")
     uart: tuple[str, str] | None = None
     divide: int = 1
+    obstacle: str = ""
 
     def create_platform(self) -> Any:
         """An instance of the platform class.
 
         Raises:
+            InvalidArgumentError: there is no such class.
             ToolError: amaranth-boards is not installed, or the platform cannot be created.
         """
         module, _, name = self.platform.partition(":")
         try:
             kind = getattr(importlib.import_module(module), name)
-        except ImportError:
-            if not module.startswith("amaranth_boards"):
+        except ModuleNotFoundError as missing:
+            if module.startswith("amaranth_boards"):
+                raise ToolError("amaranth-boards is not installed: pip install 'utf8fpga[boards]'") from None
+            if missing.name != module:
                 raise
-            raise ToolError("amaranth-boards is not installed: pip install 'utf8fpga[boards]'") from None
+            raise InvalidArgumentError(f"platform {self.platform!r}: there is no module {module!r}") from None
+        except AttributeError:
+            raise InvalidArgumentError(f"platform {self.platform!r}: the module has no {name!r}") from None
         try:
             # MachXO2 platforms are for Lattice Diamond otherwise.
             return kind(toolchain="Trellis") if self.family == "machxo2" else kind()
@@ -88,6 +95,14 @@ _UART = {
 }
 """The pins RX and TX of boards without a resource for a UART."""
 
+_OBSTACLES = {
+    "tang-mega-138k-pro-dock": "Amaranth does not know the part",
+    "tinyfpga-ax1": "the platform has no clock",
+    "tinyfpga-ax2": "the platform has no clock",
+    "machxo3l-sk": "nextpnr does not support MachXO3",
+    "machxo3lf-sk": "nextpnr does not support MachXO3",
+}
+
 _DIVIDE = dict.fromkeys(("fomu-hacker", "fomu-pvt", "upduino-v1", "upduino-v2", "upduino-v3"), 4)
 """The clocks that are too fast for their device."""
 
@@ -100,6 +115,7 @@ BOARDS: dict[str, Board] = {
         _LEDS.get(name, ("activity", "error", "overflow")),
         _UART.get(name),
         _DIVIDE.get(name, 1),
+        _OBSTACLES.get(name, ""),
     )
     for name, platform, family, description in (
         ("alchitry-au", "alchitry_au:AlchitryAuPlatform", "xilinx", "XC7A35T, 100 MHz"),

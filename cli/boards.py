@@ -5,15 +5,17 @@ from __future__ import annotations
 
 import json
 import os
-from contextlib import ExitStack, contextmanager
 from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
 
 import click
 
-from utf8fpga.boards import BOARDS, FORMS
+from utf8fpga.boards import BOARDS, FORMS, find_board, obstacle, pins_of
+from utf8fpga.boards.several import build_boards, table_of
 from utf8fpga.cli.core_options import core_command
-from utf8fpga.cli.options import FILE, json_option
-from utf8fpga.cli.output import CommandError, say
+from utf8fpga.cli.options import FILE, FOLDER, json_option
+from utf8fpga.cli.output import CommandError, job_progress, say, write_bytes
 from utf8fpga.hdl import DecoderParameters
 from utf8fpga.model.render import columns
 
@@ -24,16 +26,60 @@ __all__ = ["boards"]
 @json_option
 @click.pass_context
 def boards(context: click.Context, as_json: bool) -> None:
-    """List the boards that bitstreams can be built for."""
+    """List the boards, with what is known of each and whether a bitstream can be built here."""
     if context.invoked_subcommand is not None:
         return
+    known = [
+        {
+            "name": board.name,
+            "family": board.family,
+            "description": board.description,
+            "uart": pins_of(board),
+            "obstacle": obstacle(board),
+        }
+        for board in BOARDS.values()
+    ]
     if as_json:
-        known = [{"name": b.name, "family": b.family, "description": b.description} for b in BOARDS.values()]
         click.echo(json.dumps(known, indent=2))
-    else:
-        rows = [[b.name, b.description] for b in BOARDS.values()]
-        click.echo("\n".join(columns(rows, ["board", "device and clock"])))
+        return
+    rows = [
+        [each["name"], each["family"], each["description"], each["uart"] or "none", each["obstacle"] or "yes"]
+        for each in known
+    ]
+    click.echo("\n".join(columns(rows, ["board", "family", "device and clock", "UART", "can be built"])))
 
+
+@core_command()
+@click.argument("names", nargs=-1, metavar="[BOARD]...")
+@click.option("--directory", type=FOLDER, default="build", show_default=True, help="Folder for the files.")
+@click.option("--form", type=click.Choice(list(FORMS)), default="words", show_default=True, help="Form of the output.")
+@click.option("--jobs", type=click.IntRange(min=1), default=os.cpu_count() or 1, help="Builds at once; default: one per processor.")
+@click.option("--table", type=FILE, help="Also write the table as Markdown to this file.")
+def build(
+    names: tuple[str, ...], parameters: DecoderParameters, directory: str, form: str, jobs: int, table: str | None
+) -> None:
+    """Build the bitstreams of all boards that can be built here, or of the given ones.
+
+    Bitstreams in the folder that are up to date are kept, so that an interrupted run can be continued.
+    """
+    chosen = [find_board(name) for name in names] or [board for board in BOARDS.values() if not obstacle(board)]
+    if not chosen:
+        raise CommandError("no board can be built here: pip install 'utf8fpga[boards]'", status=1)
+    with job_progress("building") as show:
+        found = build_boards(chosen, Path(directory), jobs=jobs, started=show, core=parameters, form=form)
+    reports = [report for report in found.values() if not isinstance(report, str)]
+    text = table_of(reports)
+    click.echo(text, nl=False)
+    if table:
+        write_bytes(table, text.encode())
+    failed = [error for error in found.values() if isinstance(error, str)]
+    for error in failed:
+        say(error)
+    if failed:
+        raise CommandError(f"{len(failed)} of {len(found)} boards failed", status=1)
+
+
+boards.add_command(build)
 
 _PROBABILITY = click.FloatRange(0, 1)
 
