@@ -21,8 +21,8 @@ from amaranth.build.run import BuildPlan
 
 from utf8fpga.boards.catalog import Board, find_board
 from utf8fpga.boards.check import CHECKED_FAMILIES, check_design, read_back
-from utf8fpga.boards.ssh_build import Host, find_paramiko, run_on_host
 from utf8fpga.boards.programming import programming_command
+from utf8fpga.boards.ssh_build import Host, find_paramiko, run_on_host
 from utf8fpga.boards.top import BoardTop
 from utf8fpga.boards.uart import uart_divisor
 from utf8fpga.boards.uart_decoder import UartDecoder
@@ -238,10 +238,14 @@ def build_board(
     if check and host is not None:
         raise InvalidArgumentError("a build on a host cannot be checked: leave out the host or the check")
     if host is not None and flow.planned:
-        raise InvalidArgumentError(f"{board.name} has family {board.family}, which is built here only: leave out the host")
+        raise InvalidArgumentError(
+            f"{board.name} has family {board.family}, which is built here only: leave out the host"
+        )
     first = board.divide if divide is None else divide
     while True:
-        job = _Job(board, flow, directory, baud, core or DecoderParameters(), form, uart, first, seed, host, say, check, keep)
+        job = _Job(
+            board, flow, directory, baud, core or DecoderParameters(), form, uart, first, seed, host, say, check, keep
+        )
         try:
             return job.build()
         except _TimingError as error:
@@ -300,8 +304,9 @@ class _Job:
             + (f" --freq {clock_hz / 1e6:.6f}" if board.family == "gowin" else "")
             + (f" --write {_ROUTED}" if self.check else ""),
         )
-        for note in top.notes if say else ():
-            say(f"{board.name}: {note}")
+        if say:
+            for note in top.notes:
+                say(f"{board.name}: {note}")
         digest = _digest(plan)
         if self.keep and (kept := _kept(directory, board, flow, digest)) is not None:
             return kept
@@ -381,7 +386,9 @@ def _fastest(clock_hz: float) -> float:
         except InvalidArgumentError:
             continue
         return baud
-    raise InvalidArgumentError(f"no usual speed of a UART is possible with a clock of {clock_hz / 1e6:g} MHz: give a baud rate")
+    raise InvalidArgumentError(
+        f"no usual speed of a UART is possible with a clock of {clock_hz / 1e6:g} MHz: give a baud rate"
+    )
 
 
 def _add_uart(platform: Any, board: Board, pins: tuple[str, str], attributes: Mapping[str, str]) -> tuple[str, int]:

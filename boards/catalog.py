@@ -31,7 +31,7 @@ class Board:
         uart: the pins RX and TX for a platform without a resource ``uart`` 0, each as the name of a pin or, such as
             ``pmod_0:1``, as a pin of a connector; None: the resource.
         divide: the number by which a build divides the clock first.
-        obstacle: why no bitstream can be built, for a reason other than the tools that are installed; empty: none is known.
+        obstacle: why no bitstream can be built, other than tools that are not installed; empty: none is known.
     """
 
     name: str
@@ -99,6 +99,8 @@ _OBSTACLES = {
     "tang-mega-138k-pro-dock": "Amaranth does not know the part",
     "tinyfpga-ax1": "the platform has no clock",
     "tinyfpga-ax2": "the platform has no clock",
+    "machxo2-7000he-breakout": "nextpnr does not support the device",
+    "stepmxo2": "its platform is for an older Amaranth",
     "machxo3l-sk": "nextpnr does not support MachXO3",
     "machxo3lf-sk": "nextpnr does not support MachXO3",
 }
@@ -136,7 +138,12 @@ BOARDS: dict[str, Board] = {
         ("cmod-a7-15", "cmod_a7:CmodA7_15Platform", "xilinx", "xc7a15t, 12 MHz"),
         ("cmod-a7-35", "cmod_a7:CmodA7_35Platform", "xilinx", "xc7a35t, 12 MHz"),
         ("cmod-s7", "cmod_s7:CmodS7_Platform", "xilinx", "xc7s25, 12 MHz"),
-        ("colorlight-5a75b-r7-0", "colorlight_5a75b_r7_0:Colorlight_5A75B_R70Platform", "ecp5", "ECP5 LFE5U-25F, 25 MHz"),
+        (
+            "colorlight-5a75b-r7-0",
+            "colorlight_5a75b_r7_0:Colorlight_5A75B_R70Platform",
+            "ecp5",
+            "ECP5 LFE5U-25F, 25 MHz",
+        ),
         ("cora-z7-07s", "cora_z7:CoraZ7_07SPlatform", "xilinx", "xc7z007s, 125 MHz"),
         ("cora-z7-10", "cora_z7:CoraZ7_10Platform", "xilinx", "xc7z010, 125 MHz"),
         ("de0", "de0:DE0Platform", "altera", "EP3C16, 50 MHz"),
@@ -166,8 +173,18 @@ BOARDS: dict[str, Board] = {
         ("kcu105", "kcu105:KCU105Platform", "xilinx", "xcku040, 125 MHz"),
         ("logicbone", "logicbone:LogicbonePlatform", "ecp5", "ECP5 LFE5UM5G-45F, 25 MHz"),
         ("logicbone-85f", "logicbone:Logicbone85FPlatform", "ecp5", "ECP5 LFE5UM5G-85F, 25 MHz"),
-        ("machxo2-7000he-breakout", "machxo2_breakout:MachXO2_7000HE_BreakoutPlatform", "machxo2", "LCMXO2-7000HE, 2.08 MHz"),
-        ("machxo2-1200ze-breakout", "machxo2_breakout:MachXO2_1200ZE_BreakoutPlatform", "machxo2", "LCMXO2-1200ZE, 2.08 MHz"),
+        (
+            "machxo2-7000he-breakout",
+            "machxo2_breakout:MachXO2_7000HE_BreakoutPlatform",
+            "machxo2",
+            "LCMXO2-7000HE, 2.08 MHz",
+        ),
+        (
+            "machxo2-1200ze-breakout",
+            "machxo2_breakout:MachXO2_1200ZE_BreakoutPlatform",
+            "machxo2",
+            "LCMXO2-1200ZE, 2.08 MHz",
+        ),
         ("machxo3l-sk", "machxo3_sk:MachXO3LSKPlatform", "machxo3", "LCMXO3L-6900C, 12 MHz"),
         ("machxo3lf-sk", "machxo3_sk:MachXO3LFSKPlatform", "machxo3", "LCMXO3LF-6900C, 12 MHz"),
         ("mercury", "mercury:MercuryPlatform", "xilinx", "xc3s200a, 50 MHz"),
@@ -191,7 +208,12 @@ BOARDS: dict[str, Board] = {
         ("sk-xc6slx9", "sk_xc6slx9:SK_XC6SLX9Platform", "xilinx", "xc6slx9, 50 MHz"),
         ("stepmxo2", "stepmxo2:StepMXO2Platform", "machxo2", "LCMXO2-4000HC, 12 MHz"),
         ("supercon19badge", "supercon19badge:Supercon19BadgePlatform", "ecp5", "ECP5 LFE5U-45F, 8 MHz"),
-        ("tang-mega-138k-pro-dock", "tang_mega_138k_pro_dock:TangMega138kProDockPlatform", "gowin", "GW5AST-LV138FPG676AC1/I0"),
+        (
+            "tang-mega-138k-pro-dock",
+            "tang_mega_138k_pro_dock:TangMega138kProDockPlatform",
+            "gowin",
+            "GW5AST-LV138FPG676AC1/I0",
+        ),
         ("tang-nano", "tang_nano:TangNanoPlatform", "gowin", "GW1N-LV1QN48C6/I5, 24 MHz"),
         ("tang-nano-9k", "tang_nano_9k:TangNano9kPlatform", "gowin", "GW1NR-LV9QN88PC6/I5, 27 MHz"),
         ("tang-primer-20k", "tang_primer_20k:TangPrimer20kPlatform", "gowin", "GW2A-LV18PG256C8/I7, 27 MHz"),

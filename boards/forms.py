@@ -3,8 +3,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from enum import IntEnum
 from typing import Any
 
 from amaranth.hdl import Array, Cat, Const, Module, Mux, Signal, Value
@@ -18,7 +19,7 @@ from utf8fpga.model.errors import ErrorKind
 from utf8fpga.model.exceptions import InvalidArgumentError
 from utf8fpga.model.practices import Practice
 
-__all__ = ["FORMS", "COUNTERS_LAYOUT", "Form", "Record", "TextForm", "WordForm", "record_layout"]
+__all__ = ["COUNTERS_LAYOUT", "FORMS", "Form", "Record", "TextForm", "WordForm", "record_layout"]
 
 _COUNTER_BITS = 32
 
@@ -122,7 +123,7 @@ class WordForm(_Form):
         return m
 
 
-class _Step(enum.Enum, shape=3):  # type: ignore[call-arg]  # amaranth's metaclass takes the shape
+class _Step(IntEnum):
     """A step of a program of `TextForm`, other than to send a character."""
 
     DONE = 0
@@ -141,15 +142,19 @@ class _Step(enum.Enum, shape=3):  # type: ignore[call-arg]  # amaranth's metacla
     """Continue with the program of the cause of error."""
 
 
-_Program = Sequence[bytes | _Step]
+_STEP_BITS = 3
+
+_Program = Sequence["bytes | _Step"]
 
 _CAUSES = {kind: kind.name.lower().replace("_", " ") for kind in ErrorKind}
 
-_MARKERS: dict[Record, _Program] = {
-    Record.END: [b"end of text\r\n"],
-    Record.LOST: [b"bytes lost\r\n"],
-    Record.COUNTERS: [
-        step for number, name in enumerate(COUNTERS) for step in (b", " * (number > 0), f"{name} ".encode(), _Step.COUNTER)
+_MARKERS: dict[str, _Program] = {
+    "END": [b"end of text\r\n"],
+    "LOST": [b"bytes lost\r\n"],
+    "COUNTERS": [
+        step
+        for number, name in enumerate(COUNTERS)
+        for step in (b", " * (number > 0), f"{name} ".encode(), _Step.COUNTER)
     ]
     + [b"\r\n"],
 }
@@ -174,7 +179,7 @@ class TextForm(_Form):
         programs = {
             "well-formed": well_formed,
             "ill-formed": ill_formed,
-            **{record.name: [before_marker, *program] for record, program in _MARKERS.items()},
+            **{name: [before_marker, *program] for name, program in _MARKERS.items()},
             **{kind.name: [f"{name}\r\n".encode()] for kind, name in _CAUSES.items() if _Step.CAUSE in ill_formed},
         }
         self._entries: dict[str, int] = {}
@@ -212,7 +217,7 @@ class TextForm(_Form):
                     m.d.comb += [self.data.valid.eq(1), self.data.payload.eq(port.data)]
                     with m.If(self.data.ready):
                         proceed()
-                with m.Else(), m.Switch(port.data[:3]):
+                with m.Else(), m.Switch(port.data[:_STEP_BITS]):
                     with m.Case(_Step.DONE):
                         m.d.comb += self.records.ready.eq(1)
                         m.next = "IDLE"
@@ -257,7 +262,7 @@ class TextForm(_Form):
                 with m.If(self.data.ready):
                     m.d.sync += [digits.eq(digits << 4), digits_left.eq(digits_left - 1)]
                     with m.If(digits_left == 1):
-                        with m.If((port.data[:3] == _Step.UNITS) & (units_left != 0)):
+                        with m.If((port.data[:_STEP_BITS] == _Step.UNITS) & (units_left != 0)):
                             m.next = "SPACE"
                         with m.Else():
                             proceed()
@@ -270,8 +275,7 @@ class TextForm(_Form):
     def _entry(self, record: Any, item: Any) -> Value:
         """The place of the program of a record."""
         of_item = Mux(item.error, self._entries["ill-formed"], self._entries["well-formed"])
-        places = [self._entries[each.name] if each is not Record.ITEM else of_item for each in Record]
-        chosen: Value = Array(places)[Value.cast(record)]
+        chosen: Value = Array([of_item, *(self._entries[name] for name in _MARKERS)])[Value.cast(record)]
         return chosen
 
     def _cause_entry(self, item: Any) -> Value:
@@ -311,13 +315,13 @@ class Form:
         name: its name on the command line.
         help: what is sent.
         build: makes the circuit for the shape of the core's output symbols.
-        fields: the options of the decoder that add the fields that the circuit needs.
+        fields: the fields of an item that the circuit needs, of `kind` and `length`.
     """
 
     name: str
     help: str
     build: Callable[[Any], WordForm | TextForm]
-    fields: Mapping[str, bool]
+    fields: frozenset[str]
 
     def core(self, core: DecoderParameters) -> DecoderParameters:
         """The parameters of a decoder with the fields that this form needs.
@@ -330,7 +334,8 @@ class Form:
                 f"practice {core.practice} drops bytes, which the form {self.name} shows: use "
                 f"{' or '.join(COVERING_PRACTICES)}, or the form words"
             )
-        return replace(core, **self.fields)
+        fields = self.fields
+        return replace(core, kind=core.kind or "kind" in fields, length=core.length or "length" in fields)
 
 
 COVERING_PRACTICES = (Practice.MAXIMAL_SUBPARTS, Practice.EACH_UNIT)
@@ -339,7 +344,7 @@ COVERING_PRACTICES = (Practice.MAXIMAL_SUBPARTS, Practice.EACH_UNIT)
 FORMS: dict[str, Form] = {
     form.name: form
     for form in (
-        Form("words", "each item as a word of 4 bytes", WordForm, {}),
+        Form("words", "each item as a word of 4 bytes", WordForm, frozenset()),
         Form(
             "lines",
             "a line per item, such as U+1F600 or ill-formed E2 82: truncated",
@@ -348,15 +353,17 @@ FORMS: dict[str, Form] = {
                 [b"U+", _Step.CODE_POINT, b"\r\n", _Step.DROP],
                 [b"ill-formed ", _Step.UNITS, b": ", _Step.CAUSE],
             ),
-            {"kind": True, "length": True},
+            frozenset({"kind", "length"}),
         ),
         Form(
             "utf-8",
             "the text with U+FFFD in place of ill-formed items",
             lambda item: TextForm(item, [_Step.COPY], [_Step.DROP, REPLACEMENT], b"\xff"),
-            {"length": True},
+            frozenset({"length"}),
         ),
     )
 }
-"""The forms, by name; the first is the default. A marker in the form utf-8 is a line after the byte FF, which UTF-8 never
-has."""
+"""The forms, by name; the first is the default.
+
+A marker in the form utf-8 is a line after the byte FF, which does not occur in UTF-8.
+"""

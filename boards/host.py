@@ -17,7 +17,7 @@ from typing import Any, NamedTuple, Protocol
 from utf8fpga.boards.protocol import BYTES_PER_WORD, COUNTERS, ENQ, EOT, WINDOW, WordFlag, escaped
 from utf8fpga.hdl import DecoderParameters
 from utf8fpga.hdl.toolchain import ToolError
-from utf8fpga.model import ErrorKind, InvalidArgumentError, UserError
+from utf8fpga.model import ErrorKind, UserError
 from utf8fpga.model.decoder import REPLACEMENT_CHARACTER, Item
 
 __all__ = [
@@ -31,7 +31,7 @@ __all__ = [
     "Received",
     "SerialPort",
     "TalkError",
-        "find_port",
+    "find_port",
     "line_of",
 ]
 
@@ -111,7 +111,7 @@ class Port(Protocol):
 # The forms of the output
 
 
-class _Garbled(Exception):
+class _GarbledError(Exception):
     """What was received is not in the form; the argument says what it is."""
 
 
@@ -151,7 +151,7 @@ class _Words:
             return None
         if word in (WordFlag.END, WordFlag.LOST):
             return Mark.END if word == WordFlag.END else Mark.LOST
-        raise _Garbled(f"the word {word:08X}")
+        raise _GarbledError(f"the word {word:08X}")
 
 
 _CODE_POINTS = 1 << 21
@@ -179,7 +179,7 @@ class _Lines:
     def feed(self, data: bytes) -> list[Event]:
         *lines, self._rest = (self._rest + data).split(b"\r\n")
         if len(self._rest) > _LONGEST_LINE:
-            raise _Garbled(f"the line {self._rest[:20]!r}...")
+            raise _GarbledError(f"the line {self._rest[:20]!r}...")
         return [self._event(line.decode("ascii", "replace")) for line in lines]
 
     @staticmethod
@@ -190,7 +190,7 @@ class _Lines:
             return Received(REPLACEMENT_CHARACTER, True, bytes.fromhex(found[1]), _KINDS[found[2]])
         if (event := _marker(line)) is not None:
             return event
-        raise _Garbled(f"the line {line[:_LONGEST_LINE]!r}")
+        raise _GarbledError(f"the line {line[:_LONGEST_LINE]!r}")
 
 
 class _Utf8:
@@ -207,12 +207,12 @@ class _Utf8:
                 line, end, rest = (bytes(self._line) + data).partition(b"\r\n")
                 if not end:
                     if len(line) > _LONGEST_LINE:
-                        raise _Garbled(f"the line {line[:20]!r}...")
+                        raise _GarbledError(f"the line {line[:20]!r}...")
                     self._line += data
                     break
                 event = _marker(line.decode("ascii", "replace"))
                 if event is None:
-                    raise _Garbled(f"the line {line!r}")
+                    raise _GarbledError(f"the line {line!r}")
                 events.append(event)
                 self._line, data = None, rest
                 continue
@@ -220,7 +220,7 @@ class _Utf8:
             try:
                 found = self._decoder.decode(text, bool(marker))
             except UnicodeDecodeError as error:
-                raise _Garbled(f"the bytes {error.object[error.start : error.end].hex(' ').upper()}") from None
+                raise _GarbledError(f"the bytes {error.object[error.start : error.end].hex(' ').upper()}") from None
             events += [Received(ord(each), None if ord(each) == REPLACEMENT_CHARACTER else False) for each in found]
             if marker:
                 self._line = bytearray()
@@ -375,10 +375,10 @@ class Conversation:
         self._asked_again = False
         try:
             events = self._parser.feed(data)
-        except _Garbled as found:
+        except _GarbledError as found:
             raise TalkError(
-                f"{self._port.name}: received {found}, which no board sends in the form {self.form}: noise on the line, "
-                "or a wrong speed, --baud"
+                f"{self._port.name}: received {found}, which no board sends in the form {self.form}: noise on the "
+                "line, or a wrong speed, --baud"
             ) from None
         for event in events:
             if isinstance(event, Counters):

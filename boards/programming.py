@@ -48,7 +48,7 @@ _patching = threading.Lock()
 
 
 def _commands(platform: Any, bitstream: Path) -> list[list[str]]:
-    """The commands that the platform runs to program its board, recorded instead of run: it has no other way to tell."""
+    """The commands that the platform runs to program its board, which are recorded and not run."""
     recorded: list[list[str]] = []
     thread = threading.get_ident()
 

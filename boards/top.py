@@ -46,7 +46,9 @@ class BoardTop(Elaboratable):
         try:
             uart = platform.request(*self._uart, dir="-")
         except ResourceError as error:
-            raise InvalidArgumentError(f"{self._board.name}: {_one_line(error)}: choose other pins with --uart") from None
+            raise InvalidArgumentError(
+                f"{self._board.name}: {_one_line(error)}: choose other pins with --uart"
+            ) from None
         m.submodules.rx = rx = io.Buffer("i", uart.rx)
         m.submodules.tx = tx = io.Buffer("o", uart.tx)
         m.d.comb += [decoder.rx.eq(rx.i), tx.o.eq(decoder.tx)]

@@ -100,6 +100,8 @@ class UartDecoder(wiring.Component):
             raise InvalidArgumentError(f"form {form!r} is not one of {', '.join(FORMS)}")
         self.form = FORMS[form]
         self.core = core = DecoderParameters() if core is None else core
+        if not isinstance(core, DecoderParameters):
+            raise InvalidArgumentError(f"the board's core must be a decoder, not {core.core}")
         table = core.table
         if table.unit_width != 8:
             raise InvalidArgumentError(f"{table.name} has code units of {table.unit_width} bits: a UART transfers 8")
@@ -190,9 +192,7 @@ class UartDecoder(wiring.Component):
                 # LOST also ends the text, so it replaces a pending END.
                 m.d.sync += [lost.eq(1), ended.eq(0), self.overflow.eq(1)]
 
-    def _decode(
-        self, m: Module, buffer: SyncFIFOBuffered, decoder: AnyDecoder, form: WordForm | TextForm
-    ) -> None:
+    def _decode(self, m: Module, buffer: SyncFIFOBuffered, decoder: AnyDecoder, form: WordForm | TextForm) -> None:
         """Send the entries of the buffer to the decoder, and its items, the markers and the answers to the form."""
         source, output, records = decoder.input, decoder.output, form.records
         entry = data.View(_ENTRY_LAYOUT, buffer.r_data)

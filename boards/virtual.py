@@ -260,7 +260,9 @@ class VirtualPort:
         try:
             import tty
         except ImportError:
-            raise ToolError("this system has no pseudo-terminals, which a virtual board needs: use Linux or macOS") from None
+            raise ToolError(
+                "this system has no pseudo-terminals, which a virtual board needs: use Linux or macOS"
+            ) from None
         self.board = board
         self._host, self._device = os.openpty()
         tty.setraw(self._device)

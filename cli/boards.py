@@ -53,7 +53,12 @@ def boards(context: click.Context, as_json: bool) -> None:
 @click.argument("names", nargs=-1, metavar="[BOARD]...")
 @click.option("--directory", type=FOLDER, default="build", show_default=True, help="Folder for the files.")
 @click.option("--form", type=click.Choice(list(FORMS)), default="words", show_default=True, help="Form of the output.")
-@click.option("--jobs", type=click.IntRange(min=1), default=os.cpu_count() or 1, help="Builds at once; default: one per processor.")
+@click.option(
+    "--jobs",
+    type=click.IntRange(min=1),
+    default=os.cpu_count() or 1,
+    help="Builds at once; default: one per processor.",
+)
 @click.option("--table", type=FILE, help="Also write the table as Markdown to this file.")
 def build(
     names: tuple[str, ...], parameters: DecoderParameters, directory: str, form: str, jobs: int, table: str | None

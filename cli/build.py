@@ -33,7 +33,9 @@ _SIGNALS = ("activity", "error", "overflow")
 )
 @click.option("--form", type=click.Choice(list(FORMS)), default="words", show_default=True, help="Form of the output.")
 @click.option("--uart", metavar="RX,TX", help="Pins of the UART: names such as A1, or connector pins such as pmod_0:1.")
-@click.option("--divide", type=click.Choice([str(n) for n in DIVISORS]), help="Divide the clock; default: if necessary.")
+@click.option(
+    "--divide", type=click.Choice([str(n) for n in DIVISORS]), help="Divide the clock; default: if necessary."
+)
 @click.option("--platform", metavar="MODULE:CLASS", help="Amaranth platform of a board that is not in the list.")
 @click.option("--family", type=click.Choice(FAMILIES), help="Its FPGA family.")
 @click.option("--leds", metavar="LIST", help="Signals of its LEDs 0, 1, 2; default: activity,error,overflow.")

@@ -109,64 +109,100 @@ def _send_file(
     conversation: Conversation, file: str, output: str, core: DecoderParameters, as_lines: bool, check: bool
 ) -> None:
     """Send a file, show what comes back, and compare it with the model."""
-    total, began = file_size(file), time.monotonic()
-    before = conversation.counters
-    sent = 0
-    lost: list[int] = []
-    items = ill_formed = 0
-    checker = _Checker(core, conversation.form) if check else None
-    is_shown = not check or output != "-"
-
+    began = time.monotonic()
+    transfer = _Transfer(conversation, as_lines, _Checker(core, conversation.form) if check else None)
     with ExitStack() as stack:
-        out: BinaryIO | None = stack.enter_context(writing(output)) if is_shown else None
-        done = stack.enter_context(progress("sending", total, rate=True))
-
-        def parts() -> Iterator[bytes]:
-            nonlocal sent
-            for chunk in read_chunks(file):
-                for start in range(0, len(chunk), _PART):
-                    part = chunk[start : start + _PART]
-                    if checker:
-                        checker.sent(part)
-                    yield part
-                    sent += len(part)
-                    done(sent)
-            if checker:
-                checker.sent(b"", final=True)
-
-        for events in conversation.exchange(parts()):
-            for event in events:
-                if isinstance(event, Received):
-                    items += 1
-                    ill_formed += event.error is not False
-                    if checker:
-                        checker.received(event)
-                elif event is Mark.LOST:
-                    lost.append(items)
-            if out is not None:
-                out.write("".join(_shown(event, as_lines) for event in events).encode("utf-8", "surrogatepass"))
-                if output == "-":
-                    out.flush()
+        if not check or output != "-":
+            transfer.out = stack.enter_context(writing(output))
+        transfer.run(file, stack.enter_context(progress("sending", file_size(file), rate=True)))
+    transfer.judge()
     seconds = time.monotonic() - began
-    if lost:
-        raise CommandError(
-            f"the board lost bytes, at {len(lost)} places, the first after {lost[0]} items: noise on the line", status=1
-        )
-    found = conversation.counters
-    counted = tuple((now - then) % (1 << 32) for now, then in zip(found, before, strict=True))
-    if checker:
-        checker.finish()
-        if counted[0] != sent:
-            raise CommandError(f"the board counted {counted[0]} bytes of {sent}", status=1)
-        click.echo(
-            f"{sent} bytes, {items} items, {counted[2]} ill-formed, all equal to the model; "
-            f"{seconds:.1f} s, {sent / seconds / 1000:.1f} kB/s"
-        )
+    counts = f"{transfer.sent} bytes, {transfer.items} items, {transfer.ill_formed} ill-formed"
+    rate = f"{seconds:.1f} s, {transfer.sent / seconds / 1000:.1f} kB/s"
+    if check:
+        click.echo(f"{counts}, all equal to the model; {rate}")
     elif sys.stderr.isatty():
-        say(f"{sent} bytes, {items} items, {counted[2]} ill-formed; {seconds:.1f} s, {sent / seconds / 1000:.1f} kB/s")
+        say(f"{counts}; {rate}")
+
+
+class _Transfer:
+    """A text on its way to the board and back.
+
+    Attributes:
+        out: the file for what comes back, or None.
+        sent: the bytes sent.
+        items: the items received.
+    """
+
+    def __init__(self, conversation: Conversation, as_lines: bool, checker: _Checker | None) -> None:
+        self._conversation, self._as_lines, self._checker = conversation, as_lines, checker
+        self._before = conversation.counters
+        self._lost: list[int] = []
+        self.out: BinaryIO | None = None
+        self.sent = self.items = 0
+
+    @property
+    def _counted(self) -> Counters:
+        """What the board has counted since the start."""
+        pairs = zip(self._conversation.counters, self._before, strict=True)
+        return Counters(*((now - then) % (1 << 32) for now, then in pairs))
+
+    @property
+    def ill_formed(self) -> int:
+        """The ill-formed items that the board has counted."""
+        return self._counted.ill_formed
+
+    def run(self, file: str, done: Callable[[int], None]) -> None:
+        """Send the file; `done` is called with the bytes sent so far."""
+        for events in self._conversation.exchange(self._parts(file, done)):
+            for event in events:
+                self._receive(event)
+            if self.out is not None:
+                text = "".join(_shown(event, self._as_lines) for event in events)
+                self.out.write(text.encode("utf-8", "surrogatepass"))
+                if self.out is sys.stdout.buffer:
+                    self.out.flush()
+
+    def _parts(self, file: str, done: Callable[[int], None]) -> Iterator[bytes]:
+        for chunk in read_chunks(file):
+            for start in range(0, len(chunk), _PART):
+                part = chunk[start : start + _PART]
+                if self._checker:
+                    self._checker.sent(part)
+                yield part
+                self.sent += len(part)
+                done(self.sent)
+        if self._checker:
+            self._checker.sent(b"", final=True)
+
+    def _receive(self, event: Event) -> None:
+        if event is Mark.LOST:
+            self._lost.append(self.items)
+        elif isinstance(event, Received):
+            if self._checker and not self._lost:
+                self._checker.received(event)
+            self.items += 1
+
+    def judge(self) -> None:
+        """Check that nothing was lost, and that nothing is missing.
+
+        Raises:
+            CommandError: otherwise.
+        """
+        if self._lost:
+            raise CommandError(
+                f"the board lost bytes, at {len(self._lost)} places, the first after {self._lost[0]} items: "
+                "noise on the line",
+                status=1,
+            )
+        if self._checker:
+            self._checker.finish()
+            if (counted := self._counted.units) != self.sent:
+                raise CommandError(f"the board counted {counted} bytes of {self.sent}", status=1)
 
 
 _PART = 256
+"""Bytes that are given to the model at once."""
 
 
 def _shown(event: Event, as_lines: bool) -> str:
@@ -218,8 +254,10 @@ def _interact(connection: SerialPort, conversation: Conversation) -> None:
     from rich.console import Console
 
     console = Console(highlight=False, soft_wrap=True)
-    say(f"board at {connection.name}, form {conversation.form}: type or paste text; "
-        "Ctrl-D ends the text, twice it leaves, Ctrl-E shows the counters")
+    say(
+        f"board at {connection.name}, form {conversation.form}: type or paste text; "
+        "Ctrl-D ends the text, twice it leaves, Ctrl-E shows the counters"
+    )
     with _keys() as read:
         is_empty = is_asked = False
         descriptors = [sys.stdin.fileno(), connection.fileno()]

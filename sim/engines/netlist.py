@@ -162,7 +162,7 @@ class LineCircuit:
 
 
 class Line:
-    """A simulation of a circuit with the ports ``clk``, ``rx`` and ``tx``, and optionally ``leds``, for any number of calls.
+    """A simulation of a circuit with the ports ``clk``, ``rx`` and ``tx``, and optionally ``leds``.
 
     Attributes:
         leds: for each LED whether it was on in one of the cycles of the last call.

@@ -104,7 +104,8 @@ def test_a_line_for_each_item() -> None:
         b"ill-formed 80: unexpected continuation\r\nU+0020\r\nill-formed C0: overlong\r\nU+0020\r\n"
         b"ill-formed F5: out of range\r\nU+0020\r\nill-formed FF: invalid byte\r\nU+0020\r\nU+10FFFF\r\n"
         b"ill-formed F0 9F: incomplete\r\nend of text\r\n"
-        + b"bytes %08X, scalar values %08X, ill-formed items %08X\r\n" % (len(DAMAGED), len(items) - bad, bad)
+        + b"bytes %08X, scalar values %08X, ill-formed items %08X\r\n"
+        % (len(DAMAGED), len(items) - bad, bad)
     )
 
 
@@ -338,7 +339,8 @@ def test_ports_that_cannot_be_opened(tmp_path: Path, monkeypatch: pytest.MonkeyP
 
     monkeypatch.setattr(serial, "Serial", forbidden)
     assert reason("mine") == (
-        "port 'mine': no permission to open it: add yourself to the group that owns it (often dialout), and log in again"
+        "port 'mine': no permission to open it: add yourself to the group that owns it (often dialout), and log in "
+        "again"
     )
 
 

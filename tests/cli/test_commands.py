@@ -30,7 +30,7 @@ from utf8fpga.sim.engines import has_compiler
 DAMAGED = b"h\xc3\xa9llo \xf0\x9f\x98\x80 \xff \xed\xa0\x80 \xe2\x82"
 COMMANDS = [
     *("demo", "decode", "table", "vectors", "generate", "simulate", "check", "prove", "build", "boards", "bench"),
-    "release",
+    *("talk", "release"),
 ]
 
 

@@ -46,7 +46,17 @@ def test_the_text_comes_back(file: Path, tmp_path: Path) -> None:
 
 def test_items_are_lines(file: Path) -> None:
     assert talk(VIRTUAL, file, "--items", "--form", "lines").stdout.decode().splitlines() == [
-        *("U+0068", "U+00E9", "U+006C", "U+006C", "U+006F", "U+0020", "U+1F600", "U+0020", "ill-formed FF: invalid byte"),
+        *(
+            "U+0068",
+            "U+00E9",
+            "U+006C",
+            "U+006C",
+            "U+006F",
+            "U+0020",
+            "U+1F600",
+            "U+0020",
+            "ill-formed FF: invalid byte",
+        ),
         *("U+0020", "ill-formed E2 82: incomplete", "end of text"),
     ]
 
@@ -82,7 +92,9 @@ def test_differences_and_faults_are_one_line(file: Path) -> None:
         assert re.fullmatch(f"{port}: (no answer within 0.5 s|the answer '.*' is not that of a board).*--baud", message)
     file.write_bytes(b"A" * 3000)
     with running("--framing", "0.01") as port:
-        assert re.search("the board lost bytes, at \\d+ places, the first after \\d+ items", failure(port, file, "-o", file))
+        assert re.search(
+            "the board lost bytes, at \\d+ places, the first after \\d+ items", failure(port, file, "-o", file)
+        )
     with running("--disconnect", "1000") as port:
         assert failure(port, file, "--check").startswith(f"{port}: the connection was lost: ")
 
