@@ -16,7 +16,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
-from amaranth.build import Attrs, Pins, Resource, Subsignal
+from amaranth.build import Attrs, Pins, Resource, ResourceError, Subsignal
 from amaranth.build.run import BuildPlan
 
 from utf8fpga.boards.catalog import Board, find_board
@@ -295,15 +295,7 @@ class _Job:
         pins = self.uart or board.uart
         resource = _add_uart(platform, board, pins, flow.attributes) if pins else ("uart", 0)
         top = BoardTop(decoder, board, uart=resource, divide=self.divide)
-        plan = platform.prepare(
-            top,
-            _NAME,
-            emit_src=False,  # Keeps the paths of this machine out of the input of the tools.
-            # Timing is checked below with the report, for an error message with the frequency.
-            nextpnr_opts=f"--seed {self.seed} --report {_NAME}.report.json --timing-allow-fail"
-            + (f" --freq {clock_hz / 1e6:.6f}" if board.family == "gowin" else "")
-            + (f" --write {_ROUTED}" if self.check else ""),
-        )
+        plan = self._plan(platform, top, clock_hz)
         if say:
             for note in top.notes:
                 say(f"{board.name}: {note}")
@@ -357,6 +349,22 @@ class _Job:
                 f"{board.name}: cannot write {str(error.filename or directory)!r}: {error.strerror or error}"
             ) from None
         return report
+
+    def _plan(self, platform: Any, top: BoardTop, clock_hz: float) -> BuildPlan:
+        """The input of the tools, and their arguments."""
+        # Timing is checked with the report, for an error message with the frequency.
+        options = f"--seed {self.seed} --report {_NAME}.report.json --timing-allow-fail"
+        if self.board.family == "gowin":
+            options += f" --freq {clock_hz / 1e6:.6f}"
+        if self.check:
+            options += f" --write {_ROUTED}"
+        try:
+            # Without the sources, the input of the tools has no paths of this machine.
+            plan: BuildPlan = platform.prepare(top, _NAME, emit_src=False, nextpnr_opts=options)
+        except ResourceError as error:
+            reason = " ".join(str(error).split())
+            raise InvalidArgumentError(f"{self.board.name}: {reason}: choose other pins with --uart") from None
+        return plan
 
 
 def _check_timing(

@@ -11,7 +11,6 @@ from amaranth.lib import io
 
 from utf8fpga.boards.catalog import Board
 from utf8fpga.boards.uart_decoder import UartDecoder
-from utf8fpga.model.exceptions import InvalidArgumentError
 
 __all__ = ["BoardTop"]
 
@@ -43,12 +42,7 @@ class BoardTop(Elaboratable):
         self.notes = []
         decoder = self._decoder
         m.submodules.decoder = DomainRenamer(self._clock(m, platform))(decoder) if self._divide > 1 else decoder
-        try:
-            uart = platform.request(*self._uart, dir="-")
-        except ResourceError as error:
-            raise InvalidArgumentError(
-                f"{self._board.name}: {_one_line(error)}: choose other pins with --uart"
-            ) from None
+        uart = platform.request(*self._uart, dir="-")
         m.submodules.rx = rx = io.Buffer("i", uart.rx)
         m.submodules.tx = tx = io.Buffer("o", uart.tx)
         m.d.comb += [decoder.rx.eq(rx.i), tx.o.eq(decoder.tx)]
