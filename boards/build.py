@@ -230,13 +230,8 @@ def build_board(
         raise InvalidArgumentError(f"seed {seed} is negative: it must be 0 or more")
     if divide is not None and divide not in DIVISORS:
         raise InvalidArgumentError(f"divide {divide} is not one of {', '.join(map(str, DIVISORS))}")
-    if check and board.family not in CHECKED_FAMILIES:
-        raise InvalidArgumentError(
-            f"{board.name} has family {board.family}, of which routed designs are not simulated, only those of "
-            f"{', '.join(CHECKED_FAMILIES)}: build it without a check"
-        )
-    if check and host is not None:
-        raise InvalidArgumentError("a build on a host cannot be checked: leave out the host or the check")
+    if check:
+        _require_checkable(board, form, divide or board.divide, host)
     if host is not None and flow.planned:
         raise InvalidArgumentError(
             f"{board.name} has family {board.family}, which is built here only: leave out the host"
@@ -249,11 +244,26 @@ def build_board(
         try:
             return job.build()
         except _TimingError as error:
-            if divide is not None or first == DIVISORS[-1]:
+            if divide is not None or check or first == DIVISORS[-1]:
                 raise BuildError(str(error)) from None
             first *= 2
             if say:
                 say(f"{error}; again with the clock divided by {first}")
+
+
+def _require_checkable(board: Board, form: str, divide: int, host: Host | None) -> None:
+    """Reject a check that is not possible."""
+    if board.family not in CHECKED_FAMILIES:
+        raise InvalidArgumentError(
+            f"{board.name} has family {board.family}, of which routed designs are not simulated, only those of "
+            f"{', '.join(CHECKED_FAMILIES)}: build it without a check"
+        )
+    if form != "words":
+        raise InvalidArgumentError(f"a build in the form {form} cannot be checked: use words, or leave out the check")
+    if divide != 1:
+        raise InvalidArgumentError("a build with a divided clock cannot be checked: leave out the check")
+    if host is not None:
+        raise InvalidArgumentError("a build on a host cannot be checked: leave out the host or the check")
 
 
 BAUDS = (1_000_000, 500_000, 230_400, 115_200, 57_600)
@@ -317,7 +327,7 @@ class _Job:
                 _check_timing(board, clocks, required_mhz, platform.default_clk_frequency / 1e6, tools.log)
                 packed = tools.pack()
                 if self.check:
-                    _check(board, packed, decoder, platform.default_clk, say)
+                    _check(board, packed, decoder, (f"{platform.default_clk}_0", f"{resource[0]}_0"), say)
                 bitstream = directory / f"{board.name}.{flow.suffix}"
                 report = BuildReport(
                     board=board.name,
@@ -445,9 +455,12 @@ def _kept(directory: Path, board: Board, flow: _Flow, digest: str) -> BuildRepor
         return None
 
 
-def _check(board: Board, packed: Path, decoder: UartDecoder, clock: str, say: Callable[[str], None] | None) -> None:
-    """Simulate the routed design and, if possible, the bitstream; `clock` is the name of the board's resource."""
-    ports = (f"{clock}_0__io", "uart_0__rx__io", "uart_0__tx__io")
+def _check(
+    board: Board, packed: Path, decoder: UartDecoder, names: tuple[str, str], say: Callable[[str], None] | None
+) -> None:
+    """Simulate the routed design and, if possible, the bitstream; `names` are those of clock and UART."""
+    clock, uart = names
+    ports = (f"{clock}__io", f"{uart}__rx__io", f"{uart}__tx__io")
     designs = {"the routed design": LineCircuit((packed.parent / _ROUTED).read_text(encoding="utf-8"), False, *ports)}
     verilog = read_back(packed, packed.with_suffix(".pcf"))
     if verilog is not None:

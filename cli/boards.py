@@ -60,8 +60,17 @@ def boards(context: click.Context, as_json: bool) -> None:
     help="Builds at once; default: one per processor.",
 )
 @click.option("--table", type=FILE, help="Also write the table as Markdown to this file.")
+@click.option(
+    "--record", type=FOLDER, help="Write it, and a session with a virtual board, into the docs of a checkout."
+)
 def build(
-    names: tuple[str, ...], parameters: DecoderParameters, directory: str, form: str, jobs: int, table: str | None
+    names: tuple[str, ...],
+    parameters: DecoderParameters,
+    directory: str,
+    form: str,
+    jobs: int,
+    table: str | None,
+    record: str | None,
 ) -> None:
     """Build the bitstreams of all boards that can be built here, or of the given ones.
 
@@ -77,6 +86,10 @@ def build(
     click.echo(text, nl=False)
     if table:
         write_bytes(table, text.encode())
+    if record:
+        from utf8fpga.cli.record import record_boards
+
+        record_boards(text, Path(record))
     failed = [error for error in found.values() if isinstance(error, str)]
     for error in failed:
         say(error)

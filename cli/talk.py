@@ -254,11 +254,11 @@ def _interact(connection: SerialPort, conversation: Conversation) -> None:
     from rich.console import Console
 
     console = Console(highlight=False, soft_wrap=True)
-    say(
-        f"board at {connection.name}, form {conversation.form}: type or paste text; "
-        "Ctrl-D ends the text, twice it leaves, Ctrl-E shows the counters"
-    )
     with _keys() as read:
+        say(
+            f"board at {connection.name}, form {conversation.form}: type or paste text; "
+            "Ctrl-D ends the text, twice it leaves, Ctrl-E shows the counters"
+        )
         is_empty = is_asked = False
         descriptors = [sys.stdin.fileno(), connection.fileno()]
         while True:
@@ -306,7 +306,7 @@ def _keys() -> Iterator[Callable[[int], bytes]]:
         raise CommandError("this terminal cannot be read key by key: name a FILE, or - for standard input") from None
     descriptor = sys.stdin.fileno()
     before = termios.tcgetattr(descriptor)
-    tty.setcbreak(descriptor)
+    tty.setcbreak(descriptor, termios.TCSADRAIN)  # Keeps what has been typed already.
     try:
         yield lambda size: os.read(descriptor, size)
     finally:

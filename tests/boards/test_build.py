@@ -401,6 +401,9 @@ class StubPlatform:
         plan.add_file("more/core.v", "module core; endmodule")
         return plan
 
+    def toolchain_program(self, products: Any, name: str) -> None:
+        raise NotImplementedError
+
 
 STUB = Board("stub", f"{__name__}:StubPlatform", "ice40", "no board")
 
