@@ -15,6 +15,7 @@ import click
 
 from utf8fpga.cli.output import CommandError
 from utf8fpga.hdl import CORES, CoreParameters, DecoderParameters, Option
+from utf8fpga.hdl.core import option_word
 from utf8fpga.hdl.cores import is_default
 from utf8fpga.model import CATALOGUE, InvalidArgumentError
 
@@ -159,7 +160,7 @@ def _words(name: str, how: Option, value: Any) -> list[str]:
     if how.range and isinstance(value, tuple):
         value = ",".join(map(str, value))
     values = value if isinstance(value, tuple) else (value,)
-    return [word for each in values for word in (f"--{name}", str(each))]
+    return [word for each in values for word in (option_word(name), str(each))]
 
 
 def _click_option(name: str, how: Option, *, several: bool) -> Callable[[_Command], _Command]:
@@ -175,7 +176,7 @@ def _click_option(name: str, how: Option, *, several: bool) -> Callable[[_Comman
         details |= {"callback": functools.partial(_numbers, limits=how.range), "metavar": "LIST"}
     elif how.range:
         details |= {"type": click.IntRange(*how.range), "metavar": how.metavar}
-    return click.option(f"--{name}", name, **details)
+    return click.option(option_word(name), name, **details)
 
 
 def _numbers(

@@ -34,6 +34,7 @@ from utf8fpga.cli.soak import soak_core, soak_limit
 from utf8fpga.hdl import CoreParameters
 from utf8fpga.model.golden import BulkSymbols
 from utf8fpga.sim import ENGINES, DiagramError, Mismatch, Netlist, Simulation, compare, write_diagram, write_save_file
+from utf8fpga.sim.beats import symbol_width, symbols_from
 from utf8fpga.sim.diagram import DIAGRAM_CYCLES, renderer
 from utf8fpga.sim.engines import has_compiler
 from utf8fpga.sim.engines.netlist import FAMILIES
@@ -291,7 +292,7 @@ def simulate_texts(
             else:
                 mismatch = compare(
                     simulation,
-                    (byte for part in parts for byte in part),
+                    symbols_from(parts, symbol_width(simulation.core)),
                     **stream_options,
                     vcd=waveform,
                     engine=name,

@@ -10,7 +10,7 @@ from amaranth.hdl import Cat, ClockDomain, ClockSignal, Const, DomainRenamer, Mo
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
-from utf8fpga.hdl.beats import symbol_shape
+from utf8fpga.hdl.beats import lanes_of, symbol_shape
 from utf8fpga.hdl.core import Core
 from utf8fpga.hdl.register_buffer import RegisterBuffer
 from utf8fpga.model import InvalidArgumentError
@@ -155,7 +155,8 @@ def axi_signature(core: Core, options: PortOptions = _DEFAULT) -> wiring.Signatu
     Raises:
         InvalidArgumentError: the symbols have fields for which AXI4-Stream has no ports, see `SymbolPorts.of`.
     """
-    lanes, given, made = core.lanes, SymbolPorts.of(core.input), SymbolPorts.of(core.output, options.flags)
+    given, made = SymbolPorts.of(core.input), SymbolPorts.of(core.output, options.flags)
+    lanes, outputs = lanes_of(core.input), lanes_of(core.output)
     ports = {
         "clk": In(1),
         options.reset: In(1),
@@ -165,9 +166,9 @@ def axi_signature(core: Core, options: PortOptions = _DEFAULT) -> wiring.Signatu
         "s_axis_tlast": In(1),
         "s_axis_tvalid": In(1),
         "s_axis_tready": Out(1),
-        "m_axis_tdata": Out(8 * made.size * lanes),
-        "m_axis_tkeep": Out(made.size * lanes),
-        "m_axis_tuser": Out(made.user_size * lanes),
+        "m_axis_tdata": Out(8 * made.size * outputs),
+        "m_axis_tkeep": Out(made.size * outputs),
+        "m_axis_tuser": Out(made.user_size * outputs),
         "m_axis_tlast": Out(1),
         "m_axis_tvalid": Out(1),
         "m_axis_tready": In(1),
@@ -209,8 +210,8 @@ class AxiStreamCore(wiring.Component):
         m.submodules.core = DomainRenamer("axi")(core)
         source, output = core.input, self._output(m)
         given, made = SymbolPorts.of(source), SymbolPorts.of(output, self._options.flags)
-        lanes, keep = range(core.lanes), Value.cast(output.payload.keep)
-        symbols = [output.payload.symbols[lane] for lane in lanes]
+        lanes, keep = range(lanes_of(source)), Value.cast(output.payload.keep)
+        symbols = [output.payload.symbols[lane] for lane in range(lanes_of(output))]
         m.d.comb += [
             ClockSignal("axi").eq(self.clk),
             ResetSignal("axi").eq(~self.rst_n if self._options.reset_low else self.rst),

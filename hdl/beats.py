@@ -8,7 +8,7 @@ from typing import Any
 from amaranth.hdl import ShapeLike, Value
 from amaranth.lib import data
 
-__all__ = ["beat_layout", "is_effective", "symbol_shape"]
+__all__ = ["beat_layout", "is_effective", "lanes_of", "symbol_shape"]
 
 
 def beat_layout(symbol: ShapeLike, lanes: int) -> data.StructLayout:
@@ -35,6 +35,11 @@ def symbol_shape(beats: Any) -> ShapeLike:
     """The shape of the symbols of a stream of `beat_layout`."""
     shape: ShapeLike = beats.payload.shape()["symbols"].shape.elem_shape
     return shape
+
+
+def lanes_of(beats: Any) -> int:
+    """The lanes of a stream of `beat_layout`."""
+    return len(beats.payload.keep)
 
 
 def is_effective(source: Any) -> Value:

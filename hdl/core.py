@@ -19,7 +19,7 @@ from amaranth.lib.wiring import Signature
 from utf8fpga.model import EncodingTable, InvalidArgumentError, forms
 from utf8fpga.model.golden import BulkGolden, Golden
 
-__all__ = ["Core", "CoreParameters", "Option", "option", "spelled"]
+__all__ = ["Core", "CoreParameters", "Option", "option", "option_word", "spelled"]
 
 
 class Core(Protocol):
@@ -37,7 +37,7 @@ class Core(Protocol):
 
     @property
     def lanes(self) -> int:
-        """Symbols per beat, at the input and at the output."""
+        """Symbols per input beat. The output has the same number of lanes or another one, see `lanes_of`."""
 
     @property
     def packed(self) -> bool:
@@ -99,6 +99,15 @@ def option(text: str, **details: Any) -> dict[str, Any]:
     return {"option": Option(text, **details)}
 
 
+def option_word(field: str) -> str:
+    """The option of the command line for a field.
+
+    >>> option_word("from_"), option_word("compact_input")
+    ('--from', '--compact-input')
+    """
+    return f"--{field.rstrip('_').replace('_', '-')}"
+
+
 @dataclass(frozen=True, kw_only=True)
 class CoreParameters:
     """The parameters of a core. Each kind of core has a subclass, which is listed in `CORES`.
@@ -153,7 +162,7 @@ class CoreParameters:
             if how.flags:
                 words.append(how.flags[0] if value else how.flags[1])
             else:
-                words += [f"--{name.replace('_', '-')}", written(value)]
+                words += [option_word(name), written(value)]
         return words
 
     def words(self, without: Collection[str] = ()) -> list[str]:

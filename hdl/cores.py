@@ -9,13 +9,15 @@ from typing import Any
 
 from utf8fpga.hdl.core import CoreParameters
 from utf8fpga.hdl.decoder.parameters import DecoderParameters
+from utf8fpga.hdl.encoder.parameters import EncoderParameters
 from utf8fpga.hdl.remover import RemoverParameters
+from utf8fpga.hdl.transcoder.parameters import TranscoderParameters
 from utf8fpga.model import InvalidArgumentError
 
 __all__ = ["CORES", "command_words", "is_default", "parameters_of"]
 
 CORES: Mapping[str, type[CoreParameters]] = MappingProxyType(
-    {kind.core: kind for kind in (DecoderParameters, RemoverParameters)}
+    {kind.core: kind for kind in (DecoderParameters, EncoderParameters, TranscoderParameters, RemoverParameters)}
 )
 """The class of the parameters of each kind of core, by name; the first is the default."""
 

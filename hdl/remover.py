@@ -110,12 +110,6 @@ class RemoverParameters(CoreParameters):
         return b"".join(symbol.value.to_bytes(size, "little") for symbol in symbols)
 
     @property
-    def obstacle(self) -> str:
-        """Symbols that are not written as two hexadecimal digits."""
-        bits = self.width + self.user
-        return "" if 4 < bits <= 8 else f"no option gives symbols of {bits} bits"
-
-    @property
     def series(self) -> str:
         """The core and the bits of a symbol."""
         return f"remover, {self.width + self.user} bits"

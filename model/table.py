@@ -156,6 +156,34 @@ class Row:
             units.append(allowed.first + digit)
         return tuple(reversed(units))
 
+    def within(self, first: int, last: int) -> Iterator[Row]:
+        """The sequences of some of the code points, as rows in their order.
+
+        Args:
+            first: the first code point, in `code_points`.
+            last: the last one.
+        """
+        rest = prod(map(len, self.units[1:]))
+        low, high = ((point - self.code_points.first) // rest for point in (first, last))
+        lead = self.units[0].first
+
+        def part(one: int, other: int) -> Range:
+            return Range(self.code_points.first + one * rest, self.code_points.first + (other + 1) * rest - 1)
+
+        whole_first = low if first == part(low, low).first else low + 1
+        whole_last = high if last == part(high, high).last else high - 1
+        for index in (low, high) if low != high else (low,):
+            points = part(index, index)
+            if index == high and whole_first <= whole_last:
+                yield Row(
+                    part(whole_first, whole_last),
+                    (Range(lead + whole_first, lead + whole_last), *self.units[1:]),
+                )
+            if not whole_first <= index <= whole_last:
+                inner = Row(points, self.units[1:])
+                for each in inner.within(max(first, points.first), min(last, points.last)):
+                    yield Row(each.code_points, (Range(lead + index, lead + index), *each.units))
+
 
 @dataclass(frozen=True, slots=True)
 class BitPattern:
@@ -413,6 +441,37 @@ class Composition:
     def last_code_point(self) -> int:
         """The last code point that has a sequence."""
         return self.form.last_code_point
+
+    @cached_property
+    def flattened(self) -> EncodingTable:
+        """The same mapping as one table, which need not be self-synchronising: for encoding only.
+
+        Raises:
+            TableError: the code points of the sequences in a row of `form` do not follow each other in one row.
+
+        >>> from utf8fpga.model.forms import CESU_8
+        >>> str(CESU_8.flattened.rows[-1])
+        'U+10000..U+10FFFF as ED A0..AF 80..BF ED B0..BF 80..BF'
+        """
+        rows: list[Row] = []
+        for row in self.form.rows:
+            parts = [list(self._written(allowed)) for allowed in row.units]
+            if any(len(part) > 1 for part in parts[1:]):
+                raise TableError(f"{self.name}: row {row} of {self.form.name} is no list of rows of units")
+            code_point, others = row.code_points.first, [unit for (part,) in parts[1:] for unit in part.units]
+            for first in parts[0]:
+                units = (*first.units, *others)
+                count = prod(map(len, units))
+                rows.append(Row(Range(code_point, code_point + count - 1), units))
+                code_point += count
+        return EncodingTable(self.name, self.source, self.unit_width, tuple(rows), self_synchronising=False)
+
+    def _written(self, units: Range) -> Iterator[Row]:
+        """The sequences of `unit_table` for a range of code units, as rows in the order of the code units."""
+        for row in sorted(self.unit_table.rows, key=lambda row: row.code_points.first):
+            first, last = max(units.first, row.code_points.first), min(units.last, row.code_points.last)
+            if first <= last:
+                yield from row.within(first, last)
 
     def encode(self, code_point: int) -> tuple[int, ...]:
         """The code units of `unit_table` for one code point.

@@ -12,7 +12,7 @@ from amaranth.hdl import Shape
 from amaranth.lib import data
 
 from utf8fpga.hdl import Core, CoreParameters, parameters_of
-from utf8fpga.hdl.beats import symbol_shape
+from utf8fpga.hdl.beats import lanes_of, symbol_shape
 from utf8fpga.model import InvalidArgumentError
 
 __all__ = [
@@ -29,7 +29,9 @@ __all__ = [
     "is_null",
     "output_fields",
     "patience_of",
+    "symbol_bytes",
     "symbol_width",
+    "symbols_from",
     "text_beats",
     "with_null_beats",
 ]
@@ -71,6 +73,35 @@ def patience_of(core: Core) -> int:
 def symbol_width(core: Core) -> int:
     """The bits of an input symbol of a core."""
     return int(Shape.cast(symbol_shape(core.input)).width)
+
+
+def symbol_bytes(width: int) -> int:
+    """The bytes of a symbol of some bits in a file."""
+    return -(-width // 8)
+
+
+def symbols_from(parts: Iterable[bytes], width: int) -> Iterator[int]:
+    """The symbols in a file, each in the bytes that it needs, the low bits first: the order of ``s_axis_tdata``.
+
+    Args:
+        parts: the bytes of the file.
+        width: the bits of a symbol.
+
+    Raises:
+        InvalidArgumentError: the bytes at the end are too few for a symbol.
+    """
+    size, left, offset = symbol_bytes(width), b"", 0
+    for part in parts:
+        data = left + part
+        whole = len(data) - len(data) % size
+        for at in range(0, whole, size):
+            yield int.from_bytes(data[at : at + size], "little")
+        left, offset = data[whole:], offset + whole
+    if left:
+        raise InvalidArgumentError(
+            f"{len(left)} byte{'s' if len(left) > 1 else ''} at offset {offset} of the input, but a symbol of"
+            f" {width} bits has {size} bytes"
+        )
 
 
 def checked_symbols(text: Iterable[int], number: int, width: int) -> Iterator[int]:
@@ -245,7 +276,7 @@ class SymbolReader:
                     for name, (offset, width) in output_fields(core).items()
                 ],
             )
-            for lane in range(core.lanes)
+            for lane in range(lanes_of(core.output))
         ]
 
     def __call__(self, payload: int, lane: int, previous: Any) -> Any:
@@ -284,7 +315,7 @@ class Receiver:
     """
 
     def __init__(self, core: Core, read: SymbolReader, take: Take) -> None:
-        self._lanes, self._packed, self._read, self._take = core.lanes, core.packed, read, take
+        self._lanes, self._packed, self._read, self._take = lanes_of(core.output), core.packed, read, take
         self._last = core.output.payload.shape()["last"].offset
         self._previous: Any = None
 

@@ -14,7 +14,15 @@ from typing import Any
 from utf8fpga.hdl import command_words
 from utf8fpga.model import Item
 from utf8fpga.model.table import spell
-from utf8fpga.sim.beats import Beat, ContractError, checked_symbols, is_null, symbol_width, with_null_beats
+from utf8fpga.sim.beats import (
+    Beat,
+    ContractError,
+    checked_symbols,
+    is_null,
+    symbol_bytes,
+    symbol_width,
+    with_null_beats,
+)
 from utf8fpga.sim.simulation import Simulation
 
 __all__ = [
@@ -303,7 +311,7 @@ def described(
     parameters, width = simulation.parameters, symbol_width(simulation.core)
     words = command_words(parameters)
     core, arguments = (words[:1], words[1:]) if words[:1] == [parameters.core] else ([], words)
-    replay = ["utf8fpga", "simulate", *core, "--hex", spell(units, width), *arguments, *options.arguments]
+    replay = ["utf8fpga", "simulate", *core, "--hex", _as_hex(units, width), *arguments, *options.arguments]
     replay += simulation.arguments
     obstacle = parameters.obstacle
     return Mismatch(
@@ -317,6 +325,11 @@ def described(
         no_replay=obstacle and f"since {obstacle}",
         core=parameters.core,
     )
+
+
+def _as_hex(units: Iterable[int], width: int) -> str:
+    """Input symbols as the bytes of a file, see `symbols_from`."""
+    return b"".join(unit.to_bytes(symbol_bytes(width), "little") for unit in units).hex(" ").upper()
 
 
 def moved(symbol: Any, offset: int) -> Any:

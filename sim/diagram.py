@@ -14,7 +14,7 @@ from typing import Any
 from amaranth.lib import data
 
 from utf8fpga.hdl import Core, CoreParameters, parameters_of
-from utf8fpga.hdl.beats import symbol_shape
+from utf8fpga.hdl.beats import lanes_of, symbol_shape
 from utf8fpga.hdl.toolchain import ToolError
 from utf8fpga.model import InvalidArgumentError
 from utf8fpga.sim.waveform import samples
@@ -111,7 +111,8 @@ def timing_diagram(
     for stream in ("input", "output"):
         lines = [{"name": name, "wave": _wave(str(each[stream, name]) for each in found)} for name in _HANDSHAKE]
         begins = _begins(found, stream)
-        for lane in range(core.lanes):
+        lanes = lanes_of(getattr(core, stream))
+        for lane in range(lanes):
             cells: list[_Cell] = []
             for each in found:
                 if not (each[stream, "valid"] and int(each[stream, "keep"]) >> lane & 1):
@@ -121,7 +122,7 @@ def timing_diagram(
                 else:
                     cells.append(_output_cell(_fields(each, shape, lane), parameters))
             longest = max(longest, *(len(cell[0]) for cell in cells if cell), 1)
-            lines.append(_line(f"lane {lane}" if core.lanes > 1 else "symbol", cells, begins))
+            lines.append(_line(f"lane {lane}" if lanes > 1 else "symbol", cells, begins))
         lines.append(
             {
                 "name": "last",

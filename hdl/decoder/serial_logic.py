@@ -71,9 +71,9 @@ class SerialControl:
             if state.remaining[0] != state.remaining[1]:
                 raise TableError(f"{name}: state {state.name!r} leads to sequences of different lengths")
         for length, pattern in self.table.patterns.items():
-            if pattern.base:
+            if pattern.base % (1 << self.trail_bits * (length - 1)):
                 raise TableError(
-                    f"{name}: a serial decoder adds nothing to the payload bits, "
+                    f"{name}: a serial decoder adds nothing to the payload bits after the first unit, "
                     f"but sequences of {length} units need {pattern.base:X} added"
                 )
             if any(bits != self.trail_bits for bits in pattern.payload_bits[1:]):
@@ -372,18 +372,35 @@ class SerialControl:
 
     def _own_bit(self, bit: int, *, leads: bool, singles: bool) -> Function:
         """Bit `bit` of the code point, as far as it comes from the last unit."""
-        patterns = self.table.patterns
-        payloads = [(unit, self.trail_bits, 0) for unit in self.trails]
+        payloads = [(unit, unit, self.trail_bits, 0) for unit in self.trails]
         if singles:
-            payloads += [(unit, patterns[1].payload_bits[0], 0) for unit in self.singles]
+            payloads += [(unit, self.first_payload(unit, 1), self.first_payload_bits(1), 0) for unit in self.singles]
         if leads:
             further = {unit: self._remaining(state) for unit, state in self.leads.items()}
-            payloads += [(unit, patterns[n + 1].payload_bits[0], n) for unit, n in further.items()]
-        on = [unit for unit, bits, _ in payloads if bit < bits and unit >> bit & 1]
-        off = [unit for unit, bits, _ in payloads if bit < bits and not unit >> bit & 1]
+            payloads += [
+                (unit, self.first_payload(unit, n + 1), self.first_payload_bits(n + 1), n)
+                for unit, n in further.items()
+            ]
+        on = [unit for unit, payload, bits, _ in payloads if bit < bits and payload >> bit & 1]
+        off = [unit for unit, payload, bits, _ in payloads if bit < bits and not payload >> bit & 1]
         # A fixed bit of a lead must not enter the code point, unless later units shift it out.
-        off += [unit for unit, bits, n in payloads if bit >= bits and bit + n * self.trail_bits < self.code_point_bits]
+        shown = self.code_point_bits
+        off += [unit for unit, _, bits, n in payloads if bit >= bits and bit + n * self.trail_bits < shown]
         return self._of_unit(on, off)
+
+    def _added(self, length: int) -> int:
+        """What is added to the payload of the first unit of a sequence."""
+        return self.table.patterns[length].base >> (length - 1) * self.trail_bits
+
+    def first_payload(self, unit: int, length: int) -> int:
+        """The payload of the first unit of a sequence with what is added to it; upper bits may be fixed ones."""
+        added = self._added(length)
+        return unit - self.table.patterns[length].blocks[0].first + added if added else unit
+
+    def first_payload_bits(self, length: int) -> int:
+        """The number of bits of that payload, with what is added to it."""
+        block = self.table.patterns[length].blocks[0]
+        return (len(block) - 1 + self._added(length)).bit_length()
 
     def shifts(self, *, leads: bool, singles: bool) -> Function:
         """The unit continues a sequence, so that the payload bits before it are shifted.

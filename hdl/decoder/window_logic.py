@@ -43,12 +43,18 @@ class Source:
         place: the bit of that unit.
         above, up_to: it applies in sequences of more than `above` and up to `up_to` units. Where the bit is 0 anyway
             the bounds are wider, so that fewer inputs are needed.
+        sum: the bit of the unit with what is added to its payload, as a function of the unit; None if nothing is.
     """
 
     back: int
     place: int
     above: int
     up_to: int
+    sum: Function | None = None
+
+    def value(self, unit: Value) -> Value:
+        """The bit for a unit."""
+        return unit[self.place] if self.sum is None else self.sum(unit)
 
 
 @dataclass(frozen=True)
@@ -165,17 +171,25 @@ class WindowControl:
     def sources(self, bit: int) -> list[Source]:
         """The bits of units that a bit of the code point of a complete sequence depends on."""
         trail_bits = self.serial.trail_bits
-        users: dict[tuple[int, int], set[int]] = {}
+        users: dict[tuple[int, int, int], set[int]] = {}
         for length, pattern in self.table.patterns.items():
             back = min(bit // trail_bits, length - 1) if trail_bits else length - 1
             place = bit - back * trail_bits
-            if place < (pattern.payload_bits[0] if back == length - 1 else trail_bits):
-                users.setdefault((back, place), set()).add(length)
-        return [self._source(back, place, lengths) for (back, place), lengths in users.items()]
+            with_sum = length if pattern.base and back == length - 1 else 0
+            first_bits = self.serial.first_payload_bits(length)
+            if place < (first_bits if back == length - 1 else trail_bits):
+                users.setdefault((back, place, with_sum), set()).add(length)
+        return [self._source(back, place, lengths, with_sum) for (back, place, with_sum), lengths in users.items()]
 
-    def _source(self, back: int, place: int, lengths: set[int]) -> Source:
+    def _sum(self, length: int, place: int) -> Function:
+        """A bit of the payload of a lead, with what is added to it."""
+        leads = self._leads(length)
+        ones = [unit for unit in leads if self.serial.first_payload(unit, length) >> place & 1]
+        return self._of_unit(ones, leads.keys() - set(ones))
+
+    def _source(self, back: int, place: int, lengths: set[int], with_sum: int) -> Source:
         def harmless(length: int) -> bool:
-            if length <= back:
+            if length <= back or with_sum:
                 return False
             units = self._units_at(length, back)
             return all(not unit >> place & 1 for unit in units)
@@ -185,7 +199,8 @@ class WindowControl:
         above = [n for n in forbidden if n > max(lengths)]
         if len(below) + len(above) != len(forbidden):
             raise TableError(f"{self.table.name}: sequences of {forbidden} units have no payload where others do")
-        return Source(back, place, max(below, default=0), min(above, default=self.table.longest + 1) - 1)
+        bounds = max(below, default=0), min(above, default=self.table.longest + 1) - 1
+        return Source(back, place, *bounds, self._sum(with_sum, place) if with_sum else None)
 
     def _units_at(self, length: int, back: int) -> Iterable[int]:
         """The units that can be `back` units before the end of a sequence of `length`."""
@@ -483,7 +498,7 @@ def word(control: WindowControl, beat: Beat, lane: int, *, replacement: bool) ->
     for bit in range(control.serial.code_point_bits):
         parts = []
         for source in control.sources(bit):
-            part = beat.at("unit", lane - source.back)[source.place]
+            part = source.value(beat.at("unit", lane - source.back))
             for bound, wanted in ((source.above, True), (source.up_to, False)):
                 if 0 < bound < control.table.longest:
                     counted = (

@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
@@ -61,9 +63,11 @@ class Packer(wiring.Component):
             without a word.
         lanes: words per beat, at least 2.
         flushes: a row is also closed when the input pauses.
+        ahead: cycles between `sparse.ready` and the beat that is accepted with it, in a pipeline in front that never
+            pauses: `sparse.valid` is asserted so many cycles after a beat was there and `sparse.ready` was asserted.
 
     Attributes:
-        lanes, flushes: as given.
+        lanes, flushes, ahead: as given.
         pipeline: the registers up to the memories. The cycle of a value in it is counted from that in which its beat
             was accepted.
         roots: the registers of the first cycle, except words: whether there is a beat, whether the input pauses, and
@@ -91,8 +95,8 @@ class Packer(wiring.Component):
         packed: stream of `beat_layout` out.
     """
 
-    def __init__(self, symbol: data.StructLayout, lanes: int, *, flushes: bool = True) -> None:
-        self.lanes, self.flushes = lanes, flushes
+    def __init__(self, symbol: data.StructLayout, lanes: int, *, flushes: bool = True, ahead: int = 0) -> None:
+        self.lanes, self.flushes, self.ahead = lanes, flushes, ahead
         layout = beat_layout(symbol, lanes)
         super().__init__({"sparse": In(stream.Signature(layout)), "packed": Out(stream.Signature(layout))})
         self._symbol = symbol
@@ -101,7 +105,7 @@ class Packer(wiring.Component):
         # The words of a row are in the memories when it is read.
         self.complete = max(self.closed.decided + 1, self.network.cycle - _READ_CYCLES)
         self._completed = self.pipeline.at(self.closed.closed, self.complete)
-        self.depth = max(_MIN_DEPTH, 1 << (self.complete + _MORE_ROWS - 1).bit_length())
+        self.depth = max(_MIN_DEPTH, 1 << (self.complete + _MORE_ROWS + ahead - 1).bit_length())
         self.store = RowStore(self.pipeline, lanes, self.depth, self.closed, self.network)
         assert max(self.store.written, self.store.marked) <= self.complete + _READ_CYCLES
         self._hold_rows()
@@ -110,9 +114,11 @@ class Packer(wiring.Component):
         """Make the pipeline up to the memories."""
         self.pipeline = pipeline = Pipeline()
         lanes, steps, sparse = self.lanes, (self.lanes - 1).bit_length(), self.sparse.payload
-        valid = pipeline.register("valid", self.sparse.valid & ~self.paused, 0)
+        self.was_paused = [self.paused, *(Signal(name=f"paused_{n}", init=1) for n in range(1, self.ahead + 1))]
+        paused = self.was_paused[-1]
+        valid = pipeline.register("valid", self.sparse.valid if self.ahead else self.sparse.valid & ~paused, 0)
         # Not while `ready` is deasserted: the next beat may be at the input already.
-        idle = pipeline.register("idle", ~self.sparse.valid & ~self.paused if self.flushes else Const(0, 1), 0)
+        idle = pipeline.register("idle", ~self.sparse.valid & ~paused if self.flushes else Const(0, 1), 0)
         last = pipeline.register("last", sparse.last, 0)
         keep = [pipeline.register(f"keep_{lane}", sparse.keep[lane], 0) for lane in range(lanes)]
         words = [pipeline.register(f"word_{lane}", Value.cast(sparse.symbols[lane]), 0) for lane in range(lanes)]
@@ -135,10 +141,10 @@ class Packer(wiring.Component):
         # Complete rows are read two cycles after they are counted, and then pass the buffer.
         latest, decided = self.complete + 2 + _READ_CYCLES + self.buffer.latency, self.closed.decided
         self.threshold = latest - decided
-        self.overrun = decided + 2
+        self.overrun = decided + 2 + self.ahead
         self.capacity = self.threshold + self.overrun + 2
         self.latency = latest + 1
-        self.stall_cycles = decided + 6
+        self.stall_cycles = decided + 6 + self.ahead
         flight = max(self.complete, self.store.written, self.store.marked) + 4
         self.reset = LateReset(max(2, -(-self.lanes // RESET_LANES)), flight)
         self.reset_cycles = 1 + int(self.reset.cycles)
@@ -189,6 +195,7 @@ class Packer(wiring.Component):
             self.sparse.ready.eq(self.ready),
         ]
         m.d.sync += [self.ready.eq(~many & ~self.reset.busy), self.paused.eq(many | self.reset.busy)]
+        m.d.sync += [later.eq(earlier) for earlier, later in pairwise(self.was_paused)]
 
     def _show_rows(self, m: Module) -> None:
         """Rows that were read enter the buffer, and leave it at the output."""

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from importlib.metadata import version
 
 from utf8fpga.hdl.axi_stream import PortOptions, SymbolPorts
+from utf8fpga.hdl.beats import lanes_of
 from utf8fpga.hdl.core import Core, CoreParameters
 from utf8fpga.hdl.cores import parameters_of
 from utf8fpga.model import ErrorKind
@@ -63,8 +64,12 @@ def header(
 
 
 def _port_lines(core: Core, options: PortOptions) -> Iterator[str]:
-    parameters, lanes, made = parameters_of(core), core.lanes, SymbolPorts.of(core.output, options.flags)
-    source = SymbolPorts.of(core.input)
+    parameters, made, source = (
+        parameters_of(core),
+        SymbolPorts.of(core.output, options.flags),
+        SymbolPorts.of(core.input),
+    )
+    lanes, outputs = lanes_of(core.input), lanes_of(core.output)
     given, wanted = parameters.input_noun, parameters.output_noun
     order = "contiguous from word 0" if core.packed else "in order, with gaps"
     yield (
@@ -75,7 +80,9 @@ def _port_lines(core: Core, options: PortOptions) -> Iterator[str]:
     if source.users:
         yield f"s_axis_tuser    {_several(source.user_bits, 'bit')} per {given}"
     yield "s_axis_tlast    the packet ends after this beat"
-    yield f"m_axis_tdata    {_several(lanes, wanted)}, {8 * made.size} bits each" + (f"; {order}" if lanes > 1 else "")
+    yield f"m_axis_tdata    {_several(outputs, wanted)}, {8 * made.size} bits each" + (
+        f"; {order}" if outputs > 1 else ""
+    )
     yield f"m_axis_tkeep    {'1' * made.size} for each {wanted} that is present"
     if made.flags == "word":
         yield f"                bit {8 * made.size - 1} of each: {_meaning('error', wanted)}"
@@ -142,7 +149,9 @@ def _meaning(name: str, wanted: str) -> str:
 
 def _timing_lines(core: Core, options: PortOptions, *, gathers: bool) -> Iterator[str]:
     latency, reset_cycles, stall_cycles = options.timing(core)
-    fills = ", and from the one that fills or ends its output beat," if core.packed and core.lanes > 1 else ""
+    fills = (
+        ", and from the one that fills or ends its output beat," if core.packed and lanes_of(core.output) > 1 else ""
+    )
     if gathers:
         fills = ", and from the one that fills or ends each beat with it,"
     yield from _wrapped(

@@ -22,7 +22,7 @@ from amaranth.back import rtlil
 from amaranth.hdl import ClockDomain, Module, Shape, Value
 
 from utf8fpga.hdl import Core, CoreParameters, parameters_of
-from utf8fpga.hdl.beats import symbol_shape
+from utf8fpga.hdl.beats import lanes_of, symbol_shape
 from utf8fpga.model import InvalidArgumentError
 from utf8fpga.sim.beats import Beat, BeatEncoder, ContractError, is_null, output_fields, patience_of, symbol_width
 from utf8fpga.sim.engines import Events, gates, native
@@ -46,7 +46,8 @@ def _constants(core: Core, absent: int) -> dict[str, int]:
     return {
         "IN_BITS": given.size,
         "OUT_BITS": found.size,
-        "LANES": core.lanes,
+        "IN_LANES": lanes_of(core.input),
+        "OUT_LANES": lanes_of(core.output),
         "IN_SYMBOL_BITS": symbol_width(core),
         "IN_SYMBOLS": given["symbols"].offset,
         "IN_KEEP": given["keep"].offset,
@@ -180,7 +181,7 @@ class Session:
         fields = [*((name, ctypes.c_uint64) for name in _COUNTS), ("held", held), ("payload", held)]
         self._results_type = type("_Results", (ctypes.Structure,), {"_fields_": fields})
         element = 8 if gathers else self._out_bytes
-        self._room = max(_FEWEST_BEATS, constants["LANES"], _BUFFER_BYTES // element // 4)
+        self._room = max(_FEWEST_BEATS, constants["OUT_LANES"], _BUFFER_BYTES // element // 4)
         self._outputs = ctypes.create_string_buffer(self._room * element)
         self._cycles = [(ctypes.c_uint64 * self._room)() for _ in range(1 if gathers else 3)]
         self._run = ctypes.create_string_buffer(library.run_size())

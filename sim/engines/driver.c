@@ -4,7 +4,7 @@
 // circuit.h is generated. It defines `struct inputs`, `struct outputs`, `struct state`, `reset` and `step`, with one byte
 // of 0 or 1 per bit, and these constants, where positions and widths are in bits:
 //   IN_BITS, OUT_BITS                                  the widths of the payloads
-//   LANES                                              symbols per beat
+//   IN_LANES, OUT_LANES                                symbols per beat
 //   IN_SYMBOL_BITS, IN_SYMBOLS, IN_KEEP, IN_LAST       the width of a symbol, with run_symbols at most 32, and positions
 //   OUT_SYMBOL_BITS, OUT_SYMBOLS, OUT_KEEP, OUT_LAST   the same at the output
 //   OUT_ERROR                                          the position of the flag `error` in a symbol; -1 without
@@ -138,7 +138,7 @@ static int next_payload(struct run *run, const struct buffers *buffers, struct r
     unpack(run->next, buffers->inputs + results->inputs_used++ * BYTES(IN_BITS), IN_BITS);
     run->upcoming_last = run->next[IN_LAST];
     run->upcoming_null = !run->upcoming_last;
-    for (int lane = 0; lane < LANES; lane++)
+    for (int lane = 0; lane < IN_LANES; lane++)
         run->upcoming_null &= !run->next[IN_KEEP + lane];
     return 1;
 }
@@ -158,11 +158,11 @@ static int next_symbols(struct run *run, const struct buffers *buffers, struct r
     uint64_t position = results->inputs_used;
     int known = results->ends_used < buffers->ends_length;
     uint64_t end = known ? buffers->ends[results->ends_used] : buffers->inputs_length;
-    uint64_t left = end - position, length = left < LANES ? left : LANES;
+    uint64_t left = end - position, length = left < IN_LANES ? left : IN_LANES;
     uint8_t last = 0, present = 1;
     if (known) {
-        last = left <= LANES && (left < LANES || !buffers->separate[results->ends_used]);
-    } else if (left <= LANES) {
+        last = left <= IN_LANES && (left < IN_LANES || !buffers->separate[results->ends_used]);
+    } else if (left <= IN_LANES) {
         // Whether the packet ends after these symbols is not known yet, or there is no other packet.
         if (buffers->more)
             return 0;
@@ -179,7 +179,7 @@ static int next_symbols(struct run *run, const struct buffers *buffers, struct r
         run->exhausted = 1;
         return 0;
     }
-    for (uint64_t lane = 0; lane < LANES; lane++) {
+    for (uint64_t lane = 0; lane < IN_LANES; lane++) {
         uint32_t symbol = lane < length ? symbol_at(buffers->inputs, position + lane) : (uint32_t)ABSENT;
         run->next[IN_KEEP + lane] = lane < length;
         set_symbol(run->next + IN_SYMBOLS + lane * IN_SYMBOL_BITS, symbol);
@@ -194,7 +194,7 @@ static int next_symbols(struct run *run, const struct buffers *buffers, struct r
 
 static int is_null(const struct run *run) {
     uint8_t content = run->out.out_payload[OUT_LAST];
-    for (int lane = 0; lane < LANES; lane++)
+    for (int lane = 0; lane < OUT_LANES; lane++)
         content |= run->out.out_payload[OUT_KEEP + lane];
     return !content;
 }
@@ -219,7 +219,7 @@ static inline uint64_t symbol_of(const uint8_t *bits) {
 static inline enum status gather(const struct run *run, const struct buffers *buffers, struct results *results) {
     const uint8_t *bits = run->out.out_payload;
     uint64_t count = results->outputs;
-    for (int lane = 0; lane < LANES; lane++) {
+    for (int lane = 0; lane < OUT_LANES; lane++) {
         const uint8_t *symbol = bits + OUT_SYMBOLS + lane * OUT_SYMBOL_BITS;
         results->lane = (uint64_t)lane;
         if (!bits[OUT_KEEP + lane]) {
@@ -261,7 +261,7 @@ static inline enum status advance(
         }
         if (!run->upcoming && !run->ended && !run->inside)
             return DONE;
-        if (settings->gathers ? results->outputs + LANES > buffers->room || results->packets == buffers->room
+        if (settings->gathers ? results->outputs + OUT_LANES > buffers->room || results->packets == buffers->room
                               : results->outputs == buffers->room || results->accepted == buffers->room)
             return OUTPUT_FULL;
         if (run->upcoming && !run->offered && !settings->input_pauses[run->input_pause]) {

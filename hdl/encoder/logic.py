@@ -1,0 +1,257 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The logic functions of an encoder, derived from the rows of its table."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from itertools import pairwise
+from math import inf
+
+from amaranth.hdl import Cat, Const, Mux, Value
+
+from utf8fpga.hdl.minimise import minimise
+from utf8fpga.model import REPLACEMENT_CHARACTER, EncodingTable, Range
+from utf8fpga.model.exceptions import InvalidArgumentError
+
+__all__ = ["REPLACED", "WORD_BITS", "EncoderLogic", "UnitSlot"]
+
+WORD_BITS = 32
+"""The bits of a word."""
+
+_LAST_WORD = (1 << WORD_BITS) - 1
+
+REPLACED = 0
+"""The class of a code point that has no sequence: it is encoded as U+FFFD."""
+
+
+@dataclass(frozen=True)
+class UnitSlot:
+    """One code unit of an encoded code point.
+
+    Attributes:
+        keep: the unit is present.
+        unit: the code unit; undefined where it is not present.
+    """
+
+    keep: Value
+    unit: Value
+
+
+@dataclass(frozen=True)
+class EncoderLogic:
+    """The functions from a code point to its code units.
+
+    The *class* of a code point is the number of its code units, or `REPLACED` if no row has it. Within a class the
+    units are the fixed and the payload bits of its `BitPattern` (Tables 3-5 and 3-6), which is derived from the rows.
+
+    Args:
+        table: the encoding form; of a composition its `flattened` table.
+        given: the code points that occur, ascending.
+        marks: the code point of an ill-formed item is undefined; otherwise it is U+FFFD.
+
+    Raises:
+        InvalidArgumentError: the table has no U+FFFD, but must replace a code point.
+        TableError: the rows of one length have no bit distribution in common.
+    """
+
+    table: EncodingTable
+    given: tuple[Range, ...]
+    marks: bool = False
+
+    @staticmethod
+    @lru_cache(maxsize=32)
+    def behind(source: EncodingTable, table: EncodingTable, *, marks: bool = False) -> EncoderLogic:
+        """The functions for a table behind a decoder.
+
+        Args:
+            source: the form that is decoded: its code points occur, and U+FFFD.
+            table: the encoding form.
+            marks: see the class.
+        """
+        points = [*(row.code_points for row in source.rows), Range(REPLACEMENT_CHARACTER, REPLACEMENT_CHARACTER)]
+        return EncoderLogic(table, _merged(points), marks)
+
+    @staticmethod
+    @lru_cache(maxsize=32)
+    def of_bits(table: EncodingTable, bits: int) -> EncoderLogic:
+        """The functions for a table where all numbers of some bits occur."""
+        return EncoderLogic(table, (Range(0, (1 << bits) - 1),))
+
+    def __post_init__(self) -> None:
+        assert self.table.patterns
+        if self.replaces:
+            try:
+                self.table.encode(REPLACEMENT_CHARACTER)
+            except ValueError:
+                raise InvalidArgumentError(
+                    f"{self.table.name} has no U+FFFD for code points without a sequence"
+                ) from None
+
+    @property
+    def longest(self) -> int:
+        """Units of the longest sequence that occurs."""
+        return max(map(self.units_of, self.names))
+
+    @cached_property
+    def replacement(self) -> tuple[int, ...]:
+        """The code units of U+FFFD."""
+        return self.table.encode(REPLACEMENT_CHARACTER)
+
+    def units_of(self, length: int) -> int:
+        """The units of a code point of a class."""
+        return len(self.replacement) if length == REPLACED else length
+
+    @cached_property
+    def ranges(self) -> Mapping[int, tuple[Range, ...]]:
+        """Per class the code points that occur."""
+        found = {}
+        for length in self.table.patterns:
+            rows = [row.code_points for row in self.table.rows if len(row.units) == length]
+            if common := _intersection(self.given, rows):
+                found[length] = common
+        known = [row.code_points for row in self.table.rows]
+        if rest := _intersection(self.given, _complement(known)):
+            found[REPLACED] = rest
+        return found
+
+    @property
+    def replaces(self) -> bool:
+        """Whether there is a class `REPLACED`."""
+        return self.marks or REPLACED in self.ranges
+
+    @property
+    def names(self) -> tuple[int, ...]:
+        """The classes."""
+        return (*(length for length in self.ranges if length != REPLACED), *([REPLACED] if self.replaces else []))
+
+    def classes(self, code_point: Value, error: Value) -> dict[int, Value]:
+        """Per class whether an item belongs to it; exactly one is set for code points that occur.
+
+        Args:
+            code_point: the code point.
+            error: the item is ill-formed; with `marks` it belongs to `REPLACED`.
+        """
+        found = self._classes(code_point)
+        if self.marks:
+            of_code_point = found.pop(REPLACED, Const(0, 1))
+            found = {each: value & ~error for each, value in found.items()}
+            found[REPLACED] = error | of_code_point
+        return found
+
+    def _classes(self, code_point: Value) -> dict[int, Value]:
+        regions: list[tuple[int, int]] = []
+        """The first code point and the class of each region; those between two regions do not occur."""
+        for first, each in sorted((points.first, each) for each, ranges in self.ranges.items() for points in ranges):
+            if not regions or regions[-1][1] != each:
+                regions.append((first, each))
+        found: dict[int, list[Value]] = {}
+        # Whether the code point is in the region before and, complemented, in an earlier one.
+        above = [Const(1, 1), *(_at_least(code_point, first) for first, _ in regions[1:]), Const(0, 1)]
+        for (reached, passed), (_, each) in zip(pairwise(above), regions, strict=True):
+            found.setdefault(each, []).append(reached & ~passed)
+        return {each: _any(terms) for each, terms in found.items()}
+
+    def slots(self, code_point: Value, classes: Mapping[int, Value], *, from_first: bool = False) -> list[UnitSlot]:
+        """The code units of a code point, the last one first.
+
+        Args:
+            code_point: the code point.
+            classes: those of the code point; see `classes`.
+            from_first: the first unit is the first one, which needs more multiplexers.
+        """
+        return [
+            UnitSlot(
+                _any(value for each, value in classes.items() if self.units_of(each) > place),
+                Cat(self._bit(code_point, classes, place, bit, from_first) for bit in range(self.table.unit_width)),
+            )
+            for place in range(self.longest)
+        ]
+
+    def _bit(self, code_point: Value, classes: Mapping[int, Value], place: int, bit: int, from_first: bool) -> Value:
+        """A bit of the unit at a place, counted as in `slots`; undefined for classes with fewer units."""
+        sources: dict[tuple[str, int, int], list[int]] = {}
+        for each in classes:
+            if (units := self.units_of(each)) > place:
+                from_last = units - 1 - place if from_first else place
+                sources.setdefault(self._source(each, from_last, bit), []).append(each)
+        # The most frequent source is the one without a condition.
+        *others, (default, _) = sorted(sources.items(), key=lambda entry: len(entry[1]))
+        value = self._value(code_point, *default)
+        for source, members in others:
+            value = Mux(_any(classes[each] for each in members), self._value(code_point, *source), value)
+        return value
+
+    def _source(self, each: int, place: int, bit: int) -> tuple[str, int, int]:
+        """Where a bit of the unit at a place, counted from the last one, comes from.
+
+        It is a constant or a bit of the code point minus a base: the kind, the value or the number, and the base.
+        """
+        if each == REPLACED:
+            return "constant", self.replacement[-1 - place] >> bit & 1, 0
+        pattern = self.table.patterns[each]
+        sizes = pattern.payload_bits
+        at = len(sizes) - 1 - place
+        if bit >= sizes[at]:
+            return "constant", pattern.blocks[at].first >> bit & 1, 0
+        return "payload", sum(sizes[at + 1 :]) + bit, pattern.base
+
+    def _value(self, code_point: Value, kind: str, number: int, base: int) -> Value:
+        if kind == "constant":
+            return Const(number, 1)
+        steady = (base & -base).bit_length() - 1 if base else inf
+        if number < steady:
+            return code_point[number] if number < len(code_point) else Const(0, 1)
+        assert isinstance(steady, int)
+        last = max(points.last for each, ranges in self.ranges.items() if each for points in ranges)
+        values = range(base >> steady, (last >> steady) + 1)
+        ones = [value for value in values if value - (base >> steady) >> number - steady & 1]
+        function = minimise(ones, sorted(set(values) - set(ones)), (last >> steady).bit_length())
+        return function(code_point[steady : last.bit_length()])
+
+
+def _any(values: Iterable[Value]) -> Value:
+    several = list(values)
+    return several[0] if len(several) == 1 else Cat(*several).any()
+
+
+def _at_least(number: Value, bound: int) -> Value:
+    """Whether a number is a constant or greater, without a carry chain."""
+    lowest = (bound & -bound).bit_length() - 1
+    result = number[lowest]
+    for bit in range(lowest + 1, len(number)):
+        result = number[bit] & result if bound >> bit & 1 else number[bit] | result
+    return result
+
+
+def _merged(ranges: Iterable[Range]) -> tuple[Range, ...]:
+    """The same numbers in as few ranges as possible, ascending."""
+    found: list[Range] = []
+    for each in sorted(ranges, key=lambda each: each.first):
+        if found and each.first <= found[-1].last + 1:
+            found[-1] = Range(found[-1].first, max(found[-1].last, each.last))
+        else:
+            found.append(each)
+    return tuple(found)
+
+
+def _intersection(some: Iterable[Range], others: Iterable[Range]) -> tuple[Range, ...]:
+    wanted = _merged(others)
+    return tuple(
+        Range(max(one.first, other.first), min(one.last, other.last))
+        for one in _merged(some)
+        for other in wanted
+        if one.overlaps(other)
+    )
+
+
+def _complement(ranges: Iterable[Range]) -> Iterator[Range]:
+    """The numbers of 32 bits that are in none of the ranges."""
+    first = 0
+    for each in _merged(ranges):
+        if first < each.first:
+            yield Range(first, each.first - 1)
+        first = each.last + 1
+    if first <= _LAST_WORD:
+        yield Range(first, _LAST_WORD)

@@ -1,0 +1,175 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The parallel encoder: beats of code points in, beats of code units out."""
+
+from __future__ import annotations
+
+from amaranth.hdl import Module, ShapeLike
+from amaranth.lib import stream, wiring
+from amaranth.lib.wiring import In, Out
+
+from utf8fpga.hdl.beats import beat_layout
+from utf8fpga.hdl.encoder.logic import EncoderLogic
+from utf8fpga.hdl.encoder.narrower import Narrower
+from utf8fpga.hdl.encoder.stages import EncoderStages, unit_layout
+from utf8fpga.hdl.packer.packer import Packer
+from utf8fpga.hdl.register_buffer import RegisterBuffer
+from utf8fpga.model import REPLACEMENT_CHARACTER, EncodingTable
+
+__all__ = ["OUTPUTS", "ParallelEncoder", "slots_for"]
+
+OUTPUTS = ("first", "sparse", "packed", "narrow")
+"""How units are output: contiguous without a packer, with gaps, packed, or packed and as many per beat as inputs."""
+
+_LANES_PER_COPY = 4
+"""Lanes that move on with the same duplicate of a register."""
+
+
+def slots_for(logic: EncoderLogic, source: EncodingTable | None = None) -> int:
+    """The output lanes that each lane needs.
+
+    Args:
+        logic: the functions from a code point to its units.
+        source: the form of the decoder in front. An item of several units has the lane before its own to itself, too.
+            Default: each code point has one lane.
+    """
+    if source is None:
+        return logic.longest
+    # The shortest ill-formed item has one unit.
+    needed = [len(logic.table.encode(REPLACEMENT_CHARACTER))]
+    for row in source.rows:
+        for each, ranges in logic.ranges.items():
+            if any(row.code_points.overlaps(points) for points in ranges):
+                needed.append(-(-logic.units_of(each) // min(2, len(row.units))))
+    return max(needed)
+
+
+class ParallelEncoder(wiring.Component):
+    """`EncoderStages` with an output stream.
+
+    Throughput: a beat per cycle; with the output ``narrow`` as many as its output beats have room.
+
+    Args:
+        logic: the functions from a code point to its units.
+        lanes: code points per beat.
+        symbol: the shape of a code point: a number, or an item of a decoder.
+        slots: output lanes per lane, see `EncoderStages`.
+        output: one of `OUTPUTS`. ``first`` is for one lane, whose units are contiguous by themselves.
+        collides: see `EncoderStages`.
+
+    Attributes:
+        stages, packer, narrower, buffer: the components; None where there is none.
+
+    Ports:
+        input: stream of `beat_layout`. Null beats must not be `valid`.
+        output: stream of `beat_layout` with symbols of `unit_layout`.
+    """
+
+    def __init__(
+        self,
+        logic: EncoderLogic,
+        lanes: int,
+        symbol: ShapeLike,
+        slots: int,
+        *,
+        output: str,
+        collides: bool = False,
+    ) -> None:
+        assert output in OUTPUTS
+        units, wide = unit_layout(logic.table.unit_width), lanes * slots
+        # A pipeline in front of a packer never pauses, unless a beat may have to wait in it.
+        self.pauses = collides or output not in ("packed", "narrow") or wide == 1
+        copies = 1 if output == "first" or not self.pauses else -(-lanes // _LANES_PER_COPY)
+        self.stages = EncoderStages(
+            logic, lanes, symbol, slots, collides=collides, from_first=output == "first", copies=copies
+        )
+        self.packed = output != "sparse"
+        self.buffer = RegisterBuffer(beat_layout(units, wide), copies) if output == "sparse" else None
+        self.packer = None
+        if output in ("packed", "narrow") and wide > 1:
+            self.packer = Packer(units, wide, ahead=0 if self.pauses else self.stages.latency)
+        self.narrower = Narrower(units, wide, lanes) if output == "narrow" and wide > lanes else None
+        made = lanes if output == "narrow" else wide
+        super().__init__(
+            {
+                "input": In(stream.Signature(beat_layout(symbol, lanes))),
+                "output": Out(stream.Signature(beat_layout(units, made))),
+            }
+        )
+
+    @property
+    def latency(self) -> int:
+        """Upper bound on the cycles from a beat that fills or ends its output beat, while none waits."""
+        return self.stages.latency + sum(each.latency for each in self._behind)
+
+    @property
+    def _behind(self) -> list[RegisterBuffer | Packer | Narrower]:
+        return [each for each in (self.buffer, self.packer, self.narrower) if each is not None]
+
+    @property
+    def _parts(self) -> int:
+        return self.narrower.parts if self.narrower else 1
+
+    @property
+    def reset_cycles(self) -> int:
+        """Cycles after a reset in which `input.ready` is deasserted."""
+        if self.packer:
+            return self.packer.reset_cycles
+        return RegisterBuffer.reset_cycles if self.buffer else 0
+
+    @property
+    def stall_cycles(self) -> int:
+        """Upper bound on the cycles in a row in which `input.ready` is deasserted while no output beat waits."""
+        own = self.stages.stall_cycles
+        if self.packer:
+            rows = self.packer.capacity if self.narrower else 0
+            return own + max(self.packer.stall_cycles, self.packer.reset_cycles) + self._parts * rows
+        return own + (RegisterBuffer.stall_cycles if self.buffer else 0)
+
+    @property
+    def drain_cycles(self) -> int:
+        """Upper bound on the cycles until all determined units have been transferred, while none waits."""
+        held = self.packer.capacity if self.packer else RegisterBuffer.capacity if self.buffer else 0
+        return self._parts * (held + self.latency) + self.stages.stall_cycles + 1
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        m.submodules.stages = stages = self.stages
+        output = self.output
+        if self.pauses:
+            wiring.connect(m, wiring.flipped(self.input), stages.input)
+        elif self.packer:
+            m.d.comb += [
+                stages.input.payload.eq(self.input.payload),
+                stages.input.valid.eq(self.input.valid & self.packer.sparse.ready),
+                self.input.ready.eq(self.packer.sparse.ready),
+            ]
+        if self.buffer:
+            m.submodules.buffer = buffer = self.buffer
+            m.d.comb += [
+                buffer.entry.eq(stages.entry),
+                buffer.entry_valid.eq(stages.entry_valid),
+                stages.run.eq(buffer.run),
+            ]
+            wiring.connect(m, wiring.flipped(output), buffer.output)
+            return m
+        if self.packer is None:
+            m.d.comb += [
+                output.payload.eq(stages.entry),
+                output.valid.eq(stages.entry_valid),
+                stages.run.eq((output.ready | ~stages.entry_valid).replicate(len(stages.run))),
+            ]
+            return m
+        m.submodules.packer = packer = self.packer
+        m.d.comb += [
+            packer.sparse.payload.eq(stages.entry),
+            packer.sparse.valid.eq(stages.entry_valid),
+            # The register of the packer does not depend on whether there is a beat.
+            stages.run.eq(packer.sparse.ready.replicate(len(stages.run)) if self.pauses else ~0),
+        ]
+        made = packer.packed
+        if self.narrower:
+            m.submodules.narrower = narrower = self.narrower
+            wiring.connect(m, made, narrower.input)
+            made = narrower.output
+        wiring.connect(m, wiring.flipped(output), made)
+        return m

@@ -1,0 +1,157 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The parameters of an encoder, and what it has in common with a transcoder."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, NamedTuple
+
+from utf8fpga.hdl.core import CoreParameters, option
+from utf8fpga.hdl.encoder.encoder import Encoder
+from utf8fpga.hdl.payloads import code_point_bits
+from utf8fpga.model import TABLE_3_7, UTF_32, EncodingTable
+from utf8fpga.model.encoder import CodeUnit, GoldenEncoder
+from utf8fpga.model.encodings import ENCODINGS, Encoding, encoding_named
+from utf8fpga.model.exceptions import InvalidArgumentError
+from utf8fpga.model.table import spell
+
+__all__ = ["MAX_ENCODER_LANES", "EncoderParameters", "OutputUnit", "UnitParameters"]
+
+MAX_ENCODER_LANES = 64
+"""Upper bound on the words per beat of an encoder."""
+
+
+class OutputUnit(NamedTuple):
+    """A code unit at the output of a circuit.
+
+    Attributes:
+        value: the code unit.
+        error: see `CodeUnit`.
+    """
+
+    value: int
+    error: bool
+
+
+@dataclass(frozen=True, kw_only=True)
+class UnitParameters(CoreParameters):
+    """The parameters of a core whose output symbols are code units.
+
+    Attributes:
+        to: the name of the encoding of the output, one of `ENCODINGS`.
+        packed: the units of an output beat are contiguous from lane 0 (default), or in order with gaps (sparse).
+        narrow: an output beat has as many lanes as an input beat, and the input waits while more units than these are
+            made of it; otherwise there are lanes for all units that a beat may become.
+    """
+
+    output_noun: ClassVar[str] = "code unit"
+
+    to: str = field(default="utf-8", metadata=option("The encoding of the output.", choices=tuple(ENCODINGS)))
+    packed: bool = field(
+        default=True,
+        metadata=option(
+            "Units of an output beat contiguous from lane 0 (default), or in order with gaps, which is smaller and has"
+            " less latency.",
+            flags=("--packed", "--sparse"),
+        ),
+    )
+    narrow: bool = field(
+        default=False,
+        metadata=option(
+            "As many units per output beat as input symbols: the input waits where the text grows. Default: room for"
+            " all units that an input beat may become.",
+            flags=("--narrow", "--wide"),
+        ),
+    )
+
+    @property
+    def target(self) -> Encoding:
+        """The encoding of the output."""
+        return encoding_named(self.to)
+
+    def _check_lanes(self, lanes: int, most: int) -> None:
+        if not 1 <= lanes <= most:
+            raise InvalidArgumentError(f"lanes {lanes} is not in 1..{most}")
+        if lanes > 1 and self.narrow and not self.packed:
+            raise InvalidArgumentError("narrow output beats are packed: leave out --sparse, or use --wide")
+
+    def comparable(self, symbol: CodeUnit) -> OutputUnit:
+        """The unit without the number of input symbols."""
+        return OutputUnit(symbol.value, symbol.error)
+
+    def observed(self, fields: Mapping[str, int], previous: Any) -> OutputUnit:
+        """The unit, with its bytes in the order of a number."""
+        return OutputUnit(self.target.swapped(fields["unit"]), bool(fields["error"]))
+
+    def as_bytes(self, symbols: Iterable[CodeUnit]) -> bytes:
+        """The text in the encoding of the output."""
+        return self.target.to_bytes(symbol.value for symbol in symbols)
+
+    def label(self, symbol: OutputUnit) -> str:
+        """The unit in hexadecimal."""
+        return spell([symbol.value], self.target.form.unit_width)
+
+
+@dataclass(frozen=True, kw_only=True)
+class EncoderParameters(UnitParameters):
+    """The parameters of an encoder.
+
+    Attributes:
+        to: the name of the encoding of the output, one of `ENCODINGS`.
+        lanes: words per beat, 1 to 64.
+        packed: see `UnitParameters`; with one lane True.
+        narrow: see `UnitParameters`.
+        items: words are the items of a decoder, with the flag `error` in ``s_axis_tuser``.
+
+    Raises:
+        InvalidArgumentError: a value is out of its range, or the combination of values is invalid.
+
+    >>> EncoderParameters(to="utf-16-le", lanes=4).name
+    'encoder-utf-16-le-4'
+    """
+
+    core: ClassVar[str] = "encoder"
+    input_noun: ClassVar[str] = "word"
+
+    lanes: int = field(default=1, metadata=option("Words per beat.", range=(1, MAX_ENCODER_LANES)))
+    items: bool = field(
+        default=False,
+        metadata=option(
+            "Words are the items of a decoder, whose error flags are passed on. Default: UTF-32.", flags=("--items", "")
+        ),
+    )
+
+    def __post_init__(self) -> None:
+        encoding_named(self.to)
+        self._check_lanes(self.lanes, MAX_ENCODER_LANES)
+        object.__setattr__(self, "packed", self.packed or self.lanes == 1)
+
+    def build(self) -> Encoder:
+        """The circuit."""
+        return Encoder(
+            self.target, lanes=self.lanes, packed=self.packed, narrow=self.narrow, items=self.items, parameters=self
+        )
+
+    def golden(self) -> GoldenEncoder:
+        """The golden encoder."""
+        return GoldenEncoder(self.target, flag=code_point_bits(TABLE_3_7) if self.items else None)
+
+    @property
+    def input_table(self) -> EncodingTable | None:
+        """UTF-32, except for items."""
+        return None if self.items else UTF_32
+
+    @property
+    def series(self) -> str:
+        """The core and the encoding."""
+        return f"encoder to {self.to}"
+
+    def description(self) -> list[str]:
+        """The encoding and the sizes."""
+        words = f"{self.lanes} word{'s' if self.lanes > 1 else ''}"
+        return [f"{self.target.form.name} encoder, {words} per cycle.", f"Generated from: {self.target.form.source}."]
+
+    def notes(self) -> list[str]:
+        """What becomes of words that are no code points."""
+        return ["A word that is no code point of the form is encoded as U+FFFD."]

@@ -1,0 +1,118 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The serial encoder: one code point at a time in, one code unit per cycle out."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from amaranth.hdl import Cat, Const, Module, Mux, ShapeLike, Signal, Value
+from amaranth.lib import data, stream, wiring
+from amaranth.lib.wiring import In, Out
+
+from utf8fpga.hdl.beats import beat_layout
+from utf8fpga.hdl.encoder.logic import EncoderLogic
+from utf8fpga.hdl.encoder.stages import symbol_classes, unit_layout
+
+__all__ = ["UnitQueue"]
+
+
+class UnitQueue(wiring.Component):
+    """A queue of code units into which all units of a code point are entered at once, and from which one is output.
+
+    It has room for the longest sequence. So a source with at least as many cycles for a code point as it has units
+    never waits, such as a decoder of well-formed text of the same form.
+
+    Throughput: a unit per cycle. `input.ready` is deasserted while there is no room for all units of the code point.
+
+    Latency: one cycle to the first unit. There is a combinational path from `output.ready` to `input.ready`, and one
+    from the payload of the input.
+
+    Args:
+        logic: the functions from a code point to its units.
+        symbol: the shape of a code point: a number, or an item of a decoder.
+
+    Ports:
+        input: stream of `beat_layout`, one lane. Null beats must not be `valid`.
+        output: stream of `beat_layout`, one lane, with symbols of `unit_layout`.
+    """
+
+    latency = 1
+    """Cycles from a code point to its first unit, while no unit waits."""
+
+    reset_cycles = 0
+    """Cycles after a reset in which `input.ready` is deasserted."""
+
+    def __init__(self, logic: EncoderLogic, symbol: ShapeLike) -> None:
+        self.logic = logic
+        width = logic.table.unit_width
+        self._entry = data.StructLayout({"unit": width, "error": 1, "keep": 1, "last": 1})
+        super().__init__(
+            {
+                "input": In(stream.Signature(beat_layout(symbol, 1))),
+                "output": Out(stream.Signature(beat_layout(unit_layout(width), 1))),
+            }
+        )
+
+    @property
+    def stall_cycles(self) -> int:
+        """Upper bound on the cycles in a row in which `input.ready` is deasserted while no unit waits."""
+        return self.logic.longest - 1
+
+    @property
+    def drain_cycles(self) -> int:
+        """Upper bound on the cycles until all units have been transferred, while none waits."""
+        return self.logic.longest
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        room, source, output = self.logic.longest, self.input.payload, self.output
+        entries: list[Any] = [Signal(self._entry, name=f"entry_{n}", reset_less=True) for n in range(room)]
+        valid = Signal(room)
+        # After the unit at the output has been transferred.
+        left = Signal(room)
+        # Bit n: more than n entries are needed.
+        needed: list[Value] = []
+        code_point, error, classes = symbol_classes(self.logic, source.symbols[0])
+        slots: list[Any] = []
+        for place, slot in enumerate(self.logic.slots(code_point, classes)):
+            slots.append(Signal(self._entry, name=f"slot_{place}"))
+            # Of a packet that ends without a code point there is one entry, without a unit.
+            m.d.comb += [
+                slots[-1].unit.eq(slot.unit),
+                slots[-1].error.eq(error & source.keep),
+                slots[-1].keep.eq(source.keep),
+                slots[-1].last.eq(Const(0, 1) if place else source.last),
+            ]
+            needed.append(source.keep & slot.keep if place else Const(1, 1))
+        moves = output.ready | ~valid[0]
+        m.d.comb += left.eq(Mux(moves, valid >> 1, valid))
+        # With `left` entries in use and `needed` ones, bit n: more than n are in use afterwards.
+        fits = Cat(~(needed[n] & left[room - 1 - n]) for n in range(room)).all()
+        sums = Signal(room)
+        m.d.comb += sums.eq(
+            Cat(
+                left[n] | Cat((left[n - 1 - k] if k < n else Const(1, 1)) & needed[k] for k in range(n + 1)).any()
+                for n in range(room)
+            )
+        )
+        accepts = self.input.valid & fits
+        m.d.comb += self.input.ready.eq(fits)
+        m.d.sync += valid.eq(Mux(accepts, sums, left))
+        for n, entry in enumerate(entries):
+            # The unit that ends `place` entries before the last one in use.
+            new = Value.cast(slots[0])
+            for place in range(1, room - n):
+                new = Mux(sums[n + place], Value.cast(slots[place]), new)
+            shifts = Value.cast(entries[n + 1]) if n + 1 < room else new
+            with m.If(moves | ~valid[n]):
+                m.d.sync += Value.cast(entry).eq(Mux(left[n], shifts, new) if n + 1 < room else new)
+        first = entries[0]
+        beat = output.payload
+        m.d.comb += [
+            output.valid.eq(valid[0]),
+            beat.symbols[0].unit.eq(first.unit),
+            beat.symbols[0].error.eq(first.error),
+            beat.keep.eq(first.keep),
+            beat.last.eq(first.last),
+        ]
+        return m

@@ -1,0 +1,133 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The parameters of a transcoder."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import ClassVar
+
+from utf8fpga.hdl.core import option
+from utf8fpga.hdl.decoder.parallel import MAX_LANES
+from utf8fpga.hdl.decoder.parameters import DecoderParameters
+from utf8fpga.hdl.encoder.parameters import UnitParameters
+from utf8fpga.hdl.transcoder.transcoder import Transcoder, source_table
+from utf8fpga.model import IncrementalDecoder
+from utf8fpga.model.encoder import GoldenTranscoder
+from utf8fpga.model.encodings import ENCODINGS, Encoding, encoding_named
+from utf8fpga.model.exceptions import InvalidArgumentError
+from utf8fpga.model.golden import GoldenDecoder
+from utf8fpga.model.table import Composition, EncodingTable, spell
+
+__all__ = ["SOURCES", "TranscoderParameters"]
+
+SOURCES = tuple(name for name, each in ENCODINGS.items() if not isinstance(each.form, Composition))
+"""The encodings of the input: all but the compositions."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class TranscoderParameters(UnitParameters):
+    """The parameters of a transcoder.
+
+    Attributes:
+        from_: the name of the encoding of the input, one of `SOURCES`.
+        to: the name of the encoding of the output, one of `ENCODINGS`. If it is the same one, ill-formed text becomes
+            well-formed text, and well-formed text remains as it is.
+        lanes: input units per beat, 1 to 256.
+        packed: see `UnitParameters`; with one lane True.
+        narrow: see `UnitParameters`; with one lane True.
+        pipeline: register stages of the decoder, see `DecoderParameters`; None for UTF-32, which needs none.
+
+    Raises:
+        InvalidArgumentError: a value is out of its range, or the combination of values is invalid.
+
+    >>> TranscoderParameters(to="utf-16-le", lanes=4).name
+    'transcoder-utf-16-le-4'
+    >>> TranscoderParameters(to="utf-8", lanes=4, narrow=True).arguments()
+    ['--narrow', '--lanes', '4']
+    """
+
+    core: ClassVar[str] = "transcoder"
+    input_noun: ClassVar[str] = "code unit"
+
+    from_: str = field(default="utf-8", metadata=option("The encoding of the input.", choices=SOURCES))
+    lanes: int = field(default=1, metadata=option("Code units per beat.", range=(1, MAX_LANES)))
+    pipeline: int | None = field(
+        default=None,
+        metadata=option(
+            "Register stages of the decoder: 0 to 2 with one lane, default 1; 0 to 6 with more, default 5.",
+            range=(0, None),
+        ),
+    )
+
+    def __post_init__(self) -> None:
+        encoding_named(self.to)
+        if self.from_ not in SOURCES:
+            raise InvalidArgumentError(f"the encoding {self.from_!r} of the input is not one of {', '.join(SOURCES)}")
+        self._check_lanes(self.lanes, MAX_LANES)
+        if self.lanes == 1:
+            object.__setattr__(self, "packed", True)
+            object.__setattr__(self, "narrow", True)
+        decoder = self.decoder
+        if decoder is None and self.pipeline is not None:
+            raise InvalidArgumentError(f"{self.from_} needs no decoder: leave out pipeline {self.pipeline}")
+        object.__setattr__(self, "pipeline", decoder and decoder.pipeline)
+
+    def build(self) -> Transcoder:
+        """The circuit."""
+        return Transcoder(
+            self.given,
+            self.target,
+            lanes=self.lanes,
+            packed=self.packed,
+            narrow=self.narrow,
+            decoder=self.decoder,
+            parameters=self,
+        )
+
+    @property
+    def decoder(self) -> DecoderParameters | None:
+        """The parameters of the decoder; None for UTF-32, which needs none."""
+        table = source_table(self.given)
+        if table.longest == 1:
+            return None
+        return DecoderParameters(table=table, lanes=self.lanes, packed=False, pipeline=self.pipeline)
+
+    @property
+    def given(self) -> Encoding:
+        """The encoding of the input."""
+        return encoding_named(self.from_)
+
+    def golden(self) -> GoldenTranscoder:
+        """The golden transcoder."""
+        decoder = GoldenDecoder(IncrementalDecoder(table=source_table(self.given)))
+        return GoldenTranscoder(decoder, self.given, self.target)
+
+    @property
+    def input_table(self) -> EncodingTable | None:
+        """The form of the input, if a number of a beat is a code unit."""
+        return None if self.given.is_swapped else source_table(self.given)
+
+    def input_label(self, symbol: int) -> str:
+        """The unit in hexadecimal."""
+        return spell([self.given.swapped(symbol)], self.given.form.unit_width)
+
+    @property
+    def series(self) -> str:
+        """The core and the encodings."""
+        return f"{self.from_} to {self.to}"
+
+    def description(self) -> list[str]:
+        """The encodings and the sizes."""
+        units = f"{self.lanes} code unit{'s' if self.lanes > 1 else ''}"
+        return [
+            f"{self.given.form.name} to {self.target.form.name} transcoder, {units} per cycle.",
+            f"Generated from: {self.given.form.source};",
+            f"and: {self.target.form.source}.",
+        ]
+
+    def notes(self) -> list[str]:
+        """What becomes of ill-formed text, and when the input waits."""
+        lines = ["There is one U+FFFD for each maximal subpart of an ill-formed subsequence (D93b)."]
+        if self.narrow:
+            lines.append("While more code units are made than are output per cycle, s_axis_tready is low.")
+        return lines

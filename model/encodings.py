@@ -1,0 +1,105 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The encodings of text as bytes, by the names that programs use: an encoding form and a byte order.
+
+They are the encoding schemes (D94) without a byte order mark, and the other forms of the catalogue.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from types import MappingProxyType
+from typing import Literal
+
+from utf8fpga.model.exceptions import InvalidArgumentError
+from utf8fpga.model.forms import CATALOGUE, COMPOSITIONS, UTF_16, UTF_32
+from utf8fpga.model.table import Composition, EncodingTable
+
+__all__ = ["ENCODINGS", "Encoding", "encoding_named"]
+
+
+@dataclass(frozen=True)
+class Encoding:
+    """An encoding form with a byte order.
+
+    Attributes:
+        name: its name, such as ``utf-16-le``.
+        form: the form.
+        byte_order: ``little``, the least significant byte of a code unit first, or ``big``.
+    """
+
+    name: str
+    form: EncodingTable | Composition
+    byte_order: Literal["little", "big"] = "little"
+
+    @cached_property
+    def table(self) -> EncodingTable:
+        """The form as one table, for encoding."""
+        return self.form.flattened if isinstance(self.form, Composition) else self.form
+
+    @property
+    def unit_bytes(self) -> int:
+        """The bytes of a code unit."""
+        return self.form.unit_width // 8
+
+    @property
+    def is_swapped(self) -> bool:
+        """Whether the most significant byte of a code unit, if it has several, is the first one."""
+        return self.byte_order == "big" and self.unit_bytes > 1
+
+    def swapped(self, unit: int) -> int:
+        """A code unit from a number whose first byte is the least significant one, or the other way round.
+
+        >>> hex(ENCODINGS["utf-16-be"].swapped(0x3DD8))
+        '0xd83d'
+        """
+        return int.from_bytes(unit.to_bytes(self.unit_bytes, "little"), self.byte_order)
+
+    def to_bytes(self, units: Iterable[int]) -> bytes:
+        """The bytes of code units.
+
+        >>> ENCODINGS["utf-16-be"].to_bytes([0xD83D, 0xDE00]).hex()
+        'd83dde00'
+        """
+        return b"".join(unit.to_bytes(self.unit_bytes, self.byte_order) for unit in units)
+
+    def to_units(self, text: bytes) -> tuple[int, ...]:
+        """The code units in bytes, without those at the end that are no whole unit.
+
+        >>> [hex(unit) for unit in ENCODINGS["utf-16-le"].to_units(bytes.fromhex("3dd800de"))]
+        ['0xd83d', '0xde00']
+        """
+        size = self.unit_bytes
+        return tuple(
+            int.from_bytes(text[at : at + size], self.byte_order) for at in range(0, len(text) - size + 1, size)
+        )
+
+
+def _all() -> dict[str, Encoding]:
+    found: list[Encoding] = []
+    parts = [form.unit_table for form in COMPOSITIONS.values()]
+    forms: list[EncodingTable | Composition] = [table for table in CATALOGUE.values() if table not in parts]
+    for form in [*forms, *COMPOSITIONS.values()]:
+        name = re.sub(r"[^a-z0-9]+", "-", form.name.lower())
+        if form in (UTF_16, UTF_32):
+            found += [Encoding(f"{name}-le", form), Encoding(f"{name}-be", form, "big")]
+        else:
+            found.append(Encoding(name, form))
+    return {each.name: each for each in found}
+
+
+ENCODINGS: Mapping[str, Encoding] = MappingProxyType(_all())
+"""Every encoding by its name."""
+
+
+def encoding_named(name: str) -> Encoding:
+    """The encoding of a name.
+
+    Raises:
+        InvalidArgumentError: there is none.
+    """
+    if name not in ENCODINGS:
+        raise InvalidArgumentError(f"encoding {name!r} is not one of {', '.join(ENCODINGS)}")
+    return ENCODINGS[name]
