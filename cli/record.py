@@ -118,10 +118,10 @@ def record_boards(table: str, checkout: Path) -> None:
 
 
 _BLOCKS = {
-    BOARDS_FILE: ("session", "boards"),
     Path("README.md"): ("summary", "demo"),
     PERFORMANCE_FILE: ("figures", "scaling"),
     VERIFICATION_FILE: ("engines",),
+    BOARDS_FILE: ("session", "boards"),
 }
 """The names of the generated blocks of each page."""
 

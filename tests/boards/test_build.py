@@ -24,6 +24,7 @@ from amaranth.hdl import Fragment
 from amaranth.lib import io
 from amaranth.sim import Simulator
 from support.builds import STAND_INS, Built, needs_tools, stand_in_tools
+from support.engines import requires_compiler
 from test_uart import frame, frames, line, rejected
 
 from utf8fpga.boards import (
@@ -675,3 +676,42 @@ def test_the_table_of_builds(tmp_path: Path) -> None:
         f"| icebreaker | iCE40 UP5K | its own | 12 | 50.0 | 1 of 2 | 1 of 2 | `{digest}` |",
         f"| upduino-v3 | iCE40 UP5K | j_0:7,j_0:8 | 12 (divided by 4) | 50.0 | 1 of 2 | 1 of 2 | `{digest}` |",
     ]
+
+
+# The page
+
+
+PAGE = (Path(__file__).parents[2] / "docs" / "boards.md").read_text(encoding="utf-8")
+
+
+def table_in_the_page() -> dict[str, list[str]]:
+    """The cells of each row of the table of bitstreams, by board."""
+    [table] = re.findall(r"<!-- boards: begin -->\n(.*?)<!-- boards: end -->", PAGE, re.DOTALL)
+    rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in table.splitlines()[2:]]
+    return {row[0]: row for row in rows}
+
+
+def test_the_page_has_all_boards_that_can_be_built() -> None:
+    expected = [name for name, board in BOARDS.items() if not board.obstacle and board.family in FAMILIES]
+    assert list(table_in_the_page()) == expected
+    assert len(expected) >= 40
+
+
+@pytest.mark.build
+@pytest.mark.parametrize("name", ["icebreaker", "ulx3s-85f", "tang-nano-9k", "machxo2-1200ze-breakout"])
+def test_the_page_shows_the_bitstreams(name: str, tmp_path: Path) -> None:
+    needs_tools(name)
+    [row] = table_of([build_board(name, tmp_path)]).splitlines()[2:]
+    assert [cell.strip() for cell in row.strip("|").split("|")] == table_in_the_page()[name]
+
+
+def without_times(text: str) -> str:
+    return re.sub(r"[\d.]+ s, [\d.]+ kB/s", "TIME", text)
+
+
+@pytest.mark.slow
+@requires_compiler
+def test_the_page_shows_the_session() -> None:
+    from utf8fpga.cli.record import session_block, with_block
+
+    assert without_times(with_block(PAGE, "session", session_block())) == without_times(PAGE)

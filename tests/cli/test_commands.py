@@ -541,9 +541,45 @@ INCORRECT_USE = {
         ["simulate", "--hex", "41", "--vcd", "/nonexistent/w.vcd"],
         "cannot write '/nonexistent/w.vcd': No such file or directory",
     ),
+    "build on one pin": (
+        ["build", "icebreaker", "--uart", "4"],
+        "--uart '4' is not RX,TX: name two pins, such as pmod_0:1,pmod_0:2",
+    ),
+    "build of a platform without a family": (
+        ["build", "mine", "--platform", "mine:Mine"],
+        "--platform needs a family: add --family with one of ice40, ecp5, machxo2, gowin",
+    ),
+    "build of a missing module": (
+        ["build", "mine", "--platform", "nothing_here:Mine", "--family", "ice40"],
+        "platform 'nothing_here:Mine': there is no module 'nothing_here'",
+    ),
+    "build of a platform of another form": (
+        ["build", "mine", "--platform", "mine.py", "--family", "ice40"],
+        "--platform 'mine.py' is not MODULE:CLASS",
+    ),
+    "build with unknown LEDs": (
+        ["build", "icebreaker", "--leds", "red"],
+        "--leds 'red' must be some of activity, error, overflow, separated by commas",
+    ),
+    "build of another family": (
+        ["build", "icebreaker", "--family", "ecp5"],
+        "--family ecp5: the family of icebreaker is ice40",
+    ),
+    "build of another core": (
+        ["build", "remover", "icebreaker"],
+        "the board's core must be a decoder, not remover",
+    ),
+    "build without open tools": (
+        ["build", "arty-a7-35"],
+        "board arty-a7-35 has family 'xilinx', which is not one of ice40, ecp5, machxo2, gowin",
+    ),
+    "check of lines": (
+        ["build", "icebreaker", "--check", "--form", "lines"],
+        "a build in the form lines cannot be checked: use words, or leave out the check",
+    ),
     "unknown board": (
         ["build", "icebraker"],
-        "unknown board 'icebraker'; did you mean icebreaker? (known: icebreaker, ulx3s-85f)",
+        "unknown board 'icebraker'; did you mean icebreaker or icebreaker-bitsy? (utf8fpga boards lists them)",
     ),
     "unknown device": (["bench", "--device", "hx9k"], "unknown device 'hx9k' (known: hx8k, up5k, ecp5-85k)"),
 }
