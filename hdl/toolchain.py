@@ -49,10 +49,10 @@ _EXTRA = {
     "icepack": "[boards]",
     "nextpnr-ecp5": "[boards]",
     "ecppack": "[boards]",
-    "nextpnr-machxo2": "[boards]",
-    "xo2pack": "[boards]",
-    "nextpnr-himbaechel-gowin": "[boards]",
-    "gowin_pack": "[boards]",
+    "nextpnr-machxo2": "[machxo2]",
+    "xo2pack": "[machxo2]",
+    "nextpnr-himbaechel-gowin": "[gowin]",
+    "gowin_pack": "[gowin]",
 }
 
 

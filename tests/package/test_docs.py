@@ -66,6 +66,9 @@ NOT_RUN = {
     "pip install '.[boards,compiled,serial]'": (
         "it installs packages from the network; .ci/run installs these extras with '.[test]'"
     ),
+    "pip install '.[boards,gowin,machxo2]'": (
+        "it installs packages from the network; .ci/run installs these extras with '.[dev]'"
+    ),
     "utf8fpga boards run icebreaker": "it runs until it is interrupted; test_talk.py runs it",
     "utf8fpga boards build --table boards.txt": "it takes many minutes; test_build.py builds with replaced tools",
     "utf8fpga build icebreaker --program": "it requires a board; test_build.py replaces the programmer",
