@@ -59,7 +59,7 @@ def boards(context: click.Context, as_json: bool) -> None:
     default=os.cpu_count() or 1,
     help="Builds at once; default: one per processor.",
 )
-@click.option("--table", type=FILE, help="Also write the table as Markdown to this file.")
+@click.option("--markdown", type=FILE, help="Also write the table as Markdown to this file.")
 @click.option(
     "--record", type=FOLDER, help="Write it, and a session with a virtual board, into the docs of a checkout."
 )
@@ -69,7 +69,7 @@ def build(
     directory: str,
     form: str,
     jobs: int,
-    table: str | None,
+    markdown: str | None,
     record: str | None,
 ) -> None:
     """Build the bitstreams of all boards that can be built here, or of the given ones.
@@ -84,8 +84,8 @@ def build(
     reports = [report for report in found.values() if not isinstance(report, str)]
     text = table_of(reports)
     click.echo(text, nl=False)
-    if table:
-        write_bytes(table, text.encode())
+    if markdown:
+        write_bytes(markdown, text.encode())
     if record:
         from utf8fpga.cli.record import record_boards
 
