@@ -19,10 +19,14 @@ from utf8fpga.hdl.decoder.parameters import (
 from utf8fpga.hdl.decoder.pipeline import BUFFERS, PARALLEL_PIPELINES
 from utf8fpga.hdl.decoder.practice import MARK_PRACTICES, MERGING_PRACTICES, PracticeDecoder
 from utf8fpga.hdl.decoder.serial import PIPELINES, SerialDecoder
+from utf8fpga.hdl.encoder.encoder import Encoder
+from utf8fpga.hdl.encoder.parameters import EncoderParameters
 from utf8fpga.hdl.packer.packer import PackedDecoder, Packer
 from utf8fpga.hdl.payloads import Kind, item_layout
 from utf8fpga.hdl.periodic_reset import MOST, STILL, Refresh, RefreshedDecoder
 from utf8fpga.hdl.remover import MAX_REMOVER_LANES, Remover, RemoverParameters
+from utf8fpga.hdl.transcoder.parameters import TranscoderParameters
+from utf8fpga.hdl.transcoder.transcoder import Transcoder
 from utf8fpga.hdl.verilog.attributes import PORT_ATTRIBUTES
 from utf8fpga.hdl.verilog.families import FAMILIES, fitted
 from utf8fpga.hdl.verilog.identifiers import check_module_name, check_ram_style
@@ -53,6 +57,8 @@ __all__ = [
     "CoreParameters",
     "Decoder",
     "DecoderParameters",
+    "Encoder",
+    "EncoderParameters",
     "Kind",
     "Option",
     "PackedDecoder",
@@ -65,6 +71,8 @@ __all__ = [
     "Remover",
     "RemoverParameters",
     "SerialDecoder",
+    "Transcoder",
+    "TranscoderParameters",
     "Word",
     "axi_rtlil",
     "axi_signature",

@@ -42,7 +42,7 @@ ARCHITECTURES = ("serial", "parallel")
 """The architectures: a state machine with one code unit per cycle, and a sliding window."""
 
 
-_BYTE_TABLES = tuple(name for name, table in CATALOGUE.items() if table.unit_width == 8)
+_TABLES = tuple(name for name, table in CATALOGUE.items() if table.longest > 1)
 
 
 class Word(NamedTuple):
@@ -96,8 +96,8 @@ class DecoderParameters(CoreParameters):
     input_noun: ClassVar[str] = "code unit"
     output_noun: ClassVar[str] = "code point"
 
-    table: EncodingTable = field(default=TABLE_3_7, metadata=option("The encoding form.", choices=_BYTE_TABLES))
-    lanes: int = field(default=1, metadata=option("Bytes per beat.", range=(1, MAX_LANES)))
+    table: EncodingTable = field(default=TABLE_3_7, metadata=option("The encoding form.", choices=_TABLES))
+    lanes: int = field(default=1, metadata=option("Code units per beat.", range=(1, MAX_LANES)))
     architecture: str | None = field(
         default=None,
         metadata=option(

@@ -32,11 +32,16 @@ class UnitSlot:
 
     Attributes:
         keep: the unit is present.
-        unit: the code unit; undefined where it is not present.
+        bits: the bits of the code unit, bit 0 first, undefined where it is not present; constants are `Const`.
     """
 
     keep: Value
-    unit: Value
+    bits: list[Value]
+
+    @property
+    def unit(self) -> Value:
+        """The code unit."""
+        return Cat(self.bits)
 
 
 @dataclass(frozen=True)
@@ -164,7 +169,7 @@ class EncoderLogic:
         return [
             UnitSlot(
                 _any(value for each, value in classes.items() if self.units_of(each) > place),
-                Cat(self._bit(code_point, classes, place, bit, from_first) for bit in range(self.table.unit_width)),
+                [self._bit(code_point, classes, place, bit, from_first) for bit in range(self.table.unit_width)],
             )
             for place in range(self.longest)
         ]

@@ -80,7 +80,14 @@ class ParallelEncoder(wiring.Component):
         self.pauses = collides or output not in ("packed", "narrow") or wide == 1
         copies = 1 if output == "first" or not self.pauses else -(-lanes // _LANES_PER_COPY)
         self.stages = EncoderStages(
-            logic, lanes, symbol, slots, collides=collides, from_first=output == "first", copies=copies
+            logic,
+            lanes,
+            symbol,
+            slots,
+            collides=collides,
+            from_first=output == "first",
+            copies=copies,
+            pauses=self.pauses,
         )
         self.packed = output != "sparse"
         self.buffer = RegisterBuffer(beat_layout(units, wide), copies) if output == "sparse" else None

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from amaranth.hdl import Cat, Const, Module, Mux, ShapeLike, Signal, Value
@@ -11,6 +12,7 @@ from amaranth.lib.wiring import In, Out
 
 from utf8fpga.hdl.beats import beat_layout
 from utf8fpga.hdl.encoder.logic import REPLACED, EncoderLogic
+from utf8fpga.hdl.fan_out import FanOut
 
 __all__ = ["EncoderStages", "symbol_classes", "unit_layout"]
 
@@ -64,6 +66,7 @@ class EncoderStages(wiring.Component):
         from_first: the units begin in the first output lane of their lane, rather than ending in the last one; for
             code points with at most `slots` units.
         copies: bits of `run`, at least 1, duplicates for parts of the lanes.
+        pauses: False: `run` is always asserted.
 
     Ports:
         input: stream of `beat_layout`. Null beats must not be `valid`.
@@ -82,10 +85,11 @@ class EncoderStages(wiring.Component):
         collides: bool = False,
         from_first: bool = False,
         copies: int = 1,
+        pauses: bool = True,
     ) -> None:
         assert logic.longest <= 2 * slots
         self.logic, self.lanes, self.slots, self.from_first = logic, lanes, slots, from_first
-        self.borrows = logic.longest > slots
+        self.pauses, self.borrows = pauses, logic.longest > slots
         self.collides = collides and self.borrows
         shape = beat_layout(symbol, lanes)
         super().__init__(
@@ -97,13 +101,15 @@ class EncoderStages(wiring.Component):
             }
         )
         code_point, _, classes = symbol_classes(logic, self.input.payload.symbols[0])
-        lane = data.StructLayout({"keep": 1, "error": 1, "code_point": len(code_point), "classes": len(classes)})
+        lane = data.StructLayout(
+            {"keep": 1, "error": 1, "code_point": len(code_point), "classes": len(classes) if len(classes) > 1 else 0}
+        )
         self._stage = data.StructLayout({"lanes": data.ArrayLayout(lane, lanes), "last": 1})
 
     @property
     def latency(self) -> int:
         """Cycles from a beat at the input to its units at `entry`."""
-        return 2 + self.borrows
+        return 2 + self.borrows + (not self.pauses)
 
     @property
     def stall_cycles(self) -> int:
@@ -116,8 +122,13 @@ class EncoderStages(wiring.Component):
         taken, shown = Signal(self._stage, reset_less=True), Signal(self._stage, reset_less=True)
         taken_valid, shown_valid = Signal(), Signal()
         advance = self.run & ~collision.replicate(len(self.run))
-        self._classify(m, taken)
-        self._load(m, taken, taken_valid, self._offered, self.input.valid, advance)
+        beat, valid = self.input.payload, self.input.valid
+        if not self.pauses:
+            # The memories of a buffer are slow: nothing is computed before the first registers.
+            beat = Signal.like(beat, name="arrived", reset_less=True)
+            valid = Signal(name="arrived_valid")
+            m.d.sync += [beat.eq(self.input.payload), valid.eq(self.input.valid)]
+        self._load(m, taken, taken_valid, self._classified(m, beat), valid, advance)
         m.d.comb += self.input.ready.eq(advance[0])
         if not self.borrows:
             self._encode(m, taken, taken_valid, None, Const(0, 1))
@@ -132,10 +143,18 @@ class EncoderStages(wiring.Component):
         self._encode(m, shown, shown_valid, first, lends & ~collision)
         return m
 
-    def _classify(self, m: Module, taken: Any) -> None:
-        """The beat at the input, with the classes of its code points."""
-        self._offered = offered = Signal(self._stage)
-        beat = self.input.payload
+    def _valids(self, m: Module, valid: Value) -> list[Value]:
+        """Per lane whether the beat whose units are made is there."""
+        if self.pauses or not self.borrows:
+            return [valid] * self.lanes
+        # Not reset: they have drained before a beat lends units for the first time.
+        m.submodules.valids = tree = FanOut(3)
+        m.d.comb += tree.value.eq(self.input.valid)
+        return [tree.copies[lane * len(tree.copies) // self.lanes] for lane in range(self.lanes)]
+
+    def _classified(self, m: Module, beat: Any) -> Any:
+        """A beat with the classes of its code points."""
+        offered = Signal(self._stage)
         m.d.comb += offered.last.eq(beat.last)
         for number, lane in enumerate(offered.lanes):
             code_point, error, classes = symbol_classes(self.logic, beat.symbols[number])
@@ -143,8 +162,10 @@ class EncoderStages(wiring.Component):
                 lane.keep.eq(beat.keep[number]),
                 lane.error.eq(error),
                 lane.code_point.eq(code_point),
-                lane.classes.eq(Cat(classes[each] for each in self.logic.names)),
             ]
+            if len(classes) > 1:
+                m.d.comb += lane.classes.eq(Cat(classes[each] for each in self.logic.names))
+        return offered
 
     def _load(self, m: Module, register: Any, valid: Signal, source: Any, source_valid: Value, enable: Value) -> None:
         """Registers of a stage, which load the stage before it."""
@@ -156,6 +177,8 @@ class EncoderStages(wiring.Component):
                 m.d.sync += register.lanes[number].eq(source.lanes[number])
 
     def _classes(self, lane: Any) -> dict[int, Value]:
+        if len(self.logic.names) == 1:
+            return {self.logic.names[0]: Const(1, 1)}
         return dict(zip(self.logic.names, lane.classes, strict=True))
 
     def _is_long(self, lane: Any) -> Value:
@@ -166,31 +189,45 @@ class EncoderStages(wiring.Component):
     def _encode(self, m: Module, beat: Any, valid: Value, follows: Any, lends: Value) -> None:
         """The registers in front of the output: the units of a beat, and those of lane 0 of the next one."""
         copies, slots = len(self.run), self.slots
-        made, made_valid = Signal(self.entry.shape(), reset_less=True), Signal()
+        wide = self.lanes * slots
+        keeps, errors = Signal(wide, reset_less=True), Signal(wide, reset_less=True)
+        made_valid, last = Signal(), Signal(reset_less=True)
         with m.If(self.run[0]):
-            m.d.sync += [made_valid.eq(valid | lends), made.last.eq(beat.last & valid)]
+            m.d.sync += [made_valid.eq(valid | lends), last.eq(beat.last & valid)]
         lanes = [*beat.lanes, *([] if follows is None else [follows])]
-        present = [*(lane.keep & valid for lane in beat.lanes), lends]
+        present = [*(lane.keep & each for lane, each in zip(beat.lanes, self._valids(m, valid), strict=True)), lends]
         encoded = [self.logic.slots(lane.code_point, self._classes(lane), from_first=self.from_first) for lane in lanes]
         for number in range(self.lanes):
-            with m.If(self.run[number * copies // self.lanes]):
-                for place in range(slots):
-                    lane, keep, units = beat.lanes[number], present[number], encoded[number]
-                    kept: Value = Const(0, 1)
-                    error: Value = Const(0, 1)
-                    unit: Value = Const(0, 1)
-                    if place < len(units):
-                        kept, unit = keep & units[place].keep, units[place].unit
-                        error = kept & lane.error
-                    if number + 1 < len(lanes) and slots + place < len(encoded[number + 1]):
-                        other = encoded[number + 1][slots + place]
-                        lent = present[number + 1] & other.keep
-                        kept, error = kept | lent, error | (lent & lanes[number + 1].error)
-                        unit = Mux(beat.lanes[number].keep & valid, unit, other.unit)
-                    at = number * slots + (place if self.from_first else slots - 1 - place)
-                    m.d.sync += [
-                        made.keep[at].eq(kept),
-                        made.symbols[at].unit.eq(unit),
-                        made.symbols[at].error.eq(error),
+            run = self.run[number * copies // self.lanes]
+            for place in range(slots):
+                slot = encoded[number][place]
+                kept, bits = present[number] & slot.keep, slot.bits
+                error = kept & lanes[number].error
+                if number + 1 < len(lanes) and slots + place < len(encoded[number + 1]):
+                    other = encoded[number + 1][slots + place]
+                    lent = present[number + 1] & other.keep
+                    kept, error = kept | lent, error | (lent & lanes[number + 1].error)
+                    bits = [
+                        one if _is_same(one, another) else Mux(present[number], one, another)
+                        for one, another in zip(bits, other.bits, strict=True)
                     ]
-        m.d.comb += [self.entry.eq(made), self.entry_valid.eq(made_valid)]
+                at = number * slots + (place if self.from_first else slots - 1 - place)
+                with m.If(run):
+                    m.d.sync += [keeps[at].eq(kept), errors[at].eq(error)]
+                m.d.comb += self.entry.symbols[at].unit.eq(self._held(m, f"unit_{at}", bits, run))
+                m.d.comb += self.entry.symbols[at].error.eq(errors[at])
+        m.d.comb += [self.entry.keep.eq(keeps), self.entry.last.eq(last), self.entry_valid.eq(made_valid)]
+
+    @staticmethod
+    def _held(m: Module, name: str, bits: Sequence[Value], run: Value) -> Value:
+        """The bits from registers, but constants as they are: Yosys stops at the initial value of such a register."""
+        varying = [bit for bit in bits if not isinstance(bit, Const)]
+        held = Signal(len(varying), name=name, reset_less=True)
+        with m.If(run):
+            m.d.sync += held.eq(Cat(varying))
+        registers = iter(held)
+        return Cat(bit if isinstance(bit, Const) else next(registers) for bit in bits)
+
+
+def _is_same(one: Value, other: Value) -> bool:
+    return isinstance(one, Const) and isinstance(other, Const) and one.value == other.value

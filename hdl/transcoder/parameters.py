@@ -54,7 +54,8 @@ class TranscoderParameters(UnitParameters):
     pipeline: int | None = field(
         default=None,
         metadata=option(
-            "Register stages of the decoder: 0 to 2 with one lane, default 1; 0 to 6 with more, default 5.",
+            "Register stages of the decoder: 0 (the smallest, default) to 2 with one lane; 0 to 6 with more, default"
+            " 5.",
             range=(0, None),
         ),
     )

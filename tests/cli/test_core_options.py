@@ -42,10 +42,10 @@ def test_every_command_rejects_invalid_options_with_the_same_message(command: st
 
 
 def test_name_of_the_core_is_the_first_argument() -> None:
-    assert list(CORES) == ["decoder", "remover"]
+    assert list(CORES) == ["decoder", "encoder", "transcoder", "remover"]
     plain, named = utf8fpga("generate", "--lanes", "2"), utf8fpga("generate", "decoder", "--lanes", "2")
     assert plain.stdout == named.stdout != b""
-    assert utf8fpga("generate", "encoder").returncode == 2
+    assert utf8fpga("generate", "compressor").returncode == 2
 
 
 def test_file_with_the_name_of_a_core_is_given_by_its_path(tmp_path: Path) -> None:

@@ -287,10 +287,13 @@ def test_a_cause_that_does_not_follow_from_the_state_is_rejected() -> None:
     ]
 
 
-def test_a_payload_with_an_offset_is_rejected() -> None:
-    rows = "0..D7FF 0..D7FF\n10000..10FFFF D800..DBFF DC00..DFFF\nE000..FFFF E000..FFFF"
+def test_an_offset_within_the_last_unit_is_rejected() -> None:
+    rows = "0..D7FF 0..D7FF\n10001..110000 D800..DBFF DC00..DFFF\nE000..FFFF E000..FFFF"
     utf_16 = EncodingTable.parse("UTF-16", rows, source="D91", unit_width=16)
-    message = "UTF-16: a serial decoder adds nothing to the payload bits, but sequences of 2 units need 10000 added"
+    message = (
+        "UTF-16: a serial decoder adds nothing to the payload bits after the first unit, but sequences of 2 units need"
+        " 10001 added"
+    )
     with pytest.raises(TableError, match=f"^{message}$"):
         SerialDecoder(utf_16)
 

@@ -30,8 +30,8 @@ def extended(tmp_path_factory: pytest.TempPathFactory) -> Path:
     shutil.copy(new_core / "core.py", package / "hdl" / "pass_through.py")
     registry = package / "hdl" / "cores.py"
     text = registry.read_text(encoding="utf-8")
-    assert text.count("(DecoderParameters, RemoverParameters)") == 1
-    text = text.replace("(DecoderParameters, RemoverParameters)", "(DecoderParameters, PassThroughParameters)")
+    assert text.count("(DecoderParameters, ") == 1
+    text = text.replace("(DecoderParameters, ", "(DecoderParameters, PassThroughParameters, ")
     first = "from utf8fpga.model import"
     line = "from utf8fpga.hdl.pass_through import PassThroughParameters\n"
     registry.write_text(text.replace(first, line + first, 1), encoding="utf-8")

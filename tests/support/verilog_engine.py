@@ -3,19 +3,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from amaranth.hdl import Shape
 
-from utf8fpga.hdl import Core, axi_verilog
+from utf8fpga.hdl import Core, axi_verilog, parameters_of
 from utf8fpga.hdl.axi_stream import SymbolPorts
-from utf8fpga.hdl.beats import symbol_shape
+from utf8fpga.hdl.beats import lanes_of, symbol_shape
 from utf8fpga.hdl.toolchain import run_tool
+from utf8fpga.sim.beats import BeatEncoder, Receiver, SymbolReader, text_beats
 from utf8fpga.sim.engines.compiled import CompiledModel
 
-__all__ = ["model_of_verilog"]
+__all__ = ["model_of_verilog", "symbols_of_verilog"]
 
 
 def model_of_verilog(core: Core) -> CompiledModel:
@@ -24,6 +26,24 @@ def model_of_verilog(core: Core) -> CompiledModel:
     Only streams whose ``tuser`` has the flag `error` at the output, or the field `user` after the data, are supported.
     """
     return CompiledModel(core, circuit=lambda _design: _Verilog(axi_verilog(core, "generated"), _top(core)))
+
+
+def symbols_of_verilog(core: Core, symbols: Iterable[int]) -> list[Any]:
+    """What a core's generated Verilog outputs for one packet."""
+    parameters = parameters_of(core)
+    encode, found = BeatEncoder(core, parameters), []
+
+    def take(symbol: Any, _last: bool, _since: int) -> None:
+        found.append(symbol)
+
+    receiver = Receiver(core, SymbolReader(core, parameters), take)
+    size = -(-core.input.payload.shape().size // 64) * 8
+    data = b"".join(encode(beat).to_bytes(size, "little") for beat in text_beats(symbols, core.lanes))
+    session = model_of_verilog(core).session(input_pauses=(False, True, False), output_pauses=(False, False, True))
+    for part in session.send_payloads(data, more=False):
+        for payload in part:
+            receiver.receive(payload, 0, 0)
+    return [symbol for symbol in found if symbol is not None]
 
 
 @dataclass(frozen=True)
@@ -45,11 +65,10 @@ class _Verilog:
 
 def _top(core: Core) -> str:
     """A module with the ports that the driver of the compiled engine names, around the generated one."""
-    lanes = core.lanes
     sizes = {}
     lines = []
     for prefix, stream in (("in", core.input), ("out", core.output)):
-        layout, ports = stream.payload.shape(), SymbolPorts.of(stream)
+        layout, ports, lanes = stream.payload.shape(), SymbolPorts.of(stream), lanes_of(stream)
         sizes[prefix] = Shape.cast(layout).width
         bits, at = Shape.cast(symbol_shape(stream)).width, layout["symbols"].offset
         symbols = [f"{prefix}_payload[{at + lane * bits} +: {bits}]" for lane in range(lanes)]

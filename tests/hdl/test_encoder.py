@@ -1,0 +1,172 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Encoders: equal to CPython's codecs for all words, with pauses on both sides, at the stated rate."""
+
+from __future__ import annotations
+
+import doctest
+from functools import cache
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from support.codecs_oracle import encoded_by_cpython, scalar_values, units_of_bytes
+from support.engines import ENGINE
+from support.oracle import refusal
+from support.tiers import tiered
+from support.verilog_engine import symbols_of_verilog
+
+from utf8fpga.hdl import EncoderParameters
+from utf8fpga.hdl.encoder import parameters as parameters_module
+from utf8fpga.model import InvalidArgumentError
+from utf8fpga.model.encodings import ENCODINGS
+from utf8fpga.sim import Simulation, compare
+from utf8fpga.sim.strategies import stream_patterns
+
+CHOICES: dict[str, dict[str, Any]] = {
+    "utf-8": {},
+    "utf-8-narrow": {"narrow": True},
+    "utf-8-2": {"lanes": 2},
+    "utf-8-3-sparse": {"lanes": 3, "packed": False},
+    "utf-8-2-narrow": {"lanes": 2, "narrow": True},
+    "utf-8-items": {"items": True},
+    "utf-8-16": {"lanes": 16},
+    "utf-8-64-sparse": {"lanes": 64, "packed": False},
+    "utf-16-le": {"to": "utf-16-le"},
+    "utf-16-be-narrow": {"to": "utf-16-be", "narrow": True},
+    "utf-16-le-4": {"to": "utf-16-le", "lanes": 4},
+    "utf-32-be-2": {"to": "utf-32-be", "lanes": 2},
+    "cesu-8-narrow": {"to": "cesu-8", "narrow": True},
+    "cesu-8-2-sparse": {"to": "cesu-8", "lanes": 2, "packed": False},
+    "modified-utf-8": {"to": "modified-utf-8"},
+}
+IN_EVERY_RUN = (
+    "utf-8",
+    "utf-8-narrow",
+    "utf-8-2",
+    "utf-8-items",
+    "utf-16-be-narrow",
+    "cesu-8-narrow",
+    "modified-utf-8",
+)
+
+BOUNDS = [
+    point + step
+    for point in (0, 0x80, 0x800, 0xD800, 0xDC00, 0xE000, 0xFFFD, 0x10000, 0x20000, 0x100000, 0x110000, 1 << 31)
+    for step in (-1, 0, 1)
+    if point + step >= 0
+]
+WORDS = st.sampled_from([*BOUNDS, (1 << 32) - 1]) | st.integers(0, 0x10FFFF) | st.integers(0, (1 << 32) - 1)
+
+
+@cache
+def simulation_of(name: str) -> Simulation:
+    parameters = EncoderParameters(**CHOICES[name])
+    return Simulation(parameters.build(), parameters, engine=ENGINE)
+
+
+@pytest.fixture(scope="module", params=tiered({name: name for name in CHOICES}, IN_EVERY_RUN))
+def choice(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
+
+def expected(words: list[int], to: str, *, items: bool = False) -> list[tuple[int, bool]]:
+    """The units of words, each with its flag, by CPython."""
+    found = []
+    for word in words:
+        point, is_mark = (word & 0x1FFFFF, bool(word >> 21)) if items else (word, False)
+        is_scalar = point < 0xD800 or 0xE000 <= point < 0x110000
+        data = encoded_by_cpython(chr(point) if is_scalar else "\ufffd", to)
+        found += [(unit, is_mark or not is_scalar) for unit in units_of_bytes(data, to)]
+    return found
+
+
+@given(texts=st.lists(st.lists(WORDS, max_size=9), max_size=5), patterns=stream_patterns())
+@settings(max_examples=20)
+def test_words_become_the_units_of_cpython(choice: str, texts: list[list[int]], patterns: dict[str, Any]) -> None:
+    simulation = simulation_of(choice)
+    given_ = simulation.parameters
+    assert isinstance(given_, EncoderParameters)
+    if given_.items:
+        texts = [[word & 0x3FFFFF for word in text] for text in texts]
+    found = simulation.run(texts, **patterns)
+    assert found.texts == [expected(text, given_.to, items=given_.items) for text in texts]
+
+
+@pytest.mark.parametrize("name", ["utf-8", "utf-8-narrow", "utf-16-be-narrow", "modified-utf-8"])
+@pytest.mark.parametrize("step", [997, pytest.param(1, marks=pytest.mark.exhaustive)])
+def test_scalar_values(name: str, step: int) -> None:
+    simulation = simulation_of(name)
+    given_ = simulation.parameters
+    assert isinstance(given_, EncoderParameters)
+    points = list(scalar_values(step))
+    data = encoded_by_cpython("".join(map(chr, points)), given_.to)
+    found = simulation.run([points]).texts[0]
+    assert ENCODINGS[given_.to].to_bytes(unit.value for unit in found) == data
+    assert not any(unit.error for unit in found)
+
+
+@pytest.mark.parametrize("name", ["utf-8", "utf-8-2", "utf-16-le"])
+def test_a_wide_encoder_takes_a_beat_in_each_cycle(name: str) -> None:
+    simulation = simulation_of(name)
+    core = simulation.core
+    words = [0x10FFFF, 0x41, 0x20AC, 0xD800] * 50
+    accepted = simulation.run([words]).accepted
+    assert accepted == list(range(accepted[0], accepted[0] + len(words) // core.lanes))
+
+
+@pytest.mark.parametrize("name", ["utf-8-narrow", "utf-16-be-narrow", "cesu-8-narrow"])
+def test_a_narrow_encoder_outputs_a_unit_in_each_cycle(name: str) -> None:
+    simulation = simulation_of(name)
+    words = [0x10FFFF, 0x41, 0x20AC, 0xD800] * 50
+    found = simulation.run([words])
+    cycles = found.valid_since
+    assert cycles == list(range(cycles[0], cycles[0] + len(found.texts[0])))
+
+
+@pytest.mark.parametrize("name", ["utf-8", "utf-8-narrow", "utf-16-le"])
+def test_the_first_unit_is_valid_after_the_stated_latency(name: str) -> None:
+    simulation = simulation_of(name)
+    found = simulation.run([[0x41], [0x1F600]], input_pauses=[True] * 7 + [False])
+    for accepted, since in zip(found.accepted, found.valid_since, strict=False):
+        assert 0 < since - accepted <= simulation.core.latency
+
+
+def test_the_verilog_is_equal() -> None:
+    parameters = EncoderParameters(to="utf-16-le")
+    core = parameters.build()
+    words = [0x41, 0xD800, 0x10FFFF, 0x10000, 0xFFFF, 0x110000]
+    assert symbols_of_verilog(core, words) == expected(words, "utf-16-le")
+
+
+def test_a_replay_command_spells_words_as_in_a_file() -> None:
+    """With another golden function, the first difference is reported with the bytes of the words."""
+
+    class Wrong(EncoderParameters):
+        def golden(self) -> Any:
+            return EncoderParameters(to="utf-16-be").golden()
+
+    parameters = Wrong(narrow=True)
+    found = compare(Simulation(parameters.build(), parameters, engine=ENGINE), [0x41, 0x1F600])
+    assert found is not None
+    assert found.replay[:5] == ("utf8fpga", "simulate", "encoder", "--hex", "00 F6 01 00")
+
+
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        ({"lanes": 0}, "lanes 0 is not in 1..64"),
+        ({"lanes": 65}, "lanes 65 is not in 1..64"),
+        ({"to": "latin-1"}, f"encoding 'latin-1' is not one of {', '.join(ENCODINGS)}"),
+        (
+            {"lanes": 2, "narrow": True, "packed": False},
+            "narrow output beats are packed: leave out --sparse, or use --wide",
+        ),
+    ],
+)
+def test_bad_parameters(values: dict[str, Any], message: str) -> None:
+    assert refusal(InvalidArgumentError, lambda: EncoderParameters(**values)) == message
+
+
+def test_doctests() -> None:
+    assert doctest.testmod(parameters_module).failed == 0

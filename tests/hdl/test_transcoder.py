@@ -1,0 +1,200 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Transcoders: equal to CPython's codecs on any text, with pauses on both sides, at the stated rate."""
+
+from __future__ import annotations
+
+import doctest
+import random
+from functools import cache
+from importlib import resources
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from support.codecs_oracle import encoded_by_cpython, transcoded_by_cpython, units_of_bytes
+from support.engines import ENGINE
+from support.oracle import refusal
+from support.tiers import tiered
+from support.verilog_engine import symbols_of_verilog
+
+from utf8fpga.hdl import TranscoderParameters
+from utf8fpga.hdl.transcoder import parameters as parameters_module
+from utf8fpga.model import InvalidArgumentError
+from utf8fpga.model.encodings import ENCODINGS
+from utf8fpga.sim import Simulation
+from utf8fpga.sim.strategies import any_text, stream_patterns
+
+PAIRS = {
+    "8-16": {"to": "utf-16-le"},
+    "8-8": {},
+    "8-32": {"to": "utf-32-be"},
+    "16-8": {"from_": "utf-16-be"},
+    "16-16": {"from_": "utf-16-le", "to": "utf-16-be"},
+    "32-8": {"from_": "utf-32-le"},
+    "8-cesu": {"to": "cesu-8"},
+}
+SHAPES: dict[str, dict[str, Any]] = {
+    "": {},
+    "-2": {"lanes": 2},
+    "-2-sparse": {"lanes": 2, "packed": False},
+    "-3-sparse": {"lanes": 3, "packed": False},
+    "-3": {"lanes": 3},
+    "-4": {"lanes": 4},
+    "-4-sparse": {"lanes": 4, "packed": False},
+    "-5-narrow": {"lanes": 5, "narrow": True},
+    "-16": {"lanes": 16},
+}
+CHOICES = {f"{pair}{shape}": PAIRS[pair] | SHAPES[shape] for pair in PAIRS for shape in SHAPES}
+CHOICES |= {
+    f"8-{width}-{lanes}": {"to": to, "lanes": lanes}
+    for width, to in ((8, "utf-8"), (16, "utf-16-le"))
+    for lanes in (*range(5, 16), 17, 32)
+}
+IN_EVERY_RUN = ("8-16", "8-16-2-sparse", "8-16-4", "8-8", "8-8-3-sparse", "8-8-4", "8-8-5-narrow", "16-8", "16-8-2")
+
+FACE = "\U0001f600"
+
+
+@cache
+def simulation_of(name: str) -> Simulation:
+    parameters = TranscoderParameters(**CHOICES[name])
+    return Simulation(parameters.build(), parameters, engine=ENGINE)
+
+
+def parameters_for(simulation: Simulation) -> TranscoderParameters:
+    assert isinstance(simulation.parameters, TranscoderParameters)
+    return simulation.parameters
+
+
+@pytest.fixture(scope="module", params=tiered({name: name for name in CHOICES}, IN_EVERY_RUN))
+def simulation(request: pytest.FixtureRequest) -> Simulation:
+    return simulation_of(request.param)
+
+
+def sent(units: tuple[int, ...], parameters: TranscoderParameters) -> tuple[list[int], bytes]:
+    """Code units as symbols of the core, and as bytes."""
+    data = ENCODINGS[parameters.from_].to_bytes(units)
+    size = ENCODINGS[parameters.from_].unit_bytes
+    return [int.from_bytes(data[at : at + size], "little") for at in range(0, len(data), size)], data
+
+
+@given(data=st.data(), patterns=stream_patterns())
+@settings(max_examples=20)
+def test_texts_become_those_of_cpython(simulation: Simulation, data: st.DataObject, patterns: dict[str, Any]) -> None:
+    parameters = parameters_for(simulation)
+    form: Any = ENCODINGS[parameters.from_].form
+    texts = data.draw(st.lists(any_text(form), max_size=5))
+    given_ = [sent(text, parameters) for text in texts]
+    found = simulation.run([units for units, _ in given_], **patterns).texts
+    for items, (_, text) in zip(found, given_, strict=True):
+        assert [unit.value for unit in items] == units_of_bytes(
+            transcoded_by_cpython(text, parameters.from_, parameters.to), parameters.to
+        )
+
+
+def test_a_text_at_every_alignment(simulation: Simulation) -> None:
+    """Sequences of all lengths, marks and empty packets begin in every lane, and none waits for another one."""
+    parameters = parameters_for(simulation)
+    lanes = simulation.core.lanes
+    texts = []
+    for before in range(min(lanes, 17)):
+        for text in (f"é€{FACE}a", FACE * 5, "a"):
+            data = encoded_by_cpython("x" * before + text, parameters.from_)
+            texts.append(units_of_bytes(data, parameters.from_))
+            texts.append(texts[-1][:-1])
+    given_ = [sent(tuple(text), parameters) for text in texts]
+    for pause in ((False,), (False, True, True), (True, False, False, False)):
+        found = simulation.run([units for units, _ in given_], output_pauses=pause).texts
+        for items, (_, text) in zip(found, given_, strict=True):
+            wanted = transcoded_by_cpython(text, parameters.from_, parameters.to)
+            assert ENCODINGS[parameters.to].to_bytes(item.value for item in items) == wanted
+
+
+def test_the_flag_is_that_of_marks_only() -> None:
+    (found,) = simulation_of("8-8").run([b"\xef\xbf\xbd\xff"]).texts
+    assert found == [(0xEF, False), (0xBF, False), (0xBD, False), (0xEF, True), (0xBF, True), (0xBD, True)]
+
+
+def test_to_utf_16_with_one_lane_takes_a_byte_in_each_cycle_on_any_input() -> None:
+    simulation, rng = simulation_of("8-16"), random.Random(1)
+    for _ in range(50):
+        text = bytes(rng.choices(b"A\x80\xc3\xa9\xe2\x82\xac\xf0\x9f\x98\xff", k=60)) + FACE.encode() * 5
+        accepted = simulation.run([text]).accepted
+        assert accepted == list(range(accepted[0], accepted[0] + len(text)))
+
+
+def test_a_sanitizer_with_one_lane_takes_a_byte_in_each_cycle_of_well_formed_text() -> None:
+    simulation, rng = simulation_of("8-8"), random.Random(2)
+    for _ in range(50):
+        text = "".join(rng.choices(f"aé€{FACE}", k=50)).encode()
+        accepted = simulation.run([text]).accepted
+        assert accepted == list(range(accepted[0], accepted[0] + len(text)))
+
+
+def test_a_sanitizer_with_one_lane_takes_a_byte_in_three_cycles_of_the_worst_input() -> None:
+    accepted = simulation_of("8-8").run([b"\xff" * 100]).accepted
+    assert accepted[-1] - accepted[0] <= 3 * 99
+    assert accepted[-1] - accepted[0] >= 3 * 99 - 6
+
+
+@pytest.mark.parametrize("name", ["8-16-4", "8-16-5", "8-8-4", "16-8-4"])
+def test_wide_transcoders_take_a_beat_in_each_cycle(name: str) -> None:
+    simulation, rng = simulation_of(name), random.Random(3)
+    parameters = parameters_for(simulation)
+    text = "".join(rng.choices(f"aé€{FACE}", k=400)).encode(parameters.from_)
+    damaged = bytes(each for each in text if rng.random() < 0.9)
+    for data in (text, damaged):
+        units = [data[at] for at in range(len(data))]
+        if parameters.from_ != "utf-8":
+            units = [int.from_bytes(data[at : at + 2], "little") for at in range(0, len(data) - 1, 2)]
+        accepted = simulation.run([units]).accepted
+        assert accepted == list(range(accepted[0], accepted[0] + len(accepted)))
+
+
+def test_a_narrow_transcoder_takes_a_beat_in_each_cycle_of_well_formed_text() -> None:
+    simulation = simulation_of("8-8-5-narrow")
+    text = (f"abcdefé€{FACE}" * 60).encode()
+    accepted = simulation.run([text]).accepted
+    # The rows of the packer are filled by several beats before the first one is output.
+    assert accepted[-1] - accepted[0] <= len(accepted) + 3
+
+
+@pytest.mark.parametrize("name", ["multilingual", "torture"])
+@pytest.mark.parametrize("choice", ["8-16", "8-16-4", "8-8", "8-8-4"])
+def test_real_texts(name: str, choice: str) -> None:
+    text = resources.files("utf8fpga").joinpath("texts", f"{name}.txt").read_bytes()
+    simulation = simulation_of(choice)
+    parameters = parameters_for(simulation)
+    (found,) = simulation.run([text]).texts
+    wanted = transcoded_by_cpython(text, parameters.from_, parameters.to)
+    assert ENCODINGS[parameters.to].to_bytes(unit.value for unit in found) == wanted
+
+
+def test_the_verilog_is_equal() -> None:
+    parameters = TranscoderParameters(to="utf-16-le")
+    core = parameters.build()
+    text = f"aé€{FACE}".encode() + b"\xff\xe2\x82"
+    wanted = units_of_bytes(transcoded_by_cpython(text, "utf-8", "utf-16-le"), "utf-16-le")
+    assert [unit for unit, _ in symbols_of_verilog(core, text)] == wanted
+
+
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        ({"lanes": 257}, "lanes 257 is not in 1..256"),
+        ({"pipeline": 3}, "pipeline 3 is not in 0..2"),
+        ({"from_": "utf-32-le", "pipeline": 1}, "utf-32-le needs no decoder: leave out pipeline 1"),
+        (
+            {"from_": "cesu-8"},
+            "the encoding 'cesu-8' of the input is not one of utf-8, utf-16-le, utf-16-be, utf-32-le, utf-32-be,"
+            " utf-8-of-rfc-2279, generalised-utf-8",
+        ),
+    ],
+)
+def test_bad_parameters(values: dict[str, Any], message: str) -> None:
+    assert refusal(InvalidArgumentError, lambda: TranscoderParameters(**values)) == message
+
+
+def test_doctests() -> None:
+    assert doctest.testmod(parameters_module).failed == 0

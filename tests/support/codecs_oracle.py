@@ -1,0 +1,40 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""CPython's codecs as the oracle of encoders and transcoders."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+__all__ = ["PYTHON_CODECS", "encoded_by_cpython", "scalar_values", "transcoded_by_cpython", "units_of_bytes"]
+
+PYTHON_CODECS = ("utf-8", "utf-16-le", "utf-16-be", "utf-32-le", "utf-32-be")
+"""The encodings that CPython has by the same names."""
+
+UNIT_BYTES = {name: int(name.split("-")[1]) // 8 for name in PYTHON_CODECS} | {"cesu-8": 1, "modified-utf-8": 1}
+
+
+def units_of_bytes(data: bytes, name: str) -> list[int]:
+    """The code units in bytes of an encoding."""
+    order = "big" if name.endswith("-be") else "little"
+    size = UNIT_BYTES[name]
+    return [int.from_bytes(data[at : at + size], order) for at in range(0, len(data), size)]  # type: ignore[arg-type]  # one of the two words
+
+
+def encoded_by_cpython(text: str, name: str) -> bytes:
+    """A text in an encoding."""
+    if name in PYTHON_CODECS:
+        return text.encode(name)
+    pairs = text.encode("utf-16-be")
+    units = "".join(chr(int.from_bytes(pairs[at : at + 2], "big")) for at in range(0, len(pairs), 2))
+    written = units.encode("utf-8", "surrogatepass")
+    return written.replace(b"\0", b"\xc0\x80") if name == "modified-utf-8" else written
+
+
+def transcoded_by_cpython(data: bytes, source: str, target: str) -> bytes:
+    """Bytes of one encoding in another one, with U+FFFD for what is ill-formed."""
+    return encoded_by_cpython(data.decode(source, "replace"), target)
+
+
+def scalar_values(step: int = 1) -> Iterable[int]:
+    """Every scalar value, or every so many of them."""
+    return (point for point in range(0, 0x110000, step) if not 0xD800 <= point < 0xE000)
