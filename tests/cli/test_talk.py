@@ -22,7 +22,10 @@ pytestmark = requires_compiler
 pytest.importorskip("serial", reason="pyserial is not installed")
 
 TEXT = b"h\xc3\xa9llo \xf0\x9f\x98\x80 \xff \xe2\x82"
-VIRTUAL, PATIENT = "virtual:icebreaker", ("--timeout", "300")
+VIRTUAL = "virtual:icebreaker"
+BAUD = ("--baud", "3000000")
+"""The speed at which test_virtual.py, too, simulates boards, so that their models are compiled once."""
+PATIENT = (*BAUD, "--timeout", "300")
 
 
 def talk(*words: str | Path, data: bytes = b"") -> subprocess.CompletedProcess[bytes]:
@@ -73,7 +76,7 @@ def test_a_check_without_difference(form: str, file: Path) -> None:
 @contextmanager
 def running(*options: str) -> Iterator[str]:
     """The port of a virtual board in another process."""
-    command = [*COMMAND, "boards", "run", "icebreaker", "--rtl", *options]
+    command = [*COMMAND, "boards", "run", "icebreaker", "--rtl", *BAUD, *options]
     with started(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as process:
         yield process.stdout.readline().decode().strip()
 

@@ -71,6 +71,7 @@ NOT_RUN = {
         "it installs packages from the network; .ci/run installs these extras with '.[dev]'"
     ),
     "utf8fpga boards run icebreaker": "it runs until it is interrupted; test_talk.py runs it",
+    "utf8fpga boards build --record .": "it takes many minutes; test_build.py compares the page",
     "utf8fpga boards build --markdown boards.txt": "it takes many minutes; test_build.py builds with replaced tools",
     "utf8fpga build icebreaker --program": "it requires a board; test_build.py replaces the programmer",
     "utf8fpga talk auto hello.txt": "it requires a board; test_talk.py talks to a virtual one",
