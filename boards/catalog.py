@@ -9,6 +9,7 @@ from __future__ import annotations
 import importlib
 from dataclasses import dataclass
 from difflib import get_close_matches
+from functools import partial
 from typing import Any
 
 from utf8fpga.hdl.toolchain import ToolError
@@ -63,9 +64,19 @@ class Board:
             raise InvalidArgumentError(f"platform {self.platform!r}: the module has no {name!r}") from None
         try:
             # MachXO2 platforms are for Lattice Diamond otherwise.
-            return kind(toolchain="Trellis") if self.family == "machxo2" else kind()
+            platform = kind(toolchain="Trellis") if self.family == "machxo2" else kind()
         except (ValueError, TypeError) as error:
             raise ToolError(f"{self.name}: {self.platform} cannot be used: {error}") from None
+        if options := _PASSED_TWICE.get(self.platform):
+            parent: Any = super(kind, platform)
+            platform.toolchain_prepare = partial(parent.toolchain_prepare, **options)
+        return platform
+
+
+_PASSED_TWICE = {
+    "amaranth_boards.supercon19badge:Supercon19BadgePlatform": {"ecppack_opts": "--compress --freq 38.8"},
+}
+"""The options of platforms whose method `toolchain_prepare` passes all others twice, which Python rejects."""
 
 
 _RED_GREEN = ("error", "activity")
