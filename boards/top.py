@@ -63,7 +63,10 @@ class BoardTop(Elaboratable):
         # A register drives the clock, which the tools then put on a global net.
         clock = Signal()
         m.d.sync += clock.eq(count[-1])
-        m.d.comb += [ClockSignal(domain.name).eq(clock), ResetSignal(domain.name).eq(ResetSignal("sync"))]
+        m.d.comb += [
+            ClockSignal(domain.name).eq(clock),
+            ResetSignal(domain.name).eq(ResetSignal("sync", allow_reset_less=True)),
+        ]
         platform.add_clock_constraint(clock, platform.default_clk_frequency / self._divide)
         return str(domain.name)
 
