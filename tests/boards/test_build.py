@@ -610,6 +610,16 @@ def test_a_divided_clock_runs_the_decoder(tmp_path: Path) -> None:
     assert lit == [1, 0, 0]
 
 
+@pytest.mark.parametrize("name", ["versa-ecp5", "supercon19badge"])
+def test_platforms_with_peculiarities_are_prepared(name: str) -> None:
+    # The first has a clock without a reset, the method of the second passes its options twice.
+    board = BOARDS[name]
+    plan = board.create_platform().prepare(
+        BoardTop(UartDecoder(4e6, 1e6), board, divide=2), "top", emit_src=False, nextpnr_opts="--seed 1"
+    )
+    assert "--seed 1" in plan.files["build_top.sh"]
+
+
 # Each line is that of the method `toolchain_program` of the platform.
 LINES = {
     "icebreaker": "iceprog OUT/icebreaker.bin",
