@@ -28,9 +28,12 @@ from utf8fpga.hdl.toolchain import ToolError
 from utf8fpga.model.exceptions import InvalidArgumentError
 from utf8fpga.sim.engines.gates import CLOCK
 from utf8fpga.sim.engines.native import Circuit, Rtlil
-from utf8fpga.sim.engines.netlist import FAMILIES, Line, Netlist
+from utf8fpga.sim.engines.netlist import Line, Netlist
 
 __all__ = ["Faults", "VirtualBoard", "VirtualPort"]
+
+_MODELLED = ("ice40",)
+"""The families with models of all cells; for ECP5 that of block RAMs is missing."""
 
 _FRAME_BITS = 10
 _BREAK_BITS = 12
@@ -135,7 +138,7 @@ class VirtualBoard:
         self.clock_hz = float(platform.default_clk_frequency)
         leds = tuple(name for number, name in enumerate(self.board.leds) if ("led", number) in platform.resources)
         text = _rtlil(decoder := UartDecoder(self.clock_hz, baud, core, form=form), self.board, len(leds))
-        has_models = self.board.family in FAMILIES
+        has_models = self.board.family in _MODELLED
         circuit: Circuit = Netlist(self.board.family).circuit(text) if netlist and has_models else Rtlil(text)
         self._line = Line(circuit, leds=len(leds), cache=cache)
         self.leds = dict.fromkeys(leds, False)

@@ -375,7 +375,7 @@ def test_lines_of_events() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("family", ["icebreaker", "ulx3s-85f"])
-def test_the_synthesised_netlist_behaves_like_the_circuit(family: str) -> None:
-    of = VirtualBoard(family, baud=1e6, form="lines", netlist=True)
+@pytest.mark.parametrize("name", ["icebreaker", "ulx3s-85f"])
+def test_the_synthesised_netlist_behaves_like_the_circuit(name: str) -> None:
+    of = VirtualBoard(name, baud=1e6, form="lines", netlist=True)
     assert conversation(of, DAMAGED) == [*Expected(DecoderParameters(), "lines").feed(DAMAGED, final=True), Mark.END]
