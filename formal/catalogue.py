@@ -16,6 +16,7 @@ from utf8fpga.hdl import (
     PIPELINES,
     CoreParameters,
     DecoderParameters,
+    EncoderParameters,
     Refresh,
     RefreshedDecoder,
     RemoverParameters,
@@ -176,6 +177,14 @@ _WIDE = [
 """Wide decoders, whose proofs take minutes each."""
 
 
+_ENCODERS = [
+    EncoderParameters(),
+    EncoderParameters(narrow=True),
+    EncoderParameters(to="utf-16-le"),
+    EncoderParameters(to="utf-16-be", narrow=True),
+    EncoderParameters(to="cesu-8"),
+    EncoderParameters(to="modified-utf-8", items=True),
+]
 _REMOVERS = [RemoverParameters(lanes=lanes) for lanes in (1, 2)]
 _FLUSHING = [RemoverParameters(lanes=2, flush=True)]
 _COMPACT = [DecoderParameters(lanes=2, compact_input=True)]
@@ -210,7 +219,7 @@ def _refreshed_from(table: EncodingTable, *, pipeline: int, most: int) -> Refres
 _ALL = (
     *map(Configuration.of, (*_all_serial(), *_all_parallel())),
     *(Configuration.of(parameters, on_request=True) for parameters in _WIDE),
-    *map(Configuration.of, (*_all_packed(), *_COMPACT, *_REMOVERS, *_FLUSHING)),
+    *map(Configuration.of, (*_all_packed(), *_COMPACT, *_ENCODERS, *_REMOVERS, *_FLUSHING)),
     *_all_refreshed(),
 )
 

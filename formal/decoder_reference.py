@@ -8,9 +8,10 @@ from typing import Any
 
 from amaranth.hdl import Cat, Const, Module, Mux, Value
 
+from utf8fpga.formal.encoder_reference import EncoderReference
 from utf8fpga.formal.reference import CoreReference, Event, FiniteReference, Followed, PassReference
 from utf8fpga.formal.reference_dfa import Reference, causes, event_layout
-from utf8fpga.hdl import Remover, parameters_of
+from utf8fpga.hdl import Encoder, Remover, parameters_of
 from utf8fpga.model import DFA, EncodingTable, ErrorKind
 
 __all__ = ["DecoderReference", "reference_of"]
@@ -21,7 +22,7 @@ def reference_of(core: Any, table: EncodingTable | None = None) -> CoreReference
 
     Args:
         core: the core.
-        table: of a decoder, the table that it is compared with; default: its own.
+        table: of a decoder or encoder, the table that it is compared with; default: its own.
 
     Raises:
         InvalidArgumentError: see `FiniteReference`.
@@ -30,6 +31,8 @@ def reference_of(core: Any, table: EncodingTable | None = None) -> CoreReference
         return DecoderReference(core, table or core.table)
     if isinstance(core, Remover):
         return PassReference(core)
+    if isinstance(core, Encoder):
+        return EncoderReference(core, table)
     return FiniteReference(core, parameters_of(core))
 
 

@@ -103,7 +103,7 @@ class _Ports:
         return _Ports(
             [(source.symbols[n], source.keep[n]) for n in lanes],
             source.last,
-            [(output.symbols[n], output.keep[n]) for n in lanes],
+            [(output.symbols[n], output.keep[n]) for n in range(len(output.keep))],
             output.last,
         )
 
@@ -135,7 +135,7 @@ class Harness(Elaboratable):
         self.clk, self.offer, self.ready, self.reset = (Signal(name=n) for n in ("clk", "offer", "ready", "reset"))
         self.fresh = Signal(len(Value.cast(self.decoder.input.payload)))
         lanes = len(_Ports.of(self.decoder).symbols)
-        self.pick = Signal(2 * lanes + 2)
+        self.pick = Signal(self.reference.events_per_symbol * lanes + 2)
         several = {Property.COVER: len(cover_targets(self.decoder)), Property.TOGETHER: len(JUDGES), Property.TWIN: 2}
         bits = several.get(wanted, 1)
         self.bad = Signal(bits, reset_less=True)
@@ -275,7 +275,8 @@ class Harness(Elaboratable):
     def _capacity(self) -> int:
         """Upper bound on the events that are in flight in a decoder."""
         lanes = len(self.ports_of.symbols)
-        return (lanes + 1) * max(int(self.decoder.latency) + 1, CAPACITY)
+        events = (lanes + 1) * self.reference.events_per_symbol // 2
+        return events * max(int(self.decoder.latency) + 1, CAPACITY)
 
     def _pending(self, m: Module, expected: list[Event], found: list[Event]) -> tuple[Signal, Value, Value]:
         """Events in flight before this cycle, and those that are accepted and transferred at the output in it."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from amaranth.hdl import Cat, Const, Module, Mux, ResetSignal, Signal, Value
+from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import data, memory, stream, wiring
 from amaranth.lib.wiring import In, Out
 
@@ -67,7 +67,8 @@ class Level(wiring.Component):
             for below, bit, above in zip(bits, bits[1:-1], bits[2:], strict=False):
                 m.d.sync += bit.eq(Mux(self.grows, below, above))
         with m.If(self.reset):
-            m.d.sync += level.eq(0)
+            # `grows` is reset so that synthesis does not merge it with other registers that `up` drives.
+            m.d.sync += [level.eq(0), self.grows.eq(0)]
         return m
 
 
@@ -83,14 +84,15 @@ class Front(wiring.Component):
     Ports:
         arrives: a beat reaches the front; only where there was `room` in the cycle before.
         ready: the consumer is ready.
+        reset: duplicates of a reset, one for each bit of `valid`; the count becomes 0.
         valid: duplicates of "there is at least one" (kept apart so that synthesis does not merge them).
     """
 
     def __init__(self, copies: int) -> None:
-        super().__init__({"arrives": In(1), "ready": In(1), "valid": Out(copies)})
+        super().__init__({"arrives": In(1), "ready": In(1), "reset": In(copies), "valid": Out(copies)})
         # In binary each bit is a function of itself, the other one and two inputs.
-        self.two, self.odd = Signal(name="two"), Signal(name="odd")
-        self._valid = [Signal(name=f"valid_{copy}") for copy in range(copies)]
+        self.two, self.odd = (Signal(name=name, reset_less=True) for name in ("two", "odd"))
+        self._valid = [Signal(name=f"valid_{copy}", reset_less=True) for copy in range(copies)]
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
@@ -102,6 +104,11 @@ class Front(wiring.Component):
             odd.eq(odd ^ arrives ^ leaves),
             two.eq((two & (odd | arrives | ~leaves)) | (odd & arrives & ~leaves)),
         ]
+        for reset, valid in zip(self.reset, self._valid, strict=True):
+            with m.If(reset):
+                m.d.sync += valid.eq(0)
+        with m.If(self.reset[0]):
+            m.d.sync += [two.eq(0), odd.eq(0)]
         return m
 
     def room(self, arrives: Value) -> Value:
@@ -203,6 +210,7 @@ class RowBuffer(wiring.Component):
             function of several inputs.
         inside: the count of beats that were accepted and have not left the memories.
         memories: the memories of the groups of lanes, the last one for the tail.
+        leaves: the beat at the front is removed. Unlike the transfer at `output` it does not depend on the reset.
 
     Ports:
         ready: a beat may be accepted.
@@ -252,7 +260,7 @@ class RowBuffer(wiring.Component):
         starts = range(0, self.lanes - 1, GROUP)
         widths = [*(width * min(GROUP, self.lanes - 1 - start) for start in starts), width + 1]
         self.memories = [LaneMemory(width, number) for number, width in enumerate(widths)]
-        self._ready = Signal(name="is_ready")
+        self._ready, self.leaves = Signal(name="is_ready"), Signal(name="leaves")
 
     @property
     def reset_cycles(self) -> int:
@@ -263,7 +271,7 @@ class RowBuffer(wiring.Component):
         """Accept beats while there are free rows for all in-flight beats."""
         inside = self.inside
         m.d.sync += self.counted.eq(self.accepted)
-        m.d.comb += [inside.up.eq(self.counted), inside.down.eq(leaves)]
+        m.d.comb += [self.leaves.eq(leaves), inside.up.eq(self.counted), inside.down.eq(self.leaves)]
         m.d.sync += self._ready.eq(~inside.more_than[CAPACITY - _UNCOUNTED] & ~self.reset.busy)
 
     def _divide(self, m: Module, controls: Sequence[tuple[Value, Value, Value]]) -> None:
@@ -321,8 +329,10 @@ class MemoryBuffer(RowBuffer):
         resets = [reset.copies[-1 - number % self._places] for number in range(4)]
         m.d.comb += [
             self.ready.eq(self._ready),
-            self.output.valid.eq(valid),
+            # After a reset the counts are not 0 until the late reset.
+            self.output.valid.eq(valid & ~reset.busy),
             self.late_reset.eq(Cat(*resets[:2])),
+            front.reset.eq(Cat(resets[2], *reset.copies[: self._regions])),
             behind.reset.eq(resets[2]),
             inside.reset.eq(resets[3]),
         ]
@@ -343,8 +353,6 @@ class MemoryBuffer(RowBuffer):
             front.ready.eq(ready),
         ]
         m.d.sync += [arrive.eq(announces(arrive)), near.eq(announced)]
-        with m.If(reset.busy | ResetSignal()):
-            m.d.sync += [arrive.eq(0), near.eq(0)]
         self._connect_memories(m)
 
         self._accept(m, valid & ready)

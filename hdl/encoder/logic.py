@@ -15,7 +15,7 @@ from utf8fpga.hdl.minimise import minimise
 from utf8fpga.model import REPLACEMENT_CHARACTER, EncodingTable, Range
 from utf8fpga.model.exceptions import InvalidArgumentError
 
-__all__ = ["REPLACED", "WORD_BITS", "EncoderLogic", "UnitSlot"]
+__all__ = ["REPLACED", "WORD_BITS", "EncoderLogic", "UnitSlot", "chosen"]
 
 WORD_BITS = 32
 """The bits of a word."""
@@ -185,7 +185,7 @@ class EncoderLogic:
         *others, (default, _) = sorted(sources.items(), key=lambda entry: len(entry[1]))
         value = self._value(code_point, *default)
         for source, members in others:
-            value = Mux(_any(classes[each] for each in members), self._value(code_point, *source), value)
+            value = chosen(_any(classes[each] for each in members), self._value(code_point, *source), value)
         return value
 
     def _source(self, each: int, place: int, bit: int) -> tuple[str, int, int]:
@@ -214,6 +214,21 @@ class EncoderLogic:
         ones = [value for value in values if value - (base >> steady) >> number - steady & 1]
         function = minimise(ones, sorted(set(values) - set(ones)), (last >> steady).bit_length())
         return function(code_point[steady : last.bit_length()])
+
+
+def chosen(which: Value, one: Value, other: Value) -> Value:
+    """A bit if another one is set, otherwise a third one.
+
+    With a constant it is no multiplexer: synthesis would make a reset of one in front of a register, and the net of a
+    reset is long.
+    """
+    if isinstance(one, Const):
+        if isinstance(other, Const) and one.value == other.value:
+            return one
+        return which | other if one.value else other & ~which
+    if isinstance(other, Const):
+        return one | ~which if other.value else one & which
+    return Mux(which, one, other)
 
 
 def _any(values: Iterable[Value]) -> Value:

@@ -17,7 +17,8 @@ class Narrower(wiring.Component):
 
     Throughput: a beat per cycle. `input.ready` is asserted with the transfer of the last beat that is made of one.
 
-    Latency: one cycle. There is a combinational path from `output.ready` to `input.ready`.
+    Latency: one cycle to the first beat, see `latency`. There is a combinational path from `output.ready` to
+    `input.ready`.
 
     Args:
         symbol: the shape of a symbol, a structure with the flag `error`.
@@ -29,9 +30,6 @@ class Narrower(wiring.Component):
         output: stream of `beat_layout`, the symbols contiguous from lane 0.
     """
 
-    latency = 1
-    """Cycles from a beat to the first one that is made of it, while none waits."""
-
     def __init__(self, symbol: ShapeLike, lanes: int, narrow: int) -> None:
         self.lanes, self.narrow = lanes, narrow
         super().__init__(
@@ -40,6 +38,11 @@ class Narrower(wiring.Component):
                 "output": Out(stream.Signature(beat_layout(symbol, narrow))),
             }
         )
+
+    @property
+    def latency(self) -> int:
+        """Upper bound on the cycles from a beat to the last one that is made of it, while none waits."""
+        return self.parts
 
     @property
     def parts(self) -> int:

@@ -106,7 +106,9 @@ class ParallelEncoder(wiring.Component):
     @property
     def latency(self) -> int:
         """Upper bound on the cycles from a beat that fills or ends its output beat, while none waits."""
-        return self.stages.latency + sum(each.latency for each in self._behind)
+        own = self.stages.latency + sum(each.latency for each in self._behind)
+        # The rows of a packer wait for the narrower.
+        return own + self._parts * self.packer.capacity if self.packer and self.narrower else own
 
     @property
     def _behind(self) -> list[RegisterBuffer | Packer | Narrower]:

@@ -6,12 +6,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from amaranth.hdl import Cat, Const, Module, Mux, ShapeLike, Signal, Value
+from amaranth.hdl import Cat, Const, Module, ShapeLike, Signal, Value
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from utf8fpga.hdl.beats import beat_layout
-from utf8fpga.hdl.encoder.logic import REPLACED, EncoderLogic
+from utf8fpga.hdl.encoder.logic import REPLACED, EncoderLogic, chosen
 from utf8fpga.hdl.fan_out import FanOut
 
 __all__ = ["EncoderStages", "symbol_classes", "unit_layout"]
@@ -119,8 +119,8 @@ class EncoderStages(wiring.Component):
     def elaborate(self, platform: object) -> Module:
         m = Module()
         collision = Signal()
-        taken, shown = Signal(self._stage, reset_less=True), Signal(self._stage, reset_less=True)
-        taken_valid, shown_valid = Signal(), Signal()
+        taken, shown = (Signal(self._stage, name=name, reset_less=True) for name in ("taken", "shown"))
+        taken_valid, shown_valid = (Signal(name=f"{name}_valid") for name in ("taken", "shown"))
         advance = self.run & ~collision.replicate(len(self.run))
         beat, valid = self.input.payload, self.input.valid
         if not self.pauses:
@@ -190,8 +190,8 @@ class EncoderStages(wiring.Component):
         """The registers in front of the output: the units of a beat, and those of lane 0 of the next one."""
         copies, slots = len(self.run), self.slots
         wide = self.lanes * slots
-        keeps, errors = Signal(wide, reset_less=True), Signal(wide, reset_less=True)
-        made_valid, last = Signal(), Signal(reset_less=True)
+        keeps, errors = (Signal(wide, name=name, reset_less=True) for name in ("keeps", "errors"))
+        made_valid, last = Signal(name="made_valid"), Signal(name="made_last", reset_less=True)
         with m.If(self.run[0]):
             m.d.sync += [made_valid.eq(valid | lends), last.eq(beat.last & valid)]
         lanes = [*beat.lanes, *([] if follows is None else [follows])]
@@ -208,8 +208,7 @@ class EncoderStages(wiring.Component):
                     lent = present[number + 1] & other.keep
                     kept, error = kept | lent, error | (lent & lanes[number + 1].error)
                     bits = [
-                        one if _is_same(one, another) else Mux(present[number], one, another)
-                        for one, another in zip(bits, other.bits, strict=True)
+                        chosen(present[number], one, another) for one, another in zip(bits, other.bits, strict=True)
                     ]
                 at = number * slots + (place if self.from_first else slots - 1 - place)
                 with m.If(run):
@@ -227,7 +226,3 @@ class EncoderStages(wiring.Component):
             m.d.sync += held.eq(Cat(varying))
         registers = iter(held)
         return Cat(bit if isinstance(bit, Const) else next(registers) for bit in bits)
-
-
-def _is_same(one: Value, other: Value) -> bool:
-    return isinstance(one, Const) and isinstance(other, Const) and one.value == other.value

@@ -24,8 +24,8 @@ class UnitQueue(wiring.Component):
 
     Throughput: a unit per cycle. `input.ready` is deasserted while there is no room for all units of the code point.
 
-    Latency: one cycle to the first unit. There is a combinational path from `output.ready` to `input.ready`, and one
-    from the payload of the input.
+    Latency: one cycle to the first unit of an empty queue, `latency` cycles to the last one of a full queue. There are
+    combinational paths from `output.ready` and from the payload of the input to `input.ready`.
 
     Args:
         logic: the functions from a code point to its units.
@@ -35,9 +35,6 @@ class UnitQueue(wiring.Component):
         input: stream of `beat_layout`, one lane. Null beats must not be `valid`.
         output: stream of `beat_layout`, one lane, with symbols of `unit_layout`.
     """
-
-    latency = 1
-    """Cycles from a code point to its first unit, while no unit waits."""
 
     reset_cycles = 0
     """Cycles after a reset in which `input.ready` is deasserted."""
@@ -54,9 +51,14 @@ class UnitQueue(wiring.Component):
         )
 
     @property
+    def latency(self) -> int:
+        """Upper bound on the cycles from a code point to its last unit, while no unit waits."""
+        return self.logic.longest
+
+    @property
     def stall_cycles(self) -> int:
         """Upper bound on the cycles in a row in which `input.ready` is deasserted while no unit waits."""
-        return self.logic.longest - 1
+        return self.logic.longest
 
     @property
     def drain_cycles(self) -> int:

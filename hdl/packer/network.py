@@ -9,7 +9,7 @@ from functools import partial
 from amaranth.hdl import Cat, Const, Mux, Value
 
 from utf8fpga.hdl.packer.pipeline import ZERO, Number, Pipeline, Timed, latest
-from utf8fpga.hdl.packer.route import WordCounts, turns
+from utf8fpga.hdl.packer.route import WordCounts, exceeds, turns
 
 __all__ = ["Network"]
 
@@ -89,9 +89,12 @@ class Network:
                 moved[left] = pipeline.register(f"present_{step}_{left}", Mux(crosses, there, here), cycle)
                 moved[right] = pipeline.register(f"present_{step}_{right}", Mux(crosses, here, there), cycle)
                 # Whether a lane holds a word is known one cycle before the word.
-                for lane, other in ((left, right), (right, left)):
-                    inputs = [crossings[left], words[other], words[lane]]
-                    switched[lane] = pipeline.compute(f"word_{step}_{lane}", inputs, Mux)
+                # Each lane has its own register, one of them the complement, so that synthesis does not merge them.
+                stays = pipeline.register(f"stays_{step}_{left}", ~crosses, cycle)
+                inputs = [crossings[left], words[right], words[left]]
+                switched[left] = pipeline.compute(f"word_{step}_{left}", inputs, Mux)
+                inputs = [stays, words[right], words[left]]
+                switched[right] = pipeline.compute(f"word_{step}_{right}", inputs, Mux)
         self.present.append(moved)
         self.words.append(switched)
         self.crossings.append(crossings)
@@ -106,4 +109,4 @@ class Network:
 
 
 def _is_before(lane: int, *base: Value) -> Value:
-    return lane < Cat(*base)
+    return exceeds(Cat(*base), lane)

@@ -12,7 +12,7 @@ from amaranth.lib.wiring import In, Out
 from utf8fpga.hdl.beats import beat_layout
 from utf8fpga.hdl.decoder.parallel import ParallelDecoder
 from utf8fpga.hdl.fan_out import FanOut, LateReset
-from utf8fpga.hdl.memory_buffer import CAPACITY, Level, MemoryBuffer
+from utf8fpga.hdl.memory_buffer import Level, MemoryBuffer
 from utf8fpga.hdl.packer.network import Network
 from utf8fpga.hdl.packer.pipeline import ZERO, Pipeline
 from utf8fpga.hdl.packer.route import WordCounts
@@ -29,7 +29,7 @@ _READ_CYCLES = 3
 _MIN_DEPTH = 16
 """Rows of a memory that need no more cells than fewer rows."""
 
-_MORE_ROWS = 5
+_MORE_ROWS = 2
 """Upper bound on the rows that are in use in the memories, in excess of the cycles until a row is complete."""
 
 
@@ -146,9 +146,11 @@ class Packer(wiring.Component):
         self.latency = latest + 1
         self.stall_cycles = decided + 6 + self.ahead
         flight = max(self.complete, self.store.written, self.store.marked) + 4
-        self.reset = LateReset(max(2, -(-self.lanes // RESET_LANES)), flight)
+        # The store has a duplicate for each part of it, and the three other parts have one each.
+        copies = -(-self.lanes // RESET_LANES) + 3
+        self.reset = LateReset(-(-copies // 2), flight)
         self.reset_cycles = 1 + int(self.reset.cycles)
-        self.behind, self.inside = Level(self.depth), Level(self.depth + CAPACITY)
+        self.behind, self.inside = Level(self.depth), Level(self.capacity)
         self.reads = FanOut(_READ_CYCLES)
         self.was_read = Signal(name="was_read", reset_less=True)
 
@@ -158,7 +160,8 @@ class Packer(wiring.Component):
         m.submodules.leaves, m.submodules.reset = self.reads, self.reset
         copies = self.reset.copies
         self.pipeline.connect(m, copies[-3])
-        self.store.connect(m, self.reads.tree[_READ_CYCLES - 2], copies)
+        # Those that hold the value itself, not the complement, since they are enables.
+        self.store.connect(m, self.reads.tree[_READ_CYCLES - 2][::2], copies)
         self._read_rows(m)
         self._accept_beats(m)
         self._show_rows(m)
@@ -188,7 +191,7 @@ class Packer(wiring.Component):
         more, many = inside.more_than, Signal(name="many")
         m.d.comb += [
             inside.up.eq(self.closed.closed.value),
-            inside.down.eq(self.packed.valid & self.packed.ready),
+            inside.down.eq(self.buffer.leaves),
             inside.reset.eq(self.reset.copies[-2]),
             # The level of the next cycle, so that fewer beats are accepted after it was reached.
             many.eq(Mux(inside.changes, Mux(inside.grows, more[at - 1], more[at + 1]), more[at])),

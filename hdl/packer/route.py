@@ -7,11 +7,11 @@ from collections.abc import Sequence
 from functools import partial, reduce
 from operator import add
 
-from amaranth.hdl import Cat, Value
+from amaranth.hdl import Cat, Const, Value
 
 from utf8fpga.hdl.packer.pipeline import Number, Pipeline, Timed, latest
 
-__all__ = ["WordCounts", "turns"]
+__all__ = ["WordCounts", "exceeds", "turns"]
 
 
 class WordCounts:
@@ -114,6 +114,21 @@ def turns(pipeline: Pipeline, step: int, block: int, base: Number, before: Numbe
         top = [only]
 
     def turn_of(place: int, *values: Value) -> Value:
-        return Cat(*values[: len(top)]).xor() ^ (place < Cat(*values[len(top) :]))
+        return Cat(*values[: len(top)]).xor() ^ exceeds(Cat(*values[len(top) :]), place)
 
     return [pipeline.compute(f"{name}_{place}", [*top, *low], partial(turn_of, place), cycle) for place in range(half)]
+
+
+def exceeds(number: Value, bound: int) -> Value:
+    """Whether a number is greater than a constant, without the multiplexers of a comparison.
+
+    Synthesis makes a reset of such a multiplexer in front of a register, which is a long net.
+
+    Args:
+        number: the number.
+        bound: the constant, less than 2 to the power of the number's bits.
+    """
+    result: Value = Const(0, 1)
+    for bit in range(len(number)):
+        result = number[bit] & result if bound >> bit & 1 else number[bit] | result
+    return result

@@ -12,6 +12,7 @@ from amaranth.lib import memory
 
 from utf8fpga.hdl.packer.network import Network
 from utf8fpga.hdl.packer.pipeline import Pipeline, latest
+from utf8fpga.hdl.packer.route import exceeds
 from utf8fpga.hdl.packer.rows import ClosedRows, row_numbers
 
 __all__ = ["RESET_LANES", "RowStore"]
@@ -112,10 +113,11 @@ class RowStore:
         for group, (mark_row, row) in enumerate(zip(self.mark_rows, self.read_rows, strict=True)):
             start, code = group * _READ_GROUP, row.init
             read = reads[group * len(reads) // groups]
-            m.d.sync += [
-                mark_row.eq(((mark_row ^ code) + self._closed)[: len(mark_row)] ^ code),
-                row.eq(((row ^ code) + read)[: len(row)] ^ code),
-            ]
+            # The nets of both conditions are long, so each is an enable without a look-up table in front.
+            with m.If(self._closed):
+                m.d.sync += mark_row.eq(((mark_row ^ code) + 1)[: len(mark_row)] ^ code)
+            with m.If(read):
+                m.d.sync += row.eq(((row ^ code) + 1)[: len(row)] ^ code)
             with m.If(resets[start // RESET_LANES]):
                 m.d.sync += [mark_row.eq(mark_row.init), row.eq(row.init)]
             marks = self.mark_memories[group]
@@ -140,7 +142,7 @@ class RowStore:
 
 
 def _is_filled(lane: int, steps: int, filled: Value) -> Value:
-    return (lane < filled[:steps]) | filled[steps]
+    return exceeds(filled[:steps], lane) | filled[steps]
 
 
 def _address(code: int, wraps: Value, *rows: Value) -> Value:

@@ -198,8 +198,7 @@ def too_many_move_to_the_front(m: Module, buffer: Any) -> None:
     front, more = buffer.front, buffer.behind.more_than[0]
     moves = front.room(buffer.near) & more
     m.d.comb += buffer.behind.down.eq(moves)
-    with m.If(~(buffer.reset.busy | ResetSignal())):
-        m.d.sync += [buffer.arrive.eq(front.room(buffer.arrive) & more), buffer.near.eq(moves)]
+    m.d.sync += [buffer.arrive.eq(front.room(buffer.arrive) & more), buffer.near.eq(moves)]
 
 
 def third_beat_replaces_one_that_waits(m: Module, buffer: Any) -> None:
@@ -249,6 +248,7 @@ BUFFER_FAULTS: dict[str, tuple[type[Any], Fault, int]] = {
         combinational(lambda buffer: [buffer.inside.reset.eq(0), buffer.behind.reset.eq(0)]),
         4,
     ),
+    "the count at the front is not reset": (MemoryBuffer, combinational(lambda buffer: buffer.front.reset.eq(0)), 4),
     "a reset ends too early": (LateReset, combinational(lambda reset: reset.busy.eq(~reset.quiet[0])), 4),
     "a beat is not counted while one is at the output": (
         MemoryBuffer,

@@ -1,0 +1,81 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The reference of an encoder: the rows of its table, by arithmetic.
+
+The circuit is made from the bit distribution; here each row is applied as it stands: the units of a code point are the
+digits of its mixed-radix index.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
+from amaranth.lib import data
+
+from utf8fpga.formal.reference import CoreReference, Event, Followed
+from utf8fpga.hdl import Encoder
+from utf8fpga.model import REPLACEMENT_CHARACTER, EncodingTable, Row
+
+__all__ = ["EncoderReference"]
+
+
+class EncoderReference(CoreReference):
+    """How an encoder is compared with the rows of a table.
+
+    Args:
+        encoder: the encoder.
+        table: the table; default: that of the encoder.
+    """
+
+    def __init__(self, encoder: Encoder, table: EncodingTable | None = None) -> None:
+        self._encoding = encoder.encoding
+        self._table = table or encoder.encoding.table
+        self.events_per_symbol = self._table.longest
+        self.word = data.StructLayout({"end": 1, "unit": self._table.unit_width, "error": 1})
+
+    def follow(self, m: Module, symbols: Sequence[tuple[Value, Value]], last: Value, accepted: Value) -> Followed:
+        """See `CoreReference.follow`."""
+        events = []
+        for symbol, keep in symbols:
+            is_item = isinstance(symbol, data.View)
+            error = symbol.error if is_item else Const(0, 1)
+            events += self._units(m, Value.cast(symbol.code_point if is_item else symbol), error, keep)
+        events.append(Event(self.word))
+        m.d.comb += [events[-1].valid.eq(last), events[-1].word.end.eq(1)]
+        return Followed(events, Const(1, 1), {})
+
+    def _units(self, m: Module, code_point: Value, error: Value, keep: Value) -> list[Event]:
+        """The events of a code point, in the order of its units."""
+        rows = self._table.rows
+        matches = [(code_point >= row.code_points.first) & (code_point <= row.code_points.last) for row in rows]
+        is_known, point = Signal(), Signal(len(code_point))
+        m.d.comb += [is_known.eq(Cat(*matches).any()), point.eq(Mux(is_known, code_point, REPLACEMENT_CHARACTER))]
+        events = [Event(self.word) for _ in range(self._table.longest)]
+        for row in rows:
+            with m.If((point >= row.code_points.first) & (point <= row.code_points.last)):
+                for event, unit in zip(events, self._digits(row, point), strict=False):
+                    m.d.comb += [
+                        event.valid.eq(keep),
+                        event.word.unit.eq(unit),
+                        event.word.error.eq(error | ~is_known),
+                    ]
+        return events
+
+    @staticmethod
+    def _digits(row: Row, point: Value) -> list[Value]:
+        """The units of a code point of a row."""
+        index = (point - row.code_points.first)[: len(point)]
+        units: list[Value] = []
+        for place, allowed in reversed(list(enumerate(row.units))):
+            units.insert(0, allowed.first + (index if place == 0 else index % len(allowed)))
+            index = index // len(allowed)
+        return units
+
+    def observe(self, word: Any, symbol: Any) -> list[Any]:
+        """See `CoreReference.observe`."""
+        encoding = self._encoding
+        unit = symbol.unit
+        if encoding.is_swapped:
+            unit = Cat(unit.word_select(byte, 8) for byte in reversed(range(encoding.unit_bytes)))
+        return [word.unit.eq(unit), word.error.eq(symbol.error)]
