@@ -3,15 +3,30 @@
 
 from __future__ import annotations
 
-from utf8fpga.boards.build import BuildError, BuildReport, build_board, require_tools
+from utf8fpga.boards.build import (
+    DIVISORS,
+    FAMILIES,
+    BuildError,
+    BuildReport,
+    build_board,
+    obstacle,
+    pins_of,
+    require_tools,
+)
 from utf8fpga.boards.catalog import BOARDS, Board, UnknownBoardError, find_board
+from utf8fpga.boards.forms import FORMS
+from utf8fpga.boards.programming import program_board
+from utf8fpga.boards.protocol import BYTES_PER_WORD, WordFlag, escaped
 from utf8fpga.boards.ssh_build import Host
 from utf8fpga.boards.uart import FRAME_LAYOUT, MINIMUM_DIVISOR, UartReceiver, UartTransmitter, uart_divisor
-from utf8fpga.boards.uart_decoder import BYTES_PER_WORD, UartDecoder, WordFlag
+from utf8fpga.boards.uart_decoder import UartDecoder
 
 __all__ = [
     "BOARDS",
     "BYTES_PER_WORD",
+    "DIVISORS",
+    "FAMILIES",
+    "FORMS",
     "FRAME_LAYOUT",
     "MINIMUM_DIVISOR",
     "Board",
@@ -24,7 +39,11 @@ __all__ = [
     "UnknownBoardError",
     "WordFlag",
     "build_board",
+    "escaped",
     "find_board",
+    "obstacle",
+    "pins_of",
+    "program_board",
     "require_tools",
     "uart_divisor",
 ]

@@ -4,34 +4,35 @@
 from __future__ import annotations
 
 import hashlib
-import importlib
 import json
 import re
 import shutil
 import sys
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
+from amaranth.build import Attrs, Pins, Resource, ResourceError, Subsignal
 from amaranth.build.run import BuildPlan
-from amaranth.hdl import Elaboratable, Module
-from amaranth.lib import io
 
 from utf8fpga.boards.catalog import Board, find_board
 from utf8fpga.boards.check import CHECKED_FAMILIES, check_design, read_back
+from utf8fpga.boards.programming import programming_command
 from utf8fpga.boards.ssh_build import Host, find_paramiko, run_on_host
+from utf8fpga.boards.top import BoardTop
+from utf8fpga.boards.uart import uart_divisor
 from utf8fpga.boards.uart_decoder import UartDecoder
 from utf8fpga.hdl import DecoderParameters
-from utf8fpga.hdl.toolchain import ToolError, find_tool, run_tool, tool_version
+from utf8fpga.hdl.toolchain import ToolError, find_tool, present_version, run_tool, tool_version
 from utf8fpga.model.exceptions import InvalidArgumentError
 from utf8fpga.sim.engines.native import find_compiler
 from utf8fpga.sim.engines.netlist import LineCircuit
 
-__all__ = ["BuildError", "BuildReport", "build_board", "require_tools"]
+__all__ = ["DIVISORS", "FAMILIES", "BuildError", "BuildReport", "build_board", "obstacle", "pins_of", "require_tools"]
 
 
 class BuildError(ToolError):
@@ -48,13 +49,19 @@ class BuildReport:
         bitstream: the file of the bitstream.
         sha256: the digest of its contents, in hexadecimal.
         baud: bits per second of the UART.
+        form: the form of the output, see `FORMS`.
+        uart: the pins RX and TX of the UART, if they are not those of the board's resource.
+        divide: the number by which the clock of the board is divided.
+        program: the command that programs the board with the bitstream; empty where the platform has none.
+        plan: a digest of everything that the tools read.
         core: the name of the decoder's parameters.
         seed: the seed of place and route.
-        logic_cells, logic_cells_available: ICESTORM_LC on iCE40, TRELLIS_COMB on ECP5.
+        logic_cells, logic_cells_available: ICESTORM_LC on iCE40, TRELLIS_COMB on ECP5 and MachXO2, LUT4 on Gowin.
         flip_flops: flip-flops in the logic cells.
-        block_rams, block_rams_available: ICESTORM_RAM (4 Kbit) on iCE40, DP16KD (16 Kbit) on ECP5.
+        block_rams, block_rams_available: ICESTORM_RAM (4 Kbit) on iCE40, DP16KD (16 Kbit) on ECP5, DP8KC (8 Kbit) on
+            MachXO2, BSRAM (16 Kbit) on Gowin.
         fmax_mhz: the maximum clock frequency after routing, in MHz.
-        required_mhz: the clock frequency of the board, in MHz.
+        required_mhz: the clock frequency of the decoder, in MHz.
         tools: the versions of the tools and packages, by name.
     """
 
@@ -63,6 +70,11 @@ class BuildReport:
     bitstream: Path
     sha256: str
     baud: float
+    form: str
+    uart: str
+    divide: int
+    program: str
+    plan: str
     core: str
     seed: int
     logic_cells: int
@@ -78,14 +90,18 @@ class BuildReport:
         """The report as lines of text."""
         share = self.logic_cells / self.logic_cells_available
         tools = ", ".join(f"{name} {number}" for name, number in self.tools.items())
+        pins = f" at {self.uart}" if self.uart else ""
+        divided = f", the board's divided by {self.divide}" if self.divide > 1 else ""
         return [
-            f"board        {self.board}: {self.device}, {self.required_mhz:.10g} MHz, UART {self.baud:.10g} baud 8N1",
+            f"board        {self.board}: {self.device}, {self.required_mhz:.10g} MHz{divided}, "
+            f"UART{pins} {self.baud:.10g} baud 8N1, {self.form}",
             f"bitstream    {self.bitstream}",
             f"logic cells  {self.logic_cells} of {self.logic_cells_available} ({share:.1%})",
             f"flip-flops   {self.flip_flops}",
             f"block RAMs   {self.block_rams} of {self.block_rams_available}",
             f"clock        {self.fmax_mhz:.2f} MHz reached, {self.required_mhz:.10g} MHz required",
             f"tools        {tools}; {self.core}, seed {self.seed}",
+            *([f"program      {self.program}"] if self.program else []),
         ]
 
     def __str__(self) -> str:
@@ -108,12 +124,50 @@ class _Flow:
     block_rams: str
     flip_flops: str | None
     """None where the report lacks their number, which is then read from the log."""
+    planned: Mapping[str, str] = field(default_factory=dict)
+    """The names of tools in Amaranth's plan, where they differ."""
+    adapt: Callable[[Sequence[str]], list[str]] = list
+    """Changes the arguments of place and route in Amaranth's plan to those of the tool."""
+    attributes: Mapping[str, str] = field(default_factory=dict)
+    """The attributes of the pins of a UART that is not a resource of the board."""
+
+
+def _himbaechel(arguments: Sequence[str]) -> list[str]:
+    """The arguments of nextpnr-himbaechel for those of the older nextpnr-gowin."""
+    options = {"--family": "family", "--cst": "cst"}
+    words: list[str] = []
+    for word in arguments:
+        if words and words[-1] in options:
+            words[-1:] = ["--vopt", f"{options[words[-1]]}={word}"]
+        else:
+            words.append(word)
+    return words
 
 
 _FLOWS = {
-    "ice40": _Flow("yosys", "nextpnr-ice40", "icepack", "bin", "ICESTORM_LC", "ICESTORM_RAM", None),
-    "ecp5": _Flow("yosys", "nextpnr-ecp5", "ecppack", "bit", "TRELLIS_COMB", "DP16KD", "TRELLIS_FF"),
+    "ice40": _Flow(
+        *("yosys", "nextpnr-ice40", "icepack", "bin", "ICESTORM_LC", "ICESTORM_RAM", None),
+        attributes={"IO_STANDARD": "SB_LVCMOS"},
+    ),
+    "ecp5": _Flow(
+        *("yosys", "nextpnr-ecp5", "ecppack", "bit", "TRELLIS_COMB", "DP16KD", "TRELLIS_FF"),
+        attributes={"IO_TYPE": "LVCMOS33"},
+    ),
+    "machxo2": _Flow(
+        *("yosys", "nextpnr-machxo2", "xo2pack", "bit", "TRELLIS_COMB", "DP8KC", "TRELLIS_FF"),
+        planned={"xo2pack": "ecppack"},
+        attributes={"IO_TYPE": "LVCMOS33"},
+    ),
+    "gowin": _Flow(
+        *("yosys", "nextpnr-himbaechel-gowin", "gowin_pack", "fs", "LUT4", "BSRAM", "DFF"),
+        planned={"nextpnr-himbaechel-gowin": "nextpnr-gowin"},
+        adapt=_himbaechel,
+        attributes={"IO_TYPE": "LVCMOS33"},
+    ),
 }
+
+FAMILIES = tuple(_FLOWS)
+"""The families with a tool flow."""
 
 _ROUTED = "top.routed.json"
 """The file of the routed design, if it is checked."""
@@ -122,46 +176,24 @@ _NAME = "top"
 """The name of the design, and therefore of the files in the working folder."""
 
 
-class _BoardTop(Elaboratable):
-    """`UartDecoder` on the pins of a board."""
-
-    def __init__(self, decoder: UartDecoder, board: Board) -> None:
-        self._decoder = decoder
-        self._leds = board.leds
-
-    def elaborate(self, platform: Any) -> Module:
-        m = Module()
-        m.submodules.decoder = decoder = self._decoder
-        uart = platform.request("uart", 0, dir="-")
-        m.submodules.rx = rx = io.Buffer("i", uart.rx)
-        m.submodules.tx = tx = io.Buffer("o", uart.tx)
-        m.d.comb += [decoder.rx.eq(rx.i), tx.o.eq(decoder.tx)]
-
-        shown = [name for number, name in enumerate(self._leds) if ("led", number) in platform.resources]
-        for number, name in enumerate(shown):
-            state = getattr(decoder, name)
-            if name == "error" and "overflow" not in shown:
-                state |= decoder.overflow
-            # The board's resource inverts the signal if the LED is active low.
-            m.submodules[f"led_{name}"] = led = io.Buffer("o", platform.request("led", number, dir="-"))
-            m.d.comb += led.o.eq(state)
-        return m
-
-
 def build_board(
     board: str | Board,
     directory: Path,
     *,
-    baud: float = 1_000_000,
+    baud: float | None = None,
     core: DecoderParameters | None = None,
+    form: str = "words",
+    uart: tuple[str, str] | None = None,
+    divide: int | None = None,
     seed: int = 1,
     host: Host | None = None,
     say: Callable[[str], None] | None = None,
     check: bool = False,
+    keep: bool = False,
 ) -> BuildReport:
     """Build the bitstream of `UartDecoder` for a board.
 
-    Writes ``<board>.bin`` or ``<board>.bit`` and the report ``<board>.json``, which contains the
+    Writes ``<board>.bin``, ``.bit`` or ``.fs`` and the report ``<board>.json``, which contains the
     digest of the bitstream. Both are written only if the build succeeds; otherwise those of an
     earlier build are unchanged. Logs and netlists of the last build are in the folder ``<board>``.
     Equal arguments and versions of the tools give identical bitstreams.
@@ -173,88 +205,262 @@ def build_board(
     Args:
         board: a name in the catalogue, or a board that is not in it.
         directory: the folder for the files; created if it does not exist.
-        baud: bits per second; see `uart_divisor` for the limits.
+        baud: bits per second; see `uart_divisor` for the limits; default: the fastest of `BAUDS` that the clock allows.
         core: the parameters of the decoder, as for `UartDecoder`.
+        form: the form of the output, see `FORMS`.
+        uart: the pins RX and TX, see `Board`; default: those of the board.
+        divide: a power of 2 by which the board's clock is divided; default: the smallest with which the design meets
+            the clock frequency, up to 8.
         seed: the seed of place and route, at least 0; the clock frequency varies by about 5% with it.
         host: the host on which the tools run, see `run_on_host`; default: this machine.
         say: called with a progress message when a tool starts; default: no messages.
         check: simulate the routed design, and if Debian's ``icebox_vlog`` is installed, the bitstream itself; see
             `check_design`. Only for iCE40, and not with `host`.
+        keep: return the report of an earlier build in `directory` if it was the same, and its bitstream is unchanged.
 
     Raises:
         UnknownBoardError: no board has that name.
         InvalidArgumentError: `check` is not possible, the baud rate is not possible with the board's clock,
-            `UartDecoder` rejects the decoder, or `seed` is negative.
+            `UartDecoder` rejects the decoder, pins are missing or used twice, or `seed` is negative.
         BuildError: a tool is missing or fails, `check` finds a difference, the design misses the board's clock, the
             directory cannot be written, the host cannot be reached, or amaranth-boards is not installed.
     """
     board, flow = _board_and_flow(board)
     if seed < 0:
         raise InvalidArgumentError(f"seed {seed} is negative: it must be 0 or more")
-    if check and board.family not in CHECKED_FAMILIES:
+    if divide is not None and divide not in DIVISORS:
+        raise InvalidArgumentError(f"divide {divide} is not one of {', '.join(map(str, DIVISORS))}")
+    if check:
+        _require_checkable(board, form, divide or board.divide, host)
+    if host is not None and flow.planned:
+        raise InvalidArgumentError(
+            f"{board.name} has family {board.family}, which is built here only: leave out the host"
+        )
+    first = board.divide if divide is None else divide
+    while True:
+        job = _Job(
+            board, flow, directory, baud, core or DecoderParameters(), form, uart, first, seed, host, say, check, keep
+        )
+        try:
+            return job.build()
+        except _TimingError as error:
+            if divide is not None or check or first == DIVISORS[-1]:
+                raise BuildError(str(error)) from None
+            first *= 2
+            if say:
+                say(f"{error}; again with the clock divided by {first}")
+
+
+def _require_checkable(board: Board, form: str, divide: int, host: Host | None) -> None:
+    """Reject a check that is not possible."""
+    if board.family not in CHECKED_FAMILIES:
         raise InvalidArgumentError(
             f"{board.name} has family {board.family}, of which routed designs are not simulated, only those of "
             f"{', '.join(CHECKED_FAMILIES)}: build it without a check"
         )
-    if check and host is not None:
+    if form != "words":
+        raise InvalidArgumentError(f"a build in the form {form} cannot be checked: use words, or leave out the check")
+    if divide != 1:
+        raise InvalidArgumentError("a build with a divided clock cannot be checked: leave out the check")
+    if host is not None:
         raise InvalidArgumentError("a build on a host cannot be checked: leave out the host or the check")
-    platform = _platform(board)
-    decoder = UartDecoder(platform.default_clk_frequency, baud, core)
-    plan = platform.prepare(
-        _BoardTop(decoder, board),
-        _NAME,
-        emit_src=False,  # Keeps the paths of this machine out of the input of the tools.
-        # Timing is checked below with the report, for an error message with the frequency.
-        nextpnr_opts=f"--seed {seed} --report {_NAME}.report.json --timing-allow-fail"
-        + (f" --write {_ROUTED}" if check else ""),
+
+
+BAUDS = (1_000_000, 500_000, 230_400, 115_200, 57_600)
+"""The speeds that a build chooses from."""
+
+DIVISORS = (1, 2, 4, 8)
+"""The numbers by which a clock may be divided."""
+
+
+class _TimingError(BuildError):
+    """The design does not meet the clock frequency."""
+
+
+@dataclass(frozen=True)
+class _Job:
+    """A build with the clock divided by a given number; the attributes are the arguments of `build_board`."""
+
+    board: Board
+    flow: _Flow
+    directory: Path
+    baud: float | None
+    core: DecoderParameters
+    form: str
+    uart: tuple[str, str] | None
+    divide: int
+    seed: int
+    host: Host | None
+    say: Callable[[str], None] | None
+    check: bool
+    keep: bool
+
+    def build(self) -> BuildReport:
+        """Build the bitstream, or return the report of the same build before."""
+        board, flow, directory, say = self.board, self.flow, self.directory, self.say
+        platform = _platform(board)
+        clock_hz = platform.default_clk_frequency / self.divide
+        baud = self.baud if self.baud is not None else _fastest(clock_hz)
+        decoder = UartDecoder(clock_hz, baud, self.core, form=self.form)
+        pins = self.uart or board.uart
+        resource = _add_uart(platform, board, pins, flow.attributes) if pins else ("uart", 0)
+        top = BoardTop(decoder, board, uart=resource, divide=self.divide)
+        plan = self._plan(platform, top, clock_hz)
+        if say:
+            for note in top.notes:
+                say(f"{board.name}: {note}")
+        digest = _digest(plan)
+        if self.keep and (kept := _kept(directory, board, flow, digest)) is not None:
+            return kept
+
+        try:
+            if self.check:
+                find_compiler()  # Reported before a build that takes longer.
+            if self.host is None:
+                tools = _Tools(board.name, flow, plan, directory / board.name, say)
+            else:
+                tools = _HostTools(board.name, flow, plan, directory / board.name, say, self.host)
+            with tools.in_working_folder():
+                tools.place_and_route()
+                figures, clocks = tools.figures()
+                required_mhz = clock_hz / 1e6
+                _check_timing(board, clocks, required_mhz, platform.default_clk_frequency / 1e6, tools.log)
+                packed = tools.pack()
+                if self.check:
+                    _check(board, packed, decoder, (f"{platform.default_clk}_0", f"{resource[0]}_0"), say)
+                bitstream = directory / f"{board.name}.{flow.suffix}"
+                report = BuildReport(
+                    board=board.name,
+                    device=_device(platform),
+                    bitstream=bitstream,
+                    sha256=hashlib.sha256(packed.read_bytes()).hexdigest(),
+                    baud=baud,
+                    form=self.form,
+                    uart=",".join(pins) if pins else "",
+                    divide=self.divide,
+                    program=programming_command(platform, bitstream),
+                    plan=digest,
+                    core=decoder.core.name,
+                    seed=self.seed,
+                    required_mhz=required_mhz,
+                    fmax_mhz=min(clock for clock, _ in clocks),
+                    tools=tools.versions() | _packages(),
+                    **figures,
+                )
+                written = packed.with_suffix(".written.json")
+                written.write_text(json.dumps(report.as_dict(), indent=2) + "\n", encoding="utf-8")
+                tools.publish({packed: report.bitstream, written: directory / f"{board.name}.json"})
+        except _TimingError:
+            raise
+        except ToolError as error:
+            raise BuildError(f"{board.name}: {error}") from None
+        except OSError as error:
+            raise BuildError(
+                f"{board.name}: cannot write {str(error.filename or directory)!r}: {error.strerror or error}"
+            ) from None
+        return report
+
+    def _plan(self, platform: Any, top: BoardTop, clock_hz: float) -> BuildPlan:
+        """The input of the tools, and their arguments."""
+        # Timing is checked with the report, for an error message with the frequency.
+        options = f"--seed {self.seed} --report {_NAME}.report.json --timing-allow-fail"
+        if self.board.family == "gowin":
+            options += f" --freq {clock_hz / 1e6:.6f}"
+        if self.check:
+            options += f" --write {_ROUTED}"
+        try:
+            # Without the sources, the input of the tools has no paths of this machine.
+            plan: BuildPlan = platform.prepare(top, _NAME, emit_src=False, nextpnr_opts=options)
+        except ResourceError as error:
+            reason = " ".join(str(error).split())
+            raise InvalidArgumentError(f"{self.board.name}: {reason}: choose other pins with --uart") from None
+        return plan
+
+
+def _check_timing(
+    board: Board, clocks: Sequence[tuple[float, float | None]], required_mhz: float, board_mhz: float, log: Path
+) -> None:
+    """Check that each clock is fast enough: the divided one, or that of the board if its constraint is higher."""
+    for reached, constraint in clocks:
+        is_of_board = constraint is not None and constraint > 1.5 * required_mhz
+        required = board_mhz if is_of_board else required_mhz
+        if reached < required:
+            raise _TimingError(
+                f"{board.name}: timing is not met: {reached:.2f} MHz reached, {required:.10g} MHz required "
+                f"(another seed or pipeline may help); see {log}"
+            )
+
+
+def _device(platform: Any) -> str:
+    """The part and its package."""
+    return f"{platform.device}-{platform.package}" if getattr(platform, "device", None) else str(platform.part)
+
+
+def _fastest(clock_hz: float) -> float:
+    """The fastest of the usual speeds for a clock."""
+    for baud in BAUDS:
+        try:
+            uart_divisor(clock_hz, baud)
+        except InvalidArgumentError:
+            continue
+        return baud
+    raise InvalidArgumentError(
+        f"no usual speed of a UART is possible with a clock of {clock_hz / 1e6:g} MHz: give a baud rate"
     )
 
+
+def _add_uart(platform: Any, board: Board, pins: tuple[str, str], attributes: Mapping[str, str]) -> tuple[str, int]:
+    """Add a UART at these pins to the platform; returns its name and number."""
+    name = "host_uart"
     try:
-        if check:
-            find_compiler()  # Reported before a build that takes longer.
-        if host is None:
-            tools = _Tools(board.name, flow, plan, directory / board.name, say)
-        else:
-            tools = _HostTools(board.name, flow, plan, directory / board.name, say, host)
-        with tools.in_working_folder():
-            tools.place_and_route()
-            figures = tools.figures()
-            required_mhz = platform.default_clk_frequency / 1e6
-            if figures["fmax_mhz"] < required_mhz:
-                raise ToolError(
-                    f"timing is not met: {figures['fmax_mhz']:.2f} MHz reached, {required_mhz:.10g} MHz required "
-                    f"(another seed or pipeline may help); see {tools.log}"
-                )
-            packed = tools.pack()
-            if check:
-                _check(board, packed, decoder, platform.default_clk, say)
-            report = BuildReport(
-                board=board.name,
-                device=f"{platform.device}-{platform.package}",
-                bitstream=directory / f"{board.name}.{flow.suffix}",
-                sha256=hashlib.sha256(packed.read_bytes()).hexdigest(),
-                baud=baud,
-                core=decoder.core.name,
-                seed=seed,
-                required_mhz=required_mhz,
-                tools=tools.versions() | _packages(),
-                **figures,
-            )
-            written = packed.with_suffix(".written.json")
-            written.write_text(json.dumps(report.as_dict(), indent=2) + "\n", encoding="utf-8")
-            tools.publish({packed: report.bitstream, written: directory / f"{board.name}.json"})
-    except ToolError as error:
-        raise BuildError(f"{board.name}: {error}") from None
-    except OSError as error:
-        raise BuildError(
-            f"{board.name}: cannot write {str(error.filename or directory)!r}: {error.strerror or error}"
-        ) from None
-    return report
+        signals = [
+            Subsignal(signal, _pin(platform, pin, direction))
+            for signal, pin, direction in zip(("rx", "tx"), pins, "io", strict=True)
+        ]
+        platform.add_resources([Resource(name, 0, *signals, Attrs(**attributes))])
+    except (NameError, TypeError) as error:
+        raise InvalidArgumentError(f"{board.name}: {' '.join(str(error).split())}") from None
+    return name, 0
 
 
-def _check(board: Board, packed: Path, decoder: UartDecoder, clock: str, say: Callable[[str], None] | None) -> None:
-    """Simulate the routed design and, if possible, the bitstream; `clock` is the name of the board's resource."""
-    ports = (f"{clock}_0__io", "uart_0__rx__io", "uart_0__tx__io")
+def _pin(platform: Any, text: str, direction: str) -> Pins:
+    """A pin by its name, or as ``connector_number:pin``."""
+    connector, colon, pin = text.partition(":")
+    if not colon:
+        return Pins(text, dir=direction, assert_width=1)
+    name, _, number = connector.rpartition("_")
+    where = (name, int(number)) if number.isdigit() else None
+    if where not in platform.connectors:
+        known = ", ".join(f"{each}_{n}" for each, n in platform.connectors) or "none"
+        raise InvalidArgumentError(f"pin {text!r}: there is no connector {connector!r} (known: {known})")
+    if pin not in (mapping := platform.connectors[where].mapping):
+        raise InvalidArgumentError(f"pin {text!r}: the connector has the pins {', '.join(mapping)}")
+    return Pins(pin, dir=direction, conn=where, assert_width=1)
+
+
+def _digest(plan: BuildPlan) -> str:
+    """A digest of everything that the tools read, and of their versions."""
+    return hashlib.sha256(plan.digest() + json.dumps(_packages()).encode()).hexdigest()
+
+
+def _kept(directory: Path, board: Board, flow: _Flow, digest: str) -> BuildReport | None:
+    """The report of an earlier build with this digest, if its bitstream is there and the tools are the same."""
+    try:
+        found = json.loads((directory / f"{board.name}.json").read_text(encoding="utf-8"))
+        report = BuildReport(**found | {"bitstream": directory / f"{board.name}.{flow.suffix}"})
+        is_same = report.plan == digest and hashlib.sha256(report.bitstream.read_bytes()).hexdigest() == report.sha256
+        tools = {tool: present_version(tool) for tool in (flow.synthesis, flow.place_and_route)}
+        return report if is_same and tools.items() <= report.tools.items() else None
+    except (OSError, ValueError, TypeError):
+        return None
+
+
+def _check(
+    board: Board, packed: Path, decoder: UartDecoder, names: tuple[str, str], say: Callable[[str], None] | None
+) -> None:
+    """Simulate the routed design and, if possible, the bitstream; `names` are those of clock and UART."""
+    clock, uart = names
+    ports = (f"{clock}__io", f"{uart}__rx__io", f"{uart}__tx__io")
     designs = {"the routed design": LineCircuit((packed.parent / _ROUTED).read_text(encoding="utf-8"), False, *ports)}
     verilog = read_back(packed, packed.with_suffix(".pcf"))
     if verilog is not None:
@@ -287,6 +493,29 @@ def require_tools(board: str | Board) -> None:
         raise BuildError(f"{board.name}: {error}") from None
 
 
+def obstacle(board: Board) -> str:
+    """Why no bitstream can be built for a board on this machine; empty where it can."""
+    if board.obstacle:
+        return board.obstacle
+    if board.family not in _FLOWS:
+        return f"no open tools for {board.family}"
+    try:
+        require_tools(board)
+    except ToolError as error:
+        return str(error).removeprefix(f"{board.name}: ")
+    return ""
+
+
+def pins_of(board: Board) -> str:
+    """The UART of a board: its pins, ``resource``, or empty where it has none."""
+    if board.uart:
+        return ",".join(board.uart)
+    try:
+        return "resource" if ("uart", 0) in board.create_platform().resources else ""
+    except ToolError:
+        return ""
+
+
 def _board_and_flow(board: str | Board) -> tuple[Board, _Flow]:
     if isinstance(board, str):
         board = find_board(board)
@@ -294,6 +523,8 @@ def _board_and_flow(board: str | Board) -> tuple[Board, _Flow]:
         raise InvalidArgumentError(
             f"board {board.name} has family {board.family!r}, which is not one of {', '.join(_FLOWS)}"
         )
+    if board.obstacle:
+        raise InvalidArgumentError(f"board {board.name} cannot be built: {board.obstacle}")
     return board, _FLOWS[board.family]
 
 
@@ -315,7 +546,11 @@ class _Tools:
         """The working folder."""
         # Amaranth's list of commands, which run without the shell that its build scripts need.
         commands = json.loads(plan.files[f"build_{_NAME}.json"])["commands"]
-        self._commands = {tool: arguments for tool, *arguments in commands}
+        planned = {tool: arguments for tool, *arguments in commands}
+        self._commands = {
+            tool: planned[flow.planned.get(tool, tool)] for tool in (flow.synthesis, flow.place_and_route, flow.pack)
+        }
+        self._commands[flow.place_and_route] = flow.adapt(self._commands[flow.place_and_route])
         self._find()
 
     @property
@@ -384,22 +619,25 @@ class _Tools:
             raise ToolError(f"{self._flow.pack} wrote no bitstream; see {self._folder}")
         return packed
 
-    def figures(self) -> dict[str, Any]:
-        """The figures for `BuildReport` from nextpnr's report and log."""
+    def figures(self) -> tuple[dict[str, Any], list[tuple[float, float | None]]]:
+        """The figures for `BuildReport` from nextpnr's report and log, and of each clock what it reaches and must."""
         flow = self._flow
         try:
             report = json.loads((self._work / f"{_NAME}.report.json").read_text(encoding="utf-8"))
             used = report["utilization"]
-            return {
+            figures = {
                 "logic_cells": used[flow.logic_cells]["used"],
                 "logic_cells_available": used[flow.logic_cells]["available"],
                 "flip_flops": used[flow.flip_flops]["used"] if flow.flip_flops else self._logged_flip_flops(),
                 "block_rams": used[flow.block_rams]["used"],
                 "block_rams_available": used[flow.block_rams]["available"],
-                "fmax_mhz": min(clock["achieved"] for clock in report["fmax"].values()),
             }
+            clocks = [(clock["achieved"], clock.get("constraint")) for clock in report["fmax"].values()]
+            if not clocks:
+                raise ValueError("no clock in it")
         except (FileNotFoundError, KeyError, ValueError) as error:
             raise ToolError(f"{flow.place_and_route} wrote no valid report: {error}; see {self._folder}") from None
+        return figures, clocks
 
     def _logged_flip_flops(self) -> int:
         log = (self._work / self.log.name).read_text(encoding="utf-8")
@@ -473,13 +711,10 @@ def _locked(file: Path) -> Iterator[None]:
 
 
 def _platform(board: Board) -> Any:
-    module, _, name = board.platform.partition(":")
     try:
-        return getattr(importlib.import_module(module), name)()
-    except ImportError:
-        if not module.startswith("amaranth_boards"):
-            raise
-        raise BuildError("amaranth-boards is not installed: pip install 'utf8fpga[boards]'") from None
+        return board.create_platform()
+    except ToolError as error:
+        raise BuildError(str(error)) from None
 
 
 def _packages() -> dict[str, str]:

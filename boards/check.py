@@ -10,7 +10,8 @@ from importlib import resources
 from itertools import chain, zip_longest
 from pathlib import Path
 
-from utf8fpga.boards.uart_decoder import BYTES_PER_WORD, UartDecoder, WordFlag
+from utf8fpga.boards.protocol import BYTES_PER_WORD, WordFlag, escaped
+from utf8fpga.boards.uart_decoder import UartDecoder
 from utf8fpga.hdl import DecoderParameters
 from utf8fpga.hdl.toolchain import ToolError, tool_error
 from utf8fpga.sim.engines.netlist import LineCircuit, run_line
@@ -81,7 +82,7 @@ def check_design(circuit: LineCircuit, decoder: UartDecoder, what: str) -> int:
     divisor = decoder.divisor
     levels = bytearray(b"\1" * (_START_CYCLES + 2 * _FRAME_BITS * divisor))
     for text in texts:
-        for byte in text:
+        for byte in escaped(text):
             bits = (0, *(byte >> n & 1 for n in range(8)), 1)
             levels += b"".join(bytes([bit]) * divisor for bit in bits)
         levels += bytes(_BREAK_BITS * divisor) + b"\1" * (2 * divisor)

@@ -1,23 +1,23 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""A decoder connected to a UART: bytes in, UTF-32 words out."""
+"""A decoder connected to a UART: bytes in, items out."""
 
 from __future__ import annotations
 
-from enum import IntEnum, IntFlag
+from enum import IntEnum
+from typing import Any
 
-from amaranth.hdl import Cat, Const, Module, Mux, Signal
+from amaranth.hdl import Module, Mux, Signal
 from amaranth.lib import data, wiring
 from amaranth.lib.fifo import SyncFIFOBuffered
 from amaranth.lib.wiring import In, Out
 
+from utf8fpga.boards.forms import COUNTERS_LAYOUT, FORMS, Record, TextForm, WordForm
+from utf8fpga.boards.protocol import DLE, ENQ, EOT, WINDOW
 from utf8fpga.boards.uart import UartReceiver, UartTransmitter, uart_divisor
 from utf8fpga.hdl import AnyDecoder, DecoderParameters
 from utf8fpga.model.exceptions import InvalidArgumentError
 
-__all__ = ["BYTES_PER_WORD", "UartDecoder", "WordFlag"]
-
-BYTES_PER_WORD = 4
-"""The number of bytes in which a word is sent, the least significant one first."""
+__all__ = ["UartDecoder"]
 
 _LED_SECONDS = 0.05
 """Upper bound on the time in seconds for which an event is shown."""
@@ -27,19 +27,8 @@ _LED_TICKS = 8
 
 _MINIMUM_DEPTH = 4
 
-
-class WordFlag(IntFlag):
-    """The flags of a word; a word without a flag is a well-formed item.
-
-    A word with END or LOST is a marker, not an item, and has no other bit set.
-    """
-
-    END = 1 << 29
-    """The end of a text."""
-    LOST = 1 << 30
-    """The end of a text at which at least one received byte was lost."""
-    ERROR = 1 << 31
-    """The item is ill-formed; its code point is U+FFFD."""
+_UNITS_DEPTH = 64
+"""The bytes in the decoder, and of one item, that a form with units stores: more than any decoder of one lane has."""
 
 
 class _Mark(IntEnum):
@@ -47,6 +36,8 @@ class _Mark(IntEnum):
 
     END = 0
     LOST = 1
+    REQUEST = 2
+    """The counters were requested."""
 
 
 _ENTRY_LAYOUT = data.StructLayout({"data": 8, "is_mark": 1})
@@ -54,30 +45,30 @@ _ENTRY_LAYOUT = data.StructLayout({"data": 8, "is_mark": 1})
 
 
 class UartDecoder(wiring.Component):
-    """A decoder with UART input and output: UTF-8 in, code points out, 8N1, each item as a word of 4 bytes.
+    """A decoder with UART input and output: UTF-8 in, items out, 8N1, in one of the forms of `FORMS`.
 
-    A word has the code point in bits 20..0 and `WordFlag` in bits 31..29. Break conditions and lost
-    bytes are sent as words of their own, in order with the items:
+    `utf8fpga.boards.protocol` describes the commands in the input: EOT or a break condition ends the text, ENQ requests
+    the counters, and DLE makes a byte of them. Answers, ends of texts and lost bytes are sent in order with the items:
 
-    - A break condition ends the text: an open sequence gives an ill-formed item, then END is sent.
+    - The end of a text: an open sequence gives an ill-formed item, then END is sent.
     - A damaged frame, and a byte that is received while the buffer is full, are lost: the text ends
       at this point, so that no sequence extends across the gap, and LOST is sent instead of END.
+    - A request is answered when all items that the bytes before it determine have been sent.
 
-    Throughput: an item has one to four bytes at the input and always four bytes at the output, both at
-    the same rate. Input without pauses therefore fills the buffer, unless all sequences have four
-    bytes. Bytes are then lost until the buffer is half empty, which gives one LOST. A break condition
-    during a full buffer is stored and ends the text as soon as an entry is free; if a further frame is
-    received before that, the break is part of the gap.
+    Throughput: the output is longer than the input unless all sequences have four bytes. Input without pauses therefore
+    fills the buffer, unless the host waits for answers as the protocol says. Bytes are then lost until the buffer is
+    half empty, which gives one LOST. An end of the text that is received during a full buffer is stored and ends the
+    text as soon as an entry is free; if a further frame is received before that, the end is part of the gap.
 
-    Latency: the start bit of a word begins at most 7 cycles plus the decoder's latency after the middle of the stop
-    bit of the byte that determines the item, if the transmitter is idle.
+    Latency: in the form words, the start bit of a word begins at most 7 cycles plus the decoder's latency after the
+    middle of the stop bit of the byte that determines the item, if the transmitter is idle.
 
     Args:
         clock_hz: the clock frequency in Hz.
         baud: bits per second of both lines; see `uart_divisor` for the limits.
-        core: the decoder's parameters: one lane, code units of 8 bits, neither `kind` nor `length`; default: the
-            smallest decoder of UTF-8.
-        depth: the number of entries in the buffer, at least 4; each byte or marker needs one.
+        core: the decoder's parameters: one lane and code units of 8 bits; default: the smallest decoder of UTF-8.
+        depth: the number of entries in the buffer, at least 4; each byte or marker needs one. The protocol needs 1024.
+        form: the form of the output, one of `FORMS`.
 
     Ports:
         rx: the input line; high while idle.
@@ -87,8 +78,9 @@ class UartDecoder(wiring.Component):
         overflow: high from the first loss due to a full buffer until reset.
 
     Raises:
-        InvalidArgumentError: the baud rate is not possible with the clock, `depth` is less than 4, or the decoder has
-            several lanes, code units that are not bytes, or code points beyond 21 bits.
+        InvalidArgumentError: the baud rate is not possible with the clock, `depth` is less than 4, the decoder has
+            several lanes, code units that are not bytes, or code points beyond 21 bits, or there is no such form or it
+            cannot show the decoder's items.
         TableError: the decoder's architecture does not support the table.
     """
 
@@ -98,12 +90,18 @@ class UartDecoder(wiring.Component):
         baud: float,
         core: DecoderParameters | None = None,
         *,
-        depth: int = 2048,
+        depth: int = 2 * WINDOW,
+        form: str = "words",
     ) -> None:
         self.divisor = uart_divisor(clock_hz, baud)
         if depth < _MINIMUM_DEPTH:
             raise InvalidArgumentError(f"buffer depth {depth} is less than {_MINIMUM_DEPTH} entries")
+        if form not in FORMS:
+            raise InvalidArgumentError(f"form {form!r} is not one of {', '.join(FORMS)}")
+        self.form = FORMS[form]
         self.core = core = DecoderParameters() if core is None else core
+        if not isinstance(core, DecoderParameters):
+            raise InvalidArgumentError(f"the board's core must be a decoder, not {core.core}")
         table = core.table
         if table.unit_width != 8:
             raise InvalidArgumentError(f"{table.name} has code units of {table.unit_width} bits: a UART transfers 8")
@@ -115,7 +113,7 @@ class UartDecoder(wiring.Component):
             )
         self.depth = depth
         self._tick_clocks = max(1, round(clock_hz * _LED_SECONDS / _LED_TICKS))
-        self._decoder = core.build()
+        self._decoder = self.form.core(core).build()
         super().__init__({"rx": In(1), "tx": Out(1, init=1), "activity": Out(1), "error": Out(1), "overflow": Out(1)})
 
     def elaborate(self, platform: object) -> Module:
@@ -123,11 +121,13 @@ class UartDecoder(wiring.Component):
         m.submodules.receiver = receiver = UartReceiver(self.divisor)
         m.submodules.buffer = buffer = SyncFIFOBuffered(width=_ENTRY_LAYOUT.size, depth=self.depth)
         m.submodules.decoder = decoder = self._decoder
+        m.submodules.form = form = self.form.build(decoder.output.payload.symbols[0].shape())
         m.submodules.transmitter = transmitter = UartTransmitter(self.divisor)
         m.d.comb += [receiver.rx.eq(self.rx), self.tx.eq(transmitter.tx)]
+        wiring.connect(m, form.data, transmitter.data)
 
         self._fill(m, receiver, buffer)
-        self._decode(m, buffer, decoder, transmitter)
+        self._decode(m, buffer, decoder, form)
 
         frame = receiver.frames
         output = decoder.output
@@ -151,7 +151,18 @@ class UartDecoder(wiring.Component):
     def _fill(self, m: Module, receiver: UartReceiver, buffer: SyncFIFOBuffered) -> None:
         """Write frames to the buffer, in order; frames received while it is full become a pending marker."""
         frame = receiver.frames.payload
-        arrived = receiver.frames.valid
+        is_byte = ~frame.broken & ~frame.damaged
+        escaped = Signal()
+        """The byte before was a DLE, which is not stored."""
+        prefix, is_end, is_request = Signal(), Signal(), Signal()
+        m.d.comb += [
+            prefix.eq(is_byte & ~escaped & (frame.data == DLE)),
+            is_end.eq(frame.broken | (is_byte & ~escaped & (frame.data == EOT))),
+            is_request.eq(is_byte & ~escaped & (frame.data == ENQ)),
+        ]
+        with m.If(receiver.frames.valid):
+            m.d.sync += escaped.eq(prefix)
+        arrived = receiver.frames.valid & ~prefix
         # Named, since the name that Amaranth finds in such an assignment depends on the version of Python.
         lost, ended = Signal(), Signal(name="ended")
         """The pending markers LOST and END, written in this order."""
@@ -168,49 +179,86 @@ class UartDecoder(wiring.Component):
             m.d.comb += [entry.is_mark.eq(1), entry.data.eq(_Mark.END), buffer.w_en.eq(1)]
             m.d.sync += ended.eq(~buffer.w_rdy)
         with m.Else():
+            mark = Mux(frame.damaged, _Mark.LOST, Mux(is_end, _Mark.END, _Mark.REQUEST))
             m.d.comb += [
-                entry.is_mark.eq(frame.broken | frame.damaged),
-                entry.data.eq(Mux(frame.broken, _Mark.END, Mux(frame.damaged, _Mark.LOST, frame.data))),
+                entry.is_mark.eq(frame.damaged | is_end | is_request),
+                entry.data.eq(Mux(entry.is_mark, mark, frame.data)),
                 buffer.w_en.eq(arrived),
             ]
         with m.If(arrived & (lost | ended | ~buffer.w_rdy)):
-            with m.If(frame.broken & ~ended):
+            with m.If(is_end & ~ended):
                 m.d.sync += ended.eq(1)
             with m.Else():
                 # LOST also ends the text, so it replaces a pending END.
                 m.d.sync += [lost.eq(1), ended.eq(0), self.overflow.eq(1)]
 
-    def _decode(self, m: Module, buffer: SyncFIFOBuffered, decoder: AnyDecoder, transmitter: UartTransmitter) -> None:
-        """Send the entries of the buffer to the decoder, and its items and the markers as words."""
-        source, output = decoder.input, decoder.output
+    def _decode(self, m: Module, buffer: SyncFIFOBuffered, decoder: AnyDecoder, form: WordForm | TextForm) -> None:
+        """Send the entries of the buffer to the decoder, and its items, the markers and the answers to the form."""
+        source, output, records = decoder.input, decoder.output, form.records
         entry = data.View(_ENTRY_LAYOUT, buffer.r_data)
         ending = Signal()
         """A marker is in the decoder as the end of a text; no further unit is transferred until it leaves."""
         lost = Signal()
         """Whether that marker is LOST, else END."""
+        is_request = entry.is_mark & (entry.data == _Mark.REQUEST)
+        room = self._keep_units(m, source, form) if form.uses_units else True
+        go = ~ending & ~is_request & room
         m.d.comb += [
             source.payload.symbols[0].eq(entry.data),
             source.payload.keep.eq(~entry.is_mark),
             source.payload.last.eq(entry.is_mark),
-            source.valid.eq(buffer.r_rdy & ~ending),
-            buffer.r_en.eq(source.ready & ~ending),
+            source.valid.eq(buffer.r_rdy & go),
         ]
-        with m.If(source.valid & source.ready & entry.is_mark):
+        transferred = source.valid & source.ready
+        with m.If(transferred & entry.is_mark):
             m.d.sync += [ending.eq(1), lost.eq(entry.data == _Mark.LOST)]
 
-        word = Signal(8 * BYTES_PER_WORD)
-        bytes_left = Signal(range(BYTES_PER_WORD + 1))
-        item = output.payload.symbols[0]
-        item_word = Cat(item.code_point, Const(0, 31 - len(item.code_point)), item.error)
-        mark_word = Mux(lost, Const(WordFlag.LOST, 32), Const(WordFlag.END, 32))
+        patience = decoder.latency + decoder.drain_cycles + 1
+        quiet = Signal(range(patience + 1))
+        """The cycles without an item while a request waits; after them there is none that is determined."""
+        waits = buffer.r_rdy & is_request & ~ending & ~output.valid
+        with m.If(~waits):
+            m.d.sync += quiet.eq(0)
+        with m.Elif(quiet != patience):
+            m.d.sync += quiet.eq(quiet + 1)
+        answers = waits & (quiet == patience)
+
+        last = output.payload.last
+        item_sent = Signal()
+        """The item of a beat that also ends the text has been sent, and its marker has not."""
+        sends_item = output.payload.keep & ~item_sent
         m.d.comb += [
-            output.ready.eq(bytes_left == 0),
-            transmitter.data.valid.eq(bytes_left != 0),
-            transmitter.data.payload.eq(word[:8]),
+            records.valid.eq(output.valid | answers),
+            records.payload.item.eq(output.payload.symbols[0]),
+            output.ready.eq(records.ready & ~answers & ~(sends_item & last)),
+            buffer.r_en.eq((source.ready & go) | (answers & records.ready)),
         ]
-        with m.If(output.valid & output.ready):
-            m.d.sync += [word.eq(Mux(output.payload.keep, item_word, mark_word)), bytes_left.eq(BYTES_PER_WORD)]
-            with m.If(output.payload.last):
+        with m.If(answers):
+            m.d.comb += records.payload.record.eq(Record.COUNTERS)
+        with m.Elif(~sends_item):
+            m.d.comb += records.payload.record.eq(Mux(lost, Record.LOST, Record.END))
+        with m.If(output.valid & records.ready):
+            m.d.sync += item_sent.eq(sends_item & last)
+            with m.If(last & ~sends_item):
                 m.d.sync += ending.eq(0)
-        with m.Elif(transmitter.data.valid & transmitter.data.ready):
-            m.d.sync += [word.eq(word >> 8), bytes_left.eq(bytes_left - 1)]
+
+        item = records.valid & records.ready & (records.payload.record == Record.ITEM)
+        error = output.payload.symbols[0].error
+        events = (transferred & ~entry.is_mark, item & ~error, item & error)
+        for number, event in enumerate(events):
+            count = Signal(COUNTERS_LAYOUT.elem_shape, name=f"count_{number}")
+            m.d.sync += count.eq(count + event)
+            m.d.comb += form.counters[number].eq(count)
+
+    def _keep_units(self, m: Module, source: Any, form: WordForm | TextForm) -> Signal:
+        """Store the units that the decoder receives until the form transfers them; returns whether there is room."""
+        m.submodules.units = units = SyncFIFOBuffered(width=8, depth=_UNITS_DEPTH)
+        m.d.comb += [
+            units.w_data.eq(source.payload.symbols[0]),
+            units.w_en.eq(source.valid & source.ready & source.payload.keep),
+            form.units.payload.eq(units.r_data),
+            form.units.valid.eq(units.r_rdy),
+            units.r_en.eq(form.units.ready),
+        ]
+        room: Signal = units.w_rdy
+        return room

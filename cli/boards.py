@@ -1,26 +1,161 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The command `boards`: a list of the boards that `build` supports."""
+"""The command `boards`: a list of the boards, and virtual ones."""
 
 from __future__ import annotations
 
 import json
+import os
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
 
 import click
 
-from utf8fpga.boards import BOARDS
-from utf8fpga.cli.options import json_option
+from utf8fpga.boards import BOARDS, FORMS, find_board, obstacle, pins_of
+from utf8fpga.boards.several import build_boards, table_of
+from utf8fpga.cli.core_options import core_command
+from utf8fpga.cli.options import FILE, FOLDER, json_option
+from utf8fpga.cli.output import CommandError, job_progress, say, write_bytes
+from utf8fpga.hdl import DecoderParameters
 from utf8fpga.model.render import columns
 
 __all__ = ["boards"]
 
 
-@click.command()
+@click.group(invoke_without_command=True)
 @json_option
-def boards(as_json: bool) -> None:
-    """List the boards that bitstreams can be built for."""
+@click.pass_context
+def boards(context: click.Context, as_json: bool) -> None:
+    """List the boards, with what is known of each and whether a bitstream can be built here."""
+    if context.invoked_subcommand is not None:
+        return
+    known = [
+        {
+            "name": board.name,
+            "family": board.family,
+            "description": board.description,
+            "uart": pins_of(board),
+            "obstacle": obstacle(board),
+        }
+        for board in BOARDS.values()
+    ]
     if as_json:
-        known = [{"name": b.name, "family": b.family, "description": b.description} for b in BOARDS.values()]
         click.echo(json.dumps(known, indent=2))
-    else:
-        rows = [[b.name, b.description] for b in BOARDS.values()]
-        click.echo("\n".join(columns(rows, ["board", "device and clock"])))
+        return
+    rows = [
+        [each["name"], each["family"], each["description"], each["uart"] or "none", each["obstacle"] or "yes"]
+        for each in known
+    ]
+    click.echo("\n".join(columns(rows, ["board", "family", "device and clock", "UART", "can be built"])))
+
+
+@core_command()
+@click.argument("names", nargs=-1, metavar="[BOARD]...")
+@click.option("--directory", type=FOLDER, default="build", show_default=True, help="Folder for the files.")
+@click.option("--form", type=click.Choice(list(FORMS)), default="words", show_default=True, help="Form of the output.")
+@click.option(
+    "--jobs",
+    type=click.IntRange(min=1),
+    default=os.cpu_count() or 1,
+    help="Builds at once; default: one per processor.",
+)
+@click.option("--markdown", type=FILE, help="Also write the table as Markdown to this file.")
+@click.option(
+    "--record", type=FOLDER, help="Write it, and a session with a virtual board, into the docs of a checkout."
+)
+def build(
+    names: tuple[str, ...],
+    parameters: DecoderParameters,
+    directory: str,
+    form: str,
+    jobs: int,
+    markdown: str | None,
+    record: str | None,
+) -> None:
+    """Build the bitstreams of all boards that can be built here, or of the given ones.
+
+    Bitstreams in the folder that are up to date are kept, so that an interrupted run can be continued.
+    """
+    chosen = [find_board(name) for name in names] or [board for board in BOARDS.values() if not obstacle(board)]
+    if not chosen:
+        raise CommandError("no board can be built here: pip install 'utf8fpga[boards]'", status=1)
+    with job_progress("building") as show:
+        found = build_boards(chosen, Path(directory), jobs=jobs, started=show, core=parameters, form=form)
+    reports = [report for report in found.values() if not isinstance(report, str)]
+    text = table_of(reports)
+    click.echo(text, nl=False)
+    if markdown:
+        write_bytes(markdown, text.encode())
+    if record:
+        from utf8fpga.cli.record import record_boards
+
+        record_boards(text, Path(record))
+    failed = [error for error in found.values() if isinstance(error, str)]
+    for error in failed:
+        say(error)
+    if failed:
+        raise CommandError(f"{len(failed)} of {len(found)} boards failed", status=1)
+
+
+boards.add_command(build)
+
+_PROBABILITY = click.FloatRange(0, 1)
+
+
+@core_command()
+@click.argument("board")
+@click.option("--baud", type=click.FloatRange(min=1), default=1e6, show_default=True, help="Bits per second.")
+@click.option("--form", type=click.Choice(list(FORMS)), default="words", show_default=True, help="Form of the output.")
+@click.option("--link", type=FILE, help="Also make a symbolic link of this name to the port.")
+@click.option("--rtl", is_flag=True, help="Simulate the circuit before synthesis, which is compiled faster.")
+@click.option("--noise", type=_PROBABILITY, default=0.0, help="Probability that a bit from the host is inverted.")
+@click.option("--framing", type=_PROBABILITY, default=0.0, help="Probability that the stop bit of a byte is low.")
+@click.option("--breaks", type=_PROBABILITY, default=0.0, help="Probability of a break condition after a byte.")
+@click.option("--drift", type=click.FloatRange(-0.5, 0.5), default=0.0, help="Relative error of the host's bit time.")
+@click.option("--disconnect", type=click.IntRange(min=0), help="Unplug the cable after this number of bytes.")
+@click.option("--seed", type=click.IntRange(min=0), default=0, help="Seed of these faults.")
+def run(
+    board: str,
+    parameters: DecoderParameters,
+    baud: float,
+    form: str,
+    link: str | None,
+    rtl: bool,
+    noise: float,
+    framing: float,
+    breaks: float,
+    drift: float,
+    disconnect: int | None,
+    seed: int,
+) -> None:
+    """Simulate BOARD behind a pseudo-terminal, and print the name of its port; Ctrl-C ends it."""
+    from utf8fpga.boards.virtual import Faults, VirtualBoard, VirtualPort
+
+    faults = Faults(noise, framing, breaks, drift, disconnect, seed)
+    virtual = VirtualBoard(board, baud=baud, core=parameters, form=form, netlist=not rtl, faults=faults)
+    with ExitStack() as stack:
+        port = VirtualPort(virtual)
+        stack.callback(port.close)
+        if link:
+            stack.enter_context(_linked(link, port.name))
+        click.echo(port.name)
+        port.serve()
+        say(f"{port.name}: disconnected")
+
+
+boards.add_command(run)
+
+
+@contextmanager
+def _linked(link: str, name: str) -> Iterator[None]:
+    """A symbolic link during the block."""
+    try:
+        if os.path.islink(link):
+            os.unlink(link)
+        os.symlink(name, link)
+    except OSError as error:
+        raise CommandError(f"cannot make the link {link!r}: {error.strerror}") from None
+    try:
+        yield
+    finally:
+        os.unlink(link)

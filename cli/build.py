@@ -4,11 +4,14 @@
 from __future__ import annotations
 
 import json
+import re
+import sys
+from dataclasses import replace
 from pathlib import Path
 
 import click
 
-from utf8fpga.boards import Host, build_board
+from utf8fpga.boards import DIVISORS, FAMILIES, FORMS, Board, Host, build_board, find_board, program_board
 from utf8fpga.cli.core_options import core_command
 from utf8fpga.cli.options import FOLDER, HOST, SEED, json_option
 from utf8fpga.cli.output import CommandError, say
@@ -17,12 +20,26 @@ from utf8fpga.hdl import DecoderParameters
 __all__ = ["build"]
 
 
+_SIGNALS = ("activity", "error", "overflow")
+
+
 @core_command()
 @click.argument("board")
 @click.option("--directory", type=FOLDER, default="build", show_default=True, help="Folder for the files.")
 @click.option(
-    "--baud", type=click.FloatRange(min=1), default=1e6, show_default=True, help="Bits per second of the UART."
+    "--baud",
+    type=click.FloatRange(min=1),
+    help="Bits per second of the UART; default: the fastest that the clock allows, up to 1000000.",
 )
+@click.option("--form", type=click.Choice(list(FORMS)), default="words", show_default=True, help="Form of the output.")
+@click.option("--uart", metavar="RX,TX", help="Pins of the UART: names such as A1, or connector pins such as pmod_0:1.")
+@click.option(
+    "--divide", type=click.Choice([str(n) for n in DIVISORS]), help="Divide the clock; default: if necessary."
+)
+@click.option("--platform", metavar="MODULE:CLASS", help="Amaranth platform of a board that is not in the list.")
+@click.option("--family", type=click.Choice(FAMILIES), help="Its FPGA family.")
+@click.option("--leds", metavar="LIST", help="Signals of its LEDs 0, 1, 2; default: activity,error,overflow.")
+@click.option("--program", is_flag=True, help="Load the bitstream into the board.")
 @click.option("--seed", type=SEED, default=1, show_default=True, help="Seed of place and route.")
 @click.option("--host", type=HOST, help="Run the tools on this host, by SSH with your keys.")
 @click.option("--host-tools", type=FOLDER, help="Folder on the host with the tools; default: its PATH.")
@@ -34,7 +51,14 @@ def build(
     board: str,
     parameters: DecoderParameters,
     directory: str,
-    baud: float,
+    baud: float | None,
+    form: str,
+    uart: str | None,
+    divide: str | None,
+    platform: str | None,
+    family: str | None,
+    leds: str | None,
+    program: bool,
     seed: int,
     host: str | None,
     host_tools: str | None,
@@ -45,7 +69,49 @@ def build(
     if host_tools and not host:
         raise CommandError(f"--host-tools {host_tools!r} is a folder on a host: give --host too")
     where = Host.parse(host, host_tools) if host else None
+    chosen = _chosen(board, platform, family, leds)
     report = build_board(
-        board, Path(directory), baud=baud, core=parameters, seed=seed, host=where, say=say, check=check
+        chosen,
+        Path(directory),
+        baud=baud,
+        core=parameters,
+        form=form,
+        uart=_pins(uart) if uart else None,
+        divide=int(divide) if divide else None,
+        seed=seed,
+        host=where,
+        say=say,
+        check=check,
     )
     click.echo(json.dumps(report.as_dict(), indent=2) if as_json else str(report))
+    if program:
+        program_board(chosen.create_platform(), report.bitstream)
+
+
+def _pins(text: str) -> tuple[str, str]:
+    """The pins that ``RX,TX`` names."""
+    rx, comma, tx = (part.strip() for part in text.partition(","))
+    if not (rx and comma and tx) or "," in tx or rx == tx:
+        raise CommandError(f"--uart {text!r} is not RX,TX: name two pins, such as pmod_0:1,pmod_0:2")
+    return rx, tx
+
+
+def _chosen(name: str, platform: str | None, family: str | None, leds: str | None) -> Board:
+    """The board of that name, or one with these properties."""
+    signals = tuple(leds.split(",")) if leds else _SIGNALS
+    if not set(signals) <= set(_SIGNALS) or len(set(signals)) < len(signals):
+        raise CommandError(f"--leds {leds!r} must be some of {', '.join(_SIGNALS)}, separated by commas")
+    if platform is None:
+        board = find_board(name)
+        if family and family != board.family:
+            raise CommandError(f"--family {family}: the family of {name} is {board.family}")
+        return replace(board, leds=signals) if leds else board
+    if not re.fullmatch(r"\w+(\.\w+)*:\w+", platform):
+        raise CommandError(f"--platform {platform!r} is not MODULE:CLASS")
+    if family is None:
+        raise CommandError(f"--platform needs a family: add --family with one of {', '.join(FAMILIES)}")
+    if not re.fullmatch(r"[\w-]+", name):
+        raise CommandError(f"board {name!r} becomes a file name: use letters, digits, - and _")
+    if "" not in sys.path:
+        sys.path.insert(0, "")  # A module in the current folder.
+    return Board(name, platform, family, platform, signals)

@@ -17,7 +17,7 @@ __all__ = ["COMMANDS", "cli", "main"]
 
 COMMANDS = (
     *("demo", "decode", "table", "vectors", "generate", "simulate", "check", "prove", "build", "boards", "bench"),
-    "release",
+    *("talk", "release"),
 )
 """The commands, in the order of the help text; `utf8fpga.cli.NAME` has the command `NAME`."""
 

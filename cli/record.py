@@ -5,7 +5,11 @@ from __future__ import annotations
 
 import io
 import json
+import os
 import re
+import shlex
+import subprocess
+import sys
 import tempfile
 from contextlib import chdir, redirect_stdout
 from pathlib import Path
@@ -16,6 +20,7 @@ from utf8fpga.cli.demo import run_demo
 from utf8fpga.cli.output import CommandError, read_error, write_bytes
 
 __all__ = [
+    "BOARDS_FILE",
     "ENGINES_FILE",
     "FIGURES_FILE",
     "PERFORMANCE_FILE",
@@ -25,8 +30,10 @@ __all__ = [
     "check_pages",
     "demo_block",
     "record",
+    "record_boards",
     "record_engines",
     "scaling_block",
+    "session_block",
     "with_block",
 ]
 
@@ -44,6 +51,9 @@ ENGINES_FILE = Path("bench", "results", "engines.json")
 
 VERIFICATION_FILE = Path("docs", "verification.md")
 """The page with the speeds of the simulation engines."""
+
+BOARDS_FILE = Path("docs", "boards.md")
+"""The page with the bitstreams of all boards, and a session with a virtual one."""
 
 PERFORMANCE_FILE = Path("docs", "performance.md")
 """The page with all figures."""
@@ -91,10 +101,27 @@ def record_engines(figures: dict[str, Any], checkout: Path) -> None:
     write_bytes(str(page), text.encode())
 
 
+def record_boards(table: str, checkout: Path) -> None:
+    """Write the bitstreams of boards, and a session with a virtual board, into the docs of a checkout.
+
+    Args:
+        table: that of `table_of`.
+        checkout: the folder of the checkout.
+
+    Raises:
+        CommandError: the page cannot be read or written, or lacks the markers of a block.
+        ToolError: the virtual board cannot be built.
+    """
+    page = checkout / BOARDS_FILE
+    text = with_block(with_block(_pages(checkout)[page], "boards", table.rstrip()), "session", session_block())
+    write_bytes(str(page), text.encode())
+
+
 _BLOCKS = {
     Path("README.md"): ("summary", "demo"),
     PERFORMANCE_FILE: ("figures", "scaling"),
     VERIFICATION_FILE: ("engines",),
+    BOARDS_FILE: ("session", "boards"),
 }
 """The names of the generated blocks of each page."""
 
@@ -134,6 +161,61 @@ def demo_block() -> str:
     shown = printed.getvalue()
     shown = shown[shown.index("3. The golden model") : shown.rindex("\nThe demo took")].rstrip()
     return f"```text\n{shown}\n```"
+
+
+_SESSION = (
+    r"printf 'h\303\251llo \360\237\230\200 \342\202 \355\240\200\n' > hello.txt",
+    "utf8fpga talk virtual:icebreaker hello.txt",
+    "utf8fpga talk virtual:icebreaker hello.txt --items --form lines",
+    "utf8fpga talk virtual:icebreaker hello.txt --check",
+    "utf8fpga talk /dev/ttyUSB9 hello.txt",
+)
+"""Command lines whose output is shown."""
+
+_TYPED = ("h\u00e9 \U0001f600".encode(), b"\xe2\x82(", b"\x05", b"\xf0\x9f\x04", b"\x04")
+"""What is typed into the interactive mode, in pieces after each of which the output is awaited."""
+
+
+def session_block() -> str:
+    """A session with a virtual board, as a Markdown block."""
+    name = f'utf8fpga() {{ {shlex.join([sys.executable, "-m", "utf8fpga"])} "$@" --timeout 300; }}'
+    shown: list[str] = []
+    with tempfile.TemporaryDirectory(prefix="utf8fpga-") as folder:
+        for line in _SESSION:
+            for _ in range(2):  # The first time may report that a model is compiled.
+                done = subprocess.run(
+                    ["bash", "-c", f"{name}; {line}"],
+                    cwd=folder,
+                    stdin=subprocess.DEVNULL,
+                    stdout=subprocess.PIPE,
+                    stderr=subprocess.STDOUT,
+                )
+            shown += [f"$ {line}", *done.stdout.decode().splitlines()]
+    shown += ["$ utf8fpga talk virtual:icebreaker --form lines", *_typed_session()]
+    return "\n".join(["```text", *shown, "```"])
+
+
+def _typed_session() -> list[str]:
+    """What a terminal shows in the interactive mode, without colours."""
+    import pty
+
+    terminal, device = pty.openpty()
+    command = [sys.executable, "-m", "utf8fpga", "talk", "virtual:icebreaker", "--form", "lines", "--timeout", "300"]
+    environment = os.environ | {"TERM": "dumb", "COLUMNS": "100"}
+    with subprocess.Popen(command, stdin=device, stdout=device, stderr=device, env=environment) as process:
+        os.close(device)
+        shown = b""
+        expected = (b"counters", b"GRINNING FACE", b"PARENTHESIS", b"items", b"end of text")
+        for piece, awaited in zip((b"", *_TYPED[:-1]), expected, strict=True):
+            os.write(terminal, piece)
+            start = len(shown)
+            while awaited not in shown[start:]:
+                shown += os.read(terminal, 10_000)
+        os.write(terminal, _TYPED[-1])
+        process.wait()
+    os.close(terminal)
+    lines = shown.decode().replace("\r", "").splitlines()
+    return [re.sub(r"/dev/\S+,", "/dev/pts/0,", line.rstrip()) for line in lines]
 
 
 def with_block(text: str, name: str, content: str) -> str:

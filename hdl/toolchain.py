@@ -49,6 +49,10 @@ _EXTRA = {
     "icepack": "[boards]",
     "nextpnr-ecp5": "[boards]",
     "ecppack": "[boards]",
+    "nextpnr-machxo2": "[machxo2]",
+    "xo2pack": "[machxo2]",
+    "nextpnr-himbaechel-gowin": "[gowin]",
+    "gowin_pack": "[gowin]",
 }
 
 
@@ -84,7 +88,7 @@ def find_tool(tool: str) -> str:
             return os.path.abspath(found)  # The tool runs in another directory.
         raise ToolError(f"{variable} names {chosen!r}, which is not a program")
     scripts = sysconfig.get_path("scripts")
-    for name, path in ((f"yowasp-{tool}", scripts), (f"yowasp-{tool}", None), (tool, None)):
+    for name, path in ((f"yowasp-{tool}", scripts), (f"yowasp-{tool}", None), (tool, scripts), (tool, None)):
         if found := shutil.which(name, path=path):
             return os.path.abspath(found)
     raise ToolError(f"{tool} is not installed: pip install 'utf8fpga{_EXTRA.get(tool, '')}'")

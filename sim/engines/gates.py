@@ -202,6 +202,8 @@ def _add_memory(found: _Netlist, cell: dict[str, Any]) -> Iterator[Bit]:
     start = _number(parameters["INIT"])
     memory = _Memory(size, width, [start >> width * row & (1 << width) - 1 for row in range(size)])
     for port in range(writes):
+        if isinstance(nets["WR_CLK"][port], str):
+            continue  # Without a clock, as in a ROM, it never writes.
         row = slice(port * width, (port + 1) * width)
         address = nets["WR_ADDR"][port * bits : (port + 1) * bits]
         memory.writes.append(_WritePort(address, nets["WR_DATA"][row], nets["WR_EN"][row]))
@@ -210,7 +212,7 @@ def _add_memory(found: _Netlist, cell: dict[str, Any]) -> Iterator[Bit]:
         data = nets["RD_DATA"][port * width : (port + 1) * width]
         found.reads.append(_ReadPort(len(found.reads), len(found.memories), address, data))
     found.memories.append(memory)
-    yield from nets["WR_CLK"][:writes]
+    yield from (bit for bit in nets["WR_CLK"][:writes] if not isinstance(bit, str))
 
 
 class _Writer:

@@ -19,7 +19,7 @@ from utf8fpga.model import InvalidArgumentError
 from utf8fpga.sim.engines import native
 from utf8fpga.sim.engines.native import Circuit, source
 
-__all__ = ["FAMILIES", "ROUTED_FAMILIES", "LineCircuit", "Netlist", "NetlistCircuit", "run_line"]
+__all__ = ["FAMILIES", "ROUTED_FAMILIES", "Line", "LineCircuit", "Netlist", "NetlistCircuit", "run_line"]
 
 FAMILIES = ("ice40", "ecp5")
 """The FPGA families whose cells have models; the first is the default."""
@@ -161,21 +161,49 @@ class LineCircuit:
             _write_modelled(json.dumps(design), "ice40", folder, changes=changes)
 
 
-def run_line(circuit: Circuit, levels: bytes, *, cache: Path | None = None) -> bytes:
-    """The level of the output line in each cycle.
+class Line:
+    """A simulation of a circuit with the ports ``clk``, ``rx`` and ``tx``, and optionally ``leds``.
+
+    Attributes:
+        leds: for each LED whether it was on in one of the cycles of the last call.
 
     Args:
-        circuit: the circuit, with the ports ``clk``, ``rx`` and ``tx``.
-        levels: the level of the input line in each cycle, 0 or 1.
-        cache: see `CompiledModel`.
+        circuit: the circuit.
+        leds: the width of its output ``leds``; 0: it has none.
+        cache: see `library`.
 
     Raises:
-        ToolError: see `CompiledModel`.
+        ToolError: see `library`.
     """
-    library = native.library(circuit, {}, cache or native.default_cache(), driver="line.c")
-    found = ctypes.create_string_buffer(len(levels))
-    library.run_line(levels, found, ctypes.c_uint64(len(levels)))
-    return found.raw
+
+    def __init__(self, circuit: Circuit, *, leds: int = 0, cache: Path | None = None) -> None:
+        constants = {"LEDS": leds} if leds else {}
+        self._library = native.library(circuit, constants, cache or native.default_cache(), driver="line.c")
+        self._library.line_size.restype = ctypes.c_uint64
+        self._state = ctypes.create_string_buffer(self._library.line_size())
+        self._leds = leds
+        self.leds = [False] * leds
+        self.reset()
+
+    def reset(self) -> None:
+        """Set all flip-flops and memories to their initial values."""
+        self._library.line_reset(self._state)
+
+    def run(self, levels: bytes) -> bytes:
+        """The level of the output line in each of the next cycles.
+
+        Args:
+            levels: the level of the input line in each of them, 0 or 1.
+        """
+        found, leds = ctypes.create_string_buffer(len(levels)), ctypes.create_string_buffer(max(1, self._leds))
+        self._library.line_run(self._state, levels, found, ctypes.c_uint64(len(levels)), leds)
+        self.leds = [byte != 0 for byte in leds.raw[: self._leds]]
+        return found.raw
+
+
+def run_line(circuit: Circuit, levels: bytes, *, cache: Path | None = None) -> bytes:
+    """The level of the output line in each cycle from the initial state; see `Line`."""
+    return Line(circuit, cache=cache).run(levels)
 
 
 def _write_modelled(netlist: str, family: str, folder: Path, *, changes: str = "") -> None:

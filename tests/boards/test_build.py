@@ -5,7 +5,9 @@ from __future__ import annotations
 
 import hashlib
 import importlib
+import inspect
 import json
+import pkgutil
 import re
 import shlex
 import sys
@@ -22,10 +24,12 @@ from amaranth.hdl import Fragment
 from amaranth.lib import io
 from amaranth.sim import Simulator
 from support.builds import STAND_INS, Built, needs_tools, stand_in_tools
+from support.engines import requires_compiler
 from test_uart import frame, frames, line, rejected
 
 from utf8fpga.boards import (
     BOARDS,
+    FAMILIES,
     Board,
     BuildError,
     BuildReport,
@@ -33,10 +37,15 @@ from utf8fpga.boards import (
     UnknownBoardError,
     build_board,
     find_board,
+    obstacle,
+    pins_of,
     require_tools,
 )
-from utf8fpga.boards.build import _BoardTop
+from utf8fpga.boards.programming import program_board, programming_command
+from utf8fpga.boards.several import build_boards, table_of
+from utf8fpga.boards.top import BoardTop
 from utf8fpga.hdl import DecoderParameters
+from utf8fpga.hdl.toolchain import ToolError
 
 pytest.importorskip("amaranth_boards", reason="amaranth-boards is not installed")
 
@@ -83,8 +92,8 @@ def test_figures_equal_those_in_the_log(board: str, shared_build: Callable[[str]
 @both
 def test_the_report_is_plausible(board: str, shared_build: Callable[[str], Built]) -> None:
     report = shared_build(board).report
-    assert 200 < report.logic_cells < 600
-    assert 150 < report.flip_flops < 300
+    assert 400 < report.logic_cells < 800
+    assert 250 < report.flip_flops < 400
     assert report.block_rams == {"icebreaker": 5, "ulx3s-85f": 1}[board], "2048 entries of 9 bits"
     assert report.required_mhz < report.fmax_mhz < 200
     assert report.device == {"icebreaker": "iCE40UP5K-SG48", "ulx3s-85f": "LFE5U-85F-BG381"}[board]
@@ -185,7 +194,7 @@ class SimulatedPlatform:
 def test_leds_of_boards(names: tuple[str, ...], leds: int, expected: list[str]) -> None:
     platform = SimulatedPlatform(leds)
     decoder = UartDecoder(4000, 1000, depth=4)
-    top = Fragment.get(_BoardTop(decoder, Board("mine", "", "", "", names)), platform)
+    top = Fragment.get(BoardTop(decoder, Board("mine", "", "", "", names)), platform)
     events = [frame(0x41), [*frame(0xFF, stop=0), (1, 1)], [*frames(b"A" * 20), (1, 600)]]
     shown = []
 
@@ -228,10 +237,10 @@ def older(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def fails(directory: Path, board: str | Board = "icebreaker") -> str:
+def fails(directory: Path, board: str | Board = "icebreaker", **options: Any) -> str:
     """The message of a build that fails; checks that an older bitstream is unchanged."""
     with pytest.raises(BuildError) as caught:
-        build_board(board, directory)
+        build_board(board, directory, **options)
     message = str(caught.value)
     assert message.startswith("icebreaker: ")
     assert "\n" not in message
@@ -259,7 +268,7 @@ def stand_ins(fake_tool: Callable[[str, str], None]) -> None:
 @pytest.mark.build
 def test_clock_that_is_not_met(older: Path) -> None:
     needs_tools("icebreaker")
-    message = fails(older, Board("icebreaker", f"{__name__}:fast_icebreaker", "ice40", "too fast"))
+    message = fails(older, Board("icebreaker", f"{__name__}:fast_icebreaker", "ice40", "too fast"), divide=1)
     found = re.fullmatch(
         r"icebreaker: timing is not met: ([\d.]+) MHz reached, 200 MHz required "
         r"\(another seed or pipeline may help\); see (.*)",
@@ -300,7 +309,7 @@ def test_error_names_the_log_of_the_tool(older: Path, fake_tool: Callable[[str, 
 @pytest.mark.usefixtures("stand_ins")
 def test_clock_that_is_not_met_in_the_report(older: Path, fake_tool: Callable[[str, str], None]) -> None:
     fake_tool("nextpnr-ice40", STAND_INS["nextpnr-ice40"].replace("50.0", "11.99"))
-    assert fails(older) == (
+    assert fails(older, divide=1) == (
         "icebreaker: timing is not met: 11.99 MHz reached, 12 MHz required (another seed or pipeline may help); "
         f"see {older / 'icebreaker' / 'top.tim'}"
     )
@@ -372,7 +381,7 @@ def test_arguments_are_checked(arguments: dict[str, Any], message: str, tmp_path
 
 
 def test_family_without_a_tool_flow_is_rejected(tmp_path: Path) -> None:
-    with rejected(ValueError, "board mine has family 'abacus', which is not one of ice40, ecp5"):
+    with rejected(ValueError, "board mine has family 'abacus', which is not one of ice40, ecp5, machxo2, gowin"):
         build_board(Board("mine", "amaranth_boards.icebreaker:ICEBreakerPlatform", "abacus", "mine"), tmp_path)
 
 
@@ -392,6 +401,9 @@ class StubPlatform:
         plan.add_file(f"build_{name}.json", json.dumps({"commands": commands}))
         plan.add_file("more/core.v", "module core; endmodule")
         return plan
+
+    def toolchain_program(self, products: Any, name: str) -> None:
+        raise NotImplementedError
 
 
 STUB = Board("stub", f"{__name__}:StubPlatform", "ice40", "no board")
@@ -464,10 +476,16 @@ def test_failed_build_keeps_its_logs_and_the_earlier_bitstream(
 @pytest.mark.parametrize(
     ("name", "message"),
     [
-        ("icebraker", "unknown board 'icebraker'; did you mean icebreaker? (known: icebreaker, ulx3s-85f)"),
-        ("ULX3S-85F", "unknown board 'ULX3S-85F'; did you mean ulx3s-85f? (known: icebreaker, ulx3s-85f)"),
-        ("arty", "unknown board 'arty' (known: icebreaker, ulx3s-85f)"),
-        ("", "unknown board '' (known: icebreaker, ulx3s-85f)"),
+        (
+            "icebraker",
+            "unknown board 'icebraker'; did you mean icebreaker or icebreaker-bitsy? (utf8fpga boards lists them)",
+        ),
+        (
+            "ULX3S-85F",
+            "unknown board 'ULX3S-85F'; did you mean ulx3s-85f or ulx3s-45f or ulx3s-25f? (utf8fpga boards lists them)",
+        ),
+        ("abacus", "unknown board 'abacus' (utf8fpga boards lists them)"),
+        ("", "unknown board '' (utf8fpga boards lists them)"),
     ],
 )
 def test_unknown_board_is_rejected(name: str, message: str, tmp_path: Path) -> None:
@@ -478,13 +496,232 @@ def test_unknown_board_is_rejected(name: str, message: str, tmp_path: Path) -> N
         assert isinstance(caught.value, ValueError)
 
 
-@pytest.mark.parametrize("board", BOARDS.values(), ids=BOARDS)
-def test_the_catalog_agrees_with_the_platforms(board: Board) -> None:
-    module, _, name = board.platform.partition(":")
-    platform = getattr(importlib.import_module(module), name)()
-    assert find_board(board.name) is board
-    assert platform.family.lower() == board.family or platform.family == "iCE40"
-    assert ("uart", 0) in platform.resources
-    assert platform.device.removeprefix("iCE40") in board.description
-    assert f"{platform.default_clk_frequency / 1e6:g} MHz" in board.description
-    assert set(board.leds) <= {"activity", "error", "overflow"}
+def test_the_catalog_has_every_platform() -> None:
+    import amaranth_boards
+
+    found = set()
+    for module in pkgutil.iter_modules(amaranth_boards.__path__):
+        if module.ispkg:
+            continue
+        name = f"amaranth_boards.{module.name}"
+        for kind in vars(importlib.import_module(name)).values():
+            is_platform = isinstance(kind, type) and hasattr(kind, "resources") and kind.__module__ == name
+            if is_platform and not inspect.isabstract(kind):
+                found.add(f"{name}:{kind.__name__}")
+    assert {board.platform for board in BOARDS.values()} == found
+    assert all(name == board.name == name.lower() for name, board in BOARDS.items())
+
+
+FAMILIES_OF_AMARANTH = {"iCE40": "ice40", "ecp5": "ecp5", "machxo2": "machxo2", "series7": "xilinx"}
+
+
+def test_the_catalog_agrees_with_the_platforms() -> None:
+    for board in BOARDS.values():
+        module, _, name = board.platform.partition(":")
+        kind = getattr(importlib.import_module(module), name)
+        assert set(board.leds) <= {"activity", "error", "overflow"}
+        if board.obstacle:
+            continue
+        platform = kind()
+        if getattr(platform, "default_clk", None):
+            assert f"{platform.default_clk_frequency / 1e6:g} MHz" in board.description, board.name
+        if board.family not in FAMILIES:
+            continue
+        device = getattr(platform, "device", None) or platform.part
+        assert device.removeprefix("iCE40") in board.description, board.name
+        assert FAMILIES_OF_AMARANTH.get(platform.family, "gowin") == board.family
+        assert (("uart", 0) in platform.resources) is (board.uart is None), board.name
+
+
+def test_boards_that_cannot_be_built_say_why(tmp_path: Path) -> None:
+    assert obstacle(BOARDS["arty-a7-35"]) == "no open tools for xilinx"
+    assert obstacle(BOARDS["machxo3l-sk"]) == "nextpnr does not support MachXO3"
+    with rejected(ValueError, "board tinyfpga-ax1 cannot be built: the platform has no clock"):
+        build_board("tinyfpga-ax1", tmp_path)
+    for board in BOARDS.values():
+        if not board.obstacle and board.family in FAMILIES:
+            assert pins_of(board), board.name
+
+
+# Pins, clocks, and programming
+
+
+@pytest.mark.parametrize(
+    ("name", "pins", "message"),
+    [
+        (
+            "icebreaker",
+            ("pmod_9:1", "4"),
+            "pin 'pmod_9:1': there is no connector 'pmod_9' (known: pmod_0, pmod_1, pmod_2)",
+        ),
+        ("icebreaker", ("pmod_0:5", "4"), "pin 'pmod_0:5': the connector has the pins 1, 2, 3, 4, 7, 8, 9, 10"),
+        (
+            "icebreaker",
+            ("35", "4"),
+            "icebreaker: Resource component clk12_0 uses physical pin 35, but it is already used by resource component "
+            "host_uart_0.rx that was requested earlier: choose other pins with --uart",
+        ),
+    ],
+)
+def test_pins_that_are_not_possible(name: str, pins: tuple[str, str], message: str, tmp_path: Path) -> None:
+    with rejected(ValueError, message):
+        build_board(name, tmp_path, uart=pins)
+
+
+@pytest.mark.usefixtures("stand_ins")
+def test_pins_of_the_uart(tmp_path: Path) -> None:
+    report = build_board("icebreaker", tmp_path, uart=("pmod_0:1", "2"))
+    assert report.uart == "pmod_0:1,2"
+    constraints = (tmp_path / "icebreaker" / "top.pcf").read_text(encoding="utf-8")
+    assert "set_io host_uart_0__rx__io 4\n" in constraints
+    assert "set_io host_uart_0__tx__io 2\n" in constraints
+
+
+@pytest.mark.usefixtures("stand_ins")
+def test_a_clock_is_divided_until_the_timing_is_met(tmp_path: Path, fake_tool: Callable[[str, str], None]) -> None:
+    fake_tool("nextpnr-ice40", STAND_INS["nextpnr-ice40"].replace("50.0", "4.0"))
+    said: list[str] = []
+    report = build_board("icebreaker", tmp_path, say=said.append)
+    assert (report.divide, report.required_mhz, report.baud) == (4, 3.0, 500_000)
+    assert [line.rpartition("; again ")[2] for line in said if "again" in line] == [
+        *("with the clock divided by 2", "with the clock divided by 4")
+    ]
+    with rejected(ValueError, "divide 3 is not one of 1, 2, 4, 8"):
+        build_board("icebreaker", tmp_path, divide=3)
+
+
+def test_a_divided_clock_runs_the_decoder(tmp_path: Path) -> None:
+    platform = SimulatedPlatform(3)
+    decoder = UartDecoder(4000, 1000, depth=4)
+    platform.default_clk_frequency, platform.add_clock_constraint = 8000, lambda _clock, _frequency: None
+    top = Fragment.get(BoardTop(decoder, Board("mine", "", "", ""), divide=2), platform)
+    lit = []
+
+    async def testbench(ctx: Any) -> None:
+        for level in line(frame(0x41), 8):
+            ctx.set(platform.uart.rx.i, level)
+            await ctx.tick()
+        lit.extend(ctx.get(led.o) for led in platform.leds)
+
+    simulator = Simulator(top)
+    simulator.add_clock(1e-6)
+    simulator.add_testbench(testbench)
+    simulator.run()
+    assert lit == [1, 0, 0]
+
+
+@pytest.mark.parametrize("name", ["versa-ecp5", "supercon19badge"])
+def test_platforms_with_peculiarities_are_prepared(name: str) -> None:
+    # The first has a clock without a reset, the method of the second passes its options twice.
+    board = BOARDS[name]
+    plan = board.create_platform().prepare(
+        BoardTop(UartDecoder(4e6, 1e6), board, divide=2), "top", emit_src=False, nextpnr_opts="--seed 1"
+    )
+    assert "--seed 1" in plan.files["build_top.sh"]
+
+
+# Each line is that of the method `toolchain_program` of the platform.
+LINES = {
+    "icebreaker": "iceprog OUT/icebreaker.bin",
+    "ice40-hx8k-b-evn": "iceprog -S OUT/ice40-hx8k-b-evn.bin",
+    "ulx3s-85f": "openFPGALoader -b ulx3s -m OUT/ulx3s-85f.bit",
+    "ecpix5-85": "openFPGALoader -c ft2232 -m OUT/ecpix5-85.bit",
+    "orangecrab-r0-2": "dfu-util '-a 0' -D OUT/orangecrab-r0-2.bit",
+    "tang-nano-9k": "openFPGALoader -b tangnano9k OUT/tang-nano-9k.fs",
+    "ecp5-5g-evn": "openocd -f OUT/ecp5-5g-evn/top-openocd.cfg -c "
+    "'transport select jtag; init; svf -quiet OUT/ecp5-5g-evn/top.svf; exit'",
+    "upduino-v1": "",
+}
+
+
+@pytest.mark.parametrize(("name", "expected"), LINES.items(), ids=LINES)
+def test_the_command_that_programs_a_board(name: str, expected: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    for variable in ("ICEPROG", "OPENFPGALOADER", "OPENOCD", "DFU_UTIL"):
+        monkeypatch.delenv(variable, raising=False)
+    board = BOARDS[name]
+    suffix = {"ice40": "bin", "ecp5": "bit", "gowin": "fs"}[board.family]
+    assert programming_command(board.create_platform(), Path("OUT") / f"{name}.{suffix}") == expected
+
+
+def test_programming_a_board(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    platform, bitstream = BOARDS["icebreaker"].create_platform(), tmp_path / "icebreaker.bin"
+    loader = tmp_path / "iceprog"
+    monkeypatch.setenv("ICEPROG", str(loader))
+    with rejected(ToolError, f"{loader} is not installed: install it, then run {loader} {bitstream}"):
+        program_board(platform, bitstream)
+    loader.write_text('#!/bin/sh\necho "$@" > "$0.arguments"\n', encoding="utf-8")
+    loader.chmod(0o755)
+    program_board(platform, bitstream)
+    assert (tmp_path / "iceprog.arguments").read_text(encoding="utf-8") == f"{bitstream}\n"
+    loader.write_text("#!/bin/sh\nexit 3\n", encoding="utf-8")
+    with rejected(ToolError, f"{loader} {bitstream} failed with status 3: check that the board is connected"):
+        program_board(platform, bitstream)
+    with rejected(ToolError, "the platform UpduinoV1Platform has no command that programs the board"):
+        program_board(BOARDS["upduino-v1"].create_platform(), bitstream)
+
+
+# Several boards
+
+
+@pytest.mark.usefixtures("stand_ins")
+def test_builds_that_are_up_to_date_are_kept(tmp_path: Path, fake_tool: Callable[[str, str], None]) -> None:
+    boards = [BOARDS["icebreaker"], BOARDS["icestick"]]
+    first = build_boards(boards, tmp_path)
+    assert list(first) == ["icebreaker", "icestick"]
+    fake_tool("icepack", "echo broken; exit 1")
+    assert build_boards(boards, tmp_path, jobs=2) == first
+    # Whatever differs is built again.
+    assert "icepack failed with status 1: broken" in str(build_boards(boards, tmp_path, seed=2)["icestick"])
+    (tmp_path / "icestick.bin").write_bytes(b"changed")
+    again = build_boards(boards, tmp_path)
+    assert again["icebreaker"] == first["icebreaker"]
+    assert isinstance(again["icestick"], str)
+
+
+@pytest.mark.usefixtures("stand_ins")
+def test_the_table_of_builds(tmp_path: Path) -> None:
+    found = build_boards([BOARDS["icebreaker"], BOARDS["upduino-v3"]], tmp_path)
+    digest = hashlib.sha256(b"1\n").hexdigest()[:12]
+    assert table_of([report for report in found.values() if isinstance(report, BuildReport)]).splitlines()[2:] == [
+        f"| icebreaker | iCE40 UP5K | its own | 12 | 50.0 | 1 of 2 | 1 of 2 | `{digest}` |",
+        f"| upduino-v3 | iCE40 UP5K | j_0:7,j_0:8 | 12 (divided by 4) | 50.0 | 1 of 2 | 1 of 2 | `{digest}` |",
+    ]
+
+
+# The page
+
+
+PAGE = (Path(__file__).parents[2] / "docs" / "boards.md").read_text(encoding="utf-8")
+
+
+def table_in_the_page() -> dict[str, list[str]]:
+    """The cells of each row of the table of bitstreams, by board."""
+    [table] = re.findall(r"<!-- boards: begin -->\n(.*?)<!-- boards: end -->", PAGE, re.DOTALL)
+    rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in table.splitlines()[2:]]
+    return {row[0]: row for row in rows}
+
+
+def test_the_page_has_all_boards_that_can_be_built() -> None:
+    expected = [name for name, board in BOARDS.items() if not board.obstacle and board.family in FAMILIES]
+    assert list(table_in_the_page()) == expected
+    assert len(expected) >= 40
+
+
+@pytest.mark.build
+@pytest.mark.parametrize("name", ["icebreaker", "ulx3s-85f", "tang-nano-9k", "machxo2-1200ze-breakout"])
+def test_the_page_shows_the_bitstreams(name: str, tmp_path: Path) -> None:
+    needs_tools(name)
+    [row] = table_of([build_board(name, tmp_path)]).splitlines()[2:]
+    assert [cell.strip() for cell in row.strip("|").split("|")] == table_in_the_page()[name]
+
+
+def without_times(text: str) -> str:
+    return re.sub(r"[\d.]+ s, [\d.]+ kB/s", "TIME", text)
+
+
+@pytest.mark.slow
+@requires_compiler
+def test_the_page_shows_the_session() -> None:
+    from utf8fpga.cli.record import session_block, with_block
+
+    assert without_times(with_block(PAGE, "session", session_block())) == without_times(PAGE)

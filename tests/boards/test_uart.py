@@ -30,6 +30,7 @@ from utf8fpga.boards import (
     UartReceiver,
     UartTransmitter,
     WordFlag,
+    escaped,
     uart_divisor,
 )
 from utf8fpga.hdl import DecoderParameters
@@ -375,7 +376,7 @@ CORES = {
 
 @pytest.mark.parametrize("core", tiered(CORES, ["pipeline_0", "parallel", "each_unit", "refreshed"]))
 def test_texts_are_decoded_as_in_the_model(core: DecoderParameters) -> None:
-    segments = [segment for text in TEXTS.values() for segment in [*frames(text), *BREAK]]
+    segments = [segment for text in TEXTS.values() for segment in [*frames(escaped(text)), *BREAK]]
     expected = [word for text in TEXTS.values() for word in words_of(text, practice=core.practice) + END]
     found = run(segments, idle=60 * WORD_CYCLES, core=core).words
     if not core.replacement:
@@ -387,7 +388,7 @@ def test_texts_are_decoded_as_in_the_model(core: DecoderParameters) -> None:
 @settings(max_examples=8)
 @given(texts=st.lists(st.binary(max_size=12) | st.text(max_size=5).map(str.encode), max_size=4))
 def test_any_texts_are_decoded_as_in_the_model(texts: list[bytes]) -> None:
-    segments = [segment for text in texts for segment in [*frames(text), *BREAK]]
+    segments = [segment for text in texts for segment in [*frames(escaped(text)), *BREAK]]
     expected = [word for text in texts for word in words_of(text) + END]
     assert run(segments, idle=(len(expected) + 2) * WORD_CYCLES).words == expected
 

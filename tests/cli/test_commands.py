@@ -30,7 +30,7 @@ from utf8fpga.sim.engines import has_compiler
 DAMAGED = b"h\xc3\xa9llo \xf0\x9f\x98\x80 \xff \xed\xa0\x80 \xe2\x82"
 COMMANDS = [
     *("demo", "decode", "table", "vectors", "generate", "simulate", "check", "prove", "build", "boards", "bench"),
-    "release",
+    *("talk", "release"),
 ]
 
 
@@ -366,8 +366,50 @@ def test_an_empty_file(tmp_path: Path) -> None:
 
 
 def test_boards() -> None:
-    assert b"icebreaker" in utf8fpga("boards").stdout
-    assert {"icebreaker", "ulx3s-85f"} <= {b["name"] for b in json.loads(utf8fpga("boards", "--json").stdout)}
+    pytest.importorskip("amaranth_boards", reason="amaranth-boards is not installed")
+    lines = utf8fpga("boards").stdout.decode().splitlines()
+    assert lines[0].split("  ")[0] == "board"
+    of_arty = next(line for line in lines if line.startswith("arty-a7-35 "))
+    assert re.split("  +", of_arty)[1:] == ["xilinx", "xc7a35ti, 100 MHz", "resource", "no open tools for xilinx"]
+    known = {each["name"]: each for each in json.loads(utf8fpga("boards", "--json").stdout)}
+    assert known["ulx3s-85f"]["family"] == "ecp5"
+    assert known["tinyfpga-bx"]["uart"] == "gpio_0:1,gpio_0:2"
+    assert known["tinyfpga-ax1"]["obstacle"] == "the platform has no clock"
+
+
+def test_several_boards(tmp_path: Path) -> None:
+    pytest.importorskip("amaranth_boards", reason="amaranth-boards is not installed")
+    environment = os.environ | stand_in_tools(tmp_path / "bin")
+    words = ["boards", "build", "icebreaker", "icestick", "--directory", tmp_path / "build", "--jobs", "1"]
+    done = utf8fpga(*words, "--markdown", tmp_path / "table", env=environment)
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert [line.split(" | ")[0] for line in done.stdout.decode().splitlines()[2:]] == ["| icebreaker", "| icestick"]
+    assert (tmp_path / "table").read_bytes() == done.stdout
+    broken = os.environ | stand_in_tools(tmp_path / "other", {"icepack": "echo boom; exit 3"})
+    again = utf8fpga(*words, "tinyfpga-bx", env=broken)
+    assert (again.returncode, again.stdout) == (1, done.stdout), "the bitstreams of before are kept"
+    folder = tmp_path / "build" / "tinyfpga-bx"
+    assert again.stderr.decode().splitlines() == [
+        f"tinyfpga-bx: icepack failed with status 3: boom; see {folder}",
+        "utf8fpga: 1 of 3 boards failed",
+    ]
+
+
+def test_build_of_a_platform_in_the_folder(tmp_path: Path) -> None:
+    pytest.importorskip("amaranth_boards", reason="amaranth-boards is not installed")
+    (tmp_path / "mine.py").write_text(
+        "from amaranth_boards.icestick import ICEStickPlatform\n\n\nclass Mine(ICEStickPlatform):\n    pass\n"
+    )
+    environment = os.environ | stand_in_tools(tmp_path / "bin")
+    words = ["build", "own-board", "--platform", "mine:Mine", "--family", "ice40", "--leds", "error", "--uart", "1,2"]
+    done = utf8fpga(*words, cwd=tmp_path, env=environment)
+    assert done.returncode == 0, done.stderr
+    report = done.stdout.decode().splitlines()
+    assert report[0].startswith("board        own-board: iCE40HX1K-TQ144, 12 MHz, UART at 1,2 1000000 baud 8N1, words")
+    assert report[-1] == "program      iceprog build/own-board.bin"
+    constraints = (tmp_path / "build" / "own-board" / "top.pcf").read_text(encoding="utf-8")
+    assert "led_0__io" in constraints
+    assert "led_1__io" not in constraints
 
 
 @pytest.mark.parametrize("command", [[], *([command] for command in COMMANDS)])
@@ -541,9 +583,45 @@ INCORRECT_USE = {
         ["simulate", "--hex", "41", "--vcd", "/nonexistent/w.vcd"],
         "cannot write '/nonexistent/w.vcd': No such file or directory",
     ),
+    "build on one pin": (
+        ["build", "icebreaker", "--uart", "4"],
+        "--uart '4' is not RX,TX: name two pins, such as pmod_0:1,pmod_0:2",
+    ),
+    "build of a platform without a family": (
+        ["build", "mine", "--platform", "mine:Mine"],
+        "--platform needs a family: add --family with one of ice40, ecp5, machxo2, gowin",
+    ),
+    "build of a missing module": (
+        ["build", "mine", "--platform", "nothing_here:Mine", "--family", "ice40"],
+        "platform 'nothing_here:Mine': there is no module 'nothing_here'",
+    ),
+    "build of a platform of another form": (
+        ["build", "mine", "--platform", "mine.py", "--family", "ice40"],
+        "--platform 'mine.py' is not MODULE:CLASS",
+    ),
+    "build with unknown LEDs": (
+        ["build", "icebreaker", "--leds", "red"],
+        "--leds 'red' must be some of activity, error, overflow, separated by commas",
+    ),
+    "build of another family": (
+        ["build", "icebreaker", "--family", "ecp5"],
+        "--family ecp5: the family of icebreaker is ice40",
+    ),
+    "build of another core": (
+        ["build", "remover", "icebreaker"],
+        "the board's core must be a decoder, not remover",
+    ),
+    "build without open tools": (
+        ["build", "arty-a7-35"],
+        "board arty-a7-35 has family 'xilinx', which is not one of ice40, ecp5, machxo2, gowin",
+    ),
+    "check of lines": (
+        ["build", "icebreaker", "--check", "--form", "lines"],
+        "a build in the form lines cannot be checked: use words, or leave out the check",
+    ),
     "unknown board": (
         ["build", "icebraker"],
-        "unknown board 'icebraker'; did you mean icebreaker? (known: icebreaker, ulx3s-85f)",
+        "unknown board 'icebraker'; did you mean icebreaker or icebreaker-bitsy? (utf8fpga boards lists them)",
     ),
     "unknown device": (["bench", "--device", "hx9k"], "unknown device 'hx9k' (known: hx8k, up5k, ecp5-85k)"),
 }

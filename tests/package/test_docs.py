@@ -64,6 +64,19 @@ NOT_RUN = {
     "bash .ci/run": "CI itself",
     "pytest -n auto": "the test run itself",
     'pytest -m "slow or build or proof" --sample SEED --budget SECONDS': ".ci/run runs it, with values",
+    "pip install '.[boards,compiled,serial]'": (
+        "it installs packages from the network; .ci/run installs these extras with '.[test]'"
+    ),
+    "pip install '.[boards,gowin,machxo2]'": (
+        "it installs packages from the network; .ci/run installs these extras with '.[dev]'"
+    ),
+    "utf8fpga boards run icebreaker": "it runs until it is interrupted; test_talk.py runs it",
+    "utf8fpga boards build --record .": "it takes many minutes; test_build.py compares the page",
+    "utf8fpga boards build --markdown boards.txt": "it takes many minutes; test_build.py builds with replaced tools",
+    "utf8fpga build icebreaker --program": "it requires a board; test_build.py replaces the programmer",
+    "utf8fpga talk auto hello.txt": "it requires a board; test_talk.py talks to a virtual one",
+    "utf8fpga talk /dev/ttyUSB1 hello.txt --check": "it requires a board; test_talk.py talks to a virtual one",
+    "utf8fpga talk /dev/ttyUSB1": "it requires a board; test_talk.py talks to a virtual one",
     "utf8fpga bench": f"{_HOURS}; test_readme.py repeats some of its measurements",
     "utf8fpga bench --record .": f"{_HOURS}; test_bench.py records into a copy with replaced tools",
     "utf8fpga simulate --soak 10m --seed 1": "it takes ten minutes; test_commands.py sends less",
@@ -343,7 +356,8 @@ def options_of(command: str) -> set[str]:
     """The options of a command, with those of every core if it takes one."""
     found = cli.get_command(click.Context(cli), command)
     assert found
-    names = {name for each in found.params for name in (*each.opts, *each.secondary_opts)}
+    parts = [found, *(found.commands.values() if isinstance(found, click.Group) else ())]
+    names = {name for part in parts for each in part.params for name in (*each.opts, *each.secondary_opts)}
     if "--lanes" not in names:
         return names
     of_cores = [option for kind in CORES.values() for option in kind.options().items()]

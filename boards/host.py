@@ -1,0 +1,562 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The host's side of `utf8fpga.boards.protocol`: serial ports, the forms of the output, and texts with flow control."""
+
+from __future__ import annotations
+
+import codecs
+import errno
+import importlib
+import os
+import re
+from collections import deque
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from enum import Enum
+from typing import Any, NamedTuple, Protocol
+
+from utf8fpga.boards.protocol import BYTES_PER_WORD, COUNTERS, ENQ, EOT, WINDOW, WordFlag, escaped
+from utf8fpga.hdl import DecoderParameters
+from utf8fpga.hdl.toolchain import ToolError
+from utf8fpga.model import ErrorKind, UserError
+from utf8fpga.model.decoder import REPLACEMENT_CHARACTER, Item
+
+__all__ = [
+    "Conversation",
+    "Counters",
+    "Event",
+    "Expected",
+    "Mark",
+    "Port",
+    "PortError",
+    "Received",
+    "SerialPort",
+    "TalkError",
+    "find_port",
+    "line_of",
+]
+
+_SLICE = WINDOW // 4 - 1
+"""The bytes of a text in front of each request, of which several are on the way at once."""
+
+_QUIET_SECONDS = 0.1
+"""The time without a byte from the board after which it is taken to have sent everything, before a conversation."""
+
+
+class TalkError(ToolError):
+    """The conversation with a board failed; the message is one line with the port and the reason."""
+
+
+class PortError(UserError):
+    """A port cannot be opened; the message is one line with the port, the reason, and what would be correct."""
+
+    exit_status = 2
+
+
+class Mark(Enum):
+    """A marker from the board; the value is its line in the forms of text."""
+
+    END = "end of text"
+    LOST = "bytes lost"
+
+
+class Received(NamedTuple):
+    """An item from the board.
+
+    Attributes:
+        code_point: its code point, U+FFFD if it is ill-formed.
+        error: whether it is ill-formed; None where the form does not tell.
+        units: the bytes of an ill-formed item, if the form has them.
+        kind: its cause, if the form has it.
+    """
+
+    code_point: int
+    error: bool | None
+    units: bytes | None = None
+    kind: ErrorKind | None = None
+
+
+class Counters(NamedTuple):
+    """The answer to a request: what the board has counted since its reset, modulo 2**32."""
+
+    units: int
+    scalar_values: int
+    ill_formed: int
+
+
+Event = Received | Mark | Counters
+
+
+class Port(Protocol):
+    """A connection to a board."""
+
+    @property
+    def name(self) -> str:
+        """Its name, for messages."""
+
+    def read(self, seconds: float) -> bytes:
+        """Bytes that have arrived; none if there are none within so many seconds.
+
+        Raises:
+            TalkError: the port is gone.
+        """
+
+    def write(self, data: bytes) -> None:
+        """Send bytes.
+
+        Raises:
+            TalkError: the port is gone, or does not accept them.
+        """
+
+
+# The forms of the output
+
+
+class _GarbledError(Exception):
+    """What was received is not in the form; the argument says what it is."""
+
+
+class _Words:
+    """The form ``words``."""
+
+    def __init__(self) -> None:
+        self._rest = b""
+        self._counters: list[int] | None = None
+
+    def feed(self, data: bytes) -> list[Event]:
+        data = self._rest + data
+        whole = len(data) - len(data) % BYTES_PER_WORD
+        self._rest = data[whole:]
+        events: list[Event] = []
+        for place in range(0, whole, BYTES_PER_WORD):
+            word = int.from_bytes(data[place : place + BYTES_PER_WORD], "little")
+            if self._counters is not None:
+                self._counters.append(word)
+                if len(self._counters) == len(COUNTERS):
+                    events.append(Counters(*self._counters))
+                    self._counters = None
+            elif word < _CODE_POINTS:
+                events.append(Received(word, False))
+            else:
+                event = self._flagged(word)
+                if event is not None:
+                    events.append(event)
+        return events
+
+    def _flagged(self, word: int) -> Event | None:
+        if word & WordFlag.ERROR and word - WordFlag.ERROR < _CODE_POINTS:
+            # Without the option `replacement` the code point is undefined.
+            return Received(REPLACEMENT_CHARACTER, True)
+        if word == WordFlag.COUNTERS:
+            self._counters = []
+            return None
+        if word in (WordFlag.END, WordFlag.LOST):
+            return Mark.END if word == WordFlag.END else Mark.LOST
+        raise _GarbledError(f"the word {word:08X}")
+
+
+_CODE_POINTS = 1 << 21
+"""A word has room for code points below."""
+
+_COUNTERS = re.compile("bytes ([0-9A-F]{8}), scalar values ([0-9A-F]{8}), ill-formed items ([0-9A-F]{8})")
+_WELL_FORMED = re.compile("U\\+([0-9A-F]{4,6})")
+_ILL_FORMED = re.compile("ill-formed ([0-9A-F]{2}(?: [0-9A-F]{2})*): ([a-z ]+)")
+_KINDS = {kind.name.lower().replace("_", " "): kind for kind in ErrorKind}
+_LONGEST_LINE = 80
+
+
+def _marker(line: str) -> Event | None:
+    if found := _COUNTERS.fullmatch(line):
+        return Counters(*(int(number, 16) for number in found.groups()))
+    return next((mark for mark in Mark if mark.value == line), None)
+
+
+class _Lines:
+    """The form ``lines``."""
+
+    def __init__(self) -> None:
+        self._rest = b""
+
+    def feed(self, data: bytes) -> list[Event]:
+        *lines, self._rest = (self._rest + data).split(b"\r\n")
+        if len(self._rest) > _LONGEST_LINE:
+            raise _GarbledError(f"the line {self._rest[:20]!r}...")
+        return [self._event(line.decode("ascii", "replace")) for line in lines]
+
+    @staticmethod
+    def _event(line: str) -> Event:
+        if found := _WELL_FORMED.fullmatch(line):
+            return Received(int(found[1], 16), False)
+        if (found := _ILL_FORMED.fullmatch(line)) and found[2] in _KINDS:
+            return Received(REPLACEMENT_CHARACTER, True, bytes.fromhex(found[1]), _KINDS[found[2]])
+        if (event := _marker(line)) is not None:
+            return event
+        raise _GarbledError(f"the line {line[:_LONGEST_LINE]!r}")
+
+
+class _Utf8:
+    """The form ``utf-8``."""
+
+    def __init__(self) -> None:
+        self._line: bytearray | None = None
+        self._decoder = codecs.getincrementaldecoder("utf-8")()
+
+    def feed(self, data: bytes) -> list[Event]:
+        events: list[Event] = []
+        while data:
+            if self._line is not None:
+                line, end, rest = (bytes(self._line) + data).partition(b"\r\n")
+                if not end:
+                    if len(line) > _LONGEST_LINE:
+                        raise _GarbledError(f"the line {line[:20]!r}...")
+                    self._line += data
+                    break
+                event = _marker(line.decode("ascii", "replace"))
+                if event is None:
+                    raise _GarbledError(f"the line {line!r}")
+                events.append(event)
+                self._line, data = None, rest
+                continue
+            text, marker, data = data.partition(b"\xff")
+            try:
+                found = self._decoder.decode(text, bool(marker))
+            except UnicodeDecodeError as error:
+                raise _GarbledError(f"the bytes {error.object[error.start : error.end].hex(' ').upper()}") from None
+            events += [Received(ord(each), None if ord(each) == REPLACEMENT_CHARACTER else False) for each in found]
+            if marker:
+                self._line = bytearray()
+        return events
+
+
+_PARSERS: dict[str, type[_Words | _Lines | _Utf8]] = {"words": _Words, "lines": _Lines, "utf-8": _Utf8}
+
+
+def _answer_in(data: bytes) -> str | None:
+    """The form of the counters at the end of what was received; None if there are none."""
+    size = (1 + len(COUNTERS)) * BYTES_PER_WORD
+    if len(data) >= size and data[-size:][:BYTES_PER_WORD] == WordFlag.COUNTERS.to_bytes(BYTES_PER_WORD, "little"):
+        return "words"
+    lines = data.replace(b"\xff", b"\r\n\xff").split(b"\r\n")
+    if data.endswith(b"\r\n") and _COUNTERS.fullmatch(lines[-2].removeprefix(b"\xff").decode("ascii", "replace")):
+        return "utf-8" if lines[-2].startswith(b"\xff") else "lines"
+    return None
+
+
+def line_of(event: Event) -> str:
+    """An event as a readable line.
+
+    >>> line_of(Received(0x1F600, False))
+    'U+1F600'
+    """
+    if isinstance(event, Mark):
+        return event.value
+    if isinstance(event, Counters):
+        return ", ".join(f"{name} {value}" for name, value in zip(COUNTERS, event, strict=True))
+    if not event.error:
+        return f"U+{event.code_point:04X}"
+    if event.units is None or event.kind is None:
+        return f"U+{event.code_point:04X} ill-formed"
+    return f"ill-formed {event.units.hex(' ').upper()}: {event.kind.name.lower().replace('_', ' ')}"
+
+
+class Expected:
+    """The items of a text according to the model, as a board sends them in a form.
+
+    Args:
+        core: the parameters of the board's decoder.
+        form: the form.
+    """
+
+    def __init__(self, core: DecoderParameters, form: str) -> None:
+        self._golden, self._form = core.golden(), form
+        self._units = bytearray()
+
+    def feed(self, part: bytes, *, final: bool = False) -> list[Received]:
+        """The items that the next part of the text determines; `final` at the end of the text."""
+        self._units += part
+        return [self._received(item) for item in self._golden.process(part, final)]
+
+    def _received(self, item: Item) -> Received:
+        units = bytes(self._units[: item.length])
+        del self._units[: item.length]
+        if self._form == "lines" and item.error is not None:
+            return Received(item.code_point, True, units, item.error)
+        if self._form == "utf-8" and item.code_point == REPLACEMENT_CHARACTER:
+            return Received(item.code_point, None)
+        return Received(item.code_point, item.error is not None)
+
+
+# The conversation
+
+
+class Conversation:
+    """Texts that a host sends to a board, and what the board answers.
+
+    Args:
+        port: the port of the board.
+        seconds: how long to wait for a byte from the board before giving up.
+
+    Attributes:
+        form: the form of the board's output, which its first answer shows.
+        counters: the counters at its last answer.
+
+    Raises:
+        TalkError: the board does not answer, or not in a known form.
+    """
+
+    def __init__(self, port: Port, seconds: float = 2) -> None:
+        self._port, self._seconds = port, seconds
+        self.form, self.counters = self._greet()
+        self._parser = _PARSERS[self.form]()
+        self._waiting: deque[int] = deque()
+        """For each request without an answer the entries of the board's buffer that it and the bytes before it need."""
+        self._sent = 0
+        self._asked_again = False
+
+    @property
+    def room(self) -> int:
+        """The bytes that may be sent now, one of them a request."""
+        return WINDOW - sum(self._waiting)
+
+    @property
+    def is_waiting(self) -> bool:
+        """Whether an answer is due."""
+        return bool(self._waiting)
+
+    def _greet(self) -> tuple[str, Counters]:
+        """End what an earlier conversation may have left, and ask for the counters."""
+        received = b""
+        # The first EOT is a byte of the text if a DLE was the last byte.
+        self._port.write(bytes([EOT, EOT]))
+        while self._port.read(_QUIET_SECONDS):
+            pass
+        self._port.write(bytes([ENQ]))
+        while data := self._port.read(self._seconds):
+            received = received[-_GREETING_BYTES:] + data
+            if form := _answer_in(received):
+                answer = [event for event in _tail_events(form, received) if isinstance(event, Counters)]
+                return form, answer[-1]
+        if received:
+            raise TalkError(
+                f"{self._port.name}: the answer {received[:12].hex(' ').upper()!r} is not that of a board of utf8fpga: "
+                "specify its speed with --baud"
+            )
+        raise TalkError(
+            f"{self._port.name}: no answer within {self._seconds:g} s: check that the bitstream is loaded, the cable, "
+            "and the speed, --baud"
+        )
+
+    def send(self, data: bytes, *, ends: bool = False) -> None:
+        """Send bytes of a text, and a request behind them; there must be room for them.
+
+        Args:
+            data: the bytes.
+            ends: end the text after them.
+        """
+        cost = len(data) + ends + 1
+        assert cost <= self.room
+        self._port.write(escaped(data) + bytes([EOT] * ends) + bytes([ENQ]))
+        self._waiting.append(cost)
+        self._sent += len(data)
+
+    def receive(self, seconds: float | None = None) -> list[Event]:
+        """What has arrived; waits for it if nothing has. Answers to requests of `send` are among it.
+
+        Args:
+            seconds: how long to wait at most; default: as long as the board may take, then ask once more.
+
+        Raises:
+            TalkError: the board does not answer, or what it sends is not in its form.
+        """
+        data = self._port.read(self._seconds if seconds is None else seconds)
+        if not data:
+            if seconds is None and self._waiting:
+                self._ask_again()
+            return []
+        self._asked_again = False
+        try:
+            events = self._parser.feed(data)
+        except _GarbledError as found:
+            raise TalkError(
+                f"{self._port.name}: received {found}, which no board sends in the form {self.form}: noise on the "
+                "line, or a wrong speed, --baud"
+            ) from None
+        for event in events:
+            if isinstance(event, Counters):
+                self.counters = event
+                if self._waiting:
+                    self._waiting.popleft()
+        return events
+
+    def _ask_again(self) -> None:
+        """Send a request in place of one that may have been lost on the line."""
+        if self._asked_again:
+            raise TalkError(
+                f"{self._port.name}: no answer within {self._seconds:g} s after {self._sent} bytes: check the cable"
+            )
+        # The board is idle, so that the answer to this request is one to all.
+        self._port.write(bytes([ENQ]))
+        self._waiting = deque([sum(self._waiting)])
+        self._asked_again = True
+
+    def exchange(self, text: Iterable[bytes]) -> Iterator[list[Event]]:
+        """Send a text, end it, and yield what the board sends, at least up to the answer behind the end.
+
+        Args:
+            text: the text in parts of any size.
+
+        Raises:
+            TalkError: see `receive`.
+        """
+        for part in _slices(text):
+            while len(part) + 1 > self.room:
+                yield self.receive()
+            self.send(part)
+            while events := self.receive(0):
+                yield events
+        while self.room < 2:
+            yield self.receive()
+        self.send(b"", ends=True)
+        while self.is_waiting:
+            yield self.receive()
+
+
+_GREETING_BYTES = 256
+
+
+def _tail_events(form: str, data: bytes) -> list[Event]:
+    """The answer at the end of what was received."""
+    if form == "words":
+        return _Words().feed(data[-(1 + len(COUNTERS)) * BYTES_PER_WORD :])
+    line = data[:-2].replace(b"\xff", b"\r\n").rpartition(b"\r\n")[2]
+    return _Lines().feed(line + b"\r\n")
+
+
+def _slices(text: Iterable[bytes]) -> Iterator[bytes]:
+    for part in text:
+        for start in range(0, len(part), _SLICE):
+            yield part[start : start + _SLICE]
+
+
+# Serial ports
+
+
+def _serial() -> Any:
+    try:
+        return importlib.import_module("serial")
+    except ImportError:
+        raise PortError("pyserial is not installed: pip install 'utf8fpga[serial]'") from None
+
+
+def find_port() -> str:
+    """The name of the serial port, if this machine has exactly one.
+
+    Raises:
+        PortError: pyserial is not installed, or there is none or more than one.
+    """
+    _serial()
+    names = _port_names()
+    if not names:
+        raise PortError("this machine has no serial port: connect the board, or name its port")
+    if len(names) > 1:
+        raise PortError(f"this machine has several serial ports: name one of {', '.join(names)}")
+    return names[0]
+
+
+def _port_names() -> list[str]:
+    ports = importlib.import_module("serial.tools.list_ports")
+    # A port without hardware has no description in Linux.
+    return sorted(port.device for port in ports.comports() if port.hwid != "n/a")
+
+
+_OPEN_REASONS = {
+    errno.ENOENT: "there is no such port",
+    errno.EACCES: "no permission to open it: add yourself to the group that owns it (often dialout), and log in again",
+    errno.EPERM: "no permission to open it: add yourself to the group that owns it (often dialout), and log in again",
+    errno.EBUSY: "another program uses it: close that",
+    errno.ENOTTY: "it is not a serial port",
+    errno.EISDIR: "it is not a serial port",
+    errno.EINVAL: "it is not a serial port, or has no such speed",
+}
+
+
+class SerialPort:
+    """A serial port, 8N1 without handshake lines; see `Port`.
+
+    Args:
+        name: its name.
+        baud: bits per second.
+
+    Raises:
+        PortError: it cannot be opened, or pyserial is not installed.
+    """
+
+    def __init__(self, name: str, baud: float) -> None:
+        serial = _serial()
+        self.name = name
+        self._gone: tuple[type[Exception], ...] = (serial.SerialException, OSError, TypeError)
+        self._full = serial.SerialTimeoutException
+        try:
+            self._port = serial.Serial(name, round(baud), timeout=0, write_timeout=_WRITE_SECONDS, exclusive=True)
+        except ValueError as error:
+            raise PortError(f"port {name!r} cannot be used at {baud:.10g} baud: {error}") from None
+        except OSError as error:  # SerialException is one.
+            raise PortError(f"port {name!r}: {_open_reason(error)}") from None
+
+    def fileno(self) -> int:
+        """Its descriptor, on systems that have them."""
+        return int(self._port.fileno())
+
+    def read(self, seconds: float) -> bytes:
+        """See `Port`."""
+        with self._present():
+            waiting = self._port.in_waiting
+            if not waiting and seconds > 0:
+                self._port.timeout = seconds
+                first: bytes = self._port.read(1)
+                self._port.timeout = 0
+                waiting = self._port.in_waiting
+                return first + (self._port.read(waiting) if waiting else b"")
+            return bytes(self._port.read(waiting)) if waiting else b""
+
+    def write(self, data: bytes) -> None:
+        """See `Port`."""
+        with self._present():
+            try:
+                self._port.write(data)
+            except self._full:
+                raise TalkError(f"{self.name}: it accepted no data for {_WRITE_SECONDS} s: check the cable") from None
+
+    def close(self) -> None:
+        """Close it."""
+        with self._present():
+            self._port.close()
+
+    @contextmanager
+    def _present(self) -> Iterator[None]:
+        try:
+            yield
+        except self._gone as error:
+            raise TalkError(f"{self.name}: the connection was lost: {_short(error)}") from None
+
+
+_WRITE_SECONDS = 10
+
+
+def _open_reason(error: OSError) -> str:
+    number = error.errno
+    if found := re.match(r"Could not configure port: \((\d+),", str(error)):
+        number = int(found[1])  # pyserial has it in the message only.
+    if "exclusively lock" in str(error):
+        number = errno.EBUSY
+    reason = _OPEN_REASONS.get(number or 0, _short(error))
+    if number == errno.ENOENT and (names := _port_names()):
+        return f"{reason}; this machine has {', '.join(names)}"
+    return reason
+
+
+def _short(error: Exception) -> str:
+    """The first line of an error of pyserial, without the question that follows."""
+    number = getattr(error, "errno", None)
+    if number:
+        return os.strerror(number)
+    return "the cable may be unplugged" if "disconnected" in str(error) else " ".join(str(error).split())

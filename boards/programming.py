@@ -1,0 +1,101 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Loads a bitstream into a board, with the command of its platform in amaranth-boards."""
+
+from __future__ import annotations
+
+import shlex
+import shutil
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager, suppress
+from pathlib import Path
+from typing import Any
+from unittest.mock import patch
+
+from amaranth.build.run import BuildProducts
+
+from utf8fpga.hdl.toolchain import ToolError
+
+__all__ = ["program_board", "programming_command"]
+
+
+class _Files(BuildProducts):
+    """The files of a build under their final names."""
+
+    def __init__(self, bitstream: Path) -> None:
+        self._bitstream = bitstream
+
+    def _file(self, name: str) -> Path:
+        # Logs and other files are in the folder of the board.
+        is_bitstream = Path(name).suffix == self._bitstream.suffix
+        return self._bitstream if is_bitstream else self._bitstream.parent / self._bitstream.stem / name
+
+    @contextmanager
+    def extract(self, *names: str) -> Iterator[Any]:
+        """The names of the files in place of copies."""
+        found = [str(self._file(name)) for name in names]
+        yield found[0] if len(found) == 1 else found
+
+    def get(self, filename: str, mode: str = "b") -> bytes | str:
+        """The contents of a file."""
+        file = self._file(filename)
+        return file.read_bytes() if mode == "b" else file.read_text(encoding="utf-8")
+
+
+_patching = threading.Lock()
+
+
+def _commands(platform: Any, bitstream: Path) -> list[list[str]]:
+    """The commands that the platform runs to program its board, which are recorded and not run."""
+    recorded: list[list[str]] = []
+    thread = threading.get_ident()
+
+    def recording(real: Callable[..., Any]) -> Callable[..., Any]:
+        def call(command: Any, *arguments: Any, **options: Any) -> Any:
+            if threading.get_ident() != thread:
+                return real(command, *arguments, **options)
+            recorded.append([str(word) for word in command])
+            return None
+
+        return call
+
+    with ExitStack() as stack:
+        stack.enter_context(_patching)
+        for name in ("check_call", "run"):
+            stack.enter_context(patch.object(subprocess, name, recording(getattr(subprocess, name))))
+        with suppress(NotImplementedError):  # The platform has no method of its own.
+            platform.toolchain_program(_Files(bitstream), "top")
+    return recorded
+
+
+def programming_command(platform: Any, bitstream: Path) -> str:
+    """The command line that programs a board; empty where the platform has none.
+
+    Args:
+        platform: the platform of the board.
+        bitstream: the file of the bitstream.
+    """
+    return " && ".join(shlex.join(command) for command in _commands(platform, bitstream))
+
+
+def program_board(platform: Any, bitstream: Path) -> None:
+    """Program a board.
+
+    Args:
+        platform: the platform of the board.
+        bitstream: the file of the bitstream.
+
+    Raises:
+        ToolError: the platform has no command, or the program is not installed or fails.
+    """
+    commands = _commands(platform, bitstream)
+    if not commands:
+        raise ToolError(f"the platform {type(platform).__name__} has no command that programs the board")
+    for command in commands:
+        line = shlex.join(command)
+        if shutil.which(command[0]) is None:
+            raise ToolError(f"{command[0]} is not installed: install it, then run {line}")
+        if status := subprocess.run(command, stdin=subprocess.DEVNULL, stdout=sys.stderr).returncode:
+            raise ToolError(f"{line} failed with status {status}: check that the board is connected")

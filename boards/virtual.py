@@ -1,0 +1,401 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""A board in simulation behind a pseudo-terminal, which a host uses like the serial port of a real one."""
+
+from __future__ import annotations
+
+import os
+import random
+import select
+import sys
+import threading
+from array import array
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+from amaranth.back import rtlil
+from amaranth.hdl import Cat, ClockDomain, Fragment, Module, Signal
+from amaranth.lib import io
+
+from utf8fpga.boards.catalog import Board, find_board
+from utf8fpga.boards.top import BoardTop
+from utf8fpga.boards.uart_decoder import UartDecoder
+from utf8fpga.hdl import DecoderParameters
+from utf8fpga.hdl.toolchain import ToolError
+from utf8fpga.model.exceptions import InvalidArgumentError
+from utf8fpga.sim.engines.gates import CLOCK
+from utf8fpga.sim.engines.native import Circuit, Rtlil
+from utf8fpga.sim.engines.netlist import Line, Netlist
+
+__all__ = ["Faults", "VirtualBoard", "VirtualPort"]
+
+_MODELLED = ("ice40",)
+"""The families with models of all cells; for ECP5 that of block RAMs is missing."""
+
+_FRAME_BITS = 10
+_BREAK_BITS = 12
+
+_CHUNK = 64
+"""Upper bound on the bytes from the host between two looks at the port."""
+
+_PENDING = 1 << 20
+"""Bytes that the host has not read, at which the simulation waits."""
+
+
+@dataclass(frozen=True)
+class Faults:
+    """Faults of the line from the host to the board.
+
+    Attributes:
+        noise: the probability that a bit is inverted, in each bit of a frame.
+        framing: the probability that the stop bit of a byte is low.
+        breaks: the probability of a break condition after a byte.
+        drift: by which part the host's bits are longer than they should be; negative: shorter.
+        disconnect: the number of bytes from the host after which the port disappears; None: it remains.
+        seed: the seed of the random numbers.
+
+    Raises:
+        InvalidArgumentError: a probability is not in 0..1, or the drift is not in -0.5..0.5.
+    """
+
+    noise: float = 0
+    framing: float = 0
+    breaks: float = 0
+    drift: float = 0
+    disconnect: int | None = None
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        for name in ("noise", "framing", "breaks"):
+            if not 0 <= (value := getattr(self, name)) <= 1:
+                raise InvalidArgumentError(f"{name} {value!r} is not a probability: it must be in 0..1")
+        if not -0.5 <= self.drift <= 0.5:
+            raise InvalidArgumentError(f"drift {self.drift!r} is not in -0.5..0.5")
+
+    @property
+    def any(self) -> bool:
+        """Whether frames may be damaged."""
+        return bool(self.noise or self.framing or self.breaks)
+
+
+_NO_FAULTS = Faults()
+
+
+class _Pins:
+    """The part of a platform that the top module uses, with ports of a simulation."""
+
+    def __init__(self, leds: int) -> None:
+        self.leds = [io.SimulationPort("o", 1) for _ in range(leds)]
+        self.uart = SimpleNamespace(rx=io.SimulationPort("i", 1), tx=io.SimulationPort("o", 1))
+        self.resources = {("led", number) for number in range(leds)}
+
+    def request(self, name: str, number: int, *, dir: str) -> Any:  # noqa: A002  (the name that Amaranth calls it by)
+        assert dir == "-"
+        return self.uart if name == "uart" else self.leds[number]
+
+
+class VirtualBoard:
+    """The top module of a board as machine code, with a UART of a host at its pins.
+
+    Args:
+        board: a name in the catalogue, or a board that is not in it.
+        baud: bits per second of the board's UART.
+        core: the parameters of the decoder, as for `UartDecoder`.
+        form: the form of the output, see `FORMS`.
+        netlist: simulate what Yosys makes of it for the family of the board, if the family has models of its cells;
+            otherwise the circuit before synthesis, which is compiled faster.
+        faults: faults of the line; default: none.
+        cache: the folder for compiled models; default: that of the user.
+
+    Attributes:
+        clock_hz: the clock frequency of the board in Hz.
+        leds: for each LED its signal, and whether it was on at the last call.
+        cycles: the cycles simulated so far.
+
+    Raises:
+        InvalidArgumentError: `UartDecoder` rejects the arguments.
+        UnknownBoardError: no board has that name.
+        ToolError: there is no C compiler, or the model cannot be built.
+    """
+
+    def __init__(
+        self,
+        board: str | Board = "icebreaker",
+        *,
+        baud: float = 1_000_000,
+        core: DecoderParameters | None = None,
+        form: str = "words",
+        netlist: bool = False,
+        faults: Faults = _NO_FAULTS,
+        cache: Path | None = None,
+    ) -> None:
+        self.board = find_board(board) if isinstance(board, str) else board
+        self.baud, self.faults = baud, faults
+        platform = self.board.create_platform()
+        self.clock_hz = float(platform.default_clk_frequency)
+        leds = tuple(name for number, name in enumerate(self.board.leds) if ("led", number) in platform.resources)
+        text = _rtlil(decoder := UartDecoder(self.clock_hz, baud, core, form=form), self.board, len(leds))
+        has_models = self.board.family in _MODELLED
+        circuit: Circuit = Netlist(self.board.family).circuit(text) if netlist and has_models else Rtlil(text)
+        self._line = Line(circuit, leds=len(leds), cache=cache)
+        self.leds = dict.fromkeys(leds, False)
+        self.cycles = 0
+        self._settle = round(4 * _FRAME_BITS * decoder.divisor) + 256
+        """Cycles in which TX is high, after which the board has nothing more to send."""
+        self.reset()
+
+    def reset(self) -> None:
+        """Configure the board again: all flip-flops and memories have their initial values."""
+        self._line.reset()
+        self._random = random.Random(self.faults.seed)
+        self._sent = b""
+        """The levels of the TX pin that are not decoded yet."""
+        self._quiet = 0
+        self._run(b"\1" * self._settle, self.baud)
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether the board has nothing more to send."""
+        return self._quiet >= self._settle
+
+    def exchange(self, data: bytes, *, baud: float | None = None) -> bytes:
+        """Send bytes without pauses, and return what the board sends meanwhile.
+
+        Args:
+            data: the bytes; without any, the line is idle for the time of some.
+            baud: the host's bits per second, both ways; default: the board's.
+        """
+        baud = self.baud if baud is None else baud
+        bit = self.clock_hz / baud
+        levels = self._levels(data, bit * (1 + self.faults.drift)) if data else b"\1" * round(4 * _FRAME_BITS * bit)
+        return self._run(levels, baud)
+
+    def send_break(self, *, baud: float | None = None) -> bytes:
+        """Send a break condition, and return what the board sends meanwhile; see `exchange`."""
+        baud = self.baud if baud is None else baud
+        bit = round(self.clock_hz / baud)
+        return self._run(bytes(_BREAK_BITS * bit) + b"\1" * (2 * bit), baud)
+
+    def drain(self, *, baud: float | None = None) -> bytes:
+        """What the board sends until it has nothing more to send."""
+        found = bytearray(self.exchange(b"", baud=baud))
+        while not self.is_idle:
+            found += self.exchange(b"", baud=baud)
+        return bytes(found)
+
+    def _levels(self, data: bytes, bit: float) -> bytes:
+        """The level of the line in each cycle."""
+        chance = self._random.random
+        faults = self.faults
+        levels = bytearray()
+        end = 0.0
+        for byte in data:
+            bits = [0, *(byte >> n & 1 for n in range(8)), int(not (faults.framing and chance() < faults.framing))]
+            if faults.noise:
+                bits = [level ^ (chance() < faults.noise) for level in bits]
+            if not bits[-1]:
+                bits.append(1)  # The line is high before the next start bit.
+            if faults.breaks and chance() < faults.breaks:
+                bits += [0] * _BREAK_BITS + [1]
+            for level in bits:
+                end += bit
+                levels += bytes([level]) * (round(end) - len(levels))
+        return bytes(levels)
+
+    def _run(self, levels: bytes, baud: float) -> bytes:
+        sent = self._line.run(levels)
+        self.leds = dict(zip(self.leds, self._line.leds, strict=True))
+        self.cycles += len(levels)
+        # What the board sends for these bytes may start later.
+        last = max(sent.rfind(0), levels.rfind(0))
+        self._quiet = self._quiet + len(sent) if last < 0 else len(sent) - last - 1
+        return self._received(sent, self.clock_hz / baud)
+
+    def _received(self, sent: bytes, bit: float) -> bytes:
+        """The bytes that a UART receives; one without a stop bit is 0, as Linux delivers it."""
+        levels = self._sent + sent
+        places = [int((number + 0.5) * bit) for number in range(_FRAME_BITS)]
+        found = bytearray()
+        place = 0
+        while (start := levels.find(0, place)) >= 0 and start + places[-1] < len(levels):
+            bits = [levels[start + each] for each in places]
+            found.append(sum(level << n for n, level in enumerate(bits[1:-1])) if bits[-1] else 0)
+            place = start + places[-1]
+            if not bits[-1] and (place := levels.find(1, place)) < 0:
+                place = len(levels)
+        self._sent = levels[start:] if start >= 0 else b""
+        return bytes(found)
+
+
+def _rtlil(decoder: UartDecoder, board: Board, leds: int) -> str:
+    """The top module of a board as RTLIL with the ports that ``line.c`` names."""
+    pins = _Pins(leds)
+    m = Module()
+    m.domains += (domain := ClockDomain("sync", reset_less=True))
+    m.submodules.top = Fragment.get(BoardTop(decoder, board), pins)
+    shown = Signal(leds)
+    m.d.comb += shown.eq(Cat(led.o for led in pins.leds))
+    signals = {CLOCK: domain.clk, "rx": pins.uart.rx.i, "tx": pins.uart.tx.o, "leds": shown}
+    ports = {name: (signal, None) for name, signal in signals.items() if len(signal)}
+    return str(rtlil.convert(m, name="top", ports=ports, emit_src=False))
+
+
+class VirtualPort:
+    """A virtual board behind a pseudo-terminal, which is simulated while it has something to do.
+
+    The board's bits are as long as those of the speed that the host has set, so a wrong speed has the effects that it
+    has on a real port. A pseudo-terminal has no break conditions.
+
+    Args:
+        board: the board, for this port only.
+
+    Attributes:
+        name: the name of the port.
+
+    Raises:
+        ToolError: this system has no pseudo-terminals.
+    """
+
+    def __init__(self, board: VirtualBoard) -> None:
+        try:
+            import tty
+        except ImportError:
+            raise ToolError(
+                "this system has no pseudo-terminals, which a virtual board needs: use Linux or macOS"
+            ) from None
+        self.board = board
+        self._host, self._device = os.openpty()
+        tty.setraw(self._device)
+        _set_speed(self._device, board.baud)
+        os.set_blocking(self._host, False)
+        self.name = os.ttyname(self._device)
+        self._stop, self._stopped = os.pipe()
+        self._bytes = 0
+        self._is_open = True
+
+    def serve(self, changed: Callable[[dict[str, bool]], None] | None = None) -> None:
+        """Simulate the board until `stop` is called or the port is disconnected.
+
+        Args:
+            changed: called with the LEDs after each change of them.
+        """
+        waiting, pending, leds = b"", b"", dict(self.board.leds)
+        while self._is_open:
+            wants_more = not waiting and len(pending) < _PENDING
+            is_busy = len(pending) < _PENDING and (waiting or not self.board.is_idle)
+            readable, writable, _ = select.select(
+                [self._stop, *([self._host] if wants_more else [])],
+                [self._host] if pending else [],
+                [],
+                0 if is_busy else None,
+            )
+            if self._stop in readable:
+                return
+            if self._host in readable:
+                waiting = self._read()
+            if self._host in writable:
+                with suppress(BlockingIOError):
+                    pending = pending[os.write(self._host, pending) :]
+            if waiting or not self.board.is_idle:
+                now, waiting = waiting[:_CHUNK], waiting[_CHUNK:]
+                pending += self.board.exchange(now, baud=_speed(self._device) or self.board.baud)
+                self._bytes += len(now)
+            if self.board.leds != leds and changed is not None:
+                changed(leds := dict(self.board.leds))
+            if self.board.faults.disconnect is not None and self._bytes >= self.board.faults.disconnect:
+                self.close()
+
+    def _read(self) -> bytes:
+        try:
+            return os.read(self._host, 4096)
+        except BlockingIOError:
+            return b""
+
+    def stop(self) -> None:
+        """Make `serve`, which another thread runs, return."""
+        os.write(self._stopped, b"\0")
+
+    def close(self) -> None:
+        """Remove the port, as if its cable were unplugged."""
+        if self._is_open:
+            self._is_open = False
+            for descriptor in (self._device, self._host, self._stop, self._stopped):
+                os.close(descriptor)
+
+    @contextmanager
+    def running(self) -> Iterator[str]:
+        """Serve in a thread during the block, which receives the name of the port; the port is then closed."""
+        failed: list[BaseException] = []
+
+        def work() -> None:
+            try:
+                self.serve()
+            except BaseException as error:
+                failed.append(error)
+
+        thread = threading.Thread(target=work, daemon=True)
+        thread.start()
+        try:
+            yield self.name
+        finally:
+            with suppress(OSError):
+                self.stop()
+            thread.join()
+            self.close()
+            if failed:
+                raise failed[0]
+
+
+_GET_TERMIOS2 = 0x802C542A
+"""The request TCGETS2 of Linux, whose structure has the speed as a number."""
+
+_SET_TERMIOS2 = 0x402C542B
+
+_TERMIOS2_BYTES = 44
+
+_SPEED_MASK, _OTHER_SPEED = 0x100F, 0x1000
+"""The bits CBAUD and BOTHER in its field c_cflag."""
+
+
+def _speed(descriptor: int) -> float | None:
+    """The speed in bits per second that a host has set; None where it cannot be determined."""
+    import fcntl
+    import termios
+
+    if sys.platform == "linux":
+        with suppress(OSError):
+            structure = fcntl.ioctl(descriptor, _GET_TERMIOS2, bytes(_TERMIOS2_BYTES))
+            if speed := int.from_bytes(structure[-4:], sys.byteorder):
+                return float(speed)
+    code = termios.tcgetattr(descriptor)[5]
+    return next((float(speed) for speed, known in _speeds().items() if known == code), None)
+
+
+def _set_speed(descriptor: int, baud: float) -> None:
+    """Set a speed if the system can."""
+    import fcntl
+    import termios
+
+    if sys.platform == "linux":
+        with suppress(OSError):
+            words = array("I", fcntl.ioctl(descriptor, _GET_TERMIOS2, bytes(_TERMIOS2_BYTES)))
+            words[2] = words[2] & ~_SPEED_MASK | _OTHER_SPEED
+            words[-2] = words[-1] = round(baud)
+            fcntl.ioctl(descriptor, _SET_TERMIOS2, words.tobytes())
+            return
+    if (code := _speeds().get(round(baud))) is not None:
+        settings = termios.tcgetattr(descriptor)
+        settings[4] = settings[5] = code
+        with suppress(termios.error):
+            termios.tcsetattr(descriptor, termios.TCSANOW, settings)
+
+
+def _speeds() -> dict[int, int]:
+    """The codes of the speeds with a name."""
+    import termios
+
+    names = (name for name in dir(termios) if name.startswith("B") and name[1:].isdigit() and name != "B0")
+    return {int(name[1:]): getattr(termios, name) for name in names}

@@ -1,0 +1,313 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The command `talk`: sends a text to a board and shows what comes back."""
+
+from __future__ import annotations
+
+import os
+import select
+import sys
+import time
+import unicodedata
+from collections import deque
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from typing import TYPE_CHECKING, BinaryIO
+
+import click
+
+from utf8fpga.boards.forms import FORMS
+from utf8fpga.boards.host import (
+    Conversation,
+    Counters,
+    Event,
+    Expected,
+    Mark,
+    Received,
+    SerialPort,
+    find_port,
+    line_of,
+)
+from utf8fpga.boards.protocol import ENQ, EOT
+from utf8fpga.cli.core_options import core_command
+from utf8fpga.cli.options import FILE, output_option
+from utf8fpga.cli.output import CommandError, file_size, progress, read_chunks, say, writing
+from utf8fpga.hdl import DecoderParameters
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+__all__ = ["talk"]
+
+AUTO, VIRTUAL = "auto", "virtual:"
+
+_END, _REQUEST = EOT, ENQ
+"""What a terminal sends for Ctrl-D and Ctrl-E."""
+
+
+@core_command()
+@click.argument("port")
+@click.argument("file", type=FILE, required=False)
+@output_option
+@click.option("--baud", type=click.FloatRange(min=1), default=1e6, show_default=True, help="Bits per second.")
+@click.option(
+    "--timeout",
+    type=click.FloatRange(min=0, min_open=True),
+    default=2.0,
+    show_default=True,
+    help="Seconds without a byte from the board after which it does not answer.",
+)
+@click.option("--items", "shown", flag_value="items", help="Show a line for each item and marker.")
+@click.option("--check", is_flag=True, help="Compare with the model; shows nothing but the result without --output.")
+@click.option("--form", type=click.Choice(list(FORMS)), default="words", help="Form of a virtual board's output.")
+def talk(
+    port: str,
+    file: str | None,
+    parameters: DecoderParameters,
+    output: str,
+    baud: float,
+    timeout: float,
+    shown: str | None,
+    check: bool,
+    form: str,
+) -> None:
+    """Send FILE to the board at PORT and show the text that comes back.
+
+    PORT is the name of a serial port, auto for the only one, or virtual:NAME for a virtual board. Without FILE on a
+    terminal, type or paste text: Ctrl-D ends the text, twice it leaves, Ctrl-E shows the counters.
+    """
+    is_interactive = file is None and sys.stdin.isatty()
+    if is_interactive and check:
+        raise CommandError("--check compares a whole text: name a FILE, or - for standard input")
+    with ExitStack() as stack:
+        connection = stack.enter_context(_connected(port, baud, parameters, form))
+        conversation = Conversation(connection, timeout)
+        if is_interactive:
+            _interact(connection, conversation)
+        else:
+            _send_file(conversation, file or "-", output, parameters, shown == "items", check)
+
+
+@contextmanager
+def _connected(port: str, baud: float, core: DecoderParameters, form: str) -> Iterator[SerialPort]:
+    """The port, with a virtual board behind it if it is one."""
+    with ExitStack() as stack:
+        if port.startswith(VIRTUAL):
+            from utf8fpga.boards.virtual import VirtualBoard, VirtualPort
+
+            board = VirtualBoard(port.removeprefix(VIRTUAL), baud=baud, core=core, form=form)
+            name = stack.enter_context(VirtualPort(board).running())
+        else:
+            name = find_port() if port == AUTO else port
+        connection = SerialPort(name, baud)
+        try:
+            yield connection
+        finally:
+            connection.close()
+
+
+def _send_file(
+    conversation: Conversation, file: str, output: str, core: DecoderParameters, as_lines: bool, check: bool
+) -> None:
+    """Send a file, show what comes back, and compare it with the model."""
+    began = time.monotonic()
+    transfer = _Transfer(conversation, as_lines, _Checker(core, conversation.form) if check else None)
+    with ExitStack() as stack:
+        if not check or output != "-":
+            transfer.out = stack.enter_context(writing(output))
+        transfer.run(file, stack.enter_context(progress("sending", file_size(file), rate=True)))
+    transfer.judge()
+    seconds = time.monotonic() - began
+    counts = f"{transfer.sent} bytes, {transfer.items} items, {transfer.ill_formed} ill-formed"
+    rate = f"{seconds:.1f} s, {transfer.sent / seconds / 1000:.1f} kB/s"
+    if check:
+        click.echo(f"{counts}, all equal to the model; {rate}")
+    elif sys.stderr.isatty():
+        say(f"{counts}; {rate}")
+
+
+class _Transfer:
+    """A text on its way to the board and back.
+
+    Attributes:
+        out: the file for what comes back, or None.
+        sent: the bytes sent.
+        items: the items received.
+    """
+
+    def __init__(self, conversation: Conversation, as_lines: bool, checker: _Checker | None) -> None:
+        self._conversation, self._as_lines, self._checker = conversation, as_lines, checker
+        self._before = conversation.counters
+        self._lost: list[int] = []
+        self.out: BinaryIO | None = None
+        self.sent = self.items = 0
+
+    @property
+    def _counted(self) -> Counters:
+        """What the board has counted since the start."""
+        pairs = zip(self._conversation.counters, self._before, strict=True)
+        return Counters(*((now - then) % (1 << 32) for now, then in pairs))
+
+    @property
+    def ill_formed(self) -> int:
+        """The ill-formed items that the board has counted."""
+        return self._counted.ill_formed
+
+    def run(self, file: str, done: Callable[[int], None]) -> None:
+        """Send the file; `done` is called with the bytes sent so far."""
+        for events in self._conversation.exchange(self._parts(file, done)):
+            for event in events:
+                self._receive(event)
+            if self.out is not None:
+                text = "".join(_shown(event, self._as_lines) for event in events)
+                self.out.write(text.encode("utf-8", "surrogatepass"))
+                if self.out is sys.stdout.buffer:
+                    self.out.flush()
+
+    def _parts(self, file: str, done: Callable[[int], None]) -> Iterator[bytes]:
+        for chunk in read_chunks(file):
+            for start in range(0, len(chunk), _PART):
+                part = chunk[start : start + _PART]
+                if self._checker:
+                    self._checker.sent(part)
+                yield part
+                self.sent += len(part)
+                done(self.sent)
+        if self._checker:
+            self._checker.sent(b"", final=True)
+
+    def _receive(self, event: Event) -> None:
+        if event is Mark.LOST:
+            self._lost.append(self.items)
+        elif isinstance(event, Received):
+            if self._checker and not self._lost:
+                self._checker.received(event)
+            self.items += 1
+
+    def judge(self) -> None:
+        """Check that nothing was lost, and that nothing is missing.
+
+        Raises:
+            CommandError: otherwise.
+        """
+        if self._lost:
+            raise CommandError(
+                f"the board lost bytes, at {len(self._lost)} places, the first after {self._lost[0]} items: "
+                "noise on the line",
+                status=1,
+            )
+        if self._checker:
+            self._checker.finish()
+            if (counted := self._counted.units) != self.sent:
+                raise CommandError(f"the board counted {counted} bytes of {self.sent}", status=1)
+
+
+_PART = 256
+"""Bytes that are given to the model at once."""
+
+
+def _shown(event: Event, as_lines: bool) -> str:
+    """The output for an event: in text only the items."""
+    if as_lines:
+        return "" if isinstance(event, Counters) else f"{line_of(event)}\n"
+    if not isinstance(event, Received):
+        return ""
+    return chr(event.code_point) if event.code_point <= sys.maxunicode else "\ufffd"
+
+
+class _Checker:
+    """Compares what a board sends with the model, while it does."""
+
+    def __init__(self, core: DecoderParameters, form: str) -> None:
+        self._model = Expected(core, form)
+        self._expected: deque[Received] = deque()
+        self._number = 0
+
+    def sent(self, part: bytes, *, final: bool = False) -> None:
+        """Add a part of the text, before it is sent; `final` at the end of the text."""
+        self._expected += self._model.feed(part, final=final)
+
+    def received(self, item: Received) -> None:
+        """Compare an item."""
+        expected = self._expected.popleft() if self._expected else None
+        if expected != item:
+            raise self._difference(line_of(item), expected)
+        self._number += 1
+
+    def finish(self) -> None:
+        """Compare the number of items."""
+        if self._expected:
+            raise self._difference("none", self._expected[0])
+
+    def _difference(self, found: str, expected: Received | None) -> CommandError:
+        return CommandError(
+            f"the board differs from the model at item {self._number}: {found} in place of "
+            f"{line_of(expected) if expected else 'none'}",
+            status=1,
+        )
+
+
+# The interactive mode
+
+
+def _interact(connection: SerialPort, conversation: Conversation) -> None:
+    """Send what is typed, and show what comes back, until Ctrl-D is typed twice."""
+    from rich.console import Console
+
+    console = Console(highlight=False, soft_wrap=True)
+    with _keys() as read:
+        say(
+            f"board at {connection.name}, form {conversation.form}: type or paste text; "
+            "Ctrl-D ends the text, twice it leaves, Ctrl-E shows the counters"
+        )
+        is_empty = is_asked = False
+        descriptors = [sys.stdin.fileno(), connection.fileno()]
+        while True:
+            # While the board is busy, the terminal holds what is typed.
+            has_room = conversation.room > 2
+            ready, _, _ = select.select(descriptors if has_room else descriptors[1:], [], [], None if has_room else 1)
+            if descriptors[1] in ready or not has_room:
+                for event in conversation.receive(0 if ready else None):
+                    if not isinstance(event, Counters):
+                        _print(console, event)
+                    elif is_asked and not conversation.is_waiting:
+                        is_asked = False
+                        _print(console, event)
+            if descriptors[0] not in ready:
+                continue
+            typed = read(conversation.room - 2)
+            if not typed or (is_empty and typed[0] == _END):
+                return
+            text, end, typed = typed.partition(bytes([_END]))
+            is_asked |= _REQUEST in text
+            conversation.send(text.replace(bytes([_REQUEST]), b""), ends=bool(end))
+            is_empty = bool(end)
+
+
+def _print(console: Console, event: Event) -> None:
+    """Print an event, with the character and its name."""
+    if not isinstance(event, Received):
+        console.print(line_of(event), style="dim", markup=False)
+    elif event.error:
+        console.print(line_of(event), style="bold red", markup=False)
+    else:
+        character = chr(event.code_point) if event.code_point <= sys.maxunicode else ""
+        is_printable = unicodedata.category(character)[0] not in "CZM" if character else False
+        name = unicodedata.name(character, "") if character else ""
+        console.print(f"{line_of(event):8} {character if is_printable else ' '}  {name}", style="green", markup=False)
+
+
+@contextmanager
+def _keys() -> Iterator[Callable[[int], bytes]]:
+    """The terminal without line buffer and echo during the block, which receives a function that reads from it."""
+    try:
+        import termios
+        import tty
+    except ImportError:
+        raise CommandError("this terminal cannot be read key by key: name a FILE, or - for standard input") from None
+    descriptor = sys.stdin.fileno()
+    before = termios.tcgetattr(descriptor)
+    tty.setcbreak(descriptor, termios.TCSADRAIN)  # Keeps what has been typed already.
+    try:
+        yield lambda size: os.read(descriptor, size)
+    finally:
+        termios.tcsetattr(descriptor, termios.TCSADRAIN, before)

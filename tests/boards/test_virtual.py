@@ -1,0 +1,381 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The virtual board and the host's side: texts at line rate, faults of the line, and ports.
+
+Expected items are those of CPython, or are written out.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import random
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from support.engines import requires_compiler
+from support.oracle import refusal
+
+from utf8fpga.boards.forms import FORMS
+from utf8fpga.boards.host import (
+    Conversation,
+    Counters,
+    Expected,
+    Mark,
+    PortError,
+    Received,
+    SerialPort,
+    TalkError,
+    find_port,
+    line_of,
+)
+from utf8fpga.boards.protocol import escaped
+from utf8fpga.boards.virtual import Faults, VirtualBoard, VirtualPort
+from utf8fpga.hdl import DecoderParameters
+from utf8fpga.model import ErrorKind, InvalidArgumentError, Practice
+
+pytestmark = requires_compiler
+
+PATIENCE = 300
+"""Seconds after which a test gives up; a loaded machine simulates slowly."""
+
+
+class Wire:
+    """A `Port` that is connected to a virtual board without an operating system in between.
+
+    Attributes:
+        swallowed: the number of requests that are lost on the line from now on.
+    """
+
+    name = "wire"
+
+    def __init__(self, board: VirtualBoard, baud: float | None = None) -> None:
+        self._board, self._baud = board, baud
+        self._received = b""
+        self.swallowed = 0
+
+    def write(self, data: bytes) -> None:
+        if self.swallowed and data.endswith(b"\x05"):
+            self.swallowed -= 1
+            data = data[:-1]
+        self._received += self._board.exchange(data, baud=self._baud)
+
+    def read(self, seconds: float) -> bytes:
+        del seconds
+        data, self._received = self._received + self._board.drain(baud=self._baud), b""
+        return data
+
+
+_boards: dict[tuple[str, float], VirtualBoard] = {}
+
+
+def board(form: str = "words", *, faults: Faults | None = None, baud: float = 3e6) -> VirtualBoard:
+    """A board without a history, which is built once; its text has ended."""
+    found = _boards.get((form, baud))
+    if found is None:
+        found = _boards[form, baud] = VirtualBoard("icebreaker", form=form, baud=baud)
+    found.faults = Faults()
+    found.reset()
+    found.faults = faults or Faults()
+    return found
+
+
+def conversation(of: VirtualBoard, text: bytes) -> list[Any]:
+    """What comes back for a text, without the answers to requests."""
+    events = Conversation(Wire(of)).exchange([text])
+    return [event for some in events for event in some if not isinstance(event, Counters)]
+
+
+def characters(events: list[Any]) -> str:
+    return "".join(chr(event.code_point) for event in events if isinstance(event, Received))
+
+
+DAMAGED = b"A\xc3\xa9\xf0\x9f\x98\x80 \xe2\x82A \xed\xa0\x80 \xc0 \xf5 \xff \xf4\x8f\xbf\xbf\xf0\x9f"
+
+
+def test_a_line_for_each_item() -> None:
+    items = DAMAGED.decode("utf-8", "replace")
+    bad = items.count("\ufffd")
+    assert board("lines").exchange(escaped(DAMAGED) + b"\x04\x05") + board_rest("lines") == (
+        b"U+0041\r\nU+00E9\r\nU+1F600\r\nU+0020\r\nill-formed E2 82: truncated\r\nU+0041\r\nU+0020\r\n"
+        b"ill-formed ED: surrogate\r\nill-formed A0: unexpected continuation\r\n"
+        b"ill-formed 80: unexpected continuation\r\nU+0020\r\nill-formed C0: overlong\r\nU+0020\r\n"
+        b"ill-formed F5: out of range\r\nU+0020\r\nill-formed FF: invalid byte\r\nU+0020\r\nU+10FFFF\r\n"
+        b"ill-formed F0 9F: incomplete\r\nend of text\r\n"
+        + b"bytes %08X, scalar values %08X, ill-formed items %08X\r\n"
+        % (len(DAMAGED), len(items) - bad, bad)
+    )
+
+
+def board_rest(form: str) -> bytes:
+    return _boards[form, 3e6].drain()
+
+
+def test_utf8_has_markers_that_no_text_has() -> None:
+    sent = board("utf-8").exchange(escaped(DAMAGED) + b"\x04") + board_rest("utf-8")
+    assert sent == DAMAGED.decode("utf-8", "replace").encode() + b"\xffend of text\r\n"
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_any_text_at_line_rate_loses_nothing(form: str) -> None:
+    # Every byte in every neighbourhood, ASCII for which the output is the longest, and sequences of four bytes.
+    generator = random.Random(form)
+    text = generator.randbytes(1500) + b"A" * 1500 + bytes(range(256)) * 2 + "😀é€".encode() * 100
+    of = board(form)
+    events = conversation(of, text)
+    assert characters(events) == text.decode("utf-8", "replace")
+    assert events[-1] is Mark.END
+    assert Mark.LOST not in events
+    assert not of.leds.get("overflow")
+    assert events[:-1] == [*Expected(DecoderParameters(), form).feed(text, final=True)]
+
+
+def test_without_flow_control_lost_bytes_are_marked() -> None:
+    of = board()
+    sent = of.exchange(b"A" * 6000) + of.drain()
+    words = [int.from_bytes(sent[place : place + 4], "little") for place in range(0, len(sent), 4)]
+    assert set(words) == {ord("A"), 1 << 30}
+    assert words.count(ord("A")) < 6000
+
+
+def test_counters_are_those_since_reset() -> None:
+    of = board()
+    first = Conversation(Wire(of))
+    assert first.counters == (0, 0, 0)
+    assert [event for some in first.exchange([DAMAGED]) for event in some][-1] == first.counters
+    items = DAMAGED.decode("utf-8", "replace")
+    ill_formed = items.count("\ufffd")
+    assert first.counters == (len(DAMAGED), len(items) - ill_formed, ill_formed)
+    assert Conversation(Wire(of)).counters == first.counters
+
+
+def test_a_later_conversation_ends_what_an_interrupted_one_left() -> None:
+    of = board()
+    # In the middle of a sequence, and of an escape.
+    of.exchange(b"AB\xe2\x82\x10")
+    assert conversation(of, b"\xacC") == [Received(0xFFFD, True), Received(ord("C"), False), Mark.END]
+
+
+def test_each_unit_is_checked_with_its_practice() -> None:
+    core = DecoderParameters(practice=Practice.EACH_UNIT)
+    of = VirtualBoard("icebreaker", form="lines", core=core, baud=3e6)
+    events = conversation(of, DAMAGED)
+    assert events[:-1] == Expected(core, "lines").feed(DAMAGED, final=True)
+    assert Received(0xFFFD, True, b"\xe2", ErrorKind.TRUNCATED) in events
+
+
+@pytest.mark.parametrize("practice", [Practice.FIRST_ERROR, Practice.WHOLE_SUBSEQUENCE])
+def test_practices_that_drop_bytes_have_no_lines(practice: Practice) -> None:
+    message = (
+        f"practice {practice} drops bytes, which the form lines shows: use maximal-subparts or each-unit, "
+        "or the form words"
+    )
+    core = DecoderParameters(practice=practice)
+    assert refusal(InvalidArgumentError, lambda: VirtualBoard("icebreaker", form="lines", core=core)) == message
+
+
+# Faults of the line
+
+
+def test_a_framing_error_is_marked_at_its_place() -> None:
+    of = board()
+    sent = of.exchange(b"A\xe2\x82")
+    of.faults = Faults(framing=1)
+    sent += of.exchange(b"\xac")
+    of.faults = Faults()
+    sent += of.exchange(b"\xacB\x04") + of.drain()
+    words = [int.from_bytes(sent[place : place + 4], "little") for place in range(0, len(sent), 4)]
+    wrong = 1 << 31 | 0xFFFD
+    assert words == [ord("A"), wrong, 1 << 30, wrong, ord("B"), 1 << 29]
+
+
+def test_a_break_condition_ends_the_text() -> None:
+    of = board("lines")
+    sent = of.exchange(b"A\xe2\x82") + of.send_break() + of.exchange(b"\x82") + of.drain()
+    assert sent.decode().splitlines() == [
+        *("U+0041", "ill-formed E2 82: incomplete", "end of text", "ill-formed 82: unexpected continuation")
+    ]
+
+
+@pytest.mark.parametrize("drift", [-0.02, 0.02])
+def test_a_difference_of_two_per_cent_has_no_effect(drift: float) -> None:
+    of = board(faults=Faults(drift=drift), baud=1e6)
+    assert characters(conversation(of, DAMAGED * 20)) == (DAMAGED * 20).decode("utf-8", "replace")
+
+
+@pytest.mark.parametrize("faults", [Faults(noise=0.001, seed=3), Faults(framing=0.01), Faults(breaks=0.01)])
+def test_a_board_recovers_from_faults(faults: Faults) -> None:
+    of = board("lines")
+    wire = Wire(of)
+    talk = Conversation(wire)
+    of.faults = faults
+    text = b"Each line of this text is plain ASCII.\n" * 40
+    events = [event for some in talk.exchange([text]) for event in some]
+    marks = [event for event in events if isinstance(event, Mark)]
+    assert len(marks) > 1, "the faults end texts"
+    of.faults = Faults()
+    assert conversation(of, DAMAGED) == [*Expected(DecoderParameters(), "lines").feed(DAMAGED, final=True), Mark.END]
+
+
+def test_a_lost_request_is_repeated() -> None:
+    wire = Wire(board())
+    talk = Conversation(wire)
+    wire.swallowed = 3
+    events = [event for some in talk.exchange([b"A" * 2000]) for event in some]
+    assert characters(events) == "A" * 2000
+    assert wire.swallowed == 0
+
+
+def test_a_board_that_falls_silent_is_reported() -> None:
+    wire = Wire(board())
+    talk = Conversation(wire, 7)
+    wire.swallowed = 99
+    message = "wire: no answer within 7 s after 1020 bytes: check the cable"
+    assert refusal(TalkError, lambda: list(talk.exchange([b"A" * 5000]))) == message
+
+
+@pytest.mark.parametrize(
+    ("baud", "said"),
+    [
+        (3e6, "is not that of a board of utf8fpga: specify its speed with --baud"),
+        (2e6, "is not that of a board of utf8fpga: specify its speed with --baud"),
+        (300e3, "specify its speed with --baud"),
+    ],
+)
+def test_a_wrong_speed_is_reported(baud: float, said: str) -> None:
+    of = board(baud=1e6)
+    assert said in refusal(TalkError, lambda: Conversation(Wire(of, baud)))
+
+
+def test_no_board_is_reported() -> None:
+    class Open:
+        name = "open"
+
+        def read(self, seconds: float) -> bytes:
+            del seconds
+            return b""
+
+        def write(self, data: bytes) -> None:
+            del data
+
+    message = "open: no answer within 2 s: check that the bitstream is loaded, the cable, and the speed, --baud"
+    assert refusal(TalkError, lambda: Conversation(Open())) == message
+
+
+def test_output_that_no_board_sends_is_reported() -> None:
+    wire = Wire(board())
+    talk = Conversation(wire)
+    wire._received = b"\0\0\0\x70"
+    message = (
+        "wire: received the word 70000000, which no board sends in the form words: noise on the line, or a wrong "
+        "speed, --baud"
+    )
+    assert refusal(TalkError, talk.receive) == message
+
+
+def test_faults_are_checked() -> None:
+    message = "noise 2 is not a probability: it must be in 0..1"
+    assert refusal(InvalidArgumentError, lambda: Faults(noise=2)) == message
+    assert refusal(InvalidArgumentError, lambda: Faults(drift=1)) == "drift 1 is not in -0.5..0.5"
+
+
+# Ports
+
+
+@pytest.fixture
+def port() -> Iterator[str]:
+    pytest.importorskip("serial", reason="pyserial is not installed")
+    with VirtualPort(board(baud=1e6)).running() as name:
+        yield name
+
+
+def test_a_text_through_a_pseudo_terminal(port: str) -> None:
+    connection = SerialPort(port, 1e6)
+    events = [event for some in Conversation(connection, PATIENCE).exchange([DAMAGED * 30]) for event in some]
+    connection.close()
+    assert characters(events) == (DAMAGED * 30).decode("utf-8", "replace")
+
+
+@pytest.mark.parametrize("baud", [1e6, 123_457])
+def test_a_virtual_port_has_the_speed_of_the_host(baud: float, port: str) -> None:
+    from utf8fpga.boards.virtual import _speed
+
+    connection = SerialPort(port, baud)
+    assert _speed(connection.fileno()) == baud
+    connection.close()
+
+
+def test_an_unplugged_cable_is_reported() -> None:
+    pytest.importorskip("serial", reason="pyserial is not installed")
+    of = board(baud=1e6)
+    virtual = VirtualPort(of)
+    with virtual.running() as name:
+        connection = SerialPort(name, 1e6)
+        talk = Conversation(connection, PATIENCE)
+        of.faults = Faults(disconnect=500)
+        message = refusal(TalkError, lambda: list(talk.exchange([b"A" * 50_000])))
+    assert message.startswith(f"{name}: the connection was lost: ")
+
+
+def test_ports_that_cannot_be_opened(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, port: str) -> None:
+    import serial
+
+    def reason(name: str | Path) -> str:
+        return refusal(PortError, lambda: SerialPort(str(name), 1e6))
+
+    missing = tmp_path / "none"
+    assert reason(missing).startswith(f"port {str(missing)!r}: there is no such port")
+    assert reason(tmp_path) == f"port {str(tmp_path)!r}: it is not a serial port"
+    (tmp_path / "file").write_bytes(b"")
+    assert reason(tmp_path / "file") == f"port {str(tmp_path / 'file')!r}: it is not a serial port"
+    other = SerialPort(port, 1e6)
+    assert reason(port) == f"port {port!r}: another program uses it: close that"
+    other.close()
+
+    def forbidden(*_arguments: Any, **_options: Any) -> None:
+        raise serial.SerialException(errno.EACCES, f"could not open port: {os.strerror(errno.EACCES)}")
+
+    monkeypatch.setattr(serial, "Serial", forbidden)
+    assert reason("mine") == (
+        "port 'mine': no permission to open it: add yourself to the group that owns it (often dialout), and log in "
+        "again"
+    )
+
+
+@pytest.mark.parametrize(
+    ("names", "said"),
+    [
+        ([], "this machine has no serial port: connect the board, or name its port"),
+        (["/dev/a", "/dev/b"], "this machine has several serial ports: name one of /dev/a, /dev/b"),
+    ],
+)
+def test_the_only_port_is_found(names: list[str], said: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("utf8fpga.boards.host._port_names", lambda: names)
+    assert refusal(PortError, find_port) == said
+    names[:] = ["/dev/one"]
+    assert find_port() == "/dev/one"
+
+
+def test_without_pyserial(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "serial", None)
+    message = "pyserial is not installed: pip install 'utf8fpga[serial]'"
+    assert refusal(PortError, find_port) == message
+    assert refusal(PortError, lambda: SerialPort("any", 1e6)) == message
+
+
+def test_lines_of_events() -> None:
+    events = [Received(0xE9, False), Received(0xFFFD, True), Received(0xFFFD, None), Mark.LOST, Counters(3, 2, 1)]
+    assert [line_of(event) for event in events] == [
+        *("U+00E9", "U+FFFD ill-formed", "U+FFFD", "bytes lost"),
+        "bytes 3, scalar values 2, ill-formed items 1",
+    ]
+    assert line_of(Received(0xFFFD, True, b"\xe2\x82", ErrorKind.TRUNCATED)) == "ill-formed E2 82: truncated"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["icebreaker", "ulx3s-85f"])
+def test_the_synthesised_netlist_behaves_like_the_circuit(name: str) -> None:
+    of = VirtualBoard(name, baud=1e6, form="lines", netlist=True)
+    assert conversation(of, DAMAGED) == [*Expected(DecoderParameters(), "lines").feed(DAMAGED, final=True), Mark.END]

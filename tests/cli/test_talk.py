@@ -1,0 +1,184 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The commands `talk` and `boards run`, with a virtual board in place of a real one."""
+
+from __future__ import annotations
+
+import os
+import pty
+import re
+import signal
+import subprocess
+import termios
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+from support.command import COMMAND, utf8fpga
+from support.engines import requires_compiler
+from support.processes import started, wait_until
+
+pytestmark = requires_compiler
+pytest.importorskip("serial", reason="pyserial is not installed")
+
+TEXT = b"h\xc3\xa9llo \xf0\x9f\x98\x80 \xff \xe2\x82"
+VIRTUAL = "virtual:icebreaker"
+BAUD = ("--baud", "3000000")
+"""The speed at which test_virtual.py, too, simulates boards, so that their models are compiled once."""
+PATIENT = (*BAUD, "--timeout", "300")
+
+
+def talk(*words: str | Path, data: bytes = b"") -> subprocess.CompletedProcess[bytes]:
+    return utf8fpga("talk", *PATIENT, *words, data=data)
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    path = tmp_path / "text"
+    path.write_bytes(TEXT)
+    return path
+
+
+def test_the_text_comes_back(file: Path, tmp_path: Path) -> None:
+    expected = TEXT.decode("utf-8", "replace").encode()
+    assert talk(VIRTUAL, file).stdout == expected
+    assert talk(VIRTUAL, data=TEXT).stdout == expected
+    assert talk(VIRTUAL, "-", "-o", tmp_path / "out", data=TEXT).stdout == b""
+    assert (tmp_path / "out").read_bytes() == expected
+
+
+def test_items_are_lines(file: Path) -> None:
+    assert talk(VIRTUAL, file, "--items", "--form", "lines").stdout.decode().splitlines() == [
+        *(
+            "U+0068",
+            "U+00E9",
+            "U+006C",
+            "U+006C",
+            "U+006F",
+            "U+0020",
+            "U+1F600",
+            "U+0020",
+            "ill-formed FF: invalid byte",
+        ),
+        *("U+0020", "ill-formed E2 82: incomplete", "end of text"),
+    ]
+
+
+@pytest.mark.parametrize("form", ["words", "lines", "utf-8"])
+def test_a_check_without_difference(form: str, file: Path) -> None:
+    done = talk(VIRTUAL, file, "--check", "--form", form)
+    assert done.returncode == 0, done.stderr
+    assert re.fullmatch(
+        r"16 bytes, 11 items, 2 ill-formed, all equal to the model; [\d.]+ s, [\d.]+ kB/s\n", done.stdout.decode()
+    )
+
+
+@contextmanager
+def running(*options: str) -> Iterator[str]:
+    """The port of a virtual board in another process."""
+    command = [*COMMAND, "boards", "run", "icebreaker", "--rtl", *BAUD, *options]
+    with started(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as process:
+        yield process.stdout.readline().decode().strip()
+
+
+def failure(port: str, *words: str | Path) -> str:
+    done = talk(port, *words)
+    assert (done.returncode, done.stdout) == (1, b"")
+    [line] = done.stderr.decode().splitlines()
+    return line.removeprefix("utf8fpga: ")
+
+
+def test_differences_and_faults_are_one_line(file: Path) -> None:
+    with running() as port:
+        # No time is long enough for an answer.
+        message = failure(port, file, "--baud", "115200", "--timeout", "0.5")
+        assert re.fullmatch(f"{port}: (no answer within 0.5 s|the answer '.*' is not that of a board).*--baud", message)
+    file.write_bytes(b"A" * 3000)
+    with running("--framing", "0.01") as port:
+        assert re.search(
+            "the board lost bytes, at \\d+ places, the first after \\d+ items", failure(port, file, "-o", file)
+        )
+    with running("--disconnect", "1000") as port:
+        assert failure(port, file, "--check").startswith(f"{port}: the connection was lost: ")
+
+
+def test_a_difference_from_the_model(file: Path) -> None:
+    file.write_bytes(b"A\xe2\x82B")
+    with running() as port:
+        message = "the board differs from the model at item 2: U+0042 in place of U+FFFD ill-formed"
+        assert failure(port, file, "--check", "--practice", "each-unit") == message
+
+
+def test_a_link_to_the_port(tmp_path: Path, file: Path) -> None:
+    link = tmp_path / "board"
+    with running("--link", str(link)) as port:
+        assert os.readlink(link) == port
+        assert talk(link, file).stdout.decode() == TEXT.decode("utf-8", "replace")
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["/nonexistent/port", "-"], "port '/nonexistent/port': there is no such port"),
+        (["virtual:abacus", "-"], "unknown board 'abacus' (utf8fpga boards lists them)"),
+    ],
+)
+def test_bad_use_is_one_line(words: list[str], message: str) -> None:
+    done = talk(*words)
+    assert (done.returncode, done.stdout) == (2, b"")
+    assert done.stderr.decode().startswith(f"utf8fpga: {message}")
+    assert done.stderr.count(b"\n") == 1
+
+
+# The interactive mode
+
+
+@contextmanager
+def typing(port: str) -> Iterator[tuple[int, int, subprocess.Popen[bytes]]]:
+    """An interactive session; its terminal, from both sides, and its process."""
+    primary, secondary = pty.openpty()
+    environment = {**os.environ, "TERM": "xterm", "COLUMNS": "80"}
+    environment.pop("NO_COLOR", None)
+    command = [*COMMAND, "talk", port, *PATIENT]
+    with started(command, stdin=secondary, stdout=secondary, stderr=secondary, env=environment) as process:
+        yield primary, secondary, process
+    os.close(primary)
+    os.close(secondary)
+
+
+def shown_until(primary: int, text: str) -> str:
+    """What the terminal shows up to a text."""
+    shown = b""
+    while text.encode() not in shown:
+        shown += os.read(primary, 10_000)
+    return shown.decode()
+
+
+def test_what_is_typed_is_shown_and_the_terminal_is_restored() -> None:
+    with running("--form", "lines") as port, typing(port) as (primary, secondary, process):
+        before = termios.tcgetattr(secondary)
+        shown_until(primary, "Ctrl-D ends the text")
+        wait_until(lambda: termios.tcgetattr(secondary) != before, expected="a terminal without echo")
+        os.write(primary, "é".encode())
+        assert "\x1b[32mU+00E9   é  LATIN SMALL LETTER E WITH ACUTE" in shown_until(primary, "ACUTE")
+        os.write(primary, b"\xe2\x82\x04")
+        assert "\x1b[1;31mill-formed E2 82: incomplete" in shown_until(primary, "end of text")
+        os.write(primary, b"\x05")
+        shown_until(primary, "bytes 4, scalar values 1, ill-formed items 1")
+        os.write(primary, b"A\x04")
+        shown_until(primary, "end of text")
+        os.write(primary, b"\x04")
+        assert process.wait() == 0
+        assert termios.tcgetattr(secondary) == before
+
+
+@pytest.mark.parametrize(("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, -signal.SIGTERM)])
+def test_a_signal_leaves_the_terminal_as_it_was(number: signal.Signals, status: int) -> None:
+    with running() as port, typing(port) as (primary, secondary, process):
+        before = termios.tcgetattr(secondary)
+        shown_until(primary, "Ctrl-D ends the text")
+        wait_until(lambda: termios.tcgetattr(secondary) != before, expected="a terminal without echo")
+        os.kill(process.pid, number)
+        shown_until(primary, "interrupted" if number == signal.SIGINT else "terminated")
+        assert process.wait() == status
+        assert termios.tcgetattr(secondary) == before
