@@ -30,7 +30,7 @@ from utf8fpga.sim.engines.gates import CLOCK
 from utf8fpga.sim.engines.native import Circuit, Rtlil
 from utf8fpga.sim.engines.netlist import Line, Netlist
 
-__all__ = ["Faults", "VirtualBoard", "VirtualPort"]
+__all__ = ["DirectPort", "Faults", "VirtualBoard", "VirtualPort"]
 
 _MODELLED = ("ice40",)
 """The families with models of all cells; for ECP5 that of block RAMs is missing."""
@@ -241,6 +241,34 @@ def _rtlil(decoder: UartDecoder, board: Board, leds: int) -> str:
     signals = {CLOCK: domain.clk, "rx": pins.uart.rx.i, "tx": pins.uart.tx.o, "leds": shown}
     ports = {name: (signal, None) for name, signal in signals.items() if len(signal)}
     return str(rtlil.convert(m, name="top", ports=ports, emit_src=False))
+
+
+class DirectPort:
+    """The port of a virtual board within one process, without a pseudo-terminal.
+
+    Args:
+        board: the board.
+    """
+
+    def __init__(self, board: VirtualBoard) -> None:
+        self._board = board
+        self._received = b""
+
+    @property
+    def name(self) -> str:
+        """See `Port`."""
+        return f"virtual:{self._board.board.name}"
+
+    def read(self, seconds: float) -> bytes:
+        """See `Port`; the time is that of the board, which is simulated until it sends something."""
+        while not self._received and not self._board.is_idle:
+            self._received = self._board.exchange(b"")
+        found, self._received = self._received, b""
+        return found
+
+    def write(self, data: bytes) -> None:
+        """See `Port`."""
+        self._received += self._board.exchange(data)
 
 
 class VirtualPort:

@@ -10,15 +10,19 @@ from pathlib import Path
 import click
 
 from utf8fpga.boards import build_board, require_tools
+from utf8fpga.boards.forms import FORMS
+from utf8fpga.boards.host import Conversation, Expected, Received, line_of
+from utf8fpga.boards.virtual import DirectPort, VirtualBoard
 from utf8fpga.cli.options import FOLDER
 from utf8fpga.cli.output import CommandError, progress, say
 from utf8fpga.cli.show import Tally
-from utf8fpga.hdl import PIPELINES, SerialDecoder
+from utf8fpga.hdl import PIPELINES, DecoderParameters, SerialDecoder
 from utf8fpga.model import DFA, TABLE_3_7, decode
 from utf8fpga.model.render import table_text
 from utf8fpga.sim import Simulation, compare
+from utf8fpga.sim.engines import has_compiler
 
-__all__ = ["TEXTS", "demo", "run_demo"]
+__all__ = ["TEXTS", "demo", "run_demo", "show_virtual_board"]
 
 TEXTS = ("multilingual.txt", "torture.txt")
 """A text in many scripts, and one with every cause of error."""
@@ -29,18 +33,18 @@ BOARD = "icebreaker"
 @click.command()
 @click.option("--directory", type=FOLDER, default="build", show_default=True, help="Folder for the bitstream.")
 def demo(directory: str) -> None:
-    """Show all steps: table, DFA, model, simulated hardware, iCEBreaker bitstream."""
+    """Show all steps: table, DFA, model, simulated hardware, iCEBreaker bitstream, a virtual iCEBreaker."""
     run_demo(Path(directory))
 
 
 def run_demo(directory: Path) -> None:
-    """Print the result of each step: table, DFA, golden model, simulated hardware, bitstream.
+    """Print the result of each step: table, DFA, golden model, simulated hardware, bitstream, virtual board.
 
     Args:
         directory: the folder for the bitstream.
 
     Raises:
-        CommandError: the simulated decoder differs from the model.
+        CommandError: the simulated decoder or the virtual board differs from the model.
         ToolError: a tool is missing or the bitstream could not be built.
     """
     began = time.monotonic()
@@ -75,7 +79,43 @@ def run_demo(directory: Path) -> None:
     with progress("synthesis, place and route", None):
         report = build_board(BOARD, directory, say=say)
     print(report)
+
+    _title(f"6. A virtual {BOARD}: {TEXTS[-1]} through its UART; the first item of each cause")
+    show_virtual_board(_text(TEXTS[-1]))
     print(f"\nThe demo took {time.monotonic() - began:.0f} s.")
+
+
+def show_virtual_board(text: bytes) -> None:
+    """Send a text to a virtual board, compare what comes back with the model, and show the first item of each cause.
+
+    Args:
+        text: the text.
+
+    Raises:
+        CommandError: an item differs.
+        ToolError: the virtual board cannot be built.
+    """
+    if not has_compiler():
+        print("Skipped, since there is no C compiler: pip install 'utf8fpga[compiled]'")
+        return
+    core = FORMS["lines"].core(DecoderParameters())
+    with progress("sending", len(text)) as done:
+        port = DirectPort(VirtualBoard(BOARD, core=core, form="lines"))
+        parts = (text[at : at + _PART] for at in range(0, len(text), _PART))
+        found = []
+        for events in Conversation(port).exchange(parts):
+            found += [event for event in events if isinstance(event, Received)]
+            done(min(len(text), len(found)))
+    expected = Expected(core, "lines").feed(text, final=True)
+    if found != expected:
+        raise CommandError(f"the virtual {BOARD} differs from the model", status=1)
+    first = {event.kind: line_of(event) for event in reversed(found) if event.kind is not None}
+    print("\n".join(first[kind] for kind in sorted(first)))
+    print(f"\n{len(text)} bytes, {len(found)} items, all equal")
+
+
+_PART = 256
+"""Bytes sent at once."""
 
 
 def _title(text: str) -> None:

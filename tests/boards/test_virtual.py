@@ -33,6 +33,8 @@ from utf8fpga.boards.host import (
 )
 from utf8fpga.boards.protocol import escaped
 from utf8fpga.boards.virtual import Faults, VirtualBoard, VirtualPort
+from utf8fpga.cli.demo import show_virtual_board
+from utf8fpga.cli.output import CommandError
 from utf8fpga.hdl import DecoderParameters
 from utf8fpga.model import ErrorKind, InvalidArgumentError, Practice
 
@@ -379,3 +381,16 @@ def test_lines_of_events() -> None:
 def test_the_synthesised_netlist_behaves_like_the_circuit(name: str) -> None:
     of = VirtualBoard(name, baud=1e6, form="lines", netlist=True)
     assert conversation(of, DAMAGED) == [*Expected(DecoderParameters(), "lines").feed(DAMAGED, final=True), Mark.END]
+
+
+def test_the_demo_shows_what_a_virtual_board_sends(capsys: pytest.CaptureFixture[str]) -> None:
+    show_virtual_board(b"A\xe2\x82(\xff\xff")
+    assert capsys.readouterr().out == (
+        "ill-formed FF: invalid byte\nill-formed E2 82: truncated\n\n6 bytes, 5 items, all equal\n"
+    )
+
+
+def test_the_demo_ends_with_an_error_if_the_board_differs(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Expected, "feed", lambda *_arguments, **_named: [])
+    with pytest.raises(CommandError, match=r"^the virtual icebreaker differs from the model$"):
+        show_virtual_board(b"A")
