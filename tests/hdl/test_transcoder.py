@@ -51,7 +51,7 @@ CHOICES |= {
     for width, to in ((8, "utf-8"), (16, "utf-16-le"))
     for lanes in (*range(5, 16), 17, 32)
 }
-IN_EVERY_RUN = ("8-16", "8-16-2-sparse", "8-16-4", "8-8", "8-8-3-sparse", "8-8-4", "8-8-5-narrow", "16-8", "16-8-2")
+IN_EVERY_RUN = ("8-16", "8-16-2-sparse", "8-16-4", "8-8", "8-8-5-narrow", "16-8")
 
 FACE = "\U0001f600"
 
@@ -138,7 +138,7 @@ def test_a_sanitizer_with_one_lane_takes_a_byte_in_three_cycles_of_the_worst_inp
     assert accepted[-1] - accepted[0] >= 3 * 99 - 6
 
 
-@pytest.mark.parametrize("name", ["8-16-4", "8-16-5", "8-8-4", "16-8-4"])
+@pytest.mark.parametrize("name", tiered({name: name for name in ("8-16-4", "8-16-5", "8-8-4", "16-8-4")}, 1))
 def test_wide_transcoders_take_a_beat_in_each_cycle(name: str) -> None:
     simulation, rng = simulation_of(name), random.Random(3)
     parameters = parameters_for(simulation)
@@ -161,7 +161,7 @@ def test_a_narrow_transcoder_takes_a_beat_in_each_cycle_of_well_formed_text() ->
 
 
 @pytest.mark.parametrize("name", ["multilingual", "torture"])
-@pytest.mark.parametrize("choice", ["8-16", "8-16-4", "8-8", "8-8-4"])
+@pytest.mark.parametrize("choice", tiered({name: name for name in ("8-16", "8-16-4", "8-8", "8-8-4")}, 3))
 def test_real_texts(name: str, choice: str) -> None:
     text = resources.files("utf8fpga").joinpath("texts", f"{name}.txt").read_bytes()
     simulation = simulation_of(choice)
