@@ -5,13 +5,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import cache, cached_property, lru_cache
 from itertools import pairwise
 from math import inf
 
 from amaranth.hdl import Cat, Const, Mux, Value
 
-from utf8fpga.hdl.minimise import minimise
+from utf8fpga.hdl.minimise import Function, minimise
 from utf8fpga.model import REPLACEMENT_CHARACTER, EncodingTable, Range
 from utf8fpga.model.exceptions import InvalidArgumentError
 
@@ -158,6 +158,18 @@ class EncoderLogic:
             found.setdefault(each, []).append(reached & ~passed)
         return {each: _any(terms) for each, terms in found.items()}
 
+    @cached_property
+    def used_bits(self) -> int:
+        """A mask of the bits of a code point that its units are made from, its classes being known."""
+        used = 0
+        for each in self.names:
+            for place in range(self.units_of(each)):
+                for bit in range(self.table.unit_width):
+                    kind, number, base = self._source(each, place, bit)
+                    if kind == "payload":
+                        used |= self._function(number, base).support
+        return used
+
     def slots(self, code_point: Value, classes: Mapping[int, Value], *, from_first: bool = False) -> list[UnitSlot]:
         """The code units of a code point, the last one first.
 
@@ -205,15 +217,22 @@ class EncoderLogic:
     def _value(self, code_point: Value, kind: str, number: int, base: int) -> Value:
         if kind == "constant":
             return Const(number, 1)
+        if number >= len(code_point):
+            return Const(0, 1)
+        return self._function(number, base)(code_point)
+
+    @cache  # noqa: B019 - as many entries as payload bits, and the tables are few
+    def _function(self, number: int, base: int) -> Function:
+        """A bit of the code point minus a base."""
         steady = (base & -base).bit_length() - 1 if base else inf
         if number < steady:
-            return code_point[number] if number < len(code_point) else Const(0, 1)
+            return Function(((1 << number, 1 << number),))
         assert isinstance(steady, int)
         last = max(points.last for each, ranges in self.ranges.items() if each for points in ranges)
         values = range(base >> steady, (last >> steady) + 1)
         ones = [value for value in values if value - (base >> steady) >> number - steady & 1]
-        function = minimise(ones, sorted(set(values) - set(ones)), (last >> steady).bit_length())
-        return function(code_point[steady : last.bit_length()])
+        found = minimise(ones, sorted(set(values) - set(ones)), (last >> steady).bit_length())
+        return Function(tuple((care << steady, value << steady) for care, value in found.cubes), found.inverted)
 
 
 def chosen(which: Value, one: Value, other: Value) -> Value:
@@ -222,9 +241,9 @@ def chosen(which: Value, one: Value, other: Value) -> Value:
     With a constant it is no multiplexer: synthesis would make a reset of one in front of a register, and the net of a
     reset is long.
     """
+    if isinstance(one, Const) and isinstance(other, Const):
+        return one if one.value == other.value else which if one.value else ~which
     if isinstance(one, Const):
-        if isinstance(other, Const) and one.value == other.value:
-            return one
         return which | other if one.value else other & ~which
     if isinstance(other, Const):
         return one | ~which if other.value else one & which

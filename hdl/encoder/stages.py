@@ -101,8 +101,10 @@ class EncoderStages(wiring.Component):
             }
         )
         code_point, _, classes = symbol_classes(logic, self.input.payload.symbols[0])
+        # Other bits are not needed once the classes are known.
+        self._used = [bit for bit in range(len(code_point)) if logic.used_bits >> bit & 1]
         lane = data.StructLayout(
-            {"keep": 1, "error": 1, "code_point": len(code_point), "classes": len(classes) if len(classes) > 1 else 0}
+            {"keep": 1, "error": 1, "code_point": len(self._used), "classes": len(classes) if len(classes) > 1 else 0}
         )
         self._stage = data.StructLayout({"lanes": data.ArrayLayout(lane, lanes), "last": 1})
 
@@ -161,7 +163,7 @@ class EncoderStages(wiring.Component):
             m.d.comb += [
                 lane.keep.eq(beat.keep[number]),
                 lane.error.eq(error),
-                lane.code_point.eq(code_point),
+                lane.code_point.eq(Cat(code_point[bit] for bit in self._used)),
             ]
             if len(classes) > 1:
                 m.d.comb += lane.classes.eq(Cat(classes[each] for each in self.logic.names))
@@ -181,6 +183,13 @@ class EncoderStages(wiring.Component):
             return {self.logic.names[0]: Const(1, 1)}
         return dict(zip(self.logic.names, lane.classes, strict=True))
 
+    def _code_point(self, lane: Any) -> Value:
+        """The code point, without the bits that are not used."""
+        bits: list[Value] = [Const(0, 1)] * (self._used[-1] + 1)
+        for place, bit in zip(self._used, lane.code_point, strict=True):
+            bits[place] = bit
+        return Cat(bits)
+
     def _is_long(self, lane: Any) -> Value:
         """Whether a code point has more units than slots."""
         classes = self._classes(lane)
@@ -196,7 +205,9 @@ class EncoderStages(wiring.Component):
             m.d.sync += [made_valid.eq(valid | lends), last.eq(beat.last & valid)]
         lanes = [*beat.lanes, *([] if follows is None else [follows])]
         present = [*(lane.keep & each for lane, each in zip(beat.lanes, self._valids(m, valid), strict=True)), lends]
-        encoded = [self.logic.slots(lane.code_point, self._classes(lane), from_first=self.from_first) for lane in lanes]
+        encoded = [
+            self.logic.slots(self._code_point(lane), self._classes(lane), from_first=self.from_first) for lane in lanes
+        ]
         for number in range(self.lanes):
             run = self.run[number * copies // self.lanes]
             for place in range(slots):

@@ -21,12 +21,16 @@ from utf8fpga.hdl import (
     PIPELINES,
     CoreParameters,
     DecoderParameters,
+    EncoderParameters,
     RemoverParameters,
+    TranscoderParameters,
+    ValidatorParameters,
     axi_verilog,
 )
 from utf8fpga.hdl.decoder.pipeline import BUFFERS
 from utf8fpga.hdl.toolchain import ToolError, run_tool
 from utf8fpga.hdl.verilog.text import with_ram_style
+from utf8fpga.model import UTF_16
 
 
 def variants() -> Iterator[CoreParameters]:
@@ -54,7 +58,22 @@ def variants() -> Iterator[CoreParameters]:
         yield RemoverParameters(lanes=lanes, width=width, user=user, flush=flush)
 
 
-MATRIX = {parameters.name: parameters for parameters in variants()}
+def other_cores() -> Iterator[CoreParameters]:
+    """Encoders, transcoders and validators.
+
+    Not yet without warnings: wide transcoders to UTF-8 (WIDTHEXPAND), validators with a window (UNUSEDSIGNAL).
+    """
+    for to, narrow in product(("utf-8", "utf-16-be", "cesu-8"), (True, False)):
+        yield EncoderParameters(to=to, narrow=narrow)
+    yield EncoderParameters(lanes=3, packed=False, items=True)
+    for lanes in (1, 2, 4):
+        yield TranscoderParameters(to="utf-16-le", lanes=lanes)
+    yield TranscoderParameters()
+    yield DecoderParameters(table=UTF_16, lanes=2)
+    yield ValidatorParameters(report="verdict")
+
+
+MATRIX = {parameters.name: parameters for parameters in (*variants(), *other_cores())}
 
 
 @requires_linters
