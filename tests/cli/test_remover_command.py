@@ -26,7 +26,7 @@ def test_simulation_with_gaps(words: list[str], first: str) -> None:
 
 
 def test_output_of_wide_symbols_is_little_endian() -> None:
-    done = utf8fpga("simulate", "remover", "--width", "20", "--hex", "41 42", "--gaps", "10", "-o", "-")
+    done = utf8fpga("simulate", "remover", "--width", "20", "--hex", "41 00 00 42 00 00", "--gaps", "10", "-o", "-")
     assert done.stdout == b"A\0\0B\0\0"
 
 
