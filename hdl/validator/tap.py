@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cached_property
 from operator import and_
 
@@ -159,10 +159,10 @@ class _Circuit:
             value = self.pipeline.before(value, of_packet=of_packet)
         return value
 
-    def _each(self, name: str, function: object, *values: tuple[Sequence[Staged], int]) -> list[Staged]:
+    def _each(self, name: str, function: Callable[..., Value], *values: tuple[Sequence[Staged], int]) -> list[Staged]:
         """A function in each lane, of values of lanes at distances from it."""
         return [
-            self.pipeline.apply(f"{name}_{lane}", function, *(self._at(each, lane + away) for each, away in values))  # type: ignore[arg-type]
+            self.pipeline.apply(f"{name}_{lane}", function, *(self._at(each, lane + away) for each, away in values))
             for lane in range(self._lanes)
         ]
 
