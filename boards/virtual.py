@@ -30,7 +30,7 @@ from utf8fpga.sim.engines.gates import CLOCK
 from utf8fpga.sim.engines.native import Circuit, Rtlil
 from utf8fpga.sim.engines.netlist import Line, Netlist
 
-__all__ = ["DirectPort", "Faults", "VirtualBoard", "VirtualPort"]
+__all__ = ["DirectPort", "Faults", "SimulatedPlatform", "VirtualBoard", "VirtualPort"]
 
 _MODELLED = ("ice40",)
 """The families with models of all cells; for ECP5 that of block RAMs is missing."""
@@ -84,8 +84,16 @@ class Faults:
 _NO_FAULTS = Faults()
 
 
-class _Pins:
-    """The part of a platform that the top module uses, with ports of a simulation."""
+class SimulatedPlatform:
+    """The part of a platform that the top module uses, with ports of a simulation.
+
+    Args:
+        leds: the number of LEDs.
+
+    Attributes:
+        leds, uart: the ports.
+        resources: the names and numbers of the LEDs.
+    """
 
     def __init__(self, leds: int) -> None:
         self.leds = [io.SimulationPort("o", 1) for _ in range(leds)]
@@ -232,7 +240,7 @@ class VirtualBoard:
 
 def _rtlil(decoder: UartDecoder, board: Board, leds: int) -> str:
     """The top module of a board as RTLIL with the ports that ``line.c`` names."""
-    pins = _Pins(leds)
+    pins = SimulatedPlatform(leds)
     m = Module()
     m.domains += (domain := ClockDomain("sync", reset_less=True))
     m.submodules.top = Fragment.get(BoardTop(decoder, board), pins)

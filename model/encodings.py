@@ -65,17 +65,6 @@ class Encoding:
         """
         return b"".join(unit.to_bytes(self.unit_bytes, self.byte_order) for unit in units)
 
-    def to_units(self, text: bytes) -> tuple[int, ...]:
-        """The code units in bytes, without those at the end that are no whole unit.
-
-        >>> [hex(unit) for unit in ENCODINGS["utf-16-le"].to_units(bytes.fromhex("3dd800de"))]
-        ['0xd83d', '0xde00']
-        """
-        size = self.unit_bytes
-        return tuple(
-            int.from_bytes(text[at : at + size], self.byte_order) for at in range(0, len(text) - size + 1, size)
-        )
-
 
 def _all() -> dict[str, Encoding]:
     found: list[Encoding] = []

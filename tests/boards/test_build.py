@@ -15,13 +15,11 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import fields
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from amaranth.build.run import BuildPlan
 from amaranth.hdl import Fragment
-from amaranth.lib import io
 from amaranth.sim import Simulator
 from support.builds import STAND_INS, Built, needs_tools, stand_in_tools
 from support.engines import requires_compiler
@@ -44,6 +42,7 @@ from utf8fpga.boards import (
 from utf8fpga.boards.programming import program_board, programming_command
 from utf8fpga.boards.several import build_boards, table_of
 from utf8fpga.boards.top import BoardTop
+from utf8fpga.boards.virtual import SimulatedPlatform
 from utf8fpga.hdl import DecoderParameters
 from utf8fpga.hdl.toolchain import ToolError
 
@@ -164,19 +163,6 @@ def test_parameters_reach_the_tools(tmp_path: Path) -> None:
 
 
 # The LEDs
-
-
-class SimulatedPlatform:
-    """The part of a platform that a top module uses, with simulation ports."""
-
-    def __init__(self, leds: int) -> None:
-        self.leds = [io.SimulationPort("o", 1) for _ in range(leds)]
-        self.uart = SimpleNamespace(rx=io.SimulationPort("i", 1), tx=io.SimulationPort("o", 1))
-        self.resources = {("led", number) for number in range(leds)}
-
-    def request(self, name: str, number: int, *, dir: str) -> Any:  # noqa: A002  (the name that Amaranth calls it by)
-        assert dir == "-"
-        return self.uart if name == "uart" else self.leds[number]
 
 
 @pytest.mark.parametrize(

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Literal
 
 __all__ = ["PYTHON_CODECS", "encoded_by_cpython", "scalar_values", "transcoded_by_cpython", "units_of_bytes"]
 
@@ -15,9 +16,9 @@ UNIT_BYTES = {name: int(name.split("-")[1]) // 8 for name in PYTHON_CODECS} | {"
 
 def units_of_bytes(data: bytes, name: str) -> list[int]:
     """The code units in bytes of an encoding."""
-    order = "big" if name.endswith("-be") else "little"
+    order: Literal["little", "big"] = "big" if name.endswith("-be") else "little"
     size = UNIT_BYTES[name]
-    return [int.from_bytes(data[at : at + size], order) for at in range(0, len(data), size)]  # type: ignore[arg-type]  # one of the two words
+    return [int.from_bytes(data[at : at + size], order) for at in range(0, len(data), size)]
 
 
 def encoded_by_cpython(text: str, name: str) -> bytes:
