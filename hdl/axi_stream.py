@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from amaranth.hdl import Cat, ClockDomain, ClockSignal, Const, DomainRenamer, Module, ResetSignal, Shape, Value
-from amaranth.lib import data, wiring
+from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from utf8fpga.hdl.beats import lanes_of, symbol_shape
@@ -178,7 +178,14 @@ def axi_signature(core: Core, options: PortOptions = _DEFAULT) -> wiring.Signatu
     for name, has_user in (("s_axis_tuser", given.users), ("m_axis_tuser", made.users)):
         if not has_user:
             del ports[name]
+    if hasattr(core, "report"):
+        ports |= _report_ports(core.report)
     return wiring.Signature(ports)
+
+
+def _report_ports(report: Any) -> dict[str, Any]:
+    """A port for each field of a report."""
+    return {f"report_{name}": Out(field.width) for name, field in report.shape()}
 
 
 def _tap_signature(tap: Any, options: PortOptions) -> wiring.Signature:
@@ -197,7 +204,7 @@ def _tap_signature(tap: Any, options: PortOptions) -> wiring.Signature:
             "s_axis_tlast": In(1),
             "s_axis_tvalid": In(1),
             "s_axis_tready": In(1),
-            **{f"report_{name}": Out(field.width) for name, field in tap.report.shape()},
+            **_report_ports(tap.report),
             "report_tvalid": Out(1),
         }
     )
@@ -243,7 +250,7 @@ class AxiStreamTap(wiring.Component):
             tap.payload.last.eq(self.s_axis_tlast),
             tap.valid.eq(self.s_axis_tvalid),
             tap.ready.eq(self.s_axis_tready),
-            *(getattr(self, f"report_{name}").eq(Value.cast(tap.report[name])) for name, _ in tap.report.shape()),
+            *_report_assignments(self, tap.report),
             self.report_tvalid.eq(tap.report_valid),
         ]
         return m
@@ -278,7 +285,7 @@ class AxiStreamCore(wiring.Component):
         m.domains += ClockDomain("axi", local=True)
         core = self._core
         m.submodules.core = DomainRenamer("axi")(core)
-        source, output = core.input, self._output(m)
+        source, (output, report) = core.input, self._output(m)
         given, made = SymbolPorts.of(source), SymbolPorts.of(output, self._options.flags)
         lanes, keep = range(lanes_of(source)), Value.cast(output.payload.keep)
         symbols = [output.payload.symbols[lane] for lane in range(lanes_of(output))]
@@ -306,18 +313,34 @@ class AxiStreamCore(wiring.Component):
         ]
         if made.users:
             m.d.comb += self.m_axis_tuser.eq(Cat(made.user_of(symbol) for symbol in symbols))
+        if report is not None:
+            m.d.comb += _report_assignments(self, report)
         return m
 
-    def _output(self, m: Module) -> Any:
-        """The stream that is output."""
-        output = self._core.output
+    def _output(self, m: Module) -> tuple[Any, Any]:
+        """The stream that is output, and the report beside its payload, if the core has one."""
+        output, report = self._core.output, getattr(self._core, "report", None)
         if not self._options.registered:
-            return output
-        buffer = RegisterBuffer(output.payload.shape(), 1)
+            return output, report
+        beat = output.payload.shape()
+        shape = beat if report is None else data.StructLayout({"beat": beat, "report": report.shape()})
+        buffer = RegisterBuffer(shape, 1)
         m.submodules.output = DomainRenamer("axi")(buffer)
         m.d.comb += [
-            buffer.entry.eq(output.payload),
+            Value.cast(buffer.entry).eq(Cat(output.payload, [] if report is None else report)),
             buffer.entry_valid.eq(output.valid),
             output.ready.eq(buffer.run),
         ]
-        return buffer.output
+        if report is None:
+            return buffer.output, None
+        made = stream.Signature(beat).create()
+        m.d.comb += [
+            made.payload.eq(buffer.output.payload.beat),
+            made.valid.eq(buffer.output.valid),
+            buffer.output.ready.eq(made.ready),
+        ]
+        return made, buffer.output.payload.report
+
+
+def _report_assignments(ports: Any, report: Any) -> list[Any]:
+    return [getattr(ports, f"report_{name}").eq(Value.cast(report[name])) for name, _ in report.shape()]

@@ -124,9 +124,6 @@ class CoreParameters:
     input_noun: ClassVar[str] = "byte"
     """The noun for an input symbol in messages and headers."""
 
-    output_noun: ClassVar[str] = "symbol"
-    """The noun for an output symbol."""
-
     @classmethod
     def of(cls, circuit: Any) -> CoreParameters | None:
         """The parameters that a circuit was built from; None if it is a core of another kind.
@@ -202,6 +199,11 @@ class CoreParameters:
     def preferences_without_memory(self) -> dict[str, Any]:
         """The fields whose values should be others on a device without memory in look-up tables, with these values."""
         return {}
+
+    @property
+    def output_noun(self) -> str:
+        """The noun for an output symbol."""
+        return "symbol"
 
     # The golden function, and how its symbols are compared with those of the circuit.
 

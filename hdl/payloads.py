@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The payloads of a decoder: items, and beats of items as they are stored inside."""
+"""The symbols of cores: items, beats of items as they are stored inside, and code units."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from amaranth.lib import data, enum
 
@@ -15,10 +15,12 @@ __all__ = [
     "HasItemOptions",
     "ItemOptions",
     "Kind",
+    "OutputUnit",
     "beat_of_slots",
     "code_point_bits",
     "item_layout",
     "slots_layout",
+    "unit_layout",
 ]
 
 
@@ -139,3 +141,28 @@ def beat_of_slots(beat: Any, slots: Any) -> list[Any]:
         assignments += [symbol[name].eq(slot[name]) for name, _ in symbol.shape()]
         assignments.append(beat.keep[lane].eq(slot.keep))
     return assignments
+
+
+def unit_layout(width: int) -> data.StructLayout:
+    """One code unit: a symbol of an encoder's output.
+
+    Fields:
+        unit: the code unit.
+        error: it belongs to a U+FFFD that stands for something ill-formed; 0 in a lane without a unit.
+
+    Args:
+        width: the bits of a code unit.
+    """
+    return data.StructLayout({"unit": width, "error": 1})
+
+
+class OutputUnit(NamedTuple):
+    """A code unit at the output of a circuit.
+
+    Attributes:
+        value: the code unit.
+        error: see `CodeUnit`.
+    """
+
+    value: int
+    error: bool

@@ -48,7 +48,6 @@ class RemoverParameters(CoreParameters):
 
     core: ClassVar[str] = "remover"
     input_noun: ClassVar[str] = "symbol"
-    output_noun: ClassVar[str] = "symbol"
 
     lanes: int = field(default=4, metadata=option("Symbols per beat. Default: 4.", range=(1, MAX_REMOVER_LANES)))
     width: int = field(

@@ -94,7 +94,6 @@ class DecoderParameters(CoreParameters):
 
     core: ClassVar[str] = "decoder"
     input_noun: ClassVar[str] = "code unit"
-    output_noun: ClassVar[str] = "code point"
 
     table: EncodingTable = field(default=TABLE_3_7, metadata=option("The encoding form.", choices=_TABLES))
     lanes: int = field(default=1, metadata=option("Code units per beat.", range=(1, MAX_LANES)))
@@ -264,6 +263,11 @@ class DecoderParameters(CoreParameters):
     def preferences_without_memory(self) -> dict[str, Any]:
         """A buffer in registers, if there is one, and no packer, which is larger behind it."""
         return {"buffer": "registers"} if self.buffer in ("memory", "slices") and not self.packed else {}
+
+    @property
+    def output_noun(self) -> str:
+        """A code point."""
+        return "code point"
 
     def golden(self) -> GoldenDecoder:
         """The golden decoder of this table and practice."""

@@ -12,9 +12,8 @@ from amaranth.lib.wiring import In, Out
 from utf8fpga.hdl.beats import beat_layout, is_effective, lanes_of
 from utf8fpga.hdl.encoder.logic import WORD_BITS, EncoderLogic
 from utf8fpga.hdl.encoder.parallel_encoder import ParallelEncoder, slots_for
-from utf8fpga.hdl.encoder.stages import unit_layout
 from utf8fpga.hdl.encoder.unit_queue import UnitQueue
-from utf8fpga.hdl.payloads import code_point_bits, item_layout
+from utf8fpga.hdl.payloads import code_point_bits, item_layout, unit_layout
 from utf8fpga.model import TABLE_3_7
 from utf8fpga.model.encodings import Encoding
 

@@ -10,8 +10,9 @@ from amaranth.lib.wiring import In, Out
 from utf8fpga.hdl.beats import beat_layout
 from utf8fpga.hdl.encoder.logic import EncoderLogic
 from utf8fpga.hdl.encoder.narrower import Narrower
-from utf8fpga.hdl.encoder.stages import EncoderStages, unit_layout
+from utf8fpga.hdl.encoder.stages import EncoderStages
 from utf8fpga.hdl.packer.packer import Packer
+from utf8fpga.hdl.payloads import unit_layout
 from utf8fpga.hdl.register_buffer import RegisterBuffer
 from utf8fpga.model import REPLACEMENT_CHARACTER, EncodingTable
 

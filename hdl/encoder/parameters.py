@@ -5,33 +5,21 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar
 
 from utf8fpga.hdl.core import CoreParameters, option
 from utf8fpga.hdl.encoder.encoder import Encoder
-from utf8fpga.hdl.payloads import code_point_bits
+from utf8fpga.hdl.payloads import OutputUnit, code_point_bits
 from utf8fpga.model import TABLE_3_7, UTF_32, EncodingTable
 from utf8fpga.model.encoder import CodeUnit, GoldenEncoder
 from utf8fpga.model.encodings import ENCODINGS, Encoding, encoding_named
 from utf8fpga.model.exceptions import InvalidArgumentError
 from utf8fpga.model.table import spell
 
-__all__ = ["MAX_ENCODER_LANES", "EncoderParameters", "OutputUnit", "UnitParameters"]
+__all__ = ["MAX_ENCODER_LANES", "EncoderParameters", "UnitParameters"]
 
 MAX_ENCODER_LANES = 64
 """Upper bound on the words per beat of an encoder."""
-
-
-class OutputUnit(NamedTuple):
-    """A code unit at the output of a circuit.
-
-    Attributes:
-        value: the code unit.
-        error: see `CodeUnit`.
-    """
-
-    value: int
-    error: bool
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -44,8 +32,6 @@ class UnitParameters(CoreParameters):
         narrow: an output beat has as many lanes as an input beat, and the input waits while more units than these are
             made of it; otherwise there are lanes for all units that a beat may become.
     """
-
-    output_noun: ClassVar[str] = "code unit"
 
     to: str = field(default="utf-8", metadata=option("The encoding of the output.", choices=tuple(ENCODINGS)))
     packed: bool = field(
@@ -64,6 +50,11 @@ class UnitParameters(CoreParameters):
             flags=("--narrow", "--wide"),
         ),
     )
+
+    @property
+    def output_noun(self) -> str:
+        """A code unit."""
+        return "code unit"
 
     @property
     def target(self) -> Encoding:

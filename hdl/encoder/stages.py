@@ -13,21 +13,9 @@ from amaranth.lib.wiring import In, Out
 from utf8fpga.hdl.beats import beat_layout
 from utf8fpga.hdl.encoder.logic import REPLACED, EncoderLogic, chosen
 from utf8fpga.hdl.fan_out import FanOut
+from utf8fpga.hdl.payloads import unit_layout
 
-__all__ = ["EncoderStages", "symbol_classes", "unit_layout"]
-
-
-def unit_layout(width: int) -> data.StructLayout:
-    """One code unit: a symbol of an encoder's output.
-
-    Fields:
-        unit: the code unit.
-        error: it belongs to a U+FFFD that stands for something ill-formed; 0 in a lane without a unit.
-
-    Args:
-        width: the bits of a code unit.
-    """
-    return data.StructLayout({"unit": width, "error": 1})
+__all__ = ["EncoderStages", "symbol_classes"]
 
 
 def symbol_classes(logic: EncoderLogic, symbol: Any) -> tuple[Value, Value, dict[int, Value]]:

@@ -11,7 +11,8 @@ from amaranth.lib.wiring import In, Out
 
 from utf8fpga.hdl.beats import beat_layout
 from utf8fpga.hdl.encoder.logic import EncoderLogic
-from utf8fpga.hdl.encoder.stages import symbol_classes, unit_layout
+from utf8fpga.hdl.encoder.stages import symbol_classes
+from utf8fpga.hdl.payloads import unit_layout
 
 __all__ = ["UnitQueue"]
 

@@ -15,9 +15,8 @@ from utf8fpga.hdl.decoder.parameters import DecoderParameters
 from utf8fpga.hdl.encoder.encoder import connect_units, in_byte_order
 from utf8fpga.hdl.encoder.logic import WORD_BITS, EncoderLogic
 from utf8fpga.hdl.encoder.parallel_encoder import ParallelEncoder, slots_for
-from utf8fpga.hdl.encoder.stages import unit_layout
 from utf8fpga.hdl.encoder.unit_queue import UnitQueue
-from utf8fpga.hdl.payloads import item_layout
+from utf8fpga.hdl.payloads import item_layout, unit_layout
 from utf8fpga.model.encodings import Encoding
 from utf8fpga.model.table import EncodingTable
 

@@ -59,6 +59,12 @@ class ValidatorControl:
             self.table.unit_width,
         )
 
+    @cached_property
+    def is_lead(self) -> Function:
+        """The unit is the first one of sequences of several units."""
+        leads = self._leads.keys()
+        return minimise(leads, self.window.serial.units - leads, self.table.unit_width)
+
     @cache  # noqa: B019 - few tables
     def leads_of(self, lengths: frozenset[int]) -> dict[str, Function]:
         """For lengths whose leads distinguish two classes of units after them, functions of a unit.

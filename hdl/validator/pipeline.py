@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
 from heapq import heapify, heappop, heappush
 from itertools import count
 from typing import NamedTuple
@@ -119,17 +119,26 @@ class Pipeline:
             self._clears[stage] = clears
         return self._clears[stage]
 
-    def strobe(self, stage: int) -> Value:
-        """The last beat of a packet is in this stage, 2 at least, and there was no reset since it was accepted."""
+    @cached_property
+    def _late_reset(self) -> Signal:
         late = Signal(name="late_reset", reset_less=True)
         self.registers.add(late.eq(ResetSignal(allow_reset_less=True)))
-        value = self.valid.value & self.last.value
+        return late
+
+    def strobe(self, stage: int, value: Value, name: str) -> Value:
+        """A beat for which `value` was 1 is in this stage, 2 at least, and there was no reset since it was accepted.
+
+        Args:
+            stage: the stage.
+            value: whether there is such a beat, in stage 0.
+            name: the first part of the names of its registers.
+        """
         for number in range(1, stage + 1):
             # The reset itself has few loads; most stages are reset one cycle later.
-            ends = Signal(name=f"ends_{number}", reset_less=number not in (1, stage))
+            ends = Signal(name=f"{name}_{number}", reset_less=number not in (1, stage))
             self.registers.add(ends.eq(value))
             if number > 1:
-                self.registers.add(ends.eq(0), enable=late)
+                self.registers.add(ends.eq(0), enable=self._late_reset)
             value = ends
         return value
 

@@ -12,6 +12,7 @@ from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from utf8fpga.hdl.beats import beat_layout
+from utf8fpga.hdl.validator.flags import UnitFlags, flags_layout
 from utf8fpga.hdl.validator.logic import ValidatorControl
 from utf8fpga.hdl.validator.pipeline import (
     ZERO,
@@ -60,6 +61,7 @@ class ValidatorTap(wiring.Component):
         lanes: code units per beat, 1 to `MAX_TAP_LANES`.
         report: what the report holds, one of `REPORTS`; default: everything.
         counters: the width of the numbers in bits, 4 to 64.
+        flags: there are the ports with flags of each unit.
 
     Ports:
         payload: a beat of `beat_layout`, code units.
@@ -67,6 +69,9 @@ class ValidatorTap(wiring.Component):
         ready: `ready` of the watched stream.
         report: the report, of `report_layout`.
         report_valid: the report is valid in this cycle.
+        flags: flags of the units of a beat and of those before it, of `flags_layout` (only with `flags`).
+        flags_valid: they are valid in this cycle: exactly `flags_latency` cycles after each beat was transferred, with
+            the same exception for a reset (only with `flags`).
 
     Raises:
         InvalidArgumentError: `lanes`, `report` or `counters` is invalid.
@@ -80,6 +85,7 @@ class ValidatorTap(wiring.Component):
         lanes: int,
         report: str = REPORTS[-1],
         counters: int = COUNTER_WIDTH,
+        flags: bool = False,
     ) -> None:
         checked_table(table)
         if not 1 <= lanes <= MAX_TAP_LANES:
@@ -88,29 +94,39 @@ class ValidatorTap(wiring.Component):
             raise InvalidArgumentError(f"report {report!r} is not one of {', '.join(REPORTS)}")
         self.table, self.lanes, self.contents, self.counters = table, lanes, report, checked_counter_width(counters)
         self.control = ValidatorControl.of(table)
-        super().__init__(
-            {
-                "payload": In(beat_layout(table.unit_width, lanes)),
-                "valid": In(1),
-                "ready": In(1),
-                "report": Out(report_layout(report, counters)),
-                "report_valid": Out(1),
-            }
-        )
+        self.has_flags = flags
+        ports = {
+            "payload": In(beat_layout(table.unit_width, lanes)),
+            "valid": In(1),
+            "ready": In(1),
+            "report": Out(report_layout(report, counters)),
+            "report_valid": Out(1),
+        }
+        if flags:
+            ports |= {"flags": Out(flags_layout(table, lanes)), "flags_valid": Out(1)}
+        super().__init__(ports)
 
     @cached_property
-    def state(self) -> _Circuit:
+    def state(self) -> TapCircuit:
         """The registers, created at first use."""
-        return _Circuit(self)
+        return TapCircuit(self)
 
     @property
     def latency(self) -> int:
         """Cycles from the last beat of a packet to its report."""
         return self.state.stage
 
+    @property
+    def flags_latency(self) -> int:
+        """Cycles from a beat to its flags; only with `flags`."""
+        return self.state.flags.stage
+
     def elaborate(self, platform: object) -> Module:
         m = Module()
         state = self.state
+        if self.has_flags:
+            flags = state.flags
+            m.d.comb += [self.flags_valid.eq(flags.strobe), *(self.flags[name].eq(bits) for name, bits in flags)]
         state.pipeline.registers.assign(m)
         m.d.comb += [
             *(self.report[name].eq(value) for name, value in state.fields.items()),
@@ -119,11 +135,18 @@ class ValidatorTap(wiring.Component):
         return m
 
 
-class _Circuit:
+class TapCircuit:
     """The registers of a tap.
+
+    A place is the number of a unit relative to lane 0 of the beat in a stage; it is negative in beats before.
 
     Attributes:
         pipeline: the pipeline.
+        units, keep: the beat, by lane.
+        starts: by lane, whether the unit starts an item.
+        members: by number and lane, whether the unit is the one of that number, 2 at least, in its sequence.
+        reach: upper bound on the units after the first one of a sequence.
+        bad: by place, from -`reach`, whether an ill-formed item starts there; 0 if that depends on the next beat.
         stage: the stage of the report.
         fields: the fields of the report.
         strobe: the report is valid.
@@ -136,8 +159,8 @@ class _Circuit:
         arrives = tap.valid & tap.ready & (units.keep[0] | units.last)
         self.pipeline = pipeline = Pipeline(arrives, units.last)
         # One cycle late, so that `arrives` has one load.
-        self._units = [self._late(f"unit_{lane}", units.symbols[lane]) for lane in range(tap.lanes)]
-        self._keep = [self._late(f"keep_{lane}", units.keep[lane]) for lane in range(tap.lanes)]
+        self.units = [self._late(f"unit_{lane}", units.symbols[lane]) for lane in range(tap.lanes)]
+        self.keep = [self._late(f"keep_{lane}", units.keep[lane]) for lane in range(tap.lanes)]
         starts_packet = Signal(init=1, name="starts_packet")
         pipeline.registers.add(starts_packet.eq(pipeline.at(pipeline.last, 1)), enable=pipeline.at(pipeline.valid, 1))
         self._first = Staged(starts_packet, 1)
@@ -145,12 +168,17 @@ class _Circuit:
         fields = self._fields()
         self.stage = max(field.stage for field in fields.values())
         self.fields = {name: pipeline.at(field, self.stage) for name, field in fields.items()}
-        self.strobe = pipeline.strobe(self.stage)
+        self.strobe = pipeline.strobe(self.stage, arrives & units.last, "ends")
+
+    @cached_property
+    def flags(self) -> UnitFlags:
+        """The flags of each unit."""
+        return UnitFlags(self, self._control, self._tap.table)
 
     def _late(self, name: str, value: Value) -> Staged:
         return self.pipeline.apply(name, lambda value: value, Staged(value, 0))
 
-    def _at(self, values: Sequence[Staged], place: int, *, of_packet: bool = False) -> Staged:
+    def at(self, values: Sequence[Staged], place: int, *, of_packet: bool = False) -> Staged:
         """The value of a lane; a negative place is in the beats before, a place after the last lane is 0."""
         if place >= self._lanes:
             return ZERO
@@ -162,14 +190,14 @@ class _Circuit:
     def _each(self, name: str, function: Callable[..., Value], *values: tuple[Sequence[Staged], int]) -> list[Staged]:
         """A function in each lane, of values of lanes at distances from it."""
         return [
-            self.pipeline.apply(f"{name}_{lane}", function, *(self._at(each, lane + away) for each, away in values))
+            self.pipeline.apply(f"{name}_{lane}", function, *(self.at(each, lane + away) for each, away in values))
             for lane in range(self._lanes)
         ]
 
     def _find_items(self) -> None:
         """For each unit whether it starts an item, and for each place whether the item that starts there is bad."""
         control, window, longest = self._control, self._window, self._longest
-        units, keep = self._units, self._keep
+        units, keep = self.units, self.keep
         self._trail = trail = [
             self.pipeline.apply(
                 f"trail_{lane}",
@@ -198,17 +226,17 @@ class _Circuit:
                 (members[number - 1], -1),
                 (units, 1 - number),
             )
-        self._members = members
-        self._starts = self._each(
+        self.members = members
+        self.starts = self._each(
             "starts",
             lambda keep, *members: keep & ~Cat(*members).any(),
             (keep, 0),
             *((member, 0) for member in members.values()),
         )
         # An item may start in this beat, or be as many units before it as a sequence may go on.
-        self._reach = longest - 1
-        places = range(-self._reach, self._lanes)
-        self._bad = [self._is_bad(place) for place in places]
+        self.reach = longest - 1
+        places = range(-self.reach, self._lanes)
+        self.bad = [self.is_bad(place) for place in places]
 
     def _pairs(self, length: int) -> list[Staged]:
         """Of a unit that is no lead: the unit before it is a lead of a sequence of `length` units and allows it."""
@@ -218,7 +246,7 @@ class _Circuit:
             window.lead_allows(length),
             window.told_classes(length),
         )
-        units = self._units
+        units = self.units
         # A short prefix fits the look-up table of the next step.
         has_prefix = units if len(allows) == 1 else self._each(f"prefix_{length}", prefix, (units, 0))
         allowed = [self._each(f"allows_{length}_{number}", each, (units, 0)) for number, each in enumerate(allows)]
@@ -242,7 +270,7 @@ class _Circuit:
     def _selected_pairs(self, lengths: frozenset[int]) -> list[Staged]:
         """The same for several lengths whose leads distinguish two classes of units: the second unit selects one of two
         functions of the lead."""
-        control, units = self._control, self._units
+        control, units = self._control, self.units
         is_prefix, *allows = (
             self._each(name, function, (units, 0)) for name, function in control.leads_of(lengths).items()
         )
@@ -257,11 +285,16 @@ class _Circuit:
             (upper, 0),
         )
 
-    def _is_bad(self, place: int) -> Staged:
-        """Whether an ill-formed item starts at a place. After the last lane there is nothing: the packet ends."""
+    def is_bad(self, place: int, *, ends: bool = False) -> Staged:
+        """Whether an ill-formed item starts at a place, from -2 * `reach`; after the last lane there is nothing.
+
+        Args:
+            place: the place.
+            ends: it does not depend on the next beat; otherwise the result is 0 unless it does not, or the packet ends.
+        """
         window, control, longest = self._window, self._control, self._longest
-        name = f"at_{place + self._reach}"
-        unit = self._at(self._units, place)
+        name = f"{'ending' if ends else 'at'}_{place + self.reach}".replace("-", "before_")
+        unit = self.at(self.units, place)
         # The first of these conditions fit one look-up table, the others the next.
         single = window.is_single
         own = sorted(control.possible_lengths - {1})
@@ -281,30 +314,30 @@ class _Circuit:
             f"{name}_done",
             lambda unit, *members: Cat(single(unit), *complete(early_lengths, unit, members)).any(),
             unit,
-            *(self._at(self._members[length], place + length - 1) for length in early_lengths),
+            *(self.at(self.members[length], place + length - 1) for length in early_lengths),
         )
-        inside = place < self._lanes - self._reach
+        inside = ends or place < self._lanes - self.reach
         return self.pipeline.apply(
             f"{name}_bad",
             lambda starts, unit, done, last, *members: (
                 starts & ~done & ~Cat(*complete(late, unit, members)).any() & (1 if inside else last)
             ),
-            self._at(self._starts, place, of_packet=True),
+            self.at(self.starts, place, of_packet=True),
             unit,
             done,
             ZERO if inside else self.pipeline.last,
-            *(self._at(self._members[length], place + length - 1) for length in late),
+            *(self.at(self.members[length], place + length - 1) for length in late),
         )
 
     def _fields(self) -> dict[str, Staged]:
         """The fields of the report, of which those of the last beat of a packet are the report."""
         pipeline, tap = self.pipeline, self._tap
         if tap.contents == "verdict":
-            return {"well_formed": self._verdict(any_of_all(pipeline, "any_bad", self._bad))[0]}
+            return {"well_formed": self._verdict(any_of_all(pipeline, "any_bad", self.bad))[0]}
         first = self._first_bad()
         amount = [Staged(Const(self._lanes >> bit & 1, 1), 0) for bit in range(self._lanes.bit_length())]
         if tap.contents == "full":
-            amount = ones_of_prefix(pipeline, "present", self._keep)
+            amount = ones_of_prefix(pipeline, "present", self.keep)
         units = tally_of(pipeline, self._first, "units", amount, tap.counters, first.number)
         assert units.start is not None
         well_formed, is_first = self._verdict(first.found)
@@ -322,7 +355,7 @@ class _Circuit:
 
     def _first_bad(self) -> First:
         """The first place at which an ill-formed item starts, which is negative before lane 0."""
-        leaves = [Leaf(bad, place, self._payload(place)) for place, bad in enumerate(self._bad, -self._reach)]
+        leaves = [Leaf(bad, place, self._payload(place)) for place, bad in enumerate(self.bad, -self.reach)]
         return first_of(self.pipeline, "first", leaves)
 
     def _payload(self, place: int) -> tuple[Staged, ...]:
@@ -330,9 +363,9 @@ class _Circuit:
         if self._tap.contents != "full":
             return ()
         width = self._tap.table.unit_width
-        unit, stage = self._at(self._units, place), self._bad[0].stage
+        unit, stage = self.at(self.units, place), self.bad[0].stage
         next_ = place + 1
-        sources = {width: self._at(self._trail, next_), width + 1: self._at(self._members[2], next_)}
+        sources = {width: self.at(self._trail, next_), width + 1: self.at(self.members[2], next_)}
         return tuple(
             sources[bit] if bit in sources else Staged(self.pipeline.at(unit, stage)[bit], stage)
             for bit in self._control.kind_support
@@ -349,9 +382,9 @@ class _Circuit:
                     f"goes_on_{number}",
                     lambda bad, *starts: bad & Cat(*starts).any(),
                     bad,
-                    *(self._at(self._starts, number - self._reach + distance) for distance in range(1, self._longest)),
+                    *(self.at(self.starts, number - self.reach + distance) for distance in range(1, self._longest)),
                 )
-                for number, bad in enumerate(self._bad)
+                for number, bad in enumerate(self.bad)
             ],
         )
 
@@ -389,8 +422,8 @@ class _Circuit:
     def _counts(self) -> dict[str, Staged]:
         """The numbers of errors, code points and units in UTF-16."""
         pipeline, width, control = self.pipeline, self._tap.counters, self._control
-        starts = total_of(pipeline, "start", {0: self._starts})
-        errors = total_of(pipeline, "error", {0: self._bad})
+        starts = total_of(pipeline, "start", {0: self.starts})
+        errors = total_of(pipeline, "error", {0: self.bad})
         pairs = starts
         if control.of_two:
             # At most one of as many neighbouring units as the shortest of these sequences has ends one.
@@ -412,14 +445,14 @@ class _Circuit:
         found = []
         for lane in lanes:
             for length in self._control.of_two:
-                member = self._members[length][lane]
+                member = self.members[length][lane]
                 if length < self._longest:
                     longer = self._control.longer_than(length)
                     member = self.pipeline.apply(
                         f"two_{lane}_of_{length}",
                         lambda member, lead, longer=longer: member & ~longer(lead),
                         member,
-                        self._at(self._units, lane - length + 1),
+                        self.at(self.units, lane - length + 1),
                     )
                 found.append(member)
         return found

@@ -93,6 +93,9 @@ def _port_lines(core: Core, options: PortOptions) -> Iterator[str]:
         yield f"                bit {8 * made.size - 1} of each: {_meaning('error', wanted)}"
     yield from _user_lines(made, wanted)
     yield "m_axis_tlast    last beat of the packet"
+    if hasattr(core, "report"):
+        yield "The report is valid with this beat:"
+        yield from _report_lines(core.report)
 
 
 _REPORT_MEANINGS = {
@@ -118,13 +121,17 @@ def _tap_port_lines(tap: Any, options: PortOptions) -> Iterator[str]:
     yield "s_axis_tlast            the packet ends after this beat"
     yield "s_axis_tvalid, s_axis_tready"
     yield "                        a beat is transferred in a cycle in which both are high"
-    for name, _ in tap.report.shape():
+    yield from _report_lines(tap.report)
+    yield "report_tvalid           the report is valid in this cycle; it is undefined in others"
+
+
+def _report_lines(report: Any) -> Iterator[str]:
+    for name, _ in report.shape():
         meaning, *further = _wrapped(_REPORT_MEANINGS.get(name) or _meaning(name, "item"), 24)
         yield f"{f'report_{name}'.ljust(24)}{meaning.strip()}"
         yield from further
-    yield "report_tvalid           the report is valid in this cycle; it is undefined in others"
-    if tap.report.shape().size > 1:
-        yield "All ones in a number means this number or more."
+    if report.shape().size > 1:
+        yield "                        All ones in a number means this number or more."
 
 
 def _tap_timing_lines(tap: Any, options: PortOptions) -> Iterator[str]:
@@ -154,9 +161,10 @@ def _path_lines(ports: Mapping[str, tuple[str, int]], paths: Mapping[str, Sequen
 
 
 def _template_lines(ports: Mapping[str, tuple[str, int]]) -> Iterator[str]:
+    column = max(24, *(len(port) + 9 for port in ports))
     for number, (port, (direction, width)) in enumerate(ports.items(), 1):
         comma = "," if number < len(ports) else ""
-        yield f"    .{port}(){comma}".ljust(24) + f"// {direction} {_several(width, 'bit')}"
+        yield f"    .{port}(){comma}".ljust(column) + f"// {direction} {_several(width, 'bit')}"
 
 
 def _keep_lines(parameters: CoreParameters, source: SymbolPorts) -> Iterator[str]:

@@ -43,7 +43,8 @@ and its area after synthesis is that of the netlist without hierarchy.
 """
 
 _TRACE = """
-    flatten; memory_unpack; delete t:$*dff* t:$memwr*; opt_clean; simplemap; splitnets;
+    flatten; memory_unpack; select -set clocked t:$memrd* r:CLK_ENABLE=1 %i;
+    delete t:$*dff* t:$memwr* @clocked; opt_clean; simplemap; splitnets;
 """
 """Leaves the logic between input and output ports that has no register in it, in cells of one bit."""
 

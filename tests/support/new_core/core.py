@@ -22,7 +22,6 @@ class PassThroughParameters(CoreParameters):
     """How many bytes pass in a cycle."""
 
     core: ClassVar[str] = "pass-through"
-    output_noun: ClassVar[str] = "byte"
 
     lanes: int = field(default=1, metadata=option("Bytes per beat.", range=(1, 64)))
     inverted: bool = field(
@@ -32,6 +31,11 @@ class PassThroughParameters(CoreParameters):
     def build(self) -> PassThroughCore:
         """The circuit."""
         return PassThroughCore(self)
+
+    @property
+    def output_noun(self) -> str:
+        """A byte."""
+        return "byte"
 
     def golden(self) -> PassThrough:
         """The golden function."""
