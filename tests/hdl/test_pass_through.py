@@ -139,21 +139,17 @@ def test_a_beat_is_output_as_soon_as_its_flags_are_certain(name: str) -> None:
     """The input pauses after each beat for so long that no beat can come through because of the next one."""
     simulation = simulation_of(name)
     lanes, latency = simulation.core.lanes, simulation.core.latency
-    pauses = [True] * (3 * latency) + [False]
-    for text in (TEXT := "aé€😀".encode(), b"\xe2\xe2\xf0\x9fa\xf0\x9f\x98\xff\xc3", TEXT + b"\xed\xa0" * 9 + TEXT):
+    pauses, text_of_each = [True] * (3 * latency) + [False], "aé€😀".encode()
+    for text in (text_of_each, b"\xe2\xe2\xf0\x9fa\xf0\x9f\x98\xff\xc3", text_of_each + b"\xed\xa0" * 9 + text_of_each):
         result = simulation.run([text], input_pauses=pauses)
-        ends = {offset + length for offset, length, _, _ in items_of(text)}
         for first in range(0, len(text), lanes):
             last = min(first + lanes, len(text)) - 1
-            # The next unit tells that an ill-formed item ends; a well-formed one and a single unit need none.
-            certain = next(
-                end for end in range(last, len(text)) if end + 1 == len(text) or is_certain(text, last, end, ends)
-            )
+            certain = next(end for end in range(last, len(text)) if end + 1 == len(text) or is_certain(text, last, end))
             waited = result.valid_since[last] - result.accepted[certain // lanes]
             assert 0 < waited <= latency, (text, first)
 
 
-def is_certain(text: bytes, place: int, known: int, ends: set[int]) -> bool:
+def is_certain(text: bytes, place: int, known: int) -> bool:
     """Whether the units up to one, which no end of the packet follows, determine the flags of those up to a place."""
     following = [text[: known + 1] + tail for tail in (b"a", b"\x80", b"\x90", b"\xbf", b"\xa0\x80", b"\x90\x80\x80")]
     return len({tuple(expected_of(each, None)[: place + 1]) for each in following}) == 1
