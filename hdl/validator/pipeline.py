@@ -133,12 +133,13 @@ class Pipeline:
             value: whether there is such a beat, in stage 0.
             name: the first part of the names of its registers.
         """
+        late = self._late_reset
         for number in range(1, stage + 1):
             # The reset itself has few loads; most stages are reset one cycle later.
             ends = Signal(name=f"{name}_{number}", reset_less=number not in (1, stage))
             self.registers.add(ends.eq(value))
             if number > 1:
-                self.registers.add(ends.eq(0), enable=self._late_reset)
+                self.registers.add(ends.eq(0), enable=late)
             value = ends
         return value
 
