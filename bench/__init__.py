@@ -10,6 +10,7 @@ from utf8fpga.bench.plot import PlotError, draw_scaling, drawn_digest, plot_tool
 from utf8fpga.bench.sweep import Figure, Point, Progress, sweep
 from utf8fpga.bench.tables import (
     COMMAND,
+    CORES_MEASURED,
     SCALING,
     SETTINGS,
     Scaling,
@@ -25,6 +26,7 @@ from utf8fpga.bench.tables import (
 
 __all__ = [
     "COMMAND",
+    "CORES_MEASURED",
     "DEVICES",
     "SCALING",
     "SETTINGS",

@@ -151,7 +151,7 @@ def measured_core(parameters: CoreParameters, title: str | None = None, *, cache
     core = parameters.build()
     lanes, members = core.lanes, axi_signature(core).members
     ports = [(name, member.flow, member.shape) for name, member in members.items() if name not in ("clk", "rst")]
-    rtlil = axi_rtlil(core)
+    rtlil, size = axi_rtlil(core), members["s_axis_tdata"].shape // 8
     return Design(
         title=title or parameters.title,
         # Yosys 0.70 fails with an internal assertion when it reads the Verilog of more lanes.
@@ -169,7 +169,7 @@ def measured_core(parameters: CoreParameters, title: str | None = None, *, cache
         packed=core.packed or lanes == 1,
         # Of a core with a tap only the tap is measured.
         latency=getattr(core, "tap", core).latency,
-        bytes_per_clock=members["s_axis_tdata"].shape // 8,
+        bytes_per_clock=size if parameters.growth == 1 else size / parameters.growth,
     )
 
 

@@ -31,8 +31,8 @@ class _Reference(NamedTuple):
 
 
 _SOFTWARE = (
-    _Reference(5, 5, "simdutf, validating only"),
-    _Reference(0.5, 1, "simdutf to UTF-32, text not ASCII"),
+    _Reference(4.5, 19, "simdutf, validating only"),
+    _Reference(0.5, 1, "simdutf to UTF-16 or UTF-32, text not ASCII"),
     _Reference(0.26, 0.26, "CPython"),
 )
 
@@ -47,8 +47,8 @@ _STYLE: Any = {
     "axes.spines.right": False,
     "legend.frameon": False,
 }
-_COLOURS = ("#0b62a4", "#c4501b", "#2f8f4e", "#7a4fa3", "#8a6d1c", "#3f3f3f")
-_MARKERS = ("o", "s", "^", "D", "v", "P")
+_COLOURS = ("#0b62a4", "#c4501b", "#2f8f4e", "#7a4fa3", "#8a6d1c", "#3f3f3f", "#c2478a", "#2b8c8c", "#7c7c2a")
+_MARKERS = ("o", "s", "^", "D", "v", "P", "X", "<", ">")
 _QUIET = "#777777"
 
 

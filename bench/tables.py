@@ -11,10 +11,18 @@ from utf8fpga.bench.cache import Cache
 from utf8fpga.bench.design import Design, measured_core
 from utf8fpga.bench.jobs import DEVICES, Device, tool_versions
 from utf8fpga.bench.sweep import Figure, Point
-from utf8fpga.hdl import CoreParameters, DecoderParameters, axi_rtlil
+from utf8fpga.hdl import (
+    CoreParameters,
+    DecoderParameters,
+    EncoderParameters,
+    TranscoderParameters,
+    ValidatorParameters,
+    axi_rtlil,
+)
 
 __all__ = [
     "COMMAND",
+    "CORES_MEASURED",
     "SCALING",
     "SETTINGS",
     "Scaling",
@@ -63,6 +71,19 @@ SCALING: tuple[Scaling, ...] = (
 )
 """The points that `utf8fpga bench --record` measures for area and speed over the number of lanes."""
 
+CORES_MEASURED: tuple[Scaling, ...] = (
+    Scaling("hx8k", ValidatorParameters(report="verdict"), 3),
+    *(Scaling("ecp5-85k", ValidatorParameters(lanes=lanes), 3) for lanes in (1, 4, 16, 64)),
+    *(Scaling("ecp5-85k", ValidatorParameters(lanes=lanes, report="offset"), 3) for lanes in (16, 64)),
+    Scaling("ecp5-85k", ValidatorParameters(lanes=256, report="offset"), 1),
+    *(Scaling("ecp5-85k", ValidatorParameters(lanes=lanes, pass_through=True), 3) for lanes in (1, 16)),
+    Scaling("hx8k", TranscoderParameters(to="utf-16-le"), 3),
+    *(Scaling("ecp5-85k", TranscoderParameters(to="utf-16-le", lanes=lanes), 3) for lanes in (1, 4, 16)),
+    *(Scaling("ecp5-85k", TranscoderParameters(lanes=lanes, narrow=True), 3) for lanes in (1, 4)),
+    Scaling("ecp5-85k", EncoderParameters(), 3),
+)
+"""The points of the other cores that `utf8fpga bench --record` measures."""
+
 COMMAND = "utf8fpga bench --record ."
 """The command that writes the figures into a checkout."""
 
@@ -73,13 +94,13 @@ def setting_points(devices: Sequence[Device], seeds: Sequence[int], cache: Cache
     return [Point(core, device, tuple(seeds)) for core in cores for device in devices]
 
 
-def scaling_points(cache: Cache | None = None) -> list[Point]:
-    """The points of `SCALING`."""
+def scaling_points(rows: Iterable[Scaling] = SCALING, cache: Cache | None = None) -> list[Point]:
+    """The points of `SCALING` or `CORES_MEASURED`."""
     cores: dict[CoreParameters, Design] = {}
-    for row in SCALING:
+    for row in rows:
         if row.parameters not in cores:
             cores[row.parameters] = measured_core(row.parameters, cache=cache)
-    return [Point(cores[row.parameters], DEVICES[row.device], tuple(range(1, row.seeds + 1))) for row in SCALING]
+    return [Point(cores[row.parameters], DEVICES[row.device], tuple(range(1, row.seeds + 1))) for row in rows]
 
 
 def design_digest(parameters: CoreParameters) -> str:

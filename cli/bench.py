@@ -15,6 +15,7 @@ from concurrent.futures import Executor, ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from importlib import metadata
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,7 @@ import click
 
 from utf8fpga.bench import (
     COMMAND,
+    CORES_MEASURED,
     DEVICES,
     SETTINGS,
     Cache,
@@ -297,17 +299,22 @@ def _executor(bench: Bench) -> Iterator[Executor]:
 
 
 def _record(bench: Bench, cache: Cache, checkout: Path) -> None:
-    points, scaling = setting_points(list(DEVICES.values()), bench.seeds, cache), scaling_points(cache)
-    measured = _run(bench, [*points, *scaling], cache)
-    figures = figures_as_dict(measured[: len(points)], COMMAND)
-    over_lanes = figures_as_dict(measured[len(points) :], COMMAND)
-    over_lanes["tools"] |= plot_tools()
+    points = setting_points(list(DEVICES.values()), bench.seeds, cache)
+    scaling, others = scaling_points(cache=cache), scaling_points(CORES_MEASURED, cache)
+    measured = iter(_run(bench, [*points, *scaling, *others], cache))
+    figures, over_lanes, cores = (
+        figures_as_dict(list(islice(measured, len(each))), COMMAND) for each in (points, scaling, others)
+    )
+    for plotted in (over_lanes, cores):
+        plotted["tools"] |= plot_tools()
     # An incomplete set of figures must not replace the recorded one.
-    _raise_on_failures(figures)
-    _raise_on_failures(over_lanes)
-    record(figures, over_lanes, checkout)
+    for each in (figures, over_lanes, cores):
+        _raise_on_failures(each)
+    record(figures, over_lanes, cores, checkout)
     _print(
-        bench, figures | {"scaling": over_lanes}, lambda both: f"{figures_table(both)}\n\n{points_table(over_lanes)}"
+        bench,
+        figures | {"scaling": over_lanes, "cores": cores},
+        lambda every: "\n\n".join([figures_table(every), points_table(over_lanes), points_table(cores)]),
     )
 
 

@@ -21,6 +21,8 @@ from utf8fpga.cli.output import CommandError, read_error, write_bytes
 
 __all__ = [
     "BOARDS_FILE",
+    "CORES_FILE",
+    "CORES_PLOT_FILE",
     "ENGINES_FILE",
     "FIGURES_FILE",
     "PERFORMANCE_FILE",
@@ -46,6 +48,12 @@ SCALING_FILE = Path("bench", "results", "scaling.json")
 PLOT_FILE = Path("bench", "results", "scaling.svg")
 """The plot of the figures over the number of lanes."""
 
+CORES_FILE = Path("bench", "results", "cores.json")
+"""The file with the figures of the other cores."""
+
+CORES_PLOT_FILE = Path("bench", "results", "cores.svg")
+"""Their plot."""
+
 ENGINES_FILE = Path("bench", "results", "engines.json")
 """The file with the speeds of the simulation engines."""
 
@@ -59,13 +67,15 @@ PERFORMANCE_FILE = Path("docs", "performance.md")
 """The page with all figures."""
 
 
-def record(figures: dict[str, Any], scaling: dict[str, Any], checkout: Path) -> None:
+def record(figures: dict[str, Any], scaling: dict[str, Any], cores: dict[str, Any], checkout: Path) -> None:
     """Write figures, and the end of the demo's output, into the README and the docs of a checkout.
 
     Args:
         figures: the figures of `setting_points`, which are also written to `FIGURES_FILE`.
         scaling: the figures of `scaling_points`, which are also written to `SCALING_FILE` and plotted in
             `PLOT_FILE`.
+        cores: those of the other cores, `CORES_MEASURED`, which are also written to `CORES_FILE` and plotted in
+            `CORES_PLOT_FILE`.
         checkout: the folder of the checkout.
 
     Raises:
@@ -77,10 +87,12 @@ def record(figures: dict[str, Any], scaling: dict[str, Any], checkout: Path) -> 
     pages[readme] = with_block(pages[readme], "summary", summary_table(figures, scaling))
     pages[performance] = with_block(pages[performance], "figures", figures_table(figures))
     pages[performance] = with_block(pages[performance], "scaling", scaling_block(scaling))
+    pages[performance] = with_block(pages[performance], "cores", scaling_block(cores, CORES_PLOT_FILE))
     pages[readme] = with_block(pages[readme], "demo", demo_block())
-    for file, written in ((FIGURES_FILE, figures), (SCALING_FILE, scaling)):
+    for file, written in ((FIGURES_FILE, figures), (SCALING_FILE, scaling), (CORES_FILE, cores)):
         write_bytes(str(checkout / file), (json.dumps(written, indent=1) + "\n").encode())
-    write_bytes(str(checkout / PLOT_FILE), scaling_plot(scaling))
+    for file, drawn in ((PLOT_FILE, scaling), (CORES_PLOT_FILE, cores)):
+        write_bytes(str(checkout / file), scaling_plot(drawn))
     for path, text in pages.items():
         write_bytes(str(path), text.encode())
 
@@ -119,7 +131,7 @@ def record_boards(table: str, checkout: Path) -> None:
 
 _BLOCKS = {
     Path("README.md"): ("summary", "demo"),
-    PERFORMANCE_FILE: ("figures", "scaling"),
+    PERFORMANCE_FILE: ("figures", "scaling", "cores"),
     VERIFICATION_FILE: ("engines",),
     BOARDS_FILE: ("session", "boards"),
 }
@@ -147,10 +159,10 @@ def _pages(checkout: Path) -> dict[Path, str]:
     return pages
 
 
-def scaling_block(scaling: dict[str, Any]) -> str:
-    """The figures over the number of lanes as a plot and a Markdown table, for `PERFORMANCE_FILE`."""
+def scaling_block(figures: dict[str, Any], plot: Path = PLOT_FILE) -> str:
+    """Figures over the number of lanes as a plot and a Markdown table, for `PERFORMANCE_FILE`."""
     alternative = "Throughput and area per lane over lanes, beside the software decoders simdutf and CPython"
-    return f"![{alternative}](../{PLOT_FILE.as_posix()})\n\n{points_table(scaling)}"
+    return f"![{alternative}](../{plot.as_posix()})\n\n{points_table(figures)}"
 
 
 def demo_block() -> str:

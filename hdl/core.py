@@ -205,6 +205,11 @@ class CoreParameters:
         """The noun for an output symbol."""
         return "symbol"
 
+    @property
+    def growth(self) -> int:
+        """The cycles that an input beat takes on average on the worst input; 1: a beat per cycle on any input."""
+        return 1
+
     # The golden function, and how its symbols are compared with those of the circuit.
 
     def golden(self) -> Golden:

@@ -50,6 +50,7 @@ class Encoder(wiring.Component):
 
     Attributes:
         encoder: the component.
+        slots: output units per word, at most.
 
     Ports:
         input: stream of `beat_layout`: words of 32 bits, or items of `item_layout`.
@@ -70,12 +71,13 @@ class Encoder(wiring.Component):
         symbol: Any = item_layout(TABLE_3_7) if items else WORD_BITS
         # Items of a decoder may be changed on their way, so that their code points may be any.
         logic = EncoderLogic.of_bits(encoding.table, code_point_bits(TABLE_3_7) if items else WORD_BITS)
+        self.slots = slots_for(logic)
         self.encoder: UnitQueue | ParallelEncoder
         if narrow and lanes == 1:
             self.encoder = UnitQueue(logic, symbol)
         else:
             output = "narrow" if narrow else "first" if lanes == 1 else "packed" if packed else "sparse"
-            self.encoder = ParallelEncoder(logic, lanes, symbol, slots_for(logic), output=output)
+            self.encoder = ParallelEncoder(logic, lanes, symbol, self.slots, output=output)
         self.packed = packed or lanes == 1
         super().__init__(
             {

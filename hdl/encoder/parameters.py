@@ -61,6 +61,11 @@ class UnitParameters(CoreParameters):
         """The encoding of the output."""
         return encoding_named(self.to)
 
+    @property
+    def growth(self) -> int:
+        """The output units of an input symbol, at most, if an output beat has room for one each."""
+        return int(self.build().slots) if self.narrow else 1
+
     def _check_lanes(self, lanes: int, most: int) -> None:
         if not 1 <= lanes <= most:
             raise InvalidArgumentError(f"lanes {lanes} is not in 1..{most}")

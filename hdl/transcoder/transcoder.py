@@ -63,6 +63,7 @@ class Transcoder(wiring.Component):
     Attributes:
         decoder: the decoder; None for UTF-32.
         encoder: the encoder.
+        slots: output units per input unit, at most.
 
     Ports:
         input: stream of `beat_layout`, code units whose bytes are in the order of the encoding.
@@ -92,7 +93,7 @@ class Transcoder(wiring.Component):
             logic = EncoderLogic.behind(table, target.table, marks=lanes == 1)
         else:
             logic = EncoderLogic.of_bits(target.table, table.unit_width)
-        slots = slots_for(logic, table if self.decoder else None)
+        self.slots = slots = slots_for(logic, table if self.decoder else None)
         self.encoder: UnitQueue | ParallelEncoder
         if lanes == 1:
             self.encoder = UnitQueue(logic, symbol)
