@@ -48,15 +48,17 @@ def equal_netlist(design: str, family: str, *, change: str = "") -> Verdict:
     Raises:
         ToolError: Yosys is missing or failed.
     """
-    return _equal(design, _synthesised(design, family), f"delete =A:blackbox; {FAMILIES[family]};", change)
+    cells = f"delete =A:blackbox; {FAMILIES[family]};"
+    return _equal(design, _synthesised(design, family), cells=cells, change=change)
 
 
-def equal_verilog(design: str, verilog: str) -> Verdict:
+def equal_verilog(design: str, verilog: str, top: str = TOP) -> Verdict:
     """Whether Verilog is equal to the design that it was written for in every cycle, from the initial values on.
 
     Args:
         design: the result of `axi_rtlil`.
         verilog: the result of `axi_verilog`.
+        top: the name of the top module of both.
 
     Raises:
         ToolError: Yosys is missing or failed.
@@ -64,17 +66,17 @@ def equal_verilog(design: str, verilog: str) -> Verdict:
     with tempfile.TemporaryDirectory(prefix="utf8fpga-") as folder:
         directory = Path(folder)
         (directory / "gate.v").write_text(verilog, encoding="utf-8")
-        script = f"read_verilog gate.v; hierarchy -top {TOP}; proc; flatten; memory_collect; write_rtlil gate.il"
+        script = f"read_verilog gate.v; hierarchy -top {top}; proc; flatten; memory_collect; write_rtlil gate.il"
         run_tool("yosys", ["-q", "-p", script], directory=directory)
-        return _equal(design, (directory / "gate.il").read_text(encoding="utf-8"))
+        return _equal(design, (directory / "gate.il").read_text(encoding="utf-8"), top)
 
 
-def _equal(design: str, made: str, cells: str = "", change: str = "") -> Verdict:
+def _equal(design: str, made: str, top: str = TOP, cells: str = "", change: str = "") -> Verdict:
     with tempfile.TemporaryDirectory(prefix="utf8fpga-") as folder:
         directory = Path(folder)
         (directory / "gold.il").write_text(design, encoding="utf-8")
         (directory / "gate.il").write_text(made, encoding="utf-8")
-        script = _COMPARE.format(top=TOP, cells=cells, change=change)
+        script = _COMPARE.format(top=top, cells=cells, change=change)
         run_tool("yosys", ["-q", "-p", script], directory=directory)
         text = (directory / "top.il").read_text(encoding="utf-8")
     if not _one_clock(text):

@@ -26,6 +26,9 @@ _COMPARISONS = frozenset({"$lt", "$le", "$eq", "$ne", "$ge", "$gt"})
 _SAME_WIDTH = frozenset({"$not", "$and", "$or", "$xor", "$xnor", "$add", "$sub", "$neg"})
 """Cells of whose operands only the bits within the width of the result have an effect."""
 
+_BY_BIT = {"$dff": ("Q", "D"), "$mux": ("Y", "A", "B")}
+"""Cells each bit of whose output depends on the same bit of some inputs: the output, and these inputs."""
+
 _COMMON = {"axi_clk": "clk", "axi_rst": "rst"}
 """Signals with the same name in each module."""
 
@@ -46,6 +49,8 @@ def tidy(design: dict[str, Any], top: str, ports: Sequence[str], first: dict[str
         name: _Module(content, _initial_values(first["modules"][name])) for name, content in design["modules"].items()
     }
     order = list(_preorder(modules, top))
+    for name in order:
+        modules[name].remove_unread_bits()
     for name in reversed(order):
         modules[name].find_reads(modules)
     for name in order:
@@ -116,6 +121,35 @@ class _Module:
 
     def _ports(self, direction: str) -> dict[str, list[Bit]]:
         return {name: port["bits"] for name, port in self.content["ports"].items() if port["direction"] == direction}
+
+    def remove_unread_bits(self) -> None:
+        """Remove the bits of registers, multiplexers and results that no output depends on, and cells without bits."""
+        found = self._effective_bits()
+        for name, cell in list(self.cells.items()):
+            _narrow(cell, found)
+            outputs = _outputs(cell)
+            if outputs and found.isdisjoint(bit for port in outputs for bit in cell["connections"][port]):
+                del self.cells[name]
+
+    def _effective_bits(self) -> set[Bit]:
+        """The bits that outputs, memories and instances of modules depend on."""
+        drivers = {
+            bit: (cell, index)
+            for cell in self.cells.values()
+            for port in _outputs(cell)
+            for index, bit in enumerate(cell["connections"][port])
+        }
+        waiting = [bit for bits in self._ports("output").values() for bit in bits]
+        for cell in self.cells.values():
+            if not _outputs(cell):
+                waiting += [bit for bits in cell["connections"].values() for bit in bits]
+        found: set[Bit] = set()
+        while waiting:
+            bit = waiting.pop()
+            if bit not in found:
+                found.add(bit)
+                waiting += _inputs(*drivers[bit]) if bit in drivers else []
+        return found
 
     def find_reads(self, modules: dict[str, _Module]) -> None:
         """Find the bits of inputs that are read, after those of all instances."""
@@ -296,6 +330,38 @@ def _is_own(bits: Sequence[Bit], owned: set[Bit], drivers: dict[Bit, str]) -> bo
         and all(isinstance(bit, int) for bit in own)
         and len({drivers.get(bit, "") for bit in own}) == 1
     )
+
+
+def _outputs(cell: dict[str, Any]) -> list[str]:
+    """The output ports of a cell with one output; none for memories and instances of modules."""
+    directions = cell.get("port_directions", {})
+    found = [port for port, direction in directions.items() if direction == "output"]
+    return found if cell["type"].startswith("$") and not cell["type"].startswith("$mem") else []
+
+
+def _inputs(cell: dict[str, Any], index: int) -> list[Bit]:
+    """The bits on which a bit of a cell's output depends."""
+    by_bit, outputs = _BY_BIT.get(cell["type"], ()), _outputs(cell)
+    return [
+        bit
+        for port, bits in cell["connections"].items()
+        if port not in outputs
+        for bit in (bits[index : index + 1] if port in by_bit else bits)
+    ]
+
+
+def _narrow(cell: dict[str, Any], wanted: set[Bit]) -> None:
+    """Remove the bits of a cell that are not wanted, as far as its type allows."""
+    connections, parameters = cell["connections"], cell["parameters"]
+    if by_bit := _BY_BIT.get(cell["type"], ()):
+        kept = [index for index, bit in enumerate(connections[by_bit[0]]) if bit in wanted]
+        connections |= {port: list(_at(connections[port], kept)) for port in by_bit}
+        parameters["WIDTH"] = f"{len(kept):032b}"
+    elif cell["type"] in _SAME_WIDTH:
+        result = connections["Y"]
+        while len(result) > 1 and result[-1] not in wanted:
+            result.pop()
+        parameters["Y_WIDTH"] = f"{len(result):032b}"
 
 
 def _fitted(cell: dict[str, Any]) -> dict[str, Any]:

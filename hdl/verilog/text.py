@@ -17,7 +17,7 @@ _WIRE = re.compile(r"^  (wire|reg) (\[[^]]+\] )?(\w+)( = [^;]+)?;\n", re.MULTILI
 _MEMORY = re.compile(r"^  reg \[[^]]+\] \w+ \[[^]]+\];\n", re.MULTILINE)
 _ASSIGNMENT = re.compile(r"^  assign ([^=]+) = (.+);\n", re.MULTILINE)
 _PROCESS = re.compile(r"^  always @\(posedge clk\)(?: begin)?\n((?:    .*\n)+)(?:  end\n)?", re.MULTILINE)
-_REPEATED = re.compile(r"(?<=[{,] )(\w+(?:\[\d+\])?)(?:, \1(?=[, ])(?!\[))+")
+_REPEATED = re.compile(r"(?<=[{,] )(\w+(?:\[\d+\])?)(?:, \1(?=,| }))+")
 
 _LINE = 120
 """Upper bound on the characters of a line."""
@@ -139,10 +139,22 @@ def _statement(words: list[str]) -> Statement:
     condition = [words.pop(0)]
     while " ".join(condition).count("(") > " ".join(condition).count(")"):
         condition.append(words.pop(0))
-    found = Statement(" ".join(condition), [_statement(words)])
+    found = Statement(" ".join(condition), _branch(words))
     if words and words[0] == "else":
         words.pop(0)
-        found.otherwise.append(_statement(words))
+        found.otherwise += _branch(words)
+    return found
+
+
+def _branch(words: list[str]) -> list[Statement]:
+    """Parse the statements of a branch, of which the words are removed."""
+    if words[0] != "begin":
+        return [_statement(words)]
+    words.pop(0)
+    found = []
+    while words[0] != "end":
+        found.append(_statement(words))
+    words.pop(0)
     return found
 
 

@@ -7,7 +7,15 @@ import pytest
 from support.tiers import tiered
 
 from utf8fpga.formal.netlist import equal_verilog
-from utf8fpga.hdl import DecoderParameters, axi_rtlil, axi_verilog
+from utf8fpga.hdl import (
+    CoreParameters,
+    DecoderParameters,
+    TranscoderParameters,
+    ValidatorParameters,
+    axi_rtlil,
+    axi_verilog,
+)
+from utf8fpga.hdl.verilog.writer import module_name
 
 CORES = {
     "serial": DecoderParameters(),
@@ -20,13 +28,15 @@ CORES = {
     "packed-4": DecoderParameters(lanes=4),
     "each-unit": DecoderParameters(practice="each-unit"),
     "refresh": DecoderParameters(refresh=100),
+    "sanitizer-2": TranscoderParameters(lanes=2),
+    "tap-3": ValidatorParameters(lanes=3, report="offset", counters=8),
 }
 
 
 @pytest.mark.parametrize("parameters", tiered(CORES, ["serial", "sparse-4", "packed-2"], tier=pytest.mark.proof))
-def test_the_verilog_is_equal_to_its_design(parameters: DecoderParameters) -> None:
+def test_the_verilog_is_equal_to_its_design(parameters: CoreParameters) -> None:
     core = parameters.build()
-    assert equal_verilog(axi_rtlil(core), axi_verilog(core)).proved is True
+    assert equal_verilog(axi_rtlil(core), axi_verilog(core), module_name(core)).proved is True
 
 
 def test_a_difference_is_found() -> None:

@@ -59,18 +59,20 @@ def variants() -> Iterator[CoreParameters]:
 
 
 def other_cores() -> Iterator[CoreParameters]:
-    """Encoders, transcoders and validators.
-
-    Not yet without warnings: wide transcoders to UTF-8 (WIDTHEXPAND), validators with a window (UNUSEDSIGNAL).
-    """
+    """Encoders, transcoders and validators."""
     for to, narrow in product(("utf-8", "utf-16-be", "cesu-8"), (True, False)):
         yield EncoderParameters(to=to, narrow=narrow)
     yield EncoderParameters(lanes=3, packed=False, items=True)
     for lanes in (1, 2, 4):
         yield TranscoderParameters(to="utf-16-le", lanes=lanes)
-    yield TranscoderParameters()
+    for lanes, narrow in ((1, True), (2, False), (4, True)):
+        yield TranscoderParameters(lanes=lanes, narrow=narrow)
+    yield TranscoderParameters(lanes=3, packed=False)
     yield DecoderParameters(table=UTF_16, lanes=2)
-    yield ValidatorParameters(report="verdict")
+    for lanes, report in ((1, "verdict"), (1, "full"), (2, "full"), (3, "offset"), (4, "verdict")):
+        yield ValidatorParameters(lanes=lanes, report=report)
+    for lanes, limit in ((1, None), (2, 9), (5, 20)):
+        yield ValidatorParameters(lanes=lanes, limit=limit, pass_through=True)
 
 
 MATRIX = {parameters.name: parameters for parameters in (*variants(), *other_cores())}
@@ -79,8 +81,10 @@ MATRIX = {parameters.name: parameters for parameters in (*variants(), *other_cor
 @requires_linters
 @pytest.mark.parametrize(
     "name",
-    # In every run: two outputs of which one depends on the other, a packer, unused bits of `tdata`.
-    tiered({name: name for name in MATRIX}, ["decoder-each-unit", "decoder-2", "remover-3-width-12"]),
+    # In every run: two outputs of which one depends on the other, a packer, unused bits of `tdata` and of registers.
+    tiered(
+        {name: name for name in MATRIX}, ["decoder-each-unit", "decoder-2", "remover-3-width-12", "validator-3-offset"]
+    ),
 )
 def test_no_warnings(name: str, tmp_path: Path) -> None:
     assert warnings_of(axi_verilog(MATRIX[name].build()), tmp_path) == []

@@ -26,6 +26,7 @@ from utf8fpga.hdl import PIPELINES, AxiStreamCore, SerialDecoder, axi_verilog
 from utf8fpga.hdl.beats import beat_layout
 from utf8fpga.hdl.toolchain import run_tool
 from utf8fpga.hdl.verilog import families, identifiers, netlist
+from utf8fpga.hdl.verilog.text import polished
 from utf8fpga.hdl.verilog.writer import _written
 from utf8fpga.sim.boundaries import boundary_units
 from utf8fpga.sim.strategies import texts
@@ -204,6 +205,37 @@ def test_the_module_has_its_own_clock_domain_within_a_larger_design() -> None:
         elif "connect \\CLK" in line:
             clocks.setdefault(module, set()).add(line.split()[2])
     assert clocks == {r"\top": {r"\clk"}, r"\top.decoder.core": {r"\axi_clk"}}
+
+
+PROCESS = """module m(clk, en, a, b, q, r);
+  input clk;
+  wire clk;
+  input en;
+  wire en;
+  input a;
+  wire a;
+  input b;
+  wire b;
+  output [3:0] q;
+  wire [3:0] q;
+  output r;
+  reg r = 1'h0;
+  assign q = { a, a, b, b & a };
+  always @(posedge clk) begin
+    if (en) begin
+      r <= a;
+    end
+  end
+endmodule
+"""
+
+
+def test_only_whole_elements_are_written_as_a_repetition() -> None:
+    assert "assign q = { {2{a}}, b, b & a };" in polished(PROCESS)
+
+
+def test_statements_in_nested_blocks() -> None:
+    assert "    if (en) begin\n      r <= a;\n    end\n  end\n" in polished(PROCESS)
 
 
 def test_a_symbol_may_have_no_other_fields_than_those_of_the_ports() -> None:
