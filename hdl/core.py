@@ -78,6 +78,7 @@ class Option:
         choices: the permitted values of a field with a word as its value.
         range: the lowest and the highest value of a number; None: no upper bound.
         metavar: the placeholder for the value in help texts.
+        several: the value is a tuple of `choices`, separated by commas on the command line, or ``all``.
         flags: of a Boolean field the option that sets it to true and the one that sets it to false; an empty string: no
             such option.
     """
@@ -86,6 +87,7 @@ class Option:
     choices: tuple[str, ...] = ()
     range: tuple[int, int | None] | None = None
     metavar: str | None = None
+    several: bool = False
     flags: tuple[str, str] | None = None
 
 
@@ -174,7 +176,7 @@ class CoreParameters:
             if how.flags:
                 words.append(how.flags[not value].removeprefix("--"))
             else:
-                words.append(written(value) if how.choices or name == "lanes" else f"{name} {written(value)}")
+                words.append(written(value) if (how.choices and not how.several) or name == "lanes" else f"{name} {written(value)}")
         return words
 
     @property
@@ -308,10 +310,14 @@ def spelled(table: EncodingTable) -> str:
 
 
 def plain(value: Any) -> Any:
-    """A value as a plain string if it is a member of an enumeration of strings."""
+    """A value with plain strings in place of members of an enumeration of strings."""
+    if isinstance(value, tuple):
+        return tuple(map(plain, value))
     return str(value) if isinstance(value, str) else value
 
 
 def written(value: Any) -> str:
-    """The value of a parameter as a word of the command line; a table by its name."""
+    """The value of a parameter as a word of the command line; a table by its name, several words with commas."""
+    if isinstance(value, tuple):
+        return ",".join(map(str, value))
     return str(getattr(value, "name", value)) if not isinstance(value, str) else str(value)

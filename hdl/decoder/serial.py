@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from amaranth.hdl import Cat, Const, Module, Mux, ResetSignal, Signal, Value
@@ -11,11 +12,13 @@ from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from utf8fpga.hdl.beats import beat_layout, is_effective
+from utf8fpga.hdl.decoder.property_logic import PropertyLogic
 from utf8fpga.hdl.decoder.serial_logic import SerialControl
 from utf8fpga.hdl.payloads import LONGEST_ANNOUNCED, HasItemOptions, ItemOptions, Kind, item_layout
 from utf8fpga.model import REPLACEMENT_CHARACTER, TABLE_3_7, EncodingTable
 from utf8fpga.model.exceptions import InvalidArgumentError
 from utf8fpga.model.practices import Practice
+from utf8fpga.model.properties import CharacterProperty
 
 __all__ = ["PIPELINES", "SerialDecoder"]
 
@@ -81,7 +84,7 @@ class SerialDecoder(HasItemOptions, wiring.Component):
         *,
         pipeline: int = 0,
         announced: bool = False,
-        **options: bool,
+        **options: Any,
     ) -> None:
         if pipeline not in PIPELINES:
             raise InvalidArgumentError(f"pipeline {pipeline} is not in 0..{PIPELINES[-1]}")
@@ -96,7 +99,10 @@ class SerialDecoder(HasItemOptions, wiring.Component):
         self._control = SerialControl.of(table)
         if self.kind:
             self._control.check_kinds()
-        item = item_layout(table, kind=self.kind, length=self.length, announced=announced)
+        self._flags = PropertyLogic.of(table, self.properties)
+        item = item_layout(
+            table, kind=self.kind, length=self.length, properties=self.properties, announced=announced
+        )
         super().__init__(
             {
                 "input": In(stream.Signature(beat_layout(table.unit_width, 1))),
@@ -125,7 +131,7 @@ class SerialDecoder(HasItemOptions, wiring.Component):
     def _show_slot(self, m: Module) -> None:
         """Without a pipeline: the slot is the output, and the unit at the input determines whether it is valid."""
         control, source, output = self._control, self.input, self.output
-        arriving = _Unit(source.payload.symbols[0], source.payload.keep, source.payload.last)
+        arriving = self._arriving(m)
         slot = _Slot(self)
         arrives = is_effective(source)
         # The slot is also loaded during a reset, which closes a sequence: so one that is open is in an occupied slot.
@@ -143,6 +149,15 @@ class SerialDecoder(HasItemOptions, wiring.Component):
         slot.load_unit(m, self, arriving, loads, closes=reset)
         if self.replacement:
             self._keep_payload_apart(m, slot, arriving, loads, arrives)
+
+    def _arriving(self, m: Module) -> _Unit:
+        """The beat at the input."""
+        beat = self.input.payload
+        unit = _Unit(beat.symbols[0], beat.keep, beat.last)
+        if self._flags.units:
+            unit.matches = Signal(len(self._flags.units), name="matches")
+            m.d.comb += unit.matches.eq(_matches(self._flags, unit.unit))
+        return unit
 
     def _keep_payload_apart(self, m: Module, slot: _Slot, arriving: _Unit, loads: Value, arrives: Value) -> None:
         """While a sequence is open the output already holds U+FFFD; the payload bits are in separate registers.
@@ -195,7 +210,7 @@ class SerialDecoder(HasItemOptions, wiring.Component):
             ]
 
         if self.pipeline == 1:
-            arriving = _Unit(source.payload.symbols[0], source.payload.keep, source.payload.last)
+            arriving = self._arriving(m)
             fits = control.continues(slot.context(control, arriving.unit))
             m.d.comb += [
                 slot.arrived.eq(is_effective(source)),
@@ -249,6 +264,9 @@ class SerialDecoder(HasItemOptions, wiring.Component):
             m.d.sync += opens.eq(control.is_lead(given))
         # The unit is kept until the next one, even if it has moved on: the next one is compared with it.
         enters = self.input.valid & beat.keep & free
+        if self._flags.units:
+            unit.matches = Signal(len(self._flags.units), name="unit_matches", reset_less=True)
+            m.d.sync += _loaded(unit.matches, _matches(self._flags, given), enters)
         m.d.sync += [
             _loaded(unit.unit, given, enters),
             _loaded(shifts, control.shifts(leads=True, singles=True)(given), enters),
@@ -281,13 +299,66 @@ def _loaded(register: Value, value: Value, enable: Value) -> Any:
     return register.eq((value & wide) | (register & ~wide))
 
 
+def _matches(flags: PropertyLogic, unit: Value) -> Value:
+    """The conditions on a unit, of which the products of the properties consist."""
+    digits = [digit(unit) for digit in flags.digits]
+    return Cat(flags.unit(number, digits.__getitem__) for number in range(len(flags.units)))
+
+
 @dataclass
 class _Unit:
-    """A beat with a unit that is to be loaded into the slot."""
+    """A beat with a unit that is to be loaded into the slot.
+
+    Attributes:
+        unit, keep, last: its fields.
+        matches: the conditions on the unit, see `_matches`; None if there are none.
+    """
 
     unit: Value
     keep: Value
     last: Value
+    matches: Value | None = None
+
+
+class _Flags:
+    """The products of the properties for the unit in the slot, and the conditions on that unit and those before it."""
+
+    def __init__(self, logic: PropertyLogic) -> None:
+        self.logic = logic
+        self.history = [
+            [Signal(name=f"matched_{back}_{number}", reset_less=True) for back in range(depth + 1)]
+            for number, depth in enumerate(logic.history)
+        ]
+        """For each condition, whether it held for the unit in the slot, and for each one before it."""
+        self.products = {
+            number: Signal(name=f"product_{number}", reset_less=True)
+            for numbers in logic.sums.values()
+            for number in numbers
+        }
+
+    def _now(self, arriving: _Unit, back: int, condition: int) -> Value:
+        """A condition on the arriving unit, or on one before it."""
+        if back:
+            return self.history[condition][back - 1]
+        assert arriving.matches is not None
+        return arriving.matches[condition]
+
+    def load(self, m: Module, arriving: _Unit) -> None:
+        """The arriving unit moves into the slot."""
+        for number, product in self.products.items():
+            m.d.sync += product.eq(self.logic.product(number, partial(self._now, arriving)))
+        for condition, kept in enumerate(self.history):
+            # Those of the unit in the slot are used by the next unit only, so the oldest one is not stored.
+            m.d.sync += [old.eq(self._now(arriving, back, condition)) for back, old in enumerate(kept[:-1])]
+
+    def value(self, wanted: CharacterProperty, error: Value) -> Value:
+        """Whether the code point in the slot has a property."""
+        return Cat(Const(0, 1), *(self.products[number] for number in self.logic.sums[wanted])).any() & ~error
+
+    def breaks(self, arriving: _Unit) -> Value:
+        """The arriving unit breaks an encoded surrogate that the unit in the slot begins."""
+        now = partial(self._now, arriving)
+        return Cat(Const(0, 1), *(self.logic.product(number, now) for number in self.logic.breaks)).any()
 
 
 def _state_name(remaining: int) -> str:
@@ -327,6 +398,7 @@ class _Slot:
         self.kind = Signal(Kind, reset_less=True)
         self.length = Signal(range(decoder.table.longest + 1), reset_less=True)
         self.announced = Signal(range(LONGEST_ANNOUNCED + 1), reset_less=True)
+        self.flags = _Flags(decoder._flags)
 
     @property
     def open(self) -> Value:
@@ -424,6 +496,7 @@ class _Slot:
                 )
             if decoder.length:
                 m.d.sync += self.length.eq(Mux(continued & self.open, self.length + 1, 1))
+            self.flags.load(m, arriving)
             if decoder.announced:
                 m.d.sync += self.announced.eq(Mux(continued & self.open, self.announced, control.announced(unit)))
             with m.If(closes):
@@ -438,6 +511,10 @@ class _Slot:
             fields.append(Mux(self.open, ended, self.kind))
         if decoder.length:
             fields.append(self.length)
+        for each in decoder.properties:
+            fields.append(self.flags.value(each, self.error))
+            if each is CharacterProperty.SURROGATE:
+                fields[-1] = fields[-1] | (self.open & arriving.keep & self.flags.breaks(arriving))
         if decoder.announced:
             fields.append(self.announced)
         return Cat(*fields, self.keep, self.last)

@@ -334,7 +334,7 @@ class SerialControl:
         return Cat(*(function(context) for function in self._code_after_trail))
 
     @cached_property
-    def _causes(self) -> dict[tuple[int, int], ErrorKind]:
+    def causes(self) -> dict[tuple[int, int], ErrorKind]:
         """Per open state and unit that breaks it the cause of the error.
 
         Raises:
@@ -354,13 +354,13 @@ class SerialControl:
 
     def check_kinds(self) -> None:
         """Raise `TableError` if the cause of an error depends on more of the sequence than the state."""
-        assert self._causes
+        assert self.causes
 
     @cached_property
     def _broken_kind(self) -> tuple[Function, ...]:
         return self._of_context(
             lambda state: self.units - self.allowed[state],
-            lambda state, unit: self._causes[state, unit],
+            lambda state, unit: self.causes[state, unit],
             _KIND_BITS,
         )
 
