@@ -254,8 +254,8 @@ class AxiStreamCore(wiring.Component):
     """A core behind AXI4-Stream names.
 
     A symbol occupies the low bits of its bytes in ``tdata``; ``tkeep`` has one bit per byte, ``tuser`` the other fields
-    of each symbol, if it has any: ``error``, ``kind``, ``length`` and flags of properties, or ``user``. An input symbol is present if all
-    bits of its bytes in ``s_axis_tkeep`` are set.
+    of each symbol, if it has any: ``error``, ``kind``, ``length`` and flags of properties, or ``user``. An input symbol
+    is present if all bits of its bytes in ``s_axis_tkeep`` are set.
 
     Throughput: that of the core.
 

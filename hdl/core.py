@@ -176,7 +176,11 @@ class CoreParameters:
             if how.flags:
                 words.append(how.flags[not value].removeprefix("--"))
             else:
-                words.append(written(value) if (how.choices and not how.several) or name == "lanes" else f"{name} {written(value)}")
+                words.append(
+                    written(value)
+                    if (how.choices and not how.several) or name == "lanes"
+                    else f"{name} {written(value)}"
+                )
         return words
 
     @property
@@ -185,8 +189,9 @@ class CoreParameters:
         return re.sub(r"[^a-z0-9]+", "-", "-".join([self.core, *self.words()]).lower())
 
     def as_dict(self) -> dict[str, Any]:
-        """All parameters by name, for JSON. A table is represented by its name."""
+        """All parameters by name, for JSON. A table is represented by its name, an empty tuple by None."""
         values = {each.name: getattr(self, each.name) for each in fields(self)}
+        values |= {name: None for name, value in values.items() if value == ()}
         return {name: value if isinstance(value, int | None) else written(value) for name, value in values.items()}
 
     def expression(self) -> str:

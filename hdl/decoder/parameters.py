@@ -30,7 +30,7 @@ from utf8fpga.model import (
     TableError,
     encode,
 )
-from utf8fpga.model.golden import BulkGolden, GoldenDecoder
+from utf8fpga.model.golden import BulkGolden, Golden, GoldenDecoder
 from utf8fpga.model.properties import CharacterProperty, FlaggedItem, GoldenFlags, chosen_properties
 from utf8fpga.model.table import checked_table
 
@@ -178,8 +178,8 @@ class DecoderParameters(CoreParameters):
     properties: tuple[CharacterProperty, ...] = field(
         default=(),
         metadata=option(
-            f"Also output a flag for each of these properties of each item, in m_axis_tuser: {', '.join(CharacterProperty)};"
-            " or all.",
+            "Also output flags of these properties of each item, in m_axis_tuser:"
+            f" {', '.join(CharacterProperty)}; or all. Default: none.",
             choices=tuple(CharacterProperty),
             several=True,
         ),
@@ -290,7 +290,7 @@ class DecoderParameters(CoreParameters):
         """A buffer in registers, if there is one, and no packer, which is larger behind it."""
         return {"buffer": "registers"} if self.buffer in ("memory", "slices") and not self.packed else {}
 
-    def golden(self) -> GoldenDecoder | GoldenFlags:
+    def golden(self) -> Golden:
         """The golden decoder of this table and practice, with the properties if there are any."""
         decoder = GoldenDecoder(IncrementalDecoder(self.practice, self.table))
         return GoldenFlags(decoder, self.properties) if self.properties else decoder

@@ -8,7 +8,7 @@ product only has to distinguish the sequences of the table from each other.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache, reduce
 from itertools import product
@@ -52,7 +52,7 @@ class Digit:
         return self.function.compute(unit >> self.low & (1 << _DIGIT) - 1)
 
 
-_Product = TypeVar("_Product")
+_T = TypeVar("_T")
 
 _Condition = frozenset[int]
 """A condition on a unit: the numbers of the digits' conditions, all of which must hold."""
@@ -92,20 +92,20 @@ class PropertyLogic:
             TableError: see `SerialControl.of`; or an encoded surrogate is broken after more than one unit.
         """
         space = _Space(table)
-        numbers = _Numbers(), _Numbers(), _Numbers()
+        numbers = _Numbers()
 
         def numbered(terms: Iterable[Term]) -> tuple[int, ...]:
-            return tuple(_number(space, term, *numbers) for term in terms)
+            return tuple(_number(space, term, numbers) for term in terms)
 
         sums = {each: numbered(space.cover_of(code_points_of(each))) for each in properties}
         breaks = numbered(space.breaks()) if CharacterProperty.SURROGATE in properties else ()
-        digits, units, products = (tuple(each) for each in numbers)
-        return PropertyLogic(digits, tuple(tuple(sorted(unit)) for unit in units), products, sums, breaks)
+        units = tuple(tuple(sorted(unit)) for unit in numbers.units)
+        return PropertyLogic(tuple(numbers.digits), units, tuple(numbers.products), sums, breaks)
 
     @property
     def history(self) -> tuple[int, ...]:
         """For each condition on a unit, the upper bound on the units after it in a product."""
-        used = {number: 0 for number in range(len(self.units))}
+        used = dict.fromkeys(range(len(self.units)), 0)
         for each in self.products:
             for back, number in each:
                 used[number] = max(used[number], back)
@@ -126,15 +126,14 @@ class PropertyLogic:
             numbers: those of the products.
             units: the last units, the oldest first; as many as the longest sequence has.
         """
-        return any(
-            all(
-                self.digits[digit].compute(units[-1 - back]) for back, condition in each for digit in self.units[condition]
-            )
-            for each in (self.products[number] for number in numbers)
-        )
+
+        def holds(back: int, condition: int) -> bool:
+            return all(self.digits[digit].compute(units[-1 - back]) for digit in self.units[condition])
+
+        return any(all(holds(*each) for each in self.products[number]) for number in numbers)
 
 
-def grouped(products: Sequence[_Product]) -> list[Sequence[_Product]]:
+def grouped(products: Sequence[_T]) -> list[Sequence[_T]]:
     """The products of a sum in groups, each of which is a partial sum."""
     return [products[at : at + _TOGETHER] for at in range(0, len(products), _TOGETHER)]
 
@@ -144,19 +143,20 @@ def _all_of(values: Iterable[Value]) -> Value:
 
 
 class _Numbers:
-    """Distinct values in the order in which they were first asked for."""
+    """The distinct conditions and products, each with its number in the order in which they were made."""
 
     def __init__(self) -> None:
-        self._numbers: dict[Hashable, int] = {}
-
-    def __call__(self, value: Hashable) -> int:
-        return self._numbers.setdefault(value, len(self._numbers))
-
-    def __iter__(self) -> Iterator[Hashable]:
-        return iter(self._numbers)
+        self.digits: dict[Digit, int] = {}
+        self.units: dict[_Condition, int] = {}
+        self.products: dict[tuple[tuple[int, int], ...], int] = {}
 
 
-def _number(space: _Space, term: Term, digits: _Numbers, units: _Numbers, products: _Numbers) -> int:
+def _numbered(values: dict[_T, int], value: _T) -> int:
+    """The number of a value, which is added if it is new."""
+    return values.setdefault(value, len(values))
+
+
+def _number(space: _Space, term: Term, numbers: _Numbers) -> int:
     """The number of the product that a term describes."""
     parts: list[tuple[int, int]] = []
     for back in range(space.longest):
@@ -164,16 +164,16 @@ def _number(space: _Space, term: Term, digits: _Numbers, units: _Numbers, produc
         for at, low in enumerate(space.lows):
             least, most = (box[back * len(space.lows) + at] for box in (term.least, term.most))
             if most != space.digits[at]:
-                conditions.add(digits(_digit(low, _values(least), _values(space.digits[at] & ~most), digits)))
+                digit = _digit(low, _values(least), _values(space.digits[at] & ~most), numbers.digits)
+                conditions.add(_numbered(numbers.digits, digit))
         if conditions:
-            parts.append((back, units(_Condition(conditions))))
-    return products(tuple(parts))
+            parts.append((back, _numbered(numbers.units, _Condition(conditions))))
+    return _numbered(numbers.products, tuple(parts))
 
 
-def _digit(low: int, on: Sequence[int], off: Sequence[int], known: Iterable[Hashable]) -> Digit:
+def _digit(low: int, on: Sequence[int], off: Sequence[int], known: Iterable[Digit]) -> Digit:
     """A condition that holds for some values of a digit and not for others: one that is known, if possible."""
     for digit in known:
-        assert isinstance(digit, Digit)
         if digit.low == low:
             holds = digit.function.compute
             if all(map(holds, on)) and not any(map(holds, off)):

@@ -100,9 +100,7 @@ class SerialDecoder(HasItemOptions, wiring.Component):
         if self.kind:
             self._control.check_kinds()
         self._flags = PropertyLogic.of(table, self.properties)
-        item = item_layout(
-            table, kind=self.kind, length=self.length, properties=self.properties, announced=announced
-        )
+        item = item_layout(table, kind=self.kind, length=self.length, properties=self.properties, announced=announced)
         super().__init__(
             {
                 "input": In(stream.Signature(beat_layout(table.unit_width, 1))),

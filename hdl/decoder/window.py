@@ -149,8 +149,8 @@ class ItemWindow(HasItemOptions, wiring.Component):
 
     def inner_item(self, beat: Beat, lane: int) -> Value:
         """The item of a lane that is not the last."""
-        after = (beat.at(name, lane + 1) for name in ("continued", "unit", "keep"))
-        return self.item(self.contents(beat, lane), *after, self.breaks_at(beat, lane + 1))
+        continued, unit, keep = (beat.at(name, lane + 1) for name in ("continued", "unit", "keep"))
+        return self.item(self.contents(beat, lane), continued, unit, keep, self.breaks_at(beat, lane + 1))
 
     def _breaks_next(self, beat: Beat) -> Value | None:
         """Whether the first unit of a beat breaks an encoded surrogate at the end of the beat before."""

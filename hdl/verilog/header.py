@@ -195,7 +195,8 @@ def _meaning(name: str, wanted: str) -> str:
         return "the number of code units of the item"
     if found := next((each for each in CharacterProperty if each.field == name), None):
         starts = ", or the start of an encoded one" if found is CharacterProperty.SURROGATE else ""
-        points = " ".join(f"{each.first:04X}" + f"..{each.last:04X}" * (len(each) > 1) for each in code_points_of(found))
+        bounds = ((f"{each.first:04X}", f"..{each.last:04X}" * (len(each) > 1)) for each in code_points_of(found))
+        points = " ".join(map("".join, bounds))
         return f"{found}: {points}{starts}"
     kinds = ", ".join(f"{kind.value} {kind.name}" for kind in ErrorKind)
     return f"the cause of the error: {kinds}; 0 if well-formed"
