@@ -78,6 +78,7 @@ class Option:
         choices: the permitted values of a field with a word as its value.
         range: the lowest and the highest value of a number; None: no upper bound.
         metavar: the placeholder for the value in help texts.
+        named: texts for users have the name of the field in front of its value, though the value is a word.
         several: the value is a tuple of `choices`, separated by commas on the command line, or ``all``.
         flags: of a Boolean field the option that sets it to true and the one that sets it to false; an empty string: no
             such option.
@@ -88,6 +89,7 @@ class Option:
     range: tuple[int, int | None] | None = None
     metavar: str | None = None
     several: bool = False
+    named: bool = False
     flags: tuple[str, str] | None = None
 
 
@@ -177,9 +179,7 @@ class CoreParameters:
                 words.append(how.flags[not value].removeprefix("--"))
             else:
                 words.append(
-                    written(value)
-                    if (how.choices and not how.several) or name == "lanes"
-                    else f"{name} {written(value)}"
+                    written(value) if (how.choices and not how.named) or name == "lanes" else f"{name} {written(value)}"
                 )
         return words
 

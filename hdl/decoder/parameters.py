@@ -182,6 +182,7 @@ class DecoderParameters(CoreParameters):
             f" {', '.join(CharacterProperty)}; or all. Default: none.",
             choices=tuple(CharacterProperty),
             several=True,
+            named=True,
         ),
     )
     kind: bool = False

@@ -12,7 +12,7 @@ from utf8fpga.hdl.decoder.parameters import DecoderParameters
 from utf8fpga.hdl.encoder.parameters import UnitParameters
 from utf8fpga.hdl.transcoder.transcoder import Transcoder, source_table
 from utf8fpga.model import IncrementalDecoder
-from utf8fpga.model.encoder import GoldenTranscoder
+from utf8fpga.model.encoder import ByteOrderMark, GoldenTranscoder
 from utf8fpga.model.encodings import ENCODINGS, Encoding, encoding_named
 from utf8fpga.model.exceptions import InvalidArgumentError
 from utf8fpga.model.golden import GoldenDecoder
@@ -36,6 +36,7 @@ class TranscoderParameters(UnitParameters):
         packed: see `UnitParameters`; with one lane True.
         narrow: see `UnitParameters`; with one lane True.
         pipeline: register stages of the decoder, see `DecoderParameters`; None for UTF-32, which needs none.
+        bom: what becomes of a byte order mark, U+FEFF, at the beginning of a packet: a value of `ByteOrderMark`.
 
     Raises:
         InvalidArgumentError: a value is out of its range, or the combination of values is invalid.
@@ -60,10 +61,25 @@ class TranscoderParameters(UnitParameters):
         ),
     )
 
+    bom: ByteOrderMark = field(
+        default=ByteOrderMark.KEEP,
+        metadata=option(
+            "What becomes of a byte order mark at the beginning of a packet: it is kept as a character (default),"
+            " removed, or selects the byte order and is removed.",
+            choices=tuple(each.value for each in ByteOrderMark),
+            named=True,
+        ),
+    )
+
     def __post_init__(self) -> None:
         encoding_named(self.to)
         if self.from_ not in SOURCES:
             raise InvalidArgumentError(f"the encoding {self.from_!r} of the input is not one of {', '.join(SOURCES)}")
+        if self.bom not in list(ByteOrderMark):
+            raise InvalidArgumentError(f"bom {self.bom!r} is not one of {', '.join(ByteOrderMark)}")
+        object.__setattr__(self, "bom", ByteOrderMark(self.bom))
+        if self.bom is ByteOrderMark.DETECT and self.given.unit_bytes == 1:
+            raise InvalidArgumentError(f"{self.from_} has no byte order to detect: use bom {ByteOrderMark.REMOVE}")
         self._check_lanes(self.lanes, MAX_LANES)
         if self.lanes == 1:
             object.__setattr__(self, "packed", True)
@@ -82,6 +98,7 @@ class TranscoderParameters(UnitParameters):
             packed=self.packed,
             narrow=self.narrow,
             decoder=self.decoder,
+            mark=self.bom,
             parameters=self,
         )
 
@@ -101,7 +118,7 @@ class TranscoderParameters(UnitParameters):
     def golden(self) -> GoldenTranscoder:
         """The golden transcoder."""
         decoder = GoldenDecoder(IncrementalDecoder(table=source_table(self.given)))
-        return GoldenTranscoder(decoder, self.given, self.target)
+        return GoldenTranscoder(decoder, self.given, self.target, self.bom)
 
     @property
     def input_table(self) -> EncodingTable | None:
@@ -129,6 +146,11 @@ class TranscoderParameters(UnitParameters):
     def notes(self) -> list[str]:
         """What becomes of ill-formed text, and when the input waits."""
         lines = ["There is one U+FFFD for each maximal subpart of an ill-formed subsequence (D93b)."]
+        if self.bom is ByteOrderMark.DETECT:
+            lines.append("U+FEFF at the beginning of a packet selects the byte order of the packet, and is removed;")
+            lines.append(f"without it the order is that of {self.from_}.")
+        elif self.bom is ByteOrderMark.REMOVE:
+            lines.append("U+FEFF at the beginning of a packet is removed.")
         if self.narrow:
             lines.append("While more code units are made than are output per cycle, s_axis_tready is low.")
         return lines

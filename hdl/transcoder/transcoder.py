@@ -18,6 +18,8 @@ from utf8fpga.hdl.encoder.parallel_encoder import ParallelEncoder, slots_for
 from utf8fpga.hdl.encoder.stages import unit_layout
 from utf8fpga.hdl.encoder.unit_queue import UnitQueue
 from utf8fpga.hdl.payloads import item_layout
+from utf8fpga.hdl.transcoder.byte_order_mark import MarkRemover, OrderDetector
+from utf8fpga.model.encoder import BYTE_ORDER_MARK, ByteOrderMark
 from utf8fpga.model.encodings import Encoding
 from utf8fpga.model.table import EncodingTable
 
@@ -59,11 +61,14 @@ class Transcoder(wiring.Component):
         packed: the units of an output beat are contiguous from lane 0.
         narrow: an output beat has as many lanes as an input beat. With one lane it always has.
         decoder: the parameters of the decoder of the source; None for UTF-32, which needs none.
+        mark: what becomes of a byte order mark.
         parameters: the parameters that it is built from.
 
     Attributes:
         decoder: the decoder; None for UTF-32.
         encoder: the encoder.
+        detector: determines the byte order by the mark; None if it is fixed.
+        remover: removes the mark; None if it is kept.
 
     Ports:
         input: stream of `beat_layout`, code units whose bytes are in the order of the encoding.
@@ -79,6 +84,7 @@ class Transcoder(wiring.Component):
         packed: bool = True,
         narrow: bool = False,
         decoder: DecoderParameters | None = None,
+        mark: ByteOrderMark = ByteOrderMark.KEEP,
         parameters: TranscoderParameters | None = None,
     ) -> None:
         self.source, self.target, self.lanes, self.parameters = source, target, lanes, parameters
@@ -102,6 +108,10 @@ class Transcoder(wiring.Component):
             # With fewer lanes a beat may have no item, and is not output by the decoder.
             collides = lanes < table.longest
             self.encoder = ParallelEncoder(logic, lanes, symbol, slots, output=output, collides=collides)
+        self.detector = OrderDetector(source, lanes) if mark is ByteOrderMark.DETECT else None
+        self.remover = None
+        if mark is not ByteOrderMark.KEEP:
+            self.remover = MarkRemover(symbol, lanes, len(table.encode(BYTE_ORDER_MARK)))
         units = unit_layout(target.form.unit_width)
         super().__init__(
             {
@@ -137,19 +147,32 @@ class Transcoder(wiring.Component):
     def elaborate(self, platform: object) -> Module:
         m = Module()
         m.submodules.encoder = encoder = self.encoder
-        source, items = self.input, encoder.input
-        payload, beat = source.payload, source.payload
+        items = encoder.input
+        if self.remover:
+            m.submodules.remover = self.remover
+            wiring.connect(m, self.remover.output, items)
+            items = self.remover.input
+        source = self.input
+        payload = source.payload
         if self.decoder:
             m.submodules.decoder = decoder = self.decoder
             beat = decoder.input.payload
-            wiring.connect(m, decoder.output, encoder.input)
+            wiring.connect(m, decoder.output, items)
             m.d.comb += [decoder.input.valid.eq(source.valid), source.ready.eq(decoder.input.ready)]
         else:
             beat = items.payload
             m.d.comb += [items.valid.eq(is_effective(source)), source.ready.eq(items.ready)]
-        m.d.comb += [beat.keep.eq(payload.keep), beat.last.eq(payload.last)]
-        for lane in range(self.lanes):
-            unit = Value.cast(payload.symbols[lane])
-            m.d.comb += Value.cast(beat.symbols[lane]).eq(in_byte_order(unit, self.source))
+        if self.detector:
+            m.submodules.detector = detector = self.detector
+            m.d.comb += [
+                detector.input.eq(payload),
+                detector.transfer.eq(is_effective(source) & source.ready),
+                beat.eq(detector.output),
+            ]
+        else:
+            m.d.comb += [beat.keep.eq(payload.keep), beat.last.eq(payload.last)]
+            for lane in range(self.lanes):
+                unit = Value.cast(payload.symbols[lane])
+                m.d.comb += Value.cast(beat.symbols[lane]).eq(in_byte_order(unit, self.source))
         connect_units(m, encoder.output, self.output, self.target)
         return m
