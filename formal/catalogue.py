@@ -150,6 +150,8 @@ def _all_serial() -> Iterator[DecoderParameters]:
     for table in _OTHER_TABLES:
         for pipeline in PIPELINES:
             yield DecoderParameters(table=table, pipeline=pipeline, **_FULL)
+    yield DecoderParameters(properties=(CharacterProperty.LINE_BREAK,))
+    yield DecoderParameters(properties=tuple(CharacterProperty))
 
 
 def _all_parallel() -> Iterator[DecoderParameters]:
@@ -163,6 +165,7 @@ def _all_parallel() -> Iterator[DecoderParameters]:
                 yield parallel(lanes=lanes, pipeline=pipeline)
         for fields in _FIELDS[2:]:
             yield parallel(lanes=lanes, **fields)
+        yield parallel(lanes=lanes, properties=tuple(CharacterProperty))
     for lanes in (4, 8):
         yield parallel(lanes=lanes, buffer="registers")
         yield parallel(lanes=lanes, buffer="slices")

@@ -200,7 +200,7 @@ def test_flags_at_each_bound_in_any_lane(name: str) -> None:
     simulation = simulation_of(name)
     given = [with_errors(name, rng) for _ in range(4)]
     # A text that ends in the first unit of an encoded surrogate, and one that would continue it.
-    given += [[0xED], [0xA0, 0x80], [0x41, 0xED], [0xBF], []]
+    given += [[0xED], [0xA0, 0x80], [0x41, 0xED], [0xBF], [], [0x41, 0x0A]]
     found = simulation.run(given, output_pauses=[False, True, False, False]).texts
     for text, symbols in zip(given, found, strict=True):
         assert list(symbols) == simulation.expected(text)
