@@ -9,7 +9,7 @@ from typing import Literal, NamedTuple
 
 from utf8fpga.model.decoder import REPLACEMENT_CHARACTER, Item
 from utf8fpga.model.encodings import Encoding
-from utf8fpga.model.golden import GoldenDecoder
+from utf8fpga.model.golden import GoldenComposedDecoder, GoldenDecoder
 
 __all__ = ["BYTE_ORDER_MARK", "ByteOrderMark", "CodeUnit", "GoldenEncoder", "GoldenTranscoder"]
 
@@ -106,7 +106,11 @@ class GoldenTranscoder:
     """
 
     def __init__(
-        self, decoder: GoldenDecoder, source: Encoding, target: Encoding, mark: ByteOrderMark = ByteOrderMark.KEEP
+        self,
+        decoder: GoldenDecoder | GoldenComposedDecoder,
+        source: Encoding,
+        target: Encoding,
+        mark: ByteOrderMark = ByteOrderMark.KEEP,
     ) -> None:
         self._decoder, self._source, self._target, self._mark = decoder, source, target, mark
         self._begin()

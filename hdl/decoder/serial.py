@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -12,7 +13,7 @@ from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from utf8fpga.hdl.beats import beat_layout, is_effective
-from utf8fpga.hdl.decoder.property_logic import PropertyLogic
+from utf8fpga.hdl.decoder.property_logic import PropertyLogic, grouped
 from utf8fpga.hdl.decoder.serial_logic import SerialControl
 from utf8fpga.hdl.payloads import LONGEST_ANNOUNCED, HasItemOptions, ItemOptions, Kind, item_layout
 from utf8fpga.model import REPLACEMENT_CHARACTER, TABLE_3_7, EncodingTable
@@ -145,6 +146,8 @@ class SerialDecoder(HasItemOptions, wiring.Component):
         # An item is transferred also if no unit arrives; an open sequence stays in the slot until one does.
         m.d.sync += slot.occupied.eq(arrives | (slot.occupied & ~(output.ready & ~slot.open)))
         slot.load_unit(m, self, arriving, loads, closes=reset)
+        # As for the payload below, their enable need not depend on the output.
+        slot.flags.follow(m, arriving, arrives)
         if self.replacement:
             self._keep_payload_apart(m, slot, arriving, loads, arrives)
 
@@ -220,6 +223,7 @@ class SerialDecoder(HasItemOptions, wiring.Component):
             slot.load(m, self, arriving, advance, opens=opens, code=code, closes=arriving.last)
             slot.load_data(m, self, arriving, advance, shifts=shifts)
 
+        slot.flags.follow(m, arriving, advance)
         payload = slot.payload(self, arriving)
         if self.replacement:
             width = control.code_point_bits
@@ -319,19 +323,30 @@ class _Unit:
 
 
 class _Flags:
-    """The products of the properties for the unit in the slot, and the conditions on that unit and those before it."""
+    """The properties of the unit in the slot, and the conditions on that unit and those before it.
 
-    def __init__(self, logic: PropertyLogic) -> None:
+    Args:
+        logic: the products of the properties.
+        sums: the registers hold partial sums of products, rather than products, which leaves less logic behind them.
+    """
+
+    def __init__(self, logic: PropertyLogic, *, sums: bool) -> None:
         self.logic = logic
         self.history = [
-            [Signal(name=f"matched_{back}_{number}", reset_less=True) for back in range(depth + 1)]
+            [Signal(name=f"matched_{back}_{number}", reset_less=True) for back in range(depth)]
             for number, depth in enumerate(logic.history)
         ]
         """For each condition, whether it held for the unit in the slot, and for each one before it."""
-        self.products = {
-            number: Signal(name=f"product_{number}", reset_less=True)
-            for numbers in logic.sums.values()
-            for number in numbers
+        self._stable = {number for each in logic.breaks for back, number in logic.products[each] if back}
+        """The conditions that determine an item at the output together with the arriving unit."""
+        self._groups = {
+            wanted: grouped(numbers) if sums else [(number,) for number in numbers]
+            for wanted, numbers in logic.sums.items()
+        }
+        self.parts = {
+            group: Signal(name=f"products_{'_'.join(map(str, group))}", reset_less=True)
+            for groups in self._groups.values()
+            for group in map(tuple, groups)
         }
 
     def _now(self, arriving: _Unit, back: int, condition: int) -> Value:
@@ -341,22 +356,37 @@ class _Flags:
         assert arriving.matches is not None
         return arriving.matches[condition]
 
+    def _any(self, arriving: _Unit, products: Iterable[int]) -> Value:
+        """Whether one of some products is 1 for the arriving unit."""
+        now = partial(self._now, arriving)
+        return Cat(Const(0, 1), *(self.logic.product(number, now) for number in products)).any()
+
+    def _shift(self, m: Module, arriving: _Unit, *, stable: bool) -> None:
+        for condition, kept in enumerate(self.history):
+            if (condition in self._stable) == stable:
+                m.d.sync += [old.eq(self._now(arriving, back, condition)) for back, old in enumerate(kept)]
+
     def load(self, m: Module, arriving: _Unit) -> None:
         """The arriving unit moves into the slot."""
-        for number, product in self.products.items():
-            m.d.sync += product.eq(self.logic.product(number, partial(self._now, arriving)))
-        for condition, kept in enumerate(self.history):
-            # Those of the unit in the slot are used by the next unit only, so the oldest one is not stored.
-            m.d.sync += [old.eq(self._now(arriving, back, condition)) for back, old in enumerate(kept[:-1])]
+        m.d.sync += [part.eq(self._any(arriving, group)) for group, part in self.parts.items()]
+        self._shift(m, arriving, stable=True)
+
+    def follow(self, m: Module, arriving: _Unit, enable: Value) -> None:
+        """If `enable` is asserted, the arriving unit is one that a later unit may continue.
+
+        Those conditions are used only for a unit that continues a sequence.
+        """
+        if self.history:
+            with m.If(enable):
+                self._shift(m, arriving, stable=False)
 
     def value(self, wanted: CharacterProperty, error: Value) -> Value:
         """Whether the code point in the slot has a property."""
-        return Cat(Const(0, 1), *(self.products[number] for number in self.logic.sums[wanted])).any() & ~error
+        return Cat(Const(0, 1), *(self.parts[tuple(group)] for group in self._groups[wanted])).any() & ~error
 
     def breaks(self, arriving: _Unit) -> Value:
         """The arriving unit breaks an encoded surrogate that the unit in the slot begins."""
-        now = partial(self._now, arriving)
-        return Cat(Const(0, 1), *(self.logic.product(number, now) for number in self.logic.breaks)).any()
+        return self._any(arriving, self.logic.breaks)
 
 
 def _state_name(remaining: int) -> str:
@@ -396,7 +426,7 @@ class _Slot:
         self.kind = Signal(Kind, reset_less=True)
         self.length = Signal(range(decoder.table.longest + 1), reset_less=True)
         self.announced = Signal(range(LONGEST_ANNOUNCED + 1), reset_less=True)
-        self.flags = _Flags(decoder._flags)
+        self.flags = _Flags(decoder._flags, sums=decoder.pipeline > 1)
 
     @property
     def open(self) -> Value:

@@ -15,13 +15,10 @@ from utf8fpga.model import IncrementalDecoder
 from utf8fpga.model.encoder import ByteOrderMark, GoldenTranscoder
 from utf8fpga.model.encodings import ENCODINGS, Encoding, encoding_named
 from utf8fpga.model.exceptions import InvalidArgumentError
-from utf8fpga.model.golden import GoldenDecoder
+from utf8fpga.model.golden import GoldenComposedDecoder, GoldenDecoder
 from utf8fpga.model.table import Composition, EncodingTable, spell
 
-__all__ = ["SOURCES", "TranscoderParameters"]
-
-SOURCES = tuple(name for name, each in ENCODINGS.items() if not isinstance(each.form, Composition))
-"""The encodings of the input: all but the compositions."""
+__all__ = ["TranscoderParameters"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -29,7 +26,7 @@ class TranscoderParameters(UnitParameters):
     """The parameters of a transcoder.
 
     Attributes:
-        from_: the name of the encoding of the input, one of `SOURCES`.
+        from_: the name of the encoding of the input, one of `ENCODINGS`.
         to: the name of the encoding of the output, one of `ENCODINGS`. If it is the same one, ill-formed text becomes
             well-formed text, and well-formed text remains as it is.
         lanes: input units per beat, 1 to 256.
@@ -50,7 +47,7 @@ class TranscoderParameters(UnitParameters):
     core: ClassVar[str] = "transcoder"
     input_noun: ClassVar[str] = "code unit"
 
-    from_: str = field(default="utf-8", metadata=option("The encoding of the input.", choices=SOURCES))
+    from_: str = field(default="utf-8", metadata=option("The encoding of the input.", choices=tuple(ENCODINGS)))
     lanes: int = field(default=1, metadata=option("Code units per beat.", range=(1, MAX_LANES)))
     pipeline: int | None = field(
         default=None,
@@ -73,8 +70,7 @@ class TranscoderParameters(UnitParameters):
 
     def __post_init__(self) -> None:
         encoding_named(self.to)
-        if self.from_ not in SOURCES:
-            raise InvalidArgumentError(f"the encoding {self.from_!r} of the input is not one of {', '.join(SOURCES)}")
+        encoding_named(self.from_)
         if self.bom not in list(ByteOrderMark):
             raise InvalidArgumentError(f"bom {self.bom!r} is not one of {', '.join(ByteOrderMark)}")
         object.__setattr__(self, "bom", ByteOrderMark(self.bom))
@@ -104,7 +100,7 @@ class TranscoderParameters(UnitParameters):
 
     @property
     def decoder(self) -> DecoderParameters | None:
-        """The parameters of the decoder; None for UTF-32, which needs none."""
+        """The parameters of the decoder, of a composition of the first one; None for UTF-32, which needs none."""
         table = source_table(self.given)
         if table.longest == 1:
             return None
@@ -117,7 +113,10 @@ class TranscoderParameters(UnitParameters):
 
     def golden(self) -> GoldenTranscoder:
         """The golden transcoder."""
-        decoder = GoldenDecoder(IncrementalDecoder(table=source_table(self.given)))
+        form = self.given.form
+        if isinstance(form, Composition):
+            return GoldenTranscoder(GoldenComposedDecoder(form), self.given, self.target, self.bom)
+        decoder = GoldenDecoder(IncrementalDecoder(table=form))
         return GoldenTranscoder(decoder, self.given, self.target, self.bom)
 
     @property

@@ -19,9 +19,10 @@ from utf8fpga.hdl.encoder.stages import unit_layout
 from utf8fpga.hdl.encoder.unit_queue import UnitQueue
 from utf8fpga.hdl.payloads import item_layout
 from utf8fpga.hdl.transcoder.byte_order_mark import MarkRemover, OrderDetector
+from utf8fpga.hdl.transcoder.composed_decoder import ComposedDecoder, flagged_form
 from utf8fpga.model.encoder import BYTE_ORDER_MARK, ByteOrderMark
 from utf8fpga.model.encodings import Encoding
-from utf8fpga.model.table import EncodingTable
+from utf8fpga.model.table import Composition, EncodingTable
 
 if TYPE_CHECKING:
     from utf8fpga.hdl.transcoder.parameters import TranscoderParameters
@@ -30,14 +31,8 @@ __all__ = ["Transcoder", "source_table"]
 
 
 def source_table(encoding: Encoding) -> EncodingTable:
-    """The table of the input.
-
-    Raises:
-        TypeError: the form is a composition, which has no decoder.
-    """
-    if not isinstance(encoding.form, EncodingTable):
-        raise TypeError(f"{encoding.name} is a composition of two tables, which has no decoder")
-    return encoding.form
+    """The table of the code units at the input; of a composition the unit table."""
+    return encoding.form.unit_table if isinstance(encoding.form, Composition) else encoding.form
 
 
 class Transcoder(wiring.Component):
@@ -51,16 +46,17 @@ class Transcoder(wiring.Component):
     Throughput: a beat per cycle; with `narrow` as many units per cycle as lanes, which is a beat per cycle as long as
     the text does not grow. Latency: the sum of those of the components, see `latency`.
 
-    Structure: a sparse decoder, and behind it a `UnitQueue` with one lane, otherwise a `ParallelEncoder`. UTF-32 needs
-    no decoder.
+    Structure: a sparse decoder, of a composition a `ComposedDecoder`, and behind it a `UnitQueue` with one lane,
+    otherwise a `ParallelEncoder`. UTF-32 needs no decoder.
 
     Args:
-        source: the encoding of the input, no composition.
+        source: the encoding of the input.
         target: the encoding of the output.
         lanes: input units per beat.
         packed: the units of an output beat are contiguous from lane 0.
         narrow: an output beat has as many lanes as an input beat. With one lane it always has.
-        decoder: the parameters of the decoder of the source; None for UTF-32, which needs none.
+        decoder: the parameters of the decoder of the source, of a composition those of its unit table; None for
+            UTF-32, which needs none.
         mark: what becomes of a byte order mark.
         parameters: the parameters that it is built from.
 
@@ -89,13 +85,18 @@ class Transcoder(wiring.Component):
     ) -> None:
         self.source, self.target, self.lanes, self.parameters = source, target, lanes, parameters
         self.packed = packed or lanes == 1
-        table = source_table(source)
+        given = table = source_table(source)
         symbol: Any = WORD_BITS
         self.decoder: Any = None
         if decoder is not None:
-            symbol = item_layout(table)
             # With one lane it is smaller to replace ill-formed items in the encoder.
-            self.decoder = replace(decoder, replacement=lanes > 1).build()
+            if isinstance(source.form, Composition):
+                # The units of an item are those of the second decoder.
+                table = flagged_form(source.form)
+                self.decoder = ComposedDecoder(source.form, decoder, replacement=lanes > 1)
+            else:
+                self.decoder = replace(decoder, replacement=lanes > 1).build()
+            symbol = item_layout(table)
             logic = EncoderLogic.behind(table, target.table, marks=lanes == 1)
         else:
             logic = EncoderLogic.of_bits(target.table, table.unit_width)
@@ -115,7 +116,7 @@ class Transcoder(wiring.Component):
         units = unit_layout(target.form.unit_width)
         super().__init__(
             {
-                "input": In(stream.Signature(beat_layout(table.unit_width, lanes))),
+                "input": In(stream.Signature(beat_layout(given.unit_width, lanes))),
                 "output": Out(stream.Signature(beat_layout(units, lanes_of(self.encoder.output)))),
             }
         )
