@@ -146,8 +146,8 @@ class SerialDecoder(HasItemOptions, wiring.Component):
         # An item is transferred also if no unit arrives; an open sequence stays in the slot until one does.
         m.d.sync += slot.occupied.eq(arrives | (slot.occupied & ~(output.ready & ~slot.open)))
         slot.load_unit(m, self, arriving, loads, closes=reset)
-        # As for the payload below, their enable need not depend on the output.
-        slot.flags.follow(m, arriving, arrives)
+        # As for the payload below, the enable of the history need not depend on the output.
+        slot.flags.load(m, arriving, loads, arrives)
         if self.replacement:
             self._keep_payload_apart(m, slot, arriving, loads, arrives)
 
@@ -223,7 +223,9 @@ class SerialDecoder(HasItemOptions, wiring.Component):
             slot.load(m, self, arriving, advance, opens=opens, code=code, closes=arriving.last)
             slot.load_data(m, self, arriving, advance, shifts=shifts)
 
-        slot.flags.follow(m, arriving, advance)
+        # From the other register than `advance`, which has many loads.
+        loads = slot.arrived & move
+        slot.flags.load(m, arriving, loads, loads)
         payload = slot.payload(self, arriving)
         if self.replacement:
             width = control.code_point_bits
@@ -366,19 +368,23 @@ class _Flags:
             if (condition in self._stable) == stable:
                 m.d.sync += [old.eq(self._now(arriving, back, condition)) for back, old in enumerate(kept)]
 
-    def load(self, m: Module, arriving: _Unit) -> None:
-        """The arriving unit moves into the slot."""
-        m.d.sync += [part.eq(self._any(arriving, group)) for group, part in self.parts.items()]
-        self._shift(m, arriving, stable=True)
+    def load(self, m: Module, arriving: _Unit, enable: Value, continues: Value) -> None:
+        """Load the registers from the arriving unit.
 
-    def follow(self, m: Module, arriving: _Unit, enable: Value) -> None:
-        """If `enable` is asserted, the arriving unit is one that a later unit may continue.
-
-        Those conditions are used only for a unit that continues a sequence.
+        Args:
+            m: the module.
+            arriving: the unit.
+            enable: it moves into the slot.
+            continues: the same for a unit that continues a sequence, or that the next unit may continue; for another
+                one any value. The history is used only for units of the same sequence.
         """
-        if self.history:
-            with m.If(enable):
-                self._shift(m, arriving, stable=False)
+        if not self.history:
+            return
+        with m.If(enable):
+            m.d.sync += [part.eq(self._any(arriving, group)) for group, part in self.parts.items()]
+            self._shift(m, arriving, stable=True)
+        with m.If(continues):
+            self._shift(m, arriving, stable=False)
 
     def value(self, wanted: CharacterProperty, error: Value) -> Value:
         """Whether the code point in the slot has a property."""
@@ -524,7 +530,6 @@ class _Slot:
                 )
             if decoder.length:
                 m.d.sync += self.length.eq(Mux(continued & self.open, self.length + 1, 1))
-            self.flags.load(m, arriving)
             if decoder.announced:
                 m.d.sync += self.announced.eq(Mux(continued & self.open, self.announced, control.announced(unit)))
             with m.If(closes):

@@ -46,7 +46,7 @@ CASES: dict[str, dict[str, Any]] = {
     "32le-8-2-remove": {"from_": "utf-32-le", "lanes": 2, "bom": "remove"},
     "8-8-8-wide": {"lanes": 8, "bom": "remove"},
 }
-QUICK = ["8-16", "8-8-2", "16be-8-4"]
+QUICK = ["8-16", "16be-8"]
 
 
 def decoded_by_cpython(data: bytes, source: str, bom: str) -> str:
@@ -139,6 +139,7 @@ def test_a_golden_function_in_parts_is_that_of_the_whole() -> None:
     assert golden.process(codecs.BOM_UTF8, final=True) == []
 
 
+@pytest.mark.slow
 def test_the_verilog_is_equal() -> None:
     core = TranscoderParameters(bom="remove").build()
     assert [unit for unit, _ in symbols_of_verilog(core, codecs.BOM_UTF8 + b"A")] == [0x41]
@@ -147,7 +148,7 @@ def test_the_verilog_is_equal() -> None:
 def test_parameters() -> None:
     parameters = TranscoderParameters(from_="utf-16-be", bom="detect", lanes=2)
     assert parameters.arguments() == ["--from", "utf-16-be", "--lanes", "2", "--bom", "detect"]
-    assert parameters.name == "transcoder-from-utf-16-be-2-bom-detect" or "bom-detect" in parameters.name
+    assert parameters.name.endswith("-bom-detect")
     message = "utf-8 has no byte order to detect: use bom remove"
     assert refusal(InvalidArgumentError, lambda: TranscoderParameters(bom="detect")) == message
     message = "bom 'strip' is not one of keep, remove, detect"

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from itertools import pairwise
 
 import pytest
+from support.tiers import tiered
 
 from utf8fpga.model import (
     GENERALISED_UTF_8,
@@ -79,7 +80,7 @@ ORACLES: dict[str, Callable[[str], bool]] = {
 }
 
 
-@pytest.mark.parametrize("name", ORACLES)
+@pytest.mark.parametrize("name", tiered({name: name for name in ORACLES}, ["whitespace", "line-break"]))
 def test_code_points_are_those_of_cpython(name: str) -> None:
     wanted = [point for point in EVERY if ORACLES[name](chr(point))]
     ranges = code_points_of(CharacterProperty(name))
