@@ -170,13 +170,27 @@ def _click_option(name: str, how: Option, *, several: bool) -> Callable[[_Comman
         if to_true and to_false:
             return click.option(f"{to_true}/{to_false}", name, **details)
         return click.option(to_true or to_false, name, flag_value=bool(to_true), type=bool, **details)
-    if how.choices:
+    if how.several:
+        details |= {"callback": functools.partial(_choices, names=how.choices), "metavar": "LIST"}
+    elif how.choices:
         details |= {"type": click.Choice(list(how.choices)), "multiple": several}
     elif how.range and several:
         details |= {"callback": functools.partial(_numbers, limits=how.range), "metavar": "LIST"}
     elif how.range:
         details |= {"type": click.IntRange(*how.range), "metavar": how.metavar}
     return click.option(option_word(name), name, **details)
+
+
+def _choices(
+    _context: click.Context, option: click.Parameter, value: str | None, *, names: Sequence[str]
+) -> tuple[str, ...] | None:
+    """Parse names separated by commas."""
+    if value is None:
+        return None
+    found = tuple(names) if value == "all" else tuple(value.split(","))
+    if unknown := [name for name in found if name not in names]:
+        raise CommandError(f"{option_word(option.name or '')} {unknown[0]!r} is not one of {', '.join(names)}, all")
+    return found
 
 
 def _numbers(

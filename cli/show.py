@@ -11,6 +11,7 @@ from typing import Any
 
 from utf8fpga.model import ErrorKind, IncrementalDecoder, Item, Practice
 from utf8fpga.model.golden import BulkSymbols
+from utf8fpga.model.properties import CharacterProperty, FlaggedItem
 
 __all__ = ["PlainOutput", "SymbolTally", "Tally", "json_line", "symbol_json"]
 
@@ -48,11 +49,12 @@ class Tally:
         return [f"{self.units} bytes, {self.items} items, {self.ill_formed} ill-formed", *causes]
 
 
-def json_line(item: Item) -> str:
+def json_line(item: Item | FlaggedItem) -> str:
     """An item as one line of JSON."""
-    offset, length, point, error = item
+    offset, length, point, error = item[:4]
     name = "null" if error is None else f'"{error.name}"'
-    return f'{{"offset": {offset}, "length": {length}, "code_point": {point}, "error": {name}}}'
+    flags = f', "properties": {json.dumps(item.properties)}' if isinstance(item, FlaggedItem) else ""
+    return f'{{"offset": {offset}, "length": {length}, "code_point": {point}, "error": {name}{flags}}}'
 
 
 class SymbolTally:
@@ -60,6 +62,7 @@ class SymbolTally:
 
     def __init__(self) -> None:
         self._items = Tally()
+        self._properties: Counter[CharacterProperty] = Counter()
         self._inputs = self._outputs = 0
 
     @property
@@ -74,7 +77,10 @@ class SymbolTally:
 
     def add(self, symbol: Any) -> None:
         """Count a symbol."""
-        if isinstance(symbol, Item):
+        if isinstance(symbol, FlaggedItem):
+            self._properties.update(symbol.properties)
+            self._items.add([Item(*symbol[:4])])
+        elif isinstance(symbol, Item):
             self._items.add([symbol])
         else:
             self._inputs += symbol.length
@@ -89,15 +95,21 @@ class SymbolTally:
         kinds, lengths = symbols.columns["kind"], symbols.columns["length"]
         causes = {kind: int((kinds == kind).sum()) for kind in ErrorKind}
         self._items.count(int(lengths.sum(dtype=int)), len(kinds), causes)
+        for each in CharacterProperty:
+            if each.field in symbols.columns:
+                self._properties[each] += int(symbols.columns[each.field].sum())
 
     def lines(self) -> list[str]:
         """The counts as lines of text."""
-        return [f"{self._inputs} symbols in, {self._outputs} symbols out"] if self._outputs else self._items.lines()
+        if self._outputs:
+            return [f"{self._inputs} symbols in, {self._outputs} symbols out"]
+        counts = ((each, self._properties[each]) for each in CharacterProperty)
+        return [*self._items.lines(), *(f"  {number} {each}" for each, number in counts if number)]
 
 
 def symbol_json(symbol: Any) -> str:
     """A symbol of any golden function as one line of JSON."""
-    if isinstance(symbol, Item):
+    if isinstance(symbol, Item | FlaggedItem):
         return json_line(symbol)
     fields = symbol._asdict()
     if hasattr(value := fields.get("value"), "_asdict"):

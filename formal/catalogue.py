@@ -28,6 +28,7 @@ from utf8fpga.hdl.decoder.pipeline import fastest
 from utf8fpga.model import TABLE_3_7, EncodingTable, InvalidArgumentError
 from utf8fpga.model.forms import CESU_8_CODE_UNITS, GENERALISED_UTF_8, MODIFIED_UTF_8_CODE_UNITS, RFC_2279
 from utf8fpga.model.practices import Practice
+from utf8fpga.model.properties import CharacterProperty
 
 __all__ = ["CONFIGURATIONS", "PROPERTIES", "Configuration"]
 
@@ -73,7 +74,7 @@ class Configuration:
                     f"the proofs have no reference for practice {parameters.practice}: use {Practice.MAXIMAL_SUBPARTS}"
                 )
             table = parameters.table
-            is_verilog = table is TABLE_3_7 and not (parameters.kind or parameters.length)
+            is_verilog = table is TABLE_3_7 and not (parameters.kind or parameters.length or parameters.properties)
             is_verilog = is_verilog and parameters.lanes <= _NETLIST_LANES[parameters.packed]
             is_verilog = is_verilog and not parameters.compact_input
         elif isinstance(parameters, ValidatorParameters):
@@ -124,6 +125,7 @@ def _name(parameters: CoreParameters) -> str:
             words.append(f"{parameters.buffer}")
     fields = [name for name in ("kind", "length") if getattr(parameters, name)]
     words += ["full"] if len(fields) > 1 else fields
+    words += parameters.properties if parameters.properties != tuple(CharacterProperty) else ["all-properties"]
     if not parameters.replacement:
         words.append("no-replacement")
     if table is not TABLE_3_7:
@@ -148,6 +150,8 @@ def _all_serial() -> Iterator[DecoderParameters]:
     for table in _OTHER_TABLES:
         for pipeline in PIPELINES:
             yield DecoderParameters(table=table, pipeline=pipeline, **_FULL)
+    yield DecoderParameters(properties=(CharacterProperty.LINE_BREAK,))
+    yield DecoderParameters(properties=tuple(CharacterProperty))
 
 
 def _all_parallel() -> Iterator[DecoderParameters]:
@@ -161,6 +165,7 @@ def _all_parallel() -> Iterator[DecoderParameters]:
                 yield parallel(lanes=lanes, pipeline=pipeline)
         for fields in _FIELDS[2:]:
             yield parallel(lanes=lanes, **fields)
+        yield parallel(lanes=lanes, properties=tuple(CharacterProperty))
     for lanes in (4, 8):
         yield parallel(lanes=lanes, buffer="registers")
         yield parallel(lanes=lanes, buffer="slices")

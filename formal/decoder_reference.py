@@ -10,7 +10,7 @@ from amaranth.hdl import Cat, Const, Module, Mux, Value
 
 from utf8fpga.formal.encoder_reference import EncoderReference
 from utf8fpga.formal.reference import CoreReference, Event, FiniteReference, Followed, PassReference
-from utf8fpga.formal.reference_dfa import Reference, causes, event_layout
+from utf8fpga.formal.reference_dfa import Reference, causes, event_layout, flag_of
 from utf8fpga.hdl import Encoder, Remover, parameters_of
 from utf8fpga.model import DFA, EncodingTable, ErrorKind
 
@@ -46,7 +46,7 @@ class DecoderReference(CoreReference):
 
     def __init__(self, decoder: Any, table: EncodingTable) -> None:
         self._decoder, self.table = decoder, table
-        self.word = event_layout(table)
+        self.word = event_layout(table, decoder.properties)
         self.forgets = decoder.table.longest
         states = [f"state {state.name}" for state in DFA.of(table).states[1:]]
         self.covers = [*(kind.name for kind in self._possible()), *states, "broken across beats"]
@@ -64,7 +64,9 @@ class DecoderReference(CoreReference):
         events = []
         for expected in reference.events:
             event = Event(self.word)
-            m.d.comb += [event.valid.eq(expected.valid), event.word.eq(expected.word)]
+            m.d.comb += event.valid.eq(expected.valid)
+            m.d.comb += [event.word[str(name)].eq(expected.word[str(name)]) for name, _ in expected.word.shape()]
+            m.d.comb += [event.word[each.field].eq(flag_of(each, expected.word)) for each in decoder.properties]
             if not decoder.replacement:
                 with m.If(expected.word.error):
                     m.d.comb += event.word.code_point.eq(0)
@@ -94,4 +96,4 @@ class DecoderReference(CoreReference):
             fields.append(word.kind.eq(Value.cast(symbol.kind)))
         if decoder.length:
             fields.append(word.length.eq(symbol.length))
-        return fields
+        return [*fields, *(word[each.field].eq(symbol[each.field]) for each in decoder.properties)]

@@ -68,6 +68,7 @@ class _ForeignDecoder(wiring.Component):
 
     table = TABLE_3_7
     kind = length = False
+    properties = ()
     latency = _IN_FLIGHT
 
     def __init__(self, constants: dict[str, int], replacement: bool) -> None:

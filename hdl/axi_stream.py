@@ -14,13 +14,14 @@ from utf8fpga.hdl.beats import lanes_of, symbol_shape
 from utf8fpga.hdl.core import Core
 from utf8fpga.hdl.register_buffer import RegisterBuffer
 from utf8fpga.model import InvalidArgumentError
+from utf8fpga.model.properties import CharacterProperty
 
 __all__ = ["FLAGS", "AxiStreamCore", "AxiStreamTap", "PortOptions", "SymbolPorts", "axi_component", "axi_signature"]
 
 FLAGS = ("item", "word", "byte")
 """Where the error flags of a beat are, see `PortOptions`."""
 
-_USER_FIELDS = ("error", "kind", "length", "user")
+_USER_FIELDS = ("error", "kind", "length", *(each.field for each in CharacterProperty), "user")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -260,8 +261,8 @@ class AxiStreamCore(wiring.Component):
     """A core behind AXI4-Stream names.
 
     A symbol occupies the low bits of its bytes in ``tdata``; ``tkeep`` has one bit per byte, ``tuser`` the other fields
-    of each symbol, if it has any: ``error``, ``kind`` and ``length``, or ``user``. An input symbol is present if all
-    bits of its bytes in ``s_axis_tkeep`` are set.
+    of each symbol, if it has any: ``error``, ``kind``, ``length`` and flags of properties, or ``user``. An input symbol
+    is present if all bits of its bytes in ``s_axis_tkeep`` are set.
 
     Throughput: that of the core.
 

@@ -78,6 +78,8 @@ class Option:
         choices: the permitted values of a field with a word as its value.
         range: the lowest and the highest value of a number; None: no upper bound.
         metavar: the placeholder for the value in help texts.
+        named: texts for users have the name of the field in front of its value, though the value is a word.
+        several: the value is a tuple of `choices`, separated by commas on the command line, or ``all``.
         flags: of a Boolean field the option that sets it to true and the one that sets it to false; an empty string: no
             such option.
     """
@@ -86,6 +88,8 @@ class Option:
     choices: tuple[str, ...] = ()
     range: tuple[int, int | None] | None = None
     metavar: str | None = None
+    several: bool = False
+    named: bool = False
     flags: tuple[str, str] | None = None
 
 
@@ -171,7 +175,9 @@ class CoreParameters:
             if how.flags:
                 words.append(how.flags[not value].removeprefix("--"))
             else:
-                words.append(written(value) if how.choices or name == "lanes" else f"{name} {written(value)}")
+                words.append(
+                    written(value) if (how.choices and not how.named) or name == "lanes" else f"{name} {written(value)}"
+                )
         return words
 
     @property
@@ -180,8 +186,9 @@ class CoreParameters:
         return re.sub(r"[^a-z0-9]+", "-", "-".join([self.core, *self.words()]).lower())
 
     def as_dict(self) -> dict[str, Any]:
-        """All parameters by name, for JSON. A table is represented by its name."""
+        """All parameters by name, for JSON. A table is represented by its name, an empty tuple by None."""
         values = {each.name: getattr(self, each.name) for each in fields(self)}
+        values |= {name: None for name, value in values.items() if value == ()}
         return {name: value if isinstance(value, int | None) else written(value) for name, value in values.items()}
 
     def expression(self) -> str:
@@ -315,10 +322,14 @@ def spelled(table: EncodingTable) -> str:
 
 
 def plain(value: Any) -> Any:
-    """A value as a plain string if it is a member of an enumeration of strings."""
+    """A value with plain strings in place of members of an enumeration of strings."""
+    if isinstance(value, tuple):
+        return tuple(map(plain, value))
     return str(value) if isinstance(value, str) else value
 
 
 def written(value: Any) -> str:
-    """The value of a parameter as a word of the command line; a table by its name."""
+    """The value of a parameter as a word of the command line; a table by its name, several words with commas."""
+    if isinstance(value, tuple):
+        return ",".join(map(str, value))
     return str(getattr(value, "name", value)) if not isinstance(value, str) else str(value)

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -10,6 +11,7 @@ from amaranth.lib import data, enum
 
 from utf8fpga.model import REPLACEMENT_CHARACTER, EncodingTable, ErrorKind
 from utf8fpga.model.forms import RFC_2279
+from utf8fpga.model.properties import CharacterProperty
 
 __all__ = [
     "HasItemOptions",
@@ -47,7 +49,12 @@ def code_point_bits(table: EncodingTable) -> int:
 
 
 def item_layout(
-    table: EncodingTable, *, kind: bool = False, length: bool = False, announced: bool = False
+    table: EncodingTable,
+    *,
+    kind: bool = False,
+    length: bool = False,
+    properties: Sequence[CharacterProperty] = (),
+    announced: bool = False,
 ) -> data.StructLayout:
     """One item: a symbol of a decoder's output.
 
@@ -56,6 +63,8 @@ def item_layout(
         error: the item is ill-formed; 0 in a lane without an item.
         kind: the cause of the error, `Kind.NONE` without one (only with `kind`).
         length: the code units of the item (only with `length`).
+        control, private_use and so on: for each of `properties` whether the item has it, see
+            `CharacterProperty.field`.
         announced: how many units the first unit of the item announces (only with `announced`).
     """
     fields: dict[str, object] = {"code_point": code_point_bits(table), "error": 1}
@@ -63,6 +72,7 @@ def item_layout(
         fields["kind"] = Kind
     if length:
         fields["length"] = table.longest.bit_length()
+    fields |= {each.field: 1 for each in properties}
     if announced:
         fields["announced"] = LONGEST_ANNOUNCED.bit_length()
     return data.StructLayout(fields)
@@ -76,15 +86,17 @@ class ItemOptions:
         replacement: the code point of an ill-formed item is U+FFFD; otherwise it is undefined.
         kind: items have the field `kind`, the cause of an error.
         length: items have the field `length`, their number of code units.
+        properties: items have a flag for each of these properties.
     """
 
     replacement: bool = True
     kind: bool = False
     length: bool = False
+    properties: tuple[CharacterProperty, ...] = ()
 
     def layout(self, table: EncodingTable) -> data.StructLayout:
         """An item with these options, see `item_layout`."""
-        return item_layout(table, kind=self.kind, length=self.length)
+        return item_layout(table, kind=self.kind, length=self.length, properties=self.properties)
 
 
 class HasItemOptions:
@@ -110,6 +122,11 @@ class HasItemOptions:
     def length(self) -> bool:
         """See `ItemOptions`."""
         return self.item_options.length
+
+    @property
+    def properties(self) -> tuple[CharacterProperty, ...]:
+        """See `ItemOptions`."""
+        return self.item_options.properties
 
 
 def slots_layout(table: EncodingTable, lanes: int, options: ItemOptions) -> data.StructLayout:

@@ -13,6 +13,7 @@ from typing import Any
 
 from utf8fpga.hdl import command_words
 from utf8fpga.model import Item
+from utf8fpga.model.properties import FlaggedItem
 from utf8fpga.model.table import spell
 from utf8fpga.sim.beats import (
     Beat,
@@ -334,4 +335,4 @@ def _as_hex(units: Iterable[int], width: int) -> str:
 
 def moved(symbol: Any, offset: int) -> Any:
     """A symbol with its offset counted from the start of the recent units, if it has one."""
-    return symbol._replace(offset=offset) if isinstance(symbol, Item) else symbol
+    return symbol._replace(offset=offset) if isinstance(symbol, Item | FlaggedItem) else symbol

@@ -21,11 +21,18 @@ from amaranth.hdl import Cat, ClockDomain, Const, Elaboratable, Module, Mux, Sig
 from amaranth.lib import data
 
 from utf8fpga.formal.helpers import keep_of
-from utf8fpga.formal.reference_dfa import Slot
+from utf8fpga.formal.reference_dfa import Slot, flag_of
 from utf8fpga.hdl import ParallelDecoder
 from utf8fpga.hdl.beats import is_effective
-from utf8fpga.hdl.decoder.window import BeatWindow, RowWindow
-from utf8fpga.hdl.decoder.window_logic import Beat, Registers, WindowControl, build_window
+from utf8fpga.hdl.decoder.window import BeatWindow, ItemWindow, RowWindow
+from utf8fpga.hdl.decoder.window_logic import (
+    Beat,
+    Registers,
+    any_of,
+    build_window,
+    flag_names,
+    product_names,
+)
 from utf8fpga.hdl.memory_buffer import RowBuffer
 from utf8fpga.hdl.payloads import slots_layout
 from utf8fpga.model import EncodingTable
@@ -96,7 +103,7 @@ class _Context:
             after = self.units[place + 1], self.present[place + 1]
         return Slot(m, table, before, (self.units[place], self.present[place]), after)
 
-    def flat(self, m: Module, control: WindowControl, *, spans: bool) -> Beat:
+    def flat(self, m: Module, window: ItemWindow) -> Beat:
         """The logic of the window over all the units, without registers."""
         starts = [Const(0, 1), *(~self.present[n - 1] & self.present[n] for n in range(1, len(self.present)))]
         starts[self.past + 1 :] = [Const(0, 1)] * (len(starts) - self.past - 1)
@@ -105,7 +112,7 @@ class _Context:
         values: dict[str, Sequence[Value]] = {"unit": self.units, "keep": keep, "first": [Const(0, 1)]}
         beat = _Flat(Registers(), len(self.units), Const(1), values, self.last)
         beat.module = m
-        build_window(control, beat, frozenset(), spans=spans)
+        build_window(window.control, beat, frozenset(), spans=window.spans, properties=window.flags)
         beat.values["keep"] = self.present
         return beat
 
@@ -230,11 +237,14 @@ class _Bench(Elaboratable):
     def _stages(self, m: Module, contexts: Sequence[_Context]) -> None:
         """The registers of the stages of the window."""
         for stage, context in zip(self.window.state.beat.stages, contexts, strict=True):
-            flat = context.flat(m, self.window.control, spans=self.window.spans)
+            flat = context.flat(m, self.window)
             if stage.before:
                 self._hold(ALL, stage.valid == context.valid, ~context.valid | (stage.last == context.last))
                 given = self._given(flat, context.last)
+                undefined = self._sums(context, flat, stage)
                 for name, values in stage.values.items():
+                    if name in undefined:
+                        continue
                     for lane, value in enumerate(values):
                         if name in given:
                             tag, wanted = given[name]
@@ -248,6 +258,31 @@ class _Bench(Elaboratable):
                 place = lane - (beats + 1) * self.decoder.lanes
                 at = self._past + place
                 self._hold(place, ~context.present[at] | (value == flat.at(name, at)))
+
+    def _sums(self, context: _Context, flat: Beat, stage: Beat) -> set[str]:
+        """Conditions on products and partial sums of properties, each of which may be undefined by itself.
+
+        A product may depend on units of an earlier packet. That it does not change the sum follows from the units of
+        the sequence that is completed.
+
+        Returns:
+            The names of those values.
+        """
+        flags = self.window.flags
+        names = {each: [*product_names(flags, each), *flag_names(flags, each)] for each in flags.sums}
+        breaks = [f"product_{number}" for number in flags.breaks]
+        for lane in range(self.decoder.lanes):
+            at = self._past + lane
+            for each in names.values():
+                if here := [name for name in each if name in stage.values]:
+                    found = any_of(stage.at(name, lane) for name in here)
+                    wanted = any_of(flat.at(name, at) for name in here)
+                    self._hold(lane, ~context.valid | ~flat.at("completed", at) | (found == wanted))
+            for name in breaks:
+                if name in stage.values:
+                    same = stage.at(name, lane) == flat.at(name, at)
+                    self._hold(lane, ~context.valid | ~flat.at("trail", at) | same)
+        return {name for each in [*names.values(), breaks] for name in each}
 
     def _given(self, flat: Beat, last: Value) -> dict[str, tuple[Any, Value]]:
         """What a `BeatWindow` holds of a beat: per name the tag, and the value."""
@@ -286,6 +321,7 @@ class _Bench(Elaboratable):
             alike.append(Value.cast(found.kind) == slot.word.kind)
         if decoder.length:
             alike.append(found.length == slot.word.length)
+        alike += [found[each.field] == flag_of(each, slot.word) for each in decoder.properties]
         return (found.keep == slot.valid) & Mux(slot.valid, Cat(*alike).all(), ~found.error)
 
     def _last_lane(self, m: Module, contexts: Sequence[_Context], moves: Value) -> tuple[_Context, Value, Value, Slot]:
@@ -310,7 +346,7 @@ class _Bench(Elaboratable):
         held, unit, keep, slot = self._last_lane(m, contexts, Const(1))
         settled = held.last | ~slot.open
         waiting = self._waits(m, contexts[-1].valid, Const(1), settled)
-        flat = held.flat(m, window.control, spans=window.spans)
+        flat = held.flat(m, window)
         expected = {**self._contents(flat), "last": held.last, "settled": settled}
         self._hold(ALL, state.waiting == waiting, *held.possible(waiting))
         for name, value in expected.items():
@@ -345,7 +381,7 @@ class _Bench(Elaboratable):
         held, unit, keep, slot = self._last_lane(m, contexts, moves)
         settled = held.last | ~slot.open
         waiting = self._waits(m, contexts[-1].valid, moves, settled)
-        flat = held.flat(m, window.control, spans=window.spans)
+        flat = held.flat(m, window)
         self._hold(ALL, state.waiting == waiting, *held.possible(waiting))
         expected = self._given(flat, held.last) | {"last": (ALL, held.last)}
         for name, value in state.held.items():

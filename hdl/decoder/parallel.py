@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from amaranth.hdl import Module
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
@@ -88,7 +90,7 @@ class ParallelDecoder(HasItemOptions, wiring.Component):
         lanes: int,
         pipeline: int | None = None,
         buffer: str | None = None,
-        **options: bool,
+        **options: Any,
     ) -> None:
         checked_table(table)
         if not 1 <= lanes <= MAX_LANES:

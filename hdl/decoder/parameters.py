@@ -30,10 +30,11 @@ from utf8fpga.model import (
     TableError,
     encode,
 )
-from utf8fpga.model.golden import BulkGolden, GoldenDecoder
+from utf8fpga.model.golden import BulkGolden, Golden, GoldenDecoder
+from utf8fpga.model.properties import CharacterProperty, FlaggedItem, GoldenFlags, chosen_properties
 from utf8fpga.model.table import checked_table
 
-__all__ = ["ARCHITECTURES", "AnyDecoder", "Decoder", "DecoderParameters", "Word"]
+__all__ = ["ARCHITECTURES", "AnyDecoder", "Decoder", "DecoderParameters", "FlaggedWord", "Word"]
 
 AnyDecoder: TypeAlias = PlainDecoder | RefreshedDecoder | CompactDecoder
 """A decoder of any architecture."""
@@ -57,6 +58,19 @@ class Word(NamedTuple):
     error: bool
 
 
+class FlaggedWord(NamedTuple):
+    """A `Word` with properties.
+
+    Attributes:
+        code_point, error: see `Word`.
+        properties: those that the item has.
+    """
+
+    code_point: int
+    error: bool
+    properties: tuple[CharacterProperty, ...]
+
+
 @dataclass(frozen=True, kw_only=True)
 class DecoderParameters(CoreParameters):
     """The parameters of a decoder.
@@ -76,6 +90,7 @@ class DecoderParameters(CoreParameters):
         practice: which ill-formed code units are replaced by one U+FFFD.
         kind: items have the cause of their error.
         length: items have their number of code units.
+        properties: items have a flag for each of these properties of their code points; as names, or ``all``.
         refresh: lower bound on the cycles from one periodic reset to the next; None: no periodic reset.
         compact_input: input units may be in any lanes of any beat: a null-word remover is in front of the decoder.
             With one lane it is not needed, and the value is False.
@@ -159,6 +174,16 @@ class DecoderParameters(CoreParameters):
             flags=("--compact-input", ""),
         ),
     )
+    properties: tuple[CharacterProperty, ...] = field(
+        default=(),
+        metadata=option(
+            "Also output flags of these properties of each item, in m_axis_tuser:"
+            f" {', '.join(CharacterProperty)}; or all. Default: none.",
+            choices=tuple(CharacterProperty),
+            several=True,
+            named=True,
+        ),
+    )
     kind: bool = False
     length: bool = False
 
@@ -170,6 +195,7 @@ class DecoderParameters(CoreParameters):
         if self.architecture not in ARCHITECTURES:
             raise InvalidArgumentError(f"architecture {self.architecture!r} is not one of {', '.join(ARCHITECTURES)}")
         self._set("practice", self._checked_practice())
+        self._set("properties", chosen_properties(self.properties))
         self._check_serial() if self.architecture == "serial" else self._check_parallel()
         if self.refresh is not None and not 1 <= self.refresh <= MAX_EVERY:
             raise InvalidArgumentError(f"refresh {self.refresh} is not in 1..{MAX_EVERY}")
@@ -269,20 +295,23 @@ class DecoderParameters(CoreParameters):
         """A code point."""
         return "code point"
 
-    def golden(self) -> GoldenDecoder:
-        """The golden decoder of this table and practice."""
-        return GoldenDecoder(IncrementalDecoder(self.practice, self.table))
+    def golden(self) -> Golden:
+        """The golden decoder of this table and practice, with the properties if there are any."""
+        decoder = GoldenDecoder(IncrementalDecoder(self.practice, self.table))
+        return GoldenFlags(decoder, self.properties) if self.properties else decoder
 
     def bulk_golden(self) -> BulkGolden | None:
         """A decoder of arrays, for tables of bytes and maximal subparts."""
-        from utf8fpga.model.arrays import PacketDecoder
+        from utf8fpga.model.arrays import FlaggedPackets, PacketDecoder
 
         if self.practice is not Practice.MAXIMAL_SUBPARTS:
             return None
         try:
-            return PacketDecoder(self.table, causes=self.kind or self.length, replacement=self.replacement)
+            causes = self.kind or self.length or CharacterProperty.SURROGATE in self.properties
+            decoder = PacketDecoder(self.table, causes=causes, replacement=self.replacement)
         except TableError:
             return None
+        return FlaggedPackets(decoder, self.properties) if self.properties else decoder
 
     @property
     def accepts_gaps(self) -> bool:
@@ -294,26 +323,31 @@ class DecoderParameters(CoreParameters):
         """The table."""
         return self.table
 
-    def comparable(self, symbol: Item) -> Item | Word:
+    def comparable(self, symbol: Item | FlaggedItem) -> Item | FlaggedItem | Word | FlaggedWord:
         """The item if the decoder has the fields `kind` and `length`, otherwise a `Word`."""
-        return symbol if self.kind and self.length else Word(symbol.code_point, symbol.error is not None)
+        if self.kind and self.length:
+            return symbol
+        word = Word(symbol.code_point, symbol.error is not None)
+        return FlaggedWord(*word, symbol.properties) if isinstance(symbol, FlaggedItem) else word
 
-    def observed(self, fields: Mapping[str, int], previous: Any) -> Item | Word:
-        """The item, or the `Word` of a decoder without `kind` or `length`.
+    def observed(self, fields: Mapping[str, int], previous: Any) -> Item | FlaggedItem | Word | FlaggedWord:
+        """The item, or the `Word` of a decoder without `kind` or `length`; each with its properties, if it has flags.
 
         Raises:
             InvalidArgumentError: `error` and `kind` contradict each other, or `kind` is not an `ErrorKind`.
         """
         error = bool(fields["error"])
         code_point = REPLACEMENT_CHARACTER if error and not self.replacement else fields["code_point"]
+        properties = tuple(each for each in self.properties if fields[each.field])
         if not (self.kind and self.length):
-            return Word(code_point, error)
+            return FlaggedWord(code_point, error, properties) if self.properties else Word(code_point, error)
         kind = ErrorKind(fields["kind"]) if fields["kind"] else None
         if error != (kind is not None):
             raise InvalidArgumentError(
                 f"the error flag is {fields['error']}, but the kind is Kind.{kind.name if kind else 'NONE'}"
             )
-        return Item(previous.offset + previous.length if previous else 0, fields["length"], code_point, kind)
+        item = Item(previous.offset + previous.length if previous else 0, fields["length"], code_point, kind)
+        return FlaggedItem(*item, properties) if self.properties else item
 
     def observable(self) -> DecoderParameters:
         """With `kind`, and with `length` if the practice allows it."""
@@ -330,13 +364,17 @@ class DecoderParameters(CoreParameters):
         known = CATALOGUE.get(self.table.name) == self.table
         return "" if known else f"no option selects the table {self.table.name}"
 
-    def label(self, symbol: Item | Word) -> str:
-        """The code point; of an ill-formed item the cause of its error, or ``error`` if the item has no cause."""
-        if symbol.error:
-            return symbol.error.name.replace("_", " ").lower() if isinstance(symbol.error, ErrorKind) else "error"
-        return f"U+{symbol.code_point:04X}"
+    def label(self, symbol: Item | FlaggedItem | Word | FlaggedWord) -> str:
+        """The code point; of an ill-formed item the cause of its error, or ``error`` if the item has no cause.
 
-    def as_bytes(self, symbols: Iterable[Item]) -> bytes:
+        The properties follow.
+        """
+        label = f"U+{symbol.code_point:04X}"
+        if symbol.error:
+            label = symbol.error.name.replace("_", " ").lower() if isinstance(symbol.error, ErrorKind) else "error"
+        return " ".join([label, *getattr(symbol, "properties", ())])
+
+    def as_bytes(self, symbols: Iterable[Item | FlaggedItem]) -> bytes:
         """The decoded text in UTF-8, with U+FFFD."""
         return encode([item.code_point for item in symbols])
 

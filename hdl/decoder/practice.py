@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict, replace
+from typing import Any
 
 from amaranth.hdl import Const, Module, Mux, Signal, Value
 from amaranth.lib import data, stream, wiring
@@ -71,7 +72,7 @@ class PracticeDecoder(HasItemOptions, wiring.Component):
         table: EncodingTable = TABLE_3_7,
         *,
         pipeline: int = 0,
-        **options: bool,
+        **options: Any,
     ) -> None:
         if practice not in MARK_PRACTICES:
             known = ", ".join(MARK_PRACTICES)

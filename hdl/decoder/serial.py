@@ -3,7 +3,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from amaranth.hdl import Cat, Const, Module, Mux, ResetSignal, Signal, Value
@@ -11,11 +13,13 @@ from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from utf8fpga.hdl.beats import beat_layout, is_effective
+from utf8fpga.hdl.decoder.property_logic import PropertyLogic, grouped
 from utf8fpga.hdl.decoder.serial_logic import SerialControl
 from utf8fpga.hdl.payloads import LONGEST_ANNOUNCED, HasItemOptions, ItemOptions, Kind, item_layout
 from utf8fpga.model import REPLACEMENT_CHARACTER, TABLE_3_7, EncodingTable
 from utf8fpga.model.exceptions import InvalidArgumentError
 from utf8fpga.model.practices import Practice
+from utf8fpga.model.properties import CharacterProperty
 
 __all__ = ["PIPELINES", "SerialDecoder"]
 
@@ -81,7 +85,7 @@ class SerialDecoder(HasItemOptions, wiring.Component):
         *,
         pipeline: int = 0,
         announced: bool = False,
-        **options: bool,
+        **options: Any,
     ) -> None:
         if pipeline not in PIPELINES:
             raise InvalidArgumentError(f"pipeline {pipeline} is not in 0..{PIPELINES[-1]}")
@@ -96,7 +100,8 @@ class SerialDecoder(HasItemOptions, wiring.Component):
         self._control = SerialControl.of(table)
         if self.kind:
             self._control.check_kinds()
-        item = item_layout(table, kind=self.kind, length=self.length, announced=announced)
+        self._flags = PropertyLogic.of(table, self.properties)
+        item = item_layout(table, kind=self.kind, length=self.length, properties=self.properties, announced=announced)
         super().__init__(
             {
                 "input": In(stream.Signature(beat_layout(table.unit_width, 1))),
@@ -125,7 +130,7 @@ class SerialDecoder(HasItemOptions, wiring.Component):
     def _show_slot(self, m: Module) -> None:
         """Without a pipeline: the slot is the output, and the unit at the input determines whether it is valid."""
         control, source, output = self._control, self.input, self.output
-        arriving = _Unit(source.payload.symbols[0], source.payload.keep, source.payload.last)
+        arriving = self._arriving(m)
         slot = _Slot(self)
         arrives = is_effective(source)
         # The slot is also loaded during a reset, which closes a sequence: so one that is open is in an occupied slot.
@@ -141,8 +146,19 @@ class SerialDecoder(HasItemOptions, wiring.Component):
         # An item is transferred also if no unit arrives; an open sequence stays in the slot until one does.
         m.d.sync += slot.occupied.eq(arrives | (slot.occupied & ~(output.ready & ~slot.open)))
         slot.load_unit(m, self, arriving, loads, closes=reset)
+        # As for the payload below, the enable of the history need not depend on the output.
+        slot.flags.load(m, arriving, loads, arrives)
         if self.replacement:
             self._keep_payload_apart(m, slot, arriving, loads, arrives)
+
+    def _arriving(self, m: Module) -> _Unit:
+        """The beat at the input."""
+        beat = self.input.payload
+        unit = _Unit(beat.symbols[0], beat.keep, beat.last)
+        if self._flags.units:
+            unit.matches = Signal(len(self._flags.units), name="matches")
+            m.d.comb += unit.matches.eq(_matches(self._flags, unit.unit))
+        return unit
 
     def _keep_payload_apart(self, m: Module, slot: _Slot, arriving: _Unit, loads: Value, arrives: Value) -> None:
         """While a sequence is open the output already holds U+FFFD; the payload bits are in separate registers.
@@ -195,7 +211,7 @@ class SerialDecoder(HasItemOptions, wiring.Component):
             ]
 
         if self.pipeline == 1:
-            arriving = _Unit(source.payload.symbols[0], source.payload.keep, source.payload.last)
+            arriving = self._arriving(m)
             fits = control.continues(slot.context(control, arriving.unit))
             m.d.comb += [
                 slot.arrived.eq(is_effective(source)),
@@ -207,6 +223,9 @@ class SerialDecoder(HasItemOptions, wiring.Component):
             slot.load(m, self, arriving, advance, opens=opens, code=code, closes=arriving.last)
             slot.load_data(m, self, arriving, advance, shifts=shifts)
 
+        # From the other register than `advance`, which has many loads.
+        loads = slot.arrived & move
+        slot.flags.load(m, arriving, loads, loads)
         payload = slot.payload(self, arriving)
         if self.replacement:
             width = control.code_point_bits
@@ -249,6 +268,9 @@ class SerialDecoder(HasItemOptions, wiring.Component):
             m.d.sync += opens.eq(control.is_lead(given))
         # The unit is kept until the next one, even if it has moved on: the next one is compared with it.
         enters = self.input.valid & beat.keep & free
+        if self._flags.units:
+            unit.matches = Signal(len(self._flags.units), name="unit_matches", reset_less=True)
+            m.d.sync += _loaded(unit.matches, _matches(self._flags, given), enters)
         m.d.sync += [
             _loaded(unit.unit, given, enters),
             _loaded(shifts, control.shifts(leads=True, singles=True)(given), enters),
@@ -281,13 +303,96 @@ def _loaded(register: Value, value: Value, enable: Value) -> Any:
     return register.eq((value & wide) | (register & ~wide))
 
 
+def _matches(flags: PropertyLogic, unit: Value) -> Value:
+    """The conditions on a unit, of which the products of the properties consist."""
+    digits = [digit(unit) for digit in flags.digits]
+    return Cat(flags.unit(number, digits.__getitem__) for number in range(len(flags.units)))
+
+
 @dataclass
 class _Unit:
-    """A beat with a unit that is to be loaded into the slot."""
+    """A beat with a unit that is to be loaded into the slot.
+
+    Attributes:
+        unit, keep, last: its fields.
+        matches: the conditions on the unit, see `_matches`; None if there are none.
+    """
 
     unit: Value
     keep: Value
     last: Value
+    matches: Value | None = None
+
+
+class _Flags:
+    """The properties of the unit in the slot, and the conditions on that unit and those before it.
+
+    Args:
+        logic: the products of the properties.
+        sums: the registers hold partial sums of products, rather than products, which leaves less logic behind them.
+    """
+
+    def __init__(self, logic: PropertyLogic, *, sums: bool) -> None:
+        self.logic = logic
+        self.history = [
+            [Signal(name=f"matched_{back}_{number}", reset_less=True) for back in range(depth)]
+            for number, depth in enumerate(logic.history)
+        ]
+        """For each condition, whether it held for the unit in the slot, and for each one before it."""
+        self._stable = {number for each in logic.breaks for back, number in logic.products[each] if back}
+        """The conditions that determine an item at the output together with the arriving unit."""
+        self._groups = {
+            wanted: grouped(numbers) if sums else [(number,) for number in numbers]
+            for wanted, numbers in logic.sums.items()
+        }
+        self.parts = {
+            group: Signal(name=f"products_{'_'.join(map(str, group))}", reset_less=True)
+            for groups in self._groups.values()
+            for group in map(tuple, groups)
+        }
+
+    def _now(self, arriving: _Unit, back: int, condition: int) -> Value:
+        """A condition on the arriving unit, or on one before it."""
+        if back:
+            return self.history[condition][back - 1]
+        assert arriving.matches is not None
+        return arriving.matches[condition]
+
+    def _any(self, arriving: _Unit, products: Iterable[int]) -> Value:
+        """Whether one of some products is 1 for the arriving unit."""
+        now = partial(self._now, arriving)
+        return Cat(Const(0, 1), *(self.logic.product(number, now) for number in products)).any()
+
+    def _shift(self, m: Module, arriving: _Unit, *, stable: bool) -> None:
+        for condition, kept in enumerate(self.history):
+            if (condition in self._stable) == stable:
+                m.d.sync += [old.eq(self._now(arriving, back, condition)) for back, old in enumerate(kept)]
+
+    def load(self, m: Module, arriving: _Unit, enable: Value, continues: Value) -> None:
+        """Load the registers from the arriving unit.
+
+        Args:
+            m: the module.
+            arriving: the unit.
+            enable: it moves into the slot.
+            continues: the same for a unit that continues a sequence, or that the next unit may continue; for another
+                one any value. The history is used only for units of the same sequence.
+        """
+        if not self.history:
+            return
+        with m.If(enable):
+            m.d.sync += [part.eq(self._any(arriving, group)) for group, part in self.parts.items()]
+            self._shift(m, arriving, stable=True)
+        with m.If(continues):
+            self._shift(m, arriving, stable=False)
+
+    def value(self, wanted: CharacterProperty, error: Value) -> Value:
+        """Whether the code point in the slot has a property."""
+        return Cat(Const(0, 1), *(self.parts[tuple(group)] for group in self._groups[wanted])).any() & ~error
+
+    def breaks(self, arriving: _Unit) -> Value:
+        """The arriving unit breaks an encoded surrogate that the unit in the slot begins."""
+        return self._any(arriving, self.logic.breaks)
 
 
 def _state_name(remaining: int) -> str:
@@ -327,6 +432,7 @@ class _Slot:
         self.kind = Signal(Kind, reset_less=True)
         self.length = Signal(range(decoder.table.longest + 1), reset_less=True)
         self.announced = Signal(range(LONGEST_ANNOUNCED + 1), reset_less=True)
+        self.flags = _Flags(decoder._flags, sums=decoder.pipeline > 1)
 
     @property
     def open(self) -> Value:
@@ -438,6 +544,10 @@ class _Slot:
             fields.append(Mux(self.open, ended, self.kind))
         if decoder.length:
             fields.append(self.length)
+        for each in decoder.properties:
+            fields.append(self.flags.value(each, self.error))
+            if each is CharacterProperty.SURROGATE:
+                fields[-1] = fields[-1] | (self.open & arriving.keep & self.flags.breaks(arriving))
         if decoder.announced:
             fields.append(self.announced)
         return Cat(*fields, self.keep, self.last)

@@ -24,6 +24,9 @@ __all__ = ["SerialControl"]
 
 _KIND_BITS = max(ErrorKind).bit_length()
 
+_WIDEST = 17
+"""Upper bound on the bits of a unit, since the sets of units are enumerated: those of UTF-16, and an error flag."""
+
 
 @dataclass(frozen=True)
 class SerialControl:
@@ -48,7 +51,7 @@ class SerialControl:
         """The control functions of `table` (the same object for an equal table).
 
         Raises:
-            TableError: the table does not allow a serial decoder: its units are wider than 16 bits,
+            TableError: the table does not allow a serial decoder: its units are wider than 17 bits,
                 a state leads to sequences of different lengths, or the payload bits are not in the
                 same places in all sequences.
         """
@@ -58,8 +61,10 @@ class SerialControl:
 
     def _check(self) -> None:
         name = self.table.name
-        if self.table.unit_width > 16:
-            raise TableError(f"{name}: a serial decoder accepts units of up to 16 bits, not {self.table.unit_width}")
+        if self.table.unit_width > _WIDEST:
+            raise TableError(
+                f"{name}: a serial decoder accepts units of up to {_WIDEST} bits, not {self.table.unit_width}"
+            )
         if self.longest == 1:
             raise TableError(f"{name}: a serial decoder requires sequences of several units, but all have one")
         if both := self.trails & self.allowed[START]:
@@ -334,7 +339,7 @@ class SerialControl:
         return Cat(*(function(context) for function in self._code_after_trail))
 
     @cached_property
-    def _causes(self) -> dict[tuple[int, int], ErrorKind]:
+    def causes(self) -> dict[tuple[int, int], ErrorKind]:
         """Per open state and unit that breaks it the cause of the error.
 
         Raises:
@@ -354,13 +359,13 @@ class SerialControl:
 
     def check_kinds(self) -> None:
         """Raise `TableError` if the cause of an error depends on more of the sequence than the state."""
-        assert self._causes
+        assert self.causes
 
     @cached_property
     def _broken_kind(self) -> tuple[Function, ...]:
         return self._of_context(
             lambda state: self.units - self.allowed[state],
-            lambda state, unit: self._causes[state, unit],
+            lambda state, unit: self.causes[state, unit],
             _KIND_BITS,
         )
 

@@ -18,10 +18,12 @@ from amaranth.lib.wiring import In, Out
 
 from utf8fpga.hdl.beats import beat_layout, is_effective
 from utf8fpga.hdl.decoder.pipeline import PipelineStages
-from utf8fpga.hdl.decoder.window_logic import Beat, Registers, WindowControl, any_of, build_window, word
+from utf8fpga.hdl.decoder.property_logic import PropertyLogic
+from utf8fpga.hdl.decoder.window_logic import Beat, Registers, WindowControl, any_of, build_window, flag, word
 from utf8fpga.hdl.fan_out import FanOut
 from utf8fpga.hdl.payloads import HasItemOptions, ItemOptions, Kind, slots_layout
 from utf8fpga.model import EncodingTable
+from utf8fpga.model.properties import CharacterProperty
 
 __all__ = ["BeatWindow", "ItemWindow", "RowWindow", "WindowState"]
 
@@ -76,6 +78,7 @@ class ItemWindow(HasItemOptions, wiring.Component):
         self.table, self.lanes, self.stages = table, lanes, stages
         self.item_options = options
         self.control = WindowControl.of(table)
+        self.flags = PropertyLogic.of(table, options.properties)
         super().__init__({"input": In(beats), **ports})
 
     @cached_property
@@ -104,9 +107,17 @@ class ItemWindow(HasItemOptions, wiring.Component):
             contents |= {"unit": unit, "needed": beat.at("needed", lane), "is_open": is_open}
         if self.length:
             contents["length"] = beat.at("length", lane)
+        contents |= {each.field: flag(self.flags, each, beat, lane) for each in self.properties}
         return contents
 
-    def item(self, contents: Mapping[str, Value], goes_on: Value, next_unit: Value, next_keep: Value) -> Value:
+    def item(
+        self,
+        contents: Mapping[str, Value],
+        goes_on: Value,
+        next_unit: Value,
+        next_keep: Value,
+        breaks: Value | None = None,
+    ) -> Value:
         """The fields of an item, as `slots_layout` has them, once the unit after it is known.
 
         Args:
@@ -114,6 +125,7 @@ class ItemWindow(HasItemOptions, wiring.Component):
             goes_on: the next unit continues the sequence.
             next_unit: the next unit.
             next_keep: whether there is a next unit in this packet.
+            breaks: the next unit breaks an encoded surrogate; see `breaks_at`.
         """
         fields = [contents["code_point"], contents["error"] & ~goes_on, contents["keep"] & ~goes_on]
         if self.kind:
@@ -125,12 +137,25 @@ class ItemWindow(HasItemOptions, wiring.Component):
             fields.append(Mux(contents["is_open"] & next_keep, broken, contents["kind"]))
         if self.length:
             fields.append(contents["length"])
+        for each in self.properties:
+            has_it = contents[each.field]
+            is_broken = each is CharacterProperty.SURROGATE and breaks is not None
+            fields.append(has_it | breaks if is_broken else has_it)
         return Cat(*fields)
+
+    def breaks_at(self, beat: Beat, lane: int) -> Value | None:
+        """Whether a unit breaks an encoded surrogate in the lane before it; None if it is not needed."""
+        return beat.at("breaks", lane) if self.flags.breaks else None
 
     def inner_item(self, beat: Beat, lane: int) -> Value:
         """The item of a lane that is not the last."""
-        after = (beat.at(name, lane + 1) for name in ("continued", "unit", "keep"))
-        return self.item(self.contents(beat, lane), *after)
+        continued, unit, keep = (beat.at(name, lane + 1) for name in ("continued", "unit", "keep"))
+        return self.item(self.contents(beat, lane), continued, unit, keep, self.breaks_at(beat, lane + 1))
+
+    def _breaks_next(self, beat: Beat) -> Value | None:
+        """Whether the first unit of a beat breaks an encoded surrogate at the end of the beat before."""
+        breaks = self.breaks_at(beat, 0)
+        return None if breaks is None else beat.valid & breaks
 
     def _inputs(self, registers: Registers, first: Signal, pauses: Sequence[Value] | None) -> Beat:
         """The beat in the last stage of the steps, from the beat at the input."""
@@ -141,7 +166,7 @@ class ItemWindow(HasItemOptions, wiring.Component):
             "first": [first],
         }
         beat = Beat(registers, self.lanes, is_effective(self.input), values, units.last, pauses)
-        return build_window(self.control, beat, self.stages.steps, spans=self.spans)
+        return build_window(self.control, beat, self.stages.steps, spans=self.spans, properties=self.flags)
 
 
 class BeatWindow(ItemWindow):
@@ -203,7 +228,8 @@ class BeatWindow(ItemWindow):
             given["filled"] = beat.last | any_of(here)
         beat.values |= {name: [value] for name, value in given.items()}
         if self.stages.words:
-            beat = beat.register("words", [*given, "unit", "keep", "continued"])
+            breaks = ["breaks"] if self.flags.breaks else []
+            beat = beat.register("words", [*given, "unit", "keep", "continued", *breaks])
 
         # A beat is held here until the next beat is known, unless no unit can continue its last sequence.
         loads = beat.valid & moves
@@ -223,7 +249,7 @@ class BeatWindow(ItemWindow):
         leaves = waiting & (held["settled"] | (beat.valid & (ends | held["filled"] if tail else ends)))
         next_keep = beat.valid & beat.at("keep", 0) & ~held["last"]
         held_contents = {name: held[f"tail_{name}"] for name in contents}
-        last_item = self.item(held_contents, goes_on, beat.at("unit", 0), next_keep)
+        last_item = self.item(held_contents, goes_on, beat.at("unit", 0), next_keep, self._breaks_next(beat))
         whole = Cat(*(held[f"item_{lane}"] for lane in range(tail)), last_item, held["last"])
         items, valid = Signal(len(whole), name="items", reset_less=True), Signal(name="items_offered")
         registers.add(valid.eq((leaves & emits) | (valid & ~emits)))
@@ -322,7 +348,7 @@ class RowWindow(ItemWindow):
         registers.add(*(held[name].eq(value) for name, value in given.items()), enable=beat.valid)
         goes_on = beat.valid & beat.at("continued", 0)
         next_keep = beat.valid & beat.at("keep", 0) & ~held["last"]
-        item = self.item(held, goes_on, beat.at("unit", 0), next_keep)
+        item = self.item(held, goes_on, beat.at("unit", 0), next_keep, self._breaks_next(beat))
         last_item, valid = (
             Signal(len(item) + 1, name="tail_item", reset_less=True),
             Signal(name="tail_leaves", reset_less=True),

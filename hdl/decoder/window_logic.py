@@ -17,11 +17,23 @@ from typing import Any
 
 from amaranth.hdl import Cat, Const, Module, Signal, Value
 
+from utf8fpga.hdl.decoder.property_logic import PropertyLogic, grouped
 from utf8fpga.hdl.decoder.serial_logic import SerialControl
 from utf8fpga.hdl.minimise import Function, minimise
 from utf8fpga.model import REPLACEMENT_CHARACTER, EncodingTable, TableError
+from utf8fpga.model.properties import CharacterProperty
 
-__all__ = ["Beat", "Registers", "WindowControl", "any_of", "build_window", "word"]
+__all__ = [
+    "Beat",
+    "Registers",
+    "WindowControl",
+    "any_of",
+    "build_window",
+    "flag",
+    "flag_names",
+    "product_names",
+    "word",
+]
 
 
 def any_of(values: Iterable[Value]) -> Value:
@@ -315,7 +327,14 @@ class Beat:
         return [*(self.before.stages if self.before else []), self]
 
 
-def build_window(control: WindowControl, beat: Beat, cuts: frozenset[str], *, spans: bool = False) -> Beat:
+def build_window(
+    control: WindowControl,
+    beat: Beat,
+    cuts: frozenset[str],
+    *,
+    spans: bool = False,
+    properties: PropertyLogic | None = None,
+) -> Beat:
     """The role of each unit of a beat, except for what depends on the unit after it.
 
     Args:
@@ -324,14 +343,17 @@ def build_window(control: WindowControl, beat: Beat, cuts: frozenset[str], *, sp
             (no unit of this packet came before).
         cuts: the steps after which there are registers, see `PipelineStages.steps`.
         spans: also compute the position of each unit in its sequence, for causes and lengths.
+        properties: also compute the partial sums of these properties.
 
     Returns:
         The beat after the last step with registers, with the values `unit`, `keep`, `continued` (the unit continues a
         sequence that was open before it), `completed` (it completes a sequence), `open` (it is part of a sequence
         that needs more units) and `longer_n` (that sequence has more than n units). With `spans` also `length` (units
-        of the sequence so far) and `needed` (bit k: more than k further units are needed).
+        of the sequence so far) and `needed` (bit k: more than k further units are needed). With `properties` also those
+        of `flag_names` for each property, and `breaks` (the unit before begins an encoded surrogate, which this unit
+        breaks).
     """
-    window = _Window(control, beat, cuts, spans)
+    window = _Window(control, beat, cuts, spans, properties)
     window.find_features()
     window.find_leads()
     window.join_two()
@@ -343,11 +365,14 @@ def build_window(control: WindowControl, beat: Beat, cuts: frozenset[str], *, sp
 class _Window:
     """The steps from units to sequences, each of which may end in registers."""
 
-    def __init__(self, control: WindowControl, beat: Beat, cuts: frozenset[str], spans: bool) -> None:
+    def __init__(
+        self, control: WindowControl, beat: Beat, cuts: frozenset[str], spans: bool, properties: PropertyLogic | None
+    ) -> None:
         self.control = control
         self.beat = beat
         self.cuts = cuts
         self.spans = spans
+        self.properties = properties or _NO_PROPERTIES
         self.lengths = control.lengths
         self.longer = [n for n in control.lengths if n > 2]
         self.leads = {f"lead_{n}_{which}": (n, which) for n in self.lengths for which in self._numbers(n)}
@@ -382,7 +407,11 @@ class _Window:
         self._give({"trail": self._trail})
         for name, function in features.items():
             self.beat.values[name] = [function(unit) for unit in units]
-        self._cut("features", "trail", *features)
+        digits = {f"digit_{number}": digit for number, digit in enumerate(self.properties.digits)}
+        for name, digit in digits.items():
+            self.beat.values[name] = [digit(unit) for unit in units]
+        self.digits = list(digits)
+        self._cut("features", "trail", *features, *digits)
         self.classes = [name for name in features if name.startswith("class")]
 
     def _trail(self, lane: int) -> Value:
@@ -395,7 +424,7 @@ class _Window:
     def find_leads(self) -> None:
         """The kind of lead that the unit is, by the classes of units that may follow it."""
         self._give({name: partial(self._lead, *lead) for name, lead in self.leads.items()})
-        self._cut("leads", "trail", *self.classes, *self.leads)
+        self._cut("leads", "trail", *self.classes, *self.leads, *self.digits)
 
     def _lead(self, n: int, which: int, lane: int) -> Value:
         return self.beat.at(f"prefix_{n}", lane) & self.beat.at(f"allows_{n}_{which}", lane)
@@ -404,7 +433,11 @@ class _Window:
         """Whether the unit is the second of a sequence."""
         self._give({name: partial(self._second, n) for name, n in self.seconds.items()})
         self._give({name: partial(self._first, n) for name, n in self.firsts.items()})
-        self._cut("pairs", "trail", *self.firsts, *self.seconds)
+        matches = {f"match_{n}": partial(self._match, n) for n in range(len(self.properties.units))}
+        self._cut("pairs", "trail", *self.firsts, *self.seconds, *self._give(matches))
+
+    def _match(self, number: int, lane: int) -> Value:
+        return self.properties.unit(number, lambda digit: self.beat.at(f"digit_{digit}", lane))
 
     def _second(self, n: int, lane: int) -> Value:
         allowed = [self.beat.at(name, lane - 1) for name, (length, _) in self.leads.items() if length == n]
@@ -425,7 +458,11 @@ class _Window:
         self._give(plain)
         places = [*self.firsts, *self.seconds, *self.thirds]
         continuing = [name for name, n in self.thirds.items() if n > 3]
-        self._cut("thirds", "trail", *plain, *(places if self.spans else continuing))
+        products = {f"product_{n}": partial(self._product, n) for n in range(len(self.properties.products))}
+        self._cut("thirds", "trail", *plain, *(places if self.spans else continuing), *self._give(products))
+
+    def _product(self, number: int, lane: int) -> Value:
+        return self.properties.product(number, lambda back, condition: self.beat.at(f"match_{condition}", lane - back))
 
     def _first(self, n: int, lane: int) -> Value:
         return self._any((name for name, (length, _) in self.leads.items() if length == n), lane)
@@ -450,7 +487,18 @@ class _Window:
         found |= {"continued": self._continued, "completed": self._completed, "open": self._is_open}
         if self.spans:
             found |= {"length": self._length, "needed": self._needed}
+        for each in self.properties.sums:
+            names = product_names(self.properties, each)
+            groups = zip(flag_names(self.properties, each), grouped(names), strict=True)
+            found |= {name: partial(self._any, group) for name, group in groups}
+        if self.properties.breaks:
+            found["breaks"] = self._breaks
         self._cut("ends", *self._give(found))
+
+    def _breaks(self, lane: int) -> Value:
+        # The unit is in the same packet as the one before if it is a `trail`.
+        names = (f"product_{number}" for number in self.properties.breaks)
+        return self.beat.at("trail", lane) & self._any(names, lane)
 
     def _so_far(self, n: int, count: int, lane: int) -> Value:
         """The unit is number `count` of a sequence of `n`."""
@@ -489,6 +537,24 @@ class _Window:
     def _needed(self, lane: int) -> Value:
         parts = [(self._so_far(n, count, lane), n - count) for n in self.lengths for count in range(1, n)]
         return Cat(any_of(part for part, more in parts if more > k) for k in range(self.control.table.longest - 1))
+
+
+_NO_PROPERTIES = PropertyLogic((), (), (), {}, ())
+
+
+def product_names(logic: PropertyLogic, wanted: CharacterProperty) -> list[str]:
+    """The names of the products of a property."""
+    return [f"product_{number}" for number in logic.sums[wanted]]
+
+
+def flag_names(logic: PropertyLogic, wanted: CharacterProperty) -> list[str]:
+    """The names of the partial sums of a property."""
+    return [f"{wanted.field}_{number}" for number, _ in enumerate(grouped(logic.sums[wanted]))]
+
+
+def flag(logic: PropertyLogic, wanted: CharacterProperty, beat: Beat, lane: int) -> Value:
+    """Whether a unit completes a sequence whose code point has a property."""
+    return beat.at("completed", lane) & any_of(beat.at(name, lane) for name in flag_names(logic, wanted))
 
 
 def word(control: WindowControl, beat: Beat, lane: int, *, replacement: bool) -> Value:

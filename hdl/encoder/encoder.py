@@ -20,14 +20,17 @@ from utf8fpga.model.encodings import Encoding
 if TYPE_CHECKING:
     from utf8fpga.hdl.encoder.parameters import EncoderParameters
 
-__all__ = ["Encoder", "connect_units", "in_byte_order"]
+__all__ = ["Encoder", "connect_units", "in_byte_order", "swapped_bytes"]
 
 
 def in_byte_order(unit: Value, encoding: Encoding) -> Value:
     """A code unit with its bytes in the order of an encoding, the first one in the low bits, or the other way round."""
-    if not encoding.is_swapped:
-        return unit
-    return Cat(unit.word_select(byte, 8) for byte in reversed(range(encoding.unit_bytes)))
+    return swapped_bytes(unit) if encoding.is_swapped else unit
+
+
+def swapped_bytes(unit: Value) -> Value:
+    """The bytes of a code unit in the reverse order."""
+    return Cat(unit.word_select(byte, 8) for byte in reversed(range(len(unit) // 8)))
 
 
 class Encoder(wiring.Component):

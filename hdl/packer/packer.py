@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from itertools import pairwise
+from typing import Any
 
 from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import data, stream, wiring
@@ -248,7 +249,7 @@ class PackedDecoder(HasItemOptions, wiring.Component):
         lanes: int,
         pipeline: int | None = None,
         buffer: str | None = None,
-        **options: bool,
+        **options: Any,
     ) -> None:
         self.sparse = decoder = ParallelDecoder(table, lanes=lanes, pipeline=pipeline, buffer=buffer, **options)
         self.table, self.lanes, self.pipeline, self.buffer = table, lanes, decoder.pipeline, decoder.buffer

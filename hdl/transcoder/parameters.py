@@ -12,16 +12,13 @@ from utf8fpga.hdl.decoder.parameters import DecoderParameters
 from utf8fpga.hdl.encoder.parameters import UnitParameters
 from utf8fpga.hdl.transcoder.transcoder import Transcoder, source_table
 from utf8fpga.model import IncrementalDecoder
-from utf8fpga.model.encoder import GoldenTranscoder
+from utf8fpga.model.encoder import ByteOrderMark, GoldenTranscoder
 from utf8fpga.model.encodings import ENCODINGS, Encoding, encoding_named
 from utf8fpga.model.exceptions import InvalidArgumentError
-from utf8fpga.model.golden import GoldenDecoder
+from utf8fpga.model.golden import GoldenComposedDecoder, GoldenDecoder
 from utf8fpga.model.table import Composition, EncodingTable, spell
 
-__all__ = ["SOURCES", "TranscoderParameters"]
-
-SOURCES = tuple(name for name, each in ENCODINGS.items() if not isinstance(each.form, Composition))
-"""The encodings of the input: all but the compositions."""
+__all__ = ["TranscoderParameters"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -29,13 +26,14 @@ class TranscoderParameters(UnitParameters):
     """The parameters of a transcoder.
 
     Attributes:
-        from_: the name of the encoding of the input, one of `SOURCES`.
+        from_: the name of the encoding of the input, one of `ENCODINGS`.
         to: the name of the encoding of the output, one of `ENCODINGS`. If it is the same one, ill-formed text becomes
             well-formed text, and well-formed text remains as it is.
         lanes: input units per beat, 1 to 256.
         packed: see `UnitParameters`; with one lane True.
         narrow: see `UnitParameters`; with one lane True.
         pipeline: register stages of the decoder, see `DecoderParameters`; None for UTF-32, which needs none.
+        bom: what becomes of a byte order mark, U+FEFF, at the beginning of a packet: a value of `ByteOrderMark`.
 
     Raises:
         InvalidArgumentError: a value is out of its range, or the combination of values is invalid.
@@ -49,7 +47,7 @@ class TranscoderParameters(UnitParameters):
     core: ClassVar[str] = "transcoder"
     input_noun: ClassVar[str] = "code unit"
 
-    from_: str = field(default="utf-8", metadata=option("The encoding of the input.", choices=SOURCES))
+    from_: str = field(default="utf-8", metadata=option("The encoding of the input.", choices=tuple(ENCODINGS)))
     lanes: int = field(default=1, metadata=option("Code units per beat.", range=(1, MAX_LANES)))
     pipeline: int | None = field(
         default=None,
@@ -60,10 +58,24 @@ class TranscoderParameters(UnitParameters):
         ),
     )
 
+    bom: ByteOrderMark = field(
+        default=ByteOrderMark.KEEP,
+        metadata=option(
+            "What becomes of a byte order mark at the beginning of a packet: it is kept as a character (default),"
+            " removed, or selects the byte order and is removed.",
+            choices=tuple(each.value for each in ByteOrderMark),
+            named=True,
+        ),
+    )
+
     def __post_init__(self) -> None:
         encoding_named(self.to)
-        if self.from_ not in SOURCES:
-            raise InvalidArgumentError(f"the encoding {self.from_!r} of the input is not one of {', '.join(SOURCES)}")
+        encoding_named(self.from_)
+        if self.bom not in list(ByteOrderMark):
+            raise InvalidArgumentError(f"bom {self.bom!r} is not one of {', '.join(ByteOrderMark)}")
+        object.__setattr__(self, "bom", ByteOrderMark(self.bom))
+        if self.bom is ByteOrderMark.DETECT and self.given.unit_bytes == 1:
+            raise InvalidArgumentError(f"{self.from_} has no byte order to detect: use bom {ByteOrderMark.REMOVE}")
         self._check_lanes(self.lanes, MAX_LANES)
         if self.lanes == 1:
             object.__setattr__(self, "packed", True)
@@ -82,12 +94,13 @@ class TranscoderParameters(UnitParameters):
             packed=self.packed,
             narrow=self.narrow,
             decoder=self.decoder,
+            mark=self.bom,
             parameters=self,
         )
 
     @property
     def decoder(self) -> DecoderParameters | None:
-        """The parameters of the decoder; None for UTF-32, which needs none."""
+        """The parameters of the decoder, of a composition of the first one; None for UTF-32, which needs none."""
         table = source_table(self.given)
         if table.longest == 1:
             return None
@@ -100,8 +113,11 @@ class TranscoderParameters(UnitParameters):
 
     def golden(self) -> GoldenTranscoder:
         """The golden transcoder."""
-        decoder = GoldenDecoder(IncrementalDecoder(table=source_table(self.given)))
-        return GoldenTranscoder(decoder, self.given, self.target)
+        form = self.given.form
+        if isinstance(form, Composition):
+            return GoldenTranscoder(GoldenComposedDecoder(form), self.given, self.target, self.bom)
+        decoder = GoldenDecoder(IncrementalDecoder(table=form))
+        return GoldenTranscoder(decoder, self.given, self.target, self.bom)
 
     @property
     def input_table(self) -> EncodingTable | None:
@@ -129,6 +145,11 @@ class TranscoderParameters(UnitParameters):
     def notes(self) -> list[str]:
         """What becomes of ill-formed text, and when the input waits."""
         lines = ["There is one U+FFFD for each maximal subpart of an ill-formed subsequence (D93b)."]
+        if self.bom is ByteOrderMark.DETECT:
+            lines.append("U+FEFF at the beginning of a packet selects the byte order of the packet, and is removed;")
+            lines.append(f"without it the order is that of {self.from_}.")
+        elif self.bom is ByteOrderMark.REMOVE:
+            lines.append("U+FEFF at the beginning of a packet is removed.")
         if self.narrow:
             lines.append("While more code units are made than are output per cycle, s_axis_tready is low.")
         return lines

@@ -35,6 +35,7 @@ from utf8fpga.hdl import ParallelDecoder, SerialDecoder, axi_rtlil
 from utf8fpga.hdl.decoder.serial_logic import SerialControl
 from utf8fpga.model import TABLE_3_7, EncodingTable, ErrorKind, decode
 from utf8fpga.model.forms import RFC_2279
+from utf8fpga.model.properties import CharacterProperty
 from utf8fpga.sim import Simulation
 
 QUICK = [("serial-0", wanted) for wanted in PROPERTIES if wanted not in ("netlist-ice40", "cover")]
@@ -226,6 +227,12 @@ def miscounting(m: Module, outer: SerialDecoder, inner: SerialDecoder) -> None:
     m.d.comb += outer.output.payload.symbols[0].length.eq(Mux(length == 3, 2, length))
 
 
+def unflagged(m: Module, outer: SerialDecoder, inner: SerialDecoder) -> None:
+    """The last line break of all has no flag."""
+    symbol = inner.output.payload.symbols[0]
+    m.d.comb += outer.output.payload.symbols[0].line_break.eq(symbol.line_break & (symbol.code_point != 0x2029))
+
+
 CALL = "SerialDecoder(TABLE_3_7, pipeline=0)"
 
 
@@ -265,6 +272,13 @@ def test_a_decoder_with_a_fault_is_rejected(damage: Callable[..., None], wanted:
 def test_a_wrong_length_is_rejected() -> None:
     (result,) = prove(broken(miscounting, kind=True, length=True), "equivalence")
     assert result.proved is False
+
+
+@pytest.mark.proof
+def test_a_missing_flag_is_rejected() -> None:
+    (result,) = prove(broken(unflagged, properties=(CharacterProperty.LINE_BREAK,)), "equivalence")
+    assert result.proved is False
+    assert result.counterexample is not None
 
 
 @pytest.mark.proof

@@ -29,7 +29,11 @@ VALUES: dict[str, list[Any]] = {
     "practice": list(MARK_PRACTICES[:2]),
     "refresh": [None, 1000],
     "compact_input": [False, True],
+    "properties": [()],
 }
+
+FLAGGED = [DecoderParameters(properties=names) for names in ("control", "control,line-break", "line-break", "all")]
+"""With properties, which do not depend on the other parameters."""
 
 
 def possible() -> list[DecoderParameters]:
@@ -43,7 +47,7 @@ def possible() -> list[DecoderParameters]:
     return list(dict.fromkeys(found))
 
 
-POSSIBLE = possible()
+POSSIBLE = [*possible(), *FLAGGED]
 
 
 def test_the_values_cover_every_option() -> None:
@@ -99,6 +103,7 @@ def test_the_dictionary_is_json() -> None:
         "practice": "maximal-subparts",
         "refresh": 9,
         "compact_input": False,
+        "properties": None,
         "kind": False,
         "length": False,
     }

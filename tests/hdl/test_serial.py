@@ -262,7 +262,7 @@ def test_other_tables_equal_their_models(
 
 def test_units_that_are_too_wide_are_rejected() -> None:
     utf_32 = EncodingTable.parse("UTF-32", "0..D7FF 0..D7FF\nE000..10FFFF E000..10FFFF", source="D90", unit_width=32)
-    with pytest.raises(TableError, match=r"^UTF-32: a serial decoder accepts units of up to 16 bits, not 32$"):
+    with pytest.raises(TableError, match=r"^UTF-32: a serial decoder accepts units of up to 17 bits, not 32$"):
         SerialDecoder(utf_32)
 
 

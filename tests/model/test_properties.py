@@ -1,0 +1,161 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Properties of items: their code points are stated ones, and those of CPython, in whatever version."""
+
+from __future__ import annotations
+
+import random
+import re
+import unicodedata
+from collections.abc import Callable
+from itertools import pairwise
+
+import pytest
+from support.tiers import tiered
+
+from utf8fpga.model import (
+    GENERALISED_UTF_8,
+    TABLE_3_7,
+    EncodingTable,
+    IncrementalDecoder,
+    InvalidArgumentError,
+    Item,
+    Practice,
+    decode,
+)
+from utf8fpga.model.golden import GoldenDecoder
+from utf8fpga.model.properties import (
+    CharacterProperty,
+    FlaggedItem,
+    GoldenFlags,
+    chosen_properties,
+    code_points_of,
+    has_property,
+    unicode_version,
+)
+
+EVERY = range(0x110000)
+
+STATED = {
+    # The Unicode Standard, table 4-4 and the stability policies: 65 control codes, immutable.
+    "control": "0..1F 7F..9F",
+    # Chapter 23.5: the private-use area and two planes without their noncharacters.
+    "private-use": "E000..F8FF F0000..FFFFD 100000..10FFFD",
+    # Definition D14: 66 noncharacters.
+    "noncharacter": "FDD0..FDEF " + " ".join(f"{plane:X}FFFE..{plane:X}FFFF" for plane in range(17)),
+    # Definition D71 and D73.
+    "surrogate": "D800..DFFF",
+    # PropList.txt, White_Space, and 1C..1F, which Python's documentation of isspace includes by their direction.
+    "whitespace": "9..D 1C..1F 20 85 A0 1680 2000..200A 2028 2029 202F 205F 3000",
+    # Python's documentation of splitlines.
+    "line-break": "A D B C 1C 1D 1E 85 2028 2029",
+}
+
+
+def stated(name: str) -> set[int]:
+    found: set[int] = set()
+    for each in STATED[name].split():
+        first, _, last = each.partition("..")
+        found.update(range(int(first, 16), int(last or first, 16) + 1))
+    return found
+
+
+@pytest.mark.parametrize("name", STATED)
+def test_code_points_are_the_stated_ones(name: str) -> None:
+    ranges = code_points_of(CharacterProperty(name))
+    assert [point for each in ranges for point in each] == sorted(stated(name))
+    # As few ranges as possible, which the generated logic is made from.
+    assert all(one.last + 1 < other.first for one, other in pairwise(ranges))
+
+
+UNITS = bytes.fromhex("00 0A 20 7F 80 85 A0 A8 BE BF C2 E2 ED EE EF F3 F4 FF")
+
+ORACLES: dict[str, Callable[[str], bool]] = {
+    "control": lambda each: unicodedata.category(each) == "Cc",
+    "private-use": lambda each: unicodedata.category(each) == "Co",
+    "surrogate": lambda each: 0xD800 <= ord(each) <= 0xDFFF,
+    "noncharacter": lambda each: ord(each) & 0xFFFE == 0xFFFE or ord(each) in range(0xFDD0, 0xFDF0),
+    "beyond-bmp": lambda each: len(each.encode("utf-16-le", "surrogatepass")) == 4,
+    "whitespace": str.isspace,
+    "line-break": lambda each: len(f"a{each}b".splitlines()) == 2,
+}
+
+
+@pytest.mark.parametrize("name", tiered({name: name for name in ORACLES}, ["whitespace", "line-break"]))
+def test_code_points_are_those_of_cpython(name: str) -> None:
+    wanted = [point for point in EVERY if ORACLES[name](chr(point))]
+    ranges = code_points_of(CharacterProperty(name))
+    found = [point for each in ranges for point in range(each.first, min(each.last + 1, len(EVERY)))]
+    assert found == wanted
+
+
+def test_noncharacters_are_unassigned_in_the_data_of_cpython() -> None:
+    points = [point for each in code_points_of(CharacterProperty.NONCHARACTER) for point in each]
+    assert len(points) == 66
+    assert {unicodedata.category(chr(point)) for point in points} == {"Cn"}
+
+
+def test_white_space_is_the_property_of_unicode_and_four_separators() -> None:
+    # 25 code points have White_Space since Unicode 6.3.
+    points = {point for each in code_points_of(CharacterProperty.WHITESPACE) for point in each}
+    assert len(points - {0x1C, 0x1D, 0x1E, 0x1F}) == 25
+    assert 0x180E not in points
+
+
+def test_version_of_the_data_is_that_of_cpython() -> None:
+    assert unicode_version() == unicodedata.unidata_version
+    assert tuple(map(int, unicode_version().split("."))) >= (6, 3)
+
+
+def test_every_bound_is_in_the_property_and_its_neighbours_are_not() -> None:
+    for each in CharacterProperty:
+        for points in code_points_of(each):
+            assert has_property(each, points.first)
+            assert has_property(each, points.last)
+            assert not has_property(each, points.first - 1)
+            assert not has_property(each, points.last + 1)
+
+
+@pytest.mark.parametrize("practice", [Practice.MAXIMAL_SUBPARTS, Practice.EACH_UNIT])
+@pytest.mark.parametrize("table", [TABLE_3_7, GENERALISED_UTF_8], ids=["utf-8", "generalised"])
+def test_golden_items_have_the_properties_of_their_code_points(table: EncodingTable, practice: Practice) -> None:
+    rng = random.Random(1)
+    golden = GoldenFlags(GoldenDecoder(IncrementalDecoder(practice, table)), CharacterProperty)
+    plain = GoldenDecoder(IncrementalDecoder(practice, table))
+    for _ in range(300):
+        text = bytes(rng.choices(UNITS, k=12))
+        items = golden.process(text, final=True)
+        assert [Item(*item[:4]) for item in items] == plain.process(text, final=True)
+        for item in items:
+            if item.error is None:
+                wanted = {name for name, oracle in ORACLES.items() if oracle(chr(item.code_point))}
+            else:
+                wanted = {"surrogate"} if item.error.name == "SURROGATE" else set()
+            assert set(item.properties) == wanted
+            assert list(item.properties) == [each for each in CharacterProperty if each in wanted]
+
+
+def test_an_encoded_surrogate_is_flagged_at_its_first_item() -> None:
+    flags = GoldenFlags(GoldenDecoder(IncrementalDecoder()), [CharacterProperty.SURROGATE])
+    found = flags.process(b"\xed\xa0\x80\xed\x9f\xbf\xed", final=True)
+    assert [item.offset for item in found] == [0, 1, 2, 3, 6]
+    assert [item.properties for item in found] == [("surrogate",), (), (), (), ()]
+    generalised = GoldenFlags(GoldenDecoder(IncrementalDecoder(table=GENERALISED_UTF_8)), [CharacterProperty.SURROGATE])
+    assert [item.properties for item in generalised.process(b"\xed\xa0\x80", final=True)] == [("surrogate",)]
+
+
+def test_only_chosen_properties_are_given() -> None:
+    flags = GoldenFlags(GoldenDecoder(IncrementalDecoder()), chosen_properties("line-break"))
+    assert flags.process(b"\n") == [FlaggedItem(*next(iter(decode(b"\n"))), (CharacterProperty.LINE_BREAK,))]
+    assert str(flags.process(b"\n")[0]) == "1+1 U+000A line-break"
+
+
+def test_names_of_properties() -> None:
+    assert chosen_properties("all") == chosen_properties(["all"]) == tuple(CharacterProperty)
+    assert chosen_properties("") == chosen_properties([]) == ()
+    assert chosen_properties("whitespace,control,whitespace") == ("control", "whitespace")
+    message = (
+        "property 'space' is not one of control, private-use, noncharacter, surrogate, beyond-bmp, whitespace,"
+        " line-break, all"
+    )
+    with pytest.raises(InvalidArgumentError, match=f"^{re.escape(message)}$"):
+        chosen_properties("control,space")
