@@ -19,7 +19,7 @@ from utf8fpga.boards.programming import program_board
 from utf8fpga.boards.protocol import BYTES_PER_WORD, WordFlag, escaped
 from utf8fpga.boards.ssh_build import Host
 from utf8fpga.boards.uart import FRAME_LAYOUT, MINIMUM_DIVISOR, UartReceiver, UartTransmitter, uart_divisor
-from utf8fpga.boards.uart_decoder import UartDecoder
+from utf8fpga.boards.uart_core import UartCore
 
 __all__ = [
     "BOARDS",
@@ -33,7 +33,7 @@ __all__ = [
     "BuildError",
     "BuildReport",
     "Host",
-    "UartDecoder",
+    "UartCore",
     "UartReceiver",
     "UartTransmitter",
     "UnknownBoardError",

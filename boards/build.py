@@ -25,8 +25,8 @@ from utf8fpga.boards.programming import programming_command
 from utf8fpga.boards.ssh_build import Host, find_paramiko, run_on_host
 from utf8fpga.boards.top import BoardTop
 from utf8fpga.boards.uart import uart_divisor
-from utf8fpga.boards.uart_decoder import UartDecoder
-from utf8fpga.hdl import DecoderParameters
+from utf8fpga.boards.uart_core import UartCore
+from utf8fpga.hdl import CoreParameters, DecoderParameters
 from utf8fpga.hdl.toolchain import ToolError, find_tool, present_version, run_tool, tool_version
 from utf8fpga.model.exceptions import InvalidArgumentError
 from utf8fpga.sim.engines.native import find_compiler
@@ -54,14 +54,14 @@ class BuildReport:
         divide: the number by which the clock of the board is divided.
         program: the command that programs the board with the bitstream; empty where the platform has none.
         plan: a digest of everything that the tools read.
-        core: the name of the decoder's parameters.
+        core: the name of the core's parameters.
         seed: the seed of place and route.
         logic_cells, logic_cells_available: ICESTORM_LC on iCE40, TRELLIS_COMB on ECP5 and MachXO2, LUT4 on Gowin.
         flip_flops: flip-flops in the logic cells.
         block_rams, block_rams_available: ICESTORM_RAM (4 Kbit) on iCE40, DP16KD (16 Kbit) on ECP5, DP8KC (8 Kbit) on
             MachXO2, BSRAM (16 Kbit) on Gowin.
         fmax_mhz: the maximum clock frequency after routing, in MHz.
-        required_mhz: the clock frequency of the decoder, in MHz.
+        required_mhz: the clock frequency of the core, in MHz.
         tools: the versions of the tools and packages, by name.
     """
 
@@ -181,8 +181,8 @@ def build_board(
     directory: Path,
     *,
     baud: float | None = None,
-    core: DecoderParameters | None = None,
-    form: str = "words",
+    core: CoreParameters | None = None,
+    form: str | None = None,
     uart: tuple[str, str] | None = None,
     divide: int | None = None,
     seed: int = 1,
@@ -191,7 +191,7 @@ def build_board(
     check: bool = False,
     keep: bool = False,
 ) -> BuildReport:
-    """Build the bitstream of `UartDecoder` for a board.
+    """Build the bitstream of `UartCore` for a board.
 
     Writes ``<board>.bin``, ``.bit`` or ``.fs`` and the report ``<board>.json``, which contains the
     digest of the bitstream. Both are written only if the build succeeds; otherwise those of an
@@ -206,8 +206,8 @@ def build_board(
         board: a name in the catalogue, or a board that is not in it.
         directory: the folder for the files; created if it does not exist.
         baud: bits per second; see `uart_divisor` for the limits; default: the fastest of `BAUDS` that the clock allows.
-        core: the parameters of the decoder, as for `UartDecoder`.
-        form: the form of the output, see `FORMS`.
+        core: the parameters of the core, as for `UartCore`.
+        form: the form of the output, as for `UartCore`.
         uart: the pins RX and TX, see `Board`; default: those of the board.
         divide: a power of 2 by which the board's clock is divided; default: the smallest with which the design meets
             the clock frequency, up to 8.
@@ -221,7 +221,7 @@ def build_board(
     Raises:
         UnknownBoardError: no board has that name.
         InvalidArgumentError: `check` is not possible, the baud rate is not possible with the board's clock,
-            `UartDecoder` rejects the decoder, pins are missing or used twice, or `seed` is negative.
+            `UartCore` rejects the core, pins are missing or used twice, or `seed` is negative.
         BuildError: a tool is missing or fails, `check` finds a difference, the design misses the board's clock, the
             directory cannot be written, the host cannot be reached, or amaranth-boards is not installed.
     """
@@ -231,7 +231,7 @@ def build_board(
     if divide is not None and divide not in DIVISORS:
         raise InvalidArgumentError(f"divide {divide} is not one of {', '.join(map(str, DIVISORS))}")
     if check:
-        _require_checkable(board, form, divide or board.divide, host)
+        _require_checkable(board, divide or board.divide, host)
     if host is not None and flow.planned:
         raise InvalidArgumentError(
             f"{board.name} has family {board.family}, which is built here only: leave out the host"
@@ -251,15 +251,13 @@ def build_board(
                 say(f"{error}; again with the clock divided by {first}")
 
 
-def _require_checkable(board: Board, form: str, divide: int, host: Host | None) -> None:
+def _require_checkable(board: Board, divide: int, host: Host | None) -> None:
     """Reject a check that is not possible."""
     if board.family not in CHECKED_FAMILIES:
         raise InvalidArgumentError(
             f"{board.name} has family {board.family}, of which routed designs are not simulated, only those of "
             f"{', '.join(CHECKED_FAMILIES)}: build it without a check"
         )
-    if form != "words":
-        raise InvalidArgumentError(f"a build in the form {form} cannot be checked: use words, or leave out the check")
     if divide != 1:
         raise InvalidArgumentError("a build with a divided clock cannot be checked: leave out the check")
     if host is not None:
@@ -285,8 +283,8 @@ class _Job:
     flow: _Flow
     directory: Path
     baud: float | None
-    core: DecoderParameters
-    form: str
+    core: CoreParameters
+    form: str | None
     uart: tuple[str, str] | None
     divide: int
     seed: int
@@ -301,16 +299,16 @@ class _Job:
         platform = _platform(board)
         clock_hz = platform.default_clk_frequency / self.divide
         baud = self.baud if self.baud is not None else _fastest(clock_hz)
-        decoder = UartDecoder(clock_hz, baud, self.core, form=self.form)
+        core = UartCore(clock_hz, baud, self.core, form=self.form)
         pins = self.uart or board.uart
         resource = _add_uart(platform, board, pins, flow.attributes) if pins else ("uart", 0)
-        top = BoardTop(decoder, board, uart=resource, divide=self.divide)
+        top = BoardTop(core, board, uart=resource, divide=self.divide)
         plan = self._plan(platform, top, clock_hz)
         if say:
             for note in top.notes:
                 say(f"{board.name}: {note}")
         digest = _digest(plan)
-        if self.keep and (kept := _kept(directory, board, flow, digest)) is not None:
+        if self.keep and (kept := _kept(directory, board, flow, digest, self.host)) is not None:
             return kept
 
         try:
@@ -327,7 +325,7 @@ class _Job:
                 _check_timing(board, clocks, required_mhz, platform.default_clk_frequency / 1e6, tools.log)
                 packed = tools.pack()
                 if self.check:
-                    _check(board, packed, decoder, (f"{platform.default_clk}_0", f"{resource[0]}_0"), say)
+                    _check(board, packed, core, (f"{platform.default_clk}_0", f"{resource[0]}_0"), say)
                 bitstream = directory / f"{board.name}.{flow.suffix}"
                 report = BuildReport(
                     board=board.name,
@@ -335,12 +333,12 @@ class _Job:
                     bitstream=bitstream,
                     sha256=hashlib.sha256(packed.read_bytes()).hexdigest(),
                     baud=baud,
-                    form=self.form,
+                    form=core.form.name,
                     uart=",".join(pins) if pins else "",
                     divide=self.divide,
                     program=programming_command(platform, bitstream),
                     plan=digest,
-                    core=decoder.core.name,
+                    core=core.core.name,
                     seed=self.seed,
                     required_mhz=required_mhz,
                     fmax_mhz=min(clock for clock, _ in clocks),
@@ -443,20 +441,24 @@ def _digest(plan: BuildPlan) -> str:
     return hashlib.sha256(plan.digest() + json.dumps(_packages()).encode()).hexdigest()
 
 
-def _kept(directory: Path, board: Board, flow: _Flow, digest: str) -> BuildReport | None:
-    """The report of an earlier build with this digest, if its bitstream is there and the tools are the same."""
+def _kept(directory: Path, board: Board, flow: _Flow, digest: str, host: Host | None) -> BuildReport | None:
+    """The report of an earlier build with this digest, if its bitstream is there and the tools are the same.
+
+    Those on a host are taken to be the same.
+    """
     try:
         found = json.loads((directory / f"{board.name}.json").read_text(encoding="utf-8"))
         report = BuildReport(**found | {"bitstream": directory / f"{board.name}.{flow.suffix}"})
         is_same = report.plan == digest and hashlib.sha256(report.bitstream.read_bytes()).hexdigest() == report.sha256
-        tools = {tool: present_version(tool) for tool in (flow.synthesis, flow.place_and_route)}
+        present = (flow.synthesis, flow.place_and_route) if host is None else ()
+        tools = {tool: present_version(tool) for tool in present}
         return report if is_same and tools.items() <= report.tools.items() else None
     except (OSError, ValueError, TypeError):
         return None
 
 
 def _check(
-    board: Board, packed: Path, decoder: UartDecoder, names: tuple[str, str], say: Callable[[str], None] | None
+    board: Board, packed: Path, core: UartCore, names: tuple[str, str], say: Callable[[str], None] | None
 ) -> None:
     """Simulate the routed design and, if possible, the bitstream; `names` are those of clock and UART."""
     clock, uart = names
@@ -470,9 +472,9 @@ def _check(
     for what, circuit in designs.items():
         if say:
             say(f"{board.name}: check of {what}")
-        words = check_design(circuit, decoder, what)
+        number = check_design(circuit, core, what)
         if say:
-            say(f"{board.name}: {what} sends the model's {words} words")
+            say(f"{board.name}: {what} sends the model's {number} items and markers")
 
 
 def require_tools(board: str | Board) -> None:
@@ -493,14 +495,22 @@ def require_tools(board: str | Board) -> None:
         raise BuildError(f"{board.name}: {error}") from None
 
 
-def obstacle(board: Board) -> str:
-    """Why no bitstream can be built for a board on this machine; empty where it can."""
+def obstacle(board: Board, host: Host | None = None) -> str:
+    """Why no bitstream can be built for a board; empty where it can.
+
+    Args:
+        board: the board.
+        host: the host on which the tools run, whose tools are not looked up; default: this machine.
+    """
     if board.obstacle:
         return board.obstacle
     if board.family not in _FLOWS:
         return f"no open tools for {board.family}"
     try:
-        require_tools(board)
+        if host is None:
+            require_tools(board)
+        elif _FLOWS[board.family].planned:
+            return f"{board.family} is built on this machine only"
     except ToolError as error:
         return str(error).removeprefix(f"{board.name}: ")
     return ""

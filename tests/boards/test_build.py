@@ -31,7 +31,7 @@ from utf8fpga.boards import (
     Board,
     BuildError,
     BuildReport,
-    UartDecoder,
+    UartCore,
     UnknownBoardError,
     build_board,
     find_board,
@@ -179,7 +179,7 @@ def test_parameters_reach_the_tools(tmp_path: Path) -> None:
 )
 def test_leds_of_boards(names: tuple[str, ...], leds: int, expected: list[str]) -> None:
     platform = SimulatedPlatform(leds)
-    decoder = UartDecoder(4000, 1000, depth=4)
+    decoder = UartCore(4000, 1000, depth=4)
     top = Fragment.get(BoardTop(decoder, Board("mine", "", "", "", names)), platform)
     events = [frame(0x41), [*frame(0xFF, stop=0), (1, 1)], [*frames(b"A" * 20), (1, 600)]]
     shown = []
@@ -578,7 +578,7 @@ def test_a_clock_is_divided_until_the_timing_is_met(tmp_path: Path, fake_tool: C
 
 def test_a_divided_clock_runs_the_decoder(tmp_path: Path) -> None:
     platform = SimulatedPlatform(3)
-    decoder = UartDecoder(4000, 1000, depth=4)
+    decoder = UartCore(4000, 1000, depth=4)
     platform.default_clk_frequency, platform.add_clock_constraint = 8000, lambda _clock, _frequency: None
     top = Fragment.get(BoardTop(decoder, Board("mine", "", "", ""), divide=2), platform)
     lit = []
@@ -601,7 +601,7 @@ def test_platforms_with_peculiarities_are_prepared(name: str) -> None:
     # The first has a clock without a reset, the method of the second passes its options twice.
     board = BOARDS[name]
     plan = board.create_platform().prepare(
-        BoardTop(UartDecoder(4e6, 1e6), board, divide=2), "top", emit_src=False, nextpnr_opts="--seed 1"
+        BoardTop(UartCore(4e6, 1e6), board, divide=2), "top", emit_src=False, nextpnr_opts="--seed 1"
     )
     assert "--seed 1" in plan.files["build_top.sh"]
 

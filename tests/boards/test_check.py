@@ -12,7 +12,7 @@ import pytest
 from support.builds import needs_tools
 from support.engines import requires_compiler
 
-from utf8fpga.boards import UartDecoder, build_board
+from utf8fpga.boards import UartCore, build_board
 from utf8fpga.boards.check import check_design
 from utf8fpga.boards.ssh_build import Host
 from utf8fpga.hdl.toolchain import ToolError
@@ -49,7 +49,7 @@ def test_a_checked_build_and_one_wrong_bit_of_a_lut(tmp_path: Path) -> None:
     routed = (tmp_path / "icebreaker" / "top.routed.json").read_text(encoding="utf-8")
     wrong = LineCircuit(with_a_wrong_bit(routed), False, *PORTS)
     with pytest.raises(ToolError, match=r"^the routed design differs from the model"):
-        check_design(wrong, UartDecoder(12e6, 1e6), "the routed design")
+        check_design(wrong, UartCore(12e6, 1e6), "the routed design")
 
 
 @pytest.mark.parametrize(

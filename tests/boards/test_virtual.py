@@ -18,19 +18,9 @@ import pytest
 from support.engines import requires_compiler
 from support.oracle import refusal
 
+from utf8fpga.boards.events import Counters, Expected, Mark, Received, line_of
 from utf8fpga.boards.forms import FORMS
-from utf8fpga.boards.host import (
-    Conversation,
-    Counters,
-    Expected,
-    Mark,
-    PortError,
-    Received,
-    SerialPort,
-    TalkError,
-    find_port,
-    line_of,
-)
+from utf8fpga.boards.host import Conversation, PortError, SerialPort, TalkError, find_port
 from utf8fpga.boards.protocol import escaped
 from utf8fpga.boards.virtual import Faults, VirtualBoard, VirtualPort
 from utf8fpga.cli.demo import show_virtual_board
