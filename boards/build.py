@@ -56,10 +56,11 @@ class BuildReport:
         plan: a digest of everything that the tools read.
         core: the name of the core's parameters.
         seed: the seed of place and route.
-        logic_cells, logic_cells_available: ICESTORM_LC on iCE40, TRELLIS_COMB on ECP5 and MachXO2, LUT4 on Gowin.
+        logic_cells, logic_cells_available: ICESTORM_LC on iCE40, TRELLIS_COMB on ECP5 and MachXO2, LUT4 on Gowin,
+            OXIDE_COMB on Nexus, CPE_LT (half a CPE) on GateMate.
         flip_flops: flip-flops in the logic cells.
         block_rams, block_rams_available: ICESTORM_RAM (4 Kbit) on iCE40, DP16KD (16 Kbit) on ECP5, DP8KC (8 Kbit) on
-            MachXO2, BSRAM (16 Kbit) on Gowin.
+            MachXO2, BSRAM (16 Kbit) on Gowin, OXIDE_EBR (18 Kbit) on Nexus, RAM_HALF (20 Kbit) on GateMate.
         fmax_mhz: the maximum clock frequency after routing, in MHz.
         required_mhz: the clock frequency of the core, in MHz.
         tools: the versions of the tools and packages, by name.
@@ -164,10 +165,20 @@ _FLOWS = {
         adapt=_himbaechel,
         attributes={"IO_TYPE": "LVCMOS33"},
     ),
+    "nexus": _Flow(
+        *("yosys", "nextpnr-nexus", "prjoxide", "bit", "OXIDE_COMB", "OXIDE_EBR", "OXIDE_FF"),
+        attributes={"IO_TYPE": "LVCMOS33"},
+    ),
+    "gatemate": _Flow(
+        *("yosys", "nextpnr-himbaechel-gatemate", "gmpack", "bit", "CPE_LT", "RAM_HALF", "CPE_FF"),
+    ),
 }
 
 FAMILIES = tuple(_FLOWS)
 """The families with a tool flow."""
+
+HOST_FAMILIES = ("ice40", "ecp5")
+"""Those that can be built on another host."""
 
 _ROUTED = "top.routed.json"
 """The file of the routed design, if it is checked."""
@@ -232,7 +243,7 @@ def build_board(
         raise InvalidArgumentError(f"divide {divide} is not one of {', '.join(map(str, DIVISORS))}")
     if check:
         _require_checkable(board, divide or board.divide, host)
-    if host is not None and flow.planned:
+    if host is not None and board.family not in HOST_FAMILIES:
         raise InvalidArgumentError(
             f"{board.name} has family {board.family}, which is built here only: leave out the host"
         )
@@ -362,7 +373,7 @@ class _Job:
         """The input of the tools, and their arguments."""
         # Timing is checked with the report, for an error message with the frequency.
         options = f"--seed {self.seed} --report {_NAME}.report.json --timing-allow-fail"
-        if self.board.family == "gowin":
+        if self.board.family in ("gowin", "gatemate"):
             options += f" --freq {clock_hz / 1e6:.6f}"
         if self.check:
             options += f" --write {_ROUTED}"
@@ -509,7 +520,7 @@ def obstacle(board: Board, host: Host | None = None) -> str:
     try:
         if host is None:
             require_tools(board)
-        elif _FLOWS[board.family].planned:
+        elif board.family not in HOST_FAMILIES:
             return f"{board.family} is built on this machine only"
     except ToolError as error:
         return str(error).removeprefix(f"{board.name}: ")

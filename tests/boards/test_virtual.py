@@ -135,11 +135,11 @@ def test_without_flow_control_lost_bytes_are_marked() -> None:
 def test_counters_are_those_since_reset() -> None:
     of = board()
     first = Conversation(Wire(of))
-    assert first.counters == (0, 0, 0)
+    assert first.counters.values == (0, 0, 0)
     assert [event for some in first.exchange([DAMAGED]) for event in some][-1] == first.counters
     items = DAMAGED.decode("utf-8", "replace")
     ill_formed = items.count("\ufffd")
-    assert first.counters == (len(DAMAGED), len(items) - ill_formed, ill_formed)
+    assert first.counters.values == (len(DAMAGED), len(items) - ill_formed, ill_formed)
     assert Conversation(Wire(of)).counters == first.counters
 
 
