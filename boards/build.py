@@ -32,7 +32,18 @@ from utf8fpga.model.exceptions import InvalidArgumentError
 from utf8fpga.sim.engines.native import find_compiler
 from utf8fpga.sim.engines.netlist import LineCircuit
 
-__all__ = ["DIVISORS", "FAMILIES", "BuildError", "BuildReport", "build_board", "obstacle", "pins_of", "require_tools"]
+__all__ = [
+    "DIVISORS",
+    "FAMILIES",
+    "BuildError",
+    "BuildReport",
+    "build_board",
+    "clock_of",
+    "obstacle",
+    "pins_of",
+    "require_tools",
+    "toolchain_of",
+]
 
 
 class BuildError(ToolError):
@@ -525,6 +536,25 @@ def obstacle(board: Board, host: Host | None = None) -> str:
     except ToolError as error:
         return str(error).removeprefix(f"{board.name}: ")
     return ""
+
+
+def toolchain_of(board: Board) -> str:
+    """The tools of a board: place and route of the open ones, or the name that Amaranth has for those of the vendor."""
+    if board.family in _FLOWS:
+        return _FLOWS[board.family].place_and_route
+    try:
+        return str(getattr(board.create_platform(), "toolchain", ""))
+    except ToolError:
+        return ""
+
+
+def clock_of(board: Board) -> str:
+    """The clock of a board in MHz; empty where its platform has none."""
+    try:
+        platform = board.create_platform()
+        return f"{platform.default_clk_frequency / 1e6:.10g}" if platform.default_clk else ""
+    except (ToolError, AttributeError):
+        return ""
 
 
 def pins_of(board: Board) -> str:

@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Platforms of boards that amaranth-boards lacks, for families with open tools: Lattice Nexus and Cologne Chip GateMate.
+"""Platforms of boards that amaranth-boards lacks, of two families with open tools: Lattice Nexus and GateMate.
 
 The pins are those of the boards' schematics. No bitstream has been tried on one of these boards.
 """
 
 from __future__ import annotations
 
+import os
+import subprocess
 from abc import abstractmethod
 from typing import Any, ClassVar
 
@@ -18,7 +20,13 @@ from amaranth.vendor import LatticePlatform
 __all__ = ["CrossLinkNXEvaluationPlatform", "GateMateA1EVBPlatform", "GateMatePlatform"]
 
 
-class CrossLinkNXEvaluationPlatform(LatticePlatform):  # type: ignore[misc]  # amaranth has no types
+def _load(products: Any, name: str, board: str) -> None:
+    """Load a bitstream with openFPGALoader."""
+    with products.extract(f"{name}.bit") as bitstream:
+        subprocess.check_call([os.environ.get("OPENFPGALOADER", "openFPGALoader"), "-b", board, bitstream])
+
+
+class CrossLinkNXEvaluationPlatform(LatticePlatform):
     """Lattice CrossLink-NX Evaluation Board. Its UART needs the resistors R15 and R17 in place of R18 and R19."""
 
     device = "LIFCL-40"
@@ -49,8 +57,12 @@ class CrossLinkNXEvaluationPlatform(LatticePlatform):  # type: ignore[misc]  # a
         router = f"--router router1 {options.pop('nextpnr_opts', '')}"
         return super().toolchain_prepare(fragment, name, synth_opts="-noccu2", nextpnr_opts=router, **options)
 
+    def toolchain_program(self, products: Any, name: str) -> None:
+        """Load a bitstream."""
+        _load(products, name, "crosslinknx_evn")
 
-class GateMatePlatform(TemplatedPlatform):  # type: ignore[misc]  # amaranth has no types
+
+class GateMatePlatform(TemplatedPlatform):
     """A platform of GateMate: Yosys, nextpnr-himbaechel-gatemate and gmpack.
 
     Available overrides: ``nextpnr_opts`` adds options for place and route.
@@ -134,3 +146,7 @@ class GateMateA1EVBPlatform(GateMatePlatform):
         Resource("led", 0, PinsN("IO_SB_B6", dir="o")),
     ]
     connectors: ClassVar[list[Any]] = []
+
+    def toolchain_program(self, products: Any, name: str) -> None:
+        """Load a bitstream."""
+        _load(products, name, "olimex_gatemateevb")

@@ -26,14 +26,12 @@ from utf8fpga.boards.uart_core import UartCore
 from utf8fpga.hdl import CoreParameters
 from utf8fpga.hdl.toolchain import ToolError
 from utf8fpga.model.exceptions import InvalidArgumentError
-from utf8fpga.sim.engines.gates import CLOCK
+from utf8fpga.sim.engines.gates import CLOCK, UnknownCellError
 from utf8fpga.sim.engines.native import Circuit, Rtlil
+from utf8fpga.sim.engines.netlist import FAMILIES as NETLIST_FAMILIES
 from utf8fpga.sim.engines.netlist import Line, Netlist
 
 __all__ = ["DirectPort", "Faults", "SimulatedPlatform", "VirtualBoard", "VirtualPort"]
-
-_MODELLED = ("ice40",)
-"""The families with models of all cells; for ECP5 that of block RAMs is missing."""
 
 _FRAME_BITS = 10
 _BREAK_BITS = 12
@@ -113,8 +111,8 @@ class VirtualBoard:
         baud: bits per second of the board's UART.
         core: the parameters of the core, as for `UartCore`.
         form: the form of the output, as for `UartCore`.
-        netlist: simulate what Yosys makes of it for the family of the board, if the family has models of its cells;
-            otherwise the circuit before synthesis, which is compiled faster.
+        netlist: simulate what Yosys makes of it for the family of the board, if all its cells have models; otherwise
+            the circuit before synthesis, which is compiled faster.
         faults: faults of the line; default: none.
         cache: the folder for compiled models; default: that of the user.
 
@@ -122,6 +120,7 @@ class VirtualBoard:
         clock_hz: the clock frequency of the board in Hz.
         leds: for each LED its signal, and whether it was on at the last call.
         cycles: the cycles simulated so far.
+        is_netlist: whether the netlist is simulated.
 
     Raises:
         InvalidArgumentError: `UartCore` rejects the arguments.
@@ -146,9 +145,15 @@ class VirtualBoard:
         self.clock_hz = float(platform.default_clk_frequency)
         leds = tuple(name for number, name in enumerate(self.board.leds) if ("led", number) in platform.resources)
         text = _rtlil(uart := UartCore(self.clock_hz, baud, core, form=form), self.board, len(leds))
-        has_models = self.board.family in _MODELLED
-        circuit: Circuit = Netlist(self.board.family).circuit(text) if netlist and has_models else Rtlil(text)
-        self._line = Line(circuit, leds=len(leds), cache=cache)
+        self.is_netlist = netlist and self.board.family in NETLIST_FAMILIES
+        circuit: Circuit = Netlist(self.board.family).circuit(text) if self.is_netlist else Rtlil(text)
+        try:
+            self._line = Line(circuit, leds=len(leds), cache=cache)
+        except UnknownCellError:
+            if not self.is_netlist:
+                raise
+            self.is_netlist = False
+            self._line = Line(Rtlil(text), leds=len(leds), cache=cache)
         self.leds = dict.fromkeys(leds, False)
         self.cycles = 0
         self._settle = round(4 * _FRAME_BITS * uart.divisor) + 256

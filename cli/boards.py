@@ -11,7 +11,7 @@ from pathlib import Path
 
 import click
 
-from utf8fpga.boards import BOARDS, find_board, obstacle, pins_of
+from utf8fpga.boards import BOARDS, clock_of, find_board, obstacle, pins_of, toolchain_of
 from utf8fpga.boards.several import build_boards, table_of
 from utf8fpga.cli.board_options import board_core_command, form_option, host_of, host_options
 from utf8fpga.cli.options import FILE, FOLDER, json_option
@@ -33,7 +33,9 @@ def boards(context: click.Context, as_json: bool) -> None:
         {
             "name": board.name,
             "family": board.family,
-            "description": board.description,
+            "device": board.description.partition(",")[0],
+            "toolchain": toolchain_of(board),
+            "clock_mhz": clock_of(board),
             "uart": pins_of(board),
             "obstacle": obstacle(board),
         }
@@ -42,11 +44,10 @@ def boards(context: click.Context, as_json: bool) -> None:
     if as_json:
         click.echo(json.dumps(known, indent=2))
         return
-    rows = [
-        [each["name"], each["family"], each["description"], each["uart"] or "none", each["obstacle"] or "yes"]
-        for each in known
-    ]
-    click.echo("\n".join(columns(rows, ["board", "family", "device and clock", "UART", "can be built"])))
+    shown = ("name", "family", "device", "toolchain", "clock_mhz", "uart")
+    rows = [[*(each[key] or "none" for key in shown), each["obstacle"] or "yes"] for each in known]
+    headings = ["board", "family", "device", "toolchain", "clock in MHz", "UART", "can be built"]
+    click.echo("\n".join(columns(rows, headings)))
 
 
 @board_core_command()
@@ -137,6 +138,10 @@ def run(
 
     faults = Faults(noise, framing, breaks, drift, disconnect, seed)
     virtual = VirtualBoard(board, baud=baud, core=parameters, form=form, netlist=not rtl, faults=faults)
+    if not rtl and not virtual.is_netlist:
+        say(
+            f"the netlist for {virtual.board.family} has no models of all cells: simulating the circuit before synthesis"
+        )
     with ExitStack() as stack:
         port = VirtualPort(virtual)
         stack.callback(port.close)
