@@ -23,7 +23,7 @@ from utf8fpga.boards.catalog import Board, find_board
 from utf8fpga.boards.check import CHECKED_FAMILIES, check_design, read_back
 from utf8fpga.boards.programming import programming_command
 from utf8fpga.boards.ssh_build import Host, find_paramiko, run_on_host
-from utf8fpga.boards.top import BoardTop
+from utf8fpga.boards.top import DIVIDED_CLOCK, BoardTop
 from utf8fpga.boards.uart import uart_divisor
 from utf8fpga.boards.uart_core import UartCore
 from utf8fpga.hdl import CoreParameters, DecoderParameters
@@ -344,7 +344,7 @@ class _Job:
                 tools.place_and_route()
                 figures, clocks = tools.figures()
                 required_mhz = clock_hz / 1e6
-                _check_timing(board, clocks, required_mhz, platform.default_clk_frequency / 1e6, tools.log)
+                _check_timing(board, clocks, platform.default_clk_frequency / 1e6, self.divide, tools.log)
                 packed = tools.pack()
                 if self.check:
                     _check(board, packed, core, (f"{platform.default_clk}_0", f"{resource[0]}_0"), say)
@@ -363,7 +363,7 @@ class _Job:
                     core=core.core.name,
                     seed=self.seed,
                     required_mhz=required_mhz,
-                    fmax_mhz=min(clock for clock, _ in clocks),
+                    fmax_mhz=min(clocks.values()),
                     tools=tools.versions() | _packages(),
                     **figures,
                 )
@@ -397,13 +397,21 @@ class _Job:
         return plan
 
 
-def _check_timing(
-    board: Board, clocks: Sequence[tuple[float, float | None]], required_mhz: float, board_mhz: float, log: Path
-) -> None:
-    """Check that each clock is fast enough: the divided one, or that of the board if its constraint is higher."""
-    for reached, constraint in clocks:
-        is_of_board = constraint is not None and constraint > 1.5 * required_mhz
-        required = board_mhz if is_of_board else required_mhz
+def _check_timing(board: Board, clocks: Mapping[str, float], clock_mhz: float, divide: int, log: Path) -> None:
+    """Check that each clock is fast enough.
+
+    Args:
+        board: the board.
+        clocks: what each clock reaches in MHz, by its name in the report.
+        clock_mhz: the clock of the board.
+        divide: the number by which it is divided for the core.
+        log: the log, for the message.
+    """
+    divided = [name for name in clocks if DIVIDED_CLOCK in name]
+    if divide > 1 and not divided:
+        raise BuildError(f"{board.name}: the report has no figure for the divided clock; see {log}")
+    for name, reached in clocks.items():
+        required = clock_mhz / divide if name in divided else clock_mhz
         if reached < required:
             raise _TimingError(
                 f"{board.name}: timing is not met: {reached:.2f} MHz reached, {required:.10g} MHz required "
@@ -670,8 +678,8 @@ class _Tools:
             raise ToolError(f"{self._flow.pack} wrote no bitstream; see {self._folder}")
         return packed
 
-    def figures(self) -> tuple[dict[str, Any], list[tuple[float, float | None]]]:
-        """The figures for `BuildReport` from nextpnr's report and log, and of each clock what it reaches and must."""
+    def figures(self) -> tuple[dict[str, Any], dict[str, float]]:
+        """The figures for `BuildReport` from nextpnr's report and log, and what each clock reaches in MHz."""
         flow = self._flow
         try:
             report = json.loads((self._work / f"{_NAME}.report.json").read_text(encoding="utf-8"))
@@ -683,7 +691,7 @@ class _Tools:
                 "block_rams": used[flow.block_rams]["used"],
                 "block_rams_available": used[flow.block_rams]["available"],
             }
-            clocks = [(clock["achieved"], clock.get("constraint")) for clock in report["fmax"].values()]
+            clocks = {name: clock["achieved"] for name, clock in report["fmax"].items()}
             if not clocks:
                 raise ValueError("no clock in it")
         except (FileNotFoundError, KeyError, ValueError) as error:

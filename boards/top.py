@@ -12,7 +12,10 @@ from amaranth.lib import io
 from utf8fpga.boards.catalog import Board
 from utf8fpga.boards.uart_core import UartCore
 
-__all__ = ["BoardTop"]
+__all__ = ["DIVIDED_CLOCK", "BoardTop"]
+
+DIVIDED_CLOCK = "divided_clock"
+"""The name of the net of a divided clock, which is part of its name in the reports of the tools."""
 
 _RGB = {"error": "r", "activity": "g", "overflow": "b"}
 """The colours of the signals on a board whose first LED has three colours, and that has no other."""
@@ -59,7 +62,7 @@ class BoardTop(Elaboratable):
         count = Signal(range(self._divide))
         m.d.sync += count.eq(count + 1)
         # A register drives the clock, which the tools then put on a global net.
-        clock = Signal()
+        clock = Signal(name=DIVIDED_CLOCK)
         m.d.sync += clock.eq(count[-1])
         m.d.comb += [
             ClockSignal(domain.name).eq(clock),

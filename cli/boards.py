@@ -139,9 +139,7 @@ def run(
     faults = Faults(noise, framing, breaks, drift, disconnect, seed)
     virtual = VirtualBoard(board, baud=baud, core=parameters, form=form, netlist=not rtl, faults=faults)
     if not rtl and not virtual.is_netlist:
-        say(
-            f"the netlist for {virtual.board.family} has no models of all cells: simulating the circuit before synthesis"
-        )
+        say(f"{board}: there are no models of all cells of its netlist: simulating the circuit before synthesis")
     with ExitStack() as stack:
         port = VirtualPort(virtual)
         stack.callback(port.close)

@@ -113,7 +113,7 @@ def _send_file(
         transfer.run(file, stack.enter_context(progress("sending", file_size(file), rate=True)))
     transfer.judge()
     seconds = time.monotonic() - began
-    noun = "reports" if conversation.form == "report" else "items"
+    noun = "items" if conversation.form != "report" else "report" if transfer.items == 1 else "reports"
     counts = f"{transfer.sent} bytes, {transfer.items} {noun}, {transfer.ill_formed} ill-formed"
     rate = f"{seconds:.1f} s, {transfer.sent / seconds / 1000:.1f} kB/s"
     if check:
