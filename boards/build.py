@@ -409,7 +409,7 @@ def _check_timing(board: Board, clocks: Mapping[str, float], clock_mhz: float, d
     """
     divided = [name for name in clocks if DIVIDED_CLOCK in name]
     if divide > 1 and not divided:
-        raise BuildError(f"{board.name}: the report has no figure for the divided clock; see {log}")
+        raise ToolError(f"the report has no figure for the divided clock; see {log}")
     for name, reached in clocks.items():
         required = clock_mhz / divide if name in divided else clock_mhz
         if reached < required:

@@ -522,7 +522,6 @@ def filling() -> range:
     return max((text for text in texts if not any(overflowing(text, 8).overflow)), key=len)
 
 
-@pytest.mark.slow
 def test_break_during_a_full_buffer_is_delayed() -> None:
     found = overflowing([*filling(), STOP], depth=8)
     assert not any(found.overflow), "only a byte would have been lost"
