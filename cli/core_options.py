@@ -54,8 +54,10 @@ class _CoreCommand(click.Command):
         self, info_name: str | None, args: list[str], parent: click.Context | None = None, **extra: Any
     ) -> click.Context:
         core, rest = self._named_by_option(args) if self._has_option else (None, args)
-        if core is None and args and args[0] in self._commands:
+        if core is None and args and args[0] in {*self._commands, *CORES}:
             core, rest = args[0], args[1:]
+            if core not in self._commands:
+                raise CommandError(f"the core must be one of {', '.join(self._commands)}, not {core}")
         return self._commands[core or next(iter(self._commands))].make_context(info_name, rest, parent, **extra)
 
     def _named_by_option(self, args: list[str]) -> tuple[str | None, list[str]]:

@@ -24,7 +24,6 @@ from amaranth.hdl import Fragment
 from amaranth.lib.io import SimulationPort
 from amaranth.sim import Simulator
 from support.builds import STAND_INS, Built, needs_tools, stand_in_tools
-from support.command import utf8fpga
 from support.engines import requires_compiler
 from test_uart import frame, frames, line, rejected
 
@@ -553,23 +552,6 @@ def test_the_catalog_agrees_with_the_platforms() -> None:
         assert device.removeprefix("iCE40") in board.description, board.name
         assert FAMILIES_OF_AMARANTH.get(platform.family, "gowin") == board.family
         assert (("uart", 0) in platform.resources) is (board.uart is None), board.name
-
-
-def test_the_list_of_boards() -> None:
-    listed = {each["name"]: each for each in json.loads(utf8fpga("boards", "--json").stdout)}
-    assert list(listed) == list(BOARDS)
-    assert listed["icebreaker"] == {
-        "name": "icebreaker",
-        "family": "ice40",
-        "device": "iCE40 UP5K",
-        "toolchain": "nextpnr-ice40",
-        "clock_mhz": "12",
-        "uart": "resource",
-        "obstacle": obstacle(BOARDS["icebreaker"]),
-    }
-    assert (listed["arty-a7-35"]["toolchain"], listed["atlys"]["toolchain"]) == ("Vivado", "ISE")
-    assert listed["de10-nano"]["toolchain"] == "Quartus"
-    assert listed["tinyfpga-ax1"]["clock_mhz"] == listed["tinyfpga-ax1"]["uart"] == ""
 
 
 def test_boards_that_can_be_built_on_a_host() -> None:
