@@ -9,9 +9,11 @@ from utf8fpga.boards.build import (
     BuildError,
     BuildReport,
     build_board,
+    clock_of,
     obstacle,
     pins_of,
     require_tools,
+    toolchain_of,
 )
 from utf8fpga.boards.catalog import BOARDS, Board, UnknownBoardError, find_board
 from utf8fpga.boards.forms import FORMS
@@ -19,7 +21,7 @@ from utf8fpga.boards.programming import program_board
 from utf8fpga.boards.protocol import BYTES_PER_WORD, WordFlag, escaped
 from utf8fpga.boards.ssh_build import Host
 from utf8fpga.boards.uart import FRAME_LAYOUT, MINIMUM_DIVISOR, UartReceiver, UartTransmitter, uart_divisor
-from utf8fpga.boards.uart_decoder import UartDecoder
+from utf8fpga.boards.uart_core import UartCore
 
 __all__ = [
     "BOARDS",
@@ -33,17 +35,19 @@ __all__ = [
     "BuildError",
     "BuildReport",
     "Host",
-    "UartDecoder",
+    "UartCore",
     "UartReceiver",
     "UartTransmitter",
     "UnknownBoardError",
     "WordFlag",
     "build_board",
+    "clock_of",
     "escaped",
     "find_board",
     "obstacle",
     "pins_of",
     "program_board",
     "require_tools",
+    "toolchain_of",
     "uart_divisor",
 ]

@@ -23,16 +23,27 @@ from utf8fpga.boards.catalog import Board, find_board
 from utf8fpga.boards.check import CHECKED_FAMILIES, check_design, read_back
 from utf8fpga.boards.programming import programming_command
 from utf8fpga.boards.ssh_build import Host, find_paramiko, run_on_host
-from utf8fpga.boards.top import BoardTop
+from utf8fpga.boards.top import DIVIDED_CLOCK, BoardTop
 from utf8fpga.boards.uart import uart_divisor
-from utf8fpga.boards.uart_decoder import UartDecoder
-from utf8fpga.hdl import DecoderParameters
+from utf8fpga.boards.uart_core import UartCore
+from utf8fpga.hdl import CoreParameters, DecoderParameters
 from utf8fpga.hdl.toolchain import ToolError, find_tool, present_version, run_tool, tool_version
 from utf8fpga.model.exceptions import InvalidArgumentError
 from utf8fpga.sim.engines.native import find_compiler
 from utf8fpga.sim.engines.netlist import LineCircuit
 
-__all__ = ["DIVISORS", "FAMILIES", "BuildError", "BuildReport", "build_board", "obstacle", "pins_of", "require_tools"]
+__all__ = [
+    "DIVISORS",
+    "FAMILIES",
+    "BuildError",
+    "BuildReport",
+    "build_board",
+    "clock_of",
+    "obstacle",
+    "pins_of",
+    "require_tools",
+    "toolchain_of",
+]
 
 
 class BuildError(ToolError):
@@ -54,14 +65,15 @@ class BuildReport:
         divide: the number by which the clock of the board is divided.
         program: the command that programs the board with the bitstream; empty where the platform has none.
         plan: a digest of everything that the tools read.
-        core: the name of the decoder's parameters.
+        core: the name of the core's parameters.
         seed: the seed of place and route.
-        logic_cells, logic_cells_available: ICESTORM_LC on iCE40, TRELLIS_COMB on ECP5 and MachXO2, LUT4 on Gowin.
+        logic_cells, logic_cells_available: ICESTORM_LC on iCE40, TRELLIS_COMB on ECP5 and MachXO2, LUT4 on Gowin,
+            OXIDE_COMB on Nexus, CPE_LT (half a CPE) on GateMate.
         flip_flops: flip-flops in the logic cells.
         block_rams, block_rams_available: ICESTORM_RAM (4 Kbit) on iCE40, DP16KD (16 Kbit) on ECP5, DP8KC (8 Kbit) on
-            MachXO2, BSRAM (16 Kbit) on Gowin.
+            MachXO2, BSRAM (16 Kbit) on Gowin, OXIDE_EBR (18 Kbit) on Nexus, RAM_HALF (20 Kbit) on GateMate.
         fmax_mhz: the maximum clock frequency after routing, in MHz.
-        required_mhz: the clock frequency of the decoder, in MHz.
+        required_mhz: the clock frequency of the core, in MHz.
         tools: the versions of the tools and packages, by name.
     """
 
@@ -164,10 +176,20 @@ _FLOWS = {
         adapt=_himbaechel,
         attributes={"IO_TYPE": "LVCMOS33"},
     ),
+    "nexus": _Flow(
+        *("yosys", "nextpnr-nexus", "prjoxide", "bit", "OXIDE_COMB", "OXIDE_EBR", "OXIDE_FF"),
+        attributes={"IO_TYPE": "LVCMOS33"},
+    ),
+    "gatemate": _Flow(
+        *("yosys", "nextpnr-himbaechel-gatemate", "gmpack", "bit", "CPE_LT", "RAM_HALF", "CPE_FF"),
+    ),
 }
 
 FAMILIES = tuple(_FLOWS)
 """The families with a tool flow."""
+
+HOST_FAMILIES = ("ice40", "ecp5")
+"""Those that can be built on another host."""
 
 _ROUTED = "top.routed.json"
 """The file of the routed design, if it is checked."""
@@ -181,8 +203,8 @@ def build_board(
     directory: Path,
     *,
     baud: float | None = None,
-    core: DecoderParameters | None = None,
-    form: str = "words",
+    core: CoreParameters | None = None,
+    form: str | None = None,
     uart: tuple[str, str] | None = None,
     divide: int | None = None,
     seed: int = 1,
@@ -191,7 +213,7 @@ def build_board(
     check: bool = False,
     keep: bool = False,
 ) -> BuildReport:
-    """Build the bitstream of `UartDecoder` for a board.
+    """Build the bitstream of `UartCore` for a board.
 
     Writes ``<board>.bin``, ``.bit`` or ``.fs`` and the report ``<board>.json``, which contains the
     digest of the bitstream. Both are written only if the build succeeds; otherwise those of an
@@ -206,8 +228,8 @@ def build_board(
         board: a name in the catalogue, or a board that is not in it.
         directory: the folder for the files; created if it does not exist.
         baud: bits per second; see `uart_divisor` for the limits; default: the fastest of `BAUDS` that the clock allows.
-        core: the parameters of the decoder, as for `UartDecoder`.
-        form: the form of the output, see `FORMS`.
+        core: the parameters of the core, as for `UartCore`.
+        form: the form of the output, as for `UartCore`.
         uart: the pins RX and TX, see `Board`; default: those of the board.
         divide: a power of 2 by which the board's clock is divided; default: the smallest with which the design meets
             the clock frequency, up to 8.
@@ -221,7 +243,7 @@ def build_board(
     Raises:
         UnknownBoardError: no board has that name.
         InvalidArgumentError: `check` is not possible, the baud rate is not possible with the board's clock,
-            `UartDecoder` rejects the decoder, pins are missing or used twice, or `seed` is negative.
+            `UartCore` rejects the core, pins are missing or used twice, or `seed` is negative.
         BuildError: a tool is missing or fails, `check` finds a difference, the design misses the board's clock, the
             directory cannot be written, the host cannot be reached, or amaranth-boards is not installed.
     """
@@ -231,8 +253,8 @@ def build_board(
     if divide is not None and divide not in DIVISORS:
         raise InvalidArgumentError(f"divide {divide} is not one of {', '.join(map(str, DIVISORS))}")
     if check:
-        _require_checkable(board, form, divide or board.divide, host)
-    if host is not None and flow.planned:
+        _require_checkable(board, divide or board.divide, host)
+    if host is not None and board.family not in HOST_FAMILIES:
         raise InvalidArgumentError(
             f"{board.name} has family {board.family}, which is built here only: leave out the host"
         )
@@ -251,15 +273,13 @@ def build_board(
                 say(f"{error}; again with the clock divided by {first}")
 
 
-def _require_checkable(board: Board, form: str, divide: int, host: Host | None) -> None:
+def _require_checkable(board: Board, divide: int, host: Host | None) -> None:
     """Reject a check that is not possible."""
     if board.family not in CHECKED_FAMILIES:
         raise InvalidArgumentError(
             f"{board.name} has family {board.family}, of which routed designs are not simulated, only those of "
             f"{', '.join(CHECKED_FAMILIES)}: build it without a check"
         )
-    if form != "words":
-        raise InvalidArgumentError(f"a build in the form {form} cannot be checked: use words, or leave out the check")
     if divide != 1:
         raise InvalidArgumentError("a build with a divided clock cannot be checked: leave out the check")
     if host is not None:
@@ -285,8 +305,8 @@ class _Job:
     flow: _Flow
     directory: Path
     baud: float | None
-    core: DecoderParameters
-    form: str
+    core: CoreParameters
+    form: str | None
     uart: tuple[str, str] | None
     divide: int
     seed: int
@@ -301,16 +321,16 @@ class _Job:
         platform = _platform(board)
         clock_hz = platform.default_clk_frequency / self.divide
         baud = self.baud if self.baud is not None else _fastest(clock_hz)
-        decoder = UartDecoder(clock_hz, baud, self.core, form=self.form)
+        core = UartCore(clock_hz, baud, self.core, form=self.form)
         pins = self.uart or board.uart
         resource = _add_uart(platform, board, pins, flow.attributes) if pins else ("uart", 0)
-        top = BoardTop(decoder, board, uart=resource, divide=self.divide)
+        top = BoardTop(core, board, uart=resource, divide=self.divide)
         plan = self._plan(platform, top, clock_hz)
         if say:
             for note in top.notes:
                 say(f"{board.name}: {note}")
         digest = _digest(plan)
-        if self.keep and (kept := _kept(directory, board, flow, digest)) is not None:
+        if self.keep and (kept := _kept(directory, board, flow, digest, self.host)) is not None:
             return kept
 
         try:
@@ -324,10 +344,10 @@ class _Job:
                 tools.place_and_route()
                 figures, clocks = tools.figures()
                 required_mhz = clock_hz / 1e6
-                _check_timing(board, clocks, required_mhz, platform.default_clk_frequency / 1e6, tools.log)
+                _check_timing(board, clocks, platform.default_clk_frequency / 1e6, self.divide, tools.log)
                 packed = tools.pack()
                 if self.check:
-                    _check(board, packed, decoder, (f"{platform.default_clk}_0", f"{resource[0]}_0"), say)
+                    _check(board, packed, core, (f"{platform.default_clk}_0", f"{resource[0]}_0"), say)
                 bitstream = directory / f"{board.name}.{flow.suffix}"
                 report = BuildReport(
                     board=board.name,
@@ -335,15 +355,15 @@ class _Job:
                     bitstream=bitstream,
                     sha256=hashlib.sha256(packed.read_bytes()).hexdigest(),
                     baud=baud,
-                    form=self.form,
+                    form=core.form.name,
                     uart=",".join(pins) if pins else "",
                     divide=self.divide,
                     program=programming_command(platform, bitstream),
                     plan=digest,
-                    core=decoder.core.name,
+                    core=core.core.name,
                     seed=self.seed,
                     required_mhz=required_mhz,
-                    fmax_mhz=min(clock for clock, _ in clocks),
+                    fmax_mhz=min(clocks.values()),
                     tools=tools.versions() | _packages(),
                     **figures,
                 )
@@ -364,7 +384,7 @@ class _Job:
         """The input of the tools, and their arguments."""
         # Timing is checked with the report, for an error message with the frequency.
         options = f"--seed {self.seed} --report {_NAME}.report.json --timing-allow-fail"
-        if self.board.family == "gowin":
+        if self.board.family in ("gowin", "gatemate"):
             options += f" --freq {clock_hz / 1e6:.6f}"
         if self.check:
             options += f" --write {_ROUTED}"
@@ -377,13 +397,21 @@ class _Job:
         return plan
 
 
-def _check_timing(
-    board: Board, clocks: Sequence[tuple[float, float | None]], required_mhz: float, board_mhz: float, log: Path
-) -> None:
-    """Check that each clock is fast enough: the divided one, or that of the board if its constraint is higher."""
-    for reached, constraint in clocks:
-        is_of_board = constraint is not None and constraint > 1.5 * required_mhz
-        required = board_mhz if is_of_board else required_mhz
+def _check_timing(board: Board, clocks: Mapping[str, float], clock_mhz: float, divide: int, log: Path) -> None:
+    """Check that each clock is fast enough.
+
+    Args:
+        board: the board.
+        clocks: what each clock reaches in MHz, by its name in the report.
+        clock_mhz: the clock of the board.
+        divide: the number by which it is divided for the core.
+        log: the log, for the message.
+    """
+    divided = [name for name in clocks if DIVIDED_CLOCK in name]
+    if divide > 1 and not divided:
+        raise ToolError(f"the report has no figure for the divided clock; see {log}")
+    for name, reached in clocks.items():
+        required = clock_mhz / divide if name in divided else clock_mhz
         if reached < required:
             raise _TimingError(
                 f"{board.name}: timing is not met: {reached:.2f} MHz reached, {required:.10g} MHz required "
@@ -443,20 +471,24 @@ def _digest(plan: BuildPlan) -> str:
     return hashlib.sha256(plan.digest() + json.dumps(_packages()).encode()).hexdigest()
 
 
-def _kept(directory: Path, board: Board, flow: _Flow, digest: str) -> BuildReport | None:
-    """The report of an earlier build with this digest, if its bitstream is there and the tools are the same."""
+def _kept(directory: Path, board: Board, flow: _Flow, digest: str, host: Host | None) -> BuildReport | None:
+    """The report of an earlier build with this digest, if its bitstream is there and the tools are the same.
+
+    Those on a host are taken to be the same.
+    """
     try:
         found = json.loads((directory / f"{board.name}.json").read_text(encoding="utf-8"))
         report = BuildReport(**found | {"bitstream": directory / f"{board.name}.{flow.suffix}"})
         is_same = report.plan == digest and hashlib.sha256(report.bitstream.read_bytes()).hexdigest() == report.sha256
-        tools = {tool: present_version(tool) for tool in (flow.synthesis, flow.place_and_route)}
+        present = (flow.synthesis, flow.place_and_route) if host is None else ()
+        tools = {tool: present_version(tool) for tool in present}
         return report if is_same and tools.items() <= report.tools.items() else None
     except (OSError, ValueError, TypeError):
         return None
 
 
 def _check(
-    board: Board, packed: Path, decoder: UartDecoder, names: tuple[str, str], say: Callable[[str], None] | None
+    board: Board, packed: Path, core: UartCore, names: tuple[str, str], say: Callable[[str], None] | None
 ) -> None:
     """Simulate the routed design and, if possible, the bitstream; `names` are those of clock and UART."""
     clock, uart = names
@@ -470,9 +502,9 @@ def _check(
     for what, circuit in designs.items():
         if say:
             say(f"{board.name}: check of {what}")
-        words = check_design(circuit, decoder, what)
+        number = check_design(circuit, core, what)
         if say:
-            say(f"{board.name}: {what} sends the model's {words} words")
+            say(f"{board.name}: {what} sends the model's {number} items and markers")
 
 
 def require_tools(board: str | Board) -> None:
@@ -493,17 +525,44 @@ def require_tools(board: str | Board) -> None:
         raise BuildError(f"{board.name}: {error}") from None
 
 
-def obstacle(board: Board) -> str:
-    """Why no bitstream can be built for a board on this machine; empty where it can."""
+def obstacle(board: Board, host: Host | None = None) -> str:
+    """Why no bitstream can be built for a board; empty where it can.
+
+    Args:
+        board: the board.
+        host: the host on which the tools run, whose tools are not looked up; default: this machine.
+    """
     if board.obstacle:
         return board.obstacle
     if board.family not in _FLOWS:
         return f"no open tools for {board.family}"
     try:
-        require_tools(board)
+        if host is None:
+            require_tools(board)
+        elif board.family not in HOST_FAMILIES:
+            return f"{board.family} is built on this machine only"
     except ToolError as error:
         return str(error).removeprefix(f"{board.name}: ")
     return ""
+
+
+def toolchain_of(board: Board) -> str:
+    """The tools of a board: place and route of the open ones, or the name that Amaranth has for those of the vendor."""
+    if board.family in _FLOWS:
+        return _FLOWS[board.family].place_and_route
+    try:
+        return str(getattr(board.create_platform(), "toolchain", ""))
+    except ToolError:
+        return ""
+
+
+def clock_of(board: Board) -> str:
+    """The clock of a board in MHz; empty where its platform has none."""
+    try:
+        platform = board.create_platform()
+        return f"{platform.default_clk_frequency / 1e6:.10g}" if platform.default_clk else ""
+    except (ToolError, AttributeError):
+        return ""
 
 
 def pins_of(board: Board) -> str:
@@ -619,8 +678,8 @@ class _Tools:
             raise ToolError(f"{self._flow.pack} wrote no bitstream; see {self._folder}")
         return packed
 
-    def figures(self) -> tuple[dict[str, Any], list[tuple[float, float | None]]]:
-        """The figures for `BuildReport` from nextpnr's report and log, and of each clock what it reaches and must."""
+    def figures(self) -> tuple[dict[str, Any], dict[str, float]]:
+        """The figures for `BuildReport` from nextpnr's report and log, and what each clock reaches in MHz."""
         flow = self._flow
         try:
             report = json.loads((self._work / f"{_NAME}.report.json").read_text(encoding="utf-8"))
@@ -632,7 +691,7 @@ class _Tools:
                 "block_rams": used[flow.block_rams]["used"],
                 "block_rams_available": used[flow.block_rams]["available"],
             }
-            clocks = [(clock["achieved"], clock.get("constraint")) for clock in report["fmax"].values()]
+            clocks = {name: clock["achieved"] for name, clock in report["fmax"].items()}
             if not clocks:
                 raise ValueError("no clock in it")
         except (FileNotFoundError, KeyError, ValueError) as error:

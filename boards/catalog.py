@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The catalogue of boards, as data: every platform of amaranth-boards.
+"""The catalogue of boards, as data: every platform of amaranth-boards, and those of `utf8fpga.boards.platforms`.
 
-Pins, clocks and parts are defined by the platform classes of amaranth-boards.
+Pins, clocks and parts are defined by the platform classes.
 """
 
 from __future__ import annotations
@@ -122,7 +122,7 @@ _DIVIDE = dict.fromkeys(("fomu-hacker", "fomu-pvt", "upduino-v1", "upduino-v2", 
 BOARDS: dict[str, Board] = {
     name: Board(
         name,
-        f"amaranth_boards.{platform}",
+        platform if platform.startswith("utf8fpga.") else f"amaranth_boards.{platform}",
         family,
         description,
         _LEDS.get(name, ("activity", "error", "overflow")),
@@ -157,6 +157,12 @@ BOARDS: dict[str, Board] = {
         ),
         ("cora-z7-07s", "cora_z7:CoraZ7_07SPlatform", "xilinx", "xc7z007s, 125 MHz"),
         ("cora-z7-10", "cora_z7:CoraZ7_10Platform", "xilinx", "xc7z010, 125 MHz"),
+        (
+            "crosslink-nx-evn",
+            "utf8fpga.boards.platforms:CrossLinkNXEvaluationPlatform",
+            "nexus",
+            "LIFCL-40, 12 MHz",
+        ),
         ("de0", "de0:DE0Platform", "altera", "EP3C16, 50 MHz"),
         ("de0-cv", "de0_cv:DE0CVPlatform", "altera", "5CEBA4, 50 MHz"),
         ("de0nano", "de0nano:DE0NanoPlatform", "altera", "EP4CE22, 50 MHz"),
@@ -169,6 +175,7 @@ BOARDS: dict[str, Board] = {
         ("ecpix5-85", "ecpix5:ECPIX585Platform", "ecp5", "ECP5 LFE5UM5G-85F, 100 MHz"),
         ("fomu-hacker", "fomu_hacker:FomuHackerPlatform", "ice40", "iCE40 UP5K, 48 MHz"),
         ("fomu-pvt", "fomu_pvt:FomuPVTPlatform", "ice40", "iCE40 UP5K, 48 MHz"),
+        ("gatemate-a1-evb", "utf8fpga.boards.platforms:GateMateA1EVBPlatform", "gatemate", "CCGM1A1, 10 MHz"),
         ("genesys2", "genesys2:Genesys2Platform", "xilinx", "xc7k325t, 200 MHz"),
         ("ice40-hx1k-blink-evn", "ice40_hx1k_blink_evn:ICE40HX1KBlinkEVNPlatform", "ice40", "iCE40 HX1K, 3.3 MHz"),
         ("ice40-hx8k-b-evn", "ice40_hx8k_b_evn:ICE40HX8KBEVNPlatform", "ice40", "iCE40 HX8K, 12 MHz"),
@@ -247,7 +254,7 @@ BOARDS: dict[str, Board] = {
         ("zturn-lite-z010", "zturn_lite_z010:ZTurnLiteZ010Platform", "xilinx", "xc7z010"),
     )
 }
-"""The platforms of amaranth-boards, by name."""
+"""The boards, by name."""
 
 
 class UnknownBoardError(InvalidArgumentError):

@@ -5,14 +5,13 @@ from __future__ import annotations
 
 import shutil
 import subprocess
-from collections.abc import Iterable, Sequence
 from importlib import resources
-from itertools import chain, zip_longest
+from itertools import zip_longest
 from pathlib import Path
 
-from utf8fpga.boards.protocol import BYTES_PER_WORD, WordFlag, escaped
-from utf8fpga.boards.uart_decoder import UartDecoder
-from utf8fpga.hdl import DecoderParameters
+from utf8fpga.boards.events import Event, Expected, GarbledError, Mark, line_of, parser_of
+from utf8fpga.boards.protocol import escaped
+from utf8fpga.boards.uart_core import UartCore
 from utf8fpga.hdl.toolchain import ToolError, tool_error
 from utf8fpga.sim.engines.netlist import LineCircuit, run_line
 
@@ -62,57 +61,56 @@ def _run(program: str, *arguments: str | Path) -> str:
     return done.stdout
 
 
-def check_design(circuit: LineCircuit, decoder: UartDecoder, what: str) -> int:
-    """Send texts to a design by its UART and compare the words that it sends with the model's.
+def check_design(circuit: LineCircuit, core: UartCore, what: str) -> int:
+    """Send texts to a design by its UART and compare what it sends with the model.
 
     Args:
         circuit: the design.
-        decoder: the circuit that it was made from.
+        core: the circuit that it was made from.
         what: the name of the design in messages.
 
     Returns:
-        The number of words compared.
+        The number of items or reports, and markers, compared.
 
     Raises:
-        ToolError: the words differ, or the design cannot be simulated, for which a C compiler is required.
+        ToolError: they differ, or the design cannot be simulated, for which a C compiler is required.
     """
     torture = resources.files("utf8fpga").joinpath("texts/torture.txt").read_bytes()
     texts = [torture, b"\xf0\x9f", b"", b"\xc3\xa9Z"]
-    expected = [*chain.from_iterable([*_words(text, decoder.core), int(WordFlag.END)] for text in texts)]
-    divisor = decoder.divisor
+    model = Expected(core.core, core.form.name)
+    expected: list[Event] = []
+    for text in texts:
+        expected += [*model.feed(text, final=True), Mark.END]
+    divisor = core.divisor
     levels = bytearray(b"\1" * (_START_CYCLES + 2 * _FRAME_BITS * divisor))
     for text in texts:
         for byte in escaped(text):
             bits = (0, *(byte >> n & 1 for n in range(8)), 1)
             levels += b"".join(bytes([bit]) * divisor for bit in bits)
         levels += bytes(_BREAK_BITS * divisor) + b"\1" * (2 * divisor)
-    levels += b"\1" * ((len(expected) + 2) * BYTES_PER_WORD * _FRAME_BITS * divisor)
-    found = _received(run_line(circuit, bytes(levels)), divisor, decoder.core, what)
+    levels += b"\1" * ((len(expected) + 2) * _LONGEST_EVENT * _FRAME_BITS * divisor)
+    try:
+        found = parser_of(core.form.name).feed(_received(run_line(circuit, bytes(levels)), divisor, what))
+    except GarbledError as error:
+        raise ToolError(f"{what} differs from the model: it sends {error}") from None
     for number, (wanted, sent) in enumerate(zip_longest(expected, found)):
         if wanted != sent:
             raise ToolError(
-                f"{what} differs from the model at word {number}: {_shown(sent)} in place of {_shown(wanted)}"
+                f"{what} differs from the model at item {number}: {_shown(sent)} in place of {_shown(wanted)}"
             )
     return len(expected)
 
 
-def _shown(word: int | None) -> str:
-    return "none" if word is None else f"{word:08X}"
+_LONGEST_EVENT = 64
+"""Upper bound on the mean of the bytes that a symbol and its marker need."""
 
 
-def _words(text: bytes, core: DecoderParameters) -> Iterable[int]:
-    for symbol in core.golden().process(text, final=True):
-        item = core.comparable(symbol)
-        yield _defined(item.code_point | (WordFlag.ERROR if item.error else 0), core)
+def _shown(event: Event | None) -> str:
+    return "none" if event is None else line_of(event)
 
 
-def _defined(word: int, core: DecoderParameters) -> int:
-    """A word with U+FFFD in place of a code point that is undefined."""
-    return WordFlag.ERROR | 0xFFFD if word & WordFlag.ERROR and not core.replacement else int(word)
-
-
-def _received(levels: bytes, divisor: int, core: DecoderParameters, what: str) -> Sequence[int]:
-    """The words that a line transfers after the reset."""
+def _received(levels: bytes, divisor: int, what: str) -> bytes:
+    """The bytes that a line transfers after the reset."""
     data = bytearray()
     place = levels.find(1)
     while place >= 0 and (place := levels.find(0, place)) >= 0:
@@ -121,7 +119,4 @@ def _received(levels: bytes, divisor: int, core: DecoderParameters, what: str) -
             raise ToolError(f"{what} differs from the model: byte {len(data)} at its TX pin is not a frame")
         data.append(sum(bit << n for n, bit in enumerate(middles[1:-1])))
         place = levels.find(1, place + (_FRAME_BITS - 1) * divisor)
-    if len(data) % BYTES_PER_WORD:
-        raise ToolError(f"{what} differs from the model: it sent {len(data)} bytes, which are not whole words")
-    words = (int.from_bytes(data[n : n + BYTES_PER_WORD], "little") for n in range(0, len(data), BYTES_PER_WORD))
-    return [_defined(word, core) for word in words]
+    return bytes(data)

@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The host's side of `utf8fpga.boards.protocol`: serial ports, the forms of the output, and texts with flow control."""
+"""The host's side of `utf8fpga.boards.protocol`: serial ports, and texts with flow control."""
 
 from __future__ import annotations
 
-import codecs
 import errno
 import importlib
 import os
@@ -11,29 +10,14 @@ import re
 from collections import deque
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from enum import Enum
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Protocol
 
-from utf8fpga.boards.protocol import BYTES_PER_WORD, COUNTERS, ENQ, EOT, WINDOW, WordFlag, escaped
-from utf8fpga.hdl import DecoderParameters
+from utf8fpga.boards.events import Counters, Event, GarbledError, answer_in, parser_of
+from utf8fpga.boards.protocol import ENQ, EOT, WINDOW, escaped
 from utf8fpga.hdl.toolchain import ToolError
-from utf8fpga.model import ErrorKind, UserError
-from utf8fpga.model.decoder import REPLACEMENT_CHARACTER, Item
+from utf8fpga.model import UserError
 
-__all__ = [
-    "Conversation",
-    "Counters",
-    "Event",
-    "Expected",
-    "Mark",
-    "Port",
-    "PortError",
-    "Received",
-    "SerialPort",
-    "TalkError",
-    "find_port",
-    "line_of",
-]
+__all__ = ["Conversation", "Port", "PortError", "SerialPort", "TalkError", "find_port"]
 
 _SLICE = WINDOW // 4 - 1
 """The bytes of a text in front of each request, of which several are on the way at once."""
@@ -50,40 +34,6 @@ class PortError(UserError):
     """A port cannot be opened; the message is one line with the port, the reason, and what would be correct."""
 
     exit_status = 2
-
-
-class Mark(Enum):
-    """A marker from the board; the value is its line in the forms of text."""
-
-    END = "end of text"
-    LOST = "bytes lost"
-
-
-class Received(NamedTuple):
-    """An item from the board.
-
-    Attributes:
-        code_point: its code point, U+FFFD if it is ill-formed.
-        error: whether it is ill-formed; None where the form does not tell.
-        units: the bytes of an ill-formed item, if the form has them.
-        kind: its cause, if the form has it.
-    """
-
-    code_point: int
-    error: bool | None
-    units: bytes | None = None
-    kind: ErrorKind | None = None
-
-
-class Counters(NamedTuple):
-    """The answer to a request: what the board has counted since its reset, modulo 2**32."""
-
-    units: int
-    scalar_values: int
-    ill_formed: int
-
-
-Event = Received | Mark | Counters
 
 
 class Port(Protocol):
@@ -108,183 +58,6 @@ class Port(Protocol):
         """
 
 
-# The forms of the output
-
-
-class _GarbledError(Exception):
-    """What was received is not in the form; the argument says what it is."""
-
-
-class _Words:
-    """The form ``words``."""
-
-    def __init__(self) -> None:
-        self._rest = b""
-        self._counters: list[int] | None = None
-
-    def feed(self, data: bytes) -> list[Event]:
-        data = self._rest + data
-        whole = len(data) - len(data) % BYTES_PER_WORD
-        self._rest = data[whole:]
-        events: list[Event] = []
-        for place in range(0, whole, BYTES_PER_WORD):
-            word = int.from_bytes(data[place : place + BYTES_PER_WORD], "little")
-            if self._counters is not None:
-                self._counters.append(word)
-                if len(self._counters) == len(COUNTERS):
-                    events.append(Counters(*self._counters))
-                    self._counters = None
-            elif word < _CODE_POINTS:
-                events.append(Received(word, False))
-            else:
-                event = self._flagged(word)
-                if event is not None:
-                    events.append(event)
-        return events
-
-    def _flagged(self, word: int) -> Event | None:
-        if word & WordFlag.ERROR and word - WordFlag.ERROR < _CODE_POINTS:
-            # Without the option `replacement` the code point is undefined.
-            return Received(REPLACEMENT_CHARACTER, True)
-        if word == WordFlag.COUNTERS:
-            self._counters = []
-            return None
-        if word in (WordFlag.END, WordFlag.LOST):
-            return Mark.END if word == WordFlag.END else Mark.LOST
-        raise _GarbledError(f"the word {word:08X}")
-
-
-_CODE_POINTS = 1 << 21
-"""A word has room for code points below."""
-
-_COUNTERS = re.compile("bytes ([0-9A-F]{8}), scalar values ([0-9A-F]{8}), ill-formed items ([0-9A-F]{8})")
-_WELL_FORMED = re.compile("U\\+([0-9A-F]{4,6})")
-_ILL_FORMED = re.compile("ill-formed ([0-9A-F]{2}(?: [0-9A-F]{2})*): ([a-z ]+)")
-_KINDS = {kind.name.lower().replace("_", " "): kind for kind in ErrorKind}
-_LONGEST_LINE = 80
-
-
-def _marker(line: str) -> Event | None:
-    if found := _COUNTERS.fullmatch(line):
-        return Counters(*(int(number, 16) for number in found.groups()))
-    return next((mark for mark in Mark if mark.value == line), None)
-
-
-class _Lines:
-    """The form ``lines``."""
-
-    def __init__(self) -> None:
-        self._rest = b""
-
-    def feed(self, data: bytes) -> list[Event]:
-        *lines, self._rest = (self._rest + data).split(b"\r\n")
-        if len(self._rest) > _LONGEST_LINE:
-            raise _GarbledError(f"the line {self._rest[:20]!r}...")
-        return [self._event(line.decode("ascii", "replace")) for line in lines]
-
-    @staticmethod
-    def _event(line: str) -> Event:
-        if found := _WELL_FORMED.fullmatch(line):
-            return Received(int(found[1], 16), False)
-        if (found := _ILL_FORMED.fullmatch(line)) and found[2] in _KINDS:
-            return Received(REPLACEMENT_CHARACTER, True, bytes.fromhex(found[1]), _KINDS[found[2]])
-        if (event := _marker(line)) is not None:
-            return event
-        raise _GarbledError(f"the line {line[:_LONGEST_LINE]!r}")
-
-
-class _Utf8:
-    """The form ``utf-8``."""
-
-    def __init__(self) -> None:
-        self._line: bytearray | None = None
-        self._decoder = codecs.getincrementaldecoder("utf-8")()
-
-    def feed(self, data: bytes) -> list[Event]:
-        events: list[Event] = []
-        while data:
-            if self._line is not None:
-                line, end, rest = (bytes(self._line) + data).partition(b"\r\n")
-                if not end:
-                    if len(line) > _LONGEST_LINE:
-                        raise _GarbledError(f"the line {line[:20]!r}...")
-                    self._line += data
-                    break
-                event = _marker(line.decode("ascii", "replace"))
-                if event is None:
-                    raise _GarbledError(f"the line {line!r}")
-                events.append(event)
-                self._line, data = None, rest
-                continue
-            text, marker, data = data.partition(b"\xff")
-            try:
-                found = self._decoder.decode(text, bool(marker))
-            except UnicodeDecodeError as error:
-                raise _GarbledError(f"the bytes {error.object[error.start : error.end].hex(' ').upper()}") from None
-            events += [Received(ord(each), None if ord(each) == REPLACEMENT_CHARACTER else False) for each in found]
-            if marker:
-                self._line = bytearray()
-        return events
-
-
-_PARSERS: dict[str, type[_Words | _Lines | _Utf8]] = {"words": _Words, "lines": _Lines, "utf-8": _Utf8}
-
-
-def _answer_in(data: bytes) -> str | None:
-    """The form of the counters at the end of what was received; None if there are none."""
-    size = (1 + len(COUNTERS)) * BYTES_PER_WORD
-    if len(data) >= size and data[-size:][:BYTES_PER_WORD] == WordFlag.COUNTERS.to_bytes(BYTES_PER_WORD, "little"):
-        return "words"
-    lines = data.replace(b"\xff", b"\r\n\xff").split(b"\r\n")
-    if data.endswith(b"\r\n") and _COUNTERS.fullmatch(lines[-2].removeprefix(b"\xff").decode("ascii", "replace")):
-        return "utf-8" if lines[-2].startswith(b"\xff") else "lines"
-    return None
-
-
-def line_of(event: Event) -> str:
-    """An event as a readable line.
-
-    >>> line_of(Received(0x1F600, False))
-    'U+1F600'
-    """
-    if isinstance(event, Mark):
-        return event.value
-    if isinstance(event, Counters):
-        return ", ".join(f"{name} {value}" for name, value in zip(COUNTERS, event, strict=True))
-    if not event.error:
-        return f"U+{event.code_point:04X}"
-    if event.units is None or event.kind is None:
-        return f"U+{event.code_point:04X} ill-formed"
-    return f"ill-formed {event.units.hex(' ').upper()}: {event.kind.name.lower().replace('_', ' ')}"
-
-
-class Expected:
-    """The items of a text according to the model, as a board sends them in a form.
-
-    Args:
-        core: the parameters of the board's decoder.
-        form: the form.
-    """
-
-    def __init__(self, core: DecoderParameters, form: str) -> None:
-        self._golden, self._form = core.golden(), form
-        self._units = bytearray()
-
-    def feed(self, part: bytes, *, final: bool = False) -> list[Received]:
-        """The items that the next part of the text determines; `final` at the end of the text."""
-        self._units += part
-        return [self._received(item) for item in self._golden.process(part, final)]
-
-    def _received(self, item: Item) -> Received:
-        units = bytes(self._units[: item.length])
-        del self._units[: item.length]
-        if self._form == "lines" and item.error is not None:
-            return Received(item.code_point, True, units, item.error)
-        if self._form == "utf-8" and item.code_point == REPLACEMENT_CHARACTER:
-            return Received(item.code_point, None)
-        return Received(item.code_point, item.error is not None)
-
-
 # The conversation
 
 
@@ -306,7 +79,7 @@ class Conversation:
     def __init__(self, port: Port, seconds: float = 2) -> None:
         self._port, self._seconds = port, seconds
         self.form, self.counters = self._greet()
-        self._parser = _PARSERS[self.form]()
+        self._parser = parser_of(self.form)
         self._waiting: deque[int] = deque()
         """For each request without an answer the entries of the board's buffer that it and the bytes before it need."""
         self._sent = 0
@@ -332,9 +105,8 @@ class Conversation:
         self._port.write(bytes([ENQ]))
         while data := self._port.read(self._seconds):
             received = received[-_GREETING_BYTES:] + data
-            if form := _answer_in(received):
-                answer = [event for event in _tail_events(form, received) if isinstance(event, Counters)]
-                return form, answer[-1]
+            if answer := answer_in(received):
+                return answer
         if received:
             raise TalkError(
                 f"{self._port.name}: the answer {received[:12].hex(' ').upper()!r} is not that of a board of utf8fpga: "
@@ -375,7 +147,7 @@ class Conversation:
         self._asked_again = False
         try:
             events = self._parser.feed(data)
-        except _GarbledError as found:
+        except GarbledError as found:
             raise TalkError(
                 f"{self._port.name}: received {found}, which no board sends in the form {self.form}: noise on the "
                 "line, or a wrong speed, --baud"
@@ -420,15 +192,7 @@ class Conversation:
             yield self.receive()
 
 
-_GREETING_BYTES = 256
-
-
-def _tail_events(form: str, data: bytes) -> list[Event]:
-    """The answer at the end of what was received."""
-    if form == "words":
-        return _Words().feed(data[-(1 + len(COUNTERS)) * BYTES_PER_WORD :])
-    line = data[:-2].replace(b"\xff", b"\r\n").rpartition(b"\r\n")[2]
-    return _Lines().feed(line + b"\r\n")
+_GREETING_BYTES = 512
 
 
 def _slices(text: Iterable[bytes]) -> Iterator[bytes]:

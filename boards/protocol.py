@@ -18,15 +18,39 @@ from __future__ import annotations
 import re
 from enum import IntFlag
 
-__all__ = ["BYTES_PER_WORD", "COUNTERS", "DLE", "ENQ", "EOT", "WINDOW", "WordFlag", "escaped"]
+__all__ = [
+    "BYTES_PER_WORD",
+    "COUNTERS",
+    "DLE",
+    "ENQ",
+    "EOT",
+    "ITEM_COUNTERS",
+    "MARKS",
+    "REPORT_COUNTERS",
+    "WINDOW",
+    "WordFlag",
+    "escaped",
+]
 
 EOT, ENQ, DLE = 0x04, 0x05, 0x10
 
 WINDOW = 1024
 """Upper bound on the bytes, without each DLE that precedes a byte, and commands that a host sends without an answer."""
 
-COUNTERS = ("bytes", "scalar values", "ill-formed items")
+ITEM_COUNTERS = ("bytes", "scalar values", "ill-formed items")
 """The counters of an answer, in its order; each counts from reset, modulo 2**32."""
+
+REPORT_COUNTERS = ("bytes", "well-formed texts", "ill-formed texts")
+"""Those of a validator."""
+
+COUNTERS = len(ITEM_COUNTERS)
+"""The number of counters."""
+
+MARKS = {8: 0xFF, 16: 0xDFFF, 32: 0xFFFFFFFF}
+"""The code unit before a marker in a text of Unicode, by its width: one that does not occur there.
+
+FF is in no sequence of UTF-8, FFFFFFFF is no code point, and DFFF follows a high surrogate in UTF-16, or is ill-formed.
+"""
 
 BYTES_PER_WORD = 4
 """The number of bytes in which a word is sent, the least significant one first."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The top module of a board: the decoder with its UART on the board's pins."""
+"""The top module of a board: the core with its UART on the board's pins."""
 
 from __future__ import annotations
 
@@ -10,19 +10,22 @@ from amaranth.hdl import ClockDomain, ClockSignal, DomainRenamer, Elaboratable, 
 from amaranth.lib import io
 
 from utf8fpga.boards.catalog import Board
-from utf8fpga.boards.uart_decoder import UartDecoder
+from utf8fpga.boards.uart_core import UartCore
 
-__all__ = ["BoardTop"]
+__all__ = ["DIVIDED_CLOCK", "BoardTop"]
+
+DIVIDED_CLOCK = "divided_clock"
+"""The name of the net of a divided clock, which is part of its name in the reports of the tools."""
 
 _RGB = {"error": "r", "activity": "g", "overflow": "b"}
 """The colours of the signals on a board whose first LED has three colours, and that has no other."""
 
 
 class BoardTop(Elaboratable):
-    """`UartDecoder` on the pins of a board.
+    """`UartCore` on the pins of a board.
 
     Args:
-        decoder: the decoder, for a clock of the board's frequency divided by `divide`.
+        core: the core, for a clock of the board's frequency divided by `divide`.
         board: the board.
         uart: the resource of the UART, its name and number.
         divide: a power of 2 by which the clock is divided.
@@ -31,25 +34,23 @@ class BoardTop(Elaboratable):
         notes: after elaboration, which LEDs are not used, and why, one line each.
     """
 
-    def __init__(
-        self, decoder: UartDecoder, board: Board, *, uart: tuple[str, int] = ("uart", 0), divide: int = 1
-    ) -> None:
-        self._decoder, self._board, self._uart, self._divide = decoder, board, uart, divide
+    def __init__(self, core: UartCore, board: Board, *, uart: tuple[str, int] = ("uart", 0), divide: int = 1) -> None:
+        self._core, self._board, self._uart, self._divide = core, board, uart, divide
         self.notes: list[str] = []
 
     def elaborate(self, platform: Any) -> Module:
         m = Module()
         self.notes = []
-        decoder = self._decoder
-        m.submodules.decoder = DomainRenamer(self._clock(m, platform))(decoder) if self._divide > 1 else decoder
+        core = self._core
+        m.submodules.core = DomainRenamer(self._clock(m, platform))(core) if self._divide > 1 else core
         uart = platform.request(*self._uart, dir="-")
         m.submodules.rx = rx = io.Buffer("i", uart.rx)
         m.submodules.tx = tx = io.Buffer("o", uart.tx)
-        m.d.comb += [decoder.rx.eq(rx.i), tx.o.eq(decoder.tx)]
+        m.d.comb += [core.rx.eq(rx.i), tx.o.eq(core.tx)]
         for name, pin in (leds := self._leds(platform)).items():
-            state = getattr(decoder, name)
+            state = getattr(core, name)
             if name == "error" and "overflow" not in leds:
-                state |= decoder.overflow
+                state |= core.overflow
             # The board's resource inverts the signal if the LED is active low.
             m.submodules[f"led_{name}"] = led = io.Buffer("o", pin)
             m.d.comb += led.o.eq(state)
@@ -61,7 +62,7 @@ class BoardTop(Elaboratable):
         count = Signal(range(self._divide))
         m.d.sync += count.eq(count + 1)
         # A register drives the clock, which the tools then put on a global net.
-        clock = Signal()
+        clock = Signal(name=DIVIDED_CLOCK)
         m.d.sync += clock.eq(count[-1])
         m.d.comb += [
             ClockSignal(domain.name).eq(clock),

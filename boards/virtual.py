@@ -22,18 +22,16 @@ from amaranth.lib import io
 
 from utf8fpga.boards.catalog import Board, find_board
 from utf8fpga.boards.top import BoardTop
-from utf8fpga.boards.uart_decoder import UartDecoder
-from utf8fpga.hdl import DecoderParameters
+from utf8fpga.boards.uart_core import UartCore
+from utf8fpga.hdl import CoreParameters
 from utf8fpga.hdl.toolchain import ToolError
 from utf8fpga.model.exceptions import InvalidArgumentError
-from utf8fpga.sim.engines.gates import CLOCK
+from utf8fpga.sim.engines.gates import CLOCK, UnknownCellError
 from utf8fpga.sim.engines.native import Circuit, Rtlil
+from utf8fpga.sim.engines.netlist import FAMILIES as NETLIST_FAMILIES
 from utf8fpga.sim.engines.netlist import Line, Netlist
 
 __all__ = ["DirectPort", "Faults", "SimulatedPlatform", "VirtualBoard", "VirtualPort"]
-
-_MODELLED = ("ice40",)
-"""The families with models of all cells; for ECP5 that of block RAMs is missing."""
 
 _FRAME_BITS = 10
 _BREAK_BITS = 12
@@ -111,10 +109,10 @@ class VirtualBoard:
     Args:
         board: a name in the catalogue, or a board that is not in it.
         baud: bits per second of the board's UART.
-        core: the parameters of the decoder, as for `UartDecoder`.
-        form: the form of the output, see `FORMS`.
-        netlist: simulate what Yosys makes of it for the family of the board, if the family has models of its cells;
-            otherwise the circuit before synthesis, which is compiled faster.
+        core: the parameters of the core, as for `UartCore`.
+        form: the form of the output, as for `UartCore`.
+        netlist: simulate what Yosys makes of it for the family of the board, if all its cells have models; otherwise
+            the circuit before synthesis, which is compiled faster.
         faults: faults of the line; default: none.
         cache: the folder for compiled models; default: that of the user.
 
@@ -122,9 +120,10 @@ class VirtualBoard:
         clock_hz: the clock frequency of the board in Hz.
         leds: for each LED its signal, and whether it was on at the last call.
         cycles: the cycles simulated so far.
+        is_netlist: whether the netlist is simulated.
 
     Raises:
-        InvalidArgumentError: `UartDecoder` rejects the arguments.
+        InvalidArgumentError: `UartCore` rejects the arguments.
         UnknownBoardError: no board has that name.
         ToolError: there is no C compiler, or the model cannot be built.
     """
@@ -134,8 +133,8 @@ class VirtualBoard:
         board: str | Board = "icebreaker",
         *,
         baud: float = 1_000_000,
-        core: DecoderParameters | None = None,
-        form: str = "words",
+        core: CoreParameters | None = None,
+        form: str | None = None,
         netlist: bool = False,
         faults: Faults = _NO_FAULTS,
         cache: Path | None = None,
@@ -145,13 +144,19 @@ class VirtualBoard:
         platform = self.board.create_platform()
         self.clock_hz = float(platform.default_clk_frequency)
         leds = tuple(name for number, name in enumerate(self.board.leds) if ("led", number) in platform.resources)
-        text = _rtlil(decoder := UartDecoder(self.clock_hz, baud, core, form=form), self.board, len(leds))
-        has_models = self.board.family in _MODELLED
-        circuit: Circuit = Netlist(self.board.family).circuit(text) if netlist and has_models else Rtlil(text)
-        self._line = Line(circuit, leds=len(leds), cache=cache)
+        text = _rtlil(uart := UartCore(self.clock_hz, baud, core, form=form), self.board, len(leds))
+        self.is_netlist = netlist and self.board.family in NETLIST_FAMILIES
+        circuit: Circuit = Netlist(self.board.family).circuit(text) if self.is_netlist else Rtlil(text)
+        try:
+            self._line = Line(circuit, leds=len(leds), cache=cache)
+        except UnknownCellError:
+            if not self.is_netlist:
+                raise
+            self.is_netlist = False
+            self._line = Line(Rtlil(text), leds=len(leds), cache=cache)
         self.leds = dict.fromkeys(leds, False)
         self.cycles = 0
-        self._settle = round(4 * _FRAME_BITS * decoder.divisor) + 256
+        self._settle = round(4 * _FRAME_BITS * uart.divisor) + 256
         """Cycles in which TX is high, after which the board has nothing more to send."""
         self.reset()
 
@@ -238,12 +243,12 @@ class VirtualBoard:
         return bytes(found)
 
 
-def _rtlil(decoder: UartDecoder, board: Board, leds: int) -> str:
+def _rtlil(core: UartCore, board: Board, leds: int) -> str:
     """The top module of a board as RTLIL with the ports that ``line.c`` names."""
     pins = SimulatedPlatform(leds)
     m = Module()
     m.domains += (domain := ClockDomain("sync", reset_less=True))
-    m.submodules.top = Fragment.get(BoardTop(decoder, board), pins)
+    m.submodules.top = Fragment.get(BoardTop(core, board), pins)
     shown = Signal(leds)
     m.d.comb += shown.eq(Cat(led.o for led in pins.leds))
     signals = {CLOCK: domain.clk, "rx": pins.uart.rx.i, "tx": pins.uart.tx.o, "leds": shown}

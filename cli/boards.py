@@ -11,12 +11,12 @@ from pathlib import Path
 
 import click
 
-from utf8fpga.boards import BOARDS, FORMS, find_board, obstacle, pins_of
+from utf8fpga.boards import BOARDS, clock_of, find_board, obstacle, pins_of, toolchain_of
 from utf8fpga.boards.several import build_boards, table_of
-from utf8fpga.cli.core_options import core_command
+from utf8fpga.cli.board_options import board_core_command, form_option, host_of, host_options
 from utf8fpga.cli.options import FILE, FOLDER, json_option
 from utf8fpga.cli.output import CommandError, job_progress, say, write_bytes
-from utf8fpga.hdl import DecoderParameters
+from utf8fpga.hdl import CoreParameters
 from utf8fpga.model.render import columns
 
 __all__ = ["boards"]
@@ -33,7 +33,9 @@ def boards(context: click.Context, as_json: bool) -> None:
         {
             "name": board.name,
             "family": board.family,
-            "description": board.description,
+            "device": board.description.partition(",")[0],
+            "toolchain": toolchain_of(board),
+            "clock_mhz": clock_of(board),
             "uart": pins_of(board),
             "obstacle": obstacle(board),
         }
@@ -42,33 +44,35 @@ def boards(context: click.Context, as_json: bool) -> None:
     if as_json:
         click.echo(json.dumps(known, indent=2))
         return
-    rows = [
-        [each["name"], each["family"], each["description"], each["uart"] or "none", each["obstacle"] or "yes"]
-        for each in known
-    ]
-    click.echo("\n".join(columns(rows, ["board", "family", "device and clock", "UART", "can be built"])))
+    shown = ("name", "family", "device", "toolchain", "clock_mhz", "uart")
+    rows = [[*(each[key] or "none" for key in shown), each["obstacle"] or "yes"] for each in known]
+    headings = ["board", "family", "device", "toolchain", "clock in MHz", "UART", "can be built"]
+    click.echo("\n".join(columns(rows, headings)))
 
 
-@core_command()
+@board_core_command()
 @click.argument("names", nargs=-1, metavar="[BOARD]...")
 @click.option("--directory", type=FOLDER, default="build", show_default=True, help="Folder for the files.")
-@click.option("--form", type=click.Choice(list(FORMS)), default="words", show_default=True, help="Form of the output.")
+@form_option
 @click.option(
     "--jobs",
     type=click.IntRange(min=1),
     default=os.cpu_count() or 1,
     help="Builds at once; default: one per processor.",
 )
+@host_options
 @click.option("--markdown", type=FILE, help="Also write the table as Markdown to this file.")
 @click.option(
     "--record", type=FOLDER, help="Write it, and a session with a virtual board, into the docs of a checkout."
 )
 def build(
     names: tuple[str, ...],
-    parameters: DecoderParameters,
+    parameters: CoreParameters,
     directory: str,
-    form: str,
+    form: str | None,
     jobs: int,
+    host: str | None,
+    host_tools: str | None,
     markdown: str | None,
     record: str | None,
 ) -> None:
@@ -76,11 +80,12 @@ def build(
 
     Bitstreams in the folder that are up to date are kept, so that an interrupted run can be continued.
     """
-    chosen = [find_board(name) for name in names] or [board for board in BOARDS.values() if not obstacle(board)]
+    where = host_of(host, host_tools)
+    chosen = [find_board(name) for name in names] or [board for board in BOARDS.values() if not obstacle(board, where)]
     if not chosen:
         raise CommandError("no board can be built here: pip install 'utf8fpga[boards]'", status=1)
     with job_progress("building") as show:
-        found = build_boards(chosen, Path(directory), jobs=jobs, started=show, core=parameters, form=form)
+        found = build_boards(chosen, Path(directory), jobs=jobs, started=show, core=parameters, form=form, host=where)
     reports = [report for report in found.values() if not isinstance(report, str)]
     text = table_of(reports)
     click.echo(text, nl=False)
@@ -102,10 +107,10 @@ boards.add_command(build)
 _PROBABILITY = click.FloatRange(0, 1)
 
 
-@core_command()
+@board_core_command()
 @click.argument("board")
 @click.option("--baud", type=click.FloatRange(min=1), default=1e6, show_default=True, help="Bits per second.")
-@click.option("--form", type=click.Choice(list(FORMS)), default="words", show_default=True, help="Form of the output.")
+@form_option
 @click.option("--link", type=FILE, help="Also make a symbolic link of this name to the port.")
 @click.option("--rtl", is_flag=True, help="Simulate the circuit before synthesis, which is compiled faster.")
 @click.option("--noise", type=_PROBABILITY, default=0.0, help="Probability that a bit from the host is inverted.")
@@ -116,9 +121,9 @@ _PROBABILITY = click.FloatRange(0, 1)
 @click.option("--seed", type=click.IntRange(min=0), default=0, help="Seed of these faults.")
 def run(
     board: str,
-    parameters: DecoderParameters,
+    parameters: CoreParameters,
     baud: float,
-    form: str,
+    form: str | None,
     link: str | None,
     rtl: bool,
     noise: float,
@@ -133,6 +138,8 @@ def run(
 
     faults = Faults(noise, framing, breaks, drift, disconnect, seed)
     virtual = VirtualBoard(board, baud=baud, core=parameters, form=form, netlist=not rtl, faults=faults)
+    if not rtl and not virtual.is_netlist:
+        say(f"{board}: there are no models of all cells of its netlist: simulating the circuit before synthesis")
     with ExitStack() as stack:
         port = VirtualPort(virtual)
         stack.callback(port.close)

@@ -11,11 +11,11 @@ from pathlib import Path
 
 import click
 
-from utf8fpga.boards import DIVISORS, FAMILIES, FORMS, Board, Host, build_board, find_board, program_board
-from utf8fpga.cli.core_options import core_command
-from utf8fpga.cli.options import FOLDER, HOST, SEED, json_option
+from utf8fpga.boards import DIVISORS, FAMILIES, Board, build_board, find_board, program_board
+from utf8fpga.cli.board_options import board_core_command, form_option, host_of, host_options
+from utf8fpga.cli.options import FOLDER, SEED, json_option
 from utf8fpga.cli.output import CommandError, say
-from utf8fpga.hdl import DecoderParameters
+from utf8fpga.hdl import CoreParameters
 
 __all__ = ["build"]
 
@@ -23,7 +23,7 @@ __all__ = ["build"]
 _SIGNALS = ("activity", "error", "overflow")
 
 
-@core_command()
+@board_core_command()
 @click.argument("board")
 @click.option("--directory", type=FOLDER, default="build", show_default=True, help="Folder for the files.")
 @click.option(
@@ -31,7 +31,7 @@ _SIGNALS = ("activity", "error", "overflow")
     type=click.FloatRange(min=1),
     help="Bits per second of the UART; default: the fastest that the clock allows, up to 1000000.",
 )
-@click.option("--form", type=click.Choice(list(FORMS)), default="words", show_default=True, help="Form of the output.")
+@form_option
 @click.option("--uart", metavar="RX,TX", help="Pins of the UART: names such as A1, or connector pins such as pmod_0:1.")
 @click.option(
     "--divide", type=click.Choice([str(n) for n in DIVISORS]), help="Divide the clock; default: if necessary."
@@ -41,18 +41,17 @@ _SIGNALS = ("activity", "error", "overflow")
 @click.option("--leds", metavar="LIST", help="Signals of its LEDs 0, 1, 2; default: activity,error,overflow.")
 @click.option("--program", is_flag=True, help="Load the bitstream into the board.")
 @click.option("--seed", type=SEED, default=1, show_default=True, help="Seed of place and route.")
-@click.option("--host", type=HOST, help="Run the tools on this host, by SSH with your keys.")
-@click.option("--host-tools", type=FOLDER, help="Folder on the host with the tools; default: its PATH.")
+@host_options
 @click.option(
     "--check", is_flag=True, help="Simulate the routed design: a text at its UART, compared with the model (iCE40)."
 )
 @json_option
 def build(
     board: str,
-    parameters: DecoderParameters,
+    parameters: CoreParameters,
     directory: str,
     baud: float | None,
-    form: str,
+    form: str | None,
     uart: str | None,
     divide: str | None,
     platform: str | None,
@@ -65,10 +64,8 @@ def build(
     check: bool,
     as_json: bool,
 ) -> None:
-    """Build the bitstream for BOARD: UART in, decoder, UART out."""
-    if host_tools and not host:
-        raise CommandError(f"--host-tools {host_tools!r} is a folder on a host: give --host too")
-    where = Host.parse(host, host_tools) if host else None
+    """Build the bitstream for BOARD: UART in, a core, UART out."""
+    where = host_of(host, host_tools)
     chosen = _chosen(board, platform, family, leds)
     report = build_board(
         chosen,

@@ -19,7 +19,7 @@ from utf8fpga.hdl.core import option_word
 from utf8fpga.hdl.cores import is_default
 from utf8fpga.model import CATALOGUE, InvalidArgumentError
 
-__all__ = ["Choice", "core_command", "parsed"]
+__all__ = ["SANITIZER", "Choice", "core_command", "parsed"]
 
 _Command = Callable[..., Any]
 
@@ -42,22 +42,48 @@ class _CoreCommand(click.Command):
 
     Args:
         commands: for each core the command with its options; the first core is the default.
+        has_option: the option ``--core`` may also name it.
     """
 
-    def __init__(self, commands: Mapping[str, click.Command]) -> None:
+    def __init__(self, commands: Mapping[str, click.Command], has_option: bool) -> None:
         default = next(iter(commands.values()))
         super().__init__(default.name, params=default.params, help=default.help)
-        self._commands = commands
+        self._commands, self._has_option = commands, has_option
 
     def make_context(
         self, info_name: str | None, args: list[str], parent: click.Context | None = None, **extra: Any
     ) -> click.Context:
-        core = args[0] if args and args[0] in self._commands else next(iter(self._commands))
-        rest = args[1:] if args[:1] == [core] else args
-        return self._commands[core].make_context(info_name, rest, parent, **extra)
+        core, rest = self._named_by_option(args) if self._has_option else (None, args)
+        if core is None and args and args[0] in {*self._commands, *CORES}:
+            core, rest = args[0], args[1:]
+            if core not in self._commands:
+                raise CommandError(f"the core must be one of {', '.join(self._commands)}, not {core}")
+        return self._commands[core or next(iter(self._commands))].make_context(info_name, rest, parent, **extra)
+
+    def _named_by_option(self, args: list[str]) -> tuple[str | None, list[str]]:
+        """The core that the option names, and the other arguments; None where it names none that is known."""
+        for place, word in enumerate(args):
+            option, equals, value = word.partition("=")
+            used = 1 if equals else 2
+            value = value if equals else "".join(args[place + 1 : place + 2])
+            if word == "--":
+                break
+            if option == _CORE_OPTION and value in self._commands:
+                return value, args[:place] + args[place + used :]
+        return None, args
 
 
-def core_command(*, several: Collection[str] = (), optional: bool = False) -> Callable[[_Command], click.Command]:
+_CORE_OPTION = "--core"
+
+SANITIZER = "sanitizer"
+"""Another name of the transcoder from UTF-8 to UTF-8, which has no option for an encoding."""
+
+_ENCODINGS = ("from_", "to")
+
+
+def core_command(
+    *, several: Collection[str] = (), optional: bool = False, cores: Collection[str] = ()
+) -> Callable[[_Command], click.Command]:
     """A decorator for a command that accepts the name and the options of a core; `parameters` has their values.
 
     Args:
@@ -65,33 +91,47 @@ def core_command(*, several: Collection[str] = (), optional: bool = False) -> Ca
             `parameters` is then a `Choice` of all combinations; where more than one field has several values,
             invalid combinations are omitted.
         optional: `parameters` is None where neither another core than the default one nor an option of it is given.
+        cores: the names of the cores, which the option ``--core`` may also select, and the name `SANITIZER`; default:
+            all cores, by the first argument.
 
     Raises:
         InvalidArgumentError: (when the command runs) the combination of options is invalid.
     """
 
     def decorate(command: _Command) -> click.Command:
+        if cores:
+            command = click.option(
+                _CORE_OPTION,
+                type=click.Choice(list(cores)),
+                expose_value=False,
+                help="The core; its options follow from it. Default: decoder.",
+            )(command)
         commands = {}
-        for name, kind in CORES.items():
-            commands[name] = click.command()(_with_options(kind, command, several, optional))
-            commands[
-                name
-            ].help = (
-                f"{cleandoc(commands[name].help or '')}\n\nThe first argument may name the core: {', '.join(CORES)}."
+        for name in cores or CORES:
+            kind, without = (CORES["transcoder"], _ENCODINGS) if name == SANITIZER else (CORES[name], ())
+            found = click.command()(_with_options(kind, command, several, optional, without))
+            found.help = (
+                f"{cleandoc(found.help or '')}\n\nThe first argument may name the core: {', '.join(cores or CORES)}."
             )
-        return _CoreCommand(commands)
+            commands[name] = found
+        return _CoreCommand(commands, bool(cores))
 
     return decorate
 
 
 def _with_options(
-    kind: type[CoreParameters], command: _Command, several: Collection[str], optional: bool = False
+    kind: type[CoreParameters],
+    command: _Command,
+    several: Collection[str],
+    optional: bool = False,
+    without: Collection[str] = (),
 ) -> _Command:
     """Add the options of a core to a command, before those of the command itself."""
+    options = {name: how for name, how in kind.options().items() if name not in without}
 
     @functools.wraps(command)
     def choosing(**given: Any) -> Any:
-        chosen = {name: given.pop(name) for name in kind.options()}
+        chosen = {name: given.pop(name) for name in options}
         # Options that are not given have the defaults of the parameters.
         values = {name: value for name, value in chosen.items() if value not in (None, ())}
         # The name of another core than the default one is a choice by itself.
@@ -102,7 +142,7 @@ def _with_options(
     # A copy of click's list of parameters, since the options differ between the cores.
     choosing.__click_params__ = list(getattr(command, "__click_params__", []))  # type: ignore[attr-defined]  # click puts it there
     decorated: _Command = choosing
-    for name, how in reversed(kind.options().items()):
+    for name, how in reversed(options.items()):
         decorated = _click_option(name, how, several=name in several)(decorated)
     return decorated
 

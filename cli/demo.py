@@ -10,8 +10,8 @@ from pathlib import Path
 import click
 
 from utf8fpga.boards import build_board, require_tools
-from utf8fpga.boards.forms import FORMS
-from utf8fpga.boards.host import Conversation, Expected, Received, line_of
+from utf8fpga.boards.events import Expected, Received, line_of
+from utf8fpga.boards.host import Conversation
 from utf8fpga.boards.virtual import DirectPort, VirtualBoard
 from utf8fpga.cli.options import FOLDER
 from utf8fpga.cli.output import CommandError, progress, say
@@ -98,7 +98,7 @@ def show_virtual_board(text: bytes) -> None:
     if not has_compiler():
         print("Skipped, since there is no C compiler: pip install 'utf8fpga[compiled]'")
         return
-    core = FORMS["lines"].core(DecoderParameters())
+    core = DecoderParameters()
     with progress("sending", len(text)) as done:
         port = DirectPort(VirtualBoard(BOARD, core=core, form="lines"))
         parts = (text[at : at + _PART] for at in range(0, len(text), _PART))

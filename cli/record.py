@@ -180,6 +180,8 @@ _SESSION = (
     "utf8fpga talk virtual:icebreaker hello.txt",
     "utf8fpga talk virtual:icebreaker hello.txt --items --form lines",
     "utf8fpga talk virtual:icebreaker hello.txt --check",
+    "utf8fpga talk virtual:icebreaker hello.txt --core transcoder --to utf-16-le --units | od -An -tx1",
+    "utf8fpga talk virtual:icebreaker hello.txt --core validator",
     "utf8fpga talk /dev/ttyUSB9 hello.txt",
 )
 """Command lines whose output is shown."""

@@ -15,23 +15,15 @@ from typing import TYPE_CHECKING, BinaryIO
 
 import click
 
-from utf8fpga.boards.forms import FORMS
-from utf8fpga.boards.host import (
-    Conversation,
-    Counters,
-    Event,
-    Expected,
-    Mark,
-    Received,
-    SerialPort,
-    find_port,
-    line_of,
-)
+from utf8fpga.boards.events import Counters, Event, Expected, Mark, Received, line_of
+from utf8fpga.boards.forms import TEXT_FORMS
+from utf8fpga.boards.host import Conversation, SerialPort, find_port
 from utf8fpga.boards.protocol import ENQ, EOT
-from utf8fpga.cli.core_options import core_command
+from utf8fpga.cli.board_options import board_core_command, form_option
 from utf8fpga.cli.options import FILE, output_option
 from utf8fpga.cli.output import CommandError, file_size, progress, read_chunks, say, writing
-from utf8fpga.hdl import DecoderParameters
+from utf8fpga.hdl import CoreParameters
+from utf8fpga.model import InvalidArgumentError, ValidatorReport
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -44,7 +36,7 @@ _END, _REQUEST = EOT, ENQ
 """What a terminal sends for Ctrl-D and Ctrl-E."""
 
 
-@core_command()
+@board_core_command()
 @click.argument("port")
 @click.argument("file", type=FILE, required=False)
 @output_option
@@ -57,23 +49,27 @@ _END, _REQUEST = EOT, ENQ
     help="Seconds without a byte from the board after which it does not answer.",
 )
 @click.option("--items", "shown", flag_value="items", help="Show a line for each item and marker.")
+@click.option("--units", "shown", flag_value="units", help="Show the text in the encoding of the board, not in UTF-8.")
 @click.option("--check", is_flag=True, help="Compare with the model; shows nothing but the result without --output.")
-@click.option("--form", type=click.Choice(list(FORMS)), default="words", help="Form of a virtual board's output.")
+@form_option
 def talk(
     port: str,
     file: str | None,
-    parameters: DecoderParameters,
+    parameters: CoreParameters,
     output: str,
     baud: float,
     timeout: float,
     shown: str | None,
     check: bool,
-    form: str,
+    form: str | None,
 ) -> None:
     """Send FILE to the board at PORT and show the text that comes back.
 
-    PORT is the name of a serial port, auto for the only one, or virtual:NAME for a virtual board. Without FILE on a
-    terminal, type or paste text: Ctrl-D ends the text, twice it leaves, Ctrl-E shows the counters.
+    PORT is the name of a serial port, auto for the only one, or virtual:NAME for a virtual board, which has the core
+    and the form of the options; the form of a real board is recognised.
+
+    Without FILE on a terminal, type or paste text: Ctrl-D ends the text, twice it leaves, Ctrl-E shows the
+    counters.
     """
     is_interactive = file is None and sys.stdin.isatty()
     if is_interactive and check:
@@ -84,11 +80,11 @@ def talk(
         if is_interactive:
             _interact(connection, conversation)
         else:
-            _send_file(conversation, file or "-", output, parameters, shown == "items", check)
+            _send_file(conversation, file or "-", output, parameters, shown, check)
 
 
 @contextmanager
-def _connected(port: str, baud: float, core: DecoderParameters, form: str) -> Iterator[SerialPort]:
+def _connected(port: str, baud: float, core: CoreParameters, form: str | None) -> Iterator[SerialPort]:
     """The port, with a virtual board behind it if it is one."""
     with ExitStack() as stack:
         if port.startswith(VIRTUAL):
@@ -106,18 +102,19 @@ def _connected(port: str, baud: float, core: DecoderParameters, form: str) -> It
 
 
 def _send_file(
-    conversation: Conversation, file: str, output: str, core: DecoderParameters, as_lines: bool, check: bool
+    conversation: Conversation, file: str, output: str, core: CoreParameters, shown: str | None, check: bool
 ) -> None:
     """Send a file, show what comes back, and compare it with the model."""
     began = time.monotonic()
-    transfer = _Transfer(conversation, as_lines, _Checker(core, conversation.form) if check else None)
+    transfer = _Transfer(conversation, shown, _Checker(core, conversation.form) if check else None)
     with ExitStack() as stack:
         if not check or output != "-":
             transfer.out = stack.enter_context(writing(output))
         transfer.run(file, stack.enter_context(progress("sending", file_size(file), rate=True)))
     transfer.judge()
     seconds = time.monotonic() - began
-    counts = f"{transfer.sent} bytes, {transfer.items} items, {transfer.ill_formed} ill-formed"
+    noun = "items" if conversation.form != "report" else "report" if transfer.items == 1 else "reports"
+    counts = f"{transfer.sent} bytes, {transfer.items} {noun}, {transfer.ill_formed} ill-formed"
     rate = f"{seconds:.1f} s, {transfer.sent / seconds / 1000:.1f} kB/s"
     if check:
         click.echo(f"{counts}, all equal to the model; {rate}")
@@ -131,11 +128,12 @@ class _Transfer:
     Attributes:
         out: the file for what comes back, or None.
         sent: the bytes sent.
-        items: the items received.
+        items: the items or reports received.
     """
 
-    def __init__(self, conversation: Conversation, as_lines: bool, checker: _Checker | None) -> None:
-        self._conversation, self._as_lines, self._checker = conversation, as_lines, checker
+    def __init__(self, conversation: Conversation, shown: str | None, checker: _Checker | None) -> None:
+        self._conversation, self._as_lines, self._checker = conversation, shown == "items", checker
+        self._encoding = conversation.form if shown == "units" and conversation.form in TEXT_FORMS else "utf-8"
         self._before = conversation.counters
         self._lost: list[int] = []
         self.out: BinaryIO | None = None
@@ -144,8 +142,8 @@ class _Transfer:
     @property
     def _counted(self) -> Counters:
         """What the board has counted since the start."""
-        pairs = zip(self._conversation.counters, self._before, strict=True)
-        return Counters(*((now - then) % (1 << 32) for now, then in pairs))
+        pairs = zip(self._conversation.counters.values, self._before.values, strict=True)
+        return Counters.of(((now - then) % (1 << 32) for now, then in pairs))
 
     @property
     def ill_formed(self) -> int:
@@ -159,7 +157,7 @@ class _Transfer:
                 self._receive(event)
             if self.out is not None:
                 text = "".join(_shown(event, self._as_lines) for event in events)
-                self.out.write(text.encode("utf-8", "surrogatepass"))
+                self.out.write(text.encode(self._encoding, "surrogatepass"))
                 if self.out is sys.stdout.buffer:
                     self.out.flush()
 
@@ -178,7 +176,7 @@ class _Transfer:
     def _receive(self, event: Event) -> None:
         if event is Mark.LOST:
             self._lost.append(self.items)
-        elif isinstance(event, Received):
+        elif not isinstance(event, Counters | Mark):
             if self._checker and not self._lost:
                 self._checker.received(event)
             self.items += 1
@@ -206,8 +204,8 @@ _PART = 256
 
 
 def _shown(event: Event, as_lines: bool) -> str:
-    """The output for an event: in text only the items."""
-    if as_lines:
+    """The output for an event: in text only the items and reports."""
+    if as_lines or isinstance(event, ValidatorReport):
         return "" if isinstance(event, Counters) else f"{line_of(event)}\n"
     if not isinstance(event, Received):
         return ""
@@ -217,16 +215,19 @@ def _shown(event: Event, as_lines: bool) -> str:
 class _Checker:
     """Compares what a board sends with the model, while it does."""
 
-    def __init__(self, core: DecoderParameters, form: str) -> None:
-        self._model = Expected(core, form)
-        self._expected: deque[Received] = deque()
+    def __init__(self, core: CoreParameters, form: str) -> None:
+        try:
+            self._model = Expected(core, form)
+        except InvalidArgumentError as error:
+            raise CommandError(f"the board sends the form {form}, but {error}") from None
+        self._expected: deque[Event] = deque()
         self._number = 0
 
     def sent(self, part: bytes, *, final: bool = False) -> None:
         """Add a part of the text, before it is sent; `final` at the end of the text."""
         self._expected += self._model.feed(part, final=final)
 
-    def received(self, item: Received) -> None:
+    def received(self, item: Event) -> None:
         """Compare an item."""
         expected = self._expected.popleft() if self._expected else None
         if expected != item:
@@ -238,7 +239,7 @@ class _Checker:
         if self._expected:
             raise self._difference("none", self._expected[0])
 
-    def _difference(self, found: str, expected: Received | None) -> CommandError:
+    def _difference(self, found: str, expected: Event | None) -> CommandError:
         return CommandError(
             f"the board differs from the model at item {self._number}: {found} in place of "
             f"{line_of(expected) if expected else 'none'}",
@@ -286,7 +287,9 @@ def _interact(connection: SerialPort, conversation: Conversation) -> None:
 def _print(console: Console, event: Event) -> None:
     """Print an event, with the character and its name."""
     if not isinstance(event, Received):
-        console.print(line_of(event), style="dim", markup=False)
+        is_good = isinstance(event, ValidatorReport) and event.well_formed
+        is_bad = isinstance(event, ValidatorReport) and not event.well_formed
+        console.print(line_of(event), style="green" if is_good else "bold red" if is_bad else "dim", markup=False)
     elif event.error:
         console.print(line_of(event), style="bold red", markup=False)
     else:

@@ -53,6 +53,10 @@ _EXTRA = {
     "xo2pack": "[machxo2]",
     "nextpnr-himbaechel-gowin": "[gowin]",
     "gowin_pack": "[gowin]",
+    "nextpnr-nexus": "[nexus]",
+    "prjoxide": "[nexus]",
+    "nextpnr-himbaechel-gatemate": "[gatemate]",
+    "gmpack": "[gatemate]",
 }
 
 

@@ -18,7 +18,12 @@ from typing import Any
 
 from utf8fpga.hdl.toolchain import ToolError
 
-__all__ = ["CLOCK", "SCRIPT", "STEP", "gate_level_c"]
+__all__ = ["CLOCK", "SCRIPT", "STEP", "UnknownCellError", "gate_level_c"]
+
+
+class UnknownCellError(ToolError):
+    """A circuit has a cell that the compiled engine does not simulate."""
+
 
 SCRIPT = """
 read_rtlil top.il
@@ -176,7 +181,7 @@ def _netlist(module: dict[str, Any]) -> _Netlist:
         elif kind == "$mem_v2":
             used.update(_add_memory(found, cell))
         elif kind != "$scopeinfo":
-            raise ToolError(f"the compiled engine does not know the cell {kind!r} ({name})")
+            raise UnknownCellError(f"the compiled engine does not know the cell {kind!r} ({name})")
     if used - clocks:
         raise ToolError(f"the compiled engine simulates one clock only, {CLOCK!r}, but the circuit has another")
     return found

@@ -15,11 +15,13 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import fields
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from amaranth.build.run import BuildPlan
 from amaranth.hdl import Fragment
+from amaranth.lib.io import SimulationPort
 from amaranth.sim import Simulator
 from support.builds import STAND_INS, Built, needs_tools, stand_in_tools
 from support.engines import requires_compiler
@@ -31,7 +33,8 @@ from utf8fpga.boards import (
     Board,
     BuildError,
     BuildReport,
-    UartDecoder,
+    Host,
+    UartCore,
     UnknownBoardError,
     build_board,
     find_board,
@@ -179,8 +182,31 @@ def test_parameters_reach_the_tools(tmp_path: Path) -> None:
 )
 def test_leds_of_boards(names: tuple[str, ...], leds: int, expected: list[str]) -> None:
     platform = SimulatedPlatform(leds)
-    decoder = UartDecoder(4000, 1000, depth=4)
-    top = Fragment.get(BoardTop(decoder, Board("mine", "", "", "", names)), platform)
+    shown = lit_by_events(platform, names, dict(zip(names, platform.leds, strict=False)))
+    assert shown == expected
+
+
+class OneRgbLed(SimulatedPlatform):
+    """A platform whose only LED has three colours."""
+
+    def __init__(self) -> None:
+        super().__init__(0)
+        self.rgb = {colour: SimulationPort("o", 1) for colour in "rgb"}
+        self.resources = {("rgb_led", 0)}
+
+    def request(self, name: str, number: int, *, dir: str) -> Any:  # noqa: A002  (the name that Amaranth calls it by)
+        return SimpleNamespace(**self.rgb) if name == "rgb_led" else super().request(name, number, dir=dir)
+
+
+def test_colours_of_an_rgb_led() -> None:
+    platform = OneRgbLed()
+    shown = lit_by_events(platform, ("activity", "error", "overflow"), platform.rgb)
+    assert shown == ["g", "gr", "b"]
+
+
+def lit_by_events(platform: SimulatedPlatform, names: tuple[str, ...], leds: dict[str, Any]) -> list[str]:
+    """The first letters of the LEDs that are lit when a byte is received, a frame is damaged, after an overflow."""
+    top = Fragment.get(BoardTop(UartCore(4000, 1000, depth=4), Board("mine", "", "", "", names)), platform)
     events = [frame(0x41), [*frame(0xFF, stop=0), (1, 1)], [*frames(b"A" * 20), (1, 600)]]
     shown = []
 
@@ -189,14 +215,13 @@ def test_leds_of_boards(names: tuple[str, ...], leds: int, expected: list[str]) 
             for level in line(event, 4):
                 ctx.set(platform.uart.rx.i, level)
                 await ctx.tick()
-            lit = {name[0] for name, led in zip(names, platform.leds, strict=False) if ctx.get(led.o)}
-            shown.append("".join(sorted(lit)))
+            shown.append("".join(sorted(name[0] for name, led in leds.items() if ctx.get(led.o))))
 
     simulator = Simulator(top)
     simulator.add_clock(1e-6)
     simulator.add_testbench(testbench)
     simulator.run()
-    assert shown == expected
+    return shown
 
 
 # Builds that fail
@@ -367,7 +392,9 @@ def test_arguments_are_checked(arguments: dict[str, Any], message: str, tmp_path
 
 
 def test_family_without_a_tool_flow_is_rejected(tmp_path: Path) -> None:
-    with rejected(ValueError, "board mine has family 'abacus', which is not one of ice40, ecp5, machxo2, gowin"):
+    with rejected(
+        ValueError, "board mine has family 'abacus', which is not one of ice40, ecp5, machxo2, gowin, nexus, gatemate"
+    ):
         build_board(Board("mine", "amaranth_boards.icebreaker:ICEBreakerPlatform", "abacus", "mine"), tmp_path)
 
 
@@ -494,11 +521,19 @@ def test_the_catalog_has_every_platform() -> None:
             is_platform = isinstance(kind, type) and hasattr(kind, "resources") and kind.__module__ == name
             if is_platform and not inspect.isabstract(kind):
                 found.add(f"{name}:{kind.__name__}")
-    assert {board.platform for board in BOARDS.values()} == found
+    own = {"utf8fpga.boards.platforms:CrossLinkNXEvaluationPlatform", "utf8fpga.boards.platforms:GateMateA1EVBPlatform"}
+    assert {board.platform for board in BOARDS.values()} == found | own
     assert all(name == board.name == name.lower() for name, board in BOARDS.items())
 
 
-FAMILIES_OF_AMARANTH = {"iCE40": "ice40", "ecp5": "ecp5", "machxo2": "machxo2", "series7": "xilinx"}
+FAMILIES_OF_AMARANTH = {
+    "iCE40": "ice40",
+    "ecp5": "ecp5",
+    "machxo2": "machxo2",
+    "series7": "xilinx",
+    "nexus": "nexus",
+    "gatemate": "gatemate",
+}
 
 
 def test_the_catalog_agrees_with_the_platforms() -> None:
@@ -517,6 +552,13 @@ def test_the_catalog_agrees_with_the_platforms() -> None:
         assert device.removeprefix("iCE40") in board.description, board.name
         assert FAMILIES_OF_AMARANTH.get(platform.family, "gowin") == board.family
         assert (("uart", 0) in platform.resources) is (board.uart is None), board.name
+
+
+def test_boards_that_can_be_built_on_a_host() -> None:
+    host = Host.parse("somewhere")
+    assert obstacle(BOARDS["icebreaker"], host) == obstacle(BOARDS["ulx3s-85f"], host) == ""
+    assert obstacle(BOARDS["tang-nano-9k"], host) == "gowin is built on this machine only"
+    assert obstacle(BOARDS["arty-a7-35"], host) == "no open tools for xilinx"
 
 
 def test_boards_that_cannot_be_built_say_why(tmp_path: Path) -> None:
@@ -563,11 +605,18 @@ def test_pins_of_the_uart(tmp_path: Path) -> None:
     assert "set_io host_uart_0__tx__io 2\n" in constraints
 
 
+def reaching(core: float, board: float) -> str:
+    """A stand-in for place and route with what the core's clock, divided or not, and the board's clock reach."""
+    clocks = f'{{"achieved": {core}}}, "before": {{"achieved": {board}}}'
+    return STAND_INS["nextpnr-ice40"].replace('{"achieved": 50.0}', clocks)
+
+
 @pytest.mark.usefixtures("stand_ins")
 def test_a_clock_is_divided_until_the_timing_is_met(tmp_path: Path, fake_tool: Callable[[str, str], None]) -> None:
-    fake_tool("nextpnr-ice40", STAND_INS["nextpnr-ice40"].replace("50.0", "4.0"))
+    fake_tool("nextpnr-ice40", reaching(4.0, 50.0))
     said: list[str] = []
     report = build_board("icebreaker", tmp_path, say=said.append)
+    assert "set_frequency divided_clock 3.0\n" in (tmp_path / "icebreaker" / "top.pcf").read_text(encoding="utf-8")
     assert (report.divide, report.required_mhz, report.baud) == (4, 3.0, 500_000)
     assert [line.rpartition("; again ")[2] for line in said if "again" in line] == [
         *("with the clock divided by 2", "with the clock divided by 4")
@@ -576,9 +625,21 @@ def test_a_clock_is_divided_until_the_timing_is_met(tmp_path: Path, fake_tool: C
         build_board("icebreaker", tmp_path, divide=3)
 
 
+@pytest.mark.usefixtures("stand_ins")
+def test_the_clock_of_the_board_is_checked_where_it_is_divided(
+    tmp_path: Path, fake_tool: Callable[[str, str], None]
+) -> None:
+    fake_tool("nextpnr-ice40", reaching(6.0, 11.0))
+    with pytest.raises(BuildError, match=r"^icebreaker: timing is not met: 11.00 MHz reached, 12 MHz required"):
+        build_board("icebreaker", tmp_path, divide=2)
+    fake_tool("nextpnr-ice40", STAND_INS["nextpnr-ice40"].replace("net=divided_clock_", "net=clk"))
+    with pytest.raises(BuildError, match=r"^icebreaker: the report has no figure for the divided clock"):
+        build_board("icebreaker", tmp_path, divide=2)
+
+
 def test_a_divided_clock_runs_the_decoder(tmp_path: Path) -> None:
     platform = SimulatedPlatform(3)
-    decoder = UartDecoder(4000, 1000, depth=4)
+    decoder = UartCore(4000, 1000, depth=4)
     platform.default_clk_frequency, platform.add_clock_constraint = 8000, lambda _clock, _frequency: None
     top = Fragment.get(BoardTop(decoder, Board("mine", "", "", ""), divide=2), platform)
     lit = []
@@ -601,7 +662,7 @@ def test_platforms_with_peculiarities_are_prepared(name: str) -> None:
     # The first has a clock without a reset, the method of the second passes its options twice.
     board = BOARDS[name]
     plan = board.create_platform().prepare(
-        BoardTop(UartDecoder(4e6, 1e6), board, divide=2), "top", emit_src=False, nextpnr_opts="--seed 1"
+        BoardTop(UartCore(4e6, 1e6), board, divide=2), "top", emit_src=False, nextpnr_opts="--seed 1"
     )
     assert "--seed 1" in plan.files["build_top.sh"]
 
@@ -617,6 +678,8 @@ LINES = {
     "ecp5-5g-evn": "openocd -f OUT/ecp5-5g-evn/top-openocd.cfg -c "
     "'transport select jtag; init; svf -quiet OUT/ecp5-5g-evn/top.svf; exit'",
     "upduino-v1": "",
+    "crosslink-nx-evn": "openFPGALoader -b crosslinknx_evn OUT/crosslink-nx-evn.bit",
+    "gatemate-a1-evb": "openFPGALoader -b olimex_gatemateevb OUT/gatemate-a1-evb.bit",
 }
 
 
@@ -625,7 +688,7 @@ def test_the_command_that_programs_a_board(name: str, expected: str, monkeypatch
     for variable in ("ICEPROG", "OPENFPGALOADER", "OPENOCD", "DFU_UTIL"):
         monkeypatch.delenv(variable, raising=False)
     board = BOARDS[name]
-    suffix = {"ice40": "bin", "ecp5": "bit", "gowin": "fs"}[board.family]
+    suffix = {"ice40": "bin", "gowin": "fs"}.get(board.family, "bit")
     assert programming_command(board.create_platform(), Path("OUT") / f"{name}.{suffix}") == expected
 
 
@@ -680,6 +743,13 @@ def test_the_table_of_builds(tmp_path: Path) -> None:
 PAGE = (Path(__file__).parents[2] / "docs" / "boards.md").read_text(encoding="utf-8")
 
 
+PAGE_BOARDS = [
+    *("icebreaker", "ulx3s-85f", "tang-nano-9k", "machxo2-1200ze-breakout", "upduino-v3"),
+    *("crosslink-nx-evn", "gatemate-a1-evb"),
+]
+"""A board of each family, and one with a divided clock."""
+
+
 def table_in_the_page() -> dict[str, list[str]]:
     """The cells of each row of the table of bitstreams, by board."""
     [table] = re.findall(r"<!-- boards: begin -->\n(.*?)<!-- boards: end -->", PAGE, re.DOTALL)
@@ -694,7 +764,7 @@ def test_the_page_has_all_boards_that_can_be_built() -> None:
 
 
 @pytest.mark.build
-@pytest.mark.parametrize("name", ["icebreaker", "ulx3s-85f", "tang-nano-9k", "machxo2-1200ze-breakout"])
+@pytest.mark.parametrize("name", PAGE_BOARDS)
 def test_the_page_shows_the_bitstreams(name: str, tmp_path: Path) -> None:
     needs_tools(name)
     [row] = table_of([build_board(name, tmp_path)]).splitlines()[2:]

@@ -12,7 +12,7 @@ import pytest
 from support.builds import needs_tools
 from support.engines import requires_compiler
 
-from utf8fpga.boards import UartDecoder, build_board
+from utf8fpga.boards import UartCore, build_board
 from utf8fpga.boards.check import check_design
 from utf8fpga.boards.ssh_build import Host
 from utf8fpga.hdl.toolchain import ToolError
@@ -41,15 +41,25 @@ def test_a_checked_build_and_one_wrong_bit_of_a_lut(tmp_path: Path) -> None:
     needs_tools("icebreaker")
     said: list[str] = []
     build_board("icebreaker", tmp_path, say=said.append, check=True)
-    assert "icebreaker: the routed design sends the model's 978 words" in said
+    assert "icebreaker: the routed design sends the model's 978 items and markers" in said
     if shutil.which("icebox_vlog"):
-        assert "icebreaker: the bitstream sends the model's 978 words" in said
+        assert "icebreaker: the bitstream sends the model's 978 items and markers" in said
     else:
         assert "icebreaker: icebox_vlog is not installed, so the bitstream itself is not simulated" in said
     routed = (tmp_path / "icebreaker" / "top.routed.json").read_text(encoding="utf-8")
     wrong = LineCircuit(with_a_wrong_bit(routed), False, *PORTS)
     with pytest.raises(ToolError, match=r"^the routed design differs from the model"):
-        check_design(wrong, UartDecoder(12e6, 1e6), "the routed design")
+        check_design(wrong, UartCore(12e6, 1e6), "the routed design")
+
+
+@pytest.mark.build
+@requires_compiler
+@pytest.mark.parametrize(("form", "number"), [("lines", 978), ("utf-16-le", 978), ("report", 8)])
+def test_a_checked_build_of_each_core(form: str, number: int, tmp_path: Path) -> None:
+    needs_tools("icebreaker")
+    said: list[str] = []
+    build_board("icebreaker", tmp_path, form=form, say=said.append, check=True)
+    assert f"icebreaker: the routed design sends the model's {number} items and markers" in said
 
 
 @pytest.mark.parametrize(

@@ -278,7 +278,8 @@ def test_failure_of_a_tool_on_the_host(server: Server, tmp_path: Path) -> None:
 
 
 def test_clock_that_is_not_met_on_the_host(server: Server, tmp_path: Path) -> None:
-    install(server.home / "bin", GOOD | {"nextpnr-ice40": GOOD["nextpnr-ice40"].replace("50.0", "0.5")})
+    slow = GOOD["nextpnr-ice40"].replace('"clk"', '"divided_clock"').replace("50.0", "0.5")
+    install(server.home / "bin", GOOD | {"nextpnr-ice40": slow})
     assert "timing is not met: 0.50 MHz reached, 1.5 MHz required" in fails(server, tmp_path)
 
 

@@ -26,7 +26,7 @@ from hypothesis import strategies as st
 from support.tiers import tiered
 
 from utf8fpga.boards import (
-    UartDecoder,
+    UartCore,
     UartReceiver,
     UartTransmitter,
     WordFlag,
@@ -334,7 +334,7 @@ class Run(NamedTuple):
 
 def run(segments: Iterable[Segment], *, idle: int = 8 * WORD_CYCLES, **parameters: Any) -> Run:
     """The output for a line that is then idle for `idle` cycles."""
-    dut = UartDecoder(CLOCK, BAUD, **({"depth": 64} | parameters))
+    dut = UartCore(CLOCK, BAUD, **({"depth": 64} | parameters))
     levels = line(segments, DIVISOR) + [1] * idle
     samples = trace(dut, levels, [dut.tx, dut.activity, dut.error, dut.overflow])
     tx, *leds = (list(column) for column in zip(*samples, strict=True))
@@ -522,7 +522,6 @@ def filling() -> range:
     return max((text for text in texts if not any(overflowing(text, 8).overflow)), key=len)
 
 
-@pytest.mark.slow
 def test_break_during_a_full_buffer_is_delayed() -> None:
     found = overflowing([*filling(), STOP], depth=8)
     assert not any(found.overflow), "only a byte would have been lost"
@@ -594,4 +593,4 @@ def test_parameters_are_checked() -> None:
         ({"core": wide(0x200000, 8)}, "wide has code points up to 200000: a word has code points up to 1FFFFF"),
     ):
         with rejected(ValueError, message):
-            UartDecoder(**({"clock_hz": CLOCK, "baud": BAUD} | arguments))
+            UartCore(**({"clock_hz": CLOCK, "baud": BAUD} | arguments))

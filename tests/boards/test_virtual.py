@@ -18,19 +18,8 @@ import pytest
 from support.engines import requires_compiler
 from support.oracle import refusal
 
-from utf8fpga.boards.forms import FORMS
-from utf8fpga.boards.host import (
-    Conversation,
-    Counters,
-    Expected,
-    Mark,
-    PortError,
-    Received,
-    SerialPort,
-    TalkError,
-    find_port,
-    line_of,
-)
+from utf8fpga.boards.events import Counters, Expected, Mark, Received, line_of
+from utf8fpga.boards.host import Conversation, PortError, SerialPort, TalkError, find_port
 from utf8fpga.boards.protocol import escaped
 from utf8fpga.boards.virtual import Faults, VirtualBoard, VirtualPort
 from utf8fpga.cli.demo import show_virtual_board
@@ -120,7 +109,7 @@ def test_utf8_has_markers_that_no_text_has() -> None:
     assert sent == DAMAGED.decode("utf-8", "replace").encode() + b"\xffend of text\r\n"
 
 
-@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("form", ["words", "lines", "utf-8"])
 def test_any_text_at_line_rate_loses_nothing(form: str) -> None:
     # Every byte in every neighbourhood, ASCII for which the output is the longest, and sequences of four bytes.
     generator = random.Random(form)
@@ -145,11 +134,11 @@ def test_without_flow_control_lost_bytes_are_marked() -> None:
 def test_counters_are_those_since_reset() -> None:
     of = board()
     first = Conversation(Wire(of))
-    assert first.counters == (0, 0, 0)
+    assert first.counters.values == (0, 0, 0)
     assert [event for some in first.exchange([DAMAGED]) for event in some][-1] == first.counters
     items = DAMAGED.decode("utf-8", "replace")
     ill_formed = items.count("\ufffd")
-    assert first.counters == (len(DAMAGED), len(items) - ill_formed, ill_formed)
+    assert first.counters.values == (len(DAMAGED), len(items) - ill_formed, ill_formed)
     assert Conversation(Wire(of)).counters == first.counters
 
 
@@ -380,7 +369,15 @@ def test_lines_of_events() -> None:
 @pytest.mark.parametrize("name", ["icebreaker", "ulx3s-85f"])
 def test_the_synthesised_netlist_behaves_like_the_circuit(name: str) -> None:
     of = VirtualBoard(name, baud=1e6, form="lines", netlist=True)
+    assert of.is_netlist
     assert conversation(of, DAMAGED) == [*Expected(DecoderParameters(), "lines").feed(DAMAGED, final=True), Mark.END]
+
+
+@pytest.mark.slow
+def test_a_cell_without_a_model_is_simulated_before_synthesis() -> None:
+    of = VirtualBoard("ulx3s-85f", baud=1e6, form="report", netlist=True)
+    assert not of.is_netlist
+    assert conversation(of, b"A\xff")[0].offset == 1
 
 
 def test_the_demo_shows_what_a_virtual_board_sends(capsys: pytest.CaptureFixture[str]) -> None:

@@ -370,11 +370,27 @@ def test_boards() -> None:
     lines = utf8fpga("boards").stdout.decode().splitlines()
     assert lines[0].split("  ")[0] == "board"
     of_arty = next(line for line in lines if line.startswith("arty-a7-35 "))
-    assert re.split("  +", of_arty)[1:] == ["xilinx", "xc7a35ti, 100 MHz", "resource", "no open tools for xilinx"]
+    shown = ["xilinx", "xc7a35ti", "Vivado", "100", "resource", "no open tools for xilinx"]
+    assert re.split("  +", of_arty)[1:] == shown
     known = {each["name"]: each for each in json.loads(utf8fpga("boards", "--json").stdout)}
     assert known["ulx3s-85f"]["family"] == "ecp5"
     assert known["tinyfpga-bx"]["uart"] == "gpio_0:1,gpio_0:2"
     assert known["tinyfpga-ax1"]["obstacle"] == "the platform has no clock"
+    assert known["tinyfpga-ax1"]["clock_mhz"] == known["tinyfpga-ax1"]["uart"] == ""
+    tools = {name: known[name]["toolchain"] for name in ("icebreaker", "crosslink-nx-evn", "atlys", "de10-nano")}
+    assert list(tools.values()) == ["nextpnr-ice40", "nextpnr-nexus", "ISE", "Quartus"]
+
+
+def test_several_boards_on_a_host(tmp_path: Path) -> None:
+    pytest.importorskip("amaranth_boards", reason="amaranth-boards is not installed")
+    done = utf8fpga("boards", "build", "tang-nano", "--host", "somewhere", "--directory", tmp_path)
+    assert done.returncode == 1
+    assert done.stderr.decode().splitlines()[0] == (
+        "tang-nano has family gowin, which is built here only: leave out the host"
+    )
+    assert_rejected(
+        utf8fpga("boards", "build", "--host-tools", "bin"), "--host-tools 'bin' is a folder on a host: give --host too"
+    )
 
 
 def test_several_boards(tmp_path: Path) -> None:
@@ -589,7 +605,7 @@ INCORRECT_USE = {
     ),
     "build of a platform without a family": (
         ["build", "mine", "--platform", "mine:Mine"],
-        "--platform needs a family: add --family with one of ice40, ecp5, machxo2, gowin",
+        "--platform needs a family: add --family with one of ice40, ecp5, machxo2, gowin, nexus, gatemate",
     ),
     "build of a missing module": (
         ["build", "mine", "--platform", "nothing_here:Mine", "--family", "ice40"],
@@ -609,15 +625,15 @@ INCORRECT_USE = {
     ),
     "build of another core": (
         ["build", "remover", "icebreaker"],
-        "the board's core must be a decoder, not remover",
+        "the core must be one of decoder, transcoder, sanitizer, validator, not remover",
     ),
     "build without open tools": (
         ["build", "arty-a7-35"],
-        "board arty-a7-35 has family 'xilinx', which is not one of ice40, ecp5, machxo2, gowin",
+        "board arty-a7-35 has family 'xilinx', which is not one of ice40, ecp5, machxo2, gowin, nexus, gatemate",
     ),
-    "check of lines": (
-        ["build", "icebreaker", "--check", "--form", "lines"],
-        "a build in the form lines cannot be checked: use words, or leave out the check",
+    "check of a divided clock": (
+        ["build", "icebreaker", "--check", "--divide", "2"],
+        "a build with a divided clock cannot be checked: leave out the check",
     ),
     "unknown board": (
         ["build", "icebraker"],

@@ -6,6 +6,7 @@ from __future__ import annotations
 import os
 import pty
 import re
+import shlex
 import signal
 import subprocess
 import termios
@@ -16,7 +17,7 @@ from pathlib import Path
 import pytest
 from support.command import COMMAND, utf8fpga
 from support.engines import requires_compiler
-from support.processes import started, wait_until
+from support.processes import run, started, wait_until
 
 pytestmark = requires_compiler
 pytest.importorskip("serial", reason="pyserial is not installed")
@@ -45,6 +46,37 @@ def test_the_text_comes_back(file: Path, tmp_path: Path) -> None:
     assert talk(VIRTUAL, data=TEXT).stdout == expected
     assert talk(VIRTUAL, "-", "-o", tmp_path / "out", data=TEXT).stdout == b""
     assert (tmp_path / "out").read_bytes() == expected
+
+
+def test_the_encoding_of_the_board(file: Path) -> None:
+    options = ("--core", "transcoder", "--to", "utf-16-le")
+    expected = TEXT.decode("utf-8", "replace")
+    assert talk(VIRTUAL, file, *options).stdout == expected.encode()
+    assert talk(VIRTUAL, file, *options, "--units").stdout == expected.encode("utf-16-le")
+
+
+def test_a_check_of_other_cores(file: Path) -> None:
+    counts = "16 bytes, 11 items, 2 ill-formed, all equal to the model"
+    assert talk(VIRTUAL, file, "--check", "--form", "utf-16-le").stdout.decode().startswith(counts)
+    done = talk(VIRTUAL, file, "--check", "--core", "validator", "--report", "verdict")
+    assert done.stdout.decode().startswith("16 bytes, 1 report, 1 ill-formed, all equal to the model")
+    with running("--core", "validator", "--report", "verdict") as port:
+        done = talk(port, file)
+        assert done.stdout == b"ill-formed\n"
+        message = failure(port, file, "--check", "--core", "transcoder", status=2)
+        assert (
+            message
+            == "the board sends the form report, but form report is not one of the core transcoder: leave out the form"
+        )
+
+
+def test_a_reader_that_closes_the_pipe(tmp_path: Path) -> None:
+    (tmp_path / "long").write_bytes(b"A" * 20_000)
+    with running() as port:
+        command = shlex.join([*COMMAND, "talk", port, *PATIENT, "long"])
+        done = run(["bash", "-c", f"{command} | head -c 3; echo ${{PIPESTATUS[0]}}"], cwd=tmp_path, capture_output=True)
+    assert done.stdout == b"AAA141\n"
+    assert done.stderr == b"utf8fpga: standard output was closed\n"
 
 
 def test_items_are_lines(file: Path) -> None:
@@ -81,9 +113,9 @@ def running(*options: str) -> Iterator[str]:
         yield process.stdout.readline().decode().strip()
 
 
-def failure(port: str, *words: str | Path) -> str:
+def failure(port: str, *words: str | Path, status: int = 1) -> str:
     done = talk(port, *words)
-    assert (done.returncode, done.stdout) == (1, b"")
+    assert (done.returncode, done.stdout) == (status, b"")
     [line] = done.stderr.decode().splitlines()
     return line.removeprefix("utf8fpga: ")
 

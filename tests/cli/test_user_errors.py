@@ -14,7 +14,7 @@ from support.oracle import refusal
 from support.processes import run
 
 from utf8fpga import hdl, model
-from utf8fpga.boards.uart_decoder import UartDecoder
+from utf8fpga.boards.uart_core import UartCore
 from utf8fpga.hdl import DecoderParameters
 from utf8fpga.model import CESU_8, DFA, EncodingTable, InvalidArgumentError, Practice, Range, Row, TableError
 from utf8fpga.model.arrays import ArrayDecoder, decode_array
@@ -109,7 +109,7 @@ TABLES_ONLY = {
     "parallel": lambda table: hdl.ParallelDecoder(table, lanes=4),
     "packed": lambda table: hdl.PackedDecoder(table, lanes=4),
     "any lanes": hdl.Decoder,
-    "UART": lambda table: UartDecoder(12e6, 1e6, DecoderParameters(table=table)),
+    "UART": lambda table: UartCore(12e6, 1e6, DecoderParameters(table=table)),
 }
 
 

@@ -67,7 +67,7 @@ NOT_RUN = {
     "pip install '.[boards,compiled,serial]'": (
         "it installs packages from the network; .ci/run installs these extras with '.[test]'"
     ),
-    "pip install '.[boards,gowin,machxo2]'": (
+    "pip install '.[boards,gowin,machxo2,nexus,gatemate]'": (
         "it installs packages from the network; .ci/run installs these extras with '.[dev]'"
     ),
     "utf8fpga boards run icebreaker": "it runs until it is interrupted; test_talk.py runs it",

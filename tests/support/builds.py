@@ -88,7 +88,8 @@ STAND_INS = {
 while [ "$1" != --seed ]; do shift; done
 echo $2 > top.asc
 echo "1 LCs used as DFF only, seed $2" > top.tim
-echo '{{"fmax": {{"clk": {{"achieved": 50.0}}}},
+grep -q divided_clock top.pcf 2> /dev/null && net=divided_clock_ || net=clk
+echo '{{"fmax": {{"'$net'": {{"achieved": 50.0}}}},
   "utilization": {{"ICESTORM_LC": {_CELLS}, "ICESTORM_RAM": {_CELLS}}}}}' > top.report.json
 """,
     "icepack": "cp top.asc top.bin",

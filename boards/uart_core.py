@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""A decoder connected to a UART: bytes in, items out."""
+"""A core connected to a UART: bytes in, and what the core outputs, out."""
 
 from __future__ import annotations
 
@@ -11,13 +11,15 @@ from amaranth.lib import data, wiring
 from amaranth.lib.fifo import SyncFIFOBuffered
 from amaranth.lib.wiring import In, Out
 
-from utf8fpga.boards.forms import COUNTERS_LAYOUT, FORMS, Record, TextForm, WordForm
+from utf8fpga.boards.forms import BoardCore, form_of
 from utf8fpga.boards.protocol import DLE, ENQ, EOT, WINDOW
+from utf8fpga.boards.record import COUNTERS_LAYOUT, Record, RecordForm
 from utf8fpga.boards.uart import UartReceiver, UartTransmitter, uart_divisor
-from utf8fpga.hdl import AnyDecoder, DecoderParameters
+from utf8fpga.hdl import CoreParameters, DecoderParameters, Transcoder
+from utf8fpga.hdl.beats import symbol_shape
 from utf8fpga.model.exceptions import InvalidArgumentError
 
-__all__ = ["UartDecoder"]
+__all__ = ["UartCore"]
 
 _LED_SECONDS = 0.05
 """Upper bound on the time in seconds for which an event is shown."""
@@ -44,95 +46,84 @@ _ENTRY_LAYOUT = data.StructLayout({"data": 8, "is_mark": 1})
 """An entry of the buffer: nine bits, which is the width of the block RAMs of many devices."""
 
 
-class UartDecoder(wiring.Component):
-    """A decoder with UART input and output: UTF-8 in, items out, 8N1, in one of the forms of `FORMS`.
+class UartCore(wiring.Component):
+    """A core with UART input and output: UTF-8 in, 8N1; what the core outputs, out, in one of the forms of `FORMS`.
 
     `utf8fpga.boards.protocol` describes the commands in the input: EOT or a break condition ends the text, ENQ requests
-    the counters, and DLE makes a byte of them. Answers, ends of texts and lost bytes are sent in order with the items:
+    the counters, and DLE makes a byte of them. Answers, ends of texts and lost bytes are sent in order with what the
+    core outputs:
 
     - The end of a text: an open sequence gives an ill-formed item, then END is sent.
     - A damaged frame, and a byte that is received while the buffer is full, are lost: the text ends
       at this point, so that no sequence extends across the gap, and LOST is sent instead of END.
-    - A request is answered when all items that the bytes before it determine have been sent.
+    - A request is answered when everything that the bytes before it determine has been sent.
 
-    Throughput: the output is longer than the input unless all sequences have four bytes. Input without pauses therefore
-    fills the buffer, unless the host waits for answers as the protocol says. Bytes are then lost until the buffer is
-    half empty, which gives one LOST. An end of the text that is received during a full buffer is stored and ends the
-    text as soon as an entry is free; if a further frame is received before that, the end is part of the gap.
+    The counters are those of bytes, and of well-formed and ill-formed items; of a validator, of texts.
 
-    Latency: in the form words, the start bit of a word begins at most 7 cycles plus the decoder's latency after the
+    Throughput: the output may be longer than the input. Input without pauses then fills the buffer, unless the host
+    waits for answers as the protocol says. Bytes are then lost until the buffer is half empty, which gives one LOST. An
+    end of the text that is received during a full buffer is stored and ends the text as soon as an entry is free; if a
+    further frame is received before that, the end is part of the gap.
+
+    Latency: in the form words, the start bit of a word begins at most 7 cycles plus the core's latency after the
     middle of the stop bit of the byte that determines the item, if the transmitter is idle.
 
     Args:
         clock_hz: the clock frequency in Hz.
         baud: bits per second of both lines; see `uart_divisor` for the limits.
-        core: the decoder's parameters: one lane and code units of 8 bits; default: the smallest decoder of UTF-8.
+        core: the parameters of a decoder, transcoder or validator: one lane and code units of 8 bits; default: the
+            smallest decoder of UTF-8.
         depth: the number of entries in the buffer, at least 4; each byte or marker needs one. The protocol needs 1024.
-        form: the form of the output, one of `FORMS`.
+        form: the form of the output, one of `FORMS`; default: see `form_of`.
 
     Ports:
         rx: the input line; high while idle.
         tx: the output line; high while idle.
         activity: high for 44 to 50 ms after a frame was received.
-        error: high for 44 to 50 ms after an ill-formed item left the decoder or a damaged frame was received.
+        error: high for 44 to 50 ms after an ill-formed symbol left the core or a damaged frame was received.
         overflow: high from the first loss due to a full buffer until reset.
 
     Raises:
-        InvalidArgumentError: the baud rate is not possible with the clock, `depth` is less than 4, the decoder has
-            several lanes, code units that are not bytes, or code points beyond 21 bits, or there is no such form or it
-            cannot show the decoder's items.
-        TableError: the decoder's architecture does not support the table.
+        InvalidArgumentError: the baud rate is not possible with the clock, `depth` is less than 4, or see `form_of`.
+        TableError: the core's architecture does not support the table.
     """
 
     def __init__(
         self,
         clock_hz: float,
         baud: float,
-        core: DecoderParameters | None = None,
+        core: CoreParameters | None = None,
         *,
         depth: int = 2 * WINDOW,
-        form: str = "words",
+        form: str | None = None,
     ) -> None:
         self.divisor = uart_divisor(clock_hz, baud)
         if depth < _MINIMUM_DEPTH:
             raise InvalidArgumentError(f"buffer depth {depth} is less than {_MINIMUM_DEPTH} entries")
-        if form not in FORMS:
-            raise InvalidArgumentError(f"form {form!r} is not one of {', '.join(FORMS)}")
-        self.form = FORMS[form]
-        self.core = core = DecoderParameters() if core is None else core
-        if not isinstance(core, DecoderParameters):
-            raise InvalidArgumentError(f"the board's core must be a decoder, not {core.core}")
-        table = core.table
-        if table.unit_width != 8:
-            raise InvalidArgumentError(f"{table.name} has code units of {table.unit_width} bits: a UART transfers 8")
-        if core.lanes != 1:
-            raise InvalidArgumentError(f"lanes is {core.lanes}, but a UART transfers one byte at a time: use 1")
-        if table.last_code_point >= 1 << 21:
-            raise InvalidArgumentError(
-                f"{table.name} has code points up to {table.last_code_point:X}: a word has code points up to 1FFFFF"
-            )
+        self.core: BoardCore
+        self.core, self.form = form_of(DecoderParameters() if core is None else core, form)
         self.depth = depth
         self._tick_clocks = max(1, round(clock_hz * _LED_SECONDS / _LED_TICKS))
-        self._decoder = self.form.core(core).build()
+        self._circuit: Any = self.form.with_fields(self.core).build()
         super().__init__({"rx": In(1), "tx": Out(1, init=1), "activity": Out(1), "error": Out(1), "overflow": Out(1)})
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
         m.submodules.receiver = receiver = UartReceiver(self.divisor)
         m.submodules.buffer = buffer = SyncFIFOBuffered(width=_ENTRY_LAYOUT.size, depth=self.depth)
-        m.submodules.decoder = decoder = self._decoder
-        m.submodules.form = form = self.form.build(decoder.output.payload.symbols[0].shape())
+        m.submodules.core = core = self._circuit
+        m.submodules.form = form = self.form.circuits[type(self.core)](symbol_shape(core.output))
         m.submodules.transmitter = transmitter = UartTransmitter(self.divisor)
         m.d.comb += [receiver.rx.eq(self.rx), self.tx.eq(transmitter.tx)]
         wiring.connect(m, form.data, transmitter.data)
 
         self._fill(m, receiver, buffer)
-        self._decode(m, buffer, decoder, form)
+        self._process(m, buffer, core, form)
 
         frame = receiver.frames
-        output = decoder.output
-        item = output.payload.symbols[0]
-        ill_formed = output.valid & output.ready & output.payload.keep & item.error
+        output = core.output
+        is_error = form.is_error(output.payload.symbols[0])
+        ill_formed = output.valid & output.ready & output.payload.keep & is_error
         timer = Signal(range(self._tick_clocks))
         tick = timer == 0
         m.d.sync += timer.eq(Mux(tick, self._tick_clocks - 1, timer - 1))
@@ -192,12 +183,12 @@ class UartDecoder(wiring.Component):
                 # LOST also ends the text, so it replaces a pending END.
                 m.d.sync += [lost.eq(1), ended.eq(0), self.overflow.eq(1)]
 
-    def _decode(self, m: Module, buffer: SyncFIFOBuffered, decoder: AnyDecoder, form: WordForm | TextForm) -> None:
-        """Send the entries of the buffer to the decoder, and its items, the markers and the answers to the form."""
-        source, output, records = decoder.input, decoder.output, form.records
+    def _process(self, m: Module, buffer: SyncFIFOBuffered, core: Any, form: RecordForm) -> None:
+        """Send the entries of the buffer to the core, and its symbols, the markers and the answers to the form."""
+        source, output, records = core.input, core.output, form.records
         entry = data.View(_ENTRY_LAYOUT, buffer.r_data)
         ending = Signal()
-        """A marker is in the decoder as the end of a text; no further unit is transferred until it leaves."""
+        """A marker is in the core as the end of a text; no further unit is transferred until it leaves."""
         lost = Signal()
         """Whether that marker is LOST, else END."""
         is_request = entry.is_mark & (entry.data == _Mark.REQUEST)
@@ -213,9 +204,9 @@ class UartDecoder(wiring.Component):
         with m.If(transferred & entry.is_mark):
             m.d.sync += [ending.eq(1), lost.eq(entry.data == _Mark.LOST)]
 
-        patience = decoder.latency + decoder.drain_cycles + 1
+        patience = core.latency + core.drain_cycles + 1
         quiet = Signal(range(patience + 1))
-        """The cycles without an item while a request waits; after them there is none that is determined."""
+        """The cycles without a symbol while a request waits; after them there is none that is determined."""
         waits = buffer.r_rdy & is_request & ~ending & ~output.valid
         with m.If(~waits):
             m.d.sync += quiet.eq(0)
@@ -224,34 +215,39 @@ class UartDecoder(wiring.Component):
         answers = waits & (quiet == patience)
 
         last = output.payload.last
-        item_sent = Signal()
-        """The item of a beat that also ends the text has been sent, and its marker has not."""
-        sends_item = output.payload.keep & ~item_sent
+        symbol_sent = Signal()
+        """The symbol of a beat that also ends the text has been sent, and its marker has not."""
+        sends_symbol = output.payload.keep & ~symbol_sent
         m.d.comb += [
             records.valid.eq(output.valid | answers),
-            records.payload.item.eq(output.payload.symbols[0]),
-            output.ready.eq(records.ready & ~answers & ~(sends_item & last)),
+            records.payload.symbol.eq(output.payload.symbols[0]),
+            output.ready.eq(records.ready & ~answers & ~(sends_symbol & last)),
             buffer.r_en.eq((source.ready & go) | (answers & records.ready)),
         ]
         with m.If(answers):
             m.d.comb += records.payload.record.eq(Record.COUNTERS)
-        with m.Elif(~sends_item):
+        with m.Elif(~sends_symbol):
             m.d.comb += records.payload.record.eq(Mux(lost, Record.LOST, Record.END))
         with m.If(output.valid & records.ready):
-            m.d.sync += item_sent.eq(sends_item & last)
-            with m.If(last & ~sends_item):
+            m.d.sync += symbol_sent.eq(sends_symbol & last)
+            with m.If(last & ~sends_symbol):
                 m.d.sync += ending.eq(0)
 
-        item = records.valid & records.ready & (records.payload.record == Record.ITEM)
-        error = output.payload.symbols[0].error
-        events = (transferred & ~entry.is_mark, item & ~error, item & error)
+        sent = records.valid & records.ready & (records.payload.record == Record.SYMBOL)
+        error = form.is_error(output.payload.symbols[0])
+        if isinstance(core, Transcoder):
+            # An item has several code units at the output.
+            items = core.decoder.output
+            sent = items.valid & items.ready & items.payload.keep
+            error = items.payload.symbols[0].error
+        events = (transferred & ~entry.is_mark, sent & ~error, sent & error)
         for number, event in enumerate(events):
             count = Signal(COUNTERS_LAYOUT.elem_shape, name=f"count_{number}")
             m.d.sync += count.eq(count + event)
             m.d.comb += form.counters[number].eq(count)
 
-    def _keep_units(self, m: Module, source: Any, form: WordForm | TextForm) -> Signal:
-        """Store the units that the decoder receives until the form transfers them; returns whether there is room."""
+    def _keep_units(self, m: Module, source: Any, form: RecordForm) -> Signal:
+        """Store the units that the core receives until the form transfers them; returns whether there is room."""
         m.submodules.units = units = SyncFIFOBuffered(width=8, depth=_UNITS_DEPTH)
         m.d.comb += [
             units.w_data.eq(source.payload.symbols[0]),

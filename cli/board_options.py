@@ -1,0 +1,48 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The options that the commands for boards have in common."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import click
+
+from utf8fpga.boards import FORMS, Host
+from utf8fpga.cli.core_options import SANITIZER, core_command
+from utf8fpga.cli.options import FOLDER, HOST
+from utf8fpga.cli.output import CommandError
+
+__all__ = ["board_core_command", "form_option", "host_of", "host_options"]
+
+_CORES = ("decoder", "transcoder", SANITIZER, "validator")
+
+
+def board_core_command() -> Callable[[Callable[..., Any]], click.Command]:
+    """A decorator for a command with the options of a core of a board; see `core_command`."""
+    return core_command(cores=_CORES)
+
+
+form_option: Callable[[Any], Any] = click.option(
+    "--form",
+    type=click.Choice(list(FORMS)),
+    help="Form of the output; default: that of the core, words for a decoder. That of another core selects the core.",
+)
+
+
+def host_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """A decorator that adds the options of `host_of`."""
+    tools = click.option("--host-tools", type=FOLDER, help="Folder on the host with the tools; default: its PATH.")
+    host = click.option("--host", type=HOST, help="Run the tools on this host, by SSH with your keys.")
+    return host(tools(command))
+
+
+def host_of(host: str | None, host_tools: str | None) -> Host | None:
+    """The host that the options name; None: this machine.
+
+    Raises:
+        CommandError: the folder has no host.
+    """
+    if host_tools and not host:
+        raise CommandError(f"--host-tools {host_tools!r} is a folder on a host: give --host too")
+    return Host.parse(host, host_tools) if host else None
