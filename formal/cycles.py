@@ -62,9 +62,7 @@ class Cycles:
             self.outputs.append(outputs)
 
 
-def next_cycle(
-    gates: GateList, aig: Aig, state: Sequence[int], inputs: Sequence[int]
-) -> tuple[list[int], list[int]]:
+def next_cycle(gates: GateList, aig: Aig, state: Sequence[int], inputs: Sequence[int]) -> tuple[list[int], list[int]]:
     """The outputs of a circuit and the next values of its latches, as literals of another graph.
 
     Args:

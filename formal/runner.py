@@ -30,6 +30,7 @@ from utf8fpga.formal.transcoder_proof import TRANSCODER_PROPERTIES, is_joined, i
 from utf8fpga.formal.workers import run_each, shared_folder
 from utf8fpga.hdl import (
     CompactDecoder,
+    DecoderParameters,
     Encoder,
     PackedDecoder,
     Packer,
@@ -116,6 +117,8 @@ def _prove_parts(configuration: Configuration, core: object, wanted: str, second
         return [_prove_encoder(configuration, core, Property(wanted), seconds)]
     if isinstance(core, Transcoder):
         return [_prove_transcoder(configuration, core, wanted, seconds)] if wanted in TRANSCODER_PROPERTIES else []
+    if wanted == Property.COVER and (found := _cover_parts(configuration, core, seconds)):
+        return found
     if isinstance(core, TappedStream):
         return [_prove_tap(configuration, core, Property(wanted), seconds)] if wanted in TAP_PROPERTIES else []
     if isinstance(core, Remover) and core.accepts_gaps and wanted in (*HALVES, Property.INDEPENDENCE):
@@ -289,6 +292,28 @@ def _prove_compact(configuration: Configuration, wanted: str, seconds: int) -> l
         found.proved, found.note = packer.proved, packer.note
         found.parts, found.seconds = (*found.parts, *packer.parts), found.seconds + packer.seconds
     return [found]
+
+
+def _cover_parts(configuration: Configuration, core: object, seconds: int) -> list[Result]:
+    """The covers of the parts of a core; none if it is covered as a whole.
+
+    A bounded search in a whole core that contains a packer does not end in minutes.
+    """
+    found: list[Result] = []
+    packers: list[Packer] = []
+    if isinstance(core, PackedDecoder):
+        parameters = parameters_of(core)
+        assert isinstance(parameters, DecoderParameters)
+        sparse = Configuration.of(replace(parameters, packed=False))
+        found, packers = prove(sparse, Property.COVER, seconds=seconds), [core.packer]
+    elif isinstance(core, CompactDecoder):
+        found = prove(Configuration.of(parameters_of(core.decoder)), Property.COVER, seconds=seconds)
+        packers = [core.remover.closer]
+    elif isinstance(core, Remover) and core.accepts_gaps:
+        packers = [core.closer]
+    for packer in packers:
+        found += prove_packer(packer.lanes, Property.COVER, flushes=packer.flushes, seconds=seconds)
+    return [replace(each, configuration=configuration.name) for each in found]
 
 
 def _parts(decoder: ParallelDecoder | PackedDecoder, wanted: Property) -> tuple[str, ...]:

@@ -39,7 +39,7 @@ QUICK = ("encoder-utf-16-le", "encoder-utf-16-be-narrow")
 """One of each kind."""
 
 
-@pytest.mark.parametrize("wanted", [Property.EQUIVALENCE, Property.POWER_UP])
+@pytest.mark.parametrize("wanted", [Property.EQUIVALENCE, pytest.param(Property.POWER_UP, marks=pytest.mark.proof)])
 @pytest.mark.parametrize("name", tiered({name: name for name in ENCODERS}, QUICK, tier=pytest.mark.proof))
 def test_the_units_are_those_of_the_rows(name: str, wanted: Property) -> None:
     (result,) = prove(CONFIGURATIONS[name], wanted)
@@ -57,11 +57,20 @@ def flags_are_lost(monkeypatch: pytest.MonkeyPatch) -> None:
     """U+FFFD in place of what is no scalar value has no flag."""
     classes = stages.symbol_classes
     for module in (stages, unit_queue):
-        monkeypatch.setattr(module, "symbol_classes", lambda *given: (classes(*given)[0], Const(0, 1), classes(*given)[2]))
+        monkeypatch.setattr(
+            module, "symbol_classes", lambda *given: (classes(*given)[0], Const(0, 1), classes(*given)[2])
+        )
 
 
-@pytest.mark.parametrize("narrow", [False, True])
-@pytest.mark.parametrize("fault", [a_late_bound, flags_are_lost])
+@pytest.mark.parametrize(
+    ("fault", "narrow"),
+    [
+        (a_late_bound, False),
+        pytest.param(a_late_bound, True, marks=pytest.mark.proof),
+        pytest.param(flags_are_lost, False, marks=pytest.mark.proof),
+        pytest.param(flags_are_lost, True, marks=pytest.mark.proof),
+    ],
+)
 def test_faults_are_refuted(fault: Callable[..., None], narrow: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     fault(monkeypatch)
     (result,) = prove(Configuration.of(EncoderParameters(to="utf-16-le", narrow=narrow)), Property.EQUIVALENCE)
