@@ -168,7 +168,6 @@ class PackerMonitors:
         for registers, entry in ((self.front, self._offer & sparse.ready), (self.was_ready, sparse.ready)):
             earlier = [entry, *registers]
             self._m.d.sync += [later.eq(value) for value, later in zip(earlier, registers, strict=False)]
-        self._m.d.comb += sparse.valid.eq(self.front[-1] if self.front else self._offer)
         was_ready = self.was_ready[-1] if self.was_ready else sparse.ready
         self.accepted = self._name("accepted", sparse.valid & was_ready)
         self.idle = self._name("idle", ~sparse.valid & was_ready if self._packer.flushes else 0)

@@ -114,6 +114,7 @@ class PackerProof(Elaboratable):
         m.d.comb += [
             domain.clk.eq(self.clk),
             domain.rst.eq(self.reset),
+            sparse.valid.eq([self.offer, *self.monitors.front][-1]),
             Value.cast(sparse.payload).eq(self.fresh),
             packed.ready.eq(self.ready),
             self.packed_valid.eq(packed.valid),

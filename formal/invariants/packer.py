@@ -391,8 +391,8 @@ class PackerInvariant:
         # Beats are accepted only if there was room for all that may be in the pipeline.
         reserved = self._since(slots[0].potential)
         most, monitors = packer.capacity, self._monitors
-        used = self._name("used", reserved + went + before)
-        self._claim("room", used + how_many(monitors.front) <= most)
+        used = reserved + went + before
+        self._claim("room", sum(monitors.front, used) <= most)
         for n, (front, was_ready) in enumerate(zip(monitors.front, monitors.was_ready, strict=True)):
             self._claim("front of the packer", ~front | was_ready, packer.was_paused[n + 1] == ~was_ready)
             self._claim("room", ~was_ready | (used + (packer.ahead - n) <= most))
@@ -608,8 +608,8 @@ class PackerInvariant:
         inside, reserved = self._since(self._known.announced), self._since(slots[0].potential)
         most, decided = packer.capacity, self._decided
         many = inside > packer.threshold
-        coming = how_many(monitors.front)
-        drains = (reserved + coming + monitors.willing <= most + 1) & packer.inside.bits[packer.threshold]
+        waiting = sum(monitors.front, reserved + monitors.willing)
+        drains = (waiting <= most + 1) & packer.inside.bits[packer.threshold]
         late = decided + packer.ahead
         self._claim("stall", (monitors.willing == 0) | ~many | drains)
         self._claim("stall", (monitors.willing < late + 4) | ~many)
