@@ -21,6 +21,7 @@ from utf8fpga.hdl import (
     RefreshedDecoder,
     RemoverParameters,
     SerialDecoder,
+    TranscoderParameters,
     ValidatorParameters,
 )
 from utf8fpga.hdl.core import spelled
@@ -83,6 +84,12 @@ class Configuration:
                     f"the proofs have no reference for report {parameters.report} of a validator: use report verdict"
                 )
             table, is_verilog = parameters.table, False
+        elif isinstance(parameters, TranscoderParameters):
+            if parameters.lanes > 1 or parameters.decoder is None:
+                raise InvalidArgumentError(
+                    f"the proofs have no reference for {parameters.name}: use one lane, and a source other than UTF-32"
+                )
+            is_verilog = False
         elif isinstance(parameters, RemoverParameters):
             is_verilog = parameters.lanes <= _NETLIST_LANES[True]
         return Configuration(
@@ -111,6 +118,9 @@ def _built(parameters: CoreParameters, table: EncodingTable | None) -> Any:
 
 def _name(parameters: CoreParameters) -> str:
     """The name of a configuration: what differs from a plain decoder of the same architecture and lanes."""
+    if isinstance(parameters, TranscoderParameters):
+        rest = replace(parameters, from_="utf-8", to="utf-8").name.removeprefix("transcoder")
+        return f"transcoder-{parameters.from_}-to-{parameters.to}{rest}"
     if not isinstance(parameters, DecoderParameters):
         return parameters.name
     table, lanes = parameters.table, parameters.lanes
@@ -197,6 +207,13 @@ _ENCODERS = [
     EncoderParameters(to="cesu-8"),
     EncoderParameters(to="modified-utf-8", items=True),
 ]
+_TRANSCODERS = [
+    TranscoderParameters(),
+    TranscoderParameters(to="utf-16-le"),
+    TranscoderParameters(to="utf-16-be"),
+    TranscoderParameters(from_="utf-16-be", to="utf-8"),
+    TranscoderParameters(from_="utf-16-le", to="utf-16-be"),
+]
 _REMOVERS = [RemoverParameters(lanes=lanes) for lanes in (1, 2)]
 _TAPS = [ValidatorParameters(report="verdict")]
 _FLUSHING = [RemoverParameters(lanes=2, flush=True)]
@@ -232,7 +249,7 @@ def _refreshed_from(table: EncodingTable, *, pipeline: int, most: int) -> Refres
 _ALL = (
     *map(Configuration.of, (*_all_serial(), *_all_parallel())),
     *(Configuration.of(parameters, on_request=True) for parameters in _WIDE),
-    *map(Configuration.of, (*_all_packed(), *_COMPACT, *_ENCODERS, *_REMOVERS, *_FLUSHING, *_TAPS)),
+    *map(Configuration.of, (*_all_packed(), *_COMPACT, *_ENCODERS, *_TRANSCODERS, *_REMOVERS, *_FLUSHING, *_TAPS)),
     *_all_refreshed(),
 )
 
@@ -240,7 +257,7 @@ CONFIGURATIONS = {configuration.name: configuration for configuration in _ALL}
 """The configurations of `utf8fpga prove`, by name."""
 
 PROPERTIES = (
-    *(str(wanted) for wanted in Property if wanted not in (Property.TOGETHER, Property.TWIN)),
+    *(str(wanted) for wanted in Property if wanted not in (Property.TOGETHER, Property.DRAINED, Property.TWIN)),
     *(f"netlist-{family}" for family in FAMILIES),
 )
 """Every property by its name."""

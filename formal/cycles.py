@@ -19,7 +19,7 @@ from utf8fpga.formal.aiger import Aig, GateList
 from utf8fpga.formal.answers import Answers
 from utf8fpga.hdl.toolchain import ToolError
 
-__all__ = ["Cycles", "SolverMissingError", "conjuncts", "entailed"]
+__all__ = ["Cycles", "SolverMissingError", "conjuncts", "entailed", "next_cycle"]
 
 _CONFLICTS = 5_000
 """Conflicts of the solver for each second of a limit. They are counted in place of time, so that an answer does not
@@ -28,8 +28,9 @@ depend on what else the machine does."""
 _FEW_CONFLICTS = 200
 """Those after which the second solver is asked."""
 
-_SOME_CONFLICTS = 10_000
-"""Those of the second solver after which a claim is put off until all others have been tried."""
+_PUT_OFF_CONFLICTS = (300, 3_000, 30_000)
+"""Those of the second solver after which a claim is put off until all others have been tried, round by round. With more
+claims given, those that are left need fewer conflicts."""
 
 
 class SolverMissingError(ToolError):
@@ -56,12 +57,27 @@ class Cycles:
         state = [0] * len(aig.latches)
         for cycle, known in enumerate(fixed):
             inputs = [known.get(n, 2 * (1 + cycle * aig.inputs + n)) for n in range(aig.inputs)]
-            values = [0, *inputs, *state]
-            for left, right in aig.gates:
-                values.append(self.gates.both(values[left >> 1] ^ (left & 1), values[right >> 1] ^ (right & 1)))
-            state = [values[literal >> 1] ^ (literal & 1) for literal in aig.latches]
+            outputs, state = next_cycle(self.gates, aig, state, inputs)
             self.inputs.append(inputs)
-            self.outputs.append([values[literal >> 1] ^ (literal & 1) for literal in aig.outputs])
+            self.outputs.append(outputs)
+
+
+def next_cycle(gates: GateList, aig: Aig, state: Sequence[int], inputs: Sequence[int]) -> tuple[list[int], list[int]]:
+    """The outputs of a circuit and the next values of its latches, as literals of another graph.
+
+    Args:
+        gates: the graph, to which gates are added.
+        aig: the circuit.
+        state: the values of the latches.
+        inputs: those of the inputs.
+    """
+    values = [0, *inputs, *state]
+    for left, right in aig.gates:
+        values.append(gates.both(values[left >> 1] ^ (left & 1), values[right >> 1] ^ (right & 1)))
+    outputs, following = (
+        [values[literal >> 1] ^ (literal & 1) for literal in literals] for literals in (aig.outputs, aig.latches)
+    )
+    return outputs, following
 
 
 def conjuncts(gates: GateList, literals: Iterable[int]) -> list[int]:
@@ -106,7 +122,7 @@ def entailed(
     solver = _Solver(gates, assumed, (each for goal in left.values() for each in goal))
     # For a solver 0 is no limit.
     most = seconds * _CONFLICTS + 1
-    for limit in (min(_SOME_CONFLICTS, most), most):
+    for limit in (*(conflicts for conflicts in _PUT_OFF_CONFLICTS if conflicts < most), most):
         put_off: dict[bytes, str] = {}
         while keys:
             known = _answers.find(list(keys))

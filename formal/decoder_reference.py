@@ -11,6 +11,7 @@ from amaranth.hdl import Cat, Const, Module, Mux, Value
 from utf8fpga.formal.encoder_reference import EncoderReference
 from utf8fpga.formal.reference import CoreReference, Event, FiniteReference, Followed, PassReference
 from utf8fpga.formal.reference_dfa import Reference, causes, event_layout, flag_of
+from utf8fpga.formal.transcoder_reference import ItemEncoder, ItemReference
 from utf8fpga.hdl import Encoder, Remover, parameters_of
 from utf8fpga.model import DFA, EncodingTable, ErrorKind
 
@@ -31,6 +32,8 @@ def reference_of(core: Any, table: EncodingTable | None = None) -> CoreReference
         return DecoderReference(core, table or core.table)
     if isinstance(core, Remover):
         return PassReference(core)
+    if isinstance(core, ItemEncoder):
+        return ItemReference(core, table)
     if isinstance(core, Encoder):
         return EncoderReference(core, table)
     return FiniteReference(core, parameters_of(core))

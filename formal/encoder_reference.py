@@ -14,7 +14,6 @@ from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import data
 
 from utf8fpga.formal.reference import CoreReference, Event, Followed
-from utf8fpga.hdl import Encoder
 from utf8fpga.model import REPLACEMENT_CHARACTER, EncodingTable, Row
 
 __all__ = ["EncoderReference"]
@@ -24,11 +23,11 @@ class EncoderReference(CoreReference):
     """How an encoder is compared with the rows of a table.
 
     Args:
-        encoder: the encoder.
+        encoder: the encoder, with the attribute `encoding`.
         table: the table; default: that of the encoder.
     """
 
-    def __init__(self, encoder: Encoder, table: EncodingTable | None = None) -> None:
+    def __init__(self, encoder: Any, table: EncodingTable | None = None) -> None:
         self._encoding = encoder.encoding
         self._table = table or encoder.encoding.table
         self.events_per_symbol = self._table.longest
@@ -38,12 +37,16 @@ class EncoderReference(CoreReference):
         """See `CoreReference.follow`."""
         events = []
         for symbol, keep in symbols:
-            is_item = isinstance(symbol, data.View)
-            error = symbol.error if is_item else Const(0, 1)
-            events += self._units(m, Value.cast(symbol.code_point if is_item else symbol), error, keep)
+            events += self._units(m, *self.given(symbol), keep)
         events.append(Event(self.word))
         m.d.comb += [events[-1].valid.eq(last), events[-1].word.end.eq(1)]
         return Followed(events, Const(1, 1), {})
+
+    def given(self, symbol: Any) -> tuple[Value, Value]:
+        """The code point of a symbol, and whether it stands for something ill-formed."""
+        if isinstance(symbol, data.View):
+            return Value.cast(symbol.code_point), symbol.error
+        return Value.cast(symbol), Const(0, 1)
 
     def _units(self, m: Module, code_point: Value, error: Value, keep: Value) -> list[Event]:
         """The events of a code point, in the order of its units."""
@@ -66,10 +69,20 @@ class EncoderReference(CoreReference):
     def _digits(row: Row, point: Value) -> list[Value]:
         """The units of a code point of a row."""
         index = (point - row.code_points.first)[: len(point)]
+        sizes = [len(allowed) for allowed in row.units]
         units: list[Value] = []
         for place, allowed in reversed(list(enumerate(row.units))):
-            units.insert(0, allowed.first + (index if place == 0 else index % len(allowed)))
-            index = index // len(allowed)
+            size = len(allowed)
+            if all(earlier == 1 for earlier in sizes[:place]):
+                # There is no other choice, so the rest of the index is the digit.
+                digit, index = (index if size > 1 else Const(0, 1)), index[:0] if size > 1 else index
+            elif size & (size - 1):
+                digit, index = index % size, index // size
+            else:
+                # Yosys does not simplify divisions.
+                bits = size.bit_length() - 1
+                digit, index = index[:bits], index[bits:]
+            units.insert(0, allowed.first + digit)
         return units
 
     def observe(self, word: Any, symbol: Any) -> list[Any]:

@@ -107,6 +107,8 @@ class PackerMonitors:
         m: that module.
         packer: the packer. Its streams are used, its `lanes`, whether it `flushes`, and the numbers that bound what it
             does.
+        offer: whether there is a beat for the packer, or for the pipeline in front of it. Beats have any contents when
+            they are at the packer, so that pipeline holds none.
         pick: which events of an accepted beat may become the watched one: a bit per lane, and one for the end of the
             packet. It has an arbitrary value in each cycle, so any event can be the watched one.
 
@@ -115,7 +117,10 @@ class PackerMonitors:
         most: upper bound on the events in flight. Numbers of events have `number_bits` bits, enough to compare them by
             their differences.
         number_bits: the width of all numbers of events.
+        front, was_ready: registers, of the pipeline in front of a packer with `ahead`: per cycle whether there is a
+            beat, and whether the packer was ready.
         accepted, idle: a beat is transferred at the input; the input is ready, but not valid, and the packer `flushes`.
+            Of a packer with `ahead` they are as many cycles late as its beats.
         delivered, stalled: a beat is transferred at the output; the output is valid, but not ready.
         keep_out: per lane whether there is a word at the output.
         events_out: the number of events that are delivered in this cycle.
@@ -137,8 +142,8 @@ class PackerMonitors:
             after `delay_due`.
     """
 
-    def __init__(self, m: Module, packer: Packer, pick: Signal) -> None:
-        self._m, self._packer, self._pick = m, packer, pick
+    def __init__(self, m: Module, packer: Packer, offer: Signal, pick: Signal) -> None:
+        self._m, self._packer, self._offer, self._pick = m, packer, offer, pick
         # The events of as many beats as there are rows in both stores and cycles of latency.
         self.row_bits = (2 * (packer.depth + packer.buffer.capacity) - 1).bit_length()
         self.most = (packer.lanes + 1) * (packer.depth + packer.buffer.capacity + packer.latency)
@@ -157,8 +162,15 @@ class PackerMonitors:
 
     def _observe_streams(self) -> None:
         sparse, packed = self._packer.sparse, self._packer.packed
-        self.accepted = self._name("accepted", sparse.valid & sparse.ready)
-        self.idle = self._name("idle", ~sparse.valid & sparse.ready if self._packer.flushes else 0)
+        cycles = range(self._packer.ahead)
+        self.front = [Signal(name=f"ghost_front_{n}") for n in cycles]
+        self.was_ready = [Signal(name=f"ghost_was_ready_{n}") for n in cycles]
+        for registers, entry in ((self.front, self._offer & sparse.ready), (self.was_ready, sparse.ready)):
+            earlier = [entry, *registers]
+            self._m.d.sync += [later.eq(value) for value, later in zip(earlier, registers, strict=False)]
+        was_ready = self.was_ready[-1] if self.was_ready else sparse.ready
+        self.accepted = self._name("accepted", sparse.valid & was_ready)
+        self.idle = self._name("idle", ~sparse.valid & was_ready if self._packer.flushes else 0)
         self.stalled = self._name("stalled", packed.valid & ~packed.ready)
         self.delivered = self._name("delivered", packed.valid & packed.ready)
         inputs, outputs = sparse.payload, packed.payload

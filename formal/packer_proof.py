@@ -12,7 +12,7 @@ The trusted part is the monitors in `packer_monitors` and the producer and the c
 invariant in `invariants.packer` need not be trusted.
 
 Nothing is assumed of the producer: a beat may have neither a word nor an end, and `valid` may be deasserted before the
-transfer.
+transfer. In front of a packer with `ahead` there is a pipeline of as many cycles that never pauses.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from amaranth.lib import data
 
 from utf8fpga.formal.aiger import Aig, aig_of
 from utf8fpga.formal.cycles import Cycles, SolverMissingError, entailed
-from utf8fpga.formal.invariants.packer import PACKER_COVERS, PackerInvariant
+from utf8fpga.formal.invariants.packer import FLUSHED_COVERS, PACKER_COVERS, PackerInvariant
 from utf8fpga.formal.invariants.registers import Registers, register_claims
 from utf8fpga.formal.packer_monitors import MONITORED, PackerMonitors
 from utf8fpga.formal.properties import Property
@@ -70,7 +70,7 @@ class PackerProof(Elaboratable):
         self.pick = Signal(packer.lanes + 1)
         self._observed = Module()
         self._observed.submodules.packer = packer
-        self.monitors = PackerMonitors(self._observed, packer, self.pick)
+        self.monitors = PackerMonitors(self._observed, packer, self.offer, self.pick)
         self.invariant = PackerInvariant(self._observed, packer, self.monitors)
         self.holds = Signal(len(self.invariant.parts))
         self.registers = Cat(each.value for each in packer.pipeline.registers)
@@ -114,7 +114,7 @@ class PackerProof(Elaboratable):
         m.d.comb += [
             domain.clk.eq(self.clk),
             domain.rst.eq(self.reset),
-            sparse.valid.eq(self.offer),
+            sparse.valid.eq([self.offer, *self.monitors.front][-1]),
             Value.cast(sparse.payload).eq(self.fresh),
             packed.ready.eq(self.ready),
             self.packed_valid.eq(packed.valid),
@@ -157,15 +157,15 @@ class _Design:
 
     @staticmethod
     @lru_cache(maxsize=4)
-    def of(packer: Any, lanes: int, flushes: bool, *, free: bool = True) -> _Design:
+    def of(packer: Any, lanes: int, flushes: bool, ahead: int, *, free: bool = True) -> _Design:
         """That of a packer of a class with `NARROW` words; the last ones are kept.
 
         Args:
             packer: the class.
-            lanes, flushes: of the packer.
+            lanes, flushes, ahead: of the packer.
             free: whether all registers start with any contents, and the first cycle is a reset.
         """
-        proof = PackerProof(packer(NARROW, lanes, flushes=flushes))
+        proof = PackerProof(packer(NARROW, lanes, flushes=flushes, ahead=ahead))
         text = str(rtlil.convert(proof, name="top", ports=proof.ports, emit_src=False))
         aig, registers = register_claims(aig_of(text, free=free), proof.given)
         claims = dict(zip(proof.invariant.parts, aig.output_bits["holds"], strict=True))
@@ -186,9 +186,9 @@ class _Design:
 
 
 @lru_cache(maxsize=4)
-def _induction(packer: Any, lanes: int, flushes: bool, seconds: int) -> tuple[bool | None, str]:
+def _induction(packer: Any, lanes: int, flushes: bool, ahead: int, seconds: int) -> tuple[bool | None, str]:
     """The answer to base and step; if it is not yes, also the part of the invariant that does not follow."""
-    design = _Design.of(packer, lanes, flushes)
+    design = _Design.of(packer, lanes, flushes, ahead)
     if not (found := _start(design, seconds, reset=1))[0]:
         return found
     cycles = design.cycles(0, None)
@@ -218,6 +218,7 @@ def prove_packer(
     *,
     symbol: data.StructLayout = NARROW,
     flushes: bool = True,
+    ahead: int = 0,
     seconds: int = 600,
     packer: type[Packer] = Packer,
 ) -> list[Result]:
@@ -239,7 +240,8 @@ def prove_packer(
       the input was ready but not valid.
     - independence: `valid` and the payload of the output do not depend on its `ready` in the same cycle, and `ready`
       of the input does not depend on any input in the same cycle.
-    - cover: what the invariant must not rule out is reached in random runs; one result for each of `PACKER_COVERS`.
+    - cover: what the invariant must not rule out is reached in random runs; one result for each of `PACKER_COVERS` that
+      the packer can reach.
 
     All are proved of a packer with `NARROW` words. It is shown that one with wider words treats each of their bits in
     the same way, see `corresponds`.
@@ -251,7 +253,7 @@ def prove_packer(
         lanes: of the packer.
         wanted: one of `PACKER_PROPERTIES`.
         symbol: the layout of its words.
-        flushes: of the packer.
+        flushes, ahead: of the packer.
         seconds: limit on the time that the engine spends on one question.
         packer: the class of the packer.
 
@@ -267,16 +269,16 @@ def prove_packer(
     started, name = time.monotonic(), f"packer-{lanes}"
     # mypy does not accept a class as hashable if its instances have a method `__hash__`.
     key: Any = packer
-    design = _Design.of(key, lanes, flushes)
+    design = _Design.of(key, lanes, flushes, ahead)
     aig = design.aig
     if wanted == Property.COVER:
         cycles, _ = _run_at_random(aig)
-        taken = (time.monotonic() - started) / len(PACKER_COVERS)
+        targets = [target for target in PACKER_COVERS if flushes or target not in FLUSHED_COVERS]
+        taken = (time.monotonic() - started) / len(targets)
         return [
-            Result(name, wanted, "trace", cycles.get(target, 0), taken, target in cycles, target)
-            for target in PACKER_COVERS
+            Result(name, wanted, "trace", cycles.get(target, 0), taken, target in cycles, target) for target in targets
         ]
-    if not moves_bits_alike(key, lanes, symbol, flushes=flushes):
+    if not moves_bits_alike(key, lanes, symbol, flushes=flushes, ahead=ahead):
         return [Result(name, wanted, "structure", 0, time.monotonic() - started, None, "it does not only move words")]
     if wanted == Property.INDEPENDENCE:
         bits, inputs = aig.output_bits, aig.input_bits
@@ -285,7 +287,7 @@ def prove_packer(
         inward = aig.fan_in(bits["sparse_ready"]) & all_inputs
         return [Result(name, wanted, "structure", 0, time.monotonic() - started, not (outward or inward))]
     try:
-        proved, note = _decide(key, lanes, flushes, wanted, seconds)
+        proved, note = _decide(key, lanes, flushes, ahead, wanted, seconds)
     except SolverMissingError as error:
         # Properties that need no solver are proved all the same.
         proved, note = None, str(error)
@@ -299,12 +301,14 @@ def prove_packer(
 
 
 @lru_cache(maxsize=16)
-def moves_bits_alike(packer: Any, lanes: int, symbol: data.StructLayout, *, flushes: bool = True) -> bool:
+def moves_bits_alike(
+    packer: Any, lanes: int, symbol: data.StructLayout, *, flushes: bool = True, ahead: int = 0
+) -> bool:
     """Whether a packer treats each bit of its words as one with `NARROW` words does.
 
     Args:
         packer: the class of the packer.
-        lanes, flushes: of the packer.
+        lanes, flushes, ahead: of the packer.
         symbol: the layout of its words.
 
     Raises:
@@ -312,7 +316,7 @@ def moves_bits_alike(packer: Any, lanes: int, symbol: data.StructLayout, *, flus
     """
     if symbol == NARROW:
         return True
-    wide, narrow = (packer(shape, lanes, flushes=flushes) for shape in (symbol, NARROW))
+    wide, narrow = (packer(shape, lanes, flushes=flushes, ahead=ahead) for shape in (symbol, NARROW))
     one, other = (aig_of(_alone(each), free=True) for each in (wide, narrow))
     return corresponds(one, other, dict.fromkeys(("sparse_payload", "packed_payload"), _places(wide, narrow)))
 
@@ -347,17 +351,17 @@ def _places(wide: Packer, narrow: Packer) -> list[Place]:
     return found
 
 
-def _decide(packer: Any, lanes: int, flushes: bool, wanted: str, seconds: int) -> tuple[bool | None, str]:
+def _decide(packer: Any, lanes: int, flushes: bool, ahead: int, wanted: str, seconds: int) -> tuple[bool | None, str]:
     """Whether the induction proves a property, and why it does not."""
     proved: bool | None = True
     part = ""
     if wanted == Property.POWER_UP:
-        proved, part = _start(_Design.of(packer, lanes, flushes, free=False), seconds, reset=0)
+        proved, part = _start(_Design.of(packer, lanes, flushes, ahead, free=False), seconds, reset=0)
     if proved:
-        proved, part = _induction(packer, lanes, flushes, seconds)
+        proved, part = _induction(packer, lanes, flushes, ahead, seconds)
     if not proved:
         return proved, f"{'not decided' if proved is None else 'not inductive'}: {part}"
-    proved = _follows(_Design.of(packer, lanes, flushes), wanted, seconds)
+    proved = _follows(_Design.of(packer, lanes, flushes, ahead), wanted, seconds)
     notes = {True: "", False: "does not follow from the invariant", None: f"not decided: {wanted}"}
     return proved, notes[proved]
 

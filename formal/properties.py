@@ -62,22 +62,30 @@ class Property(StrEnum):
 
     TOGETHER = "together"
     """All of `JUDGES`, for mutants; not a property of its own."""
+    DRAINED = "drained"
+    """All of `JUDGES` without `STALL`, for `drained_proof`; not a property of its own."""
     TWIN = "twin"
     """The decoder and another one of its kind do the same; for mutants, not a property of its own."""
 
     @property
     def any_start(self) -> bool:
         """The decoder starts with arbitrary flip-flop contents."""
-        return self not in (Property.POWER_UP, Property.COVER, Property.TWIN)
+        return self not in (Property.POWER_UP, Property.COVER, Property.TWIN, Property.DRAINED)
 
     @property
     def resets_first(self) -> bool:
         """The first cycle is a reset."""
-        return self not in (Property.POWER_UP, Property.COVER, Property.RECOVERY)
+        return self not in (Property.POWER_UP, Property.COVER, Property.RECOVERY, Property.DRAINED)
 
 
 JUDGES = (Property.EQUIVALENCE, Property.STEADY, Property.STALL, Property.LATENCY)
 """A decoder that has all of these is correct, and in time, on every input."""
+
+_SEVERAL = {
+    Property.TOGETHER: JUDGES,
+    Property.DRAINED: tuple(wanted for wanted in JUDGES if wanted is not Property.STALL),
+}
+"""The properties whose monitors are asked together."""
 
 COVERS = ("back-to-back texts", "an empty text", "an item waits")
 
@@ -122,7 +130,7 @@ class Harness(Elaboratable):
         offer, ready, reset, fresh, pick: the inputs, which are arbitrary in a proof: whether a beat is offered, whether
             the consumer is ready, a reset, the beat, and which event is watched.
         bad: what must never be 1, one cycle later; for a cover a bit for each of `cover_targets`, which must be
-            possible; for `Property.TOGETHER` a bit for each of `JUDGES`; for a twin a bit for any difference, and one
+            possible; for several monitors a bit for each; for a twin a bit for any difference, and one
             for a difference that matters.
     """
 
@@ -136,7 +144,8 @@ class Harness(Elaboratable):
         self.fresh = Signal(len(Value.cast(self.decoder.input.payload)))
         lanes = len(_Ports.of(self.decoder).symbols)
         self.pick = Signal(self.reference.events_per_symbol * lanes + 2)
-        several = {Property.COVER: len(cover_targets(self.decoder)), Property.TOGETHER: len(JUDGES), Property.TWIN: 2}
+        several = {wanted: len(judges) for wanted, judges in _SEVERAL.items()}
+        several |= {Property.COVER: len(cover_targets(self.decoder)), Property.TWIN: 2}
         bits = several.get(wanted, 1)
         self.bad = Signal(bits, reset_less=True)
         self.seen = {
@@ -153,6 +162,8 @@ class Harness(Elaboratable):
         }
         """The signals of a trace."""
         self._followed: Followed | None = None
+        self._found: list[Event] | None = None
+        self._in_flight: tuple[Signal, Value, Value] | None = None
 
     @property
     def ports(self) -> list[Signal]:
@@ -198,8 +209,7 @@ class Harness(Elaboratable):
             Property.COVER: self._cover,
             Property.TWIN: self._twin,
         }
-        together = self.wanted is Property.TOGETHER
-        found = Cat(monitors[wanted](m) for wanted in (JUDGES if together else (self.wanted,)))
+        found = Cat(monitors[wanted](m) for wanted in _SEVERAL.get(self.wanted, (self.wanted,)))
         m.d.sync += self.bad.eq(Mux(self.running, found, 0))
         return m
 
@@ -250,6 +260,8 @@ class Harness(Elaboratable):
 
     def _out_events(self, m: Module) -> list[Event]:
         """The events of the output beat, one for each item and one for the end of the packet."""
+        if self._found is not None:
+            return self._found
         events = []
         for item, keep in self.ports_of.items:
             event = Event(self.reference.word)
@@ -257,7 +269,8 @@ class Harness(Elaboratable):
             events.append(event)
         end = Event(self.reference.word)
         m.d.comb += [end.valid.eq(self.ports_of.items_last), end.word.end.eq(1)]
-        return [*events, end]
+        self._found = [*events, end]
+        return self._found
 
     def _follow(self, m: Module) -> Followed:
         """The reference, one for all monitors; its events are valid where the beat is accepted."""
@@ -278,13 +291,18 @@ class Harness(Elaboratable):
         events = (lanes + 1) * self.reference.events_per_symbol // 2
         return events * max(int(self.decoder.latency) + 1, CAPACITY)
 
-    def _pending(self, m: Module, expected: list[Event], found: list[Event]) -> tuple[Signal, Value, Value]:
-        """Events in flight before this cycle, and those that are accepted and transferred at the output in it."""
-        pending = Signal(range(self._capacity + 1))
-        coming = how_many([event.valid for event in expected])
-        going = Mux(self.delivered, how_many([event.valid for event in found]), 0)
-        m.d.sync += pending.eq(pending + coming - going)
-        return pending, coming, going
+    def _pending(self, m: Module) -> tuple[Signal, Value, Value]:
+        """Events in flight before this cycle, and those that are accepted and transferred at the output in it.
+
+        They are the same for all monitors.
+        """
+        if self._in_flight is None:
+            pending = Signal(range(self._capacity + 1))
+            coming = how_many([event.valid for event in self._follow(m).events])
+            going = Mux(self.delivered, how_many([event.valid for event in self._out_events(m)]), 0)
+            m.d.sync += pending.eq(pending + coming - going)
+            self._in_flight = pending, coming, going
+        return self._in_flight
 
     def _equivalence(self, m: Module) -> Value:
         """One event is watched, any: the event that is transferred in its place at the output is equal to it.
@@ -293,7 +311,7 @@ class Harness(Elaboratable):
         """
         expected = self._follow(m).events
         found = self._out_events(m)
-        pending, coming, going = self._pending(m, expected, found)
+        pending, coming, going = self._pending(m)
         invented = going > pending + coming
         overfull = ~invented & (pending + coming - going > self._capacity)
 
@@ -320,7 +338,9 @@ class Harness(Elaboratable):
         empty = self.delivered & ~_any([event.valid for event in found])
         flags = [item.error & ~keep for item, keep in self.ports_of.items] if self._has_error else [Const(0, 1)]
         stray = self.delivered & _any(flags)
-        return invented | overfull | empty | stray | (self.delivered & now_watching & wrong)
+        # Not needed where an engine finds the invariant by itself: the watched event is in flight.
+        lost = watching & (ahead >= pending) if self.wanted is Property.DRAINED else Const(0, 1)
+        return invented | overfull | empty | stray | lost | (self.delivered & now_watching & wrong)
 
     # The streams' contract.
 
@@ -344,7 +364,7 @@ class Harness(Elaboratable):
     def _latency(self, m: Module) -> Value:
         """While the consumer has been ready for as many cycles as the latency, only later events are in flight."""
         followed = self._follow(m)
-        pending, coming, going = self._pending(m, followed.events, self._out_events(m))
+        pending, coming, going = self._pending(m)
         if isinstance(self.decoder, ParallelDecoder):
             return self._latency_of_beats(m, followed, pending, coming, going)
         willing = Signal(range(self.decoder.latency + 1))
@@ -453,7 +473,7 @@ class Harness(Elaboratable):
     def _cover(self, m: Module) -> Value:
         """The target is reached; packets have ended and their items have been transferred: the trace is complete."""
         followed = self._follow(m)
-        pending, coming, going = self._pending(m, followed.events, self._out_events(m))
+        pending, coming, going = self._pending(m)
         complete = Signal()
         m.d.comb += complete.eq((pending + coming == going) & self._ended(m))
         seen = self._seen(m)

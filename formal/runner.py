@@ -16,7 +16,9 @@ from utf8fpga.formal.aiger import Aig, aig_of
 from utf8fpga.formal.answers import shared_answers
 from utf8fpga.formal.catalogue import PROPERTIES, Configuration
 from utf8fpga.formal.counterexample import Counterexample
+from utf8fpga.formal.cycles import SolverMissingError
 from utf8fpga.formal.decoder_reference import reference_of
+from utf8fpga.formal.drained_proof import prove_drained
 from utf8fpga.formal.netlist import TOP, equal_netlist
 from utf8fpga.formal.packer_proof import prove_packer
 from utf8fpga.formal.parallel_proof import HALVES, prove_halves, prove_recovery
@@ -24,9 +26,11 @@ from utf8fpga.formal.periodic_reset_proof import prove_refresh
 from utf8fpga.formal.properties import Harness, Property, cover_targets
 from utf8fpga.formal.report import Result
 from utf8fpga.formal.tap_proof import TAP_PROPERTIES, prove_tap
+from utf8fpga.formal.transcoder_proof import TRANSCODER_PROPERTIES, is_joined, is_same_decoder, prove_encoder
 from utf8fpga.formal.workers import run_each, shared_folder
 from utf8fpga.hdl import (
     CompactDecoder,
+    DecoderParameters,
     Encoder,
     PackedDecoder,
     Packer,
@@ -40,6 +44,7 @@ from utf8fpga.hdl import (
 )
 from utf8fpga.hdl.beats import symbol_shape
 from utf8fpga.hdl.encoder.unit_queue import UnitQueue
+from utf8fpga.hdl.transcoder.transcoder import Transcoder
 from utf8fpga.hdl.validator.tapped import TappedStream
 from utf8fpga.model import InvalidArgumentError
 
@@ -76,8 +81,11 @@ def prove(configuration: Configuration, wanted: str, *, seconds: int = 600) -> l
         return _prove_refresh(configuration, seconds) if wanted == Property.RECOVERY else []
     if isinstance(decoder, RefreshedDecoder) and wanted not in _KEPT:
         return []
-    if (found := _prove_parts(configuration, decoder, wanted, seconds)) is not None:
-        return found
+    try:
+        if (found := _prove_parts(configuration, decoder, wanted, seconds)) is not None:
+            return found
+    except SolverMissingError as error:
+        return [Result(configuration.name, wanted, "induction", 0, 0, None, str(error))]
     if wanted.startswith("netlist-"):
         return _prove_netlist(configuration, wanted) if configuration.verilog else []
     if wanted == Property.COVER:
@@ -90,17 +98,27 @@ def prove(configuration: Configuration, wanted: str, *, seconds: int = 600) -> l
 def _of_encoder(encoder: Encoder) -> tuple[Property, ...]:
     """The properties that are proved of an encoder.
 
-    ABC did not decide equivalence for words of 32 bits in two minutes. A narrow encoder deasserts `ready` again and
-    again while words have several units, which `Property.STALL` does not allow for.
+    A narrow encoder deasserts `ready` again and again while words have several units, which `Property.STALL` does not
+    allow for. With several lanes the invariant of `prove_drained` is not inductive.
     """
-    found = (Property.STEADY, Property.LATENCY, Property.INDEPENDENCE)
-    return found if isinstance(encoder.encoder, UnitQueue) else (*found, Property.STALL)
+    found = [Property.STEADY, Property.LATENCY, Property.INDEPENDENCE]
+    if not isinstance(encoder.encoder, UnitQueue):
+        found.append(Property.STALL)
+    if encoder.lanes == 1:
+        found += [Property.EQUIVALENCE, Property.POWER_UP]
+    return tuple(found)
 
 
 def _prove_parts(configuration: Configuration, core: object, wanted: str, seconds: int) -> list[Result] | None:
     """The proof of a core whose components are proved each by itself; None if the property is proved of the whole."""
     if isinstance(core, Encoder) and wanted not in _of_encoder(core):
         return []
+    if isinstance(core, Encoder) and wanted in (Property.EQUIVALENCE, Property.POWER_UP):
+        return [_prove_encoder(configuration, core, Property(wanted), seconds)]
+    if isinstance(core, Transcoder):
+        return [_prove_transcoder(configuration, core, wanted, seconds)] if wanted in TRANSCODER_PROPERTIES else []
+    if wanted == Property.COVER and (found := _cover_parts(configuration, core, seconds)):
+        return found
     if isinstance(core, TappedStream):
         return [_prove_tap(configuration, core, Property(wanted), seconds)] if wanted in TAP_PROPERTIES else []
     if isinstance(core, Remover) and core.accepts_gaps and wanted in (*HALVES, Property.INDEPENDENCE):
@@ -112,6 +130,42 @@ def _prove_parts(configuration: Configuration, core: object, wanted: str, second
     if isinstance(core, ParallelDecoder | PackedDecoder) and wanted in (*HALVES, Property.RECOVERY):
         return _prove_parallel(configuration, Property(wanted), seconds)
     return None
+
+
+def _prove_encoder(configuration: Configuration, core: Encoder, wanted: Property, seconds: int) -> Result:
+    """The proof that an encoder follows the rows of its table."""
+    started = time.monotonic()
+    gapless = isinstance(core.encoder, UnitQueue)
+    proved, note = prove_drained(configuration.build, wanted, configuration.right, gapless=gapless, seconds=seconds)
+    result = Result(configuration.name, wanted, "induction", 0, 0, proved or None, note)
+    if proved is False:
+        aig = harness_aig(configuration, wanted)
+        verdict = hunt(aig, aig.output_bits["bad"][0], _HUNTED, seconds=seconds)
+        if verdict.proved is False:
+            result.method, result.depth, result.proved, result.note = "trace", verdict.depth, False, ""
+            result.counterexample = Counterexample.of(configuration, wanted, aig.values(verdict.frames))
+    result.seconds = time.monotonic() - started
+    return result
+
+
+def _prove_transcoder(configuration: Configuration, core: Transcoder, wanted: str, seconds: int) -> Result:
+    """The proof of a transcoder by its parts, and of how they are joined."""
+    started = time.monotonic()
+    decoder = Configuration.of(parameters_of(core.decoder))
+    parts = (decoder.name, f"encoder to {core.target.name}")
+    joined, dependent = is_joined(configuration.build())
+    if wanted == Property.INDEPENDENCE:
+        return Result(configuration.name, wanted, "structure", 0, time.monotonic() - started, not dependent)
+    if not (joined and is_same_decoder(configuration.build())):
+        taken = time.monotonic() - started
+        return Result(configuration.name, wanted, "structure", 0, taken, None, "it is not its decoder and its encoder")
+    if wanted != Property.STEADY:
+        (found,) = prove(replace(decoder, name=configuration.name), wanted, seconds=seconds)
+        if not found.proved:
+            return replace(found, parts=parts[:1])
+    proved, note = prove_encoder(configuration.build, Property(wanted), configuration.right, seconds=seconds)
+    taken = time.monotonic() - started
+    return Result(configuration.name, wanted, "induction", 0, taken, proved or None, note, parts)
 
 
 def _prove_tap(configuration: Configuration, core: TappedStream, wanted: Property, seconds: int) -> Result:
@@ -238,6 +292,28 @@ def _prove_compact(configuration: Configuration, wanted: str, seconds: int) -> l
         found.proved, found.note = packer.proved, packer.note
         found.parts, found.seconds = (*found.parts, *packer.parts), found.seconds + packer.seconds
     return [found]
+
+
+def _cover_parts(configuration: Configuration, core: object, seconds: int) -> list[Result]:
+    """The covers of the parts of a core; none if it is covered as a whole.
+
+    A bounded search in a whole core that contains a packer does not end in minutes.
+    """
+    found: list[Result] = []
+    packers: list[Packer] = []
+    if isinstance(core, PackedDecoder):
+        parameters = parameters_of(core)
+        assert isinstance(parameters, DecoderParameters)
+        sparse = Configuration.of(replace(parameters, packed=False))
+        found, packers = prove(sparse, Property.COVER, seconds=seconds), [core.packer]
+    elif isinstance(core, CompactDecoder):
+        found = prove(Configuration.of(parameters_of(core.decoder)), Property.COVER, seconds=seconds)
+        packers = [core.remover.closer]
+    elif isinstance(core, Remover) and core.accepts_gaps:
+        packers = [core.closer]
+    for packer in packers:
+        found += prove_packer(packer.lanes, Property.COVER, flushes=packer.flushes, seconds=seconds)
+    return [replace(each, configuration=configuration.name) for each in found]
 
 
 def _parts(decoder: ParallelDecoder | PackedDecoder, wanted: Property) -> tuple[str, ...]:

@@ -34,7 +34,7 @@ from utf8fpga.formal.packer_monitors import GhostBeat, PackerMonitors
 from utf8fpga.hdl.memory_buffer import CAPACITY, Level, step_pointer
 from utf8fpga.hdl.packer.packer import Packer
 
-__all__ = ["PACKER_COVERS", "PackerInvariant"]
+__all__ = ["FLUSHED_COVERS", "PACKER_COVERS", "PackerInvariant"]
 
 PACKER_COVERS = (
     "full, and a word is watched",
@@ -48,6 +48,9 @@ PACKER_COVERS = (
     "the input waits",
 )
 """What must be reachable, so that the invariant does not rule it out."""
+
+FLUSHED_COVERS = ("a row closed without a beat",)
+"""Those that only a packer that `flushes` reaches."""
 
 _LATER = ("pending", "later_start", "later_rest", "later_full", "later_last")
 """Ghosts of each slot besides `GhostBeat.FIELDS`: whether a row that an earlier beat closed has not been announced, and
@@ -387,8 +390,12 @@ class PackerInvariant:
 
         # Beats are accepted only if there was room for all that may be in the pipeline.
         reserved = self._since(slots[0].potential)
-        most = packer.capacity
-        self._claim("room", reserved + went + before <= most)
+        most, monitors = packer.capacity, self._monitors
+        used = reserved + went + before
+        self._claim("room", sum(monitors.front, used) <= most)
+        for n, (front, was_ready) in enumerate(zip(monitors.front, monitors.was_ready, strict=True)):
+            self._claim("front of the packer", ~front | was_ready, packer.was_paused[n + 1] == ~was_ready)
+            self._claim("room", ~was_ready | (used + (packer.ahead - n) <= most))
         waits = self._in_buffer.pending + went + before
         self._claim("room in the buffer", buffer.ready | (waits >= CAPACITY - 3))
         self._claim("room for complete rows", behind <= max(most - (CAPACITY - 3), 3))
@@ -601,10 +608,12 @@ class PackerInvariant:
         inside, reserved = self._since(self._known.announced), self._since(slots[0].potential)
         most, decided = packer.capacity, self._decided
         many = inside > packer.threshold
-        drains = (reserved + monitors.willing <= most + 1) & packer.inside.bits[packer.threshold]
+        waiting = sum(monitors.front, reserved + monitors.willing)
+        drains = (waiting <= most + 1) & packer.inside.bits[packer.threshold]
+        late = decided + packer.ahead
         self._claim("stall", (monitors.willing == 0) | ~many | drains)
-        self._claim("stall", (monitors.willing < decided + 4) | ~many)
-        self._claim("stall", (monitors.willing < decided + 5) | ~packer.inside.bits[packer.threshold])
+        self._claim("stall", (monitors.willing < late + 4) | ~many)
+        self._claim("stall", (monitors.willing < late + 5) | ~packer.inside.bits[packer.threshold])
 
         # In time. A packer that states too low a latency has fewer.
         while len(monitors.due) < len(chain):

@@ -3,13 +3,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 import pytest
+from amaranth.hdl import Const
 from support.tiers import tiered
 
 from utf8fpga.formal.catalogue import CONFIGURATIONS, Configuration
 from utf8fpga.formal.properties import Property
 from utf8fpga.formal.runner import prove
 from utf8fpga.hdl import EncoderParameters
+from utf8fpga.hdl.encoder import logic, stages, unit_queue
 from utf8fpga.hdl.encoder.encoder import Encoder
 
 ENCODERS = [name for name in CONFIGURATIONS if name.startswith("encoder")]
@@ -30,5 +35,50 @@ def test_a_latency_that_is_too_low_is_refuted(monkeypatch: pytest.MonkeyPatch) -
     assert result.proved is False
 
 
-def test_equivalence_is_left_to_simulation() -> None:
-    assert prove(CONFIGURATIONS["encoder"], Property.EQUIVALENCE) == []
+QUICK = ("encoder-utf-16-le", "encoder-utf-16-be-narrow")
+"""One of each kind."""
+
+
+@pytest.mark.parametrize("wanted", [Property.EQUIVALENCE, pytest.param(Property.POWER_UP, marks=pytest.mark.proof)])
+@pytest.mark.parametrize("name", tiered({name: name for name in ENCODERS}, QUICK, tier=pytest.mark.proof))
+def test_the_units_are_those_of_the_rows(name: str, wanted: Property) -> None:
+    (result,) = prove(CONFIGURATIONS[name], wanted)
+    assert result.proved, result.note
+
+
+def a_late_bound(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The first code point of three bytes, or of a surrogate pair, is encoded like the one before."""
+    at_least = logic._at_least
+    late = (0x800, 0x10000)
+    monkeypatch.setattr(logic, "_at_least", lambda number, bound: at_least(number, bound + (bound in late)))
+
+
+def flags_are_lost(monkeypatch: pytest.MonkeyPatch) -> None:
+    """U+FFFD in place of what is no scalar value has no flag."""
+    classes = stages.symbol_classes
+    for module in (stages, unit_queue):
+        monkeypatch.setattr(
+            module, "symbol_classes", lambda *given: (classes(*given)[0], Const(0, 1), classes(*given)[2])
+        )
+
+
+@pytest.mark.parametrize(
+    ("fault", "narrow"),
+    [
+        (a_late_bound, False),
+        pytest.param(a_late_bound, True, marks=pytest.mark.proof),
+        pytest.param(flags_are_lost, False, marks=pytest.mark.proof),
+        pytest.param(flags_are_lost, True, marks=pytest.mark.proof),
+    ],
+)
+def test_faults_are_refuted(fault: Callable[..., None], narrow: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    fault(monkeypatch)
+    (result,) = prove(Configuration.of(EncoderParameters(to="utf-16-le", narrow=narrow)), Property.EQUIVALENCE)
+    assert result.proved is False
+    assert result.counterexample is not None
+    assert result.counterexample.reproduced
+
+
+@pytest.mark.parametrize("given", [{"lanes": 2}, {"lanes": 2, "packed": False}])
+def test_of_several_words_it_is_left_to_simulation(given: dict[str, Any]) -> None:
+    assert prove(Configuration.of(EncoderParameters(**given)), Property.EQUIVALENCE) == []

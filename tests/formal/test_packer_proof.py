@@ -15,6 +15,7 @@ from amaranth.lib.data import StructLayout
 from support.faults import Fault, combinational, no_fault, registered, with_fault, with_registers
 from support.tiers import tiered
 
+from utf8fpga.formal.packer_monitors import MONITORED
 from utf8fpga.formal.packer_proof import (
     NARROW,
     PACKER_COVERS,
@@ -23,6 +24,7 @@ from utf8fpga.formal.packer_proof import (
     moves_bits_alike,
     prove_packer,
 )
+from utf8fpga.formal.properties import Property
 from utf8fpga.hdl.packer.packer import Packer
 from utf8fpga.hdl.payloads import item_layout
 from utf8fpga.model import TABLE_3_7
@@ -286,3 +288,27 @@ def test_a_fault_without_effect_is_accepted() -> None:
     assert len(designs) == 1
     (result,) = prove_packer(2, "equivalence", packer=same)
     assert result.proved
+
+
+@pytest.mark.exhaustive
+@pytest.mark.parametrize("wanted", [*MONITORED, Property.INDEPENDENCE, Property.POWER_UP])
+def test_a_packer_behind_a_pipeline(wanted: Property) -> None:
+    (result,) = prove_packer(2, wanted, ahead=2)
+    assert result.proved, result.note
+
+
+class ForgetfulPacker(Packer):
+    """A packer without room for the beats of the pipeline in front of it."""
+
+    def _hold_rows(self) -> None:
+        ahead, self.ahead = self.ahead, 0
+        super()._hold_rows()
+        self.ahead = ahead
+        self.stall_cycles += ahead
+
+
+@pytest.mark.proof
+def test_beats_of_the_pipeline_in_front_need_room() -> None:
+    """No run loses a beat, since rows are freed earlier than the bounds allow for; but the bounds do not hold."""
+    (result,) = prove_packer(2, "equivalence", ahead=2, packer=ForgetfulPacker)
+    assert (result.proved, result.note) == (None, "not inductive: room")

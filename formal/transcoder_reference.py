@@ -1,0 +1,96 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The encoder of a transcoder by itself, and the reference that it is compared with."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from amaranth.hdl import Cat, Const, Module, Mux, Value
+from amaranth.lib import stream, wiring
+from amaranth.lib.wiring import In, Out
+
+from utf8fpga.formal.encoder_reference import EncoderReference
+from utf8fpga.hdl.beats import is_effective
+from utf8fpga.hdl.encoder.encoder import connect_units
+from utf8fpga.hdl.transcoder.transcoder import Transcoder, source_table
+from utf8fpga.model import REPLACEMENT_CHARACTER, EncodingTable
+
+__all__ = ["ItemEncoder", "ItemReference"]
+
+
+class ItemEncoder(wiring.Component):
+    """The encoder of a transcoder with one lane, behind any items that its decoder may output.
+
+    A code point that no row of the source has is not output by the decoder; here it becomes an ill-formed item, whose
+    code point is arbitrary.
+
+    Args:
+        transcoder: the transcoder, with a decoder and one lane. It must not be part of another design.
+
+    Attributes:
+        encoder: the encoder.
+        encoding: the encoding of the output.
+        source: the table of the decoder.
+
+    Ports:
+        input: stream of items, as at the output of the decoder.
+        output: stream of code units, as at the output of the transcoder.
+    """
+
+    packed = True
+
+    def __init__(self, transcoder: Transcoder) -> None:
+        assert transcoder.decoder is not None
+        assert transcoder.lanes == 1
+        self.encoder, self.encoding = transcoder.encoder, transcoder.target
+        self.source = source_table(transcoder.source)
+        self.latency, self.drain_cycles = self.encoder.latency, self.encoder.drain_cycles
+        output = transcoder.output.payload.shape()
+        super().__init__(
+            {
+                "input": In(stream.Signature(self.encoder.input.payload.shape())),
+                "output": Out(stream.Signature(output)),
+            }
+        )
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        m.submodules.encoder = encoder = self.encoder
+        source, beat = self.input.payload, encoder.input.payload
+        item = source.symbols[0]
+        m.d.comb += [
+            beat.keep.eq(source.keep),
+            beat.last.eq(source.last),
+            beat.symbols[0].code_point.eq(item.code_point),
+            beat.symbols[0].error.eq(is_ill_formed(item, self.source)),
+            encoder.input.valid.eq(is_effective(self.input)),
+            self.input.ready.eq(encoder.input.ready),
+        ]
+        connect_units(m, encoder.output, self.output, self.encoding)
+        return m
+
+
+def is_ill_formed(item: Any, table: EncodingTable) -> Value:
+    """Whether an item is ill-formed, or its code point is in no row of a table."""
+    point = item.code_point
+    rows = [(point >= row.code_points.first) & (point <= row.code_points.last) for row in table.rows]
+    return item.error | ~Cat(*rows).any()
+
+
+class ItemReference(EncoderReference):
+    """How an `ItemEncoder` is compared with the rows of its table.
+
+    Args:
+        core: the encoder.
+        table: the table of the output; default: that of the encoding.
+    """
+
+    def __init__(self, core: ItemEncoder, table: EncodingTable | None = None) -> None:
+        super().__init__(core, table)
+        self._source = core.source
+
+    def given(self, symbol: Any) -> tuple[Value, Value]:
+        """See `EncoderReference.given`."""
+        error = is_ill_formed(symbol, self._source)
+        point = Value.cast(symbol.code_point)
+        return Mux(error, Const(REPLACEMENT_CHARACTER, len(point)), point), error

@@ -1,0 +1,104 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The proofs of transcoders."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from amaranth.hdl import Const
+from support.tiers import tiered
+
+from utf8fpga.formal.catalogue import CONFIGURATIONS, Configuration
+from utf8fpga.formal.properties import Property
+from utf8fpga.formal.runner import prove
+from utf8fpga.formal.transcoder_proof import TRANSCODER_PROPERTIES, is_same_decoder, prove_encoder
+from utf8fpga.hdl import DecoderParameters, TranscoderParameters
+from utf8fpga.hdl.encoder import logic, unit_queue
+from utf8fpga.hdl.transcoder import transcoder
+from utf8fpga.model import InvalidArgumentError
+from utf8fpga.model.forms import GENERALISED_UTF_8
+
+TRANSCODERS = [name for name in CONFIGURATIONS if name.startswith("transcoder")]
+PROVED = {f"{name}-{wanted}": (name, wanted) for name in TRANSCODERS for wanted in TRANSCODER_PROPERTIES}
+QUICK = ["transcoder-utf-8-to-utf-16-le-steady"]
+
+
+@pytest.mark.parametrize(("name", "wanted"), tiered(PROVED, QUICK, tier=pytest.mark.proof))
+def test_proved(name: str, wanted: Property) -> None:
+    (result,) = prove(CONFIGURATIONS[name], wanted)
+    assert result.proved, result.note
+
+
+def test_other_properties_are_not_proved() -> None:
+    assert prove(CONFIGURATIONS[TRANSCODERS[0]], Property.STALL) == []
+
+
+UTF_16 = TranscoderParameters(to="utf-16-le")
+
+
+def a_late_bound(monkeypatch: pytest.MonkeyPatch) -> None:
+    """U+10000 is encoded like U+FFFF."""
+    at_least = logic._at_least
+    monkeypatch.setattr(logic, "_at_least", lambda number, bound: at_least(number, bound + (bound == 0x10000)))
+
+
+def flags_are_lost(monkeypatch: pytest.MonkeyPatch) -> None:
+    """U+FFFD in place of ill-formed items has no flag."""
+    classes = unit_queue.symbol_classes
+
+    def without(*given: Any) -> Any:
+        code_point, _, found = classes(*given)
+        return code_point, Const(0, 1), found
+
+    monkeypatch.setattr(unit_queue, "symbol_classes", without)
+
+
+@pytest.mark.parametrize("fault", [a_late_bound, pytest.param(flags_are_lost, marks=pytest.mark.proof)])
+def test_an_encoder_with_a_fault_is_refuted(fault: Callable[..., None], monkeypatch: pytest.MonkeyPatch) -> None:
+    fault(monkeypatch)
+    proved, note = prove_encoder(UTF_16.build, Property.EQUIVALENCE)
+    assert proved is False
+    assert note.startswith("step: monitor 0")
+
+
+def bytes_are_not_swapped(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(transcoder, "in_byte_order", lambda unit, _: unit)
+
+
+def ends_are_lost(monkeypatch: pytest.MonkeyPatch) -> None:
+    connect = transcoder.connect_units
+
+    def without(m: Any, source: Any, output: Any, encoding: Any) -> None:
+        connect(m, source, output, encoding)
+        m.d.comb += output.payload.last.eq(0)
+
+    monkeypatch.setattr(transcoder, "connect_units", without)
+
+
+@pytest.mark.parametrize("fault", [pytest.param(bytes_are_not_swapped, marks=pytest.mark.proof), ends_are_lost])
+def test_parts_that_are_joined_in_another_way_are_rejected(
+    fault: Callable[..., None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    given = TranscoderParameters(from_="utf-16-be", to="utf-8")
+    fault(monkeypatch)
+    (result,) = prove(Configuration.of(given), Property.EQUIVALENCE)
+    assert (result.proved, result.note) == (None, "it is not its decoder and its encoder")
+
+
+def test_a_decoder_of_another_table_is_rejected() -> None:
+    core = UTF_16.build()
+    assert is_same_decoder(core)
+    core.decoder = DecoderParameters(table=GENERALISED_UTF_8, replacement=False).build()
+    assert not is_same_decoder(core)
+
+
+@pytest.mark.parametrize("given", [{"lanes": 2}, {"from_": "utf-32-le"}])
+def test_others_have_no_reference(given: dict[str, Any]) -> None:
+    parameters = TranscoderParameters(**given)
+    with pytest.raises(InvalidArgumentError) as caught:
+        Configuration.of(parameters)
+    assert str(caught.value) == (
+        f"the proofs have no reference for {parameters.name}: use one lane, and a source other than UTF-32"
+    )
