@@ -352,7 +352,7 @@ class Expected:
         if isinstance(self._core, TranscoderParameters):
             return self._parser.feed(self._core.as_bytes(symbols))
         if isinstance(self._core, ValidatorParameters):
-            return [self._core.comparable(symbol) for symbol in symbols]
+            return [self._core.report_of(symbol) for symbol in symbols]
         self._units += part
         return [self._received(item) for item in symbols]
 

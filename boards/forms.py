@@ -13,7 +13,6 @@ from utf8fpga.boards.protocol import BYTES_PER_WORD, COUNTERS, ITEM_COUNTERS, RE
 from utf8fpga.boards.record import Record, RecordForm
 from utf8fpga.boards.text_form import Number, Step, TextForm, Wording
 from utf8fpga.hdl import CoreParameters, DecoderParameters, TranscoderParameters, ValidatorParameters
-from utf8fpga.hdl.transcoder.parameters import SOURCES
 from utf8fpga.hdl.transcoder.transcoder import source_table
 from utf8fpga.model.encodings import ENCODINGS
 from utf8fpga.model.exceptions import InvalidArgumentError
@@ -222,7 +221,7 @@ def _core_in_place_of(core: DecoderParameters, form: Form) -> BoardCore:
         )
     if not is_text:
         return ValidatorParameters(table=core.table)
-    source = next((name for name in SOURCES if ENCODINGS[name].form == core.table), None)
+    source = next((name for name, each in ENCODINGS.items() if each.form == core.table), None)
     if source is None:
         raise InvalidArgumentError(f"form {form.name} is not possible for {core.table.name}: use words or lines")
     return TranscoderParameters(from_=source, to=form.name, pipeline=core.pipeline)
@@ -233,6 +232,8 @@ def _check_connectable(core: BoardCore) -> None:
     table = source_table(core.given) if isinstance(core, TranscoderParameters) else core.table
     if table.unit_width != 8:
         raise InvalidArgumentError(f"{table.name} has code units of {table.unit_width} bits: a UART transfers 8")
+    if isinstance(core, ValidatorParameters) and core.pass_through:
+        raise InvalidArgumentError("a board outputs the reports of a tap: leave out pass_through")
     if core.lanes != 1:
         raise InvalidArgumentError(f"lanes is {core.lanes}, but a UART transfers one byte at a time: use 1")
     if isinstance(core, DecoderParameters) and table.last_code_point >= 1 << 21:

@@ -25,6 +25,7 @@ from utf8fpga.model.validator import (
     MIN_COUNTER_WIDTH,
     GoldenPassThrough,
     GoldenValidator,
+    ReportSymbol,
     checked_counter_width,
     checked_limit,
 )
@@ -157,9 +158,11 @@ class ValidatorParameters(CoreParameters):
 
     def comparable(self, symbol: Any) -> OutputUnit | ValidatorReport:
         """The unit, or the report without the fields that this validator does not have, which are 0 or None."""
-        if self.pass_through:
-            return OutputUnit(symbol.value, symbol.error)
-        report: ValidatorReport = symbol.value
+        return OutputUnit(symbol.value, symbol.error) if self.pass_through else self.report_of(symbol)
+
+    def report_of(self, symbol: ReportSymbol) -> ValidatorReport:
+        """The report of the golden function without the fields that this validator does not have."""
+        report = symbol.value
         if self.report == REPORTS[-1]:
             return report
         offset = None if self.report == REPORTS[0] else report.offset
