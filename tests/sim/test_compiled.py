@@ -30,6 +30,7 @@ from utf8fpga.hdl.decoder.parameters import Word
 from utf8fpga.hdl.toolchain import ToolError
 from utf8fpga.model import CATALOGUE, TABLE_3_7, EncodingTable, InvalidArgumentError, decode
 from utf8fpga.model.practices import Practice
+from utf8fpga.model.properties import CharacterProperty
 from utf8fpga.sim import ContractError, Run, Simulation, compare, simulate
 from utf8fpga.sim.beats import beat_payload, output_fields, text_beats, with_null_beats
 from utf8fpga.sim.engines import gates, native
@@ -66,7 +67,7 @@ def variants(kind: type[CoreParameters]) -> Iterator[CoreParameters]:
         for value in values:
             for lanes in ({}, {"lanes": 2}, {"lanes": 4}):
                 with suppress(InvalidArgumentError, TypeError):
-                    chosen = CATALOGUE[value] if name == "table" else value
+                    chosen = CATALOGUE[value] if name == "table" else (value,) if how.several else value
                     found = kind(**{**lanes, name: chosen})
                     if getattr(found, name) == chosen:
                         yield found
@@ -84,6 +85,7 @@ DECODERS = [
     DecoderParameters(practice=Practice.EACH_UNIT),
     DecoderParameters(practice=Practice.WHOLE_SUBSEQUENCE),
     DecoderParameters(table=NINE_BITS, lanes=2, packed=False),
+    DecoderParameters(lanes=4, kind=True, length=True, properties=tuple(CharacterProperty)),
 ]
 """A value of each option of a decoder."""
 
