@@ -131,9 +131,9 @@ class PackerProof(Elaboratable):
         return m
 
 
-_AFTER_POWER_UP = 2
+_AFTER_POWER_UP = 3
 """Cycles after power-up in which the invariant need not hold: registers that duplicate others have no initial value.
-With 3 lanes one cycle is not enough."""
+With 3 lanes one cycle is not enough, with 16 lanes two are not."""
 
 NARROW = data.StructLayout({"code_point": 1, "error": 1})
 """The words for which a packer is proved: a field that is moved, and one that is 0 in lanes without a word."""
