@@ -28,10 +28,11 @@ class _Reference(NamedTuple):
     lowest: float
     highest: float
     text: str
+    at_left: bool = False
 
 
 _SOFTWARE = (
-    _Reference(4.5, 19, "simdutf, validating only"),
+    _Reference(4.5, 19, "simdutf, validating only", at_left=True),
     _Reference(0.5, 1, "simdutf to UTF-16 or UTF-32, text not ASCII"),
     _Reference(0.26, 0.26, "CPython"),
 )
@@ -138,12 +139,14 @@ def draw_scaling(figures: dict[str, Any]) -> Figure:
 def _series(figures: dict[str, Any]) -> dict[str, list[tuple[int, float, float]]]:
     """For each label the points: lanes, GB/s and LUT4 per lane."""
     series: dict[str, list[tuple[int, float, float]]] = {}
+    sparse = {(row["series"], row["device"]) for row in figures["figures"] if row["packed"] is False}
     for row in figures["figures"]:
         if not row["lanes"] or row["gigabytes_per_second"] is None or not row["area"]:
             continue
         core = row["series"] or row["title"]
         # The words of one lane are always contiguous.
-        words = ", packed" if row["packed"] and row["lanes"] > 1 else ""
+        is_either = (row["series"], row["device"]) in sparse
+        words = ", packed" if is_either and row["packed"] and row["lanes"] > 1 else ""
         label = f"{core}{words}, {DEVICES[row['device']].title}"
         series.setdefault(label, []).append(
             (row["lanes"], row["gigabytes_per_second"], row["area"]["luts"] / row["lanes"])
@@ -188,10 +191,10 @@ def _draw_proportion(axes: Axes, points: list[tuple[int, float, float]]) -> None
 
 
 def _draw_software(axes: Axes) -> None:
-    """Horizontal lines at the throughput of software, labelled below their right end."""
+    """Horizontal lines at the throughput of software, labelled at an end where no core is."""
     lowest, highest = axes.get_ylim()
     axes.set_ylim(min(lowest, 0.15), max(highest, 8))
-    end = axes.get_xlim()[1]
+    start, end = axes.get_xlim()
     for reference in _SOFTWARE:
         if reference.lowest == reference.highest:
             axes.axhline(reference.lowest, color=_QUIET, linewidth=0.9, linestyle=":", zorder=1)
@@ -203,10 +206,10 @@ def _draw_software(axes: Axes) -> None:
         same = reference.lowest == reference.highest
         axes.annotate(
             f"{reference.text}: {number}",
-            (end, at),
-            xytext=(-2, -2 if same else 0),
+            (start if reference.at_left else end, at),
+            xytext=(4 if reference.at_left else -2, -2 if same else 0),
             textcoords="offset points",
-            ha="right",
+            ha="left" if reference.at_left else "right",
             va="top" if same else "center",
             fontsize=8,
             color="#444444",
