@@ -44,7 +44,7 @@ def cover(on: Iterable[Box], off: Iterable[Box], full: Box) -> tuple[Term, ...]:
         full: all values of each digit.
 
     Raises:
-        ValueError: a box is in both.
+        AssertionError: a box is in both, a defect of the caller.
 
     >>> cover([(0b0010, 0b01), (0b0100, 0b01)], [(0b1001, 0b11), (0b0110, 0b10)], (0b1111, 0b11))
     (Term(least=(6, 1), most=(6, 1)),)
@@ -52,7 +52,7 @@ def cover(on: Iterable[Box], off: Iterable[Box], full: Box) -> tuple[Term, ...]:
     wanted, forbidden = _merged(on), _merged(off)
     for one in wanted:
         if clash := next((other for other in forbidden if _meet(one, other)), None):
-            raise ValueError(f"boxes {one} and {clash}, which overlap, must be both 0 and 1")
+            raise AssertionError(f"boxes {one} and {clash}, which overlap, must be both 0 and 1")
     places = range(len(full))
     found: list[Box] = []
     for box in wanted:

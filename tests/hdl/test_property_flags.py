@@ -73,7 +73,7 @@ def test_a_cover_leaves_out_a_redundant_product() -> None:
 
 
 def test_boxes_that_must_be_both_are_an_error() -> None:
-    with pytest.raises(ValueError, match="must be both 0 and 1"):
+    with pytest.raises(AssertionError, match="must be both 0 and 1"):
         cover([(1, 3)], [(3, 2)], (3, 3))
 
 

@@ -56,7 +56,7 @@ NINE_BITS = EncodingTable.parse("nine bits", "0..3 104 102..103 102..103", sourc
 
 
 def variants(kind: type[CoreParameters]) -> Iterator[CoreParameters]:
-    """The default core of a kind, and for each value of each option a core with it, of one lane if possible."""
+    """The default core of a kind, and for each value of each option a core with it, with few others."""
     yield kind()
     for name, how in kind.options().items():
         if how.range:
@@ -65,10 +65,10 @@ def variants(kind: type[CoreParameters]) -> Iterator[CoreParameters]:
         else:
             values = list(how.choices) or [True, False]
         for value in values:
-            for lanes in ({}, {"lanes": 2}, {"lanes": 4}):
+            for others in ({}, {"lanes": 2}, {"lanes": 4}, {"pass_through": True}):
                 with suppress(InvalidArgumentError, TypeError):
                     chosen = CATALOGUE[value] if name == "table" else (value,) if how.several else value
-                    found = kind(**{**lanes, name: chosen})
+                    found = kind(**{**others, name: chosen})
                     if getattr(found, name) == chosen:
                         yield found
                         break
