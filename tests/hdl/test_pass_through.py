@@ -285,7 +285,8 @@ def test_the_flags_are_those_of_the_stage_that_is_stated() -> None:
     assert core._tap.flags_latency == core._tap.state.flags.stage
 
 
-@pytest.mark.parametrize("registered", [pytest.param(False, marks=pytest.mark.slow), True])
+@pytest.mark.slow
+@pytest.mark.parametrize("registered", [False, True])
 def test_the_verilog_has_stream_and_report(registered: bool) -> None:
     core = ValidatorParameters(lanes=2, counters=40, pass_through=True).build()
     options = PortOptions(registered=registered)
