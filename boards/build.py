@@ -319,7 +319,7 @@ class _Job:
         """Build the bitstream, or return the report of the same build before."""
         board, flow, directory, say = self.board, self.flow, self.directory, self.say
         platform = _platform(board)
-        clock_hz = platform.default_clk_frequency / self.divide
+        clock_hz = _clock_hz(board, platform) / self.divide
         baud = self.baud if self.baud is not None else _fastest(clock_hz)
         core = UartCore(clock_hz, baud, self.core, form=self.form)
         pins = self.uart or board.uart
@@ -413,10 +413,22 @@ def _check_timing(board: Board, clocks: Mapping[str, float], clock_mhz: float, d
     for name, reached in clocks.items():
         required = clock_mhz / divide if name in divided else clock_mhz
         if reached < required:
+            advice = "another seed or pipeline may help"
+            # A division helps only the clock of the core.
+            enough = [n for n in DIVISORS if n > divide and reached >= clock_mhz / n]
+            if enough and (name in divided or len(clocks) == 1):
+                advice = f"--divide {enough[0]} should meet it; {advice}"
             raise _TimingError(
                 f"{board.name}: timing is not met: {reached:.2f} MHz reached, {required:.10g} MHz required "
-                f"(another seed or pipeline may help); see {log}"
+                f"({advice}); see {log}"
             )
+
+
+def _clock_hz(board: Board, platform: Any) -> float:
+    """The clock frequency of a board."""
+    if not platform.default_clk:
+        raise InvalidArgumentError(f"{board.name}: its platform has no default clock, which the core needs")
+    return float(platform.default_clk_frequency)
 
 
 def _device(platform: Any) -> str:
@@ -606,6 +618,12 @@ class _Tools:
         # Amaranth's list of commands, which run without the shell that its build scripts need.
         commands = json.loads(plan.files[f"build_{_NAME}.json"])["commands"]
         planned = {tool: arguments for tool, *arguments in commands}
+        names = [flow.planned.get(tool, tool) for tool in (flow.synthesis, flow.place_and_route, flow.pack)]
+        if missing := [name for name in names if name not in planned]:
+            raise InvalidArgumentError(
+                f"{board}: its platform is built with {', '.join(planned)}, not with {', '.join(missing)}: choose "
+                "another family or toolchain"
+            )
         self._commands = {
             tool: planned[flow.planned.get(tool, tool)] for tool in (flow.synthesis, flow.place_and_route, flow.pack)
         }
@@ -771,9 +789,12 @@ def _locked(file: Path) -> Iterator[None]:
 
 def _platform(board: Board) -> Any:
     try:
-        return board.create_platform()
+        platform = board.create_platform()
     except ToolError as error:
         raise BuildError(str(error)) from None
+    if not hasattr(platform, "prepare"):
+        raise InvalidArgumentError(f"{board.name}: {board.platform!r} is not a platform of Amaranth for an FPGA")
+    return platform
 
 
 def _packages() -> dict[str, str]:

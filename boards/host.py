@@ -15,12 +15,15 @@ from typing import Any, Protocol
 from utf8fpga.boards.events import Counters, Event, GarbledError, answer_in, parser_of
 from utf8fpga.boards.protocol import ENQ, EOT, WINDOW, escaped
 from utf8fpga.hdl.toolchain import ToolError
-from utf8fpga.model import UserError
+from utf8fpga.model import InvalidArgumentError, UserError
 
 __all__ = ["Conversation", "Port", "PortError", "SerialPort", "TalkError", "find_port"]
 
 _SLICE = WINDOW // 4 - 1
 """The bytes of a text in front of each request, of which several are on the way at once."""
+
+_DAY_SECONDS = 86_400
+"""Upper bound on the time to wait; systems have limits of their own, which are larger."""
 
 _QUIET_SECONDS = 0.1
 """The time without a byte from the board after which it is taken to have sent everything, before a conversation."""
@@ -66,17 +69,20 @@ class Conversation:
 
     Args:
         port: the port of the board.
-        seconds: how long to wait for a byte from the board before giving up.
+        seconds: how long to wait for a byte from the board before giving up, above 0 and at most 86400.
 
     Attributes:
         form: the form of the board's output, which its first answer shows.
         counters: the counters at its last answer.
 
     Raises:
+        InvalidArgumentError: `seconds` is outside its range.
         TalkError: the board does not answer, or not in a known form.
     """
 
     def __init__(self, port: Port, seconds: float = 2) -> None:
+        if not 0 < seconds <= _DAY_SECONDS:
+            raise InvalidArgumentError(f"the timeout of {seconds:.10g} s is not above 0 and at most {_DAY_SECONDS}")
         self._port, self._seconds = port, seconds
         self.form, self.counters = self._greet()
         self._parser = parser_of(self.form)
@@ -248,14 +254,16 @@ class SerialPort:
 
     Args:
         name: its name.
-        baud: bits per second.
+        baud: bits per second, in 1..2147483647.
 
     Raises:
-        PortError: it cannot be opened, or pyserial is not installed.
+        PortError: it cannot be opened, not with this speed, or pyserial is not installed.
     """
 
     def __init__(self, name: str, baud: float) -> None:
         serial = _serial()
+        if not 1 <= baud <= _MAX_BAUD:
+            raise PortError(f"port {name!r}: baud rate {baud:.10g} is not in 1..{_MAX_BAUD}")
         self.name = name
         self._gone: tuple[type[Exception], ...] = (serial.SerialException, OSError, TypeError)
         self._full = serial.SerialTimeoutException
@@ -305,6 +313,9 @@ class SerialPort:
 
 _WRITE_SECONDS = 10
 
+_MAX_BAUD = (1 << 31) - 1
+"""Upper bound on the speed in the interface of operating systems."""
+
 
 def _open_reason(error: OSError) -> str:
     number = error.errno
@@ -318,9 +329,18 @@ def _open_reason(error: OSError) -> str:
     return reason
 
 
+_UNPLUGGED = frozenset(
+    getattr(errno, name) for name in ("EIO", "ENXIO", "ENODEV", "EBADF", "ENOENT") if hasattr(errno, name)
+)
+"""Errors of a port that has disappeared."""
+
+
 def _short(error: Exception) -> str:
-    """The first line of an error of pyserial, without the question that follows."""
+    """An error of pyserial in a few words."""
+    text = " ".join(str(error).split())
     number = getattr(error, "errno", None)
-    if number:
-        return os.strerror(number)
-    return "the cable may be unplugged" if "disconnected" in str(error) else " ".join(str(error).split())
+    if found := re.search(r"\[Errno (\d+)\]", text):
+        number = int(found[1])  # pyserial has it in the message only.
+    if number in _UNPLUGGED or "disconnected" in text:
+        return "the cable may be unplugged"
+    return os.strerror(number) if number else text

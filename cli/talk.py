@@ -265,8 +265,9 @@ def _interact(connection: SerialPort, conversation: Conversation) -> None:
         while True:
             # While the board is busy, the terminal holds what is typed.
             has_room = conversation.room > 2
-            ready, _, _ = select.select(descriptors if has_room else descriptors[1:], [], [], None if has_room else 1)
-            if descriptors[1] in ready or not has_room:
+            is_due = not has_room or conversation.is_waiting
+            ready, _, _ = select.select(descriptors if has_room else descriptors[1:], [], [], 1 if is_due else None)
+            if descriptors[1] in ready or not ready:
                 for event in conversation.receive(0 if ready else None):
                     if not isinstance(event, Counters):
                         _print(console, event)

@@ -155,7 +155,9 @@ def test_equal_builds_give_equal_bitstreams(shared_build: Callable[[str], Built]
     first = shared_build("icebreaker")
     again = Built("icebreaker", tmp_path)
     assert again.bitstream.read_bytes() == first.bitstream.read_bytes()
-    assert again.report.as_dict() | {"bitstream": None} == first.report.as_dict() | {"bitstream": None}
+    assert again.report.program == f"iceprog {again.bitstream}"
+    of_the_directory = {"bitstream": None, "program": None}
+    assert again.report.as_dict() | of_the_directory == first.report.as_dict() | of_the_directory
 
 
 @pytest.mark.usefixtures("stand_ins")
@@ -282,7 +284,7 @@ def test_clock_that_is_not_met(older: Path) -> None:
     message = fails(older, Board("icebreaker", f"{__name__}:fast_icebreaker", "ice40", "too fast"), divide=1)
     found = re.fullmatch(
         r"icebreaker: timing is not met: ([\d.]+) MHz reached, 200 MHz required "
-        r"\(another seed or pipeline may help\); see (.*)",
+        r"\((?:--divide \d should meet it; )?another seed or pipeline may help\); see (.*)",
         message,
     )
     assert found, message
@@ -318,12 +320,29 @@ def test_error_names_the_log_of_the_tool(older: Path, fake_tool: Callable[[str, 
 
 
 @pytest.mark.usefixtures("stand_ins")
-def test_clock_that_is_not_met_in_the_report(older: Path, fake_tool: Callable[[str, str], None]) -> None:
-    fake_tool("nextpnr-ice40", STAND_INS["nextpnr-ice40"].replace("50.0", "11.99"))
-    assert fails(older, divide=1) == (
-        "icebreaker: timing is not met: 11.99 MHz reached, 12 MHz required (another seed or pipeline may help); "
-        f"see {older / 'icebreaker' / 'top.tim'}"
+@pytest.mark.parametrize(
+    ("reached", "divide", "required", "advice"),
+    [
+        ("11.99", 1, 12, "--divide 2 should meet it; "),
+        ("3.5", 1, 12, "--divide 4 should meet it; "),
+        ("1.5", 1, 12, "--divide 8 should meet it; "),
+        ("1.49", 1, 12, ""),
+    ],
+)
+def test_clock_that_is_not_met_in_the_report(
+    reached: str, divide: int, required: float, advice: str, older: Path, fake_tool: Callable[[str, str], None]
+) -> None:
+    fake_tool("nextpnr-ice40", STAND_INS["nextpnr-ice40"].replace("50.0", reached))
+    assert fails(older, divide=divide) == (
+        f"icebreaker: timing is not met: {float(reached):.2f} MHz reached, {required} MHz required "
+        f"({advice}another seed or pipeline may help); see {older / 'icebreaker' / 'top.tim'}"
     )
+
+
+@pytest.mark.usefixtures("stand_ins")
+def test_a_divided_clock_that_is_not_met_in_the_report(older: Path, fake_tool: Callable[[str, str], None]) -> None:
+    fake_tool("nextpnr-ice40", reaching(5.99, 50.0))
+    assert "5.99 MHz reached, 6 MHz required (--divide 4 should meet it; another" in fails(older, divide=2)
 
 
 @pytest.mark.usefixtures("stand_ins")
@@ -404,6 +423,7 @@ def test_family_without_a_tool_flow_is_rejected(tmp_path: Path) -> None:
 class StubPlatform:
     """A platform without a circuit, whose tools have only options."""
 
+    default_clk = "clk12"
     default_clk_frequency = 12e6
     device, package = "stub", "none"
 
@@ -594,6 +614,33 @@ def test_boards_that_cannot_be_built_say_why(tmp_path: Path) -> None:
 def test_pins_that_are_not_possible(name: str, pins: tuple[str, str], message: str, tmp_path: Path) -> None:
     with rejected(ValueError, message):
         build_board(name, tmp_path, uart=pins)
+
+
+def no_clock() -> Any:
+    """A platform without a default clock."""
+    platform = fast_icebreaker()
+    platform.default_clk = None
+    return platform
+
+
+@pytest.mark.parametrize(
+    ("platform", "family", "message"),
+    [
+        ("os:getcwd", "ice40", "mine: 'os:getcwd' is not a platform of Amaranth for an FPGA"),
+        (f"{__name__}:no_clock", "ice40", "mine: its platform has no default clock, which the core needs"),
+        (
+            "amaranth_boards.icestick:ICEStickPlatform",
+            "ecp5",
+            "mine: its platform is built with yosys, nextpnr-ice40, icepack, not with nextpnr-ecp5, ecppack: choose "
+            "another family or toolchain",
+        ),
+    ],
+)
+@pytest.mark.usefixtures("stand_ins")
+def test_platforms_that_are_not_possible(platform: str, family: str, message: str, tmp_path: Path) -> None:
+    with rejected(ValueError, message):
+        build_board(Board("mine", platform, family, "mine"), tmp_path)
+    assert not list(tmp_path.iterdir())
 
 
 @pytest.mark.usefixtures("stand_ins")

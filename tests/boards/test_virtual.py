@@ -7,10 +7,13 @@ Expected items are those of CPython, or are written out.
 from __future__ import annotations
 
 import errno
+import functools
+import math
 import os
 import random
 import sys
 from collections.abc import Iterator
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -83,6 +86,14 @@ def characters(events: list[Any]) -> str:
     return "".join(chr(event.code_point) for event in events if isinstance(event, Received))
 
 
+def lit_long_after(of: VirtualBoard) -> list[str]:
+    """The LEDs that are on when no event is shown any more: on an iCEBreaker the error LED, if bytes were lost."""
+    idle = of.cycles
+    while of.cycles - idle < 0.06 * of.clock_hz:
+        of.exchange(b"")
+    return [name for name, is_on in of.leds.items() if is_on]
+
+
 DAMAGED = b"A\xc3\xa9\xf0\x9f\x98\x80 \xe2\x82A \xed\xa0\x80 \xc0 \xf5 \xff \xf4\x8f\xbf\xbf\xf0\x9f"
 
 
@@ -119,16 +130,48 @@ def test_any_text_at_line_rate_loses_nothing(form: str) -> None:
     assert characters(events) == text.decode("utf-8", "replace")
     assert events[-1] is Mark.END
     assert Mark.LOST not in events
-    assert not of.leds.get("overflow")
+    assert lit_long_after(of) == []
     assert events[:-1] == [*Expected(DecoderParameters(), form).feed(text, final=True)]
 
 
 def test_without_flow_control_lost_bytes_are_marked() -> None:
     of = board()
-    sent = of.exchange(b"A" * 6000) + of.drain()
+    # Any gap whose length is not a multiple of 94 shows in the order of these.
+    text = bytes(range(0x21, 0x7F)) * 160
+    sent = of.exchange(text) + of.drain()
     words = [int.from_bytes(sent[place : place + 4], "little") for place in range(0, len(sent), 4)]
-    assert set(words) == {ord("A"), 1 << 30}
-    assert words.count(ord("A")) < 6000
+    pieces: list[list[int]] = [[]]
+    for word in words:
+        if word == 1 << 30:
+            pieces.append([])
+        else:
+            pieces[-1].append(word)
+    assert len(pieces) > 2
+    assert all(bytes(piece) in text for piece in pieces), "a gap without a marker"
+    assert text.startswith(bytes(pieces[0]))
+    assert len(pieces[0]) > 2048, "nothing is lost before the buffer is full"
+    found = [each for each in pieces if each]
+    assert all(after[0] != before[-1] + 1 for before, after in pairwise(found)), "a marker without a gap"
+
+
+@pytest.mark.parametrize(("name", "baud", "led"), [("icebreaker", 3e6, "error"), ("ulx3s-85f", 2.5e6, "overflow")])
+def test_an_overflow_is_lit_until_reset(name: str, baud: float, led: str) -> None:
+    # With two LEDs, an overflow is an error that does not go out.
+    of = board(baud=baud) if name == "icebreaker" else VirtualBoard(name, baud=baud)
+    assert ("overflow" in of.leds) == (led == "overflow")
+
+    def lit_by(data: bytes) -> list[str]:
+        assert of.exchange(data) + of.drain()
+        return lit_long_after(of)
+
+    assert lit_by(b"A" * 2048 + b"\xff\x05") == [], "as many as the buffer holds"
+    of.faults = Faults(framing=1)
+    assert lit_by(b"A") == [], "a damaged frame is lost, but not for want of room"
+    of.faults = Faults()
+    assert lit_by(b"A" * 6000) == [led]
+    assert lit_by(b"A\x05") == [led]
+    of.reset()
+    assert lit_by(b"A") == []
 
 
 def test_counters_are_those_since_reset() -> None:
@@ -255,6 +298,12 @@ def test_no_board_is_reported() -> None:
     assert refusal(TalkError, lambda: Conversation(Open())) == message
 
 
+@pytest.mark.parametrize("seconds", [0, -1, math.inf, math.nan, 1e5])
+def test_the_time_to_wait_is_checked(seconds: float) -> None:
+    message = f"the timeout of {seconds:g} s is not above 0 and at most 86400"
+    assert refusal(InvalidArgumentError, lambda: Conversation(Wire(board()), seconds)) == message
+
+
 def test_output_that_no_board_sends_is_reported() -> None:
     wire = Wire(board())
     talk = Conversation(wire)
@@ -321,6 +370,9 @@ def test_ports_that_cannot_be_opened(tmp_path: Path, monkeypatch: pytest.MonkeyP
     assert reason(tmp_path) == f"port {str(tmp_path)!r}: it is not a serial port"
     (tmp_path / "file").write_bytes(b"")
     assert reason(tmp_path / "file") == f"port {str(tmp_path / 'file')!r}: it is not a serial port"
+    for baud in (0, 1e12, math.inf, math.nan):
+        message = f"port {port!r}: baud rate {baud:.10g} is not in 1..2147483647"
+        assert refusal(PortError, functools.partial(SerialPort, port, baud)) == message
     other = SerialPort(port, 1e6)
     assert reason(port) == f"port {port!r}: another program uses it: close that"
     other.close()

@@ -108,9 +108,16 @@ def test_a_check_without_difference(form: str, file: Path) -> None:
 @contextmanager
 def running(*options: str) -> Iterator[str]:
     """The port of a virtual board in another process."""
+    with board_process(*options) as (port, _):
+        yield port
+
+
+@contextmanager
+def board_process(*options: str) -> Iterator[tuple[str, subprocess.Popen[bytes]]]:
+    """The same, and the process."""
     command = [*COMMAND, "boards", "run", "icebreaker", "--rtl", *BAUD, *options]
     with started(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as process:
-        yield process.stdout.readline().decode().strip()
+        yield process.stdout.readline().decode().strip(), process
 
 
 def failure(port: str, *words: str | Path, status: int = 1) -> str:
@@ -131,7 +138,7 @@ def test_differences_and_faults_are_one_line(file: Path) -> None:
             "the board lost bytes, at \\d+ places, the first after \\d+ items", failure(port, file, "-o", file)
         )
     with running("--disconnect", "1000") as port:
-        assert failure(port, file, "--check").startswith(f"{port}: the connection was lost: ")
+        assert failure(port, file, "--check") == f"{port}: the connection was lost: the cable may be unplugged"
 
 
 def test_a_difference_from_the_model(file: Path) -> None:
@@ -166,12 +173,12 @@ def test_bad_use_is_one_line(words: list[str], message: str) -> None:
 
 
 @contextmanager
-def typing(port: str) -> Iterator[tuple[int, int, subprocess.Popen[bytes]]]:
+def typing(port: str, *options: str) -> Iterator[tuple[int, int, subprocess.Popen[bytes]]]:
     """An interactive session; its terminal, from both sides, and its process."""
     primary, secondary = pty.openpty()
     environment = {**os.environ, "TERM": "xterm", "COLUMNS": "80"}
     environment.pop("NO_COLOR", None)
-    command = [*COMMAND, "talk", port, *PATIENT]
+    command = [*COMMAND, "talk", port, *PATIENT, *options]
     with started(command, stdin=secondary, stdout=secondary, stderr=secondary, env=environment) as process:
         yield primary, secondary, process
     os.close(primary)
@@ -214,3 +221,74 @@ def test_a_signal_leaves_the_terminal_as_it_was(number: signal.Signals, status: 
         shown_until(primary, "interrupted" if number == signal.SIGINT else "terminated")
         assert process.wait() == status
         assert termios.tcgetattr(secondary) == before
+
+
+@pytest.mark.parametrize(
+    ("number", "reason"),
+    [
+        (signal.SIGKILL, "the connection was lost: the cable may be unplugged"),
+        (signal.SIGSTOP, r"no answer within 2 s after \d+ bytes: check the cable"),
+    ],
+)
+def test_a_board_that_ends_or_falls_silent_during_a_session(number: signal.Signals, reason: str) -> None:
+    with board_process() as (port, board), typing(port, "--timeout", "2") as (primary, secondary, process):
+        before = termios.tcgetattr(secondary)
+        shown_until(primary, "Ctrl-D ends the text")
+        os.kill(board.pid, number)
+        if number == signal.SIGSTOP:
+            # A silent board is noticed when it should answer.
+            os.write(primary, b"A")
+        shown = shown_until(primary, "cable" if number == signal.SIGSTOP else "unplugged")
+        assert re.search(f"utf8fpga: {port}: {reason}\\s*$", shown)
+        assert process.wait() == 1
+        assert termios.tcgetattr(secondary) == before
+
+
+def test_ctrl_c_while_a_file_is_sent(tmp_path: Path) -> None:
+    (tmp_path / "long").write_bytes(b"A" * 1_000_000)
+    out = tmp_path / "out"
+    with running() as port, typing(port, str(tmp_path / "long"), "-o", str(out)) as (primary, secondary, process):
+        before = termios.tcgetattr(secondary)
+        shown_until(primary, "sending")
+        os.kill(process.pid, signal.SIGINT)
+        shown = shown_until(primary, "interrupted")
+        assert process.wait() == 130
+        assert termios.tcgetattr(secondary) == before
+    assert shown.rfind("\x1b[?25h") > shown.rfind("\x1b[?25l"), "the cursor is shown"
+    assert not out.exists()
+
+
+def test_files_that_cannot_be_used(file: Path, tmp_path: Path) -> None:
+    full = Path("/dev/full")
+    with running() as port:
+        cases: list[tuple[list[str | Path], str, int]] = [
+            ([tmp_path / "none"], f"cannot read '{tmp_path / 'none'}': No such file or directory", 2),
+            ([tmp_path], f"cannot read '{tmp_path}': Is a directory", 2),
+            ([file, "-o", tmp_path], f"cannot write '{tmp_path}': Is a directory", 2),
+            (
+                [file, "-o", tmp_path / "a" / "b"],
+                f"cannot write '{tmp_path / 'a' / 'b'}': No such file or directory",
+                2,
+            ),
+            ([file, "--baud", "1e12"], f"port '{port}': baud rate 1e+12 is not in 1..2147483647", 2),
+            ([file, "--timeout", "inf"], "the timeout of inf s is not above 0 and at most 86400", 2),
+        ]
+        if full.exists():
+            cases.append(([file, "-o", full], f"cannot write '{full}': No space left on device", 1))
+        for words, message, status in cases:
+            assert failure(port, *words, status=status) == message
+
+
+def test_files_without_permission(file: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "folder"
+    folder.mkdir(mode=0o500)
+    if os.access(folder, os.W_OK):
+        pytest.skip("the superuser has all permissions")
+    with running() as port:
+        assert failure(port, file, "-o", folder / "out", status=2) == (
+            f"cannot write '{folder / 'out'}': Permission denied"
+        )
+        file.chmod(0)
+        assert failure(port, file, status=2) == f"cannot read '{file}': Permission denied"
+        os.chmod(port, 0)
+        assert failure(port, file, status=2).startswith(f"port '{port}': no permission to open it: add yourself")
