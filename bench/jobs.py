@@ -23,6 +23,7 @@ from utf8fpga.hdl.toolchain import ToolError, present_version, run_tool, tool_er
 
 __all__ = [
     "DEVICES",
+    "FORMAT",
     "Area",
     "Device",
     "Netlist",
@@ -40,7 +41,7 @@ TARGET_MHZ = 400
 """The clock constraint of nextpnr, which stops optimising when it is met."""
 
 FORMAT = 1
-"""The format of the results; a change of it invalidates all cached results."""
+"""The format of the results, and the way to measure; a change of it invalidates all cached and recorded results."""
 
 
 @dataclass(frozen=True)

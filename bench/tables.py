@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from utf8fpga.bench.cache import Cache
 from utf8fpga.bench.design import Design, measured_core
-from utf8fpga.bench.jobs import DEVICES, Device, tool_versions
+from utf8fpga.bench.jobs import DEVICES, FORMAT, Area, Device, Speed, tool_versions
 from utf8fpga.bench.sweep import Figure, Point
 from utf8fpga.hdl import (
     CoreParameters,
@@ -30,6 +30,7 @@ __all__ = [
     "engines_table",
     "figures_as_dict",
     "figures_table",
+    "kept_figure",
     "points_table",
     "scaling_points",
     "setting_points",
@@ -115,7 +116,30 @@ def figures_as_dict(figures: Sequence[Figure], command: str) -> dict[str, Any]:
         ToolError: a tool is missing.
     """
     tools = tool_versions(figure.point.device for figure in figures)
-    return {"command": command, "tools": tools, "figures": [figure.as_dict() for figure in figures]}
+    rows = [figure.as_dict() for figure in figures]
+    return {"command": command, "format": FORMAT, "tools": tools, "figures": rows}
+
+
+def kept_figure(point: Point, recorded: Iterable[dict[str, Any]]) -> Figure | None:
+    """The figure of a point from earlier results; None unless the circuit, the seeds and the tools are the same.
+
+    Args:
+        point: the point.
+        recorded: results of `figures_as_dict`.
+
+    Raises:
+        ToolError: a tool is missing.
+    """
+    tools = tool_versions([point.device])
+    for figures in recorded:
+        if figures.get("format", 1) != FORMAT or not tools.items() <= figures["tools"].items():
+            continue
+        for row in figures["figures"]:
+            if row["design"] == point.core.design and row["device"] == point.device.name and row["error"] is None:
+                speed = row["speed"] | {"by_seed": {int(seed): mhz for seed, mhz in row["speed"]["by_seed"].items()}}
+                if tuple(speed["by_seed"]) == point.seeds:
+                    return Figure(point, Area(**row["area"]), Speed(**speed), None)
+    return None
 
 
 def figures_table(figures: dict[str, Any]) -> str:

@@ -36,6 +36,7 @@ from utf8fpga.bench import (
     figures_as_dict,
     figures_table,
     foreign_core,
+    kept_figure,
     measured_core,
     plot_tools,
     points_table,
@@ -49,7 +50,8 @@ from utf8fpga.bench import (
 from utf8fpga.cli.core_options import Choice, core_command
 from utf8fpga.cli.options import FILE, FOLDER, MODULE, SCHEDULER, json_option
 from utf8fpga.cli.output import CommandError, is_standard_output, job_progress, write_bytes
-from utf8fpga.cli.record import check_pages, record, record_engines
+from utf8fpga.cli.process import ignore_unused_circuits
+from utf8fpga.cli.record import CORES_FILE, FIGURES_FILE, SCALING_FILE, check_pages, record, record_engines, recorded
 from utf8fpga.hdl import CORES, DecoderParameters
 from utf8fpga.hdl.toolchain import present_version, stop_tools
 
@@ -81,6 +83,7 @@ class Bench:
         ports: a file that describes the ports of that core.
         plot: a file for the plot.
         record: the checkout into which the figures are written.
+        again: measure cores too whose figures are recorded in the checkout.
         as_json: print JSON.
     """
 
@@ -95,6 +98,7 @@ class Bench:
     ports: str | None = None
     plot: str | None = None
     record: str | None = None
+    again: bool = False
     as_json: bool = False
 
     @property
@@ -137,8 +141,10 @@ def _seeds(_context: click.Context, _option: click.Parameter, value: str) -> tup
 @click.option(
     "--record",
     type=FOLDER,
-    help="Write the figures into README.md and docs of a checkout, with --engines into docs only.",
+    help="Write the figures into README.md and docs of a checkout, with --engines into docs only. Cores whose circuits "
+    "have not changed, nor the tools, are not measured again.",
 )
+@click.option("--again", is_flag=True, help="With --record, measure all cores.")
 @json_option
 def bench(software: bool, engines: bool, as_json: bool, parameters: Choice, **given: Any) -> None:
     """Measure area, clock frequency and GB/s with the place and route tools.
@@ -146,6 +152,8 @@ def bench(software: bool, engines: bool, as_json: bool, parameters: Choice, **gi
     Default: the settings of the serial decoder in the README. Results are cached, so that a run that was
     interrupted continues with the remaining jobs.
     """
+    if given["again"] and (software or engines or not given["record"]):
+        raise CommandError("--again requires --record, and neither --software nor --engines")
     if software:
         _bench_software(as_json)
     elif engines:
@@ -200,6 +208,7 @@ def measure(bench: Bench) -> None:
         ValueError: invalid parameters of a decoder, or a wrong description of another core.
         ToolError: a tool is missing.
     """
+    ignore_unused_circuits()
     devices = _devices(bench)
     if bench.plot or bench.record:
         plot_tools()
@@ -301,7 +310,11 @@ def _executor(bench: Bench) -> Iterator[Executor]:
 def _record(bench: Bench, cache: Cache, checkout: Path) -> None:
     points = setting_points(list(DEVICES.values()), bench.seeds, cache)
     scaling, others = scaling_points(cache=cache), scaling_points(CORES_MEASURED, cache)
-    measured = iter(_run(bench, [*points, *scaling, *others], cache))
+    every = [*points, *scaling, *others]
+    files = [] if bench.again else [recorded(checkout / file) for file in (FIGURES_FILE, SCALING_FILE, CORES_FILE)]
+    kept = [kept_figure(point, [each for each in files if each]) for point in every]
+    new = iter(_run(bench, [point for point, figure in zip(every, kept, strict=True) if figure is None], cache))
+    measured = iter([figure or next(new) for figure in kept])
     figures, over_lanes, cores = (
         figures_as_dict(list(islice(measured, len(each))), COMMAND) for each in (points, scaling, others)
     )

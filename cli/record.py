@@ -34,6 +34,7 @@ __all__ = [
     "record",
     "record_boards",
     "record_engines",
+    "recorded",
     "scaling_block",
     "session_block",
     "with_block",
@@ -95,6 +96,15 @@ def record(figures: dict[str, Any], scaling: dict[str, Any], cores: dict[str, An
         write_bytes(str(checkout / file), scaling_plot(drawn))
     for path, text in pages.items():
         write_bytes(str(path), text.encode())
+
+
+def recorded(path: Path) -> dict[str, Any] | None:
+    """The figures in a file of a checkout; None if there are none."""
+    try:
+        figures = json.loads(path.read_text(encoding="utf-8"))
+        return figures if figures["figures"] and figures["tools"] else None
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
 
 
 def record_engines(figures: dict[str, Any], checkout: Path) -> None:

@@ -99,7 +99,7 @@ class EncoderStages(wiring.Component):
     @property
     def latency(self) -> int:
         """Cycles from a beat at the input to its units at `entry`."""
-        return 2 + self.borrows + (not self.pauses)
+        return 2 + self.borrows + 2 * (not self.pauses)
 
     @property
     def stall_cycles(self) -> int:
@@ -129,18 +129,21 @@ class EncoderStages(wiring.Component):
         if self.collides:
             # Its units must not get into a packet that has ended.
             m.d.comb += collision.eq(lends & shown_valid & (last.keep | shown.last))
-        self._load(m, shown, shown_valid, taken, taken_valid & ~collision, self.run)
+        source = taken if self.pauses else self._only_valid(m, taken)
+        self._load(m, shown, shown_valid, source, taken_valid & ~collision, self.run)
         self._encode(m, shown, shown_valid, first, lends & ~collision)
         return m
 
-    def _valids(self, m: Module, valid: Value) -> list[Value]:
-        """Per lane whether the beat whose units are made is there."""
-        if self.pauses or not self.borrows:
-            return [valid] * self.lanes
+    def _only_valid(self, m: Module, taken: Any) -> Any:
+        """The beat, whose lanes are empty unless it is there, so that no later step depends on that."""
         # Not reset: they have drained before a beat lends units for the first time.
-        m.submodules.valids = tree = FanOut(3)
-        m.d.comb += tree.value.eq(self.input.valid)
-        return [tree.copies[lane * len(tree.copies) // self.lanes] for lane in range(self.lanes)]
+        m.submodules.valids = tree = FanOut(2, doubles=True)
+        masked = Signal(self._stage)
+        m.d.comb += [tree.value.eq(self.input.valid), masked.eq(taken)]
+        for number, lane in enumerate(masked.lanes):
+            valid = tree.copies[number * len(tree.copies) // self.lanes]
+            m.d.comb += lane.keep.eq(taken.lanes[number].keep & valid)
+        return masked
 
     def _classified(self, m: Module, beat: Any) -> Any:
         """A beat with the classes of its code points."""
@@ -188,40 +191,50 @@ class EncoderStages(wiring.Component):
         copies, slots = len(self.run), self.slots
         wide = self.lanes * slots
         keeps, errors = (Signal(wide, name=name, reset_less=True) for name in ("keeps", "errors"))
-        made_valid, last = Signal(name="made_valid"), Signal(name="made_last", reset_less=True)
+        made_valid, made_last = Signal(name="made_valid"), Signal(name="made_last", reset_less=True)
+        any_valid, last = valid | lends, beat.last & valid
+        # Without pauses, lanes of a beat that is not there are empty already where units are lent.
+        is_there = valid if self.pauses or not self.borrows else Const(1, 1)
+        coded = [self._coded(lane, lane.keep & is_there) for lane in beat.lanes]
+        if follows is not None:
+            coded.append(self._coded(follows, lends))
+        if not self.pauses:
+            # A stage of its own for the units, before they are lent.
+            coded_valid = Signal(name="coded_valid")
+            m.d.sync += coded_valid.eq(any_valid)
+            any_valid, last = coded_valid, self._held(m, "coded_last", [last])[0]
+            coded = [
+                [self._held(m, f"coded_{lane}_{place}", unit) for place, unit in enumerate(units)]
+                for lane, units in enumerate(coded)
+            ]
         with m.If(self.run[0]):
-            m.d.sync += [made_valid.eq(valid | lends), last.eq(beat.last & valid)]
-        lanes = [*beat.lanes, *([] if follows is None else [follows])]
-        present = [*(lane.keep & each for lane, each in zip(beat.lanes, self._valids(m, valid), strict=True)), lends]
-        encoded = [
-            self.logic.slots(self._code_point(lane), self._classes(lane), from_first=self.from_first) for lane in lanes
-        ]
+            m.d.sync += [made_valid.eq(any_valid), made_last.eq(last)]
         for number in range(self.lanes):
             run = self.run[number * copies // self.lanes]
             for place in range(slots):
-                slot = encoded[number][place]
-                kept, bits = present[number] & slot.keep, slot.bits
-                error = kept & lanes[number].error
-                if number + 1 < len(lanes) and slots + place < len(encoded[number + 1]):
-                    other = encoded[number + 1][slots + place]
-                    lent = present[number + 1] & other.keep
-                    kept, error = kept | lent, error | (lent & lanes[number + 1].error)
-                    bits = [
-                        chosen(present[number], one, another) for one, another in zip(bits, other.bits, strict=True)
-                    ]
+                keep, error, *bits = coded[number][place]
+                if number + 1 < len(coded) and slots + place < len(coded[number + 1]):
+                    lent, lent_error, *others = coded[number + 1][slots + place]
+                    bits = [chosen(keep, one, another) for one, another in zip(bits, others, strict=True)]
+                    keep, error = keep | lent, error | lent_error
                 at = number * slots + (place if self.from_first else slots - 1 - place)
                 with m.If(run):
-                    m.d.sync += [keeps[at].eq(kept), errors[at].eq(error)]
-                m.d.comb += self.entry.symbols[at].unit.eq(self._held(m, f"unit_{at}", bits, run))
+                    m.d.sync += [keeps[at].eq(keep), errors[at].eq(error)]
+                m.d.comb += self.entry.symbols[at].unit.eq(Cat(self._held(m, f"unit_{at}", bits, run)))
                 m.d.comb += self.entry.symbols[at].error.eq(errors[at])
-        m.d.comb += [self.entry.keep.eq(keeps), self.entry.last.eq(last), self.entry_valid.eq(made_valid)]
+        m.d.comb += [self.entry.keep.eq(keeps), self.entry.last.eq(made_last), self.entry_valid.eq(made_valid)]
+
+    def _coded(self, lane: Any, present: Value) -> list[list[Value]]:
+        """The code units of a lane, the last one first: whether it is there, whether it has an error, and its bits."""
+        slots = self.logic.slots(self._code_point(lane), self._classes(lane), from_first=self.from_first)
+        return [[present & slot.keep, present & slot.keep & lane.error, *slot.bits] for slot in slots]
 
     @staticmethod
-    def _held(m: Module, name: str, bits: Sequence[Value], run: Value) -> Value:
+    def _held(m: Module, name: str, bits: Sequence[Value], run: Value | None = None) -> list[Value]:
         """The bits from registers, but constants as they are: Yosys stops at the initial value of such a register."""
         varying = [bit for bit in bits if not isinstance(bit, Const)]
         held = Signal(len(varying), name=name, reset_less=True)
-        with m.If(run):
+        with m.If(Const(1, 1) if run is None else run):
             m.d.sync += held.eq(Cat(varying))
         registers = iter(held)
-        return Cat(bit if isinstance(bit, Const) else next(registers) for bit in bits)
+        return [bit if isinstance(bit, Const) else next(registers) for bit in bits]

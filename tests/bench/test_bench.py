@@ -53,6 +53,7 @@ from utf8fpga.bench import (
     figures_table,
     foreign_core,
     jobs,
+    kept_figure,
     points_table,
     read_ports,
     scaling_plot,
@@ -759,6 +760,44 @@ GIGABYTES = [0.3, 0.59, 1.16, 2.28, 4.48, 8.8, 17.28, 33.92, 66.56]
 """The throughput at 300 MHz, 295 MHz and so on."""
 
 
+def same_point(**changes: Any) -> Point:
+    core = replace(COUNTER, design="d1", latency=9)
+    return replace(Point(core, ECP5, (1, 2, 3)), **changes)
+
+
+@pytest.fixture
+def earlier() -> dict[str, Any]:
+    area, speed = Area(100, 77, 50, ""), Speed(281.5, {1: 280.0, 2: 281.5, 3: 290.0}, "-noccu2")
+    point = replace(same_point(), core=replace(COUNTER, design="d1", title="old", latency=8))
+    return figures_as_dict([Figure(point, area, speed, None)], "utf8fpga bench")
+
+
+def test_a_figure_is_kept_while_circuit_seeds_and_tools_are_the_same(earlier: dict[str, Any]) -> None:
+    # As it is read from a file.
+    figure = kept_figure(same_point(), [json.loads(json.dumps(earlier))])
+    assert figure is not None
+    assert figure.as_dict() == earlier["figures"][0] | {"title": COUNTER.title, "latency": 9}
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [{"core": replace(COUNTER, design="d2")}, {"device": DEVICES["hx8k"]}, {"seeds": (1, 2)}, {"seeds": (1, 2, 4)}],
+    ids=["circuit", "device", "fewer seeds", "other seeds"],
+)
+def test_a_figure_of_another_point_is_not_kept(changes: dict[str, Any], earlier: dict[str, Any]) -> None:
+    assert kept_figure(same_point(**changes), [earlier]) is None
+
+
+@pytest.mark.parametrize("changes", [{"tools": {"yosys": "0.1"}}, {"format": 0}])
+def test_a_figure_of_other_tools_is_not_kept(changes: dict[str, Any], earlier: dict[str, Any]) -> None:
+    assert kept_figure(same_point(), [earlier | changes]) is None
+
+
+def test_a_failed_measurement_is_not_kept(earlier: dict[str, Any]) -> None:
+    failed = earlier["figures"][0] | {"speed": None, "error": "it is full"}
+    assert kept_figure(same_point(), [earlier | {"figures": [failed]}]) is None
+
+
 def test_table_of_points() -> None:
     figures = OVER_LANES | {"figures": [recorded(64, 280.0), recorded(2, None, packed=True)]}
     assert points_table(figures).splitlines()[2:] == [
@@ -887,6 +926,11 @@ INCORRECT_USE = {
     "record with device": (
         ["--record", ".", "--device", "hx8k"],
         "--record requires the figures of all devices: leave out --device hx8k",
+    ),
+    "again without record": (["--again"], "--again requires --record, and neither --software nor --engines"),
+    "again with engines": (
+        ["--again", "--engines", "--record", "."],
+        "--again requires --record, and neither --software nor --engines",
     ),
     "record with plot": (
         ["--record", ".", "--plot", "x"],
