@@ -21,7 +21,7 @@ import click
 from utf8fpga.cli.output import CommandError, say, spinner, write_error
 from utf8fpga.model import UserError
 
-__all__ = ["DEFECT", "run"]
+__all__ = ["DEFECT", "ignore_unused_circuits", "run"]
 
 DEFECT = 70
 """The exit status after a defect of the program: ``EX_SOFTWARE`` of BSD's sysexits."""
@@ -98,15 +98,15 @@ def run(command: Callable[[], None]) -> int:
     except click.exceptions.Exit as done:
         status = done.exit_code
     except _Terminated as ended:
-        _expect_unused_circuits()
+        ignore_unused_circuits()
         say("utf8fpga: terminated")
         status = _end_by(ended)
     except KeyboardInterrupt:
-        _expect_unused_circuits()
+        ignore_unused_circuits()
         say("utf8fpga: interrupted")
         status = 130
     except Exception as error:
-        _expect_unused_circuits()
+        ignore_unused_circuits()
         status = _report(error)
     try:
         sys.stdout.flush()
@@ -117,8 +117,8 @@ def run(command: Callable[[], None]) -> int:
     return status
 
 
-def _expect_unused_circuits() -> None:
-    """Suppress Amaranth's warnings of circuits whose elaboration was interrupted."""
+def ignore_unused_circuits() -> None:
+    """Suppress Amaranth's warnings of circuits that are not elaborated: used for attributes only, or interrupted."""
     if hdl := sys.modules.get("amaranth.hdl"):
         warnings.filterwarnings("ignore", category=hdl.UnusedElaboratable)
 

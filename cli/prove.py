@@ -5,25 +5,25 @@ from __future__ import annotations
 
 import json
 import os
-import warnings
 from collections.abc import Sequence
 from contextlib import closing
+from dataclasses import asdict
 from pathlib import Path
 
 import click
-from amaranth.hdl import UnusedElaboratable
 
 from utf8fpga.cli.core_options import core_command
 from utf8fpga.cli.options import FOLDER, MAX_SEED, SEED, json_option
 from utf8fpga.cli.output import CommandError, progress, say
+from utf8fpga.cli.process import ignore_unused_circuits
 from utf8fpga.formal.catalogue import CONFIGURATIONS, PROPERTIES, Configuration
 from utf8fpga.formal.mutation.judge import judge_netlists, judge_tables
 from utf8fpga.formal.report import Result
 from utf8fpga.formal.runner import prove_all
-from utf8fpga.hdl import DecoderParameters
+from utf8fpga.hdl import CoreParameters, DecoderParameters
 from utf8fpga.model.render import aligned, columns
 
-__all__ = ["MUTATED", "list_proofs", "prove", "run_mutants", "run_proofs"]
+__all__ = ["MUTATED", "list_proofs", "prove", "run_core_mutants", "run_mutants", "run_proofs"]
 
 MUTATED = (
     *("serial-0", "serial-1", "serial-2", "serial-0-full"),
@@ -51,13 +51,14 @@ MUTATED = (
     type=click.IntRange(min=1),
     metavar="N",
     help="Instead, check that proofs and simulation detect N mutants of each netlist and all mutants of each table; "
+    "of another core than a decoder, that the comparison with its golden function detects N mutants of its gates; "
     "default for CONFIG: some decoders.",
 )
 @click.option("--seed", type=SEED, default=1, show_default=True, help="Seed of the selection of mutants.")
 @json_option
 def prove(
     names: tuple[str, ...],
-    parameters: DecoderParameters | None,
+    parameters: CoreParameters | None,
     listed: bool,
     wanted: tuple[str, ...],
     jobs: int | None,
@@ -70,12 +71,16 @@ def prove(
 ) -> None:
     """Prove that cores are correct on every input, or print an input for which one is not.
 
-    CONFIG is a name that --list prints; alternatively, options select one core. Default: all configurations with
-    fewer than 16 lanes, since the others take minutes each. Exit status 1 if a property is not proved.
+    CONFIG is a name that --list prints; alternatively, options select one core. Default: all configurations but wide
+    decoders, and encoders and transcoders with several lanes, which take minutes each. Exit status 1 if a property is
+    not proved.
     """
     jobs = jobs or os.cpu_count() or 1
     if listed:
         click.echo(list_proofs(as_json=as_json))
+        return
+    if mutate and parameters is not None and not (names or isinstance(parameters, DecoderParameters)):
+        run_core_mutants(parameters, mutate, seed=seed, seconds=timeout, as_json=as_json)
         return
     chosen = _chosen(names, parameters, MUTATED if mutate else ())
     if mutate:
@@ -121,7 +126,7 @@ def run_proofs(
     if unknown := [name for name in wanted if name not in PROPERTIES]:
         raise CommandError(f"unknown property {unknown[0]!r} (known: {', '.join(PROPERTIES)})")
     properties = list(wanted) or list(PROPERTIES)
-    _only_look_at_decoders()
+    ignore_unused_circuits()
     results = []
     with (
         progress("proving", len(chosen) * len(properties)) as done,
@@ -194,7 +199,7 @@ def run_mutants(
         CommandError: the proofs do not detect a mutant, the simulation does not detect more than 1% of
             them, or a mutant that is equivalent to the original was reported.
     """
-    _only_look_at_decoders()
+    ignore_unused_circuits()
     scores = []
     for configuration in chosen:
         what = f"mutants of {configuration.name}"
@@ -227,12 +232,37 @@ def run_mutants(
         raise CommandError("mutants were not detected, or reported by mistake: see the list above", status=1)
 
 
-def _only_look_at_decoders() -> None:
-    """Suppress Amaranth's warning of decoders that are not elaborated, since some are used for their attributes."""
-    warnings.simplefilter("ignore", UnusedElaboratable)
+def run_core_mutants(parameters: CoreParameters, count: int, *, seed: int, seconds: int, as_json: bool) -> None:
+    """Check that the comparison with the golden function detects mutants of the gates of a core.
+
+    Args:
+        parameters: those of the core.
+        count: the number of mutants.
+        seed: the seed of the selection of mutants.
+        seconds: the time limit of the solver for one proof.
+        as_json: print JSON.
+
+    Raises:
+        CommandError: NumPy is missing, or a mutant survives.
+    """
+    try:
+        from utf8fpga.formal.mutation.netlist_mutants import Outcome, judge_core
+    except ModuleNotFoundError as error:
+        raise CommandError(f"--mutate requires {error.name}: pip install 'utf8fpga[arrays]'", status=1) from None
+    ignore_unused_circuits()
+    with progress(f"mutants of {parameters.name}", count) as done:
+        score = judge_core(parameters, count, seed=seed, seconds=min(seconds, 20), done=done)
+    if as_json:
+        click.echo(json.dumps(asdict(score), indent=2))
+    else:
+        click.echo("\n".join(columns([score.row], ["core", "mutants", *Outcome])))
+    for mutant in score.having(Outcome.TIMING, Outcome.SURVIVED, Outcome.UNDECIDED):
+        say(f"{mutant.outcome}: {mutant.name}{mutant.reason and ', '}{mutant.reason}")
+    if survivors := score.having(Outcome.SURVIVED):
+        raise CommandError(f"{len(survivors)} of {count} mutants survive: see the list above", status=1)
 
 
-def _chosen(names: Sequence[str], parameters: DecoderParameters | None, default: Sequence[str]) -> list[Configuration]:
+def _chosen(names: Sequence[str], parameters: CoreParameters | None, default: Sequence[str]) -> list[Configuration]:
     """The configurations that are named, or the one that the options select, or else the default ones."""
     if unknown := [name for name in names if name not in CONFIGURATIONS]:
         raise CommandError(f"unknown configuration {unknown[0]!r} (known: {', '.join(CONFIGURATIONS)})")

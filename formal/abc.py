@@ -20,7 +20,7 @@ from utf8fpga.formal.aiger import Aig, read_aig
 from utf8fpga.formal.answers import Answers
 from utf8fpga.hdl.toolchain import ToolError, run_tool
 
-__all__ = ["Verdict", "always_zero", "decide", "hold", "hold_each", "hunt", "hunt_each"]
+__all__ = ["Verdict", "always_zero", "always_zero_each", "decide", "hold", "hold_each", "hunt", "hunt_each"]
 
 
 _DUMMY = """\
@@ -93,14 +93,26 @@ def always_zero(aig: Aig, output: int) -> bool:
     Raises:
         ToolError: Yosys is missing or failed.
     """
+    return always_zero_each([(aig, output)])[0]
+
+
+def always_zero_each(questions: Sequence[tuple[Aig, int]]) -> list[bool]:
+    """`always_zero` for several graphs, each with the number of an output, in one run of Yosys.
+
+    Raises:
+        ToolError: Yosys is missing or failed.
+    """
     with tempfile.TemporaryDirectory(prefix="utf8fpga-") as folder:
         directory = Path(folder)
         (directory / "dummy.il").write_text(_DUMMY, encoding="utf-8")
-        (directory / "twin.aig").write_bytes(aig.file(output))
-        merge = ["backup", "read_aiger twin.aig", "strash", "&get", "&scorr", "&put", "write_aiger merged.aig"]
-        (directory / "ask.abc").write_text("\n".join([*merge, "restore", ""]), encoding="utf-8")
+        script = ["backup"]
+        for number, (aig, output) in enumerate(questions):
+            (directory / f"{number}.aig").write_bytes(aig.file(output))
+            merge = ["strash", "&get", "&scorr", "&put", f"write_aiger {number}.merged.aig"]
+            script += [f"read_aiger {number}.aig", *merge]
+        (directory / "ask.abc").write_text("\n".join([*script, "restore", ""]), encoding="utf-8")
         run_tool("yosys", ["-q", "-p", "read_rtlil dummy.il; abc -script ask.abc"], directory=directory)
-        return read_aig(directory / "merged.aig").outputs == [0]
+        return [read_aig(directory / f"{n}.merged.aig").outputs == [0] for n in range(len(questions))]
 
 
 def hunt(aig: Aig, output: int, frames: int, *, seconds: int = 600) -> Verdict:

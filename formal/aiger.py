@@ -77,6 +77,7 @@ class Aig:
         output_bits: per port the outputs that are its bits.
         packed: the gates in the encoding of the file.
         starts: the latches that start with any value.
+        names: per latch the shortest name of a wire of the design that has its value.
     """
 
     inputs: int
@@ -87,6 +88,7 @@ class Aig:
     output_bits: dict[str, list[int]]
     packed: bytes = field(repr=False)
     starts: list[Start] = field(default_factory=list, repr=False)
+    names: dict[int, str] = field(default_factory=dict, repr=False)
 
     @property
     def initial(self) -> list[int]:
@@ -279,6 +281,7 @@ def aig_of(rtlil: str, *, top: str = "top", free: bool = False) -> Aig:
         script = f"read_rtlil top.il; hierarchy -top {top}; {prepare('top', free=free)}"
         run_tool("yosys", ["-q", "-p", script], directory=directory)
         aig = read_aig(directory / "top.aig")
+        aig.names = _names(directory / "top.map")
         if free:
             aig.starts = _starts(directory / "top.map", directory / "dut.init")
     if len(aig.gates) <= _GRAPH_GATES:
@@ -345,6 +348,17 @@ def _delta(value: int) -> bytes:
         found.append(value & 0x7F | 0x80)
         value >>= 7
     return bytes([*found, value])
+
+
+def _names(numbers: Path) -> dict[int, str]:
+    """The names of the latches, from the map that Yosys wrote."""
+    found: dict[int, str] = {}
+    for number, place, wire in re.findall(
+        r"^(?:inv)?latch (\d+) (\d+) \\?(.+)$", numbers.read_text("utf-8"), re.MULTILINE
+    ):
+        name = f"{wire}[{place}]"
+        found[int(number)] = min(found.get(int(number), name), name, key=lambda each: (len(each), each))
+    return found
 
 
 def _starts(numbers: Path, initial: Path) -> list[Start]:

@@ -27,9 +27,11 @@ from utf8fpga.hdl import (
 from utf8fpga.hdl.core import spelled
 from utf8fpga.hdl.decoder.pipeline import fastest
 from utf8fpga.model import TABLE_3_7, EncodingTable, InvalidArgumentError
+from utf8fpga.model.encoder import ByteOrderMark
 from utf8fpga.model.forms import CESU_8_CODE_UNITS, GENERALISED_UTF_8, MODIFIED_UTF_8_CODE_UNITS, RFC_2279
 from utf8fpga.model.practices import Practice
 from utf8fpga.model.properties import CharacterProperty
+from utf8fpga.model.table import Composition
 
 __all__ = ["CONFIGURATIONS", "PROPERTIES", "Configuration"]
 
@@ -85,9 +87,13 @@ class Configuration:
                 )
             table, is_verilog = parameters.table, False
         elif isinstance(parameters, TranscoderParameters):
-            if parameters.lanes > 1 or parameters.decoder is None:
+            is_packed = parameters.packed and not parameters.narrow
+            is_plain = is_packed and parameters.bom is ByteOrderMark.KEEP
+            is_plain = is_plain and not isinstance(parameters.given.form, Composition)
+            if parameters.decoder is None or not (parameters.lanes == 1 or is_plain):
                 raise InvalidArgumentError(
-                    f"the proofs have no reference for {parameters.name}: use one lane, and a source other than UTF-32"
+                    f"the proofs have no reference for {parameters.name}: use a source other than UTF-32, and one lane,"
+                    " or wide packed output beats, a source of one decoder and no bom"
                 )
             is_verilog = False
         elif isinstance(parameters, RemoverParameters):
@@ -214,6 +220,17 @@ _TRANSCODERS = [
     TranscoderParameters(from_="utf-16-be", to="utf-8"),
     TranscoderParameters(from_="utf-16-le", to="utf-16-be"),
 ]
+_WIDE_ENCODERS = [
+    EncoderParameters(to="utf-16-le", lanes=2),
+    EncoderParameters(to="utf-16-le", lanes=4),
+    EncoderParameters(lanes=4),
+    TranscoderParameters(to="utf-16-le", lanes=2),
+    TranscoderParameters(to="utf-16-le", lanes=4),
+    TranscoderParameters(to="utf-16-le", lanes=8),
+    TranscoderParameters(to="utf-16-le", lanes=16),
+    TranscoderParameters(from_="utf-16-le", to="utf-8", lanes=4),
+]
+"""Encoders and transcoders with packers, whose proofs take minutes each."""
 _REMOVERS = [RemoverParameters(lanes=lanes) for lanes in (1, 2)]
 _TAPS = [ValidatorParameters(report="verdict")]
 _FLUSHING = [RemoverParameters(lanes=2, flush=True)]
@@ -248,7 +265,7 @@ def _refreshed_from(table: EncodingTable, *, pipeline: int, most: int) -> Refres
 
 _ALL = (
     *map(Configuration.of, (*_all_serial(), *_all_parallel())),
-    *(Configuration.of(parameters, on_request=True) for parameters in _WIDE),
+    *(Configuration.of(parameters, on_request=True) for parameters in (*_WIDE, *_WIDE_ENCODERS)),
     *map(Configuration.of, (*_all_packed(), *_COMPACT, *_ENCODERS, *_TRANSCODERS, *_REMOVERS, *_FLUSHING, *_TAPS)),
     *_all_refreshed(),
 )

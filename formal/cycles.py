@@ -48,6 +48,7 @@ class Cycles:
         gates: of the graph.
         inputs: per cycle the literals of the inputs.
         outputs: per cycle the literals of the outputs.
+        states: per cycle the literals of the latches at its beginning, and those after the last one.
     """
 
     def __init__(self, aig: Aig, fixed: Sequence[Mapping[int, int]]) -> None:
@@ -55,11 +56,13 @@ class Cycles:
         self.inputs: list[list[int]] = []
         self.outputs: list[list[int]] = []
         state = [0] * len(aig.latches)
+        self.states = [state]
         for cycle, known in enumerate(fixed):
             inputs = [known.get(n, 2 * (1 + cycle * aig.inputs + n)) for n in range(aig.inputs)]
             outputs, state = next_cycle(self.gates, aig, state, inputs)
             self.inputs.append(inputs)
             self.outputs.append(outputs)
+            self.states.append(state)
 
 
 def next_cycle(gates: GateList, aig: Aig, state: Sequence[int], inputs: Sequence[int]) -> tuple[list[int], list[int]]:

@@ -37,7 +37,7 @@ class EncoderReference(CoreReference):
         """See `CoreReference.follow`."""
         events = []
         for symbol, keep in symbols:
-            events += self._units(m, *self.given(symbol), keep)
+            events += self.units(m, *self.given(symbol), keep)
         events.append(Event(self.word))
         m.d.comb += [events[-1].valid.eq(last), events[-1].word.end.eq(1)]
         return Followed(events, Const(1, 1), {})
@@ -48,7 +48,7 @@ class EncoderReference(CoreReference):
             return Value.cast(symbol.code_point), symbol.error
         return Value.cast(symbol), Const(0, 1)
 
-    def _units(self, m: Module, code_point: Value, error: Value, keep: Value) -> list[Event]:
+    def units(self, m: Module, code_point: Value, error: Value, keep: Value) -> list[Event]:
         """The events of a code point, in the order of its units."""
         rows = self._table.rows
         matches = [(code_point >= row.code_points.first) & (code_point <= row.code_points.last) for row in rows]

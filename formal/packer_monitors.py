@@ -109,6 +109,8 @@ class PackerMonitors:
             does.
         offer: whether there is a beat for the packer, or for the pipeline in front of it. Beats have any contents when
             they are at the packer, so that pipeline holds none.
+        lent: None; or, in each cycle, whether the beat after the one at the end of the pipeline in front has words that
+            that pipeline outputs one cycle earlier: with the beat before, or in a beat of their own.
         pick: which events of an accepted beat may become the watched one: a bit per lane, and one for the end of the
             packet. It has an arbitrary value in each cycle, so any event can be the watched one.
 
@@ -119,6 +121,7 @@ class PackerMonitors:
         number_bits: the width of all numbers of events.
         front, was_ready: registers, of the pipeline in front of a packer with `ahead`: per cycle whether there is a
             beat, and whether the packer was ready.
+        produced: whether there is a beat for the packer.
         accepted, idle: a beat is transferred at the input; the input is ready, but not valid, and the packer `flushes`.
             Of a packer with `ahead` they are as many cycles late as its beats.
         delivered, stalled: a beat is transferred at the output; the output is valid, but not ready.
@@ -142,8 +145,8 @@ class PackerMonitors:
             after `delay_due`.
     """
 
-    def __init__(self, m: Module, packer: Packer, offer: Signal, pick: Signal) -> None:
-        self._m, self._packer, self._offer, self._pick = m, packer, offer, pick
+    def __init__(self, m: Module, packer: Packer, offer: Signal, pick: Signal, lent: Signal | None = None) -> None:
+        self._m, self._packer, self._offer, self._pick, self.lent = m, packer, offer, pick, lent
         # The events of as many beats as there are rows in both stores and cycles of latency.
         self.row_bits = (2 * (packer.depth + packer.buffer.capacity) - 1).bit_length()
         self.most = (packer.lanes + 1) * (packer.depth + packer.buffer.capacity + packer.latency)
@@ -169,7 +172,11 @@ class PackerMonitors:
             earlier = [entry, *registers]
             self._m.d.sync += [later.eq(value) for value, later in zip(earlier, registers, strict=False)]
         was_ready = self.was_ready[-1] if self.was_ready else sparse.ready
-        self.accepted = self._name("accepted", sparse.valid & was_ready)
+        self.produced = [self._offer, *self.front][-1]
+        if self.lent is not None:
+            # It has been accepted, so the packer was ready one cycle later.
+            self.produced |= self.lent & [self._offer & sparse.ready, *self.front][-2]
+        self.accepted = self._name("accepted", sparse.valid & (was_ready if self.lent is None else 1))
         self.idle = self._name("idle", ~sparse.valid & was_ready if self._packer.flushes else 0)
         self.stalled = self._name("stalled", packed.valid & ~packed.ready)
         self.delivered = self._name("delivered", packed.valid & packed.ready)

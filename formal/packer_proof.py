@@ -50,12 +50,14 @@ class PackerProof(Elaboratable):
 
     Args:
         packer: the packer. Its memories are given more read ports, so it must not be part of another design.
+        lends: see `prove_packer`.
 
     Attributes:
         packer, monitors, invariant: the packer, its monitors and its invariant.
         clk, reset: the clock and the reset, ports.
         offer, fresh, ready, pick: inputs with arbitrary values: `valid` and the payload of the producer, `ready` of the
             consumer, and the number of the event that is watched, see `PackerMonitors`.
+        lent: an input with arbitrary values, see `PackerMonitors`.
         holds: per part of the invariant, whether it holds.
         wrong: the bits of all monitors.
         seen: per property of `MONITORED`, it is violated.
@@ -63,14 +65,15 @@ class PackerProof(Elaboratable):
         packed_valid, packed_payload, sparse_ready: the outputs of the packer.
     """
 
-    def __init__(self, packer: Packer) -> None:
+    def __init__(self, packer: Packer, *, lends: bool = False) -> None:
         self.packer = packer
+        self.lent = Signal(name="lent")
         self.clk, self.reset, self.offer, self.ready = (Signal(name=n) for n in ("clk", "reset", "offer", "ready"))
         self.fresh = Signal(len(Value.cast(packer.sparse.payload)))
         self.pick = Signal(packer.lanes + 1)
         self._observed = Module()
         self._observed.submodules.packer = packer
-        self.monitors = PackerMonitors(self._observed, packer, self.offer, self.pick)
+        self.monitors = PackerMonitors(self._observed, packer, self.offer, self.pick, self.lent if lends else None)
         self.invariant = PackerInvariant(self._observed, packer, self.monitors)
         self.holds = Signal(len(self.invariant.parts))
         self.registers = Cat(each.value for each in packer.pipeline.registers)
@@ -89,7 +92,7 @@ class PackerProof(Elaboratable):
     @property
     def ports(self) -> list[Signal]:
         """The ports of the top module."""
-        inputs = [self.clk, self.reset, self.offer, self.ready, self.fresh, self.pick]
+        inputs = [self.clk, self.reset, self.offer, self.ready, self.fresh, self.pick, self.lent]
         outputs = [self.holds, self.wrong, self.seen, self.covered]
         observed = [signal for signal, _ in self._ports.values()]
         return [*inputs, *outputs, self.packed_valid, self.packed_payload, self.sparse_ready, *observed]
@@ -114,7 +117,7 @@ class PackerProof(Elaboratable):
         m.d.comb += [
             domain.clk.eq(self.clk),
             domain.rst.eq(self.reset),
-            sparse.valid.eq([self.offer, *self.monitors.front][-1]),
+            sparse.valid.eq(self.monitors.produced),
             Value.cast(sparse.payload).eq(self.fresh),
             packed.ready.eq(self.ready),
             self.packed_valid.eq(packed.valid),
@@ -157,15 +160,16 @@ class _Design:
 
     @staticmethod
     @lru_cache(maxsize=4)
-    def of(packer: Any, lanes: int, flushes: bool, ahead: int, *, free: bool = True) -> _Design:
+    def of(packer: Any, lanes: int, flushes: bool, ahead: int, lends: bool, *, free: bool = True) -> _Design:
         """That of a packer of a class with `NARROW` words; the last ones are kept.
 
         Args:
             packer: the class.
             lanes, flushes, ahead: of the packer.
+            lends: see `prove_packer`.
             free: whether all registers start with any contents, and the first cycle is a reset.
         """
-        proof = PackerProof(packer(NARROW, lanes, flushes=flushes, ahead=ahead))
+        proof = PackerProof(packer(NARROW, lanes, flushes=flushes, ahead=ahead), lends=lends)
         text = str(rtlil.convert(proof, name="top", ports=proof.ports, emit_src=False))
         aig, registers = register_claims(aig_of(text, free=free), proof.given)
         claims = dict(zip(proof.invariant.parts, aig.output_bits["holds"], strict=True))
@@ -186,9 +190,11 @@ class _Design:
 
 
 @lru_cache(maxsize=4)
-def _induction(packer: Any, lanes: int, flushes: bool, ahead: int, seconds: int) -> tuple[bool | None, str]:
+def _induction(
+    packer: Any, lanes: int, flushes: bool, ahead: int, lends: bool, seconds: int
+) -> tuple[bool | None, str]:
     """The answer to base and step; if it is not yes, also the part of the invariant that does not follow."""
-    design = _Design.of(packer, lanes, flushes, ahead)
+    design = _Design.of(packer, lanes, flushes, ahead, lends)
     if not (found := _start(design, seconds, reset=1))[0]:
         return found
     cycles = design.cycles(0, None)
@@ -219,6 +225,7 @@ def prove_packer(
     symbol: data.StructLayout = NARROW,
     flushes: bool = True,
     ahead: int = 0,
+    lends: bool = False,
     seconds: int = 600,
     packer: type[Packer] = Packer,
 ) -> list[Result]:
@@ -254,6 +261,8 @@ def prove_packer(
         wanted: one of `PACKER_PROPERTIES`.
         symbol: the layout of its words.
         flushes, ahead: of the packer.
+        lends: the pipeline in front of a packer with `ahead` may output words of a beat one cycle earlier, with the
+            beat before or in a beat of their own.
         seconds: limit on the time that the engine spends on one question.
         packer: the class of the packer.
 
@@ -269,7 +278,7 @@ def prove_packer(
     started, name = time.monotonic(), f"packer-{lanes}"
     # mypy does not accept a class as hashable if its instances have a method `__hash__`.
     key: Any = packer
-    design = _Design.of(key, lanes, flushes, ahead)
+    design = _Design.of(key, lanes, flushes, ahead, lends)
     aig = design.aig
     if wanted == Property.COVER:
         cycles, _ = _run_at_random(aig)
@@ -287,7 +296,7 @@ def prove_packer(
         inward = aig.fan_in(bits["sparse_ready"]) & all_inputs
         return [Result(name, wanted, "structure", 0, time.monotonic() - started, not (outward or inward))]
     try:
-        proved, note = _decide(key, lanes, flushes, ahead, wanted, seconds)
+        proved, note = _decide(key, lanes, flushes, ahead, lends, wanted, seconds)
     except SolverMissingError as error:
         # Properties that need no solver are proved all the same.
         proved, note = None, str(error)
@@ -351,17 +360,19 @@ def _places(wide: Packer, narrow: Packer) -> list[Place]:
     return found
 
 
-def _decide(packer: Any, lanes: int, flushes: bool, ahead: int, wanted: str, seconds: int) -> tuple[bool | None, str]:
+def _decide(
+    packer: Any, lanes: int, flushes: bool, ahead: int, lends: bool, wanted: str, seconds: int
+) -> tuple[bool | None, str]:
     """Whether the induction proves a property, and why it does not."""
     proved: bool | None = True
     part = ""
     if wanted == Property.POWER_UP:
-        proved, part = _start(_Design.of(packer, lanes, flushes, ahead, free=False), seconds, reset=0)
+        proved, part = _start(_Design.of(packer, lanes, flushes, ahead, lends, free=False), seconds, reset=0)
     if proved:
-        proved, part = _induction(packer, lanes, flushes, ahead, seconds)
+        proved, part = _induction(packer, lanes, flushes, ahead, lends, seconds)
     if not proved:
         return proved, f"{'not decided' if proved is None else 'not inductive'}: {part}"
-    proved = _follows(_Design.of(packer, lanes, flushes, ahead), wanted, seconds)
+    proved = _follows(_Design.of(packer, lanes, flushes, ahead, lends), wanted, seconds)
     notes = {True: "", False: "does not follow from the invariant", None: f"not decided: {wanted}"}
     return proved, notes[proved]
 

@@ -27,6 +27,7 @@ from utf8fpga.formal.properties import Harness, Property, cover_targets
 from utf8fpga.formal.report import Result
 from utf8fpga.formal.tap_proof import TAP_PROPERTIES, prove_tap
 from utf8fpga.formal.transcoder_proof import TRANSCODER_PROPERTIES, is_joined, is_same_decoder, prove_encoder
+from utf8fpga.formal.wide_proof import is_wide, prove_joints, prove_units
 from utf8fpga.formal.workers import run_each, shared_folder
 from utf8fpga.hdl import (
     CompactDecoder,
@@ -43,6 +44,7 @@ from utf8fpga.hdl import (
     parameters_of,
 )
 from utf8fpga.hdl.beats import symbol_shape
+from utf8fpga.hdl.encoder.parallel_encoder import ParallelEncoder
 from utf8fpga.hdl.encoder.unit_queue import UnitQueue
 from utf8fpga.hdl.transcoder.transcoder import Transcoder
 from utf8fpga.hdl.validator.tapped import TappedStream
@@ -99,8 +101,11 @@ def _of_encoder(encoder: Encoder) -> tuple[Property, ...]:
     """The properties that are proved of an encoder.
 
     A narrow encoder deasserts `ready` again and again while words have several units, which `Property.STALL` does not
-    allow for. With several lanes the invariant of `prove_drained` is not inductive.
+    allow for. With several lanes the invariant of `prove_drained` is not inductive, and if the output is that of a
+    packer, its latency is not proved.
     """
+    if is_wide(encoder):
+        return (*TRANSCODER_PROPERTIES, Property.STALL)
     found = [Property.STEADY, Property.LATENCY, Property.INDEPENDENCE]
     if not isinstance(encoder.encoder, UnitQueue):
         found.append(Property.STALL)
@@ -111,12 +116,8 @@ def _of_encoder(encoder: Encoder) -> tuple[Property, ...]:
 
 def _prove_parts(configuration: Configuration, core: object, wanted: str, seconds: int) -> list[Result] | None:
     """The proof of a core whose components are proved each by itself; None if the property is proved of the whole."""
-    if isinstance(core, Encoder) and wanted not in _of_encoder(core):
-        return []
-    if isinstance(core, Encoder) and wanted in (Property.EQUIVALENCE, Property.POWER_UP):
-        return [_prove_encoder(configuration, core, Property(wanted), seconds)]
-    if isinstance(core, Transcoder):
-        return [_prove_transcoder(configuration, core, wanted, seconds)] if wanted in TRANSCODER_PROPERTIES else []
+    if isinstance(core, Encoder | Transcoder):
+        return _prove_coder(configuration, core, wanted, seconds)
     if wanted == Property.COVER and (found := _cover_parts(configuration, core, seconds)):
         return found
     if isinstance(core, TappedStream):
@@ -129,6 +130,21 @@ def _prove_parts(configuration: Configuration, core: object, wanted: str, second
         return [_packed_independence(configuration, seconds)]
     if isinstance(core, ParallelDecoder | PackedDecoder) and wanted in (*HALVES, Property.RECOVERY):
         return _prove_parallel(configuration, Property(wanted), seconds)
+    return None
+
+
+def _prove_coder(
+    configuration: Configuration, core: Encoder | Transcoder, wanted: str, seconds: int
+) -> list[Result] | None:
+    """See `_prove_parts`."""
+    if wanted not in (_of_encoder(core) if isinstance(core, Encoder) else TRANSCODER_PROPERTIES):
+        return []
+    if is_wide(core):
+        return [_prove_wide(configuration, core, wanted, seconds)]
+    if isinstance(core, Transcoder):
+        return [_prove_transcoder(configuration, core, wanted, seconds)]
+    if wanted in (Property.EQUIVALENCE, Property.POWER_UP):
+        return [_prove_encoder(configuration, core, Property(wanted), seconds)]
     return None
 
 
@@ -166,6 +182,39 @@ def _prove_transcoder(configuration: Configuration, core: Transcoder, wanted: st
     proved, note = prove_encoder(configuration.build, Property(wanted), configuration.right, seconds=seconds)
     taken = time.monotonic() - started
     return Result(configuration.name, wanted, "induction", 0, taken, proved or None, note, parts)
+
+
+def _prove_wide(configuration: Configuration, core: Encoder | Transcoder, wanted: str, seconds: int) -> Result:
+    """The proof of an encoder or a transcoder with several lanes by its parts, and of how they are joined."""
+    started = time.monotonic()
+    assert isinstance(core.encoder, ParallelEncoder)
+    stages, packer = core.encoder.stages, core.encoder.packer
+    assert packer is not None
+    parts = [f"{core.lanes} lanes to {stages.logic.table.name}", f"packer-{packer.lanes}-ahead-{packer.ahead}"]
+
+    def result(method: str, proved: bool | None, note: str = "") -> Result:
+        return Result(configuration.name, wanted, method, 0, time.monotonic() - started, proved, note, tuple(parts))
+
+    joined, dependent = prove_joints(configuration.build())
+    if wanted == Property.INDEPENDENCE:
+        return result("structure", not dependent)
+    if not (joined and (isinstance(core, Encoder) or is_same_decoder(configuration.build()))):
+        return result("structure", None, "it is not its parts")
+    if wanted in (Property.EQUIVALENCE, Property.POWER_UP):
+        if isinstance(core, Transcoder):
+            decoder = Configuration.of(parameters_of(core.decoder))
+            parts.insert(0, decoder.name)
+            (found,) = prove(decoder, wanted, seconds=seconds)
+            if not found.proved:
+                return result(found.method, None, f"{decoder.name}: {found.note}")
+        proved, note = prove_units(configuration.build, Property(wanted), configuration.right, seconds=seconds)
+        if not proved:
+            return result("induction", None, note)
+    lends = stages.borrows and not stages.pauses
+    (of_packer,) = prove_packer(
+        packer.lanes, wanted, symbol=symbol_shape(packer.sparse), ahead=packer.ahead, lends=lends, seconds=seconds
+    )
+    return result("induction", of_packer.proved or None, of_packer.note)
 
 
 def _prove_tap(configuration: Configuration, core: TappedStream, wanted: Property, seconds: int) -> Result:

@@ -6,6 +6,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import chain
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,6 +28,15 @@ _MEANS = (1, 4, 30, 300, 3000, None)
 
 _DAMAGE = (0.0, 1e-4, 1e-2, 0.1)
 """Shares of the symbols of a text that are damaged."""
+
+_CHARACTERS = 1 << 12
+"""Characters of a random text, which is repeated as often as necessary."""
+
+_NEAR = 0.1
+"""The share of bounds with an inverted bit."""
+
+_ERRORS = 0.1
+"""The share of well-formed packets in which a symbol is replaced, and of those to which one is added."""
 
 _LONGEST_PATTERN = 48
 
@@ -67,14 +78,16 @@ def traffic(
 ) -> Traffic:
     """Packets that differ for each seed, and are the same for the same arguments.
 
-    One seed in four each has: parts of the corpus, which are damaged at random; noise; bounds of the ranges of the
-    table and the units next to them, at random; and a part of the combinations of these bounds, one in each packet, at
-    every alignment. Two in five have pauses, null beats or both; they have an eighth of the symbols.
+    One seed in four each has: parts of the corpus, or random characters of the table, which are damaged at random, or
+    characters in packets most of which are well-formed, with one error in others; noise; bounds of the ranges of the
+    table and the units next to them, at random, some of them with an inverted bit; and a part of the combinations of
+    these bounds, one in each packet, at every alignment. Two in five have pauses, null beats or both; they have an
+    eighth of the symbols.
 
     Args:
         seed: any integer that is not negative.
         size: about the number of symbols.
-        corpus: a text; noise if it is empty, or symbols do not have 8 bits.
+        corpus: a text; without effect if symbols do not have 8 bits.
         table: the encoding form; default: noise in place of its bounds.
         width: bits in a symbol; of more than 32 bits, the lower 32 are random and the others 0.
         lanes: symbols in a beat.
@@ -88,15 +101,25 @@ def traffic(
     mean = _MEANS[int(draw.integers(len(_MEANS)))]
     if mean is not None:
         size = min(size, mean * _PACKETS)
+    ends = None
     if kind == 3 and table is not None:
         symbols, ends = _at_every_alignment(seed // 4, table, lanes)
-    else:
-        if kind == 0 and corpus and width == 8:
-            symbols = _damaged(draw, np.frombuffer(corpus, np.uint8), size)
-        elif kind == 2 and table is not None:
-            symbols = draw.choice(np.array(boundary_units(table), np.uint32), size)
+    elif kind == 0 and corpus and width == 8 and (table is None or draw.random() < 0.5):
+        symbols = _damaged(draw, np.frombuffer(corpus, np.uint8), size, width)
+    elif kind == 0 and table is not None:
+        symbols, between = _characters(draw, table, size)
+        if draw.random() < 0.5:
+            symbols = _damaged(draw, symbols, size, width)
         else:
-            symbols = draw.integers(1 << min(width, 32), size=size, dtype=np.uint64).astype(np.uint32)
+            ends = np.append(np.sort(draw.choice(between, size // mean if mean else 0)), len(symbols))
+            symbols, ends = _with_few_errors(draw, symbols, ends, table)
+    elif kind == 2 and table is not None:
+        symbols = draw.choice(np.array(boundary_units(table), np.uint32), size)
+        inverted = np.flatnonzero(draw.random(size) < _NEAR)
+        symbols[inverted] ^= _one_bit(draw, len(inverted), width)
+    else:
+        symbols = draw.integers(1 << min(width, 32), size=size, dtype=np.uint64).astype(np.uint32)
+    if ends is None:
         ends = _cut(draw, len(symbols), mean)
     patterns = [_pattern(draw) if has_pauses and draw.random() < 0.6 else [False] for _ in range(3)]
     separate_ends = (draw.random(int(draw.integers(1, 9))) < draw.choice([0, 0.5, 1])).tolist()
@@ -106,19 +129,48 @@ def traffic(
 
 
 def _pattern(draw: np.random.Generator) -> list[bool]:
-    share = draw.choice([0.1, 0.3, 0.7])
-    return [False, *(draw.random(int(draw.integers(1, _LONGEST_PATTERN))) < share).tolist()]
+    """A pattern that begins without a pause: each cycle at random, or one long pause."""
+    length = int(draw.integers(1, _LONGEST_PATTERN))
+    if draw.random() < 0.3:
+        return [False] * int(draw.integers(1, _LONGEST_PATTERN)) + [True] * length
+    return [False, *(draw.random(length) < draw.choice([0.1, 0.3, 0.7])).tolist()]
 
 
-def _damaged(draw: np.random.Generator, corpus: NDArray[np.uint8], size: int) -> _Symbols:
+def _characters(draw: np.random.Generator, table: EncodingTable, size: int) -> tuple[_Symbols, NDArray[np.int64]]:
+    """Random characters, all rows equally likely, and the number of symbols before each."""
+    found = []
+    for number in draw.integers(len(table.rows), size=max(1, min(size, _CHARACTERS))).tolist():
+        row = table.rows[number]
+        found.append(row.encode(int(draw.integers(row.code_points.first, row.code_points.last + 1))))
+    found *= -(-size // len(found))
+    lengths = np.array([len(units) for units in found], np.int64)
+    return np.array(list(chain.from_iterable(found)), np.uint32), np.cumsum(lengths) - lengths
+
+
+def _with_few_errors(
+    draw: np.random.Generator, symbols: _Symbols, ends: NDArray[np.int64], table: EncodingTable
+) -> tuple[_Symbols, NDArray[np.int64]]:
+    """Well-formed packets of which some have a bound in place of a symbol, or their last symbol twice."""
+    places = draw.integers(len(symbols), size=int(len(ends) * _ERRORS))
+    symbols[places] = draw.choice(np.array(boundary_units(table), np.uint32), len(places))
+    chosen = (draw.random(len(ends)) < _ERRORS) & (ends > 0)
+    return np.insert(symbols, ends[chosen], symbols[ends[chosen] - 1]), ends + np.cumsum(chosen)
+
+
+def _one_bit(draw: np.random.Generator, count: int, width: int) -> _Symbols:
+    """Numbers with one bit each."""
+    return np.uint32(1) << draw.integers(width, size=count).astype(np.uint32)
+
+
+def _damaged(draw: np.random.Generator, corpus: NDArray[Any], size: int, width: int) -> _Symbols:
     """Parts of the corpus with symbols removed, duplicated, replaced or with a bit inverted."""
     start = int(draw.integers(len(corpus)))
     symbols = np.resize(np.roll(corpus, -start), size).astype(np.uint32)
     share = _DAMAGE[int(draw.integers(len(_DAMAGE)))]
     places = draw.integers(size, size=int(size * share))
     removed, duplicated, replaced, inverted = np.array_split(places, 4)
-    symbols[replaced] = draw.integers(256, size=len(replaced))
-    symbols[inverted] ^= (1 << draw.integers(8, size=len(inverted))).astype(np.uint32)
+    symbols[replaced] = draw.integers(1 << width, size=len(replaced))
+    symbols[inverted] ^= _one_bit(draw, len(inverted), width)
     counts = np.ones(size, np.int64)
     counts[removed], counts[duplicated] = 0, 2
     return np.repeat(symbols, counts)

@@ -392,7 +392,12 @@ class PackerInvariant:
         reserved = self._since(slots[0].potential)
         most, monitors = packer.capacity, self._monitors
         used = reserved + went + before
-        self._claim("room", sum(monitors.front, used) <= most)
+        coming: list[Value] = [*monitors.front]
+        if monitors.lent is not None:
+            # A beat may be produced in the cycle before that of each one that is, or may be, accepted.
+            coming = [one | other for one, other in zip(monitors.front, [packer.ready, *monitors.front], strict=False)]
+        self._coming = coming
+        self._claim("room", sum(coming, used) <= most)
         for n, (front, was_ready) in enumerate(zip(monitors.front, monitors.was_ready, strict=True)):
             self._claim("front of the packer", ~front | was_ready, packer.was_paused[n + 1] == ~was_ready)
             self._claim("room", ~was_ready | (used + (packer.ahead - n) <= most))
@@ -608,7 +613,7 @@ class PackerInvariant:
         inside, reserved = self._since(self._known.announced), self._since(slots[0].potential)
         most, decided = packer.capacity, self._decided
         many = inside > packer.threshold
-        waiting = sum(monitors.front, reserved + monitors.willing)
+        waiting = sum(self._coming, reserved + monitors.willing)
         drains = (waiting <= most + 1) & packer.inside.bits[packer.threshold]
         late = decided + packer.ahead
         self._claim("stall", (monitors.willing == 0) | ~many | drains)

@@ -18,7 +18,7 @@ from utf8fpga.sim.beats import Beat, BeatEncoder, ContractError, is_null, patien
 from utf8fpga.sim.engines import Events
 from utf8fpga.sim.waveform import recorded
 
-__all__ = ["PythonEngine"]
+__all__ = ["Bench", "PythonEngine"]
 
 _CLOCK_PERIOD = 10e-9
 """The period of the simulated clock in seconds, which is visible only in waveforms."""
@@ -59,7 +59,7 @@ class PythonEngine:
         vcd: Path | None = None,
     ) -> int:
         """See `Engine.run`."""
-        bench = _Bench(self._core, self._encode, beats, events)
+        bench = Bench(self._core, self._encode, beats, events)
 
         async def play(ctx: Any) -> None:
             await bench.play(ctx, input_pauses, output_pauses)
@@ -73,8 +73,16 @@ class PythonEngine:
 
 
 @dataclass
-class _Bench:
-    """The drivers of both streams of a core during one run, and the check of the stream contract."""
+class Bench:
+    """The drivers of both streams of a core during one run, and the check of the stream contract.
+
+    Attributes:
+        core: the core.
+        encode: the function from its input beats to payloads.
+        beats: the input beats.
+        events: what to call.
+        clock: the number of cycles so far.
+    """
 
     core: Core
     encode: BeatEncoder
@@ -107,6 +115,16 @@ class _Bench:
             self.events.presented(self.upcoming)
 
     async def play(self, ctx: Any, input_pauses: Sequence[bool], output_pauses: Sequence[bool]) -> None:
+        """Transfer all beats.
+
+        Args:
+            ctx: a context of Amaranth's simulator, or an object with its methods `get`, `set` and `tick`.
+            input_pauses: see `Simulation.run`.
+            output_pauses: see `Simulation.run`.
+
+        Raises:
+            ContractError: the core violated the stream contract.
+        """
         source, output = self.core.input, self.core.output
         while self.upcoming is not None or self.ended or self.inside:
             if self.upcoming is not None and not self.offered and not input_pauses[self.clock % len(input_pauses)]:

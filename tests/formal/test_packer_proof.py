@@ -26,6 +26,7 @@ from utf8fpga.formal.packer_proof import (
 )
 from utf8fpga.formal.properties import Property
 from utf8fpga.hdl.packer.packer import Packer
+from utf8fpga.hdl.packer.pipeline import Pipeline
 from utf8fpga.hdl.payloads import item_layout
 from utf8fpga.model import TABLE_3_7
 from utf8fpga.model.forms import RFC_2279
@@ -312,3 +313,24 @@ def test_beats_of_the_pipeline_in_front_need_room() -> None:
     """No run loses a beat, since rows are freed earlier than the bounds allow for; but the bounds do not hold."""
     (result,) = prove_packer(2, "equivalence", ahead=2, packer=ForgetfulPacker)
     assert (result.proved, result.note) == (None, "not inductive: room")
+
+
+class DroppingPacker(Packer):
+    """A packer that drops a beat if it was not ready as many cycles before as the pipeline in front has."""
+
+    def _move_words(self) -> None:
+        register = Pipeline.register
+
+        def gated(pipeline: Pipeline, name: str, value: Any, cycle: int) -> Any:
+            return register(pipeline, name, value & ~self.was_paused[-1] if name == "valid" else value, cycle)
+
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(Pipeline, "register", gated)
+            super()._move_words()
+
+
+@pytest.mark.proof
+def test_words_that_are_output_a_cycle_earlier_are_not_dropped() -> None:
+    """The first beat after a pause may have words that the pipeline in front outputs before its other words."""
+    (result,) = prove_packer(2, "equivalence", ahead=2, lends=True, packer=DroppingPacker)
+    assert result.proved is False
