@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from utf8fpga.hdl import minimise as logic
-from utf8fpga.hdl.minimise import Function, minimise
+from utf8fpga.hdl.minimise import LUT_INPUTS, Function, Network, decompose, minimise
 
 WIDTH = 6
 WORDS = st.sets(st.integers(0, (1 << WIDTH) - 1))
@@ -82,4 +82,60 @@ def test_a_contradiction_is_rejected() -> None:
 
 
 def test_doctests() -> None:
-    assert doctest.testmod(logic) == (0, 1)
+    assert doctest.testmod(logic) == (0, 3)
+
+
+def is_consistent(network: Network, last: int) -> bool:
+    """Each gate has inputs that exist before it, and no more than a look-up table; the last one `last` at most."""
+    return all(
+        len(gate.inputs) == len(set(gate.inputs)) <= (LUT_INPUTS if number < len(network.inner) else last)
+        and all(each < network.width + number for each in gate.inputs)
+        for number, gate in enumerate((*network.inner, network.last))
+    )
+
+
+@given(on=WORDS, off=WORDS, last=st.integers(1, LUT_INPUTS))
+@settings(deadline=None)
+def test_a_network_is_1_on_one_set_and_0_on_the_other(on: set[int], off: set[int], last: int) -> None:
+    off -= on
+    network = decompose(on, off, WIDTH, last=last)
+    assert {network.compute(word) for word in on} <= {1}
+    assert {network.compute(word) for word in off} <= {0}
+    assert is_consistent(network, last) or not network.inner
+    # Without a limit on its inputs the last gate is the whole function.
+    assert decompose(on, off, WIDTH, last=WIDTH).inner == ()
+
+
+@given(st.permutations(range(8)), st.integers(0, 0xFFFF), st.integers(0, 0xFFFF), st.integers(0, 0xFFFF))
+@settings(max_examples=30, deadline=None)
+def test_a_function_that_is_two_tables_is_decomposed(order: list[int], first: int, second: int, third: int) -> None:
+    inner, outer, shared = order[:4], order[4:7], [*order[4:6], order[0]]
+
+    def bit(table: int, word: int, places: list[int], more: int) -> int:
+        return table >> sum((word >> place & 1) << number for number, place in enumerate(places)) + 8 * more & 1
+
+    for rest, table in ((outer, second), (shared, third)):
+        value = {word: bit(table, word, rest, first >> (_part(word, inner)) & 1) for word in range(256)}
+        on = {word for word in value if value[word]}
+        network = decompose(on, value.keys() - on, 8)
+        assert {word: network.compute(word) for word in value} == value
+        assert len(network.inner) <= 1
+        assert is_consistent(network, LUT_INPUTS)
+
+
+def _part(word: int, places: list[int]) -> int:
+    return sum((word >> place & 1) << number for number, place in enumerate(places))
+
+
+def test_a_function_without_a_small_network_is_one_gate() -> None:
+    # The number of ones is a multiple of 3: no part of the bits has one bit of what the rest needs.
+    on = {word for word in range(256) if word.bit_count() % 3 == 0}
+    network = decompose(on, set(range(256)) - on, 8)
+    assert network.inner == ()
+    assert network.last.inputs == tuple(range(8))
+    assert {word for word in range(256) if network.compute(word)} == on
+
+
+def test_a_contradiction_is_not_decomposed() -> None:
+    with pytest.raises(ValueError, match=r"^input 0b101 must be both 0 and 1$"):
+        decompose([4, 5], [5, 6], 3)
