@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import cache, cached_property, lru_cache
 
 from utf8fpga.hdl.decoder.window_logic import WindowControl
-from utf8fpga.hdl.minimise import Function, minimise
+from utf8fpga.hdl.minimise import LUT_INPUTS, Function, Network, decompose, minimise
 from utf8fpga.model import EncodingTable, ErrorKind, TableError, cause
 from utf8fpga.model.errors import representatives
 from utf8fpga.model.table import spell
@@ -16,7 +16,7 @@ from utf8fpga.model.table import spell
 __all__ = ["ValidatorControl"]
 
 _LAST_OF_ONE_UNIT = 0xFFFF
-_TRAIL_FOLLOWS, _SECOND_FOLLOWS, _GOES_ON = 1, 2, 4
+_IS_DEFINITE, _GOES_ON = 1, 2
 
 
 @dataclass(frozen=True)
@@ -65,27 +65,52 @@ class ValidatorControl:
         leads = self._leads.keys()
         return minimise(leads, self.window.serial.units - leads, self.table.unit_width)
 
-    @cache  # noqa: B019 - few tables
-    def leads_of(self, lengths: frozenset[int]) -> dict[str, Function]:
-        """For lengths whose leads distinguish two classes of units after them, functions of a unit.
+    @cached_property
+    def precedes(self) -> Function:
+        """A bit that all units have that another one of their sequence follows, and no whole sequence has; 1 if there
+        is none."""
+        serial = self.window.serial
+        found = minimise(self._leads.keys() | serial.trails, serial.singles, self.table.unit_width)
+        return found if found.support.bit_count() == 1 else Function(((0, 0),))
 
-        These are whether it may be such a lead, and, of such a unit, whether it is a lead and allows the other class or
-        the class of `upper_class`.
+    @cached_property
+    def lead_network(self) -> Network:
+        """The unit is the first one of sequences of several units, if the unit `precedes` others.
+
+        The last gate has at most two inputs.
         """
-        window, width = self.window, self.table.unit_width
-        units = window.serial.units
-        prefixes = {unit for unit in units for length in lengths if window.lead_prefix(length).compute(unit)}
-        found = {"prefix": minimise(prefixes, units - prefixes, width)}
-        for name, which in (("allows_low", False), ("allows_high", True)):
-            allowing = {
-                unit
-                for unit, length in self._leads.items()
-                if length in lengths
-                for trail in window.serial.allowed[window.serial.leads[unit]]
-                if self._is_upper(length, trail) == which
-            }
-            found[name] = minimise(allowing, prefixes - allowing, width)
-        return found
+        leads = self._leads.keys()
+        others = [unit for unit in self.window.serial.units - leads if self.precedes.compute(unit)]
+        return decompose(leads, others, self.table.unit_width, last=LUT_INPUTS - 2)
+
+    @cached_property
+    def _restricting(self) -> dict[int, frozenset[int]]:
+        """By lead that does not allow all units that may continue a sequence: those that it allows."""
+        serial = self.window.serial
+        allowed = {unit: serial.allowed[serial.leads[unit]] for unit in self._leads}
+        return {unit: found for unit, found in allowed.items() if found != serial.trails}
+
+    @cached_property
+    def restricts(self) -> Network:
+        """Of a lead: it does not allow all units that may continue a sequence.
+
+        The last gate has at most three inputs.
+        """
+        on = self._restricting.keys()
+        return decompose(on, self._leads.keys() - on, self.table.unit_width, last=LUT_INPUTS - 1)
+
+    @cached_property
+    def fits(self) -> Network:
+        """Of a unit that may continue a sequence and, above its bits, a lead that `restricts`: the lead allows it.
+
+        The last gate has one input.
+        """
+        width, trails = self.table.unit_width, self.window.serial.trails
+        sides: tuple[list[int], list[int]] = [], []
+        for lead, allowed in self._restricting.items():
+            for trail in trails:
+                sides[trail in allowed].append(trail | lead << width)
+        return decompose(sides[True], sides[False], 2 * width, last=1)
 
     def check_two_classes(self) -> None:
         """Raise `TableError` if the leads of sequences of one length distinguish more than two classes of units."""
@@ -171,8 +196,9 @@ class ValidatorControl:
     def kind(self) -> tuple[Function, ...]:
         """The bits of the cause of an error, as functions of a word.
 
-        From bit 0 the word is the first unit of the ill-formed item; whether the next unit can only continue a
-        sequence; whether it continues this one; and whether another item starts after it in the packet.
+        From bit 0 the word is the first unit of the ill-formed item; whether the item is ill-formed whatever follows
+        it, which is so if its unit is no lead, or the next unit can only continue a sequence, but not this one; and
+        whether another item starts after it in the packet.
 
         Raises:
             TableError: the cause depends on more.
@@ -188,22 +214,20 @@ class ValidatorControl:
                     f"next unit: use report offset"
                 )
 
-        any_follows = (0, _GOES_ON, _GOES_ON | _TRAIL_FOLLOWS, _TRAIL_FOLLOWS | _SECOND_FOLLOWS)
         for unit in sorted(serial.units - serial.allowed[0]):
-            for follows in any_follows[:3]:
+            for follows in (_IS_DEFINITE, _IS_DEFINITE | _GOES_ON):
                 note(unit, follows, cause(self.table, [unit], None))
         for unit, state in serial.leads.items():
             for following in sorted(serial.units - serial.allowed[state]):
                 stray = following in serial.trails
-                note(unit, _GOES_ON | (_TRAIL_FOLLOWS if stray else 0), cause(self.table, [unit], following))
+                note(unit, _GOES_ON | (_IS_DEFINITE if stray else 0), cause(self.table, [unit], following))
             note(unit, 0, cause(self.table, [unit], None))
         for subpart, state in representatives(self.table):
             if len(subpart) > 1:
-                second = _TRAIL_FOLLOWS | _SECOND_FOLLOWS
-                note(subpart[0], second, cause(self.table, subpart, None))
+                note(subpart[0], 0, cause(self.table, subpart, None))
                 for following in sorted(serial.units - serial.allowed[state]):
-                    note(subpart[0], second | _GOES_ON, cause(self.table, subpart, following))
-        return tuple(minimise(*_split(found, bit), width + 3) for bit in range(max(ErrorKind).bit_length()))
+                    note(subpart[0], _GOES_ON, cause(self.table, subpart, following))
+        return tuple(minimise(*_split(found, bit), width + 2) for bit in range(max(ErrorKind).bit_length()))
 
     @cached_property
     def kind_support(self) -> tuple[int, ...]:

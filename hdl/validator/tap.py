@@ -5,13 +5,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import cached_property
-from operator import and_
+from typing import NamedTuple
 
 from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from utf8fpga.hdl.beats import beat_layout
+from utf8fpga.hdl.minimise import Network
 from utf8fpga.hdl.validator.flags import UnitFlags, flags_layout
 from utf8fpga.hdl.validator.logic import ValidatorControl
 from utf8fpga.hdl.validator.pipeline import (
@@ -135,6 +136,24 @@ class ValidatorTap(wiring.Component):
         return m
 
 
+class Lanes(NamedTuple):
+    """A value of each lane as seen from another lane.
+
+    Attributes:
+        values: the values, by lane.
+        away: the distance to the lane of the value.
+        bit: the bit of it; None for all bits.
+    """
+
+    values: Sequence[Staged]
+    away: int = 0
+    bit: int | None = None
+
+    def moved(self, away: int) -> Lanes:
+        """The same of a lane that is as much further away."""
+        return self._replace(away=self.away + away)
+
+
 class TapCircuit:
     """The registers of a tap.
 
@@ -187,10 +206,15 @@ class TapCircuit:
             value = self.pipeline.before(value, of_packet=of_packet)
         return value
 
-    def _each(self, name: str, function: Callable[..., Value], *values: tuple[Sequence[Staged], int]) -> list[Staged]:
+    def _each(self, name: str, function: Callable[..., Value], *values: Lanes) -> list[Staged]:
         """A function in each lane, of values of lanes at distances from it."""
+        bits = [each.bit for each in values]
+
+        def of_bits(*words: Value) -> Value:
+            return function(*(word if bit is None else word[bit] for word, bit in zip(words, bits, strict=True)))
+
         return [
-            self.pipeline.apply(f"{name}_{lane}", function, *(self.at(each, lane + away) for each, away in values))
+            self.pipeline.apply(f"{name}_{lane}", of_bits, *(self.at(each.values, lane + each.away) for each in values))
             for lane in range(self._lanes)
         ]
 
@@ -201,19 +225,23 @@ class TapCircuit:
         self._trail = trail = [
             self.pipeline.apply(
                 f"trail_{lane}",
-                lambda unit, present, first: window.is_trail(unit) & present & ~first,
+                lambda unit, present, first, before: (
+                    window.is_trail(unit) & present & ~first & control.precedes(before)
+                ),
                 unit,
                 present,
                 self._first if lane == 0 else ZERO,
+                self.at(units, lane - 1),
             )
             for lane, (unit, present) in enumerate(zip(units, keep, strict=True))
         ]
-        selected = [length for length in window.lengths if len(window.told_classes(length)) == 1]
-        pairs = [self._pairs(length) for length in window.lengths if length not in selected]
-        if selected:
-            pairs.append(self._selected_pairs(frozenset(selected)))
+        self._lead = self._last_inputs("lead", control.lead_network, units)
+        forbidden = self._forbidden()
         second = self._each(
-            "second", lambda trail, *pairs: trail & Cat(*pairs).any(), (trail, 0), *((pair, 0) for pair in pairs)
+            "second",
+            lambda trail, forbidden, *lead: trail & control.lead_network.last.function(Cat(*lead)) & ~forbidden,
+            *(Lanes(values) for values in (trail, forbidden)),
+            *(bit.moved(-1) for bit in self._lead),
         )
         # By the number of a unit in its sequence: the unit is that.
         members = {2: second}
@@ -222,68 +250,52 @@ class TapCircuit:
             members[number] = self._each(
                 f"number_{number}",
                 lambda trail, member, lead, longer=longer: trail & member & longer(lead),
-                (trail, 0),
-                (members[number - 1], -1),
-                (units, 1 - number),
+                Lanes(trail),
+                Lanes(members[number - 1], -1),
+                Lanes(units, 1 - number),
             )
         self.members = members
         self.starts = self._each(
             "starts",
             lambda keep, *members: keep & ~Cat(*members).any(),
-            (keep, 0),
-            *((member, 0) for member in members.values()),
+            Lanes(keep),
+            *(Lanes(member) for member in members.values()),
         )
         # An item may start in this beat, or be as many units before it as a sequence may go on.
         self.reach = longest - 1
         places = range(-self.reach, self._lanes)
         self.bad = [self.is_bad(place) for place in places]
 
-    def _pairs(self, length: int) -> list[Staged]:
-        """Of a unit that is no lead: the unit before it is a lead of a sequence of `length` units and allows it."""
-        window = self._window
-        prefix, allows, told = (
-            window.lead_prefix(length),
-            window.lead_allows(length),
-            window.told_classes(length),
-        )
-        units = self.units
-        # A short prefix fits the look-up table of the next step.
-        has_prefix = units if len(allows) == 1 else self._each(f"prefix_{length}", prefix, (units, 0))
-        allowed = [self._each(f"allows_{length}_{number}", each, (units, 0)) for number, each in enumerate(allows)]
-        classes = [self._each(f"class_{length}_{number}", each, (units, 0)) for number, each in enumerate(told)]
-
-        def pair(before: Value, *values: Value) -> Value:
-            allowing, known = values[: len(allows)], list(values[len(allows) :])
-            if len(known) < len(allowing):
-                known.append(~Cat(*known).any())
-            found = Cat(*map(and_, allowing, known)).any()
-            return (prefix(before) if has_prefix is units else before) & found
-
-        return self._each(
-            f"pair_{length}",
-            pair,
-            (has_prefix, -1),
-            *((each, -1) for each in allowed),
-            *((each, 0) for each in classes),
-        )
-
-    def _selected_pairs(self, lengths: frozenset[int]) -> list[Staged]:
-        """The same for several lengths whose leads distinguish two classes of units: the second unit selects one of two
-        functions of the lead."""
-        control, units = self._control, self.units
-        is_prefix, *allows = (
-            self._each(name, function, (units, 0)) for name, function in control.leads_of(lengths).items()
-        )
-        upper = self._each(
-            "upper", lambda lead, unit: control.upper_class(lengths)(Cat(unit, lead)), (units, -1), (units, 0)
+    def _forbidden(self) -> list[Staged]:
+        """Of a unit that may continue a sequence, after a lead: the lead does not allow it."""
+        restricts, fits = self._control.restricts, self._control.fits
+        if restricts.last.function.is_zero:
+            return [ZERO] * self._lanes
+        leads = self._last_inputs("restricts", restricts, self.units)
+        (fit,) = self._last_inputs(
+            "fits", fits, self.units, [self.at(self.units, lane - 1) for lane in range(self._lanes)]
         )
         return self._each(
-            "pair",
-            lambda prefix, low, high, upper: prefix & Mux(upper, high, low),
-            (is_prefix, -1),
-            *((allow, -1) for allow in allows),
-            (upper, 0),
+            "forbidden",
+            lambda fit, *lead: restricts.last.function(Cat(*lead)) & ~fits.last.function(fit),
+            fit,
+            *(bit.moved(-1) for bit in leads),
         )
+
+    def _last_inputs(self, name: str, network: Network, *words: Sequence[Staged]) -> list[Lanes]:
+        """The inputs of the last gate of a network in each lane, with registers behind each inner gate.
+
+        Args:
+            name: the first part of the names of its registers.
+            network: the network.
+            words: by lane the parts of its input word, the lowest bits first.
+        """
+        signals = [Lanes(word, 0, bit) for word in words for bit in range(len(word[0].value))]
+        for number, gate in enumerate(network.inner):
+            inputs = [signals[each] for each in gate.inputs]
+            found = self._each(f"{name}_{number}", lambda *bits, gate=gate: gate.function(Cat(*bits)), *inputs)
+            signals.append(Lanes(found, 0, 0))
+        return [signals[each] for each in network.last.inputs]
 
     def is_bad(self, place: int, *, ends: bool = False) -> Staged:
         """Whether an ill-formed item starts at a place, from -2 * `reach`; after the last lane there is nothing.
@@ -364,12 +376,27 @@ class TapCircuit:
             return ()
         width = self._tap.table.unit_width
         unit, stage = self.at(self.units, place), self.bad[0].stage
-        next_ = place + 1
-        sources = {width: self.at(self._trail, next_), width + 1: self.at(self.members[2], next_)}
         return tuple(
-            sources[bit] if bit in sources else Staged(self.pipeline.at(unit, stage)[bit], stage)
+            self._is_definite(place) if bit == width else Staged(self.pipeline.at(unit, stage)[bit], stage)
             for bit in self._control.kind_support
-            if bit < width + 2
+            if bit <= width
+        )
+
+    def _is_definite(self, place: int) -> Staged:
+        """Of an ill-formed item that starts at a place: it is ill-formed whatever follows it."""
+        is_lead = self._control.lead_network.last.function
+        lead = [self.at(each.values, place) for each in self._lead]
+        bits = [each.bit for each in self._lead]
+
+        def is_definite(trail: Value, second: Value, *lead: Value) -> Value:
+            return (trail & ~second) | ~is_lead(Cat(*(word[bit] for word, bit in zip(lead, bits, strict=True))))
+
+        return self.pipeline.apply(
+            f"definite_{place + self.reach}",
+            is_definite,
+            self.at(self._trail, place + 1),
+            self.at(self.members[2], place + 1),
+            *lead,
         )
 
     def _goes_on(self) -> Staged:

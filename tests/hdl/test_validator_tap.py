@@ -26,7 +26,14 @@ from utf8fpga.hdl.validator import tap as tap_module
 from utf8fpga.hdl.validator.logic import ValidatorControl
 from utf8fpga.hdl.validator.pipeline import Pipeline
 from utf8fpga.hdl.validator.verdict import VerdictTap
-from utf8fpga.model import CATALOGUE, EncodingTable, InvalidArgumentError, ValidatorReport, validate
+from utf8fpga.model import (
+    CATALOGUE,
+    TABLE_3_7,
+    EncodingTable,
+    InvalidArgumentError,
+    ValidatorReport,
+    validate,
+)
 from utf8fpga.sim import Simulation
 from utf8fpga.sim.beats import text_beats
 from utf8fpga.sim.strategies import any_text, stream_patterns
@@ -50,6 +57,8 @@ CHOICES |= {
     "64-verdict": {"lanes": 64, "report": "verdict"},
 }
 IN_EVERY_RUN = ("1-verdict", "1", "3")
+
+BYTE_TABLES = [table for table in CATALOGUE.values() if isinstance(table, EncodingTable) and table.unit_width == 8]
 
 TEXT = "aé€😀".encode()
 PIECES = (
@@ -267,9 +276,7 @@ def test_a_reset_discards_the_packet_and_reports_in_flight(name: str) -> None:
 @pytest.mark.parametrize("report", ["verdict", pytest.param("offset", marks=pytest.mark.slow)])
 def test_all_tables_of_bytes_that_have_a_window(report: str) -> None:
     rng = random.Random(5)
-    for table in CATALOGUE.values():
-        if not isinstance(table, EncodingTable) or table.unit_width != 8:
-            continue
+    for table in BYTE_TABLES:
         units = sorted({bound for row in table.rows for each in row.units for bound in (each.first, each.last)})
         texts = [bytes(rng.choice(units) for _ in range(rng.randint(0, 9))) for _ in range(60)]
         parameters = ValidatorParameters(table=table, report=report)
@@ -279,6 +286,32 @@ def test_all_tables_of_bytes_that_have_a_window(report: str) -> None:
             assert report_found.well_formed == wanted.well_formed, (table.name, text)
             if report == "offset":
                 assert report_found.offset == wanted.offset, (table.name, text)
+
+
+@pytest.mark.parametrize("name", [table.name for table in BYTE_TABLES])
+def test_the_networks_of_a_table_are_those_of_its_rows(name: str) -> None:
+    (table,) = (table for table in BYTE_TABLES if table.name == name)
+    control = ValidatorControl.of(table)
+    allowed: dict[int, set[int]] = {}
+    for row in table.rows:
+        if len(row.units) > 1:
+            for lead in row.units[0]:
+                allowed.setdefault(lead, set()).update(row.units[1])
+    trails = {unit for row in table.rows for each in row.units[1:] for unit in each}
+    singles = {unit for row in table.rows if len(row.units) == 1 for unit in row.units[0]}
+    assert all(control.precedes.compute(unit) for unit in allowed.keys() | trails)
+    assert not any(control.precedes.compute(unit) for unit in singles)
+    for unit in set(range(256)) - singles:
+        assert control.lead_network.compute(unit) == (unit in allowed)
+    for lead, following in allowed.items():
+        assert control.restricts.compute(lead) == (following != trails)
+        for unit in trails if following != trails else ():
+            assert control.fits.compute(unit | lead << 8) == (unit in following)
+    if name == TABLE_3_7.name:
+        # As few look-up tables as the area of a tap assumes, with room for other inputs in the last ones.
+        networks = (control.lead_network, control.restricts, control.fits)
+        assert [len(network.inner) for network in networks] == [2, 1, 1]
+        assert [len(network.last.inputs) for network in networks] == [2, 3, 1]
 
 
 def _never_clears(self: Pipeline, stage: int) -> Any:
