@@ -16,7 +16,7 @@ from typing import NamedTuple
 from amaranth.hdl import Cat, Const, ResetSignal, Signal, Value
 
 from utf8fpga.hdl.decoder.window_logic import Registers
-from utf8fpga.hdl.minimise import Function
+from utf8fpga.hdl.minimise import LUT_INPUTS, Function
 
 __all__ = [
     "ZERO",
@@ -24,8 +24,10 @@ __all__ = [
     "Leaf",
     "Pipeline",
     "Staged",
+    "any_before",
     "any_of_all",
     "first_of",
+    "hop",
     "ones_of_prefix",
     "total_of",
     "value_of",
@@ -44,6 +46,9 @@ class Staged:
     value: Value
     stage: int
 
+
+_NEIGHBOURS = 4
+"""Values of which one look-up table finds the OR."""
 
 ZERO = Staged(Const(0, 1), 0)
 """The constant 0, in any stage."""
@@ -83,12 +88,32 @@ class Pipeline:
             self._delayed[key] = later
         return self._delayed[key]
 
-    def apply(self, name: str, function: Callable[..., Value], *inputs: Staged) -> Staged:
-        """The value of a function of values, one cycle after the last of them."""
-        stage = max(each.stage for each in inputs)
+    def apply(
+        self,
+        name: str,
+        function: Callable[..., Value],
+        *inputs: Staged,
+        clear: Staged | None = None,
+        preset: Staged | None = None,
+    ) -> Staged:
+        """The value of a function of values, one cycle after the last of them.
+
+        Args:
+            name: the name of its register.
+            function: the function.
+            inputs: its values.
+            clear: if it is 1, the result is 0. It resets the register, which needs no look-up table.
+            preset: if it is 1, all bits of the result are 1. It sets the register.
+        """
+        control = clear or preset
+        stage = max(each.stage for each in (*inputs, control or ZERO))
         value = function(*(self.at(each, stage) for each in inputs))
-        result = Signal(len(value), name=name, reset_less=True)
+        # With a set, its initial value is that of the set, without which ECP5 has no set.
+        full = (1 << len(value)) - 1
+        result = Signal(len(value), name=name, reset_less=True, init=full if preset else 0)
         self.registers.add(result.eq(value))
+        if control:
+            self.registers.add(result.eq(result.init), enable=self.at(control, stage))
         return Staged(result, stage + 1)
 
     def before(self, staged: Staged, *, of_packet: bool = False) -> Staged:
@@ -137,9 +162,13 @@ class Pipeline:
         for number in range(1, stage + 1):
             # The reset itself has few loads; most stages are reset one cycle later.
             ends = Signal(name=f"{name}_{number}", reset_less=number not in (1, stage))
-            self.registers.add(ends.eq(value))
-            if number > 1:
-                self.registers.add(ends.eq(0), enable=late)
+            if number == stage > 1:
+                # Not a second reset, which would need a look-up table in front of that of the register.
+                self.registers.add(ends.eq(value & ~late))
+            else:
+                self.registers.add(ends.eq(value))
+                if number > 1:
+                    self.registers.add(ends.eq(0), enable=late)
             value = ends
         return value
 
@@ -187,6 +216,8 @@ def _is_product(value: int, places: Sequence[int], *bits: Value) -> Value:
 
 def hop(pipeline: Pipeline, value: Staged) -> Staged:
     """The value one stage later, for one that comes from afar: a long wire has a register in it."""
+    if value is ZERO:
+        return ZERO
     return Staged(pipeline.at(value, value.stage + 1), value.stage + 1)
 
 
@@ -287,88 +318,98 @@ class First(NamedTuple):
 def first_of(pipeline: Pipeline, name: str, leaves: Sequence[Leaf]) -> First:
     """The first leaf that counts.
 
-    In each group of four neighbours the first one selects its bits, then in each group of four groups, and so on. So
-    only few bits wait for others that come from afar.
+    Each leaf finds whether it is the first one, by its neighbours in a group of four and a bit of the group, that any
+    leaf before the group counts. Then its payload is 0 if it is not: a reset of registers. So a bit of the number or of
+    the payload of the first one is an OR.
 
     Args:
         pipeline: the pipeline.
         name: the first part of the names of its registers.
-        leaves: the leaves, with successive numbers, the first of which is negative and the last of which is not.
+        leaves: the leaves, with successive numbers.
     """
-    negative = [leaf for leaf in leaves if leaf.number < 0]
-    others = [leaf for leaf in leaves if leaf.number >= 0]
-    assert [leaf.number for leaf in leaves] == list(range(-len(negative), len(others)))
-    none = tuple(ZERO for _ in leaves[0].payload)
-    absent = [Leaf(ZERO, number, none) for number in range(-(1 << (len(negative) - 1).bit_length()), -len(negative))]
-    early = _first_of_tree(pipeline, f"{name}_early", [*absent, *negative])
-    late = _first_of_tree(pipeline, f"{name}_late", others)
-
-    def join(kind: str, one: Staged, other: Staged) -> Staged:
-        return pipeline.apply(f"{name}_{kind}", _earlier, early.found, one, other)
-
-    width = max(len(early.number), len(late.number))
-    ones = [*early.number, *(early.found for _ in range(width - len(early.number)))]
-    zeros = [*late.number, *(ZERO for _ in range(width - len(late.number)))]
-    number = [join(f"number{bit}", one, other) for bit, (one, other) in enumerate(zip(ones, zeros, strict=True))]
-    pairs = zip(early.payload, late.payload, strict=True)
-    payload = [join(f"payload{bit}", one, other) for bit, (one, other) in enumerate(pairs)]
-    found = pipeline.apply(f"{name}_found", Value.__or__, early.found, late.found)
-    return First(found, [*number, early.found], payload)
-
-
-def _first_of_tree(pipeline: Pipeline, name: str, leaves: Sequence[Leaf]) -> First:
-    """The first of leaves, whose number is its place among them, without a sign."""
-    level = [First(leaf.found, [], list(leaf.payload)) for leaf in leaves]
-    for depth in count():
-        if len(level) == 1:
-            break
-        groups = [level[place : place + 4] for place in range(0, len(level), 4)]
-        level = [_first_of_group(pipeline, f"{name}_{depth}_{at}", group) for at, group in enumerate(groups)]
-        if len(level) > 1:
-            level = [
-                First(hop(pipeline, one.found), *([hop(pipeline, bit) for bit in bits] for bits in one[1:]))
-                for one in level
-            ]
-    return level[0]
-
-
-def _first_of_group(pipeline: Pipeline, name: str, group: Sequence[First]) -> First:
-    """The first of four at most, with two more bits of its number. If none is found all bits are 0."""
-    founds = [each.found for each in group]
-    first = [
-        pipeline.apply(f"{name}_is_{place}", _none_before, *founds[: place + 1]) if place else founds[0]
-        for place in range(len(group))
+    groups: dict[int, list[Leaf]] = {}
+    for leaf in leaves:
+        groups.setdefault(leaf.number // _NEIGHBOURS, []).append(leaf)
+    founds = [
+        any_of_all(pipeline, f"{name}_{at}", [leaf.found for leaf in group]) for at, group in enumerate(groups.values())
     ]
-
-    def selected(kind: str, bits: Sequence[Staged]) -> Staged:
-        terms = list(zip(first, bits, strict=True))
-        parts = [
-            pipeline.apply(
-                f"{name}_{kind}_{half}", _or_of_ands, *(each for term in terms[half : half + 2] for each in term)
+    *befores, found = any_before(pipeline, f"{name}_before", founds)
+    # By number, whether a leaf is not the first one, and whether a group has it.
+    others: dict[int, Staged] = {}
+    first_groups: dict[int, Staged] = {}
+    for at, ((number, group), any_here, far) in enumerate(zip(groups.items(), founds, befores, strict=True)):
+        before = hop(pipeline, far)
+        first_groups[number] = pipeline.apply(f"{name}_group_{at}", Value.__pos__, any_here, clear=before)
+        for place, leaf in enumerate(group):
+            bits = [each.found for each in group[: place + 1]]
+            fits = len(bits) < LUT_INPUTS
+            others[leaf.number] = pipeline.apply(
+                f"{name}_others_{at}_{place}",
+                lambda *bits: ~_none_before(*bits),
+                *([before] if fits else []),
+                *bits,
+                preset=None if fits else before,
             )
-            for half in range(0, len(terms), 2)
-        ]
-        return any_of_all(pipeline, f"{name}_{kind}", parts)
 
-    places = [[Staged(Const(place >> bit & 1, 1), 0) for place in range(len(group))] for bit in range(2)]
-    numbers = [*zip(*(each.number for each in group), strict=True), *places]
-    payloads = zip(*(each.payload for each in group), strict=True)
+    def any_leaf(bit: int) -> Staged:
+        """Any leaf with a bit in its number is the first one."""
+        among = [other for number, other in others.items() if number >> bit & 1]
+        parts = [
+            pipeline.apply(f"{name}_number{bit}_{at}", _not_all, *among[at : at + LUT_INPUTS])
+            for at in range(0, len(among), LUT_INPUTS)
+        ]
+        return any_of_all(pipeline, f"{name}_number{bit}", parts)
+
+    def any_group(bit: int) -> Staged:
+        """The same of a bit of the numbers of groups."""
+        among = [each for number, each in first_groups.items() if number >> bit & 1]
+        return any_of_all(pipeline, f"{name}_group_number{bit}", among)
+
+    def payload(bit: int) -> Staged:
+        """A bit of the payload of the first one."""
+        return any_of_all(
+            pipeline,
+            f"{name}_payload{bit}",
+            [
+                pipeline.apply(f"{name}_payload{bit}_{at}", Value.__pos__, leaf.payload[bit], clear=others[leaf.number])
+                for at, leaf in enumerate(leaves)
+            ],
+        )
+
+    low = (_NEIGHBOURS - 1).bit_length()
+    # One bit more than the numbers of groups need is the sign.
+    high = max(number.bit_length() for number in groups) + 1
     return First(
-        any_of_all(pipeline, f"{name}_found", founds),
-        [selected(f"number{bit}", bits) for bit, bits in enumerate(numbers)],
-        [selected(f"payload{bit}", bits) for bit, bits in enumerate(payloads)],
+        found,
+        [*(any_leaf(bit) for bit in range(low)), *(any_group(bit) for bit in range(high))],
+        [payload(bit) for bit in range(len(leaves[0].payload))],
     )
+
+
+def any_before(pipeline: Pipeline, name: str, values: Sequence[Staged]) -> list[Staged]:
+    """For each value whether any one before it is 1, and last whether any is, by blocks of four values."""
+    if len(values) <= _NEIGHBOURS:
+        return [_any(pipeline, f"{name}_{size}", values[:size]) for size in range(len(values) + 1)]
+    blocks = [values[at : at + _NEIGHBOURS] for at in range(0, len(values), _NEIGHBOURS)]
+    wholes = [hop(pipeline, _any(pipeline, f"{name}_any_{at}", block)) for at, block in enumerate(blocks)]
+    *befores, found = any_before(pipeline, f"{name}_of", wholes)
+    result = []
+    for at, (block, before) in enumerate(zip(blocks, befores, strict=True)):
+        near = hop(pipeline, before)
+        result += [_any(pipeline, f"{name}_{at}_{size}", [near, *block[:size]]) for size in range(len(block))]
+    return [*result, found]
+
+
+def _any(pipeline: Pipeline, name: str, values: Sequence[Staged]) -> Staged:
+    """The OR of values that fit one look-up table; constants need none."""
+    values = [value for value in values if value is not ZERO]
+    return any_of_all(pipeline, name, values)
+
+
+def _not_all(*bits: Value) -> Value:
+    return ~Cat(*bits).all()
 
 
 def _none_before(*bits: Value) -> Value:
     *before, value = bits
     return value & ~Cat(*before).any()
-
-
-def _or_of_ands(*values: Value) -> Value:
-    return Cat(*(one & other for one, other in zip(values[::2], values[1::2], strict=True))).any()
-
-
-def _earlier(found: Value, one: Value, other: Value) -> Value:
-    """A bit of the first of two, where bits are 0 if nothing is found."""
-    return one | (~found & other)

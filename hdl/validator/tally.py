@@ -22,6 +22,9 @@ _RARE = 3
 _GROUP = 3
 """Bits that are counted together."""
 
+PART = 8
+"""Bits of a number that are set, or reset, by one register."""
+
 
 class Tally(NamedTuple):
     """A number that is accumulated over a packet.
@@ -124,10 +127,12 @@ def _majority(first: Value, second: Value, third: Value) -> Value:
 def _saturated(pipeline: Pipeline, name: str, bits: list[Staged], over: Staged, width: int) -> Staged:
     """The number, or all ones if it does not fit."""
     exceeds = pipeline.apply(f"{name}_exceeds", lambda *bits: Cat(*bits).any(), over, *bits[width:])
-    stage = max(exceeds.stage, *(bit.stage for bit in bits))
-    # Its initial value is that of the set, without which ECP5 has no set.
-    result = Signal(width, name=name, init=(1 << width) - 1, reset_less=True)
-    pipeline.registers.add(result.eq(Cat(*(pipeline.at(bit, stage) for bit in bits[:width]))))
-    # A set of the registers, not logic in front of them.
-    pipeline.registers.add(result.eq((1 << width) - 1), enable=pipeline.at(exceeds, stage))
-    return Staged(result, stage + 1)
+    return [
+        pipeline.apply(
+            f"{name}_{place}",
+            lambda *bits: Cat(*bits),
+            *bits[place : min(place + PART, width)],
+            preset=Staged(pipeline.at(exceeds, exceeds.stage + number), exceeds.stage + number),
+        )
+        for number, place in enumerate(range(0, width, PART))
+    ]

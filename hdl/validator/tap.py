@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from functools import cached_property
 from typing import NamedTuple
 
-from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
+from amaranth.hdl import Cat, Const, Module, Signal, Value
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
@@ -23,6 +23,7 @@ from utf8fpga.hdl.validator.pipeline import (
     Staged,
     any_of_all,
     first_of,
+    hop,
     ones_of_prefix,
     total_of,
     value_of,
@@ -185,8 +186,8 @@ class TapCircuit:
         self._first = Staged(starts_packet, 1)
         self._find_items()
         fields = self._fields()
-        self.stage = max(field.stage for field in fields.values())
-        self.fields = {name: pipeline.at(field, self.stage) for name, field in fields.items()}
+        self.stage = max(part.stage for parts in fields.values() for part in parts)
+        self.fields = {name: Cat(*(pipeline.at(part, self.stage) for part in parts)) for name, parts in fields.items()}
         self.strobe = pipeline.strobe(self.stage, arrives & units.last, "ends")
 
     @cached_property
@@ -221,20 +222,19 @@ class TapCircuit:
     def _find_items(self) -> None:
         """For each unit whether it starts an item, and for each place whether the item that starts there is bad."""
         control, window, longest = self._control, self._window, self._longest
-        units, keep = self.units, self.keep
+        units, keep, pipeline = self.units, self.keep, self.pipeline
         self._trail = trail = [
-            self.pipeline.apply(
+            pipeline.apply(
                 f"trail_{lane}",
-                lambda unit, present, first, before: (
-                    window.is_trail(unit) & present & ~first & control.precedes(before)
-                ),
+                lambda unit, present, before: window.is_trail(unit) & present & control.precedes(before),
                 unit,
                 present,
-                self._first if lane == 0 else ZERO,
                 self.at(units, lane - 1),
             )
             for lane, (unit, present) in enumerate(zip(units, keep, strict=True))
         ]
+        # The unit before the first one of a packet is in another packet.
+        trail[0] = pipeline.apply("trail_of_packet", Value.__pos__, trail[0], clear=hop(pipeline, self._first))
         self._lead = self._last_inputs("lead", control.lead_network, units)
         forbidden = self._forbidden()
         second = self._each(
@@ -341,29 +341,30 @@ class TapCircuit:
             *(self.at(self.members[length], place + length - 1) for length in late),
         )
 
-    def _fields(self) -> dict[str, Staged]:
-        """The fields of the report, of which those of the last beat of a packet are the report."""
+    def _fields(self) -> dict[str, list[Staged]]:
+        """The fields of the report, in parts, of which those of the last beat of a packet are the report."""
         pipeline, tap = self.pipeline, self._tap
         if tap.contents == "verdict":
-            return {"well_formed": self._verdict(any_of_all(pipeline, "any_bad", self.bad))[0]}
+            return {"well_formed": [self._verdict(any_of_all(pipeline, "any_bad", self.bad))[0]]}
         first = self._first_bad()
         amount = [Staged(Const(self._lanes >> bit & 1, 1), 0) for bit in range(self._lanes.bit_length())]
         if tap.contents == "full":
             amount = ones_of_prefix(pipeline, "present", self.keep)
         units = tally_of(pipeline, self._first, "units", amount, tap.counters, first.number)
-        assert units.start is not None
         well_formed, is_first = self._verdict(first.found)
-        faults = {"offset": self._captured("offset", units.start, is_first)}
-        numbers: dict[str, Staged] = {}
+        faults = {"offset": [self._captured(f"offset_{at}", part, is_first) for at, part in enumerate(units.start)]}
+        numbers: dict[str, list[Staged]] = {}
         if tap.contents == "full":
             faults["kind"] = self._kind(first, is_first)
             numbers = {"units": units.total, **self._counts()}
-        # Without an error these fields are 0: the registers are reset.
+        # Without an error these fields are 0.
         cleared = {
-            name: pipeline.apply(name, lambda fault, well_formed: Mux(well_formed, 0, fault), fault, well_formed)
-            for name, fault in faults.items()
+            name: [
+                pipeline.apply(f"{name}_{at}", Value.__pos__, part, clear=well_formed) for at, part in enumerate(parts)
+            ]
+            for name, parts in faults.items()
         }
-        return {"well_formed": well_formed, **cleared, **numbers}
+        return {"well_formed": [well_formed], **cleared, **numbers}
 
     def _first_bad(self) -> First:
         """The first place at which an ill-formed item starts, which is negative before lane 0."""
@@ -415,16 +416,14 @@ class TapCircuit:
             ],
         )
 
-    def _kind(self, first: First, is_first: Staged) -> Staged:
-        """The cause of the first error."""
+    def _kind(self, first: First, is_first: Staged) -> list[Staged]:
+        """The bits of the cause of the first error."""
         support = self._control.kind_support
         sources = dict(zip(support, [*first.payload, self._goes_on()], strict=False))
         bits = {bit: self._captured(f"payload_{bit}", source, is_first) for bit, source in sources.items()}
-        kind = [
+        return [
             value_of(self.pipeline, f"cause_{bit}", function, bits) for bit, function in enumerate(self._control.kind)
         ]
-        stage = max(bit.stage for bit in kind)
-        return Staged(Cat(*(self.pipeline.at(bit, stage) for bit in kind)), stage)
 
     def _verdict(self, found: Staged) -> tuple[Staged, Staged]:
         """Whether there was no error in the packet so far, and whether this beat has the first one."""
@@ -446,8 +445,8 @@ class TapCircuit:
         self.pipeline.registers.add(kept.eq(self.pipeline.at(value, stage)), enable=self.pipeline.at(is_first, stage))
         return Staged(kept, stage + 1)
 
-    def _counts(self) -> dict[str, Staged]:
-        """The numbers of errors, code points and units in UTF-16."""
+    def _counts(self) -> dict[str, list[Staged]]:
+        """The numbers of errors, code points and units in UTF-16, in parts."""
         pipeline, width, control = self.pipeline, self._tap.counters, self._control
         starts = total_of(pipeline, "start", {0: self.starts})
         errors = total_of(pipeline, "error", {0: self.bad})

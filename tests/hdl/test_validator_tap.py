@@ -11,6 +11,7 @@ from itertools import product
 from typing import Any
 
 import pytest
+from amaranth.hdl import ClockDomain, Const, Module, Signal
 from amaranth.sim import Simulator
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -24,7 +25,7 @@ from utf8fpga.hdl.validator import pipeline as pipeline_module
 from utf8fpga.hdl.validator import tally as tally_module
 from utf8fpga.hdl.validator import tap as tap_module
 from utf8fpga.hdl.validator.logic import ValidatorControl
-from utf8fpga.hdl.validator.pipeline import Pipeline
+from utf8fpga.hdl.validator.pipeline import Leaf, Pipeline, Staged, any_before, first_of
 from utf8fpga.hdl.validator.verdict import VerdictTap
 from utf8fpga.model import (
     CATALOGUE,
@@ -220,8 +221,6 @@ def watched(tap: Any, cycles: Sequence[tuple[bytes, bool, bool, bool, bool]]) ->
                 found.append((cycle, ctx.get(tap.report.well_formed)))
             await ctx.tick()
 
-    from amaranth.hdl import ClockDomain, Module
-
     m = Module()
     m.domains.sync = resets = ClockDomain("sync")
     m.submodules.tap = tap
@@ -312,6 +311,68 @@ def test_the_networks_of_a_table_are_those_of_its_rows(name: str) -> None:
         networks = (control.lead_network, control.restricts, control.fits)
         assert [len(network.inner) for network in networks] == [2, 1, 1]
         assert [len(network.last.inputs) for network in networks] == [2, 3, 1]
+
+
+def outcomes_of(
+    build: Callable[[Pipeline, list[Staged]], list[Staged]], words: Sequence[int], width: int
+) -> list[list[int]]:
+    """The results of a circuit of a pipeline for each of the words, one per cycle."""
+    word = Signal(width)
+    pipeline = Pipeline(Const(1, 1), Const(0, 1))
+    results = build(pipeline, [Staged(word[bit], 0) for bit in range(width)])
+    stage = max(result.stage for result in results)
+    values = [pipeline.at(result, stage) for result in results]
+    m = Module()
+    m.domains.sync = ClockDomain("sync")
+    pipeline.registers.assign(m)
+    found: list[list[int]] = []
+
+    async def bench(ctx: Any) -> None:
+        for value in [*words, *[0] * stage]:
+            ctx.set(word, value)
+            found.append([ctx.get(each) for each in values])
+            await ctx.tick()
+
+    simulator = Simulator(m)
+    simulator.add_clock(1e-6)
+    simulator.add_testbench(bench)
+    simulator.run()
+    return found[stage:]
+
+
+@pytest.mark.parametrize(("negative", "others"), [(3, 1), (3, 2), (1, 5), (5, 16), (3, 30)])
+def test_the_first_of_leaves(negative: int, others: int) -> None:
+    leaves = negative + others
+    rng = random.Random(7)
+    # A leaf counts, and two bits of its payload.
+    words = [0, *(1 << place for place in range(3 * leaves))]
+    words += [
+        sum(1 << place for place in range(3 * leaves) if rng.random() < rng.choice((0.1, 0.6))) for _ in range(99)
+    ]
+
+    def build(pipeline: Pipeline, bits: list[Staged]) -> list[Staged]:
+        given = [Leaf(bits[at], at - negative, (bits[leaves + at], bits[2 * leaves + at])) for at in range(leaves)]
+        first = first_of(pipeline, "first", given)
+        return [first.found, *first.payload, *first.number]
+
+    for word, (found, *rest) in zip(words, outcomes_of(build, words, 3 * leaves), strict=True):
+        first = next((at for at in range(leaves) if word >> at & 1), None)
+        payload, number = rest[:2], rest[2:]
+        signed = sum(bit << place for place, bit in enumerate(number)) - (number[-1] << len(number))
+        if first is None:
+            assert [found, *rest] == [0] * (3 + len(number))
+        else:
+            expected = [word >> (times * leaves + first) & 1 for times in (1, 2)]
+            assert (found, signed, payload) == (1, first - negative, expected)
+
+
+@pytest.mark.parametrize("size", [1, 4, 5, 17, 21])
+def test_whether_any_value_before_is_1(size: int) -> None:
+    rng = random.Random(8)
+    words = [0, *(1 << place for place in range(size)), *(rng.getrandbits(size) for _ in range(20))]
+    results = outcomes_of(lambda pipeline, bits: any_before(pipeline, "before", bits), words, size)
+    for word, result in zip(words, results, strict=True):
+        assert result == [int(word & ((1 << place) - 1) != 0) for place in range(size + 1)]
 
 
 def _never_clears(self: Pipeline, stage: int) -> Any:
