@@ -112,7 +112,7 @@ class Pipeline:
         full = (1 << len(value)) - 1
         result = Signal(len(value), name=name, reset_less=True, init=full if preset else 0)
         self.registers.add(result.eq(value))
-        if control:
+        if control and control is not ZERO:
             self.registers.add(result.eq(result.init), enable=self.at(control, stage))
         return Staged(result, stage + 1)
 
@@ -272,19 +272,14 @@ def ones_of_prefix(pipeline: Pipeline, name: str, bits: Sequence[Staged]) -> lis
     found = []
     for level in range(len(bits).bit_length()):
         half = 1 << level
-        ends = [(bit(start + half - 1), bit(start + 2 * half - 1)) for start in range(0, len(bits), 2 * half)]
-        pairs = [
+        ends = [
             pipeline.apply(
-                f"{name}_{level}_{number}", _or_of_ends, *(each for end in ends[number : number + 2] for each in end)
+                f"{name}_{level}_{start}", Value.__pos__, bit(start + half - 1), clear=bit(start + 2 * half - 1)
             )
-            for number in range(0, len(ends), 2)
+            for start in range(0, len(bits) - half + 1, 2 * half)
         ]
-        found.append(any_of_all(pipeline, f"{name}_{level}_any", pairs))
+        found.append(any_of_all(pipeline, f"{name}_{level}", ends))
     return found
-
-
-def _or_of_ends(*bits: Value) -> Value:
-    return Cat(*(one & ~other for one, other in zip(bits[::2], bits[1::2], strict=True))).any()
 
 
 class Leaf(NamedTuple):
@@ -371,11 +366,13 @@ def first_of(pipeline: Pipeline, name: str, leaves: Sequence[Leaf]) -> First:
             pipeline,
             f"{name}_payload{bit}",
             [
-                pipeline.apply(f"{name}_payload{bit}_{at}", Value.__pos__, leaf.payload[bit], clear=others[leaf.number])
+                pipeline.apply(f"{name}_payload{bit}_{at}", Value.__pos__, leaf.payload[bit], clear=near_others[at])
                 for at, leaf in enumerate(leaves)
             ],
         )
 
+    # Registers that reset those of the payload and have no other load.
+    near_others = [hop(pipeline, others[leaf.number]) for leaf in leaves]
     low = (_NEIGHBOURS - 1).bit_length()
     # One bit more than the numbers of groups need is the sign.
     high = max(number.bit_length() for number in groups) + 1
@@ -391,11 +388,17 @@ def any_before(pipeline: Pipeline, name: str, values: Sequence[Staged]) -> list[
     if len(values) <= _NEIGHBOURS:
         return [_any(pipeline, f"{name}_{size}", values[:size]) for size in range(len(values) + 1)]
     blocks = [values[at : at + _NEIGHBOURS] for at in range(0, len(values), _NEIGHBOURS)]
-    wholes = [hop(pipeline, _any(pipeline, f"{name}_any_{at}", block)) for at, block in enumerate(blocks)]
+    # The more blocks there are, the longer are the wires between them.
+    hops = 1 if len(blocks) <= _NEIGHBOURS else 2
+    wholes = [_any(pipeline, f"{name}_any_{at}", block) for at, block in enumerate(blocks)]
+    for _ in range(hops):
+        wholes = [hop(pipeline, whole) for whole in wholes]
     *befores, found = any_before(pipeline, f"{name}_of", wholes)
     result = []
     for at, (block, before) in enumerate(zip(blocks, befores, strict=True)):
-        near = hop(pipeline, before)
+        near = before
+        for _ in range(hops):
+            near = hop(pipeline, near)
         result += [_any(pipeline, f"{name}_{at}_{size}", [near, *block[:size]]) for size in range(len(block))]
     return [*result, found]
 

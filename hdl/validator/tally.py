@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from amaranth.hdl import Cat, Const, Signal, Value
 
-from utf8fpga.hdl.validator.pipeline import ZERO, Pipeline, Staged
+from utf8fpga.hdl.validator.pipeline import ZERO, Pipeline, Staged, hop
 
 __all__ = ["Tally", "tally_of"]
 
@@ -105,7 +105,7 @@ def tally_of(
     over = Signal(name=f"{name}_over", reset_less=True)
     pipeline.registers.add(over.eq(1), enable=counts.value)
     pipeline.registers.add(over.eq(0), enable=pipeline.clears(counts.stage + 1))
-    exceeds = Staged(over, counts.stage + 1)
+    exceeds = hop(pipeline, Staged(over, counts.stage + 1))
     return Tally(
         _saturated(pipeline, f"{name}_total", total, exceeds, width),
         None if offset is None else _saturated(pipeline, f"{name}_start", start, exceeds, width),
