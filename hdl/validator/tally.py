@@ -126,7 +126,7 @@ def _majority(first: Value, second: Value, third: Value) -> Value:
 
 def _saturated(pipeline: Pipeline, name: str, bits: list[Staged], over: Staged, width: int) -> Staged:
     """The number, or all ones if it does not fit."""
-    exceeds = pipeline.apply(f"{name}_exceeds", lambda *bits: Cat(*bits).any(), over, *bits[width:])
+    exceeds = hop(pipeline, pipeline.apply(f"{name}_exceeds", lambda *bits: Cat(*bits).any(), over, *bits[width:]))
     return [
         pipeline.apply(
             f"{name}_{place}",

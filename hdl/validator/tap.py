@@ -186,7 +186,8 @@ class TapCircuit:
         self._first = Staged(starts_packet, 1)
         self._find_items()
         fields = self._fields()
-        self.stage = max(part.stage for parts in fields.values() for part in parts)
+        # One stage more, so that what is set or reset together need not be at the ports.
+        self.stage = max(part.stage for parts in fields.values() for part in parts) + 1
         self.fields = {name: Cat(*(pipeline.at(part, self.stage) for part in parts)) for name, parts in fields.items()}
         self.strobe = pipeline.strobe(self.stage, arrives & units.last, "ends")
 
