@@ -14,7 +14,7 @@ from amaranth.hdl import Cat, Const, Signal, Value
 
 from utf8fpga.hdl.validator.pipeline import ZERO, Pipeline, Staged, hop
 
-__all__ = ["Tally", "tally_of"]
+__all__ = ["PART", "Tally", "tally_of"]
 
 _RARE = 3
 """Binary logarithm of the lower bound on the beats from one carry out of the low bits to the next."""
@@ -30,12 +30,13 @@ class Tally(NamedTuple):
     """A number that is accumulated over a packet.
 
     Attributes:
-        total: the number with the current beat; all ones if it does not fit.
-        start: with an offset, the number before the current beat, plus the offset; all ones if it does not fit.
+        total: the number with the current beat; all ones if it does not fit. It is in parts of `PART` bits, the lowest
+            first, each of which is valid a cycle after the one before it or later.
+        start: with an offset, the number before the current beat, plus the offset, in the same way; empty without one.
     """
 
-    total: Staged
-    start: Staged | None
+    total: list[Staged]
+    start: list[Staged]
 
 
 def tally_of(
@@ -108,7 +109,7 @@ def tally_of(
     exceeds = hop(pipeline, Staged(over, counts.stage + 1))
     return Tally(
         _saturated(pipeline, f"{name}_total", total, exceeds, width),
-        None if offset is None else _saturated(pipeline, f"{name}_start", start, exceeds, width),
+        [] if offset is None else _saturated(pipeline, f"{name}_start", start, exceeds, width),
     )
 
 
@@ -124,8 +125,12 @@ def _majority(first: Value, second: Value, third: Value) -> Value:
     return (first & second) | ((first | second) & third)
 
 
-def _saturated(pipeline: Pipeline, name: str, bits: list[Staged], over: Staged, width: int) -> Staged:
-    """The number, or all ones if it does not fit."""
+def _saturated(pipeline: Pipeline, name: str, bits: list[Staged], over: Staged, width: int) -> list[Staged]:
+    """The parts of the number, or all ones if it does not fit.
+
+    What sets the registers of a part is a register of its own, a cycle after that of the part before it: the wire from
+    one register to those of all bits would be long.
+    """
     exceeds = hop(pipeline, pipeline.apply(f"{name}_exceeds", lambda *bits: Cat(*bits).any(), over, *bits[width:]))
     return [
         pipeline.apply(
