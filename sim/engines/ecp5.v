@@ -86,8 +86,9 @@ module TRELLIS_DPR16X4(
   assign DO = rows[RAD];
 endmodule
 
-// A block RAM of 2048 rows of 9 bits that are initially 0, whose two ports read before they write. If one port reads the
-// row that the other one writes in the same cycle, it reads the former value, which the device does not guarantee.
+// A block RAM that is initially 0, in two modes: 2048 rows of 9 bits, whose two ports read before they write, and 512
+// rows of 36 bits, which port A writes, with an enable per 9 bits, and port B reads. If a port reads the row that the
+// other one writes in the same cycle, it reads the former value, which the device does not guarantee.
 module DP16KD(
   input DIA0, input DIA1, input DIA2, input DIA3, input DIA4, input DIA5, input DIA6, input DIA7, input DIA8,
   input DIA9, input DIA10, input DIA11, input DIA12, input DIA13, input DIA14, input DIA15, input DIA16, input DIA17,
@@ -192,33 +193,55 @@ module DP16KD(
     INITVAL_30 | INITVAL_31 | INITVAL_32 | INITVAL_33 | INITVAL_34 | INITVAL_35 |
     INITVAL_36 | INITVAL_37 | INITVAL_38 | INITVAL_39 | INITVAL_3A | INITVAL_3B |
     INITVAL_3C | INITVAL_3D | INITVAL_3E | INITVAL_3F);
-  localparam IS_KNOWN = DATA_WIDTH_A == 9 && DATA_WIDTH_B == 9 && REGMODE_A == "NOREG" && REGMODE_B == "NOREG" &&
-    CSDECODE_A == "0b000" && CSDECODE_B == "0b000" && WRITEMODE_A == "READBEFOREWRITE" &&
-    WRITEMODE_B == "READBEFOREWRITE" && CLKAMUX == "CLKA" && CLKBMUX == "CLKB" && !HAS_VALUES;
+  localparam IS_PLAIN = REGMODE_A == "NOREG" && REGMODE_B == "NOREG" && CSDECODE_A == "0b000" &&
+    CSDECODE_B == "0b000" && CLKAMUX == "CLKA" && CLKBMUX == "CLKB" && !HAS_VALUES;
+  localparam IS_NARROW = IS_PLAIN && DATA_WIDTH_A == 9 && DATA_WIDTH_B == 9 && WRITEMODE_A == "READBEFOREWRITE" &&
+    WRITEMODE_B == "READBEFOREWRITE";
+  localparam IS_WIDE = IS_PLAIN && DATA_WIDTH_A == 36 && DATA_WIDTH_B == 36;
+  wire selected_A = CEA & ~CSA2 & ~CSA1 & ~CSA0;
+  wire selected_B = CEB & ~CSB2 & ~CSB1 & ~CSB0;
+  wire [35:0] entry = {
+    DIB17, DIB16, DIB15, DIB14, DIB13, DIB12, DIB11, DIB10, DIB9, DIB8, DIB7, DIB6, DIB5, DIB4, DIB3, DIB2, DIB1, DIB0,
+    DIA17, DIA16, DIA15, DIA14, DIA13, DIA12, DIA11, DIA10, DIA9, DIA8, DIA7, DIA6, DIA5, DIA4, DIA3, DIA2, DIA1, DIA0
+  };
+  wire [35:0] read;
+  assign {
+    DOB17, DOB16, DOB15, DOB14, DOB13, DOB12, DOB11, DOB10, DOB9, DOB8, DOB7, DOB6, DOB5, DOB4, DOB3, DOB2, DOB1, DOB0,
+    DOA17, DOA16, DOA15, DOA14, DOA13, DOA12, DOA11, DOA10, DOA9, DOA8, DOA7, DOA6, DOA5, DOA4, DOA3, DOA2, DOA1, DOA0
+  } = read;
+  integer row;
+  genvar part;
   generate
-    if (!IS_KNOWN) begin
+    if (IS_NARROW) begin
+      reg [8:0] rows [0:2047];
+      initial for (row = 0; row < 2048; row = row + 1) rows[row] = 0;
+      wire [10:0] place_A = {ADA13, ADA12, ADA11, ADA10, ADA9, ADA8, ADA7, ADA6, ADA5, ADA4, ADA3};
+      wire [10:0] place_B = {ADB13, ADB12, ADB11, ADB10, ADB9, ADB8, ADB7, ADB6, ADB5, ADB4, ADB3};
+      reg [8:0] read_A, read_B;
+      initial read_A = 0;
+      initial read_B = 0;
+      always @(posedge CLKA) if (RSTA) read_A <= 0; else if (selected_A) read_A <= rows[place_A];
+      always @(posedge CLKA) if (selected_A & WEA) rows[place_A] <= entry[8:0];
+      always @(posedge CLKB) if (RSTB) read_B <= 0; else if (selected_B) read_B <= rows[place_B];
+      always @(posedge CLKB) if (selected_B & WEB) rows[place_B] <= entry[26:18];
+      assign read = {9'd0, read_B, 9'd0, read_A};
+    end else if (IS_WIDE) begin
+      wire [8:0] place_A = {ADA13, ADA12, ADA11, ADA10, ADA9, ADA8, ADA7, ADA6, ADA5};
+      wire [8:0] place_B = {ADB13, ADB12, ADB11, ADB10, ADB9, ADB8, ADB7, ADB6, ADB5};
+      wire [3:0] enables = {ADA3, ADA2, ADA1, ADA0};
+      // In this mode only the output of port B can be reset.
+      for (part = 0; part < 4; part = part + 1) begin
+        reg [8:0] rows [0:511];
+        initial for (row = 0; row < 512; row = row + 1) rows[row] = 0;
+        reg [8:0] read_B;
+        initial read_B = 0;
+        always @(posedge CLKA) if (selected_A & WEA & enables[part]) rows[place_A] <= entry[9 * part +: 9];
+        always @(posedge CLKB) if (RSTB) read_B <= 0; else if (selected_B) read_B <= rows[place_B];
+        assign read[9 * part +: 9] = read_B;
+      end
+    end else begin
       (* keep *) DP16KD_in_another_mode unknown();
+      assign read = 0;
     end
   endgenerate
-  reg [8:0] rows [0:2047];
-  integer row;
-  initial for (row = 0; row < 2048; row = row + 1) rows[row] = 0;
-  wire [10:0] place_A = {ADA13, ADA12, ADA11, ADA10, ADA9, ADA8, ADA7, ADA6, ADA5, ADA4, ADA3};
-  wire selected_A = CEA & ~CSA2 & ~CSA1 & ~CSA0;
-  reg [8:0] read_A;
-  initial read_A = 0;
-  always @(posedge CLKA) if (RSTA) read_A <= 0; else if (selected_A) read_A <= rows[place_A];
-  always @(posedge CLKA)
-    if (selected_A & WEA) rows[place_A] <= {DIA8, DIA7, DIA6, DIA5, DIA4, DIA3, DIA2, DIA1, DIA0};
-  assign {DOA8, DOA7, DOA6, DOA5, DOA4, DOA3, DOA2, DOA1, DOA0} = read_A;
-  assign {DOA17, DOA16, DOA15, DOA14, DOA13, DOA12, DOA11, DOA10, DOA9} = 0;
-  wire [10:0] place_B = {ADB13, ADB12, ADB11, ADB10, ADB9, ADB8, ADB7, ADB6, ADB5, ADB4, ADB3};
-  wire selected_B = CEB & ~CSB2 & ~CSB1 & ~CSB0;
-  reg [8:0] read_B;
-  initial read_B = 0;
-  always @(posedge CLKB) if (RSTB) read_B <= 0; else if (selected_B) read_B <= rows[place_B];
-  always @(posedge CLKB)
-    if (selected_B & WEB) rows[place_B] <= {DIB8, DIB7, DIB6, DIB5, DIB4, DIB3, DIB2, DIB1, DIB0};
-  assign {DOB8, DOB7, DOB6, DOB5, DOB4, DOB3, DOB2, DOB1, DOB0} = read_B;
-  assign {DOB17, DOB16, DOB15, DOB14, DOB13, DOB12, DOB11, DOB10, DOB9} = 0;
 endmodule

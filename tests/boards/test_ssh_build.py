@@ -203,7 +203,9 @@ def test_build_on_a_host_gives_the_same_bitstream(
     said: list[str] = []
     there = build_board("icebreaker", tmp_path / "there", host=host(server), say=said.append)
     assert there.bitstream.read_bytes() == here.bitstream.read_bytes()
-    assert there.as_dict() | {"bitstream": None} == here.as_dict() | {"bitstream": None}
+    assert there.program == f"iceprog {there.bitstream}"
+    of_the_directory = {"bitstream": None, "program": None}
+    assert there.as_dict() | of_the_directory == here.as_dict() | of_the_directory
     assert said == ["icebreaker: build on builder@127.0.0.1 (yosys, nextpnr-ice40, icepack)"]
     assert {p.name for p in (built.directory / "icebreaker").iterdir()} <= {
         p.name for p in (tmp_path / "there" / "icebreaker").iterdir()
