@@ -311,6 +311,10 @@ def _keys() -> Iterator[Callable[[int], bytes]]:
     descriptor = sys.stdin.fileno()
     before = termios.tcgetattr(descriptor)
     tty.setcbreak(descriptor, termios.TCSADRAIN)  # Keeps what has been typed already.
+    # Ctrl-\ would end the process at once, and leave the terminal as it is now.
+    modes = termios.tcgetattr(descriptor)
+    modes[6][termios.VQUIT] = bytes([os.fpathconf(descriptor, "PC_VDISABLE")])
+    termios.tcsetattr(descriptor, termios.TCSADRAIN, modes)
     try:
         yield lambda size: os.read(descriptor, size)
     finally:

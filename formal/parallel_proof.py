@@ -89,8 +89,13 @@ def prove_halves(
     decoder = build()
     if type(decoder) is not ParallelDecoder:
         return _prove_halves(build, right, wanted, seconds)
-    key = f"halves {parameters_of(decoder).expression()} {right} {wanted}".encode()
+    key = f"halves {_identity(decoder)} {right} {wanted}".encode()
     return once(key, lambda: _prove_halves(build, right, wanted, seconds), holds=lambda found: found.proved)
+
+
+def _identity(decoder: ParallelDecoder) -> tuple[str, bool]:
+    """What distinguishes a decoder from all others."""
+    return parameters_of(decoder).expression(), decoder.keeps_empty
 
 
 def _prove_halves(
@@ -111,7 +116,7 @@ def _prove_halves(
         if found.failed:
             break
         proof = BufferProof(decoder, begin)
-        aig = _graph(proof, ("buffer", parameters_of(decoder), begin), free=begin is not Start.POWER_UP)
+        aig = _graph(proof, ("buffer", _identity(decoder), begin), free=begin is not Start.POWER_UP)
         outputs = dict(zip(proof.questions, aig.output_bits["asked"], strict=True))
         asked = {f"buffer {begin.value} {n}": n for n in outputs if n not in proof.never or n in never}
         frames = {question: proof.frames[name] for question, name in asked.items()}
@@ -225,7 +230,7 @@ def _ask_window(
     found: Induction, build: Callable[[], ParallelDecoder], right: EncodingTable, start: Start, seconds: int
 ) -> None:
     proof = WindowProof(build(), right)
-    aig = _graph(proof, ("window", parameters_of(build()), right), free=True)
+    aig = _graph(proof, ("window", _identity(build()), right), free=True)
     for kind in ("step", "start" if start is Start.POWER_UP else "reset"):
         graph = aig.given(aig.initial) if kind == "start" else aig
         outputs = {f"window {kind} {tag}": bit for tag, bit in zip(proof.tags, aig.output_bits[kind], strict=True)}
@@ -235,7 +240,7 @@ def _ask_window(
 def _ask_connections(found: Induction, decoder: ParallelDecoder) -> None:
     """Wires are equal by structure: the graph of their comparison is the constant 0, without a search."""
     found.asked += 1
-    aig = _graph(Connections(decoder), ("connections", parameters_of(decoder)), free=True)
+    aig = _graph(Connections(decoder), ("connections", _identity(decoder)), free=True)
     if aig.outputs[aig.output_bits["bad"][0]] != 0:
         found.failed.append("connections")
 

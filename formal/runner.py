@@ -370,7 +370,8 @@ def _parts(decoder: ParallelDecoder | PackedDecoder, wanted: Property) -> tuple[
     sparse = decoder.sparse if isinstance(decoder, PackedDecoder) else decoder
     parts = [f"buffer-{sparse.lanes}-{sparse.buffer}-pipeline-{sparse.pipeline}"]
     if wanted in (Property.EQUIVALENCE, Property.POWER_UP):
-        parts.insert(0, parameters_of(sparse).name.replace("decoder", "window", 1))
+        empty = "-with-empty-beats" if sparse.keeps_empty else ""
+        parts.insert(0, parameters_of(sparse).name.replace("decoder", "window", 1) + empty)
     if sparse is not decoder:
         parts.append(f"packer-{decoder.lanes}")
     return tuple(parts)

@@ -176,7 +176,9 @@ class CoreParameters:
                 words.append(how.flags[not value].removeprefix("--"))
             else:
                 words.append(
-                    written(value) if (how.choices and not how.named) or name == "lanes" else f"{name} {written(value)}"
+                    written(value)
+                    if (how.choices and not how.named) or name == "lanes"
+                    else f"{name.rstrip('_')} {written(value)}"
                 )
         return words
 

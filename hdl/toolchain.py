@@ -239,7 +239,7 @@ def tool_variable(tool: str) -> str:
 
 
 def tool_error(tool: str, status: int | str, printed: str) -> ToolError:
-    """The error for a tool that failed, with the last error in its output."""
+    """The error for a tool that failed, with the first error in its output, which names the cause, or its last line."""
     lines = [line.strip() for line in printed.splitlines() if line.strip()]
     errors = [line for line in lines if line.upper().startswith("ERROR")]
-    return ToolError(f"{tool} failed with status {status}: {(errors or lines or ['it printed nothing'])[-1]}")
+    return ToolError(f"{tool} failed with status {status}: {[*errors, *(lines[-1:] or ['it printed nothing'])][0]}")

@@ -390,7 +390,8 @@ class _Bench(Elaboratable):
 
         # The output.
         slots = [held.slot(m, self.right, lane) for lane in range(self.tail)] + [slot]
-        counts = held.last | Cat(*(each.valid for each in slots)).any()
+        has_items = Cat(*(each.valid for each in slots)).any()
+        counts = Const(1, 1) if window.keeps_empty else held.last | has_items
         leaves = Signal(name="leaves")
         gone = held.following(m, "gone", moves)
         next_unit, next_keep = Signal(len(unit), reset_less=True), Signal(reset_less=True)

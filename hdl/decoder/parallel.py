@@ -48,7 +48,8 @@ class ParallelDecoder(HasItemOptions, wiring.Component):
 
     Latency: the items of a beat are valid at most `latency` cycles after the beat was accepted, while no beat waits, if
     it ends its packet or does not end within a sequence. Otherwise whether its last unit is the end of an item depends
-    on the next beat, and the cycles count from that one. Beats that hold no item and do not end a packet are dropped.
+    on the next beat, and the cycles count from that one. Beats that hold no item and do not end a packet are dropped,
+    unless `keeps_empty`.
     So are null beats, those with neither a unit nor `last`: they are transferred and have no effect.
 
     Structure: a window, and a buffer behind it. `input.ready` and `output.valid` are registers of the buffer, so there
@@ -64,6 +65,8 @@ class ParallelDecoder(HasItemOptions, wiring.Component):
         pipeline: stages of registers in the window, 0 to 6; default: the `fastest`.
         buffer: ``registers``, ``memory`` or ``slices``; default: memory from as many lanes on as the longest sequence
             has units, slices from 32 lanes on.
+        keeps_empty: beats that hold no item are output too, empty, so that a packer behind does not take them for a
+            pause of the input.
         options: those of `ItemOptions`.
 
     Attributes:
@@ -90,6 +93,7 @@ class ParallelDecoder(HasItemOptions, wiring.Component):
         lanes: int,
         pipeline: int | None = None,
         buffer: str | None = None,
+        keeps_empty: bool = False,
         **options: Any,
     ) -> None:
         checked_table(table)
@@ -101,10 +105,15 @@ class ParallelDecoder(HasItemOptions, wiring.Component):
         self.buffer = stages.buffer
         self.pipeline = stages.pipeline
         self.item_options = ItemOptions(**options)
-        kind_of_window = BeatWindow if stages.buffer == "registers" else RowWindow
-        self.window: BeatWindow | RowWindow = kind_of_window(
-            table, lanes=lanes, stages=stages, options=self.item_options
-        )
+        # In front of a memory there are none, since each beat holds an item.
+        self.keeps_empty = keeps_empty and stages.buffer == "registers"
+        self.window: BeatWindow | RowWindow
+        if stages.buffer == "registers":
+            self.window = BeatWindow(
+                table, lanes=lanes, stages=stages, options=self.item_options, keeps_empty=self.keeps_empty
+            )
+        else:
+            self.window = RowWindow(table, lanes=lanes, stages=stages, options=self.item_options)
         if self.kind:
             self.window.control.serial.check_kinds()
         self.item_buffer = buffer_of(stages, slots_layout(table, lanes, self.item_options))

@@ -172,7 +172,7 @@ class ItemWindow(HasItemOptions, wiring.Component):
 class BeatWindow(ItemWindow):
     """The window in front of a `RegisterBuffer`: it outputs whole beats of items.
 
-    Beats that hold no item and do not end a packet are dropped; so are null beats, at the input.
+    Beats that hold no item and do not end a packet are dropped, unless `keeps_empty`; so are null beats, at the input.
 
     All stages advance in the cycles in which `run` is asserted, and pause otherwise: then `slots` and `slots_valid`
     do not change, as the rules of streams require.
@@ -180,7 +180,9 @@ class BeatWindow(ItemWindow):
     Throughput: a beat per cycle. Latency: `stages.item_cycles` cycles in which `run` is asserted, from the beat that
     determines the items of a beat.
 
-    Args: see `ItemWindow`.
+    Args:
+        keeps_empty: beats that hold no item are output too.
+        table, lanes, stages, options: see `ItemWindow`.
 
     Ports:
         input: stream of `beat_layout`, code units; `input.ready` is the first bit of `run`.
@@ -196,7 +198,9 @@ class BeatWindow(ItemWindow):
         lanes: int,
         stages: PipelineStages,
         options: ItemOptions,
+        keeps_empty: bool = False,
     ) -> None:
+        self.keeps_empty = keeps_empty
         super().__init__(
             table,
             lanes=lanes,
@@ -222,7 +226,7 @@ class BeatWindow(ItemWindow):
         given = {f"tail_{name}": value for name, value in contents.items()}
         given |= {f"item_{lane}": self.inner_item(beat, lane) for lane in range(tail)}
         given["settled"] = beat.last | ~beat.at("open", tail)
-        if tail:
+        if tail and not self.keeps_empty:
             # A beat that does not end its packet may consist of units of one sequence only, and have no item.
             here = (beat.at("keep", lane) & ~beat.at("continued", lane + 1) for lane in range(tail))
             given["filled"] = beat.last | any_of(here)
@@ -245,8 +249,11 @@ class BeatWindow(ItemWindow):
         goes_on = beat.valid & beat.at("continued", 0)
         registers.add(waiting.eq((moves & (beat.valid | (waiting & ~held["settled"]))) | (waiting & ~moves)))
         # A beat that is settled does not depend on the next one.
-        ends = ~beat.at("continued", 0)
-        leaves = waiting & (held["settled"] | (beat.valid & (ends | held["filled"] if tail else ends)))
+        follows = beat.valid
+        if not self.keeps_empty:
+            ends = ~beat.at("continued", 0)
+            follows &= ends | held["filled"] if tail else ends
+        leaves = waiting & (held["settled"] | follows)
         next_keep = beat.valid & beat.at("keep", 0) & ~held["last"]
         held_contents = {name: held[f"tail_{name}"] for name in contents}
         last_item = self.item(held_contents, goes_on, beat.at("unit", 0), next_keep, self._breaks_next(beat))

@@ -251,7 +251,9 @@ class PackedDecoder(HasItemOptions, wiring.Component):
         buffer: str | None = None,
         **options: Any,
     ) -> None:
-        self.sparse = decoder = ParallelDecoder(table, lanes=lanes, pipeline=pipeline, buffer=buffer, **options)
+        self.sparse = decoder = ParallelDecoder(
+            table, lanes=lanes, pipeline=pipeline, buffer=buffer, keeps_empty=True, **options
+        )
         self.table, self.lanes, self.pipeline, self.buffer = table, lanes, decoder.pipeline, decoder.buffer
         self.item_options = decoder.item_options
         self.packer = Packer(self.item_options.layout(table), lanes)

@@ -40,6 +40,8 @@ class TranscoderParameters(UnitParameters):
 
     >>> TranscoderParameters(to="utf-16-le", lanes=4).name
     'transcoder-utf-16-le-4'
+    >>> TranscoderParameters(from_="utf-16-le").name
+    'transcoder-from-utf-16-le'
     >>> TranscoderParameters(to="utf-8", lanes=4, narrow=True).arguments()
     ['--narrow', '--lanes', '4']
     """
@@ -47,7 +49,9 @@ class TranscoderParameters(UnitParameters):
     core: ClassVar[str] = "transcoder"
     input_noun: ClassVar[str] = "code unit"
 
-    from_: str = field(default="utf-8", metadata=option("The encoding of the input.", choices=tuple(ENCODINGS)))
+    from_: str = field(
+        default="utf-8", metadata=option("The encoding of the input.", choices=tuple(ENCODINGS), named=True)
+    )
     lanes: int = field(default=1, metadata=option("Code units per beat.", range=(1, MAX_LANES)))
     pipeline: int | None = field(
         default=None,

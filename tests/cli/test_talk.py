@@ -204,8 +204,8 @@ def test_what_is_typed_is_shown_and_the_terminal_is_restored() -> None:
         assert "\x1b[1;31mill-formed E2 82: incomplete" in shown_until(primary, "end of text")
         os.write(primary, b"\x05")
         shown_until(primary, "bytes 4, scalar values 1, ill-formed items 1")
-        os.write(primary, b"A\x04")
-        shown_until(primary, "end of text")
+        os.write(primary, b"A\x1c\x04")  # Ctrl-\ is a character.
+        assert "U+001C" in shown_until(primary, "end of text")
         os.write(primary, b"\x04")
         assert process.wait() == 0
         assert termios.tcgetattr(secondary) == before

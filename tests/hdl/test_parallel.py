@@ -72,10 +72,10 @@ Decoders of more lanes have the same circuit in each lane, and take seconds to b
 """
 
 
-def by_shape(shapes: dict[str, dict[str, Any]]) -> list[Any]:
-    """Parameters of a test."""
+def by_shape(shapes: dict[str, dict[str, Any]], *also: str) -> list[Any]:
+    """Parameters of a test, of which those in `IN_EVERY_RUN` and `also` are in every run."""
     return [
-        pytest.param(shape, id=name, marks=[] if name in IN_EVERY_RUN else [pytest.mark.slow])
+        pytest.param(shape, id=name, marks=[] if name in {*IN_EVERY_RUN, *also} else [pytest.mark.slow])
         for name, shape in shapes.items()
     ]
 
@@ -228,7 +228,8 @@ def test_all_triples_of_classes_against_cpython(full: Simulation) -> None:
         assert "".join(chr(item.code_point) for item in items) == triple.decode("utf-8", "replace"), triple.hex(" ")
 
 
-@pytest.mark.parametrize("full", by_shape(PACKED), indirect=True)
+# Beats of two lanes may hold no item.
+@pytest.mark.parametrize("full", by_shape(PACKED, "2-packed"), indirect=True)
 def test_packed_beats_are_full_where_text_is_dense(full: Simulation) -> None:
     lanes = full.core.lanes
     # A character has so many units: so many beats fill an output beat, and no other output beat is closed.

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from utf8fpga.cli.core_options import parsed
-from utf8fpga.hdl import BUFFERS, MARK_PRACTICES, Decoder, DecoderParameters, core, parameters_of
+from utf8fpga.hdl import BUFFERS, MARK_PRACTICES, Decoder, DecoderParameters, TranscoderParameters, core, parameters_of
 from utf8fpga.hdl.decoder import parameters
 from utf8fpga.model import RFC_2279, TABLE_3_7, InvalidArgumentError
 from utf8fpga.model.practices import Practice
@@ -67,6 +67,13 @@ def test_names_are_different_for_different_parameters() -> None:
     assert all(re.fullmatch(r"decoder(-[a-z0-9]+)*", name) for name in names)
     assert DecoderParameters(lanes=16).name == "decoder-16"
     assert DecoderParameters(lanes=16, packed=False).name == "decoder-16-sparse"
+
+
+def test_names_of_transcoders_are_different_for_different_encodings() -> None:
+    encodings = TranscoderParameters.options()["to"].choices
+    names = {TranscoderParameters(from_=one, to=other).name for one, other in product(encodings, repeat=2)}
+    assert len(names) == len(encodings) ** 2
+    assert TranscoderParameters(from_="utf-16-be").name == "transcoder-from-utf-16-be"
 
 
 def test_arguments_that_follow_from_others_are_omitted() -> None:

@@ -54,7 +54,7 @@ def test_yosys_is_found_and_runs(tmp_path: Path) -> None:
 
 
 def test_a_tool_that_fails_says_why(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    printed = "print('working'); print('ERROR: no such part'); print('bye')"
+    printed = "print('working'); print('ERROR: no such part'); print('ERROR: failed'); print('bye')"
     failing = write_program(tmp_path / "failing", f"{printed}; raise SystemExit(3)")
     monkeypatch.setenv("ICEPACK", str(failing))
     with pytest.raises(ToolError, match=r"^icepack failed with status 3: ERROR: no such part$"):
