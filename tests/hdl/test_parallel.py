@@ -256,7 +256,7 @@ def test_a_slow_consumer_still_gets_full_packed_beats(full: Simulation) -> None:
 def test_nothing_is_held_back_while_the_input_pauses(full: Simulation) -> None:
     """After a beat that ends on a boundary, all items so far are at the output, one cycle later than after an end."""
     lanes, latency = full.core.lanes, full.core.latency
-    text = long_text(random.Random(lanes), 24 * lanes)
+    text = long_text(random.Random(lanes), 48 * lanes)
     checked = 0
     for busy, stalled in ((1, [False]), (3, [False]), (2, [False, False, True])):
         run = full.run([text], input_pauses=[*[False] * busy, *[True] * (2 * latency + 40)], output_pauses=stalled)
