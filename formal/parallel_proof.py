@@ -12,16 +12,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, field
-from typing import cast
+from typing import Any, cast
 
 from amaranth.back import rtlil
-from amaranth.hdl import Cat, ClockDomain, Elaboratable, Module, Signal, Value
+from amaranth.hdl import Value
 
 from utf8fpga.formal.abc import Verdict, decide, hold_each
 from utf8fpga.formal.aiger import Aig, aig_of
 from utf8fpga.formal.answers import kept, once
 from utf8fpga.formal.invariants.buffer import BufferProof, Start
 from utf8fpga.formal.invariants.window import WindowProof
+from utf8fpga.formal.joints import Joints
 from utf8fpga.formal.properties import Property
 from utf8fpga.formal.recovery_proof import WindowRecovery
 from utf8fpga.hdl import ParallelDecoder, parameters_of
@@ -31,7 +32,7 @@ from utf8fpga.hdl.memory_buffer import RowBuffer
 from utf8fpga.hdl.register_buffer import RegisterBuffer
 from utf8fpga.model import EncodingTable
 
-__all__ = ["HALVES", "Connections", "Induction", "prove_halves", "prove_recovery"]
+__all__ = ["HALVES", "DecoderJoints", "Induction", "prove_halves", "prove_recovery"]
 
 HALVES = (Property.EQUIVALENCE, Property.POWER_UP, Property.STEADY, Property.STALL, Property.LATENCY)
 """The properties that are proved in halves."""
@@ -155,41 +156,18 @@ _NEVER = {
 """By property the questions about the buffer; during a reset neither `ready` nor `valid` is asserted."""
 
 
-class Connections(Elaboratable):
-    """Whether a decoder connects its window and its buffer as the two halves of the proof assume, in any state.
+class DecoderJoints(Joints):
+    """Whether a decoder connects its window and its buffer as the two halves of the proof assume.
 
     Args:
-        decoder: the decoder.
-
-    Attributes:
-        bad: they are not connected so.
+        core: the decoder.
     """
 
-    def __init__(self, decoder: ParallelDecoder) -> None:
-        self._decoder = decoder
-        self.clk, self.rst, self.bad = Signal(name="clk"), Signal(name="rst"), Signal(name="bad")
-        self.offer, self.ready = Signal(name="offer"), Signal(name="ready")
-        self.beat = Signal(len(Value.cast(decoder.input.payload)), name="beat")
-
-    @property
-    def ports(self) -> list[Signal]:
-        """The ports of the top module."""
-        return [self.clk, self.rst, self.offer, self.ready, self.beat, self.bad]
-
-    def elaborate(self, platform: object) -> Module:
-        m = Module()
-        m.domains.sync = domain = ClockDomain("sync")
-        m.submodules.dut = decoder = self._decoder
+    def connected(self) -> list[tuple[Any, Any]]:
+        decoder = self.core
         source, output, window, buffer = decoder.input, decoder.output, decoder.window, decoder.item_buffer
         slots = buffer.output.payload
-        m.d.comb += [
-            domain.clk.eq(self.clk),
-            domain.rst.eq(self.rst),
-            Value.cast(source.payload).eq(self.beat),
-            source.valid.eq(self.offer),
-            output.ready.eq(self.ready),
-        ]
-        same = [
+        same: list[tuple[Any, Any]] = [
             (window.input.payload, source.payload),
             (output.valid, buffer.output.valid),
             (output.payload.last, slots.last),
@@ -222,8 +200,7 @@ class Connections(Elaboratable):
                 (buffer.tail_valid, window.tail_valid),
                 (window.late_reset, buffer.late_reset),
             ]
-        m.d.comb += self.bad.eq(Cat(Value.cast(one) != Value.cast(other) for one, other in same).any())
-        return m
+        return same
 
 
 def _ask_window(
@@ -240,15 +217,15 @@ def _ask_window(
 def _ask_connections(found: Induction, decoder: ParallelDecoder) -> None:
     """Wires are equal by structure: the graph of their comparison is the constant 0, without a search."""
     found.asked += 1
-    aig = _graph(Connections(decoder), ("connections", _identity(decoder)), free=True)
+    aig = _graph(DecoderJoints(decoder), ("connections", _identity(decoder)), free=True)
     if aig.outputs[aig.output_bits["bad"][0]] != 0:
         found.failed.append("connections")
 
 
-def _graph(proof: WindowProof | BufferProof | Connections, key: tuple[Hashable, ...], *, free: bool) -> Aig:
+def _graph(proof: WindowProof | BufferProof | DecoderJoints, key: tuple[Hashable, ...], *, free: bool) -> Aig:
     """The graph of a question, which several properties may share; its flip-flop contents are arbitrary if `free`."""
     return cast("Aig", kept((*key, free), lambda: aig_of(kept(key, lambda: _rtlil(proof)), free=free)))
 
 
-def _rtlil(proof: WindowProof | BufferProof | WindowRecovery | Connections) -> str:
+def _rtlil(proof: WindowProof | BufferProof | WindowRecovery | DecoderJoints) -> str:
     return str(rtlil.convert(proof, name="top", ports=proof.ports, emit_src=False))

@@ -15,10 +15,11 @@ from collections.abc import Callable
 from typing import Any
 
 from amaranth.back import rtlil
-from amaranth.hdl import Cat, ClockDomain, Elaboratable, Module, Signal, Value
+from amaranth.hdl import Value
 
 from utf8fpga.formal.aiger import aig_of
 from utf8fpga.formal.drained_proof import prove_drained
+from utf8fpga.formal.joints import Joints
 from utf8fpga.formal.properties import Property
 from utf8fpga.formal.transcoder_reference import ItemEncoder
 from utf8fpga.hdl import parameters_of
@@ -26,51 +27,25 @@ from utf8fpga.hdl.encoder.encoder import in_byte_order
 from utf8fpga.hdl.transcoder.transcoder import Transcoder, source_table
 from utf8fpga.model import EncodingTable
 
-__all__ = ["TRANSCODER_PROPERTIES", "Joints", "is_joined", "is_same_decoder", "prove_encoder"]
+__all__ = ["TRANSCODER_PROPERTIES", "TranscoderJoints", "is_joined", "is_same_decoder", "prove_encoder"]
 
 TRANSCODER_PROPERTIES = (Property.EQUIVALENCE, Property.POWER_UP, Property.STEADY, Property.INDEPENDENCE)
 """The properties of a transcoder. Its latency and its stalls are not proved."""
 
 
-class Joints(Elaboratable):
-    """Whether a transcoder connects its decoder, its encoder and its ports as the proof assumes, in any state.
+class TranscoderJoints(Joints):
+    """Whether a transcoder connects its decoder, its encoder and its ports as the proof assumes.
 
     Args:
-        transcoder: the transcoder, with a decoder and one lane.
-
-    Attributes:
-        bad: it does not.
-        shown: `valid` and the payload of the output.
+        core: the transcoder, with a decoder and one lane.
     """
 
-    def __init__(self, transcoder: Transcoder) -> None:
-        self._transcoder = transcoder
-        self.clk, self.rst, self.bad = Signal(name="clk"), Signal(name="rst"), Signal(name="bad")
-        self.offer, self.ready = Signal(name="offer"), Signal(name="ready")
-        self.beat = Signal(len(Value.cast(transcoder.input.payload)), name="beat")
-        self.shown = Signal(1 + len(Value.cast(transcoder.output.payload)), name="shown")
-
-    @property
-    def ports(self) -> list[Signal]:
-        """The ports of the top module."""
-        return [self.clk, self.rst, self.offer, self.ready, self.beat, self.bad, self.shown]
-
-    def elaborate(self, platform: object) -> Module:
-        m = Module()
-        m.domains.sync = domain = ClockDomain("sync")
-        m.submodules.dut = transcoder = self._transcoder
+    def connected(self) -> list[tuple[Any, Any]]:
+        transcoder = self.core
         source, output = transcoder.input, transcoder.output
         decoder, encoder = transcoder.decoder, transcoder.encoder
-        m.d.comb += [
-            domain.clk.eq(self.clk),
-            domain.rst.eq(self.rst),
-            Value.cast(source.payload).eq(self.beat),
-            source.valid.eq(self.offer),
-            output.ready.eq(self.ready),
-            self.shown.eq(Cat(output.valid, output.payload)),
-        ]
         unit, made = source.payload.symbols[0], encoder.output.payload.symbols[0]
-        same: list[tuple[Any, Any]] = [
+        return [
             (decoder.input.valid, source.valid),
             (source.ready, decoder.input.ready),
             (decoder.input.payload.keep, source.payload.keep),
@@ -86,8 +61,6 @@ class Joints(Elaboratable):
             (output.payload.symbols[0].error, made.error),
             (encoder.output.ready, output.ready),
         ]
-        m.d.comb += self.bad.eq(Cat(Value.cast(one) != Value.cast(other) for one, other in same).any())
-        return m
 
 
 def is_joined(transcoder: Transcoder) -> tuple[bool, bool]:
@@ -98,7 +71,7 @@ def is_joined(transcoder: Transcoder) -> tuple[bool, bool]:
     Raises:
         ToolError: Yosys is missing or failed.
     """
-    proof = Joints(transcoder)
+    proof = TranscoderJoints(transcoder)
     aig = aig_of(str(rtlil.convert(proof, name="top", ports=proof.ports, emit_src=False)), free=True)
     dependent = bool(aig.fan_in(aig.output_bits["shown"]) & set(aig.input_bits["ready"]))
     return aig.outputs[aig.output_bits["bad"][0]] == 0, dependent

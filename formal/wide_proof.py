@@ -23,12 +23,13 @@ from types import SimpleNamespace
 from typing import Any
 
 from amaranth.back import rtlil
-from amaranth.hdl import Cat, ClockDomain, Const, Elaboratable, Module, Signal, Value
+from amaranth.hdl import Const, Module, Signal, Value
 
 from utf8fpga.formal.aiger import aig_of
 from utf8fpga.formal.cycles import Cycles, entailed
 from utf8fpga.formal.encoder_reference import EncoderReference
 from utf8fpga.formal.item_lanes import prove_item_lanes
+from utf8fpga.formal.joints import Joints
 from utf8fpga.formal.properties import Property
 from utf8fpga.formal.stages_proof import prove_stages
 from utf8fpga.hdl import Encoder, Packer
@@ -48,51 +49,35 @@ def is_wide(core: Any) -> bool:
     return isinstance(encoder, ParallelEncoder) and encoder.packer is not None and encoder.narrower is None
 
 
-class WideJoints(Elaboratable):
-    """Whether a core connects its parts and its ports as the proofs assume, in any state.
+class WideJoints(Joints):
+    """Whether a core connects its parts and its ports as the proofs assume.
 
     Args:
         core: an encoder, or a transcoder with a decoder, see `is_wide`.
 
     Attributes:
-        bad: it does not.
-        shown: `valid` and the payload of the output.
         accepts: `ready` of the stages' producer.
     """
 
     def __init__(self, core: Encoder | Transcoder) -> None:
-        self._core = core
-        self.clk, self.rst, self.bad = Signal(name="clk"), Signal(name="rst"), Signal(name="bad")
-        self.offer, self.ready, self.accepts = Signal(name="offer"), Signal(name="ready"), Signal(name="accepts")
-        self.beat = Signal(len(Value.cast(core.input.payload)), name="beat")
-        self.shown = Signal(1 + len(Value.cast(core.output.payload)), name="shown")
+        super().__init__(core)
+        self.accepts = Signal(name="accepts")
 
     @property
     def ports(self) -> list[Signal]:
-        """The ports of the top module."""
-        return [self.clk, self.rst, self.offer, self.ready, self.beat, self.bad, self.shown, self.accepts]
+        return [*super().ports, self.accepts]
+
+    def connected(self) -> list[tuple[Any, Any]]:
+        return [*self._items(), *self._units()]
 
     def elaborate(self, platform: object) -> Module:
-        m = Module()
-        m.domains.sync = domain = ClockDomain("sync")
-        m.submodules.dut = core = self._core
-        source, output = core.input, core.output
-        m.d.comb += [
-            domain.clk.eq(self.clk),
-            domain.rst.eq(self.rst),
-            Value.cast(source.payload).eq(self.beat),
-            source.valid.eq(self.offer),
-            output.ready.eq(self.ready),
-            self.shown.eq(Cat(output.valid, output.payload)),
-            self.accepts.eq(core.encoder.input.ready),
-        ]
-        same = [*self._items(), *self._units()]
-        m.d.comb += self.bad.eq(Cat(Value.cast(one) != Value.cast(other) for one, other in same).any())
+        m = super().elaborate(platform)
+        m.d.comb += self.accepts.eq(self.core.encoder.input.ready)
         return m
 
     def _items(self) -> list[tuple[Any, Any]]:
         """Up to the input of the `ParallelEncoder`."""
-        core, source = self._core, self._core.input
+        core, source = self.core, self.core.input
         items = core.encoder.input
         if isinstance(core, Encoder):
             return [
@@ -117,7 +102,7 @@ class WideJoints(Elaboratable):
 
     def _units(self) -> list[tuple[Any, Any]]:
         """From there to the output."""
-        core, output = self._core, self._core.output
+        core, output = self.core, self.core.output
         encoder = core.encoder
         assert isinstance(encoder, ParallelEncoder)
         stages, packer, items = encoder.stages, encoder.packer, encoder.input
