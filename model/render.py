@@ -148,7 +148,8 @@ _BOX_HEIGHT, _ROW, _GAP = 34, 62, 120
 def _as_svg(table: EncodingTable) -> str:
     """The DFA as a drawing: the start state at the left, then the states by the number of units they await.
 
-    Each state has its own row, so that arrows from the start state do not cross other states.
+    Each state has its own row, so that arrows from the start state do not cross other states. The group of a state has
+    the attribute ``data-state``, its number or ``end``; that of an arrow ``data-edge``, the numbers of its two states.
     """
     dfa = DFA.of(table)
     edges = _edges(dfa)
@@ -169,12 +170,11 @@ def _as_svg(table: EncodingTable) -> str:
     parts = []
     for (source, to), label in edges.items():
         target = done if to == START else at[to]
-        parts.append(
-            _way_in(start, target, width, label) if source == START else _way_on(at[source], target, width, label)
-        )
-    parts.append(_box(start, width, "start", corner=4))
-    parts += [_box(at[number], width, names[number], corner=4) for number in order]
-    parts.append(_box(done, width, "code point", corner=17))
+        arrow = _way_in(start, target, width, label) if source == START else _way_on(at[source], target, width, label)
+        parts.append(_group("edge", f"{source} {to}", arrow))
+    parts.append(_group("state", START, _box(start, width, "start", corner=4)))
+    parts += [_group("state", number, _box(at[number], width, names[number], corner=4)) for number in order]
+    parts.append(_group("state", "end", _box(done, width, "code point", corner=17)))
     note = f"{table.name}: {_counts(dfa)}; any other unit breaks the sequence"
     parts.append(f'<text x="16" y="{len(order) * _ROW + 62:.0f}">{escape(note)}</text>\n')
     size = f"{done[0] + width + 16:.0f}", f"{len(order) * _ROW + 94:.0f}"
@@ -188,6 +188,10 @@ def _as_svg(table: EncodingTable) -> str:
 
 
 _Point = tuple[float, float]
+
+
+def _group(kind: str, key: object, parts: str) -> str:
+    return f'<g data-{kind}="{key}">\n{parts}</g>\n'
 
 
 def _box(at: _Point, width: float, name: str, *, corner: int) -> str:

@@ -14,7 +14,7 @@ from xml.etree import ElementTree
 import pytest
 from support.processes import run
 
-from utf8fpga.model import DFA, TABLE_3_7, EncodingTable
+from utf8fpga.model import DFA, REJECT, START, TABLE_3_7, EncodingTable
 from utf8fpga.model.render import FORMATS, render
 from utf8fpga.model.vectors import vectors
 
@@ -58,12 +58,23 @@ def test_dot_has_the_edges_of_table_3_7() -> None:
 def test_svg_shows_every_state_and_every_edge_label() -> None:
     root = ElementTree.fromstring(render(TABLE_3_7, "svg"))
     space = {"s": "http://www.w3.org/2000/svg"}
-    shown = [text.text for text in root.findall("s:text", space)]
+    shown = [text.text for text in root.findall(".//s:text", space)]
     states = {name for edge in EDGES for name in edge[:2]}
     assert sorted(shown[: len(EDGES)]) == sorted(label for _, _, label in EDGES)
     assert set(shown[len(EDGES) : -1]) == states
     assert shown[-1] == "UTF-8: 8 states that are not reject, 12 unit classes; any other unit breaks the sequence"
-    assert len(root.findall("s:path", space)) == len(EDGES)
+    assert len(root.findall("s:g/s:path", space)) == len(EDGES)
+
+
+def test_svg_groups_have_the_numbers_of_the_states_and_transitions() -> None:
+    dfa = DFA.of(TABLE_3_7)
+    root = ElementTree.fromstring(render(TABLE_3_7, "svg"))
+    groups = {text: group.attrib for group in root for text in group.itertext()}
+    names = {"start": START, "code point": "end"} | {state.name: n for n, state in enumerate(dfa.states) if n != START}
+    assert {name: groups[name] for name in names} == {name: {"data-state": str(n)} for name, n in names.items()}
+    edges = [group.attrib["data-edge"] for group in root if "data-edge" in group.attrib]
+    expected = {f"{n} {dfa.step(n, unit)}" for n in range(len(dfa.states)) for unit in range(256)}
+    assert sorted(edges) == sorted(edge for edge in expected if not edge.endswith(str(REJECT)))
 
 
 def test_svg_boxes_do_not_overlap_and_lie_inside() -> None:
@@ -72,7 +83,7 @@ def test_svg_boxes_do_not_overlap_and_lie_inside() -> None:
         _, _, width, height = map(float, root.attrib["viewBox"].split())
         boxes = [
             tuple(float(box.attrib[key]) for key in ("x", "y", "width", "height"))
-            for box in root.findall("{*}rect")
+            for box in root.iter("{http://www.w3.org/2000/svg}rect")
             if "rx" in box.attrib
         ]
         assert len(boxes) == len(DFA.of(table).states) + 1
