@@ -19,7 +19,7 @@ from utf8fpga.hdl.core import option_word
 from utf8fpga.hdl.cores import is_default
 from utf8fpga.model import CATALOGUE, InvalidArgumentError
 
-__all__ = ["SANITIZER", "Choice", "core_command", "parsed"]
+__all__ = ["SANITIZER", "Choice", "CoreCommand", "core_command", "parsed"]
 
 _Command = Callable[..., Any]
 
@@ -37,7 +37,7 @@ class Choice:
     words: tuple[str, ...] = ()
 
 
-class _CoreCommand(click.Command):
+class CoreCommand(click.Command):
     """A command whose first argument may name a core, which determines its options.
 
     Args:
@@ -49,6 +49,12 @@ class _CoreCommand(click.Command):
         default = next(iter(commands.values()))
         super().__init__(default.name, params=default.params, help=default.help)
         self._commands, self._has_option = commands, has_option
+
+    @property
+    def others(self) -> dict[str, click.Command]:
+        """For each core but the default one its command, by the words that select it."""
+        option = f"{_CORE_OPTION} " if self._has_option else ""
+        return {f"{option}{core}": command for core, command in list(self._commands.items())[1:]}
 
     def make_context(
         self, info_name: str | None, args: list[str], parent: click.Context | None = None, **extra: Any
@@ -114,7 +120,7 @@ def core_command(
                 f"{cleandoc(found.help or '')}\n\nThe first argument may name the core: {', '.join(cores or CORES)}."
             )
             commands[name] = found
-        return _CoreCommand(commands, bool(cores))
+        return CoreCommand(commands, bool(cores))
 
     return decorate
 

@@ -36,7 +36,7 @@ _DEFAULT = ParameterSource.DEFAULT
 
 
 @core_command()
-@click.option("--name", help="Name of the top module; default: utf8_ and the name of the core.")
+@click.option("--name", help="Name of the top module; default: utf8_CORE, such as utf8_decoder.")
 @click.option(
     "--device",
     type=click.Choice(list(FAMILIES)),
