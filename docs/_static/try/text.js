@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// What the visitor types, as bytes and back; and the address that shares it.
+"use strict";
+
+globalThis.utf8fpga ??= {};
+
+(() => {
+  const { REPLACEMENT_CHARACTER } = utf8fpga;
+  const LAST_CODE_POINT = 0x10ffff;
+
+  const hex = (value, digits = 2) => value.toString(16).toUpperCase().padStart(digits, "0");
+  const spell = (bytes) => Array.from(bytes, (byte) => hex(byte)).join(" ");
+
+  // The bytes in hexadecimal, with or without separators and prefixes: {bytes}, or {error} with one sentence.
+  function parseHex(text) {
+    const bytes = [];
+    for (const given of text.split(/[\s,;]+|(?=\\x)/i).filter(Boolean)) {
+      const word = given.replace(/^(0|\\)x/i, "");
+      const stranger = word.match(/[^0-9a-f]/iu);
+      if (stranger) {
+        return { error: `${JSON.stringify(stranger[0])} is not a hexadecimal digit: write bytes as two digits each.` };
+      }
+      if (word.length > 1 && word.length % 2) {
+        return { error: `“${word.slice(0, 20)}” has an odd number of digits: write bytes as two digits each.` };
+      }
+      for (const digits of word.match(/..?/g)) bytes.push(parseInt(digits, 16));
+    }
+    return { bytes };
+  }
+
+  // A text in the encoding of a table, with U+FFFD for characters that have no sequence in it.
+  function encodeText(table, text) {
+    const bytes = [];
+    const instead = utf8fpga.encode(table, REPLACEMENT_CHARACTER);
+    for (const character of text) bytes.push(...(utf8fpga.encode(table, character.codePointAt(0)) ?? instead));
+    return bytes;
+  }
+
+  const character = (point) => (point <= LAST_CODE_POINT ? String.fromCodePoint(point) : "");
+  const textOf = (items) => items.map(({ codePoint }) => character(codePoint)).join("");
+  const name = (point) => `U+${hex(point, 4)}`;
+
+  // A text as a string literal of Python, with escapes for what is not visible.
+  function literal(text) {
+    const escape = (found) => {
+      const point = found.codePointAt(0);
+      if (found === "\\" || found === '"') return `\\${found}`;
+      if (found === "\n") return "\\n";
+      if (point > 0xffff) return `\\U${hex(point, 8)}`;
+      return point > 0xff ? `\\u${hex(point, 4)}` : `\\x${hex(point)}`;
+    };
+    return `"${text.replace(/[\\"]|[\p{C}\p{M}]|(?! )\p{Z}/gu, escape)}"`;
+  }
+
+  // The part of the address after #, from and to an object of strings.
+  function linkOf(fields) {
+    const given = Object.entries(fields).filter(([, value]) => value !== "");
+    return given.map(([key, value]) => `${key}=${encodeURIComponent(value)}`).join("&");
+  }
+  function fieldsOf(link) {
+    const fields = {};
+    for (const part of link.replace(/^#/, "").split("&")) {
+      const [key, value = ""] = part.split("=");
+      try {
+        if (key) fields[key] = decodeURIComponent(value);
+      } catch {
+        // Not an address of this page: the field keeps its default.
+      }
+    }
+    return fields;
+  }
+
+  Object.assign(utf8fpga, { hex, spell, parseHex, encodeText, character, textOf, name, literal, linkOf, fieldsOf });
+})();

@@ -1,0 +1,184 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The decoder and the texts of the page "Try it in the browser", against CPython, the oracle and the model."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator, Sequence
+from itertools import product
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from support.javascript import FOLDER, Page, extension
+from support.oracle import BOUNDARY, Expected, items_of, plain
+
+from utf8fpga.model import CATALOGUE, DFA, TABLE_3_7, decode
+from utf8fpga.model.vectors import vectors
+
+TABLES = [table for table in CATALOGUE.values() if table.unit_width == 8]
+BOUNDS = {0xC2, 0xDF, 0xE0, 0xEC, 0xED, 0xEE, 0xEF, 0xF0, 0xF1, 0xF3, 0xF4, 0xA0, 0xBF, 0x9F, 0x8F, 0x90}
+
+DECLARATIONS = """
+const all = (table, texts) => texts.map((text) => utf8fpga.decode(utf8fpga.data.tables[table], text));
+"""
+
+CHARACTERS = st.characters(exclude_categories=["Cs"])
+damaged = st.lists(st.sampled_from(BOUNDARY) | st.integers(0, 255), max_size=40).map(bytes)
+
+
+@pytest.fixture(scope="module")
+def page() -> Iterator[Page]:
+    opened = Page()
+    opened.define(DECLARATIONS)
+    yield opened
+    opened.close()
+
+
+def decoded(page: Page, texts: Sequence[bytes], table: int = 0) -> list[list[Expected]]:
+    found = page("all(table, texts)", table=table, texts=[list(text) for text in texts])
+    return [[(item["offset"], item["length"], item["codePoint"], item["error"]) for item in items] for items in found]
+
+
+def test_all_texts_of_one_and_two_bytes_have_the_items_of_cpython(page: Page) -> None:
+    for first in range(256):
+        texts = [bytes([first]), *(bytes([first, second]) for second in range(256))]
+        assert decoded(page, texts) == [items_of(text) for text in texts]
+
+
+@given(st.lists(damaged, min_size=1, max_size=20))
+def test_longer_texts_have_the_items_of_cpython(page: Page, texts: list[bytes]) -> None:
+    assert decoded(page, texts) == [items_of(text) for text in texts]
+
+
+@given(st.text())
+def test_well_formed_texts_have_their_characters(page: Page, text: str) -> None:
+    written = text.encode("utf-8", "ignore")
+    assert decoded(page, [written]) == [items_of(written)]
+
+
+def test_named_vectors_have_the_items_of_cpython(page: Page) -> None:
+    texts = [vector.units for vector in vectors()]
+    assert decoded(page, texts) == [items_of(text) for text in texts]
+
+
+@pytest.mark.parametrize(("number", "table"), list(enumerate(TABLES)), ids=[table.name for table in TABLES])
+def test_every_table_has_the_items_of_the_model(page: Page, number: int, table: Any) -> None:
+    texts = [bytes(units) for length in (1, 2, 3) for units in product(BOUNDARY[2:], repeat=length)]
+    texts += [bytes(row.encode(point)) for row in table.rows for point in (row.code_points.first, row.code_points.last)]
+    texts += [text[:-1] + b"A" for text in texts[-2 * len(table.rows) :]]
+    assert decoded(page, texts, number) == [plain(decode(text, table)) for text in texts]
+
+
+def test_a_decoder_with_a_wrong_cause_is_noticed() -> None:
+    broken = Page(decoder=("if (last <= shorter)", "if (last < shorter)"))
+    broken.define(DECLARATIONS)
+    text = bytes.fromhex("C1")
+    assert decoded(broken, [text]) != [items_of(text)]
+    broken.close()
+
+
+@given(damaged)
+def test_the_walk_follows_the_dfa_byte_by_byte(page: Page, text: bytes) -> None:
+    steps = page("utf8fpga.walk(utf8fpga.data.tables[0], text)", text=list(text))
+    dfa, state = DFA.of(TABLE_3_7), 0
+    for step in steps:
+        assert step["from"] == state
+        if step["byte"] is None:
+            assert (step["offset"], step["to"]) == (len(text), None)
+        else:
+            assert step["byte"] == text[step["offset"]]
+            assert (-1 if step["to"] is None else step["to"]) == dfa.step(state, step["byte"])
+        state = step["to"] or 0
+    # Each byte has one step that is not a return to the start.
+    looked = [step["offset"] for step in steps if step["from"] == 0 or step["to"] is not None]
+    assert looked == list(range(len(text)))
+    assert [step["item"] for step in steps if step["item"]] == page("all(0, [text])[0]", text=list(text))
+
+
+def test_rows_of_a_prefix_are_those_with_a_sequence_that_starts_with_it(page: Page) -> None:
+    for prefix in [(), *product(BOUNDARY, repeat=1), *product(BOUNDARY, repeat=2)]:
+        expected = [
+            number
+            for number, row in enumerate(TABLE_3_7.rows)
+            if len(prefix) <= len(row.units)
+            and all(unit in span for unit, span in zip(prefix, row.units, strict=False))
+        ]
+        assert page("utf8fpga.rowsFor(utf8fpga.data.tables[0], prefix)", prefix=prefix) == expected
+
+
+@given(damaged)
+def test_the_literal_is_the_string_that_python_decodes(page: Page, text: bytes) -> None:
+    literal = page("utf8fpga.literal(utf8fpga.textOf(all(0, [text])[0]))", text=list(text))
+    assert ast.literal_eval(literal) == text.decode("utf-8", "replace")
+    assert literal.isprintable()
+
+
+@given(st.text(CHARACTERS))
+def test_typed_text_is_encoded_as_by_cpython(page: Page, text: str) -> None:
+    assert bytes(page("utf8fpga.encodeText(utf8fpga.data.tables[0], text)", text=text)) == text.encode()
+
+
+def test_a_lone_surrogate_is_replaced(page: Page) -> None:
+    found = page("utf8fpga.encodeText(utf8fpga.data.tables[0], 'a' + String.fromCharCode(55357) + 'b')")
+    assert bytes(found) == "a\ufffdb".encode()
+
+
+@given(damaged, st.sampled_from([" ", "", ", ", "\n", "; ", " 0x", "\\x"]))
+def test_hexadecimal_digits_are_read_with_any_separator(page: Page, text: bytes, separator: str) -> None:
+    written = separator.join(f"{unit:02x}" for unit in text)
+    assert page("utf8fpga.parseHex(text)", text=written) == {"bytes": list(text)}
+    assert page("utf8fpga.spell(text)", text=list(text)) == text.hex(" ").upper()
+
+
+def test_a_byte_may_have_one_digit(page: Page) -> None:
+    assert page("utf8fpga.parseHex('9 a 0xB, 41')") == {"bytes": [9, 10, 11, 65]}
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("E1 8G", '"G" is not a hexadecimal digit: write bytes as two digits each.'),
+        ("E1 \U0001f600", '"\U0001f600" is not a hexadecimal digit: write bytes as two digits each.'),
+        ("E1 804", "“804” has an odd number of digits: write bytes as two digits each."),
+    ],
+)
+def test_invalid_hexadecimal_digits_have_one_message(page: Page, text: str, message: str) -> None:
+    assert page("utf8fpga.parseHex(text)", text=text) == {"error": message}
+
+
+@given(st.dictionaries(st.from_regex(r"[a-z]+", fullmatch=True), st.text(CHARACTERS, min_size=1)))
+def test_a_link_has_all_fields(page: Page, fields: dict[str, str]) -> None:
+    link = page("utf8fpga.linkOf(fields)", fields=fields)
+    assert link.isascii()
+    assert page("utf8fpga.fieldsOf('#' + link)", link=link) == fields
+
+
+def test_an_address_that_is_no_link_is_ignored(page: Page) -> None:
+    assert page("utf8fpga.fieldsOf('#a=%E1&b&=c&d=1=2')") == {"b": "", "d": "1"}
+
+
+# The data and the files.
+
+
+def test_the_tables_are_those_of_bytes_with_utf_8_first(page: Page) -> None:
+    assert page("utf8fpga.data.tables.map((table) => table.name)") == [table.name for table in TABLES]
+    assert TABLES[0] == TABLE_3_7
+
+
+def test_examples_have_the_well_known_sequences_and_the_texts_of_the_demo() -> None:
+    examples = extension("try_data").examples()
+    found = {example["name"]: example["hex"].upper() for example in examples}
+    assert len(found) == len(examples)
+    assert {"E08080", "EDA080", "F4908080", "C0AFE080BFF0818241"} <= set(found.values())
+    assert {"torture.txt", "multilingual.txt"} <= set(found)
+
+
+@pytest.mark.parametrize("path", sorted(FOLDER.glob("*.js")), ids=lambda path: path.name)
+def test_no_byte_range_in_the_scripts(path: Any) -> None:
+    text = re.sub(r"//.*", "", path.read_text(encoding="utf-8"))
+    numbers = {int(number, 0) for number in re.findall(r"\b(?:0x[0-9a-fA-F]+|[1-9]\d*)\b", text)}
+    assert not numbers & BOUNDS
+    assert path.read_text(encoding="utf-8").startswith("// SPDX-License-Identifier: BSD-2-Clause\n")
