@@ -60,6 +60,7 @@ NOT_RUN = {
     ),
     "pip install '.[diagrams]'": "it installs packages from the network; .ci/run installs this extra with '.[test]'",
     "pip install '.[proofs]'": "it installs packages from the network; .ci/run installs this extra with '.[test]'",
+    "pip install '.[docs]'": "it installs packages from the network; .ci/run installs this extra with '.[test]'",
     "pip install '.[remote]'": "it installs packages from the network; .ci/run installs this extra with '.[test]'",
     "bash .ci/run": "CI itself",
     "pytest -n auto": "the test run itself",
@@ -364,14 +365,15 @@ def options_of(command: str) -> set[str]:
     return names | {word for name, how in of_cores for word in how.flags or (option_word(name),) if word}
 
 
-OF_PYTEST = {"--sample", "--budget"}
+OF_OTHER_PROGRAMS = {"--sample", "--budget", "--keep-going"}
+"""Options of pytest and of sphinx-build."""
 
 
 @pytest.mark.parametrize(("page", "span"), [pair for pair in SPANS if re.search(r"(^|\s)--[a-z]", pair[1])])
 def test_options_in_the_text_exist(page: str, span: str) -> None:
     words = span.removeprefix("utf8fpga ").split()
     known = options_of(words[0]) if words[0] in COMMANDS else {o for name in COMMANDS for o in options_of(name)}
-    assert {word for word in words if word.startswith("--")} <= known | OF_PYTEST, page
+    assert {word for word in words if word.startswith("--")} <= known | OF_OTHER_PROGRAMS, page
 
 
 def test_extras_in_the_pages_exist() -> None:

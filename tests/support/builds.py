@@ -15,7 +15,7 @@ import pytest
 
 from utf8fpga.boards import BOARDS, BuildError, BuildReport, build_board, require_tools
 
-__all__ = ["STAND_INS", "Built", "needs_tools", "shared_build", "stand_in_tools"]
+__all__ = ["STAND_INS", "Built", "alone", "needs_tools", "shared_build", "stand_in_tools"]
 
 SUFFIX = {"ice40": "bin", "ecp5": "bit"}
 
@@ -60,7 +60,7 @@ def shared_build(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Bu
     def build(board: str) -> Built:
         needs_tools(board)
         kept = run / f"shared-{board}"
-        with _alone(run / f"shared-{board}.lock"):
+        with alone(run / f"shared-{board}.lock"):
             if not kept.exists():
                 built = Built(board, run / f"shared-{board}-files" / "not" / "there" / "yet")
                 kept.write_bytes(pickle.dumps(built))
@@ -72,7 +72,7 @@ def shared_build(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Bu
 
 
 @contextmanager
-def _alone(lock: Path) -> Iterator[None]:
+def alone(lock: Path) -> Iterator[None]:
     with lock.open("ab") as file:
         if sys.platform != "win32":
             import fcntl

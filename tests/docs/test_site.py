@@ -1,0 +1,217 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The documentation site: it is built without warnings, complete, self-contained and reproducible."""
+
+from __future__ import annotations
+
+import importlib
+import re
+import zlib
+from collections.abc import Iterator
+from html.parser import HTMLParser
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+
+import click
+import pytest
+from support.javascript import FOLDER, LOGIC
+from support.site import COMMAND, DOCS, build_site
+
+from utf8fpga.cli.main import COMMANDS, cli
+from utf8fpga.hdl import CORES
+
+CHECKOUT = DOCS.parent
+
+
+class Elements(HTMLParser):
+    """The elements of a page with their attributes, and its text."""
+
+    def __init__(self, page: Path) -> None:
+        super().__init__()
+        self.elements: list[tuple[str, dict[str, str]]] = []
+        self.text = ""
+        self.feed(page.read_text(encoding="utf-8"))
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.elements.append((tag, {name: value or "" for name, value in attrs}))
+
+    def handle_data(self, data: str) -> None:
+        self.text += data
+
+    def all(self, attribute: str, *tags: str) -> Iterator[str]:
+        """The values of an attribute; default: of all elements."""
+        return (found[attribute] for tag, found in self.elements if attribute in found and (not tags or tag in tags))
+
+
+@pytest.fixture(scope="module")
+def pages(site: Path) -> dict[str, Elements]:
+    return {path.name: Elements(path) for path in site.glob("*.html")}
+
+
+def test_the_command_is_in_the_docs() -> None:
+    assert COMMAND.replace("SITE", "build/site") in (DOCS / "contributing.md").read_text(encoding="utf-8")
+
+
+def test_every_source_is_a_page_with_the_licence_line(pages: dict[str, Elements]) -> None:
+    sources = [*DOCS.glob("*.md"), *DOCS.glob("*.rst")]
+    made = {"genindex.html", "py-modindex.html", "search.html"}
+    assert set(pages) - made == {f"{path.stem}.html" for path in sources}
+    for path in DOCS.glob("*.rst"):
+        assert path.read_text(encoding="utf-8").startswith(".. SPDX-License-Identifier: BSD-2-Clause\n")
+
+
+def test_the_index_is_the_first_screen_of_the_readme(pages: dict[str, Elements]) -> None:
+    readme = (CHECKOUT / "README.md").read_text(encoding="utf-8").partition("\n## ")[0]
+    shown = " ".join(pages["index.html"].text.split())
+    for block in re.findall(r"```\w+\n(.*?)```", readme, re.DOTALL):
+        assert " ".join(block.split()) in shown
+    assert " ".join(readme.partition("\n\n")[2].partition("\n\n")[0].split()) in shown
+    assert "1 to 256" not in (DOCS / "index.rst").read_text(encoding="utf-8"), "included, not copied"
+
+
+def test_no_page_loads_anything_from_elsewhere(site: Path, pages: dict[str, Elements]) -> None:
+    for name, page in pages.items():
+        loaded = [*page.all("src"), *page.all("srcset"), *page.all("href", "link"), *page.all("data", "object")]
+        assert len(loaded) > 5
+        assert not [each for each in loaded if re.match(r"\s*(\w+:)?//|http", each)], name
+    for path in [*site.glob("_static/**/*.css")]:
+        assert not re.findall(r"""(?:url\(|@import)\s*["']?(?:\w+:)?//""", path.read_text(encoding="utf-8")), path.name
+    for path in site.glob("_static/try/*.js"):
+        found = re.findall(
+            r"\bfetch\b|\bimport\b|XMLHttpRequest|WebSocket|https?:(?!//www.w3.org)", path.read_text(encoding="utf-8")
+        )
+        assert not found, path.name
+
+
+def test_every_link_within_the_site_has_a_target(site: Path, pages: dict[str, Elements]) -> None:
+    identifiers = {name: set(page.all("id")) for name, page in pages.items()}
+    checked = 0
+    for name, page in pages.items():
+        for link in page.all("href", "a"):
+            address = urlsplit(link)
+            if address.scheme:
+                assert address.scheme in ("https", "http"), link
+                continue
+            target = unquote(address.path) or name
+            assert (site / target).is_file(), f"{name}: {link}"
+            if address.fragment and target in identifiers:
+                assert unquote(address.fragment) in identifiers[target], f"{name}: {link}"
+            checked += 1
+    assert checked > 1000
+
+
+def inventory(site: Path) -> set[str]:
+    """The names that the reference has, from the file for links of other projects."""
+    packed = (site / "objects.inv").read_bytes().split(b"\n", 4)[4]
+    return {line.split()[0] for line in zlib.decompress(packed).decode().splitlines()}
+
+
+@pytest.mark.parametrize("module", ["model", "model.arrays", "model.vectors", "hdl", "sim"])
+def test_every_public_name_is_in_the_reference(site: Path, module: str) -> None:
+    names = importlib.import_module(f"utf8fpga.{module}").__all__
+    assert not {f"utf8fpga.{module}.{name}" for name in names} - inventory(site)
+
+
+def test_constants_of_the_reference_have_their_own_docstrings(pages: dict[str, Elements]) -> None:
+    text = " ".join(pages["python.html"].text.split())
+    assert "Every table by its name, the Unicode encoding forms first." in text
+    assert "Built-in immutable sequence" not in text
+
+
+def test_every_command_and_option_is_in_the_reference(pages: dict[str, Elements]) -> None:
+    identifiers = {re.sub("-+", "-", each) for each in pages["commands.html"].all("id")}
+    context = click.Context(cli)
+    paths = [*COMMANDS, "boards build", "boards run"]
+    paths += [
+        f"{name} {core}" for name in ("generate", "simulate", "prove", "bench") for core in CORES if core != "decoder"
+    ]
+    paths += [f"{name} --core sanitizer" for name in ("build", "talk", "boards build")]
+    for path in paths:
+        words, found = path.split(), cli
+        while words and isinstance(found, click.Group):
+            found = found.get_command(context, words.pop(0)) or found
+        # The command line itself selects the core.
+        prefix = f"utf8fpga-{path.replace(' ', '-')}".replace("---", "-")
+        assert prefix in identifiers
+        chosen = found.make_context(path, [*words, "x"], resilient_parsing=True).command
+        options = [option for option in chosen.params if isinstance(option, click.Option)]
+        assert not {f"cmdoption-{prefix}-{each.opts[0].lstrip('-')}" for each in options} - identifiers, path
+    assert "utf8fpga simulate encoder [OPTIONS] [FILE]" in " ".join(pages["commands.html"].text.split())
+
+
+def test_the_page_to_try_loads_its_scripts_in_order(site: Path, pages: dict[str, Elements]) -> None:
+    scripts = [
+        found for tag, found in pages["try.html"].elements if tag == "script" and "/try/" in found.get("src", "")
+    ]
+    names = [script["src"].partition("?")[0].removeprefix("_static/try/") for script in scripts]
+    assert names == ["data.js", *LOGIC, "page.js"], "the order in which the other tests load them"
+    assert {*names} == {path.name for path in (site / "_static" / "try").glob("*.js")}
+    assert {*names} == {"data.js"} | {path.name for path in FOLDER.glob("*.js")}
+    # A module is not loaded from a file.
+    assert all("defer" in script and "type" not in script for script in scripts)
+    assert not [
+        name for name, page in pages.items() if name != "try.html" and any("/try/" in src for src in page.all("src"))
+    ]
+
+
+def test_every_element_that_the_script_uses_is_on_the_page(pages: dict[str, Elements]) -> None:
+    text = (FOLDER / "page.js").read_text(encoding="utf-8")
+    used = {f"try-{name}" for name in re.findall(r'\bat\("([\w-]+)"\)', text)}
+    assert len(used) > 20
+    assert used <= set(pages["try.html"].all("id"))
+
+
+@pytest.mark.slow
+def test_two_builds_are_equal_byte_for_byte(site: Path, tmp_path: Path) -> None:
+    assert build_site(DOCS, tmp_path).returncode == 0
+    built = [
+        {str(path.relative_to(root)): path.read_bytes() for path in root.rglob("*") if path.is_file()}
+        for root in (site, tmp_path)
+    ]
+    first, second = (
+        {name: data for name, data in files.items() if not name.startswith(".doctrees")} for files in built
+    )
+    assert first.keys() == second.keys()
+    assert not [name for name in first if first[name] != second[name]]
+
+
+# Links to files that are not pages.
+
+
+CONF = """
+import sys
+sys.path.insert(0, {folder!r})
+extensions = ["myst_parser", "repository_links"]
+repository_pages = {{"README.md": "index"}}
+repository_url = {url!r}
+"""
+
+
+@pytest.mark.parametrize(
+    ("url", "target"), [("", None), ("https://example.org/x/", "https://example.org/x/blob/main/model/dfa.py")]
+)
+def test_links_to_files_of_the_repository(tmp_path: Path, url: str, target: str | None) -> None:
+    pytest.importorskip("myst_parser", reason="myst_parser is not installed")
+    docs = tmp_path / "docs"
+    docs.mkdir()
+    (tmp_path / "model").mkdir()
+    for name in ("README.md", "model/dfa.py"):
+        (tmp_path / name).write_text("", encoding="utf-8")
+    (docs / "conf.py").write_text(CONF.format(folder=str(DOCS / "extensions"), url=url), encoding="utf-8")
+    (docs / "index.md").write_text("# Index\n\n[other](other.md)\n\n```{toctree}\nother\n```\n", encoding="utf-8")
+    (docs / "other.md").write_text("# Other\n\n[first](../README.md) and [code](../model/dfa.py)\n", encoding="utf-8")
+    done = build_site(docs, tmp_path / "site")
+    assert (done.returncode, done.stderr.decode()) == (0, "")
+    [found] = re.findall(r"<p>(.*) and (.*)</p>", (tmp_path / "site" / "other.html").read_text(encoding="utf-8"))
+    assert 'href="index.html"' in found[0]
+    assert re.findall('href="([^"]*)"', found[1]) == ([] if target is None else [target])
+    assert re.sub("<[^>]*>", "", found[1]) == "code"
+    assert not (tmp_path / "site" / "_downloads").exists()
+
+
+def test_a_link_to_no_file_is_a_warning(tmp_path: Path) -> None:
+    pytest.importorskip("myst_parser", reason="myst_parser is not installed")
+    (tmp_path / "conf.py").write_text(CONF.format(folder=str(DOCS / "extensions"), url=""), encoding="utf-8")
+    (tmp_path / "index.md").write_text("# Index\n\n[none](../none.md)\n", encoding="utf-8")
+    done = build_site(tmp_path, tmp_path / "site")
+    assert done.returncode == 1
+    assert "'../none.md'" in done.stderr.decode()
