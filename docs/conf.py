@@ -37,6 +37,8 @@ repository_url = _PROJECT.get("urls", {}).get("Repository", "")
 
 # Docstrings: names in backticks are links where the reference has them.
 default_role = "py:obj"
+smartquotes = False  # They would replace the hyphens and quotes of command lines.
+toc_object_entries_show_parents = "hide"
 autodoc_member_order = "bysource"
 autodoc_preserve_defaults = True
 napoleon_numpy_docstring = False

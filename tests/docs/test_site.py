@@ -135,7 +135,13 @@ def test_every_command_and_option_is_in_the_reference(pages: dict[str, Elements]
         chosen = found.make_context(path, [*words, "x"], resilient_parsing=True).command
         options = [option for option in chosen.params if isinstance(option, click.Option)]
         assert not {f"cmdoption-{prefix}-{each.opts[0].lstrip('-')}" for each in options} - identifiers, path
-    assert "utf8fpga simulate encoder [OPTIONS] [FILE]" in " ".join(pages["commands.html"].text.split())
+    text = " ".join(pages["commands.html"].text.split())
+    assert "utf8fpga simulate encoder [OPTIONS] [FILE]" in text
+    assert "build --core sanitizer" in text
+
+
+def test_hyphens_and_quotes_are_as_they_are_written(pages: dict[str, Elements]) -> None:
+    assert not [name for name, page in pages.items() if re.search("[\u2013\u2018\u201c]", page.text)]
 
 
 def test_the_page_to_try_loads_its_scripts_in_order(site: Path, pages: dict[str, Elements]) -> None:

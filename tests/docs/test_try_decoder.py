@@ -142,7 +142,7 @@ def test_a_byte_may_have_one_digit(page: Page) -> None:
     [
         ("E1 8G", '"G" is not a hexadecimal digit: write bytes as two digits each.'),
         ("E1 \U0001f600", '"\U0001f600" is not a hexadecimal digit: write bytes as two digits each.'),
-        ("E1 804", "“804” has an odd number of digits: write bytes as two digits each."),
+        ("E1 804", '"804" has an odd number of digits: write bytes as two digits each.'),
     ],
 )
 def test_invalid_hexadecimal_digits_have_one_message(page: Page, text: str, message: str) -> None:

@@ -21,7 +21,9 @@ globalThis.utf8fpga ??= {};
         return { error: `${JSON.stringify(stranger[0])} is not a hexadecimal digit: write bytes as two digits each.` };
       }
       if (word.length > 1 && word.length % 2) {
-        return { error: `“${word.slice(0, 20)}” has an odd number of digits: write bytes as two digits each.` };
+        return {
+          error: `${JSON.stringify(word.slice(0, 20))} has an odd number of digits: write bytes as two digits each.`,
+        };
       }
       for (const digits of word.match(/..?/g)) bytes.push(parseInt(digits, 16));
     }
