@@ -15,7 +15,7 @@ from typing import Any
 
 from utf8fpga.formal.aiger import aig_of
 from utf8fpga.hdl import DecoderParameters, axi_rtlil, command_words, module_name
-from utf8fpga.model import CATALOGUE, TABLE_3_7, EncodingTable
+from utf8fpga.model import CATALOGUE, TABLE_3_7, EncodingTable, ErrorKind
 from utf8fpga.model.render import render
 from utf8fpga.model.vectors import DOCUMENTS, vectors
 
@@ -58,25 +58,26 @@ def tables() -> list[dict[str, Any]]:
 
 def examples() -> list[dict[str, str]]:
     """The named vectors without those that only append a letter, and the demo's texts: group, name and bytes in hex."""
-    found = []
-    for vector in vectors():
-        group = "standard" if vector.name in DOCUMENTS else vector.name.partition("_")[0]
-        if not vector.name.endswith("_z"):
-            found.append({"group": _GROUPS.get(group, "ill-formed"), "name": vector.name, "hex": vector.units.hex()})
-    for name in _TEXTS:
-        units = resources.files("utf8fpga").joinpath("texts", name).read_bytes()
-        found.append({"group": "texts of the demo", "name": name, "hex": units.hex()})
-    return sorted(found, key=lambda each: _ORDER.index(each["group"]))
+    found: dict[str, list[dict[str, str]]] = {group: [] for group in _GROUPS}
+    for name, units in _named():
+        group = next(group for group, begins in _GROUPS.items() if name.startswith(begins))
+        found[group].append({"group": group, "name": name, "hex": units.hex()})
+    return [example for group in found.values() for example in group]
 
 
-_GROUPS = {
-    "standard": "examples of the standard, section 3.9",
-    "row": "first and last of each row",
-    "empty": "first and last of each row",
-    "cut": "cut off",
+def _named() -> Iterator[tuple[str, bytes]]:
+    yield from ((vector.name, vector.units) for vector in vectors() if not vector.name.endswith("_z"))
+    yield from ((name, resources.files("utf8fpga").joinpath("texts", name).read_bytes()) for name in _TEXTS)
+
+
+_GROUPS: dict[str, tuple[str, ...]] = {
+    "examples of the standard, section 3.9": tuple(DOCUMENTS),
+    "ill-formed": tuple(kind.name.lower() for kind in ErrorKind),
+    "first and last of each row": ("row_", "empty"),
+    "cut off": ("cut_",),
+    "texts of the demo": _TEXTS,
 }
-_ORDER = ["examples of the standard, section 3.9", "ill-formed", "first and last of each row", "cut off"]
-_ORDER.append("texts of the demo")
+"""The groups of the examples, with the beginnings of their names."""
 
 
 def circuit(table: EncodingTable, title: str) -> dict[str, Any]:
