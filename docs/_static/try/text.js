@@ -42,16 +42,18 @@ globalThis.utf8fpga ??= {};
   const textOf = (items) => items.map(({ codePoint }) => character(codePoint)).join("");
   const name = (point) => `U+${hex(point, 4)}`;
 
-  // A text as a string literal of Python, with escapes for what is not visible.
+  // A text as Python prints it: with escapes for what is not visible.
+  const ESCAPES = { "\n": "\\n", "\r": "\\r", "\t": "\\t", "\\": "\\\\" };
   function literal(text) {
+    const quote = text.includes("'") && !text.includes('"') ? '"' : "'";
     const escape = (found) => {
       const point = found.codePointAt(0);
-      if (found === "\\" || found === '"') return `\\${found}`;
-      if (found === "\n") return "\\n";
-      if (point > 0xffff) return `\\U${hex(point, 8)}`;
-      return point > 0xff ? `\\u${hex(point, 4)}` : `\\x${hex(point)}`;
+      if (found === '"' || found === "'") return found === quote ? `\\${found}` : found;
+      if (found in ESCAPES) return ESCAPES[found];
+      const [letter, digits] = point > 0xffff ? ["U", 8] : point > 0xff ? ["u", 4] : ["x", 2];
+      return `\\${letter}${hex(point, digits).toLowerCase()}`;
     };
-    return `"${text.replace(/[\\"]|[\p{C}\p{M}]|(?! )\p{Z}/gu, escape)}"`;
+    return `${quote}${text.replace(/[\\"']|\p{C}|(?! )\p{Z}/gu, escape)}${quote}`;
   }
 
   // The part of the address after #, from and to an object of strings.
