@@ -109,8 +109,8 @@ class PackerMonitors:
             does.
         offer: whether there is a beat for the packer, or for the pipeline in front of it. Beats have any contents when
             they are at the packer, so that pipeline holds none.
-        lent: None; or, in each cycle, whether the beat after the one at the end of the pipeline in front has words that
-            that pipeline outputs one cycle earlier: with the beat before, or in a beat of their own.
+        lent: None; or, in each cycle, whether the pipeline in front outputs a beat in the cycle before that of one that
+            is, or may be, accepted.
         pick: which events of an accepted beat may become the watched one: a bit per lane, and one for the end of the
             packet. It has an arbitrary value in each cycle, so any event can be the watched one.
 
@@ -174,8 +174,8 @@ class PackerMonitors:
         was_ready = self.was_ready[-1] if self.was_ready else sparse.ready
         self.produced = [self._offer, *self.front][-1]
         if self.lent is not None:
-            # It has been accepted, so the packer was ready one cycle later.
-            self.produced |= self.lent & [self._offer & sparse.ready, *self.front][-2]
+            # The packer was ready one cycle later.
+            self.produced |= self.lent & [sparse.ready, *self.was_ready][-2]
         self.accepted = self._name("accepted", sparse.valid & (was_ready if self.lent is None else 1))
         self.idle = self._name("idle", ~sparse.valid & was_ready if self._packer.flushes else 0)
         self.stalled = self._name("stalled", packed.valid & ~packed.ready)
@@ -270,14 +270,19 @@ class PackerMonitors:
         return self.restless
 
     def _monitor_stall(self) -> Value:
-        """The input is not ready, and neither was there a reset, nor was the output stalled, in the cycles before."""
+        """The input is not ready, and neither was there a reset, nor was the output stalled, in the cycles before.
+
+        Or it is ready before the late reset has ended.
+        """
         m, enough, late = self._m, self._packer.stall_cycles, self._packer.reset_cycles
         self.willing = Signal(range(enough + 1), name="ghost_willing")
         self.fresh = Signal(range(late + 1), init=late, name="ghost_fresh")
         m.d.sync += self.willing.eq(Mux(self.stalled, 0, Mux(self.willing == enough, enough, self.willing + 1)))
         with m.If(self.fresh != 0):
             m.d.sync += self.fresh.eq(self.fresh - 1)
-        return ~self._packer.sparse.ready & (self.willing == enough) & (self.fresh == 0)
+        ready = self._packer.sparse.ready
+        # A pipeline in front must not hold a beat when it is reset.
+        return Cat(~ready & (self.willing == enough) & (self.fresh == 0), ready & self._packer.reset.busy)
 
     def _monitor_latency(self) -> Value:
         """An event is late, while the output has not been stalled since none was in flight.

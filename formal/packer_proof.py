@@ -25,14 +25,14 @@ from functools import lru_cache
 from typing import Any
 
 from amaranth.back import rtlil
-from amaranth.hdl import Cat, ClockDomain, Elaboratable, Module, Signal, Value
+from amaranth.hdl import Cat, ClockDomain, Const, Elaboratable, Module, Signal, Value
 from amaranth.lib import data
 
 from utf8fpga.formal.aiger import Aig, aig_of
 from utf8fpga.formal.cycles import Cycles, SolverMissingError, entailed
 from utf8fpga.formal.invariants.packer import FLUSHED_COVERS, PACKER_COVERS, PackerInvariant
 from utf8fpga.formal.invariants.registers import Registers, register_claims
-from utf8fpga.formal.packer_monitors import MONITORED, PackerMonitors
+from utf8fpga.formal.packer_monitors import MONITORED, GhostBeat, PackerMonitors
 from utf8fpga.formal.properties import Property
 from utf8fpga.formal.report import Result
 from utf8fpga.formal.slices import Place, corresponds
@@ -50,7 +50,6 @@ class PackerProof(Elaboratable):
 
     Args:
         packer: the packer. Its memories are given more read ports, so it must not be part of another design.
-        lends: see `prove_packer`.
 
     Attributes:
         packer, monitors, invariant: the packer, its monitors and its invariant.
@@ -65,7 +64,7 @@ class PackerProof(Elaboratable):
         packed_valid, packed_payload, sparse_ready: the outputs of the packer.
     """
 
-    def __init__(self, packer: Packer, *, lends: bool = False) -> None:
+    def __init__(self, packer: Packer) -> None:
         self.packer = packer
         self.lent = Signal(name="lent")
         self.clk, self.reset, self.offer, self.ready = (Signal(name=n) for n in ("clk", "reset", "offer", "ready"))
@@ -73,14 +72,16 @@ class PackerProof(Elaboratable):
         self.pick = Signal(packer.lanes + 1)
         self._observed = Module()
         self._observed.submodules.packer = packer
-        self.monitors = PackerMonitors(self._observed, packer, self.offer, self.pick, self.lent if lends else None)
+        self.monitors = PackerMonitors(
+            self._observed, packer, self.offer, self.pick, self.lent if packer.lends else None
+        )
         self.invariant = PackerInvariant(self._observed, packer, self.monitors)
         self.holds = Signal(len(self.invariant.parts))
         self.registers = Cat(each.value for each in packer.pipeline.registers)
         self.cycles = [each.cycle or 0 for each in packer.pipeline.registers for _ in range(len(each.value))]
         observed = {"registers": self.registers, "roots": Cat(packer.roots), "states": self.invariant.states}
         for n, (slot, states) in enumerate(zip(self.invariant.slots, self.invariant.expected, strict=True)):
-            observed |= {f"slot_{n}": Cat(slot.valid, slot.idle, slot.last, slot.keep), f"states_{n}": states}
+            observed |= {f"slot_{n}": Cat(slot.valid, slot.idle, slot.last, self._keep(slot)), f"states_{n}": states}
         self._ports = {name: (Signal(len(value), name=f"see_{name}"), value) for name, value in observed.items()}
         self.wrong = Signal(sum(map(len, self.monitors.bad.values())))
         self.seen = Signal(len(MONITORED))
@@ -88,6 +89,11 @@ class PackerProof(Elaboratable):
         self.packed_valid = Signal()
         self.sparse_ready = Signal()
         self.packed_payload = Signal(len(Value.cast(packer.packed.payload)))
+
+    def _keep(self, slot: GhostBeat) -> Value:
+        """The lanes with a word; of a packer with `ahead` none if there is no beat."""
+        masks = slot.valid | Const(not self.packer.ahead, 1)
+        return slot.keep & masks.replicate(len(slot.keep))
 
     @property
     def ports(self) -> list[Signal]:
@@ -165,11 +171,10 @@ class _Design:
 
         Args:
             packer: the class.
-            lanes, flushes, ahead: of the packer.
-            lends: see `prove_packer`.
+            lanes, flushes, ahead, lends: of the packer.
             free: whether all registers start with any contents, and the first cycle is a reset.
         """
-        proof = PackerProof(packer(NARROW, lanes, flushes=flushes, ahead=ahead), lends=lends)
+        proof = PackerProof(packer(NARROW, lanes, flushes=flushes, ahead=ahead, lends=lends))
         text = str(rtlil.convert(proof, name="top", ports=proof.ports, emit_src=False))
         aig, registers = register_claims(aig_of(text, free=free), proof.given)
         claims = dict(zip(proof.invariant.parts, aig.output_bits["holds"], strict=True))
@@ -260,9 +265,7 @@ def prove_packer(
         lanes: of the packer.
         wanted: one of `PACKER_PROPERTIES`.
         symbol: the layout of its words.
-        flushes, ahead: of the packer.
-        lends: the pipeline in front of a packer with `ahead` may output words of a beat one cycle earlier, with the
-            beat before or in a beat of their own.
+        flushes, ahead, lends: of the packer.
         seconds: limit on the time that the engine spends on one question.
         packer: the class of the packer.
 
@@ -287,7 +290,7 @@ def prove_packer(
         return [
             Result(name, wanted, "trace", cycles.get(target, 0), taken, target in cycles, target) for target in targets
         ]
-    if not moves_bits_alike(key, lanes, symbol, flushes=flushes, ahead=ahead):
+    if not moves_bits_alike(key, lanes, symbol, flushes=flushes, ahead=ahead, lends=lends):
         return [Result(name, wanted, "structure", 0, time.monotonic() - started, None, "it does not only move words")]
     if wanted == Property.INDEPENDENCE:
         bits, inputs = aig.output_bits, aig.input_bits
@@ -311,13 +314,13 @@ def prove_packer(
 
 @lru_cache(maxsize=16)
 def moves_bits_alike(
-    packer: Any, lanes: int, symbol: data.StructLayout, *, flushes: bool = True, ahead: int = 0
+    packer: Any, lanes: int, symbol: data.StructLayout, *, flushes: bool = True, ahead: int = 0, lends: bool = False
 ) -> bool:
     """Whether a packer treats each bit of its words as one with `NARROW` words does.
 
     Args:
         packer: the class of the packer.
-        lanes, flushes, ahead: of the packer.
+        lanes, flushes, ahead, lends: of the packer.
         symbol: the layout of its words.
 
     Raises:
@@ -325,7 +328,7 @@ def moves_bits_alike(
     """
     if symbol == NARROW:
         return True
-    wide, narrow = (packer(shape, lanes, flushes=flushes, ahead=ahead) for shape in (symbol, NARROW))
+    wide, narrow = (packer(shape, lanes, flushes=flushes, ahead=ahead, lends=lends) for shape in (symbol, NARROW))
     one, other = (aig_of(_alone(each), free=True) for each in (wide, narrow))
     return corresponds(one, other, dict.fromkeys(("sparse_payload", "packed_payload"), _places(wide, narrow)))
 

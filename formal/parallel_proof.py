@@ -25,14 +25,14 @@ from utf8fpga.formal.invariants.window import WindowProof
 from utf8fpga.formal.joints import Joints
 from utf8fpga.formal.properties import Property
 from utf8fpga.formal.recovery_proof import WindowRecovery
-from utf8fpga.hdl import ParallelDecoder, parameters_of
+from utf8fpga.hdl import DirectPackedDecoder, ParallelDecoder, parameters_of
 from utf8fpga.hdl.beats import is_effective
 from utf8fpga.hdl.decoder.window import BeatWindow
 from utf8fpga.hdl.memory_buffer import RowBuffer
 from utf8fpga.hdl.register_buffer import RegisterBuffer
 from utf8fpga.model import EncodingTable
 
-__all__ = ["HALVES", "DecoderJoints", "Induction", "prove_halves", "prove_recovery"]
+__all__ = ["HALVES", "DecoderJoints", "DirectJoints", "Induction", "prove_direct", "prove_halves", "prove_recovery"]
 
 HALVES = (Property.EQUIVALENCE, Property.POWER_UP, Property.STEADY, Property.STALL, Property.LATENCY)
 """The properties that are proved in halves."""
@@ -94,9 +94,9 @@ def prove_halves(
     return once(key, lambda: _prove_halves(build, right, wanted, seconds), holds=lambda found: found.proved)
 
 
-def _identity(decoder: ParallelDecoder) -> tuple[str, bool]:
+def _identity(decoder: ParallelDecoder | DirectPackedDecoder) -> tuple[str, bool]:
     """What distinguishes a decoder from all others."""
-    return parameters_of(decoder).expression(), decoder.keeps_empty
+    return parameters_of(decoder).expression(), getattr(decoder, "keeps_empty", False)
 
 
 def _prove_halves(
@@ -122,6 +122,44 @@ def _prove_halves(
         asked = {f"buffer {begin.value} {n}": n for n in outputs if n not in proof.never or n in never}
         frames = {question: proof.frames[name] for question, name in asked.items()}
         found.ask({question: outputs[name] for question, name in asked.items()}, aig, frames, seconds)
+    return found
+
+
+def prove_direct(
+    build: Callable[[], DirectPackedDecoder], right: EncodingTable, wanted: Property, *, seconds: int = 600
+) -> Induction:
+    """Prove of a packed decoder without a buffer what its packer assumes, and that its window outputs correct items.
+
+    The window outputs each beat once, and only in the cycles that a packer with `ahead` and `lends` allows, see
+    `prove_packer`, which remains to be proved.
+
+    Args:
+        build: makes the decoder.
+        right: the table that it is compared with.
+        wanted: one of `HALVES`.
+        seconds: time limit for one question.
+
+    Raises:
+        ToolError: Yosys is missing or failed.
+    """
+    start = Start.POWER_UP if wanted is Property.POWER_UP else Start.RESET
+    key = f"direct {parameters_of(build()).expression()} {right} {start}".encode()
+
+    def ask() -> Induction:
+        found = Induction()
+        _ask_connections(found, build())
+        if not found.failed:
+            _ask_window(found, build, right, start, seconds)
+        return found
+
+    found = once(key, ask, holds=lambda found: found.proved)
+    if wanted is Property.LATENCY and found.proved:
+        decoder = build()
+        cycles, behind = WindowProof(build(), right).cycles, decoder.packer.latency
+        if decoder.packer.ahead != cycles:
+            found.failed.append(f"{cycles} cycles, not {decoder.packer.ahead}, in front of the packer")
+        if decoder.latency != cycles + behind:
+            found.failed.append(f"{cycles} + {behind} cycles, not {decoder.latency}")
     return found
 
 
@@ -203,9 +241,38 @@ class DecoderJoints(Joints):
         return same
 
 
-def _ask_window(
-    found: Induction, build: Callable[[], ParallelDecoder], right: EncodingTable, start: Start, seconds: int
-) -> None:
+class DirectJoints(Joints):
+    """Whether a packed decoder without a buffer connects its parts as the proof by parts assumes.
+
+    Args:
+        core: the decoder.
+    """
+
+    def connected(self) -> list[tuple[Any, Any]]:
+        decoder = self.core
+        source, output = decoder.input, decoder.output
+        window, packer = decoder.window, decoder.packer
+        sparse, slots = packer.sparse, window.slots
+        return [
+            (window.input.payload, source.payload),
+            (window.input.valid, source.valid & sparse.ready),
+            (source.ready, sparse.ready),
+            (window.late_reset, packer.reset.copies[:2]),
+            (sparse.valid, window.slots_valid),
+            (sparse.payload.last, slots.last),
+            *((bit, slots.slots[lane].keep) for lane, bit in enumerate(Value.cast(sparse.payload.keep))),
+            *(
+                (sparse.payload.symbols[lane][name], slots.slots[lane][name])
+                for lane in range(decoder.lanes)
+                for name, _ in sparse.payload.symbols[lane].shape()
+            ),
+            (output.valid, packer.packed.valid),
+            (output.payload, packer.packed.payload),
+            (packer.packed.ready, output.ready),
+        ]
+
+
+def _ask_window(found: Induction, build: Callable[[], Any], right: EncodingTable, start: Start, seconds: int) -> None:
     proof = WindowProof(build(), right)
     aig = _graph(proof, ("window", _identity(build()), right), free=True)
     for kind in ("step", "start" if start is Start.POWER_UP else "reset"):
@@ -214,18 +281,19 @@ def _ask_window(
         found.ask(outputs, graph, dict.fromkeys(outputs, proof.frames[kind]), seconds)
 
 
-def _ask_connections(found: Induction, decoder: ParallelDecoder) -> None:
+def _ask_connections(found: Induction, decoder: ParallelDecoder | DirectPackedDecoder) -> None:
     """Wires are equal by structure: the graph of their comparison is the constant 0, without a search."""
     found.asked += 1
-    aig = _graph(DecoderJoints(decoder), ("connections", _identity(decoder)), free=True)
+    joints = DirectJoints if isinstance(decoder, DirectPackedDecoder) else DecoderJoints
+    aig = _graph(joints(decoder), ("connections", _identity(decoder)), free=True)
     if aig.outputs[aig.output_bits["bad"][0]] != 0:
         found.failed.append("connections")
 
 
-def _graph(proof: WindowProof | BufferProof | DecoderJoints, key: tuple[Hashable, ...], *, free: bool) -> Aig:
+def _graph(proof: WindowProof | BufferProof | Joints, key: tuple[Hashable, ...], *, free: bool) -> Aig:
     """The graph of a question, which several properties may share; its flip-flop contents are arbitrary if `free`."""
     return cast("Aig", kept((*key, free), lambda: aig_of(kept(key, lambda: _rtlil(proof)), free=free)))
 
 
-def _rtlil(proof: WindowProof | BufferProof | WindowRecovery | DecoderJoints) -> str:
+def _rtlil(proof: WindowProof | BufferProof | WindowRecovery | Joints) -> str:
     return str(rtlil.convert(proof, name="top", ports=proof.ports, emit_src=False))

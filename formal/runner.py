@@ -21,7 +21,7 @@ from utf8fpga.formal.decoder_reference import reference_of
 from utf8fpga.formal.drained_proof import prove_drained
 from utf8fpga.formal.netlist import TOP, equal_netlist
 from utf8fpga.formal.packer_proof import prove_packer
-from utf8fpga.formal.parallel_proof import HALVES, prove_halves, prove_recovery
+from utf8fpga.formal.parallel_proof import HALVES, prove_direct, prove_halves, prove_recovery
 from utf8fpga.formal.periodic_reset_proof import prove_refresh
 from utf8fpga.formal.properties import Harness, Property, cover_targets
 from utf8fpga.formal.report import Result
@@ -32,6 +32,7 @@ from utf8fpga.formal.workers import run_each, shared_folder
 from utf8fpga.hdl import (
     CompactDecoder,
     DecoderParameters,
+    DirectPackedDecoder,
     Encoder,
     PackedDecoder,
     Packer,
@@ -126,8 +127,10 @@ def _prove_parts(configuration: Configuration, core: object, wanted: str, second
         return [_prove_packer(configuration, core, wanted, seconds)]
     if isinstance(core, CompactDecoder) and wanted in (*HALVES, Property.INDEPENDENCE, Property.RECOVERY):
         return _prove_compact(configuration, wanted, seconds)
-    if isinstance(core, PackedDecoder) and wanted == Property.INDEPENDENCE:
+    if isinstance(core, PackedDecoder | DirectPackedDecoder) and wanted == Property.INDEPENDENCE:
         return [_packed_independence(configuration, seconds)]
+    if isinstance(core, DirectPackedDecoder) and wanted in (*HALVES, Property.RECOVERY):
+        return [] if wanted == Property.RECOVERY else [_prove_direct(configuration, Property(wanted), seconds)]
     if isinstance(core, ParallelDecoder | PackedDecoder) and wanted in (*HALVES, Property.RECOVERY):
         return _prove_parallel(configuration, Property(wanted), seconds)
     return None
@@ -210,9 +213,9 @@ def _prove_wide(configuration: Configuration, core: Encoder | Transcoder, wanted
         proved, note = prove_units(configuration.build, Property(wanted), configuration.right, seconds=seconds)
         if not proved:
             return result("induction", None, note)
-    lends = stages.borrows and not stages.pauses
+    symbol = symbol_shape(packer.sparse)
     (of_packer,) = prove_packer(
-        packer.lanes, wanted, symbol=symbol_shape(packer.sparse), ahead=packer.ahead, lends=lends, seconds=seconds
+        packer.lanes, wanted, symbol=symbol, ahead=packer.ahead, lends=packer.lends, seconds=seconds
     )
     return result("induction", of_packer.proved or None, of_packer.note)
 
@@ -280,6 +283,38 @@ def _prove_parallel(configuration: Configuration, wanted: Property, seconds: int
     return [] if packed else [_prove_recovery(configuration, seconds)]
 
 
+def _prove_direct(configuration: Configuration, wanted: Property, seconds: int) -> Result:
+    """The proof of a packed decoder without a buffer: its window, and its packer."""
+    started = time.monotonic()
+    decoder = configuration.build()
+    right = configuration.right or decoder.table
+    found = prove_direct(configuration.build, right, wanted, seconds=seconds)
+    result = Result(configuration.name, wanted, "induction", found.frames, 0, found.proved or None)
+    window = parameters_of(decoder).name.replace("decoder", "window", 1)
+    result.parts = (window, f"packer-{decoder.lanes}-ahead-{decoder.packer.ahead}")
+    if found.proved:
+        symbol, packs = symbol_shape(decoder.output), decoder.packer
+        (packer,) = prove_packer(
+            packs.lanes, wanted, symbol=symbol, ahead=packs.ahead, lends=packs.lends, seconds=seconds
+        )
+        result.proved, result.note = packer.proved, packer.note
+    if found.failed:
+        _find_trace(configuration, wanted, found.failed[0], result, seconds)
+    result.seconds = time.monotonic() - started
+    return result
+
+
+def _find_trace(configuration: Configuration, wanted: Property, failed: str, result: Result, seconds: int) -> None:
+    """Refute a property by a trace from the start, for people, where a step from some state fails."""
+    result.note = f"no step: {failed}"
+    trace = Property.STEADY if wanted is Property.STEADY else Property.EQUIVALENCE
+    aig = harness_aig(configuration, trace)
+    verdict = hunt(aig, aig.output_bits["bad"][0], _HUNTED, seconds=seconds)
+    if verdict.proved is False:
+        result.method, result.depth, result.proved, result.note = "trace", verdict.depth, False, ""
+        result.counterexample = Counterexample.of(configuration, trace, aig.values(verdict.frames))
+
+
 def _prove_halves(configuration: Configuration, wanted: Property, seconds: int) -> Result:
     started = time.monotonic()
     decoder = configuration.build()
@@ -296,14 +331,7 @@ def _prove_halves(configuration: Configuration, wanted: Property, seconds: int) 
         (packer,) = prove_packer(decoder.lanes, wanted, symbol=symbol, seconds=seconds)
         result.proved, result.note = packer.proved, packer.note
     if found.failed:
-        # What fails is a step from any state that the invariant allows; a trace from the start is for people.
-        result.note = f"no step: {found.failed[0]}"
-        trace = Property.STEADY if wanted is Property.STEADY else Property.EQUIVALENCE
-        aig = harness_aig(configuration, trace)
-        verdict = hunt(aig, aig.output_bits["bad"][0], _HUNTED, seconds=seconds)
-        if verdict.proved is False:
-            result.method, result.depth, result.proved, result.note = "trace", verdict.depth, False, ""
-            result.counterexample = Counterexample.of(configuration, trace, aig.values(verdict.frames))
+        _find_trace(configuration, wanted, found.failed[0], result, seconds)
     result.seconds = time.monotonic() - started
     return result
 
@@ -312,8 +340,12 @@ def _packed_independence(configuration: Configuration, seconds: int) -> Result:
     """All outputs of a packed decoder are those of its packer."""
     decoder = configuration.build()
     symbol = symbol_shape(decoder.output)
-    (packer,) = prove_packer(decoder.lanes, Property.INDEPENDENCE, symbol=symbol, seconds=seconds)
-    return replace(packer, configuration=configuration.name, parts=(f"packer-{decoder.lanes}",))
+    packer, direct = decoder.packer, isinstance(decoder, DirectPackedDecoder)
+    (found,) = prove_packer(
+        packer.lanes, Property.INDEPENDENCE, symbol=symbol, ahead=packer.ahead, lends=packer.lends, seconds=seconds
+    )
+    part = f"packer-{packer.lanes}" + (f"-ahead-{packer.ahead}" if direct else "")
+    return replace(found, configuration=configuration.name, parts=(part,))
 
 
 def _prove_packer(configuration: Configuration, remover: Remover, wanted: str, seconds: int) -> Result:
@@ -350,10 +382,12 @@ def _cover_parts(configuration: Configuration, core: object, seconds: int) -> li
     """
     found: list[Result] = []
     packers: list[Packer] = []
-    if isinstance(core, PackedDecoder):
+    if isinstance(core, PackedDecoder | DirectPackedDecoder):
         parameters = parameters_of(core)
         assert isinstance(parameters, DecoderParameters)
-        sparse = Configuration.of(replace(parameters, packed=False))
+        # A sparse decoder with the same window.
+        buffer = None if isinstance(core, DirectPackedDecoder) else parameters.buffer
+        sparse = Configuration.of(replace(parameters, packed=False, buffer=buffer))
         found, packers = prove(sparse, Property.COVER, seconds=seconds), [core.packer]
     elif isinstance(core, CompactDecoder):
         found = prove(Configuration.of(parameters_of(core.decoder)), Property.COVER, seconds=seconds)
@@ -361,7 +395,14 @@ def _cover_parts(configuration: Configuration, core: object, seconds: int) -> li
     elif isinstance(core, Remover) and core.accepts_gaps:
         packers = [core.closer]
     for packer in packers:
-        found += prove_packer(packer.lanes, Property.COVER, flushes=packer.flushes, seconds=seconds)
+        found += prove_packer(
+            packer.lanes,
+            Property.COVER,
+            flushes=packer.flushes,
+            ahead=packer.ahead,
+            lends=packer.lends,
+            seconds=seconds,
+        )
     return [replace(each, configuration=configuration.name) for each in found]
 
 

@@ -8,6 +8,7 @@ from utf8fpga.hdl.beats import beat_layout
 from utf8fpga.hdl.core import Core, CoreParameters, Option
 from utf8fpga.hdl.cores import CORES, command_words, parameters_of
 from utf8fpga.hdl.decoder.compact import CompactDecoder
+from utf8fpga.hdl.decoder.direct import DirectPackedDecoder
 from utf8fpga.hdl.decoder.parallel import MAX_LANES, ParallelDecoder
 from utf8fpga.hdl.decoder.parameters import (
     ARCHITECTURES,
@@ -62,6 +63,7 @@ __all__ = [
     "CoreParameters",
     "Decoder",
     "DecoderParameters",
+    "DirectPackedDecoder",
     "Encoder",
     "EncoderParameters",
     "Kind",

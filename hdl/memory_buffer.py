@@ -26,7 +26,7 @@ CAPACITY = _STATES - 1
 _POINTER_BITS = 4
 
 GROUP = 4
-"""Lanes that share pointers. More lanes make the nets from a pointer longer, fewer lanes those to the pointers."""
+"""Lanes that share pointers by default. More lanes make the nets from a pointer longer, fewer those to the pointers."""
 
 _REGION = 8
 """Lanes that share the enable of their pointers. More lanes make the nets from it longer, fewer lanes those to it."""
@@ -203,8 +203,10 @@ class RowBuffer(wiring.Component):
         layout: the payload of a beat: an array `slots` of at least two lanes, and `last`, such as `slots_layout`.
         row_cycles: cycles from `accepted` to `row_valid`.
         row_copies: bits of `row_valid`.
+        group: lanes that share pointers.
 
     Attributes:
+        group: as given.
         reset: the reset of all registers with feedback.
         counted: a beat was accepted in the preceding cycle. `inside` counts it one cycle late, since `accepted` is a
             function of several inputs.
@@ -239,7 +241,8 @@ class RowBuffer(wiring.Component):
 
     reset: LateReset
 
-    def __init__(self, layout: data.StructLayout, *, row_cycles: int, row_copies: int = 1) -> None:
+    def __init__(self, layout: data.StructLayout, *, row_cycles: int, row_copies: int = 1, group: int = GROUP) -> None:
+        self.group = group
         array = layout["slots"].shape
         item, self.lanes = array.elem_shape, int(array.length)
         super().__init__(
@@ -257,8 +260,8 @@ class RowBuffer(wiring.Component):
         self.inside = Level()
         self.counted = Signal(name="counted", reset_less=True)
         width = len(Value.cast(self.row)) // (self.lanes - 1)
-        starts = range(0, self.lanes - 1, GROUP)
-        widths = [*(width * min(GROUP, self.lanes - 1 - start) for start in starts), width + 1]
+        starts = range(0, self.lanes - 1, group)
+        widths = [*(width * min(group, self.lanes - 1 - start) for start in starts), width + 1]
         self.memories = [LaneMemory(width, number) for number, width in enumerate(widths)]
         self._ready, self.leaves = Signal(name="is_ready"), Signal(name="leaves")
 
@@ -280,7 +283,7 @@ class RowBuffer(wiring.Component):
         row, at = Value.cast(self.row), 0
         for number, (lanes, (valid, ready, reset)) in enumerate(zip(self.memories, controls, strict=True)):
             is_tail = number == groups
-            m.submodules["last_lane" if is_tail else f"lanes_{number * GROUP}"] = lanes
+            m.submodules["last_lane" if is_tail else f"lanes_{number * self.group}"] = lanes
             end = at + len(lanes.entry)
             m.d.comb += [
                 lanes.entry.eq(self.tail if is_tail else row[at:end]),
@@ -303,8 +306,8 @@ class MemoryBuffer(RowBuffer):
 
     latency = 4
 
-    def __init__(self, layout: data.StructLayout, *, row_cycles: int, row_copies: int = 1) -> None:
-        super().__init__(layout, row_cycles=row_cycles, row_copies=row_copies)
+    def __init__(self, layout: data.StructLayout, *, row_cycles: int, row_copies: int = 1, group: int = GROUP) -> None:
+        super().__init__(layout, row_cycles=row_cycles, row_copies=row_copies, group=group)
         self._regions = -(-self.lanes // _REGION)
         self._places = max(2, self._regions)
         # Cycles from an accepted beat to the steps of pointers and counts.

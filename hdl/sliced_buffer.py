@@ -84,7 +84,7 @@ class SlicedBuffer(RowBuffer):
     complete beats are announced to all in the same cycle.
 
     Args:
-        layout, row_cycles, row_copies: see `RowBuffer`.
+        layout, row_cycles, row_copies, group: see `RowBuffer`.
 
     Attributes:
         slice_lanes: lanes per slice.
@@ -97,10 +97,10 @@ class SlicedBuffer(RowBuffer):
 
     drained = 2 + _SPREAD
 
-    def __init__(self, layout: data.StructLayout, *, row_cycles: int, row_copies: int = 1) -> None:
-        super().__init__(layout, row_cycles=row_cycles, row_copies=row_copies)
+    def __init__(self, layout: data.StructLayout, *, row_cycles: int, row_copies: int = 1, group: int = GROUP) -> None:
+        super().__init__(layout, row_cycles=row_cycles, row_copies=row_copies, group=group)
         # A narrow circuit has slices of a group, so that there are two or more from 5 lanes on.
-        self.slice_lanes = _SLICE if self.lanes >= 2 * _SLICE else GROUP
+        self.slice_lanes = _SLICE if self.lanes >= 2 * _SLICE else group
         slices = -(-self.lanes // self.slice_lanes)
         # Cycles from an accepted beat to the steps of the counts.
         self.reset = LateReset(max(2, slices + 1), row_cycles + 4 + _SPREAD)
@@ -110,7 +110,7 @@ class SlicedBuffer(RowBuffer):
 
     def slice_of(self, number: int) -> int:
         """The slice of a memory."""
-        return min(number * GROUP, self.lanes - 1) // self.slice_lanes
+        return min(number * self.group, self.lanes - 1) // self.slice_lanes
 
     def elaborate(self, platform: object) -> Module:
         m = Module()

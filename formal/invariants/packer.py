@@ -56,6 +56,9 @@ _LATER = ("pending", "later_start", "later_rest", "later_full", "later_last")
 """Ghosts of each slot besides `GhostBeat.FIELDS`: whether a row that an earlier beat closed has not been announced, and
 that row: the number of its first event, its words modulo the lanes, whether it is full, and whether the packet ends."""
 
+_READ_LATE = 5
+"""Upper bound on the rows that are reached while each row is read as soon as it is complete."""
+
 _STATES = CAPACITY + 1
 """The rows of a memory of the buffer."""
 
@@ -150,6 +153,7 @@ class PackerInvariant:
         self._claim_states()
         self._claim_slots()
         self._claim_network()
+        self._claim_waiting()
         self._claim_counts()
         self._claim_stores()
         self._claim_numbers()
@@ -342,6 +346,25 @@ class PackerInvariant:
                     here = Cat(slot.keep[n] & (at[n] == lane) for n in range(lanes)).any()
                     self._claim(f"present in cycle {cycle}", ~slot.valid | (held.value == here))
 
+    def _claim_waiting(self) -> None:
+        """A watched word that waits for the network in a memory is in the row that its cycle says."""
+        start, width = 0, len(self._monitors.token)
+        for n, (line, entry) in enumerate(self._packer.pipeline.memories):
+            lanes, pointer = range(start, start + len(entry) // width), line.pointer
+            start = lanes[-1] + 1
+            self._claim("pointers of waiting words", pointer < line.depth)
+            for cycle in range(1, line.depth + 1):
+                at = self._name(
+                    f"waits_{n}_{cycle}",
+                    Mux(pointer >= cycle, pointer - cycle, pointer + line.depth - cycle),
+                    len(pointer),
+                )
+                row = self._read(line.rows, at)
+                for lane in lanes:
+                    word = row[(lane - lanes[0]) * width : (lane - lanes[0] + 1) * width]
+                    watched = self.slots[cycle].watched[lane]
+                    self._claim(f"words in cycle {cycle}", ~watched | (word == self._monitors.token))
+
     # The rows.
 
     def _since(self, row: Value) -> Value:
@@ -395,7 +418,8 @@ class PackerInvariant:
         coming: list[Value] = [*monitors.front]
         if monitors.lent is not None:
             # A beat may be produced in the cycle before that of each one that is, or may be, accepted.
-            coming = [one | other for one, other in zip(monitors.front, [packer.ready, *monitors.front], strict=False)]
+            earlier = [packer.ready, *monitors.was_ready]
+            coming = [one | other for one, other in zip(monitors.front, earlier, strict=False)]
         self._coming = coming
         self._claim("room", sum(coming, used) <= most)
         for n, (front, was_ready) in enumerate(zip(monitors.front, monitors.was_ready, strict=True)):
@@ -404,6 +428,11 @@ class PackerInvariant:
         waits = self._in_buffer.pending + went + before
         self._claim("room in the buffer", buffer.ready | (waits >= CAPACITY - 3))
         self._claim("room for complete rows", behind <= max(most - (CAPACITY - 3), 3))
+        # Not less room for the rows that are reached, complete or not, up to those that words are written to.
+        for ago in range(max(packer.store.written, packer.store.marked) - packer.complete + 1):
+            since = self._read_rows - how_many(self._was_read[1 : ago + 1])
+            reached = self._name(f"reached_{ago}", slots[packer.complete + ago].potential - since, len(out))
+            self._claim(f"room for rows {ago} cycles ago", reached <= max(most - (CAPACITY - 3), _READ_LATE))
         self._claim("ready", packer.paused == ~packer.ready)
         self._claim("ready", ~packer.ready | ~packer.inside.bits[packer.threshold])
         self._claim("ready", packer.ready | packer.inside.bits[packer.threshold] | (self._monitors.fresh != 0))

@@ -22,9 +22,9 @@ from amaranth.lib import data
 
 from utf8fpga.formal.helpers import keep_of
 from utf8fpga.formal.reference_dfa import Slot, flag_of
-from utf8fpga.hdl import ParallelDecoder
+from utf8fpga.hdl import DirectPackedDecoder, ParallelDecoder
 from utf8fpga.hdl.beats import is_effective
-from utf8fpga.hdl.decoder.window import BeatWindow, ItemWindow, RowWindow
+from utf8fpga.hdl.decoder.window import BeatWindow, HeldWindow, ItemWindow, RowWindow
 from utf8fpga.hdl.decoder.window_logic import (
     Beat,
     Registers,
@@ -33,6 +33,7 @@ from utf8fpga.hdl.decoder.window_logic import (
     flag_names,
     product_names,
 )
+from utf8fpga.hdl.fan_out import LateReset
 from utf8fpga.hdl.memory_buffer import RowBuffer
 from utf8fpga.hdl.payloads import slots_layout
 from utf8fpga.model import EncodingTable
@@ -105,13 +106,18 @@ class _Context:
 
     def flat(self, m: Module, window: ItemWindow) -> Beat:
         """The logic of the window over all the units, without registers."""
-        starts = [Const(0, 1), *(~self.present[n - 1] & self.present[n] for n in range(1, len(self.present)))]
-        starts[self.past + 1 :] = [Const(0, 1)] * (len(starts) - self.past - 1)
-        # A unit that starts its packet continues no sequence, as one that is not present.
-        keep = [present & ~start for present, start in zip(self.present, starts, strict=True)]
-        values: dict[str, Sequence[Value]] = {"unit": self.units, "keep": keep, "first": [Const(0, 1)]}
+        values: dict[str, Sequence[Value]] = {"unit": self.units, "keep": self.present}
+        if isinstance(window, BeatWindow):
+            starts = [Const(0, 1), *(~self.present[n - 1] & self.present[n] for n in range(1, len(self.present)))]
+            starts[self.past + 1 :] = [Const(0, 1)] * (len(starts) - self.past - 1)
+            # A unit that starts its packet continues no sequence, as one that is not present.
+            keep = [present & ~start for present, start in zip(self.present, starts, strict=True)]
+            values |= {"keep": keep, "first": [Const(0, 1)]}
         beat = _Flat(Registers(), len(self.units), Const(1), values, self.last)
         beat.module = m
+        if not isinstance(window, BeatWindow):
+            # Of an earlier packet nothing is left but units.
+            beat.of_packet = self.present[: self.past]
         build_window(window.control, beat, frozenset(), spans=window.spans, properties=window.flags)
         beat.values["keep"] = self.present
         return beat
@@ -123,6 +129,9 @@ class _Flat(Beat):
     module: Module
     """Where each value that is used becomes a signal, since Amaranth would write it out again for each use."""
 
+    of_packet: Sequence[Value] = ()
+    """For the first units whether each is of this packet; all values of others but units are 0."""
+
     def at(self, name: str, place: int) -> Value:
         values = self.values[name]
         if place < 0:
@@ -130,7 +139,8 @@ class _Flat(Beat):
         value = values[place]
         if not isinstance(value, Signal | Const):
             signal = Signal(len(value), name=f"flat_{name}_{place}")
-            self.module.d.comb += signal.eq(value)
+            is_cleared = place < len(self.of_packet) and name not in ("unit", "keep")
+            self.module.d.comb += signal.eq(Mux(self.of_packet[place], value, 0) if is_cleared else value)
             # A list of its own, so that values which another name shares stay as they are.
             self.values[name] = [*values[:place], signal, *values[place + 1 :]]
             return signal
@@ -143,11 +153,11 @@ class _Bench(Elaboratable):
     Attributes:
         offer, fresh: inputs: `valid` and the payload of the decoder's input.
         run: an input, in front of registers: all stages advance.
-        written: in front of a memory: a row or a tail is valid.
+        written: in front of a memory: a row or a tail is valid; in front of a packer: a beat is.
         invariant: per tag what always holds; a tag is `ALL` or a lane, where negative ones are of beats before.
     """
 
-    def __init__(self, decoder: ParallelDecoder, right: EncodingTable) -> None:
+    def __init__(self, decoder: ParallelDecoder | DirectPackedDecoder, right: EncodingTable) -> None:
         self.decoder, self.window, self.right = decoder, decoder.window, right
         self.offer, self.run = Signal(), Signal()
         self.fresh = Signal(len(Value.cast(decoder.input.payload)))
@@ -179,18 +189,21 @@ class _Bench(Elaboratable):
             source.payload.eq(payload),
             Value.cast(source.payload.keep).eq(keep_of(payload)),
         ]
-        if isinstance(window, RowWindow):
-            # Only its late reset is of interest, during which the other half of the proof finds it not ready.
-            m.submodules.buffer = buffer = self.decoder.item_buffer
-            assert isinstance(buffer, RowBuffer)
+        if isinstance(window, RowWindow | HeldWindow):
+            # During the late reset the other half of the proof finds the decoder not ready.
+            reset, late_reset = self._late_reset(m)
             m.d.comb += [
-                source.valid.eq(self.offer & ~buffer.reset.busy),
-                window.late_reset.eq(buffer.late_reset),
-                self.written.eq(window.tail_valid | window.row_valid.any()),
+                source.valid.eq(self.offer & ~reset.busy),
+                window.late_reset.eq(late_reset),
             ]
             contexts = self._contexts(m, is_effective(source), Const(1))
-            self._rows(m, window, contexts)
-            self._hold(ALL, *(~value for value in buffer.reset.active))
+            if isinstance(window, RowWindow):
+                m.d.comb += self.written.eq(window.tail_valid | window.row_valid.any())
+                self._rows(m, window, contexts)
+            else:
+                m.d.comb += self.written.eq(window.slots_valid)
+                self._held_beats(m, window, contexts)
+            self._hold(ALL, *(~value for value in reset.active))
         else:
             m.d.comb += [source.valid.eq(self.offer), window.run.eq(self.run.replicate(len(window.run)))]
             contexts = self._contexts(m, is_effective(source), self.run)
@@ -199,6 +212,16 @@ class _Bench(Elaboratable):
         for tag, signal in self.invariant.items():
             m.d.comb += signal.eq(Cat(*self._held.get(tag, [Const(1, 1)])).all())
         return m
+
+    def _late_reset(self, m: Module) -> tuple[LateReset, Value]:
+        """The component that resets a window without pauses, and what the window is connected to."""
+        if isinstance(self.decoder, DirectPackedDecoder):
+            m.submodules.reset = reset = self.decoder.packer.reset
+            return reset, reset.copies[:2]
+        # Only its late reset is of interest.
+        m.submodules.buffer = buffer = self.decoder.item_buffer
+        assert isinstance(buffer, RowBuffer)
+        return buffer.reset, buffer.late_reset
 
     def _contexts(self, m: Module, arrives: Value, moves: Value) -> list[_Context]:
         """The beat at the input and that of each stage of the window, as they were accepted."""
@@ -251,13 +274,15 @@ class _Bench(Elaboratable):
                             self._hold(tag, ~context.valid | self._alike(flat, name, value, wanted))
                         else:
                             self._hold(lane, ~context.valid | (value == flat.at(name, self._past + lane)))
-            else:
+            elif "first" in stage.values:
                 (first,) = stage.values["first"]
                 self._hold(ALL, first == ~context.present[self._past - 1])
+            # Units of an earlier packet are arbitrary. Without pauses nothing but units is left of it.
             for (name, lane, beats), value in stage.history.items():
                 place = lane - (beats + 1) * self.decoder.lanes
                 at = self._past + place
-                self._hold(place, ~context.present[at] | (value == flat.at(name, at)))
+                is_left = name == "unit" or isinstance(self.window, BeatWindow)
+                self._hold(place, (~context.present[at] & is_left) | (value == flat.at(name, at)))
 
     def _sums(self, context: _Context, flat: Beat, stage: Beat) -> set[str]:
         """Conditions on products and partial sums of properties, each of which may be undefined by itself.
@@ -287,7 +312,7 @@ class _Bench(Elaboratable):
     def _given(self, flat: Beat, last: Value) -> dict[str, tuple[Any, Value]]:
         """What a `BeatWindow` holds of a beat: per name the tag, and the value."""
         window, past = self.window, self._past
-        if isinstance(window, RowWindow):
+        if not isinstance(window, BeatWindow):
             return {}
         contents = {f"tail_{n}": (self.tail, v) for n, v in self._contents(flat).items()}
         items = {f"item_{n}": (n, window.inner_item(flat, past + n)) for n in range(self.tail)}
@@ -375,6 +400,33 @@ class _Bench(Elaboratable):
             own = written.slot(m, self.right, lane)
             self._hold(lane, ~written.valid | self._is(own, Value.cast(window.row[lane])))
 
+    def _held_beats(self, m: Module, window: HeldWindow, contexts: list[_Context]) -> None:
+        """What a `HeldWindow` holds, its outputs, and when they are valid, which is what the packer behind requires."""
+        state, compared = window.state, contexts[-1]
+        held, *_, slot = self._last_lane(m, contexts, Const(1))
+        settled = held.last | ~slot.open
+        waiting = self._waits(m, compared.valid, Const(1), settled)
+        flat = held.flat(m, window)
+        expected = {**self._contents(flat), "last": held.last, "settled": settled}
+        self._hold(ALL, state.waiting == waiting, *held.possible(waiting))
+        for name, value in expected.items():
+            self._hold(self.tail, ~waiting | self._alike(flat, name, state.held[name], value))
+        for copies, context in zip(window.advance.tree, contexts[2:], strict=True):
+            self._hold(ALL, *(copy == context.valid for copy in copies))
+
+        leaves = waiting & (compared.valid | settled)
+        slots = [*(held.slot(m, self.right, lane) for lane in range(self.tail)), slot]
+        self._hold(ALL, window.slots_valid == leaves, ~leaves | (window.slots.last == held.last))
+        for lane, own in enumerate(slots):
+            # All lanes but the last are known before the next beat is.
+            self._hold(
+                lane, ~(leaves if own is slot else waiting) | self._is(own, Value.cast(window.slots.slots[lane]))
+            )
+        # A beat is valid only as many cycles after one was accepted as the packer is `ahead`, or one fewer.
+        arrived = Signal(name="arrived")
+        m.d.sync += arrived.eq(compared.valid)
+        self._hold(ALL, ~(waiting & settled) | arrived)
+
     def _beats(self, m: Module, window: BeatWindow, contexts: list[_Context]) -> None:
         """What a `BeatWindow` holds, and its outputs."""
         state, moves = window.state, self.run
@@ -420,19 +472,22 @@ class WindowProof(Elaboratable):
         step: per tag, whether the invariant fails one cycle after it held for all tags that are `near`.
         reset: per tag, whether it fails in the cycle after a reset, before which flip-flop contents were arbitrary. The
             first one also fails if a row or a tail is valid in the last cycles of the late reset, see
-            `RowBuffer.drained`.
+            `RowBuffer.drained`, or, in front of a packer, if a beat is valid after the reset.
         start: per tag, whether it fails with the initial values of the registers.
         cycles: the latency that is proved, from the beat that determines an item to the output of the window.
     """
 
-    def __init__(self, decoder: ParallelDecoder, right: EncodingTable) -> None:
+    def __init__(self, decoder: ParallelDecoder | DirectPackedDecoder, right: EncodingTable) -> None:
         self._bench = _Bench(decoder, right)
         self.tags = list(self._bench.invariant)
         self.frames = {"step": 2, "reset": decoder.reset_cycles + 1, "start": 1}
-        buffer = decoder.item_buffer
-        self._drained = buffer.drained if isinstance(buffer, RowBuffer) else 0
-        # The stages of the window, the beat that is held and its items.
-        self.cycles = len(decoder.window.state.beat.stages) - 1 + 2
+        self._drained = 0
+        if isinstance(decoder, DirectPackedDecoder):
+            self._drained = self.frames["reset"] - 1
+        elif isinstance(decoder.item_buffer, RowBuffer):
+            self._drained = decoder.item_buffer.drained
+        # The stages of the window, the beat that is held and, in registers, its items.
+        self.cycles = len(decoder.window.state.beat.stages) - 1 + (1 if isinstance(decoder.window, HeldWindow) else 2)
         self.clk, self.rst = Signal(name="clk"), Signal(name="rst")
         self.offer, self.run = Signal(name="offer"), Signal(name="run")
         self.fresh = Signal.like(self._bench.fresh, name="fresh")

@@ -9,8 +9,9 @@ from typing import Any, ClassVar, NamedTuple, TypeAlias
 
 from utf8fpga.hdl.core import CoreParameters, option
 from utf8fpga.hdl.decoder.compact import CompactDecoder
+from utf8fpga.hdl.decoder.direct import DirectPackedDecoder
 from utf8fpga.hdl.decoder.parallel import MAX_LANES, ParallelDecoder
-from utf8fpga.hdl.decoder.pipeline import BUFFERS, PipelineStages
+from utf8fpga.hdl.decoder.pipeline import BUFFERS, IN_PACKER, PipelineStages
 from utf8fpga.hdl.decoder.practice import MARK_PRACTICES, MERGING_PRACTICES, PracticeDecoder
 from utf8fpga.hdl.decoder.serial import PIPELINES, SerialDecoder
 from utf8fpga.hdl.decoder.types import PlainDecoder
@@ -83,9 +84,10 @@ class DecoderParameters(CoreParameters):
         pipeline: register stages, 0 is the smallest; serial 0 to 2, default 0; parallel 0 to 6, default the fastest.
         packed: the words of an output beat are contiguous from word 0 (default); otherwise they are in order and may
             have gaps between them (sparse). With one lane there is nothing to pack, and the value is False.
-        buffer: the output buffer of a parallel decoder, ``registers``, ``memory`` or ``slices``, a memory with separate
-            control for each slice of lanes; default: memory if there are at least as many lanes as the longest sequence
-            has units, slices from 32 lanes on; None in a serial decoder.
+        buffer: the buffer behind the window of a parallel decoder, ``registers``, ``memory``, ``slices``, a memory with
+            separate control for each slice of lanes, or, if it is packed, ``packer``: none but the memories of the
+            packer; default: memory if there are at least as many lanes as the longest sequence has units, slices from
+            32 lanes on, and packer in packed decoders of UTF-8 with 4 to 8 and with 16 lanes; None in a serial decoder.
         replacement: the code point of an ill-formed item is U+FFFD; otherwise it is undefined.
         practice: which ill-formed code units are replaced by one U+FFFD.
         kind: items have the cause of their error.
@@ -103,8 +105,8 @@ class DecoderParameters(CoreParameters):
     ['--lanes', '16', '--sparse']
     >>> DecoderParameters(practice=Practice.EACH_UNIT, pipeline=1, replacement=False).name
     'decoder-pipeline-1-no-replacement-each-unit'
-    >>> DecoderParameters(lanes=16).buffer
-    'memory'
+    >>> DecoderParameters(lanes=16).buffer, DecoderParameters(lanes=16, packed=False).buffer
+    ('packer', 'memory')
     """
 
     core: ClassVar[str] = "decoder"
@@ -137,10 +139,11 @@ class DecoderParameters(CoreParameters):
     buffer: str | None = field(
         default=None,
         metadata=option(
-            "Output buffer of parallel decoders. Memory is faster and requires 4 lanes; in slices its control is"
-            " duplicated, for many lanes; registers recover from bit flips without a reset. Default: memory from 4"
-            " lanes on, slices from 32 on.",
-            choices=BUFFERS,
+            "Buffer of parallel decoders. Memory is faster and requires 4 lanes; in slices its control is"
+            " duplicated, for many lanes; registers recover from bit flips without a reset; packer is for packed"
+            " decoders without a buffer of their own. Default: memory from 4 lanes on, slices from 32 on; packed with 4"
+            " to 8 or 16 lanes: packer.",
+            choices=(*BUFFERS, IN_PACKER),
         ),
     )
     replacement: bool = field(
@@ -235,11 +238,16 @@ class DecoderParameters(CoreParameters):
         self._set("packed", False)
 
     def _check_parallel(self) -> None:
-        stages = PipelineStages.of(self.table, self.lanes, self.pipeline, self.buffer)
-        self._set("pipeline", stages.pipeline)
-        self._set("buffer", stages.buffer)
         # The output of one lane is contiguous without a packer.
         self._set("packed", self.packed and self.lanes > 1)
+        in_packer = self.buffer == IN_PACKER
+        if in_packer and not self.packed:
+            raise InvalidArgumentError(f"buffer {self.buffer} is for packed decoders: use memory")
+        stages = PipelineStages.of(self.table, self.lanes, self.pipeline, "memory" if in_packer else self.buffer)
+        self._set("pipeline", stages.pipeline)
+        if self.packed and self.buffer is None:
+            in_packer = stages.buffer == "memory" and stages.fits_packer(self.lanes)
+        self._set("buffer", IN_PACKER if in_packer else stages.buffer)
 
     @classmethod
     def of(cls, circuit: Any) -> DecoderParameters | None:
@@ -252,7 +260,7 @@ class DecoderParameters(CoreParameters):
             return plain and replace(plain, compact_input=True)
         if not hasattr(circuit, "practice"):
             return None
-        parallel = isinstance(circuit, ParallelDecoder | PackedDecoder)
+        parallel = isinstance(circuit, ParallelDecoder | PackedDecoder | DirectPackedDecoder)
         return DecoderParameters(
             table=circuit.table,
             lanes=circuit.lanes,
@@ -283,6 +291,8 @@ class DecoderParameters(CoreParameters):
             return PracticeDecoder(self.practice, self.table, **given)
         if self.architecture == "serial":
             return SerialDecoder(self.table, **given)
+        if self.buffer == IN_PACKER:
+            return DirectPackedDecoder(self.table, lanes=self.lanes, **given)
         decoder = PackedDecoder if self.packed else ParallelDecoder
         return decoder(self.table, lanes=self.lanes, buffer=self.buffer, **given)
 
@@ -424,6 +434,6 @@ def Decoder(  # noqa: N802 - used in place of the class of a decoder
         TableError: the architecture does not support the table.
 
     >>> type(Decoder()).__name__, type(Decoder(lanes=8)).__name__, type(Decoder(lanes=8, packed=False)).__name__
-    ('SerialDecoder', 'PackedDecoder', 'ParallelDecoder')
+    ('SerialDecoder', 'DirectPackedDecoder', 'ParallelDecoder')
     """
     return DecoderParameters(table=table, **parameters).build()

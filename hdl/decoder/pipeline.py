@@ -11,13 +11,22 @@ from utf8fpga.hdl.sliced_buffer import SlicedBuffer
 from utf8fpga.model import EncodingTable
 from utf8fpga.model.exceptions import InvalidArgumentError
 
-__all__ = ["BUFFERS", "PARALLEL_PIPELINES", "PipelineStages", "fastest"]
+__all__ = ["BUFFERS", "IN_PACKER", "PARALLEL_PIPELINES", "PipelineStages", "fastest"]
 
 BUFFERS = ("registers", "memory", "slices")
 """The kinds of buffer, which holds output beats while the consumer is not ready."""
 
+IN_PACKER = "packer"
+"""In place of a buffer: the memories of the packer behind it hold all beats."""
+
 _SLICED = 32
 """Lanes from which on the control of a memory is divided into slices by default."""
+
+_SHARED = 8
+"""Lanes up to which, and twice as many with which, a packed decoder has no buffer of its own by default."""
+
+_SHARED_STEPS = 4
+"""Upper bound on the stages of its window."""
 
 _STEPS = (
     "",
@@ -96,6 +105,13 @@ class PipelineStages:
                 f"a buffer in {stages.buffer} is for {least} lanes or more, not {lanes}: use registers"
             )
         return stages
+
+    def fits_packer(self, lanes: int) -> bool:
+        """Whether all beats of a decoder without a buffer fit memories of 16 rows in its packer.
+
+        A packer of a number of lanes that is no power of two has the pipeline of the next one, with longer sums.
+        """
+        return len(self.steps) <= _SHARED_STEPS and (lanes <= _SHARED or lanes == 2 * _SHARED)
 
     @property
     def steps(self) -> frozenset[str]:

@@ -25,7 +25,7 @@ from utf8fpga.hdl.payloads import HasItemOptions, ItemOptions, Kind, slots_layou
 from utf8fpga.model import EncodingTable
 from utf8fpga.model.properties import CharacterProperty
 
-__all__ = ["BeatWindow", "ItemWindow", "RowWindow", "WindowState"]
+__all__ = ["BeatWindow", "HeldWindow", "ItemWindow", "RowWindow", "WindowState"]
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,7 @@ class WindowState:
     Attributes:
         registers: the registers and their next values.
         beat: the beat in the last stage, which is compared with the beat before it; `beat.stages` has all stages.
-        first: the next unit is the first of its packet.
+        first: the next unit is the first of its packet; None where `beat.history` says so.
         held: the held values of the preceding beat, by name.
         waiting: a beat is held.
         valid: the item of the last lane is valid.
@@ -45,7 +45,7 @@ class WindowState:
 
     registers: Registers
     beat: Beat
-    first: Signal
+    first: Signal | None
     held: Mapping[str, Signal]
     waiting: Signal
     valid: Signal
@@ -157,16 +157,42 @@ class ItemWindow(HasItemOptions, wiring.Component):
         breaks = self.breaks_at(beat, 0)
         return None if breaks is None else beat.valid & breaks
 
-    def _inputs(self, registers: Registers, first: Signal, pauses: Sequence[Value] | None) -> Beat:
+    def _inputs(self, registers: Registers, first: Signal | None, pauses: Sequence[Value] | None) -> Beat:
         """The beat in the last stage of the steps, from the beat at the input."""
         units = self.input.payload
         values: dict[str, Sequence[Value]] = {
             "unit": [units.symbols[lane] for lane in range(self.lanes)],
             "keep": [units.keep[lane] for lane in range(self.lanes)],
-            "first": [first],
         }
+        if first is not None:
+            values["first"] = [first]
         beat = Beat(registers, self.lanes, is_effective(self.input), values, units.last, pauses)
         return build_window(self.control, beat, self.stages.steps, spans=self.spans, properties=self.flags)
+
+    def _hold_last(self, registers: Registers, beat: Beat) -> tuple[dict[str, Signal], Signal, Value]:
+        """Hold the last lane until the next beat, unless no unit can continue its sequence, without pauses.
+
+        Returns:
+            what is held, whether a beat is, and the item of the last lane, in a cycle in which the next beat is known.
+        """
+        tail = self.lanes - 1
+        given = self.contents(beat, tail)
+        given |= {"last": beat.last, "settled": beat.last | ~beat.at("open", tail)}
+        held = {name: Signal(len(value), name=f"held_{name}", reset_less=True) for name, value in given.items()}
+        waiting = Signal(reset_less=True)
+        registers.add(waiting.eq(beat.valid | (waiting & ~held["settled"])))
+        registers.add(*(held[name].eq(value) for name, value in given.items()), enable=beat.valid)
+        goes_on = beat.valid & beat.at("continued", 0)
+        next_keep = beat.valid & beat.at("keep", 0) & ~held["last"]
+        return held, waiting, self.item(held, goes_on, beat.at("unit", 0), next_keep, self._breaks_next(beat))
+
+    def _reset_late(self, m: Module, late_reset: Value) -> None:
+        """Reset the registers with feedback of a window without pauses, by two duplicates of a late reset."""
+        state = self.state
+        history = [kept for each in state.beat.stages for (name, *_), kept in each.history.items() if name != "unit"]
+        for reset, registers in zip(late_reset, (history, [state.waiting]), strict=True):
+            with m.If(reset):
+                m.d.sync += [register.eq(0) for register in registers]
 
 
 class BeatWindow(ItemWindow):
@@ -333,11 +359,7 @@ class RowWindow(ItemWindow):
     @cached_property
     def state(self) -> WindowState:
         registers, tail = Registers(), self.lanes - 1
-        first = Signal(init=1, reset_less=True)
-        arrives = is_effective(self.input)
-        # A multiplexer in logic: a clock enable would need one more look-up table in front of it.
-        registers.add(first.eq((self.input.payload.last & arrives) | (first & ~arrives)))
-        beat = self._inputs(registers, first, None)
+        beat = self._inputs(registers, None, None)
 
         # All lanes but the last are known now.
         items = [self.inner_item(beat, lane) for lane in range(tail)]
@@ -346,16 +368,7 @@ class RowWindow(ItemWindow):
                 items[lane] = Signal(len(item), name=f"words_{lane}", reset_less=True)
                 registers.add(items[lane].eq(item))
 
-        # The last lane waits for the next beat, unless no unit can continue its sequence.
-        given = self.contents(beat, tail)
-        given |= {"last": beat.last, "settled": beat.last | ~beat.at("open", tail)}
-        held = {name: Signal(len(value), name=f"held_{name}", reset_less=True) for name, value in given.items()}
-        waiting = Signal(reset_less=True)
-        registers.add(waiting.eq(beat.valid | (waiting & ~held["settled"])))
-        registers.add(*(held[name].eq(value) for name, value in given.items()), enable=beat.valid)
-        goes_on = beat.valid & beat.at("continued", 0)
-        next_keep = beat.valid & beat.at("keep", 0) & ~held["last"]
-        item = self.item(held, goes_on, beat.at("unit", 0), next_keep, self._breaks_next(beat))
+        held, waiting, item = self._hold_last(registers, beat)
         last_item, valid = (
             Signal(len(item) + 1, name="tail_item", reset_less=True),
             Signal(name="tail_leaves", reset_less=True),
@@ -364,21 +377,99 @@ class RowWindow(ItemWindow):
             valid.eq(waiting & (beat.valid | held["settled"])),
             last_item.eq(Cat(item, held["last"])),
         )
-        return WindowState(registers, beat, first, held, waiting, valid, items, last_item)
+        return WindowState(registers, beat, None, held, waiting, valid, items, last_item)
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
         m.submodules.advance = self.advance
         state = self.state
         state.registers.assign(m)
-        for reset, register in zip(self.late_reset, (state.first, state.waiting), strict=True):
-            with m.If(reset):
-                m.d.sync += register.eq(register.init)
+        self._reset_late(m, self.late_reset)
         m.d.comb += [
             self.advance.value.eq(is_effective(self.input)),
             Value.cast(self.row).eq(Cat(*state.items)),
             self.row_valid.eq(self.advance.copies),
             Value.cast(self.tail).eq(state.tail),
             self.tail_valid.eq(state.valid),
+        ]
+        return m
+
+
+class HeldWindow(ItemWindow):
+    """A window that never pauses, and outputs whole beats of items: it holds the last beat until the next one is known.
+
+    Each beat except null beats is output once, in order: in the cycle after the one in which it is in the last stage of
+    the steps, or, if its last sequence is open, in that in which the next beat is there. So a beat is valid as many
+    cycles after one was accepted as there are `cycles`, or one fewer.
+
+    With at least as many lanes as the longest sequence has units, each beat holds an item or ends its packet.
+
+    Throughput: a beat per cycle. Latency: `cycles` from the beat that determines the items of a beat.
+
+    Args: see `ItemWindow`.
+
+    Attributes:
+        cycles: cycles from a beat at the input to its items.
+        advance: the tree of registers to the enables of the items that are held.
+
+    Ports:
+        input: stream of `beat_layout`, code units, always ready. After a reset of the domain no beat is output until
+            one was accepted after it.
+        late_reset: see `RowWindow`.
+        slots: a beat of `slots_layout`.
+        slots_valid: the beat is valid.
+    """
+
+    def __init__(
+        self,
+        table: EncodingTable,
+        *,
+        lanes: int,
+        stages: PipelineStages,
+        options: ItemOptions,
+    ) -> None:
+        self.cycles = len(stages.steps) + 1
+        # From the first stage on, since the function in front of it is long.
+        self.advance = FanOut(max(0, len(stages.steps) - 1), doubles=len(stages.steps) > 1)
+        super().__init__(
+            table,
+            lanes=lanes,
+            stages=stages,
+            options=options,
+            beats=stream.Signature(beat_layout(table.unit_width, lanes), always_ready=True),
+            ports={
+                "late_reset": In(2),
+                "slots": Out(slots_layout(table, lanes, options)),
+                "slots_valid": Out(1),
+            },
+        )
+
+    @cached_property
+    def state(self) -> WindowState:
+        registers, tail = Registers(), self.lanes - 1
+        beat = self._inputs(registers, None, None)
+        items = [self.inner_item(beat, lane) for lane in range(tail)]
+        held, waiting, last_item = self._hold_last(registers, beat)
+        copies = self.advance.copies
+        for lane, item in enumerate(items):
+            items[lane] = Signal(len(item), name=f"words_{lane}", reset_less=True)
+            registers.add(items[lane].eq(item), enable=copies[lane * len(copies) // tail])
+        valid = Signal(name="is_valid")
+        return WindowState(registers, beat, None, held, waiting, valid, items, Cat(last_item, held["last"]))
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        m.submodules.advance = self.advance
+        state = self.state
+        state.registers.assign(m)
+        self._reset_late(m, self.late_reset)
+        valids = state.beat.valids
+        with m.If(ResetSignal()):
+            m.d.sync += [register.eq(0) for register in (*valids, state.waiting)]
+        m.d.comb += [
+            self.advance.value.eq(valids[0] if valids else state.beat.valid),
+            state.valid.eq(state.waiting & (state.beat.valid | state.held["settled"])),
+            Value.cast(self.slots).eq(Cat(*state.items, state.tail)),
+            self.slots_valid.eq(state.valid),
         ]
         return m

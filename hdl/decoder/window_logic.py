@@ -258,7 +258,8 @@ class Beat:
         stage: the name of the stage.
         valids: `valid` of each stage of registers so far.
         before: the same beat in the stage before.
-        history: values of beats before this one, by name, lane and the number of beats in between.
+        history: values of beats before this one, by name, lane and the number of beats in between. Unless stages pause,
+            those other than units are 0 at the start of a packet, so that no unit continues a sequence before it.
     """
 
     registers: Registers
@@ -285,7 +286,8 @@ class Beat:
             kept = Signal(len(current), name=f"{self.stage}_before{beats + 1}_{name}_{lane}", reset_less=True)
             self.history[key] = kept
             if self.pauses is None:
-                self.registers.add(kept.eq(current), enable=self.valid)
+                of_packet = current if name == "unit" else current & ~self.last.replicate(len(current))
+                self.registers.add(kept.eq(of_packet), enable=self.valid)
             else:
                 # A multiplexer in logic: a clock enable would need one more look-up table in front of it.
                 moves = (self.valid & self.run).replicate(len(kept))
@@ -340,7 +342,7 @@ def build_window(
     Args:
         control: the table's functions.
         beat: the values `unit`, `keep` (the unit is present) and, in its first lane only, `first`
-            (no unit of this packet came before).
+            (no unit of this packet came before); without pauses `history` says so.
         cuts: the steps after which there are registers, see `PipelineStages.steps`.
         spans: also compute the position of each unit in its sequence, for causes and lengths.
         properties: also compute the partial sums of these properties.
@@ -418,7 +420,7 @@ class _Window:
         # At the start of a packet only the first unit must be prevented from continuing an earlier sequence: then no
         # later unit continues it either.
         values = self.beat.values
-        starts_text = values["first"][0] if lane == 0 else Const(0, 1)
+        starts_text = values["first"][0] if lane == 0 and "first" in values else Const(0, 1)
         return self.control.is_trail(values["unit"][lane]) & values["keep"][lane] & ~starts_text
 
     def find_leads(self) -> None:

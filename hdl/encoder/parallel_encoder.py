@@ -94,7 +94,8 @@ class ParallelEncoder(wiring.Component):
         self.buffer = RegisterBuffer(beat_layout(units, wide), copies) if output == "sparse" else None
         self.packer = None
         if output in ("packed", "narrow") and wide > 1:
-            self.packer = Packer(units, wide, ahead=0 if self.pauses else self.stages.latency)
+            ahead = 0 if self.pauses else self.stages.latency
+            self.packer = Packer(units, wide, ahead=ahead, lends=self.stages.borrows and not self.pauses)
         self.narrower = Narrower(units, wide, lanes) if output == "narrow" and wide > lanes else None
         made = lanes if output == "narrow" else wide
         super().__init__(

@@ -11,7 +11,10 @@ from amaranth.hdl import Cat, Const, Mux, Value
 from utf8fpga.hdl.packer.pipeline import ZERO, Number, Pipeline, Timed, latest
 from utf8fpga.hdl.packer.route import WordCounts, exceeds, turns
 
-__all__ = ["Network"]
+__all__ = ["WAIT_GROUP", "Network"]
+
+WAIT_GROUP = 2
+"""Lanes whose words wait in one memory. More lanes make the nets from its pointer longer."""
 
 
 class Network:
@@ -33,7 +36,7 @@ class Network:
         pipeline: the pipeline.
         lanes: words per beat.
         keep: per lane whether it holds a word.
-        words: per lane the word, in the same cycle as `keep`.
+        words: per lane the word, one cycle before `keep`. They wait for the settings of the first step.
         base: the lane in which the beat begins, a number with a bit for each step.
         counts: the numbers of words of the beat.
 
@@ -54,7 +57,7 @@ class Network:
         base: Number,
         counts: WordCounts,
     ) -> None:
-        self._pipeline = pipeline
+        self._pipeline, self._lanes = pipeline, lanes
         steps = len(base)
         size = 1 << steps
         # The first two steps have the most blocks: registers of their own keep the nets of the feedback short.
@@ -63,7 +66,8 @@ class Network:
         padding = size - lanes
         nothing = Timed(Const(0, len(words[0].value)), None)
         self.present: list[list[Timed]] = [[*keep, *[ZERO] * padding]]
-        self.words: list[list[Timed]] = [[*words, *[nothing] * padding]]
+        self.words: list[list[Timed]] = []
+        self._given = [*words, *[nothing] * padding]
         self.crossings: list[dict[int, Timed]] = []
         for step in range(steps):
             self._step(step, near, counts)
@@ -73,10 +77,13 @@ class Network:
 
     def _step(self, step: int, base: Number, counts: WordCounts) -> None:
         pipeline, far = self._pipeline, 1 << step
-        present, words = self.present[-1], self.words[-1]
+        present = self.present[-1]
         known = latest(present)
         blocks = [turns(pipeline, step, block, base, before, known) for block, before in enumerate(counts.before[step])]
         cycle = latest([*present, *(turn for block in blocks for turn in block)])
+        if step == 0:
+            self.words.append(self._wait(cycle + 1))
+        words = self.words[-1]
         crossings: dict[int, Timed] = {}
         moved, switched = list(present), list(words)
         for block, block_turns in enumerate(blocks):
@@ -98,6 +105,15 @@ class Network:
         self.present.append(moved)
         self.words.append(switched)
         self.crossings.append(crossings)
+
+    def _wait(self, until: int) -> list[Timed]:
+        """The words when the first step needs them."""
+        found: list[Timed] = []
+        for start in range(0, self._lanes, WAIT_GROUP):
+            group = range(start, min(self._lanes, start + WAIT_GROUP))
+            names = [f"word_{lane}" for lane in group]
+            found += self._pipeline.wait(names, [self._given[lane] for lane in group], until)
+        return [*found, *self._given[self._lanes :]]
 
     def _fold(self, lanes: int) -> None:
         words = self.words[-1]

@@ -15,7 +15,7 @@ from utf8fpga.hdl.decoder.parallel import ParallelDecoder
 from utf8fpga.hdl.fan_out import FanOut, LateReset
 from utf8fpga.hdl.memory_buffer import Level, MemoryBuffer
 from utf8fpga.hdl.packer.network import Network
-from utf8fpga.hdl.packer.pipeline import ZERO, Pipeline
+from utf8fpga.hdl.packer.pipeline import ZERO, Pipeline, Timed
 from utf8fpga.hdl.packer.route import WordCounts
 from utf8fpga.hdl.packer.rows import Begin, ClosedRows
 from utf8fpga.hdl.packer.store import RESET_LANES, RowStore
@@ -26,6 +26,9 @@ __all__ = ["PackedDecoder", "Packer"]
 
 _READ_CYCLES = 3
 """Cycles from the decision to read a row to its words in registers."""
+
+_BUFFER_GROUP = 2
+"""Lanes of the buffer that share pointers."""
 
 _MIN_DEPTH = 16
 """Rows of a memory that need no more cells than fewer rows."""
@@ -66,9 +69,10 @@ class Packer(wiring.Component):
         flushes: a row is also closed when the input pauses.
         ahead: cycles between `sparse.ready` and the beat that is accepted with it, in a pipeline in front that never
             pauses: `sparse.valid` is asserted so many cycles after a beat was there and `sparse.ready` was asserted.
+        lends: of such a pipeline, `sparse.valid` may also be asserted one cycle earlier.
 
     Attributes:
-        lanes, flushes, ahead: as given.
+        lanes, flushes, ahead, lends: as given.
         pipeline: the registers up to the memories. The cycle of a value in it is counted from that in which its beat
             was accepted.
         roots: the registers of the first cycle, except words: whether there is a beat, whether the input pauses, and
@@ -96,8 +100,10 @@ class Packer(wiring.Component):
         packed: stream of `beat_layout` out.
     """
 
-    def __init__(self, symbol: data.StructLayout, lanes: int, *, flushes: bool = True, ahead: int = 0) -> None:
-        self.lanes, self.flushes, self.ahead = lanes, flushes, ahead
+    def __init__(
+        self, symbol: data.StructLayout, lanes: int, *, flushes: bool = True, ahead: int = 0, lends: bool = False
+    ) -> None:
+        self.lanes, self.flushes, self.ahead, self.lends = lanes, flushes, ahead, lends
         layout = beat_layout(symbol, lanes)
         super().__init__({"sparse": In(stream.Signature(layout)), "packed": Out(stream.Signature(layout))})
         self._symbol = symbol
@@ -106,7 +112,8 @@ class Packer(wiring.Component):
         # The words of a row are in the memories when it is read.
         self.complete = max(self.closed.decided + 1, self.network.cycle - _READ_CYCLES)
         self._completed = self.pipeline.at(self.closed.closed, self.complete)
-        self.depth = max(_MIN_DEPTH, 1 << (self.complete + _MORE_ROWS + ahead - 1).bit_length())
+        rows = self.complete + _MORE_ROWS + ahead + lends
+        self.depth = max(_MIN_DEPTH, 1 << (rows - 1).bit_length())
         self.store = RowStore(self.pipeline, lanes, self.depth, self.closed, self.network)
         assert max(self.store.written, self.store.marked) <= self.complete + _READ_CYCLES
         self._hold_rows()
@@ -117,14 +124,21 @@ class Packer(wiring.Component):
         lanes, steps, sparse = self.lanes, (self.lanes - 1).bit_length(), self.sparse.payload
         self.was_paused = [self.paused, *(Signal(name=f"paused_{n}", init=1) for n in range(1, self.ahead + 1))]
         paused = self.was_paused[-1]
-        valid = pipeline.register("valid", self.sparse.valid if self.ahead else self.sparse.valid & ~paused, 0)
+        accepted = self.sparse.valid if self.ahead else self.sparse.valid & ~paused
+        valid = pipeline.register("valid", accepted, 0)
         # Not while `ready` is deasserted: the next beat may be at the input already.
         idle = pipeline.register("idle", ~self.sparse.valid & ~paused if self.flushes else Const(0, 1), 0)
         last = pipeline.register("last", sparse.last, 0)
-        keep = [pipeline.register(f"keep_{lane}", sparse.keep[lane], 0) for lane in range(lanes)]
-        words = [pipeline.register(f"word_{lane}", Value.cast(sparse.symbols[lane]), 0) for lane in range(lanes)]
+        # A pipeline in front outputs registers. So there is time to clear `keep` where there is no beat, and a count of
+        # four lanes is a function of four bits.
+        masks = self.ahead > 0
+        keep = [
+            pipeline.register(f"keep_{lane}", sparse.keep[lane] & (accepted if masks else 1), 0)
+            for lane in range(lanes)
+        ]
+        words = [Timed(Value.cast(sparse.symbols[lane]), 0) for lane in range(lanes)]
         self.roots = [each.value for each in (valid, idle, last, *keep)]
-        counts = WordCounts(pipeline, [*keep, *[ZERO] * ((1 << steps) - lanes)], valid)
+        counts = WordCounts(pipeline, [*keep, *[ZERO] * ((1 << steps) - lanes)], None if masks else valid)
         ends = pipeline.compute("ends", [last, valid], lambda last, valid: last & valid)
         leaves = pipeline.compute("leaves", [last, valid, idle], lambda last, valid, idle: (last & valid) | idle)
         self.begin = Begin(pipeline, lanes, counts.total, leaves)
@@ -138,6 +152,7 @@ class Packer(wiring.Component):
             data.StructLayout({"slots": data.ArrayLayout(slot, self.lanes), "last": 1}),
             row_cycles=_READ_CYCLES,
             row_copies=FanOut.copies_after(_READ_CYCLES),
+            group=_BUFFER_GROUP,
         )
         # Complete rows are read two cycles after they are counted, and then pass the buffer.
         latest, decided = self.complete + 2 + _READ_CYCLES + self.buffer.latency, self.closed.decided
@@ -198,7 +213,9 @@ class Packer(wiring.Component):
             many.eq(Mux(inside.changes, Mux(inside.grows, more[at - 1], more[at + 1]), more[at])),
             self.sparse.ready.eq(self.ready),
         ]
-        m.d.sync += [self.ready.eq(~many & ~self.reset.busy), self.paused.eq(many | self.reset.busy)]
+        m.d.sync += [self.ready.eq(~many), self.paused.eq(many)]
+        with m.If(self.reset.busy):
+            m.d.sync += [self.ready.eq(0), self.paused.eq(1)]
         m.d.sync += [later.eq(earlier) for earlier, later in pairwise(self.was_paused)]
 
     def _show_rows(self, m: Module) -> None:

@@ -8,6 +8,8 @@ from dataclasses import dataclass
 
 from amaranth.hdl import Cat, Const, Module, Signal, Value
 
+from utf8fpga.hdl.packer.delay import DelayMemory
+
 __all__ = ["ZERO", "Number", "Pipeline", "Timed", "latest"]
 
 
@@ -33,6 +35,9 @@ ZERO = Timed(Const(0, 1), None)
 _CHUNK = 2
 """Bits of a number that are added in one cycle: five inputs, the carry among them, fit two look-up tables."""
 
+_MEMORY_CYCLES = 6
+"""Cycles from which on words are delayed in memories. The fewer registers a circuit has, the shorter are its nets."""
+
 
 class Pipeline:
     """A pipeline that never pauses, made of values that state their cycles.
@@ -43,6 +48,7 @@ class Pipeline:
     Attributes:
         registers: all registers without feedback, in the order in which they were made.
         cleared: the registers with feedback that a reset initialises.
+        memories: the memories that delay values, each with the value that enters it.
     """
 
     def __init__(self) -> None:
@@ -52,6 +58,7 @@ class Pipeline:
         self._connected = False
         self.registers: list[Timed] = []
         self.cleared: list[Signal] = []
+        self.memories: list[tuple[DelayMemory, Value]] = []
 
     def register(self, name: str, value: Value, cycle: int) -> Timed:
         """The register of a value that is valid in `cycle`; it holds the value one cycle later.
@@ -107,6 +114,9 @@ class Pipeline:
         self._connected = True
         m.d.comb += [signal.eq(value) for signal, value in self._wires]
         m.d.sync += [register.eq(value) for register, value in self._drivers]
+        for number, (line, entry) in enumerate(self.memories):
+            m.submodules[f"delay_{number}"] = line
+            m.d.comb += line.entry.eq(entry)
         with m.If(reset):
             m.d.sync += [state.eq(state.init) for state in self.cleared]
 
@@ -123,6 +133,26 @@ class Pipeline:
                 self._delayed[value] = self.register(name, value.value, value.cycle)
             value = self._delayed[value]
         return value.value
+
+    def wait(self, names: Sequence[str], values: Sequence[Timed], until: int) -> list[Timed]:
+        """Values in a later cycle, or the first of the registers that delay them to that cycle.
+
+        Args:
+            names: the names of their registers.
+            values: the values, of one cycle; not registers. In a memory they share a pointer.
+            until: the cycle, later than that of the values.
+        """
+        start = latest(values)
+        if until - start < _MEMORY_CYCLES:
+            return [self.register(name, each.value, start) for name, each in zip(names, values, strict=True)]
+        entry = Cat(each.value for each in values)
+        line = DelayMemory(len(entry), until - start, len(self.memories))
+        self.memories.append((line, entry))
+        found, at = [], 0
+        for each in values:
+            found.append(Timed(line.output[at : at + len(each.value)], until))
+            at += len(each.value)
+        return found
 
     def delayed(self, value: Timed) -> list[Timed]:
         """A value and the registers that delay it, so far."""

@@ -22,7 +22,7 @@ class WordCounts:
     Args:
         pipeline: the pipeline.
         keep: per lane of the network whether it holds a word; at least two, a power of two of them.
-        valid: whether there is a beat.
+        valid: whether there is a beat; None if no lane holds a word where there is none.
 
     Attributes:
         total: the number of words of the beat; 0 where there is none.
@@ -30,7 +30,7 @@ class WordCounts:
             the block modulo its lanes, if there is a beat; empty where it is 0.
     """
 
-    def __init__(self, pipeline: Pipeline, keep: Sequence[Timed], valid: Timed) -> None:
+    def __init__(self, pipeline: Pipeline, keep: Sequence[Timed], valid: Timed | None) -> None:
         self._pipeline = pipeline
         steps = (len(keep) - 1).bit_length()
         # Of two and of four lanes at once, of more from the halves.
@@ -54,14 +54,15 @@ class WordCounts:
                         before[block] = pipeline.add(f"before_{step}_{level}_{block}", [before[block], left], size)
             self.before.append(before)
 
-    def _count(self, keep: Sequence[Timed], valid: Timed, level: int) -> list[Number]:
+    def _count(self, keep: Sequence[Timed], valid: Timed | None, level: int) -> list[Number]:
         found: list[Number] = []
         for start in range(0, len(keep), 1 << level):
             lanes = keep[start : start + (1 << level)]
-            cycle = latest([*lanes, valid])
-            words = reduce(add, (self._pipeline.at(lane, cycle) for lane in lanes))
-            # In logic: a reset of the registers by `valid` would be a long net.
-            number = words & self._pipeline.at(valid, cycle).replicate(level + 1)
+            cycle = latest([*lanes, *([valid] if valid else [])])
+            number = reduce(add, (self._pipeline.at(lane, cycle) for lane in lanes))
+            if valid:
+                # In logic: a reset of the registers by `valid` would be a long net.
+                number = number & self._pipeline.at(valid, cycle).replicate(level + 1)
             found.append(
                 [
                     self._pipeline.register(f"count_{level}_{start >> level}_{bit}", number[bit], cycle)

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
@@ -11,7 +11,7 @@ from amaranth.hdl import Cat, Module, Mux, Signal, Value
 from amaranth.lib import memory
 
 from utf8fpga.hdl.packer.network import Network
-from utf8fpga.hdl.packer.pipeline import Pipeline, latest
+from utf8fpga.hdl.packer.pipeline import Pipeline, Timed, latest
 from utf8fpga.hdl.packer.route import exceeds
 from utf8fpga.hdl.packer.rows import ClosedRows, row_numbers
 
@@ -20,10 +20,13 @@ __all__ = ["RESET_LANES", "RowStore"]
 _READ_GROUP = 2
 """Lanes that share pointers. More lanes make the nets from a pointer longer, fewer lanes those to the pointers."""
 
+_LOW_BITS = 2
+"""Bits of the number of words of a row from which blocks of marks are made."""
+
 _WRITE_GROUP = 8
 """Lanes that share the pointer to the row in which a beat begins."""
 
-RESET_LANES = 8
+RESET_LANES = 4
 """Lanes that share a duplicate of the reset."""
 
 
@@ -57,7 +60,7 @@ class RowStore:
         # The address of a word is a register, too.
         written = self.written = max(network.cycle, known + 1)
         steps, filled = (lanes - 1).bit_length(), closed.filled
-        marks = [pipeline.compute(f"mark_{lane}", [filled], partial(_is_filled, lane, steps)) for lane in range(lanes)]
+        marks = _marks(pipeline, filled, lanes, steps)
         last = pipeline.compute("mark_last", [filled], lambda filled: filled[-1])
         marked = self.marked = latest([*marks, last])
         self._closed = pipeline.at(closed.closed, marked)
@@ -141,8 +144,27 @@ class RowStore:
         return found
 
 
-def _is_filled(lane: int, steps: int, filled: Value) -> Value:
-    return exceeds(filled[:steps], lane) | filled[steps]
+def _marks(pipeline: Pipeline, filled: Timed, lanes: int, steps: int) -> list[Timed]:
+    """Per lane whether a row has a word in it: the number of its words, high and low bits by themselves, then both."""
+    low = min(_LOW_BITS, steps)
+
+    def part(name: str, places: int, function: Callable[[int, Value], Value]) -> list[Timed]:
+        return [pipeline.compute(f"{name}_{place}", [filled], partial(function, place)) for place in range(places)]
+
+    beyond = part("low_exceeds", (1 << low) - 1, lambda place, row: exceeds(row[:low], place))
+    blocks = -(-lanes >> low)
+    above = part("high_exceeds", blocks, lambda place, row: exceeds(row[low:steps], place) | row[steps])
+    within = part("high_is", blocks, lambda place, row: (row[low:steps] == place) & ~row[steps])
+    marks = []
+    for lane in range(lanes):
+        block, place = lane >> low, lane % (1 << low)
+        inputs = [above[block], *([within[block], beyond[place]] if place < len(beyond) else [])]
+        marks.append(pipeline.compute(f"mark_{lane}", inputs, _reaches))
+    return marks
+
+
+def _reaches(above: Value, *within: Value) -> Value:
+    return above | Cat(*within).all() if within else above
 
 
 def _address(code: int, wraps: Value, *rows: Value) -> Value:

@@ -149,7 +149,7 @@ def test_generate_settings_differ(tmp_path: Path) -> None:
     ]
     assert len(set(variants)) == len(variants)
     assert utf8fpga("generate", "--pipeline", "0", "--packed").stdout == variants[0]
-    wide = [utf8fpga("generate", "--lanes", "4", *options).stdout for options in ([], ["--buffer", "memory"])]
+    wide = [utf8fpga("generate", "--lanes", "4", *options).stdout for options in ([], ["--buffer", "packer"])]
     assert wide[0] == wide[1] != utf8fpga("generate", "--lanes", "4", "--buffer", "registers").stdout
 
 

@@ -23,6 +23,7 @@ from support.verilog_ports import declared_ports
 from utf8fpga.hdl import (
     PARALLEL_PIPELINES,
     Decoder,
+    DirectPackedDecoder,
     PackedDecoder,
     ParallelDecoder,
     SerialDecoder,
@@ -39,7 +40,7 @@ FULL: dict[str, Any] = {"kind": True, "length": True}
 LANES = (*range(1, 18), 32, 64)
 
 
-def parallel(**parameters: Any) -> ParallelDecoder | PackedDecoder:
+def parallel(**parameters: Any) -> ParallelDecoder | PackedDecoder | DirectPackedDecoder:
     decoder = Decoder(architecture="parallel", **{"packed": False, **parameters})
     assert not isinstance(decoder, SerialDecoder)
     return decoder
@@ -379,13 +380,37 @@ def test_a_table_whose_third_unit_is_constrained_is_rejected() -> None:
         ParallelDecoder(table, lanes=4)
 
 
+WITHOUT_BUFFER = {4: (), 5: pytest.mark.slow, 7: pytest.mark.slow, 8: pytest.mark.slow, 16: ()}
+"""By lanes of packed decoders without a buffer of their own the marks of a test."""
+
+
+@pytest.mark.parametrize("lanes", [pytest.param(lanes, marks=marks) for lanes, marks in WITHOUT_BUFFER.items()])
+def test_a_packer_has_room_for_all_beats_of_a_window_without_a_buffer(lanes: int) -> None:
+    """Each beat ends with an open sequence and is full of items, so all that are in flight need a row of their own."""
+    decoder = Decoder(lanes=lanes)
+    assert isinstance(decoder, DirectPackedDecoder)
+    assert decoder.packer.depth == 16
+    text, silent = (b"A" * (lanes - 1) + b"\xc2") * 60, 90
+    run = Simulation(decoder, engine="python").run(
+        [text, b"\xc2" * lanes], output_pauses=[True] * silent + [False] * 100
+    )
+    assert run.texts[0] == [(0x41, False)] * (lanes - 1) + ([(0xFFFD, True)] + [(0x41, False)] * (lanes - 1)) * 59 + [
+        (0xFFFD, True)
+    ]
+    assert run.texts[1] == [(0xFFFD, True)] * lanes
+    # As many beats as both memories hold were accepted before the consumer was ready.
+    assert 20 < sum(cycle < silent for cycle in run.accepted) <= decoder.packer.capacity
+
+
 def test_decoder_picks_the_architecture() -> None:
     assert type(Decoder()) is SerialDecoder
     assert type(Decoder(packed=True)) is SerialDecoder
     assert type(Decoder(architecture="parallel")) is ParallelDecoder
+    assert type(Decoder(lanes=4)) is type(Decoder(lanes=16)) is DirectPackedDecoder
     assert type(Decoder(lanes=2)) is type(Decoder(lanes=2, packed=True)) is PackedDecoder
     assert type(Decoder(lanes=2, packed=False)) is ParallelDecoder
-    assert Decoder(lanes=4).buffer == "memory"
+    assert Decoder(lanes=4, packed=False).buffer == Decoder(lanes=9).buffer == "memory"
+    assert Decoder(lanes=4).buffer == "packer"
     assert Decoder(RFC_2279, lanes=4).buffer == "registers"
     assert Decoder(TABLE_3_7, lanes=256).lanes == 256
 

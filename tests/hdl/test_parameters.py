@@ -78,7 +78,7 @@ def test_names_of_transcoders_are_different_for_different_encodings() -> None:
 
 def test_arguments_that_follow_from_others_are_omitted() -> None:
     assert DecoderParameters().arguments() == []
-    assert DecoderParameters(lanes=4, architecture="parallel", pipeline=5, buffer="memory").arguments() == [
+    assert DecoderParameters(lanes=4, architecture="parallel", pipeline=5, buffer="packer").arguments() == [
         "--lanes",
         "4",
     ]
@@ -88,7 +88,7 @@ def test_arguments_that_follow_from_others_are_omitted() -> None:
 def test_equal_decoders_have_equal_parameters() -> None:
     assert DecoderParameters(lanes=1, packed=True) == DecoderParameters()
     assert DecoderParameters(lanes=8) == DecoderParameters(
-        lanes=8, architecture="parallel", pipeline=5, packed=True, buffer="memory"
+        lanes=8, architecture="parallel", pipeline=5, packed=True, buffer="packer"
     )
     assert DecoderParameters(lanes=8) != DecoderParameters(lanes=8, packed=False)
 
@@ -105,7 +105,7 @@ def test_the_dictionary_is_json() -> None:
         "architecture": "parallel",
         "pipeline": 5,
         "packed": True,
-        "buffer": "memory",
+        "buffer": "packer",
         "replacement": True,
         "practice": "maximal-subparts",
         "refresh": 9,

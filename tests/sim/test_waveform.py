@@ -63,7 +63,8 @@ COMPONENTS = {
     "serial": ({}, ["input", "output", "state"]),
     "parallel": ({"lanes": 4, "packed": False}, ["input", "output", "window", "buffer"]),
     "parallel, registers": ({"lanes": 2, "packed": False}, ["input", "output", "window", "buffer"]),
-    "packed": ({"lanes": 4, "packed": True}, ["input", "output", "decoder", "packer"]),
+    "packed": ({"lanes": 4, "packed": True}, ["input", "output", "window", "packer"]),
+    "packed, with a buffer": ({"lanes": 2, "packed": True}, ["input", "output", "decoder", "packer"]),
     "refresh": ({"refresh": 100}, ["input", "output", "decoder", "refresh"]),
 }
 

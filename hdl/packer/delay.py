@@ -1,0 +1,71 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""A delay of words in a small memory, which is smaller than as many registers."""
+
+from __future__ import annotations
+
+from amaranth.hdl import Cat, Module, Signal
+from amaranth.lib import memory, wiring
+from amaranth.lib.wiring import In, Out
+
+from utf8fpga.hdl.minimise import minimise
+
+__all__ = ["DelayMemory"]
+
+
+class DelayMemory(wiring.Component):
+    """A word in each cycle, output some cycles later.
+
+    The word at `entry` is written to the row from which an earlier one is read in the same cycle. So one pointer is
+    enough, and it does not matter at which row it starts. It is in range one cycle after any flip-flop contents; there
+    is no reset.
+
+    Throughput: a word per cycle. Latency: `cycles` cycles.
+
+    Args:
+        width: bits of a word.
+        cycles: the delay, 3 to 17.
+        number: the index of the memory. Neighbouring ones start at different rows, so that synthesis does not merge
+            their pointers.
+
+    Attributes:
+        cycles: as given.
+        depth: rows in use, one fewer than `cycles`.
+        pointer: register, the row that is read and written.
+        rows: the memory.
+
+    Ports:
+        entry: a word.
+        output: register, the word that was at `entry` `cycles` cycles before.
+    """
+
+    def __init__(self, width: int, cycles: int, number: int = 0) -> None:
+        self.cycles, self.depth = cycles, cycles - 1
+        super().__init__({"entry": In(width), "output": Out(width)})
+        self.pointer = Signal(range(self.depth), name="pointer", init=number % self.depth, reset_less=True)
+        self._output = Signal(width, name="delayed", reset_less=True)
+        self.rows = memory.Memory(shape=width, depth=self.depth, init=[])
+        self._ports = self.rows.write_port(), self.rows.read_port(domain="comb")
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        m.submodules.rows = self.rows
+        pointer, (into, out) = self.pointer, self._ports
+        steps = {row: (row + 1) % self.depth if row < self.depth else 0 for row in range(1 << len(pointer))}
+        # As sums of products: of a choice for each value synthesis would make a reset, which is a long net.
+        following = Cat(
+            minimise(
+                (row for row, after in steps.items() if after >> bit & 1),
+                (row for row, after in steps.items() if not after >> bit & 1),
+                len(pointer),
+            )(pointer)
+            for bit in range(len(pointer))
+        )
+        m.d.sync += [pointer.eq(following), self._output.eq(out.data)]
+        m.d.comb += [
+            into.en.eq(1),
+            into.addr.eq(pointer),
+            into.data.eq(self.entry),
+            out.addr.eq(pointer),
+            self.output.eq(self._output),
+        ]
+        return m

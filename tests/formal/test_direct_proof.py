@@ -1,0 +1,165 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The proof of a packed decoder without a buffer: it succeeds, and it rejects decoders with a fault."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from amaranth.hdl import Const, Value
+from support.faults import Fault, combinational, inject, registered
+
+from utf8fpga.formal.catalogue import CONFIGURATIONS
+from utf8fpga.formal.packer_proof import prove_packer
+from utf8fpga.formal.parallel_proof import HALVES, prove_direct
+from utf8fpga.formal.properties import Property
+from utf8fpga.formal.runner import prove
+from utf8fpga.hdl import DirectPackedDecoder
+from utf8fpga.hdl.decoder.window import HeldWindow, ItemWindow
+from utf8fpga.hdl.decoder.window_logic import Beat
+from utf8fpga.hdl.packer import packer as packer_module
+from utf8fpga.model import TABLE_3_7
+from utf8fpga.model.forms import GENERALISED_UTF_8
+
+
+def failed_questions(wanted: str, **options: Any) -> list[str]:
+    """The questions about the window that fail for the decoder with these parameters and 4 lanes."""
+    found = prove_direct(lambda: DirectPackedDecoder(lanes=4, **options), TABLE_3_7, Property(wanted), seconds=1200)
+    assert found.asked
+    assert not found.undecided
+    return found.failed
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        pytest.param({"pipeline": 0}, marks=pytest.mark.proof),
+        pytest.param({"kind": True, "length": True}, marks=pytest.mark.proof),
+        pytest.param({"pipeline": 6, "replacement": False}, marks=pytest.mark.proof),
+    ],
+    ids=str,
+)
+def test_the_window_of_a_correct_decoder_is_accepted(options: dict[str, Any]) -> None:
+    for wanted in HALVES if options else [Property.EQUIVALENCE, Property.LATENCY]:
+        assert failed_questions(wanted, **options) == []
+
+
+@pytest.mark.exhaustive
+@pytest.mark.parametrize("wanted", [*HALVES, Property.INDEPENDENCE, Property.COVER])
+def test_proved(wanted: Property) -> None:
+    assert [result.verdict for result in prove(CONFIGURATIONS["packed-4"], wanted) if not result.proved] == []
+
+
+CONNECTION_FAULTS: dict[str, Fault] = {
+    "no late reset of the window": combinational(lambda decoder: decoder.window.late_reset.eq(0)),
+    "a beat is accepted while there is no room": combinational(
+        lambda decoder: decoder.window.input.valid.eq(decoder.input.valid)
+    ),
+    "no beat enters the packer": combinational(lambda decoder: decoder.packer.sparse.valid.eq(0)),
+    "lanes are exchanged": combinational(
+        lambda decoder: decoder.packer.sparse.payload.symbols[0].eq(decoder.packer.sparse.payload.symbols[1])
+    ),
+}
+"""Faults between window and packer."""
+
+
+@pytest.mark.parametrize(
+    "fault",
+    [
+        pytest.param(fault, id=name, marks=[] if name == "no beat enters the packer" else [pytest.mark.proof])
+        for name, fault in CONNECTION_FAULTS.items()
+    ],
+)
+def test_a_wrong_connection_is_rejected(monkeypatch: pytest.MonkeyPatch, fault: Fault) -> None:
+    inject(monkeypatch, DirectPackedDecoder, fault)
+    assert failed_questions("steady") == ["connections"]
+
+
+WINDOW_FAULTS: dict[str, tuple[Fault, str]] = {
+    "the last lane does not wait": (registered(lambda window: window.state.waiting.eq(0)), "window step"),
+    "beats are output at once": (
+        combinational(lambda window: window.state.valid.eq(window.state.waiting)),
+        "window step",
+    ),
+    "items are not held": (
+        registered(lambda window: window.state.items[0].eq(window.inner_item(window.state.beat, 0))),
+        "window step",
+    ),
+    "a beat remains after a reset": (
+        registered(lambda window: window.state.waiting.eq(window.state.beat.valid)),
+        "window reset",
+    ),
+}
+"""Faults in a window, and the beginning of the name of a question that fails."""
+
+
+@pytest.mark.parametrize(
+    ("fault", "question"),
+    [
+        pytest.param(*case, id=name, marks=[] if name == "items are not held" else [pytest.mark.proof])
+        for name, case in WINDOW_FAULTS.items()
+    ],
+)
+def test_a_window_with_a_fault_is_rejected(monkeypatch: pytest.MonkeyPatch, fault: Fault, question: str) -> None:
+    inject(monkeypatch, HeldWindow, fault)
+    assert any(failed.startswith(question) for failed in failed_questions("equivalence"))
+
+
+@pytest.mark.proof
+def test_a_window_without_a_late_reset_is_rejected(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ItemWindow, "_reset_late", lambda self, m, late_reset: None)
+    assert any(question.startswith("window reset") for question in failed_questions("equivalence"))
+
+
+CORRECT_BEFORE = Beat._before
+
+
+def keeps_the_last_packet(self: Beat, name: str, lane: int, beats: int) -> Any:
+    """The values of a beat are kept although it ends its packet."""
+    last, self.last = self.last, Const(0, 1)
+    kept = CORRECT_BEFORE(self, name, lane, beats)
+    self.last = last
+    return kept
+
+
+@pytest.mark.proof
+def test_a_sequence_that_continues_across_packets_is_rejected(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Beat, "_before", keeps_the_last_packet)
+    assert any(question.startswith("window step") for question in failed_questions("equivalence"))
+
+
+CORRECT_ITEM = ItemWindow.item
+
+
+def never_continues(self: ItemWindow, contents: Any, goes_on: Value, *rest: Any) -> Value:
+    """A sequence that continues in the next beat counts as broken."""
+    return CORRECT_ITEM(self, contents, Const(0, 1), *rest)
+
+
+@pytest.mark.proof
+def test_a_sequence_broken_at_the_end_of_a_beat_is_rejected(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ItemWindow, "item", never_continues)
+    assert any(question.startswith("window step") for question in failed_questions("equivalence"))
+
+
+def test_a_latency_that_is_too_low_is_rejected(monkeypatch: pytest.MonkeyPatch) -> None:
+    latency = DirectPackedDecoder(lanes=4).latency
+    monkeypatch.setattr(DirectPackedDecoder, "latency", latency - 1)
+    assert failed_questions("latency") == [f"5 + 15 cycles, not {latency - 1}"]
+
+
+@pytest.mark.proof
+def test_a_decoder_of_another_table_is_rejected() -> None:
+    found = prove_direct(
+        lambda: DirectPackedDecoder(GENERALISED_UTF_8, lanes=4), TABLE_3_7, Property.EQUIVALENCE, seconds=1200
+    )
+    assert found.failed
+
+
+@pytest.mark.exhaustive
+def test_a_packer_without_room_for_the_beats_in_front_of_it_is_rejected(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(packer_module, "_MIN_DEPTH", 8)
+    monkeypatch.setattr(packer_module, "_MORE_ROWS", -5)
+    (result,) = prove_packer(4, "equivalence", ahead=5, lends=True)
+    assert not result.proved

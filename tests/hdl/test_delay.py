@@ -1,0 +1,41 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Words that wait in a small memory."""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+import pytest
+from amaranth.sim import Simulator
+
+from utf8fpga.hdl.packer.delay import DelayMemory
+
+
+@pytest.mark.parametrize("cycles", range(3, 18))
+def test_each_word_is_output_after_the_stated_number_of_cycles(cycles: int) -> None:
+    """From any value of the pointer, also one that is not the number of a row: one cycle later it is."""
+    rng = random.Random(cycles)
+    words = [rng.getrandbits(8) for _ in range(4 * cycles)]
+    for start in range(1 << (cycles - 2).bit_length()):
+        delay = DelayMemory(8, cycles, rng.randrange(20))
+        found: list[int] = []
+
+        async def bench(ctx: Any, delay: DelayMemory = delay, start: int = start, found: list[int] = found) -> None:
+            ctx.set(delay.pointer, start)
+            await ctx.tick()
+            for word in words:
+                ctx.set(delay.entry, word)
+                found.append(ctx.get(delay.output))
+                await ctx.tick()
+
+        simulator = Simulator(delay)
+        simulator.add_clock(1e-6)
+        simulator.add_testbench(bench)
+        simulator.run()
+        assert found[cycles:] == words[:-cycles]
+
+
+def test_neighbouring_memories_start_at_different_rows() -> None:
+    starts = [DelayMemory(8, 7, number).pointer.init for number in range(7)]
+    assert starts == [0, 1, 2, 3, 4, 5, 0]
