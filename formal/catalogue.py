@@ -134,10 +134,11 @@ def _name(parameters: CoreParameters) -> str:
         words = ["serial", f"{parameters.pipeline}"]
     else:
         words = ["packed" if parameters.packed else "parallel", f"{lanes}"]
-        plain = DecoderParameters(table=table, lanes=lanes, architecture="parallel")
+        plain = DecoderParameters(table=table, lanes=lanes, architecture="parallel", packed=parameters.packed)
         if parameters.pipeline != plain.pipeline:
             words.append(f"pipeline-{parameters.pipeline}")
-        if parameters.buffer != plain.buffer:
+        # The buffer of a packed decoder depends on the pipeline.
+        if parameters.buffer != replace(plain, pipeline=parameters.pipeline, buffer=None).buffer:
             words.append(f"{parameters.buffer}")
     fields = [name for name in ("kind", "length") if getattr(parameters, name)]
     words += ["full"] if len(fields) > 1 else fields

@@ -390,7 +390,7 @@ def _follows(design: _Design, wanted: str, seconds: int) -> bool | None:
     return entailed(cycles.gates, given, none, seconds=seconds)[0]
 
 
-_RUNS, _CYCLES = 192, 150
+_RUNS, _CYCLES = 192, 250
 """The number of random runs, and their length."""
 
 

@@ -242,7 +242,11 @@ class DecoderParameters(CoreParameters):
         self._set("packed", self.packed and self.lanes > 1)
         in_packer = self.buffer == IN_PACKER
         if in_packer and not self.packed:
-            raise InvalidArgumentError(f"buffer {self.buffer} is for packed decoders: use memory")
+            raise InvalidArgumentError(f"buffer {self.buffer} is for packed decoders of several lanes: leave it out")
+        if in_packer and self.lanes < self.table.longest:
+            raise InvalidArgumentError(
+                f"buffer {self.buffer} is for {self.table.longest} lanes or more, not {self.lanes}: use registers"
+            )
         stages = PipelineStages.of(self.table, self.lanes, self.pipeline, "memory" if in_packer else self.buffer)
         self._set("pipeline", stages.pipeline)
         if self.packed and self.buffer is None:

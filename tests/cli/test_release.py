@@ -54,7 +54,9 @@ def unpacked(archive: Path, folder: Path) -> Path:
             (0, 0, 0o644, 315532800, True)
         }
         assert files.getnames() == sorted(files.getnames())
-        files.extractall(folder, filter="data")
+        # Python 3.11 has the filter, and the argument for it, from 3.11.4 on.
+        files.extraction_filter = getattr(tarfile, "data_filter", None)
+        files.extractall(folder)
     assert [path.name for path in folder.iterdir()] == [NAME]
     return folder / NAME
 

@@ -15,6 +15,7 @@ import pytest
 from utf8fpga.cli.core_options import parsed
 from utf8fpga.hdl import BUFFERS, MARK_PRACTICES, Decoder, DecoderParameters, TranscoderParameters, core, parameters_of
 from utf8fpga.hdl.decoder import parameters
+from utf8fpga.hdl.decoder.pipeline import IN_PACKER
 from utf8fpga.model import RFC_2279, TABLE_3_7, InvalidArgumentError
 from utf8fpga.model.practices import Practice
 
@@ -24,7 +25,7 @@ VALUES: dict[str, list[Any]] = {
     "architecture": [None, "serial", "parallel"],
     "pipeline": [None, 0, 2, 6],
     "packed": [False, True],
-    "buffer": [None, *BUFFERS],
+    "buffer": [None, *BUFFERS, IN_PACKER],
     "replacement": [True, False],
     "practice": list(MARK_PRACTICES[:2]),
     "refresh": [None, 1000],
@@ -131,6 +132,11 @@ def test_parameters_are_immutable() -> None:
         ({"lanes": 2, "pipeline": 7}, "pipeline 7 is not in 0..6"),
         ({"buffer": "memory"}, "a serial decoder has no buffer: leave out buffer memory"),
         ({"lanes": 2, "buffer": "memory"}, "a buffer in memory is for 4 lanes or more, not 2: use registers"),
+        ({"lanes": 2, "buffer": "packer"}, "buffer packer is for 4 lanes or more, not 2: use registers"),
+        (
+            {"lanes": 4, "packed": False, "buffer": "packer"},
+            "buffer packer is for packed decoders of several lanes: leave it out",
+        ),
         ({"lanes": 4, "buffer": "x"}, "buffer 'x' is not one of registers, memory"),
         ({"lanes": 2, "practice": Practice.EACH_UNIT}, "practice each-unit is for the serial decoder: use one lane"),
         ({"practice": Practice.START_OF_A_SEQUENCE}, "practice 'start-of-a-sequence' is not one for hardware: "),
