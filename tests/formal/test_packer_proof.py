@@ -126,9 +126,10 @@ def test_the_proof_adds_nothing_to_the_packer_but_read_ports(lanes: int) -> None
     proof = PackerProof(Packer(NARROW, lanes))
     proved = cells_of(rtlil.convert(proof, name="top", ports=proof.ports), "top.dut.packer")
     shipped = cells_of(rtlil.convert(Packer(NARROW, lanes), name="packer"), "packer")
-    # One for each row of each memory of marks, and for each lane of the words.
+    # One for each row of each memory of marks, for each lane of the words, and for each row in which words wait.
     marks = proof.packer.depth * len(proof.packer.store.mark_memories)
-    assert proved - shipped == Counter({"$memrd_v2": marks + lanes})
+    waiting = sum(line.depth for line, _ in proof.packer.pipeline.memories)
+    assert proved - shipped == Counter({"$memrd_v2": marks + lanes + waiting})
     assert shipped <= proved
 
 

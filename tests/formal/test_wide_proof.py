@@ -166,7 +166,7 @@ def a_short_pipeline(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def another_packer(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(parallel_encoder, "Packer", lambda *args, ahead: Packer(*args, flushes=False, ahead=ahead))
+    monkeypatch.setattr(parallel_encoder, "Packer", lambda *args, **kwargs: Packer(*args, flushes=False, **kwargs))
 
 
 JOINTS = {"ends": ends_are_lost, "short pipeline": a_short_pipeline, "another packer": another_packer}
