@@ -45,6 +45,9 @@ def tidy(design: dict[str, Any], top: str, ports: Sequence[str], first: dict[str
         first: the design before it was simplified, for initial values. Yosys's `opt_hier` loses those of registers
             that are bits of an output port that nothing reads.
     """
+    for content in design["modules"].values():
+        for cell in content["cells"].values():
+            _compare_with_zero(cell)
     modules = {
         name: _Module(content, _initial_values(first["modules"][name])) for name, content in design["modules"].items()
     }
@@ -63,6 +66,18 @@ def tidy(design: dict[str, Any], top: str, ports: Sequence[str], first: dict[str
     for name in order:
         modules[name].name_ports(ports if name == top else None)
     return {"modules": {modules[name].name: modules[name].renamed(modules, is_top=name == top) for name in order}}
+
+
+def _compare_with_zero(cell: dict[str, Any]) -> None:
+    """Replace a logical negation, which Verilator wants to be of one bit, by a comparison with 0."""
+    if cell["type"] != "$logic_not":
+        return
+    parameters = cell["parameters"]
+    width = len(cell["connections"]["A"])
+    cell["type"] = "$eq"
+    cell["parameters"] = {**parameters, "B_WIDTH": parameters["A_WIDTH"], "B_SIGNED": parameters["A_SIGNED"]}
+    cell["port_directions"] = {**cell["port_directions"], "B": "input"}
+    cell["connections"] = {**cell["connections"], "B": ["0"] * width}
 
 
 _CORE = "core."
