@@ -221,7 +221,7 @@ class RowBuffer(wiring.Component):
             "these are a beat's".
         tail, tail_valid: the item of the last lane, and whether the packet ends; "these are a beat's". For each
             accepted beat once, in order, not before its row and at least two cycles after `accepted`.
-        late_reset: the late reset for registers of the pipeline, which has at most two with feedback. In the last
+        late_reset: two duplicates of the late reset, for registers of the pipeline. In the last
             `drained` cycles up to the one after it, and from then on, rows and tails must not be valid until a beat was
             accepted.
         output: stream of `layout`, the beats that were accepted, in their order.

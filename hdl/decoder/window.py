@@ -39,8 +39,8 @@ class WindowState:
         held: the held values of the preceding beat, by name.
         waiting: a beat is held.
         valid: the item of the last lane is valid.
-        items: the output item of each lane; of a `RowWindow` without the last lane.
-        tail: whether the packet ends; of a `RowWindow` with the item of the last lane in front.
+        items: the output item of each lane; of a `RowWindow` and a `HeldWindow` without the last lane.
+        tail: whether the packet ends; of these two with the item of the last lane in front.
     """
 
     registers: Registers
@@ -323,8 +323,9 @@ class RowWindow(ItemWindow):
 
     Ports:
         input: stream of `beat_layout`, code units, always ready.
-        late_reset: resets the registers with feedback, see `MemoryBuffer`; a duplicate for each of the two. No beat
-            may be valid while it is asserted, nor in as many cycles before as the window has stages.
+        late_reset: two duplicates of a late reset, see `MemoryBuffer`: the first resets what is kept of earlier units,
+            the second the register that says that a beat waits. No beat may be valid while it is asserted, nor in as
+            many cycles before as the window has stages.
         row: the items of all lanes but the last.
         row_valid: duplicates of the bit that `row` is valid.
         tail: the item of the last lane, and whether the packet ends.

@@ -11,9 +11,9 @@ from amaranth.hdl import Cat, Const, Mux, Value
 from utf8fpga.hdl.packer.pipeline import ZERO, Number, Pipeline, Timed, latest
 from utf8fpga.hdl.packer.route import WordCounts, exceeds, turns
 
-__all__ = ["WAIT_GROUP", "Network"]
+__all__ = ["Network"]
 
-WAIT_GROUP = 2
+_WAIT_GROUP = 2
 """Lanes whose words wait in one memory. More lanes make the nets from its pointer longer."""
 
 
@@ -109,8 +109,8 @@ class Network:
     def _wait(self, until: int) -> list[Timed]:
         """The words when the first step needs them."""
         found: list[Timed] = []
-        for start in range(0, self._lanes, WAIT_GROUP):
-            group = range(start, min(self._lanes, start + WAIT_GROUP))
+        for start in range(0, self._lanes, _WAIT_GROUP):
+            group = range(start, min(self._lanes, start + _WAIT_GROUP))
             names = [f"word_{lane}" for lane in group]
             found += self._pipeline.wait(names, [self._given[lane] for lane in group], until)
         return [*found, *self._given[self._lanes :]]

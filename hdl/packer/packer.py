@@ -129,8 +129,8 @@ class Packer(wiring.Component):
         # Not while `ready` is deasserted: the next beat may be at the input already.
         idle = pipeline.register("idle", ~self.sparse.valid & ~paused if self.flushes else Const(0, 1), 0)
         last = pipeline.register("last", sparse.last, 0)
-        # A pipeline in front outputs registers. So there is time to clear `keep` where there is no beat, and a count of
-        # four lanes is a function of four bits.
+        # Behind a pipeline that never pauses `keep` is cleared here where there is no beat, so that a count of four
+        # lanes is a function of four bits. Behind a memory that would be a look-up table more in a long path.
         masks = self.ahead > 0
         keep = [
             pipeline.register(f"keep_{lane}", sparse.keep[lane] & (accepted if masks else 1), 0)
