@@ -119,7 +119,11 @@ def run_on_host(plan: BuildPlan, host: Host, tools: Sequence[str], folder: Path)
 
 def _script(script: str, tools: Sequence[str], folder: str | None) -> str:
     """The script for the host: finds the tools, runs the plan's script, and stores its output and status."""
-    lines = ["#!/bin/sh"]
+    # A YoWASP tool compiles itself at its first start, which two builds on the host must not do at once.
+    lines = [
+        "#!/bin/sh",
+        'alone() { if command -v flock >/dev/null; then flock "$HOME/.utf8fpga.lock" "$@"; else "$@"; fi; }',
+    ]
     if folder:
         below = folder.removeprefix("~/")
         where = shlex.quote(below) if below.startswith("/") else f'"$HOME"/{shlex.quote(below)}'
@@ -133,7 +137,7 @@ def _script(script: str, tools: Sequence[str], folder: str | None) -> str:
             "done",
             f'if [ -z "${variable}" ]; then echo {tool} >missing; exit 1; fi',
             f"export {variable}",
-            f'"${variable}" --version >{tool}.version 2>&1',
+            f'alone "${variable}" --version >{tool}.version 2>&1',
         ]
     return "\n".join([*lines, f"sh {script}.sh >output 2>&1 </dev/null", "echo $? >status"]) + "\n"
 

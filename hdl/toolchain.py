@@ -2,33 +2,24 @@
 """Finds and runs the open FPGA tools, which pip installs.
 
 A tool is the program that its environment variable names (the variables of Amaranth, such as ``NEXTPNR_ICE40``), or
-else a program beside this Python or on the path, with YoWASP's name or the plain name of the tool.
-
-YoWASP's tools are WebAssembly, which compiles itself to machine code at the first start of each tool and stores the
-result in the user's cache, or in the folder that ``YOWASP_CACHE_DIR`` names. The logger of this module then logs two
-messages of level ``INFO`` for each tool, when it begins and when it continues; their attribute `first_start` is
-``begin`` and ``end``. The tools fail if they cannot store the result; so if the user's cache is not writable, the
-folder is one of this user in the system's temporary directory.
+else a program beside this Python or on the path, with YoWASP's name or the plain name of the tool. Those of YoWASP
+compile themselves at their first start, see `tool_cache`.
 """
 
 from __future__ import annotations
 
 import functools
-import logging
 import os
 import re
 import shutil
-import stat
+import signal
 import subprocess
 import sysconfig
 import tempfile
-import threading
-from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, contextmanager, suppress
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-import platformdirs
-
+from utf8fpga.hdl.tool_cache import compiled_form, is_yowasp
 from utf8fpga.model import UserError
 
 __all__ = [
@@ -62,16 +53,6 @@ _EXTRA = {
 
 _running: set[subprocess.Popen[str]] = set()
 """The running tools of all threads."""
-
-_logger = logging.getLogger(__name__)
-
-_COMPILES = "Preparing to run "
-"""The beginning of the line that a YoWASP tool prints before it compiles itself."""
-
-_compiled: set[str] = set()
-"""The tools for which the message has been logged."""
-
-_saying = threading.Lock()
 
 
 class ToolError(UserError, RuntimeError):
@@ -111,88 +92,63 @@ def run_tool(tool: str, arguments: Sequence[str], *, directory: Path) -> str:
         ToolError: it is not installed, cannot be started, or ended with another status than 0.
     """
     program = find_tool(tool)
-    printed = []
+    command = [program, *arguments]
+    status, printed = _run(tool, command, directory, _environment(tool, program))
+    if status == _MAPPED_FILE_CHANGED and not printed:
+        status, printed = _run(tool, command, directory, _environment(tool, program, thorough=True))
+    if status:
+        raise tool_error(tool, status, printed)
+    return printed
+
+
+_MAPPED_FILE_CHANGED = -getattr(signal, "SIGBUS", 0) or None
+"""The exit status of a tool whose compiled form was truncated while it ran, if it has printed nothing."""
+
+
+def _run(tool: str, command: Sequence[str], directory: Path, environment: Mapping[str, str]) -> tuple[int, str]:
+    """The exit status and the output of a tool."""
     # A tool that is killed leaves temporary files, so they are in a folder that is removed.
-    with (
-        tempfile.TemporaryDirectory(prefix="utf8fpga-", ignore_cleanup_errors=True) as scratch,
-        _started(tool, [program, *arguments], directory, scratch) as process,
-        ExitStack() as first_start,
-    ):
-        _running.add(process)
+    with tempfile.TemporaryDirectory(prefix="utf8fpga-", ignore_cleanup_errors=True) as scratch:
         try:
-            assert process.stdout is not None
-            for line in process.stdout:
-                printed.append(line)
-                first_start.close()
-                if line.startswith(_COMPILES):
-                    first_start.enter_context(_first_start(tool))
-            process.wait()
-        except BaseException:
-            process.kill()
-            raise
-        finally:
-            _running.discard(process)
-    if process.returncode:
-        raise tool_error(tool, process.returncode, "".join(printed))
-    return "".join(printed)
+            process = subprocess.Popen(
+                command,
+                cwd=directory,
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
+                text=True,
+                errors="replace",
+                env={**os.environ, **environment, **dict.fromkeys(("TMPDIR", "TEMP", "TMP"), scratch)},
+            )
+        except OSError as error:
+            raise ToolError(f"{tool} cannot be started as {command[0]!r}: {error.strerror}") from None
+        with process:
+            _running.add(process)
+            try:
+                printed, _ = process.communicate()
+            except BaseException:
+                process.kill()
+                raise
+            finally:
+                _running.discard(process)
+        return process.returncode, printed
 
 
-def _started(tool: str, command: Sequence[str], directory: Path, scratch: str) -> subprocess.Popen[str]:
+def _environment(tool: str, program: str, *, thorough: bool = False) -> dict[str, str]:
+    """Where a tool finds its compiled form, which is made at its first start."""
+    if not is_yowasp(program):
+        return {}
+
+    def compile_into(folder: Path) -> None:
+        # The option is unknown to some tools, which have compiled themselves before they reject it.
+        status, printed = _run(tool, [program, "--version"], folder, {"YOWASP_CACHE_DIR": str(folder)})
+        if "Traceback" in printed or (status and not any(folder.iterdir())):
+            raise ToolError(f"{tool_error(tool, status, printed)}; its compiled form is to be in {str(folder)!r}")
+
     try:
-        return subprocess.Popen(
-            command,
-            cwd=directory,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-            errors="replace",
-            env=(_environment() or os.environ) | dict.fromkeys(("TMPDIR", "TEMP", "TMP"), scratch),
-        )
+        return {"YOWASP_CACHE_DIR": str(compiled_form(program, compile_into, thorough=thorough))}
     except OSError as error:
-        raise ToolError(f"{tool} cannot be started as {command[0]!r}: {error.strerror}") from None
-
-
-@contextmanager
-def _first_start(tool: str) -> Iterator[None]:
-    """Log, once for each tool, that it compiles itself as long as the block lasts."""
-    with _saying:
-        is_first = tool not in _compiled
-        _compiled.add(tool)
-    if not is_first:
-        yield
-        return
-    _logger.info("%s compiles itself at its first start, about a minute", tool, extra={"first_start": "begin"})
-    try:
-        yield
-    finally:
-        _logger.info("%s has been started", tool, extra={"first_start": "end"})
-
-
-def _environment() -> dict[str, str] | None:
-    """The environment of a tool, or None for that of this process."""
-    if os.name != "posix" or "YOWASP_CACHE_DIR" in os.environ:
-        return None
-    cache = platformdirs.user_cache_path("YoWASP", appauthor=False)
-    with suppress(OSError):
-        cache.mkdir(parents=True, exist_ok=True)
-        # A cache that is not empty and not writable has been prepared for reading.
-        if os.access(cache, os.W_OK) or any(cache.iterdir()):
-            return None
-    return {**os.environ, "YOWASP_CACHE_DIR": str(_own_folder())}
-
-
-@functools.cache
-def _own_folder() -> Path:
-    """A folder in the temporary directory that no other user can write, since its contents are executed."""
-    folder = Path(tempfile.gettempdir(), f"utf8fpga-{os.getuid()}")
-    with suppress(OSError):
-        folder.mkdir(mode=stat.S_IRWXU, exist_ok=True)
-        found = folder.lstat()
-        if stat.S_ISDIR(found.st_mode) and found.st_uid == os.getuid() and not stat.S_IMODE(found.st_mode) & 0o077:
-            return folder
-    # The name belongs to another user.
-    return Path(tempfile.mkdtemp(prefix="utf8fpga-"))
+        raise ToolError(f"{tool} cannot be compiled: {error.filename!r}: {error.strerror}") from None
 
 
 def stop_tools() -> None:

@@ -9,19 +9,16 @@ different tests.
 from __future__ import annotations
 
 import gc
-import getpass
 import os
 import platform
 import shutil
 import sys
-import tempfile
 import time
 from hashlib import sha256
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
-import platformdirs
 import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis.database import InMemoryExampleDatabase
@@ -66,21 +63,9 @@ def pytest_configure(config: pytest.Config) -> None:
     config.stash[_started] = time.monotonic()
     config.stash[_volume] = Volume()
     count_simulations(config.stash[_volume])
-    _keep_compiled_tools()
     # Circuits consist of many small objects, none of which is garbage while it is elaborated. By default the collector
     # takes about an eighth of the time of a run that elaborates many.
     gc.set_threshold(50_000, 20, 20)
-
-
-def _keep_compiled_tools() -> None:
-    """Let all processes of the run share the compiled tools also where the user's cache cannot be written.
-
-    Each process would compile them anew, which takes minutes.
-    """
-    cache = platformdirs.user_cache_path("YoWASP", appauthor=False)
-    nearest = next(folder for folder in (cache, *cache.parents) if folder.exists())
-    if "YOWASP_CACHE_DIR" not in os.environ and not os.access(nearest, os.W_OK):
-        os.environ["YOWASP_CACHE_DIR"] = os.path.join(tempfile.gettempdir(), f"utf8fpga-tests-{getpass.getuser()}")
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

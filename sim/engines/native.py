@@ -8,6 +8,7 @@ of a driver: ``driver.c`` for the cores of this library, ``probe.c`` for foreign
 from __future__ import annotations
 
 import ctypes
+import errno
 import functools
 import hashlib
 import importlib.util
@@ -133,7 +134,7 @@ def _digest(circuit: Circuit, constants: str, driver: str, compiler: Sequence[st
         platform.system(),
         platform.machine(),
     ]
-    return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
+    return hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:32]
 
 
 def library(circuit: Circuit, constants: Mapping[str, int], cache: Path, *, driver: str = "driver.c") -> ctypes.CDLL:
@@ -153,29 +154,58 @@ def library(circuit: Circuit, constants: Mapping[str, int], cache: Path, *, driv
     """
     compiler = find_compiler()
     defined = "".join(f"#define {name} {value}\n" for name, value in constants.items())
-    name = f"{_digest(circuit, defined, driver, compiler)}.{'dll' if os.name == 'nt' else 'so'}"
-    if (place := cache / name) in _loaded:
-        return _loaded[place]
-    with suppress(OSError):
-        # A file of another system or a damaged one is replaced.
-        return _loaded.setdefault(place, ctypes.CDLL(str(place)))
-    where: Path | None = cache
+    key = _digest(circuit, defined, driver, compiler)
+    if (cache, key) in _loaded:
+        return _loaded[cache, key]
     try:
         cache.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryFile(dir=cache):
-            pass
+        is_kept = os.access(cache, os.W_OK)
+        if found := _intact(cache, key, is_kept):
+            return _loaded.setdefault((cache, key), ctypes.CDLL(str(found)))
     except OSError:
-        where = None
+        is_kept = False
     # The folder is on the file system of the cache, so that the library can be renamed.
-    with tempfile.TemporaryDirectory(dir=where, prefix=".build-", ignore_cleanup_errors=True) as folder:
-        built = _build(circuit, defined, driver, compiler, Path(folder), where)
-        if where is not None:
-            os.replace(built, built := place)
-        return _loaded.setdefault(place, ctypes.CDLL(str(built)))
+    where = cache if is_kept else Path(tempfile.gettempdir())
+    try:
+        with tempfile.TemporaryDirectory(dir=where, prefix=".build-", ignore_cleanup_errors=True) as folder:
+            try:
+                built = _build(circuit, defined, driver, compiler, Path(folder), cache if is_kept else None)
+            except (ToolError, ValueError):
+                # Some tools do not report that they cannot write all of their output.
+                if shutil.disk_usage(folder).free < _LEAST_BYTES:
+                    raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC)) from None
+                raise
+            if is_kept:
+                place = cache / f"{key}-{_sha256(built)}{_SUFFIX}"
+                os.replace(built, built := place)
+            return _loaded.setdefault((cache, key), ctypes.CDLL(str(built)))
+    except OSError as error:
+        raise ToolError(f"the model cannot be compiled in {str(where)!r}: {error.strerror or error}") from None
 
 
-_loaded: dict[Path, ctypes.CDLL] = {}
-"""The libraries of this process by their place in a cache."""
+_LEAST_BYTES = 1 << 18
+"""The free space below which a tool that fails is taken to have filled the disk."""
+
+_SUFFIX = ".dll" if os.name == "nt" else ".so"
+
+
+def _intact(cache: Path, key: str, is_kept: bool) -> Path | None:
+    """The library of a key, whose name ends with its digest; one that is damaged is removed."""
+    for place in cache.glob(f"{key}-*{_SUFFIX}"):
+        with suppress(OSError):
+            if place.stem == f"{key}-{_sha256(place)}":
+                return place
+        if is_kept:
+            shutil.rmtree(place) if place.is_dir() else place.unlink(missing_ok=True)
+    return None
+
+
+def _sha256(path: Path) -> str:
+    return hashlib.sha256(path.read_bytes()).hexdigest()[:32]
+
+
+_loaded: dict[tuple[Path, str], ctypes.CDLL] = {}
+"""The libraries of this process, by the cache and the digest of what they are made of."""
 
 
 def _build(

@@ -249,9 +249,9 @@ def _dask_cluster() -> Iterator[str]:
 
 def _folder_of_tools() -> dict[str, str]:
     """The variable with the folder of the compiled tools, which is otherwise in the cache that the test replaces."""
-    tools = platformdirs.user_cache_path("YoWASP", appauthor=False)
-    is_used = "YOWASP_CACHE_DIR" not in os.environ and tools.exists()
-    return {"YOWASP_CACHE_DIR": str(tools)} if is_used else {}
+    own = platformdirs.user_cache_path("utf8fpga")
+    is_used = "YOWASP_CACHE_DIR" not in os.environ and (own / "tools").exists()
+    return {"YOWASP_CACHE_DIR": str(own.parent)} if is_used else {}
 
 
 def prepare(folder: Path, lines: list[str]) -> None:

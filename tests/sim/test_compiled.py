@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import functools
 import random
+import shutil
 import signal
 import subprocess
 import sys
@@ -563,14 +564,57 @@ print("built")
 """
 
 
-@pytest.mark.slow
-def test_damaged_library_is_replaced(tmp_path: Path) -> None:
-    command = [sys.executable, "-c", PROGRAM, str(tmp_path)]
-    run(command, check=True, stdout=subprocess.DEVNULL)
+def rewrite(library: Path, change: Callable[[bytes], bytes]) -> None:
+    """Write a library anew; this process has mapped the old file."""
+    content = library.read_bytes()
+    library.unlink()
+    library.write_bytes(change(content))
+
+
+def replace_by_folder(library: Path) -> None:
+    library.unlink()
+    (library / "folder").mkdir(parents=True)
+
+
+@pytest.mark.usefixtures("forget")
+def test_a_damaged_library_is_built_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    CompiledModel(Decoder(), cache=tmp_path)
     (library,) = tmp_path.glob("*.so")
-    library.write_bytes(b"damaged")
-    run(command, check=True, stdout=subprocess.DEVNULL)
-    assert library.stat().st_size > 1000
+    intact = library.read_bytes()
+    built = []
+    monkeypatch.setattr(native, "_build", lambda *arguments: built.append(1) or build(*arguments))
+    damages: list[Callable[[Path], None]] = [
+        *(lambda path, size=size: rewrite(path, lambda whole: whole[:size]) for size in (0, 1000, 5000, 9000)),
+        lambda path: rewrite(path, lambda whole: whole[:7000] + bytes(8) + whole[7008:]),
+        replace_by_folder,
+    ]
+    for number, damage in enumerate(damages):
+        damage(library)
+        monkeypatch.setattr(native, "_loaded", {})
+        assert works(CompiledModel(Decoder(), cache=tmp_path))
+        assert len(built) == number + 1
+        assert [path.read_bytes() for path in tmp_path.glob("*.so")] == [intact], "compilers are deterministic"
+
+
+build = native._build
+
+ON_A_SMALL_DISK = """
+mount -t tmpfs -o size="$4" none "$1" || { echo no mount; exit; }
+exec "$2" -c "$3" "$1"
+"""
+
+
+@pytest.mark.skipif(not shutil.which("unshare"), reason="util-linux's unshare is not installed")
+@pytest.mark.parametrize("size", ["16k", "100k", "160k"])
+def test_a_full_disk_is_one_line_with_the_path(size: str, tmp_path: Path) -> None:
+    command = ["unshare", "-m", "sh", "-c", ON_A_SMALL_DISK, "sh"]
+    command += [str(tmp_path), sys.executable, PROGRAM, size]
+    done = run(command, capture_output=True, text=True)
+    if (done.returncode and "unshare" in done.stderr) or "no mount" in done.stdout:
+        pytest.skip("this user may not mount a file system")
+    assert done.returncode == 1
+    message = f"ToolError: the model cannot be compiled in {str(tmp_path)!r}: No space left on device"
+    assert done.stderr.splitlines()[-1].endswith(message)
 
 
 def test_several_processes_may_build_the_same_model_at_once(tmp_path: Path) -> None:

