@@ -122,7 +122,7 @@ def _script(script: str, tools: Sequence[str], folder: str | None) -> str:
     # A YoWASP tool compiles itself at its first start, which two builds on the host must not do at once.
     lines = [
         "#!/bin/sh",
-        'alone() { if command -v flock >/dev/null; then flock "$HOME/.utf8fpga.lock" "$@"; else "$@"; fi; }',
+        'alone() { if command -v flock >/dev/null; then flock "$HOME" "$@"; else "$@"; fi; }',
     ]
     if folder:
         below = folder.removeprefix("~/")
