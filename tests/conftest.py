@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Options of the test run, and the description of the machine in its report.
+"""Options of the test run, its tier, and the description of the machine in its report.
+
+Without ``-m``, a run has the tests of the tier ``smoke``, or of the files and tests that the command line names those
+of ``smoke`` and ``full``.
 
 The longer tiers are too slow for every run. ``--sample SEED --budget SECONDS`` runs those of the selected tests that
 start within that time, in an order that the seed determines. With a commit's hash as the seed, each commit runs
@@ -28,6 +31,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 from support.builds import shared_build  # noqa: F401  (a fixture for all tests)
 from support.site import site  # noqa: F401  (the same)
+from support.tiers import LONGER, SMOKE, TIERS, assign_tiers
 from support.volume import Volume, count_simulations, volume_line
 
 settings.register_profile(
@@ -61,6 +65,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     config.stash[_started] = time.monotonic()
+    if not config.option.markexpr:
+        is_chosen = config.args_source is pytest.Config.ArgsSource.ARGS
+        config.option.markexpr = f"not ({' or '.join(LONGER)})" if is_chosen else SMOKE
     config.stash[_volume] = Volume()
     count_simulations(config.stash[_volume])
     # Circuits consist of many small objects, none of which is garbage while it is elaborated. By default the collector
@@ -68,13 +75,18 @@ def pytest_configure(config: pytest.Config) -> None:
     gc.set_threshold(50_000, 20, 20)
 
 
+@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    assign_tiers(items)
     seed = config.getoption("--sample")
     if seed is not None:
         items.sort(key=lambda item: sha256(f"{seed} {item.nodeid}".encode()).digest())
 
 
-def pytest_collection_finish() -> None:
+def pytest_collection_finish(session: pytest.Session) -> None:
+    tier = TIERS.get(session.config.option.markexpr)
+    if tier and len(session.items) > tier.most:
+        raise pytest.UsageError(f"this tier has {len(session.items)} cases, above its bound of {tier.most}")
     # The collector need not visit what exists now, which no test deletes.
     gc.freeze()
 
@@ -96,9 +108,11 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
         session.config.workeroutput["volume"] = dict(session.config.stash[_volume])
 
 
-def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, exitstatus: int, config: pytest.Config) -> None:
     if config.stash[_volume]:
         terminalreporter.write_line(volume_line(config.stash[_volume]))
+    if (tier := TIERS.get(config.option.markexpr)) and not exitstatus:
+        terminalreporter.write_line(f"this run has shown: {tier.shows}; next: {tier.following}")
 
 
 def pytest_report_header() -> list[str]:

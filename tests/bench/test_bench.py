@@ -185,6 +185,7 @@ EVERYTHING = {"yosys": 4, "pack": 2, "route": 6}
 # Measurements
 
 
+@pytest.mark.smoke
 def test_result_is_the_better_netlist_and_the_median_of_the_seeds(tools: FakeTools) -> None:
     [figure] = sweep([POINT])
     assert figure.error is None
@@ -798,6 +799,7 @@ def test_a_failed_measurement_is_not_kept(earlier: dict[str, Any]) -> None:
     assert kept_figure(same_point(), [earlier | {"figures": [failed]}]) is None
 
 
+@pytest.mark.smoke
 def test_table_of_points() -> None:
     figures = OVER_LANES | {"figures": [recorded(64, 280.0), recorded(2, None, packed=True)]}
     assert points_table(figures).splitlines()[2:] == [

@@ -69,6 +69,7 @@ CLOCK_MHZ = {"icebreaker": 12, "ulx3s-85f": 25}
 both = pytest.mark.parametrize("board", ["icebreaker", pytest.param("ulx3s-85f", marks=pytest.mark.build)])
 
 
+@pytest.mark.smoke
 @both
 def test_figures_equal_those_in_the_log(board: str, shared_build: Callable[[str], Built]) -> None:
     built = shared_build(board)
@@ -91,6 +92,7 @@ def test_figures_equal_those_in_the_log(board: str, shared_build: Callable[[str]
     assert report.flip_flops == len(re.findall(r'"type": "(?:SB_DFF\w*|TRELLIS_FF)"', netlist))
 
 
+@pytest.mark.smoke
 @both
 def test_the_report_is_plausible(board: str, shared_build: Callable[[str], Built]) -> None:
     report = shared_build(board).report
@@ -103,6 +105,7 @@ def test_the_report_is_plausible(board: str, shared_build: Callable[[str], Built
     assert all(re.fullmatch(r"\d+(\.\d+)+\S*", number) for number in report.tools.values())
 
 
+@pytest.mark.smoke
 @both
 def test_the_files(board: str, shared_build: Callable[[str], Built]) -> None:
     built = shared_build(board)
@@ -121,6 +124,7 @@ def test_the_files(board: str, shared_build: Callable[[str], Built]) -> None:
     assert written["bitstream"] == str(built.bitstream)
 
 
+@pytest.mark.smoke
 @both
 def test_the_report_as_text(board: str, shared_build: Callable[[str], Built]) -> None:
     report = shared_build(board).report
@@ -137,6 +141,7 @@ def test_progress_names_each_tool(board: str, shared_build: Callable[[str], Buil
     assert all(line.startswith(f"{board}: ") for line in said)
 
 
+@pytest.mark.smoke
 @both
 def test_the_pins(board: str, shared_build: Callable[[str], Built]) -> None:
     built = shared_build(board)
@@ -529,6 +534,7 @@ def test_unknown_board_is_rejected(name: str, message: str, tmp_path: Path) -> N
         assert isinstance(caught.value, ValueError)
 
 
+@pytest.mark.smoke
 def test_the_catalog_has_every_platform() -> None:
     import amaranth_boards
 

@@ -236,6 +236,7 @@ def test_limits_of_the_tolerance(divisor: int, shortest: float, longest: float) 
     assert not all_received(data, divisor, longest + 0.001)
 
 
+@pytest.mark.smoke
 @pytest.mark.parametrize("sign", [1, -1])
 @pytest.mark.parametrize(("divisor", "stated"), [(4, 0.025), (12, 0.0416), (20, 0.045)])
 def test_documented_tolerance(divisor: int, stated: float, sign: int) -> None:
@@ -374,6 +375,7 @@ CORES = {
 }
 
 
+@pytest.mark.smoke
 @pytest.mark.parametrize("core", tiered(CORES, ["pipeline_0", "parallel", "each_unit", "refreshed"]))
 def test_texts_are_decoded_as_in_the_model(core: DecoderParameters) -> None:
     segments = [segment for text in TEXTS.values() for segment in [*frames(escaped(text)), *BREAK]]

@@ -97,6 +97,7 @@ def lit_long_after(of: VirtualBoard) -> list[str]:
 DAMAGED = b"A\xc3\xa9\xf0\x9f\x98\x80 \xe2\x82A \xed\xa0\x80 \xc0 \xf5 \xff \xf4\x8f\xbf\xbf\xf0\x9f"
 
 
+@pytest.mark.smoke
 def test_a_line_for_each_item() -> None:
     items = DAMAGED.decode("utf-8", "replace")
     bad = items.count("\ufffd")
@@ -432,6 +433,7 @@ def test_a_cell_without_a_model_is_simulated_before_synthesis() -> None:
     assert conversation(of, b"A\xff")[0].offset == 1
 
 
+@pytest.mark.smoke
 def test_the_demo_shows_what_a_virtual_board_sends(capsys: pytest.CaptureFixture[str]) -> None:
     show_virtual_board(b"A\xe2\x82(\xff\xff")
     assert capsys.readouterr().out == (

@@ -31,6 +31,7 @@ def test_correct_core() -> None:
     assert lines[-1].startswith("validator gave exactly the model's output in ")
 
 
+@pytest.mark.smoke
 def test_faulty_core_as_json() -> None:
     done = utf8fpga("check", *arguments("leaky"), "--json")
     assert done.returncode == 1

@@ -49,6 +49,7 @@ def damaged(tmp_path: Path) -> Path:
 # Results.
 
 
+@pytest.mark.smoke
 def test_decode_writes_the_text_that_cpython_decodes(damaged: Path) -> None:
     done = utf8fpga("decode", damaged)
     assert done.stdout.decode() == DAMAGED.decode("utf-8", "replace")
@@ -60,6 +61,7 @@ def test_decode_from_a_pipe() -> None:
     assert utf8fpga("decode", "-", data=b"").stdout == b""
 
 
+@pytest.mark.smoke
 def test_decode_json_lines(damaged: Path) -> None:
     items = [json.loads(line) for line in utf8fpga("decode", "--json", damaged).stdout.splitlines()]
     assert "".join(chr(item["code_point"]) for item in items) == DAMAGED.decode("utf-8", "replace")
@@ -101,12 +103,14 @@ def test_decode_strict(damaged: Path, tmp_path: Path) -> None:
     assert utf8fpga("decode", "--strict", "-o", tmp_path / "out.txt", data="é".encode()).returncode == 0
 
 
+@pytest.mark.smoke
 def test_table_prints_rows_and_dfa() -> None:
     text = utf8fpga("table").stdout.decode()
     assert "U+D000..U+D7FF      ED      80..9F  80..BF" in text
     assert "8 states that are not reject, 12 unit classes" in text
 
 
+@pytest.mark.smoke
 def test_generate_to_standard_output_and_to_a_file_are_equal(tmp_path: Path) -> None:
     printed = utf8fpga("generate", "--lanes", "1").stdout
     assert b"\nmodule utf8_decoder (" in printed
@@ -183,6 +187,7 @@ def test_table_compares_the_documents(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "Brown" in text
 
 
+@pytest.mark.smoke
 @pytest.mark.parametrize("form", ["json", "hex", "readmemh"])
 def test_vectors(form: str, tmp_path: Path) -> None:
     printed = utf8fpga("vectors", "--format", form).stdout
@@ -199,6 +204,7 @@ def test_generate_with_a_practice() -> None:
     assert len(merged) > len(default)
 
 
+@pytest.mark.smoke
 @pytest.mark.parametrize("pipeline", ["0", "1", "2"])
 def test_simulate_a_file(damaged: Path, tmp_path: Path, pipeline: str) -> None:
     out, wave = tmp_path / "out.txt", tmp_path / "wave.vcd"
@@ -365,6 +371,7 @@ def test_an_empty_file(tmp_path: Path) -> None:
     assert utf8fpga("simulate", tmp_path / "empty").stdout.startswith(b"0 bytes, 0 items, 0 ill-formed\n")
 
 
+@pytest.mark.smoke
 def test_boards() -> None:
     pytest.importorskip("amaranth_boards", reason="amaranth-boards is not installed")
     lines = utf8fpga("boards").stdout.decode().splitlines()
@@ -428,6 +435,7 @@ def test_build_of_a_platform_in_the_folder(tmp_path: Path) -> None:
     assert "led_1__io" not in constraints
 
 
+@pytest.mark.smoke
 @pytest.mark.parametrize("command", [[], *([command] for command in COMMANDS)])
 def test_help(command: list[str]) -> None:
     done = utf8fpga(*command, "--help")
@@ -436,6 +444,7 @@ def test_help(command: list[str]) -> None:
     assert not done.stderr
 
 
+@pytest.mark.smoke
 def test_script_and_module_are_equivalent() -> None:
     version = utf8fpga("--version").stdout
     assert re.fullmatch(rb"utf8fpga \d+\.\d+\.\d+\n", version)
@@ -643,6 +652,7 @@ INCORRECT_USE = {
 }
 
 
+@pytest.mark.smoke
 @pytest.mark.parametrize(("arguments", "message"), INCORRECT_USE.values(), ids=INCORRECT_USE)
 def test_incorrect_use_is_one_line_and_status_2(arguments: list[str], message: str) -> None:
     assert_rejected(utf8fpga(*arguments), message)
@@ -800,6 +810,7 @@ utf8fpga.cli.main.main(sys.argv[1:])
 """
 
 
+@pytest.mark.smoke
 def test_mismatch_is_reported_with_the_shortest_input_and_a_replay_command(tmp_path: Path) -> None:
     source, out, wave = tmp_path / "long.txt", tmp_path / "out.txt", tmp_path / "w.vcd"
     source.write_bytes("é€ and so on, ".encode() * 30 + b"\xed\xa0\x80" + b" and on" * 10)

@@ -40,6 +40,7 @@ def file(tmp_path: Path) -> Path:
     return path
 
 
+@pytest.mark.smoke
 def test_the_text_comes_back(file: Path, tmp_path: Path) -> None:
     expected = TEXT.decode("utf-8", "replace").encode()
     assert talk(VIRTUAL, file).stdout == expected
@@ -141,6 +142,7 @@ def test_differences_and_faults_are_one_line(file: Path) -> None:
         assert failure(port, file, "--check") == f"{port}: the connection was lost: the cable may be unplugged"
 
 
+@pytest.mark.smoke
 def test_a_difference_from_the_model(file: Path) -> None:
     file.write_bytes(b"A\xe2\x82B")
     with running() as port:

@@ -60,6 +60,7 @@ def test_well_formed_texts_have_their_characters(page: Page, text: str) -> None:
     assert decoded(page, [written]) == [items_of(written)]
 
 
+@pytest.mark.smoke
 def test_named_vectors_have_the_items_of_cpython(page: Page) -> None:
     texts = [vector.units for vector in vectors()]
     assert decoded(page, texts) == [items_of(text) for text in texts]

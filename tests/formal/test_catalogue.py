@@ -51,6 +51,7 @@ LONGEST = [("serial-2-full", "power-up")]
 # What is proved.
 
 
+@pytest.mark.smoke
 @pytest.mark.parametrize(("name", "wanted"), QUICK)
 def test_proved(name: str, wanted: str) -> None:
     results = prove(CONFIGURATIONS[name], wanted)
@@ -245,6 +246,7 @@ def broken_from(table: EncodingTable, **options: Any) -> Broken:
     return Broken(**options)
 
 
+@pytest.mark.smoke
 @pytest.mark.parametrize(
     ("damage", "wanted"),
     [

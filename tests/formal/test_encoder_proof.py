@@ -39,6 +39,7 @@ QUICK = ("encoder-utf-16-le", "encoder-utf-16-be-narrow")
 """One of each kind."""
 
 
+@pytest.mark.smoke
 @pytest.mark.parametrize("wanted", [Property.EQUIVALENCE, pytest.param(Property.POWER_UP, marks=pytest.mark.proof)])
 @pytest.mark.parametrize("name", tiered({name: name for name in ENCODERS}, QUICK, tier=pytest.mark.proof))
 def test_the_units_are_those_of_the_rows(name: str, wanted: Property) -> None:
@@ -62,6 +63,7 @@ def flags_are_lost(monkeypatch: pytest.MonkeyPatch) -> None:
         )
 
 
+@pytest.mark.smoke
 @pytest.mark.parametrize(
     ("fault", "narrow"),
     [

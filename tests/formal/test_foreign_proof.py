@@ -37,6 +37,7 @@ def test_generated_verilog_is_proved(tmp_path: Path) -> None:
     assert [prove_foreign(core, OWN_PORTS, wanted).proved for wanted in PROVED] == [True, True]
 
 
+@pytest.mark.smoke
 @requires_compiler
 @pytest.mark.parametrize(
     "name", tiered({name: name for name in ("leaky", "surrogates")}, ["leaky"], tier=pytest.mark.proof)

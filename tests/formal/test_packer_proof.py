@@ -52,6 +52,7 @@ def test_proved(lanes: int) -> None:
 WIDE = item_layout(RFC_2279, kind=True, length=True)
 
 
+@pytest.mark.smoke
 @pytest.mark.parametrize(
     "symbol", tiered({"plain": item_layout(TABLE_3_7), "wide": WIDE}, ["wide"], tier=pytest.mark.proof)
 )

@@ -49,6 +49,7 @@ CHOSEN = [
 """Proved with the marker `proof`, of which CI runs a sample; `utf8fpga prove` proves all configurations."""
 
 
+@pytest.mark.smoke
 @pytest.mark.parametrize(("name", "wanted"), QUICK)
 def test_proved(name: str, wanted: str) -> None:
     assert [result.verdict for result in prove(CONFIGURATIONS[name], wanted) if not result.proved] == []
@@ -289,6 +290,7 @@ def is_buffer_rejected(lanes: int, **options: Any) -> bool:
     return any(question.startswith("buffer ") for question in failed)
 
 
+@pytest.mark.smoke
 @pytest.mark.parametrize(
     ("component", "fault", "lanes"),
     [

@@ -26,6 +26,7 @@ PROVED = {f"remover-1-{wanted}": ("remover-1", wanted) for wanted in PROPERTIES}
 PROVED |= {f"{name}-{wanted}": (name, wanted) for name, wanted in product(OF_PARTS, (*JUDGES, "independence"))}
 
 
+@pytest.mark.smoke
 @pytest.mark.parametrize(
     ("name", "wanted"),
     tiered(PROVED, [f"remover-1-{wanted}" for wanted in (*JUDGES, "independence")], tier=pytest.mark.proof),
@@ -85,6 +86,7 @@ def ends_are_lost(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "is_effective", lambda source: source.valid & source.payload.keep[0])
 
 
+@pytest.mark.smoke
 @pytest.mark.parametrize("fault", [null_beats_pass, ends_are_lost])
 def test_faults_are_refuted(fault: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     fault(monkeypatch)

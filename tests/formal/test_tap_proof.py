@@ -17,12 +17,14 @@ from utf8fpga.model import TABLE_3_7, InvalidArgumentError
 from utf8fpga.model.forms import GENERALISED_UTF_8
 
 
+@pytest.mark.smoke
 @pytest.mark.parametrize("wanted", [TAP_PROPERTIES[0], pytest.param(TAP_PROPERTIES[1], marks=pytest.mark.proof)])
 def test_the_smallest_tap_is_equal_to_the_dfa(wanted: Property) -> None:
     (result,) = prove(CONFIGURATIONS["validator-verdict"], wanted)
     assert result.proved
 
 
+@pytest.mark.smoke
 def test_another_table_is_refuted() -> None:
     assert prove_tap(lambda: VerdictTap(GENERALISED_UTF_8), TABLE_3_7, Property.EQUIVALENCE).proved is False
 

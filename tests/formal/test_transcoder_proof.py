@@ -26,6 +26,7 @@ PROVED = {f"{name}-{wanted}": (name, wanted) for name in TRANSCODERS for wanted 
 QUICK = ["transcoder-utf-8-to-utf-16-le-steady"]
 
 
+@pytest.mark.smoke
 @pytest.mark.parametrize(("name", "wanted"), tiered(PROVED, QUICK, tier=pytest.mark.proof))
 def test_proved(name: str, wanted: Property) -> None:
     (result,) = prove(CONFIGURATIONS[name], wanted)
@@ -56,6 +57,7 @@ def flags_are_lost(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(unit_queue, "symbol_classes", without)
 
 
+@pytest.mark.smoke
 @pytest.mark.parametrize("fault", [a_late_bound, pytest.param(flags_are_lost, marks=pytest.mark.proof)])
 def test_an_encoder_with_a_fault_is_refuted(fault: Callable[..., None], monkeypatch: pytest.MonkeyPatch) -> None:
     fault(monkeypatch)

@@ -46,6 +46,7 @@ STAGES = {
 }
 
 
+@pytest.mark.smoke
 @pytest.mark.parametrize("given", tiered(STAGES, 1, tier=pytest.mark.proof))
 def test_the_stages_make_the_units_of_the_rows(given: CoreParameters) -> None:
     assert prove_units(given.build, Property.POWER_UP) == (True, "")

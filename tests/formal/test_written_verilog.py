@@ -39,6 +39,7 @@ def test_the_verilog_is_equal_to_its_design(parameters: CoreParameters) -> None:
     assert equal_verilog(axi_rtlil(core), axi_verilog(core), module_name(core)).proved is True
 
 
+@pytest.mark.smoke
 def test_a_difference_is_found() -> None:
     core = DecoderParameters().build()
     text = axi_verilog(core)

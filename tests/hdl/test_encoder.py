@@ -81,6 +81,7 @@ def expected(words: list[int], to: str, *, items: bool = False) -> list[tuple[in
     return found
 
 
+@pytest.mark.smoke
 @given(texts=st.lists(st.lists(WORDS, max_size=9), max_size=5), patterns=stream_patterns())
 @settings(max_examples=20)
 def test_words_become_the_units_of_cpython(choice: str, texts: list[list[int]], patterns: dict[str, Any]) -> None:
@@ -93,6 +94,7 @@ def test_words_become_the_units_of_cpython(choice: str, texts: list[list[int]], 
     assert found.texts == [expected(text, given_.to, items=given_.items) for text in texts]
 
 
+@pytest.mark.smoke
 @pytest.mark.parametrize("name", ["utf-8", "utf-8-narrow", "utf-16-be-narrow", "modified-utf-8"])
 @pytest.mark.parametrize("step", [997, pytest.param(1, marks=pytest.mark.exhaustive)])
 def test_scalar_values(name: str, step: int) -> None:
@@ -106,6 +108,7 @@ def test_scalar_values(name: str, step: int) -> None:
     assert not any(unit.error for unit in found)
 
 
+@pytest.mark.smoke
 @pytest.mark.parametrize("name", ["utf-8", "utf-8-2", "utf-16-le"])
 def test_a_wide_encoder_takes_a_beat_in_each_cycle(name: str) -> None:
     simulation = simulation_of(name)
@@ -132,6 +135,7 @@ def test_the_first_unit_is_valid_after_the_stated_latency(name: str) -> None:
         assert 0 < since - accepted <= simulation.core.latency
 
 
+@pytest.mark.smoke
 def test_the_verilog_is_equal() -> None:
     parameters = EncoderParameters(to="utf-16-le")
     core = parameters.build()

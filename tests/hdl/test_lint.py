@@ -78,6 +78,7 @@ def other_cores() -> Iterator[CoreParameters]:
 MATRIX = {parameters.name: parameters for parameters in (*variants(), *other_cores())}
 
 
+@pytest.mark.smoke
 @requires_linters
 @pytest.mark.parametrize(
     "name",

@@ -66,6 +66,7 @@ def test_items_are_the_same_with_null_beats(simulation: Simulation, null_beats: 
         assert run.texts == [simulation.expected(text) for text in TEXTS]
 
 
+@pytest.mark.smoke
 def test_a_long_run_of_null_beats_stalls_neither_side(simulation: Simulation) -> None:
     """A null beat in each cycle, more than any buffer holds, before, between and after the texts."""
     run = simulation.run([b"A" * simulation.core.lanes, b""], null_beats=[True] * 300 + [False])
@@ -74,6 +75,7 @@ def test_a_long_run_of_null_beats_stalls_neither_side(simulation: Simulation) ->
     assert second - first == 301
 
 
+@pytest.mark.smoke
 @pytest.mark.parametrize("decoder", [{"pipeline": 0}, {"lanes": 4, "packed": True}], ids=["serial", "packed"])
 def test_null_beats_occupy_no_space_while_the_output_waits(decoder: dict[str, Any]) -> None:
     simulation = Simulation(Decoder(**decoder, kind=True, length=True))
@@ -92,6 +94,7 @@ VERILOG: dict[str, dict[str, Any]] = {
 }
 
 
+@pytest.mark.smoke
 @requires_icarus
 @pytest.mark.parametrize("refresh", [None, 200])
 @pytest.mark.parametrize("choice", tiered(VERILOG, 2))

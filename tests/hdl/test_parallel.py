@@ -106,6 +106,7 @@ def shifted(lanes: int, piece: Iterable[int], before: int) -> tuple[int, ...]:
     return (*[0x41] * (before % lanes), *piece)
 
 
+@pytest.mark.smoke
 @given(data=st.data(), patterns=stream_patterns())
 @settings(max_examples=40, suppress_health_check=[HealthCheck.data_too_large])  # many or long texts are intended
 def test_equals_the_model(full: Simulation, data: st.DataObject, patterns: dict[str, list[bool]]) -> None:
@@ -122,6 +123,7 @@ def test_equals_the_model(full: Simulation, data: st.DataObject, patterns: dict[
     assert run.texts == [full.expected(text) for text in joined]
 
 
+@pytest.mark.smoke
 def test_ill_formed_sequences_across_the_boundaries_of_beats(full: Simulation) -> None:
     """Complete, truncated and ill-formed sequences, each of which begins in each lane."""
     lanes = full.core.lanes
@@ -143,6 +145,7 @@ def test_ill_formed_sequences_across_the_boundaries_of_beats(full: Simulation) -
         assert run.texts == [full.expected(text) for text in all_texts]
 
 
+@pytest.mark.smoke
 def test_long_damaged_text_with_pauses_on_both_sides(full: Simulation) -> None:
     rng = random.Random(full.core.lanes)
     beats = 20 if full.core.lanes < 64 else 6
@@ -173,6 +176,7 @@ def test_determined_items_are_transferred_although_no_beat_follows(full: Simulat
         assert max(run.valid_since[:determined]) < stalled + silent
 
 
+@pytest.mark.smoke
 def test_one_beat_per_cycle_on_any_input(full: Simulation) -> None:
     lanes = full.core.lanes
     for text in (b"\xc2A", b"\xf0\x90\x80", b"\xff", b"\xe0\x80", "é€😀a".encode()):
@@ -182,6 +186,7 @@ def test_one_beat_per_cycle_on_any_input(full: Simulation) -> None:
         assert run.accepted == list(range(first, first + 81))
 
 
+@pytest.mark.smoke
 def test_back_to_back_packets_need_no_gap_and_are_independent(full: Simulation) -> None:
     pieces = [b"\xf0\x90\x80", b"\x80", b"\xe0", b"\xa0\x80", b"", b"\xc2", b"\x80", b"A", b""] * 4
     for ends in ([False], [True]):
@@ -190,6 +195,7 @@ def test_back_to_back_packets_need_no_gap_and_are_independent(full: Simulation) 
         assert run.accepted == list(range(run.accepted[0], run.accepted[0] + len(run.accepted)))
 
 
+@pytest.mark.smoke
 def test_items_are_valid_within_the_latency(full: Simulation) -> None:
     """Each packet is one beat with pauses after it; one of them ends within a sequence."""
     lanes, latency = full.core.lanes, full.core.latency
@@ -205,6 +211,7 @@ def test_items_are_valid_within_the_latency(full: Simulation) -> None:
     assert full.core.packed or max(seen) == latency
 
 
+@pytest.mark.smoke
 def test_a_beat_that_ends_on_a_boundary_does_not_wait(full: Simulation) -> None:
     lanes = full.core.lanes
     for unit in (b"A", b"\x80", b"\xff"):
@@ -221,6 +228,7 @@ def test_a_beat_that_ends_within_a_sequence_waits_for_the_next(full: Simulation)
     assert run.valid_since[-1] > run.accepted[1]
 
 
+@pytest.mark.smoke
 @pytest.mark.parametrize("full", by_shape(NARROW), indirect=True)
 def test_all_triples_of_classes_against_cpython(full: Simulation) -> None:
     members = [0x41, 0x80, 0x90, 0xA0, 0xC0, 0xC2, 0xE0, 0xE1, 0xED, 0xF0, 0xF1, 0xF4, 0xF5, 0xF8]
@@ -415,6 +423,7 @@ def test_decoder_picks_the_architecture() -> None:
     assert Decoder(TABLE_3_7, lanes=256).lanes == 256
 
 
+@pytest.mark.smoke
 def test_a_lost_word_violates_the_contract() -> None:
     """The check of the contract rejects an empty beat and a gap in packed words."""
 
@@ -466,6 +475,7 @@ def _mark_handler() -> None:
     codecs.register_error("mark-parallel", mark)
 
 
+@pytest.mark.smoke
 @requires_icarus
 @pytest.mark.parametrize(
     ("generated", "busy_in", "busy_out"),

@@ -57,6 +57,7 @@ def test_the_values_cover_every_option() -> None:
     assert len(POSSIBLE) > 100
 
 
+@pytest.mark.smoke
 def test_the_command_line_makes_the_same_parameters() -> None:
     for each in POSSIBLE:
         assert parsed(each.arguments()) == each, each
@@ -122,6 +123,7 @@ def test_parameters_are_immutable() -> None:
         DecoderParameters().lanes = 2
 
 
+@pytest.mark.smoke
 @pytest.mark.parametrize(
     ("given", "message"),
     [

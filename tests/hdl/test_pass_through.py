@@ -107,6 +107,7 @@ def test_texts_of_every_length(simulation: Simulation) -> None:
         check(simulation, texts, separate_ends=separate_ends)
 
 
+@pytest.mark.smoke
 @given(texts=st.lists(any_text().map(bytes), max_size=8), patterns=stream_patterns())
 @settings(max_examples=15, deadline=None)
 def test_any_texts_with_pauses_and_null_beats(
@@ -124,6 +125,7 @@ def test_short_texts_exhaustively() -> None:
         check(simulation_of(name), [b"a" * (place % 4) + text for place, text in enumerate(texts)])
 
 
+@pytest.mark.smoke
 def test_a_beat_is_accepted_in_every_cycle(simulation: Simulation) -> None:
     rng, lanes = random.Random(2), simulation.core.lanes
     for texts in (
@@ -267,6 +269,7 @@ FAULTS: dict[str, tuple[Any, str, Any]] = {
 }
 
 
+@pytest.mark.smoke
 @pytest.mark.parametrize("fault", FAULTS)
 def test_faults_are_detected(fault: str, monkeypatch: pytest.MonkeyPatch) -> None:
     where, name, value = FAULTS[fault]

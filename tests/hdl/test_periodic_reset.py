@@ -101,6 +101,7 @@ def test_a_reset_before_the_decoder_has_drained_is_rejected() -> None:
 # The proof, and the faults that it rejects.
 
 
+@pytest.mark.smoke
 @pytest.mark.parametrize("every", tiered({"1": 1, "16": 16}, ["16"], tier=pytest.mark.proof))
 def test_proved(every: int) -> None:
     assert {name: verdict.proved for name, verdict in prove_refresh(Refresh(every)).items()} == dict.fromkeys(
@@ -310,6 +311,7 @@ def test_a_fault_without_effect_leaves_the_design_identical(monkeypatch: pytest.
 # With a decoder.
 
 
+@pytest.mark.smoke
 @pytest.mark.parametrize(("lanes", "packed"), [(1, False), (2, False), (4, True)])
 def test_every_packet_is_decoded_in_simulation(lanes: int, packed: bool) -> None:
     """Back-to-back packets, with a reset after each."""

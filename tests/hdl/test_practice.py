@@ -50,6 +50,7 @@ def test_equals_the_model(
     assert run.texts == [simulation.expected(text) for text in texts]
 
 
+@pytest.mark.smoke
 def test_expected_is_the_practice_and_not_the_default(simulation: Simulation) -> None:
     text = b"\xf0\x90\x80\xff\xffA\xff"
     marks = {
@@ -64,6 +65,7 @@ def test_expected_is_the_practice_and_not_the_default(simulation: Simulation) ->
     assert [bool(item.error) for item in simulation.expected(text)] == marks[practice]
 
 
+@pytest.mark.smoke
 def test_one_unit_per_cycle_on_any_input(simulation: Simulation) -> None:
     rng = random.Random(4)
     worst = [b"\xf0\x90\x80" * 60, b"\xf0\x90\x80A" * 40, b"\xc2" * 150, b"\xe0\xa0\xff" * 50]

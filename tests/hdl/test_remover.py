@@ -116,6 +116,7 @@ def numbered(kinds: Iterable[tuple[int, bool]], lanes: int, bits: int) -> Iterat
         yield tuple(slots), last
 
 
+@pytest.mark.smoke
 @pytest.mark.parametrize(("name", "length"), tiered({"1": ("1", 6), "2": ("2", 4), "3": ("3", 3), "4": ("4", 3)}, 3))
 def test_every_short_sequence_of_beats(name: str, length: int) -> None:
     """All values of `keep` and `last` in each of some beats, then the end of the packet with a symbol or without."""
@@ -159,6 +160,7 @@ def test_any_stream_with_pauses_on_both_sides(
         assert found == packed(beats, parameters.lanes)
 
 
+@pytest.mark.smoke
 @pytest.mark.parametrize("name", tiered({name: name for name in CHOICES}, IN_EVERY_RUN))
 def test_one_beat_per_cycle_and_full_beats_where_words_are_dense(name: str) -> None:
     parameters, engine = engine_of(name)
@@ -172,6 +174,7 @@ def test_one_beat_per_cycle_and_full_beats_where_words_are_dense(name: str) -> N
     assert cycles == list(range(cycles[0], cycles[0] + 51))
 
 
+@pytest.mark.smoke
 def test_the_input_is_never_paused_by_gaps() -> None:
     rng = random.Random(3)
     for name in ("3", "4", "4-flush"):
@@ -206,6 +209,7 @@ def test_when_a_partial_beat_is_output(lanes: int, flush: bool) -> None:
         assert waited[-1] <= core.latency
 
 
+@pytest.mark.smoke
 @pytest.mark.parametrize("name", tiered({name: name for name in CHOICES}, IN_EVERY_RUN))
 def test_latency(name: str) -> None:
     """The stated number of cycles for a beat that ends its packet, and with one lane for each beat."""
@@ -224,6 +228,7 @@ def test_latency(name: str) -> None:
     assert max(seen) <= core.latency
 
 
+@pytest.mark.smoke
 def test_null_beats_and_empty_packets() -> None:
     beats: list[Beat] = [
         ((), False),

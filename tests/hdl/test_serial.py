@@ -59,6 +59,7 @@ def full(request: pytest.FixtureRequest) -> Simulation:
     return Simulation(SerialDecoder(pipeline=request.param, **FULL), engine=ENGINE)
 
 
+@pytest.mark.smoke
 @given(texts=texts(), patterns=stream_patterns())
 @settings(max_examples=60, deadline=None)
 def test_equals_the_model(
@@ -68,6 +69,7 @@ def test_equals_the_model(
     assert run.texts == [simulation.expected(text) for text in texts]
 
 
+@pytest.mark.smoke
 def test_all_pairs_of_boundary_bytes_each_as_a_text(full: Simulation) -> None:
     pairs = [bytes(pair) for pair in product(boundary_units(), repeat=2)]
     assert len(pairs) == len(boundary_units()) ** 2 > 600
@@ -79,6 +81,7 @@ def class_members() -> list[int]:
     return [0x41, 0x80, 0x90, 0xA0, 0xC0, 0xC2, 0xE0, 0xE1, 0xED, 0xF0, 0xF1, 0xF4, 0xF5, 0xF8]
 
 
+@pytest.mark.smoke
 @pytest.mark.parametrize("pipeline", PIPELINES)
 def test_all_triples_of_classes_against_cpython(pipeline: int) -> None:
     simulation = Simulation(SerialDecoder(pipeline=pipeline), engine=ENGINE)
@@ -87,6 +90,7 @@ def test_all_triples_of_classes_against_cpython(pipeline: int) -> None:
         assert "".join(chr(item.code_point) for item in items) == triple.decode("utf-8", "replace"), triple.hex(" ")
 
 
+@pytest.mark.smoke
 def test_one_unit_per_cycle_on_any_input(full: Simulation) -> None:
     for text in (b"\xc2A" * 60, b"\xf0\x90\x80" * 40, b"\xff" * 120, b"\xe0\x80" * 60, "é€😀a".encode() * 12):
         run = full.run([text, text])
@@ -102,6 +106,7 @@ def beats_that_determine(text: bytes, items: list[Item | Word]) -> Iterator[int]
         yield end if item.error is not None and started and end < len(text) else end - 1
 
 
+@pytest.mark.smoke
 def test_items_are_valid_within_the_latency(full: Simulation) -> None:
     rng = random.Random(1)
     seen = set()
@@ -113,6 +118,7 @@ def test_items_are_valid_within_the_latency(full: Simulation) -> None:
     assert max(seen) == full.core.latency == 1 + full.core.pipeline
 
 
+@pytest.mark.smoke
 def test_a_lone_unit_does_not_wait_for_the_next(full: Simulation) -> None:
     # No beat follows the first byte for 20 cycles.
     run = full.run([b"AB"], input_pauses=[False, *[True] * 20])
@@ -120,6 +126,7 @@ def test_a_lone_unit_does_not_wait_for_the_next(full: Simulation) -> None:
     assert run.accepted[1] > run.valid_since[0] + 10
 
 
+@pytest.mark.smoke
 def test_back_to_back_packets_need_no_gap_and_are_independent(full: Simulation) -> None:
     pieces = [b"\xf0\x90\x80", b"\x80", b"\xe0", b"\xa0\x80", b"", b"\xc2", b"\x80", b"A", b""] * 5
     for ends in ([False], [True]):
@@ -138,10 +145,12 @@ def test_an_end_that_waits_does_not_depend_on_the_next_packet(full: Simulation) 
             assert full.run(pieces, output_pauses=held).texts == [full.expected(piece) for piece in pieces]
 
 
+@pytest.mark.smoke
 def test_an_empty_text_is_one_beat_without_an_item(full: Simulation) -> None:
     assert full.run([b"", b"", b""]).texts == [[], [], []]
 
 
+@pytest.mark.smoke
 def test_valid_does_not_depend_on_ready(full: Simulation) -> None:
     decoder = SerialDecoder(pipeline=full.core.pipeline)
     compared = 0
@@ -168,6 +177,7 @@ def test_valid_does_not_depend_on_ready(full: Simulation) -> None:
     assert compared > 100
 
 
+@pytest.mark.smoke
 def test_ready_stays_high_while_the_consumer_is_ready(full: Simulation) -> None:
     decoder = SerialDecoder(pipeline=full.core.pipeline)
 
@@ -188,6 +198,7 @@ def test_ready_stays_high_while_the_consumer_is_ready(full: Simulation) -> None:
     simulator.run()
 
 
+@pytest.mark.smoke
 def test_reset_in_any_cycle_of_a_packet(full: Simulation) -> None:
     """After a reset of one cycle, at any time, the next packet is decoded like the first one."""
     from amaranth.hdl import ClockDomain, Module

@@ -48,6 +48,7 @@ def run_bench(options: str, directory: Path, *, plus: Sequence[str] = (), practi
     return done.stdout
 
 
+@pytest.mark.smoke
 @requires_icarus
 @pytest.mark.parametrize(
     "options", tiered({options: options for options in [*CONFIGURATIONS, *LONGER]}, CONFIGURATIONS)
@@ -60,6 +61,7 @@ def test_every_decoder_passes_with_and_without_pauses(options: str, tmp_path: Pa
         )
 
 
+@pytest.mark.smoke
 @requires_icarus
 @pytest.mark.parametrize(
     ("entry", "wrong"),

@@ -249,6 +249,7 @@ def test_a_tool_that_cannot_store_its_form(tool: Path, tmp_path: Path) -> None:
     assert [path.name for path in tool.parent.iterdir()] == ["yowasp-icepack.lock"]
 
 
+@pytest.mark.smoke
 def test_a_tool_of_yowasp_that_has_never_run(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -36,6 +36,7 @@ def test_a_missing_tool(tool: str, package: str, tmp_path: Path, monkeypatch: py
         find_tool(tool)
 
 
+@pytest.mark.smoke
 def test_yosys_is_found_and_runs(tmp_path: Path) -> None:
     assert re.match(r"0\.\d+", tool_version("yosys"))
     (tmp_path / "a.v").write_text("module a(input x, output y); assign y = x; endmodule")

@@ -93,6 +93,7 @@ def test_texts_become_those_of_cpython(simulation: Simulation, data: st.DataObje
         )
 
 
+@pytest.mark.smoke
 def test_a_text_at_every_alignment(simulation: Simulation) -> None:
     """Sequences of all lengths, marks and empty packets begin in every lane, and none waits for another one."""
     parameters = parameters_for(simulation)
@@ -116,6 +117,7 @@ def test_the_flag_is_that_of_marks_only() -> None:
     assert found == [(0xEF, False), (0xBF, False), (0xBD, False), (0xEF, True), (0xBF, True), (0xBD, True)]
 
 
+@pytest.mark.smoke
 def test_to_utf_16_with_one_lane_takes_a_byte_in_each_cycle_on_any_input() -> None:
     simulation, rng = simulation_of("8-16"), random.Random(1)
     for _ in range(50):
@@ -138,6 +140,7 @@ def test_a_sanitizer_with_one_lane_takes_a_byte_in_three_cycles_of_the_worst_inp
     assert accepted[-1] - accepted[0] >= 3 * 99 - 6
 
 
+@pytest.mark.smoke
 @pytest.mark.parametrize("name", tiered({name: name for name in ("8-16-4", "8-16-5", "8-8-4", "16-8-4")}, 1))
 def test_wide_transcoders_take_a_beat_in_each_cycle(name: str) -> None:
     simulation, rng = simulation_of(name), random.Random(3)
@@ -160,6 +163,7 @@ def test_a_narrow_transcoder_takes_a_beat_in_each_cycle_of_well_formed_text() ->
     assert accepted[-1] - accepted[0] <= len(accepted) + 3
 
 
+@pytest.mark.smoke
 @pytest.mark.parametrize("name", ["multilingual", "torture"])
 @pytest.mark.parametrize("choice", tiered({name: name for name in ("8-16", "8-16-4", "8-8", "8-8-4")}, 3))
 def test_real_texts(name: str, choice: str) -> None:
@@ -171,6 +175,7 @@ def test_real_texts(name: str, choice: str) -> None:
     assert ENCODINGS[parameters.to].to_bytes(unit.value for unit in found) == wanted
 
 
+@pytest.mark.smoke
 def test_the_verilog_is_equal() -> None:
     parameters = TranscoderParameters(to="utf-16-le")
     core = parameters.build()

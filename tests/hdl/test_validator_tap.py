@@ -136,6 +136,7 @@ def test_the_only_error_is_in_any_place(simulation: Simulation) -> None:
     check(simulation, [long[:place] + b"\xff" + long[place:] for place in range(len(long) + 1)])
 
 
+@pytest.mark.smoke
 @given(texts=st.lists(any_text().map(bytes), max_size=8), patterns=stream_patterns())
 @settings(max_examples=15, deadline=None)
 def test_any_texts_with_pauses_and_null_beats(
@@ -144,6 +145,7 @@ def test_any_texts_with_pauses_and_null_beats(
     check(simulation, texts, **patterns)
 
 
+@pytest.mark.smoke
 def test_packets_of_one_beat_are_accepted_in_every_cycle(simulation: Simulation) -> None:
     rng, lanes = random.Random(2), simulation.core.lanes
     texts = [drawn(rng, rng.randint(0, lanes)) for _ in range(60)]
@@ -412,6 +414,7 @@ FAULTS: dict[str, tuple[Any, str, Any]] = {
 }
 
 
+@pytest.mark.smoke
 @pytest.mark.parametrize("fault", FAULTS)
 def test_faults_are_detected(fault: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(*FAULTS[fault])
@@ -422,6 +425,7 @@ def test_faults_are_detected(fault: str, monkeypatch: pytest.MonkeyPatch) -> Non
         check(simulation, [drawn(rng, rng.randint(0, 20)) for _ in range(40)])
 
 
+@pytest.mark.smoke
 def test_the_verilog_of_a_tap_watches_and_reports() -> None:
     text = axi_verilog(ValidatorParameters(lanes=2, counters=40).build())
     ports = text[text.index("module utf8_validator (") :].partition(");\n")[0]

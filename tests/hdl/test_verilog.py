@@ -62,6 +62,7 @@ def verilog(request: pytest.FixtureRequest) -> str:
     return verilog_of(request.param)
 
 
+@pytest.mark.smoke
 def test_exactly_the_ports_of_the_contract_in_its_order(verilog: str) -> None:
     declared = declared_ports(verilog)
     assert {name: (direction, width) for direction, name, width in declared} == PORTS
@@ -77,6 +78,7 @@ def test_plain_identifiers_without_attributes_and_directives(verilog: str) -> No
         assert character not in verilog
 
 
+@pytest.mark.smoke
 def test_the_verilog_is_deterministic(verilog: str, request: pytest.FixtureRequest) -> None:
     pipeline = request.node.callspec.params["verilog"]
     forget_verilog()
@@ -134,6 +136,7 @@ def _mark_handler() -> None:
     codecs.register_error("mark", mark)
 
 
+@pytest.mark.smoke
 @requires_icarus
 @pytest.mark.parametrize(
     ("verilog", "busy_in", "busy_out"),
@@ -157,6 +160,7 @@ def test_boundary_sequences_with_pauses(verilog: str, busy_in: int, busy_out: in
     check_against_cpython(verilog, pieces, tmp_path, separate_ends=ends, busy_in=busy_in, busy_out=busy_out)
 
 
+@pytest.mark.smoke
 @requires_icarus
 @given(pieces=texts(max_size=60), ends=st.lists(st.booleans(), min_size=1), bench_seed=st.integers(1, 10**6))
 @seed(1)

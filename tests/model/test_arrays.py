@@ -129,6 +129,7 @@ def test_all_texts_of_units_near_the_bounds_of_any_table(table: EncodingTable, l
         check(decode_array(text_of(table, units), table), list(decode(units, table)))
 
 
+@pytest.mark.smoke
 @by_table
 def test_all_sequences_in_one_text_and_its_prefixes(table: EncodingTable) -> None:
     alphabet = units_near(table)[:40]
@@ -175,6 +176,7 @@ def test_table_3_11_of_the_standard() -> None:
     assert items.errors.tolist() == [ErrorKind.TRUNCATED] * 4 + [0]
 
 
+@pytest.mark.smoke
 def test_every_scalar_value() -> None:
     points = np.concatenate([np.array(values, np.uint32) for values in oracle.SCALAR_VALUES])
     items = decode_array("".join(map(chr, points.tolist())).encode())
@@ -192,6 +194,7 @@ _damaged = st.lists(
 ).map(b"".join)
 
 
+@pytest.mark.smoke
 @given(_damaged)
 def test_any_text_decodes_as_with_the_plain_decoder(text: bytes) -> None:
     check(decode_array(text), list(decode(text)))

@@ -268,6 +268,7 @@ EDGES = {
 }
 
 
+@pytest.mark.smoke
 @pytest.mark.parametrize(("source", "target"), PAIRS, ids=[" to ".join(pair) for pair in PAIRS])
 def test_replacement_matches_cpython(source: str, target: str) -> None:
     """Every text of up to three units at the bounds; CPython replaces in UTF-16 and UTF-32 as in UTF-8."""
@@ -354,6 +355,7 @@ scheme_cases = pytest.mark.parametrize(
 )
 
 
+@pytest.mark.smoke
 @scheme_cases
 def test_schemes_match_cpython(scheme: EncodingScheme, codec: str, form: str) -> None:
     """U+FEFF at the start is an ordinary character, since the byte order is fixed."""

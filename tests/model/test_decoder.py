@@ -39,6 +39,8 @@ from utf8fpga.model import (
     partition,
 )
 
+pytestmark = pytest.mark.smoke
+
 # A name, the bytes, and the expected items: "!n" is one U+FFFD for n bytes.
 EXAMPLES = [
     ("table_3_4_one_byte", "4D", "4D"),

@@ -24,6 +24,8 @@ from utf8fpga.model import (
     is_well_formed,
 )
 
+pytestmark = pytest.mark.smoke
+
 UTF_8 = DFA.of(TABLE_3_7)
 
 

@@ -9,6 +9,8 @@ from support.oracle import refusal
 
 from utf8fpga.model import CESU_8, TABLE_3_7, EncodingTable, decode, encode, encode_units
 
+pytestmark = pytest.mark.smoke
+
 PLACES = "its code points are U+0000..U+D7FF and U+E000..U+10FFFF"
 
 TABLE_3_4 = {0x4D: "4D", 0x430: "D0 B0", 0x4E8C: "E4 BA 8C", 0x10302: "F0 90 8C 82"}

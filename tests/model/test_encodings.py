@@ -45,6 +45,7 @@ def test_an_unknown_name_is_refused() -> None:
     assert refusal(InvalidArgumentError, encoding_named, "utf-7") == message
 
 
+@pytest.mark.smoke
 @pytest.mark.parametrize("name", ORACLES)
 @pytest.mark.parametrize("step", [61, pytest.param(1, marks=pytest.mark.slow)])
 def test_scalar_values_encode_as_in_cpython(name: str, step: int) -> None:
@@ -68,6 +69,7 @@ def test_the_flag_of_a_word_is_that_of_its_units() -> None:
     assert encoder.process([0xFFFD, 1 << 21 | 0xFFFD]) == [CodeUnit(1, 0xFFFD, False), CodeUnit(1, 0xFFFD, True)]
 
 
+@pytest.mark.smoke
 @pytest.mark.parametrize("target", ORACLES)
 def test_texts_of_boundary_bytes_are_transcoded_as_by_cpython(target: str) -> None:
     for text in map(bytes, product(BOUNDARY_BYTES, repeat=3)):

@@ -88,6 +88,7 @@ CODECS: list[tuple[EncodingTable | Composition, Callable[[str], Iterable[int]]]]
 ]
 
 
+@pytest.mark.smoke
 @code_points
 @pytest.mark.parametrize(("form", "codec"), CODECS, ids=[form.name for form, _ in CODECS])
 def test_scalar_values_encode_as_in_cpython_and_decode_back(
@@ -451,6 +452,7 @@ def test_names_and_order_of_the_catalogue() -> None:
     assert [form.unit_width for form in COMPOSITIONS.values()] == [8, 8]
 
 
+@pytest.mark.smoke
 def test_every_table_has_a_source_and_all_checks() -> None:
     for name, form in [*CATALOGUE.items(), *COMPOSITIONS.items()]:
         assert form.name == name

@@ -5,8 +5,12 @@ from __future__ import annotations
 
 import doctest
 
+import pytest
+
 from utf8fpga.model import IncrementalDecoder, Practice, golden
 from utf8fpga.model.golden import FiniteGolden, GoldenDecoder, Symbol
+
+pytestmark = pytest.mark.smoke
 
 TEXT = b"a\xf0\x9f\x98\x80\xe2\x82A\xff\xc3"
 

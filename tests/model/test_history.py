@@ -296,6 +296,7 @@ def right_answer(text: bytes) -> Answer:
     return Answer.VALID
 
 
+@pytest.mark.smoke
 @pytest.mark.parametrize("length", [0, 1, 2, 3])
 def test_table_3_7_matches_cpython(length: int) -> None:
     for units in product(BOUNDARY, repeat=length):
@@ -376,6 +377,7 @@ def _unmatched_by_table_3_1b(longest: int) -> list[int]:
     return totals
 
 
+@pytest.mark.smoke
 def test_table_3_1b_rejects_one_plane() -> None:
     refused = _texts(*CHARACTERS[:3], CHARACTERS[3] - 16 * 64 * 64)
     assert counts(TABLE, Direction.CONDEMNED) == _less(WELL_FORMED[1:], refused[1:]) == (0, 0, 0, 65_536)

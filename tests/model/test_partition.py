@@ -115,6 +115,7 @@ EXAMPLES = [
 """The examples of D86 and of the constraints in L2/07-351; bytes in angle brackets are those of section 3.9."""
 
 
+@pytest.mark.smoke
 @pytest.mark.parametrize(("form", "parts"), [row[1:] for row in EXAMPLES], ids=[row[0] for row in EXAMPLES])
 def test_examples_of_the_documents(form: str, parts: list[str]) -> None:
     units = [int(unit, 16) for part in parts for unit in part.lstrip("!").replace("/", " ").split()]

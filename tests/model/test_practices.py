@@ -95,6 +95,7 @@ def shown(items: Iterable[Item]) -> list[str]:
     return [f"{item.code_point:X}" if item.error is None else f"!{item.length}" for item in items]
 
 
+@pytest.mark.smoke
 @pytest.mark.parametrize(
     ("practice", "units", "output"),
     [
@@ -256,6 +257,7 @@ texts = st.lists(
 ).map(b"".join)
 
 
+@pytest.mark.smoke
 @pytest.mark.parametrize("practice", Practice)
 @given(text=texts)
 def test_any_text(practice: Practice, text: bytes) -> None:
@@ -298,6 +300,7 @@ def _ends(text: str) -> list[int]:
     return sorted({int(first, 16), int(last or first, 16)})
 
 
+@pytest.mark.smoke
 @pytest.mark.parametrize("line", REPLACED.strip().splitlines(), ids=str.strip)
 def test_replaced_if_followed_by(line: str) -> None:
     prefix, _, excluded = line.partition(" ! ")
@@ -318,6 +321,7 @@ def _kinds_of_units(table: EncodingTable) -> list[int]:
     return sorted(unit for unit in kinds.values() if unit < 1 << table.unit_width)
 
 
+@pytest.mark.smoke
 @pytest.mark.parametrize(("table", "kinds"), [(TABLE_3_7, 13), (oracle.UTF_16, 4), (oracle.UTF_32, 3)])
 def test_wording_of_l2_08_150_equals_maximal_subparts(table: EncodingTable, kinds: int) -> None:
     """A proof by enumeration, for texts of any length.

@@ -80,6 +80,7 @@ ORACLES: dict[str, Callable[[str], bool]] = {
 }
 
 
+@pytest.mark.smoke
 @pytest.mark.parametrize("name", tiered({name: name for name in ORACLES}, ["whitespace", "line-break"]))
 def test_code_points_are_those_of_cpython(name: str) -> None:
     wanted = [point for point in EVERY if ORACLES[name](chr(point))]

@@ -13,6 +13,8 @@ from support.oracle import CESU_8_ROWS, RFC_2279, UTF_16, UTF_32, refusal
 import utf8fpga.model
 from utf8fpga.model import TABLE_3_7, EncodingTable, Range, Row, TableError, decode, encode_units
 
+pytestmark = pytest.mark.smoke
+
 
 def _table(rows: str, width: int = 8, name: str = "T") -> EncodingTable:
     return EncodingTable.parse(name, rows, source="made up", unit_width=width)

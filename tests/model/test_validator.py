@@ -13,6 +13,8 @@ from utf8fpga.model import MODIFIED_UTF_8_CODE_UNITS, ErrorKind, InvalidArgument
 from utf8fpga.model import validator as module
 from utf8fpga.model.validator import GoldenValidator
 
+pytestmark = pytest.mark.smoke
+
 
 def test_doctests() -> None:
     assert doctest.testmod(module).failed == 0

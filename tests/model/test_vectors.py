@@ -49,6 +49,7 @@ def test_names_are_unique_identifiers() -> None:
     assert all(re.fullmatch(r"[a-z][a-z0-9_]*", name) for name in FOUND)
 
 
+@pytest.mark.smoke
 @pytest.mark.parametrize("name", NAMED)
 def test_vectors_have_the_items_that_their_names_describe(name: str) -> None:
     assert FOUND[name].hex(" ").upper() == NAMED[name]
@@ -56,6 +57,7 @@ def test_vectors_have_the_items_that_their_names_describe(name: str) -> None:
         assert FOUND[f"{name}_z"] == FOUND[name] + b"Z"
 
 
+@pytest.mark.smoke
 def test_json_has_the_items_of_cpython() -> None:
     content = json.loads(render_vectors("json"))
     assert {entry["name"]: bytes.fromhex(entry["bytes"]) for entry in content} == FOUND
@@ -132,6 +134,7 @@ endmodule
 """
 
 
+@pytest.mark.smoke
 @requires_icarus
 @pytest.mark.parametrize(
     ("pipeline", "practice"),

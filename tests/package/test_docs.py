@@ -387,6 +387,7 @@ def test_extras_in_the_pages_exist() -> None:
 # Blocks in other languages.
 
 
+@pytest.mark.smoke
 @pytest.mark.parametrize("block", blocks_in("python"), ids=lambda block: block.name)
 def test_python_blocks_run(block: Block, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)

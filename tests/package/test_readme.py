@@ -83,6 +83,7 @@ def same_tools() -> None:
         pytest.skip(reason)
 
 
+@pytest.mark.smoke
 def test_readme_and_docs_show_the_recorded_figures() -> None:
     assert with_block(README, "summary", summary_table(FIGURES, OVER_LANES)) == README
     assert with_block(PERFORMANCE, "figures", figures_table(FIGURES)) == PERFORMANCE
@@ -113,6 +114,7 @@ def test_all_points_over_lanes_are_recorded(figures: dict[str, Any], points: Seq
     assert not any(row["error"] for row in [*FIGURES["figures"], *figures["figures"]])
 
 
+@pytest.mark.smoke
 def test_throughput_is_computed_from_the_median_clock() -> None:
     for row in [*FIGURES["figures"], *OVER_LANES["figures"], *CORES["figures"]]:
         clocks = sorted(row["speed"]["by_seed"].values())
@@ -133,6 +135,7 @@ def test_the_plot_is_of_the_recorded_figures(figures: dict[str, Any], plot: Path
     assert described in (CHECKOUT / plot).read_text(encoding="utf-8"), f"run {figures['command']}"
 
 
+@pytest.mark.smoke
 @pytest.mark.usefixtures("same_tools")
 @pytest.mark.parametrize(("setting", "parameters"), SETTINGS, ids=[title for title, _ in SETTINGS])
 def test_figures_are_of_the_current_design(setting: str, parameters: DecoderParameters) -> None:
@@ -213,6 +216,7 @@ def test_readme_without_markers_is_rejected() -> None:
         with_block("# title", "demo", "x")
 
 
+@pytest.mark.smoke
 def test_both_commands_of_the_readme_are_one_line_without_prerequisites() -> None:
     lines = [line for line in README.splitlines() if line.startswith("python3 -m venv ")]
     assert [line.rsplit("/", 1)[-1] for line in lines] == ["utf8fpga demo", "pytest -n auto"]

@@ -116,6 +116,7 @@ def check_that_engines_agree(parameters: CoreParameters, examples: int) -> None:
     check()
 
 
+@pytest.mark.smoke
 @pytest.mark.parametrize("parameters", tiered({each.name: each for each in DECODERS}, 4))
 def test_a_run_is_equal_to_one_in_the_python_engine_in_every_cycle(parameters: CoreParameters) -> None:
     check_that_engines_agree(parameters, 20)
@@ -256,6 +257,7 @@ def test_violations_of_the_contract_have_the_same_messages(fault: Fault, message
     assert str(gathered.value) == str(caught.value)
 
 
+@pytest.mark.smoke
 @pytest.mark.parametrize(
     "fault", tiered({name: fault for name, (fault, _) in FAULTS.items()}, ["gap", "null beats", "valid deasserted"])
 )

@@ -30,6 +30,7 @@ def spelt(text: bytes) -> tuple[str, ...]:
     return tuple("!FFFD" if point == "\ufffd" else f"{ord(point):04X}" for point in text.decode("utf-8", "replace"))
 
 
+@pytest.mark.smoke
 @pytest.mark.parametrize("name", tiered({name: name for name in CORRECT}, ["validator"]))
 def test_correct_core_passes(name: str) -> None:
     report = report_of(name)
@@ -57,6 +58,7 @@ def test_every_code_point_is_run(monkeypatch: pytest.MonkeyPatch) -> None:
     assert {*range(0x110000)} - {*range(0xD800, 0xE000)} == {ord(point) for point in long}
 
 
+@pytest.mark.smoke
 def test_core_that_accepts_surrogates() -> None:
     report = report_of("surrogates")
     assert [row.cause for row in report.failed] == ["SURROGATE"]
@@ -82,6 +84,7 @@ def test_core_with_the_wrong_number_of_marks() -> None:
     assert (found.expected, found.given, found.expected_marks, found.given_marks) == (spelt(b"\xc0"), (), 1, 0)
 
 
+@pytest.mark.smoke
 def test_core_that_leaks_state_between_texts() -> None:
     report = report_of("leaky")
     assert [row.cause for row in report.failed] == ["back-to-back texts"]

@@ -180,6 +180,7 @@ def check_that_engines_agree(parameters: CoreParameters, netlist: Netlist, examp
     check()
 
 
+@pytest.mark.smoke
 @requires_compiler
 @pytest.mark.parametrize("family", tiered({name: name for name in FAMILIES}, ["ice40"]))
 def test_a_netlist_is_equal_to_the_python_engine_in_every_cycle(family: str) -> None:

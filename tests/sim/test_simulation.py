@@ -25,6 +25,8 @@ from utf8fpga.sim.beats import beat_payload, text_beats, with_null_beats
 from utf8fpga.sim.boundaries import boundary_units
 from utf8fpga.sim.strategies import any_text, damaged, noise, pauses, well_formed
 
+pytestmark = pytest.mark.smoke
+
 LOW_TRAILS = EncodingTable.parse("trailing units below", "0..3 4 2..3 2..3", source="made for this test", unit_width=3)
 
 TEXT = b"A\xc3\xa9\xe0\x80Z"

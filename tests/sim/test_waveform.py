@@ -69,6 +69,7 @@ COMPONENTS = {
 }
 
 
+@pytest.mark.smoke
 @pytest.mark.parametrize(("parameters", "scopes"), COMPONENTS.values(), ids=COMPONENTS)
 def test_streams_are_first_and_components_follow_the_data(
     parameters: dict[str, Any], scopes: list[str], tmp_path: Path
@@ -224,6 +225,7 @@ def drawn(tmp_path: Path, texts: list[bytes], *, cycles: range = range(24), **op
     return {f"{name} {line['name']}": line for name, *lines in streams for line in lines}
 
 
+@pytest.mark.smoke
 def test_diagram_of_a_broken_sequence(tmp_path: Path) -> None:
     """An item is output one cycle after its last byte, that of a broken sequence with the byte that breaks it."""
     lines = drawn(tmp_path, [bytes.fromhex("E1 80 41")])

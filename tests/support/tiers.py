@@ -1,14 +1,60 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Parameters of tests, of which some run in every run and the others in a longer tier."""
+"""The tiers of the tests.
+
+``smoke`` is the tier without an option: it shows a user that everything works on this machine. ``full`` is every test
+without a marker; CI runs both tiers wholly. The others have the markers in `LONGER`, and CI runs samples of them.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import pytest
 
-__all__ = ["tiered"]
+__all__ = ["LONGER", "SMOKE", "TIERS", "Tier", "assign_tiers", "tiered"]
+
+LONGER = ("slow", "proof", "build", "exhaustive", "benchmark")
+
+SMOKE = f"smoke and not ({' or '.join(LONGER)})"
+
+
+@dataclass(frozen=True)
+class Tier:
+    """A tier that CI runs wholly.
+
+    Attributes:
+        most: upper bound on the number of its cases, which keeps it as quick as it is.
+        shows: what a run has shown.
+        following: the command for the next tier.
+    """
+
+    most: int
+    shows: str
+    following: str
+
+
+TIERS = {
+    SMOKE: Tier(
+        1200,
+        "model, cores, Verilog, proofs, commands, a bitstream and a virtual board work on this machine",
+        "pytest -n auto -m full",
+    ),
+    "full": Tier(
+        6000,
+        "every documented property in simulation, the smaller proofs, and every message and limit of the commands",
+        "pytest -n auto -m 'slow or proof or build'",
+    ),
+}
+"""The tiers by the expression that selects them."""
+
+
+def assign_tiers(items: Sequence[pytest.Item]) -> None:
+    """Add the marker ``full`` to the tests that have no marker of a tier."""
+    for item in items:
+        if not any(item.get_closest_marker(name) for name in ("smoke", *LONGER)):
+            item.add_marker("full")
 
 
 def tiered(
@@ -21,7 +67,7 @@ def tiered(
 
     Args:
         cases: the values by id; a tuple has a value for each argument.
-        every_run: the ids of those that run in every run, or the number of the first ones that do.
+        every_run: the ids of those without a marker, or the number of the first ones.
         tier: the marker of the others.
     """
     chosen = list(cases)[:every_run] if isinstance(every_run, int) else every_run
