@@ -17,7 +17,7 @@ import click
 
 from utf8fpga.boards.events import Counters, Event, Expected, Mark, Received, line_of
 from utf8fpga.boards.forms import TEXT_FORMS
-from utf8fpga.boards.host import Conversation, SerialPort, find_port
+from utf8fpga.boards.host import Conversation, Port, SerialPort, find_port
 from utf8fpga.boards.protocol import ENQ, EOT
 from utf8fpga.cli.board_options import board_core_command, form_option
 from utf8fpga.cli.options import FILE, output_option
@@ -84,21 +84,18 @@ def talk(
 
 
 @contextmanager
-def _connected(port: str, baud: float, core: CoreParameters, form: str | None) -> Iterator[SerialPort]:
-    """The port, with a virtual board behind it if it is one."""
-    with ExitStack() as stack:
-        if port.startswith(VIRTUAL):
-            from utf8fpga.boards.virtual import VirtualBoard, VirtualPort
+def _connected(port: str, baud: float, core: CoreParameters, form: str | None) -> Iterator[Port]:
+    """The port of a board, or of a virtual one."""
+    if port.startswith(VIRTUAL):
+        from utf8fpga.boards.virtual import DirectPort, VirtualBoard
 
-            board = VirtualBoard(port.removeprefix(VIRTUAL), baud=baud, core=core, form=form)
-            name = stack.enter_context(VirtualPort(board).running())
-        else:
-            name = find_port() if port == AUTO else port
-        connection = SerialPort(name, baud)
-        try:
-            yield connection
-        finally:
-            connection.close()
+        yield DirectPort(VirtualBoard(port.removeprefix(VIRTUAL), baud=baud, core=core, form=form))
+        return
+    connection = SerialPort(find_port() if port == AUTO else port, baud)
+    try:
+        yield connection
+    finally:
+        connection.close()
 
 
 def _send_file(
@@ -250,7 +247,7 @@ class _Checker:
 # The interactive mode
 
 
-def _interact(connection: SerialPort, conversation: Conversation) -> None:
+def _interact(connection: Port, conversation: Conversation) -> None:
     """Send what is typed, and show what comes back, until Ctrl-D is typed twice."""
     from rich.console import Console
 
@@ -261,20 +258,23 @@ def _interact(connection: SerialPort, conversation: Conversation) -> None:
             "Ctrl-D ends the text, twice it leaves, Ctrl-E shows the counters"
         )
         is_empty = is_asked = False
-        descriptors = [sys.stdin.fileno(), connection.fileno()]
+        keyboard = sys.stdin.fileno()
+        # A virtual board has no descriptor: it answers while it is read.
+        board = [connection.fileno()] if isinstance(connection, SerialPort) else []
         while True:
             # While the board is busy, the terminal holds what is typed.
             has_room = conversation.room > 2
             is_due = not has_room or conversation.is_waiting
-            ready, _, _ = select.select(descriptors if has_room else descriptors[1:], [], [], 1 if is_due else None)
-            if descriptors[1] in ready or not ready:
+            seconds = (1 if board else 0) if is_due else None
+            ready, _, _ = select.select([keyboard, *board] if has_room else board, [], [], seconds)
+            if ready != [keyboard]:
                 for event in conversation.receive(0 if ready else None):
                     if not isinstance(event, Counters):
                         _print(console, event)
                     elif is_asked and not conversation.is_waiting:
                         is_asked = False
                         _print(console, event)
-            if descriptors[0] not in ready:
+            if keyboard not in ready:
                 continue
             typed = read(conversation.room - 2)
             if not typed or (is_empty and typed[0] == _END):

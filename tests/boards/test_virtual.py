@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from support.command import utf8fpga
 from support.engines import requires_compiler
 from support.oracle import refusal
 
@@ -407,6 +408,12 @@ def test_without_pyserial(monkeypatch: pytest.MonkeyPatch) -> None:
     message = "pyserial is not installed: pip install 'utf8fpga[serial]'"
     assert refusal(PortError, find_port) == message
     assert refusal(PortError, lambda: SerialPort("any", 1e6)) == message
+
+
+def test_a_virtual_board_needs_no_pyserial(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "serial", None)
+    done = utf8fpga("talk", "virtual:icebreaker", "--baud", "3000000", "--check", data=b"\xe1\x80A")
+    assert done.stdout.decode().startswith("3 bytes, 2 items, 1 ill-formed, all equal to the model; "), done.stderr
 
 
 def test_lines_of_events() -> None:
