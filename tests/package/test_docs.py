@@ -64,6 +64,8 @@ NOT_RUN = {
     "pip install '.[remote]'": "it installs packages from the network; .ci/run installs this extra with '.[test]'",
     "bash .ci/run": "CI itself",
     "pytest -n auto": "the test run itself",
+    "pytest -n auto -m full": "the test run itself",
+    "bash .ci/run record": "CI itself",
     'pytest -m "slow or build or proof" --sample SEED --budget SECONDS': ".ci/run runs it, with values",
     "pip install '.[boards,compiled,serial]'": (
         "it installs packages from the network; .ci/run installs these extras with '.[test]'"
