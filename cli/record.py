@@ -238,8 +238,7 @@ def _typed_session() -> list[str]:
         os.write(terminal, _TYPED[-1])
         process.wait()
     os.close(terminal)
-    lines = shown.decode().replace("\r", "").splitlines()
-    return [re.sub(r"/dev/\S+,", "/dev/pts/0,", line.rstrip()) for line in lines]
+    return [line.rstrip() for line in shown.decode().replace("\r", "").splitlines()]
 
 
 def with_block(text: str, name: str, content: str) -> str:
