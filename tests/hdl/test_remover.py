@@ -50,7 +50,7 @@ def engine_of(name: str) -> tuple[RemoverParameters, Any]:
     return parameters, create_engine(ENGINE, parameters.build(), parameters)
 
 
-@pytest.fixture(scope="module", params=tiered({name: name for name in CHOICES}, IN_EVERY_RUN))
+@pytest.fixture(scope="module", params=tiered({name: name for name in CHOICES}, IN_EVERY_RUN, smoke=("1", "2")))
 def choice(request: pytest.FixtureRequest) -> str:
     return str(request.param)
 

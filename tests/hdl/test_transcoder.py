@@ -67,7 +67,7 @@ def parameters_for(simulation: Simulation) -> TranscoderParameters:
     return simulation.parameters
 
 
-@pytest.fixture(scope="module", params=tiered({name: name for name in CHOICES}, IN_EVERY_RUN))
+@pytest.fixture(scope="module", params=tiered({name: name for name in CHOICES}, IN_EVERY_RUN, smoke=("8-8", "8-16")))
 def simulation(request: pytest.FixtureRequest) -> Simulation:
     return simulation_of(request.param)
 

@@ -62,6 +62,7 @@ def tiered(
     every_run: Collection[str] | int,
     *,
     tier: pytest.MarkDecorator = pytest.mark.slow,
+    smoke: Collection[str] = (),
 ) -> list[Any]:
     """The parameters of a test.
 
@@ -69,10 +70,16 @@ def tiered(
         cases: the values by id; a tuple has a value for each argument.
         every_run: the ids of those without a marker, or the number of the first ones.
         tier: the marker of the others.
+        smoke: the ids, among those, with the marker ``smoke``.
     """
     chosen = list(cases)[:every_run] if isinstance(every_run, int) else every_run
     assert set(chosen) <= set(cases), f"unknown ids: {set(chosen) - set(cases)}"
+    assert set(smoke) <= set(chosen), f"not in a tier of CI: {set(smoke) - set(chosen)}"
+
+    def marks(name: str) -> list[pytest.MarkDecorator]:
+        return [pytest.mark.smoke] if name in smoke else [] if name in chosen else [tier]
+
     return [
-        pytest.param(*(case if isinstance(case, tuple) else (case,)), id=name, marks=[] if name in chosen else [tier])
+        pytest.param(*(case if isinstance(case, tuple) else (case,)), id=name, marks=marks(name))
         for name, case in cases.items()
     ]
