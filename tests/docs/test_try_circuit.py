@@ -62,7 +62,6 @@ def expected(text: bytes) -> list[tuple[int, bool]]:
     return [(point, cause is not None) for _, _, point, cause in items_of(text)]
 
 
-@pytest.mark.smoke
 @pytest.mark.parametrize("number", [SMALLEST, PIPELINED, PACKED], ids=list(DATA.CIRCUITS))
 @pytest.mark.parametrize(("pauses", "stalls"), [(0, 0), (0.5, 0), (0, 0.5), (0.3, 0.7)])
 def test_the_netlists_output_what_cpython_decodes(page: Page, number: int, pauses: float, stalls: float) -> None:

@@ -78,7 +78,6 @@ def other_cores() -> Iterator[CoreParameters]:
 MATRIX = {parameters.name: parameters for parameters in (*variants(), *other_cores())}
 
 
-@pytest.mark.smoke
 @requires_linters
 @pytest.mark.parametrize(
     "name",

@@ -48,10 +48,10 @@ def run_bench(options: str, directory: Path, *, plus: Sequence[str] = (), practi
     return done.stdout
 
 
-@pytest.mark.smoke
 @requires_icarus
 @pytest.mark.parametrize(
-    "options", tiered({options: options for options in [*CONFIGURATIONS, *LONGER]}, CONFIGURATIONS)
+    "options",
+    tiered({options: options for options in [*CONFIGURATIONS, *LONGER]}, CONFIGURATIONS, smoke=CONFIGURATIONS[:1]),
 )
 def test_every_decoder_passes_with_and_without_pauses(options: str, tmp_path: Path) -> None:
     packets = len(vectors())

@@ -93,7 +93,6 @@ def test_texts_become_those_of_cpython(simulation: Simulation, data: st.DataObje
         )
 
 
-@pytest.mark.smoke
 def test_a_text_at_every_alignment(simulation: Simulation) -> None:
     """Sequences of all lengths, marks and empty packets begin in every lane, and none waits for another one."""
     parameters = parameters_for(simulation)
