@@ -83,10 +83,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         items.sort(key=lambda item: sha256(f"{seed} {item.nodeid}".encode()).digest())
 
 
-def pytest_collection_finish(session: pytest.Session) -> None:
-    tier = TIERS.get(session.config.option.markexpr)
-    if tier and len(session.items) > tier.most:
-        raise pytest.UsageError(f"this tier has {len(session.items)} cases, above its bound of {tier.most}")
+def pytest_collection_finish() -> None:
     # The collector need not visit what exists now, which no test deletes.
     gc.freeze()
 
@@ -106,12 +103,24 @@ def pytest_testnodedown(node: Any) -> None:
 def pytest_sessionfinish(session: pytest.Session) -> None:
     if hasattr(session.config, "workeroutput"):
         session.config.workeroutput["volume"] = dict(session.config.stash[_volume])
+    elif _excess(session.config) and not session.exitstatus:
+        session.exitstatus = pytest.ExitCode.TESTS_FAILED
+
+
+def _excess(config: pytest.Config) -> str:
+    """Why the tier of the run is too large; empty if it is not."""
+    tier = TIERS.get(config.option.markexpr)
+    stats = config.pluginmanager.get_plugin("terminalreporter").stats
+    cases = sum(len(stats.get(outcome, ())) for outcome in ("passed", "failed", "skipped"))
+    return f"this tier has {cases} cases, above its bound of {tier.most}" if tier and cases > tier.most else ""
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, exitstatus: int, config: pytest.Config) -> None:
     if config.stash[_volume]:
         terminalreporter.write_line(volume_line(config.stash[_volume]))
-    if (tier := TIERS.get(config.option.markexpr)) and not exitstatus:
+    if excess := _excess(config):
+        terminalreporter.write_line(excess, red=True)
+    elif (tier := TIERS.get(config.option.markexpr)) and not exitstatus:
         terminalreporter.write_line(f"this run has shown: {tier.shows}; next: {tier.following}")
 
 
