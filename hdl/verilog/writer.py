@@ -21,6 +21,7 @@ from utf8fpga.hdl.verilog.attributes import PORT_ATTRIBUTES
 from utf8fpga.hdl.verilog.checks import contract_checks
 from utf8fpga.hdl.verilog.header import header
 from utf8fpga.hdl.verilog.identifiers import check_module_name, check_ram_style
+from utf8fpga.hdl.verilog.loops import without_loops_of_wires
 from utf8fpga.hdl.verilog.netlist import tidy
 from utf8fpga.hdl.verilog.text import polished, with_port_attributes, with_ram_style
 from utf8fpga.model import InvalidArgumentError
@@ -174,7 +175,9 @@ def _written(design: str, name: str, ports: tuple[str, ...], tool: str, changed:
         run_tool("yosys", ["-q", "-p", script], directory=directory)
         found = json.loads((directory / "top.json").read_text(encoding="utf-8"))
         first = json.loads((directory / "first.json").read_text(encoding="utf-8"))
-        (directory / "tidy.json").write_text(json.dumps(tidy(found, name, ports, first)), encoding="utf-8")
+        (directory / "tidy.json").write_text(
+            json.dumps(without_loops_of_wires(tidy(found, name, ports, first))), encoding="utf-8"
+        )
         write = "read_json tidy.json; write_verilog -noattr top.v"
         run_tool("yosys", ["-q", "-p", write], directory=directory)
         paths = {port: (directory / f"{port}.paths").read_text(encoding="utf-8").split() for port in ports}

@@ -10,6 +10,7 @@ from utf8fpga.formal.netlist import equal_verilog
 from utf8fpga.hdl import (
     CoreParameters,
     DecoderParameters,
+    EncoderParameters,
     TranscoderParameters,
     ValidatorParameters,
     axi_rtlil,
@@ -28,6 +29,8 @@ CORES = {
     "packed-4": DecoderParameters(lanes=4),
     "each-unit": DecoderParameters(practice="each-unit"),
     "refresh": DecoderParameters(refresh=100),
+    "encoder-narrow": EncoderParameters(narrow=True),
+    "to-utf-16-le": TranscoderParameters(to="utf-16-le"),
     "sanitizer-2": TranscoderParameters(lanes=2),
     "tap-3": ValidatorParameters(lanes=3, report="offset", counters=8),
 }

