@@ -128,7 +128,7 @@ def _seeds(_context: click.Context, _option: click.Parameter, value: str) -> tup
 @click.option("--jobs", type=click.IntRange(1), help="Concurrent jobs; default: one per processor.")
 @click.option("--cache", type=FOLDER, help="Folder of the cached results; default: the user's cache.")
 @click.option("--dask", type=SCHEDULER, help="Run the jobs on the Dask cluster with this scheduler.")
-@click.option("--against", type=FILE, multiple=True, help="A Verilog file of another core; may be given several times.")
+@click.option("--against", type=FILE, multiple=True, help="A .v, .sv or .il file of another core; may be repeated.")
 @click.option("--top", type=MODULE, help="Top module of the core of --against.")
 @click.option("--ports", type=FILE, help="Its ports, as TOML or JSON: clock, reset, inputs, outputs, constants.")
 @click.option("--plot", type=FILE, help="Write a plot of throughput and area per lane over lanes as SVG.")
