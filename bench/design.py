@@ -239,10 +239,10 @@ def read_ports(path: Path) -> Ports:
 
 
 def foreign_core(files: Sequence[Path], top: str | None = None, ports: Ports | None = None) -> Design:
-    """Any other core in Verilog or SystemVerilog.
+    """Any other core in Verilog, SystemVerilog or RTLIL.
 
     Args:
-        files: its source files; the suffix ``.sv`` means SystemVerilog.
+        files: see `read_module`.
         top: its top module; default: the module that no other one instantiates.
         ports: the description of its ports; default: all are read from the Verilog, and clock and
             reset are recognised by their names.

@@ -10,6 +10,7 @@ import re
 from collections import deque
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from time import monotonic
 from typing import Any, Protocol
 
 from utf8fpga.boards.events import Counters, Event, GarbledError, answer_in, parser_of
@@ -24,6 +25,12 @@ _SLICE = WINDOW // 4 - 1
 
 _DAY_SECONDS = 86_400
 """Upper bound on the time to wait; systems have limits of their own, which are larger."""
+
+_MOST_GREETING = 10
+"""Upper bound on the time for an answer that other bytes precede, in multiples of the time to wait for a byte."""
+
+_MOST_BYTES = 128 * WINDOW
+"""Upper bound on the bytes of a board between two answers: no form has that many for the bytes without an answer."""
 
 _QUIET_SECONDS = 0.1
 """The time without a byte from the board after which it is taken to have sent everything, before a conversation."""
@@ -89,6 +96,8 @@ class Conversation:
         self._waiting: deque[int] = deque()
         """For each request without an answer the entries of the board's buffer that it and the bytes before it need."""
         self._sent = 0
+        self._since_answer = 0
+        """The bytes received since the last answer."""
         self._asked_again = False
 
     @property
@@ -103,24 +112,31 @@ class Conversation:
 
     def _greet(self) -> tuple[str, Counters]:
         """End what an earlier conversation may have left, and ask for the counters."""
-        received = b""
         # The first EOT is a byte of the text if a DLE was the last byte.
+        deadline = monotonic() + _MOST_GREETING * self._seconds
         self._port.write(bytes([EOT, EOT]))
-        while self._port.read(_QUIET_SECONDS):
-            pass
+        while received := self._port.read(_QUIET_SECONDS):
+            if monotonic() > deadline:
+                raise self._not_a_board(received)
         self._port.write(bytes([ENQ]))
+        deadline = monotonic() + _MOST_GREETING * self._seconds
         while data := self._port.read(self._seconds):
             received = received[-_GREETING_BYTES:] + data
             if answer := answer_in(received):
                 return answer
+            if monotonic() > deadline:
+                break
         if received:
-            raise TalkError(
-                f"{self._port.name}: the answer {received[:12].hex(' ').upper()!r} is not that of a board of utf8fpga: "
-                "specify its speed with --baud"
-            )
+            raise self._not_a_board(received)
         raise TalkError(
             f"{self._port.name}: no answer within {self._seconds:g} s: check that the bitstream is loaded, the cable, "
             "and the speed, --baud"
+        )
+
+    def _not_a_board(self, received: bytes) -> TalkError:
+        return TalkError(
+            f"{self._port.name}: the answer {received[:12].hex(' ').upper()!r} is not that of a board of utf8fpga: "
+            "specify its speed with --baud"
         )
 
     def send(self, data: bytes, *, ends: bool = False) -> None:
@@ -151,6 +167,7 @@ class Conversation:
                 self._ask_again()
             return []
         self._asked_again = False
+        self._since_answer += len(data)
         try:
             events = self._parser.feed(data)
         except GarbledError as found:
@@ -160,9 +177,14 @@ class Conversation:
             ) from None
         for event in events:
             if isinstance(event, Counters):
-                self.counters = event
+                self.counters, self._since_answer = event, 0
                 if self._waiting:
                     self._waiting.popleft()
+        if self._since_answer > _MOST_BYTES:
+            raise TalkError(
+                f"{self._port.name}: {self._since_answer} bytes without an answer, more than any board sends: noise on "
+                "the line, or another device"
+            )
         return events
 
     def _ask_again(self) -> None:

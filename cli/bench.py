@@ -49,7 +49,7 @@ from utf8fpga.bench import (
 )
 from utf8fpga.cli.core_options import Choice, core_command
 from utf8fpga.cli.options import FILE, FOLDER, MODULE, SCHEDULER, json_option
-from utf8fpga.cli.output import CommandError, is_standard_output, job_progress, write_bytes
+from utf8fpga.cli.output import CommandError, check_writable, is_standard_output, job_progress, write_bytes
 from utf8fpga.cli.process import ignore_unused_circuits
 from utf8fpga.cli.record import CORES_FILE, FIGURES_FILE, SCALING_FILE, check_pages, record, record_engines, recorded
 from utf8fpga.hdl import CORES, DecoderParameters
@@ -128,7 +128,7 @@ def _seeds(_context: click.Context, _option: click.Parameter, value: str) -> tup
 @click.option("--jobs", type=click.IntRange(1), help="Concurrent jobs; default: one per processor.")
 @click.option("--cache", type=FOLDER, help="Folder of the cached results; default: the user's cache.")
 @click.option("--dask", type=SCHEDULER, help="Run the jobs on the Dask cluster with this scheduler.")
-@click.option("--against", type=FILE, multiple=True, help="A Verilog file of another core; may be given several times.")
+@click.option("--against", type=FILE, multiple=True, help="A .v, .sv or .il file of another core; may be repeated.")
 @click.option("--top", type=MODULE, help="Top module of the core of --against.")
 @click.option("--ports", type=FILE, help="Its ports, as TOML or JSON: clock, reset, inputs, outputs, constants.")
 @click.option("--plot", type=FILE, help="Write a plot of throughput and area per lane over lanes as SVG.")
@@ -220,6 +220,8 @@ def measure(bench: Bench) -> None:
         raise CommandError(f"--jobs {bench.jobs} has no effect with --dask, where the cluster schedules: leave it out")
     if is_standard_output(bench.plot):
         raise CommandError(f"--plot {bench.plot} is standard output, to which the figures are written: name a file")
+    if bench.plot:
+        check_writable(bench.plot)
     try:
         cache = Cache(Path(bench.cache) if bench.cache else default_cache())
         tool_versions(devices)  # Raises before the measurement if a tool is missing.

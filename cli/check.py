@@ -49,8 +49,9 @@ def check(
 ) -> None:
     """Compare the UTF-8 core in the Verilog FILE with the golden model, by cause.
 
-    The core is a decoder, a validator or a transcoder. Files whose name ends in .sv are SystemVerilog. The compiled
-    simulation requires a C compiler. The exit status is 1 if the core differs from the model.
+    The core is a decoder, a validator or a transcoder. The name of a FILE ends in .v, in .sv for SystemVerilog, or in
+    .il for RTLIL. The compiled simulation requires a C compiler. The exit status is 1 if the core differs from the
+    model.
     """
     described = read_checked_ports(Path(ports)) if ports else OWN_PORTS
     if prove:

@@ -10,7 +10,7 @@ import secrets
 import stat
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from itertools import combinations
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 __all__ = [
     "CommandError",
     "check_different",
+    "check_writable",
     "file_size",
     "is_special",
     "is_standard_output",
@@ -134,6 +135,21 @@ def writing(path: str) -> Iterator[BinaryIO]:
         raise CommandError(f"{path!r} was closed by its reader", status=141) from None
     except OSError as error:
         raise write_error(repr(path), error) from None
+
+
+class _UnchangedError(Exception):
+    """Ends a block of `writing` so that the file is unchanged."""
+
+
+def check_writable(path: str) -> None:
+    """Check, before work that takes long, that `writing` can write a file.
+
+    Raises:
+        CommandError: it cannot.
+    """
+    if not is_special(path) or os.path.isdir(path):
+        with suppress(_UnchangedError), writing(path):
+            raise _UnchangedError
 
 
 @contextmanager

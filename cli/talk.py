@@ -106,7 +106,7 @@ def _send_file(
     transfer = _Transfer(conversation, shown, _Checker(core, conversation.form) if check else None)
     with ExitStack() as stack:
         if not check or output != "-":
-            transfer.out = stack.enter_context(writing(output))
+            transfer.show_in(stack.enter_context(writing(output)))
         transfer.run(file, stack.enter_context(progress("sending", file_size(file), rate=True)))
     transfer.judge()
     seconds = time.monotonic() - began
@@ -133,8 +133,19 @@ class _Transfer:
         self._encoding = conversation.form if shown == "units" and conversation.form in TEXT_FORMS else "utf-8"
         self._before = conversation.counters
         self._lost: list[int] = []
+        self._is_terminal = False
         self.out: BinaryIO | None = None
         self.sent = self.items = 0
+
+    def show_in(self, out: BinaryIO) -> None:
+        """Write what comes back to a file.
+
+        Raises:
+            CommandError: it is a terminal, and the text is not in UTF-8.
+        """
+        self.out, self._is_terminal = out, out.isatty()
+        if self._is_terminal and self._encoding != "utf-8":
+            raise CommandError(f"--units is {self._encoding} here, which no terminal shows: name a file with --output")
 
     @property
     def _counted(self) -> Counters:
@@ -154,6 +165,8 @@ class _Transfer:
                 self._receive(event)
             if self.out is not None:
                 text = "".join(_shown(event, self._as_lines) for event in events)
+                if self._is_terminal:
+                    text = _harmless(text)
                 self.out.write(text.encode(self._encoding, "surrogatepass"))
                 if self.out is sys.stdout.buffer:
                     self.out.flush()
@@ -207,6 +220,13 @@ def _shown(event: Event, as_lines: bool) -> str:
     if not isinstance(event, Received):
         return ""
     return chr(event.code_point) if event.code_point <= sys.maxunicode else "\ufffd"
+
+
+def _harmless(text: str) -> str:
+    """A text without the control characters with which a board could command a terminal."""
+    return "".join(
+        f"\\x{ord(each):02x}" if unicodedata.category(each) == "Cc" and each not in "\t\n\r" else each for each in text
+    )
 
 
 class _Checker:

@@ -6,6 +6,7 @@ from __future__ import annotations
 import json
 import math
 import re
+import stat
 import tempfile
 import tomllib
 from collections.abc import Mapping, Sequence
@@ -90,10 +91,10 @@ def read_description(path: Path) -> dict[str, Any]:
     """
     where = _shown(path)
     try:
-        text = path.read_text(encoding="utf-8")
+        text = _text(path, _DESCRIPTION_SIZE, errors="strict")
         specified: Any = json.loads(text) if path.suffix == ".json" else tomllib.loads(text)
-    except OSError as error:
-        raise CoreError(f"cannot read {str(path)!r}: {error.strerror}") from None
+    except CoreError:
+        raise
     except (ValueError, RecursionError) as error:
         form = "JSON" if path.suffix == ".json" else "TOML"
         raise CoreError(f"{where} is not {form}: {' '.join(str(error).split())}") from None
@@ -162,7 +163,7 @@ class ForeignModule:
 
     Attributes:
         where: the name of its first file, for error messages.
-        sources: file names and contents; the suffix ``.sv`` means SystemVerilog.
+        sources: names of our own and contents of its files; the suffix is one of `_READERS`.
         name: the name of the module.
         inputs: names and widths of its inputs.
         outputs: names and widths of its outputs.
@@ -252,18 +253,20 @@ _NO_TOP = "it has no module that can be the top: specify one with --top"
 
 
 def read_module(files: Sequence[Path], top: str | None = None, *, flat: bool = False) -> ForeignModule:
-    """Read a module from its files in Verilog or SystemVerilog.
+    """Read a module from its files in Verilog, SystemVerilog or RTLIL.
 
     Args:
-        files: its source files; the suffix ``.sv`` means SystemVerilog.
+        files: its source files, whose names end in ``.v``, ``.sv`` or ``.il``.
         top: its name; default: the module that no other one instantiates.
         flat: whether to return it also in RTLIL, flat and without asynchronous resets.
 
     Raises:
-        CoreError: a file cannot be read, Yosys rejects it, or the module has a port that is input and output.
+        CoreError: a file cannot be read, or its name has another end, Yosys rejects it, or the module has a port that
+            is input and output.
         ToolError: Yosys is missing.
     """
-    sources = tuple((f"core{number or ''}{path.suffix}", _text(path)) for number, path in enumerate(files))
+    # Names of users have characters that mean something to Yosys.
+    sources = tuple((f"core{number or ''}{_suffix(path)}", _text(path)) for number, path in enumerate(files))
     where = _shown(files[0])
     with tempfile.TemporaryDirectory(prefix="utf8fpga-") as folder:
         directory = Path(folder)
@@ -290,7 +293,7 @@ def read_module(files: Sequence[Path], top: str | None = None, *, flat: bool = F
     tops = [name for name, module in modules.items() if int(module["attributes"].get("top", "0"), 2)]
     if not tops:
         raise CoreError(f"{where}: {_NO_TOP}")
-    found: dict[str, Any] = modules[tops[0]]["ports"]
+    found: dict[str, Any] = modules[_yosys_name(tops[0])]["ports"]
     widths = {
         flow: {name: len(port["bits"]) for name, port in found.items() if port["direction"] == flow}
         for flow in ("input", "output")
@@ -309,14 +312,25 @@ def read_module(files: Sequence[Path], top: str | None = None, *, flat: bool = F
     )
 
 
+_READERS = {".v": "read_verilog", ".sv": "read_verilog -sv", ".il": "read_rtlil"}
+"""The command of Yosys that reads a file with this suffix."""
+
+
+def _suffix(path: Path) -> str:
+    if path.suffix not in _READERS:
+        raise CoreError(
+            f"{_shown(path)}: the name of a file must end in .v (Verilog), .sv (SystemVerilog) or .il (RTLIL)"
+        )
+    return path.suffix
+
+
 def read_script(sources: Sequence[tuple[str, str]]) -> str:
     """The commands with which Yosys reads the sources."""
-    readers = {".sv": "read_verilog -sv", ".il": "read_rtlil"}
-    return "".join(f"{readers.get(Path(name).suffix, 'read_verilog')} {name}; " for name, _ in sources)
+    return "".join(f"{_READERS[Path(name).suffix]} {name}; " for name, _ in sources)
 
 
 def _yosys_name(name: str) -> str:
-    if re.search(r"[\s;\"']", name):
+    if not re.fullmatch(r"[\w\\$.:\[\]]+", name):
         raise CoreError(f"{name!r} is not the name of a module")
     return name
 
@@ -326,8 +340,22 @@ def _shown(path: Path) -> str:
     return str(path) if str(path).isprintable() else repr(str(path))
 
 
-def _text(path: Path) -> str:
+_DESCRIPTION_SIZE = 1 << 20
+_SOURCE_SIZE = 1 << 28
+"""Upper bounds on the characters of a file."""
+
+_SPECIAL = {stat.S_IFIFO: "a FIFO", stat.S_IFSOCK: "a socket", stat.S_IFCHR: "a device", stat.S_IFBLK: "a device"}
+"""Files from which reading may never end."""
+
+
+def _text(path: Path, limit: int = _SOURCE_SIZE, *, errors: str = "replace") -> str:
     try:
-        return path.read_text(encoding="utf-8", errors="replace")
+        if kind := _SPECIAL.get(stat.S_IFMT(path.stat().st_mode)):
+            raise CoreError(f"cannot read {str(path)!r}: it is {kind}, not a regular file")
+        with path.open(encoding="utf-8", errors=errors) as file:
+            text = file.read(limit + 1)
     except OSError as error:
         raise CoreError(f"cannot read {str(path)!r}: {error.strerror}") from None
+    if len(text) > limit:
+        raise CoreError(f"cannot read {str(path)!r}: it has more than {limit} characters")
+    return text

@@ -25,6 +25,7 @@ __all__ = [
     "Take",
     "beat_payload",
     "checked_symbols",
+    "endless_output",
     "gapped_beats",
     "is_null",
     "output_fields",
@@ -68,6 +69,11 @@ def patience_of(core: Core) -> int:
     whose timing contract allows more.
     """
     return max(_PATIENCE, core.stall_cycles + core.latency + core.drain_cycles)
+
+
+def endless_output(patience: int) -> str:
+    """The message about a core whose output continues for so long after an input beat."""
+    return f"output beats for {2 * patience} cycles without a transfer of an input beat"
 
 
 def symbol_width(core: Core) -> int:

@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from time import monotonic
 from typing import Any
 
 import numpy as np
@@ -16,11 +17,13 @@ from utf8fpga.model.golden import BulkGolden, BulkSymbols
 from utf8fpga.sim.beats import ContractError, output_fields, symbol_width
 from utf8fpga.sim.check import (
     DEPENDS_ON_EARLIER,
+    NOT_REPRODUCED,
     Mismatch,
     StreamOptions,
     described,
     first_difference,
     moved,
+    search_deadline,
     shortest,
 )
 from utf8fpga.sim.engines.compiled import CompiledModel
@@ -29,7 +32,10 @@ from utf8fpga.sim.simulation import Simulation
 __all__ = ["BulkComparison", "BulkDifferenceError", "bulk_golden", "compare_bulk"]
 
 _SAME_PART = 4
-"""Parts of the input that are kept, of which the core may still output symbols."""
+"""Parts of the input that are kept, and further ones of which the core has not output all symbols."""
+
+_LATE = 1 << 20
+"""Upper bound on the symbols that a correct core has not output."""
 
 
 def bulk_golden(simulation: Simulation) -> BulkGolden | None:
@@ -115,7 +121,7 @@ class BulkComparison:
         )
         self._separate_ends = separate_ends
         self._fields = output_fields(simulation.core)
-        self._parts: deque[_Part] = deque(maxlen=_SAME_PART)
+        self._parts: deque[_Part] = deque()
         self._pending = b""
         self._expected = _Queue()
         self._found = _Queue()
@@ -146,6 +152,8 @@ class BulkComparison:
         places = np.asarray(ends, np.int64)
         part = _Part(self._pending + symbols, places + len(self._pending), self._expected.total, self._expected.packets)
         self._parts.append(part)
+        while len(self._parts) > _SAME_PART and self._parts[1].first_output < self._expected.first:
+            self._parts.popleft()
         self._pending = part.symbols[len(part.symbols) - wanted.pending :]
         self._expected.append(*self._words(wanted), wanted.ends)
         try:
@@ -156,24 +164,37 @@ class BulkComparison:
             self._compare()
             raise self._difference(self._found.first, str(error)) from None
         self._compare()
+        if self._expected.left > _LATE:
+            raise self._difference(self._found.first)
         return wanted
 
     def mismatch(self, difference: BulkDifferenceError) -> Mismatch:
         """A difference with the shortest input and the simplest stream options found that reproduce it."""
-        lanes = self._simulation.core.lanes
-        for window in _WINDOWS:
-            for place in difference.places:
-                text = place.text[: place.offset + _WINDOWS[0] + 2 * lanes]
-                for options in _phases(self._options):
-                    if found := first_difference(self._simulation, text[-window - lanes :], options):
-                        return shortest(self._simulation, found, options)
+        deadline, reason = search_deadline(), DEPENDS_ON_EARLIER
+        for part, options in self._attempts(difference.places):
+            if monotonic() > deadline:
+                reason = NOT_REPRODUCED
+                break
+            found = first_difference(self._simulation, part, options)
+            # It has the most recent units only.
+            if found and (again := first_difference(self._simulation, found.units, options)):
+                return shortest(self._simulation, again, options)
         place = difference.places[0]
         first = max(0, place.offset - _WINDOWS[0])
         units = tuple(place.text[first : place.offset + 2 * _WINDOWS[0]])
         offset = place.offset - first
         expected, simulated = (moved(each, offset) for each in (place.expected, difference.simulated))
-        found = described(self._simulation, units, self._options, offset, expected, simulated, difference.reason)
-        return replace(found, replay=(), no_replay=DEPENDS_ON_EARLIER)
+        lost = described(self._simulation, units, self._options, offset, expected, simulated, difference.reason)
+        return replace(lost, replay=(), no_replay=reason)
+
+    def _attempts(self, places: Sequence[_Place]) -> Iterator[tuple[bytes, StreamOptions]]:
+        """Units and options that may reproduce a difference."""
+        lanes = self._simulation.core.lanes
+        for window in _WINDOWS:
+            for place in places:
+                text = place.text[: place.offset + _WINDOWS[0] + 2 * lanes]
+                for options in _phases(self._options):
+                    yield text[-window - lanes :], options
 
     def _words(self, symbols: BulkSymbols) -> tuple[NDArray[np.uint64], NDArray[np.uint64] | None]:
         """The output symbols as integers, and masks of the bits that are undefined."""

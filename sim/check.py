@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
+from time import monotonic
 from typing import Any
 
 from utf8fpga.hdl import command_words
@@ -28,12 +29,14 @@ from utf8fpga.sim.simulation import Simulation
 
 __all__ = [
     "DEPENDS_ON_EARLIER",
+    "NOT_REPRODUCED",
     "Mismatch",
     "StreamOptions",
     "compare",
     "described",
     "first_difference",
     "moved",
+    "search_deadline",
     "shortest",
 ]
 
@@ -165,6 +168,18 @@ def compare(
     return replace(mismatch, replay=(), no_replay=DEPENDS_ON_EARLIER)
 
 
+SEARCH_SECONDS = 60.0
+"""The time after which no further shorter input, or other stream options, are tried to reproduce a difference."""
+
+
+def search_deadline() -> float:
+    """The end of `SEARCH_SECONDS` from now, in the time of `monotonic`."""
+    return monotonic() + SEARCH_SECONDS
+
+
+NOT_REPRODUCED = "since no shorter input reproduced the difference in time"
+"""The reason why a difference has no replay command if not all shorter inputs could be tried."""
+
 DEPENDS_ON_EARLIER = "since these units alone are decoded correctly: the difference depends on earlier units"
 """The reason why a difference has no replay command."""
 
@@ -182,19 +197,21 @@ def shortest(simulation: Simulation, found: Mismatch, options: StreamOptions) ->
         found: a difference.
         options: the stream options that reproduce it.
     """
-    while True:
+    deadline = search_deadline()
+    while monotonic() < deadline:
         plainer = (
             (each, first_difference(simulation, found.units, each)) for each in options.simpler if each != options
         )
         changed, less = next(((each, less) for each, less in plainer if less), (options, None))
-        less = less or _shorter(found, partial(_tried, simulation, options))
+        less = less or _shorter(found, partial(_tried, simulation, options, deadline))
         if less is None:
-            return found
+            break
         options, found = changed, less
+    return found
 
 
-def _tried(simulation: Simulation, options: StreamOptions, units: Sequence[int]) -> Mismatch | None:
-    return first_difference(simulation, units, options)
+def _tried(simulation: Simulation, options: StreamOptions, deadline: float, units: Sequence[int]) -> Mismatch | None:
+    return first_difference(simulation, units, options) if monotonic() < deadline else None
 
 
 def _shorter(found: Mismatch, tried: Callable[[Sequence[int]], Mismatch | None]) -> Mismatch | None:

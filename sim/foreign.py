@@ -231,7 +231,7 @@ class ForeignCore:
     """A foreign core, compiled.
 
     Args:
-        files: its source files; the suffix ``.sv`` means SystemVerilog.
+        files: see `read_module`.
         top: its top module; default: the module that no other one instantiates.
         ports: the description of its ports.
         cache: the folder of the cache; default: `native.default_cache`.

@@ -12,7 +12,15 @@ import numpy as np
 
 from utf8fpga.sim.beats import ContractError, symbol_width
 from utf8fpga.sim.bulk import BulkComparison, BulkDifferenceError, bulk_golden
-from utf8fpga.sim.check import DEPENDS_ON_EARLIER, Mismatch, StreamOptions, compare, described
+from utf8fpga.sim.check import (
+    DEPENDS_ON_EARLIER,
+    NOT_REPRODUCED,
+    Mismatch,
+    StreamOptions,
+    compare,
+    described,
+    search_deadline,
+)
 from utf8fpga.sim.simulation import Simulation
 from utf8fpga.sim.traffic import Traffic, traffic
 
@@ -145,12 +153,16 @@ def _slow_round(simulation: Simulation, given: Traffic) -> tuple[int, Mismatch |
         suspects = [text for text, got in zip(texts, found.texts, strict=True) if simulation.expected(text) != got]
         if not suspects:
             return cycles, None
+    deadline, not_alone = search_deadline(), DEPENDS_ON_EARLIER
     for text in suspects:
+        if monotonic() > deadline:
+            not_alone = NOT_REPRODUCED
+            break
         if mismatch := _alone(simulation, text, options):
             return cycles, mismatch
     units: Sequence[int] = suspects[0] if suspects else ()
     unknown = described(simulation, tuple(units), options, 0, None, None, reason)
-    return cycles, replace(unknown, replay=(), no_replay=DEPENDS_ON_EARLIER)
+    return cycles, replace(unknown, replay=(), no_replay=not_alone)
 
 
 def _alone(simulation: Simulation, text: list[int], options: StreamOptions) -> Mismatch | None:

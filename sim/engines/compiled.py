@@ -24,7 +24,16 @@ from amaranth.hdl import ClockDomain, Module, Shape, Value
 from utf8fpga.hdl import Core, CoreParameters, parameters_of
 from utf8fpga.hdl.beats import lanes_of, symbol_shape
 from utf8fpga.model import InvalidArgumentError
-from utf8fpga.sim.beats import Beat, BeatEncoder, ContractError, is_null, output_fields, patience_of, symbol_width
+from utf8fpga.sim.beats import (
+    Beat,
+    BeatEncoder,
+    ContractError,
+    endless_output,
+    is_null,
+    output_fields,
+    patience_of,
+    symbol_width,
+)
 from utf8fpga.sim.engines import Events, gates, native
 
 __all__ = ["CompiledEngine", "CompiledModel", "Gathered", "Session", "Transfers", "core_rtlil"]
@@ -112,7 +121,8 @@ class _Buffers(ctypes.Structure):
 _COUNTS = ("inputs_used", "ends_used", "outputs", "accepted", "packets", "cycle", "lane")
 
 # The values of `enum status` in driver.c.
-_DONE, _NEEDS_INPUT, _OUTPUT_FULL, _DEASSERTED, _CHANGED, _NULL_BEAT, _EARLY_LAST, _STUCK, _GAP, _FLAG = range(10)
+_DONE, _NEEDS_INPUT, _OUTPUT_FULL, _DEASSERTED, _CHANGED, _NULL_BEAT = range(6)
+_EARLY_LAST, _STUCK, _GAP, _FLAG, _ENDLESS = range(6, 11)
 
 
 def _bytes_of(bits: int) -> int:
@@ -317,6 +327,7 @@ class Session:
             _EARLY_LAST: "last is set at the output before a text has ended",
             _STUCK: f"no beat was transferred for {self._model.patience} cycles",
             _GAP: f"a gap before word {results.lane} of packed words",
+            _ENDLESS: endless_output(self._model.patience),
         }[status]
         return ContractError(f"cycle {results.cycle}: {reason}")
 

@@ -27,7 +27,7 @@
 // The largest symbol that `gather` can return.
 #define GATHERED_BITS 64
 
-enum status { DONE, NEEDS_INPUT, OUTPUT_FULL, DEASSERTED, CHANGED, NULL_BEAT, EARLY_LAST, STUCK, GAP, FLAG };
+enum status { DONE, NEEDS_INPUT, OUTPUT_FULL, DEASSERTED, CHANGED, NULL_BEAT, EARLY_LAST, STUCK, GAP, FLAG, ENDLESS };
 
 struct settings {
     const uint8_t *input_pauses, *output_pauses, *null_beats;
@@ -65,7 +65,7 @@ struct run {
     struct state state;
     struct inputs in;
     struct outputs out;
-    uint64_t cycle, idle, valid_since, ended, input_pause, output_pause, null_beat;
+    uint64_t cycle, idle, alone, valid_since, ended, input_pause, output_pause, null_beat;
     uint8_t upcoming, upcoming_null, upcoming_last, offered, inside, waiting, exhausted;
     uint8_t next[IN_BITS + 8];                        // the payload of the upcoming beat
     uint8_t held[OUT_BITS];                           // the payload of the output beat that waits
@@ -271,7 +271,9 @@ static inline enum status advance(
         uint8_t ready = !settings->output_pauses[run->output_pause];
         run->in.in_valid[0] = run->offered;
         run->in.out_ready[0] = ready;
-        run->idle += ready && (run->offered || !run->upcoming);
+        uint8_t counts = ready && (run->offered || !run->upcoming);
+        run->idle += counts;
+        run->alone += counts;
         step(&run->state, &run->in, &run->out);
         if (run->out.out_valid[0]) {
             const uint8_t *payload = run->out.out_payload;
@@ -314,7 +316,7 @@ static inline enum status advance(
                 run->inside = !run->upcoming_last;
             }
             run->upcoming = run->offered = 0;
-            run->idle = 0;
+            run->idle = run->alone = 0;
         }
         if ((int64_t)run->ended < 0) {
             status = EARLY_LAST;
@@ -322,6 +324,10 @@ static inline enum status advance(
         }
         if (run->idle > settings->patience) {
             status = STUCK;
+            break;
+        }
+        if (run->alone > 2 * settings->patience) {
+            status = ENDLESS;
             break;
         }
         run->cycle++;

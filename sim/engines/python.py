@@ -14,7 +14,7 @@ from amaranth.hdl import Value
 from amaranth.sim import Simulator
 
 from utf8fpga.hdl import Core, CoreParameters
-from utf8fpga.sim.beats import Beat, BeatEncoder, ContractError, is_null, patience_of
+from utf8fpga.sim.beats import Beat, BeatEncoder, ContractError, endless_output, is_null, patience_of
 from utf8fpga.sim.engines import Events
 from utf8fpga.sim.waveform import recorded
 
@@ -93,6 +93,8 @@ class Bench:
     offered: bool = False
     idle: int = 0
     """Cycles since the last transfer in which the output was ready and the input was valid or finished."""
+    alone: int = 0
+    """The same since the last transfer of an input beat."""
     inside: bool = False
     """Whether the last input beat did not end its text."""
     ended: int = 0
@@ -133,7 +135,9 @@ class Bench:
             ready = not output_pauses[self.clock % len(output_pauses)]
             ctx.set(source.valid, self.offered)
             ctx.set(output.ready, ready)
-            self.idle += ready and (self.offered or self.upcoming is None)
+            counts = ready and (self.offered or self.upcoming is None)
+            self.idle += counts
+            self.alone += counts
             self.watch_output(ctx, ready)
             if self.offered and ctx.get(source.ready):
                 self.accept()
@@ -141,6 +145,8 @@ class Bench:
                 raise ContractError(f"cycle {self.clock}: last is set at the output before a text has ended")
             if self.idle > self.patience:
                 raise ContractError(f"cycle {self.clock}: no beat was transferred for {self.patience} cycles")
+            if self.alone > 2 * self.patience:
+                raise ContractError(f"cycle {self.clock}: {endless_output(self.patience)}")
             await ctx.tick()
             self.clock += 1
 
@@ -171,5 +177,5 @@ class Bench:
             self.events.accepted(self.clock)
             self.ended += last
             self.inside = not last
-        self.idle = 0
+        self.idle = self.alone = 0
         self.present()

@@ -951,6 +951,19 @@ def test_incorrect_use_is_one_line_and_status_2(arguments: list[str], message: s
     assert (done.stderr, done.stdout, done.returncode) == (f"utf8fpga: {message}\n", "", 2)
 
 
+def test_plot_that_cannot_be_written_is_reported_before_the_measurement(tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib", reason="matplotlib is not installed")
+    # A measurement would need this tool.
+    environment = {**os.environ, "NEXTPNR_ICE40": "/nonexistent"}
+    for plot, reason in ((tmp_path, "Is a directory"), (tmp_path / "none" / "x.svg", "No such file or directory")):
+        done = bench("--plot", plot, "--device", "hx8k", "--cache", tmp_path / "cache", env=environment)
+        assert done.stderr == f"utf8fpga: cannot write '{plot}': {reason}\n"
+        assert (done.stdout, done.returncode) == ("", 2)
+    (tmp_path / "plot.svg").write_text("before")
+    bench("--plot", tmp_path / "plot.svg", "--device", "hx8k", env=environment)
+    assert (tmp_path / "plot.svg").read_text() == "before"
+
+
 def test_cache_folder_that_is_a_file(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     done = bench("--cache", tmp_path / "file")

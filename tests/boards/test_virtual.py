@@ -12,7 +12,7 @@ import math
 import os
 import random
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -22,6 +22,7 @@ from support.command import utf8fpga
 from support.engines import requires_compiler
 from support.oracle import refusal
 
+from utf8fpga.boards import host
 from utf8fpga.boards.events import Counters, Expected, Mark, Received, line_of
 from utf8fpga.boards.host import Conversation, PortError, SerialPort, TalkError, find_port
 from utf8fpga.boards.protocol import escaped
@@ -298,6 +299,82 @@ def test_no_board_is_reported() -> None:
 
     message = "open: no answer within 2 s: check that the bitstream is loaded, the cable, and the speed, --baud"
     assert refusal(TalkError, lambda: Conversation(Open())) == message
+
+
+class Scripted:
+    """A `Port` behind which a function answers to what is written; it is called with None if the host waits."""
+
+    name = "scripted"
+
+    def __init__(self, answer: Callable[[bytes | None], bytes]) -> None:
+        self._answer, self._received = answer, b""
+
+    def write(self, data: bytes) -> None:
+        self._received += self._answer(data)
+
+    def read(self, seconds: float) -> bytes:
+        data, self._received = self._received or (self._answer(None) if seconds else b""), b""
+        return data
+
+
+ANSWER = bytes.fromhex("00000010" + 3 * "00000000")
+"""Word 28 set, and three counters, see docs/boards.md."""
+
+
+@pytest.mark.parametrize("is_quiet_first", [False, True])
+def test_a_device_that_floods_is_no_board(is_quiet_first: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = iter(range(10**6))
+    monkeypatch.setattr(host, "monotonic", lambda: next(clock))
+    has_asked = not is_quiet_first
+
+    def answer(data: bytes | None) -> bytes:
+        nonlocal has_asked
+        has_asked |= data == b"\x05"
+        return b"noise" * has_asked
+
+    message = (
+        "scripted: the answer '6E 6F 69 73 65{}' is not that of a board of utf8fpga: specify its speed with --baud"
+    )
+    more = " 6E 6F 69 73 65 6E 6F" if is_quiet_first else ""
+    assert refusal(TalkError, lambda: Conversation(Scripted(answer), 7)) == message.format(more)
+    assert next(clock) < 100, "ten times the timeout of 7 s"
+
+
+def test_items_without_an_answer_are_bounded() -> None:
+    def answer(data: bytes | None) -> bytes:
+        return b"" if data == b"\4\4" else ANSWER if data == b"\5" else b"A\0\0\0" * 1024 if talks else b""
+
+    talks = False
+    talk = Conversation(Scripted(answer))
+    talks = True
+    message = (
+        "scripted: 135168 bytes without an answer, more than any board sends: noise on the line, or another device"
+    )
+    assert refusal(TalkError, lambda: list(talk.exchange([b"A" * 100]))) == message
+
+
+def test_no_more_bytes_are_sent_than_the_board_has_room_for() -> None:
+    """`WINDOW` bytes and commands at most precede an answer, for texts of any length: docs and protocol say 1024."""
+    due: list[int] = []
+
+    def answer(data: bytes | None) -> bytes:
+        if data is None:
+            # Only the oldest answer arrives, when the host waits for it.
+            if due:
+                due.pop(0)
+                return ANSWER
+            return b""
+        due.append(len(data))
+        most.append(sum(due))
+        return b""
+
+    for length in range(1000, 1030):
+        due, most = [], []
+        talk = Conversation(Scripted(lambda data: ANSWER if data == b"\5" else b""))
+        talk._port = Scripted(answer)
+        for _ in talk.exchange([b"A" * length]):
+            pass
+        assert max(most) <= 1024
 
 
 @pytest.mark.parametrize("seconds", [0, -1, math.inf, math.nan, 1e5])

@@ -175,13 +175,13 @@ def test_bad_use_is_one_line(words: list[str], message: str) -> None:
 
 
 @contextmanager
-def typing(port: str, *options: str) -> Iterator[tuple[int, int, subprocess.Popen[bytes]]]:
-    """An interactive session; its terminal, from both sides, and its process."""
+def typing(port: str, *options: str, stderr: int | None = None) -> Iterator[tuple[int, int, subprocess.Popen[bytes]]]:
+    """A session on a terminal, without a file interactive; the terminal, from both sides, and its process."""
     primary, secondary = pty.openpty()
     environment = {**os.environ, "TERM": "xterm", "COLUMNS": "80"}
     environment.pop("NO_COLOR", None)
     command = [*COMMAND, "talk", port, *PATIENT, *options]
-    with started(command, stdin=secondary, stdout=secondary, stderr=secondary, env=environment) as process:
+    with started(command, stdin=secondary, stdout=secondary, stderr=stderr or secondary, env=environment) as process:
         yield primary, secondary, process
     os.close(primary)
     os.close(secondary)
@@ -258,6 +258,26 @@ def test_ctrl_c_while_a_file_is_sent(tmp_path: Path) -> None:
         assert termios.tcgetattr(secondary) == before
     assert shown.rfind("\x1b[?25h") > shown.rfind("\x1b[?25l"), "the cursor is shown"
     assert not out.exists()
+
+
+def test_a_board_does_not_command_a_terminal(tmp_path: Path) -> None:
+    text = "A\x1b]0;title\x07 \x9b2J\x7f\tB\r\n\N{EURO SIGN}Z"
+    (tmp_path / "text").write_bytes(text.encode())
+    with running("--form", "utf-8") as port:
+        with typing(port, str(tmp_path / "text"), stderr=subprocess.DEVNULL) as (primary, _, process):
+            shown = shown_until(primary, "Z")
+            assert process.wait() == 0
+        assert talk(port, tmp_path / "text").stdout == text.encode(), "data for other programs are as they are"
+    assert shown.replace("\r", "") == "A\\x1b]0;title\\x07 \\x9b2J\\x7f\tB\n\N{EURO SIGN}Z"
+
+
+def test_units_that_no_terminal_shows(file: Path) -> None:
+    # U+5B1B in UTF-16 is ESC [ for a terminal.
+    options = ("--core", "transcoder", "--to", "utf-16-le")
+    with running(*options) as port, typing(port, str(file), "--units") as (primary, _, process):
+        assert process.wait(60) == 2
+        shown = shown_until(primary, "--output")
+    assert "utf8fpga: --units is utf-16-le here, which no terminal shows: name a file with --output" in shown
 
 
 def test_files_that_cannot_be_used(file: Path, tmp_path: Path) -> None:

@@ -19,10 +19,11 @@ from support.tiers import tiered
 
 from utf8fpga.hdl import DecoderParameters
 from utf8fpga.model import RFC_2279, TABLE_3_7, Practice
-from utf8fpga.sim import Simulation, compare
+from utf8fpga.sim import Simulation, bulk, check, compare
+from utf8fpga.sim import soak as soak_module
 from utf8fpga.sim.boundaries import boundary_sequences, boundary_units
 from utf8fpga.sim.bulk import BulkComparison, BulkDifferenceError, bulk_golden, compare_bulk
-from utf8fpga.sim.check import DEPENDS_ON_EARLIER
+from utf8fpga.sim.check import DEPENDS_ON_EARLIER, NOT_REPRODUCED
 from utf8fpga.sim.soak import Totals, soak
 from utf8fpga.sim.traffic import Traffic, traffic
 
@@ -271,6 +272,67 @@ def test_a_difference_that_depends_on_another_packet_has_no_replay(practice: Pra
     _, found = soak(simulation, symbols=10_000_000, corpus=CORPUS)
     assert found is not None
     assert (found.replay, found.no_replay) == ((), DEPENDS_ON_EARLIER)
+
+
+def after_many(fault: PortFault, many: int) -> PortFault:
+    """A fault from the transfer of so many beats on."""
+
+    def late(m: Module, inner: Any, payload: Any, output: Any) -> None:
+        count = Signal(range(many + 1))
+        with m.If(output.valid & output.ready & (count != many)):
+            m.d.sync += count.eq(count + 1)
+        with m.If(count == many):
+            fault(m, inner, payload, output)
+
+    return late
+
+
+def output_is_endless(m: Module, inner: Any, payload: Any, output: Any) -> None:
+    m.d.comb += [output.valid.eq(1), payload.keep.eq(1), payload.last.eq(0), inner.output.ready.eq(0)]
+
+
+def output_is_lost(m: Module, inner: Any, payload: Any, output: Any) -> None:
+    m.d.comb += output.valid.eq(0)
+
+
+def bit_is_inverted(m: Module, inner: Any, payload: Any, output: Any) -> None:
+    m.d.comb += payload.symbols[0].code_point[0].eq(~first_code_point(inner)[0])
+
+
+LATE: dict[str, tuple[PortFault, int]] = {
+    # Rounds 0 and 1 are two kinds of traffic, of which the second has so many symbols that the first parts are dropped.
+    "endless output": (output_is_endless, 3000),
+    "lost output": (output_is_lost, 3000),
+    # A mismatch has fewer units than that, so they alone would be no replay.
+    "a bit": (bit_is_inverted, 2500),
+}
+
+
+@pytest.mark.parametrize("practice", [Practice.MAXIMAL_SUBPARTS, Practice.EACH_UNIT])
+@pytest.mark.parametrize(("fault", "many"), LATE.values(), ids=LATE)
+def test_soak_ends_with_a_fault_after_many_beats(fault: PortFault, many: int, practice: Practice) -> None:
+    for seed in (1, 4):
+        _, found = soak(
+            with_port_fault(after_many(fault, many), practice=practice), seed=seed, symbols=1, corpus=CORPUS
+        )
+        assert found is not None
+        assert (found.replay, found.no_replay) == ((), DEPENDS_ON_EARLIER)
+        assert found.units or found.reason
+
+
+@pytest.mark.parametrize("practice", [Practice.MAXIMAL_SUBPARTS, Practice.EACH_UNIT])
+def test_the_search_for_a_shorter_input_ends(practice: Practice, monkeypatch: pytest.MonkeyPatch) -> None:
+    simulation = with_port_fault(wrong_after_another_packet, practice=practice)
+    clock = iter(range(0, 10**9, 40))
+    for module in (check, bulk, soak_module):
+        monkeypatch.setattr(module, "monotonic", lambda: next(clock))
+    _, found = soak(simulation, symbols=10_000_000, corpus=CORPUS)
+    assert found is not None
+    assert (found.replay, found.no_replay) == ((), NOT_REPRODUCED)
+    # What has been found is reported without further attempts.
+    found = compare(with_port_fault(wrong_character), TEXT + "\u20ac".encode())
+    assert found is not None
+    assert len(found.units) > 3
 
 
 def word_is_lost(m: Module, inner: Any, payload: Any, output: Any) -> None:

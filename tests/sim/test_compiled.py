@@ -205,6 +205,12 @@ def last_is_always_set(m: Module, faulty: FaultyDecoder) -> None:
     m.d.comb += faulty.output.payload.last.eq(1)
 
 
+def output_is_endless(m: Module, faulty: FaultyDecoder) -> None:
+    payload = faulty.output.payload
+    m.d.comb += [Value.cast(payload).eq(0), payload.keep.eq(1), faulty.output.valid.eq(1)]
+    m.d.comb += faulty.inner.output.ready.eq(0)
+
+
 def null_beats_are_asserted(m: Module, faulty: FaultyDecoder) -> None:
     m.d.comb += faulty.output.payload.keep.eq(0)
     m.d.comb += [each.error.eq(0) for each in faulty.output.payload.symbols]
@@ -222,6 +228,7 @@ FAULTS = {
     "payload changes": (payload_changes_while_waiting, "the payload changed from"),
     "valid deasserted": (valid_is_deasserted_while_waiting, "valid was deasserted before the transfer of payload"),
     "stuck": (valid_is_never_asserted, "no beat was transferred for 64 cycles"),
+    "endless": (output_is_endless, "output beats for 128 cycles without a transfer of an input beat"),
     "last too often": (last_is_always_set, "last is set at the output before a text has ended"),
     "null beats": (null_beats_are_asserted, "a beat with neither a word nor last"),
     "flag without word": (error_flag_stays, "the error flag of word 0 is set, but there is no word"),

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Callable
 from dataclasses import replace
@@ -13,8 +14,9 @@ from support.engines import requires_compiler
 from support.foreign_cores import CORES, FOLDER, core_of, report_of, row_of
 from support.tiers import tiered
 
+from utf8fpga.bench import foreign_core
 from utf8fpga.hdl import Decoder, axi_verilog
-from utf8fpga.hdl.foreign import CoreError
+from utf8fpga.hdl.foreign import CoreError, read_module
 from utf8fpga.hdl.toolchain import ToolError
 from utf8fpga.model import ErrorKind, Practice
 from utf8fpga.sim.causes import check_foreign_core
@@ -339,6 +341,50 @@ def test_files_without_the_module_are_rejected(tmp_path: Path) -> None:
             ForeignCore([tmp_path / "empty.v"], top)
     with pytest.raises(CoreError, match=r"cannot read '.*none.v': No such file or directory"):
         ForeignCore([tmp_path / "none.v"])
+
+
+MODULE = "module m(input clk, input [7:0] d, output [7:0] q); assign q = d; endmodule\n"
+
+
+def test_files_reach_tools_under_names_of_our_own(tmp_path: Path) -> None:
+    files = [tmp_path / "a b;exec -- touch c.v", tmp_path / "!touch c.sv"]
+    for number, file in enumerate(files):
+        file.write_text(MODULE.replace("module m", f"module {'mn'[number]}"))
+    assert [name for name, _ in read_module(files, "n").sources] == ["core.v", "core1.sv"]
+
+
+@pytest.mark.parametrize("name", ["x.* ; exec -- touch pwned", "x.v (copy)", "x.V", "core"])
+@pytest.mark.parametrize("read", [read_module, foreign_core, ForeignCore])
+def test_files_of_other_kinds_are_rejected(read: Callable[[list[Path]], object], name: str, tmp_path: Path) -> None:
+    (tmp_path / name).write_text(MODULE)
+    with pytest.raises(CoreError) as caught:
+        read([tmp_path / name])
+    message = "the name of a file must end in .v (Verilog), .sv (SystemVerilog) or .il (RTLIL)"
+    assert str(caught.value) == f"{tmp_path}/{name}: {message}"
+
+
+@pytest.mark.parametrize("name", ["x;tee${IFS}pwned", "!touch${IFS}pwned", "a#", "*"])
+def test_name_of_a_module_that_is_more_to_yosys_is_rejected(name: str, tmp_path: Path) -> None:
+    (tmp_path / "core.v").write_text(MODULE.replace("module m(", f"module \\{name} ("))
+    for top in (None, name):
+        with pytest.raises(CoreError, match=f"^{re.escape(repr(name))} is not the name of a module$"):
+            read_module([tmp_path / "core.v"], top)
+
+
+def test_files_without_an_end_are_rejected(tmp_path: Path) -> None:
+    fifo, large = tmp_path / "fifo.v", tmp_path / "large.toml"
+    os.mkfifo(fifo)
+    large.write_text("#" * ((1 << 20) + 1))
+    ports = FOLDER / CORES["leaky"]
+    for core, description, message in (
+        (fifo, ports, f"cannot read '{fifo}': it is a FIFO, not a regular file"),
+        (FOLDER / "leaky.v", fifo, f"cannot read '{fifo}': it is a FIFO, not a regular file"),
+        (FOLDER / "leaky.v", Path("/dev/zero"), "cannot read '/dev/zero': it is a device, not a regular file"),
+        (FOLDER / "leaky.v", large, f"cannot read '{large}': it has more than 1048576 characters"),
+    ):
+        with pytest.raises(CoreError) as caught:
+            ForeignCore([core], None, read_checked_ports(description))
+        assert str(caught.value) == message
 
 
 def test_core_without_our_ports_needs_a_description() -> None:
