@@ -330,7 +330,8 @@ def read_script(sources: Sequence[tuple[str, str]]) -> str:
 
 
 def _yosys_name(name: str) -> str:
-    if not re.fullmatch(r"[\w\\$.:\[\]]+", name):
+    # In a script, other characters separate or quote words, end commands, begin comments or options, or are patterns.
+    if not re.fullmatch(r"[\w\\$.:\[\]][\w\\$.:\[\]-]*", name):
         raise CoreError(f"{name!r} is not the name of a module")
     return name
 

@@ -173,14 +173,18 @@ def library(circuit: Circuit, constants: Mapping[str, int], cache: Path, *, driv
             except (ToolError, ValueError):
                 # Some tools do not report that they cannot write all of their output.
                 if shutil.disk_usage(folder).free < _LEAST_BYTES:
-                    raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC)) from None
+                    raise _not_compiled(where, os.strerror(errno.ENOSPC)) from None
                 raise
             if is_kept:
                 place = cache / f"{key}-{_sha256(built)}{_SUFFIX}"
                 os.replace(built, built := place)
             return _loaded.setdefault((cache, key), ctypes.CDLL(str(built)))
     except OSError as error:
-        raise ToolError(f"the model cannot be compiled in {str(where)!r}: {error.strerror or error}") from None
+        raise _not_compiled(where, error.strerror or str(error)) from None
+
+
+def _not_compiled(where: Path, reason: str) -> ToolError:
+    return ToolError(f"the model cannot be compiled in {str(where)!r}: {reason}")
 
 
 _LEAST_BYTES = 1 << 18

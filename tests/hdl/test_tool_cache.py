@@ -69,22 +69,23 @@ def tool(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 PROCESSES = """
-import logging, os, sys, tempfile
+import logging, sys
+from multiprocessing import get_context
 from pathlib import Path
 from utf8fpga.hdl.toolchain import run_tool
 
+def start():
+    try:
+        print(run_tool("icepack", [], directory=Path(sys.argv[2])), end="", flush=True)
+    except Exception as error:
+        print("failed:", error, flush=True)
+
 logging.basicConfig(level=logging.INFO, format="%(message)s", stream=sys.stdout)
-children = []
-for _ in range(int(sys.argv[1])):
-    if not (child := os.fork()):
-        try:
-            print(run_tool("icepack", [], directory=Path(sys.argv[2])), end="", flush=True)
-        except Exception as error:
-            print("failed:", error, flush=True)
-        os._exit(0)
-    children.append(child)
+children = [get_context("fork").Process(target=start) for _ in range(int(sys.argv[1]))]
 for child in children:
-    os.waitpid(child, 0)
+    child.start()
+for child in children:
+    child.join()
 """
 """Processes that start the tool at the same time."""
 

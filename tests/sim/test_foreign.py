@@ -363,7 +363,7 @@ def test_files_of_other_kinds_are_rejected(read: Callable[[list[Path]], object],
     assert str(caught.value) == f"{tmp_path}/{name}: {message}"
 
 
-@pytest.mark.parametrize("name", ["x;tee${IFS}pwned", "!touch${IFS}pwned", "a#", "*"])
+@pytest.mark.parametrize("name", ["x;tee${IFS}pwned", "!touch${IFS}pwned", "a#", "*", "-auto-top"])
 def test_name_of_a_module_that_is_more_to_yosys_is_rejected(name: str, tmp_path: Path) -> None:
     (tmp_path / "core.v").write_text(MODULE.replace("module m(", f"module \\{name} ("))
     for top in (None, name):
