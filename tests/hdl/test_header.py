@@ -152,6 +152,8 @@ PATHS = {
     "encoder": {"s_axis_tready": "m_axis_tready"},
     "encoder-4": {},
     "transcoder": {"s_axis_tready": f"{PAYLOAD}, m_axis_tready"},
+    "transcoder-1": {"s_axis_tready": "m_axis_tready"},
+    "transcoder-utf-32": {"s_axis_tready": "s_axis_tdata, s_axis_tkeep, m_axis_tready"},
     "transcoder-4": {},
 }
 """The paths that docs/verilog.md states, per output."""
@@ -167,6 +169,8 @@ CONVERTERS: dict[str, CoreParameters] = {
     "encoder": EncoderParameters(),
     "encoder-4": EncoderParameters(lanes=4),
     "transcoder": TranscoderParameters(),
+    "transcoder-1": TranscoderParameters(pipeline=1),
+    "transcoder-utf-32": TranscoderParameters(from_="utf-32-le"),
     "transcoder-4": TranscoderParameters(lanes=4),
 }
 
