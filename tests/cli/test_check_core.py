@@ -31,15 +31,6 @@ def test_correct_core() -> None:
     assert lines[-1].startswith("validator gave exactly the model's output in ")
 
 
-def test_accepted_texts_are_first_as_documented() -> None:
-    done = utf8fpga("check", *arguments("surrogates"))
-    assert (done.returncode, done.stderr) == (1, b"utf8fpga: surrogates differs from the model: SURROGATE\n")
-    assert done.stdout.startswith(b"ill-formed, but accepted ")
-    assert f"```text\n{done.stdout.decode()}```\n" in (Path(__file__).parents[2] / "docs" / "verilog.md").read_text(
-        encoding="utf-8"
-    )
-
-
 @pytest.mark.smoke
 def test_faulty_core_as_json() -> None:
     done = utf8fpga("check", *arguments("leaky"), "--json")
