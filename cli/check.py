@@ -102,7 +102,8 @@ def _accepted_lines(report: Report) -> list[str]:
     if report.agreement:
         (nearest, count), *others = report.agreement.items()
         rest = "".join(f" ({practice} in {number})" for practice, number in others[:1])
-        lines.append(f"nearest practice: {nearest}, in {count} of {report.ill_formed} ill-formed texts{rest}")
+        found = f"{nearest}, in {count} of {report.ill_formed} ill-formed texts{rest}"
+        lines.append(f"nearest practice: {found if count else 'none, since no ill-formed text has the words of one'}")
     return [*(line.rstrip() for line in lines), ""]
 
 
