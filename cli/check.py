@@ -77,8 +77,7 @@ def check(
     if open_proofs := [each.wanted for each in proofs if each.proved is None]:
         raise CommandError(f"not decided in {seconds} s: {', '.join(open_proofs)}; raise --seconds", status=1)
     if not as_json:
-        count = sum(row.texts for row in report.rows)
-        print(f"{core.name} gave exactly the model's output in {count} runs")
+        print(f"{core.name} gave exactly the model's output in {report.runs} runs")
 
 
 def _lines(report: Report) -> list[str]:
@@ -89,7 +88,23 @@ def _lines(report: Report) -> list[str]:
     lines = [line.rstrip() for line in columns(rows, heading)]
     if any("!" in cell for row in rows for cell in row):
         lines.append("(! is a word with the error flag)")
-    return [*lines, *_throughput_lines(report)]
+    return [*(_accepted_lines(report) if report.failed else ()), *lines, *_throughput_lines(report)]
+
+
+def _accepted_lines(report: Report) -> list[str]:
+    """The ill-formed texts that are accepted, and the nearest practice."""
+    lines = ["no ill-formed text is accepted"]
+    if report.accepted:
+        rows = [
+            [each.cause, str(each.texts), each.first.input, _abridged(each.first.given)] for each in report.accepted
+        ]
+        lines = columns(rows, ["ill-formed, but accepted", "texts", "first", "output"])
+    if report.agreement:
+        (nearest, count), *others = report.agreement.items()
+        rest = "".join(f" ({practice} in {number})" for practice, number in others[:1])
+        found = f"{nearest}, in {count} of {report.ill_formed} ill-formed texts{rest}"
+        lines.append(f"nearest practice: {found if count else 'none, since no ill-formed text has the words of one'}")
+    return [*(line.rstrip() for line in lines), ""]
 
 
 def _cells(row: Row) -> list[str]:
@@ -163,6 +178,11 @@ def _report_dict(report: Report, ports: CheckedPorts) -> dict[str, Any]:
         "kind": ports.kind,
         "protocol": ports.protocol,
         "practice": report.practice.value,
+        "accepted": [
+            {"cause": each.cause, "texts": each.texts, "first": _failure_dict(each.first)} for each in report.accepted
+        ],
+        "ill_formed": report.ill_formed,
+        "agreement": {practice.value: count for practice, count in report.agreement.items()},
         "causes": [_row_dict(row) for row in report.rows],
         "cycles_per_byte": {"best": _throughput_dict(report.best), "worst": _throughput_dict(report.worst)},
     }

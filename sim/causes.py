@@ -5,7 +5,8 @@ Every text of one and two bytes, texts of three and four bytes from the bounds o
 the named vectors, random texts and every code point are run from the state after a reset. Each belongs to the cause of
 its first ill-formed item, or, if it contains a shorter text for which the core differs, to the cause of that text. Then
 follow pairs of texts, and texts with pauses, of those that are correct alone and without pauses: a difference is then
-due to the text before, or to the pauses.
+due to the text before, or to the pauses. The marks of the ends of texts are judged separately, in runs whose words are
+correct. Ill-formed texts that are accepted are listed, whatever the cause with which they count.
 """
 
 from __future__ import annotations
@@ -13,11 +14,11 @@ from __future__ import annotations
 import random
 from array import array
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from itertools import chain, product
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from utf8fpga.model import (
     DFA,
@@ -36,7 +37,7 @@ from utf8fpga.model.vectors import vectors
 from utf8fpga.sim.boundaries import boundary_sequences
 from utf8fpga.sim.foreign import ERROR, FORMS, LAST, NO_WORD, CheckedPorts, ForeignCore, Outcome
 
-__all__ = ["Failure", "Report", "Row", "Throughput", "check_foreign_core"]
+__all__ = ["Accepted", "Failure", "Report", "Row", "Throughput", "check_foreign_core"]
 
 _WORD = (1 << 32) - 1
 _VALUE = _WORD | ERROR
@@ -117,6 +118,20 @@ class Row:
     not_checked: str = ""
 
 
+class Accepted(NamedTuple):
+    """Ill-formed texts that a core accepts: it outputs other words than those of their well-formed parts, and no mark.
+
+    Attributes:
+        cause: the cause of their first ill-formed item.
+        texts: the number of them that were run; texts that contain another accepted one are not counted.
+        first: the first of them.
+    """
+
+    cause: str
+    texts: int
+    first: Failure
+
+
 class Throughput(NamedTuple):
     """Cycles per byte on an input.
 
@@ -138,6 +153,11 @@ class Report:
     Attributes:
         name: the name of the module.
         practice: the replacement practice.
+        accepted: the ill-formed texts that the core accepts, by cause and length.
+        ill_formed: the number of ill-formed texts that were run alone.
+        agreement: by practice the number of them whose words are as in it, the largest first; only `practice` if these
+            are all, and none for a validator. `START_OF_A_SEQUENCE` is left out, whose marks are those of
+            `MAXIMAL_SUBPARTS`.
         rows: the results by cause.
         best: the input with the fewest cycles per byte; None if the core accepts none as a whole.
         worst: the one with the most.
@@ -145,6 +165,9 @@ class Report:
 
     name: str
     practice: Practice
+    accepted: tuple[Accepted, ...]
+    ill_formed: int
+    agreement: Mapping[Practice, int]
     rows: tuple[Row, ...]
     best: Throughput | None
     worst: Throughput | None
@@ -153,6 +176,11 @@ class Report:
     def failed(self) -> tuple[Row, ...]:
         """The rows with a difference."""
         return tuple(row for row in self.rows if row.failed)
+
+    @property
+    def runs(self) -> int:
+        """The number of runs, some of which count in two rows."""
+        return sum(row.texts for row in self.rows if row.cause not in (_ENDS, _RESYNCHRONISATION))
 
 
 class _Text(NamedTuple):
@@ -174,7 +202,7 @@ class _Text(NamedTuple):
 
 
 _EMPTY = "empty text"
-_RESYNCHRONISATION, _BACK_TO_BACK = "resynchronisation", "back-to-back texts"
+_RESYNCHRONISATION, _ENDS, _BACK_TO_BACK = "resynchronisation", "ends of texts", "back-to-back texts"
 
 
 def _well_formed(length: int) -> str:
@@ -272,13 +300,39 @@ def _block_bytes() -> list[bytes]:
     return ["".join(map(chr, points)).encode() for _, points in _blocks()]
 
 
+class _Run(NamedTuple):
+    """A run and what is expected of it.
+
+    Attributes:
+        texts: the texts.
+        expected: their words, or their verdicts.
+        outcome: what the core did.
+        pauses: the patterns of pauses at the input and at the output.
+    """
+
+    texts: Sequence[bytes]
+    expected: array[int]
+    outcome: Outcome
+    pauses: tuple[str, str] = ("0", "0")
+
+    @property
+    def size(self) -> int:
+        """The number of bytes."""
+        return sum(map(len, self.texts))
+
+
+def _values(words: Iterable[int]) -> list[int]:
+    """Words without the ends of texts."""
+    return [word & _VALUE for word in words if not word & NO_WORD]
+
+
 class _Output:
     """What a core with these ports should output, and the comparison with what it does."""
 
     def __init__(self, ports: CheckedPorts) -> None:
         self._ports = ports
         self._is_validator = ports.kind == "validator"
-        self._has_last = "last" in ports.output
+        self.has_last = "last" in ports.output
         self._error = ERROR if "error" in ports.output else 0
         self._form = FORMS[ports.form] if ports.kind == "transcoder" else None
 
@@ -303,7 +357,7 @@ class _Output:
 
     def _ended(self, words: array[int]) -> array[int]:
         """The words of a text with the mark of its end, if the core has one."""
-        if self._has_last:
+        if self.has_last:
             if words:
                 words[-1] |= LAST
             else:
@@ -315,13 +369,13 @@ class _Output:
         found = array("Q")
         for each in texts:
             found += each
-        return array("Q", [any(found)]) if self._is_validator and not self._has_last else found
+        return array("Q", [any(found)]) if self._is_validator and not self.has_last else found
 
     def given(self, words: array[int]) -> array[int]:
         """The words of a core, or its verdicts."""
         if not self._is_validator:
             return words
-        if not self._has_last:
+        if not self.has_last:
             return array("Q", [any(word & ERROR for word in words)])
         verdicts, is_wrong = array("Q"), False
         for word in words:
@@ -333,8 +387,7 @@ class _Output:
 
     def resynchronises(self, expected: array[int], given: array[int], tail: int) -> bool:
         """Whether the output ends with the well-formed items after the last ill-formed one."""
-        values = [word & _VALUE for word in given if not word & NO_WORD]
-        return values[-tail:] == [word & _VALUE for word in expected[-tail:]]
+        return _values(given)[-tail:] == _values(expected)[-tail:]
 
     def tail(self, item: _Text) -> int:
         """The number of words of the well-formed items after the last ill-formed one."""
@@ -342,25 +395,41 @@ class _Output:
             return item.tail
         return sum(len(self._form.encode(each.code_point)) for each in item.items[-item.tail :])
 
-    def failure(
-        self, texts: Sequence[bytes], expected: array[int], outcome: Outcome, pauses: tuple[str, str] = ("0", "0")
-    ) -> Failure:
+    def judge(self, run: _Run) -> tuple[bool, bool]:
+        """Whether the words of a run, or its verdicts, are correct, and whether the ends of its texts are."""
+        outcome, expected, given = run.outcome, run.expected, self.given(run.outcome.words)
+        if outcome.reason or expected == given:
+            return not outcome.reason, not outcome.reason
+        if self._is_validator:
+            # Without the ends only whether there is an ill-formed text remains.
+            is_ill_formed = any(word & ERROR for word in outcome.words)
+            return len(expected) != len(given) and any(expected) == is_ill_formed, False
+        return _values(expected) == _values(given), False
+
+    def accepts(self, run: _Run, well_formed: Iterable[Item]) -> bool:
+        """Whether an ill-formed text is accepted, given its well-formed items; to drop the others is not to accept."""
+        given = self.given(run.outcome.words)
+        if run.outcome.reason:
+            return False
+        if self._is_validator:
+            return any(run.expected) and len(given) > 0 and not any(given)
+        remaining = iter(_values(self.words(list(well_formed))))
+        is_dropped = all(word in remaining for word in _values(given))
+        return bool(self._marks(run.expected)) and not self._marks(given) and not is_dropped
+
+    def failure(self, run: _Run) -> Failure:
         """The report of a difference."""
-        given = self.given(outcome.words)
-        reason = outcome.reason
-        if not reason and not self._is_validator and self._has_last:
-            pair = [[word & _VALUE for word in words if not word & NO_WORD] for words in (expected, given)]
-            if pair[0] == pair[1]:
-                reason = "output.last is not at the ends of the texts"
+        given = self.given(run.outcome.words)
+        has_correct_words, _ = self.judge(run)
         return Failure(
-            texts=tuple(texts),
-            expected=self._spelt(expected),
+            texts=tuple(run.texts),
+            expected=self._spelt(run.expected),
             given=self._spelt(given),
-            expected_marks=self._marks(expected),
+            expected_marks=self._marks(run.expected),
             given_marks=self._marks(given),
-            reason=reason,
-            input_pauses=pauses[0],
-            output_pauses=pauses[1],
+            reason="output.last is not at the ends of the texts" if has_correct_words else run.outcome.reason,
+            input_pauses=run.pauses[0],
+            output_pauses=run.pauses[1],
         )
 
     def _marks(self, words: array[int]) -> int | None:
@@ -389,32 +458,33 @@ class _Tally:
     def __init__(self) -> None:
         self._counts: dict[str, int] = defaultdict(int)
         self._failed: dict[str, int] = defaultdict(int)
-        self._shortest: dict[str, Failure] = {}
+        self._shortest: dict[str, _Run] = {}
         self._not_checked: dict[str, str] = {}
 
-    def add(self, cause: str, failure: Callable[[], Failure] | None) -> None:
-        """Count a run; runs of a cause must come in the order of their lengths."""
+    def add(self, cause: str, failed: _Run | None) -> None:
+        """Count a run, which is given if it differs."""
         self._counts[cause] += 1
-        if failure:
+        if failed:
             self._failed[cause] += 1
-            if cause not in self._shortest:
-                self._shortest[cause] = failure()
+            self.prefer(cause, failed)
 
-    def prefer(self, cause: str, failure: Failure) -> None:
-        """Replace the shortest failure of a cause if there is none shorter."""
-        found = self._shortest.get(cause)
-        if found is None or sum(map(len, failure.texts)) < sum(map(len, found.texts)):
-            self._shortest[cause] = failure
+    def prefer(self, cause: str, failed: _Run) -> None:
+        """Replace the shortest run of a cause that differs, if there is none shorter."""
+        if cause not in self._shortest or failed.size < self._shortest[cause].size:
+            self._shortest[cause] = failed
 
     def skip(self, cause: str, reason: str) -> None:
-        """State why there is no run for a cause."""
+        """State why there is no run for a cause, if there is none."""
         self._not_checked[cause] = reason
 
-    def rows(self, causes: Iterable[str]) -> Iterator[Row]:
+    def rows(self, causes: Iterable[str], output: _Output) -> Iterator[Row]:
         for cause in causes:
             count = self._counts[cause]
-            reason = "" if count else self._not_checked.get(cause, "no text without this cause is correct")
-            yield Row(cause, count, self._failed[cause], self._shortest.get(cause), reason)
+            reason = (
+                "" if count else self._not_checked.get(cause, "each of its texts contains a shorter one that differs")
+            )
+            found = self._shortest.get(cause)
+            yield Row(cause, count, self._failed[cause], found and output.failure(found), reason)
 
 
 class _Check:
@@ -423,12 +493,16 @@ class _Check:
     def __init__(self, core: ForeignCore, practice: Practice, on_step: Callable[[int], None]) -> None:
         self._core, self._practice = core, practice
         self._final = core.ports.has_end
+        self._is_validator = core.ports.kind == "validator"
         self._output = _Output(core.ports)
         self._tally = _Tally()
         self._correct: dict[bytes, array[int]] = {}
         """By text that is correct alone its expected words."""
         self._differing: dict[bytes, _Text] = {}
         """The texts that differ alone and have no part that does."""
+        self._ill_formed: list[tuple[_Text, _Run]] = []
+        self._accepted: dict[bytes, tuple[str, _Run]] = {}
+        """By ill-formed text that is accepted, and contains no shorter one, its cause and its run."""
         self._on_step = on_step
         is_handshake = core.ports.protocol == "axi-stream"
         self._pauses = "back-pressure" if is_handshake else "pauses between bytes"
@@ -441,8 +515,17 @@ class _Check:
             self._on_step(number)
         best, worst = self._throughput()
         self._on_step(len(steps) + 1)
-        causes = [*_causes(), _RESYNCHRONISATION, _BACK_TO_BACK, self._pauses]
-        return Report(self._core.name, self._practice, tuple(self._tally.rows(causes)), best, worst)
+        causes = [*_causes(), _RESYNCHRONISATION, _ENDS, _BACK_TO_BACK, self._pauses]
+        return Report(
+            name=self._core.name,
+            practice=self._practice,
+            accepted=tuple(self._accepted_by_cause()),
+            ill_formed=len(self._ill_formed),
+            agreement=self._agreement(),
+            rows=tuple(self._tally.rows(causes, self._output)),
+            best=best,
+            worst=worst,
+        )
 
     def _run_texts(self) -> None:
         texts = _expected_texts(self._practice, self._final)
@@ -454,22 +537,66 @@ class _Check:
             texts = [each for each in texts if each.text]
             self._tally.skip(_EMPTY, "the ports cannot send one")
         output, tally = self._output, self._tally
-        is_validator = self._core.ports.kind == "validator"
-        if is_validator:
+        if self._is_validator:
             tally.skip(_RESYNCHRONISATION, "a validator has one verdict per text")
+        tally.skip(_ENDS, "no text has correct words" if output.has_last else "the ports have no output.last")
         outcomes = self._core.run([(each.text,) for each in texts])
         for each, outcome in zip(texts, outcomes, strict=True):
-            words = output.words(each.items)
-            given = output.given(outcome.words)
-            is_correct = words == given and not outcome.reason
+            run = _Run((each.text,), output.words(each.items), outcome)
+            is_correct = self._is_correct(run)
             if is_correct:
-                self._correct[each.text] = words
-            failure = None if is_correct else _Later(output, (each.text,), words, outcome)
+                self._correct[each.text] = run.expected
+            if each.cause in ErrorKind.__members__:
+                self._ill_formed.append((each, run))
+                if not is_correct:
+                    self._accept(each, run)
             part = None if is_correct else self._differing_part(each)
-            tally.add(part.cause if part else each.cause, failure)
-            if each.tail and not is_validator and part in (None, each):
-                lost = not is_correct and not output.resynchronises(words, given, output.tail(each))
-                tally.add(_RESYNCHRONISATION, failure if lost else None)
+            tally.add(part.cause if part else each.cause, None if is_correct else run)
+            if each.tail and not self._is_validator and part in (None, each):
+                given = output.given(outcome.words)
+                lost = not is_correct and not output.resynchronises(run.expected, given, output.tail(each))
+                tally.add(_RESYNCHRONISATION, run if lost else None)
+
+    def _is_correct(self, run: _Run) -> bool:
+        """Whether the words of a run are correct; the ends of its texts then count with their own cause."""
+        is_correct, has_ends = self._output.judge(run)
+        if is_correct and self._output.has_last:
+            self._tally.add(_ENDS, None if has_ends else run)
+        return is_correct
+
+    def _accept(self, text: _Text, run: _Run) -> None:
+        """Record an ill-formed text if it is accepted, and no part of it is."""
+        items = _of_golden(text.text, Practice.MAXIMAL_SUBPARTS, self._final)
+        is_accepted = self._output.accepts(run, [item for item in items if item.error is None])
+        if is_accepted and not any(part in self._accepted for part in _parts(text.text)):
+            self._accepted[text.text] = text.cause, run
+
+    def _accepted_by_cause(self) -> Iterator[Accepted]:
+        alike: dict[tuple[str, int], list[_Run]] = defaultdict(list)
+        for text, (cause, run) in self._accepted.items():
+            alike[cause, len(text)].append(run)
+        order = list(ErrorKind.__members__)
+        for cause, length in sorted(alike, key=lambda key: (order.index(key[0]), key[1])):
+            runs = alike[cause, length]
+            yield Accepted(cause, len(runs), self._output.failure(runs[0]))
+
+    def _agreement(self) -> dict[Practice, int]:
+        """See `Report.agreement`."""
+        if self._is_validator:
+            return {}
+        equal = {self._practice: sum(text.text in self._correct for text, _ in self._ill_formed)}
+        if equal[self._practice] < len(self._ill_formed):
+            for practice in set(Practice) - {self._practice, Practice.START_OF_A_SEQUENCE}:
+                equal[practice] = sum(self._agrees(practice, text, run) for text, run in self._ill_formed)
+        return dict(sorted(equal.items(), key=lambda pair: (-pair[1], pair[0])))
+
+    def _agrees(self, practice: Practice, text: _Text, run: _Run) -> bool:
+        """Whether the words of the run of a text are those of another practice."""
+        items = _of_golden(text.text, practice, self._final)
+        if text.text in self._correct:
+            # Practices only merge or split marks, or end at the first one, so as many items are the same words.
+            return len(items) == len(text.items)
+        return self._output.judge(run._replace(expected=self._output.words(items)))[0]
 
     def _differing_part(self, differing: _Text) -> _Text:
         """The shortest part of a text that differs alone, which may be the whole text."""
@@ -482,34 +609,32 @@ class _Check:
             return differing
         described = [_text(part, self._practice, self._final) for part in parts]
         for each, outcome in zip(described, self._core.run([(part,) for part in parts]), strict=True):
-            words = self._output.words(each.items)
-            is_correct = words == self._output.given(outcome.words) and not outcome.reason
-            if not is_correct and _is_part(each, differing):
+            run = _Run((each.text,), self._output.words(each.items), outcome)
+            if not self._output.judge(run)[0] and _is_part(each, differing):
                 self._differing[each.text] = each
-                self._tally.prefer(each.cause, self._output.failure((each.text,), words, outcome))
+                self._tally.prefer(each.cause, run)
                 return each
         return differing
 
     def _run_code_points(self) -> None:
         """Every code point, in long texts; of the first one that differs each code point alone."""
-        output = self._output
         searched = set()
         outcomes = self._core.run([(text,) for text in _block_bytes()])
         for (cause, points), text, outcome in zip(_blocks(), _block_bytes(), outcomes, strict=True):
-            words = output.of_points(points)
-            is_correct = words == output.given(outcome.words) and not outcome.reason
-            self._tally.add(cause, None if is_correct else _Later(output, (text,), words, outcome))
+            run = _Run((text,), self._output.of_points(points), outcome)
+            is_correct = self._is_correct(run)
+            self._tally.add(cause, None if is_correct else run)
             if not is_correct and cause not in searched:
                 searched.add(cause)
                 if alone := self._first_wrong(points):
                     self._tally.prefer(cause, alone)
 
-    def _first_wrong(self, points: Sequence[int]) -> Failure | None:
+    def _first_wrong(self, points: Sequence[int]) -> _Run | None:
         texts = [encode([point]) for point in points]
         for point, text, outcome in zip(points, texts, self._core.run([(text,) for text in texts]), strict=True):
-            words = self._output.of_points([point])
-            if words != self._output.given(outcome.words) or outcome.reason:
-                return self._output.failure((text,), words, outcome)
+            run = _Run((text,), self._output.of_points([point]), outcome)
+            if not self._output.judge(run)[0]:
+                return run
         return None
 
     def _run_pairs(self) -> None:
@@ -522,15 +647,17 @@ class _Check:
         after = [bytes(units) for length in (0, 1, 2) for units in product(firsts, repeat=length)]
         pairs = [(one, two) for one in before for two in after if one in self._correct and two in self._correct]
         pairs.sort(key=lambda pair: (len(pair[0]) + len(pair[1]), pair))
+        self._tally.skip(_BACK_TO_BACK, "no pair of texts for it is correct one by one")
         self._compare(_BACK_TO_BACK, pairs)
 
     def _run_pauses(self) -> None:
         texts = _shortest_first(vector.units for vector in vectors() if vector.units in self._correct)
+        self._tally.skip(self._pauses, "none of the named vectors, which it uses, is correct without pauses")
         runs: list[tuple[bytes, ...]] = [(text,) for text in texts]
         if self._core.separates_texts and texts:
             together = tuple(texts)
             (outcome,) = self._core.run([together])
-            if not outcome.reason and self._output.given(outcome.words) == self._of_run(together):
+            if self._output.judge(_Run(together, self._of_run(together), outcome))[0]:
                 runs.append(together)
         for pattern in self._patterns:
             self._compare(self._pauses, runs, pattern)
@@ -542,13 +669,8 @@ class _Check:
         given, taken = ([digit == "1" for digit in pattern] for pattern in pauses)
         outcomes = self._core.run(runs, input_pauses=given, output_pauses=taken)
         for texts, outcome in zip(runs, outcomes, strict=True):
-            words = self._of_run(texts)
-            if words == self._output.given(outcome.words) and not outcome.reason:
-                self._tally.add(cause, None)
-                continue
-            later = _Later(self._output, texts, words, outcome, pauses)
-            self._tally.add(cause, later)
-            self._tally.prefer(cause, later())
+            run = _Run(texts, self._of_run(texts), outcome, pauses)
+            self._tally.add(cause, None if self._is_correct(run) else run)
 
     def _throughput(self) -> tuple[Throughput | None, Throughput | None]:
         inputs: dict[str, bytes] = {}
@@ -571,16 +693,6 @@ class _Check:
 
 def _cycles(found: Throughput) -> float:
     return found.cycles_per_byte
-
-
-class _Later:
-    """A failure, described when it is called."""
-
-    def __init__(self, output: _Output, *arguments: Any) -> None:
-        self._output, self._arguments = output, arguments
-
-    def __call__(self) -> Failure:
-        return self._output.failure(*self._arguments)
 
 
 STEPS = 5

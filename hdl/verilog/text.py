@@ -142,7 +142,7 @@ def _statement(words: list[str]) -> Statement:
     found = Statement(" ".join(condition), _branch(words))
     if words and words[0] == "else":
         words.pop(0)
-        found.otherwise += _branch(words)
+        found.otherwise = _branch(words)
     return found
 
 

@@ -23,7 +23,7 @@ def test_correct_core() -> None:
     lines = done.stdout.decode().splitlines()
     assert (done.returncode, done.stderr) == (0, b"")
     assert lines[0].split() == ["cause", "runs", "differ", "shortest", "input"]
-    assert "resynchronisation        0              (a validator has one verdict per text)" in lines
+    assert "resynchronisation        0               (a validator has one verdict per text)" in lines
     assert lines[-3:-1] == [
         "best throughput: 1 cycles per byte (00 repeated, well-formed, 1 byte)",
         "worst throughput: 1 cycles per byte (00 repeated, well-formed, 1 byte)",
@@ -43,6 +43,8 @@ def test_faulty_core_as_json() -> None:
         "protocol": "axi-stream",
         "practice": "maximal-subparts",
     }
+    texts = found["ill_formed"]
+    assert (found["accepted"], found["agreement"]) == ([], {"maximal-subparts": texts})
     rows = {row["cause"]: row for row in found["causes"]}
     assert rows["empty text"]["not_checked"] == "the ports cannot send one"
     assert [cause for cause, row in rows.items() if row["differ"]] == ["back-to-back texts"]
@@ -76,8 +78,12 @@ def test_core_that_accepts_nothing(tmp_path: Path) -> None:
     done = utf8fpga("check", tmp_path / "stuck.v", "--ports", tmp_path / "ports.toml")
     lines = done.stdout.decode().splitlines()
     assert done.returncode == 1
-    assert "input.ready was deasserted for 2048 cycles" in lines[2]
-    assert "(no text without this cause is correct)" in lines[-2]
+    nearest = "nearest practice: none, since no ill-formed text has the words of one"
+    assert lines[:3] == ["no ill-formed text is accepted", nearest, ""]
+    assert "input.ready was deasserted for 2048 cycles" in lines[5]
+    assert "(the ports have no output.last)" in lines[-4]
+    assert "(the core has neither an end of the text nor a reset)" in lines[-3]
+    assert "(none of the named vectors, which it uses, is correct without pauses)" in lines[-2]
     assert lines[-1] == "throughput: not measured, since no long text was accepted"
 
 

@@ -37,6 +37,25 @@ def test_generated_verilog_is_proved(tmp_path: Path) -> None:
     assert [prove_foreign(core, OWN_PORTS, wanted).proved for wanted in PROVED] == [True, True]
 
 
+WIDE = """
+module wide(input clk, rst, input [7:0] s_axis_tdata, input s_axis_tkeep, s_axis_tlast, s_axis_tvalid,
+            output s_axis_tready, output [31:0] m_axis_tdata, output [3:0] m_axis_tkeep,
+            output m_axis_tuser, m_axis_tlast, m_axis_tvalid, input m_axis_tready);
+  wire [31:0] word;
+  utf8_decoder decoder(clk, rst, s_axis_tdata, s_axis_tkeep, s_axis_tlast, s_axis_tvalid, s_axis_tready, word,
+                       m_axis_tkeep, m_axis_tuser, m_axis_tlast, m_axis_tvalid, m_axis_tready);
+  assign m_axis_tdata = word | (word == 32'h41) << 21;
+endmodule
+"""
+
+
+def test_bits_above_the_code_point_are_compared(tmp_path: Path) -> None:
+    (tmp_path / "wide.v").write_text(axi_verilog(Decoder(lanes=1)) + WIDE, encoding="utf-8")
+    proof = prove_foreign(Connections([tmp_path / "wide.v"], "wide", OWN_PORTS), OWN_PORTS, Property.EQUIVALENCE)
+    assert proof.proved is False
+    assert b"A" in b"".join(proof.texts)
+
+
 @pytest.mark.smoke
 @requires_compiler
 @pytest.mark.parametrize(

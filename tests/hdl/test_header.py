@@ -14,8 +14,9 @@ from amaranth.hdl import ClockDomain, Module
 from amaranth.sim import Simulator
 from support.verilog_ports import declared_ports, header_of
 
-from utf8fpga.hdl import AnyDecoder, Decoder, axi_verilog
+from utf8fpga.hdl import AnyDecoder, CoreParameters, Decoder, EncoderParameters, TranscoderParameters, axi_verilog
 from utf8fpga.hdl.toolchain import run_tool
+from utf8fpga.model import decode
 from utf8fpga.model.practices import Practice
 from utf8fpga.sim import Simulation
 
@@ -148,6 +149,12 @@ PATHS = {
     "first-error-1": {"s_axis_tready": "m_axis_tready"},
     "parallel-1": {},
     "packed-2": {},
+    "encoder": {"s_axis_tready": "m_axis_tready"},
+    "encoder-4": {},
+    "transcoder": {"s_axis_tready": f"{PAYLOAD}, m_axis_tready"},
+    "transcoder-1": {"s_axis_tready": "m_axis_tready"},
+    "transcoder-utf-32": {"s_axis_tready": "s_axis_tdata, s_axis_tkeep, m_axis_tready"},
+    "transcoder-4": {},
 }
 """The paths that docs/verilog.md states, per output."""
 
@@ -158,13 +165,39 @@ TRACED: dict[str, dict[str, Any]] = {
     "first-error-1": {"practice": Practice.FIRST_ERROR, "pipeline": 1},
 }
 
+CONVERTERS: dict[str, CoreParameters] = {
+    "encoder": EncoderParameters(),
+    "encoder-4": EncoderParameters(lanes=4),
+    "transcoder": TranscoderParameters(),
+    "transcoder-1": TranscoderParameters(pipeline=1),
+    "transcoder-utf-32": TranscoderParameters(from_="utf-32-le"),
+    "transcoder-4": TranscoderParameters(lanes=4),
+}
+
 
 @pytest.mark.parametrize("name", PATHS)
 def test_the_combinational_paths_are_the_documented_ones(name: str) -> None:
-    verilog = axi_verilog(Decoder(**TRACED[name]))
+    verilog = axi_verilog(CONVERTERS[name].build() if name in CONVERTERS else Decoder(**TRACED[name]))
     lines = re.findall(r"^//   (.+) -> (.+)$", verilog, re.MULTILINE)
     assert {output: inputs for inputs, outputs in lines for output in outputs.split(", ")} == PATHS[name]
     assert ("// Combinational paths from input ports to output ports: none.\n" in verilog) == (not PATHS[name])
+
+
+BYTES = re.compile(r"\b([C-F][0-9A-F])(?:\.\.([C-F][0-9A-F]))?\b")
+
+
+def test_the_causes_of_single_bytes_are_the_documented_ones() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "verilog.md").read_text(encoding="utf-8")
+    row = next(line for line in page.splitlines() if "`--kind`" in line and line.startswith("| 3 to 1"))
+    documented = {
+        int(number): [range(int(first, 16), int(last or first, 16) + 1) for first, last in BYTES.findall(text)]
+        for number, text in re.findall(r"(\d): ([^;|]*)", row)
+    }
+    assert len(documented) == 8
+    bytes_of = {kind: {byte for span in spans for byte in span} for kind, spans in documented.items()}
+    for byte in (*range(0xC0, 0xC2), *range(0xF5, 0x100)):
+        (item,) = decode(bytes([byte]))
+        assert [kind for kind, found in bytes_of.items() if byte in found] == [item.error]
 
 
 def test_the_instantiation_template_is_valid_with_all_ports(tmp_path: Path) -> None:

@@ -55,6 +55,9 @@ def run_bench(options: str, directory: Path, *, plus: Sequence[str] = (), practi
 )
 def test_every_decoder_passes_with_and_without_pauses(options: str, tmp_path: Path) -> None:
     packets = len(vectors())
+    page = (Path(__file__).parents[2] / "docs" / "integration.md").read_text(encoding="utf-8")
+    if options == "--lanes 4":
+        assert f"```text\n{run_bench(options, tmp_path)}```" in page
     for plus in ([], ["+pause_in=0", "+pause_out=0"], ["+seed=7", "+pause_in=80", "+pause_out=60"]):
         assert re.fullmatch(
             rf"PASS: {packets} packets, \d+ words in \d+ cycles\n", run_bench(options, tmp_path, plus=plus)

@@ -242,6 +242,20 @@ def test_statements_in_nested_blocks() -> None:
     assert "    if (en) begin\n      r <= a;\n    end\n  end\n" in polished(PROCESS)
 
 
+def test_processes_with_the_same_condition_keep_both_branches() -> None:
+    branches = "    if (en) begin\n      r <= a;\n    end else begin\n      r <= b;\n    end\n"
+    process = f"  always @(posedge clk) begin\n{branches}  end\n"
+    text = PROCESS.replace("endmodule", process.replace("r <=", "s <=") + process.replace("r <=", "t <=") + "endmodule")
+    joined = "end else begin\n      s <= b;\n      t <= b;\n    end\n  end\n"
+    assert f"    if (en) begin\n      r <= a;\n      s <= a;\n      t <= a;\n    {joined}" in polished(text)
+
+
+def test_an_expression_of_one_bit_is_not_inserted_beside_a_range() -> None:
+    # Without the wire, ~b has the width of the range, and its upper bits are 1.
+    wires = "  wire _0_;\n  wire [3:0] w;\n  assign _0_ = ~b;\n  assign q[3:0] = w[3:0] & _0_;\n"
+    assert "assign q[3:0] = w[3:0] & _0_;" in polished(PROCESS.replace("  assign q = { a, a, b, b & a };\n", wires))
+
+
 def test_a_symbol_may_have_no_other_fields_than_those_of_the_ports() -> None:
     layout = beat_layout(data.StructLayout({"code_point": 21, "error": 1, "announced": 3}), 1)
     core = SimpleNamespace(lanes=1, input=SerialDecoder().input, output=stream.Interface(stream.Signature(layout)))

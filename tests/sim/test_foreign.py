@@ -19,6 +19,7 @@ from utf8fpga.hdl import Decoder, axi_verilog
 from utf8fpga.hdl.foreign import CoreError, read_module
 from utf8fpga.hdl.toolchain import ToolError
 from utf8fpga.model import ErrorKind, Practice
+from utf8fpga.sim import causes
 from utf8fpga.sim.causes import check_foreign_core
 from utf8fpga.sim.foreign import CheckedPorts, ForeignCore, read_checked_ports
 
@@ -72,6 +73,11 @@ def test_core_that_accepts_surrogates() -> None:
     assert (found.expected_marks, found.given_marks) == (2, 1)
     assert found.input == "ED A0"
     assert core_output("surrogates", b"\xed\xa0\x80") == ["D800"]
+    # All texts with ED and a byte of A0..BF count as SURROGATE, and with another byte or none they are no surrogate.
+    (accepted,) = report.accepted
+    assert (accepted.cause, accepted.first.texts, accepted.first.given) == ("SURROGATE", (b"\xed\xa0\x80",), ("D800",))
+    assert report.agreement[Practice.MAXIMAL_SUBPARTS] == report.ill_formed - row_of(report, "SURROGATE").failed
+    assert next(iter(report.agreement)) is Practice.MAXIMAL_SUBPARTS
 
 
 def test_core_with_the_wrong_number_of_marks() -> None:
@@ -84,6 +90,9 @@ def test_core_with_the_wrong_number_of_marks() -> None:
     found = row_of(report, "OVERLONG").shortest
     assert found is not None
     assert (found.expected, found.given, found.expected_marks, found.given_marks) == (spelt(b"\xc0"), (), 1, 0)
+    # Its marks are Kuhn's malformed sequences.
+    assert report.accepted == ()
+    assert next(iter(report.agreement)) is Practice.MALFORMED_SEQUENCE
 
 
 @pytest.mark.smoke
@@ -200,8 +209,10 @@ FAULTS = {
 """By name the core, the text that is replaced, the causes for which the fault is found, and the shortest input."""
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize(("name", "old", "new", "causes", "shortest"), FAULTS.values(), ids=FAULTS)
+@pytest.mark.parametrize(
+    ("name", "old", "new", "causes", "shortest"),
+    tiered(FAULTS, ["last code points", "the byte that breaks"]),
+)
 def test_fault_is_found_for_its_cause(
     name: str, old: str, new: str, causes: list[str], shortest: str, variant: Callable[..., ForeignCore]
 ) -> None:
@@ -210,6 +221,97 @@ def test_fault_is_found_for_its_cause(
     found = report.failed[0].shortest
     assert found
     assert found.input == shortest
+
+
+@pytest.fixture
+def few_texts(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Only texts of one byte, and of up to three of a few bytes, which saves the time of the others."""
+    expected, units = causes._expected_texts, b"\x00\x41\x80\x9f\xa0\xbf\xc0\xc2\xe0\xed\xf0\xf4\xf5\xfe"
+    monkeypatch.setattr(
+        causes,
+        "_expected_texts",
+        lambda practice, final: [
+            each
+            for each in expected(practice, final)
+            if len(each.text) <= 1 or (len(each.text) <= 3 and not each.text.translate(None, units))
+        ],
+    )
+
+
+# By the bytes of each cause; a text that contains another accepted one is not listed.
+ACCEPTED = {
+    "verdict": (*FAULTS["verdict"][:3], {"INCOMPLETE": (0xF4 - 0xC2 + 1, b"\xc2", "well-formed")}),
+    "bytes as they are": (
+        "strobe",
+        "wrong <= data[7]",
+        "wrong <= 0",
+        {
+            "UNEXPECTED_CONTINUATION": (0xBF - 0x80 + 1, b"\x80", "0080"),
+            "INVALID_BYTE": (0xFF - 0xF8 + 1, b"\xf8", "00F8"),
+            "OVERLONG": (0xC1 - 0xC0 + 1, b"\xc0", "00C0"),
+            "OUT_OF_RANGE": (0xF7 - 0xF5 + 1, b"\xf5", "00F5"),
+        },
+    ),
+    "no marks": (
+        "strobe",
+        "valid <= full || left != 0 && !continues || flush && left != 0",
+        "valid <= full && !wrong",
+        {},
+    ),
+}
+
+
+@pytest.mark.usefixtures("few_texts")
+@pytest.mark.parametrize(("name", "old", "new", "accepted"), ACCEPTED.values(), ids=ACCEPTED)
+def test_accepted_texts_are_listed_by_cause(
+    name: str, old: str, new: str, accepted: dict[str, tuple[int, bytes, str]], variant: Callable[..., ForeignCore]
+) -> None:
+    report = check_foreign_core(variant(name, old, new))
+    assert report.failed
+    found = {each.cause: (each.texts, *each.first.texts, *each.first.given) for each in report.accepted}
+    assert found == accepted
+
+
+ENDS = {
+    # The end is beside no word: a flush emits the last word at once, and `last` follows two cycles later.
+    "decoder": (
+        "strobe",
+        "output reg [20:0] code_point\n);",
+        "output reg [20:0] code_point, output reg last\n);\n"
+        "  reg ended; always @(posedge clk) {last, ended} <= {ended, flush};",
+        ('"code_point"', '"code_point", last = "last"'),
+    ),
+    "validator": (
+        "validator",
+        "input m_ready",
+        "input m_ready, output m_last",
+        ('last = "m_valid"', 'last = "m_last"'),
+    ),
+}
+
+
+@pytest.mark.usefixtures("few_texts")
+@pytest.mark.parametrize(("name", "old", "new", "ports"), ENDS.values(), ids=ENDS)
+def test_ends_of_texts_are_a_finding_of_their_own(
+    name: str, old: str, new: str, ports: tuple[str, str], variant: Callable[..., ForeignCore]
+) -> None:
+    report = check_foreign_core(variant(name, old, new, ports=ports))
+    assert [row.cause for row in report.failed] == ["ends of texts"]
+    row = row_of(report, "ends of texts")
+    assert row.failed == row.texts == report.runs
+    assert row.shortest
+    assert row.shortest.reason == "output.last is not at the ends of the texts"
+    assert report.accepted == ()
+
+
+@pytest.mark.usefixtures("few_texts")
+def test_row_without_runs_states_its_reason(variant: Callable[..., ForeignCore]) -> None:
+    # Every code point is wrong, and so is each text with one after an ill-formed sequence; ill-formed ones are correct.
+    report = check_foreign_core(variant("strobe", "full && !wrong ? code : 21'hFFFD", "21'hFFFD"))
+    row = row_of(report, "resynchronisation")
+    assert (row.texts, row.not_checked) == (0, "each of its texts contains a shorter one that differs")
+    assert row_of(report, "ends of texts").not_checked == "the ports have no output.last"
+    assert row_of(report, "UNEXPECTED_CONTINUATION").texts > row_of(report, "UNEXPECTED_CONTINUATION").failed == 0
 
 
 @pytest.mark.slow
