@@ -3,33 +3,83 @@
 
 from __future__ import annotations
 
+import importlib
 import inspect
-from collections.abc import Callable
+import pkgutil
+import re
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from amaranth.hdl import Cat, Const, Module, Signal
+from amaranth.back import rtlil
+from amaranth.hdl import Cat, ClockDomain, Const, Module, Mux, Signal, Value
 from amaranth.lib import stream
 from amaranth.sim import Simulator
-from support.faults import combinational, with_fault, with_registers
+from support.faults import Fault, combinational, inject, registered, with_fault, with_registers, wrap
+from support.foreign_cores import CORES, FOLDER
 from support.weakenings import Weakening, weaken
 
-from utf8fpga.formal import packer_proof
-from utf8fpga.formal.aiger import Aig
+from utf8fpga import formal
+from utf8fpga.formal import drained_proof, packer_proof, parallel_proof, runner, wide_proof
+from utf8fpga.formal import foreign as foreign_proof
+from utf8fpga.formal.abc import Verdict, decide
+from utf8fpga.formal.aiger import Aig, aig_of
+from utf8fpga.formal.catalogue import Configuration
+from utf8fpga.formal.drained_proof import prove_drained
 from utf8fpga.formal.encoder_reference import EncoderReference
+from utf8fpga.formal.foreign import prove_foreign
+from utf8fpga.formal.invariants.buffer import Start, _RegisterBench
+from utf8fpga.formal.invariants.window import _Bench
+from utf8fpga.formal.item_lanes import ItemLanes, prove_item_lanes
+from utf8fpga.formal.joints import Joints
+from utf8fpga.formal.netlist import _equal, equal_verilog
 from utf8fpga.formal.packer_monitors import PackerMonitors
 from utf8fpga.formal.packer_proof import NARROW
-from utf8fpga.formal.properties import Property
+from utf8fpga.formal.parallel_proof import Induction, prove_halves, prove_recovery
+from utf8fpga.formal.periodic_reset_proof import RefreshProof, prove_refresh
+from utf8fpga.formal.properties import Harness, Property
+from utf8fpga.formal.recovery_proof import _Twins
+from utf8fpga.formal.runner import prove
 from utf8fpga.formal.stages_proof import StagesProof, prove_stages
 from utf8fpga.formal.tap_proof import TapHarness, prove_tap
+from utf8fpga.formal.transcoder_proof import TranscoderJoints, is_joined, is_same_decoder
+from utf8fpga.formal.wide_proof import WideJoints, prove_joints, prove_units
+from utf8fpga.hdl import (
+    CoreParameters,
+    DecoderParameters,
+    Encoder,
+    EncoderParameters,
+    ParallelDecoder,
+    Refresh,
+    RefreshedDecoder,
+    Remover,
+    RemoverParameters,
+    TranscoderParameters,
+)
 from utf8fpga.hdl.beats import beat_layout
+from utf8fpga.hdl.decoder.window import BeatWindow, ItemWindow
+from utf8fpga.hdl.decoder.window_logic import Beat
 from utf8fpga.hdl.encoder.logic import EncoderLogic
 from utf8fpga.hdl.encoder.stages import EncoderStages
 from utf8fpga.hdl.payloads import item_layout
+from utf8fpga.hdl.register_buffer import RegisterBuffer
+from utf8fpga.hdl.transcoder.transcoder import Transcoder
 from utf8fpga.hdl.validator.verdict import VerdictTap
-from utf8fpga.model import TABLE_3_7, UTF_16
+from utf8fpga.model import TABLE_3_7, UTF_16, EncodingTable
+from utf8fpga.sim.foreign import Connections, read_checked_ports
+
+SMALL = EncodingTable.parse(
+    "small",
+    """
+    0..1    00..01
+    2..3    10      18..19
+    """,
+    source="made for this test",
+    unit_width=5,
+)
+"""Sequences of one and of two units."""
 
 Proves = Callable[[pytest.MonkeyPatch], bool | None]
 
@@ -188,7 +238,7 @@ STAGES = {
     ),
 }
 
-Beat = tuple[list[int | None], bool]
+Words = tuple[list[int | None], bool]
 """The words of a beat by lane, None where there is none, and whether it has the end of a packet."""
 
 STRAY = -1
@@ -206,8 +256,8 @@ class Cycle:
         resetting: the packer states that its reset has not ended.
     """
 
-    given: Beat | None = None
-    shown: Beat | None = None
+    given: Words | None = None
+    shown: Words | None = None
     able: bool = True
     ready: bool = True
     pick: int = 0b111
@@ -400,9 +450,404 @@ PACKER = {
     ),
 }
 
+Damage = Callable[[Module, Any, Any], None]
+"""A fault between the ports of a core and a correct one in it."""
+
+
+def judged(wanted: Property, damage: Damage, parameters: CoreParameters | None = None) -> Proves:
+    """Whether a property is proved of a core with a fault; default: a remover with one lane."""
+
+    def build() -> Any:
+        outer, inner = ((parameters or RemoverParameters(lanes=1)).build() for _ in range(2))
+
+        def elaborate(platform: object) -> Module:
+            m = wrap(inner, outer)
+            damage(m, outer, inner)
+            return m
+
+        outer.elaborate = elaborate
+        return outer
+
+    def proves(_: pytest.MonkeyPatch) -> bool | None:
+        harness = Harness(build, wanted)
+        text = str(rtlil.convert(harness, name="top", ports=harness.ports, emit_src=False))
+        aig = aig_of(text, free=wanted.any_start)
+        return decide({"proof": (aig, aig.output_bits["bad"][0])})["proof"].proved
+
+    return proves
+
+
+def other_symbols(m: Module, outer: Any, inner: Any) -> None:
+    m.d.comb += outer.output.payload.symbols[0].eq(inner.output.payload.symbols[0] ^ 1)
+
+
+def null_beats(m: Module, outer: Any, inner: Any) -> None:
+    with m.If(~inner.output.valid):
+        m.d.comb += [outer.output.valid.eq(1), outer.output.payload.keep.eq(0), outer.output.payload.last.eq(0)]
+
+
+def stray_errors(m: Module, outer: Any, inner: Any) -> None:
+    with m.If(~inner.output.payload.keep[0]):
+        m.d.comb += outer.output.payload.symbols[0].error.eq(1)
+
+
+def impatient(m: Module, outer: Any, inner: Any) -> None:
+    """Beats that wait are lost."""
+    m.d.comb += inner.output.ready.eq(1)
+
+
+def changing(m: Module, outer: Any, inner: Any) -> None:
+    waited = Signal()
+    m.d.sync += waited.eq(outer.output.valid)
+    m.d.comb += outer.output.payload.last.eq(inner.output.payload.last ^ waited)
+
+
+def withdrawn(m: Module, outer: Any, inner: Any) -> None:
+    rests = Signal()
+    m.d.sync += rests.eq(~rests)
+    m.d.comb += outer.output.valid.eq(inner.output.valid & rests)
+
+
+def never_ready(m: Module, outer: Any, inner: Any) -> None:
+    m.d.comb += [outer.input.ready.eq(0), inner.input.valid.eq(0)]
+
+
+def never_valid(m: Module, outer: Any, inner: Any) -> None:
+    m.d.comb += outer.output.valid.eq(0)
+
+
+PROPERTIES = {
+    "symbols": Weakening(
+        Harness._equivalence,
+        "event.word.as_value() != now_word.as_value()",
+        "Const(0, 1)",
+        judged(Property.EQUIVALENCE, other_symbols),
+    ),
+    "beats without an event": Weakening(Harness._equivalence, "| empty ", "", judged(Property.EQUIVALENCE, null_beats)),
+    "errors where there is no item": Weakening(
+        Harness._equivalence, "| stray ", "", judged(Property.EQUIVALENCE, stray_errors, DecoderParameters(table=SMALL))
+    ),
+    "pauses": Weakening(
+        Harness._surround,
+        "output.ready.eq(self.ready)",
+        "output.ready.eq(1)",
+        judged(Property.EQUIVALENCE, impatient),
+    ),
+    "beats that change": Weakening(
+        Harness._steady,
+        " | (before != Value.cast(output.payload))",
+        "",
+        judged(Property.STEADY, changing),
+    ),
+    "beats that are withdrawn": Weakening(Harness._steady, "~output.valid | ", "", judged(Property.STEADY, withdrawn)),
+    "stalls": Weakening(Harness._stall, "& (willing == enough)", "& 0", judged(Property.STALL, never_ready)),
+    "late items": Weakening(Harness._latency, " & late", " & 0", judged(Property.LATENCY, never_valid)),
+}
+
+
+def remover(wanted: Property, fault: Fault) -> Proves:
+    """Whether a property is proved of a remover with one lane, as the command does it."""
+
+    def proves(monkeypatch: pytest.MonkeyPatch) -> bool | None:
+        inject(monkeypatch, Remover, fault)
+        (result,) = prove(Configuration.of(RemoverParameters(lanes=1)), wanted)
+        return result.proved
+
+    return proves
+
+
+def woken(m: Module, core: Any) -> None:
+    """There is a beat at the output in the cycle after power-up."""
+    first = Signal(init=1, reset_less=True)
+    m.d.sync += first.eq(0)
+    with m.If(first):
+        m.d.comb += core.output.valid.eq(1)
+
+
+RUNNER = {
+    "an output that depends on ready": Weakening(
+        runner._prove_whole,
+        "not touched",
+        "True",
+        remover(Property.INDEPENDENCE, combinational(lambda core: core.output.valid.eq(core.output.ready))),
+    ),
+    "initial values that no reset leads to": Weakening(
+        runner._power_up_by_reset,
+        "if hunt(reset, 0, 1, seconds=seconds).proved is not False:",
+        "if False:",
+        remover(Property.POWER_UP, woken),
+    ),
+}
+
+
+def drained(way: str) -> Proves:
+    """Whether a core is proved by its drain if one of the questions is refuted."""
+
+    def proves(monkeypatch: pytest.MonkeyPatch) -> bool | None:
+        def answer(_: Any, given: Any, claims: Iterable[str], *, seconds: int) -> tuple[bool, str]:
+            return not any(name.startswith(way) for name in claims), ""
+
+        monkeypatch.setattr(drained_proof, "entailed", answer)
+        return prove_drained(RemoverParameters(lanes=1).build, Property.POWER_UP)[0]
+
+    return proves
+
+
+DRAINED = {
+    "resets": Weakening(prove_drained, ', "reset": drain.contents', "", drained("reset")),
+    "power-up": Weakening(prove_drained, "if wanted is Property.POWER_UP:", "if False:", drained("power-up")),
+}
+
+
+def lanes_without_items(monkeypatch: pytest.MonkeyPatch) -> None:
+    slot = ItemLanes._slot
+
+    def wrong(self: ItemLanes, m: Module, at: int) -> Any:
+        return SimpleNamespace(valid=Const(0, 1), word=slot(self, m, at).word)
+
+    monkeypatch.setattr(ItemLanes, "_slot", wrong)
+
+
+def item_lanes(change: Callable[[pytest.MonkeyPatch], None]) -> Proves:
+    def proves(monkeypatch: pytest.MonkeyPatch) -> bool | None:
+        change(monkeypatch)
+        return prove_item_lanes(SMALL)[0]
+
+    return proves
+
+
+ITEM_LANES = {
+    "lanes without an item": Weakening(
+        ItemLanes.elaborate, ".any(), none)", ".any(), Const(0, 1))", item_lanes(lanes_without_items)
+    ),
+}
+
+TO_UTF_16 = TranscoderParameters(to="utf-16-le")
+
+
+def joined(assignments: Callable[[Any], Any]) -> Proves:
+    """Whether a transcoder is its parts."""
+
+    def proves(monkeypatch: pytest.MonkeyPatch) -> bool:
+        inject(monkeypatch, Transcoder, combinational(assignments))
+        return is_joined(TO_UTF_16.build())[0]
+
+    return proves
+
+
+def another_decoder(_: pytest.MonkeyPatch) -> bool:
+    """Whether a decoder whose output is never valid is the one that is proved."""
+    core = TO_UTF_16.build()
+    decoder: Any = core.decoder
+    elaborate = decoder.elaborate
+
+    def wrong(platform: object) -> Module:
+        m = elaborate(platform)
+        m.d.comb += decoder.output.valid.eq(0)
+        return m
+
+    decoder.elaborate = wrong
+    return is_same_decoder(core)
+
+
+JOINTS = {
+    "all pairs": Weakening(
+        Joints.elaborate,
+        "self.connected())",
+        "self.connected()[:-1])",
+        joined(lambda core: core.encoder.output.ready.eq(1)),
+    ),
+    "errors": Weakening(
+        TranscoderJoints.connected,
+        "(output.payload.symbols[0].error, made.error),",
+        "",
+        joined(lambda core: core.output.payload.symbols[0].error.eq(0)),
+    ),
+    "another decoder": Weakening(is_same_decoder, "return first == second", "return True", another_decoder),
+}
+
+
+def wide(monkeypatch: pytest.MonkeyPatch) -> bool:
+    """Whether an encoder is its parts, although its ends are lost."""
+    inject(monkeypatch, Encoder, combinational(lambda core: core.output.payload.last.eq(0)))
+    return prove_joints(EncoderParameters(to="utf-32-le", lanes=2).build())[0]
+
+
+def wide_units(**answers: tuple[bool, str]) -> Proves:
+    """Whether the units of a transcoder are proved if its parts have these answers."""
+
+    def proves(monkeypatch: pytest.MonkeyPatch) -> bool | None:
+        for name, answer in {"prove_item_lanes": (True, ""), "prove_stages": (True, ""), **answers}.items():
+            monkeypatch.setattr(wide_proof, name, lambda *_, answer=answer, **__: answer)
+        return prove_units(replace(TO_UTF_16, lanes=2).build, Property.EQUIVALENCE)[0]
+
+    return proves
+
+
+WIDE_PROOF = {
+    "ends": Weakening(WideJoints._units, "(output.payload.last, packed.payload.last),", "", wide),
+    "lanes of items": Weakening(prove_units, "if not proved:", "if False:", wide_units(prove_item_lanes=(False, ""))),
+}
+
+
+def refreshed(fault: Fault, question: str) -> Proves:
+    def proves(monkeypatch: pytest.MonkeyPatch) -> bool | None:
+        inject(monkeypatch, RefreshedDecoder, fault)
+        return prove_refresh(Refresh(16), asked=[question])[question].proved
+
+    return proves
+
+
+REFRESH = {
+    "the output": Weakening(
+        RefreshProof.elaborate,
+        "refreshed.output.valid == self.shows,",
+        "",
+        refreshed(combinational(lambda core: core.output.valid.eq(0)), "passes"),
+    ),
+}
+
+
+def halved(wanted: Property, component: type[Any], fault: Fault, *, window: bool = False) -> Proves:
+    """Whether a parallel decoder is proved, or of a fault in its window, whether that is."""
+
+    def build() -> ParallelDecoder:
+        return ParallelDecoder(SMALL, lanes=1, pipeline=0)
+
+    def proves(monkeypatch: pytest.MonkeyPatch) -> bool:
+        inject(monkeypatch, component, fault)
+        if window:
+            found = Induction()
+            parallel_proof._ask_window(found, build, SMALL, Start.RESET, 600)
+            return found.proved
+        # The other half has no fault.
+        monkeypatch.setattr(parallel_proof, "_ask_window", lambda *_: None)
+        return prove_halves(build, SMALL, wanted).proved
+
+    return proves
+
+
+def halves() -> Proves:
+    """Whether a parallel decoder is proved if its window is refuted, and nothing else."""
+
+    def proves(monkeypatch: pytest.MonkeyPatch) -> bool:
+        monkeypatch.setattr(parallel_proof, "_ask_window", lambda found, *_: found.failed.append("window"))
+        monkeypatch.setattr(Induction, "ask", lambda *_: None)
+        return prove_halves(lambda: ParallelDecoder(SMALL, lanes=1, pipeline=0), SMALL, Property.EQUIVALENCE).proved
+
+    return proves
+
+
+def another_item_if_ready(buffer: Any) -> Any:
+    """The output is wrong in the cycle in which it is transferred."""
+    first, second = buffer.words
+    return Value.cast(buffer.output.payload).eq(Mux(buffer.output.ready, 0, Mux(buffer.second, second, first)))
+
+
+changing_words = registered(lambda buffer: [word.eq(buffer.entry) for word in buffer.words])
+no_code_points = combinational(lambda window: window.slots.slots[0].code_point.eq(0))
+
+PARALLEL = {
+    "the window": Weakening(
+        parallel_proof._prove_halves,
+        "_ask_window(found, build, right, start, seconds)",
+        "pass",
+        halves(),
+    ),
+    "the step of the buffer": Weakening(
+        parallel_proof._prove_halves,
+        "for begin in (Start.HELD, start):",
+        "for begin in (start,):",
+        halved(Property.STEADY, RegisterBuffer, changing_words),
+    ),
+}
+INVARIANTS = {
+    "the order of beats": Weakening(
+        _RegisterBench.connect,
+        "valid & ((held == 0) | (shown != queue[0])), ",
+        "",
+        halved(Property.EQUIVALENCE, RegisterBuffer, combinational(another_item_if_ready)),
+    ),
+    "code points": Weakening(
+        _Bench._is,
+        ", undefined | (found.code_point == slot.word.code_point)]",
+        "]",
+        halved(Property.EQUIVALENCE, BeatWindow, no_code_points, window=True),
+    ),
+}
+
+
+def recovers(monkeypatch: pytest.MonkeyPatch) -> bool | None:
+    """Whether a window recovers in which a register that no beat changes mutes errors."""
+    contents = ItemWindow.contents
+
+    def muted(self: ItemWindow, beat: Beat, lane: int) -> dict[str, Value]:
+        found, mute = contents(self, beat, lane), Signal(reset_less=True)
+        beat.registers.add(mute.eq(mute))
+        return found | {"error": found["error"] & ~mute}
+
+    monkeypatch.setattr(ItemWindow, "contents", muted)
+    return prove_recovery(lambda: ParallelDecoder(SMALL, lanes=1, pipeline=0)).proved
+
+
+RECOVERY = {
+    "items": Weakening(_Twins._part, "[*items, window.slots.last]", "[window.slots.last]", recovers),
+}
+
+
+def foreign(monkeypatch: pytest.MonkeyPatch) -> bool | None:
+    """Whether a foreign core is proved that is only wrong with some contents of its flip-flops."""
+
+    def only_initial(questions: Any, *, seconds: int) -> Any:
+        (aig, _) = questions["proof"]
+        return {"proof": Verdict(not aig.starts, 0)}
+
+    monkeypatch.setattr(foreign_proof, "decide", only_initial)
+    monkeypatch.setattr(foreign_proof, "_texts", lambda *_: ())
+    ports = read_checked_ports(FOLDER / CORES["leaky"])
+    return prove_foreign(Connections([FOLDER / "leaky.v"], None, ports), ports, Property.STEADY).proved
+
+
+FOREIGN = {
+    "any flip-flop contents": Weakening(prove_foreign, "free=wanted.any_start", "free=False", foreign),
+}
+
+
+def netlist(_: pytest.MonkeyPatch) -> bool | None:
+    """Whether a flip-flop is equal to one with the other edge of the clock."""
+    m, given, kept = Module(), Signal(name="d"), Signal(name="q")
+    m.domains.sync = domain = ClockDomain("sync", reset_less=True)
+    m.d.sync += kept.eq(given)
+    ports = {"clk": (domain.clk, None), "d": (given, None), "q": (kept, None)}
+    design = str(rtlil.convert(m, name="top", ports=ports, emit_src=False))
+    falling = (
+        "module top(input clk, input d, output reg q);\ninitial q = 0;\nalways @(negedge clk) q <= d;\nendmodule\n"
+    )
+    return equal_verilog(design, falling, "top").proved
+
+
+NETLIST = {"clocks": Weakening(_equal, "if not _one_clock(text):", "if False:", netlist)}
+
 WEAKENINGS: dict[str, Weakening] = {
     f"{each.module.split('.')[-1]}: {name}": each
-    for group in (TAP, STAGES, MONITORS, PACKER)
+    for group in (
+        TAP,
+        STAGES,
+        MONITORS,
+        PACKER,
+        PROPERTIES,
+        RUNNER,
+        DRAINED,
+        ITEM_LANES,
+        JOINTS,
+        WIDE_PROOF,
+        REFRESH,
+        PARALLEL,
+        INVARIANTS,
+        RECOVERY,
+        FOREIGN,
+        NETLIST,
+    )
     for name, each in group.items()
 }
 
@@ -415,3 +860,18 @@ def test_a_weaker_proof_is_noticed(weakening: Weakening, monkeypatch: pytest.Mon
     with monkeypatch.context() as patch:
         weaken(patch, weakening.function, weakening.old, weakening.new)
         assert weakening.proves(patch)
+
+
+STATES_WHAT_IS_PROVED = re.compile(r"(prove|equal)_\w+|\w*(Proof|Monitors|Harness|Joints)")
+"""The public names of files of proofs."""
+
+
+def test_each_file_of_proofs_has_weakenings() -> None:
+    modules = [each.name for each in pkgutil.walk_packages(formal.__path__, f"{formal.__name__}.")]
+    proofs = {
+        name
+        for name in modules
+        if name.endswith("_proof")
+        or any(map(STATES_WHAT_IS_PROVED.fullmatch, getattr(importlib.import_module(name), "__all__", ())))
+    }
+    assert proofs == {each.module for each in WEAKENINGS.values()}
