@@ -12,6 +12,8 @@ import pkgutil
 import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from types import SimpleNamespace
 from typing import Any
 
@@ -21,13 +23,11 @@ from amaranth.hdl import Cat, ClockDomain, Const, Module, Mux, Signal, Value
 from amaranth.lib import stream
 from amaranth.sim import Simulator
 from support.faults import Fault, combinational, inject, registered, with_fault, with_registers, wrap
-from support.foreign_cores import CORES, FOLDER
 from support.weakenings import Weakening, weaken
 
 from utf8fpga import formal
 from utf8fpga.formal import drained_proof, packer_proof, parallel_proof, runner, wide_proof
-from utf8fpga.formal import foreign as foreign_proof
-from utf8fpga.formal.abc import Verdict, decide
+from utf8fpga.formal.abc import decide
 from utf8fpga.formal.aiger import Aig, aig_of
 from utf8fpga.formal.catalogue import Configuration
 from utf8fpga.formal.drained_proof import prove_drained
@@ -51,6 +51,7 @@ from utf8fpga.formal.transcoder_proof import TranscoderJoints, is_joined, is_sam
 from utf8fpga.formal.wide_proof import WideJoints, prove_joints, prove_units
 from utf8fpga.hdl import (
     CoreParameters,
+    Decoder,
     DecoderParameters,
     Encoder,
     EncoderParameters,
@@ -60,6 +61,7 @@ from utf8fpga.hdl import (
     Remover,
     RemoverParameters,
     TranscoderParameters,
+    axi_verilog,
 )
 from utf8fpga.hdl.beats import beat_layout
 from utf8fpga.hdl.decoder.window import BeatWindow, ItemWindow
@@ -71,7 +73,7 @@ from utf8fpga.hdl.register_buffer import RegisterBuffer
 from utf8fpga.hdl.transcoder.transcoder import Transcoder
 from utf8fpga.hdl.validator.verdict import VerdictTap
 from utf8fpga.model import TABLE_3_7, UTF_16, EncodingTable
-from utf8fpga.sim.foreign import Connections, read_checked_ports
+from utf8fpga.sim.foreign import OWN_PORTS, Connections
 
 SMALL = EncodingTable.parse(
     "small",
@@ -790,17 +792,18 @@ RECOVERY = {
 }
 
 
-def foreign(monkeypatch: pytest.MonkeyPatch) -> bool | None:
-    """Whether a foreign core is proved that is only wrong with some contents of its flip-flops."""
-
-    def only_initial(questions: Any, *, seconds: int) -> Any:
-        (aig, _) = questions["proof"]
-        return {"proof": Verdict(not aig.starts, 0)}
-
-    monkeypatch.setattr(foreign_proof, "decide", only_initial)
-    monkeypatch.setattr(foreign_proof, "_texts", lambda *_: ())
-    ports = read_checked_ports(FOLDER / CORES["leaky"])
-    return prove_foreign(Connections([FOLDER / "leaky.v"], None, ports), ports, Property.STEADY).proved
+def foreign(_: pytest.MonkeyPatch) -> bool | None:
+    """Whether beats of a Verilog core wait that are withdrawn if a bit is set, which it never is from power-up on."""
+    valid = "assign m_axis_tvalid = output_valid"
+    wrong = (
+        "reg odd = 0, spoilt = 0; always @(posedge clk) begin odd <= ~odd; spoilt <= spoilt & (odd | spoilt); end"
+        f" {valid} & ~(spoilt & odd)"
+    )
+    text = axi_verilog(Decoder(lanes=1))
+    assert text.count(valid) == 1
+    with TemporaryDirectory() as folder:
+        (file := Path(folder) / "core.v").write_text(text.replace(valid, wrong), encoding="utf-8")
+        return prove_foreign(Connections([file], None, OWN_PORTS), OWN_PORTS, Property.STEADY).proved
 
 
 FOREIGN = {
