@@ -89,6 +89,18 @@ SMALL = EncodingTable.parse(
 Proves = Callable[[pytest.MonkeyPatch], bool | None]
 
 
+def at_first(valid: Callable[[Any], Value], *, reset_less: bool) -> Fault:
+    """There is a beat at the output in the cycle after power-up, and unless `reset_less` in that after a reset."""
+
+    def fault(m: Module, component: Any) -> None:
+        first = Signal(init=1, reset_less=reset_less)
+        m.d.sync += first.eq(0)
+        with m.If(first):
+            m.d.comb += valid(component).eq(1)
+
+    return fault
+
+
 def tap(component: Callable[[], Any], wanted: Property = Property.EQUIVALENCE) -> Proves:
     return lambda _: prove_tap(component, TABLE_3_7, wanted).proved
 
@@ -150,6 +162,7 @@ def staged(
     *changes: Callable[[pytest.MonkeyPatch], None],
     items: bool = False,
     slots: int = 1,
+    power_up: bool = False,
 ) -> Proves:
     """Whether stages to UTF-16 with one lane are proved."""
     symbol = item_layout(TABLE_3_7) if items else 32
@@ -161,7 +174,7 @@ def staged(
     def proves(monkeypatch: pytest.MonkeyPatch) -> bool | None:
         for change in changes:
             change(monkeypatch)
-        return prove_stages(parts, TABLE_3_7 if items else None)[0]
+        return prove_stages(parts, TABLE_3_7 if items else None, power_up=power_up)[0]
 
     return proves
 
@@ -233,6 +246,22 @@ STAGES = {
     ),
     "a unit of the next packet": Weakening(
         StagesProof._compare, "lends & ends,", "Const(0, 1),", staged(EncoderStages, joined_packets, items=True)
+    ),
+    "resets": Weakening(
+        prove_stages,
+        ', "reset": (True, [1, *[0] * proof.cycles])',
+        "",
+        staged(with_fault(EncoderStages, at_first(lambda stages: stages.entry_valid, reset_less=False)), slots=2),
+    ),
+    "power-up": Weakening(
+        prove_stages,
+        "if power_up:",
+        "if False:",
+        staged(
+            with_fault(EncoderStages, at_first(lambda stages: stages.entry_valid, reset_less=True)),
+            slots=2,
+            power_up=True,
+        ),
     ),
     "pauses": Weakening(
         prove_stages,
@@ -559,14 +588,6 @@ def remover(wanted: Property, fault: Fault) -> Proves:
     return proves
 
 
-def woken(m: Module, core: Any) -> None:
-    """There is a beat at the output in the cycle after power-up."""
-    first = Signal(init=1, reset_less=True)
-    m.d.sync += first.eq(0)
-    with m.If(first):
-        m.d.comb += core.output.valid.eq(1)
-
-
 RUNNER = {
     "an output that depends on ready": Weakening(
         runner._prove_whole,
@@ -578,7 +599,7 @@ RUNNER = {
         runner._power_up_by_reset,
         "if hunt(reset, 0, 1, seconds=seconds).proved is not False:",
         "if False:",
-        remover(Property.POWER_UP, woken),
+        remover(Property.POWER_UP, at_first(lambda core: core.output.valid, reset_less=True)),
     ),
 }
 
