@@ -9,8 +9,9 @@ from typing import Any, ClassVar
 
 from utf8fpga.hdl.core import CoreParameters, option
 from utf8fpga.hdl.encoder.encoder import Encoder
-from utf8fpga.hdl.payloads import OutputUnit, code_point_bits
-from utf8fpga.model import TABLE_3_7, UTF_32, EncodingTable
+from utf8fpga.hdl.encoder.logic import WORD_BITS
+from utf8fpga.hdl.payloads import OutputUnit
+from utf8fpga.model import UTF_32, EncodingTable
 from utf8fpga.model.encoder import CodeUnit, GoldenEncoder
 from utf8fpga.model.encodings import ENCODINGS, Encoding, encoding_named
 from utf8fpga.model.exceptions import InvalidArgumentError
@@ -131,12 +132,12 @@ class EncoderParameters(UnitParameters):
 
     def golden(self) -> GoldenEncoder:
         """The golden encoder."""
-        return GoldenEncoder(self.target, flag=code_point_bits(TABLE_3_7) if self.items else None)
+        return GoldenEncoder(self.target, flag=WORD_BITS if self.items else None)
 
     @property
-    def input_table(self) -> EncodingTable | None:
-        """UTF-32, except for items."""
-        return None if self.items else UTF_32
+    def input_table(self) -> EncodingTable:
+        """UTF-32."""
+        return UTF_32
 
     @property
     def series(self) -> str:

@@ -82,6 +82,8 @@ def _port_lines(core: Core, options: PortOptions) -> Iterator[str]:
         f"clk, {options.reset}".ljust(16) + f"rising edge; synchronous, active {'low' if options.reset_low else 'high'}"
     )
     yield f"s_axis_tdata    {_several(lanes, given)}, the first in the low bits"
+    if source.bits < 8 * source.size:
+        yield f"                {8 * source.size} bits each, of which those above the low {source.bits} are ignored"
     yield from _keep_lines(parameters, source)
     if source.users:
         yield f"s_axis_tuser    {_several(source.user_bits, 'bit')} per {given}"

@@ -65,8 +65,8 @@ def test_other_words_are_replaced(word: int) -> None:
 
 
 def test_the_flag_of_a_word_is_that_of_its_units() -> None:
-    encoder = GoldenEncoder(ENCODINGS["utf-16-le"], flag=21)
-    assert encoder.process([0xFFFD, 1 << 21 | 0xFFFD]) == [CodeUnit(1, 0xFFFD, False), CodeUnit(1, 0xFFFD, True)]
+    encoder = GoldenEncoder(ENCODINGS["utf-16-le"], flag=32)
+    assert encoder.process([0xFFFD, 1 << 32 | 0xFFFD]) == [CodeUnit(1, 0xFFFD, False), CodeUnit(1, 0xFFFD, True)]
 
 
 @pytest.mark.smoke
