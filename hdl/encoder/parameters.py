@@ -67,9 +67,7 @@ class UnitParameters(CoreParameters):
         """The output units of an input symbol, at most, if an output beat has room for one each."""
         return int(self.build().slots) if self.narrow else 1
 
-    def _check_lanes(self, lanes: int, most: int) -> None:
-        if not 1 <= lanes <= most:
-            raise InvalidArgumentError(f"lanes {lanes} is not in 1..{most}")
+    def _check_narrow(self, lanes: int) -> None:
         if lanes > 1 and self.narrow and not self.packed:
             raise InvalidArgumentError("narrow output beats are packed: leave out --sparse, or use --wide")
 
@@ -120,8 +118,9 @@ class EncoderParameters(UnitParameters):
     )
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         encoding_named(self.to)
-        self._check_lanes(self.lanes, MAX_ENCODER_LANES)
+        self._check_narrow(self.lanes)
         object.__setattr__(self, "packed", self.packed or self.lanes == 1)
 
     def build(self) -> Encoder:

@@ -73,6 +73,7 @@ class TranscoderParameters(UnitParameters):
     )
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         encoding_named(self.to)
         encoding_named(self.from_)
         if self.bom not in list(ByteOrderMark):
@@ -80,7 +81,7 @@ class TranscoderParameters(UnitParameters):
         object.__setattr__(self, "bom", ByteOrderMark(self.bom))
         if self.bom is ByteOrderMark.DETECT and self.given.unit_bytes == 1:
             raise InvalidArgumentError(f"{self.from_} has no byte order to detect: use bom {ByteOrderMark.REMOVE}")
-        self._check_lanes(self.lanes, MAX_LANES)
+        self._check_narrow(self.lanes)
         if self.lanes == 1:
             object.__setattr__(self, "packed", True)
             object.__setattr__(self, "narrow", True)
