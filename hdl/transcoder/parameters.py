@@ -148,13 +148,11 @@ class TranscoderParameters(UnitParameters):
         ]
 
     def notes(self) -> list[str]:
-        """What becomes of ill-formed text, and when the input waits."""
+        """What becomes of ill-formed text."""
         lines = ["There is one U+FFFD for each maximal subpart of an ill-formed subsequence (D93b)."]
         if self.bom is ByteOrderMark.DETECT:
             lines.append("U+FEFF at the beginning of a packet selects the byte order of the packet, and is removed;")
             lines.append(f"without it the order is that of {self.from_}.")
         elif self.bom is ByteOrderMark.REMOVE:
             lines.append("U+FEFF at the beginning of a packet is removed.")
-        if self.narrow:
-            lines.append("While more code units are made than are output per cycle, s_axis_tready is low.")
         return lines
