@@ -11,13 +11,17 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, fields, replace
-from typing import Any, ClassVar, Protocol
+from functools import cache
+from inspect import isclass
+from types import NoneType, UnionType
+from typing import Any, ClassVar, Protocol, get_args, get_type_hints
 
 from amaranth.hdl import Elaboratable
 from amaranth.lib.wiring import Signature
 
 from utf8fpga.model import EncodingTable, InvalidArgumentError, forms
 from utf8fpga.model.golden import BulkGolden, Golden
+from utf8fpga.model.table import checked_table
 
 __all__ = ["Core", "CoreParameters", "Option", "option", "option_word", "spelled"]
 
@@ -120,6 +124,13 @@ class CoreParameters:
 
     A field whose default depends on other fields may be None in the call of the constructor; the object has its value.
     So equal cores have equal parameters.
+
+    The type of each value, and the range of its `Option`, are checked here. A subclass that redefines `__post_init__`
+    calls this one first.
+
+    Raises:
+        InvalidArgumentError: a value has a wrong type or is out of its range.
+        TypeError: the value of a table is not an `EncodingTable`.
     """
 
     core: ClassVar[str]
@@ -127,6 +138,24 @@ class CoreParameters:
 
     input_noun: ClassVar[str] = "byte"
     """The noun for an input symbol in messages and headers."""
+
+    def __post_init__(self) -> None:
+        own: type = type(self)
+        for name, (kind, is_optional) in _kinds(own).items():
+            value = getattr(self, name)
+            if kind is EncodingTable:
+                checked_table(value)
+            elif kind not in _TYPE_NAMES or (value is None and is_optional):
+                continue
+            # A Boolean value is an integer in Python.
+            elif not isinstance(value, kind) or (kind is int and isinstance(value, bool)):
+                wanted = f"{_TYPE_NAMES[kind]}{' or None' if is_optional else ''}"
+                raise InvalidArgumentError(f"{name} {value!r} is not {wanted}")
+        for name, how in self.options().items():
+            lowest, highest = how.range or (None, None)
+            value = getattr(self, name)
+            if lowest is not None and highest is not None and value is not None and not lowest <= value <= highest:
+                raise InvalidArgumentError(f"{name} {value} is not in {lowest}..{highest}")
 
     @classmethod
     def of(cls, circuit: Any) -> CoreParameters | None:
@@ -311,6 +340,21 @@ class CoreParameters:
     def notes(self) -> list[str]:
         """Further lines of that header, after the ports and the latency."""
         return []
+
+
+_TYPE_NAMES = {int: "an integer", bool: "True or False", str: "a string"}
+
+
+@cache
+def _kinds(parameters: type) -> dict[str, tuple[type, bool]]:
+    """The type of each field, with `str` for enumerations of strings, and whether its value may be None."""
+    found, hints = {}, get_type_hints(parameters)
+    for each in fields(parameters):
+        hint = hints[each.name]
+        kind, *others = get_args(hint) if isinstance(hint, UnionType) else [hint]
+        is_word = isclass(kind) and issubclass(kind, str)
+        found[each.name] = (str if is_word else kind, NoneType in others)
+    return found
 
 
 def spelled(table: EncodingTable) -> str:

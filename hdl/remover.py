@@ -15,7 +15,6 @@ from utf8fpga.hdl.beats import beat_layout, is_effective
 from utf8fpga.hdl.core import CoreParameters, option
 from utf8fpga.hdl.packer.packer import Packer
 from utf8fpga.hdl.register_buffer import RegisterBuffer
-from utf8fpga.model.exceptions import InvalidArgumentError
 from utf8fpga.model.remover import GoldenRemover
 
 __all__ = ["MAX_BITS", "MAX_REMOVER_LANES", "Remover", "RemoverParameters"]
@@ -67,13 +66,7 @@ class RemoverParameters(CoreParameters):
     )
 
     def __post_init__(self) -> None:
-        for name, how in self.options().items():
-            if how.range is None:
-                continue
-            lowest, highest = how.range
-            assert highest is not None
-            if not lowest <= (value := getattr(self, name)) <= highest:
-                raise InvalidArgumentError(f"{name} {value} is not in {lowest}..{highest}")
+        super().__post_init__()
         object.__setattr__(self, "flush", self.flush and self.lanes > 1)
 
     def build(self) -> Remover:

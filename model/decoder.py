@@ -77,7 +77,7 @@ class Decoder:
         self._offset = 0
 
     def getstate(self) -> tuple[tuple[int, ...], int]:
-        """The code units of the open sequence, and the offset in the text of the first of them."""
+        """The code units of the open sequence, and the offset in the text of the first of them, of any size."""
         return self._open, self._offset
 
     def setstate(self, state: tuple[Iterable[int], int]) -> None:

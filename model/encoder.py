@@ -61,7 +61,8 @@ class GoldenEncoder:
     Args:
         encoding: the encoding of the output.
         source: that of the words; default: a word is a code point.
-        flag: the number of the bit of a word that is set for a mark, whose units have the flag `error`; default: none.
+        flag: the number of the bit of a symbol above the word that is set for a mark, whose units have the flag
+            `error`; default: none.
 
     >>> from utf8fpga.model.encodings import ENCODINGS
     >>> GoldenEncoder(ENCODINGS["utf-8"]).process([0xE9])

@@ -125,12 +125,15 @@ def chosen_properties(given: str | Iterable[str]) -> tuple[CharacterProperty, ..
         given: the names, as an iterable or separated by commas; ``all`` is every one.
 
     Raises:
-        InvalidArgumentError: a name is unknown.
+        InvalidArgumentError: a name is unknown, or there are no names.
 
     >>> chosen_properties("line-break,control") == (CharacterProperty.CONTROL, CharacterProperty.LINE_BREAK)
     True
     """
-    names = given.split(",") if isinstance(given, str) and given else list(given)
+    try:
+        names = given.split(",") if isinstance(given, str) and given else list(given)
+    except TypeError:
+        raise InvalidArgumentError(f"properties {given!r} is not several names: give a tuple of them") from None
     if names == ["all"]:
         return tuple(CharacterProperty)
     for name in names:

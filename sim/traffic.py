@@ -40,7 +40,7 @@ _ERRORS = 0.1
 
 _LONGEST_PATTERN = 48
 
-_Symbols = NDArray[np.uint32]
+_Symbols = NDArray[np.uint64]
 
 
 @dataclass(frozen=True)
@@ -89,10 +89,11 @@ def traffic(
         size: about the number of symbols.
         corpus: a text; without effect if symbols do not have 8 bits.
         table: the encoding form; default: noise in place of its bounds.
-        width: bits in a symbol; of more than 32 bits, the lower 32 are random and the others 0.
+        width: bits in a symbol; of more than 64 bits, the lower 64 are random and the others 0.
         lanes: symbols in a beat.
         has_gaps: two seeds in three have gaps.
     """
+    width = min(width, 64)
     draw = np.random.default_rng(seed)
     has_pauses = draw.random() < 0.4
     if has_pauses:
@@ -114,11 +115,11 @@ def traffic(
             ends = np.append(np.sort(draw.choice(between, size // mean if mean else 0)), len(symbols))
             symbols, ends = _with_few_errors(draw, symbols, ends, table)
     elif kind == 2 and table is not None:
-        symbols = draw.choice(np.array(boundary_units(table), np.uint32), size)
+        symbols = draw.choice(np.array(boundary_units(table), np.uint64), size)
         inverted = np.flatnonzero(draw.random(size) < _NEAR)
         symbols[inverted] ^= _one_bit(draw, len(inverted), width)
     else:
-        symbols = draw.integers(1 << min(width, 32), size=size, dtype=np.uint64).astype(np.uint32)
+        symbols = draw.integers(1 << width, size=size, dtype=np.uint64)
     if ends is None:
         ends = _cut(draw, len(symbols), mean)
     patterns = [_pattern(draw) if has_pauses and draw.random() < 0.6 else [False] for _ in range(3)]
@@ -144,7 +145,7 @@ def _characters(draw: np.random.Generator, table: EncodingTable, size: int) -> t
         found.append(row.encode(int(draw.integers(row.code_points.first, row.code_points.last + 1))))
     found *= -(-size // len(found))
     lengths = np.array([len(units) for units in found], np.int64)
-    return np.array(list(chain.from_iterable(found)), np.uint32), np.cumsum(lengths) - lengths
+    return np.array(list(chain.from_iterable(found)), np.uint64), np.cumsum(lengths) - lengths
 
 
 def _with_few_errors(
@@ -152,20 +153,20 @@ def _with_few_errors(
 ) -> tuple[_Symbols, NDArray[np.int64]]:
     """Well-formed packets of which some have a bound in place of a symbol, or their last symbol twice."""
     places = draw.integers(len(symbols), size=int(len(ends) * _ERRORS))
-    symbols[places] = draw.choice(np.array(boundary_units(table), np.uint32), len(places))
+    symbols[places] = draw.choice(np.array(boundary_units(table), np.uint64), len(places))
     chosen = (draw.random(len(ends)) < _ERRORS) & (ends > 0)
     return np.insert(symbols, ends[chosen], symbols[ends[chosen] - 1]), ends + np.cumsum(chosen)
 
 
 def _one_bit(draw: np.random.Generator, count: int, width: int) -> _Symbols:
     """Numbers with one bit each."""
-    return np.uint32(1) << draw.integers(width, size=count).astype(np.uint32)
+    return np.uint64(1) << draw.integers(width, size=count).astype(np.uint64)
 
 
 def _damaged(draw: np.random.Generator, corpus: NDArray[Any], size: int, width: int) -> _Symbols:
     """Parts of the corpus with symbols removed, duplicated, replaced or with a bit inverted."""
     start = int(draw.integers(len(corpus)))
-    symbols = np.resize(np.roll(corpus, -start), size).astype(np.uint32)
+    symbols = np.resize(np.roll(corpus, -start), size).astype(np.uint64)
     share = _DAMAGE[int(draw.integers(len(_DAMAGE)))]
     places = draw.integers(size, size=int(size * share))
     removed, duplicated, replaced, inverted = np.array_split(places, 4)
@@ -207,4 +208,4 @@ def _aligned(table: EncodingTable, lanes: int) -> tuple[_Symbols, NDArray[np.int
         for after in ([], [filler])
     ]
     ends = np.cumsum([len(packet) for packet in packets])
-    return np.array([unit for packet in packets for unit in packet], np.uint32), ends
+    return np.array([unit for packet in packets for unit in packet], np.uint64), ends

@@ -33,7 +33,6 @@ from utf8fpga.model import (
 )
 from utf8fpga.model.golden import BulkGolden, Golden, GoldenDecoder
 from utf8fpga.model.properties import CharacterProperty, FlaggedItem, GoldenFlags, chosen_properties
-from utf8fpga.model.table import checked_table
 
 __all__ = ["ARCHITECTURES", "AnyDecoder", "Decoder", "DecoderParameters", "FlaggedWord", "Word"]
 
@@ -191,17 +190,13 @@ class DecoderParameters(CoreParameters):
     length: bool = False
 
     def __post_init__(self) -> None:
-        checked_table(self.table)
-        if not 1 <= self.lanes <= MAX_LANES:
-            raise InvalidArgumentError(f"lanes {self.lanes} is not in 1..{MAX_LANES}")
+        super().__post_init__()
         self._set("architecture", self.architecture or ("serial" if self.lanes == 1 else "parallel"))
         if self.architecture not in ARCHITECTURES:
             raise InvalidArgumentError(f"architecture {self.architecture!r} is not one of {', '.join(ARCHITECTURES)}")
         self._set("practice", self._checked_practice())
         self._set("properties", chosen_properties(self.properties))
         self._check_serial() if self.architecture == "serial" else self._check_parallel()
-        if self.refresh is not None and not 1 <= self.refresh <= MAX_EVERY:
-            raise InvalidArgumentError(f"refresh {self.refresh} is not in 1..{MAX_EVERY}")
         self._set("compact_input", self.compact_input and self.lanes > 1)
         if self.compact_input and self.refresh is not None:
             raise InvalidArgumentError(

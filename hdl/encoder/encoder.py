@@ -6,15 +6,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from amaranth.hdl import Cat, Module, Value
-from amaranth.lib import stream, wiring
+from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from utf8fpga.hdl.beats import beat_layout, is_effective, lanes_of
 from utf8fpga.hdl.encoder.logic import WORD_BITS, EncoderLogic
 from utf8fpga.hdl.encoder.parallel_encoder import ParallelEncoder, slots_for
 from utf8fpga.hdl.encoder.unit_queue import UnitQueue
-from utf8fpga.hdl.payloads import code_point_bits, item_layout, unit_layout
-from utf8fpga.model import TABLE_3_7
+from utf8fpga.hdl.payloads import unit_layout
 from utf8fpga.model.encodings import Encoding
 
 if TYPE_CHECKING:
@@ -48,7 +47,7 @@ class Encoder(wiring.Component):
         lanes: words per beat.
         packed: the units of a beat are contiguous from lane 0. With one lane they always are.
         narrow: an output beat has as many lanes as an input beat, rather than room for all units of its words.
-        items: words are the items of a decoder of UTF-8, whose flag `error` is passed on.
+        items: words have a flag `error`, as the items of a decoder, which is passed on.
         parameters: the parameters that it is built from.
 
     Attributes:
@@ -56,7 +55,7 @@ class Encoder(wiring.Component):
         slots: output units per word, at most.
 
     Ports:
-        input: stream of `beat_layout`: words of 32 bits, or items of `item_layout`.
+        input: stream of `beat_layout`: words of 32 bits; with `items` structures of `code_point`, a word, and `error`.
         output: stream of `beat_layout` with symbols of `unit_layout`.
     """
 
@@ -71,9 +70,9 @@ class Encoder(wiring.Component):
         parameters: EncoderParameters | None = None,
     ) -> None:
         self.encoding, self.lanes, self.parameters = encoding, lanes, parameters
-        symbol: Any = item_layout(TABLE_3_7) if items else WORD_BITS
-        # Items of a decoder may be changed on their way, so that their code points may be any.
-        logic = EncoderLogic.of_bits(encoding.table, code_point_bits(TABLE_3_7) if items else WORD_BITS)
+        # As wide as the words that a decoder has at its ports, which may be changed on their way.
+        symbol: Any = data.StructLayout({"code_point": WORD_BITS, "error": 1}) if items else WORD_BITS
+        logic = EncoderLogic.of_bits(encoding.table, WORD_BITS)
         self.slots = slots_for(logic)
         self.encoder: UnitQueue | ParallelEncoder
         if narrow and lanes == 1:

@@ -9,8 +9,9 @@ from typing import Any, ClassVar
 
 from utf8fpga.hdl.core import CoreParameters, option
 from utf8fpga.hdl.encoder.encoder import Encoder
-from utf8fpga.hdl.payloads import OutputUnit, code_point_bits
-from utf8fpga.model import TABLE_3_7, UTF_32, EncodingTable
+from utf8fpga.hdl.encoder.logic import WORD_BITS
+from utf8fpga.hdl.payloads import OutputUnit
+from utf8fpga.model import UTF_32, EncodingTable
 from utf8fpga.model.encoder import CodeUnit, GoldenEncoder
 from utf8fpga.model.encodings import ENCODINGS, Encoding, encoding_named
 from utf8fpga.model.exceptions import InvalidArgumentError
@@ -66,9 +67,7 @@ class UnitParameters(CoreParameters):
         """The output units of an input symbol, at most, if an output beat has room for one each."""
         return int(self.build().slots) if self.narrow else 1
 
-    def _check_lanes(self, lanes: int, most: int) -> None:
-        if not 1 <= lanes <= most:
-            raise InvalidArgumentError(f"lanes {lanes} is not in 1..{most}")
+    def _check_narrow(self, lanes: int) -> None:
         if lanes > 1 and self.narrow and not self.packed:
             raise InvalidArgumentError("narrow output beats are packed: leave out --sparse, or use --wide")
 
@@ -119,8 +118,9 @@ class EncoderParameters(UnitParameters):
     )
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         encoding_named(self.to)
-        self._check_lanes(self.lanes, MAX_ENCODER_LANES)
+        self._check_narrow(self.lanes)
         object.__setattr__(self, "packed", self.packed or self.lanes == 1)
 
     def build(self) -> Encoder:
@@ -131,12 +131,12 @@ class EncoderParameters(UnitParameters):
 
     def golden(self) -> GoldenEncoder:
         """The golden encoder."""
-        return GoldenEncoder(self.target, flag=code_point_bits(TABLE_3_7) if self.items else None)
+        return GoldenEncoder(self.target, flag=WORD_BITS if self.items else None)
 
     @property
-    def input_table(self) -> EncodingTable | None:
-        """UTF-32, except for items."""
-        return None if self.items else UTF_32
+    def input_table(self) -> EncodingTable:
+        """UTF-32."""
+        return UTF_32
 
     @property
     def series(self) -> str:

@@ -73,6 +73,7 @@ class TranscoderParameters(UnitParameters):
     )
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         encoding_named(self.to)
         encoding_named(self.from_)
         if self.bom not in list(ByteOrderMark):
@@ -80,7 +81,7 @@ class TranscoderParameters(UnitParameters):
         object.__setattr__(self, "bom", ByteOrderMark(self.bom))
         if self.bom is ByteOrderMark.DETECT and self.given.unit_bytes == 1:
             raise InvalidArgumentError(f"{self.from_} has no byte order to detect: use bom {ByteOrderMark.REMOVE}")
-        self._check_lanes(self.lanes, MAX_LANES)
+        self._check_narrow(self.lanes)
         if self.lanes == 1:
             object.__setattr__(self, "packed", True)
             object.__setattr__(self, "narrow", True)
@@ -147,13 +148,11 @@ class TranscoderParameters(UnitParameters):
         ]
 
     def notes(self) -> list[str]:
-        """What becomes of ill-formed text, and when the input waits."""
+        """What becomes of ill-formed text."""
         lines = ["There is one U+FFFD for each maximal subpart of an ill-formed subsequence (D93b)."]
         if self.bom is ByteOrderMark.DETECT:
             lines.append("U+FEFF at the beginning of a packet selects the byte order of the packet, and is removed;")
             lines.append(f"without it the order is that of {self.from_}.")
         elif self.bom is ByteOrderMark.REMOVE:
             lines.append("U+FEFF at the beginning of a packet is removed.")
-        if self.narrow:
-            lines.append("While more code units are made than are output per cycle, s_axis_tready is low.")
         return lines

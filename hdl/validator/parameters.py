@@ -17,7 +17,7 @@ from utf8fpga.hdl.validator.tapped import TappedStream
 from utf8fpga.hdl.validator.verdict import VerdictTap
 from utf8fpga.model import CATALOGUE, TABLE_3_7, EncodingTable, ErrorKind, ValidatorReport
 from utf8fpga.model.exceptions import InvalidArgumentError
-from utf8fpga.model.table import checked_table, spell
+from utf8fpga.model.table import spell
 from utf8fpga.model.validator import (
     COUNTER_WIDTH,
     MAX_COUNTER_WIDTH,
@@ -26,7 +26,6 @@ from utf8fpga.model.validator import (
     GoldenPassThrough,
     GoldenValidator,
     ReportSymbol,
-    checked_counter_width,
     checked_limit,
 )
 
@@ -104,12 +103,9 @@ class ValidatorParameters(CoreParameters):
     )
 
     def __post_init__(self) -> None:
-        checked_table(self.table)
-        if not 1 <= self.lanes <= MAX_TAP_LANES:
-            raise InvalidArgumentError(f"lanes {self.lanes} is not in 1..{MAX_TAP_LANES}")
+        super().__post_init__()
         if self.report not in REPORTS:
             raise InvalidArgumentError(f"report {self.report!r} is not one of {', '.join(REPORTS)}")
-        checked_counter_width(self.counters)
         checked_limit(self.limit, self.table)
         if self.limit is not None and not self.pass_through:
             raise InvalidArgumentError(f"limit {self.limit} is for a pass-through: a tap cannot cut packets")

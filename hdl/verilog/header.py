@@ -52,11 +52,7 @@ def header(
         "",
         *(_tap_port_lines(core.tap, options) if hasattr(core, "tap") else _port_lines(core, options)),
         "",
-        *(
-            _tap_timing_lines(core.tap, options)
-            if hasattr(core, "tap")
-            else _timing_lines(core, options, gathers=parameters.accepts_gaps)
-        ),
+        *(_tap_timing_lines(core.tap, options) if hasattr(core, "tap") else _timing_lines(core, options, parameters)),
         *parameters.notes(),
         "",
         *_path_lines(ports, paths),
@@ -82,6 +78,8 @@ def _port_lines(core: Core, options: PortOptions) -> Iterator[str]:
         f"clk, {options.reset}".ljust(16) + f"rising edge; synchronous, active {'low' if options.reset_low else 'high'}"
     )
     yield f"s_axis_tdata    {_several(lanes, given)}, the first in the low bits"
+    if source.bits < 8 * source.size:
+        yield f"                {8 * source.size} bits each, of which those above the low {source.bits} are ignored"
     yield from _keep_lines(parameters, source)
     if source.users:
         yield f"s_axis_tuser    {_several(source.user_bits, 'bit')} per {given}"
@@ -210,12 +208,12 @@ def _meaning(name: str, wanted: str) -> str:
     return f"the cause of the error: {kinds}; 0 if well-formed"
 
 
-def _timing_lines(core: Core, options: PortOptions, *, gathers: bool) -> Iterator[str]:
+def _timing_lines(core: Core, options: PortOptions, parameters: CoreParameters) -> Iterator[str]:
     latency, reset_cycles, stall_cycles = options.timing(core)
     fills = (
         ", and from the one that fills or ends its output beat," if core.packed and lanes_of(core.output) > 1 else ""
     )
-    if gathers:
+    if parameters.accepts_gaps:
         fills = ", and from the one that fills or ends each beat with it,"
     yield from _wrapped(
         f"Latency: at most {_several(latency, 'cycle')} from the beat that determines a symbol{fills} to the symbol,"
@@ -225,7 +223,13 @@ def _timing_lines(core: Core, options: PortOptions, *, gathers: bool) -> Iterato
     if stall_cycles:
         most = _several(stall_cycles, "cycle")
         stalls = f"for at most {most} in a row while no output beat waits for m_axis_tready."
-    yield from _wrapped(f"Throughput: one beat per cycle, whatever the input; s_axis_tready is low {stalls}")
+    rate = "one beat per cycle, whatever the input"
+    if (growth := parameters.growth) > 1:
+        rate = (
+            f"one beat per cycle as long as no more {parameters.output_noun}s are made than are output per cycle, one"
+            f" beat in {growth} cycles on the worst input"
+        )
+    yield from _wrapped(f"Throughput: {rate}; s_axis_tready is low {stalls}")
     when = "in its first cycle, and is low in the others" if reset_cycles else "during it"
     low = f"low for {_several(reset_cycles, 'cycle')}" if reset_cycles else "high at once"
     yield from _wrapped(

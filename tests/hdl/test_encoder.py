@@ -4,19 +4,24 @@
 from __future__ import annotations
 
 import doctest
+import json
 from functools import cache
+from operator import or_
 from typing import Any
 
 import pytest
+from amaranth.hdl import ClockSignal, Module
+from amaranth.sim import Simulator, SimulatorContext
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from support.codecs_oracle import encoded_by_cpython, scalar_values, units_of_bytes
+from support.codecs_oracle import UNIT_BYTES, encoded_by_cpython, scalar_values, units_of_bytes
+from support.command import utf8fpga
 from support.engines import ENGINE
 from support.oracle import refusal
 from support.tiers import tiered
 from support.verilog_engine import symbols_of_verilog
 
-from utf8fpga.hdl import EncoderParameters
+from utf8fpga.hdl import AxiStreamCore, EncoderParameters, TranscoderParameters
 from utf8fpga.hdl.encoder import parameters as parameters_module
 from utf8fpga.model import InvalidArgumentError
 from utf8fpga.model.encodings import ENCODINGS
@@ -57,6 +62,8 @@ BOUNDS = [
     if point + step >= 0
 ]
 WORDS = st.sampled_from([*BOUNDS, (1 << 32) - 1]) | st.integers(0, 0x10FFFF) | st.integers(0, (1 << 32) - 1)
+FLAG = 1 << 32
+"""The error flag of an item in an input symbol of a simulation."""
 
 
 @cache
@@ -70,11 +77,11 @@ def choice(request: pytest.FixtureRequest) -> str:
     return str(request.param)
 
 
-def expected(words: list[int], to: str, *, items: bool = False) -> list[tuple[int, bool]]:
-    """The units of words, each with its flag, by CPython."""
+def expected(words: list[int], to: str) -> list[tuple[int, bool]]:
+    """The units of words, which may have `FLAG`, each with its flag, by CPython."""
     found = []
     for word in words:
-        point, is_mark = (word & 0x1FFFFF, bool(word >> 21)) if items else (word, False)
+        point, is_mark = word & ~FLAG, bool(word & FLAG)
         is_scalar = point < 0xD800 or 0xE000 <= point < 0x110000
         data = encoded_by_cpython(chr(point) if is_scalar else "\ufffd", to)
         found += [(unit, is_mark or not is_scalar) for unit in units_of_bytes(data, to)]
@@ -82,16 +89,19 @@ def expected(words: list[int], to: str, *, items: bool = False) -> list[tuple[in
 
 
 @pytest.mark.smoke
-@given(texts=st.lists(st.lists(WORDS, max_size=9), max_size=5), patterns=stream_patterns())
+@given(
+    texts=st.lists(st.lists(st.builds(or_, WORDS, st.sampled_from([0, FLAG])), max_size=9), max_size=5),
+    patterns=stream_patterns(),
+)
 @settings(max_examples=20)
 def test_words_become_the_units_of_cpython(choice: str, texts: list[list[int]], patterns: dict[str, Any]) -> None:
     simulation = simulation_of(choice)
     given_ = simulation.parameters
     assert isinstance(given_, EncoderParameters)
-    if given_.items:
-        texts = [[word & 0x3FFFFF for word in text] for text in texts]
+    if not given_.items:
+        texts = [[word & ~FLAG for word in text] for text in texts]
     found = simulation.run(texts, **patterns)
-    assert found.texts == [expected(text, given_.to, items=given_.items) for text in texts]
+    assert found.texts == [expected(text, given_.to) for text in texts]
 
 
 @pytest.mark.smoke
@@ -141,6 +151,83 @@ def test_the_verilog_is_equal() -> None:
     core = parameters.build()
     words = [0x41, 0xD800, 0x10FFFF, 0x10000, 0xFFFF, 0x110000]
     assert symbols_of_verilog(core, words) == expected(words, "utf-16-le")
+
+
+@pytest.mark.parametrize(
+    "parameters",
+    [
+        *(EncoderParameters(to=to, items=True) for to in ENCODINGS if to in UNIT_BYTES),
+        *(EncoderParameters(to=to) for to in ("utf-8", "utf-32-be")),
+        EncoderParameters(lanes=3, narrow=True, items=True),
+        TranscoderParameters(from_="utf-32-le"),
+        TranscoderParameters(from_="utf-32-be", to="utf-16-le", lanes=2),
+    ],
+    ids=lambda parameters: str(parameters.name),
+)
+def test_each_bit_of_a_word_at_the_ports_counts(parameters: EncoderParameters | TranscoderParameters) -> None:
+    """A word above U+10FFFF is U+FFFD with the flag, whichever of its bits are set."""
+    words = [0x41, 0x200041, 0x80000041, 0x110000, 0xD800, 0x1F600, *(0x41 | 1 << bit for bit in range(16, 32))]
+    if has_flag := getattr(parameters, "items", False):
+        words += [word | FLAG for word in words]
+    swapped = getattr(parameters, "from_", "").endswith("-be")
+    assert at_ports(parameters, words, flags=has_flag, swapped=swapped) == expected(words, parameters.to)
+
+
+def at_ports(
+    parameters: EncoderParameters | TranscoderParameters, words: list[int], *, flags: bool, swapped: bool
+) -> list[tuple[int, bool]]:
+    """The units of one packet and their flags, by the ports of the generated Verilog."""
+    m, found, lanes = Module(), [], parameters.lanes
+    m.submodules.ports = ports = AxiStreamCore(parameters.build())
+    m.d.comb += ports.clk.eq(ClockSignal())
+    size = UNIT_BYTES[parameters.to]
+
+    async def send(ctx: SimulatorContext) -> None:
+        for at in range(0, len(words), lanes):
+            beat = words[at : at + lanes]
+            data = [(word & ~FLAG).to_bytes(4, "big" if swapped else "little") for word in beat]
+            ctx.set(ports.s_axis_tdata, int.from_bytes(b"".join(data), "little"))
+            ctx.set(ports.s_axis_tkeep, (1 << 4 * len(beat)) - 1)
+            if flags:
+                ctx.set(ports.s_axis_tuser, sum((word >> 32) << lane for lane, word in enumerate(beat)))
+            ctx.set(ports.s_axis_tlast, at + lanes >= len(words))
+            ctx.set(ports.s_axis_tvalid, 1)
+            await ctx.tick().until(ports.s_axis_tready)
+        ctx.set(ports.s_axis_tvalid, 0)
+
+    async def receive(ctx: SimulatorContext) -> None:
+        ctx.set(ports.m_axis_tready, 1)
+        last = False
+        while not last:
+            data, keep, user, last = (
+                await ctx.tick()
+                .sample(ports.m_axis_tdata, ports.m_axis_tkeep, ports.m_axis_tuser, ports.m_axis_tlast)
+                .until(ports.m_axis_tvalid)
+            )
+            for lane in range(len(ports.m_axis_tuser)):
+                if keep >> size * lane & 1:
+                    unit = (data >> 8 * size * lane).to_bytes(len(ports.m_axis_tdata), "little")[:size]
+                    found.append((*units_of_bytes(unit, parameters.to), bool(user >> lane & 1)))
+
+    simulator = Simulator(m)
+    simulator.add_clock(1e-6)
+    simulator.add_testbench(send, background=True)
+    simulator.add_testbench(receive)
+    simulator.run()
+    return found
+
+
+def test_a_file_of_items_has_five_bytes_per_word() -> None:
+    """As docs/transcoder.md states: the word, and a byte with the flag."""
+    given_ = "41 00 00 00 00  41 00 20 00 00  41 00 00 80 00  FD FF 00 00 00  FD FF 00 00 01"
+    done = utf8fpga("simulate", "encoder", "--items", "--to", "utf-16-le", "--hex", given_, "--json")
+    units = [json.loads(line) for line in done.stdout.splitlines()]
+    assert [(unit["value"], unit["error"]) for unit in units] == [
+        (0x41, False),
+        *[(0xFFFD, True)] * 2,
+        (0xFFFD, False),
+        (0xFFFD, True),
+    ]
 
 
 def test_a_replay_command_spells_words_as_in_a_file() -> None:

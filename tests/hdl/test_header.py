@@ -6,15 +6,28 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 from importlib.metadata import version
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import pytest
 from amaranth.hdl import ClockDomain, Module
 from amaranth.sim import Simulator
+from support.codecs_oracle import UNIT_BYTES, transcoded_by_cpython
 from support.verilog_ports import declared_ports, header_of
 
-from utf8fpga.hdl import AnyDecoder, CoreParameters, Decoder, EncoderParameters, TranscoderParameters, axi_verilog
+from utf8fpga.hdl import (
+    AnyDecoder,
+    CoreParameters,
+    Decoder,
+    DecoderParameters,
+    EncoderParameters,
+    RemoverParameters,
+    TranscoderParameters,
+    ValidatorParameters,
+    axi_verilog,
+)
+from utf8fpga.hdl.cores import CORES
 from utf8fpga.hdl.toolchain import run_tool
 from utf8fpga.model import decode
 from utf8fpga.model.practices import Practice
@@ -132,6 +145,59 @@ def test_ready_is_low_in_a_reset_after_its_first_cycle_if_specified(decoder: Any
     simulator.add_testbench(bench)
     simulator.run()
     assert set(found) == {not is_low}
+
+
+RATES: list[CoreParameters] = [
+    DecoderParameters(),
+    DecoderParameters(lanes=2),
+    ValidatorParameters(lanes=2),
+    ValidatorParameters(pass_through=True),
+    RemoverParameters(lanes=2),
+    TranscoderParameters(),
+    TranscoderParameters(lanes=2, narrow=True),
+    TranscoderParameters(lanes=2),
+    TranscoderParameters(to="utf-16-le"),
+    TranscoderParameters(from_="utf-16-be"),
+    TranscoderParameters(from_="utf-32-le", to="utf-16-le", lanes=2, narrow=True),
+    EncoderParameters(),
+    EncoderParameters(narrow=True),
+    EncoderParameters(to="utf-16-be", lanes=2, narrow=True),
+    EncoderParameters(to="cesu-8", narrow=True),
+]
+
+
+def test_the_rates_are_of_each_kind_of_core() -> None:
+    assert {type(each) for each in RATES} == set(CORES.values())
+
+
+@pytest.mark.parametrize("parameters", RATES, ids=lambda parameters: parameters.name)
+def test_the_throughput_is_the_measured_one_on_the_best_and_the_worst_input(parameters: Any) -> None:
+    """The expected cycles per beat are the code units that CPython makes of each code unit of the input."""
+    form = getattr(parameters, "from_", "utf-32-le" if isinstance(parameters, EncoderParameters) else "utf-8")
+    size = UNIT_BYTES[form]
+    ill_formed = {"utf-8": b"\xff", "utf-16-be": b"\xdc\x00", "utf-32-le": b"\xff" * 4}[form]
+    rates = dict.fromkeys([*(each.encode(form) for each in "Aé€😀"), ill_formed], 1.0)
+    if getattr(parameters, "narrow", False):
+        for text in rates:
+            made = transcoded_by_cpython(text, form, parameters.to)
+            rates[text] = max(1, len(made) / UNIT_BYTES[parameters.to] / (len(text) / size))
+    best, worst = min(rates, key=rates.__getitem__), max(rates, key=rates.__getitem__)
+    core = parameters.build()
+    found = re.search(r"Throughput: one beat per cycle.*?;", header_of(axi_verilog(core)))
+    assert found
+    if rates[worst] == 1:
+        assert found[0] == "Throughput: one beat per cycle, whatever the input;"
+    else:
+        assert found[0].endswith(f", one beat in {rates[worst]:g} cycles on the worst input;")
+    assert rates[best] == 1
+    simulation = Simulation(core, parameters)
+    for text in {best, worst}:
+        symbols = [int.from_bytes(text[at : at + size], "little") for at in range(0, len(text), size)]
+        accepted = simulation.run([symbols * (200 * parameters.lanes)]).accepted
+        # Once its buffers are full, the input waits after each burst of as many beats as they have room for.
+        waits = [beat for beat, (one, other) in enumerate(pairwise(accepted)) if other - one > 1]
+        since, until = (waits[len(waits) // 2], waits[-1]) if waits else (0, len(accepted) - 1)
+        assert (accepted[until] - accepted[since]) / (until - since) == rates[text]
 
 
 PAYLOAD = "s_axis_tdata, s_axis_tkeep, s_axis_tlast, s_axis_tvalid"

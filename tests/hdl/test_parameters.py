@@ -8,12 +8,14 @@ import json
 import re
 from dataclasses import FrozenInstanceError, fields
 from itertools import product
-from typing import Any
+from typing import Any, get_args
 
 import pytest
+from support.oracle import refusal
 
 from utf8fpga.cli.core_options import parsed
 from utf8fpga.hdl import BUFFERS, MARK_PRACTICES, Decoder, DecoderParameters, TranscoderParameters, core, parameters_of
+from utf8fpga.hdl.cores import CORES
 from utf8fpga.hdl.decoder import parameters
 from utf8fpga.hdl.decoder.pipeline import IN_PACKER
 from utf8fpga.model import RFC_2279, TABLE_3_7, InvalidArgumentError
@@ -116,6 +118,48 @@ def test_the_dictionary_is_json() -> None:
         "kind": False,
         "length": False,
     }
+
+
+WRONG_TYPES: dict[Any, tuple[str, tuple[Any, ...]]] = {
+    int: ("an integer", ("3", 2.0, True, [1])),
+    bool: ("True or False", ("no", 1, 0.0)),
+    str: ("a string", (3, True, ["utf-8"])),
+}
+"""What the message says of each type of a field, and values of other types."""
+
+TYPES = {
+    "lanes": int,
+    "pipeline": int | None,
+    "refresh": int | None,
+    "counters": int,
+    "limit": int | None,
+    "width": int,
+    "user": int,
+    **dict.fromkeys(("packed", "narrow", "items", "replacement", "compact_input", "kind", "length"), bool),
+    **dict.fromkeys(("pass_through", "flush"), bool),
+    **dict.fromkeys(("to", "from_", "bom", "practice", "report"), str),
+    **dict.fromkeys(("architecture", "buffer"), str | None),
+}
+"""The fields of all cores with these types; others are `table` and `properties`."""
+
+
+@pytest.mark.parametrize("kind", CORES.values(), ids=CORES)
+def test_values_of_wrong_types_are_rejected(kind: type[core.CoreParameters]) -> None:
+    for name in (each.name for each in fields(kind)):
+        if name == "table":
+            message = "an EncodingTable is required, not str"
+            assert refusal(TypeError, lambda: kind(table="UTF-8")) == message
+            continue
+        if name == "properties":
+            for value in (3, None, True):
+                message = f"properties {value!r} is not several names: give a tuple of them"
+                assert refusal(InvalidArgumentError, lambda value=value: kind(properties=value)) == message
+            continue
+        wanted, *other = get_args(TYPES[name]) or [TYPES[name]]
+        said, values = WRONG_TYPES[wanted]
+        for value in values if other else (*values, None):
+            message = f"{name} {value!r} is not {said}{' or None' if other else ''}"
+            assert refusal(InvalidArgumentError, lambda given={name: value}: kind(**given)) == message
 
 
 def test_parameters_are_immutable() -> None:

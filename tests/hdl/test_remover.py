@@ -281,6 +281,8 @@ def test_ports_and_header_of_the_verilog() -> None:
     for sentence in (
         "Null-word remover, 3 symbols per cycle, each with 12 bits of data and 2 of tuser.",
         "Command: utf8fpga generate remover --lanes 3 --width 12 --user 2 ",
+        "s_axis_tdata    3 symbols, the first in the low bits"
+        " 16 bits each, of which those above the low 12 are ignored",
         "s_axis_tkeep    11 for each symbol that is present, in any lanes of any beat;",
         "s_axis_tuser    2 bits per symbol ",
         "A beat is output when it is full or its packet ends. ",

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from itertools import pairwise
+from itertools import pairwise, product
 from pathlib import Path
 from typing import Any
 
@@ -85,9 +85,9 @@ def test_packets_have_many_lengths_and_any_pauses() -> None:
 
 
 def test_traffic_of_wide_symbols_and_without_a_table() -> None:
-    for seed in range(4):
-        symbols = traffic(seed, 10_000, corpus=CORPUS, width=21).symbols
-        assert 1 << 20 < symbols.max() < 1 << 21
+    for seed, width in product(range(4), (21, 33, 64)):
+        symbols = traffic(seed, 10_000, corpus=CORPUS, width=width).symbols
+        assert 1 << (width - 1) < symbols.max() < 1 << width
 
 
 # Correct cores.
