@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from utf8fpga.bench.cache import Cache, CacheError, default_cache
 from utf8fpga.bench.design import CoreError, Design, Ports, foreign_core, measured_core, read_ports
-from utf8fpga.bench.jobs import DEVICES, Area, Device, Speed, tool_versions
+from utf8fpga.bench.jobs import DEVICES, Area, ClockLimit, Device, Speed, tool_versions
 from utf8fpga.bench.plot import PlotError, draw_scaling, drawn_digest, plot_tools, scaling_plot
 from utf8fpga.bench.sweep import Figure, Point, Progress, sweep
 from utf8fpga.bench.tables import (
@@ -19,9 +19,11 @@ from utf8fpga.bench.tables import (
     figures_as_dict,
     figures_table,
     kept_figure,
+    limits_table,
     points_table,
     scaling_points,
     setting_points,
+    software_table,
     summary_table,
 )
 
@@ -34,6 +36,7 @@ __all__ = [
     "Area",
     "Cache",
     "CacheError",
+    "ClockLimit",
     "CoreError",
     "Design",
     "Device",
@@ -53,6 +56,7 @@ __all__ = [
     "figures_table",
     "foreign_core",
     "kept_figure",
+    "limits_table",
     "measured_core",
     "plot_tools",
     "points_table",
@@ -60,6 +64,7 @@ __all__ = [
     "scaling_plot",
     "scaling_points",
     "setting_points",
+    "software_table",
     "summary_table",
     "sweep",
     "tool_versions",

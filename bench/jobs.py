@@ -25,6 +25,7 @@ __all__ = [
     "DEVICES",
     "FORMAT",
     "Area",
+    "ClockLimit",
     "Device",
     "Netlist",
     "Packing",
@@ -45,6 +46,21 @@ FORMAT = 1
 
 
 @dataclass(frozen=True)
+class ClockLimit:
+    """The highest frequency of a device's clock network, which nextpnr does not report.
+
+    Attributes:
+        mhz: the frequency in MHz.
+        document: the document and the parameter in its table of external switching characteristics.
+        is_checked: whether the value has been compared with the document.
+    """
+
+    mhz: float
+    document: str
+    is_checked: bool = True
+
+
+@dataclass(frozen=True)
 class Device:
     """A device on which cores are measured.
 
@@ -56,6 +72,7 @@ class Device:
         options: the options of nextpnr for device, package and speed grade.
         no_carry: the synthesis option that disables carry chains.
         cell: nextpnr's name of a logic cell.
+        limit: the limit of its clock network.
     """
 
     name: str
@@ -65,24 +82,30 @@ class Device:
     options: tuple[str, ...]
     no_carry: str
     cell: str
+    limit: ClockLimit
 
 
-def _ice40(name: str, title: str, package: str) -> Device:
+def _ice40(name: str, title: str, package: str, limit: ClockLimit) -> Device:
     options = (f"--{name}", "--package", package)
-    return Device(name, title, "ice40", "nextpnr-ice40", options, "-nocarry", "ICESTORM_LC")
+    return Device(name, title, "ice40", "nextpnr-ice40", options, "-nocarry", "ICESTORM_LC", limit)
 
 
-def _ecp5(name: str, title: str, package: str) -> Device:
-    options = (f"--{name.removeprefix('ecp5-')}", "--package", package, "--speed", "6")
-    return Device(name, title, "ecp5", "nextpnr-ecp5", options, "-noccu2", "TRELLIS_COMB")
+def _ecp5(name: str, speed: int, mhz: float) -> Device:
+    options = ("--85k", "--package", "CABGA756", "--speed", f"{speed}")
+    limit = ClockLimit(mhz, "ECP5 Family Data Sheet FPGA-DS-02012, fMAX_PRI", is_checked=False)
+    return Device(name, f"ECP5-85F speed {speed}", "ecp5", "nextpnr-ecp5", options, "-noccu2", "TRELLIS_COMB", limit)
 
+
+_ICE40_HX = ClockLimit(275, "iCE40 LP/HX Family Data Sheet FPGA-DS-02029, fMAX_GBUF")
+_ULTRAPLUS = ClockLimit(185, "iCE40 UltraPlus Family Data Sheet FPGA-DS-02008, fMAX_GBUF")
 
 DEVICES = {
     device.name: device
     for device in (
-        _ice40("hx8k", "iCE40 HX8K", "ct256"),
-        _ice40("up5k", "iCE40 UP5K", "sg48"),
-        _ecp5("ecp5-85k", "ECP5-85F speed 6", "CABGA756"),
+        _ice40("hx8k", "iCE40 HX8K", "ct256", _ICE40_HX),
+        _ice40("up5k", "iCE40 UP5K", "sg48", _ULTRAPLUS),
+        _ecp5("ecp5-85k", 6, 257),
+        _ecp5("ecp5-85k-8", 8, 370),
     )
 }
 """The supported devices, by name."""
@@ -107,7 +130,7 @@ class Area:
 
 @dataclass(frozen=True)
 class Speed:
-    """The clock frequency of a core between flip-flops.
+    """The clock frequency of a core between flip-flops, as the fabric allows; the clock network has a limit of its own.
 
     Attributes:
         mhz: the median over the seeds, in MHz.
@@ -286,7 +309,7 @@ def pack(job: Packing, content: bytes) -> int:
 
 
 def route(job: Routing, content: bytes) -> float:
-    """The clock frequency in MHz of a netlist after place and route.
+    """The clock frequency in MHz of a netlist after place and route, as the fabric allows.
 
     Raises:
         ToolError: nextpnr is missing, of another version, or failed.

@@ -23,19 +23,12 @@ class PlotError(ToolError):
 
 
 class _Reference(NamedTuple):
-    """The measured throughput of a software decoder on one processor core, in GB/s."""
+    """The throughput of a software decoder on one processor core: the lowest and the highest of its texts, in GB/s."""
 
     lowest: float
     highest: float
     text: str
-    at_left: bool = False
 
-
-_SOFTWARE = (
-    _Reference(4.5, 19, "simdutf, validating only", at_left=True),
-    _Reference(0.5, 1, "simdutf to UTF-16 or UTF-32, text not ASCII"),
-    _Reference(0.26, 0.26, "CPython"),
-)
 
 _STYLE: Any = {
     # For reproducible output: no random names, and letters as outlines, which need no font.
@@ -50,16 +43,23 @@ _STYLE: Any = {
 }
 _COLOURS = ("#0b62a4", "#c4501b", "#2f8f4e", "#7a4fa3", "#8a6d1c", "#3f3f3f", "#c2478a", "#2b8c8c", "#7c7c2a")
 _MARKERS = ("o", "s", "^", "D", "v", "P", "X", "<", ">")
+_DEVICE_STYLES: tuple[Any, ...] = (
+    {"linestyle": ":", "fillstyle": "left"},
+    {"linestyle": "-.", "fillstyle": "right"},
+    {"linestyle": "-", "fillstyle": "full"},
+    {"linestyle": "--", "fillstyle": "none"},
+)
+"""How the lines of each device in `DEVICES` are drawn; colour and marker are those of the core."""
 _QUIET = "#777777"
 
 
-def drawn_digest(figures: dict[str, Any]) -> str:
+def drawn_digest(figures: dict[str, Any], software: dict[str, Any] | None = None) -> str:
     """A digest of the data that `scaling_plot` draws, which is stored in its file.
 
     It identifies the figures on any machine. The bytes of the file do not, because the last digits of
     coordinates differ between processors.
     """
-    drawn = [list(_series(figures).items()), _SOFTWARE]
+    drawn = [list(_series(figures).items()), _references(software)]
     return hashlib.sha256(json.dumps(drawn).encode()).hexdigest()
 
 
@@ -76,14 +76,15 @@ def plot_tools() -> dict[str, str]:
     return {"matplotlib": matplotlib.__version__}
 
 
-def scaling_plot(figures: dict[str, Any]) -> bytes:
-    """A plot of throughput and area per lane over the number of lanes, as SVG with `drawn_digest` as its description.
+def scaling_plot(figures: dict[str, Any], software: dict[str, Any] | None = None) -> bytes:
+    """A plot of throughput at the usable clock and area per lane over lanes, as SVG described by `drawn_digest`.
 
     The output is determined by the figures and the version of matplotlib, except for the last digits of
     coordinates, which may differ between processors.
 
     Args:
         figures: the result of `figures_as_dict`; rows without lanes and rows that failed are omitted.
+        software: the recorded figures of `software_table`, drawn beside; default: none.
 
     Raises:
         PlotError: matplotlib is not installed, or no row can be drawn.
@@ -92,19 +93,20 @@ def scaling_plot(figures: dict[str, Any]) -> bytes:
     from matplotlib import rc_context
 
     with rc_context(_STYLE):
-        figure = draw_scaling(figures)
+        figure = draw_scaling(figures, software)
         file = io.BytesIO()
-        metadata = {"Date": None, "Creator": "utf8fpga bench", "Description": drawn_digest(figures)}
+        metadata = {"Date": None, "Creator": "utf8fpga bench", "Description": drawn_digest(figures, software)}
         figure.savefig(file, format="svg", metadata=metadata)
     # matplotlib leaves trailing spaces in some lines.
     return b"\n".join(line.rstrip() for line in file.getvalue().splitlines()) + b"\n"
 
 
-def draw_scaling(figures: dict[str, Any]) -> Figure:
+def draw_scaling(figures: dict[str, Any], software: dict[str, Any] | None = None) -> Figure:
     """The plots of `scaling_plot` as a matplotlib figure: throughput at the left, area per lane at the right.
 
     Args:
         figures: as for `scaling_plot`.
+        software: as for `scaling_plot`.
 
     Raises:
         PlotError: matplotlib is not installed, or no row can be drawn.
@@ -120,14 +122,14 @@ def draw_scaling(figures: dict[str, Any]) -> Figure:
         figure = Figure(figsize=(10, 4.6), layout="constrained")
         left, right = figure.subplots(1, 2)
         for axes, what, title in (
-            (left, 1, "throughput, GB/s (dotted and grey: software on one core)"),
+            (left, 1, "throughput at the usable clock, GB/s"),
             (right, 2, "area per lane, LUT4"),
         ):
             _draw(axes, series, what)
             axes.set_title(title, loc="left", fontweight="bold")
             axes.set_xlabel("lanes (bytes per cycle)")
         _draw_proportion(left, max(series.values(), key=len))
-        _draw_software(left)
+        _draw_software(left, _references(software))
         lowest, highest = left.get_ylim()
         left.set_ylim(lowest * 0.7, max(highest * 1.3, lowest * 20))
         right.set_ylim(0, right.get_ylim()[1])
@@ -136,9 +138,12 @@ def draw_scaling(figures: dict[str, Any]) -> Figure:
     return figure
 
 
-def _series(figures: dict[str, Any]) -> dict[str, list[tuple[int, float, float]]]:
-    """For each label the points: lanes, GB/s and LUT4 per lane."""
-    series: dict[str, list[tuple[int, float, float]]] = {}
+_Series = dict[tuple[str, str], list[tuple[int, float, float]]]
+"""For each core and device the points: lanes, GB/s and LUT4 per lane."""
+
+
+def _series(figures: dict[str, Any]) -> _Series:
+    series: _Series = {}
     sparse = {(row["series"], row["device"]) for row in figures["figures"] if row["packed"] is False}
     for row in figures["figures"]:
         if not row["lanes"] or row["gigabytes_per_second"] is None or not row["area"]:
@@ -147,17 +152,30 @@ def _series(figures: dict[str, Any]) -> dict[str, list[tuple[int, float, float]]
         # The words of one lane are always contiguous.
         is_either = (row["series"], row["device"]) in sparse
         words = ", packed" if is_either and row["packed"] and row["lanes"] > 1 else ""
-        label = f"{core}{words}, {DEVICES[row['device']].title}"
-        series.setdefault(label, []).append(
+        series.setdefault((f"{core}{words}", row["device"]), []).append(
             (row["lanes"], row["gigabytes_per_second"], row["area"]["luts"] / row["lanes"])
         )
-    return {label: sorted(points) for label, points in series.items()}
+    return {line: sorted(points) for line, points in series.items()}
 
 
-def _draw(axes: Axes, series: dict[str, list[tuple[int, float, float]]], what: int) -> None:
+def _references(software: dict[str, Any] | None) -> list[_Reference]:
+    if software is None:
+        return []
+    found = []
+    for name, title in (("codec", "CPython"), ("arrays", "decode_array")):
+        speeds = [row[name] / 1e9 for row in software["software"]]
+        found.append(_Reference(min(speeds), max(speeds), f"{title}, one core of {software['processor']}"))
+    return found
+
+
+def _draw(axes: Axes, series: _Series, what: int) -> None:
     most = max(lanes for points in series.values() for lanes, _, _ in points)
-    for number, (label, points) in enumerate(series.items()):
+    cores = list(dict.fromkeys(core for core, _ in series))
+    for (core, device), points in series.items():
+        number = cores.index(core)
         style: Any = {"color": _COLOURS[number % len(_COLOURS)], "marker": _MARKERS[number % len(_MARKERS)]}
+        style |= _DEVICE_STYLES[list(DEVICES).index(device) % len(_DEVICE_STYLES)]
+        label = f"{core}, {DEVICES[device].title}"
         axes.plot([p[0] for p in points], [p[what] for p in points], label=label, markersize=5, linewidth=1.6, **style)
     axes.set_xscale("log", base=2)
     ticks = [1 << power for power in range(most.bit_length())]
@@ -190,27 +208,20 @@ def _draw_proportion(axes: Axes, points: list[tuple[int, float, float]]) -> None
         )
 
 
-def _draw_software(axes: Axes) -> None:
-    """Horizontal lines at the throughput of software, labelled at an end where no core is."""
+def _draw_software(axes: Axes, references: list[_Reference]) -> None:
+    """Horizontal bands between the lowest and the highest throughput of software, labelled at the right end."""
     lowest, highest = axes.get_ylim()
-    axes.set_ylim(min(lowest, 0.15), max(highest, 8))
-    start, end = axes.get_xlim()
-    for reference in _SOFTWARE:
-        if reference.lowest == reference.highest:
-            axes.axhline(reference.lowest, color=_QUIET, linewidth=0.9, linestyle=":", zorder=1)
-            number = f"{reference.lowest:g}"
-        else:
-            axes.axhspan(reference.lowest, reference.highest, color=_QUIET, alpha=0.18, linewidth=0, zorder=0)
-            number = f"{reference.lowest:g} to {reference.highest:g}"
-        at = (reference.lowest * reference.highest) ** 0.5
-        same = reference.lowest == reference.highest
+    axes.set_ylim(min(lowest, *(each.lowest / 2 for each in references), 0.15), max(highest, 8))
+    _, end = axes.get_xlim()
+    for reference in references:
+        axes.axhspan(reference.lowest, reference.highest, color=_QUIET, alpha=0.18, linewidth=0, zorder=0)
         axes.annotate(
-            f"{reference.text}: {number}",
-            (start if reference.at_left else end, at),
-            xytext=(4 if reference.at_left else -2, -2 if same else 0),
+            f"{reference.text}: {reference.lowest:.2g} to {reference.highest:.2g}",
+            (end, (reference.lowest * reference.highest) ** 0.5),
+            xytext=(-2, 0),
             textcoords="offset points",
-            ha="left" if reference.at_left else "right",
-            va="top" if same else "center",
+            ha="right",
+            va="center",
             fontsize=8,
             color="#444444",
         )

@@ -72,10 +72,15 @@ class Figure:
     error: str | None
 
     @property
+    def usable_mhz(self) -> float | None:
+        """The median frequency of the fabric, or the limit of the clock network if that is lower."""
+        return None if self.speed is None else min(self.speed.mhz, self.point.device.limit.mhz)
+
+    @property
     def gigabytes_per_second(self) -> float | None:
-        """Throughput on the worst input at the median frequency; None where bytes per cycle are unknown."""
-        each = self.point.core.bytes_per_clock
-        return None if each is None or self.speed is None else each * self.speed.mhz / 1000
+        """Throughput on the worst input at the usable frequency; None where bytes per cycle are unknown."""
+        each, mhz = self.point.core.bytes_per_clock, self.usable_mhz
+        return None if each is None or mhz is None else each * mhz / 1000
 
     def as_dict(self) -> dict[str, Any]:
         """The figure as a dictionary for JSON."""
@@ -92,6 +97,7 @@ class Figure:
             "area": self.area and asdict(self.area),
             "speed": self.speed
             and asdict(self.speed) | {"by_seed": {str(s): f for s, f in self.speed.by_seed.items()}},
+            "usable_mhz": self.usable_mhz,
             "gigabytes_per_second": self.gigabytes_per_second,
             "error": self.error,
         }

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Sequence
+from dataclasses import asdict
 from typing import Any, NamedTuple
 
 from utf8fpga.bench.cache import Cache
@@ -31,9 +32,11 @@ __all__ = [
     "figures_as_dict",
     "figures_table",
     "kept_figure",
+    "limits_table",
     "points_table",
     "scaling_points",
     "setting_points",
+    "software_table",
     "summary_table",
 ]
 
@@ -52,7 +55,7 @@ class Scaling(NamedTuple):
     Attributes:
         device: the name of the device.
         parameters: the parameters of the core.
-        seeds: the number of seeds.
+        seeds: the number of seeds; 0 means a row of the table that says that the core is not measured.
     """
 
     device: str
@@ -60,28 +63,38 @@ class Scaling(NamedTuple):
     seeds: int
 
 
+def _ecp5(parameters: CoreParameters, seeds: int, seeds_of_speed_8: int | None = None) -> tuple[Scaling, Scaling]:
+    """The points of both speed grades, by default with the same seeds."""
+    others = seeds if seeds_of_speed_8 is None else seeds_of_speed_8
+    return Scaling("ecp5-85k", parameters, seeds), Scaling("ecp5-85k-8", parameters, others)
+
+
 SCALING: tuple[Scaling, ...] = (
     Scaling("hx8k", DecoderParameters(pipeline=2), 5),
     Scaling("hx8k", DecoderParameters(architecture="parallel"), 5),
-    Scaling("ecp5-85k", DecoderParameters(pipeline=2), 5),
+    *_ecp5(DecoderParameters(pipeline=2), 5),
     *(
-        Scaling("ecp5-85k", DecoderParameters(lanes=lanes, architecture="parallel", packed=False), seeds)
+        point
         for lanes, seeds in ((1, 5), (2, 5), (4, 5), (8, 5), (16, 3), (32, 3), (64, 3))
+        for point in _ecp5(DecoderParameters(lanes=lanes, architecture="parallel", packed=False), seeds)
     ),
-    *(Scaling("ecp5-85k", DecoderParameters(lanes=lanes, packed=True), 3) for lanes in (2, 4, 8, 16, 32)),
+    *(point for lanes in (2, 4, 8, 16) for point in _ecp5(DecoderParameters(lanes=lanes, packed=True), 3)),
+    *_ecp5(DecoderParameters(lanes=32, packed=True), 3, 0),
 )
 """The points that `utf8fpga bench --record` measures for area and speed over the number of lanes."""
 
 CORES_MEASURED: tuple[Scaling, ...] = (
     Scaling("hx8k", ValidatorParameters(report="verdict"), 3),
-    *(Scaling("ecp5-85k", ValidatorParameters(lanes=lanes), 3) for lanes in (1, 4, 16, 64)),
-    *(Scaling("ecp5-85k", ValidatorParameters(lanes=lanes, report="offset"), 3) for lanes in (16, 64)),
-    Scaling("ecp5-85k", ValidatorParameters(lanes=256, report="offset"), 1),
-    *(Scaling("ecp5-85k", ValidatorParameters(lanes=lanes, pass_through=True), 3) for lanes in (1, 16)),
+    *(point for lanes in (1, 4, 16) for point in _ecp5(ValidatorParameters(lanes=lanes), 3)),
+    *_ecp5(ValidatorParameters(lanes=64), 3, 0),
+    *_ecp5(ValidatorParameters(lanes=16, report="offset"), 3),
+    *_ecp5(ValidatorParameters(lanes=64, report="offset"), 3, 0),
+    *_ecp5(ValidatorParameters(lanes=256, report="offset"), 1, 0),
+    *(point for lanes in (1, 16) for point in _ecp5(ValidatorParameters(lanes=lanes, pass_through=True), 3)),
     Scaling("hx8k", TranscoderParameters(to="utf-16-le"), 3),
-    *(Scaling("ecp5-85k", TranscoderParameters(to="utf-16-le", lanes=lanes), 3) for lanes in (1, 4, 16)),
-    *(Scaling("ecp5-85k", TranscoderParameters(lanes=lanes, narrow=True), 3) for lanes in (1, 4)),
-    Scaling("ecp5-85k", EncoderParameters(), 3),
+    *(point for lanes in (1, 4, 16) for point in _ecp5(TranscoderParameters(to="utf-16-le", lanes=lanes), 3)),
+    *(point for lanes in (1, 4) for point in _ecp5(TranscoderParameters(lanes=lanes, narrow=True), 3)),
+    *_ecp5(EncoderParameters(), 3),
 )
 """The points of the other cores that `utf8fpga bench --record` measures."""
 
@@ -110,18 +123,22 @@ def design_digest(parameters: CoreParameters) -> str:
 
 
 def figures_as_dict(figures: Sequence[Figure], command: str) -> dict[str, Any]:
-    """Figures as a dictionary for JSON, with the command that measures them and the versions of the tools.
+    """Figures as a dictionary for JSON, with command, versions of the tools, and limits of the clock networks.
 
     Raises:
         ToolError: a tool is missing.
     """
-    tools = tool_versions(figure.point.device for figure in figures)
+    devices = {figure.point.device.name: figure.point.device for figure in figures}
+    limits = {name: asdict(device.limit) for name, device in devices.items()}
     rows = [figure.as_dict() for figure in figures]
-    return {"command": command, "format": FORMAT, "tools": tools, "figures": rows}
+    tools = tool_versions(devices.values())
+    return {"command": command, "format": FORMAT, "tools": tools, "clock_limits": limits, "figures": rows}
 
 
 def kept_figure(point: Point, recorded: Iterable[dict[str, Any]]) -> Figure | None:
     """The figure of a point from earlier results; None unless the circuit, the seeds and the tools are the same.
+
+    Without seeds there is nothing to measure, and the figure is empty.
 
     Args:
         point: the point.
@@ -130,6 +147,8 @@ def kept_figure(point: Point, recorded: Iterable[dict[str, Any]]) -> Figure | No
     Raises:
         ToolError: a tool is missing.
     """
+    if not point.seeds:
+        return Figure(point, None, None, None)
     tools = tool_versions([point.device])
     for figures in recorded:
         if figures.get("format", 1) != FORMAT or not tools.items() <= figures["tools"].items():
@@ -147,22 +166,22 @@ def figures_table(figures: dict[str, Any]) -> str:
     names = list(dict.fromkeys(row["device"] for row in figures["figures"]))
     heading = ["setting", "latency"]
     for name in names:
-        heading += [f"{DEVICES[name].title}, cells", "MHz"]
+        heading += [f"{DEVICES[name].title}, cells", "MHz (fabric)"]
     lines: dict[str, list[str]] = {}
     for row in figures["figures"]:
         cells = lines.setdefault(row["title"], [row["title"], f"{row['latency']}"])
-        cells += [_number(_of(row, "area", "cells")), _number(_of(row, "speed", "mhz"))]
+        cells += [_number(_of(row, "area", "cells")), _usable_and_fabric(row)]
     table = [heading, ["---"] * 2 + ["---:"] * (len(heading) - 2), *lines.values()]
-    return _with_note(table, figures, "one byte per cycle, so MHz are also MB/s")
+    return _with_note(table, figures, "those of the fabric in parentheses; one byte per cycle, so MHz are also MB/s")
 
 
 def points_table(figures: dict[str, Any]) -> str:
     """Figures of any points as a Markdown table with one line per point."""
-    heading = ["device", "core", "lanes", "words", "latency", "cells", "LUT4", "flip-flops", "cells per lane"]
-    heading += ["LUT4 per lane", "MHz (lowest..highest)", "GB/s"]
+    heading = ["device", "core", "lanes", "words", "latency", "cells", "LUT4", "flip-flops", "LUT4 per lane"]
+    heading += ["MHz", "fabric MHz (lowest..highest)", "GB/s"]
     table = [heading, ["---"] * 2 + ["---:"] + ["---"] + ["---:"] * (len(heading) - 4)]
     for row in figures["figures"]:
-        lanes, cells, luts = row["lanes"], _of(row, "area", "cells"), _of(row, "area", "luts")
+        lanes, luts = row["lanes"], _of(row, "area", "luts")
         rate = row["gigabytes_per_second"]
         table.append(
             [
@@ -171,11 +190,11 @@ def points_table(figures: dict[str, Any]) -> str:
                 _number(lanes),
                 {True: "packed", False: "sparse", None: "-"}[row["packed"]],
                 _number(row["latency"]),
-                _number(cells),
+                _number(_of(row, "area", "cells")),
                 _number(luts),
                 _number(_of(row, "area", "flip_flops")),
-                _number(cells / lanes if cells and lanes else None),
                 _number(luts / lanes if luts and lanes else None),
+                "not measured" if row["speed"] is row["error"] is None else _number(row["usable_mhz"]),
                 _clocks(row["speed"]),
                 "-" if rate is None else f"{rate:.2f}",
             ]
@@ -183,43 +202,55 @@ def points_table(figures: dict[str, Any]) -> str:
     return _with_note(table, figures, "GB/s on the worst input")
 
 
+SOFTWARE = {
+    "codec": "CPython `bytes.decode`",
+    "arrays": "`decode_array`",
+    "plain": "`decode`",
+}
+"""The software decoders of `bench --software`: the names of their speeds, and their titles."""
+
 SUMMARY = (
     ("serial, smallest", "hx8k", {"title": "smallest"}),
     ("serial, fastest", "hx8k", {"title": "pipelined"}),
     ("parallel, 4 lanes, sparse", "ecp5-85k", {"lanes": 4, "packed": False}),
     ("parallel, 16 lanes, sparse", "ecp5-85k", {"lanes": 16, "packed": False}),
     ("parallel, 64 lanes, sparse", "ecp5-85k", {"lanes": 64, "packed": False}),
+    ("parallel, 64 lanes, sparse", "ecp5-85k-8", {"lanes": 64, "packed": False}),
     ("parallel, 16 lanes, packed", "ecp5-85k", {"lanes": 16, "packed": True}),
+    ("parallel, 16 lanes, packed", "ecp5-85k-8", {"lanes": 16, "packed": True}),
 )
 """The rows of `summary_table`: a title, the device, and the values that select the figure."""
 
 
 def summary_table(figures: dict[str, Any], scaling: dict[str, Any]) -> str:
     """Selected figures of `setting_points` and `scaling_points` as a Markdown table."""
-    lines = [["decoder", "device", "logic cells", "flip-flops", "MHz", "GB/s", "latency, cycles"]]
+    lines = [["decoder", "device", "logic cells", "flip-flops", "MHz (fabric)", "GB/s", "latency, cycles"]]
     lines.append(["---"] * 2 + ["---:"] * 5)
     for title, device, wanted in SUMMARY:
         every = [row for row in [*figures["figures"], *scaling["figures"]] if row["device"] == device]
         row = next(row for row in every if all(row[name] == value for name, value in wanted.items()))
-        cells, flip_flops, mhz = _of(row, "area", "cells"), _of(row, "area", "flip_flops"), _of(row, "speed", "mhz")
-        rate = row["gigabytes_per_second"]
-        lines.append(
-            [title, DEVICES[device].title, *map(_number, (cells, flip_flops, mhz)), f"{rate:.2f}", f"{row['latency']}"]
-        )
-    return _with_note(lines, scaling, "GB/s on the worst input")
+        area = [_number(_of(row, "area", part)) for part in ("cells", "flip_flops")]
+        rate = f"{row['gigabytes_per_second']:.2f}"
+        lines.append([title, DEVICES[device].title, *area, _usable_and_fabric(row), rate, f"{row['latency']}"])
+    return _with_note(lines, scaling, "those of the fabric in parentheses; GB/s on the worst input")
 
 
 def _with_note(table: list[list[str]], figures: dict[str, Any], remark: str) -> str:
     counts = sorted({len(row["speed"]["by_seed"]) for row in figures["figures"] if row["speed"]})
     seeds = "1 seed" if counts == [1] else f"{' or '.join(map(str, counts)) or 'no'} seeds"
     tools = ", ".join(f"{tool} {number}" for tool, number in figures["tools"].items())
-    note = f"Median of {seeds}; {remark}. {tools}; written by `{figures['command']}`."
+    devices = dict.fromkeys(DEVICES[row["device"]] for row in figures["figures"])
+    unchecked = ", ".join(device.title for device in devices if not device.limit.is_checked)
+    limit = f"MHz at most those of the clock network{f' (not checked: {unchecked})' if unchecked else ''}"
+    note = f"Median of {seeds}; {limit}; {remark}. {tools}; written by `{figures['command']}`."
     failed = [
         f"- {row['title']} on {row['device']} failed: {row['error']}" for row in figures["figures"] if row["error"]
     ]
-    return "\n".join(
-        [*("| " + " | ".join(line) + " |" for line in table), "", note, *([""] if failed else []), *failed]
-    )
+    return "\n".join([_markdown(table), "", note, *([""] if failed else []), *failed])
+
+
+def _markdown(rows: Iterable[Iterable[str]]) -> str:
+    return "\n".join(f"| {' | '.join(row)} |" for row in rows)
 
 
 def _of(row: dict[str, Any], part: str, what: str) -> Any:
@@ -230,11 +261,42 @@ def _number(value: float | None) -> str:
     return "-" if value is None else f"{value:.0f}"
 
 
+def _usable_and_fabric(row: dict[str, Any]) -> str:
+    return "-" if row["speed"] is None else f"{row['usable_mhz']:.0f} ({row['speed']['mhz']:.0f})"
+
+
 def _clocks(speed: dict[str, Any] | None) -> str:
     if speed is None:
         return "-"
     clocks: Iterable[float] = speed["by_seed"].values()
     return f"{speed['mhz']:.0f} ({min(clocks):.0f}..{max(clocks):.0f})"
+
+
+def limits_table() -> str:
+    """The limits of the devices' clock networks, as a Markdown table."""
+    rows = [["device", "clock network, MHz", "source"], ["---", "---:", "---"]]
+    for device in DEVICES.values():
+        limit = device.limit
+        source = limit.document if limit.is_checked else f"{limit.document}; from memory, not checked"
+        rows.append([device.title, f"{limit.mhz:g}", source])
+    return _markdown(rows)
+
+
+def software_table(figures: dict[str, Any]) -> str:
+    """The throughput of the software decoders, as a Markdown table with processor, texts and versions.
+
+    Args:
+        figures: those of the command `bench --software`: `command`, `processor`, `tools` and `software`.
+    """
+    rows = [["text", "MB", *(f"{title}, GB/s" for title in SOFTWARE.values())]]
+    rows.append(["---", *["---:"] * (len(rows[0]) - 1)])
+    for row in figures["software"]:
+        speeds = [f"{row[name] / 1e9:.3f}" for name in SOFTWARE]
+        rows.append([row["text"], f"{row['bytes'] / 1e6:.1f}", *speeds])
+    tools = ", ".join(f"{name} {version}" for name, version in figures["tools"].items())
+    runs = "best of five runs, of `decode` one"
+    note = f"One core of {figures['processor']}, {tools}; {runs}; written by `{figures['command']}`."
+    return f"{_markdown(rows)}\n\n{note}"
 
 
 def engines_table(figures: dict[str, Any]) -> str:
@@ -255,5 +317,4 @@ def engines_table(figures: dict[str, Any]) -> str:
     rows = [list(columns), ["---", *["---:"] * (len(columns) - 1)]]
     rows += [[cell.format_map(row) for cell in columns.values()] for row in figures["engines"]]
     tools = ", ".join(f"{name} {version}" for name, version in figures["tools"].items())
-    table = "\n".join(f"| {' | '.join(row)} |" for row in rows)
-    return f"{table}\n\nMeasured by `{figures['command']}` in one run, with {tools}."
+    return f"{_markdown(rows)}\n\nMeasured by `{figures['command']}` in one run, with {tools}."

@@ -44,14 +44,25 @@ from utf8fpga.bench import (
     scaling_plot,
     scaling_points,
     setting_points,
+    software_table,
     sweep,
     tool_versions,
 )
 from utf8fpga.cli.core_options import Choice, core_command
+from utf8fpga.cli.demo import TEXTS, demo_text
 from utf8fpga.cli.options import FILE, FOLDER, MODULE, SCHEDULER, json_option
 from utf8fpga.cli.output import CommandError, check_writable, is_standard_output, job_progress, write_bytes
-from utf8fpga.cli.process import ignore_unused_circuits
-from utf8fpga.cli.record import CORES_FILE, FIGURES_FILE, SCALING_FILE, check_pages, record, record_engines, recorded
+from utf8fpga.cli.process import ignore_unused_circuits, processor
+from utf8fpga.cli.record import (
+    CORES_FILE,
+    FIGURES_FILE,
+    SCALING_FILE,
+    check_pages,
+    record,
+    record_engines,
+    record_software,
+    recorded,
+)
 from utf8fpga.hdl import CORES, DecoderParameters
 from utf8fpga.hdl.toolchain import present_version, stop_tools
 
@@ -116,7 +127,7 @@ def _seeds(_context: click.Context, _option: click.Parameter, value: str) -> tup
 
 
 @core_command(several=("lanes", "architecture"))
-@click.option("--device", "devices", multiple=True, metavar="NAME", help="hx8k, up5k or ecp5-85k; default: all.")
+@click.option("--device", "devices", multiple=True, metavar="NAME", help=f"{', '.join(DEVICES)}; default: all.")
 @click.option(
     "--seeds",
     default="5",
@@ -132,7 +143,7 @@ def _seeds(_context: click.Context, _option: click.Parameter, value: str) -> tup
 @click.option("--top", type=MODULE, help="Top module of the core of --against.")
 @click.option("--ports", type=FILE, help="Its ports, as TOML or JSON: clock, reset, inputs, outputs, constants.")
 @click.option("--plot", type=FILE, help="Write a plot of throughput and area per lane over lanes as SVG.")
-@click.option("--software", is_flag=True, help="Measure decode_array instead: ratios to the plain decoder and CPython.")
+@click.option("--software", is_flag=True, help="Measure the software decoders instead: CPython, decode_array, decode.")
 @click.option(
     "--engines",
     is_flag=True,
@@ -141,8 +152,8 @@ def _seeds(_context: click.Context, _option: click.Parameter, value: str) -> tup
 @click.option(
     "--record",
     type=FOLDER,
-    help="Write the figures into README.md and docs of a checkout, with --engines into docs only. Cores whose circuits "
-    "have not changed, nor the tools, are not measured again.",
+    help="Write the figures into README.md and docs of a checkout, with --engines or --software into docs only. Cores "
+    "whose circuits have not changed, nor the tools, are not measured again.",
 )
 @click.option("--again", is_flag=True, help="With --record, measure all cores.")
 @json_option
@@ -155,20 +166,33 @@ def bench(software: bool, engines: bool, as_json: bool, parameters: Choice, **gi
     if given["again"] and (software or engines or not given["record"]):
         raise CommandError("--again requires --record, and neither --software nor --engines")
     if software:
-        _bench_software(as_json)
+        _bench_software(as_json, given["record"])
     elif engines:
         _bench_engines(parameters, as_json, given["record"])
     else:
         measure(Bench(as_json=as_json, cores=parameters, **given))
 
 
-def _bench_software(as_json: bool) -> None:
+_SOFTWARE_BYTES = 10_000_000
+"""The demo's texts are repeated to at least this length for the software decoders; a measurement takes about 15 s."""
+
+
+def _bench_software(as_json: bool, checkout: str | None) -> None:
     try:
         from utf8fpga.model.arrays import measure_speed
     except ImportError as error:
         raise CommandError(str(error), status=1) from None
-    speeds = measure_speed()
-    click.echo(json.dumps([speed._asdict() for speed in speeds], indent=2) if as_json else "\n".join(map(str, speeds)))
+    if checkout:
+        plot_tools()
+        check_pages(Path(checkout))
+    texts = {name: demo_text(name) for name in TEXTS}
+    speeds = measure_speed({name: text * -(-_SOFTWARE_BYTES // len(text)) for name, text in texts.items()})
+    tools = {"python": platform.python_version(), "numpy": metadata.version("numpy")}
+    figures: dict[str, Any] = {"command": "utf8fpga bench --software --record .", "processor": processor()}
+    figures |= {"tools": tools, "software": [speed._asdict() for speed in speeds]}
+    if checkout:
+        record_software(figures, Path(checkout))
+    click.echo(json.dumps(figures, indent=2) if as_json else software_table(figures))
 
 
 ENGINE_LANES = (1, 4, 8, 16, 64)

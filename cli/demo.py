@@ -22,7 +22,7 @@ from utf8fpga.model.render import table_text
 from utf8fpga.sim import Simulation, compare
 from utf8fpga.sim.engines import has_compiler
 
-__all__ = ["TEXTS", "demo", "run_demo", "show_virtual_board"]
+__all__ = ["TEXTS", "demo", "demo_text", "run_demo", "show_virtual_board"]
 
 TEXTS = ("multilingual.txt", "torture.txt")
 """A text in many scripts, and one with every cause of error."""
@@ -61,14 +61,14 @@ def run_demo(directory: Path) -> None:
     _title("3. The golden model")
     for name in TEXTS:
         tally = Tally()
-        tally.add(decode(_text(name)))
+        tally.add(decode(demo_text(name)))
         print(f"{name}: " + "\n".join(tally.lines()))
 
     _title("4. The decoder in simulated hardware, against the model on every byte")
     for pipeline in PIPELINES:
         simulation = Simulation(SerialDecoder(pipeline=pipeline, kind=True, length=True))
         for name in TEXTS:
-            text = _text(name)
+            text = demo_text(name)
             with progress(f"simulating {name}, pipeline {pipeline}", len(text)) as done:
                 if mismatch := compare(simulation, text, on_unit=done):
                     raise CommandError(str(mismatch), status=1)
@@ -81,7 +81,7 @@ def run_demo(directory: Path) -> None:
     print(report)
 
     _title(f"6. A virtual {BOARD}: {TEXTS[-1]} through its UART; the first item of each cause")
-    show_virtual_board(_text(TEXTS[-1]))
+    show_virtual_board(demo_text(TEXTS[-1]))
     print(f"\nThe demo took {time.monotonic() - began:.0f} s.")
 
 
@@ -122,5 +122,6 @@ def _title(text: str) -> None:
     print(f"\n{text}\n", flush=True)
 
 
-def _text(name: str) -> bytes:
+def demo_text(name: str) -> bytes:
+    """The content of one of `TEXTS`."""
     return files("utf8fpga").joinpath("texts", name).read_bytes()

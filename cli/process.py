@@ -7,12 +7,14 @@ import errno
 import io
 import logging
 import os
+import platform
 import signal
 import sys
 import traceback
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
+from pathlib import Path
 from types import FrameType
 from typing import Any
 
@@ -21,7 +23,7 @@ import click
 from utf8fpga.cli.output import CommandError, say, spinner, write_error
 from utf8fpga.model import UserError
 
-__all__ = ["DEFECT", "ignore_unused_circuits", "run"]
+__all__ = ["DEFECT", "ignore_unused_circuits", "processor", "run"]
 
 DEFECT = 70
 """The exit status after a defect of the program: ``EX_SOFTWARE`` of BSD's sysexits."""
@@ -35,6 +37,16 @@ _ENVIRONMENT = frozenset(
     if hasattr(errno, name)
 )
 """Errors of the operating system that are not defects of the program."""
+
+
+def processor() -> str:
+    """The model of this machine's processor."""
+    try:
+        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
+    except OSError:
+        lines = []
+    models = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
+    return models[0] if models else platform.processor() or platform.machine()
 
 
 class _Terminated(KeyboardInterrupt):

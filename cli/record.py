@@ -15,7 +15,15 @@ from contextlib import chdir, redirect_stdout
 from pathlib import Path
 from typing import Any
 
-from utf8fpga.bench import engines_table, figures_table, points_table, scaling_plot, summary_table
+from utf8fpga.bench import (
+    engines_table,
+    figures_table,
+    limits_table,
+    points_table,
+    scaling_plot,
+    software_table,
+    summary_table,
+)
 from utf8fpga.cli.demo import run_demo
 from utf8fpga.cli.output import CommandError, read_error, write_bytes
 
@@ -28,12 +36,14 @@ __all__ = [
     "PERFORMANCE_FILE",
     "PLOT_FILE",
     "SCALING_FILE",
+    "SOFTWARE_FILE",
     "VERIFICATION_FILE",
     "check_pages",
     "demo_block",
     "record",
     "record_boards",
     "record_engines",
+    "record_software",
     "recorded",
     "scaling_block",
     "session_block",
@@ -57,6 +67,9 @@ CORES_PLOT_FILE = Path("bench", "results", "cores.svg")
 
 ENGINES_FILE = Path("bench", "results", "engines.json")
 """The file with the speeds of the simulation engines."""
+
+SOFTWARE_FILE = Path("bench", "results", "software.json")
+"""The file with the throughput of software decoders, which the plots show, too."""
 
 VERIFICATION_FILE = Path("docs", "verification.md")
 """The page with the speeds of the simulation engines."""
@@ -86,23 +99,25 @@ def record(figures: dict[str, Any], scaling: dict[str, Any], cores: dict[str, An
     readme, performance = checkout / "README.md", checkout / PERFORMANCE_FILE
     pages = _pages(checkout)
     pages[readme] = with_block(pages[readme], "summary", summary_table(figures, scaling))
+    pages[performance] = with_block(pages[performance], "limits", limits_table())
     pages[performance] = with_block(pages[performance], "figures", figures_table(figures))
     pages[performance] = with_block(pages[performance], "scaling", scaling_block(scaling))
     pages[performance] = with_block(pages[performance], "cores", scaling_block(cores, CORES_PLOT_FILE))
     pages[readme] = with_block(pages[readme], "demo", demo_block())
     for file, written in ((FIGURES_FILE, figures), (SCALING_FILE, scaling), (CORES_FILE, cores)):
         write_bytes(str(checkout / file), (json.dumps(written, indent=1) + "\n").encode())
+    software = recorded(checkout / SOFTWARE_FILE, "software")
     for file, drawn in ((PLOT_FILE, scaling), (CORES_PLOT_FILE, cores)):
-        write_bytes(str(checkout / file), scaling_plot(drawn))
+        write_bytes(str(checkout / file), scaling_plot(drawn, software))
     for path, text in pages.items():
         write_bytes(str(path), text.encode())
 
 
-def recorded(path: Path) -> dict[str, Any] | None:
-    """The figures in a file of a checkout; None if there are none."""
+def recorded(path: Path, rows: str = "figures") -> dict[str, Any] | None:
+    """The figures in a file of a checkout; None if there are none under the key `rows`."""
     try:
         figures = json.loads(path.read_text(encoding="utf-8"))
-        return figures if figures["figures"] and figures["tools"] else None
+        return figures if figures[rows] and figures["tools"] else None
     except (OSError, ValueError, KeyError, TypeError):
         return None
 
@@ -120,6 +135,26 @@ def record_engines(figures: dict[str, Any], checkout: Path) -> None:
     page = checkout / VERIFICATION_FILE
     text = with_block(_pages(checkout)[page], "engines", engines_table(figures))
     write_bytes(str(checkout / ENGINES_FILE), (json.dumps(figures, indent=1) + "\n").encode())
+    write_bytes(str(page), text.encode())
+
+
+def record_software(figures: dict[str, Any], checkout: Path) -> None:
+    """Write the throughput of software decoders into the docs of a checkout, and into its plots.
+
+    Args:
+        figures: those of `bench --software`, which are also written to `SOFTWARE_FILE`.
+        checkout: the folder of the checkout.
+
+    Raises:
+        CommandError: a file cannot be read or written, or lacks the markers of a block.
+        ToolError: matplotlib is missing.
+    """
+    page = checkout / PERFORMANCE_FILE
+    text = with_block(_pages(checkout)[page], "software", software_table(figures))
+    for file, plot in ((SCALING_FILE, PLOT_FILE), (CORES_FILE, CORES_PLOT_FILE)):
+        if drawn := recorded(checkout / file):
+            write_bytes(str(checkout / plot), scaling_plot(drawn, figures))
+    write_bytes(str(checkout / SOFTWARE_FILE), (json.dumps(figures, indent=1) + "\n").encode())
     write_bytes(str(page), text.encode())
 
 
@@ -141,7 +176,7 @@ def record_boards(table: str, checkout: Path) -> None:
 
 _BLOCKS = {
     Path("README.md"): ("summary", "demo"),
-    PERFORMANCE_FILE: ("figures", "scaling", "cores"),
+    PERFORMANCE_FILE: ("limits", "figures", "scaling", "cores", "software"),
     VERIFICATION_FILE: ("engines",),
     BOARDS_FILE: ("session", "boards"),
 }
@@ -171,7 +206,7 @@ def _pages(checkout: Path) -> dict[Path, str]:
 
 def scaling_block(figures: dict[str, Any], plot: Path = PLOT_FILE) -> str:
     """Figures over the number of lanes as a plot and a Markdown table, for `PERFORMANCE_FILE`."""
-    alternative = "Throughput and area per lane over lanes, beside the software decoders simdutf and CPython"
+    alternative = "Throughput at the usable clock and area per lane over lanes, beside software decoders"
     return f"![{alternative}](../{plot.as_posix()})\n\n{points_table(figures)}"
 
 

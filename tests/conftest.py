@@ -126,20 +126,13 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, exitstatu
 
 def pytest_report_header() -> list[str]:
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+    from utf8fpga.cli.process import processor
+
     iverilog = shutil.which("iverilog") or "missing"
     return [
-        f"machine: {_processor()}, {cores} cores, {platform.platform()}, iverilog {iverilog}",
+        f"machine: {processor()}, {cores} cores, {platform.platform()}, iverilog {iverilog}",
         "packages: " + ", ".join(f"{name} {_version(name)}" for name in _PACKAGES),
     ]
-
-
-def _processor() -> str:
-    try:
-        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
-    except OSError:
-        lines = []
-    models = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
-    return models[0] if models else platform.processor() or platform.machine()
 
 
 def _version(package: str) -> str:

@@ -42,6 +42,7 @@ from utf8fpga.bench import (
     CacheError,
     CoreError,
     Design,
+    Device,
     Figure,
     PlotError,
     Point,
@@ -54,6 +55,7 @@ from utf8fpga.bench import (
     foreign_core,
     jobs,
     kept_figure,
+    limits_table,
     points_table,
     read_ports,
     scaling_plot,
@@ -65,7 +67,7 @@ from utf8fpga.hdl import DecoderParameters
 from utf8fpga.hdl.foreign import read_script
 from utf8fpga.hdl.toolchain import ToolError, run_tool
 
-HX8K, UP5K, ECP5 = DEVICES.values()
+HX8K, UP5K, ECP5, ECP5_8 = DEVICES.values()
 
 COUNTER = Design(
     title="counter",
@@ -138,8 +140,10 @@ if "--pack-only" in sys.argv:
     log("pack"); print("Info: ICESTORM_LC:", 10 + netlist.count('"type"'), "/ 7680")
 else:
     log("route"); {body}
+    print("Info: Max frequency for clock 'clk': 999.75 MHz (PASS at 400.00 MHz)")
+    print("Info: Routing..")
     number = zlib.crc32((netlist + " ".join(sys.argv[1:])).encode()) % 256
-    print("Info: Max frequency for clock 'clk': %d.25 MHz" % (100 + number))
+    print("Info: Max frequency for clock 'clk': %d.25 MHz (FAIL at 400.00 MHz)" % (100 + number))
 """
 
 
@@ -194,8 +198,9 @@ def test_result_is_the_better_netlist_and_the_median_of_the_seeds(tools: FakeToo
     assert figure.speed is not None
     clocks = figure.speed.by_seed
     assert list(clocks) == [1, 2, 3]
+    assert all(mhz % 1 == 0.25 for mhz in clocks.values()), "the frequency after routing, not the estimate before it"
     assert figure.speed.mhz == sorted(clocks.values())[1]
-    assert figure.gigabytes_per_second == 0.5 * figure.speed.mhz / 1000
+    assert figure.gigabytes_per_second == 0.5 * min(figure.speed.mhz, 275) / 1000
     assert tools.calls() == EVERYTHING
 
 
@@ -754,11 +759,11 @@ def recorded(lanes: int, mhz: float | None, *, series: str = "parallel", packed:
 OVER_LANES = {
     "command": "utf8fpga bench",
     "tools": {"yosys": "1.0"},
-    "figures": [recorded(1, 250.0, series="serial"), *(recorded(1 << n, 300.0 - 5 * n) for n in range(9))],
+    "figures": [recorded(1, 250.0, series="serial"), *(recorded(1 << n, 270.0 - 5 * n) for n in range(9))],
 }
 LANES = [1, 2, 4, 8, 16, 32, 64, 128, 256]
-GIGABYTES = [0.3, 0.59, 1.16, 2.28, 4.48, 8.8, 17.28, 33.92, 66.56]
-"""The throughput at 300 MHz, 295 MHz and so on."""
+GIGABYTES = [0.257, 0.514, 1.028, 2.04, 4.0, 7.84, 15.36, 30.08, 58.88]
+"""The throughput at 270, 265 and 260 MHz, of which 257 MHz are usable, at 255 MHz and so on."""
 
 
 def same_point(**changes: Any) -> Point:
@@ -799,14 +804,37 @@ def test_a_failed_measurement_is_not_kept(earlier: dict[str, Any]) -> None:
     assert kept_figure(same_point(), [earlier | {"figures": [failed]}]) is None
 
 
+def usable(device: Device, mhz: float) -> float | None:
+    return Figure(Point(COUNTER, device, (1,)), None, Speed(mhz, {1: mhz}, ""), None).usable_mhz
+
+
+def test_usable_clock_is_at_most_that_of_the_clock_network() -> None:
+    # FPGA-DS-02029 and FPGA-DS-02008, fMAX_GBUF; FPGA-DS-02012, fMAX_PRI.
+    limits = {HX8K: 275, UP5K: 185, ECP5: 257, ECP5_8: 370}
+    for device, mhz in limits.items():
+        assert [usable(device, reached) for reached in (mhz - 0.5, mhz, mhz + 0.5)] == [mhz - 0.5, mhz, mhz]
+    assert [device.limit.is_checked for device in limits] == [True, True, False, False]
+    assert [line.split(" | ")[1] for line in limits_table().splitlines()[2:]] == [f"{mhz}" for mhz in limits.values()]
+    assert [line.endswith("from memory, not checked |") for line in limits_table().splitlines()[2:]] == [
+        False,
+        False,
+        True,
+        True,
+    ]
+
+
 @pytest.mark.smoke
 def test_table_of_points() -> None:
-    figures = OVER_LANES | {"figures": [recorded(64, 280.0), recorded(2, None, packed=True)]}
+    empty = kept_figure(replace(same_point(), seeds=()), [])
+    assert empty is not None
+    figures = OVER_LANES | {"figures": [recorded(64, 280.0), recorded(2, None, packed=True), empty.as_dict()]}
     assert points_table(figures).splitlines()[2:] == [
-        "| ECP5-85F speed 6 | x | 64 | sparse | 4 | 6400 | 4928 | 3200 | 100 | 77 | 280 (279..282) | 17.92 |",
-        "| ECP5-85F speed 6 | x | 2 | packed | 4 | 200 | 154 | 100 | 100 | 77 | - | - |",
+        "| ECP5-85F speed 6 | x | 64 | sparse | 4 | 6400 | 4928 | 3200 | 77 | 257 | 280 (279..282) | 16.45 |",
+        "| ECP5-85F speed 6 | x | 2 | packed | 4 | 200 | 154 | 100 | 77 | - | - | - |",
+        "| ECP5-85F speed 6 | counter | 1 | - | 9 | - | - | - | - | not measured | - | - |",
         "",
-        "Median of 3 seeds; GB/s on the worst input. yosys 1.0; written by `utf8fpga bench`.",
+        "Median of 3 seeds; MHz at most those of the clock network (not checked: ECP5-85F speed 6); "
+        "GB/s on the worst input. yosys 1.0; written by `utf8fpga bench`.",
         "",
         "- x on ecp5-85k failed: it is full",
     ]
@@ -824,6 +852,26 @@ def plots() -> Any:
     """The axes of throughput and area per lane of `OVER_LANES` in matplotlib."""
     pytest.importorskip("matplotlib", reason="matplotlib is not installed")
     return draw_scaling(OVER_LANES).axes
+
+
+SOFTWARE = {
+    "processor": "some processor",
+    "software": [
+        {"text": "a", "bytes": 9, "plain": 3e6, "arrays": 1e8, "codec": 5e8},
+        {"text": "b", "bytes": 9, "plain": 3e6, "arrays": 2e8, "codec": 4e8},
+    ],
+}
+
+
+def test_plot_shows_only_recorded_figures_of_software(plots: Any) -> None:
+    left, right = draw_scaling(OVER_LANES, SOFTWARE).axes
+    assert [text.get_text() for text in left.texts] == [
+        "CPython, one core of some processor: 0.4 to 0.5",
+        "decode_array, one core of some processor: 0.1 to 0.2",
+    ]
+    assert left.get_ylim()[0] < 0.1
+    assert not [*right.texts, *plots[0].texts, *plots[0].patches]
+    assert drawn_digest(OVER_LANES, SOFTWARE) != drawn_digest(OVER_LANES)
 
 
 def test_plots_have_the_figures(plots: Any) -> None:
@@ -995,7 +1043,8 @@ def test_foreign_core_in_the_command(foreign: Path, tools: FakeTools, tmp_path: 
     assert (ours["title"], ours["series"], ours["bytes_per_clock"]) == ("serial, 1 lane, pipeline 0", "serial", 1)
     assert (theirs["title"], theirs["series"], theirs["bytes_per_clock"]) == ("foreign", "", 0.5)
     assert list(theirs["speed"]["by_seed"]) == ["2", "3", "4"]
-    assert theirs["gigabytes_per_second"] == 0.0005 * theirs["speed"]["mhz"]
+    assert theirs["gigabytes_per_second"] == 0.0005 * min(theirs["speed"]["mhz"], 275)
+    assert figures["clock_limits"]["hx8k"]["mhz"] == 275
     ElementTree.parse(tmp_path / "plot.svg")
     tools.calls()
     again = bench(*words)

@@ -648,7 +648,10 @@ INCORRECT_USE = {
         ["build", "icebraker"],
         "unknown board 'icebraker'; did you mean icebreaker or icebreaker-bitsy? (utf8fpga boards lists them)",
     ),
-    "unknown device": (["bench", "--device", "hx9k"], "unknown device 'hx9k' (known: hx8k, up5k, ecp5-85k)"),
+    "unknown device": (
+        ["bench", "--device", "hx9k"],
+        "unknown device 'hx9k' (known: hx8k, up5k, ecp5-85k, ecp5-85k-8)",
+    ),
 }
 
 

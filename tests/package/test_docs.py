@@ -81,7 +81,9 @@ NOT_RUN = {
     "utf8fpga talk /dev/ttyUSB1 hello.txt --check": "it requires a board; test_talk.py talks to a virtual one",
     "utf8fpga talk /dev/ttyUSB1": "it requires a board; test_talk.py talks to a virtual one",
     "utf8fpga bench": f"{_HOURS}; test_readme.py repeats some of its measurements",
-    "utf8fpga bench --record .": f"{_HOURS}; test_bench.py records into a copy with replaced tools",
+    "utf8fpga bench --record .": f"{_HOURS}; test_readme.py compares what it writes",
+    "utf8fpga bench --engines --record .": "it writes to a checkout; test_readme.py compares the page",
+    "utf8fpga bench --software --record .": "it writes to a checkout; test_readme.py records into a copy",
     "utf8fpga simulate --soak 10m --seed 1": "it takes ten minutes; test_commands.py sends less",
     "utf8fpga prove": f"{_HOURS}; tests/formal/ runs its proofs one by one",
     "utf8fpga check surrogates.v --top surrogates --ports ports.toml": (
