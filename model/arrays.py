@@ -22,7 +22,7 @@ from operator import itemgetter
 from time import process_time
 from typing import Any, NamedTuple
 
-from utf8fpga.model.decoder import REPLACEMENT_CHARACTER, Decoder, Item, _mapping, decode
+from utf8fpga.model.decoder import LAST_OFFSET, REPLACEMENT_CHARACTER, Decoder, Item, _mapping, decode
 from utf8fpga.model.dfa import checked_unit
 from utf8fpga.model.errors import ErrorKind, cause
 from utf8fpga.model.exceptions import InvalidArgumentError
@@ -64,8 +64,6 @@ LONGEST = (1 << 8) - 1
 """Upper bound on the code units in a sequence, since a length is stored in a byte."""
 BLOCK = 1 << 18
 """Code units processed at once; the temporary arrays for them fit in the cache."""
-LAST_OFFSET = (1 << 63) - 1
-"""The largest offset of an item, in code units."""
 OPEN = max(ErrorKind) + 1
 """The smallest number of a state in which a sequence is open; smaller numbers are the codes of the causes."""
 
@@ -157,12 +155,7 @@ class ArrayDecoder:
         """
         checked = Decoder(self.table)
         checked.setstate(state)
-        units, offset = checked.getstate()
-        if offset > LAST_OFFSET:
-            raise InvalidArgumentError(
-                f"offset {offset} in the state is above {LAST_OFFSET}, the largest offset in an array"
-            )
-        self._open, self._offset = units, offset
+        self._open, self._offset = checked.getstate()
 
     def decode(self, data: Iterable[int], final: bool = False) -> ItemArrays:
         """Decode one chunk of a text.

@@ -23,6 +23,9 @@ __all__ = ["REPLACEMENT_CHARACTER", "Decoder", "Item", "decode", "encode", "enco
 REPLACEMENT_CHARACTER = 0xFFFD
 """The code point of an ill-formed item."""
 
+LAST_OFFSET = (1 << 63) - 1
+"""The largest offset that a decoder can continue from, in code units."""
+
 
 class Item(NamedTuple):
     """One scalar value or one maximal subpart of an ill-formed subsequence.
@@ -77,14 +80,15 @@ class Decoder:
         self._offset = 0
 
     def getstate(self) -> tuple[tuple[int, ...], int]:
-        """The code units of the open sequence, and the offset in the text of the first of them, of any size."""
+        """The code units of the open sequence, and the offset in the text of the first of them."""
         return self._open, self._offset
 
     def setstate(self, state: tuple[Iterable[int], int]) -> None:
         """Continue from a state that `getstate` returned, in this or another process.
 
         Raises:
-            ValueError: the units do not start a sequence of the table, or the offset is negative.
+            ValueError: the units do not start a sequence of the table, or the offset is negative or does not
+                fit in 63 bits.
         """
         try:
             given, place = state
@@ -98,8 +102,8 @@ class Decoder:
             if number in (REJECT, START):
                 shown = " ".join(f"{u:02X}" for u in units[: position + 1])
                 raise InvalidArgumentError(f"state {shown} is not an open sequence of {self.table.name}")
-        if offset < 0:
-            raise InvalidArgumentError(f"offset {offset} in the state is negative: it must be 0 or more")
+        if not 0 <= offset <= LAST_OFFSET:
+            raise InvalidArgumentError(f"offset {offset} in the state is not in 0..{LAST_OFFSET}")
         self._open, self._state, self._offset = units, number, offset
 
     def decode(self, data: Iterable[int], final: bool = False) -> list[Item]:

@@ -349,6 +349,9 @@ def test_final_resets_the_decoder(end: bytes) -> None:
     assert plain(decoder.decode(b"\x80B", final=True)) == items_of(b"\x80B")
 
 
+OFFSETS = "0..9223372036854775807"
+
+
 @pytest.mark.parametrize(
     ("state", "message"),
     [
@@ -357,10 +360,10 @@ def test_final_resets_the_decoder(end: bytes) -> None:
         pytest.param(((0xC3, 0xA9), 0), "state C3 A9 is not an open sequence of UTF-8", id="complete_of_two"),
         pytest.param(((0x80,), 0), "state 80 is not an open sequence of UTF-8", id="starts_nothing"),
         pytest.param(((0x1E1,), 0), "code unit 0x1e1 is not an integer in 0..0xff", id="unit_too_large"),
-        pytest.param(((), -1), "offset -1 in the state is negative: it must be 0 or more", id="negative_offset"),
-        pytest.param(
-            ((0xE1,), -3), "offset -3 in the state is negative: it must be 0 or more", id="negative_offset_open"
-        ),
+        pytest.param(((), -1), f"offset -1 in the state is not in {OFFSETS}", id="negative_offset"),
+        pytest.param(((0xE1,), -3), f"offset -3 in the state is not in {OFFSETS}", id="negative_offset_open"),
+        pytest.param(((), 1 << 63), f"offset {1 << 63} in the state is not in {OFFSETS}", id="offset_of_64_bits"),
+        pytest.param(((0xE1,), 10**30), f"offset {10**30} in the state is not in {OFFSETS}", id="huge_offset"),
         pytest.param(None, "state None is not a pair of code units and an offset", id="none"),
         pytest.param(((),), "state ((),) is not a pair of code units and an offset", id="no_offset"),
         pytest.param(((), 0, 0), "state ((), 0, 0) is not a pair of code units and an offset", id="triple"),
@@ -536,8 +539,8 @@ def test_buffer_of_another_format_is_rejected(data: object, kind: type[Exception
     assert refusal(kind, IncrementalDecoder().decode, data) == message
 
 
-@pytest.mark.parametrize("offset", [1 << 32, 1 << 63, 1 << 64, 10**30])
-def test_offset_of_any_size(offset: int) -> None:
+@pytest.mark.parametrize("offset", [1 << 32, (1 << 63) - 1])
+def test_large_offset(offset: int) -> None:
     decoder = Decoder()
     decoder.setstate(((0xE1,), offset))
     assert plain(decoder.decode(b"A\xc3")) == [(offset, 1, 0xFFFD, "TRUNCATED"), (offset + 1, 1, 0x41, None)]
