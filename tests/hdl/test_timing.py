@@ -184,11 +184,11 @@ async def fill_and_drain(player: Player, parameters: Any, kind: list[int]) -> No
 
 async def single_beats(player: Player, parameters: Any, kind: list[int]) -> None:
     """A reset, and then beats of which each drains before the next."""
-    await player.reset(islice(beats_of(parameters, [kind], 1, None), 2))
+    await player.reset(islice(beats_of(parameters, [kind], 1, None), 2 * len(kind)))
     for _ in range(_SETTLED):
         await player.cycle(False, True)
     await player.drain()
-    for _ in range(2):
+    for _ in range(2 * len(kind)):
         while not await player.cycle(True, True):
             pass
         await player.drain()
@@ -229,7 +229,7 @@ CASES: dict[str, list[tuple[dict[str, Any], Cycles]]] = {
     "decoder": [
         ({}, Cycles()),
         ({"pipeline": 2}, Cycles()),
-        ({"practice": Practice.EACH_UNIT}, Cycles(drain=6)),
+        ({"practice": Practice.EACH_UNIT}, Cycles(drain=7)),
         ({"lanes": 2, "packed": False}, Cycles(drain=3)),
         ({"lanes": 4, "packed": False}, Cycles(drain=12)),
         ({"lanes": 8, "packed": False, "buffer": "slices"}, Cycles(drain=12)),
@@ -255,7 +255,7 @@ CASES: dict[str, list[tuple[dict[str, Any], Cycles]]] = {
         ({"to": "utf-16-le", "lanes": 3}, Cycles(0, 6, 28)),
         ({"to": "utf-8", "lanes": 2, "narrow": True}, Cycles(19, 3, 17)),
         ({"to": "utf-16-le", "lanes": 4, "packed": False}, Cycles(0, 1, 14)),
-        ({"from_": "cesu-8", "to": "utf-16-le", "lanes": 2, "packed": False}, Cycles(1, 19, 56)),
+        ({"from_": "cesu-8", "to": "utf-16-le", "lanes": 2, "packed": False}, Cycles(1, 7, 56)),
     ],
     "validator": [
         ({"counters": 8}, Cycles(stall=1)),
