@@ -51,7 +51,8 @@ class Core(Protocol):
     def latency(self) -> int:
         """Upper bound on the cycles from the beat that determines an output symbol to the symbol, while no beat waits.
 
-        An output beat waits in a cycle in which `output.valid` is asserted and `output.ready` is not.
+        An output beat waits in a cycle in which `output.valid` is asserted and `output.ready` is not. After a wait, and
+        while components inside are still reset, the symbols in flight may need `drain_cycles`.
         """
 
     @property

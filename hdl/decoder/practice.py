@@ -105,7 +105,8 @@ class PracticeDecoder(HasItemOptions, wiring.Component):
     @property
     def latency(self) -> int:
         """Upper bound on the cycles from the unit that determines an item to the item, while no item waits."""
-        return self._decoder.latency + (self.practice is Practice.EACH_UNIT)
+        # The items of a broken sequence are output one after the other.
+        return self._decoder.latency + (self.table.longest - 1) * (self.practice is Practice.EACH_UNIT)
 
     reset_cycles = SerialDecoder.reset_cycles
 

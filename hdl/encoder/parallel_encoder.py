@@ -109,8 +109,12 @@ class ParallelEncoder(wiring.Component):
     def latency(self) -> int:
         """Upper bound on the cycles from a beat that fills or ends its output beat, while none waits."""
         own = self.stages.latency + sum(each.latency for each in self._behind)
-        # The rows of a packer wait for the narrower.
-        return own + self._parts * self.packer.capacity if self.packer and self.narrower else own
+        return max(own, self._narrowing)
+
+    @property
+    def _narrowing(self) -> int:
+        """Cycles in which the narrower outputs its beat and all rows of the packer; 0 without a narrower."""
+        return self._parts * (self.packer.capacity + 1) if self.packer and self.narrower else 0
 
     @property
     def _behind(self) -> list[RegisterBuffer | Packer | Narrower]:
@@ -119,6 +123,11 @@ class ParallelEncoder(wiring.Component):
     @property
     def _parts(self) -> int:
         return self.narrower.parts if self.narrower else 1
+
+    @property
+    def growth(self) -> int:
+        """Upper bound on the output beats of an input beat, on average."""
+        return self._parts + self.stages.stall_cycles
 
     @property
     def reset_cycles(self) -> int:
@@ -132,15 +141,16 @@ class ParallelEncoder(wiring.Component):
         """Upper bound on the cycles in a row in which `input.ready` is deasserted while no output beat waits."""
         own = self.stages.stall_cycles
         if self.packer:
-            rows = self.packer.capacity if self.narrower else 0
-            return own + max(self.packer.stall_cycles, self.packer.reset_cycles) + self._parts * rows
+            # The input is ready again when the rows have been output that were accepted after it was not.
+            rows = (self._parts - 1) * (self.packer.overrun + 1)
+            return own + max(self.packer.stall_cycles + rows, self.packer.reset_cycles)
         return own + (RegisterBuffer.stall_cycles if self.buffer else 0)
 
     @property
     def drain_cycles(self) -> int:
         """Upper bound on the cycles until all determined units have been transferred, while none waits."""
         held = self.packer.capacity if self.packer else RegisterBuffer.capacity if self.buffer else 0
-        return self._parts * (held + self.latency) + self.stages.stall_cycles + 1
+        return (self._narrowing or held + self.latency) + self.stages.stall_cycles + 1
 
     def elaborate(self, platform: object) -> Module:
         m = Module()

@@ -59,6 +59,12 @@ class UnitQueue(wiring.Component):
     @property
     def stall_cycles(self) -> int:
         """Upper bound on the cycles in a row in which `input.ready` is deasserted while no unit waits."""
+        # An entry is free in the cycle in which a unit is transferred.
+        return self.logic.longest - 1
+
+    @property
+    def growth(self) -> int:
+        """Upper bound on the output beats of an input beat."""
         return self.logic.longest
 
     @property

@@ -124,7 +124,12 @@ class Transcoder(wiring.Component):
     @property
     def latency(self) -> int:
         """Upper bound on the cycles from the beat that determines a unit, and fills or ends its beat, to the unit."""
-        return self.encoder.latency + (self.decoder.latency if self.decoder else 0)
+        if self.decoder is None:
+            return self.encoder.latency
+        # Where an output beat has no room for the text, beats wait in the decoder.
+        waits = self.slots > 1 and lanes_of(self.output) == self.lanes
+        wait = self.encoder.growth * self.decoder.drain_cycles if waits else self.decoder.latency
+        return int(self.encoder.latency + wait)
 
     @property
     def reset_cycles(self) -> int:
@@ -142,8 +147,7 @@ class Transcoder(wiring.Component):
         if self.decoder is None:
             return self.encoder.drain_cycles
         # Each beat that waits in the decoder may become several at the output.
-        growth = self.encoder.stall_cycles + 1
-        return self.encoder.drain_cycles + growth * int(self.decoder.drain_cycles)
+        return self.encoder.drain_cycles + self.encoder.growth * int(self.decoder.drain_cycles)
 
     def elaborate(self, platform: object) -> Module:
         m = Module()

@@ -99,7 +99,7 @@ class PassThrough(wiring.Component):
     @property
     def drain_cycles(self) -> int:
         """Upper bound on the cycles until all determined symbols have been transferred."""
-        return self._depth + self.latency
+        return self._depth
 
     @property
     def _depth(self) -> int:

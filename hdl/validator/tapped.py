@@ -66,7 +66,7 @@ class TappedStream(wiring.Component):
     @property
     def drain_cycles(self) -> int:
         """Upper bound on the cycles until all reports have been transferred."""
-        return self._depth + self.latency
+        return self._depth
 
     @property
     def _depth(self) -> int:
