@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from amaranth.hdl import Module, Mux, Signal, Value
+from amaranth.hdl import Cat, Module, Mux, Signal, Value
 from amaranth.lib.memory import Memory
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -334,6 +334,33 @@ class RandomCircuit(SerialDecoder):
             beat.symbols[0].code_point.eq(Value.cast(given[-1]) ^ sum(each << n for n, each in enumerate(registers))),
         ]
         return m
+
+
+class MemoryOfThreeRows(SerialDecoder):
+    """A decoder's ports with a memory, in which each unit writes 1 at its address and outputs what was there."""
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        m.submodules.memory = memory = Memory(shape=1, depth=3, init=[])
+        write, read = memory.write_port(), memory.read_port(domain="comb")
+        source, output = self.input, self.output
+        m.d.comb += [
+            Cat(write.addr, read.addr).eq(source.payload.symbols[0][:2].replicate(2)),
+            write.data.eq(1),
+            write.en.eq(source.valid & source.ready),
+            source.ready.eq(output.ready),
+            output.valid.eq(source.valid),
+            output.payload.last.eq(source.payload.last),
+            output.payload.keep.eq(source.payload.keep),
+            output.payload.symbols[0].code_point.eq(read.data),
+        ]
+        return m
+
+
+@pytest.mark.parametrize("engine", ["python", "compiled"])
+def test_a_memory_has_no_row_beyond_the_last(engine: str) -> None:
+    (found,) = Simulation(MemoryOfThreeRows(), engine=engine).run([bytes([2, 3, 2, 3])]).texts
+    assert [item.code_point for item in found] == [0, 0, 1, 0]
 
 
 @pytest.mark.parametrize("seed", tiered({f"{seed}": seed for seed in range(8)}, 4))
