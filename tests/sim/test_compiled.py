@@ -33,7 +33,7 @@ from utf8fpga.model import CATALOGUE, TABLE_3_7, EncodingTable, InvalidArgumentE
 from utf8fpga.model.practices import Practice
 from utf8fpga.model.properties import CharacterProperty
 from utf8fpga.sim import ContractError, Run, Simulation, compare, simulate
-from utf8fpga.sim.beats import beat_payload, output_fields, text_beats, with_null_beats
+from utf8fpga.sim.beats import beat_payload, output_fields, patience_of, text_beats, with_null_beats
 from utf8fpga.sim.engines import gates, native
 from utf8fpga.sim.engines.compiled import CompiledModel, Gathered, Session, Transfers
 from utf8fpga.sim.strategies import pauses, stream_patterns, texts
@@ -361,6 +361,13 @@ class MemoryOfThreeRows(SerialDecoder):
 def test_a_memory_has_no_row_beyond_the_last(engine: str) -> None:
     (found,) = Simulation(MemoryOfThreeRows(), engine=engine).run([bytes([2, 3, 2, 3])]).texts
     assert [item.code_point for item in found] == [0, 0, 1, 0]
+
+
+@pytest.mark.parametrize("engine", ["python", "compiled"])
+def test_the_input_may_pause_for_longer_than_a_core_may_be_stuck(engine: str) -> None:
+    simulation = Simulation(SerialDecoder(), engine=engine)
+    pause = [True] * (3 * patience_of(simulation.core))
+    assert simulation.run([b"AB"], input_pauses=[False, *pause]).texts == [simulation.expected(b"AB")]
 
 
 @pytest.mark.parametrize("seed", tiered({f"{seed}": seed for seed in range(8)}, 4))
