@@ -23,9 +23,9 @@ from support.engines import requires_compiler
 from support.oracle import refusal
 
 from utf8fpga.boards import host
-from utf8fpga.boards.events import Counters, Expected, Mark, Received, answer_in, line_of
+from utf8fpga.boards.events import Counters, Expected, Mark, Received, line_of
 from utf8fpga.boards.host import Conversation, PortError, SerialPort, TalkError, find_port
-from utf8fpga.boards.protocol import WordFlag, escaped
+from utf8fpga.boards.protocol import escaped
 from utf8fpga.boards.virtual import Faults, VirtualBoard, VirtualPort
 from utf8fpga.cli.demo import show_virtual_board
 from utf8fpga.cli.output import CommandError
@@ -529,9 +529,3 @@ def test_the_demo_ends_with_an_error_if_the_board_differs(monkeypatch: pytest.Mo
     monkeypatch.setattr(Expected, "feed", lambda *_arguments, **_named: [])
     with pytest.raises(CommandError, match=r"^the virtual icebreaker differs from the model$"):
         show_virtual_board(b"A")
-
-
-def test_a_part_of_an_answer_is_none() -> None:
-    answer = b"".join(word.to_bytes(4, "little") for word in (WordFlag.COUNTERS, 1, 2, 3))
-    assert answer_in(answer) == ("words", Counters(1, 2, 3))
-    assert [answer_in(answer[:size]) for size in range(len(answer))] == [None] * len(answer)
