@@ -191,7 +191,10 @@ class Remover(wiring.Component):
 
     @property
     def drain_cycles(self) -> int:
-        """Upper bound on the cycles until all determined symbols have been transferred, while no beat waits."""
+        """Upper bound on the cycles until all determined symbols have been transferred, while no beat waits.
+
+        It is not tight: the beats that are held are transferred while later ones pass through.
+        """
         return self.closer.capacity + self.latency
 
     def elaborate(self, platform: object) -> Module:

@@ -559,6 +559,20 @@ def test_wide_decoders_are_measured_from_rtlil(lanes: int, suffix: str, monkeypa
     assert core.top in text
 
 
+def test_the_verilog_is_kept_for_one_version_of_yosys(cache: Cache, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[str] = []
+
+    def written(_rtlil: str, top: str) -> str:
+        asked.append(top)
+        return f"module {top}; endmodule"
+
+    monkeypatch.setattr("utf8fpga.bench.design.flat.flat_verilog", written)
+    for version, times in (("1.0", 1), ("1.0", 1), ("1.1", 2)):
+        monkeypatch.setattr("utf8fpga.bench.design.present_version", lambda _tool, version=version: version)
+        measured_core(DecoderParameters(), cache=cache)
+        assert len(asked) == times
+
+
 def test_ports_are_read_from_the_verilog(foreign: Path) -> None:
     core = foreign_core([foreign])
     assert (core.top, core.title, core.clock, core.reset, core.reset_low) == (

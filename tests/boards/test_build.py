@@ -671,6 +671,8 @@ def test_a_clock_is_divided_until_the_timing_is_met(tmp_path: Path, fake_tool: C
     report = build_board("icebreaker", tmp_path, say=said.append)
     assert "set_frequency divided_clock 3.0\n" in (tmp_path / "icebreaker" / "top.pcf").read_text(encoding="utf-8")
     assert (report.divide, report.required_mhz, report.baud) == (4, 3.0, 500_000)
+    # The clock of the board reaches 50 MHz.
+    assert report.fmax_mhz == 4.0
     assert [line.rpartition("; again ")[2] for line in said if "again" in line] == [
         *("with the clock divided by 2", "with the clock divided by 4")
     ]

@@ -23,6 +23,7 @@ from support.engines import requires_compiler
 from support.processes import LIMIT_SECONDS, run, started, wait_until
 from support.talk import talk
 
+from utf8fpga.cli.soak import soak_limit
 from utf8fpga.model.history import differences
 from utf8fpga.sim import Simulation
 from utf8fpga.sim.engines import has_compiler
@@ -340,6 +341,11 @@ def test_simulate_without_numpy(tmp_path: Path) -> None:
     assert done.stdout == utf8fpga("simulate", path).stdout
     done = run([*command, "--soak", "1s"], capture_output=True)
     assert_rejected(done, "--soak requires NumPy: pip install 'utf8fpga[arrays]'", status=1)
+
+
+def test_limits_of_a_soak() -> None:
+    assert [soak_limit(text)[0] for text in ("90s", "1.5m", "2h")] == [90, 90, 7200]
+    assert [soak_limit(text)[1] for text in ("1.5kB", "2MB", "1GB")] == [1500, 2_000_000, 1_000_000_000]
 
 
 @pytest.mark.slow

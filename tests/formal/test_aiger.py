@@ -69,6 +69,19 @@ def test_whether_a_cycle_leads_to_the_initial_values(kept: int, possible: bool) 
     assert reached == possible
 
 
+def test_a_kept_graph_has_the_starts_that_are_asked_for() -> None:
+    design = Registers(7)
+    text = str(rtlil.convert(design, name="top", ports=[design.clk, design.rst, design.wrong], emit_src=False))
+    assert [bool(aig_of(text, free=free).starts) for free in (False, True, False)] == [False, True, False]
+
+
+def test_an_answer_for_few_cycles_is_none_for_more() -> None:
+    # Three registers in a row, behind an input.
+    aig = Aig(1, [2, 4, 6], [8], [], {}, {}, b"")
+    assert [hold(aig, 0, cycles).proved for cycles in (1, 3, 4, 3)] == [True, True, False, True]
+    assert [hunt(aig, 0, cycles).proved for cycles in (3, 4)] == [None, False]
+
+
 def test_an_unknown_initial_value_is_an_error() -> None:
     aig = graph()
     first = aig.starts[0]

@@ -25,6 +25,7 @@ from utf8fpga.cli.prove import MUTATED
 from utf8fpga.formal.abc import decide
 from utf8fpga.formal.aiger import Aig, aig_of
 from utf8fpga.formal.catalogue import CONFIGURATIONS, PROPERTIES, Configuration
+from utf8fpga.formal.counterexample import Counterexample
 from utf8fpga.formal.mutation.judge import judge_netlists, judge_tables, refuting, table_mutants
 from utf8fpga.formal.mutation.workload import Workload, drawn_texts
 from utf8fpga.formal.netlist import FAMILIES, equal_netlist
@@ -411,6 +412,19 @@ def test_no_monitor_rejects_a_correct_parallel_decoder_in_any_run(name: str) -> 
 def test_the_smallest_parallel_decoder_is_proved_without_halves(wanted: Property) -> None:
     aig = harness_aig(CONFIGURATIONS["parallel-1-pipeline-0"], wanted)
     assert decide({"whole": (aig, aig.output_bits["bad"][0])})["whole"].proved
+
+
+def test_a_null_beat_after_the_last_text_of_a_trace_begins_none() -> None:
+    configuration = CONFIGURATIONS["serial-0"]
+    shape = configuration.build().input.payload.shape()
+    idle = {f"see_{name}": 0 for name in ("reset", "out_valid", "out_ready", "out_payload")}
+    cycles = [
+        idle | {"see_in_valid": 1, "see_in_ready": 1, "see_in_payload": shape.const(beat).as_bits()}
+        for beat in ({"symbols": [0x41], "keep": 1, "last": 1}, {"symbols": [0x42], "keep": 0, "last": 0})
+    ]
+    # The cycle after the trace, in which a monitor raises its bit, is left out.
+    found = Counterexample.of(configuration, Property.RECOVERY, [*cycles, cycles[0]])
+    assert (found.texts, found.null_beats) == ([(0x41,)], [False, True])
 
 
 # Mutants.

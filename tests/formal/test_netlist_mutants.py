@@ -9,7 +9,10 @@ from typing import Any
 import pytest
 
 from utf8fpga.cli.main import main
+from utf8fpga.formal.aiger import Aig
+from utf8fpga.formal.mutation.judge import refuting
 from utf8fpga.formal.mutation.netlist_mutants import Outcome, Round, judge_core, rounds_of
+from utf8fpga.formal.properties import JUDGES
 from utf8fpga.hdl import CORES, CoreParameters, EncoderParameters
 from utf8fpga.model import InvalidArgumentError
 from utf8fpga.model.encoder import GoldenEncoder
@@ -84,3 +87,15 @@ def test_the_command_judges_the_mutants_of_a_core(capfd: pytest.CaptureFixture[s
     score = json.loads(capfd.readouterr().out)
     assert (score["core"], len(score["mutants"])) == ("encoder-narrow", 12)
     assert {mutant["outcome"] for mutant in score["mutants"]} <= {"killed", "equivalent", "timing", "undecided"}
+
+
+def test_a_violation_in_the_last_cycle_of_a_run_is_seen() -> None:
+    # The monitor of the first property raises its bit in the cycle after `offer`.
+    outputs = [6, *[0] * (len(JUDGES) - 1)]
+    aig = Aig(2, [4], outputs, [], {"pick": [0], "offer": [1]}, {"bad": [*range(len(outputs))]}, b"")
+    found = refuting(aig, [{"offer": 0}, {"offer": 1}])
+    assert found is not None
+    wanted, frames = found
+    assert wanted is JUDGES[0]
+    assert [offer for _, offer in frames] == [0, 1, 0]
+    assert refuting(aig, [{"offer": 0}]) is None

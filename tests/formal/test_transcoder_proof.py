@@ -11,8 +11,10 @@ from amaranth.hdl import Const
 from support.joints import ends_are_lost
 from support.tiers import tiered
 
+from utf8fpga.formal import runner
 from utf8fpga.formal.catalogue import CONFIGURATIONS, Configuration
 from utf8fpga.formal.properties import Property
+from utf8fpga.formal.report import Result
 from utf8fpga.formal.runner import prove
 from utf8fpga.formal.transcoder_proof import TRANSCODER_PROPERTIES, is_same_decoder, prove_encoder
 from utf8fpga.hdl import DecoderParameters, TranscoderParameters
@@ -78,6 +80,21 @@ def test_parts_that_are_joined_in_another_way_are_rejected(
     fault(monkeypatch)
     (result,) = prove(Configuration.of(given), Property.EQUIVALENCE)
     assert (result.proved, result.note) == (None, "it is not its decoder and its encoder")
+
+
+@pytest.mark.parametrize(
+    "wanted", [each for each in TRANSCODER_PROPERTIES if each not in (Property.STEADY, Property.INDEPENDENCE)]
+)
+def test_without_a_proof_of_its_decoder_nothing_is_proved(wanted: Property, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = []
+
+    def undecided(configuration: Configuration, wanted: str, *, seconds: int) -> list[Result]:
+        asked.append(wanted)
+        return [Result(configuration.name, wanted, "induction", 0, 0.0, None)]
+
+    monkeypatch.setattr(runner, "prove", undecided)
+    (result,) = prove(Configuration.of(UTF_16), wanted)
+    assert (result.proved, asked) == (None, [wanted])
 
 
 def test_a_decoder_of_another_table_is_rejected() -> None:

@@ -137,6 +137,8 @@ def test_a_golden_function_in_parts_is_that_of_the_whole() -> None:
     assert parts[3][0].length == 4
     assert golden.process([], final=True) == []
     assert golden.process(codecs.BOM_UTF8, final=True) == []
+    # A packet of a mark alone has no unit that stands for it, and none of the next packet does.
+    assert golden.process(b"A", final=True)[0].length == 1
 
 
 @pytest.mark.slow

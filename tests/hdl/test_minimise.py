@@ -123,6 +123,14 @@ def test_a_function_that_is_two_tables_is_decomposed(order: list[int], first: in
         assert is_consistent(network, LUT_INPUTS)
 
 
+def test_as_many_inner_gates_as_are_allowed() -> None:
+    # A product of 13 bits needs three gates of four inputs in front of the last one.
+    every = (1 << 13) - 1
+    network = decompose([every], [every ^ 1 << bit for bit in range(13)], 13)
+    assert len(network.inner) == 3
+    assert is_consistent(network, LUT_INPUTS)
+
+
 def _part(word: int, places: list[int]) -> int:
     return sum((word >> place & 1) << number for number, place in enumerate(places))
 

@@ -434,7 +434,14 @@ def test_the_verilog_of_a_tap_watches_and_reports() -> None:
     assert "output wire [39:0] report_utf16_units," in ports
     assert "output wire report_tvalid" in ports
     assert "m_axis" not in text
+    assert "All ones in a number means this number or more." in text
     assert "Combinational paths from input ports to output ports: none." in text
+
+
+def test_the_header_of_a_tap_without_numbers_does_not_mention_them() -> None:
+    text = axi_verilog(ValidatorParameters(report="verdict").build())
+    assert "report_well_formed      1 if the packet is well-formed\n" in text
+    assert "All ones" not in text
 
 
 @pytest.mark.parametrize(

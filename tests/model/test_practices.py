@@ -500,6 +500,9 @@ def test_invalid_unit_is_reported_with_its_offset_and_state_is_unchanged(practic
     message = refusal(TypeError, decoder.decode, "text", final)
     assert message == "code units must be an iterable of integers such as bytes, not str: encode converts text"
     assert plain(items + decoder.decode(end, final=True)) == EXPECTED[practice](text + end)
+    # The offsets of the next text begin at 0.
+    message = refusal(ValueError, decoder.decode, [0x41, 0x100])
+    assert message == "code unit 0x100 at offset 1 is not an integer in 0..0xff"
 
 
 @pytest.mark.parametrize("table", [oracle.UTF_16, oracle.RFC_2279], ids=lambda table: table.name)

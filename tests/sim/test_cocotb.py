@@ -137,10 +137,23 @@ def test_the_example_rejects_a_verilator_that_is_too_old(tmp_path: Path) -> None
 def test_the_test_of_the_documentation_passes(tmp_path: Path) -> None:
     page = (CHECKOUT / "docs" / "integration.md").read_text(encoding="utf-8")
     [block] = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
-    status, printed = run_tests(block, tmp_path, LANES="1")
+    status, printed = run_tests(block + RESET, tmp_path, LANES="1")
     assert status == 0, printed
-    assert "PASS=1 FAIL=0" in printed
+    assert "PASS=2 FAIL=0" in printed
 
+
+RESET = """
+@cocotb.test()
+async def packets_before_a_reset_are_forgotten(dut):
+    bench = DecoderBench(dut)
+    await bench.reset()
+    bench.sink.pause = True
+    await bench.send(*[b"abcdefgh"] * 5)
+    await bench.reset()
+    bench.sink.pause = False
+    await bench.send(b"c")
+    assert await bench.check() == 1
+"""
 
 WRONG = """
 import cocotb

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from amaranth.hdl import Module, Mux, Signal, Value
+from amaranth.hdl import Cat, Module, Mux, Signal, Value
 from amaranth.lib.memory import Memory
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -33,7 +33,7 @@ from utf8fpga.model import CATALOGUE, TABLE_3_7, EncodingTable, InvalidArgumentE
 from utf8fpga.model.practices import Practice
 from utf8fpga.model.properties import CharacterProperty
 from utf8fpga.sim import ContractError, Run, Simulation, compare, simulate
-from utf8fpga.sim.beats import beat_payload, output_fields, text_beats, with_null_beats
+from utf8fpga.sim.beats import beat_payload, output_fields, patience_of, text_beats, with_null_beats
 from utf8fpga.sim.engines import gates, native
 from utf8fpga.sim.engines.compiled import CompiledModel, Gathered, Session, Transfers
 from utf8fpga.sim.strategies import pauses, stream_patterns, texts
@@ -334,6 +334,40 @@ class RandomCircuit(SerialDecoder):
             beat.symbols[0].code_point.eq(Value.cast(given[-1]) ^ sum(each << n for n, each in enumerate(registers))),
         ]
         return m
+
+
+class MemoryOfThreeRows(SerialDecoder):
+    """A decoder's ports with a memory, in which each unit writes 1 at its address and outputs what was there."""
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        m.submodules.memory = memory = Memory(shape=1, depth=3, init=[])
+        write, read = memory.write_port(), memory.read_port(domain="comb")
+        source, output = self.input, self.output
+        m.d.comb += [
+            Cat(write.addr, read.addr).eq(source.payload.symbols[0][:2].replicate(2)),
+            write.data.eq(1),
+            write.en.eq(source.valid & source.ready),
+            source.ready.eq(output.ready),
+            output.valid.eq(source.valid),
+            output.payload.last.eq(source.payload.last),
+            output.payload.keep.eq(source.payload.keep),
+            output.payload.symbols[0].code_point.eq(read.data),
+        ]
+        return m
+
+
+@pytest.mark.parametrize("engine", ["python", "compiled"])
+def test_a_memory_has_no_row_beyond_the_last(engine: str) -> None:
+    (found,) = Simulation(MemoryOfThreeRows(), engine=engine).run([bytes([2, 3, 2, 3])]).texts
+    assert [item.code_point for item in found] == [0, 0, 1, 0]
+
+
+@pytest.mark.parametrize("engine", ["python", "compiled"])
+def test_the_input_may_pause_for_longer_than_a_core_may_be_stuck(engine: str) -> None:
+    simulation = Simulation(SerialDecoder(), engine=engine)
+    pause = [True] * (3 * patience_of(simulation.core))
+    assert simulation.run([b"AB"], input_pauses=[False, *pause]).texts == [simulation.expected(b"AB")]
 
 
 @pytest.mark.parametrize("seed", tiered({f"{seed}": seed for seed in range(8)}, 4))

@@ -23,6 +23,7 @@ from utf8fpga.hdl import CORES, CoreParameters, DecoderParameters
 from utf8fpga.hdl.toolchain import ToolError, run_tool
 from utf8fpga.model import InvalidArgumentError
 from utf8fpga.sim import ContractError, Netlist, Run, Simulation, compare, simulate
+from utf8fpga.sim.engines import netlist
 from utf8fpga.sim.engines.compiled import core_rtlil
 from utf8fpga.sim.engines.native import source
 from utf8fpga.sim.engines.netlist import FAMILIES, NetlistCircuit
@@ -282,6 +283,15 @@ def test_netlists_have_no_waveform(tmp_path: Path) -> None:
     simulation = Simulation(DecoderParameters().build(), engine="netlist")
     with pytest.raises(InvalidArgumentError, match=r"^compiled models have no waveforms: leave out vcd "):
         simulation.run([b"A"], vcd=tmp_path / "wave.vcd")
+
+
+def test_a_model_is_that_of_the_router_and_its_version(monkeypatch: pytest.MonkeyPatch) -> None:
+    keys = []
+    for version in ("1", "2"):
+        monkeypatch.setattr(netlist, "present_version", lambda tool, version=version: version)
+        keys += [[*Netlist("ice40", routed).circuit("design").key] for routed in (False, True)]
+    assert keys[0] == keys[2]
+    assert len({tuple(key) for key in keys}) == 3
 
 
 @requires_compiler
