@@ -233,8 +233,9 @@ def test_the_properties_that_are_proved_here_exist() -> None:
     assert {"steady", "stall", "latency"} <= set(PROPERTIES)
 
 
-def test_a_worker_prefers_the_calls_of_its_group() -> None:
-    calls = [(group,) for group in "aaabbb"]
+def test_a_worker_prefers_the_calls_of_its_group(tmp_path: Path) -> None:
+    # Each call of a group waits for that of the other group with its number.
+    calls = [(one, tmp_path / f"{one}{n}", tmp_path / f"{other}{n}") for one, other in ("ab", "ba") for n in "123"]
     found = {
         number: outcome.result() for number, outcome in run_each(process_of, calls, jobs=2, group=lambda call: call[0])
     }
@@ -243,7 +244,7 @@ def test_a_worker_prefers_the_calls_of_its_group() -> None:
     assert first != second
 
 
-def test_calls_of_one_group_are_divided_among_idle_workers() -> None:
-    calls = [("a",)] * 6
+def test_calls_of_one_group_are_divided_among_idle_workers(tmp_path: Path) -> None:
+    calls = [("a", tmp_path / mine, tmp_path / other) for mine, other in ("01", "10")]
     found = {outcome.result() for _, outcome in run_each(process_of, calls, jobs=2, group=lambda call: call[0])}
     assert len(found) == 2
