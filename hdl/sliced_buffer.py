@@ -102,8 +102,8 @@ class SlicedBuffer(RowBuffer):
         # A narrow circuit has slices of a group, so that there are two or more from 5 lanes on.
         self.slice_lanes = _SLICE if self.lanes >= 2 * _SLICE else group
         slices = -(-self.lanes // self.slice_lanes)
-        # With two cycles to spare: a beat sets `arrives` at most `row_cycles` + 3 + `_SPREAD` cycles after it was
-        # accepted, and need not be reset later than in the cycle before.
+        # A beat may set `arrives` at the end of cycle `row_cycles` + 2 + `_SPREAD` after it was accepted. So two cycles
+        # are to spare.
         self.reset = LateReset(max(2, slices + 1), row_cycles + 4 + _SPREAD)
         self.tree = FanOut(_SPREAD, doubles=True)
         self.slices = [SliceControl() for _ in range(slices)]
