@@ -95,14 +95,15 @@ class SlicedBuffer(RowBuffer):
 
     latency = 2 + _SPREAD
 
-    drained = 2 + _SPREAD
+    drained = 1 + _SPREAD
 
     def __init__(self, layout: data.StructLayout, *, row_cycles: int, row_copies: int = 1, group: int = GROUP) -> None:
         super().__init__(layout, row_cycles=row_cycles, row_copies=row_copies, group=group)
         # A narrow circuit has slices of a group, so that there are two or more from 5 lanes on.
         self.slice_lanes = _SLICE if self.lanes >= 2 * _SLICE else group
         slices = -(-self.lanes // self.slice_lanes)
-        # Cycles from an accepted beat to the steps of the counts.
+        # A beat may set `arrives` at the end of cycle `row_cycles` + 2 + `_SPREAD` after it was accepted. So two cycles
+        # are to spare.
         self.reset = LateReset(max(2, slices + 1), row_cycles + 4 + _SPREAD)
         self.tree = FanOut(_SPREAD, doubles=True)
         self.slices = [SliceControl() for _ in range(slices)]

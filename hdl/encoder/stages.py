@@ -214,6 +214,7 @@ class EncoderStages(wiring.Component):
             for place in range(slots):
                 keep, error, *bits = coded[number][place]
                 if number + 1 < len(coded) and slots + place < len(coded[number + 1]):
+                    # It has no error: what is ill-formed becomes U+FFFD, of at most `slots` units, see `slots_for`.
                     lent, lent_error, *others = coded[number + 1][slots + place]
                     bits = [chosen(keep, one, another) for one, another in zip(bits, others, strict=True)]
                     keep, error = keep | lent, error | lent_error

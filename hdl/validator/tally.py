@@ -17,7 +17,11 @@ from utf8fpga.hdl.validator.pipeline import ZERO, Pipeline, Staged, hop
 __all__ = ["PART", "Tally", "tally_of"]
 
 _RARE = 3
-"""Binary logarithm of the lower bound on the beats from one carry out of the low bits to the next."""
+"""Binary logarithm of the lower bound on the beats from one carry out of the low bits to the next.
+
+1 would be enough: then no carry is in the first two beats of a packet, nor in the beat after a carry, and whether a
+group is full is known two cycles after the carry that changes it.
+"""
 
 _GROUP = 3
 """Bits that are counted together."""

@@ -168,6 +168,59 @@ def test_a_memory_buffer_joins_rows_and_tails(kind: type[RowBuffer], lanes: int)
     assert buffer.capacity - 3 < max(held) <= buffer.capacity
 
 
+@pytest.mark.parametrize("kind", [MemoryBuffer, SlicedBuffer])
+def test_a_memory_buffer_is_empty_after_a_reset(kind: type[RowBuffer]) -> None:
+    """Whatever it held, and whatever still enters it until the cycles in which the pipeline must have drained."""
+    lanes, row_cycles, stalled = 9, 2, 45
+    layout = data.StructLayout({"slots": data.ArrayLayout(7, lanes), "last": 1})
+    buffer, rng = kind(layout, row_cycles=row_cycles, row_copies=2), random.Random(5)
+
+    async def bench(ctx: Any, domain: Any) -> None:
+        for moves in (False, True) * 4:
+            coming: list[tuple[int, list[int]]] = []
+            given: list[list[int]] = []
+            found: list[list[int]] = []
+            first = stalled  # the first cycle in which a beat is valid
+            for cycle in range(-20, stalled + 30):  # the reset is in cycle -1
+                arbitrary = cycle <= buffer.reset.cycles - buffer.drained
+                is_row, is_tail = (arbitrary and rng.random() < 0.7 for _ in range(2))
+                accepts = rng.random() < 0.5 if cycle < 0 else ctx.get(buffer.ready) and cycle < stalled
+                if cycle >= 0 and accepts:
+                    given.append([rng.randrange(128) for _ in range(lanes)])
+                    coming.append((cycle + row_cycles, given[-1]))
+                    first = min(first, cycle + row_cycles + buffer.latency)
+                items = [0] * lanes
+                if coming and coming[0][0] == cycle:
+                    is_row = is_tail = True
+                    items = coming.pop(0)[1]
+                ctx.set(domain.rst, cycle == -1)
+                ctx.set(buffer.accepted, accepts)
+                ctx.set(buffer.row, items[:-1])
+                ctx.set(buffer.row_valid, 3 * is_row)
+                ctx.set(buffer.tail, {"item": items[-1], "last": 0})
+                ctx.set(buffer.tail_valid, is_tail)
+                ctx.set(buffer.output.ready, cycle >= stalled or (moves and arbitrary and rng.random() < 0.5))
+                if cycle >= 0 and ctx.get(buffer.output.valid):
+                    assert cycle >= first, "a beat from before the reset"
+                    if cycle >= stalled:
+                        found.append([ctx.get(buffer.output.payload).slots[lane] for lane in range(lanes)])
+                await ctx.tick()
+            assert found == given
+            assert buffer.capacity - 3 < len(given) <= buffer.capacity
+
+    run(buffer, bench)
+
+
+@pytest.mark.parametrize("kind", [MemoryBuffer, SlicedBuffer])
+def test_the_last_tail_before_a_reset_is_entered_before_a_buffer_must_be_drained(kind: type[RowBuffer]) -> None:
+    layout = data.StructLayout({"slots": data.ArrayLayout(7, 9), "last": 1})
+    for pipeline in PARALLEL_PIPELINES:
+        stages = PipelineStages(pipeline, "memory")
+        buffer = kind(layout, row_cycles=stages.row_cycles)
+        # The last beat is accepted in the cycle of the reset, which is the one before cycle 0.
+        assert stages.item_cycles - 1 <= buffer.reset.cycles - buffer.drained
+
+
 def test_the_latency_of_all_settings() -> None:
     stages = {buffer: [PipelineStages(n, buffer) for n in PARALLEL_PIPELINES] for buffer in BUFFERS}
     assert {buffer: [each.latency for each in found] for buffer, found in stages.items()} == {

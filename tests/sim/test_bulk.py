@@ -137,6 +137,24 @@ def test_soak_ends_with_the_time() -> None:
     assert soak(simulation_of(DecoderParameters()), seconds=0) == (Totals(), None)
 
 
+def test_a_soak_sends_each_packet_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also empty ones at the beginning, at the end, and between the parts that are compared at once."""
+    given = Traffic(np.frombuffer(b"abcdefg", np.uint8).astype(np.uint64), np.array([0, 0, 2, 4, 4, 7, 7]))
+    original, sent, ends = BulkComparison.send, bytearray(), list[int]()
+
+    def send(self: BulkComparison, symbols: bytes, here: list[int], *, more: bool) -> Any:
+        ends.extend(len(sent) + end for end in here)
+        sent.extend(symbols)
+        return original(self, symbols, here, more=more)
+
+    monkeypatch.setattr(soak_module, "_AT_ONCE", 2)
+    monkeypatch.setattr(soak_module, "traffic", lambda *_args, **_options: given)
+    monkeypatch.setattr(BulkComparison, "send", send)
+    totals, mismatch = soak(simulation_of(DecoderParameters()), symbols=1)
+    assert (mismatch, totals.rounds) == (None, 1)
+    assert (bytes(sent), ends) == (b"abcdefg", given.ends.tolist())
+
+
 @pytest.mark.parametrize("lanes", [1, 4])
 def test_a_text_in_any_parts_is_equal(lanes: int) -> None:
     simulation = simulation_of(DecoderParameters(lanes=lanes, kind=True, length=True))
