@@ -149,7 +149,7 @@ def measured_core(parameters: CoreParameters, title: str | None = None, *, cache
         CacheError: the cache cannot be written.
     """
     core = parameters.build()
-    lanes, members = core.lanes, axi_signature(core).members
+    lanes, growth, members = core.lanes, parameters.growth(core), axi_signature(core).members
     ports = [(name, member.flow, member.shape) for name, member in members.items() if name not in ("clk", "rst")]
     rtlil, size = axi_rtlil(core), members["s_axis_tdata"].shape // 8
     return Design(
@@ -169,7 +169,7 @@ def measured_core(parameters: CoreParameters, title: str | None = None, *, cache
         packed=core.packed or lanes == 1,
         # Of a core with a tap only the tap is measured.
         latency=getattr(core, "tap", core).latency,
-        bytes_per_clock=size if parameters.growth == 1 else size / parameters.growth,
+        bytes_per_clock=size if growth == 1 else size / growth,
     )
 
 

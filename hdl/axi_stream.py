@@ -11,7 +11,7 @@ from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from utf8fpga.hdl.beats import lanes_of, symbol_shape
-from utf8fpga.hdl.core import Core
+from utf8fpga.hdl.core import Core, check_types
 from utf8fpga.hdl.register_buffer import RegisterBuffer
 from utf8fpga.model import InvalidArgumentError
 from utf8fpga.model.properties import CharacterProperty
@@ -37,7 +37,7 @@ class PortOptions:
         reset_low: the reset port is ``rst_n``, active low.
 
     Raises:
-        InvalidArgumentError: `flags` is not one of `FLAGS`.
+        InvalidArgumentError: `flags` is not one of `FLAGS`, or a value has a wrong type.
     """
 
     flags: str = "item"
@@ -45,6 +45,7 @@ class PortOptions:
     reset_low: bool = False
 
     def __post_init__(self) -> None:
+        check_types(self)
         if self.flags not in FLAGS:
             raise InvalidArgumentError(f"flags {self.flags!r} is not one of {', '.join(FLAGS)}")
 

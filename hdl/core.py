@@ -23,7 +23,7 @@ from utf8fpga.model import EncodingTable, InvalidArgumentError, forms
 from utf8fpga.model.golden import BulkGolden, Golden
 from utf8fpga.model.table import checked_table
 
-__all__ = ["Core", "CoreParameters", "Option", "option", "option_word", "spelled"]
+__all__ = ["Core", "CoreParameters", "Option", "check_types", "option", "option_word", "spelled"]
 
 
 class Core(Protocol):
@@ -51,8 +51,9 @@ class Core(Protocol):
     def latency(self) -> int:
         """Upper bound on the cycles from the beat that determines an output symbol to the symbol, while no beat waits.
 
-        An output beat waits in a cycle in which `output.valid` is asserted and `output.ready` is not. After a wait, and
-        while components inside are still reset, the symbols in flight may need `drain_cycles`.
+        An output beat waits in a cycle in which `output.valid` is asserted and `output.ready` is not. After that,
+        until no symbol is in flight, the bound is `drain_cycles`; so it is in as many cycles after a reset, since that
+        of components inside may last longer than `reset_cycles`.
         """
 
     @property
@@ -141,17 +142,7 @@ class CoreParameters:
     """The noun for an input symbol in messages and headers."""
 
     def __post_init__(self) -> None:
-        own: type = type(self)
-        for name, (kind, is_optional) in _kinds(own).items():
-            value = getattr(self, name)
-            if kind is EncodingTable:
-                checked_table(value)
-            elif kind not in _TYPE_NAMES or (value is None and is_optional):
-                continue
-            # A Boolean value is an integer in Python.
-            elif not isinstance(value, kind) or (kind is int and isinstance(value, bool)):
-                wanted = f"{_TYPE_NAMES[kind]}{' or None' if is_optional else ''}"
-                raise InvalidArgumentError(f"{name} {value!r} is not {wanted}")
+        check_types(self)
         for name, how in self.options().items():
             lowest, highest = how.range or (None, None)
             value = getattr(self, name)
@@ -244,9 +235,8 @@ class CoreParameters:
         """The noun for an output symbol."""
         return "symbol"
 
-    @property
-    def growth(self) -> int:
-        """The cycles that an input beat takes on average on the worst input; 1: a beat per cycle on any input."""
+    def growth(self, circuit: Any) -> int:
+        """The cycles that an input beat of the circuit takes on average on the worst input; 1 if on any input."""
         return 1
 
     # The golden function, and how its symbols are compared with those of the circuit.
@@ -341,6 +331,26 @@ class CoreParameters:
     def notes(self) -> list[str]:
         """Further lines of that header, after the ports and the latency."""
         return []
+
+
+def check_types(values: Any) -> None:
+    """Check the type of the value of each field of a dataclass.
+
+    Raises:
+        InvalidArgumentError: a value has a wrong type.
+        TypeError: the value of a table is not an `EncodingTable`.
+    """
+    own: type = type(values)
+    for name, (kind, is_optional) in _kinds(own).items():
+        value = getattr(values, name)
+        if kind is EncodingTable:
+            checked_table(value)
+        elif kind not in _TYPE_NAMES or (value is None and is_optional):
+            continue
+        # A Boolean value is an integer in Python.
+        elif not isinstance(value, kind) or (kind is int and isinstance(value, bool)):
+            wanted = f"{_TYPE_NAMES[kind]}{' or None' if is_optional else ''}"
+            raise InvalidArgumentError(f"{name} {value!r} is not {wanted}")
 
 
 _TYPE_NAMES = {int: "an integer", bool: "True or False", str: "a string"}

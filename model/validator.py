@@ -95,8 +95,10 @@ def checked_counter_width(width: int) -> int:
     """A width of counters.
 
     Raises:
-        InvalidArgumentError: it is out of its bounds.
+        InvalidArgumentError: it is no integer, or out of its bounds.
     """
+    if not isinstance(width, int) or isinstance(width, bool):
+        raise InvalidArgumentError(f"counters {width!r} is not an integer")
     if not MIN_COUNTER_WIDTH <= width <= MAX_COUNTER_WIDTH:
         raise InvalidArgumentError(f"counters {width} is not in {MIN_COUNTER_WIDTH}..{MAX_COUNTER_WIDTH}")
     return width

@@ -62,10 +62,9 @@ class UnitParameters(CoreParameters):
         """The encoding of the output."""
         return encoding_named(self.to)
 
-    @property
-    def growth(self) -> int:
+    def growth(self, circuit: Any) -> int:
         """The output units of an input symbol, at most, if an output beat has room for one each."""
-        return int(self.build().slots) if self.narrow else 1
+        return int(circuit.slots) if self.narrow else 1
 
     def _check_narrow(self, lanes: int) -> None:
         if lanes > 1 and self.narrow and not self.packed:

@@ -224,7 +224,7 @@ def _timing_lines(core: Core, options: PortOptions, parameters: CoreParameters) 
         most = _several(stall_cycles, "cycle")
         stalls = f"for at most {most} in a row while no output beat waits for m_axis_tready."
     rate = "one beat per cycle, whatever the input"
-    if (growth := parameters.growth) > 1:
+    if (growth := parameters.growth(core)) > 1:
         rate = (
             f"one beat per cycle as long as no more {parameters.output_noun}s are made than are output per cycle, one"
             f" beat in {growth} cycles on the worst input"

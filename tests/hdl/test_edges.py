@@ -227,6 +227,8 @@ def test_the_header_of_a_core_has_the_options_of_its_ports() -> None:
 def test_wrong_options() -> None:
     with pytest.raises(InvalidArgumentError, match="flags 'bit' is not one of item, word, byte"):
         PortOptions(flags="bit")
+    with pytest.raises(InvalidArgumentError, match="registered 'no' is not True or False"):
+        PortOptions(registered="no")  # type: ignore[arg-type] # of a wrong type
     with pytest.raises(InvalidArgumentError, match="flags word is for symbols with an error flag"):
         AxiStreamCore(RemoverParameters().build(), PortOptions(flags="word"))
     for words, message in (

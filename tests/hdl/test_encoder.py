@@ -137,14 +137,6 @@ def test_a_narrow_encoder_outputs_a_unit_in_each_cycle(name: str) -> None:
     assert cycles == list(range(cycles[0], cycles[0] + len(found.texts[0])))
 
 
-@pytest.mark.parametrize("name", ["utf-8", "utf-8-narrow", "utf-16-le"])
-def test_the_first_unit_is_valid_after_the_stated_latency(name: str) -> None:
-    simulation = simulation_of(name)
-    found = simulation.run([[0x41], [0x1F600]], input_pauses=[True] * 7 + [False])
-    for accepted, since in zip(found.accepted, found.valid_since, strict=False):
-        assert 0 < since - accepted <= simulation.core.latency
-
-
 @pytest.mark.smoke
 def test_the_verilog_is_equal() -> None:
     parameters = EncoderParameters(to="utf-16-le")

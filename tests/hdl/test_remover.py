@@ -210,25 +210,6 @@ def test_when_a_partial_beat_is_output(lanes: int, flush: bool) -> None:
 
 
 @pytest.mark.smoke
-@pytest.mark.parametrize("name", tiered({name: name for name in CHOICES}, IN_EVERY_RUN))
-def test_latency(name: str) -> None:
-    """The stated number of cycles for a beat that ends its packet, and with one lane for each beat."""
-    parameters, engine = engine_of(name)
-    core = parameters.build()
-    accepted: list[int] = []
-    since: list[int] = []
-    seen = set()
-    for words in range(parameters.lanes + 1):
-        accepted.clear()
-        since.clear()
-        beats: list[Beat] = [((1,) * words, True)] * 9
-        events = Events(lambda _payload, _cycle, first: since.append(first), accepted.append)
-        engine.run(iter(beats), events, input_pauses=[False, *[True] * 30], output_pauses=(False,))
-        seen |= {b - a for a, b in zip(accepted, since, strict=True)}
-    assert max(seen) <= core.latency
-
-
-@pytest.mark.smoke
 def test_null_beats_and_empty_packets() -> None:
     beats: list[Beat] = [
         ((), False),

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import re
 
-__all__ = ["declared_ports", "header_of"]
+__all__ = ["declared_ports", "header_of", "text_of"]
 
 
 def declared_ports(verilog: str) -> list[tuple[str, str, int]]:
@@ -18,4 +18,9 @@ def declared_ports(verilog: str) -> list[tuple[str, str, int]]:
 
 def header_of(verilog: str) -> str:
     """The text of the comment at the beginning, on one line."""
-    return " ".join(line.removeprefix("// ").strip() for line in verilog[: verilog.index("\nmodule ")].splitlines())
+    return text_of(verilog[: verilog.index("\nmodule ")])
+
+
+def text_of(comment: str) -> str:
+    """The text of the lines of a comment, on one line."""
+    return " ".join(line.removeprefix("// ").strip() for line in comment.splitlines())
