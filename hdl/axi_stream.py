@@ -54,14 +54,16 @@ class PortOptions:
         """The name of the reset port."""
         return "rst_n" if self.reset_low else "rst"
 
-    def timing(self, core: Core) -> tuple[int, int, int]:
-        """The attributes `latency`, `reset_cycles` and `stall_cycles` of a `Core` behind ports with these options."""
+    def timing(self, core: Core) -> tuple[int, int, int, int]:
+        """`latency`, `reset_cycles`, `stall_cycles` and `drain_cycles` of a `Core` behind ports with these options."""
         latency, reset_cycles, stall_cycles = core.latency, core.reset_cycles, core.stall_cycles
+        drain_cycles = core.drain_cycles
         if self.registered:
             latency += RegisterBuffer.latency
             reset_cycles = max(reset_cycles, RegisterBuffer.reset_cycles)
             stall_cycles += RegisterBuffer.stall_cycles
-        return latency, reset_cycles, stall_cycles
+            drain_cycles += RegisterBuffer.capacity + RegisterBuffer.latency
+        return latency, reset_cycles, stall_cycles, drain_cycles
 
 
 _DEFAULT = PortOptions()

@@ -209,7 +209,7 @@ def _meaning(name: str, wanted: str) -> str:
 
 
 def _timing_lines(core: Core, options: PortOptions, parameters: CoreParameters) -> Iterator[str]:
-    latency, reset_cycles, stall_cycles = options.timing(core)
+    latency, reset_cycles, stall_cycles, drain_cycles = options.timing(core)
     fills = (
         ", and from the one that fills or ends its output beat," if core.packed and lanes_of(core.output) > 1 else ""
     )
@@ -217,7 +217,8 @@ def _timing_lines(core: Core, options: PortOptions, parameters: CoreParameters) 
         fills = ", and from the one that fills or ends each beat with it,"
     yield from _wrapped(
         f"Latency: at most {_several(latency, 'cycle')} from the beat that determines a symbol{fills} to the symbol,"
-        " while m_axis_tready is high."
+        f" while m_axis_tready is high; at most {drain_cycles} after beats have waited, and in as many cycles after"
+        f" {options.reset}."
     )
     stalls = "only while an output beat waits for m_axis_tready."
     if stall_cycles:

@@ -87,6 +87,8 @@ def test_the_latency_is_the_measured_one(decoder: AnyDecoder) -> None:
         assert run.texts == [simulation.expected(text)]
         measured.append(max(run.valid_since) - run.accepted[-1])
     assert max(measured) == latency
+    # It is measured in test_timing.py.
+    assert promised(decoder, r"at most (\d+) after beats have waited") == decoder.drain_cycles
 
 
 def test_ready_is_low_after_a_reset_for_as_long_as_specified(decoder: AnyDecoder) -> None:
