@@ -132,10 +132,14 @@ def record_engines(figures: dict[str, Any], checkout: Path) -> None:
     Raises:
         CommandError: a file cannot be read or written, or lacks the markers of a block.
     """
-    page = checkout / VERIFICATION_FILE
-    text = with_block(_pages(checkout)[page], "engines", engines_table(figures))
-    write_bytes(str(checkout / ENGINES_FILE), (json.dumps(figures, indent=1) + "\n").encode())
-    write_bytes(str(page), text.encode())
+    _record_block(figures, checkout, ENGINES_FILE, VERIFICATION_FILE, "engines", engines_table(figures))
+
+
+def _record_block(figures: dict[str, Any], checkout: Path, file: Path, page: Path, name: str, block: str) -> None:
+    """Write figures into a file, and the block made of them into a page."""
+    text = with_block(_pages(checkout)[checkout / page], name, block)
+    write_bytes(str(checkout / file), (json.dumps(figures, indent=1) + "\n").encode())
+    write_bytes(str(checkout / page), text.encode())
 
 
 def record_software(figures: dict[str, Any], checkout: Path) -> None:
@@ -149,13 +153,10 @@ def record_software(figures: dict[str, Any], checkout: Path) -> None:
         CommandError: a file cannot be read or written, or lacks the markers of a block.
         ToolError: matplotlib is missing.
     """
-    page = checkout / PERFORMANCE_FILE
-    text = with_block(_pages(checkout)[page], "software", software_table(figures))
     for file, plot in ((SCALING_FILE, PLOT_FILE), (CORES_FILE, CORES_PLOT_FILE)):
         if drawn := recorded(checkout / file):
             write_bytes(str(checkout / plot), scaling_plot(drawn, figures))
-    write_bytes(str(checkout / SOFTWARE_FILE), (json.dumps(figures, indent=1) + "\n").encode())
-    write_bytes(str(page), text.encode())
+    _record_block(figures, checkout, SOFTWARE_FILE, PERFORMANCE_FILE, "software", software_table(figures))
 
 
 def record_boards(table: str, checkout: Path) -> None:

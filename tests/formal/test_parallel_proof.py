@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 from amaranth.back import rtlil
-from amaranth.hdl import Const, Module, ResetSignal, Signal, Value
-from support.faults import Fault, combinational, inject, no_fault, registered
+from amaranth.hdl import Const, Module, ResetSignal, Value
+from support.faults import Fault, combinational, inject, mute_errors, no_fault, registered
 
 from utf8fpga.formal.abc import decide
 from utf8fpga.formal.aiger import aig_of
@@ -21,7 +21,7 @@ from utf8fpga.formal.recovery_proof import WindowRecovery
 from utf8fpga.formal.runner import prove
 from utf8fpga.hdl import ParallelDecoder, memory_buffer
 from utf8fpga.hdl.decoder.window import BeatWindow, ItemWindow, RowWindow
-from utf8fpga.hdl.decoder.window_logic import Beat, _Window
+from utf8fpga.hdl.decoder.window_logic import _Window
 from utf8fpga.hdl.fan_out import FanOut, LateReset
 from utf8fpga.hdl.memory_buffer import Front, LaneMemory, Level, MemoryBuffer, step_pointer
 from utf8fpga.hdl.register_buffer import RegisterBuffer
@@ -470,12 +470,5 @@ def test_the_window_recovers_after_one_unit_less_than_the_longest_sequence_has(u
 )
 def test_a_register_that_keeps_its_contents_is_rejected(monkeypatch: pytest.MonkeyPatch, lanes: int) -> None:
     """While it is set, no error is reported."""
-    contents = ItemWindow.contents
-
-    def muted(self: ItemWindow, beat: Beat, lane: int) -> dict[str, Value]:
-        found, mute = contents(self, beat, lane), Signal(reset_less=True)
-        beat.registers.add(mute.eq(mute))
-        return found | {"error": found["error"] & ~mute}
-
-    monkeypatch.setattr(ItemWindow, "contents", muted)
+    mute_errors(monkeypatch)
     assert prove_recovery(lambda: ParallelDecoder(lanes=lanes, pipeline=0)).proved is False

@@ -22,7 +22,7 @@ from amaranth.back import rtlil
 from amaranth.hdl import Cat, ClockDomain, Const, Module, Mux, Signal, Value
 from amaranth.lib import stream
 from amaranth.sim import Simulator
-from support.faults import Fault, combinational, inject, registered, with_fault, with_registers, wrap
+from support.faults import Fault, combinational, inject, mute_errors, registered, with_fault, with_registers, wrap
 from support.weakenings import Weakening, weaken
 
 from utf8fpga import formal
@@ -64,8 +64,7 @@ from utf8fpga.hdl import (
     axi_verilog,
 )
 from utf8fpga.hdl.beats import beat_layout
-from utf8fpga.hdl.decoder.window import BeatWindow, ItemWindow
-from utf8fpga.hdl.decoder.window_logic import Beat
+from utf8fpga.hdl.decoder.window import BeatWindow
 from utf8fpga.hdl.encoder.logic import EncoderLogic
 from utf8fpga.hdl.encoder.stages import EncoderStages
 from utf8fpga.hdl.payloads import item_layout
@@ -797,14 +796,7 @@ INVARIANTS = {
 
 def recovers(monkeypatch: pytest.MonkeyPatch) -> bool | None:
     """Whether a window recovers in which a register that no beat changes mutes errors."""
-    contents = ItemWindow.contents
-
-    def muted(self: ItemWindow, beat: Beat, lane: int) -> dict[str, Value]:
-        found, mute = contents(self, beat, lane), Signal(reset_less=True)
-        beat.registers.add(mute.eq(mute))
-        return found | {"error": found["error"] & ~mute}
-
-    monkeypatch.setattr(ItemWindow, "contents", muted)
+    mute_errors(monkeypatch)
     return prove_recovery(lambda: ParallelDecoder(SMALL, lanes=1, pipeline=0)).proved
 
 

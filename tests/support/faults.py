@@ -13,7 +13,20 @@ from typing import Any
 import pytest
 from amaranth.hdl import Module, Signal, Value
 
-__all__ = ["Fault", "combinational", "inject", "no_fault", "registered", "with_fault", "with_registers", "wrap"]
+from utf8fpga.hdl.decoder.window import ItemWindow
+from utf8fpga.hdl.decoder.window_logic import Beat
+
+__all__ = [
+    "Fault",
+    "combinational",
+    "inject",
+    "mute_errors",
+    "no_fault",
+    "registered",
+    "with_fault",
+    "with_registers",
+    "wrap",
+]
 
 Fault = Callable[[Module, Any], None]
 """Adds assignments to the module of a component, after the component's own."""
@@ -103,3 +116,15 @@ def wrap(inner: Any, outer: Any) -> Module:
         inner.output.ready.eq(outer.output.ready),
     ]
     return m
+
+
+def mute_errors(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Make windows with a register that no beat changes, and which mutes errors while it is set."""
+    contents = ItemWindow.contents
+
+    def muted(self: ItemWindow, beat: Beat, lane: int) -> dict[str, Value]:
+        found, mute = contents(self, beat, lane), Signal(reset_less=True)
+        beat.registers.add(mute.eq(mute))
+        return found | {"error": found["error"] & ~mute}
+
+    monkeypatch.setattr(ItemWindow, "contents", muted)
