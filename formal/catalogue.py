@@ -6,8 +6,8 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
-from typing import Any
+from functools import partial, singledispatch
+from typing import Any, NamedTuple
 
 from utf8fpga.formal.netlist import FAMILIES
 from utf8fpga.formal.properties import Property
@@ -20,7 +20,6 @@ from utf8fpga.hdl import (
     Refresh,
     RefreshedDecoder,
     RemoverParameters,
-    SerialDecoder,
     TranscoderParameters,
     ValidatorParameters,
 )
@@ -69,41 +68,15 @@ class Configuration:
         Raises:
             InvalidArgumentError: the proofs have no reference for the core's practice.
         """
-        table = None
-        is_verilog = True
-        if isinstance(parameters, DecoderParameters):
-            if parameters.practice is not Practice.MAXIMAL_SUBPARTS:
-                raise InvalidArgumentError(
-                    f"the proofs have no reference for practice {parameters.practice}: use {Practice.MAXIMAL_SUBPARTS}"
-                )
-            table = parameters.table
-            is_verilog = table is TABLE_3_7 and not (parameters.kind or parameters.length or parameters.properties)
-            is_verilog = is_verilog and parameters.lanes <= _NETLIST_LANES[parameters.packed]
-            is_verilog = is_verilog and not parameters.compact_input
-        elif isinstance(parameters, ValidatorParameters):
-            if parameters.report != "verdict":
-                raise InvalidArgumentError(
-                    f"the proofs have no reference for report {parameters.report} of a validator: use report verdict"
-                )
-            table, is_verilog = parameters.table, False
-        elif isinstance(parameters, TranscoderParameters):
-            is_packed = parameters.packed and not parameters.narrow
-            is_plain = is_packed and parameters.bom is ByteOrderMark.KEEP
-            is_plain = is_plain and not isinstance(parameters.given.form, Composition)
-            if parameters.decoder is None or not (parameters.lanes == 1 or is_plain):
-                raise InvalidArgumentError(
-                    f"the proofs have no reference for {parameters.name}: use a source other than UTF-32, and one lane,"
-                    " or wide packed output beats, a source of one decoder and no bom"
-                )
-            is_verilog = False
-        elif isinstance(parameters, RemoverParameters):
-            is_verilog = parameters.lanes <= _NETLIST_LANES[True]
+        kind = _kind_of(parameters)
+        if kind.reason:
+            raise InvalidArgumentError(f"the proofs have no reference for {kind.reason}")
         return Configuration(
-            _name(parameters),
-            table,
+            kind.name,
+            getattr(parameters, "table", None),
             partial(_built, parameters),
             parameters.expression(),
-            verilog=is_verilog,
+            verilog=kind.verilog,
             on_request=on_request,
         )
 
@@ -116,19 +89,70 @@ _NETLIST_LANES = {False: 8, True: 4}
 """Upper bound on the lanes of a sparse and of a packed core whose netlists are compared."""
 
 
-def _built(parameters: CoreParameters, table: EncodingTable | None) -> Any:
-    if isinstance(parameters, DecoderParameters | ValidatorParameters) and table is not None:
-        parameters = replace(parameters, table=table)
-    return parameters.build()
+def _built(parameters: Any, table: EncodingTable | None) -> Any:
+    return (parameters if table is None else replace(parameters, table=table)).build()
 
 
-def _name(parameters: CoreParameters) -> str:
-    """The name of a configuration: what differs from a plain decoder of the same architecture and lanes."""
-    if isinstance(parameters, TranscoderParameters):
-        rest = replace(parameters, from_="utf-8", to="utf-8").name.removeprefix("transcoder")
-        return f"transcoder-{parameters.from_}-to-{parameters.to}{rest}"
-    if not isinstance(parameters, DecoderParameters):
-        return parameters.name
+class _Kind(NamedTuple):
+    """What the catalogue must know of a kind of core.
+
+    Attributes:
+        name: the name of the configuration.
+        verilog: see `Configuration`.
+        reason: what the proofs have no reference for, and what to use; empty if they have one.
+    """
+
+    name: str
+    verilog: bool = False
+    reason: str = ""
+
+
+@singledispatch
+def _kind_of(parameters: CoreParameters) -> _Kind:
+    return _Kind(parameters.name, verilog=True)
+
+
+@_kind_of.register
+def _(parameters: DecoderParameters) -> _Kind:
+    is_plain = Practice.MAXIMAL_SUBPARTS is parameters.practice
+    reason = "" if is_plain else f"practice {parameters.practice}: use {Practice.MAXIMAL_SUBPARTS}"
+    is_default = parameters.table is TABLE_3_7 and not (parameters.kind or parameters.length or parameters.properties)
+    is_small = parameters.lanes <= _NETLIST_LANES[parameters.packed] and not parameters.compact_input
+    return _Kind(_decoder_name(parameters), is_default and is_small, reason)
+
+
+@_kind_of.register
+def _(parameters: ValidatorParameters) -> _Kind:
+    report = parameters.report
+    reason = "" if report == "verdict" else f"report {report} of a validator: use report verdict"
+    return _Kind(parameters.name, reason=reason)
+
+
+@_kind_of.register
+def _(parameters: TranscoderParameters) -> _Kind:
+    is_plain = parameters.packed and not parameters.narrow and parameters.bom is ByteOrderMark.KEEP
+    is_plain = is_plain and not isinstance(parameters.given.form, Composition)
+    reason = ""
+    if parameters.decoder is None or not (parameters.lanes == 1 or is_plain):
+        reason = (
+            f"{parameters.name}: use a source other than UTF-32, and one lane, or wide packed output beats, a source"
+            " of one decoder and no bom"
+        )
+    rest = replace(parameters, from_="utf-8", to="utf-8").name.removeprefix("transcoder")
+    return _Kind(f"transcoder-{parameters.from_}-to-{parameters.to}{rest}", reason=reason)
+
+
+@_kind_of.register
+def _(parameters: RemoverParameters) -> _Kind:
+    return _Kind(parameters.name, parameters.lanes <= _NETLIST_LANES[True])
+
+
+_NAMED = ("table", "lanes", "architecture", "pipeline", "packed", "buffer", "replacement", "properties", "refresh")
+"""The fields of a decoder's parameters that its name has words of its own for."""
+
+
+def _decoder_name(parameters: DecoderParameters) -> str:
+    """What differs from a plain decoder of the same architecture and lanes."""
     table, lanes = parameters.table, parameters.lanes
     if parameters.architecture == "serial":
         words = ["serial", f"{parameters.pipeline}"]
@@ -149,9 +173,7 @@ def _name(parameters: CoreParameters) -> str:
         words.append(re.sub("[^a-z0-9]+", "-", spelled(table).lower()).strip("-"))
     if parameters.refresh is not None:
         words.append(f"refresh-{parameters.refresh}")
-    if parameters.compact_input:
-        words.append("compact-input")
-    return "-".join(words)
+    return "-".join([*words, *(re.sub("[^a-z0-9]+", "-", word.lower()) for word in parameters.words(without=_NAMED))])
 
 
 _FULL: Mapping[str, Any] = {"kind": True, "length": True}
@@ -256,12 +278,13 @@ def _refreshed(pipeline: int) -> Configuration:
         f"serial-{pipeline}-refresh",
         TABLE_3_7,
         partial(_refreshed_from, pipeline=pipeline, most=most),
-        f"RefreshedDecoder(SerialDecoder(TABLE_3_7, pipeline={pipeline}), Refresh(2, still={most}, most={most}))",
+        f"RefreshedDecoder(Decoder(pipeline={pipeline}), Refresh(2, still={most}, most={most}))",
     )
 
 
 def _refreshed_from(table: EncodingTable, *, pipeline: int, most: int) -> RefreshedDecoder:
-    return RefreshedDecoder(SerialDecoder(table, pipeline=pipeline), Refresh(2, still=most, most=most))
+    decoder = DecoderParameters(table=table, pipeline=pipeline).build()
+    return RefreshedDecoder(decoder, Refresh(2, still=most, most=most))
 
 
 _ALL = (

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from amaranth.hdl import Cat, Const, Module, Mux, Value
@@ -11,8 +11,7 @@ from amaranth.hdl import Cat, Const, Module, Mux, Value
 from utf8fpga.formal.encoder_reference import EncoderReference
 from utf8fpga.formal.reference import CoreReference, Event, FiniteReference, Followed, PassReference
 from utf8fpga.formal.reference_dfa import Reference, causes, event_layout, flag_of
-from utf8fpga.formal.transcoder_reference import ItemEncoder, ItemReference
-from utf8fpga.hdl import Encoder, Remover, parameters_of
+from utf8fpga.hdl import Core, CoreParameters, DecoderParameters, EncoderParameters, RemoverParameters, parameters_of
 from utf8fpga.model import DFA, EncodingTable, ErrorKind
 
 __all__ = ["DecoderReference", "reference_of"]
@@ -28,15 +27,15 @@ def reference_of(core: Any, table: EncodingTable | None = None) -> CoreReference
     Raises:
         InvalidArgumentError: see `FiniteReference`.
     """
-    if hasattr(core, "table"):
-        return DecoderReference(core, table or core.table)
-    if isinstance(core, Remover):
-        return PassReference(core)
-    if isinstance(core, ItemEncoder):
-        return ItemReference(core, table)
-    if isinstance(core, Encoder):
-        return EncoderReference(core, table)
-    return FiniteReference(core, parameters_of(core))
+    if hasattr(core, "reference"):
+        found: CoreReference = core.reference(table)
+        return found
+    parameters = parameters_of(core)
+    return _REFERENCES.get(type(parameters), _finite)(core, parameters, table)
+
+
+def _finite(core: Core, parameters: CoreParameters, _table: EncodingTable | None) -> CoreReference:
+    return FiniteReference(core, parameters)
 
 
 class DecoderReference(CoreReference):
@@ -48,9 +47,9 @@ class DecoderReference(CoreReference):
     """
 
     def __init__(self, decoder: Any, table: EncodingTable) -> None:
-        self._decoder, self.table = decoder, table
-        self.word = event_layout(table, decoder.properties)
-        self.forgets = decoder.table.longest
+        self._parameters, self.table = decoder.parameters, table
+        self.word = event_layout(table, decoder.parameters.properties)
+        self.forgets = decoder.parameters.table.longest
         states = [f"state {state.name}" for state in DFA.of(table).states[1:]]
         self.covers = [*(kind.name for kind in self._possible()), *states, "broken across beats"]
 
@@ -62,20 +61,20 @@ class DecoderReference(CoreReference):
 
     def follow(self, m: Module, symbols: Sequence[tuple[Value, Value]], last: Value, accepted: Value) -> Followed:
         """See `CoreReference.follow`; the fields of the events are those that this decoder has and defines."""
-        decoder = self._decoder
+        parameters = self._parameters
         reference = Reference(m, self.table, symbols, last, accepted)
         events = []
         for expected in reference.events:
             event = Event(self.word)
             m.d.comb += event.valid.eq(expected.valid)
             m.d.comb += [event.word[str(name)].eq(expected.word[str(name)]) for name, _ in expected.word.shape()]
-            m.d.comb += [event.word[each.field].eq(flag_of(each, expected.word)) for each in decoder.properties]
-            if not decoder.replacement:
+            m.d.comb += [event.word[each.field].eq(flag_of(each, expected.word)) for each in parameters.properties]
+            if not parameters.replacement:
                 with m.If(expected.word.error):
                     m.d.comb += event.word.code_point.eq(0)
-            if not decoder.kind:
+            if not parameters.kind:
                 m.d.comb += event.word.kind.eq(0)
-            if not decoder.length:
+            if not parameters.length:
                 m.d.comb += event.word.length.eq(0)
             events.append(event)
         return Followed(events, last | (reference.state_after == 0), self._conditions(reference, accepted))
@@ -92,11 +91,19 @@ class DecoderReference(CoreReference):
 
     def observe(self, word: Any, symbol: Any) -> list[Any]:
         """See `CoreReference.observe`."""
-        decoder = self._decoder
-        undefined = Const(0, 1) if decoder.replacement else symbol.error
+        parameters = self._parameters
+        undefined = Const(0, 1) if parameters.replacement else symbol.error
         fields = [word.error.eq(symbol.error), word.code_point.eq(Mux(undefined, 0, symbol.code_point))]
-        if decoder.kind:
+        if parameters.kind:
             fields.append(word.kind.eq(Value.cast(symbol.kind)))
-        if decoder.length:
+        if parameters.length:
             fields.append(word.length.eq(symbol.length))
-        return [*fields, *(word[each.field].eq(symbol[each.field]) for each in decoder.properties)]
+        return [*fields, *(word[each.field].eq(symbol[each.field]) for each in parameters.properties)]
+
+
+_REFERENCES: dict[type[CoreParameters], Callable[[Any, Any, EncodingTable | None], CoreReference]] = {
+    DecoderParameters: lambda core, parameters, table: DecoderReference(core, table or parameters.table),
+    EncoderParameters: lambda core, parameters, table: EncoderReference(parameters.target, table),
+    RemoverParameters: lambda core, parameters, table: PassReference(core),
+}
+"""The references of cores whose golden functions have many states, by the class of the parameters."""

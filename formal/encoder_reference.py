@@ -15,6 +15,7 @@ from amaranth.lib import data
 
 from utf8fpga.formal.reference import CoreReference, Event, Followed
 from utf8fpga.model import REPLACEMENT_CHARACTER, EncodingTable, Row
+from utf8fpga.model.encodings import Encoding
 
 __all__ = ["EncoderReference"]
 
@@ -23,13 +24,13 @@ class EncoderReference(CoreReference):
     """How an encoder is compared with the rows of a table.
 
     Args:
-        encoder: the encoder, with the attribute `encoding`.
-        table: the table; default: that of the encoder.
+        encoding: the encoding of the output.
+        table: the table; default: that of the encoding.
     """
 
-    def __init__(self, encoder: Any, table: EncodingTable | None = None) -> None:
-        self._encoding = encoder.encoding
-        self._table = table or encoder.encoding.table
+    def __init__(self, encoding: Encoding, table: EncodingTable | None = None) -> None:
+        self._encoding = encoding
+        self._table = table or encoding.table
         self.events_per_symbol = self._table.longest
         self.word = data.StructLayout({"end": 1, "unit": self._table.unit_width, "error": 1})
 

@@ -9,13 +9,12 @@ from typing import Any
 
 from amaranth.back import rtlil
 from amaranth.hdl import Cat, ClockSignal, Instance, Module, Mux, ResetSignal, Signal, Value
-from amaranth.lib import stream, wiring
-from amaranth.lib.wiring import In, Out
+from amaranth.lib import wiring
 
 from utf8fpga.formal.abc import decide
 from utf8fpga.formal.aiger import aig_of
 from utf8fpga.formal.properties import Harness, Property
-from utf8fpga.hdl import beat_layout, item_layout
+from utf8fpga.hdl import DecoderParameters, beat_layout
 from utf8fpga.model import TABLE_3_7, InvalidArgumentError
 from utf8fpga.sim.foreign import CheckedPorts, Connections
 
@@ -66,21 +65,13 @@ def require_provable(ports: CheckedPorts) -> None:
 class _ForeignDecoder(wiring.Component):
     """A foreign decoder with the streams of a core, and the attributes that the monitors use."""
 
-    table = TABLE_3_7
-    kind = length = False
-    properties = ()
     latency = _IN_FLIGHT
 
     def __init__(self, constants: dict[str, int], replacement: bool) -> None:
         self.lanes = constants["LANES"]
-        self.replacement = replacement
+        self.parameters = DecoderParameters(lanes=self.lanes, replacement=replacement)
         self._constants = constants
-        super().__init__(
-            {
-                "input": In(stream.Signature(beat_layout(TABLE_3_7.unit_width, self.lanes))),
-                "output": Out(stream.Signature(beat_layout(item_layout(TABLE_3_7), self.lanes))),
-            }
-        )
+        super().__init__(self.parameters.ports)
 
     def elaborate(self, platform: object) -> Module:
         m = Module()

@@ -1,13 +1,23 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Whether a core connects its parts and its ports as a proof by parts assumes."""
+"""Whether a circuit connects its parts and its ports as a proof by parts assumes."""
 
 from __future__ import annotations
 
 from typing import Any
 
+from amaranth.back import rtlil
 from amaranth.hdl import Cat, ClockDomain, Elaboratable, Module, Signal, Value
 
-__all__ = ["Joints"]
+from utf8fpga.formal.aiger import Aig, aig_of
+from utf8fpga.hdl.beats import is_effective, lanes_of
+from utf8fpga.hdl.chain import Chain
+from utf8fpga.hdl.encoder.encoder import in_byte_order
+from utf8fpga.model.encodings import Encoding
+
+__all__ = ["ChainJoints", "Joints", "is_joined"]
+
+Pairs = list[tuple[Any, Any]]
+"""Pairs of values that must be equal."""
 
 
 class Joints(Elaboratable):
@@ -36,7 +46,7 @@ class Joints(Elaboratable):
         """The ports of the top module."""
         return [self.clk, self.rst, self.offer, self.ready, self.beat, self.bad, self.shown]
 
-    def connected(self) -> list[tuple[Any, Any]]:
+    def connected(self) -> Pairs:
         """The pairs of values that must be equal."""
         raise NotImplementedError
 
@@ -56,3 +66,59 @@ class Joints(Elaboratable):
         different = (Value.cast(one) != Value.cast(other) for one, other in self.connected())
         m.d.comb += self.bad.eq(Cat(*different).any())
         return m
+
+    def graph(self) -> Aig:
+        """The graph of the comparison, with arbitrary contents of flip-flops."""
+        return aig_of(str(rtlil.convert(self, name="top", ports=self.ports, emit_src=False)), free=True)
+
+
+class ChainJoints(Joints):
+    """Whether a chain connects its stages and its ports by streams.
+
+    The symbols at the ports have the byte orders of the encodings of its parameters. A stage that does not accept null
+    beats gets none.
+
+    Args:
+        core: the chain.
+    """
+
+    def connected(self) -> Pairs:
+        core, stages = self.core, list(self.core.stages.values())
+        given, made = core.parameters.encodings
+        sources = [core.input, *(stage.output for stage in stages)]
+        targets = [*(stage.input for stage in stages), core.output]
+        orders = [given, *(None for _ in stages[1:]), made]
+        pairs: Pairs = []
+        for number, (source, target, order) in enumerate(zip(sources, targets, orders, strict=True)):
+            is_dropped = not (number or getattr(stages[0], "accepts_null_beats", True))
+            pairs += [
+                (target.valid, is_effective(source) if is_dropped else source.valid),
+                (source.ready, target.ready),
+                (target.payload.keep, source.payload.keep),
+                (target.payload.last, source.payload.last),
+            ]
+            for lane in range(lanes_of(source)):
+                pairs += self.same_symbols(target.payload.symbols[lane], source.payload.symbols[lane], order)
+        return pairs
+
+    @staticmethod
+    def same_symbols(target: Any, source: Any, order: Encoding | None) -> Pairs:
+        """The pairs for a symbol, whose bytes may have an order."""
+        if order is None:
+            return [(target, source)]
+        if hasattr(target, "unit"):
+            return [(target.unit, in_byte_order(source.unit, order)), (target.error, source.error)]
+        return [(target, in_byte_order(Value.cast(source), order))]
+
+
+def is_joined(core: Chain) -> tuple[bool, bool]:
+    """Whether a chain is nothing but its stages, and whether its output depends on `ready`.
+
+    Wires are equal by structure: the graph of their comparison is the constant 0, without a search.
+
+    Args:
+        core: the chain, which is used up.
+    """
+    aig = ChainJoints(core).graph()
+    dependent = bool(aig.fan_in(aig.output_bits["shown"]) & set(aig.input_bits["ready"]))
+    return aig.outputs[aig.output_bits["bad"][0]] == 0, dependent

@@ -174,7 +174,7 @@ def prove_recovery(build: Callable[[], ParallelDecoder], *, seconds: int = 600) 
         ToolError: Yosys is missing or failed.
     """
     like = build()
-    if like.buffer == "registers":
+    if like.parameters.buffer == "registers":
         heals = BufferProof(like, Start.ANY)
         aig = aig_of(_rtlil(heals), free=True)
         (verdict,) = hold_each(aig, {aig.output_bits["asked"][0]: heals.frames["heals"]}, seconds=seconds)
@@ -284,7 +284,7 @@ def _ask_window(found: Induction, build: Callable[[], Any], right: EncodingTable
 def _ask_connections(found: Induction, decoder: ParallelDecoder | DirectPackedDecoder) -> None:
     """Wires are equal by structure: the graph of their comparison is the constant 0, without a search."""
     found.asked += 1
-    joints = DirectJoints if isinstance(decoder, DirectPackedDecoder) else DecoderJoints
+    joints = DecoderJoints if hasattr(decoder, "item_buffer") else DirectJoints
     aig = _graph(joints(decoder), ("connections", _identity(decoder)), free=True)
     if aig.outputs[aig.output_bits["bad"][0]] != 0:
         found.failed.append("connections")

@@ -40,25 +40,20 @@ from amaranth.hdl import (
     Signal,
     Value,
 )
-from amaranth.lib import stream, wiring
-from amaranth.lib.wiring import In, Out
+from amaranth.lib import wiring
 
 from utf8fpga.formal.abc import Verdict, decide, hold_each
 from utf8fpga.formal.aiger import Aig, aig_of
 from utf8fpga.hdl import (
-    ParallelDecoder,
+    DecoderParameters,
     Refresh,
     RefreshedDecoder,
-    beat_layout,
-    item_layout,
 )
-from utf8fpga.hdl.payloads import HasItemOptions, ItemOptions
-from utf8fpga.model import TABLE_3_7
 
 __all__ = ["RefreshProof", "prove_refresh"]
 
 
-class _AnyDecoder(HasItemOptions, wiring.Component):
+class _AnyDecoder(wiring.Component):
     """A decoder with arbitrary behaviour: its outputs are inputs of the proof.
 
     Attributes:
@@ -66,18 +61,14 @@ class _AnyDecoder(HasItemOptions, wiring.Component):
         in_reset: it is reset in this cycle.
     """
 
-    table = TABLE_3_7
+    parameters = DecoderParameters(lanes=2, packed=False)
     lanes = 2
-    pipeline = 0
     packed = False
-    practice = ParallelDecoder.practice
-    item_options = ItemOptions()
     # The least bounds, which every `Refresh` satisfies; the proof does not assume any.
     reset_cycles = drain_cycles = 0
 
     def __init__(self) -> None:
-        units, items = beat_layout(self.table.unit_width, self.lanes), beat_layout(item_layout(self.table), self.lanes)
-        super().__init__({"input": In(stream.Signature(units)), "output": Out(stream.Signature(items))})
+        super().__init__(self.parameters.ports)
         self.able, self.shows, self.in_reset = Signal(), Signal(), Signal()
         self.given = Signal(len(Value.cast(self.output.payload)))
 

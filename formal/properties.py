@@ -32,7 +32,6 @@ from amaranth.lib import data
 from utf8fpga.formal.decoder_reference import reference_of
 from utf8fpga.formal.helpers import how_many, keep_of
 from utf8fpga.formal.reference import Event, Followed
-from utf8fpga.hdl import ParallelDecoder
 from utf8fpga.hdl.beats import is_effective, symbol_shape
 from utf8fpga.hdl.memory_buffer import CAPACITY
 from utf8fpga.model import EncodingTable
@@ -365,7 +364,7 @@ class Harness(Elaboratable):
         """While the consumer has been ready for as many cycles as the latency, only later events are in flight."""
         followed = self._follow(m)
         pending, coming, going = self._pending(m)
-        if isinstance(self.decoder, ParallelDecoder):
+        if getattr(self.decoder, "holds_beats", False):
             return self._latency_of_beats(m, followed, pending, coming, going)
         willing = Signal(range(self.decoder.latency + 1))
         m.d.sync += willing.eq(Mux(self.ready, Mux(willing == self.decoder.latency, willing, willing + 1), 0))

@@ -21,7 +21,6 @@ from utf8fpga.formal.helpers import how_many, keep_of
 from utf8fpga.hdl import ParallelDecoder
 from utf8fpga.hdl.decoder.window import RowWindow
 from utf8fpga.hdl.memory_buffer import RowBuffer
-from utf8fpga.hdl.payloads import slots_layout
 
 __all__ = ["WindowRecovery"]
 
@@ -61,9 +60,9 @@ class _Twins(Elaboratable):
     def _defined(self, item: Value) -> Value:
         """The bits of an item that are defined; 0 for the others."""
         like = self._like
-        layout = slots_layout(like.table, like.lanes, like.item_options)
+        layout = like.window.slots_layout
         found = data.View(layout["slots"].shape.elem_shape, item)
-        code_point = Mux(found.error & Const(not like.replacement, 1), 0, found.code_point)
+        code_point = Mux(found.error & Const(not like.parameters.replacement, 1), 0, found.code_point)
         rest = item[len(found.code_point) :]
         return Cat(found.error, Mux(found.keep, Cat(code_point, rest), 0))
 
@@ -91,7 +90,7 @@ class WindowRecovery(Elaboratable):
         self._like = like = build()
         self._twins = _Twins(build)
         self._payload = Signal(like.input.payload.shape())
-        self._wanted = like.table.longest if units is None else units
+        self._wanted = like.parameters.table.longest if units is None else units
         # Cycles from the first beat that is compared to its items.
         self._rows = like.stages.item_cycles
         # Cycles for which a late reset may be in progress at first.

@@ -11,7 +11,7 @@ from amaranth.lib.wiring import In, Out
 
 from utf8fpga.formal.encoder_reference import EncoderReference
 from utf8fpga.hdl.beats import is_effective
-from utf8fpga.hdl.encoder.encoder import connect_units
+from utf8fpga.hdl.encoder.encoder import units_in_order
 from utf8fpga.hdl.transcoder.transcoder import Transcoder, source_table
 from utf8fpga.model import REPLACEMENT_CHARACTER, EncodingTable
 
@@ -42,8 +42,8 @@ class ItemEncoder(wiring.Component):
     def __init__(self, transcoder: Transcoder) -> None:
         assert transcoder.decoder is not None
         assert transcoder.lanes == 1
-        self.encoder, self.encoding = transcoder.encoder, transcoder.target
-        self.source = source_table(transcoder.source)
+        self.encoder, self.encoding = transcoder.encoder, transcoder.parameters.target
+        self.source = source_table(transcoder.parameters.given)
         self.latency, self.drain_cycles = self.encoder.latency, self.encoder.drain_cycles
         output = transcoder.output.payload.shape()
         super().__init__(
@@ -52,6 +52,10 @@ class ItemEncoder(wiring.Component):
                 "output": Out(stream.Signature(output)),
             }
         )
+
+    def reference(self, table: EncodingTable | None) -> ItemReference:
+        """How it is compared with the rows of a table."""
+        return ItemReference(self, table)
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
@@ -66,7 +70,7 @@ class ItemEncoder(wiring.Component):
             encoder.input.valid.eq(is_effective(self.input)),
             self.input.ready.eq(encoder.input.ready),
         ]
-        connect_units(m, encoder.output, self.output, self.encoding)
+        units_in_order(self.encoding).connect(m, encoder.output, self.output)
         return m
 
 
@@ -86,7 +90,7 @@ class ItemReference(EncoderReference):
     """
 
     def __init__(self, core: ItemEncoder, table: EncodingTable | None = None) -> None:
-        super().__init__(core, table)
+        super().__init__(core.encoding, table)
         self._source = core.source
 
     def given(self, symbol: Any) -> tuple[Value, Value]:

@@ -19,47 +19,40 @@ which the next one is proved.
 from __future__ import annotations
 
 from collections.abc import Callable
-from types import SimpleNamespace
 from typing import Any
 
-from amaranth.back import rtlil
-from amaranth.hdl import Const, Module, Signal, Value
+from amaranth.hdl import Const, Module, Signal
 
-from utf8fpga.formal.aiger import aig_of
 from utf8fpga.formal.cycles import Cycles, entailed
 from utf8fpga.formal.encoder_reference import EncoderReference
 from utf8fpga.formal.item_lanes import prove_item_lanes
-from utf8fpga.formal.joints import Joints
+from utf8fpga.formal.joints import Joints, Pairs, is_joined
 from utf8fpga.formal.properties import Property
 from utf8fpga.formal.stages_proof import prove_stages
-from utf8fpga.hdl import Encoder, Packer
-from utf8fpga.hdl.beats import is_effective
-from utf8fpga.hdl.encoder.encoder import in_byte_order
+from utf8fpga.hdl import Packer
 from utf8fpga.hdl.encoder.parallel_encoder import ParallelEncoder
 from utf8fpga.hdl.encoder.stages import EncoderStages
-from utf8fpga.hdl.transcoder.transcoder import Transcoder, source_table
 from utf8fpga.model import EncodingTable
 
-__all__ = ["WideJoints", "is_wide", "prove_joints", "prove_units"]
+__all__ = ["EncoderJoints", "is_wide", "prove_joints", "prove_units", "source_of"]
 
 
 def is_wide(core: Any) -> bool:
     """Whether the output of an encoder or of a transcoder is that of a packer behind `EncoderStages`."""
-    encoder = core.encoder
-    return isinstance(encoder, ParallelEncoder) and encoder.packer is not None and encoder.narrower is None
+    return getattr(core.encoder, "packer", None) is not None and not core.encoder.is_narrow
 
 
-class WideJoints(Joints):
-    """Whether a core connects its parts and its ports as the proofs assume.
+class EncoderJoints(Joints):
+    """Whether a `ParallelEncoder` connects its stages and its packer as the proof by parts assumes.
 
     Args:
-        core: an encoder, or a transcoder with a decoder, see `is_wide`.
+        core: the encoder.
 
     Attributes:
-        accepts: `ready` of the stages' producer.
+        accepts: `ready` of its input.
     """
 
-    def __init__(self, core: Encoder | Transcoder) -> None:
+    def __init__(self, core: ParallelEncoder) -> None:
         super().__init__(core)
         self.accepts = Signal(name="accepts")
 
@@ -67,51 +60,18 @@ class WideJoints(Joints):
     def ports(self) -> list[Signal]:
         return [*super().ports, self.accepts]
 
-    def connected(self) -> list[tuple[Any, Any]]:
-        return [*self._items(), *self._units()]
-
     def elaborate(self, platform: object) -> Module:
         m = super().elaborate(platform)
-        m.d.comb += self.accepts.eq(self.core.encoder.input.ready)
+        m.d.comb += self.accepts.eq(self.core.input.ready)
         return m
 
-    def _items(self) -> list[tuple[Any, Any]]:
-        """Up to the input of the `ParallelEncoder`."""
-        core, source = self.core, self.core.input
-        items = core.encoder.input
-        if isinstance(core, Encoder):
-            return [
-                (items.payload, source.payload),
-                (items.valid, is_effective(source)),
-                (source.ready, items.ready),
-            ]
-        given, made = core.decoder.input, core.decoder.output
-        return [
-            (given.valid, source.valid),
-            (source.ready, given.ready),
-            (given.payload.keep, source.payload.keep),
-            (given.payload.last, source.payload.last),
-            *(
-                (given.payload.symbols[lane], in_byte_order(Value.cast(source.payload.symbols[lane]), core.source))
-                for lane in range(core.lanes)
-            ),
-            (items.valid, made.valid),
-            (items.payload, made.payload),
-            (made.ready, items.ready),
-        ]
-
-    def _units(self) -> list[tuple[Any, Any]]:
-        """From there to the output."""
-        core, output = self.core, self.core.output
-        encoder = core.encoder
-        assert isinstance(encoder, ParallelEncoder)
-        stages, packer, items = encoder.stages, encoder.packer, encoder.input
-        assert packer is not None
-        target = core.encoding if isinstance(core, Encoder) else core.target
+    def connected(self) -> Pairs:
+        core, items, output = self.core, self.core.input, self.core.output
+        stages, packer = core.stages, core.packer
         sparse, packed = packer.sparse, packer.packed
         run, accepted, ready = (
             (sparse.ready.replicate(len(stages.run)), items.valid, stages.input.ready)
-            if encoder.pauses
+            if core.pauses
             else (Const(1, 1).replicate(len(stages.run)), items.valid & sparse.ready, sparse.ready)
         )
         return [
@@ -122,56 +82,45 @@ class WideJoints(Joints):
             (sparse.payload, stages.entry),
             (sparse.valid, stages.entry_valid),
             (output.valid, packed.valid),
-            (output.payload.keep, packed.payload.keep),
-            (output.payload.last, packed.payload.last),
-            *(
-                pair
-                for lane in range(packer.lanes)
-                for pair in (
-                    (
-                        output.payload.symbols[lane].unit,
-                        in_byte_order(packed.payload.symbols[lane].unit, target),
-                    ),
-                    (output.payload.symbols[lane].error, packed.payload.symbols[lane].error),
-                )
-            ),
+            (output.payload, packed.payload),
             (packed.ready, output.ready),
         ]
 
 
-def prove_joints(core: Encoder | Transcoder) -> tuple[bool, bool]:
+def prove_joints(build: Callable[[], Any]) -> tuple[bool, bool]:
     """Whether a core is its parts, joined as the proofs assume, and whether its output depends on `ready`.
 
-    Wires are equal by structure: the graph of their comparison is the constant 0, without a search.
-
     Args:
-        core: the core, which is used up.
+        build: makes the core.
 
     Raises:
-        ToolError: Yosys is missing or failed.
         SolverMissingError: python-sat is not installed.
     """
-    encoder = core.encoder
-    assert isinstance(encoder, ParallelEncoder)
+    core = build()
+    encoder: ParallelEncoder = core.encoder
     stages, packer = encoder.stages, encoder.packer
     assert packer is not None
     fits = type(stages) is EncoderStages and type(packer) is Packer and stages.pauses == encoder.pauses
     fits = fits and packer.flushes and packer.lanes == stages.lanes * stages.slots
     fits = fits and packer.ahead == (0 if stages.pauses else stages.latency)
-    if isinstance(core, Transcoder):
-        table = source_table(core.source)
+    if (source := source_of(core)) is not None:
         # So its items have the code point U+FFFD where they are ill-formed, and beats are dropped as `item_lanes` says.
-        fits = fits and core.decoder.replacement and (stages.collides or core.lanes >= table.longest)
-        fits = fits and core.detector is None and core.remover is None
-    proof = WideJoints(core)
-    aig = aig_of(str(rtlil.convert(proof, name="top", ports=proof.ports, emit_src=False)), free=True)
-    dependent = bool(aig.fan_in(aig.output_bits["shown"]) & set(aig.input_bits["ready"]))
+        fits = fits and core.decoder.parameters.replacement and (stages.collides or core.lanes >= source.longest)
+        fits = fits and set(core.stages) == {"decoder", "encoder"}
+    joined, dependent = is_joined(core)
+    aig = EncoderJoints(build().encoder).graph()
     if not stages.pauses:
         # In the cycle after a reset.
         (reset,), (accepts,) = aig.input_bits["rst"], aig.output_bits["accepts"]
         cycles = Cycles(aig, [{reset: 1}, {}])
         fits = fits and entailed(cycles.gates, [], {"": [cycles.outputs[1][accepts] ^ 1]})[0] is True
-    return fits and aig.outputs[aig.output_bits["bad"][0]] == 0, dependent
+    return fits and joined and aig.outputs[aig.output_bits["bad"][0]] == 0, dependent
+
+
+def source_of(core: Any) -> EncodingTable | None:
+    """The table of the decoder in front of the encoder of a core; None if there is none."""
+    table: EncodingTable | None = core.decoder.parameters.table if "decoder" in core.stages else None
+    return table
 
 
 def prove_units(
@@ -186,11 +135,9 @@ def prove_units(
         seconds: limit, see `entailed`.
 
     Raises:
-        ToolError: see `prove_stages`.
         SolverMissingError: see `prove_stages`.
     """
-    like = build()
-    source = source_table(like.source) if isinstance(like, Transcoder) else None
+    source = source_of(build())
     if source is not None:
         proved, note = prove_item_lanes(source, seconds=seconds)
         if not proved:
@@ -198,7 +145,6 @@ def prove_units(
 
     def parts() -> tuple[EncoderStages, EncoderReference]:
         core = build()
-        encoding = core.target if isinstance(core, Transcoder) else core.encoding
-        return core.encoder.stages, EncoderReference(SimpleNamespace(encoding=encoding), table)
+        return core.encoder.stages, EncoderReference(core.parameters.target, table)
 
     return prove_stages(parts, source, power_up=wanted is Property.POWER_UP, seconds=seconds)

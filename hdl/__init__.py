@@ -7,12 +7,12 @@ from utf8fpga.hdl.axi_stream import FLAGS, AxiStreamCore, PortOptions, axi_signa
 from utf8fpga.hdl.beats import beat_layout
 from utf8fpga.hdl.core import Core, CoreParameters, Option
 from utf8fpga.hdl.cores import CORES, command_words, parameters_of
-from utf8fpga.hdl.decoder.compact import CompactDecoder
 from utf8fpga.hdl.decoder.direct import DirectPackedDecoder
-from utf8fpga.hdl.decoder.parallel import MAX_LANES, ParallelDecoder
+from utf8fpga.hdl.decoder.packed import CompactDecoder, PackedDecoder
+from utf8fpga.hdl.decoder.parallel import ParallelDecoder
 from utf8fpga.hdl.decoder.parameters import (
     ARCHITECTURES,
-    AnyDecoder,
+    MAX_LANES,
     Decoder,
     DecoderParameters,
     Word,
@@ -22,15 +22,15 @@ from utf8fpga.hdl.decoder.practice import MARK_PRACTICES, MERGING_PRACTICES, Pra
 from utf8fpga.hdl.decoder.serial import PIPELINES, SerialDecoder
 from utf8fpga.hdl.encoder.encoder import Encoder
 from utf8fpga.hdl.encoder.parameters import EncoderParameters
-from utf8fpga.hdl.packer.packer import PackedDecoder, Packer
+from utf8fpga.hdl.packer.packer import Packer
 from utf8fpga.hdl.payloads import Kind, item_layout
 from utf8fpga.hdl.periodic_reset import MOST, STILL, Refresh, RefreshedDecoder
 from utf8fpga.hdl.remover import MAX_REMOVER_LANES, Remover, RemoverParameters
 from utf8fpga.hdl.transcoder.parameters import TranscoderParameters
 from utf8fpga.hdl.transcoder.transcoder import Transcoder
-from utf8fpga.hdl.validator.parameters import ValidatorParameters
+from utf8fpga.hdl.validator.parameters import MAX_TAP_LANES, ValidatorParameters
 from utf8fpga.hdl.validator.report import REPORTS, report_layout
-from utf8fpga.hdl.validator.tap import MAX_TAP_LANES, ValidatorTap
+from utf8fpga.hdl.validator.tap import ValidatorTap
 from utf8fpga.hdl.verilog.attributes import PORT_ATTRIBUTES
 from utf8fpga.hdl.verilog.families import FAMILIES, fitted
 from utf8fpga.hdl.verilog.identifiers import check_module_name, check_ram_style
@@ -56,7 +56,6 @@ __all__ = [
     "RELEASED",
     "REPORTS",
     "STILL",
-    "AnyDecoder",
     "AxiStreamCore",
     "CompactDecoder",
     "Core",

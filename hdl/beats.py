@@ -6,9 +6,9 @@ from __future__ import annotations
 from typing import Any
 
 from amaranth.hdl import ShapeLike, Value
-from amaranth.lib import data
+from amaranth.lib import data, stream
 
-__all__ = ["beat_layout", "is_effective", "lanes_of", "symbol_shape"]
+__all__ = ["beat_layout", "beat_stream", "is_effective", "lanes_of", "symbol_shape"]
 
 
 def beat_layout(symbol: ShapeLike, lanes: int) -> data.StructLayout:
@@ -29,6 +29,11 @@ def beat_layout(symbol: ShapeLike, lanes: int) -> data.StructLayout:
     effect. No output has null beats.
     """
     return data.StructLayout({"symbols": data.ArrayLayout(symbol, lanes), "keep": lanes, "last": 1})
+
+
+def beat_stream(symbol: ShapeLike, lanes: int) -> stream.Signature:
+    """The signature of a stream of `beat_layout`."""
+    return stream.Signature(beat_layout(symbol, lanes))
 
 
 def symbol_shape(beats: Any) -> ShapeLike:

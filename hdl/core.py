@@ -20,6 +20,7 @@ from amaranth.hdl import Elaboratable
 from amaranth.lib.wiring import Signature
 
 from utf8fpga.model import EncodingTable, InvalidArgumentError, forms
+from utf8fpga.model.encodings import Encoding
 from utf8fpga.model.golden import BulkGolden, Golden
 from utf8fpga.model.table import checked_table
 
@@ -35,6 +36,7 @@ class Core(Protocol):
             which `keep` is 0.
     """
 
+    parameters: CoreParameters
     input: Any
     output: Any
     signature: Signature
@@ -150,15 +152,6 @@ class CoreParameters:
                 raise InvalidArgumentError(f"{name} {value} is not in {lowest}..{highest}")
 
     @classmethod
-    def of(cls, circuit: Any) -> CoreParameters | None:
-        """The parameters that a circuit was built from; None if it is a core of another kind.
-
-        Default: the attribute `parameters` of the circuit.
-        """
-        found = getattr(circuit, "parameters", None)
-        return found if isinstance(found, cls) else None
-
-    @classmethod
     def options(cls) -> dict[str, Option]:
         """The options of the command line by field, in the order of the fields."""
         return {each.name: each.metadata["option"] for each in fields(cls) if "option" in each.metadata}
@@ -229,6 +222,11 @@ class CoreParameters:
     def preferences_without_memory(self) -> dict[str, Any]:
         """The fields whose values should be others on a device without memory in look-up tables, with these values."""
         return {}
+
+    @property
+    def encodings(self) -> tuple[Encoding | None, Encoding | None]:
+        """The encodings whose byte orders the symbols at the input and at the output have; None: they are numbers."""
+        return None, None
 
     @property
     def output_noun(self) -> str:

@@ -36,10 +36,10 @@ def parameters_of(circuit: Any) -> CoreParameters:
     >>> parameters_of(Decoder(lanes=4, packed=False, buffer="registers")).arguments()
     ['--lanes', '4', '--sparse', '--buffer', 'registers']
     """
-    for kind in CORES.values():
-        if (found := kind.of(circuit)) is not None:
-            return found
-    raise InvalidArgumentError(f"{type(circuit).__name__} is not a core (known: {', '.join(CORES)})")
+    found = getattr(circuit, "parameters", None)
+    if not isinstance(found, CoreParameters):
+        raise InvalidArgumentError(f"{type(circuit).__name__} is not a core (known: {', '.join(CORES)})")
+    return found
 
 
 def is_default(kind: type[CoreParameters]) -> bool:

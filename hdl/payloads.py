@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from amaranth.lib import data, enum
@@ -14,8 +13,6 @@ from utf8fpga.model.forms import RFC_2279
 from utf8fpga.model.properties import CharacterProperty
 
 __all__ = [
-    "HasItemOptions",
-    "ItemOptions",
     "Kind",
     "OutputUnit",
     "beat_of_slots",
@@ -78,65 +75,17 @@ def item_layout(
     return data.StructLayout(fields)
 
 
-@dataclass(frozen=True, kw_only=True)
-class ItemOptions:
-    """The options of the items of a decoder, which all architectures have.
-
-    Attributes:
-        replacement: the code point of an ill-formed item is U+FFFD; otherwise it is undefined.
-        kind: items have the field `kind`, the cause of an error.
-        length: items have the field `length`, their number of code units.
-        properties: items have a flag for each of these properties.
-    """
-
-    replacement: bool = True
-    kind: bool = False
-    length: bool = False
-    properties: tuple[CharacterProperty, ...] = ()
-
-    def layout(self, table: EncodingTable) -> data.StructLayout:
-        """An item with these options, see `item_layout`."""
-        return item_layout(table, kind=self.kind, length=self.length, properties=self.properties)
-
-
-class HasItemOptions:
-    """A component with the options of items as its attributes.
-
-    Attributes:
-        item_options: all of them.
-    """
-
-    item_options: ItemOptions
-
-    @property
-    def replacement(self) -> bool:
-        """See `ItemOptions`."""
-        return self.item_options.replacement
-
-    @property
-    def kind(self) -> bool:
-        """See `ItemOptions`."""
-        return self.item_options.kind
-
-    @property
-    def length(self) -> bool:
-        """See `ItemOptions`."""
-        return self.item_options.length
-
-    @property
-    def properties(self) -> tuple[CharacterProperty, ...]:
-        """See `ItemOptions`."""
-        return self.item_options.properties
-
-
-def slots_layout(table: EncodingTable, lanes: int, options: ItemOptions) -> data.StructLayout:
+def slots_layout(item: data.StructLayout, lanes: int) -> data.StructLayout:
     """A beat of items inside a parallel decoder, where the items of a lane and its `keep` are stored together.
 
+    Args:
+        item: the layout of an item, see `item_layout`.
+        lanes: items per beat.
+
     Fields:
-        slots: per lane the fields of `item_layout`, and `keep`: 1 where an item is present.
+        slots: per lane the fields of `item`, and `keep`: 1 where an item is present.
         last: no further item of this packet follows.
     """
-    item = options.layout(table)
     fields: dict[str, object] = {}
     for name, field in item:
         fields[str(name)] = field.shape

@@ -3,14 +3,18 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from typing import TYPE_CHECKING, cast
+
 from amaranth.hdl import ClockDomain, ClockSignal, DomainRenamer, Module, ResetSignal, Signal, Value
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
-from utf8fpga.hdl.decoder.types import PlainDecoder
-from utf8fpga.hdl.packer.packer import PackedDecoder
-from utf8fpga.hdl.payloads import HasItemOptions
+from utf8fpga.hdl.core import Core
 from utf8fpga.model import InvalidArgumentError
+
+if TYPE_CHECKING:
+    from utf8fpga.hdl.decoder.parameters import DecoderParameters
 
 __all__ = ["MAX_EVERY", "MOST", "STILL", "Refresh", "RefreshedDecoder"]
 
@@ -24,17 +28,9 @@ MAX_EVERY = (1 << 48) - 1
 """Upper bound on the cycles from one reset to the next; at 300 MHz ten days."""
 
 
-def _silence(decoder: PlainDecoder) -> int:
-    """Upper bound on the cycles without a beat at the input and the output of a decoder while items are pending."""
-    if isinstance(decoder, PackedDecoder):
-        # A packer without a row at its output is ready, so the items of the sparse decoder pass through it.
-        return decoder.packer.stall_cycles + decoder.sparse.drain_cycles + decoder.packer.latency
-    return int(decoder.drain_cycles)
-
-
-def _needed(decoder: PlainDecoder) -> int:
+def _needed(decoder: Core) -> int:
     """Upper bound on the cycles without a beat after which a decoder has drained and is ready."""
-    return max(_silence(decoder), int(decoder.reset_cycles))
+    return max(int(getattr(decoder, "silent_cycles", decoder.drain_cycles)), decoder.reset_cycles)
 
 
 class Refresh(wiring.Component):
@@ -78,7 +74,7 @@ class Refresh(wiring.Component):
     """
 
     @classmethod
-    def of(cls, decoder: PlainDecoder, every: int) -> Refresh:
+    def of(cls, decoder: Core, every: int) -> Refresh:
         """The control for a decoder, with a `still` of more than `STILL` if the decoder needs it.
 
         Args:
@@ -132,12 +128,12 @@ class Refresh(wiring.Component):
         return m
 
 
-class RefreshedDecoder(HasItemOptions, wiring.Component):
+class RefreshedDecoder(wiring.Component):
     """A decoder with a periodic reset.
 
     Args:
         decoder: the decoder.
-        refresh: the control of the reset.
+        refresh: the control of the reset, or the lower bound on the cycles from one reset to the next.
 
     Raises:
         InvalidArgumentError: `refresh.still` is too small for the decoder: not more than its `reset_cycles`, and than
@@ -145,7 +141,6 @@ class RefreshedDecoder(HasItemOptions, wiring.Component):
 
     Attributes:
         decoder, refresh: the components.
-        table, lanes, pipeline, packed, practice, item_options: those of the decoder.
 
     Ports:
         input: as of the decoder; `ready` is deasserted while the input is closed.
@@ -154,16 +149,16 @@ class RefreshedDecoder(HasItemOptions, wiring.Component):
     Latency: that of the decoder, from the beat that is transferred.
     """
 
-    def __init__(self, decoder: PlainDecoder, refresh: Refresh) -> None:
-        self.decoder, self.refresh = decoder, refresh
+    def __init__(self, decoder: Core, refresh: Refresh | int) -> None:
+        self.decoder = decoder
+        self.refresh = refresh = Refresh.of(decoder, refresh) if isinstance(refresh, int) else refresh
+        self.parameters = replace(cast("DecoderParameters", decoder.parameters), refresh=refresh.every)
         needed = _needed(decoder)
         if refresh.still <= needed:
             raise InvalidArgumentError(
                 f"{refresh.still} cycles without a beat are too few for this decoder: more than {needed} are needed"
             )
-        self.table, self.lanes, self.pipeline = decoder.table, decoder.lanes, decoder.pipeline
-        self.packed, self.practice = decoder.packed, decoder.practice
-        self.item_options = decoder.item_options
+        self.lanes, self.packed = decoder.lanes, decoder.packed
         super().__init__(dict(decoder.signature.members))
 
     @property

@@ -527,10 +527,10 @@ class BufferProof(Elaboratable):
 
     def __init__(self, decoder: ParallelDecoder, start: Start) -> None:
         self._decoder = decoder
-        self._bench = bench = _BENCHES[decoder.buffer](decoder)
+        self._bench = bench = _BENCHES[str(decoder.parameters.buffer)](decoder)
         self._start = start
         self._after = decoder.reset_cycles if start is Start.RESET else 0
-        if decoder.buffer == "registers":
+        if decoder.parameters.buffer == "registers":
             # The first cycle of all is as the one after a reset.
             self._after += 1
         self.never = {Start.HELD: [*bench.never, "stall", "drains"], Start.ANY: ["heals"]}.get(start, ["quiet"])
@@ -579,7 +579,8 @@ class BufferProof(Elaboratable):
             stalls = (frame == bench.buffer.stall_cycles) & held & willing & ~bench.ready
             asked = [*((frame == 1) & held & fail for fail in fails), *(now & bad for bad in bench.never.values())]
             # No beat is accepted; and what is still in the window soon enters the buffer, or waits for more.
-            alone, last = Signal(reset_less=True), self.free["settled" if decoder.buffer != "registers" else "leaves"]
+            in_registers = decoder.parameters.buffer == "registers"
+            alone, last = Signal(reset_less=True), self.free["leaves" if in_registers else "settled"]
             comes = (bench.offer & bench.ready) | (last & (frame > decoder.latency))
             m.d.sync += alone.eq(Mux(frame == 0, 1, alone) & (self.ready | ~output.valid) & ~comes)
             drains = (frame == decoder.drain_cycles) & held & alone & (bench.remaining != 0)
@@ -592,7 +593,7 @@ class BufferProof(Elaboratable):
             m.d.comb += bench.calm.eq(1)
         else:
             first = int(self._start is Start.RESET)
-            if decoder.buffer == "registers":
+            if decoder.parameters.buffer == "registers":
                 m.d.comb += bench.calm.eq(frame == self._after)
             else:
                 assert isinstance(bench.buffer, RowBuffer)

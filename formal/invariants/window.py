@@ -35,7 +35,6 @@ from utf8fpga.hdl.decoder.window_logic import (
 )
 from utf8fpga.hdl.fan_out import LateReset
 from utf8fpga.hdl.memory_buffer import RowBuffer
-from utf8fpga.hdl.payloads import slots_layout
 from utf8fpga.model import EncodingTable
 
 __all__ = ["WindowProof"]
@@ -164,7 +163,7 @@ class _Bench(Elaboratable):
         self.written = Signal()
         self.invariant: dict[Any, Signal] = {}
         self._held: dict[Any, list[Value]] = {}
-        self._past = 2 * decoder.table.longest
+        self._past = 2 * decoder.parameters.table.longest
         lanes = range(-self._past, decoder.lanes)
         for tag in (ALL, *lanes):
             name = f"inv_{tag}".replace("-", "m")
@@ -326,7 +325,7 @@ class _Bench(Elaboratable):
     def _alike(self, flat: Beat, name: str, value: Value, wanted: Value) -> Value:
         """A held value is the expected one; without U+FFFD a code point only if a sequence is completed."""
         item = name.removeprefix("item_")
-        if self.decoder.replacement or not (item.isdigit() or name.endswith("code_point")):
+        if self.decoder.parameters.replacement or not (item.isdigit() or name.endswith("code_point")):
             return value == wanted
         bits = self.window.control.serial.code_point_bits
         completed = flat.at("completed", self._past + (int(item) if item.isdigit() else self.tail))
@@ -337,16 +336,16 @@ class _Bench(Elaboratable):
     def _is(self, slot: Slot, item: Value) -> Value:
         """The bits of an item are those of the reference."""
         decoder = self.decoder
-        layout = slots_layout(decoder.table, decoder.lanes, decoder.item_options)
+        layout = decoder.window.slots_layout
         one = layout["slots"].shape.elem_shape
         found = data.View(one, item)
-        undefined = Const(0, 1) if decoder.replacement else slot.word.error
+        undefined = Const(0, 1) if decoder.parameters.replacement else slot.word.error
         alike = [found.error == slot.word.error, undefined | (found.code_point == slot.word.code_point)]
-        if decoder.kind:
+        if decoder.parameters.kind:
             alike.append(Value.cast(found.kind) == slot.word.kind)
-        if decoder.length:
+        if decoder.parameters.length:
             alike.append(found.length == slot.word.length)
-        alike += [found[each.field] == flag_of(each, slot.word) for each in decoder.properties]
+        alike += [found[each.field] == flag_of(each, slot.word) for each in decoder.parameters.properties]
         return (found.keep == slot.valid) & Mux(slot.valid, Cat(*alike).all(), ~found.error)
 
     def _last_lane(self, m: Module, contexts: Sequence[_Context], moves: Value) -> tuple[_Context, Value, Value, Slot]:
@@ -501,7 +500,7 @@ class WindowProof(Elaboratable):
     def near(self, tag: Any) -> list[Any]:
         """The tags whose conditions in the cycle before are assumed for a tag."""
         bench = self._bench
-        lanes, reach = bench.decoder.lanes, bench.decoder.table.longest
+        lanes, reach = bench.decoder.lanes, bench.decoder.parameters.table.longest
         if tag == ALL:
             wanted = {*range(-reach, min(reach, lanes)), *range(lanes - reach, lanes)}
         else:

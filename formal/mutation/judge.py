@@ -481,7 +481,7 @@ def _prepare_tables(configuration: Configuration, seconds: int) -> tuple[_Judge,
     decoder = configuration.build()
     workload = Workload.draw(harness_aig(configuration, Property.STEADY), decoder)
     changed: list[tuple[str, Any]] = []
-    for name, table in table_mutants(decoder.table):
+    for name, table in table_mutants(decoder.parameters.table):
         try:
             if isinstance(table, TableError):
                 raise table
@@ -489,7 +489,7 @@ def _prepare_tables(configuration: Configuration, seconds: int) -> tuple[_Judge,
         except TableError as error:
             changed.append((name, str(error)))
         else:
-            changed.append((name, replace(configuration, table=table, right=decoder.table)))
+            changed.append((name, replace(configuration, table=table, right=decoder.parameters.table)))
     return _Judge(configuration, {}, workload, seconds), changed
 
 

@@ -76,7 +76,7 @@ class Workload:
         buffered = isinstance(decoder, ParallelDecoder)
 
         def drawn() -> Iterator[Beat]:
-            return _beats(_joined(drawn_texts(rng, decoder.table), decoder.lanes, rng), decoder.lanes, rng)
+            return _beats(_joined(drawn_texts(rng, decoder.parameters.table), decoder.lanes, rng), decoder.lanes, rng)
 
         texts = [drawn() for _ in range(runs)]
         offers, ready = ([_willing(rng, bursts=buffered) for _ in range(runs)] for _ in range(2))
@@ -85,7 +85,7 @@ class Workload:
         current = [next(beats) for beats in texts]
         offered, everyone = [False] * runs, (1 << runs) - 1
         workload = Workload(decoder, runs, [], [])
-        state, width = [0] * len(aig.latches), (decoder.table.unit_width + 1) * decoder.lanes + 1
+        state, width = [0] * len(aig.latches), (decoder.parameters.table.unit_width + 1) * decoder.lanes + 1
         for cycle in range(cycles):
             for run in range(runs):
                 offered[run] = next(offers[run]) or offered[run]
@@ -128,7 +128,7 @@ class Workload:
 
     def _fitted(self, payload: list[int]) -> list[int]:
         """A payload with code points, the first field of each item, as wide as those of the correct decoder."""
-        lanes, bits = self.decoder.lanes, code_point_bits(self.decoder.table)
+        lanes, bits = self.decoder.lanes, code_point_bits(self.decoder.parameters.table)
         # Behind the items are `keep`, a bit per lane, and `last`.
         size = (len(payload) - 1) // lanes - 1
         missing = (len(self.seen[0]["see_out_payload"]) - 1) // lanes - 1 - size
@@ -303,7 +303,7 @@ class _Flow:
 
     def _step(self, units: Sequence[int], last: bool) -> None:
         """Count the events of a beat, as in the reference."""
-        dfa, state = DFA.of(self.decoder.table), self._state
+        dfa, state = DFA.of(self.decoder.parameters.table), self._state
         for unit in units:
             after = dfa.step(state, unit)
             if after < START and state != START:
@@ -347,7 +347,7 @@ def _beats(texts: Iterator[list[int]], lanes: int, rng: random.Random) -> Iterat
 
 def _beat(decoder: Any, payload: int) -> tuple[list[int], bool]:
     """The units of an input beat, with `keep` as the harness corrects it, and whether its text ends."""
-    width, lanes = decoder.table.unit_width, decoder.lanes
+    width, lanes = decoder.parameters.table.unit_width, decoder.lanes
     last = bool(payload >> (width + 1) * lanes)
     there = payload >> width * lanes
     if not last:

@@ -3,25 +3,22 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 from amaranth.hdl import Module
-from amaranth.lib import stream, wiring
-from amaranth.lib.wiring import In, Out
+from amaranth.lib import wiring
 
-from utf8fpga.hdl.beats import beat_layout
-from utf8fpga.hdl.decoder.pipeline import PipelineStages
 from utf8fpga.hdl.decoder.window import HeldWindow
 from utf8fpga.hdl.packer.packer import Packer
-from utf8fpga.hdl.payloads import HasItemOptions, ItemOptions, beat_of_slots
-from utf8fpga.model import TABLE_3_7, EncodingTable
-from utf8fpga.model.practices import Practice
-from utf8fpga.model.table import checked_table
+from utf8fpga.hdl.payloads import beat_of_slots
+
+if TYPE_CHECKING:
+    from utf8fpga.hdl.decoder.parameters import DecoderParameters
 
 __all__ = ["DirectPackedDecoder"]
 
 
-class DirectPackedDecoder(HasItemOptions, wiring.Component):
+class DirectPackedDecoder(wiring.Component):
     """A window that never pauses, and a `Packer` behind it, whose memories have room for the beats of the window too.
 
     It has no buffer of its own, so it is smaller than a `PackedDecoder` and has less latency. The more lanes there are,
@@ -31,10 +28,7 @@ class DirectPackedDecoder(HasItemOptions, wiring.Component):
     effect.
 
     Args:
-        table: the encoding form; default: UTF-8.
-        lanes: code units per beat, at least as many as the longest sequence has.
-        pipeline: see `ParallelDecoder`.
-        options: those of `ItemOptions`.
+        parameters: the parameters, see `ParallelDecoder`; at least as many lanes as the longest sequence has units.
 
     Attributes:
         stages: the stages of registers.
@@ -45,30 +39,17 @@ class DirectPackedDecoder(HasItemOptions, wiring.Component):
         output: stream of `beat_layout`, items of `item_layout`, its words contiguous from word 0.
 
     Raises:
-        InvalidArgumentError, TableError: see `ParallelDecoder`.
+        TableError: see `ParallelDecoder`.
     """
 
-    practice = Practice.MAXIMAL_SUBPARTS
     packed = True
-    buffer = "packer"
 
-    def __init__(
-        self, table: EncodingTable = TABLE_3_7, *, lanes: int, pipeline: int | None = None, **options: Any
-    ) -> None:
-        checked_table(table)
-        self.stages = PipelineStages.of(table, lanes, pipeline, "memory")
-        self.table, self.lanes, self.pipeline = table, lanes, self.stages.pipeline
-        self.item_options = ItemOptions(**options)
-        self.window = HeldWindow(table, lanes=lanes, stages=self.stages, options=self.item_options)
-        if self.kind:
-            self.window.control.serial.check_kinds()
-        self.packer = Packer(self.item_options.layout(table), lanes, ahead=self.window.cycles, lends=True)
-        super().__init__(
-            {
-                "input": In(stream.Signature(beat_layout(table.unit_width, lanes))),
-                "output": Out(stream.Signature(beat_layout(self.item_options.layout(table), lanes))),
-            }
-        )
+    def __init__(self, parameters: DecoderParameters) -> None:
+        self.parameters, self.lanes = parameters, parameters.lanes
+        self.stages = parameters.stages
+        self.window = HeldWindow(parameters)
+        self.packer = Packer(parameters.item_layout, self.lanes, ahead=self.window.cycles, lends=True)
+        super().__init__(parameters.ports)
 
     @property
     def latency(self) -> int:

@@ -3,29 +3,24 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 from amaranth.hdl import Module
-from amaranth.lib import data, stream, wiring
-from amaranth.lib.wiring import In, Out
+from amaranth.lib import data, wiring
 
-from utf8fpga.hdl.beats import beat_layout, is_effective
+from utf8fpga.hdl.beats import is_effective
 from utf8fpga.hdl.decoder.pipeline import PipelineStages
 from utf8fpga.hdl.decoder.window import BeatWindow, RowWindow
 from utf8fpga.hdl.fan_out import FanOut
 from utf8fpga.hdl.memory_buffer import MemoryBuffer, RowBuffer
-from utf8fpga.hdl.payloads import HasItemOptions, ItemOptions, beat_of_slots, slots_layout
+from utf8fpga.hdl.payloads import beat_of_slots
 from utf8fpga.hdl.register_buffer import RegisterBuffer
 from utf8fpga.hdl.sliced_buffer import SlicedBuffer
-from utf8fpga.model import TABLE_3_7, EncodingTable
-from utf8fpga.model.exceptions import InvalidArgumentError
-from utf8fpga.model.practices import Practice
-from utf8fpga.model.table import checked_table
 
-__all__ = ["MAX_LANES", "ParallelDecoder", "buffer_of"]
+if TYPE_CHECKING:
+    from utf8fpga.hdl.decoder.parameters import DecoderParameters
 
-MAX_LANES = 256
-"""Upper bound on the number of lanes of a parallel decoder."""
+__all__ = ["ParallelDecoder", "buffer_of"]
 
 
 def buffer_of(stages: PipelineStages, layout: data.StructLayout) -> RegisterBuffer | RowBuffer:
@@ -36,7 +31,7 @@ def buffer_of(stages: PipelineStages, layout: data.StructLayout) -> RegisterBuff
     return kind(layout, row_cycles=stages.row_cycles, row_copies=FanOut.copies_after(stages.row_cycles))
 
 
-class ParallelDecoder(HasItemOptions, wiring.Component):
+class ParallelDecoder(wiring.Component):
     """Beats of several code units in, at most as many items out, one U+FFFD per maximal subpart (D93b).
 
     Each lane is the same window over a unit, those before it and the one after it; there is no feedback. An item is in
@@ -60,14 +55,9 @@ class ParallelDecoder(HasItemOptions, wiring.Component):
     (`SlicedBuffer`) the memories of each slice of lanes have their own control.
 
     Args:
-        table: the encoding form; default: UTF-8.
-        lanes: code units per beat, 1 to `MAX_LANES`.
-        pipeline: stages of registers in the window, 0 to 6; default: the `fastest`.
-        buffer: ``registers``, ``memory`` or ``slices``; default: memory from as many lanes on as the longest sequence
-            has units, slices from 32 lanes on.
+        parameters: the parameters; those for a periodic reset and for gaps at the input have no effect here.
         keeps_empty: beats that hold no item are output too, empty, so that a packer behind does not take them for a
             pause of the input.
-        options: those of `ItemOptions`.
 
     Attributes:
         stages: the stages of registers.
@@ -79,50 +69,25 @@ class ParallelDecoder(HasItemOptions, wiring.Component):
         output: stream of `beat_layout`, items of `item_layout`.
 
     Raises:
-        InvalidArgumentError: `lanes`, `pipeline` or `buffer` is out of range, or their combination is invalid.
         TableError: the table does not allow a parallel decoder, see `WindowControl.of`.
     """
 
-    practice = Practice.MAXIMAL_SUBPARTS
     packed = False
+    holds_beats = True
+    """Beats that have waited may be inside: `latency` is for those since none was."""
 
-    def __init__(
-        self,
-        table: EncodingTable = TABLE_3_7,
-        *,
-        lanes: int,
-        pipeline: int | None = None,
-        buffer: str | None = None,
-        keeps_empty: bool = False,
-        **options: Any,
-    ) -> None:
-        checked_table(table)
-        if not 1 <= lanes <= MAX_LANES:
-            raise InvalidArgumentError(f"lanes {lanes} is not in 1..{MAX_LANES}")
-        self.stages = stages = PipelineStages.of(table, lanes, pipeline, buffer)
-        self.table = table
-        self.lanes = lanes
-        self.buffer = stages.buffer
-        self.pipeline = stages.pipeline
-        self.item_options = ItemOptions(**options)
+    def __init__(self, parameters: DecoderParameters, *, keeps_empty: bool = False) -> None:
+        self.parameters, self.lanes = parameters, parameters.lanes
+        self.stages = stages = parameters.stages
         # In front of a memory there are none, since each beat holds an item.
         self.keeps_empty = keeps_empty and stages.buffer == "registers"
         self.window: BeatWindow | RowWindow
         if stages.buffer == "registers":
-            self.window = BeatWindow(
-                table, lanes=lanes, stages=stages, options=self.item_options, keeps_empty=self.keeps_empty
-            )
+            self.window = BeatWindow(parameters, keeps_empty=self.keeps_empty)
         else:
-            self.window = RowWindow(table, lanes=lanes, stages=stages, options=self.item_options)
-        if self.kind:
-            self.window.control.serial.check_kinds()
-        self.item_buffer = buffer_of(stages, slots_layout(table, lanes, self.item_options))
-        super().__init__(
-            {
-                "input": In(stream.Signature(beat_layout(table.unit_width, lanes))),
-                "output": Out(stream.Signature(beat_layout(self.item_options.layout(table), lanes))),
-            }
-        )
+            self.window = RowWindow(parameters)
+        self.item_buffer = buffer_of(stages, self.window.slots_layout)
+        super().__init__(parameters.ports)
 
     @property
     def latency(self) -> int:

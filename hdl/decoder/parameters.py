@@ -4,20 +4,22 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass, field, fields, replace
-from typing import Any, ClassVar, NamedTuple, TypeAlias
+from dataclasses import dataclass, field, replace
+from typing import Any, ClassVar, NamedTuple
 
-from utf8fpga.hdl.core import CoreParameters, option
-from utf8fpga.hdl.decoder.compact import CompactDecoder
+from amaranth.lib import data
+from amaranth.lib.wiring import In, Out
+
+from utf8fpga.hdl.beats import beat_stream
+from utf8fpga.hdl.core import Core, CoreParameters, option
 from utf8fpga.hdl.decoder.direct import DirectPackedDecoder
-from utf8fpga.hdl.decoder.parallel import MAX_LANES, ParallelDecoder
+from utf8fpga.hdl.decoder.packed import CompactDecoder, PackedDecoder
+from utf8fpga.hdl.decoder.parallel import ParallelDecoder
 from utf8fpga.hdl.decoder.pipeline import BUFFERS, IN_PACKER, PipelineStages
 from utf8fpga.hdl.decoder.practice import MARK_PRACTICES, MERGING_PRACTICES, PracticeDecoder
 from utf8fpga.hdl.decoder.serial import PIPELINES, SerialDecoder
-from utf8fpga.hdl.decoder.types import PlainDecoder
-from utf8fpga.hdl.packer.packer import PackedDecoder
-from utf8fpga.hdl.payloads import ItemOptions
-from utf8fpga.hdl.periodic_reset import MAX_EVERY, Refresh, RefreshedDecoder
+from utf8fpga.hdl.payloads import item_layout
+from utf8fpga.hdl.periodic_reset import MAX_EVERY, RefreshedDecoder
 from utf8fpga.model import (
     CATALOGUE,
     REPLACEMENT_CHARACTER,
@@ -34,10 +36,10 @@ from utf8fpga.model import (
 from utf8fpga.model.golden import BulkGolden, Golden, GoldenDecoder
 from utf8fpga.model.properties import CharacterProperty, FlaggedItem, GoldenFlags, chosen_properties
 
-__all__ = ["ARCHITECTURES", "AnyDecoder", "Decoder", "DecoderParameters", "FlaggedWord", "Word"]
+__all__ = ["ARCHITECTURES", "MAX_LANES", "Decoder", "DecoderParameters", "FlaggedWord", "Word"]
 
-AnyDecoder: TypeAlias = PlainDecoder | RefreshedDecoder | CompactDecoder
-"""A decoder of any architecture."""
+MAX_LANES = 256
+"""Upper bound on the number of lanes of a parallel decoder."""
 
 ARCHITECTURES = ("serial", "parallel")
 """The architectures: a state machine with one code unit per cycle, and a sliding window."""
@@ -248,52 +250,42 @@ class DecoderParameters(CoreParameters):
             in_packer = stages.buffer == "memory" and stages.fits_packer(self.lanes)
         self._set("buffer", IN_PACKER if in_packer else stages.buffer)
 
-    @classmethod
-    def of(cls, circuit: Any) -> DecoderParameters | None:
-        """The parameters that a decoder was built from."""
-        if isinstance(circuit, RefreshedDecoder):
-            plain = cls.of(circuit.decoder)
-            return plain and replace(plain, refresh=circuit.refresh.every)
-        if isinstance(circuit, CompactDecoder):
-            plain = cls.of(circuit.decoder)
-            return plain and replace(plain, compact_input=True)
-        if not hasattr(circuit, "practice"):
-            return None
-        parallel = isinstance(circuit, ParallelDecoder | PackedDecoder | DirectPackedDecoder)
-        return DecoderParameters(
-            table=circuit.table,
-            lanes=circuit.lanes,
-            architecture="parallel" if parallel else "serial",
-            pipeline=circuit.pipeline,
-            packed=circuit.packed,
-            buffer=circuit.buffer if parallel else None,
-            practice=circuit.practice,
-            **asdict(circuit.item_options),
-        )
-
-    def build(self) -> AnyDecoder:
+    def build(self) -> Core:
         """The decoder.
 
         Raises:
             TableError: the architecture does not support the table.
         """
-        decoder = self._plain()
         if self.compact_input:
-            return CompactDecoder(decoder)
-        return decoder if self.refresh is None else RefreshedDecoder(decoder, Refresh.of(decoder, self.refresh))
-
-    def _plain(self) -> PlainDecoder:
-        assert self.pipeline is not None
-        options = {each.name: getattr(self, each.name) for each in fields(ItemOptions)}
-        given: dict[str, Any] = {"pipeline": self.pipeline, **options}
+            return CompactDecoder(self)
+        if self.refresh is not None:
+            return RefreshedDecoder(replace(self, refresh=None).build(), self.refresh)
         if self.practice is not Practice.MAXIMAL_SUBPARTS:
-            return PracticeDecoder(self.practice, self.table, **given)
+            return PracticeDecoder(self)
         if self.architecture == "serial":
-            return SerialDecoder(self.table, **given)
+            return SerialDecoder(self)
         if self.buffer == IN_PACKER:
-            return DirectPackedDecoder(self.table, lanes=self.lanes, **given)
-        decoder = PackedDecoder if self.packed else ParallelDecoder
-        return decoder(self.table, lanes=self.lanes, buffer=self.buffer, **given)
+            return DirectPackedDecoder(self)
+        return PackedDecoder(self) if self.packed else ParallelDecoder(self)
+
+    @property
+    def item_layout(self) -> data.StructLayout:
+        """An item at the output."""
+        return item_layout(self.table, kind=self.kind, length=self.length, properties=self.properties)
+
+    @property
+    def ports(self) -> dict[str, Any]:
+        """The streams of the decoder."""
+        return {
+            "input": In(beat_stream(self.table.unit_width, self.lanes)),
+            "output": Out(beat_stream(self.item_layout, self.lanes)),
+        }
+
+    @property
+    def stages(self) -> PipelineStages:
+        """The register stages of a parallel decoder."""
+        assert self.pipeline is not None
+        return PipelineStages(self.pipeline, "memory" if self.buffer == IN_PACKER else str(self.buffer))
 
     def preferences_without_memory(self) -> dict[str, Any]:
         """A buffer in registers, if there is one, and no packer, which is larger behind it."""
@@ -425,7 +417,7 @@ class DecoderParameters(CoreParameters):
 
 def Decoder(  # noqa: N802 - used in place of the class of a decoder
     table: EncodingTable = TABLE_3_7, **parameters: Any
-) -> AnyDecoder:
+) -> Core:
     """The decoder for a table and the other fields of `DecoderParameters`.
 
     Raises:

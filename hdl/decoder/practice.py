@@ -3,20 +3,19 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, replace
-from typing import Any
+from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from amaranth.hdl import Const, Module, Mux, Signal, Value
-from amaranth.lib import data, stream, wiring
+from amaranth.lib import data, wiring
 from amaranth.lib.fifo import SyncFIFO
-from amaranth.lib.wiring import In, Out
 
-from utf8fpga.hdl.beats import beat_layout
 from utf8fpga.hdl.decoder.serial import SerialDecoder
-from utf8fpga.hdl.payloads import LONGEST_ANNOUNCED, HasItemOptions, ItemOptions, Kind
-from utf8fpga.model import TABLE_3_7, EncodingTable
-from utf8fpga.model.exceptions import InvalidArgumentError
+from utf8fpga.hdl.payloads import LONGEST_ANNOUNCED, Kind
 from utf8fpga.model.practices import Practice
+
+if TYPE_CHECKING:
+    from utf8fpga.hdl.decoder.parameters import DecoderParameters
 
 __all__ = ["MARK_PRACTICES", "MERGING_PRACTICES", "PracticeDecoder"]
 
@@ -33,7 +32,7 @@ MERGING_PRACTICES = (Practice.WHOLE_SUBSEQUENCE, Practice.MALFORMED_SEQUENCE)
 """The practices under which a mark is valid before its length is known, so that items have no field `length`."""
 
 
-class PracticeDecoder(HasItemOptions, wiring.Component):
+class PracticeDecoder(wiring.Component):
     """A `SerialDecoder` followed by a filter of its marks.
 
     A mark is an item that represents ill-formed units. The items are those of the model's `decode_with`. A mark that
@@ -47,66 +46,38 @@ class PracticeDecoder(HasItemOptions, wiring.Component):
     Latency: that of the decoder; under `Practice.EACH_UNIT` one cycle more, and one for each pending repetition.
 
     Args:
-        practice: one of `MARK_PRACTICES`.
-        table: see `SerialDecoder`.
-        pipeline: see `SerialDecoder`.
-        options: those of `ItemOptions`; `length` is invalid under the practices that merge marks, since a mark is valid
-            at the output before its length is known.
+        parameters: the parameters. Under the practices that merge marks there is no `length`, since a mark is valid at
+            the output before its length is known.
 
     Ports:
         input: stream of `beat_layout`, code units, one lane.
         output: stream of `beat_layout`, items of `item_layout`, one lane.
 
     Raises:
-        InvalidArgumentError: `practice` is not one of `MARK_PRACTICES`, or cannot be combined with `length`; or
-            `pipeline` is out of range.
         TableError: see `SerialDecoder`.
     """
 
     lanes = 1
     packed = True
 
-    def __init__(
-        self,
-        practice: Practice,
-        table: EncodingTable = TABLE_3_7,
-        *,
-        pipeline: int = 0,
-        **options: Any,
-    ) -> None:
-        if practice not in MARK_PRACTICES:
-            known = ", ".join(MARK_PRACTICES)
-            raise InvalidArgumentError(f"practice {str(practice)!r} is not one for hardware: {known}")
-        self.item_options = ItemOptions(**options)
-        if practice in MERGING_PRACTICES and self.length:
-            raise InvalidArgumentError(
-                f"practice {str(practice)!r} outputs a mark before its length is known: leave out length"
-            )
-        self.practice = practice
-        self.table, self.pipeline = table, pipeline
+    def __init__(self, parameters: DecoderParameters) -> None:
+        self.parameters = parameters
+        self._longest, self._practice = parameters.table.longest, parameters.practice
+        malformed = self._practice is Practice.MALFORMED_SEQUENCE
         inner = replace(
-            self.item_options,
-            kind=self.kind or practice is Practice.MALFORMED_SEQUENCE,
-            length=self.length or practice in (Practice.EACH_UNIT, Practice.MALFORMED_SEQUENCE),
+            parameters,
+            practice=Practice.MAXIMAL_SUBPARTS,
+            kind=parameters.kind or malformed,
+            length=parameters.length or malformed or self._practice is Practice.EACH_UNIT,
         )
-        self._decoder = SerialDecoder(
-            table,
-            pipeline=pipeline,
-            announced=practice is Practice.MALFORMED_SEQUENCE,
-            **asdict(inner),
-        )
-        super().__init__(
-            {
-                "input": In(stream.Signature(beat_layout(table.unit_width, 1))),
-                "output": Out(stream.Signature(beat_layout(self.item_options.layout(table), 1))),
-            }
-        )
+        self._decoder = SerialDecoder(inner, announced=malformed)
+        super().__init__(parameters.ports)
 
     @property
     def latency(self) -> int:
         """Upper bound on the cycles from the unit that determines an item to the item, while no item waits."""
         # The items of a broken sequence are output one after the other.
-        return self._decoder.latency + (self.table.longest - 1) * (self.practice is Practice.EACH_UNIT)
+        return self._decoder.latency + (self._longest - 1) * (self._practice is Practice.EACH_UNIT)
 
     reset_cycles = SerialDecoder.reset_cycles
 
@@ -116,7 +87,7 @@ class PracticeDecoder(HasItemOptions, wiring.Component):
 
         Under `Practice.EACH_UNIT` they are those in which a mark is repeated in front of a full FIFO.
         """
-        return self.table.longest - 1 if self.practice is Practice.EACH_UNIT else SerialDecoder.stall_cycles
+        return self._longest - 1 if self._practice is Practice.EACH_UNIT else SerialDecoder.stall_cycles
 
     @property
     def drain_cycles(self) -> int:
@@ -124,16 +95,16 @@ class PracticeDecoder(HasItemOptions, wiring.Component):
 
         Under `Practice.EACH_UNIT` each item in the FIFO, and the one in front of it, may be a mark that is repeated.
         """
-        if self.practice is not Practice.EACH_UNIT:
+        if self._practice is not Practice.EACH_UNIT:
             return self.latency
-        return self.latency + (self.table.longest + 1) * (self.table.longest - 1)
+        return self.latency + (self._longest + 1) * (self._longest - 1)
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
         m.submodules.decoder = decoder = self._decoder
         wiring.connect(m, wiring.flipped(self.input), decoder.input)
         self._show(m, decoder.output.payload)
-        if self.practice is Practice.EACH_UNIT:
+        if self._practice is Practice.EACH_UNIT:
             self._repeat(m)
             return m
         source, output = decoder.output, self.output
@@ -160,9 +131,9 @@ class PracticeDecoder(HasItemOptions, wiring.Component):
         """Output a mark once for each of its units."""
         source, output = self._decoder.output, self.output
         # A mark of n units follows the item before it after n cycles or more, so at most n - 1 items wait.
-        m.submodules.buffer = buffer = SyncFIFO(width=len(Value.cast(source.payload)), depth=self.table.longest)
+        m.submodules.buffer = buffer = SyncFIFO(width=len(Value.cast(source.payload)), depth=self._longest)
         held = Signal(source.payload.shape())
-        shown = Signal(range(self.table.longest))
+        shown = Signal(range(self._longest))
         item = held.symbols[0]
         repeated = item.error & held.keep & (shown + 1 != item.length)
         m.d.comb += [
@@ -175,7 +146,7 @@ class PracticeDecoder(HasItemOptions, wiring.Component):
         ]
         self._show(m, held)
         m.d.comb += output.payload.last.eq(held.last & ~repeated)
-        if self.length:
+        if self.parameters.length:
             with m.If(item.error):
                 m.d.comb += output.payload.symbols[0].length.eq(1)
         with m.If(output.valid & output.ready):
@@ -187,7 +158,7 @@ class PracticeDecoder(HasItemOptions, wiring.Component):
         """Whether an item is merged into the mark before it, or follows the first error of its packet."""
         source = self._decoder.output
         item, taken = source.payload.symbols[0], source.valid & source.ready
-        if self.practice is Practice.MALFORMED_SEQUENCE:
+        if self._practice is Practice.MALFORMED_SEQUENCE:
             owed = Signal(range(LONGEST_ANNOUNCED))
             """Continuation bytes that the first byte of the last mark still announces."""
             dropped = (owed != 0) & item.error & (item.kind == Kind.UNEXPECTED_CONTINUATION)
@@ -197,8 +168,8 @@ class PracticeDecoder(HasItemOptions, wiring.Component):
             return dropped
         marked = Signal()
         """The preceding item was a mark; under `Practice.FIRST_ERROR` any item of the packet so far."""
-        stays = Const(self.practice is Practice.FIRST_ERROR, 1)
+        stays = Const(self._practice is Practice.FIRST_ERROR, 1)
         with m.If(taken):
             m.d.sync += marked.eq(~source.payload.last & (item.error | (marked & stays)))
-        merges = Const(self.practice is Practice.WHOLE_SUBSEQUENCE, 1) & item.error
+        merges = Const(self._practice is Practice.WHOLE_SUBSEQUENCE, 1) & item.error
         return marked & (stays | merges)

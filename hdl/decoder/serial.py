@@ -6,20 +6,22 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from amaranth.hdl import Cat, Const, Module, Mux, ResetSignal, Signal, Value
-from amaranth.lib import stream, wiring
+from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
-from utf8fpga.hdl.beats import beat_layout, is_effective
+from utf8fpga.hdl.beats import beat_stream, is_effective
 from utf8fpga.hdl.decoder.property_logic import PropertyLogic, grouped
 from utf8fpga.hdl.decoder.serial_logic import SerialControl
-from utf8fpga.hdl.payloads import LONGEST_ANNOUNCED, HasItemOptions, ItemOptions, Kind, item_layout
-from utf8fpga.model import REPLACEMENT_CHARACTER, TABLE_3_7, EncodingTable
+from utf8fpga.hdl.payloads import LONGEST_ANNOUNCED, Kind, item_layout
+from utf8fpga.model import REPLACEMENT_CHARACTER
 from utf8fpga.model.exceptions import InvalidArgumentError
-from utf8fpga.model.practices import Practice
 from utf8fpga.model.properties import CharacterProperty
+
+if TYPE_CHECKING:
+    from utf8fpga.hdl.decoder.parameters import DecoderParameters
 
 __all__ = ["PIPELINES", "SerialDecoder"]
 
@@ -27,7 +29,7 @@ PIPELINES = (0, 1, 2)
 """The settings of the pipeline parameter."""
 
 
-class SerialDecoder(HasItemOptions, wiring.Component):
+class SerialDecoder(wiring.Component):
     """Code units in, items out, with one U+FFFD per maximal subpart (D93b).
 
     Every unit has one output slot. If the unit completes a sequence, or is ill-formed by itself, its slot holds that
@@ -54,60 +56,45 @@ class SerialDecoder(HasItemOptions, wiring.Component):
     `output.valid` and `input.ready`.
 
     Args:
-        table: the encoding form; default: UTF-8.
-        pipeline: register stages in addition to the slot, 0 to 2. 0 is the smallest; 1 registers the output; 2 also
-            registers the class of a unit and whether it may follow the unit before it.
+        parameters: the parameters. Without `replacement` the multiplexer of its data is saved. The stages of
+            `pipeline` are in addition to the slot: 0 is the smallest; 1 registers the output; 2 also registers the
+            class of a unit and whether it may follow the unit before it.
         announced: add the field `announced`, the bytes that the first byte of an item announces by
             the bit distribution of RFC 2279; for tables of bytes.
-        options: those of `ItemOptions`; without `replacement` the multiplexer of its data is saved.
 
     Ports:
         input: stream of `beat_layout`, code units, one lane.
         output: stream of `beat_layout`, items of `item_layout`, one lane.
 
     Raises:
-        InvalidArgumentError: `pipeline` is not one of `PIPELINES`.
         TableError: the table does not allow a serial decoder, see `SerialControl.of`; or, with `kind`, the cause of
             an error depends on more than the state.
     """
 
-    practice = Practice.MAXIMAL_SUBPARTS
     lanes = 1
     packed = True
     reset_cycles = 0
-    """Cycles after a reset in which `input.ready` is deasserted."""
     stall_cycles = 0
-    """Cycles without a waiting item after which `input.ready` is asserted: 0, that is, in each such cycle."""
 
-    def __init__(
-        self,
-        table: EncodingTable = TABLE_3_7,
-        *,
-        pipeline: int = 0,
-        announced: bool = False,
-        **options: Any,
-    ) -> None:
-        if pipeline not in PIPELINES:
-            raise InvalidArgumentError(f"pipeline {pipeline} is not in 0..{PIPELINES[-1]}")
+    def __init__(self, parameters: DecoderParameters, *, announced: bool = False) -> None:
+        table = parameters.table
         if announced and table.unit_width != 8:
             raise InvalidArgumentError(
                 f"{table.name} has units of {table.unit_width} bits, but only bytes announce a length"
             )
-        self.table = table
-        self.pipeline = pipeline
-        self.item_options = ItemOptions(**options)
-        self.announced = announced
-        self._control = SerialControl.of(table)
-        if self.kind:
-            self._control.check_kinds()
-        self._flags = PropertyLogic.of(table, self.properties)
-        item = item_layout(table, kind=self.kind, length=self.length, properties=self.properties, announced=announced)
-        super().__init__(
-            {
-                "input": In(stream.Signature(beat_layout(table.unit_width, 1))),
-                "output": Out(stream.Signature(beat_layout(item, 1))),
-            }
+        self.parameters, self.announced, self.pipeline = parameters, announced, parameters.pipeline or 0
+        self.control = SerialControl.of(table)
+        if parameters.kind:
+            self.control.check_kinds()
+        self.property_logic = PropertyLogic.of(table, parameters.properties)
+        item = item_layout(
+            table,
+            kind=parameters.kind,
+            length=parameters.length,
+            properties=parameters.properties,
+            announced=announced,
         )
+        super().__init__({"input": In(beat_stream(table.unit_width, 1)), "output": Out(beat_stream(item, 1))})
 
     @property
     def latency(self) -> int:
@@ -129,7 +116,7 @@ class SerialDecoder(HasItemOptions, wiring.Component):
 
     def _show_slot(self, m: Module) -> None:
         """Without a pipeline: the slot is the output, and the unit at the input determines whether it is valid."""
-        control, source, output = self._control, self.input, self.output
+        control, source, output = self.control, self.input, self.output
         arriving = self._arriving(m)
         slot = _Slot(self)
         arrives = is_effective(source)
@@ -148,16 +135,16 @@ class SerialDecoder(HasItemOptions, wiring.Component):
         slot.load_unit(m, self, arriving, loads, closes=reset)
         # As for the payload below, the enable of the history need not depend on the output.
         slot.flags.load(m, arriving, loads, arrives)
-        if self.replacement:
+        if self.parameters.replacement:
             self._keep_payload_apart(m, slot, arriving, loads, arrives)
 
     def _arriving(self, m: Module) -> _Unit:
         """The beat at the input."""
         beat = self.input.payload
         unit = _Unit(beat.symbols[0], beat.keep, beat.last)
-        if self._flags.units:
-            unit.matches = Signal(len(self._flags.units), name="matches")
-            m.d.comb += unit.matches.eq(_matches(self._flags, unit.unit))
+        if self.property_logic.units:
+            unit.matches = Signal(len(self.property_logic.units), name="matches")
+            m.d.comb += unit.matches.eq(_matches(self.property_logic, unit.unit))
         return unit
 
     def _keep_payload_apart(self, m: Module, slot: _Slot, arriving: _Unit, loads: Value, arrives: Value) -> None:
@@ -165,7 +152,7 @@ class SerialDecoder(HasItemOptions, wiring.Component):
 
         This is smaller than a multiplexer behind the output.
         """
-        control = self._control
+        control = self.control
         gathered = control.accumulate(slot.gathered, arriving.unit, len(slot.gathered), leads=True, singles=False)
         whole = control.accumulate(slot.gathered, arriving.unit, len(slot.code_point), leads=False, singles=True)
         with m.If(loads):
@@ -175,7 +162,7 @@ class SerialDecoder(HasItemOptions, wiring.Component):
             m.d.sync += [
                 slot.gathered[bit].eq(value)
                 for bit, value in enumerate(gathered)
-                if control.payload_is_read(bit, kind=self.kind)
+                if control.payload_is_read(bit, kind=self.parameters.kind)
             ]
         # The other bits are used only if the sequence continues, and then no item waits at the output. So their
         # enable need not depend on the output, which makes its path short.
@@ -183,12 +170,12 @@ class SerialDecoder(HasItemOptions, wiring.Component):
             m.d.sync += [
                 slot.gathered[bit].eq(value)
                 for bit, value in enumerate(gathered)
-                if not control.payload_is_read(bit, kind=self.kind)
+                if not control.payload_is_read(bit, kind=self.parameters.kind)
             ]
 
     def _register_output(self, m: Module) -> None:
         """With a pipeline: the slot is in front of the output register; all stages move unless an item waits."""
-        control, source, output = self._control, self.input, self.output
+        control, source, output = self.control, self.input, self.output
         slot = _Slot(self)
         # Duplicate registers for "there is an item at the output", the second one inverted: so there is one look-up
         # table, not two, between registers and each enable.
@@ -227,7 +214,7 @@ class SerialDecoder(HasItemOptions, wiring.Component):
         loads = slot.arrived & move
         slot.flags.load(m, arriving, loads, loads)
         payload = slot.payload(self, arriving)
-        if self.replacement:
+        if self.parameters.replacement:
             width = control.code_point_bits
             payload = Cat(Mux(slot.error, Const(REPLACEMENT_CHARACTER, width), payload[:width]), payload[width:])
         register = Signal(output.payload.shape(), reset_less=True, name="output")
@@ -247,10 +234,10 @@ class SerialDecoder(HasItemOptions, wiring.Component):
             The unit, and of that unit: whether it opens a sequence, the constraint code, and whether it shifts the
             payload.
         """
-        control, beat = self._control, self.input.payload
+        control, beat = self.control, self.input.payload
         given, arrives = beat.symbols[0], is_effective(self.input)
         unit = _Unit(
-            Signal(self.table.unit_width, name="unit", reset_less=True),
+            Signal(self.parameters.table.unit_width, name="unit", reset_less=True),
             Signal(name="unit_keep", reset_less=True),
             Signal(name="unit_last", reset_less=True),
         )
@@ -268,9 +255,9 @@ class SerialDecoder(HasItemOptions, wiring.Component):
             m.d.sync += opens.eq(control.is_lead(given))
         # The unit is kept until the next one, even if it has moved on: the next one is compared with it.
         enters = self.input.valid & beat.keep & free
-        if self._flags.units:
-            unit.matches = Signal(len(self._flags.units), name="unit_matches", reset_less=True)
-            m.d.sync += _loaded(unit.matches, _matches(self._flags, given), enters)
+        if self.property_logic.units:
+            unit.matches = Signal(len(self.property_logic.units), name="unit_matches", reset_less=True)
+            m.d.sync += _loaded(unit.matches, _matches(self.property_logic, given), enters)
         m.d.sync += [
             _loaded(unit.unit, given, enters),
             _loaded(shifts, control.shifts(leads=True, singles=True)(given), enters),
@@ -404,7 +391,7 @@ class _Slot:
     """The output slot of the last unit: an item, or the error item of the open sequence."""
 
     def __init__(self, decoder: SerialDecoder) -> None:
-        control = decoder._control
+        control = decoder.control
         width = control.code_point_bits
         self.occupied = Signal()
         self.arrived = Signal()
@@ -424,15 +411,15 @@ class _Slot:
         self.completed: Value = Const(0, 1)
         """The arriving unit completes a sequence; assigned by `load`."""
         self.code_point = Signal(width, reset_less=True)
-        separate = decoder.pipeline == 0 and decoder.replacement
+        separate = decoder.pipeline == 0 and decoder.parameters.replacement
         self.gathered = (
             Signal(width - control.trail_bits, reset_less=True, name="gathered") if separate else self.code_point
         )
         """The payload bits of the sequence so far."""
         self.kind = Signal(Kind, reset_less=True)
-        self.length = Signal(range(decoder.table.longest + 1), reset_less=True)
+        self.length = Signal(range(decoder.parameters.table.longest + 1), reset_less=True)
         self.announced = Signal(range(LONGEST_ANNOUNCED + 1), reset_less=True)
-        self.flags = _Flags(decoder._flags, sums=decoder.pipeline > 1)
+        self.flags = _Flags(decoder.property_logic, sums=decoder.pipeline > 1)
 
     @property
     def open(self) -> Value:
@@ -454,7 +441,7 @@ class _Slot:
             enable: the unit moves into the slot.
             closes: no sequence is open after the unit, whatever it is; default: never.
         """
-        control, unit = decoder._control, arriving.unit
+        control, unit = decoder.control, arriving.unit
         opens, code = control.opens(unit), control.code_after_unit(unit)
         ends = arriving.last | ~control.may_stay_open(unit)
         self.load(
@@ -477,7 +464,7 @@ class _Slot:
             enable: the unit moves into the slot.
             shifts: the value of `SerialControl.shifts` for the unit.
         """
-        bits = decoder._control.accumulate(
+        bits = decoder.control.accumulate(
             self.code_point, arriving.unit, len(self.code_point), leads=True, singles=True, shifts=shifts
         )
         m.d.sync += [
@@ -508,7 +495,7 @@ class _Slot:
             code: the constraint code after the unit.
             closes: no sequence is open after the unit.
         """
-        control = decoder._control
+        control = decoder.control
         unit, continued = arriving.unit, self.continued
         needed = len(self.remaining)
         last_of_sequence = ~self.remaining[1] if needed > 1 else Const(1, 1)
@@ -523,12 +510,12 @@ class _Slot:
                 goes_on = continued & self.remaining[k + 1] if k + 1 < needed else Const(0, 1)
                 m.d.sync += self.remaining[k].eq(starts | goes_on)
             m.d.sync += [self.code.eq(code), self.error.eq(~self.completed & arriving.keep)]
-            if decoder.kind:
+            if decoder.parameters.kind:
                 unfinished = opens | (continued & self.open)
                 m.d.sync += self.kind.eq(
                     Mux(self.completed, Kind.NONE, Mux(unfinished, Kind.INCOMPLETE, control.stray_kind(unit)))
                 )
-            if decoder.length:
+            if decoder.parameters.length:
                 m.d.sync += self.length.eq(Mux(continued & self.open, self.length + 1, 1))
             if decoder.announced:
                 m.d.sync += self.announced.eq(Mux(continued & self.open, self.announced, control.announced(unit)))
@@ -538,13 +525,13 @@ class _Slot:
     def payload(self, decoder: SerialDecoder, arriving: _Unit) -> Value:
         """The output beat, in the order of `beat_layout`."""
         fields = [self.code_point, self.error]
-        if decoder.kind:
-            broken = decoder._control.broken_kind(self.context(decoder._control, arriving.unit))
+        if decoder.parameters.kind:
+            broken = decoder.control.broken_kind(self.context(decoder.control, arriving.unit))
             ended = Mux(arriving.keep, broken, Kind.INCOMPLETE)
             fields.append(Mux(self.open, ended, self.kind))
-        if decoder.length:
+        if decoder.parameters.length:
             fields.append(self.length)
-        for each in decoder.properties:
+        for each in decoder.parameters.properties:
             fields.append(self.flags.value(each, self.error))
             if each is CharacterProperty.SURROGATE:
                 fields[-1] = fields[-1] | (self.open & arriving.keep & self.flags.breaks(arriving))

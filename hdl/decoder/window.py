@@ -7,23 +7,24 @@ last lane of a beat waits for the next beat, unless its sequence is complete or 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from amaranth.hdl import Cat, Module, Mux, ResetSignal, Signal, Value
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from utf8fpga.hdl.beats import beat_layout, is_effective
-from utf8fpga.hdl.decoder.pipeline import PipelineStages
 from utf8fpga.hdl.decoder.property_logic import PropertyLogic
 from utf8fpga.hdl.decoder.window_logic import Beat, Registers, WindowControl, any_of, build_window, flag, word
 from utf8fpga.hdl.fan_out import FanOut
-from utf8fpga.hdl.payloads import HasItemOptions, ItemOptions, Kind, slots_layout
-from utf8fpga.model import EncodingTable
+from utf8fpga.hdl.payloads import Kind, slots_layout
 from utf8fpga.model.properties import CharacterProperty
+
+if TYPE_CHECKING:
+    from utf8fpga.hdl.decoder.parameters import DecoderParameters
 
 __all__ = ["BeatWindow", "HeldWindow", "ItemWindow", "RowWindow", "WindowState"]
 
@@ -53,33 +54,29 @@ class WindowState:
     tail: Value
 
 
-class ItemWindow(HasItemOptions, wiring.Component):
+class ItemWindow(wiring.Component):
     """The common part of both windows: the fields of an item.
 
     Args:
-        table: the encoding form.
-        lanes: code units per beat.
-        stages: the stages of registers.
-        options: the options of the items.
-        beats: the signature of the input stream.
-        ports: the other ports.
+        parameters: those of the decoder.
+        always_ready: the window never pauses.
+        ports: by name the other ports, from the layout of a beat of `slots_layout`.
+
+    Attributes:
+        slots_layout: the layout of its output beats.
     """
 
     def __init__(
-        self,
-        table: EncodingTable,
-        *,
-        lanes: int,
-        stages: PipelineStages,
-        options: ItemOptions,
-        beats: stream.Signature,
-        ports: dict[str, Any],
+        self, parameters: DecoderParameters, *, always_ready: bool, ports: Callable[[data.StructLayout], dict[str, Any]]
     ) -> None:
-        self.table, self.lanes, self.stages = table, lanes, stages
-        self.item_options = options
-        self.control = WindowControl.of(table)
-        self.flags = PropertyLogic.of(table, options.properties)
-        super().__init__({"input": In(beats), **ports})
+        self.parameters, self.lanes, self.stages = parameters, parameters.lanes, parameters.stages
+        self.control = WindowControl.of(parameters.table)
+        if parameters.kind:
+            self.control.serial.check_kinds()
+        self.flags = PropertyLogic.of(parameters.table, parameters.properties)
+        self.slots_layout = slots_layout(parameters.item_layout, self.lanes)
+        units = beat_layout(parameters.table.unit_width, self.lanes)
+        super().__init__({"input": In(stream.Signature(units, always_ready=always_ready)), **ports(self.slots_layout)})
 
     @cached_property
     def state(self) -> WindowState:
@@ -89,25 +86,25 @@ class ItemWindow(HasItemOptions, wiring.Component):
     @property
     def spans(self) -> bool:
         """Whether the position of each unit in its sequence must be known."""
-        return self.kind or self.length
+        return self.parameters.kind or self.parameters.length
 
     def contents(self, beat: Beat, lane: int) -> dict[str, Value]:
         """The values of a lane, by name, if no unit follows its unit."""
         serial = self.control.serial
         completed, keep = beat.at("completed", lane), beat.at("keep", lane)
         contents = {
-            "code_point": word(self.control, beat, lane, replacement=self.replacement),
+            "code_point": word(self.control, beat, lane, replacement=self.parameters.replacement),
             "error": keep & ~completed,
             "keep": keep,
         }
-        if self.kind:
+        if self.parameters.kind:
             unit, is_open = beat.at("unit", lane), beat.at("open", lane)
             alone = Mux(is_open, Kind.INCOMPLETE, serial.stray_kind(unit))
             contents["kind"] = Mux(completed, Kind.NONE, alone)
             contents |= {"unit": unit, "needed": beat.at("needed", lane), "is_open": is_open}
-        if self.length:
+        if self.parameters.length:
             contents["length"] = beat.at("length", lane)
-        contents |= {each.field: flag(self.flags, each, beat, lane) for each in self.properties}
+        contents |= {each.field: flag(self.flags, each, beat, lane) for each in self.parameters.properties}
         return contents
 
     def item(
@@ -128,16 +125,16 @@ class ItemWindow(HasItemOptions, wiring.Component):
             breaks: the next unit breaks an encoded surrogate; see `breaks_at`.
         """
         fields = [contents["code_point"], contents["error"] & ~goes_on, contents["keep"] & ~goes_on]
-        if self.kind:
+        if self.parameters.kind:
             serial = self.control.serial
             unit = contents["unit"]
             code = serial.code_after_unit(unit)
             code = code & serial.opens(unit).replicate(len(code))
             broken = serial.broken_kind(serial.context(next_unit, contents["needed"], code, unit))
             fields.append(Mux(contents["is_open"] & next_keep, broken, contents["kind"]))
-        if self.length:
+        if self.parameters.length:
             fields.append(contents["length"])
-        for each in self.properties:
+        for each in self.parameters.properties:
             has_it = contents[each.field]
             is_broken = each is CharacterProperty.SURROGATE and breaks is not None
             fields.append(has_it | breaks if is_broken else has_it)
@@ -207,8 +204,8 @@ class BeatWindow(ItemWindow):
     determines the items of a beat.
 
     Args:
+        parameters: those of the decoder.
         keeps_empty: beats that hold no item are output too.
-        table, lanes, stages, options: see `ItemWindow`.
 
     Ports:
         input: stream of `beat_layout`, code units; `input.ready` is the first bit of `run`.
@@ -217,27 +214,12 @@ class BeatWindow(ItemWindow):
         slots_valid: the beat is valid.
     """
 
-    def __init__(
-        self,
-        table: EncodingTable,
-        *,
-        lanes: int,
-        stages: PipelineStages,
-        options: ItemOptions,
-        keeps_empty: bool = False,
-    ) -> None:
+    def __init__(self, parameters: DecoderParameters, *, keeps_empty: bool = False) -> None:
         self.keeps_empty = keeps_empty
         super().__init__(
-            table,
-            lanes=lanes,
-            stages=stages,
-            options=options,
-            beats=stream.Signature(beat_layout(table.unit_width, lanes)),
-            ports={
-                "run": In(stages.pauses),
-                "slots": Out(slots_layout(table, lanes, options)),
-                "slots_valid": Out(1),
-            },
+            parameters,
+            always_ready=False,
+            ports=lambda slots: {"run": In(parameters.stages.pauses), "slots": Out(slots), "slots_valid": Out(1)},
         )
 
     @cached_property
@@ -316,7 +298,8 @@ class RowWindow(ItemWindow):
 
     Throughput: a beat per cycle.
 
-    Args: see `ItemWindow`.
+    Args:
+        parameters: those of the decoder.
 
     Attributes:
         advance: the tree of registers from a beat at the input to `row_valid`.
@@ -332,30 +315,20 @@ class RowWindow(ItemWindow):
         tail_valid: `tail` is valid.
     """
 
-    def __init__(
-        self,
-        table: EncodingTable,
-        *,
-        lanes: int,
-        stages: PipelineStages,
-        options: ItemOptions,
-    ) -> None:
-        item = slots_layout(table, lanes, options)["slots"].shape.elem_shape
-        self.advance = FanOut(stages.row_cycles)
-        super().__init__(
-            table,
-            lanes=lanes,
-            stages=stages,
-            options=options,
-            beats=stream.Signature(beat_layout(table.unit_width, lanes), always_ready=True),
-            ports={
+    def __init__(self, parameters: DecoderParameters) -> None:
+        self.advance = FanOut(parameters.stages.row_cycles)
+
+        def ports(slots: data.StructLayout) -> dict[str, Any]:
+            item = slots["slots"].shape.elem_shape
+            return {
                 "late_reset": In(2),
-                "row": Out(data.ArrayLayout(item, lanes - 1)),
+                "row": Out(data.ArrayLayout(item, parameters.lanes - 1)),
                 "row_valid": Out(self.advance.copies.shape()),
                 "tail": Out(data.StructLayout({"item": item, "last": 1})),
                 "tail_valid": Out(1),
-            },
-        )
+            }
+
+        super().__init__(parameters, always_ready=True, ports=ports)
 
     @cached_property
     def state(self) -> WindowState:
@@ -407,7 +380,8 @@ class HeldWindow(ItemWindow):
 
     Throughput: a beat per cycle. Latency: `cycles` from the beat that determines the items of a beat.
 
-    Args: see `ItemWindow`.
+    Args:
+        parameters: those of the decoder.
 
     Attributes:
         cycles: cycles from a beat at the input to its items.
@@ -421,28 +395,15 @@ class HeldWindow(ItemWindow):
         slots_valid: the beat is valid.
     """
 
-    def __init__(
-        self,
-        table: EncodingTable,
-        *,
-        lanes: int,
-        stages: PipelineStages,
-        options: ItemOptions,
-    ) -> None:
-        self.cycles = len(stages.steps) + 1
+    def __init__(self, parameters: DecoderParameters) -> None:
+        steps = len(parameters.stages.steps)
+        self.cycles = steps + 1
         # From the first stage on, since the function in front of it is long.
-        self.advance = FanOut(max(0, len(stages.steps) - 1), doubles=len(stages.steps) > 1)
+        self.advance = FanOut(max(0, steps - 1), doubles=steps > 1)
         super().__init__(
-            table,
-            lanes=lanes,
-            stages=stages,
-            options=options,
-            beats=stream.Signature(beat_layout(table.unit_width, lanes), always_ready=True),
-            ports={
-                "late_reset": In(2),
-                "slots": Out(slots_layout(table, lanes, options)),
-                "slots_valid": Out(1),
-            },
+            parameters,
+            always_ready=True,
+            ports=lambda slots: {"late_reset": In(2), "slots": Out(slots), "slots_valid": Out(1)},
         )
 
     @cached_property

@@ -65,6 +65,8 @@ class ParallelEncoder(wiring.Component):
         output: stream of `beat_layout` with symbols of `unit_layout`.
     """
 
+    accepts_null_beats = False
+
     def __init__(
         self,
         logic: EncoderLogic,
@@ -125,8 +127,13 @@ class ParallelEncoder(wiring.Component):
         return self.narrower.parts if self.narrower else 1
 
     @property
-    def growth(self) -> int:
-        """Upper bound on the output beats of an input beat, on average."""
+    def is_narrow(self) -> bool:
+        """Whether output beats have no room for all units of an input beat, see `Stage`."""
+        return self.narrower is not None
+
+    @property
+    def beat_cycles(self) -> int:
+        """Upper bound on the cycles of an input beat, see `Stage`."""
         return self._parts + self.stages.stall_cycles
 
     @property

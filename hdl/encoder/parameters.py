@@ -62,6 +62,11 @@ class UnitParameters(CoreParameters):
         """The encoding of the output."""
         return encoding_named(self.to)
 
+    @property
+    def encodings(self) -> tuple[Encoding | None, Encoding]:
+        """That of the output."""
+        return None, self.target
+
     def growth(self, circuit: Any) -> int:
         """The output units of an input symbol, at most, if an output beat has room for one each."""
         return int(circuit.slots) if self.narrow else 1
@@ -124,9 +129,7 @@ class EncoderParameters(UnitParameters):
 
     def build(self) -> Encoder:
         """The circuit."""
-        return Encoder(
-            self.target, lanes=self.lanes, packed=self.packed, narrow=self.narrow, items=self.items, parameters=self
-        )
+        return Encoder(self)
 
     def golden(self) -> GoldenEncoder:
         """The golden encoder."""

@@ -31,17 +31,19 @@ class UnitQueue(wiring.Component):
     Args:
         logic: the functions from a code point to its units.
         symbol: the shape of a code point: a number, or an item of a decoder.
+        slots: upper bound on the output units per input unit of the core.
 
     Ports:
         input: stream of `beat_layout`, one lane. Null beats must not be `valid`.
         output: stream of `beat_layout`, one lane, with symbols of `unit_layout`.
     """
 
+    accepts_null_beats = False
     reset_cycles = 0
     """Cycles after a reset in which `input.ready` is deasserted."""
 
-    def __init__(self, logic: EncoderLogic, symbol: ShapeLike) -> None:
-        self.logic = logic
+    def __init__(self, logic: EncoderLogic, symbol: ShapeLike, slots: int) -> None:
+        self.logic, self.is_narrow = logic, slots > 1
         width = logic.table.unit_width
         self._entry = data.StructLayout({"unit": width, "error": 1, "keep": 1, "last": 1})
         super().__init__(
@@ -63,8 +65,8 @@ class UnitQueue(wiring.Component):
         return self.logic.longest - 1
 
     @property
-    def growth(self) -> int:
-        """Upper bound on the output beats of an input beat."""
+    def beat_cycles(self) -> int:
+        """Upper bound on the output beats of an input beat, see `Stage`."""
         return self.logic.longest
 
     @property

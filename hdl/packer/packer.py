@@ -11,7 +11,6 @@ from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from utf8fpga.hdl.beats import beat_layout
-from utf8fpga.hdl.decoder.parallel import ParallelDecoder
 from utf8fpga.hdl.fan_out import FanOut, LateReset
 from utf8fpga.hdl.memory_buffer import Level, MemoryBuffer
 from utf8fpga.hdl.packer.network import Network
@@ -19,10 +18,9 @@ from utf8fpga.hdl.packer.pipeline import ZERO, Pipeline, Timed
 from utf8fpga.hdl.packer.route import WordCounts
 from utf8fpga.hdl.packer.rows import Begin, ClosedRows
 from utf8fpga.hdl.packer.store import RESET_LANES, RowStore
-from utf8fpga.hdl.payloads import HasItemOptions, beat_of_slots
-from utf8fpga.model import TABLE_3_7, EncodingTable
+from utf8fpga.hdl.payloads import beat_of_slots
 
-__all__ = ["PackedDecoder", "Packer"]
+__all__ = ["Packer"]
 
 _READ_CYCLES = 3
 """Cycles from the decision to read a row to its words in registers."""
@@ -170,6 +168,24 @@ class Packer(wiring.Component):
         self.reads = FanOut(_READ_CYCLES)
         self.was_read = Signal(name="was_read", reset_less=True)
 
+    @property
+    def input(self) -> Any:
+        """`sparse`, as the input of a stage of a `Chain`."""
+        return self.sparse
+
+    @property
+    def output(self) -> Any:
+        """`packed`, as the output of a stage of a `Chain`."""
+        return self.packed
+
+    @property
+    def drain_cycles(self) -> int:
+        """Upper bound on the cycles until all words have been transferred, while no row waits.
+
+        It is not tight: the rows that are held are transferred while later ones pass through.
+        """
+        return self.capacity + self.latency
+
     def elaborate(self, platform: object) -> Module:
         m = Module()
         m.submodules.buffer, m.submodules.behind, m.submodules.inside = self.buffer, self.behind, self.inside
@@ -236,76 +252,3 @@ class Packer(wiring.Component):
         """The word of a lane, without an error where there is none."""
         fields = {str(name): word[field.offset : field.offset + field.width] for name, field in self._symbol}
         return Cat(value & keep.replicate(len(value)) if name == "error" else value for name, value in fields.items())
-
-
-class PackedDecoder(HasItemOptions, wiring.Component):
-    """A `ParallelDecoder` followed by a `Packer`.
-
-    Throughput: one beat per cycle on any input. Latency: the sum of both. Null beats have no effect.
-
-    Args: those of `ParallelDecoder`.
-
-    Attributes:
-        sparse, packer: the two components.
-
-    Ports:
-        input: stream of `beat_layout`, code units.
-        output: stream of `beat_layout`, items of `item_layout`, its words contiguous from word 0.
-
-    Raises:
-        InvalidArgumentError, TableError: see `ParallelDecoder`.
-    """
-
-    practice = ParallelDecoder.practice
-    packed = True
-
-    def __init__(
-        self,
-        table: EncodingTable = TABLE_3_7,
-        *,
-        lanes: int,
-        pipeline: int | None = None,
-        buffer: str | None = None,
-        **options: Any,
-    ) -> None:
-        self.sparse = decoder = ParallelDecoder(
-            table, lanes=lanes, pipeline=pipeline, buffer=buffer, keeps_empty=True, **options
-        )
-        self.table, self.lanes, self.pipeline, self.buffer = table, lanes, decoder.pipeline, decoder.buffer
-        self.item_options = decoder.item_options
-        self.packer = Packer(self.item_options.layout(table), lanes)
-        super().__init__(
-            {
-                "input": In(stream.Signature(beat_layout(table.unit_width, lanes))),
-                "output": Out(stream.Signature(beat_layout(self.item_options.layout(table), lanes))),
-            }
-        )
-
-    @property
-    def latency(self) -> int:
-        """Upper bound on the cycles from the beat that determines an item, and fills or ends its beat, to the item."""
-        return self.sparse.latency + self.packer.latency
-
-    @property
-    def reset_cycles(self) -> int:
-        """Cycles after a reset in which `input.ready` is deasserted."""
-        return self.sparse.reset_cycles
-
-    @property
-    def stall_cycles(self) -> int:
-        """Upper bound on the cycles in a row in which `input.ready` is deasserted while no output beat waits."""
-        return self.sparse.stall_cycles + self.packer.stall_cycles
-
-    @property
-    def drain_cycles(self) -> int:
-        """Upper bound on the cycles until all determined items have been transferred, while no beat waits."""
-        # One row is transferred per cycle; meanwhile, or later, the items of the sparse decoder enter the packer.
-        return self.packer.capacity + self.sparse.drain_cycles + self.packer.latency
-
-    def elaborate(self, platform: object) -> Module:
-        m = Module()
-        m.submodules.decoder, m.submodules.packer = self.sparse, self.packer
-        wiring.connect(m, wiring.flipped(self.input), self.sparse.input)
-        wiring.connect(m, self.sparse.output, self.packer.sparse)
-        wiring.connect(m, wiring.flipped(self.output), self.packer.packed)
-        return m

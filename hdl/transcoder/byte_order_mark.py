@@ -6,10 +6,10 @@ from __future__ import annotations
 from typing import Any
 
 from amaranth.hdl import Const, Module, Mux, ShapeLike, Signal, Value
-from amaranth.lib import data, stream, wiring
+from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
-from utf8fpga.hdl.beats import beat_layout
+from utf8fpga.hdl.beats import beat_stream, is_effective
 from utf8fpga.hdl.encoder.encoder import swapped_bytes
 from utf8fpga.model.encoder import BYTE_ORDER_MARK
 from utf8fpga.model.encodings import Encoding
@@ -17,38 +17,44 @@ from utf8fpga.model.encodings import Encoding
 __all__ = ["MarkRemover", "OrderDetector"]
 
 
-class OrderDetector(wiring.Component):
+class _Passage(wiring.Component):
+    """A stage of a `Chain` without registers on the way."""
+
+    latency = reset_cycles = stall_cycles = drain_cycles = 0
+
+
+class OrderDetector(_Passage):
     """Determines the byte order of the code units of a packet by its first unit, and gives the units in that order.
 
     The first unit of a packet selects the byte order in which it is U+FEFF. If it is U+FEFF in neither, the order is
     that of the encoding. The unit itself is not removed.
-
-    There is no register on the way: the beat is output in the same cycle.
 
     Args:
         encoding: the encoding of the units; U+FEFF is one unit.
         lanes: units per beat.
 
     Ports:
-        input: a beat of `beat_layout`, of which each unit has its first byte in the low bits.
-        transfer: the beat is transferred in this cycle; not asserted for null beats.
-        output: the same beat with the units as numbers.
+        input: stream of `beat_layout`, of which each unit has its first byte in the low bits.
+        output: the same stream with the units as numbers.
     """
 
     def __init__(self, encoding: Encoding, lanes: int) -> None:
         self._encoding, self._lanes = encoding, lanes
-        beat = beat_layout(encoding.form.unit_width, lanes)
-        super().__init__({"input": In(beat), "transfer": In(1), "output": Out(beat)})
+        beats = beat_stream(encoding.form.unit_width, lanes)
+        super().__init__({"input": In(beats), "output": Out(beats)})
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        beat, output = self.input, self.output
+        beat: Any = self.input.payload
+        output = self.output.payload
         first, kept = Signal(init=1), Signal(name="kept_big", reset_less=True)
         big = Signal(name="big")
         units = [Value.cast(beat.symbols[lane]) for lane in range(self._lanes)]
         is_big, is_little = (swap(units[0]) == BYTE_ORDER_MARK for swap in (swapped_bytes, Value.cast))
         default = Const(self._encoding.byte_order == "big", 1)
         m.d.comb += [
+            self.output.valid.eq(self.input.valid),
+            self.input.ready.eq(self.output.ready),
             big.eq(Mux(first, Mux(default, ~is_little, is_big), kept)),
             output.keep.eq(beat.keep),
             output.last.eq(beat.last),
@@ -57,17 +63,17 @@ class OrderDetector(wiring.Component):
                 for lane, unit in enumerate(units)
             ),
         ]
-        with m.If(self.transfer):
+        with m.If(is_effective(self.input) & self.input.ready):
             m.d.sync += [first.eq(beat.last), kept.eq(big)]
         return m
 
 
-class MarkRemover(wiring.Component):
+class MarkRemover(_Passage):
     """Removes U+FEFF if it is the first code point of a packet.
 
     A beat that has no other code point, and does not end its packet, is dropped.
 
-    There are combinational paths from each stream to the other, and no register on the way.
+    There are combinational paths from each stream to the other.
 
     Args:
         symbol: the shape of a symbol: a code point, or an item of a decoder.
@@ -81,8 +87,8 @@ class MarkRemover(wiring.Component):
 
     def __init__(self, symbol: ShapeLike, lanes: int, units: int) -> None:
         self._lane = (units - 1) % lanes
-        shape = beat_layout(symbol, lanes)
-        super().__init__({"input": In(stream.Signature(shape)), "output": Out(stream.Signature(shape))})
+        beats = beat_stream(symbol, lanes)
+        super().__init__({"input": In(beats), "output": Out(beats)})
 
     def elaborate(self, platform: object) -> Module:
         m = Module()

@@ -7,8 +7,7 @@ from dataclasses import dataclass, field
 from typing import ClassVar
 
 from utf8fpga.hdl.core import option
-from utf8fpga.hdl.decoder.parallel import MAX_LANES
-from utf8fpga.hdl.decoder.parameters import DecoderParameters
+from utf8fpga.hdl.decoder.parameters import MAX_LANES, DecoderParameters
 from utf8fpga.hdl.encoder.parameters import UnitParameters
 from utf8fpga.hdl.transcoder.transcoder import Transcoder, source_table
 from utf8fpga.model import IncrementalDecoder
@@ -92,16 +91,7 @@ class TranscoderParameters(UnitParameters):
 
     def build(self) -> Transcoder:
         """The circuit."""
-        return Transcoder(
-            self.given,
-            self.target,
-            lanes=self.lanes,
-            packed=self.packed,
-            narrow=self.narrow,
-            decoder=self.decoder,
-            mark=self.bom,
-            parameters=self,
-        )
+        return Transcoder(self)
 
     @property
     def decoder(self) -> DecoderParameters | None:
@@ -115,6 +105,11 @@ class TranscoderParameters(UnitParameters):
     def given(self) -> Encoding:
         """The encoding of the input."""
         return encoding_named(self.from_)
+
+    @property
+    def encodings(self) -> tuple[Encoding, Encoding]:
+        """Those of the input and of the output."""
+        return self.given, self.target
 
     def golden(self) -> GoldenTranscoder:
         """The golden transcoder."""

@@ -12,7 +12,7 @@ from utf8fpga.hdl.core import CoreParameters, option
 from utf8fpga.hdl.payloads import OutputUnit
 from utf8fpga.hdl.validator.pass_through import PassThrough
 from utf8fpga.hdl.validator.report import REPORTS
-from utf8fpga.hdl.validator.tap import MAX_TAP_LANES, ValidatorTap
+from utf8fpga.hdl.validator.tap import ValidatorTap
 from utf8fpga.hdl.validator.tapped import TappedStream
 from utf8fpga.hdl.validator.verdict import VerdictTap
 from utf8fpga.model import CATALOGUE, TABLE_3_7, EncodingTable, ErrorKind, ValidatorReport
@@ -29,9 +29,12 @@ from utf8fpga.model.validator import (
     checked_limit,
 )
 
-__all__ = ["AnyTap", "ValidatorParameters"]
+__all__ = ["MAX_TAP_LANES", "AnyTap", "ValidatorParameters"]
 
 AnyTap: TypeAlias = ValidatorTap | VerdictTap
+
+MAX_TAP_LANES = 256
+"""Upper bound on the lanes of a validator."""
 
 _BYTE_TABLES = tuple(
     name for name, table in CATALOGUE.items() if isinstance(table, EncodingTable) and table.unit_width == 8
@@ -118,9 +121,8 @@ class ValidatorParameters(CoreParameters):
         Raises:
             TableError: see `ValidatorTap`.
         """
-        if self.lanes == 1 and self.report == REPORTS[0]:
-            return VerdictTap(self.table)
-        return ValidatorTap(self.table, lanes=self.lanes, report=self.report, counters=self.counters)
+        is_smallest = self.lanes == 1 and self.report == REPORTS[0]
+        return VerdictTap(self) if is_smallest else ValidatorTap(self)
 
     def build(self) -> TappedStream | PassThrough:
         """The pass-through, or the tap with its reports as a stream.
@@ -128,16 +130,7 @@ class ValidatorParameters(CoreParameters):
         Raises:
             TableError: see `ValidatorTap`.
         """
-        if not self.pass_through:
-            return TappedStream(self.tap(), self)
-        return PassThrough(
-            self.table,
-            lanes=self.lanes,
-            report=self.report,
-            counters=self.counters,
-            limit=self.limit,
-            parameters=self,
-        )
+        return PassThrough(self) if self.pass_through else TappedStream(self)
 
     @property
     def output_noun(self) -> str:

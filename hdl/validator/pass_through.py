@@ -6,15 +6,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
-from amaranth.lib import data, fifo, stream, wiring
+from amaranth.lib import data, fifo, wiring
 from amaranth.lib.wiring import In, Out
 
-from utf8fpga.hdl.beats import beat_layout, is_effective
+from utf8fpga.hdl.beats import beat_stream, is_effective
 from utf8fpga.hdl.payloads import unit_layout
-from utf8fpga.hdl.validator.report import REPORTS, report_layout
+from utf8fpga.hdl.validator.report import report_layout
 from utf8fpga.hdl.validator.tap import ValidatorTap
-from utf8fpga.model import TABLE_3_7, EncodingTable
-from utf8fpga.model.validator import COUNTER_WIDTH, checked_limit
 
 if TYPE_CHECKING:
     from utf8fpga.hdl.validator.parameters import ValidatorParameters
@@ -39,13 +37,8 @@ class PassThrough(wiring.Component):
     ends.
 
     Args:
-        table: the encoding form; default: UTF-8.
-        lanes: code units per beat, 1 to `MAX_TAP_LANES`.
-        report: what the report holds, one of `REPORTS`; default: everything.
-        counters: the width of the numbers in bits, 4 to 64.
-        limit: the units of a packet at the output, at most. A longer packet is cut after the last item, well-formed or
-            not, that ends within the limit, and the rest is discarded. None: no limit.
-        parameters: the parameters that it is built from.
+        parameters: the parameters. A packet with more units than `limit` is cut after the last item, well-formed or
+            not, that ends within the limit, and the rest is discarded.
 
     Ports:
         input: stream of `beat_layout`, code units.
@@ -53,7 +46,6 @@ class PassThrough(wiring.Component):
         report: the report, of `report_layout`, while `output.valid` and `output.payload.last` are asserted.
 
     Raises:
-        InvalidArgumentError: `lanes`, `report`, `counters` or `limit` is invalid.
         TableError: see `ValidatorTap`.
     """
 
@@ -62,25 +54,16 @@ class PassThrough(wiring.Component):
     stall_cycles = 2
     """Cycles without a waiting beat, after which `input.ready` is asserted."""
 
-    def __init__(
-        self,
-        table: EncodingTable = TABLE_3_7,
-        *,
-        lanes: int,
-        report: str = REPORTS[-1],
-        counters: int = COUNTER_WIDTH,
-        limit: int | None = None,
-        parameters: ValidatorParameters | None = None,
-    ) -> None:
-        self.table, self.lanes, self.parameters = table, lanes, parameters
-        self.limit = checked_limit(limit, table)
-        self._tap = ValidatorTap(table, lanes=lanes, report=report, counters=counters, flags=True)
+    def __init__(self, parameters: ValidatorParameters) -> None:
+        self.parameters, self.lanes, self.limit = parameters, parameters.lanes, parameters.limit
+        self._tap = ValidatorTap(parameters, flags=True)
+        table = parameters.table
         self._reach = table.longest - 1
         super().__init__(
             {
-                "input": In(stream.Signature(beat_layout(table.unit_width, lanes))),
-                "output": Out(stream.Signature(beat_layout(unit_layout(table.unit_width), lanes))),
-                "report": Out(report_layout(report, counters)),
+                "input": In(beat_stream(table.unit_width, self.lanes)),
+                "output": Out(beat_stream(unit_layout(table.unit_width), self.lanes)),
+                "report": Out(report_layout(parameters.report, parameters.counters)),
             }
         )
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import cached_property
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from amaranth.hdl import Cat, Const, Module, Signal, Value
 from amaranth.lib import wiring
@@ -28,16 +28,13 @@ from utf8fpga.hdl.validator.pipeline import (
     total_of,
     value_of,
 )
-from utf8fpga.hdl.validator.report import REPORTS, report_layout
+from utf8fpga.hdl.validator.report import report_layout
 from utf8fpga.hdl.validator.tally import tally_of
-from utf8fpga.model import TABLE_3_7, EncodingTable, InvalidArgumentError
-from utf8fpga.model.table import checked_table
-from utf8fpga.model.validator import COUNTER_WIDTH, checked_counter_width
 
-__all__ = ["MAX_TAP_LANES", "ValidatorTap"]
+if TYPE_CHECKING:
+    from utf8fpga.hdl.validator.parameters import ValidatorParameters
 
-MAX_TAP_LANES = 256
-"""Upper bound on the lanes of a validator."""
+__all__ = ["ValidatorTap"]
 
 
 class ValidatorTap(wiring.Component):
@@ -59,10 +56,7 @@ class ValidatorTap(wiring.Component):
     table, and adders have parts of a few bits. A register with a number that overflows is all ones.
 
     Args:
-        table: the encoding form; default: UTF-8.
-        lanes: code units per beat, 1 to `MAX_TAP_LANES`.
-        report: what the report holds, one of `REPORTS`; default: everything.
-        counters: the width of the numbers in bits, 4 to 64.
+        parameters: the parameters of the validator.
         flags: there are the ports with flags of each unit.
 
     Ports:
@@ -76,32 +70,19 @@ class ValidatorTap(wiring.Component):
             the same exception for a reset (only with `flags`).
 
     Raises:
-        InvalidArgumentError: `lanes`, `report` or `counters` is invalid.
         TableError: the table does not allow a sliding window, or one of the numbers; see `ValidatorControl`.
     """
 
-    def __init__(
-        self,
-        table: EncodingTable = TABLE_3_7,
-        *,
-        lanes: int,
-        report: str = REPORTS[-1],
-        counters: int = COUNTER_WIDTH,
-        flags: bool = False,
-    ) -> None:
-        checked_table(table)
-        if not 1 <= lanes <= MAX_TAP_LANES:
-            raise InvalidArgumentError(f"lanes {lanes} is not in 1..{MAX_TAP_LANES}")
-        if report not in REPORTS:
-            raise InvalidArgumentError(f"report {report!r} is not one of {', '.join(REPORTS)}")
-        self.table, self.lanes, self.contents, self.counters = table, lanes, report, checked_counter_width(counters)
+    def __init__(self, parameters: ValidatorParameters, *, flags: bool = False) -> None:
+        self.parameters, self.lanes = parameters, parameters.lanes
+        table, lanes = parameters.table, parameters.lanes
         self.control = ValidatorControl.of(table)
         self.has_flags = flags
         ports = {
             "payload": In(beat_layout(table.unit_width, lanes)),
             "valid": In(1),
             "ready": In(1),
-            "report": Out(report_layout(report, counters)),
+            "report": Out(report_layout(parameters.report, parameters.counters)),
             "report_valid": Out(1),
         }
         if flags:
@@ -174,7 +155,7 @@ class TapCircuit:
 
     def __init__(self, tap: ValidatorTap) -> None:
         self._tap, self._control, self._window = tap, tap.control, tap.control.window
-        self._lanes, self._longest = tap.lanes, tap.table.longest
+        self._lanes, self._longest = tap.lanes, tap.parameters.table.longest
         units = tap.payload
         arrives = tap.valid & tap.ready & (units.keep[0] | units.last)
         self.pipeline = pipeline = Pipeline(arrives, units.last)
@@ -194,7 +175,7 @@ class TapCircuit:
     @cached_property
     def flags(self) -> UnitFlags:
         """The flags of each unit."""
-        return UnitFlags(self, self._control, self._tap.table)
+        return UnitFlags(self, self._control, self._tap.parameters.table)
 
     def _late(self, name: str, value: Value) -> Staged:
         return self.pipeline.apply(name, lambda value: value, Staged(value, 0))
@@ -345,17 +326,17 @@ class TapCircuit:
     def _fields(self) -> dict[str, list[Staged]]:
         """The fields of the report, in parts, of which those of the last beat of a packet are the report."""
         pipeline, tap = self.pipeline, self._tap
-        if tap.contents == "verdict":
+        if tap.parameters.report == "verdict":
             return {"well_formed": [self._verdict(any_of_all(pipeline, "any_bad", self.bad))[0]]}
         first = self._first_bad()
         amount = [Staged(Const(self._lanes >> bit & 1, 1), 0) for bit in range(self._lanes.bit_length())]
-        if tap.contents == "full":
+        if tap.parameters.report == "full":
             amount = ones_of_prefix(pipeline, "present", self.keep)
-        units = tally_of(pipeline, self._first, "units", amount, tap.counters, first.number)
+        units = tally_of(pipeline, self._first, "units", amount, tap.parameters.counters, first.number)
         well_formed, is_first = self._verdict(first.found)
         faults = {"offset": [self._captured(f"offset_{at}", part, is_first) for at, part in enumerate(units.start)]}
         numbers: dict[str, list[Staged]] = {}
-        if tap.contents == "full":
+        if tap.parameters.report == "full":
             faults["kind"] = self._kind(first, is_first)
             numbers = {"units": units.total, **self._counts()}
         # Without an error these fields are 0.
@@ -374,9 +355,9 @@ class TapCircuit:
 
     def _payload(self, place: int) -> tuple[Staged, ...]:
         """What the cause of an error of an item that starts at a place depends on."""
-        if self._tap.contents != "full":
+        if self._tap.parameters.report != "full":
             return ()
-        width = self._tap.table.unit_width
+        width = self._tap.parameters.table.unit_width
         unit, stage = self.at(self.units, place), self.bad[0].stage
         return tuple(
             self._is_definite(place) if bit == width else Staged(self.pipeline.at(unit, stage)[bit], stage)
@@ -448,7 +429,7 @@ class TapCircuit:
 
     def _counts(self) -> dict[str, list[Staged]]:
         """The numbers of errors, code points and units in UTF-16, in parts."""
-        pipeline, width, control = self.pipeline, self._tap.counters, self._control
+        pipeline, width, control = self.pipeline, self._tap.parameters.counters, self._control
         starts = total_of(pipeline, "start", {0: self.starts})
         errors = total_of(pipeline, "error", {0: self.bad})
         pairs = starts

@@ -6,13 +6,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from amaranth.hdl import Module, Signal, Value
-from amaranth.lib import fifo, stream, wiring
+from amaranth.lib import fifo, wiring
 from amaranth.lib.wiring import In, Out
 
-from utf8fpga.hdl.beats import beat_layout, is_effective
+from utf8fpga.hdl.beats import beat_stream, is_effective
 
 if TYPE_CHECKING:
-    from utf8fpga.hdl.validator.parameters import AnyTap, ValidatorParameters
+    from utf8fpga.hdl.validator.parameters import ValidatorParameters
 
 __all__ = ["TappedStream"]
 
@@ -32,8 +32,7 @@ class TappedStream(wiring.Component):
     Throughput: a beat per cycle while reports do not wait.
 
     Args:
-        tap: the tap.
-        parameters: the parameters that it is built from.
+        parameters: the parameters.
 
     Ports:
         input: stream of `beat_layout`, code units.
@@ -48,13 +47,13 @@ class TappedStream(wiring.Component):
     stall_cycles = 2
     """Cycles without a waiting report, after which `input.ready` is asserted."""
 
-    def __init__(self, tap: AnyTap, parameters: ValidatorParameters) -> None:
-        self.tap, self.parameters, self.lanes = tap, parameters, tap.lanes
-        report = tap.report.shape()
+    def __init__(self, parameters: ValidatorParameters) -> None:
+        self.tap = tap = parameters.tap()
+        self.parameters, self.lanes = parameters, parameters.lanes
         super().__init__(
             {
-                "input": In(stream.Signature(tap.payload.shape())),
-                "output": Out(stream.Signature(beat_layout(report, 1))),
+                "input": In(beat_stream(parameters.table.unit_width, self.lanes)),
+                "output": Out(beat_stream(tap.report.shape(), 1)),
             }
         )
 

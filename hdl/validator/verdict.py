@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from amaranth.hdl import Cat, Module, Mux, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
@@ -10,8 +12,9 @@ from amaranth.lib.wiring import In, Out
 from utf8fpga.hdl.beats import beat_layout
 from utf8fpga.hdl.validator.logic import ValidatorControl
 from utf8fpga.hdl.validator.report import report_layout
-from utf8fpga.model import TABLE_3_7, EncodingTable
-from utf8fpga.model.table import checked_table
+
+if TYPE_CHECKING:
+    from utf8fpga.hdl.validator.parameters import ValidatorParameters
 
 __all__ = ["VerdictTap"]
 
@@ -25,7 +28,7 @@ class VerdictTap(wiring.Component):
     last beat of a packet was transferred. A reset discards the packet and all reports in flight.
 
     Args:
-        table: the encoding form; default: UTF-8.
+        parameters: the parameters of the validator.
 
     Attributes:
         needs: bit k: the open sequence needs more than k units.
@@ -41,8 +44,8 @@ class VerdictTap(wiring.Component):
     lanes = 1
     latency = 2
 
-    def __init__(self, table: EncodingTable = TABLE_3_7) -> None:
-        self.table = checked_table(table)
+    def __init__(self, parameters: ValidatorParameters) -> None:
+        self.parameters, table = parameters, parameters.table
         self.control = ValidatorControl.of(table)
         self.control.check_two_classes()
         self.needs = Signal(table.longest - 1)

@@ -803,16 +803,18 @@ def test_progress_on_a_terminal_and_none_in_a_pipe(tmp_path: Path) -> None:
 
 FAULTY = """
 import sys
+from dataclasses import replace
 from utf8fpga import hdl
 from utf8fpga.model import EncodingTable, TABLE_3_7
 import utf8fpga.hdl.decoder.parameters, utf8fpga.cli.main
 
 class Faulty(hdl.SerialDecoder):
-    def __init__(self, table=TABLE_3_7, **options):
+    def __init__(self, parameters):
         rows = [str(row).replace("U+", "").replace(" as ", "  ") for row in TABLE_3_7.rows]
         rows[4] = "D000..DFFF ED 80..BF 80..BF"
-        super().__init__(EncodingTable.parse("wrong", "\\n".join(rows), source="a mutant"), **options)
-        self.table = TABLE_3_7
+        wrong = EncodingTable.parse("wrong", "\\n".join(rows), source="a mutant")
+        super().__init__(replace(parameters, table=wrong))
+        self.parameters = parameters
 
 utf8fpga.hdl.decoder.parameters.SerialDecoder = Faulty
 utf8fpga.cli.main.main(sys.argv[1:])

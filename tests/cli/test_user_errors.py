@@ -105,9 +105,9 @@ TABLES_ONLY = {
     "render": render,
     "bit_distribution": bit_distribution,
     "serial": hdl.SerialDecoder,
-    "practice": lambda table: hdl.PracticeDecoder(Practice.EACH_UNIT, table),
-    "parallel": lambda table: hdl.ParallelDecoder(table, lanes=4),
-    "packed": lambda table: hdl.PackedDecoder(table, lanes=4),
+    "practice": lambda table: hdl.Decoder(table, practice=Practice.EACH_UNIT),
+    "parallel": lambda table: hdl.Decoder(table, lanes=4, packed=False),
+    "packed": lambda table: hdl.Decoder(table, lanes=4, buffer="memory"),
     "any lanes": hdl.Decoder,
     "UART": lambda table: UartCore(12e6, 1e6, DecoderParameters(table=table)),
 }

@@ -17,6 +17,7 @@ import pytest
 from amaranth.hdl import Module, Mux, Signal
 from amaranth.lib import wiring
 from amaranth.sim import Simulator
+from support.decoders import sparse_decoder
 from support.faults import wrap
 from support.tiers import tiered
 
@@ -32,7 +33,7 @@ from utf8fpga.formal.netlist import FAMILIES, equal_netlist
 from utf8fpga.formal.properties import JUDGES, Property, cover_targets
 from utf8fpga.formal.reference_dfa import Reference
 from utf8fpga.formal.runner import harness_aig, harness_rtlil, prove
-from utf8fpga.hdl import ParallelDecoder, SerialDecoder, axi_rtlil
+from utf8fpga.hdl import Decoder, DecoderParameters, ParallelDecoder, SerialDecoder, axi_rtlil
 from utf8fpga.hdl.decoder.serial_logic import SerialControl
 from utf8fpga.model import TABLE_3_7, EncodingTable, ErrorKind, decode
 from utf8fpga.model.forms import RFC_2279
@@ -73,7 +74,7 @@ def test_proved_with_the_marker_proof(name: str, wanted: str) -> None:
 
 
 def test_covers_are_every_cause_and_every_state() -> None:
-    targets = cover_targets(SerialDecoder())
+    targets = cover_targets(Decoder())
     assert {kind.name for kind in ErrorKind} <= set(targets)
     assert sum(target.startswith("state ") for target in targets) == 7
 
@@ -146,8 +147,8 @@ class Broken(SerialDecoder):
     """A correct decoder with a fault between it and its ports."""
 
     def __init__(self, damage: Callable[[Module, SerialDecoder, SerialDecoder], None], **options: Any) -> None:
-        super().__init__(**options)
-        self._damage, self._inner = damage, SerialDecoder(**options)
+        super().__init__(DecoderParameters(**options))
+        self._damage, self._inner = damage, Decoder(**options)
 
     def elaborate(self, platform: object) -> Module:
         inner = self._inner
@@ -235,7 +236,7 @@ def unflagged(m: Module, outer: SerialDecoder, inner: SerialDecoder) -> None:
     m.d.comb += outer.output.payload.symbols[0].line_break.eq(symbol.line_break & (symbol.code_point != 0x2029))
 
 
-CALL = "SerialDecoder(TABLE_3_7, pipeline=0)"
+CALL = "Decoder(TABLE_3_7, pipeline=0)"
 
 
 def broken(damage: Callable[[Module, SerialDecoder, SerialDecoder], None], **options: Any) -> Configuration:
@@ -326,7 +327,7 @@ def test_one_wrong_row_gives_a_counterexample() -> None:
 
 @pytest.mark.parametrize("family", tiered({name: name for name in FAMILIES}, ["ecp5"], tier=pytest.mark.proof))
 def test_one_changed_cell_of_a_netlist_is_detected(family: str) -> None:
-    design = axi_rtlil(SerialDecoder())
+    design = axi_rtlil(Decoder())
     change = "cd gate; mutate -list 1 -seed 1 -mode inv -o change.ys; script change.ys; cd ..;"
     assert equal_netlist(design, family, change=change).proved is False
 
@@ -335,7 +336,7 @@ def test_one_changed_cell_of_a_netlist_is_detected(family: str) -> None:
 @pytest.mark.parametrize("family", FAMILIES)
 def test_an_unconnected_bit_of_a_netlist_is_arbitrary(family: str) -> None:
     """The bit is 0 in the design, and an unconnected one would often be 0 as well."""
-    design = axi_rtlil(SerialDecoder())
+    design = axi_rtlil(Decoder())
     change = "cd gate; connect -set m_axis_tdata[31] 1'x; cd ..;"
     assert equal_netlist(design, family, change=change).proved is False
 
@@ -345,7 +346,7 @@ def test_an_unconnected_bit_of_a_netlist_is_arbitrary(family: str) -> None:
 def test_another_clock_in_a_netlist_is_detected(family: str, change: str) -> None:
     """The engine has only one clock."""
     change = f"cd gate; rename -enumerate -pattern F% t:$dff; {change}; cd ..;"
-    assert equal_netlist(axi_rtlil(SerialDecoder()), family, change=change).proved is False
+    assert equal_netlist(axi_rtlil(Decoder()), family, change=change).proved is False
 
 
 # Decoders with a buffer have stricter rules.
@@ -355,8 +356,8 @@ class BrokenParallel(ParallelDecoder):
     """A correct parallel decoder; in some cycles its input is not ready, or its output is not valid."""
 
     def __init__(self, *, shut: str, lanes: int) -> None:
-        super().__init__(lanes=lanes, pipeline=0)
-        self._shut, self._inner = shut, ParallelDecoder(lanes=lanes, pipeline=0)
+        self._shut, self._inner = shut, sparse_decoder(lanes=lanes, pipeline=0)
+        super().__init__(self._inner.parameters)
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
@@ -542,7 +543,7 @@ def test_each_result_is_printed_when_it_is_known(
     monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
     """The next configuration cannot be built."""
-    impossible = Configuration("impossible", TABLE_3_7, partial(SerialDecoder, pipeline=9), CALL)
+    impossible = Configuration("impossible", TABLE_3_7, partial(Decoder, pipeline=9), CALL)
     monkeypatch.setitem(CONFIGURATIONS, "impossible", impossible)
     assert run("serial-0", "impossible", "--property", "stall", "--jobs", "1") == 2
     captured = capfd.readouterr()

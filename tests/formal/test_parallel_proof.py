@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from amaranth.back import rtlil
 from amaranth.hdl import Const, Module, ResetSignal, Value
+from support.decoders import sparse_decoder
 from support.faults import Fault, combinational, inject, mute_errors, no_fault, registered
 
 from utf8fpga.formal.abc import decide
@@ -102,7 +103,7 @@ def test_proved_for_three_lanes(wanted: str) -> None:
 def failed_questions(wanted: str, *, lanes: int, pipeline: int = 0, **options: Any) -> list[str]:
     """The questions of the induction that fail for the decoder with these parameters."""
     found = prove_halves(
-        lambda: ParallelDecoder(lanes=lanes, pipeline=pipeline, **options), TABLE_3_7, Property(wanted), seconds=1200
+        lambda: sparse_decoder(lanes=lanes, pipeline=pipeline, **options), TABLE_3_7, Property(wanted), seconds=1200
     )
     assert found.asked
     assert not found.undecided
@@ -184,14 +185,14 @@ def test_a_sequence_broken_at_the_end_of_a_beat_is_rejected(monkeypatch: pytest.
 
 @pytest.mark.parametrize("lanes", [2, 4])
 def test_a_latency_that_is_too_low_is_rejected(monkeypatch: pytest.MonkeyPatch, lanes: int) -> None:
-    latency = ParallelDecoder(lanes=lanes).latency
+    latency = sparse_decoder(lanes=lanes).latency
     monkeypatch.setattr(ParallelDecoder, "latency", latency - 1)
     assert failed_questions("latency", lanes=lanes, pipeline=5)[0] == f"{latency} cycles, not {latency - 1}"
 
 
 @pytest.mark.proof
 def test_a_decoder_of_another_table_is_rejected() -> None:
-    found = prove_halves(lambda: ParallelDecoder(GENERALISED_UTF_8, lanes=1), TABLE_3_7, Property.EQUIVALENCE)
+    found = prove_halves(lambda: sparse_decoder(GENERALISED_UTF_8, lanes=1), TABLE_3_7, Property.EQUIVALENCE)
     assert found.failed
 
 
@@ -359,7 +360,7 @@ def test_a_fault_without_effect_leaves_the_design_identical(monkeypatch: pytest.
     """So the injection itself is not the reason for which a decoder is rejected."""
 
     def design() -> str:
-        return str(rtlil.convert(ParallelDecoder(lanes=lanes, pipeline=0), emit_src=False))
+        return str(rtlil.convert(sparse_decoder(lanes=lanes, pipeline=0), emit_src=False))
 
     before = design()
     for component in (ParallelDecoder, BeatWindow, RowWindow, FanOut, *{case[0] for case in BUFFER_FAULTS.values()}):
@@ -448,7 +449,7 @@ RECOVERY_FAULTS = {
 )
 def test_control_that_does_not_recover_is_rejected(monkeypatch: pytest.MonkeyPatch, fault: Fault) -> None:
     inject(monkeypatch, RegisterBuffer, fault)
-    assert prove_recovery(lambda: ParallelDecoder(lanes=2, pipeline=0)).proved is False
+    assert prove_recovery(lambda: sparse_decoder(lanes=2, pipeline=0)).proved is False
 
 
 @pytest.mark.parametrize(
@@ -460,7 +461,7 @@ def test_control_that_does_not_recover_is_rejected(monkeypatch: pytest.MonkeyPat
 )
 def test_the_window_recovers_after_one_unit_less_than_the_longest_sequence_has(units: int, recovers: bool) -> None:
     """Whether the last unit of the longest sequence completes it depends on the three units before it."""
-    proof = WindowRecovery(lambda: ParallelDecoder(lanes=1, pipeline=0), units=units)
+    proof = WindowRecovery(lambda: sparse_decoder(lanes=1, pipeline=0), units=units)
     aig = aig_of(rtlil.convert(proof, name="top", ports=proof.ports), free=True)
     assert decide({"window": (aig, aig.output_bits["bad"][0])})["window"].proved is recovers
 
@@ -471,4 +472,4 @@ def test_the_window_recovers_after_one_unit_less_than_the_longest_sequence_has(u
 def test_a_register_that_keeps_its_contents_is_rejected(monkeypatch: pytest.MonkeyPatch, lanes: int) -> None:
     """While it is set, no error is reported."""
     mute_errors(monkeypatch)
-    assert prove_recovery(lambda: ParallelDecoder(lanes=lanes, pipeline=0)).proved is False
+    assert prove_recovery(lambda: sparse_decoder(lanes=lanes, pipeline=0)).proved is False

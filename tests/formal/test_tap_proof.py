@@ -26,14 +26,23 @@ def test_the_smallest_tap_is_equal_to_the_dfa(wanted: Property) -> None:
 
 @pytest.mark.smoke
 def test_another_table_is_refuted() -> None:
-    assert prove_tap(lambda: VerdictTap(GENERALISED_UTF_8), TABLE_3_7, Property.EQUIVALENCE).proved is False
+    assert (
+        prove_tap(
+            lambda: VerdictTap(ValidatorParameters(table=GENERALISED_UTF_8, report="verdict")),
+            TABLE_3_7,
+            Property.EQUIVALENCE,
+        ).proved
+        is False
+    )
 
 
 def test_another_latency_is_refuted() -> None:
     class Later(VerdictTap):
         latency = 3
 
-    assert prove_tap(Later, TABLE_3_7, Property.EQUIVALENCE).proved is False
+    assert (
+        prove_tap(lambda: Later(ValidatorParameters(report="verdict")), TABLE_3_7, Property.EQUIVALENCE).proved is False
+    )
 
 
 def test_a_tap_has_no_properties_of_a_handshake() -> None:

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from amaranth.hdl import Const
-from support.joints import ends_are_lost
+from support.faults import combinational, inject
 from support.tiers import tiered
 
 from utf8fpga.formal import runner
@@ -17,7 +17,7 @@ from utf8fpga.formal.properties import Property
 from utf8fpga.formal.report import Result
 from utf8fpga.formal.runner import prove
 from utf8fpga.formal.transcoder_proof import TRANSCODER_PROPERTIES, is_same_decoder, prove_encoder
-from utf8fpga.hdl import DecoderParameters, TranscoderParameters
+from utf8fpga.hdl import DecoderParameters, Transcoder, TranscoderParameters
 from utf8fpga.hdl.encoder import logic, unit_queue
 from utf8fpga.hdl.transcoder import transcoder
 from utf8fpga.model import InvalidArgumentError
@@ -66,6 +66,11 @@ def test_an_encoder_with_a_fault_is_refuted(fault: Callable[..., None], monkeypa
     proved, note = prove_encoder(UTF_16.build, Property.EQUIVALENCE)
     assert proved is False
     assert note.startswith("step: monitor 0")
+
+
+def ends_are_lost(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The last beat of a packet is not marked at the output."""
+    inject(monkeypatch, Transcoder, combinational(lambda core: core.output.payload.last.eq(0)))
 
 
 def bytes_are_not_swapped(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -22,6 +22,7 @@ from amaranth.back import rtlil
 from amaranth.hdl import Cat, ClockDomain, Const, Module, Mux, Signal, Value
 from amaranth.lib import stream
 from amaranth.sim import Simulator
+from support.decoders import sparse_decoder
 from support.faults import Fault, combinational, inject, mute_errors, registered, with_fault, with_registers, wrap
 from support.weakenings import Weakening, weaken
 
@@ -36,7 +37,7 @@ from utf8fpga.formal.foreign import prove_foreign
 from utf8fpga.formal.invariants.buffer import Start, _RegisterBench
 from utf8fpga.formal.invariants.window import _Bench
 from utf8fpga.formal.item_lanes import ItemLanes, prove_item_lanes
-from utf8fpga.formal.joints import Joints
+from utf8fpga.formal.joints import ChainJoints, Joints, is_joined
 from utf8fpga.formal.netlist import _equal, equal_verilog
 from utf8fpga.formal.packer_monitors import PackerMonitors
 from utf8fpga.formal.packer_proof import NARROW
@@ -47,8 +48,8 @@ from utf8fpga.formal.recovery_proof import _Twins
 from utf8fpga.formal.runner import prove
 from utf8fpga.formal.stages_proof import StagesProof, prove_stages
 from utf8fpga.formal.tap_proof import TapHarness, prove_tap
-from utf8fpga.formal.transcoder_proof import TranscoderJoints, is_joined, is_same_decoder
-from utf8fpga.formal.wide_proof import WideJoints, prove_joints, prove_units
+from utf8fpga.formal.transcoder_proof import is_same_decoder
+from utf8fpga.formal.wide_proof import EncoderJoints, prove_joints, prove_units
 from utf8fpga.hdl import (
     CoreParameters,
     Decoder,
@@ -66,10 +67,12 @@ from utf8fpga.hdl import (
 from utf8fpga.hdl.beats import beat_layout
 from utf8fpga.hdl.decoder.window import BeatWindow
 from utf8fpga.hdl.encoder.logic import EncoderLogic
+from utf8fpga.hdl.encoder.parallel_encoder import ParallelEncoder
 from utf8fpga.hdl.encoder.stages import EncoderStages
 from utf8fpga.hdl.payloads import item_layout
 from utf8fpga.hdl.register_buffer import RegisterBuffer
 from utf8fpga.hdl.transcoder.transcoder import Transcoder
+from utf8fpga.hdl.validator.parameters import ValidatorParameters
 from utf8fpga.hdl.validator.verdict import VerdictTap
 from utf8fpga.model import TABLE_3_7, UTF_16, EncodingTable
 from utf8fpga.sim.foreign import OWN_PORTS, Connections
@@ -100,8 +103,9 @@ def at_first(valid: Callable[[Any], Value], *, reset_less: bool) -> Fault:
     return fault
 
 
-def tap(component: Callable[[], Any], wanted: Property = Property.EQUIVALENCE) -> Proves:
-    return lambda _: prove_tap(component, TABLE_3_7, wanted).proved
+def tap(component: Callable[[ValidatorParameters], Any], wanted: Property = Property.EQUIVALENCE) -> Proves:
+    verdict = ValidatorParameters(report="verdict")
+    return lambda _: prove_tap(lambda: component(verdict), TABLE_3_7, wanted).proved
 
 
 def spoilt(m: Module, component: Any) -> None:
@@ -117,7 +121,7 @@ class Hasty(VerdictTap):
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        m.submodules.inner = inner = VerdictTap(self.table)
+        m.submodules.inner = inner = VerdictTap(self.parameters)
         m.d.comb += [
             inner.payload.eq(self.payload),
             inner.valid.eq(self.valid),
@@ -168,7 +172,8 @@ def staged(
 
     def parts() -> tuple[EncoderStages, EncoderReference]:
         made = stages(EncoderLogic.of_bits(UTF_16, 21 if items else 32), 1, symbol, slots)
-        return made, EncoderReference(SimpleNamespace(encoding=SimpleNamespace(table=UTF_16)))
+        target: Any = SimpleNamespace(table=UTF_16)
+        return made, EncoderReference(target)
 
     def proves(monkeypatch: pytest.MonkeyPatch) -> bool | None:
         for change in changes:
@@ -675,8 +680,8 @@ JOINTS = {
         joined(lambda core: core.encoder.output.ready.eq(1)),
     ),
     "errors": Weakening(
-        TranscoderJoints.connected,
-        "(output.payload.symbols[0].error, made.error),",
+        ChainJoints.same_symbols,
+        ", (target.error, source.error)",
         "",
         joined(lambda core: core.output.payload.symbols[0].error.eq(0)),
     ),
@@ -687,7 +692,13 @@ JOINTS = {
 def wide(monkeypatch: pytest.MonkeyPatch) -> bool:
     """Whether an encoder is its parts, although its ends are lost."""
     inject(monkeypatch, Encoder, combinational(lambda core: core.output.payload.last.eq(0)))
-    return prove_joints(EncoderParameters(to="utf-32-le", lanes=2).build())[0]
+    return prove_joints(EncoderParameters(to="utf-32-le", lanes=2).build)[0]
+
+
+def wide_payload(monkeypatch: pytest.MonkeyPatch) -> bool:
+    """Whether an encoder is its parts, although its units do not reach its output."""
+    inject(monkeypatch, ParallelEncoder, combinational(lambda core: core.output.payload.symbols[0].unit.eq(0)))
+    return prove_joints(EncoderParameters(to="utf-32-le", lanes=2).build)[0]
 
 
 def wide_units(**answers: tuple[bool, str]) -> Proves:
@@ -702,7 +713,8 @@ def wide_units(**answers: tuple[bool, str]) -> Proves:
 
 
 WIDE_PROOF = {
-    "ends": Weakening(WideJoints._units, "(output.payload.last, packed.payload.last),", "", wide),
+    "ends": Weakening(ChainJoints.connected, "(target.payload.last, source.payload.last),", "", wide),
+    "packed units": Weakening(EncoderJoints.connected, "(output.payload, packed.payload),", "", wide_payload),
     "lanes of items": Weakening(prove_units, "if not proved:", "if False:", wide_units(prove_item_lanes=(False, ""))),
 }
 
@@ -729,7 +741,7 @@ def halved(wanted: Property, component: type[Any], fault: Fault, *, window: bool
     """Whether a parallel decoder is proved, or of a fault in its window, whether that is."""
 
     def build() -> ParallelDecoder:
-        return ParallelDecoder(SMALL, lanes=1, pipeline=0)
+        return sparse_decoder(SMALL, lanes=1, pipeline=0)
 
     def proves(monkeypatch: pytest.MonkeyPatch) -> bool:
         inject(monkeypatch, component, fault)
@@ -750,7 +762,7 @@ def halves() -> Proves:
     def proves(monkeypatch: pytest.MonkeyPatch) -> bool:
         monkeypatch.setattr(parallel_proof, "_ask_window", lambda found, *_: found.failed.append("window"))
         monkeypatch.setattr(Induction, "ask", lambda *_: None)
-        return prove_halves(lambda: ParallelDecoder(SMALL, lanes=1, pipeline=0), SMALL, Property.EQUIVALENCE).proved
+        return prove_halves(lambda: sparse_decoder(SMALL, lanes=1, pipeline=0), SMALL, Property.EQUIVALENCE).proved
 
     return proves
 
@@ -797,7 +809,7 @@ INVARIANTS = {
 def recovers(monkeypatch: pytest.MonkeyPatch) -> bool | None:
     """Whether a window recovers in which a register that no beat changes mutes errors."""
     mute_errors(monkeypatch)
-    return prove_recovery(lambda: ParallelDecoder(SMALL, lanes=1, pipeline=0)).proved
+    return prove_recovery(lambda: sparse_decoder(SMALL, lanes=1, pipeline=0)).proved
 
 
 RECOVERY = {

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from amaranth.hdl import Const, Module
-from support.joints import ends_are_lost
+from support.faults import combinational, inject
 from support.tiers import tiered
 
 from utf8fpga.formal import item_lanes
@@ -19,7 +19,7 @@ from utf8fpga.formal.properties import Property
 from utf8fpga.formal.runner import prove
 from utf8fpga.formal.transcoder_proof import TRANSCODER_PROPERTIES
 from utf8fpga.formal.wide_proof import is_wide, prove_joints, prove_units
-from utf8fpga.hdl import CoreParameters, EncoderParameters, Packer, TranscoderParameters
+from utf8fpga.hdl import CoreParameters, EncoderParameters, Packer, Transcoder, TranscoderParameters
 from utf8fpga.hdl.encoder import logic, parallel_encoder, stages
 from utf8fpga.hdl.encoder.stages import EncoderStages
 from utf8fpga.model import TABLE_3_7, UTF_16, EncodingTable
@@ -152,7 +152,12 @@ def test_the_lane_before_other_items_may_have_one(monkeypatch: pytest.MonkeyPatc
 @pytest.mark.parametrize("given", [COLLIDES, pytest.param(TO_UTF_16, marks=pytest.mark.proof)])
 def test_parts_are_joined(given: CoreParameters) -> None:
     assert is_wide(given.build())
-    assert prove_joints(given.build()) == (True, False)
+    assert prove_joints(given.build) == (True, False)
+
+
+def ends_are_lost(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The last beat of a packet is not marked at the output."""
+    inject(monkeypatch, Transcoder, combinational(lambda core: core.output.payload.last.eq(0)))
 
 
 class ShortPacker(Packer):

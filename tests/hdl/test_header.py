@@ -16,7 +16,6 @@ from support.codecs_oracle import UNIT_BYTES, transcoded_by_cpython
 from support.verilog_ports import declared_ports, header_of, text_of
 
 from utf8fpga.hdl import (
-    AnyDecoder,
     Core,
     CoreParameters,
     Decoder,
@@ -59,7 +58,7 @@ _LONGER = ("whole-subsequence", "parallel-2-pipeline-0", "parallel-5-pipeline-3"
         for name, parameters in DECODERS.items()
     ],
 )
-def decoder(request: pytest.FixtureRequest) -> AnyDecoder:
+def decoder(request: pytest.FixtureRequest) -> Core:
     return Decoder(**request.param)
 
 
@@ -68,13 +67,13 @@ def header(core: Core) -> str:
     return text_of(header_lines(core, "core", {"clk": ("input", 1)}, {}, [], [], PortOptions()))
 
 
-def promised(decoder: AnyDecoder, pattern: str) -> int:
+def promised(decoder: Core, pattern: str) -> int:
     """The only number in a sentence of the header."""
     (number,) = re.findall(pattern, header(decoder))
     return int(number)
 
 
-def test_the_latency_is_the_measured_one(decoder: AnyDecoder) -> None:
+def test_the_latency_is_the_measured_one(decoder: Core) -> None:
     latency = promised(decoder, r"Latency: at most (\d+) cycles? from the beat that determines a symbol")
     simulation, lanes = Simulation(decoder), decoder.lanes
     measured = []
@@ -91,7 +90,7 @@ def test_the_latency_is_the_measured_one(decoder: AnyDecoder) -> None:
     assert promised(decoder, r"at most (\d+) after beats have waited") == decoder.drain_cycles
 
 
-def test_ready_is_low_after_a_reset_for_as_long_as_specified(decoder: AnyDecoder) -> None:
+def test_ready_is_low_after_a_reset_for_as_long_as_specified(decoder: Core) -> None:
     text = header(decoder)
     if "s_axis_tready is high at once" in text:
         low = 0
@@ -125,7 +124,7 @@ def test_ready_is_low_after_a_reset_for_as_long_as_specified(decoder: AnyDecoder
     assert found == [low] * 2
 
 
-def test_ready_is_low_in_a_reset_after_its_first_cycle_if_specified(decoder: AnyDecoder) -> None:
+def test_ready_is_low_in_a_reset_after_its_first_cycle_if_specified(decoder: Core) -> None:
     text = header(decoder)
     rest = "in its first cycle, and is low in the others; a beat that is transferred then is lost."
     is_low = f"s_axis_tready may be high {rest}" in text

@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
+from support.decoders import sparse_decoder
 from support.engines import ENGINE
 from support.icarus import requires_icarus, run_abandoned, run_verilog, split_texts
 from support.tiers import tiered
@@ -326,7 +327,7 @@ IN_EVERY_RUN_OTHERS = (RFC_2279.name, CESU_8_CODE_UNITS.name)
 )
 def other(request: pytest.FixtureRequest) -> Simulation:
     name, lanes = request.param
-    return Simulation(ParallelDecoder(OTHER_TABLES[name], lanes=lanes, **FULL), engine=ENGINE)
+    return Simulation(sparse_decoder(OTHER_TABLES[name], lanes=lanes, **FULL), engine=ENGINE)
 
 
 @given(data=st.data(), patterns=stream_patterns())
@@ -334,7 +335,7 @@ def other(request: pytest.FixtureRequest) -> Simulation:
 def test_other_tables_equal_their_models(
     other: Simulation, data: st.DataObject, patterns: dict[str, list[bool]]
 ) -> None:
-    table = other.core.table
+    table = other.core.parameters.table
     drawn = data.draw(st.lists(texts(table, max_size=2).map(lambda pair: sum(pair, ())), max_size=4))
     run = other.run(drawn, **patterns)
     assert run.texts == [other.expected(text) for text in drawn]
@@ -377,7 +378,7 @@ def test_parameters_out_of_range_are_rejected(parameters: dict[str, Any], messag
 
 def test_a_table_that_is_not_self_synchronising_is_rejected_with_the_reason() -> None:
     with pytest.raises(TableError, match="self-synchronising"):
-        ParallelDecoder(EncodingTable.parse("overlapping", "0 41\n1 42 42", source="made for this test"), lanes=4)
+        sparse_decoder(EncodingTable.parse("overlapping", "0 41\n1 42 42", source="made for this test"), lanes=4)
 
 
 def test_a_table_whose_third_unit_is_constrained_is_rejected() -> None:
@@ -385,7 +386,7 @@ def test_a_table_whose_third_unit_is_constrained_is_rejected() -> None:
     rows += "2000..201F E2 80 80..9F\n2080..20BF E2 82 80..BF"
     table = EncodingTable.parse("third", rows, source="made for this test")
     with pytest.raises(TableError, match=r"^third: a parallel decoder requires constraints on the second unit "):
-        ParallelDecoder(table, lanes=4)
+        sparse_decoder(table, lanes=4)
 
 
 WITHOUT_BUFFER = {4: (), 5: pytest.mark.slow, 7: pytest.mark.slow, 8: pytest.mark.slow, 16: ()}

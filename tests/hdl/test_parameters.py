@@ -6,11 +6,12 @@ from __future__ import annotations
 import doctest
 import json
 import re
-from dataclasses import FrozenInstanceError, fields
+from dataclasses import FrozenInstanceError, fields, replace
 from itertools import product
 from typing import Any, get_args
 
 import pytest
+from amaranth.back import rtlil
 from support.oracle import refusal
 
 from utf8fpga.cli.core_options import parsed
@@ -18,7 +19,7 @@ from utf8fpga.hdl import BUFFERS, MARK_PRACTICES, Decoder, DecoderParameters, Tr
 from utf8fpga.hdl.cores import CORES
 from utf8fpga.hdl.decoder import parameters
 from utf8fpga.hdl.decoder.pipeline import IN_PACKER
-from utf8fpga.model import RFC_2279, TABLE_3_7, InvalidArgumentError
+from utf8fpga.model import CATALOGUE, RFC_2279, TABLE_3_7, InvalidArgumentError, TableError
 from utf8fpga.model.practices import Practice
 
 VALUES: dict[str, list[Any]] = {
@@ -205,3 +206,38 @@ def test_parameters_that_exclude_each_other_are_rejected(given: dict[str, Any], 
 @pytest.mark.parametrize("module", [core, parameters], ids=lambda module: module.__name__)
 def test_doctests(module: Any) -> None:
     assert doctest.testmod(module).failed == 0
+
+
+def candidates(how: core.Option) -> list[Any]:
+    """Values for a field with an option."""
+    if how.several:
+        return [(how.choices[0],)]
+    if how.flags:
+        return [True, False]
+    lowest, highest = how.range or (1, None)
+    return [*how.choices, lowest, lowest + 1, lowest + 7, highest]
+
+
+BASES: dict[str, list[dict[str, Any]]] = {"validator": [{}, {"pass_through": True}]}
+"""By kind of core other fields, with one of which each field has an effect; default: the defaults, and four lanes."""
+
+FIELDS = [(kind, name) for kind, parameters in CORES.items() for name in parameters.options()]
+
+
+@pytest.mark.parametrize(("kind", "name"), FIELDS)
+def test_each_option_changes_the_circuit(kind: str, name: str) -> None:
+    """So no option is accepted, and stated in the header, that no circuit reads."""
+    for base in BASES.get(kind, [{}, {"lanes": 4}]):
+        plain = CORES[kind](**base)
+        for value in candidates(plain.options()[name]):
+            try:
+                changed = replace(plain, **{name: CATALOGUE.get(value, value)})
+                if changed != plain and rtlil_of(changed) != rtlil_of(plain):
+                    return
+            except (InvalidArgumentError, TableError, TypeError):
+                continue
+    pytest.fail(f"{name} has no effect")
+
+
+def rtlil_of(parameters: core.CoreParameters) -> str:
+    return str(rtlil.convert(parameters.build(), name="core", emit_src=False))

@@ -14,6 +14,7 @@ import pytest
 from amaranth.hdl import Module, Mux, ResetSignal, Signal, Value
 from amaranth.lib import wiring
 from amaranth.sim import Simulator
+from support.decoders import sparse_decoder
 from support.faults import Fault, combinational, inject, no_fault, registered
 from support.icarus import requires_icarus, run_verilog, split_texts
 from support.tiers import tiered
@@ -29,12 +30,8 @@ from utf8fpga.hdl import (
     PIPELINES,
     STILL,
     Decoder,
-    PackedDecoder,
-    ParallelDecoder,
-    PracticeDecoder,
     Refresh,
     RefreshedDecoder,
-    SerialDecoder,
     axi_rtlil,
     axi_verilog,
 )
@@ -72,10 +69,10 @@ def test_fewer_than_one_cycle_between_resets_is_rejected() -> None:
 def test_no_parallel_decoder_drains_later_or_holds_more_beats_than_the_bounds(lanes: int, pipeline: int) -> None:
     """The proof of `Refresh` assumes these bounds."""
     for buffer in ("registers", "memory", "slices")[: 3 if lanes >= 4 else 1]:
-        sparse = ParallelDecoder(lanes=lanes, pipeline=pipeline, buffer=buffer)
+        sparse = sparse_decoder(lanes=lanes, pipeline=pipeline, buffer=buffer)
         assert max(sparse.drain_cycles, sparse.reset_cycles) < STILL
         if lanes > 1:
-            packed = PackedDecoder(lanes=lanes, pipeline=pipeline, buffer=buffer)
+            packed = Decoder(lanes=lanes, pipeline=pipeline, buffer=buffer)
             packer = packed.packer
             RefreshedDecoder(packed, Refresh.of(packed, 1))  # which checks the bound
             # Each beat that the packer accepts begins at most one row.
@@ -85,12 +82,12 @@ def test_no_parallel_decoder_drains_later_or_holds_more_beats_than_the_bounds(la
 @pytest.mark.parametrize("pipeline", PIPELINES)
 def test_no_serial_decoder_drains_later_than_the_bounds(pipeline: int) -> None:
     for practice in MARK_PRACTICES:
-        made = PracticeDecoder(practice, pipeline=pipeline)
-        assert max(made.drain_cycles, SerialDecoder(pipeline=pipeline).drain_cycles) < min(STILL, MOST)
+        made = Decoder(practice=practice, pipeline=pipeline)
+        assert max(made.drain_cycles, Decoder(pipeline=pipeline).drain_cycles) < min(STILL, MOST)
 
 
 def test_a_reset_before_the_decoder_has_drained_is_rejected() -> None:
-    decoder = ParallelDecoder(lanes=4)
+    decoder = sparse_decoder(lanes=4)
     needed = decoder.drain_cycles
     assert needed > decoder.reset_cycles
     RefreshedDecoder(decoder, Refresh(1, still=needed + 1))
@@ -348,7 +345,7 @@ class Registered(wiring.Component):
 @pytest.mark.parametrize("pipeline", PIPELINES)
 def test_registers_around_a_refreshed_decoder_see_the_same_clock_edges(pipeline: int) -> None:
     """Each character is delayed by as many cycles as there are registers on its path."""
-    refreshed = RefreshedDecoder(SerialDecoder(pipeline=pipeline), Refresh(100))
+    refreshed = RefreshedDecoder(Decoder(pipeline=pipeline), Refresh(100))
     design, given = Registered(refreshed), []
 
     async def bench(ctx: Any) -> None:

@@ -14,7 +14,7 @@ from support.engines import ENGINE
 from support.icarus import requires_icarus, run_verilog, split_texts
 from support.tiers import tiered
 
-from utf8fpga.hdl import MARK_PRACTICES, PIPELINES, PracticeDecoder, axi_verilog
+from utf8fpga.hdl import MARK_PRACTICES, PIPELINES, Decoder, PracticeDecoder, axi_verilog
 from utf8fpga.model.practices import Practice, decode_with
 from utf8fpga.sim import Simulation
 from utf8fpga.sim.boundaries import boundary_units
@@ -24,7 +24,7 @@ MERGING = (Practice.WHOLE_SUBSEQUENCE, Practice.MALFORMED_SEQUENCE)
 
 
 def build(practice: Practice, pipeline: int) -> PracticeDecoder:
-    return PracticeDecoder(practice, pipeline=pipeline, kind=True, length=practice not in MERGING)
+    return Decoder(practice=practice, pipeline=pipeline, kind=True, length=practice not in MERGING)
 
 
 BUILDS = {
@@ -60,7 +60,7 @@ def test_expected_is_the_practice_and_not_the_default(simulation: Simulation) ->
         Practice.MALFORMED_SEQUENCE: [1, 1, 1, 0, 1],
         Practice.FIRST_ERROR: [1],
     }
-    practice = simulation.core.practice
+    practice = simulation.core.parameters.practice
     assert [bool(item.error) for item in simulation.run([text]).texts[0]] == marks[practice]
     assert [bool(item.error) for item in simulation.expected(text)] == marks[practice]
 
@@ -87,7 +87,7 @@ def test_verilog(practice: Practice, tmp_path: Path) -> None:
     rng = random.Random(5)
     pieces = [bytes(pair) for pair in product(boundary_units(), repeat=2)]
     pieces += [bytes(rng.choices(boundary_units(), k=rng.randrange(9))) for _ in range(1500)]
-    verilog = axi_verilog(PracticeDecoder(practice, pipeline=rng.randrange(3)))
+    verilog = axi_verilog(Decoder(practice=practice, pipeline=rng.randrange(3)))
     found = split_texts(
         run_verilog(verilog, pieces, tmp_path, separate_ends=[False, True, False], busy_in=20, busy_out=40)
     )
@@ -96,7 +96,7 @@ def test_verilog(practice: Practice, tmp_path: Path) -> None:
 
 
 def test_malformed_sequences_of_up_to_six_bytes() -> None:
-    simulation = Simulation(PracticeDecoder(Practice.MALFORMED_SEQUENCE))
+    simulation = Simulation(Decoder(practice=Practice.MALFORMED_SEQUENCE))
     pieces = ["FC 80 80 80 80 80", "F8 80 80 80 80", "F7 BF BF BF", "F0 80 80 80", "ED A0 80", "C0 80", "FE FF"]
     for piece, marks in zip(pieces, [1, 1, 1, 1, 1, 1, 2], strict=True):
         for text in (bytes.fromhex(piece), bytes.fromhex(piece) + b"\x80", b"A" + bytes.fromhex(piece) * 2 + b"Z"):
@@ -109,11 +109,11 @@ def test_a_practice_that_is_no_filter_is_rejected() -> None:
     known = "maximal-subparts, each-unit, whole-subsequence, malformed-sequence, first-error"
     message = f"practice 'start-of-a-sequence' is not one for hardware: {known}"
     with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
-        PracticeDecoder(Practice.START_OF_A_SEQUENCE)
+        Decoder(practice=Practice.START_OF_A_SEQUENCE)
 
 
 @pytest.mark.parametrize("practice", MERGING)
 def test_the_length_of_a_merged_mark_is_rejected(practice: Practice) -> None:
-    message = f"practice '{practice}' outputs a mark before its length is known: leave out length"
+    message = f"practice {practice} outputs a mark before its length is known: leave out length"
     with pytest.raises(ValueError, match=f"^{message}$"):
-        PracticeDecoder(practice, length=True)
+        Decoder(practice=practice, length=True)

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from support.engines import ENGINE
 from support.tiers import tiered
 
-from utf8fpga.hdl import PIPELINES, SerialDecoder, Word
+from utf8fpga.hdl import PIPELINES, Decoder, Word
 from utf8fpga.model import TABLE_3_7, EncodingTable, ErrorKind, Item, TableError
 from utf8fpga.model.forms import CESU_8_CODE_UNITS, GENERALISED_UTF_8, MODIFIED_UTF_8_CODE_UNITS, RFC_2279
 from utf8fpga.sim import Simulation
@@ -51,12 +51,12 @@ LATER_CONSTRAINT = EncodingTable.parse(
     ),
 )
 def simulation(request: pytest.FixtureRequest) -> Simulation:
-    return Simulation(SerialDecoder(**request.param), engine=ENGINE)
+    return Simulation(Decoder(**request.param), engine=ENGINE)
 
 
 @pytest.fixture(scope="module", params=PIPELINES, ids=lambda pipeline: f"pipeline{pipeline}")
 def full(request: pytest.FixtureRequest) -> Simulation:
-    return Simulation(SerialDecoder(pipeline=request.param, **FULL), engine=ENGINE)
+    return Simulation(Decoder(pipeline=request.param, **FULL), engine=ENGINE)
 
 
 @pytest.mark.smoke
@@ -84,7 +84,7 @@ def class_members() -> list[int]:
 @pytest.mark.smoke
 @pytest.mark.parametrize("pipeline", PIPELINES)
 def test_all_triples_of_classes_against_cpython(pipeline: int) -> None:
-    simulation = Simulation(SerialDecoder(pipeline=pipeline), engine=ENGINE)
+    simulation = Simulation(Decoder(pipeline=pipeline), engine=ENGINE)
     triples = [bytes(triple) for triple in product(class_members(), repeat=3)]
     for triple, items in zip(triples, simulation.run(triples).texts, strict=True):
         assert "".join(chr(item.code_point) for item in items) == triple.decode("utf-8", "replace"), triple.hex(" ")
@@ -152,7 +152,7 @@ def test_an_empty_text_is_one_beat_without_an_item(full: Simulation) -> None:
 
 @pytest.mark.smoke
 def test_valid_does_not_depend_on_ready(full: Simulation) -> None:
-    decoder = SerialDecoder(pipeline=full.core.pipeline)
+    decoder = Decoder(pipeline=full.core.pipeline)
     compared = 0
 
     async def bench(ctx) -> None:
@@ -179,7 +179,7 @@ def test_valid_does_not_depend_on_ready(full: Simulation) -> None:
 
 @pytest.mark.smoke
 def test_ready_stays_high_while_the_consumer_is_ready(full: Simulation) -> None:
-    decoder = SerialDecoder(pipeline=full.core.pipeline)
+    decoder = Decoder(pipeline=full.core.pipeline)
 
     async def bench(ctx) -> None:
         rng = random.Random(3)
@@ -206,7 +206,7 @@ def test_reset_in_any_cycle_of_a_packet(full: Simulation) -> None:
     # The reset of the domain, not a `ResetInserter`: the decoder uses it in its logic, too.
     m = Module()
     m.domains.sync = domain = ClockDomain()
-    m.submodules.decoder = decoder = SerialDecoder(pipeline=full.core.pipeline, **FULL)
+    m.submodules.decoder = decoder = Decoder(pipeline=full.core.pipeline, **FULL)
     reset = domain.rst
     found: list[tuple[int, int]] = []
 
@@ -258,7 +258,7 @@ OTHER_TABLES = {table.name: table for table in (*FORMS, LATER_CONSTRAINT, NO_TRA
 )
 def other(request: pytest.FixtureRequest) -> Simulation:
     name, pipeline = request.param
-    return Simulation(SerialDecoder(OTHER_TABLES[name], pipeline=pipeline, **FULL), engine=ENGINE)
+    return Simulation(Decoder(OTHER_TABLES[name], pipeline=pipeline, **FULL), engine=ENGINE)
 
 
 @given(data=st.data(), patterns=stream_patterns())
@@ -266,7 +266,7 @@ def other(request: pytest.FixtureRequest) -> Simulation:
 def test_other_tables_equal_their_models(
     other: Simulation, data: st.DataObject, patterns: dict[str, list[bool]]
 ) -> None:
-    drawn = data.draw(texts(other.core.table))
+    drawn = data.draw(texts(other.core.parameters.table))
     run = other.run(drawn, **patterns)
     assert run.texts == [other.expected(text) for text in drawn]
 
@@ -274,14 +274,14 @@ def test_other_tables_equal_their_models(
 def test_units_that_are_too_wide_are_rejected() -> None:
     utf_32 = EncodingTable.parse("UTF-32", "0..D7FF 0..D7FF\nE000..10FFFF E000..10FFFF", source="D90", unit_width=32)
     with pytest.raises(TableError, match=r"^UTF-32: a serial decoder accepts units of up to 17 bits, not 32$"):
-        SerialDecoder(utf_32)
+        Decoder(utf_32)
 
 
 def test_a_table_of_single_units_is_rejected() -> None:
     ascii_ = EncodingTable.parse("ASCII", "00..7F 00..7F", source="X3.4")
     message = "ASCII: a serial decoder requires sequences of several units, but all have one"
     with pytest.raises(TableError, match=f"^{message}$"):
-        SerialDecoder(ascii_)
+        Decoder(ascii_)
 
 
 def test_a_cause_that_does_not_follow_from_the_state_is_rejected() -> None:
@@ -292,8 +292,8 @@ def test_a_cause_that_does_not_follow_from_the_state_is_rejected() -> None:
         "two causes: E5 before 80 is SURROGATE, but another sequence in the same state is OVERLONG: leave out kind"
     )
     with pytest.raises(TableError, match=f"^{message}$"):
-        SerialDecoder(ambiguous, kind=True)
-    assert Simulation(SerialDecoder(ambiguous)).run([b"\xe5\x80\xe5\xa0\x80"]).texts == [
+        Decoder(ambiguous, kind=True)
+    assert Simulation(Decoder(ambiguous)).run([b"\xe5\x80\xe5\xa0\x80"]).texts == [
         [(0xFFFD, True), (0xFFFD, True), (0x5800, False)]
     ]
 
@@ -306,10 +306,10 @@ def test_an_offset_within_the_last_unit_is_rejected() -> None:
         " 10001 added"
     )
     with pytest.raises(TableError, match=f"^{message}$"):
-        SerialDecoder(utf_16)
+        Decoder(utf_16)
 
 
 @pytest.mark.parametrize("pipeline", [-1, 3, 99])
 def test_a_pipeline_out_of_range_is_rejected(pipeline: int) -> None:
     with pytest.raises(ValueError, match=rf"^pipeline {pipeline} is not in 0\.\.2$"):
-        SerialDecoder(TABLE_3_7, pipeline=pipeline)
+        Decoder(TABLE_3_7, pipeline=pipeline)

@@ -10,9 +10,10 @@ from functools import partial
 from typing import Any
 
 import pytest
+from support.decoders import sparse_decoder
 
 from utf8fpga.formal.reference_dfa import causes
-from utf8fpga.hdl import PIPELINES, ParallelDecoder, SerialDecoder
+from utf8fpga.hdl import PIPELINES, Decoder, ParallelDecoder, SerialDecoder
 from utf8fpga.model import DFA, REJECT, START, EncodingTable, ErrorKind, TableError, cause
 from utf8fpga.model.table import BitPattern, Range, Row
 from utf8fpga.sim import Simulation
@@ -135,7 +136,7 @@ def drawn_table(seed: int, width: int = 4) -> EncodingTable:
     while True:
         try:
             table = EncodingTable(f"drawn from seed {seed}", "made for this test", width, tuple(drawn_rows(rng, width)))
-            SerialDecoder(table)
+            Decoder(table)
         except TableError:
             continue
         return table
@@ -151,7 +152,7 @@ def reason(call: Callable[[], object]) -> str:
 
 
 def refuses_kinds(table: EncodingTable) -> bool:
-    found = reason(lambda: SerialDecoder(table, kind=True))
+    found = reason(lambda: Decoder(table, kind=True))
     assert not found or re.search(r" is [A-Z_]+, but another sequence in the same state is [A-Z_]+: leave out ", found)
     return bool(found)
 
@@ -175,7 +176,7 @@ def test_the_message_names_two_sequences_with_different_causes() -> None:
         "but another sequence in the same state is SURROGATE: leave out kind"
     )
     with pytest.raises(TableError, match=f"^{message}$"):
-        SerialDecoder(GAPS, kind=True)
+        Decoder(GAPS, kind=True)
     assert cause(GAPS, [0x18, 0x17], 0x16) is ErrorKind.OUT_OF_RANGE
     assert cause(GAPS, [0x18, 0x12], 0x16) is ErrorKind.SURROGATE
 
@@ -193,7 +194,7 @@ def test_kinds_are_rejected_exactly_if_they_do_not_follow_from_the_state() -> No
 @pytest.mark.parametrize("pipeline", PIPELINES)
 def test_a_state_that_the_smallest_units_do_not_lead_to(pipeline: int) -> None:
     assert is_told_by_state(ASIDE)
-    simulation = Simulation(SerialDecoder(ASIDE, pipeline=pipeline, **FULL))
+    simulation = Simulation(Decoder(ASIDE, pipeline=pipeline, **FULL))
     texts = every_end(ASIDE)
     assert simulation.run(texts).texts == [simulation.expected(text) for text in texts]
 
@@ -218,8 +219,8 @@ def test_every_end_of_every_sequence_of_a_drawn_table(which: tuple[int, int]) ->
     options = {**SERIAL, **PARALLEL}[which]
     assert len(table.rows) >= 4
     assert is_told_by_state(table) == bool(options)
-    decoders: list[SerialDecoder | ParallelDecoder] = [SerialDecoder(table, pipeline=seed % 3, **options)]
-    wide = partial(ParallelDecoder, table, lanes=1 + seed % 4, pipeline=seed % 7, **options)
+    decoders: list[SerialDecoder | ParallelDecoder] = [Decoder(table, pipeline=seed % 3, **options)]
+    wide = partial(sparse_decoder, table, lanes=1 + seed % 4, pipeline=seed % 7, **options)
     if which in PARALLEL:
         decoders.append(wide())
     else:
@@ -236,9 +237,9 @@ def test_units_that_start_and_continue_sequences_are_rejected() -> None:
         "both: a serial decoder is for self-synchronising tables, but 11 starts one sequence and continues another"
     )
     with pytest.raises(TableError, match=f"^{message}$"):
-        SerialDecoder(table)
+        Decoder(table)
     with pytest.raises(TableError, match=f"^{message}$"):
-        ParallelDecoder(table, lanes=2)
+        sparse_decoder(table, lanes=2)
 
 
 def test_the_inner_gap_is_seen_only_in_the_middle() -> None:
@@ -255,4 +256,4 @@ def test_a_state_that_a_lead_opens_may_constrain_a_later_unit() -> None:
         "one state for both: a parallel decoder requires constraints on the second unit of a sequence only, "
         "but in state '05..06' the next unit is, too"
     )
-    assert reason(lambda: ParallelDecoder(table, lanes=1)) == message
+    assert reason(lambda: sparse_decoder(table, lanes=1)) == message

@@ -19,14 +19,13 @@ from support.engines import ENGINE
 from support.oracle import REPRESENTATIVES, report_of
 from support.tiers import tiered
 
-from utf8fpga.hdl import ValidatorParameters, ValidatorTap, axi_verilog, parameters_of
+from utf8fpga.hdl import ValidatorParameters, axi_verilog, parameters_of
 from utf8fpga.hdl.validator import parameters as parameters_module
 from utf8fpga.hdl.validator import pipeline as pipeline_module
 from utf8fpga.hdl.validator import tally as tally_module
 from utf8fpga.hdl.validator import tap as tap_module
 from utf8fpga.hdl.validator.logic import ValidatorControl
 from utf8fpga.hdl.validator.pipeline import Leaf, Pipeline, Staged, any_before, first_of
-from utf8fpga.hdl.validator.verdict import VerdictTap
 from utf8fpga.model import (
     CATALOGUE,
     TABLE_3_7,
@@ -234,9 +233,9 @@ def watched(tap: Any, cycles: Sequence[tuple[bytes, bool, bool, bool, bool]]) ->
 
 
 TAPS: dict[str, Callable[[], Any]] = {
-    "verdict": VerdictTap,
-    "one": lambda: ValidatorTap(lanes=1, report="offset", counters=8),
-    "three": lambda: ValidatorTap(lanes=3, counters=8),
+    "verdict": lambda: ValidatorParameters(report="verdict").tap(),
+    "one": lambda: ValidatorParameters(lanes=1, report="offset", counters=8).tap(),
+    "three": lambda: ValidatorParameters(lanes=3, counters=8).tap(),
 }
 
 

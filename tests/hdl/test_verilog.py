@@ -22,7 +22,7 @@ from support.icarus import requires_icarus, run_reset, run_verilog, split_texts
 from support.tiers import tiered
 from support.verilog_ports import declared_ports
 
-from utf8fpga.hdl import PIPELINES, AxiStreamCore, SerialDecoder, axi_verilog
+from utf8fpga.hdl import PIPELINES, AxiStreamCore, Decoder, axi_verilog
 from utf8fpga.hdl.beats import beat_layout
 from utf8fpga.hdl.toolchain import run_tool
 from utf8fpga.hdl.verilog import families, identifiers, netlist
@@ -54,7 +54,7 @@ forget_verilog = _written.cache_clear
 
 @cache
 def verilog_of(pipeline: int) -> str:
-    return axi_verilog(SerialDecoder(pipeline=pipeline))
+    return axi_verilog(Decoder(pipeline=pipeline))
 
 
 @pytest.fixture(scope="module", params=PIPELINES, ids=lambda pipeline: f"pipeline{pipeline}")
@@ -82,7 +82,7 @@ def test_plain_identifiers_without_attributes_and_directives(verilog: str) -> No
 def test_the_verilog_is_deterministic(verilog: str, request: pytest.FixtureRequest) -> None:
     pipeline = request.node.callspec.params["verilog"]
     forget_verilog()
-    assert axi_verilog(SerialDecoder(pipeline=pipeline)) == verilog
+    assert axi_verilog(Decoder(pipeline=pipeline)) == verilog
 
 
 def test_no_path_or_date_of_the_machine_that_wrote_it(verilog: str) -> None:
@@ -92,21 +92,21 @@ def test_no_path_or_date_of_the_machine_that_wrote_it(verilog: str) -> None:
 
 
 def test_the_name_of_the_module() -> None:
-    assert "module my_decoder2 (" in axi_verilog(SerialDecoder(), "my_decoder2")
+    assert "module my_decoder2 (" in axi_verilog(Decoder(), "my_decoder2")
 
 
 @pytest.mark.parametrize("name", ["", "2nd", "a b", "a-b", "naïve", "a;b", "$x"])
 def test_a_name_that_is_no_identifier_is_rejected(name: str) -> None:
     message = f"{name!r} is not a Verilog identifier: use letters, digits and _, not a digit first"
     with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
-        axi_verilog(SerialDecoder(), name)
+        axi_verilog(Decoder(), name)
 
 
 @pytest.mark.parametrize("name", ["module", "reg", "endmodule"])
 def test_a_name_that_is_a_keyword_is_rejected(name: str) -> None:
     message = f"{name!r} is a keyword of Verilog or SystemVerilog: choose another module name"
     with pytest.raises(ValueError, match=f"^{message}$"):
-        axi_verilog(SerialDecoder(), name)
+        axi_verilog(Decoder(), name)
 
 
 def test_yosys_reads_it_as_verilog_2005(verilog: str, tmp_path: Path) -> None:
@@ -200,7 +200,7 @@ def test_the_module_has_its_own_clock_domain_within_a_larger_design() -> None:
     m = Module()
     count, other = Signal(8), Signal()
     m.d.sync += count.eq(count + 1)
-    m.submodules.decoder = decoder = AxiStreamCore(SerialDecoder())
+    m.submodules.decoder = decoder = AxiStreamCore(Decoder())
     m.d.comb += decoder.clk.eq(other)
     clocks: dict[str, set[str]] = {}
     for line in rtlil.convert(m, ports=[count, other], emit_src=False).splitlines():
@@ -258,7 +258,7 @@ def test_an_expression_of_one_bit_is_not_inserted_beside_a_range() -> None:
 
 def test_a_symbol_may_have_no_other_fields_than_those_of_the_ports() -> None:
     layout = beat_layout(data.StructLayout({"code_point": 21, "error": 1, "announced": 3}), 1)
-    core = SimpleNamespace(lanes=1, input=SerialDecoder().input, output=stream.Interface(stream.Signature(layout)))
+    core = SimpleNamespace(lanes=1, input=Decoder().input, output=stream.Interface(stream.Signature(layout)))
     with pytest.raises(ValueError, match=r"^AXI4-Stream ports have .* for each symbol, but none for announced$"):
         AxiStreamCore(core)
 

@@ -21,6 +21,7 @@ from amaranth.hdl import Cat, Module, Mux, Signal, Value
 from amaranth.lib.memory import Memory
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.decoders import sparse_decoder
 from support.engines import requires_compiler
 from support.faults import Fault, wrap
 from support.processes import run, started, wait_until
@@ -172,12 +173,12 @@ class FaultyDecoder(ParallelDecoder):
     """A decoder with a fault inserted at its ports."""
 
     def __init__(self, fault: Fault) -> None:
-        super().__init__(lanes=2, pipeline=1)
+        super().__init__(sparse_decoder(lanes=2, pipeline=1).parameters)
         self._fault = fault
         self.packed = fault is words_have_gaps
 
     def elaborate(self, platform: object) -> Module:
-        inner = ParallelDecoder(lanes=2, pipeline=1)
+        inner = sparse_decoder(lanes=2, pipeline=1)
         m = wrap(inner, self)
         self.inner = inner
         self._fault(m, self)
@@ -283,7 +284,7 @@ class RandomCircuit(SerialDecoder):
     """A decoder's ports with an arbitrary circuit behind them, which transfers a beat in each cycle."""
 
     def __init__(self, seed: int) -> None:
-        super().__init__()
+        super().__init__(DecoderParameters())
         self._seed = seed
 
     def elaborate(self, platform: object) -> Module:
@@ -365,7 +366,7 @@ def test_a_memory_has_no_row_beyond_the_last(engine: str) -> None:
 
 @pytest.mark.parametrize("engine", ["python", "compiled"])
 def test_the_input_may_pause_for_longer_than_a_core_may_be_stuck(engine: str) -> None:
-    simulation = Simulation(SerialDecoder(), engine=engine)
+    simulation = Simulation(Decoder(), engine=engine)
     pause = [True] * (3 * patience_of(simulation.core))
     assert simulation.run([b"AB"], input_pauses=[False, *pause]).texts == [simulation.expected(b"AB")]
 

@@ -52,9 +52,8 @@ def build(choice: dict[str, Any]) -> Any:
     return Decoder(**choice, kind=True, length=choice.get("practice") not in MERGING_PRACTICES)
 
 
-def parameters(decoder: Any) -> list[Any]:
-    names = ("lanes", "pipeline", "buffer", "packed", "practice", "replacement", "kind", "length")
-    return [getattr(decoder, name, None) for name in names]
+def parameters(decoder: Any) -> Any:
+    return decoder.parameters
 
 
 # Decoders with faults.
@@ -223,8 +222,8 @@ def test_no_replay_command_where_the_last_units_alone_are_decoded_correctly(
 def test_no_replay_command_for_a_table_that_no_option_selects() -> None:
     class Wrong(SerialDecoder):
         def __init__(self) -> None:
-            super().__init__(WIDE_UNITS)
-            self.table = WIDE_CHANGED
+            super().__init__(DecoderParameters(table=WIDE_UNITS))
+            self.parameters = DecoderParameters(table=WIDE_CHANGED)
 
     found = compare(Simulation(Wrong()), [0x41, 0xD801, 0xDC00])
     assert found is not None
@@ -309,7 +308,8 @@ def guesses(number: int) -> Fault:
 @pytest.mark.parametrize(("number", "is_difference"), [(2, False), (3, True)])
 def test_a_symbol_before_the_units_that_determine_it_is_a_difference(number: int, is_difference: bool) -> None:
     """One symbol may precede the unit after it, as a mark does whose length is not known; all symbols are correct."""
-    decoder = faulty(SerialDecoder, parameters(build({})), guesses(number))(kind=True, length=True)
+    full = DecoderParameters(kind=True, length=True)
+    decoder = faulty(SerialDecoder, full, guesses(number))(full)
     simulation = Simulation(decoder)
     assert simulation.run([b"AAAAA"]).texts == [list(decode(b"AAAAA"))]
     found = compare(simulation, b"AAAAA")

@@ -7,6 +7,7 @@ import doctest
 import re
 from array import array
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,10 +15,11 @@ import pytest
 from amaranth.hdl import Module, Signal
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.decoders import sparse_decoder
 from support.faults import wrap
 from support.tiers import tiered
 
-from utf8fpga.hdl import Decoder, ParallelDecoder, SerialDecoder
+from utf8fpga.hdl import Decoder, DecoderParameters, SerialDecoder
 from utf8fpga.hdl.decoder import window_logic
 from utf8fpga.model import TABLE_3_7, EncodingTable, InvalidArgumentError, Item, decode
 from utf8fpga.sim import ContractError, Simulation, compare, simulate, simulation
@@ -36,11 +38,11 @@ class FaultyDecoder(SerialDecoder):
     """A decoder with a fault inserted at its ports."""
 
     def __init__(self, insert_fault: Callable[[Module, SerialDecoder, SerialDecoder], None]) -> None:
-        super().__init__(pipeline=1, kind=True, length=True)
+        super().__init__(DecoderParameters(pipeline=1, kind=True, length=True))
         self._insert_fault = insert_fault
 
     def elaborate(self, platform: object) -> Module:
-        inner = SerialDecoder(pipeline=1, kind=True, length=True)
+        inner = Decoder(pipeline=1, kind=True, length=True)
         m = wrap(inner, self)
         self._insert_fault(m, self, inner)
         return m
@@ -166,7 +168,7 @@ def test_decoder_that_reads_lanes_without_a_unit_is_detected(monkeypatch: pytest
     monkeypatch.setattr(
         window_logic._Window, "_trail", lambda self, lane: self.control.is_trail(self.beat.at("unit", lane))
     )
-    found = compare(Simulation(ParallelDecoder(lanes=2)), b"\xc2")
+    found = compare(Simulation(sparse_decoder(lanes=2)), b"\xc2")
     assert found is not None
 
 
@@ -197,8 +199,8 @@ def mutants() -> dict[str, EncodingTable]:
 @pytest.mark.parametrize("pipeline", [0, 2])
 @pytest.mark.parametrize("table", tiered(mutants(), 2))
 def test_decoder_of_another_table_is_detected(table: EncodingTable, pipeline: int) -> None:
-    decoder = SerialDecoder(table, pipeline=pipeline)
-    decoder.table = TABLE_3_7
+    decoder = Decoder(table, pipeline=pipeline)
+    decoder.parameters = replace(decoder.parameters, table=TABLE_3_7)
     pairs = [bytes([a, b]) for a in boundary_units() for b in boundary_units()]
     run = Simulation(decoder).run([pair + b"\x80\x80" for pair in pairs])
     wanted = [[(item.code_point, item.error is not None) for item in decode(pair + b"\x80\x80")] for pair in pairs]

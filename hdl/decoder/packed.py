@@ -1,0 +1,67 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Decoders that are chains: packed ones with a buffer of their own, and those whose input may have gaps."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from utf8fpga.hdl.chain import Chain
+from utf8fpga.hdl.decoder.parallel import ParallelDecoder
+from utf8fpga.hdl.packer.packer import Packer
+from utf8fpga.hdl.remover import Remover
+
+if TYPE_CHECKING:
+    from utf8fpga.hdl.decoder.parameters import DecoderParameters
+
+__all__ = ["CompactDecoder", "PackedDecoder"]
+
+
+class PackedDecoder(Chain):
+    """A `ParallelDecoder` followed by a `Packer`.
+
+    Throughput: one beat per cycle on any input. Null beats have no effect.
+
+    Args:
+        parameters: the parameters, see `ParallelDecoder`.
+
+    Ports:
+        input: stream of `beat_layout`, code units.
+        output: stream of `beat_layout`, items of `item_layout`, its words contiguous from word 0.
+    """
+
+    packed = True
+
+    def __init__(self, parameters: DecoderParameters) -> None:
+        self.sparse = ParallelDecoder(replace(parameters, packed=False), keeps_empty=True)
+        self.packer = Packer(parameters.item_layout, parameters.lanes)
+        super().__init__(parameters, {"decoder": self.sparse, "packer": self.packer}, parameters.ports)
+
+    @property
+    def silent_cycles(self) -> int:
+        """Upper bound on the cycles without a beat at the input and the output while items are pending."""
+        # A packer without a row at its output is ready, so the items of the sparse decoder pass through it.
+        return self.packer.stall_cycles + self.sparse.drain_cycles + self.packer.latency
+
+
+class CompactDecoder(Chain):
+    """A `Remover` of code units, followed by a decoder of several lanes.
+
+    Units may be in any lanes of any beat: beats with gaps, partial beats within a packet and null beats are accepted.
+    Units wait in the remover until there are as many as lanes, or until the packet ends.
+
+    Throughput: a beat per cycle.
+
+    Args:
+        parameters: the parameters.
+
+    Ports:
+        input: stream of `beat_layout`, code units with any `keep`.
+        output: as of the decoder without `compact_input`.
+    """
+
+    def __init__(self, parameters: DecoderParameters) -> None:
+        self.remover = Remover(parameters.table.unit_width, parameters.lanes)
+        self.decoder = replace(parameters, compact_input=False).build()
+        self.packed = self.decoder.packed
+        super().__init__(parameters, {"remover": self.remover, "decoder": self.decoder}, parameters.ports)

@@ -1,0 +1,16 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Decoders of one architecture, whatever the defaults are."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from utf8fpga.hdl import DecoderParameters, ParallelDecoder
+from utf8fpga.model import TABLE_3_7, EncodingTable
+
+__all__ = ["sparse_decoder"]
+
+
+def sparse_decoder(table: EncodingTable = TABLE_3_7, **parameters: Any) -> ParallelDecoder:
+    """The parallel decoder, without a packer."""
+    return ParallelDecoder(DecoderParameters(table=table, architecture="parallel", packed=False, **parameters))
