@@ -140,8 +140,8 @@ def axi_verilog(
 def edge_words(core: Core, options: PortOptions, *, checks: bool = False) -> list[str]:
     """The options of `utf8fpga generate` for fields of items and ports, which no other command has."""
     flags = {
-        "--kind": getattr(core, "kind", False),
-        "--length": getattr(core, "length", False),
+        "--kind": getattr(core.parameters, "kind", False),
+        "--length": getattr(core.parameters, "length", False),
         "--registered": options.registered,
         "--reset-low": options.reset_low,
         "--checks": checks,

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import doctest
 import json
 from functools import cache
 from operator import or_
@@ -17,13 +16,10 @@ from hypothesis import strategies as st
 from support.codecs_oracle import UNIT_BYTES, encoded_by_cpython, scalar_values, units_of_bytes
 from support.command import utf8fpga
 from support.engines import ENGINE
-from support.oracle import refusal
 from support.tiers import tiered
 from support.verilog_engine import symbols_of_verilog
 
 from utf8fpga.hdl import AxiStreamCore, EncoderParameters, TranscoderParameters
-from utf8fpga.hdl.encoder import parameters as parameters_module
-from utf8fpga.model import InvalidArgumentError
 from utf8fpga.model.encodings import ENCODINGS
 from utf8fpga.sim import Simulation, compare
 from utf8fpga.sim.strategies import stream_patterns
@@ -233,23 +229,3 @@ def test_a_replay_command_spells_words_as_in_a_file() -> None:
     found = compare(Simulation(parameters.build(), parameters, engine=ENGINE), [0x41, 0x1F600])
     assert found is not None
     assert found.replay[:5] == ("utf8fpga", "simulate", "encoder", "--hex", "00 F6 01 00")
-
-
-@pytest.mark.parametrize(
-    ("values", "message"),
-    [
-        ({"lanes": 0}, "lanes 0 is not in 1..64"),
-        ({"lanes": 65}, "lanes 65 is not in 1..64"),
-        ({"to": "latin-1"}, f"encoding 'latin-1' is not one of {', '.join(ENCODINGS)}"),
-        (
-            {"lanes": 2, "narrow": True, "packed": False},
-            "narrow output beats are packed: leave out --sparse, or use --wide",
-        ),
-    ],
-)
-def test_bad_parameters(values: dict[str, Any], message: str) -> None:
-    assert refusal(InvalidArgumentError, lambda: EncoderParameters(**values)) == message
-
-
-def test_doctests() -> None:
-    assert doctest.testmod(parameters_module).failed == 0

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import doctest
 import json
 import re
 from graphlib import CycleError, TopologicalSorter
@@ -73,9 +72,3 @@ def test_the_wires_of_a_core_are_in_no_circle() -> None:
 def test_circles_are_found() -> None:
     with pytest.raises(CycleError):
         check_circles(CIRCLES)
-
-
-def test_doctests() -> None:
-    found = doctest.testmod(loops)
-    assert found.attempted
-    assert not found.failed

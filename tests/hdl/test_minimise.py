@@ -3,15 +3,12 @@
 
 from __future__ import annotations
 
-import doctest
-
 import pytest
 from amaranth.hdl import Module, Signal
 from amaranth.sim import Simulator
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from utf8fpga.hdl import minimise as logic
 from utf8fpga.hdl.minimise import LUT_INPUTS, Function, Network, decompose, minimise
 
 WIDTH = 6
@@ -79,10 +76,6 @@ def test_constants() -> None:
 def test_a_contradiction_is_rejected() -> None:
     with pytest.raises(ValueError, match=r"^input 0b101 must be both 0 and 1$"):
         minimise([4, 5], [5, 6], 3)
-
-
-def test_doctests() -> None:
-    assert doctest.testmod(logic) == (0, 3)
 
 
 def is_consistent(network: Network, last: int) -> bool:

@@ -353,29 +353,6 @@ def test_simulation_with_several_lanes_equals_the_model(pieces: list[tuple[tuple
 # Parameters and tables that are rejected.
 
 
-@pytest.mark.parametrize(
-    ("parameters", "message"),
-    [
-        ({"lanes": 0}, "lanes 0 is not in 1..256"),
-        ({"lanes": 257}, "lanes 257 is not in 1..256"),
-        ({"lanes": 4, "pipeline": 7}, "pipeline 7 is not in 0..6"),
-        ({"lanes": 4, "pipeline": -1}, "pipeline -1 is not in 0..6"),
-        ({"lanes": 4, "buffer": "fifo"}, "buffer 'fifo' is not one of registers, memory, slices"),
-        ({"lanes": 3, "buffer": "memory"}, "a buffer in memory is for 4 lanes or more, not 3: use registers"),
-        (
-            {"lanes": 2, "architecture": "serial"},
-            "a serial decoder accepts one code unit per cycle, not 2: use architecture parallel",
-        ),
-        ({"architecture": "systolic"}, "architecture 'systolic' is not one of serial, parallel"),
-        ({"buffer": "registers"}, "a serial decoder has no buffer: leave out buffer registers"),
-        ({"pipeline": 3}, "pipeline 3 is not in 0..2"),
-    ],
-)
-def test_parameters_out_of_range_are_rejected(parameters: dict[str, Any], message: str) -> None:
-    with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
-        Decoder(**parameters)
-
-
 def test_a_table_that_is_not_self_synchronising_is_rejected_with_the_reason() -> None:
     with pytest.raises(TableError, match="self-synchronising"):
         sparse_decoder(EncodingTable.parse("overlapping", "0 41\n1 42 42", source="made for this test"), lanes=4)

@@ -28,7 +28,7 @@ from utf8fpga.hdl.validator import pass_through as pass_through_module
 from utf8fpga.hdl.validator.flags import UnitFlags
 from utf8fpga.hdl.validator.logic import ValidatorControl
 from utf8fpga.hdl.validator.pass_through import PassThrough
-from utf8fpga.model import CATALOGUE, EncodingTable, InvalidArgumentError, decode
+from utf8fpga.model import CATALOGUE, EncodingTable, decode
 from utf8fpga.model.validator import GoldenPassThrough
 from utf8fpga.sim import Simulation
 from utf8fpga.sim.strategies import any_text, stream_patterns
@@ -311,22 +311,3 @@ def test_the_verilog_equals_the_model() -> None:
     rng = random.Random(9)
     for text in (drawn(rng, 6), drawn(rng, 11), drawn(rng, 12)):
         assert [tuple(unit) for unit in symbols_of_verilog(core, text)] == expected_of(text, 7)
-
-
-@pytest.mark.parametrize(
-    ("given", "message"),
-    [
-        ({"limit": 3}, "limit 3 is not in 4..4294967295"),
-        ({"limit": 1 << 32}, "limit 4294967296 is not in 4..4294967295"),
-    ],
-)
-def test_invalid_limits(given: dict[str, Any], message: str) -> None:
-    with pytest.raises(InvalidArgumentError) as caught:
-        ValidatorParameters(pass_through=True, **given)
-    assert str(caught.value) == message
-
-
-def test_a_tap_has_no_limit() -> None:
-    with pytest.raises(InvalidArgumentError) as caught:
-        ValidatorParameters(limit=9)
-    assert str(caught.value) == "limit 9 is for a pass-through: a tap cannot cut packets"

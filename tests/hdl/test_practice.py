@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import random
-import re
 from itertools import product
 from pathlib import Path
 
@@ -103,17 +102,3 @@ def test_malformed_sequences_of_up_to_six_bytes() -> None:
             run = simulation.run([text, text])
             assert run.texts == [simulation.expected(text)] * 2
         assert len(simulation.expected(bytes.fromhex(piece))) == marks
-
-
-def test_a_practice_that_is_no_filter_is_rejected() -> None:
-    known = "maximal-subparts, each-unit, whole-subsequence, malformed-sequence, first-error"
-    message = f"practice 'start-of-a-sequence' is not one for hardware: {known}"
-    with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
-        Decoder(practice=Practice.START_OF_A_SEQUENCE)
-
-
-@pytest.mark.parametrize("practice", MERGING)
-def test_the_length_of_a_merged_mark_is_rejected(practice: Practice) -> None:
-    message = f"practice {practice} outputs a mark before its length is known: leave out length"
-    with pytest.raises(ValueError, match=f"^{message}$"):
-        Decoder(practice=practice, length=True)

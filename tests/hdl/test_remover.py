@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import doctest
 import random
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
@@ -19,9 +18,7 @@ from support.verilog_engine import model_of_verilog
 from support.verilog_ports import declared_ports, header_of
 
 from utf8fpga.cli.core_options import parsed
-from utf8fpga.hdl import CORES, Remover, RemoverParameters, axi_verilog, parameters_of, remover
-from utf8fpga.model import InvalidArgumentError
-from utf8fpga.model import remover as golden
+from utf8fpga.hdl import CORES, Remover, RemoverParameters, axi_verilog, parameters_of
 from utf8fpga.sim import Simulation
 from utf8fpga.sim.beats import Beat, BeatEncoder
 from utf8fpga.sim.engines import Events, create_engine
@@ -284,26 +281,3 @@ def test_parameters() -> None:
     assert parsed(words, RemoverParameters) == given == parameters_of(given.build())
     assert given.expression() == "RemoverParameters(lanes=7, width=9, user=1, flush=True).build()"
     assert Remover(8, 4).parameters is None
-
-
-@pytest.mark.parametrize(
-    ("given", "message"),
-    [
-        ({"lanes": 0}, "lanes 0 is not in 1..64"),
-        ({"lanes": 65}, "lanes 65 is not in 1..64"),
-        ({"width": 0}, "width 0 is not in 1..64"),
-        ({"width": 65}, "width 65 is not in 1..64"),
-        ({"user": -1}, "user -1 is not in 0..64"),
-        ({"user": 65}, "user 65 is not in 0..64"),
-    ],
-    ids=str,
-)
-def test_parameters_out_of_range_are_rejected(given: dict[str, int], message: str) -> None:
-    with pytest.raises(InvalidArgumentError) as refusal:
-        RemoverParameters(**given)
-    assert str(refusal.value) == message
-
-
-@pytest.mark.parametrize("module", [remover, golden], ids=lambda module: module.__name__)
-def test_doctests(module: Any) -> None:
-    assert doctest.testmod(module).failed == 0

@@ -15,7 +15,7 @@ from support.engines import ENGINE
 from support.tiers import tiered
 
 from utf8fpga.hdl import PIPELINES, Decoder, Word
-from utf8fpga.model import TABLE_3_7, EncodingTable, ErrorKind, Item, TableError
+from utf8fpga.model import EncodingTable, ErrorKind, Item, TableError
 from utf8fpga.model.forms import CESU_8_CODE_UNITS, GENERALISED_UTF_8, MODIFIED_UTF_8_CODE_UNITS, RFC_2279
 from utf8fpga.sim import Simulation
 from utf8fpga.sim.boundaries import boundary_units
@@ -307,9 +307,3 @@ def test_an_offset_within_the_last_unit_is_rejected() -> None:
     )
     with pytest.raises(TableError, match=f"^{message}$"):
         Decoder(utf_16)
-
-
-@pytest.mark.parametrize("pipeline", [-1, 3, 99])
-def test_a_pipeline_out_of_range_is_rejected(pipeline: int) -> None:
-    with pytest.raises(ValueError, match=rf"^pipeline {pipeline} is not in 0\.\.2$"):
-        Decoder(TABLE_3_7, pipeline=pipeline)

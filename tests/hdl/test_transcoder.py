@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import doctest
 import random
 from functools import cache
 from importlib import resources
@@ -14,13 +13,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.codecs_oracle import encoded_by_cpython, transcoded_by_cpython, units_of_bytes
 from support.engines import ENGINE
-from support.oracle import refusal
 from support.tiers import tiered
 from support.verilog_engine import symbols_of_verilog
 
 from utf8fpga.hdl import TranscoderParameters
-from utf8fpga.hdl.transcoder import parameters as parameters_module
-from utf8fpga.model import InvalidArgumentError
 from utf8fpga.model.encodings import ENCODINGS
 from utf8fpga.sim import Simulation
 from utf8fpga.sim.strategies import any_text, stream_patterns
@@ -194,24 +190,3 @@ def test_the_verilog_is_equal() -> None:
     text = f"aé€{FACE}".encode() + b"\xff\xe2\x82"
     wanted = units_of_bytes(transcoded_by_cpython(text, "utf-8", "utf-16-le"), "utf-16-le")
     assert [unit for unit, _ in symbols_of_verilog(core, text)] == wanted
-
-
-@pytest.mark.parametrize(
-    ("values", "message"),
-    [
-        ({"lanes": 257}, "lanes 257 is not in 1..256"),
-        ({"pipeline": 3}, "pipeline 3 is not in 0..2"),
-        ({"from_": "utf-32-le", "pipeline": 1}, "utf-32-le needs no decoder: leave out pipeline 1"),
-        (
-            {"from_": "utf-7"},
-            "encoding 'utf-7' is not one of utf-8, utf-16-le, utf-16-be, utf-32-le, utf-32-be, utf-8-of-rfc-2279,"
-            " generalised-utf-8, cesu-8, modified-utf-8",
-        ),
-    ],
-)
-def test_bad_parameters(values: dict[str, Any], message: str) -> None:
-    assert refusal(InvalidArgumentError, lambda: TranscoderParameters(**values)) == message
-
-
-def test_doctests() -> None:
-    assert doctest.testmod(parameters_module).failed == 0

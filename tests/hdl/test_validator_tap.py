@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import doctest
 import random
 from collections.abc import Callable, Sequence
 from functools import cache
@@ -20,7 +19,6 @@ from support.oracle import REPRESENTATIVES, report_of
 from support.tiers import tiered
 
 from utf8fpga.hdl import ValidatorParameters, axi_verilog, parameters_of
-from utf8fpga.hdl.validator import parameters as parameters_module
 from utf8fpga.hdl.validator import pipeline as pipeline_module
 from utf8fpga.hdl.validator import tally as tally_module
 from utf8fpga.hdl.validator import tap as tap_module
@@ -30,7 +28,6 @@ from utf8fpga.model import (
     CATALOGUE,
     TABLE_3_7,
     EncodingTable,
-    InvalidArgumentError,
     ValidatorReport,
     validate,
 )
@@ -109,10 +106,6 @@ def drawn(rng: random.Random, length: int) -> bytes:
     while len(text) < length:
         text += rng.choice(PIECES)
     return text[:length]
-
-
-def test_doctests() -> None:
-    assert doctest.testmod(parameters_module).failed == 0
 
 
 def test_short_texts_at_every_place_of_a_beat(simulation: Simulation) -> None:
@@ -441,21 +434,6 @@ def test_the_header_of_a_tap_without_numbers_does_not_mention_them() -> None:
     text = axi_verilog(ValidatorParameters(report="verdict").build())
     assert "report_well_formed      1 if the packet is well-formed\n" in text
     assert "All ones" not in text
-
-
-@pytest.mark.parametrize(
-    ("given", "message"),
-    [
-        ({"lanes": 0}, "lanes 0 is not in 1..256"),
-        ({"lanes": 257}, "lanes 257 is not in 1..256"),
-        ({"report": "all"}, "report 'all' is not one of verdict, offset, full"),
-        ({"counters": 3}, "counters 3 is not in 4..64"),
-    ],
-)
-def test_invalid_parameters(given: dict[str, Any], message: str) -> None:
-    with pytest.raises(InvalidArgumentError) as caught:
-        ValidatorParameters(**given)
-    assert str(caught.value) == message
 
 
 def test_a_core_knows_its_parameters() -> None:

@@ -3,14 +3,12 @@
 
 from __future__ import annotations
 
-import doctest
 import random
 import re
 from functools import cache
 from itertools import product
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
 
 import pytest
 from amaranth.back import rtlil
@@ -25,7 +23,6 @@ from support.verilog_ports import declared_ports
 from utf8fpga.hdl import PIPELINES, AxiStreamCore, Decoder, axi_verilog
 from utf8fpga.hdl.beats import beat_layout
 from utf8fpga.hdl.toolchain import run_tool
-from utf8fpga.hdl.verilog import families, identifiers, netlist
 from utf8fpga.hdl.verilog.text import polished
 from utf8fpga.hdl.verilog.writer import _written
 from utf8fpga.sim.boundaries import boundary_units
@@ -280,10 +277,3 @@ def test_all_scalar_values(verilog: str, tmp_path: Path) -> None:
 def test_all_triples_of_boundary_bytes(verilog: str, tmp_path: Path) -> None:
     pieces = [bytes(triple) for triple in product(boundary_units(), repeat=3)]
     check_against_cpython(verilog, pieces, tmp_path, busy_out=20, separate_ends=[False, True, False])
-
-
-@pytest.mark.parametrize("module", [families, identifiers, netlist], ids=lambda module: module.__name__)
-def test_doctests(module: Any) -> None:
-    found = doctest.testmod(module)
-    assert found.attempted
-    assert not found.failed

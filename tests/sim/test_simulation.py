@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import doctest
 import re
 from array import array
 from collections.abc import Callable
@@ -22,7 +21,7 @@ from support.tiers import tiered
 from utf8fpga.hdl import Decoder, DecoderParameters, SerialDecoder
 from utf8fpga.hdl.decoder import window_logic
 from utf8fpga.model import TABLE_3_7, EncodingTable, InvalidArgumentError, Item, decode
-from utf8fpga.sim import ContractError, Simulation, compare, simulate, simulation
+from utf8fpga.sim import ContractError, Simulation, compare, simulate
 from utf8fpga.sim.beats import beat_payload, text_beats, with_null_beats
 from utf8fpga.sim.boundaries import boundary_units
 from utf8fpga.sim.strategies import any_text, damaged, noise, pauses, well_formed
@@ -299,7 +298,3 @@ def test_boundary_units_are_every_bound_and_the_units_next_to_it() -> None:
     bounds += [0xF1, 0xF3, 0xF4]
     near = {unit for bound in bounds for unit in (bound - 1, bound, bound + 1)} & set(range(256))
     assert boundary_units() == sorted(near | {0xFF})
-
-
-def test_doctests() -> None:
-    assert doctest.testmod(simulation) == (0, 2)

@@ -1,0 +1,26 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The examples in docstrings."""
+
+from __future__ import annotations
+
+import doctest
+import importlib
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+FOLDERS = ("model", "hdl", "sim", "formal", "bench", "boards", "cli")
+FILES = [
+    path for folder in FOLDERS for path in sorted((ROOT / folder).rglob("*.py")) if ">>> " in path.read_text("utf-8")
+]
+
+
+@pytest.mark.smoke
+@pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(ROOT)))
+def test_examples(path: Path) -> None:
+    words = path.relative_to(ROOT).with_suffix("").parts
+    module = importlib.import_module(".".join(["utf8fpga", *words]).removesuffix(".__init__"))
+    found = doctest.testmod(module)
+    assert found.attempted
+    assert not found.failed
