@@ -14,8 +14,8 @@ from pathlib import Path
 from amaranth.lib.wiring import In
 
 from utf8fpga.bench import flat
-from utf8fpga.bench.cache import Cache
 from utf8fpga.hdl import CoreParameters, axi_rtlil, axi_signature, module_name
+from utf8fpga.hdl.cache import Cache
 from utf8fpga.hdl.foreign import CoreError, read_description, read_module
 from utf8fpga.hdl.toolchain import present_version
 
@@ -179,10 +179,10 @@ def _verilog(rtlil: str, top: str, cache: Cache | None) -> str:
     # The key includes the source of the module that writes the Verilog.
     given = ["Verilog", rtlil, inspect.getsource(flat), present_version("yosys")]
     key = hashlib.sha256(json.dumps(given).encode()).hexdigest()
-    text = cache.get(key)
-    if not isinstance(text, str):
-        text = flat.flat_verilog(rtlil, top)
-        cache.put(key, text)
+    if (kept := cache.get(key)) is not None:
+        return kept.decode()
+    text = flat.flat_verilog(rtlil, top)
+    cache.put(key, text.encode())
     return text
 
 

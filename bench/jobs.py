@@ -15,8 +15,10 @@ import tempfile
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass
+from functools import cached_property
 from importlib.metadata import version
 from pathlib import Path
+from typing import Any
 
 from utf8fpga.hdl.foreign import read_script
 from utf8fpga.hdl.toolchain import ToolError, present_version, run_tool, tool_error
@@ -27,11 +29,14 @@ __all__ = [
     "Area",
     "ClockLimit",
     "Device",
+    "Job",
     "Netlist",
     "Packing",
     "Routing",
     "Speed",
     "Synthesis",
+    "decoded",
+    "encoded",
     "pack",
     "route",
     "synthesise",
@@ -153,8 +158,18 @@ def tool_versions(devices: Iterable[Device]) -> dict[str, str]:
     return {"amaranth": version("amaranth"), **{tool: present_version(tool) for tool in tools}}
 
 
+class _Job:
+    """What all jobs have in common."""
+
+    @cached_property
+    def key(self) -> str:
+        """A digest of all that the result depends on."""
+        text = json.dumps([FORMAT, type(self).__name__, asdict(self)], sort_keys=True)  # type: ignore[call-overload]
+        return hashlib.sha256(text.encode()).hexdigest()
+
+
 @dataclass(frozen=True)
-class Synthesis:
+class Synthesis(_Job):
     """A synthesis job.
 
     Attributes:
@@ -174,11 +189,6 @@ class Synthesis:
     def __str__(self) -> str:
         return f"synthesis for {self.family}{' ' if self.options else ''}{self.options}"
 
-    @property
-    def key(self) -> str:
-        """A digest of all that the result depends on."""
-        return _key(self)
-
 
 @dataclass(frozen=True)
 class Netlist:
@@ -189,7 +199,6 @@ class Netlist:
         cells: a digest of its cells without their names.
         luts: the number of LUT4.
         flip_flops: the number of flip-flops.
-        content_digest: the digest of `content`.
         content: the netlist as JSON, compressed with gzip.
     """
 
@@ -197,69 +206,63 @@ class Netlist:
     cells: str
     luts: int
     flip_flops: int
-    content_digest: str
     content: bytes
 
 
 @dataclass(frozen=True)
-class Packing:
-    """A job that packs a netlist and counts its logic cells.
+class _OnNetlist(_Job):
+    """A job of nextpnr.
 
     Attributes:
         netlist: the digest of the netlist.
         router: the nextpnr program.
-        version: the version of nextpnr.
-        options: the options of nextpnr for the device.
-        cell: nextpnr's name of a logic cell.
+        version: its version.
+        options: its options for the device.
     """
 
     netlist: str
     router: str
     version: str
     options: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Packing(_OnNetlist):
+    """A job that packs a netlist and counts its logic cells; `cell` is nextpnr's name of one."""
+
     cell: str
 
     def __str__(self) -> str:
         return "packing"
 
-    @property
-    def key(self) -> str:
-        """A digest of all that the result depends on."""
-        return _key(self)
-
 
 @dataclass(frozen=True)
-class Routing:
-    """A job that places and routes a netlist and determines its clock frequency.
+class Routing(_OnNetlist):
+    """A job that places and routes a netlist with a seed and determines its clock frequency."""
 
-    Attributes:
-        netlist: the digest of the netlist.
-        router: the nextpnr program.
-        version: the version of nextpnr.
-        options: the options of nextpnr for the device.
-        seed: the seed of place and route.
-        target_mhz: the clock constraint in MHz.
-    """
-
-    netlist: str
-    router: str
-    version: str
-    options: tuple[str, ...]
     seed: int
     target_mhz: int = TARGET_MHZ
 
     def __str__(self) -> str:
         return f"place and route, seed {self.seed}"
 
-    @property
-    def key(self) -> str:
-        """A digest of all that the result depends on."""
-        return _key(self)
+
+Job = Synthesis | Packing | Routing
 
 
-def _key(job: Synthesis | Packing | Routing) -> str:
-    text = json.dumps([FORMAT, type(job).__name__, asdict(job)], sort_keys=True)
-    return hashlib.sha256(text.encode()).hexdigest()
+def encoded(result: Netlist | int | float) -> bytes:
+    """The result of a job as bytes: a line of JSON, and after it the content of a netlist."""
+    if not isinstance(result, Netlist):
+        return json.dumps(result).encode()
+    fields = {name: value for name, value in vars(result).items() if name != "content"}
+    return json.dumps(fields).encode() + b"\n" + result.content
+
+
+def decoded(text: bytes) -> Any:
+    """The result of which `encoded` made these bytes."""
+    fields, _, content = text.partition(b"\n")
+    result = json.loads(fields)
+    return Netlist(**result, content=content) if isinstance(result, dict) else result
 
 
 def synthesise(job: Synthesis) -> Netlist:
@@ -284,14 +287,12 @@ def synthesise(job: Synthesis) -> Netlist:
         written = (directory / "netlist.json").read_bytes()
     cells = list(json.loads(written)["modules"][job.top]["cells"].values())
     counted = Counter(cell["type"] for cell in cells)
-    content = gzip.compress(written, compresslevel=6, mtime=0)
     return Netlist(
         digest=hashlib.sha256(written).hexdigest(),
         cells=hashlib.sha256(json.dumps(cells).encode()).hexdigest(),
         luts=counted["SB_LUT4"] + counted["LUT4"],
         flip_flops=sum(number for cell, number in counted.items() if cell.startswith(("SB_DFF", "TRELLIS_FF"))),
-        content_digest=hashlib.sha256(content).hexdigest(),
-        content=content,
+        content=gzip.compress(written, compresslevel=6, mtime=0),
     )
 
 
@@ -322,7 +323,7 @@ def route(job: Routing, content: bytes) -> float:
     return float(found[-1])
 
 
-def _nextpnr(job: Packing | Routing, content: bytes, arguments: list[str]) -> str:
+def _nextpnr(job: _OnNetlist, content: bytes, arguments: list[str]) -> str:
     _require(job.router, job.version)
     with tempfile.TemporaryDirectory(prefix="utf8fpga-") as folder:
         (Path(folder) / "netlist.json").write_bytes(gzip.decompress(content))

@@ -9,32 +9,32 @@ chains, and the better result is used.
 
 from __future__ import annotations
 
-import os
 import statistics
-from collections.abc import Callable, Generator, Iterable, Sequence
-from concurrent.futures import FIRST_COMPLETED, Executor, Future, ThreadPoolExecutor, wait
+from collections.abc import Callable, Generator, Sequence
+from concurrent.futures import FIRST_COMPLETED, Executor, Future, wait
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from utf8fpga.bench.cache import Cache
 from utf8fpga.bench.design import Design
 from utf8fpga.bench.jobs import (
     Area,
     Device,
+    Job,
     Netlist,
     Packing,
     Routing,
     Speed,
     Synthesis,
+    decoded,
+    encoded,
     pack,
     route,
     synthesise,
 )
-from utf8fpga.hdl.toolchain import ToolError, present_version, stop_tools
+from utf8fpga.hdl.cache import Cache
+from utf8fpga.hdl.toolchain import ToolError, present_version
 
-__all__ = ["Figure", "Point", "Progress", "sweep"]
-
-Job = Synthesis | Packing | Routing
+__all__ = ["Figure", "Point", "sweep"]
 
 
 @dataclass(frozen=True)
@@ -103,36 +103,22 @@ class Figure:
         }
 
 
-@dataclass(frozen=True)
-class Progress:
-    """The progress of a sweep.
-
-    Attributes:
-        done: the number of jobs with a result, including cached ones.
-        total: the number of jobs known so far; it grows where carry chains make a difference.
-        running: descriptions of the running jobs.
-    """
-
-    done: int
-    total: int
-    running: tuple[str, ...]
-
-
 def sweep(
     points: Sequence[Point],
+    executor: Executor,
     *,
-    executor: Executor | None = None,
     cache: Cache | None = None,
-    on_progress: Callable[[Progress], None] = lambda _: None,
+    on_progress: Callable[[int, int, Sequence[str]], None] = lambda _done, _total, _running: None,
 ) -> list[Figure]:
     """Measure points with concurrent jobs.
 
     Args:
         points: the points.
-        executor: runs the jobs in threads, processes or a cluster; default: one thread per processor.
-            The tools must have the same versions where the jobs run as here.
+        executor: runs the jobs in threads, processes or a cluster, see `job_executor`. The tools must have the same
+            versions where the jobs run as here.
         cache: a cache of results, which an interrupted sweep can continue from; default: none.
-        on_progress: called after each job and once per second.
+        on_progress: called after each job and once per second with the jobs that have a result, their total, which
+            grows where carry chains make a difference, and descriptions of those that run.
 
     Returns:
         A figure for each point, in order. The error of a failed job is in its figure; the other jobs
@@ -142,14 +128,7 @@ def sweep(
         ToolError: a tool is missing here.
         CacheError: the cache cannot be written.
     """
-    if executor is not None:
-        return _Sweep(points, executor, cache, on_progress).run()
-    with ThreadPoolExecutor(os.cpu_count()) as threads:
-        try:
-            return _Sweep(points, threads, cache, on_progress).run()
-        except BaseException:
-            stop_tools()  # The threads would wait for them.
-            raise
+    return _Sweep(executor, cache).run(points, on_progress)
 
 
 Steps = Generator[Sequence[Job], list[Any], Any]
@@ -198,92 +177,103 @@ def _distinct(syntheses: Sequence[Synthesis], netlists: Sequence[Netlist]) -> li
     return both[:1] if first.cells == second.cells else both
 
 
-class _Task:
-    """The steps of one measurement and the numbers of their jobs."""
+@dataclass
+class _Measurement:
+    """One measurement and its jobs.
 
-    def __init__(self, point: Point, steps: Steps, expected: int) -> None:
-        self.point, self.steps = point, steps
-        self.expected = expected
-        """The number of jobs known so far."""
-        self.done = 0
-        self.result: Any = None
-        self.error: str | None = None
-        self.waiting = 0
-        """The number of jobs of the current step without a result."""
-        self.results: list[Any] = []
+    Attributes:
+        point: the point that it is for.
+        steps: its steps.
+        expected: the number of jobs known so far.
+        before: the number of jobs of the steps before the current one.
+        jobs: those of the current step.
+        done: the number of jobs that have ended.
+        result, error: what is known at its end.
+    """
+
+    point: Point
+    steps: Steps
+    expected: int
+    before: int = 0
+    jobs: Sequence[Job] = ()
+    done: int = 0
+    result: Any = None
+    error: str | None = None
+
+
+@dataclass(frozen=True)
+class _Outcome:
+    """How a job ended: `error` is empty if it has a result."""
+
+    result: Any
+    error: str = ""
 
 
 class _Sweep:
-    """The tasks of a sweep, their pending jobs, and the results that they share."""
+    """The jobs of a sweep, which its measurements share."""
 
-    def __init__(
-        self,
-        points: Sequence[Point],
-        executor: Executor,
-        cache: Cache | None,
-        on_progress: Callable[[Progress], None],
-    ) -> None:
-        self._points, self._executor, self._cache, self._on_progress = points, executor, cache, on_progress
-        self._tasks: list[_Task] = []
-        self._submitted: dict[str, tuple[Job, Future[Any]]] = {}
-        """The submitted jobs without a result, by key."""
-        self._waiters: dict[str, list[tuple[_Task, int]]] = {}
-        """The tasks that wait for each job, with its index in their step, by key."""
-        self._known: dict[str, Any] = {}
-        """The results so far, by key."""
+    def __init__(self, executor: Executor, cache: Cache | None) -> None:
+        self._executor, self._cache = executor, cache
+        self._pending: dict[Future[Any], tuple[Point, Job]] = {}
+        """The submitted jobs that have not ended, each with the first point that needs it."""
+        self._outcomes: dict[str, _Outcome | None] = {}
+        """How each job that was needed so far has ended, by key; None while it is pending."""
         self._contents: dict[str, bytes] = {}
         """The netlists so far, by digest."""
 
-    def run(self) -> list[Figure]:
-        for point in self._points:
-            self._tasks.append(_Task(point, _area(point), 3))
-            self._tasks.append(_Task(point, _speed(point), 2 + len(point.seeds)))
+    def run(self, points: Sequence[Point], on_progress: Callable[[int, int, Sequence[str]], None]) -> list[Figure]:
+        areas = [_Measurement(point, _area(point), 3) for point in points]
+        speeds = [_Measurement(point, _speed(point), 2 + len(point.seeds)) for point in points]
+        measurements = [each for pair in zip(areas, speeds, strict=True) for each in pair]
         try:
-            for task in self._tasks:
-                self._advance(task, None)
-                self._tell()
-            while self._submitted:
-                self._collect()
-                self._tell()
+            while True:
+                for each in measurements:
+                    self._advance(each)
+                done, expected = (sum(getattr(each, name) for each in measurements) for name in ("done", "expected"))
+                running = [f"{point}: {job}" for future, (point, job) in self._pending.items() if future.running()]
+                on_progress(done, expected, running)
+                if not self._pending:
+                    break
+                for future in wait(self._pending, timeout=1, return_when=FIRST_COMPLETED).done:
+                    self._collect(future)
         except BaseException:
-            for _, future in self._submitted.values():
+            for future in self._pending:
                 future.cancel()
             raise
-        pairs = zip(self._tasks[::2], self._tasks[1::2], strict=True)
-        return [Figure(area.point, area.result, speed.result, area.error or speed.error) for area, speed in pairs]
+        return [
+            Figure(area.point, area.result, speed.result, area.error or speed.error)
+            for area, speed in zip(areas, speeds, strict=True)
+        ]
 
-    def _advance(self, task: _Task, results: list[Any] | None) -> None:
-        """Advance a task to the next step that has jobs without a known result."""
-        while True:
+    def _advance(self, measurement: _Measurement) -> None:
+        """Begin the next steps, up to one with a job that is pending."""
+        while measurement.result is None and measurement.error is None:
+            ended = [outcome for job in measurement.jobs if (outcome := self._outcome(measurement.point, job))]
+            measurement.done = measurement.before + len(ended)
+            if len(ended) < len(measurement.jobs):
+                return
+            measurement.before = measurement.done
+            if errors := [outcome.error for outcome in ended if outcome.error]:
+                measurement.error, measurement.expected = errors[0], measurement.done
+                return
             try:
-                jobs = task.steps.send(results)  # type: ignore[arg-type]  # None starts a generator
+                results = [outcome.result for outcome in ended]
+                measurement.jobs = measurement.steps.send(results or None)  # type: ignore[arg-type]  # None starts it
             except StopIteration as finished:
-                task.result = finished.value
-                task.expected = task.done
+                measurement.result, measurement.expected = finished.value, measurement.done
                 return
-            task.expected = max(task.expected, task.done + len(jobs))
-            task.results, task.waiting = [None] * len(jobs), len(jobs)
-            for place, job in enumerate(jobs):
-                self._request(task, place, job)
-            if task.waiting or task.error:
-                return
-            results = task.results
+            measurement.expected = max(measurement.expected, measurement.before + len(measurement.jobs))
 
-    def _request(self, task: _Task, place: int, job: Job) -> None:
-        key = job.key
-        if key not in self._known and key not in self._submitted and (kept := self._kept(job)) is not None:
-            self._known[key] = kept
-        if key in self._known:
-            task.results[place] = self._known[key]
-            task.waiting -= 1
-            task.done += 1
-            return
-        self._waiters.setdefault(key, []).append((task, place))
-        if key not in self._submitted:
-            try:
-                self._submitted[key] = job, self._submit(job)
-            except Exception as error:  # The executor accepts no more jobs.
-                self._failed(key, job, error)
+    def _outcome(self, point: Point, job: Job) -> _Outcome | None:
+        """How a job has ended; one that no measurement needed before is begun, unless its result is cached."""
+        if job.key not in self._outcomes:
+            self._outcomes[job.key] = self._cached(job)
+            if self._outcomes[job.key] is None:
+                try:
+                    self._pending[self._submit(job)] = point, job
+                except Exception as error:  # The executor accepts no more jobs.
+                    self._outcomes[job.key] = _failure(job, error)
+        return self._outcomes[job.key]
 
     def _submit(self, job: Job) -> Future[Any]:
         if isinstance(job, Synthesis):
@@ -293,64 +283,30 @@ class _Sweep:
             return self._executor.submit(pack, job, content)
         return self._executor.submit(route, job, content)
 
-    def _collect(self) -> None:
-        """Wait for results, at most one second, and pass them to their tasks."""
-        wait([future for _, future in self._submitted.values()], timeout=1, return_when=FIRST_COMPLETED)
-        for key, (job, future) in list(self._submitted.items()):
-            if not future.done():
-                continue
-            del self._submitted[key]
-            try:
-                result = future.result()
-            except Exception as error:  # Any error of a tool, a worker or its connection.
-                self._failed(key, job, error)
-                continue
-            self._keep(job, result)
-            self._known[key] = result
-            for task, place in self._waiters.pop(key):
-                task.results[place] = result
-                task.waiting -= 1
-                task.done += 1
-                if not task.waiting and not task.error:
-                    self._advance(task, task.results)
-
-    def _failed(self, key: str, job: Job, error: Exception) -> None:
-        text = str(error) if isinstance(error, ToolError) else f"{type(error).__name__}: {error}"
-        for task, _ in self._waiters.pop(key):
-            task.error = task.error or f"{job}: {' '.join(text.split())}"
-            task.waiting -= 1
-            task.done += 1
-            task.expected = task.done + task.waiting  # The following steps are cancelled.
-
-    def _kept(self, job: Job) -> Any:
-        """The cached result of a job, or None."""
-        if self._cache is None or (kept := self._cache.get(job.key)) is None:
-            return None
-        if not isinstance(job, Synthesis):
-            return kept
-        content = self._cache.content(kept["content_digest"])
-        if content is None:
-            return None
-        self._contents[kept["digest"]] = content
-        return Netlist(**kept, content=content)
-
-    def _keep(self, job: Job, result: Any) -> None:
-        if not isinstance(result, Netlist):
-            if self._cache:
-                self._cache.put(job.key, result)
+    def _collect(self, future: Future[Any]) -> None:
+        """Store the outcome of a job that has ended."""
+        _, job = self._pending.pop(future)
+        try:
+            result = future.result()
+        except Exception as error:  # Any error of a tool, a worker or its connection.
+            self._outcomes[job.key] = _failure(job, error)
             return
-        self._contents[result.digest] = result.content
+        if isinstance(result, Netlist):
+            self._contents[result.digest] = result.content
         if self._cache:
-            self._cache.keep(result.content_digest, result.content)
-            self._cache.put(job.key, {k: v for k, v in vars(result).items() if k != "content"})
+            self._cache.put(job.key, encoded(result))
+        self._outcomes[job.key] = _Outcome(result)
 
-    def _tell(self) -> None:
-        done = sum(task.done for task in self._tasks)
-        total = sum(task.expected for task in self._tasks)
-        at_work = {key for key, (_, future) in self._submitted.items() if future.running()}
-        self._on_progress(Progress(done, total, tuple(self._titles(at_work))))
+    def _cached(self, job: Job) -> _Outcome | None:
+        content = self._cache and self._cache.get(job.key)
+        if not content:
+            return None
+        result = decoded(content)
+        if isinstance(result, Netlist):
+            self._contents[result.digest] = result.content
+        return _Outcome(result)
 
-    def _titles(self, keys: Iterable[str]) -> list[str]:
-        return [
-            f"{self._waiters[key][0][0].point}: {self._submitted[key][0]}" for key in self._submitted if key in keys
-        ]
+
+def _failure(job: Job, error: Exception) -> _Outcome:
+    text = str(error) if isinstance(error, ToolError) else f"{type(error).__name__}: {error}"
+    return _Outcome(None, f"{job}: {' '.join(text.split())}")

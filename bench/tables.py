@@ -8,7 +8,6 @@ from collections.abc import Iterable, Sequence
 from dataclasses import asdict
 from typing import Any, NamedTuple
 
-from utf8fpga.bench.cache import Cache
 from utf8fpga.bench.design import Design, measured_core
 from utf8fpga.bench.jobs import DEVICES, FORMAT, Area, Device, Speed, tool_versions
 from utf8fpga.bench.sweep import Figure, Point
@@ -20,6 +19,7 @@ from utf8fpga.hdl import (
     ValidatorParameters,
     axi_rtlil,
 )
+from utf8fpga.hdl.cache import Cache
 
 __all__ = [
     "COMMAND",

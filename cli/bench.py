@@ -3,54 +3,39 @@
 
 from __future__ import annotations
 
-import importlib
 import json
-import os
 import platform
 import re
-import threading
-import time
-from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Executor, ThreadPoolExecutor
-from contextlib import contextmanager
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from importlib import metadata
 from itertools import islice
 from pathlib import Path
 from typing import Any
 
 import click
+import platformdirs
 
-from utf8fpga.bench import (
+from utf8fpga.bench.design import foreign_core, measured_core, read_ports
+from utf8fpga.bench.jobs import DEVICES, Device, tool_versions
+from utf8fpga.bench.plot import plot_tools, scaling_plot
+from utf8fpga.bench.sweep import Figure, Point, sweep
+from utf8fpga.bench.tables import (
     COMMAND,
     CORES_MEASURED,
-    DEVICES,
     SETTINGS,
-    Cache,
-    CacheError,
-    Device,
-    Figure,
-    Point,
-    default_cache,
     engines_table,
     figures_as_dict,
     figures_table,
-    foreign_core,
     kept_figure,
-    measured_core,
-    plot_tools,
     points_table,
-    read_ports,
-    scaling_plot,
     scaling_points,
     setting_points,
     software_table,
-    sweep,
-    tool_versions,
 )
 from utf8fpga.cli.core_options import Choice, core_command
 from utf8fpga.cli.demo import TEXTS, demo_text
-from utf8fpga.cli.options import FILE, FOLDER, MODULE, SCHEDULER, json_option
+from utf8fpga.cli.options import FILE, FOLDER, MODULE, json_option
 from utf8fpga.cli.output import CommandError, check_writable, is_standard_output, job_progress, write_bytes
 from utf8fpga.cli.process import ignore_unused_circuits, processor
 from utf8fpga.cli.record import (
@@ -63,54 +48,38 @@ from utf8fpga.cli.record import (
     record_software,
     recorded,
 )
+from utf8fpga.cli.scheduling import chosen_executor, dask_option
 from utf8fpga.hdl import CORES, DecoderParameters
-from utf8fpga.hdl.toolchain import present_version, stop_tools
+from utf8fpga.hdl.cache import Cache
+from utf8fpga.hdl.toolchain import present_version
 
-__all__ = ["ENGINE_LANES", "Bench", "bench", "measure"]
+__all__ = ["ENGINE_LANES", "bench"]
 
 MAX_SEEDS = 100
 """Upper bound on the seeds of one run."""
 
 
-_CONNECT_SECONDS = 5
-
-_POLL_SECONDS = 0.05
-"""Between two attempts to stop the tools."""
+SEEDS = "5"
+"""The default of the seeds."""
 
 
 @dataclass(frozen=True)
-class Bench:
-    """The arguments of `utf8fpga bench`.
+class _Bench:
+    """The values of the options that select what is measured."""
 
-    Attributes:
-        devices: names of devices; default: all.
-        cores: the cores to measure; default: the settings of the serial decoder in `SETTINGS`.
-        seeds: seeds of nextpnr.
-        jobs: upper bound on concurrent jobs on this machine; default: the number of its processors.
-        cache: the folder of the cached results; default: the user's cache.
-        dask: the address of the scheduler of a Dask cluster that runs the jobs; default: this machine.
-        against: the source files of another core.
-        top: the top module of that core.
-        ports: a file that describes the ports of that core.
-        plot: a file for the plot.
-        record: the checkout into which the figures are written.
-        again: measure cores too whose figures are recorded in the checkout.
-        as_json: print JSON.
-    """
-
-    devices: tuple[str, ...] = ()
-    cores: Choice = field(default_factory=Choice)
-    seeds: tuple[int, ...] = (1, 2, 3, 4, 5)
-    jobs: int | None = None
-    cache: str | None = None
-    dask: str | None = None
-    against: tuple[str, ...] = ()
-    top: str | None = None
-    ports: str | None = None
-    plot: str | None = None
-    record: str | None = None
-    again: bool = False
-    as_json: bool = False
+    devices: tuple[str, ...]
+    cores: Choice
+    seeds: tuple[int, ...]
+    against: tuple[str, ...]
+    top: str | None
+    ports: str | None
+    plot: str | None
+    record: str | None
+    again: bool
+    as_json: bool
+    jobs: int | None
+    cache: str | None
+    dask: str | None
 
     @property
     def is_of_settings(self) -> bool:
@@ -130,7 +99,7 @@ def _seeds(_context: click.Context, _option: click.Parameter, value: str) -> tup
 @click.option("--device", "devices", multiple=True, metavar="NAME", help=f"{', '.join(DEVICES)}; default: all.")
 @click.option(
     "--seeds",
-    default="5",
+    default=SEEDS,
     show_default=True,
     metavar="N or A-B",
     callback=_seeds,
@@ -138,7 +107,7 @@ def _seeds(_context: click.Context, _option: click.Parameter, value: str) -> tup
 )
 @click.option("--jobs", type=click.IntRange(1), help="Concurrent jobs; default: one per processor.")
 @click.option("--cache", type=FOLDER, help="Folder of the cached results; default: the user's cache.")
-@click.option("--dask", type=SCHEDULER, help="Run the jobs on the Dask cluster with this scheduler.")
+@dask_option
 @click.option("--against", type=FILE, multiple=True, help="A .v, .sv or .il file of another core; may be repeated.")
 @click.option("--top", type=MODULE, help="Top module of the core of --against.")
 @click.option("--ports", type=FILE, help="Its ports, as TOML or JSON: clock, reset, inputs, outputs, constants.")
@@ -170,7 +139,7 @@ def bench(software: bool, engines: bool, as_json: bool, parameters: Choice, **gi
     elif engines:
         _bench_engines(parameters, as_json, given["record"])
     else:
-        measure(Bench(as_json=as_json, cores=parameters, **given))
+        _measure(_Bench(as_json=as_json, cores=parameters, **given))
 
 
 _SOFTWARE_BYTES = 10_000_000
@@ -224,14 +193,8 @@ def _bench_engines(chosen: Choice, as_json: bool, checkout: str | None) -> None:
     click.echo(json.dumps(figures, indent=2) if as_json else engines_table(figures))
 
 
-def measure(bench: Bench) -> None:
-    """Run the command `bench`: measure, print the figures and write the files.
-
-    Raises:
-        CommandError: an invalid option, a folder that cannot be written, or a point that failed.
-        ValueError: invalid parameters of a decoder, or a wrong description of another core.
-        ToolError: a tool is missing.
-    """
+def _measure(bench: _Bench) -> None:
+    """Measure, print the figures and write the files."""
     ignore_unused_circuits()
     devices = _devices(bench)
     if bench.plot or bench.record:
@@ -240,22 +203,22 @@ def measure(bench: Bench) -> None:
         _reject_selection(bench)
     elif not bench.against and (bench.top or bench.ports):
         raise CommandError(f"--{'top' if bench.top else 'ports'} describes a core of --against: give --against FILE")
-    if bench.dask and bench.jobs:
-        raise CommandError(f"--jobs {bench.jobs} has no effect with --dask, where the cluster schedules: leave it out")
+    executor = chosen_executor(bench.jobs, bench.dask, only_tools=True)
     if is_standard_output(bench.plot):
         raise CommandError(f"--plot {bench.plot} is standard output, to which the figures are written: name a file")
     if bench.plot:
         check_writable(bench.plot)
-    try:
-        cache = Cache(Path(bench.cache) if bench.cache else default_cache())
-        tool_versions(devices)  # Raises before the measurement if a tool is missing.
-        if bench.record:
-            _record(bench, cache, Path(bench.record))
-            return
-        points = _points(bench, devices, cache)
-        figures = figures_as_dict(_run(bench, points, cache), _command(bench))
-    except CacheError as error:
-        raise CommandError(str(error)) from None
+    cache = Cache(Path(bench.cache) if bench.cache else platformdirs.user_cache_path("utf8fpga") / "bench")
+    tool_versions(devices)  # Raises before the measurement if a tool is missing.
+
+    def measured(points: Sequence[Point]) -> list[Figure]:
+        with executor as workers, job_progress("measuring") as show:
+            return sweep(points, workers, cache=cache, on_progress=show)
+
+    if bench.record:
+        _record(bench, cache, measured, Path(bench.record))
+        return
+    figures = figures_as_dict(measured(_points(bench, devices, cache)), _command(bench))
     if bench.plot:
         write_bytes(bench.plot, scaling_plot(figures))
     of_settings = bench.is_of_settings and not bench.against
@@ -263,13 +226,13 @@ def measure(bench: Bench) -> None:
     _raise_on_failures(figures)
 
 
-def _devices(bench: Bench) -> list[Device]:
+def _devices(bench: _Bench) -> list[Device]:
     if unknown := [name for name in bench.devices if name not in DEVICES]:
         raise CommandError(f"unknown device {unknown[0]!r} (known: {', '.join(DEVICES)})")
     return [DEVICES[name] for name in dict.fromkeys(bench.devices)] or list(DEVICES.values())
 
 
-def _reject_selection(bench: Bench) -> None:
+def _reject_selection(bench: _Bench) -> None:
     if bench.devices:
         raise CommandError(f"--record requires the figures of all devices: leave out --device {bench.devices[0]}")
     if bench.against or not bench.is_of_settings:
@@ -279,7 +242,7 @@ def _reject_selection(bench: Bench) -> None:
     check_pages(Path(bench.record or ""))  # Before a measurement that may take hours.
 
 
-def _points(bench: Bench, devices: Sequence[Device], cache: Cache) -> list[Point]:
+def _points(bench: _Bench, devices: Sequence[Device], cache: Cache) -> list[Point]:
     if bench.is_of_settings and not bench.against:
         return setting_points(devices, bench.seeds, cache)
     others = []
@@ -293,56 +256,16 @@ def _points(bench: Bench, devices: Sequence[Device], cache: Cache) -> list[Point
     return [Point(core, device, bench.seeds) for core in [*cores, *others] for device in devices]
 
 
-def _run(bench: Bench, points: Sequence[Point], cache: Cache) -> list[Figure]:
-    with _executor(bench) as executor, job_progress("measuring") as show:
-        return sweep(
-            points,
-            executor=executor,
-            cache=cache,
-            on_progress=lambda now: show(now.done, now.total, now.running),
-        )
-
-
-@contextmanager
-def _executor(bench: Bench) -> Iterator[Executor]:
-    if bench.dask is None:
-        started: list[threading.Thread] = []
-        with ThreadPoolExecutor(
-            bench.jobs or os.cpu_count(), initializer=lambda: started.append(threading.current_thread())
-        ) as threads:
-            try:
-                yield threads
-            except BaseException:
-                threads.shutdown(wait=False, cancel_futures=True)
-                # The executor waits for its threads; one of them may be about to start another tool.
-                while any(thread.is_alive() for thread in started):
-                    stop_tools()
-                    time.sleep(_POLL_SECONDS)
-                raise
-        return
-    try:
-        distributed = importlib.import_module("distributed")
-    except ImportError:
-        raise CommandError("distributed is not installed: pip install 'utf8fpga[dask]'", status=1) from None
-    try:
-        client = distributed.Client(bench.dask, timeout=_CONNECT_SECONDS)
-    except (OSError, ValueError) as error:
-        reason = " ".join(str(error).split())
-        raise CommandError(f"no Dask cluster at {bench.dask!r}: {reason or type(error).__name__}", status=1) from None
-    with client:
-        yield client.get_executor()
-
-
-def _record(bench: Bench, cache: Cache, checkout: Path) -> None:
+def _record(bench: _Bench, cache: Cache, measured: Callable[[Sequence[Point]], list[Figure]], checkout: Path) -> None:
     points = setting_points(list(DEVICES.values()), bench.seeds, cache)
     scaling, others = scaling_points(cache=cache), scaling_points(CORES_MEASURED, cache)
     every = [*points, *scaling, *others]
     files = [] if bench.again else [recorded(checkout / file) for file in (FIGURES_FILE, SCALING_FILE, CORES_FILE)]
     kept = [kept_figure(point, [each for each in files if each]) for point in every]
-    new = iter(_run(bench, [point for point, figure in zip(every, kept, strict=True) if figure is None], cache))
-    measured = iter([figure or next(new) for figure in kept])
+    new = iter(measured([point for point, figure in zip(every, kept, strict=True) if figure is None]))
+    all_figures = iter([figure or next(new) for figure in kept])
     figures, over_lanes, cores = (
-        figures_as_dict(list(islice(measured, len(each))), COMMAND) for each in (points, scaling, others)
+        figures_as_dict(list(islice(all_figures, len(each))), COMMAND) for each in (points, scaling, others)
     )
     for plotted in (over_lanes, cores):
         plotted["tools"] |= plot_tools()
@@ -357,7 +280,7 @@ def _record(bench: Bench, cache: Cache, checkout: Path) -> None:
     )
 
 
-def _print(bench: Bench, figures: dict[str, Any], table: Callable[[dict[str, Any]], str]) -> None:
+def _print(bench: _Bench, figures: dict[str, Any], table: Callable[[dict[str, Any]], str]) -> None:
     click.echo(json.dumps(figures, indent=2) if bench.as_json else table(figures))
 
 
@@ -372,15 +295,15 @@ def _raise_on_failures(figures: dict[str, Any]) -> None:
         )
 
 
-def _command(bench: Bench) -> str:
+def _command(bench: _Bench) -> str:
     """The command line without the options that do not affect the figures."""
     chosen = list(bench.cores.words)
     core = [chosen.pop(0)] if chosen and chosen[0] in CORES else []
     words = ["utf8fpga bench", *core]
     words += [f"--device {name}" for name in bench.devices]
     words += chosen
-    if bench.seeds != Bench.seeds:
-        first, last = bench.seeds[0], bench.seeds[-1]
+    first, last = bench.seeds[0], bench.seeds[-1]
+    if (first, last) != (1, int(SEEDS)):
         words.append(f"--seeds {last if first == 1 else f'{first}-{last}'}")
     words += [f"--against {Path(file).name}" for file in bench.against]
     if bench.top:

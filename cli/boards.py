@@ -16,6 +16,7 @@ from utf8fpga.boards.several import build_boards, table_of
 from utf8fpga.cli.board_options import board_core_command, form_option, host_of, host_options
 from utf8fpga.cli.options import FILE, FOLDER, json_option
 from utf8fpga.cli.output import CommandError, job_progress, say, write_bytes
+from utf8fpga.cli.scheduling import chosen_executor, dask_option
 from utf8fpga.hdl import CoreParameters
 from utf8fpga.model.render import columns
 
@@ -54,12 +55,8 @@ def boards(context: click.Context, as_json: bool) -> None:
 @click.argument("names", nargs=-1, metavar="[BOARD]...")
 @click.option("--directory", type=FOLDER, default="build", show_default=True, help="Folder for the files.")
 @form_option
-@click.option(
-    "--jobs",
-    type=click.IntRange(min=1),
-    default=os.cpu_count() or 1,
-    help="Builds at once; default: one per processor.",
-)
+@click.option("--jobs", type=click.IntRange(min=1), help="Builds at once; default: one per processor.")
+@dask_option
 @host_options
 @click.option("--markdown", type=FILE, help="Also write the table as Markdown to this file.")
 @click.option(
@@ -70,7 +67,8 @@ def build(
     parameters: CoreParameters,
     directory: str,
     form: str | None,
-    jobs: int,
+    jobs: int | None,
+    dask: str | None,
     host: str | None,
     host_tools: str | None,
     markdown: str | None,
@@ -84,8 +82,17 @@ def build(
     chosen = [find_board(name) for name in names] or [board for board in BOARDS.values() if not obstacle(board, where)]
     if not chosen:
         raise CommandError("no board can be built here: pip install 'utf8fpga[boards]'", status=1)
-    with job_progress("building") as show:
-        found = build_boards(chosen, Path(directory), jobs=jobs, started=show, core=parameters, form=form, host=where)
+    with chosen_executor(jobs, dask) as executor, job_progress("building") as show:
+        found = build_boards(
+            chosen,
+            Path(directory),
+            executor,
+            is_remote=dask is not None,
+            on_progress=show,
+            core=parameters,
+            form=form,
+            host=where,
+        )
     reports = [report for report in found.values() if not isinstance(report, str)]
     text = table_of(reports)
     click.echo(text, nl=False)

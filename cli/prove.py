@@ -4,9 +4,8 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Sequence
-from contextlib import closing
+from contextlib import AbstractContextManager
 from dataclasses import asdict
 from pathlib import Path
 
@@ -16,11 +15,13 @@ from utf8fpga.cli.core_options import core_command
 from utf8fpga.cli.options import FOLDER, MAX_SEED, SEED, json_option
 from utf8fpga.cli.output import CommandError, progress, say
 from utf8fpga.cli.process import ignore_unused_circuits
+from utf8fpga.cli.scheduling import chosen_executor, dask_option
 from utf8fpga.formal.catalogue import CONFIGURATIONS, PROPERTIES, Configuration
 from utf8fpga.formal.mutation.judge import judge_netlists, judge_tables
 from utf8fpga.formal.report import Result
 from utf8fpga.formal.runner import prove_all
 from utf8fpga.hdl import CoreParameters, DecoderParameters
+from utf8fpga.hdl.jobs import JobExecutor
 from utf8fpga.model.render import aligned, columns
 
 __all__ = ["MUTATED", "list_proofs", "prove", "run_core_mutants", "run_mutants", "run_proofs"]
@@ -39,6 +40,7 @@ MUTATED = (
     "--property", "wanted", multiple=True, metavar="NAME", help="Only this property; may be given several times."
 )
 @click.option("--jobs", type=click.IntRange(min=1), help="Concurrent proofs; default: one per processor.")
+@dask_option
 @click.option(
     "--timeout", type=click.IntRange(1, MAX_SEED), default=600, show_default=True, help="Seconds for each proof."
 )
@@ -62,6 +64,7 @@ def prove(
     listed: bool,
     wanted: tuple[str, ...],
     jobs: int | None,
+    dask: str | None,
     timeout: int,
     directory: str,
     traces: bool,
@@ -75,20 +78,20 @@ def prove(
     decoders, and encoders and transcoders with several lanes, which take minutes each. Exit status 1 if a property is
     not proved.
     """
-    jobs = jobs or os.cpu_count() or 1
     if listed:
         click.echo(list_proofs(as_json=as_json))
         return
     if mutate and parameters is not None and not (names or isinstance(parameters, DecoderParameters)):
+        if dask:
+            raise CommandError(f"--dask {dask} has no effect on mutants of another core than a decoder: leave it out")
         run_core_mutants(parameters, mutate, seed=seed, seconds=timeout, as_json=as_json)
         return
     chosen = _chosen(names, parameters, MUTATED if mutate else ())
+    executor = chosen_executor(jobs, dask)
     if mutate:
-        run_mutants(chosen, mutate, seed=seed, jobs=jobs, seconds=timeout, as_json=as_json)
+        run_mutants(chosen, mutate, executor, seed=seed, seconds=timeout, as_json=as_json)
     else:
-        run_proofs(
-            chosen, wanted, jobs=jobs, seconds=timeout, directory=Path(directory), traces=traces, as_json=as_json
-        )
+        run_proofs(chosen, wanted, executor, seconds=timeout, directory=Path(directory), traces=traces, as_json=as_json)
 
 
 def list_proofs(*, as_json: bool) -> str:
@@ -102,8 +105,8 @@ def list_proofs(*, as_json: bool) -> str:
 def run_proofs(
     chosen: Sequence[Configuration],
     wanted: Sequence[str],
+    executor: AbstractContextManager[JobExecutor],
     *,
-    jobs: int,
     seconds: int,
     directory: Path,
     traces: bool,
@@ -114,7 +117,7 @@ def run_proofs(
     Args:
         chosen: the configurations.
         wanted: names of properties; all if empty.
-        jobs: upper bound on concurrent proofs.
+        executor: runs the proofs.
         seconds: the time limit of the solver for one proof.
         directory: the folder for waveforms and regression tests.
         traces: also write the waveforms of covers.
@@ -129,13 +132,13 @@ def run_proofs(
     ignore_unused_circuits()
     results = []
     with (
+        executor as workers,
         progress("proving", len(chosen) * len(properties)) as done,
-        closing(prove_all(chosen, properties, jobs=jobs, seconds=seconds, done=done)) as found,
     ):
         widths = _widths([each.name for each in chosen], properties)
         if not as_json:
             print(aligned(_HEADS, widths), flush=True)
-        for result in found:
+        for result in prove_all(chosen, properties, workers, seconds=seconds, done=done):
             results.append(result)
             if not as_json:
                 print(aligned(_cells(result), widths), flush=True)
@@ -183,7 +186,13 @@ def _write_counterexample(result: Result, directory: Path, *, traces: bool) -> N
 
 
 def run_mutants(
-    chosen: Sequence[Configuration], count: int, *, seed: int, jobs: int, seconds: int, as_json: bool
+    chosen: Sequence[Configuration],
+    count: int,
+    executor: AbstractContextManager[JobExecutor],
+    *,
+    seed: int,
+    seconds: int,
+    as_json: bool,
 ) -> None:
     """Check that proofs and simulation detect mutants of netlists and of tables.
 
@@ -191,7 +200,7 @@ def run_mutants(
         chosen: the configurations.
         count: the number of mutants of each netlist; of a table all mutants are used.
         seed: the seed of Yosys's selection of mutants.
-        jobs: upper bound on concurrent jobs.
+        executor: judges the mutants.
         seconds: the time limit of the solver for one proof.
         as_json: print JSON.
 
@@ -201,12 +210,13 @@ def run_mutants(
     """
     ignore_unused_circuits()
     scores = []
-    for configuration in chosen:
-        what = f"mutants of {configuration.name}"
-        with progress(what, count) as done:
-            scores.append(judge_netlists(configuration, count, seed=seed, jobs=jobs, seconds=seconds, done=done))
-        with progress(f"{what}'s table", None) as done:
-            scores.append(judge_tables(configuration, jobs=jobs, seconds=seconds, done=done))
+    with executor as workers:
+        for configuration in chosen:
+            what = f"mutants of {configuration.name}"
+            with progress(what, count) as done:
+                scores.append(judge_netlists(configuration, count, workers, seed=seed, seconds=seconds, done=done))
+            with progress(f"{what}'s table", None) as done:
+                scores.append(judge_tables(configuration, workers, seconds=seconds, done=done))
     if as_json:
         click.echo(json.dumps([score.as_dict() for score in scores], indent=2))
     else:

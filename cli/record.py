@@ -15,12 +15,12 @@ from contextlib import chdir, redirect_stdout
 from pathlib import Path
 from typing import Any
 
-from utf8fpga.bench import (
+from utf8fpga.bench.plot import scaling_plot
+from utf8fpga.bench.tables import (
     engines_table,
     figures_table,
     limits_table,
     points_table,
-    scaling_plot,
     software_table,
     summary_table,
 )

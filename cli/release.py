@@ -14,7 +14,7 @@ from pathlib import Path
 import click
 
 from utf8fpga import __version__
-from utf8fpga.bench import summary_table
+from utf8fpga.bench.tables import summary_table
 from utf8fpga.cli.options import FOLDER
 from utf8fpga.cli.output import CommandError, progress, read_error, say, write_error, writing
 from utf8fpga.cli.record import FIGURES_FILE, PLOT_FILE, SCALING_FILE

@@ -29,6 +29,7 @@ from utf8fpga.cli.output import (
     write_error,
     writing,
 )
+from utf8fpga.cli.scheduling import dask_option
 from utf8fpga.cli.show import SymbolTally, symbol_json
 from utf8fpga.cli.soak import soak_core, soak_limit
 from utf8fpga.hdl import CoreParameters
@@ -107,6 +108,7 @@ def _cycles(_context: click.Context, _option: click.Parameter, value: str | None
     " (kB, MB, GB).",
 )
 @click.option("--seed", type=SEED, help="The first seed of --soak; default: 0.")
+@dask_option
 @click.option("--vcd", type=FILE, help="Write a waveform, and beside it a save file for GTKWave.")
 @click.option("--wave", type=FILE, help="Draw a timing diagram of both streams as SVG.")
 @click.option(
@@ -133,6 +135,7 @@ def simulate(
     routed: bool,
     soak: str | None,
     seed: int | None,
+    dask: str | None,
     vcd: str | None,
     wave: str | None,
     wave_cycles: range | None,
@@ -164,11 +167,14 @@ def simulate(
             seed=seed or 0,
             seconds=seconds,
             symbols=symbols,
+            dask=dask,
             as_json=as_json,
         )
         return
     if seed is not None:
         raise CommandError(f"--seed {seed} is that of --soak: give --soak LIMIT, too")
+    if dask:
+        raise CommandError(f"--dask {dask} is for --soak: give --soak LIMIT, too")
     _check_waveforms(len(files), engine, {"--vcd": vcd, "--wave": wave})
     if wave_cycles and not wave:
         raise CommandError("--wave-cycles has no effect without --wave: name its file")

@@ -6,10 +6,12 @@ from __future__ import annotations
 import json
 import re
 import shlex
+from contextlib import nullcontext
 from dataclasses import asdict
 from importlib import resources
 
 from utf8fpga.cli.output import CommandError, progress
+from utf8fpga.cli.scheduling import chosen_executor
 from utf8fpga.hdl import CoreParameters, command_words
 from utf8fpga.sim import Netlist, Simulation
 from utf8fpga.sim.engines import has_compiler
@@ -42,6 +44,7 @@ def soak_core(
     seed: int,
     seconds: float | None,
     symbols: int | None,
+    dask: str | None,
     as_json: bool,
 ) -> None:
     """Simulate a core with random packets and pauses, compare with the golden function and print the totals.
@@ -53,13 +56,14 @@ def soak_core(
         seed: the seed of the first round.
         seconds: see `sim.soak.soak`.
         symbols: see `sim.soak.soak`.
+        dask: the scheduler of the cluster that runs the rounds; default: this process.
         as_json: print JSON.
 
     Raises:
         CommandError: core and golden function differ, or NumPy is not installed.
     """
     try:
-        from utf8fpga.sim.soak import Totals, soak
+        from utf8fpga.sim.soak import soak
     except ModuleNotFoundError as missing:
         if missing.name != "numpy":
             raise
@@ -68,13 +72,18 @@ def soak_core(
     name = engine or ("compiled" if has_compiler() else "python")
     simulation = Simulation(parameters.build(), parameters, engine=name, netlist=netlist)
     corpus = b"".join(resources.files("utf8fpga").joinpath("texts", each).read_bytes() for each in _TEXTS)
-    with progress("simulating", symbols, rate=True) as done:
-
-        def on_round(totals: Totals) -> None:
-            done(totals.symbols)
-
+    with (
+        chosen_executor(None, dask) if dask else nullcontext() as executor,
+        progress("simulating", symbols, rate=True) as done,
+    ):
         totals, mismatch = soak(
-            simulation, seed=seed, seconds=seconds, symbols=symbols, corpus=corpus, on_round=on_round
+            simulation,
+            seed=seed,
+            seconds=seconds,
+            symbols=symbols,
+            corpus=corpus,
+            on_round=lambda totals: done(totals.symbols),
+            executor=executor,
         )
     if as_json:
         print(json.dumps({"core": parameters.name, "engine": name, "seed": seed, **asdict(totals)}))

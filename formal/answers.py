@@ -9,22 +9,23 @@ share a folder: a process claims the questions that it decides, and others decid
 from __future__ import annotations
 
 import hashlib
-import os
 import pickle
-import tempfile
 import time
-from collections import OrderedDict
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
+from filelock import FileLock, Timeout
+
+from utf8fpga.hdl.cache import Cache, CacheError
+
 __all__ = ["Answers", "kept", "once", "shared_answers"]
 
 T = TypeVar("T")
 
-_folder: ContextVar[Path | None] = ContextVar("folder", default=None)
+_cache: ContextVar[Cache | None] = ContextVar("cache", default=None)
 
 _PAUSE_SECONDS = 0.05
 """Pause before another search for the answers of other processes."""
@@ -36,41 +37,14 @@ _LIMIT = 10_000
 @contextmanager
 def shared_answers(folder: Path | None) -> Iterator[None]:
     """Share answers with all processes that use the same folder; None: with none."""
-    token = _folder.set(folder)
+    token = _cache.set(None if folder is None else Cache(folder / "answers"))
     try:
         yield
     finally:
-        _folder.reset(token)
+        _cache.reset(token)
 
 
-_graphs: OrderedDict[Hashable, Any] = OrderedDict()
-
-_GRAPHS = 12
-"""Upper bound on the results of `kept` in memory."""
-
-
-def kept(key: Hashable, make: Callable[[], Any]) -> Any:
-    """The result of `make`, which a worker calls once for several properties of a configuration.
-
-    Outside of `shared_answers` it is called each time, since the circuits may change between two calls.
-
-    Args:
-        key: what the result depends on, other than the source of this library.
-        make: makes the result.
-    """
-    folder = _folder.get()
-    if folder is None:
-        return make()
-    key = folder, key
-    if key not in _graphs:
-        _graphs[key] = make()
-        while len(_graphs) > _GRAPHS:
-            _graphs.popitem(last=False)
-    _graphs.move_to_end(key)
-    return _graphs[key]
-
-
-def once(key: bytes, make: Callable[[], T], *, holds: Callable[[T], bool]) -> T:
+def once(key: bytes, make: Callable[[], T], *, holds: Callable[[T], bool] = lambda _: True) -> T:
     """The result of a function that several proofs of a run need; the processes of the run share it if it `holds`.
 
     Outside of `shared_answers` it is made each time, since the circuits may change between two calls.
@@ -88,6 +62,17 @@ def once(key: bytes, make: Callable[[], T], *, holds: Callable[[T], bool]) -> T:
     return result
 
 
+def kept(key: Hashable, make: Callable[[], T]) -> T:
+    """`once` for a result that the other processes wait for; the key has a `repr`."""
+    name = repr(key).encode()
+    lock = _locked(name, timeout=-1)
+    try:
+        return once(name, make)
+    finally:
+        if lock:
+            lock.release()
+
+
 class Answers:
     """The answers in memory, and those in the shared folder.
 
@@ -96,6 +81,7 @@ class Answers:
 
     def __init__(self) -> None:
         self._known: dict[bytes, Any] = {}
+        self._claims: dict[bytes, FileLock] = {}
 
     def find(self, keys: Sequence[bytes]) -> dict[bytes, Any]:
         """The answers that are present, by key."""
@@ -111,15 +97,25 @@ class Answers:
     def claim(self, keys: Sequence[bytes], most: int) -> list[bytes]:
         """Claim up to `most` of the keys for this process, of those that no other process has claimed.
 
-        If there is none, the call waits for a short time. `settle` releases each claim.
+        If there is none, the call waits for a short time. `settle` releases each claim, and so does the end of the
+        process.
         """
         claimed: list[bytes] = []
         for key in keys:
-            if len(claimed) < most and _claim(key):
+            if len(claimed) < most and self._claim(key):
                 claimed.append(key)
         if not claimed:
             time.sleep(_PAUSE_SECONDS)
         return claimed
+
+    def _claim(self, key: bytes) -> bool:
+        try:
+            lock = _locked(key, timeout=0)
+        except Timeout:
+            return False
+        if lock:
+            self._claims[key] = lock
+        return True
 
     def settle(self, keys: Sequence[bytes], answers: Mapping[bytes, Any]) -> None:
         """Store answers and release the claims to all of the keys, also to those without an answer."""
@@ -127,67 +123,44 @@ class Answers:
             if key in answers:
                 self._keep(key, answers[key])
                 _write(key, answers[key])
-            _unclaim(key)
+            if lock := self._claims.pop(key, None):
+                lock.release()
 
     def _keep(self, key: bytes, answer: Any) -> None:
         if len(self._known) < _LIMIT:
             self._known[key] = answer
 
 
-def _path(key: bytes, suffix: str) -> Path | None:
-    folder = _folder.get()
-    return None if folder is None else folder / (hashlib.sha256(key).hexdigest() + suffix)
+def _name(key: bytes) -> str:
+    return hashlib.sha256(key).hexdigest()
 
 
-def _read(key: bytes) -> Any:
-    path = _path(key, ".answer")
-    if path is None:
-        return None
-    with suppress(FileNotFoundError):
-        return pickle.loads(path.read_bytes())
+def _locked(key: bytes, timeout: float) -> FileLock | None:
+    """A lock that the processes of the run share; None where none can be had, as on a full disk.
+
+    Raises:
+        Timeout: another process has it.
+    """
+    if cache := _cache.get():
+        lock = FileLock(cache.directory / f"{_name(key)}.lock")
+        try:
+            lock.acquire(timeout=timeout)
+            return lock
+        except Timeout:
+            raise
+        except OSError:
+            pass
     return None
 
 
+def _read(key: bytes) -> Any:
+    cache = _cache.get()
+    content = cache and cache.get(_name(key))
+    return content and pickle.loads(content)
+
+
 def _write(key: bytes, answer: Any) -> None:
-    path = _path(key, ".answer")
-    if path is None:
-        return
-    number, name = tempfile.mkstemp(dir=path.parent)
-    with os.fdopen(number, "wb") as file:
-        file.write(pickle.dumps(answer))
-    os.replace(name, path)
-
-
-def _claim(key: bytes) -> bool:
-    path = _path(key, ".claim")
-    if path is None:
-        return True
-    if _is_abandoned(path):
-        path.unlink(missing_ok=True)
-    try:
-        number = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL)
-    except FileExistsError:
-        return False
-    with os.fdopen(number, "w") as file:
-        file.write(str(os.getpid()))
-    return True
-
-
-def _unclaim(key: bytes) -> None:
-    if (path := _path(key, ".claim")) is not None:
-        path.unlink(missing_ok=True)
-
-
-def _is_abandoned(claim: Path) -> bool:
-    """Whether the process that made a claim has ended without settling it."""
-    if os.name != "posix":
-        return False
-    try:
-        owner = claim.read_text()
-        if owner:  # otherwise the file is being written
-            os.kill(int(owner), 0)
-    except ProcessLookupError:
-        return True
-    except (FileNotFoundError, PermissionError):
-        return False
-    return False
+    if cache := _cache.get():
+        # An answer that cannot be stored is decided again.
+        with suppress(CacheError):
+            cache.put(_name(key), pickle.dumps(answer))

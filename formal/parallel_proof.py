@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, cast
+from typing import Any
 
 from amaranth.back import rtlil
 from amaranth.hdl import Value
@@ -292,7 +292,7 @@ def _ask_connections(found: Induction, decoder: ParallelDecoder | DirectPackedDe
 
 def _graph(proof: WindowProof | BufferProof | Joints, key: tuple[Hashable, ...], *, free: bool) -> Aig:
     """The graph of a question, which several properties may share; its flip-flop contents are arbitrary if `free`."""
-    return cast("Aig", kept((*key, free), lambda: aig_of(kept(key, lambda: _rtlil(proof)), free=free)))
+    return kept((*key, free), lambda: aig_of(kept(key, lambda: _rtlil(proof)), free=free))
 
 
 def _rtlil(proof: WindowProof | BufferProof | WindowRecovery | Joints) -> str:

@@ -4,9 +4,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Generator, Sequence
-from concurrent.futures import Future
-from contextlib import closing
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Executor, Future
 from dataclasses import dataclass, field, replace
 from functools import singledispatch
 from typing import Any
@@ -31,7 +30,6 @@ from utf8fpga.formal.report import Result
 from utf8fpga.formal.tap_proof import TAP_PROPERTIES, prove_tap
 from utf8fpga.formal.transcoder_proof import TRANSCODER_PROPERTIES, is_same_decoder, prove_encoder
 from utf8fpga.formal.wide_proof import is_wide, prove_joints, prove_units, source_of
-from utf8fpga.formal.workers import run_each, shared_folder
 from utf8fpga.hdl import (
     CoreParameters,
     DirectPackedDecoder,
@@ -46,6 +44,7 @@ from utf8fpga.hdl import (
 )
 from utf8fpga.hdl.beats import symbol_shape
 from utf8fpga.hdl.chain import Chain
+from utf8fpga.hdl.jobs import run_each, shared_folder
 from utf8fpga.hdl.validator.tapped import TappedStream
 from utf8fpga.model import InvalidArgumentError
 
@@ -443,32 +442,29 @@ def _cover(core: Any, question: Question) -> list[Result]:
 def prove_all(
     chosen: Sequence[Configuration],
     wanted: Sequence[str],
+    executor: Executor,
     *,
-    jobs: int = 1,
     seconds: int = 600,
     done: Callable[[int], None] = lambda _: None,
-) -> Generator[Result, None, None]:
+) -> Iterator[Result]:
     """Prove several properties of several decoders; results are in the requested order, each as soon as it is known.
-
-    Each proof has a process of its own, see `run_each`. Closing the iterator ends the proofs that are not finished.
 
     Args:
         chosen: the decoders.
         wanted: names of `PROPERTIES`.
-        jobs: the number of processes.
+        executor: runs the proofs, see `job_executor`.
         seconds: see `prove`.
         done: called with the number of proofs that are finished.
     """
     waiting: dict[int, Future[list[Result]]] = {}
     following = 0
     calls = [(each, name, seconds) for each in chosen for name in wanted]
-    with closing(run_each(_prove_call, calls, jobs=jobs, group=lambda call: call[0].name)) as outcomes:
-        for count, (number, outcome) in enumerate(outcomes, 1):
-            waiting[number] = outcome
-            done(count)
-            while following in waiting:
-                yield from waiting.pop(following).result()
-                following += 1
+    for count, (number, outcome) in enumerate(run_each(executor, _prove_call, calls), 1):
+        waiting[number] = outcome
+        done(count)
+        while following in waiting:
+            yield from waiting.pop(following).result()
+            following += 1
 
 
 def _prove_call(configuration: Configuration, wanted: str, seconds: int) -> list[Result]:

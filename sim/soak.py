@@ -3,13 +3,17 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache, partial
 from time import monotonic
 from typing import Any
 
 import numpy as np
 
+from utf8fpga.hdl import CoreParameters
+from utf8fpga.hdl.jobs import JobExecutor
 from utf8fpga.sim.beats import ContractError, symbol_width
 from utf8fpga.sim.bulk import BulkComparison, BulkDifferenceError, bulk_golden
 from utf8fpga.sim.check import (
@@ -21,6 +25,7 @@ from utf8fpga.sim.check import (
     described,
     search_deadline,
 )
+from utf8fpga.sim.engines import Netlist
 from utf8fpga.sim.simulation import Simulation
 from utf8fpga.sim.traffic import Traffic, traffic
 
@@ -63,6 +68,7 @@ def soak(
     symbols: int | None = None,
     corpus: bytes = b"",
     on_round: Callable[[Totals], None] | None = None,
+    executor: JobExecutor | None = None,
 ) -> tuple[Totals, Mismatch | None]:
     """Compare a core with its golden function on packets and pauses that the seed determines: see `traffic`.
 
@@ -75,6 +81,7 @@ def soak(
         symbols: the number of input symbols after which no further round begins.
         corpus: a text for the traffic.
         on_round: called after each round.
+        executor: runs the rounds, of the core that the parameters of the simulation build; default: this process.
 
     Returns:
         What was processed, and the first difference, reduced as by `compare`; None where there is none.
@@ -82,31 +89,63 @@ def soak(
     Raises:
         ToolError: see `Simulation.run`.
     """
-    parameters, core = simulation.parameters, simulation.core
-    is_fast = simulation.engine != "python" and not parameters.accepts_gaps and bulk_golden(simulation)
-    check, size = (_fast_round, _ROUND) if is_fast else (_slow_round, _SLOW_ROUND)
-    totals, begun = Totals(), monotonic()
-    while (seconds is None or totals.seconds < seconds) and (symbols is None or totals.symbols < symbols):
-        given = traffic(
-            seed + totals.rounds,
-            size,
-            corpus=corpus,
-            table=parameters.input_table,
-            width=symbol_width(core),
-            lanes=core.lanes,
-            has_gaps=parameters.accepts_gaps,
-        )
-        cycles, mismatch = check(simulation, given)
-        totals.rounds += 1
-        totals.packets += len(given.ends)
-        totals.symbols += len(given.symbols)
-        totals.cycles += cycles
+    parameters = simulation.parameters
+    is_fast = simulation.engine != "python" and not parameters.accepts_gaps and bool(bulk_golden(simulation))
+    size = _ROUND if is_fast else _SLOW_ROUND
+    totals, begun, following = Totals(), monotonic(), seed
+    # Enough rounds that no worker waits; their results are collected in order.
+    limit = 2 * executor.jobs if executor else 1
+    pending: deque[Callable[[], tuple[Totals, Mismatch | None]]] = deque()
+    while True:
+        while (
+            len(pending) < limit
+            and (seconds is None or monotonic() - begun < seconds)
+            and (symbols is None or totals.symbols + len(pending) * size < symbols)
+        ):
+            if executor:
+                built = parameters, simulation.engine, simulation.netlist
+                pending.append(executor.submit(_built_round, *built, following, is_fast, corpus).result)
+            else:
+                pending.append(partial(_round, simulation, following, is_fast, corpus))
+            following += 1
+        if not pending:
+            return totals, None
+        processed, mismatch = pending.popleft()()
+        for name in ("rounds", "packets", "symbols", "cycles"):
+            setattr(totals, name, getattr(totals, name) + getattr(processed, name))
         totals.seconds = monotonic() - begun
         if on_round:
             on_round(totals)
-        if mismatch:
+        if mismatch or (symbols is not None and totals.symbols >= symbols):
+            # The rounds that have begun elsewhere are not those of a process that runs one after another.
             return totals, mismatch
-    return totals, None
+
+
+@lru_cache(maxsize=1)
+def _simulation(parameters: CoreParameters, engine: str, netlist: Netlist) -> Simulation:
+    return Simulation(parameters.build(), parameters, engine=engine, netlist=netlist)
+
+
+def _built_round(
+    parameters: CoreParameters, engine: str, netlist: Netlist, seed: int, is_fast: bool, corpus: bytes
+) -> tuple[Totals, Mismatch | None]:
+    return _round(_simulation(parameters, engine, netlist), seed, is_fast, corpus)
+
+
+def _round(simulation: Simulation, seed: int, is_fast: bool, corpus: bytes) -> tuple[Totals, Mismatch | None]:
+    """One round: what it has processed, and the first difference."""
+    parameters, core = simulation.parameters, simulation.core
+    given = traffic(
+        seed,
+        _ROUND if is_fast else _SLOW_ROUND,
+        corpus=corpus,
+        table=parameters.input_table,
+        width=symbol_width(core),
+        lanes=core.lanes,
+        has_gaps=parameters.accepts_gaps,
+    )
+    cycles, mismatch = (_fast_round if is_fast else _slow_round)(simulation, given)
+    return Totals(1, len(given.ends), len(given.symbols), cycles), mismatch
 
 
 def _patterns(given: Traffic) -> dict[str, Any]:

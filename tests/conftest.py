@@ -30,6 +30,7 @@ from hypothesis.database import InMemoryExampleDatabase
 sys.path.insert(0, str(Path(__file__).parent))
 
 from support.builds import shared_build  # noqa: F401  (a fixture for all tests)
+from support.cluster import cluster  # noqa: F401  (the same)
 from support.site import site  # noqa: F401  (the same)
 from support.tiers import LONGER, SMOKE, TIERS, assign_tiers
 from support.volume import Volume, count_simulations, volume_line

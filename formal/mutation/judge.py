@@ -17,7 +17,6 @@ from __future__ import annotations
 import re
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import closing
 from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from math import prod
@@ -31,8 +30,8 @@ from utf8fpga.formal.counterexample import Counterexample
 from utf8fpga.formal.mutation.workload import Workload
 from utf8fpga.formal.properties import JUDGES, Property
 from utf8fpga.formal.runner import harness_aig, harness_rtlil
-from utf8fpga.formal.workers import run_each
 from utf8fpga.hdl import ParallelDecoder, SerialDecoder
+from utf8fpga.hdl.jobs import JobExecutor, run_each
 from utf8fpga.hdl.toolchain import run_tool
 from utf8fpga.model import EncodingTable, TableError
 from utf8fpga.model.exceptions import InvalidArgumentError
@@ -129,9 +128,9 @@ class Score:
 def judge_netlists(
     configuration: Configuration,
     count: int,
+    executor: JobExecutor,
     *,
     seed: int = 1,
-    jobs: int = 1,
     seconds: int = 120,
     done: Callable[[int], None] = lambda _: None,
     draw: Callable[[Aig, Any], Workload] = Workload.draw,
@@ -141,8 +140,8 @@ def judge_netlists(
     Args:
         configuration: the decoder.
         count: the number of mutants that Yosys makes; those of a clock input are omitted.
+        executor: runs the jobs, also those that elaborate the decoder, see `job_executor`.
         seed: the seed of Yosys's choice.
-        jobs: the number of processes.
         seconds: time limit for one question.
         done: called with the number of mutants that have been judged.
         draw: makes the workload of the simulation from a harness around the decoder and the decoder; a function of a
@@ -153,15 +152,8 @@ def judge_netlists(
     """
     if not isinstance(configuration.build(), SerialDecoder | ParallelDecoder):
         raise InvalidArgumentError(f"mutants are made of serial and parallel decoders, not of {configuration.name!r}")
-    judge, lines = _alone(_prepare_netlists, configuration, count, seed, seconds, draw)
-    return Score(configuration.name, "netlist", _parallel(judge.netlists, lines, jobs, done))
-
-
-def _alone(function: Callable[..., Any], *arguments: Any) -> Any:
-    """The result of a function in another process, so that this one neither elaborates nor runs a tool."""
-    with closing(run_each(function, [arguments])) as outcomes:
-        _, outcome = next(outcomes)
-        return outcome.result()
+    judge, lines = executor.submit(_prepare_netlists, configuration, count, seed, seconds, draw).result()
+    return Score(configuration.name, "netlist", _parallel(judge.netlists, lines, executor, done))
 
 
 def _prepare_netlists(
@@ -459,8 +451,8 @@ def _table(table: EncodingTable, rows: tuple[Row, ...]) -> EncodingTable | Table
 
 def judge_tables(
     configuration: Configuration,
+    executor: JobExecutor,
     *,
-    jobs: int = 1,
     seconds: int = 120,
     done: Callable[[int], None] = lambda _: None,
 ) -> Score:
@@ -468,12 +460,12 @@ def judge_tables(
 
     Args:
         configuration: the decoder.
-        jobs: the number of processes.
+        executor: see `judge_netlists`.
         seconds: time limit for one question.
         done: called with the number of mutants that have been judged.
     """
-    judge, changed = _alone(_prepare_tables, configuration, seconds)
-    return Score(configuration.name, "table", _parallel(judge.tables, changed, jobs, done))
+    judge, changed = executor.submit(_prepare_tables, configuration, seconds).result()
+    return Score(configuration.name, "table", _parallel(judge.tables, changed, executor, done))
 
 
 def _prepare_tables(configuration: Configuration, seconds: int) -> tuple[_Judge, list[tuple[str, Any]]]:
@@ -494,14 +486,16 @@ def _prepare_tables(configuration: Configuration, seconds: int) -> tuple[_Judge,
 
 
 def _parallel(
-    judge: Callable[[Sequence[Any]], list[Mutant]], changes: Sequence[Any], jobs: int, done: Callable[[int], None]
+    judge: Callable[[Sequence[Any]], list[Mutant]],
+    changes: Sequence[Any],
+    executor: JobExecutor,
+    done: Callable[[int], None],
 ) -> list[Mutant]:
     """The mutants with these changes, in their order."""
-    size = max(1, min(_BATCH, -(-len(changes) // jobs)))
+    size = max(1, min(_BATCH, -(-len(changes) // executor.jobs)))
     calls = [(changes[start : start + size],) for start in range(0, len(changes), size)]
     found: dict[int, list[Mutant]] = {}
-    with closing(run_each(judge, calls, jobs=jobs)) as outcomes:
-        for number, outcome in outcomes:
-            found[number] = outcome.result()
-            done(sum(map(len, found.values())))
+    for number, outcome in run_each(executor, judge, calls):
+        found[number] = outcome.result()
+        done(sum(map(len, found.values())))
     return [mutant for n in range(len(calls)) for mutant in found[n]]

@@ -3,22 +3,19 @@
 
 from __future__ import annotations
 
-import importlib
 import json
 import os
 import re
+import shutil
 import signal
-import socket
 import subprocess
 import sys
-import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
-from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
+from collections.abc import Callable
+from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from copy import deepcopy
 from dataclasses import replace
-from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
@@ -27,7 +24,7 @@ import pytest
 from support.command import COMMAND, utf8fpga
 from support.processes import (
     LIMIT_SECONDS,
-    has_left_processes,
+    is_running,
     run,
     started,
     wait_until,
@@ -35,35 +32,14 @@ from support.processes import (
 from support.programs import write_program
 from support.tiers import tiered
 
-from utf8fpga.bench import (
-    DEVICES,
-    Area,
-    Cache,
-    CacheError,
-    CoreError,
-    Design,
-    Device,
-    Figure,
-    PlotError,
-    Point,
-    Progress,
-    Speed,
-    draw_scaling,
-    drawn_digest,
-    figures_as_dict,
-    figures_table,
-    foreign_core,
-    jobs,
-    kept_figure,
-    limits_table,
-    points_table,
-    read_ports,
-    scaling_plot,
-    sweep,
-)
-from utf8fpga.bench.design import measured_core
-from utf8fpga.cli.bench import Bench, _executor
+from utf8fpga.bench import jobs
+from utf8fpga.bench.design import CoreError, Design, foreign_core, measured_core, read_ports
+from utf8fpga.bench.jobs import DEVICES, Area, Device, Speed
+from utf8fpga.bench.plot import PlotError, draw_scaling, drawn_digest, scaling_plot
+from utf8fpga.bench.sweep import Figure, Point, sweep
+from utf8fpga.bench.tables import figures_as_dict, figures_table, kept_figure, limits_table, points_table
 from utf8fpga.hdl import DecoderParameters
+from utf8fpga.hdl.cache import Cache, CacheError
 from utf8fpga.hdl.foreign import read_script
 from utf8fpga.hdl.toolchain import ToolError, run_tool
 
@@ -182,6 +158,11 @@ def cache(tmp_path: Path) -> Cache:
     return Cache(tmp_path / "cache")
 
 
+def measured(points: list[Point], **options: Any) -> list[Figure]:
+    with ThreadPoolExecutor(2) as threads:
+        return sweep(points, threads, **options)
+
+
 EVERYTHING = {"yosys": 4, "pack": 2, "route": 6}
 """The jobs of one point with three seeds, where carry chains make a difference."""
 
@@ -191,7 +172,7 @@ EVERYTHING = {"yosys": 4, "pack": 2, "route": 6}
 
 @pytest.mark.smoke
 def test_result_is_the_better_netlist_and_the_median_of_the_seeds(tools: FakeTools) -> None:
-    [figure] = sweep([POINT])
+    [figure] = measured([POINT])
     assert figure.error is None
     assert figure.area is not None
     assert (figure.area.cells, figure.area.luts, figure.area.flip_flops, figure.area.options) == (12, 1, 1, "")
@@ -216,7 +197,7 @@ def test_result_is_the_faster_netlist(tools: FakeTools) -> None:
                 return future
 
         core = replace(COUNTER, sources=(("core.v", f"module counter(); // {number}\nendmodule\n"),))
-        [figure] = sweep([replace(POINT, core=core)], executor=Noting())
+        [figure] = sweep([replace(POINT, core=core)], Noting())
         medians = {"": sorted(clocks[:3])[1], "-nocarry": sorted(clocks[3:])[1]}
         assert figure.speed is not None
         assert (figure.speed.mhz, figure.speed.options) == max((mhz, options) for options, mhz in medians.items())
@@ -225,24 +206,24 @@ def test_result_is_the_faster_netlist(tools: FakeTools) -> None:
 
 def test_equal_netlists_are_placed_once(tools: FakeTools) -> None:
     tools.install(carry=False)
-    [figure] = sweep([POINT])
+    [figure] = measured([POINT])
     assert figure.error is None
     assert tools.calls() == {"yosys": 4, "pack": 1, "route": 3}
 
 
 def test_equal_points_share_their_jobs(tools: FakeTools) -> None:
-    figures = sweep([POINT, replace(POINT, device=UP5K), POINT])
+    figures = measured([POINT, replace(POINT, device=UP5K), POINT])
     assert figures[0] == figures[2]
     assert tools.calls() == {"yosys": 4, "pack": 4, "route": 12}, "the netlist of both iCE40 is one"
 
 
 def test_progress_ends_with_all_jobs_done(tools: FakeTools) -> None:
-    seen: list[Progress] = []
-    sweep([POINT], on_progress=seen.append)
-    assert [now.done for now in seen] == sorted(now.done for now in seen)
-    assert all(now.done <= now.total for now in seen)
-    assert (seen[-1].done, seen[-1].total, seen[-1].running) == (12, 12, ())
-    running = {text for now in seen for text in now.running}
+    seen: list[tuple[int, int, list[str]]] = []
+    measured([POINT], on_progress=lambda *now: seen.append(now))
+    assert [done for done, _, _ in seen] == sorted(done for done, _, _ in seen)
+    assert all(done <= total for done, total, _ in seen)
+    assert seen[-1] == (12, 12, [])
+    running = {text for _, _, texts in seen for text in texts}
     assert running <= {
         "counter on hx8k: packing",
         *(f"counter on hx8k: synthesis for ice40{option}" for option in ("", " -nocarry")),
@@ -256,9 +237,9 @@ def test_progress_ends_with_all_jobs_done(tools: FakeTools) -> None:
 
 
 def test_repeated_sweep_runs_no_tool(tools: FakeTools, cache: Cache) -> None:
-    first = sweep([POINT], cache=cache)
+    first = measured([POINT], cache=cache)
     assert tools.calls() == EVERYTHING
-    assert sweep([POINT], cache=Cache(cache.directory)) == first
+    assert measured([POINT], cache=Cache(cache.directory)) == first
     assert tools.calls() == {}
 
 
@@ -285,96 +266,61 @@ OTHERS: dict[str, tuple[Point, dict[str, str], dict[str, int]]] = {
 def test_changed_input_is_measured_again(
     point: Point, versions: dict[str, str], expected: dict[str, int], tools: FakeTools, cache: Cache
 ) -> None:
-    sweep([POINT], cache=cache)
+    measured([POINT], cache=cache)
     tools.calls()
     tools.install(**versions)
-    sweep([point], cache=cache)
+    measured([point], cache=cache)
     assert tools.calls() == expected
-    sweep([POINT, point], cache=cache)
+    measured([POINT, point], cache=cache)
     if not versions:
         assert tools.calls() == {}, "the older results are still there"
 
 
 def test_changed_format_is_measured_again(tools: FakeTools, cache: Cache, monkeypatch: pytest.MonkeyPatch) -> None:
-    sweep([POINT], cache=cache)
+    measured([POINT], cache=cache)
     tools.calls()
     monkeypatch.setattr(jobs, "FORMAT", jobs.FORMAT + 1)
-    sweep([POINT], cache=cache)
+    measured([POINT], cache=cache)
     assert tools.calls() == EVERYTHING
 
 
-def _flip(path: Path) -> None:
-    content = bytearray(path.read_bytes())
-    content[len(content) // 2] ^= 1
-    path.write_bytes(content)
-
-
-def _other_number(path: Path) -> None:
-    path.write_text(re.sub(r"\.25", ".75", path.read_text(encoding="utf-8")), encoding="utf-8")
-
-
-DAMAGE: dict[str, tuple[str, Callable[[Path], Any], dict[str, int]]] = {
-    "empty": ("*.json", lambda path: path.write_bytes(b""), EVERYTHING),
-    "cut off": ("*.json", lambda path: path.write_bytes(path.read_bytes()[:-9]), EVERYTHING),
-    "no table": ("*.json", lambda path: path.write_text("[1]"), EVERYTHING),
-    "no text": ("*.json", lambda path: path.write_bytes(b"\xff"), EVERYTHING),
-    "another clock": ("*.json", _other_number, {"route": 6}),
-    "no netlist": ("*.gz", Path.unlink, {"yosys": 4}),
-    "another netlist": ("*.gz", _flip, {"yosys": 4}),
-    "folder": ("*.gz", lambda path: (path.unlink(), path.mkdir()), {"yosys": 4}),
+DAMAGE: dict[str, tuple[bytes, Callable[[bytes], bytes], dict[str, int]]] = {
+    "empty": (b"", lambda _content: b"", EVERYTHING),
+    "cut off": (b"", lambda content: content[:-9], EVERYTHING),
+    "another clock": (b".25", lambda content: content.replace(b".25", b".75"), {"route": 6}),
+    "another netlist": (b"luts", lambda content: content[:-1] + bytes([content[-1] ^ 1]), {"yosys": 4}),
 }
+"""By kind of damage: what the contents of the files contain, the change, and the jobs that are repeated."""
 
 
-@pytest.mark.parametrize(
-    ("pattern", "damage", "expected"), tiered(DAMAGE, ["cut off", "another clock", "another netlist", "folder"])
-)
+@pytest.mark.parametrize(("part", "damage", "expected"), DAMAGE.values(), ids=DAMAGE)
 def test_damaged_file_is_measured_again(
-    pattern: str, damage: Callable[[Path], Any], expected: dict[str, int], tools: FakeTools, cache: Cache
+    part: bytes, damage: Callable[[bytes], bytes], expected: dict[str, int], tools: FakeTools, cache: Cache
 ) -> None:
-    first = sweep([POINT], cache=cache)
+    first = measured([POINT], cache=cache)
     tools.calls()
-    for path in cache.directory.glob(pattern):
-        damage(path)
-    if any(path.is_dir() for path in cache.directory.iterdir()):
-        with pytest.raises(CacheError, match=r"^cannot write the cache '.*': Is a directory$"):
-            sweep([POINT], cache=cache)
-        return
-    assert sweep([POINT], cache=cache) == first
+    for path in cache.directory.iterdir():
+        if part in path.read_bytes():
+            path.write_bytes(damage(path.read_bytes()))
+    assert measured([POINT], cache=cache) == first
     assert tools.calls() == expected
-    assert sweep([POINT], cache=cache) == first
+    assert measured([POINT], cache=cache) == first
     assert tools.calls() == {}
 
 
-@pytest.mark.parametrize("after", tiered({str(after): after for after in (1, 4, 5, 6, 9, 11)}, ["5"]))
-def test_interrupted_sweep_continues(after: int, tools: FakeTools, cache: Cache) -> None:
-    def interrupt(now: Progress) -> None:
-        if now.done >= after:
-            raise KeyboardInterrupt
-
-    with ThreadPoolExecutor(1) as thread:
-        with pytest.raises(KeyboardInterrupt):
-            sweep([POINT], executor=thread, cache=cache, on_progress=interrupt)
-        before = tools.calls()
-    tools.calls()  # Discards the jobs that were running at the interrupt.
-    kept: list[Progress] = []
-    [figure] = sweep([POINT], cache=cache, on_progress=kept.append)
-    assert figure == sweep([POINT])[0]
-    assert kept[0].done > 0
-    assert sum(before.values()) >= after
-    assert kept[-1].done == sum(EVERYTHING.values())
-    assert {path.suffix for path in cache.directory.iterdir()} == {".json", ".gz"}, "no half-written file"
-
-
-def test_interrupted_sweep_repeats_no_finished_job(tools: FakeTools, cache: Cache) -> None:
-    def interrupt(now: Progress) -> None:
-        if now.done == 7:
+@pytest.mark.parametrize("after", tiered({str(after): after for after in (1, 5, 7, 11)}, ["7"]))
+def test_interrupted_sweep_repeats_no_finished_job(after: int, tools: FakeTools, cache: Cache) -> None:
+    def interrupt(done: int, _total: int, _running: object) -> None:
+        if done == after:
             raise KeyboardInterrupt
 
     with ThreadPoolExecutor(1) as thread, pytest.raises(KeyboardInterrupt):
-        sweep([POINT], executor=thread, cache=cache, on_progress=interrupt)
+        sweep([POINT], thread, cache=cache, on_progress=interrupt)
     tools.calls()
-    sweep([POINT], cache=cache)
-    assert sum(tools.calls().values()) == sum(EVERYTHING.values()) - 7
+    [figure] = measured([POINT], cache=cache)
+    assert sum(tools.calls().values()) == sum(EVERYTHING.values()) - after
+    assert [figure] == measured([POINT])
+    assert not list(cache.directory.glob(".*")), "no half-written file"
 
 
 def test_cache_that_cannot_be_written(tmp_path: Path, tools: FakeTools) -> None:
@@ -383,9 +329,24 @@ def test_cache_that_cannot_be_written(tmp_path: Path, tools: FakeTools) -> None:
         with pytest.raises(CacheError, match=rf"^cannot write the cache '{directory}': (File exists|Not a directory)$"):
             Cache(directory)
     cache = Cache(tmp_path / "cache")
-    cache.directory.rmdir()
+    (cache.directory / "key").mkdir()
+    with pytest.raises(CacheError, match=r"^cannot write the cache '.*': Is a directory$"):
+        cache.put("key", b"")
+    assert [path.name for path in cache.directory.iterdir()] == ["key"]
+    shutil.rmtree(cache.directory)
     with pytest.raises(CacheError, match=r"^cannot write the cache '.*': No such file or directory$"):
-        sweep([POINT], cache=cache)
+        measured([POINT], cache=cache)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no limit on the size of a file")
+def test_full_cache(tmp_path: Path) -> None:
+    """A limit on the size of files is an error like that of a full disk."""
+    words = "import resource, signal, sys, pathlib; from utf8fpga.hdl.cache import Cache; "
+    words += "signal.signal(signal.SIGXFSZ, signal.SIG_IGN); resource.setrlimit(resource.RLIMIT_FSIZE, (999, 999)); "
+    words += "Cache(pathlib.Path(sys.argv[1])).put('key', bytes(1000))"
+    done = run([sys.executable, "-c", words, str(tmp_path)], capture_output=True, text=True)
+    assert done.stderr.endswith(f"CacheError: cannot write the cache {str(tmp_path)!r}: File too large\n")
+    assert not list(tmp_path.iterdir())
 
 
 # Executors
@@ -409,53 +370,20 @@ class Counting(Executor):
 
 def test_every_job_runs_in_the_executor(tools: FakeTools) -> None:
     executor = Counting()
-    [figure] = sweep([POINT], executor=executor)
+    [figure] = sweep([POINT], executor)
     assert Counter(executor.done) == {"synthesise": 4, "pack": 2, "route": 6}
-    assert figure == sweep([POINT])[0]
+    assert figure == measured([POINT])[0]
     assert tools.calls() == {name: 2 * number for name, number in EVERYTHING.items()}
 
 
 def test_executor_that_rejects_jobs(tools: FakeTools) -> None:
     executor = ThreadPoolExecutor(1)
     executor.shutdown()
-    seen: list[Progress] = []
-    [figure] = sweep([POINT], executor=executor, on_progress=seen.append)
-    assert seen[-1].done == seen[-1].total == 4, "nothing comes after what failed"
+    seen: list[tuple[int, int, Any]] = []
+    [figure] = sweep([POINT], executor, on_progress=lambda *now: seen.append(now))
+    assert seen[-1][:2] == (4, 4), "nothing comes after what failed"
     assert (figure.area, figure.speed) == (None, None)
     assert figure.error == ("synthesis for ice40: RuntimeError: cannot schedule new futures after shutdown")
-    assert tools.calls() == {}
-
-
-def test_executor_of_processes(tools: FakeTools, cache: Cache) -> None:
-    # Not a fork, since this process may have threads.
-    with ProcessPoolExecutor(2, get_context("spawn")) as processes:
-        figures = sweep([POINT], executor=processes, cache=cache)
-    assert figures == sweep([POINT], cache=cache)
-    assert tools.calls() == EVERYTHING
-
-
-@pytest.fixture
-def patient_dask() -> Iterator[None]:
-    """Raises the timeouts of a cluster, for a busy machine."""
-    pytest.importorskip(
-        "distributed", reason="distributed is not installed"
-    )  # The import adds to the settings of Dask.
-    dask = importlib.import_module("dask")
-    with dask.config.set({f"distributed.comm.timeouts.{each}": f"{LIMIT_SECONDS}s" for each in ("connect", "tcp")}):
-        yield
-
-
-@pytest.mark.usefixtures("patient_dask")
-@pytest.mark.parametrize("processes", tiered({"threads": False, "processes": True}, 0))
-@pytest.mark.filterwarnings("default")  # warnings of the cluster itself
-def test_executor_of_a_dask_cluster(processes: bool, tools: FakeTools, cache: Cache) -> None:
-    distributed = pytest.importorskip("distributed", reason="distributed is not installed")
-    options = {"processes": processes, "n_workers": 2, "threads_per_worker": 1, "dashboard_address": None}
-    with distributed.LocalCluster(**options) as cluster, distributed.Client(cluster) as client:
-        figures = sweep([POINT], executor=client.get_executor(), cache=cache)
-    assert figures[0].error is None
-    assert tools.calls() == EVERYTHING
-    assert sweep([POINT], cache=cache) == figures
     assert tools.calls() == {}
 
 
@@ -465,7 +393,7 @@ def test_worker_with_other_versions_is_rejected(tools: FakeTools) -> None:
             tools.install(nextpnr="1.9") if fn is jobs.route else tools.install()
             return super().submit(fn, *args, **kwargs)
 
-    [figure] = sweep([POINT], executor=Elsewhere())
+    [figure] = sweep([POINT], Elsewhere())
     assert figure.area is not None
     assert figure.speed is None
     assert figure.error == (
@@ -481,8 +409,10 @@ FULL = "print('ERROR: Unable to place cell, no BELs remaining'); sys.exit(1)"
 
 def test_failed_job_is_reported_and_the_others_continue(tools: FakeTools, cache: Cache) -> None:
     tools.install(body=f"'--up5k' in sys.argv and exec({FULL!r})")
-    seen: list[Progress] = []
-    figures = sweep([POINT, replace(POINT, device=UP5K), POINT], cache=cache, on_progress=seen.append)
+    seen: list[tuple[int, int, Any]] = []
+    figures = measured(
+        [POINT, replace(POINT, device=UP5K), POINT], cache=cache, on_progress=lambda *now: seen.append(now)
+    )
     assert [figure.error is None for figure in figures] == [True, False, True]
     failed = figures[1]
     assert failed.error is not None
@@ -494,13 +424,13 @@ def test_failed_job_is_reported_and_the_others_continue(tools: FakeTools, cache:
     assert failed.area is not None
     assert failed.speed is None
     assert failed.gigabytes_per_second is None
-    assert seen[-1].done == seen[-1].total
+    assert seen[-1][0] == seen[-1][1]
     written = figures_as_dict(figures, "x")
     assert json.loads(json.dumps(written))["figures"][1]["error"] == failed.error
     assert f"- counter on up5k failed: {failed.error}" in points_table(written).splitlines()
     # Failures are not cached.
     tools.install()
-    [again] = sweep([failed.point], cache=cache)
+    [again] = measured([failed.point], cache=cache)
     assert again.error is None
 
 
@@ -513,7 +443,7 @@ def test_failed_job_is_reported_and_the_others_continue(tools: FakeTools, cache:
 )
 def test_tool_without_output(body: str, message: str, tools: FakeTools) -> None:
     tools.install(body=body)
-    [figure] = sweep([POINT])
+    [figure] = measured([POINT])
     assert figure.error is not None
     assert figure.error.endswith(message)
 
@@ -617,7 +547,6 @@ def simulated(sources: tuple[tuple[str, str], ...], top: str, tmp_path: Path, sc
     """The output of Yosys for a module."""
     for name, text in sources:
         (tmp_path / name).write_text(text, encoding="utf-8")
-    from utf8fpga.hdl.toolchain import run_tool
 
     script = f"{read_script(sources)}hierarchy -check -top {top}; proc; flatten; opt; {script}"
     return run_tool("yosys", ["-p", script], directory=tmp_path)
@@ -750,7 +679,7 @@ def test_unsupported_core_is_rejected(text: str, message: str, tmp_path: Path) -
 @pytest.mark.build
 def test_foreign_core_with_the_real_tools(foreign: Path, tmp_path: Path) -> None:
     core = foreign_core([foreign], None, described(tmp_path, "constants = { en = 1 }\noutputs = { code = 21 }"))
-    figures = sweep([Point(core, device, (1,)) for device in (HX8K, ECP5)])
+    figures = measured([Point(core, device, (1,)) for device in (HX8K, ECP5)])
     for figure in figures:
         assert figure.error is None
         assert figure.area is not None
@@ -936,7 +865,7 @@ def test_digest_depends_on_the_order_of_the_series() -> None:
 def test_plot_file_has_the_digest_and_is_reproducible() -> None:
     pytest.importorskip("matplotlib", reason="matplotlib is not installed")
 
-    code = "import sys, json; from utf8fpga.bench import scaling_plot; "
+    code = "import sys, json; from utf8fpga.bench.plot import scaling_plot; "
     code += "sys.stdout.buffer.write(scaling_plot(json.load(sys.stdin)))"
     environment = {**os.environ, "PYTHONHASHSEED": "7", "LANG": "C"}
     given = json.dumps(OVER_LANES).encode()
@@ -999,10 +928,6 @@ INCORRECT_USE = {
     "record with plot": (
         ["--record", ".", "--plot", "x"],
         "--record writes the plot in the checkout: leave out --plot x",
-    ),
-    "jobs with a cluster": (
-        ["--dask", "x:1", "--jobs", "2"],
-        "--jobs 2 has no effect with --dask, where the cluster schedules: leave it out",
     ),
 }
 
@@ -1079,73 +1004,32 @@ def test_failed_points_have_exit_status_1(foreign: Path, tools: FakeTools, tmp_p
     assert done.stdout.splitlines()[-1] == f"- {title} failed: {failure}"
 
 
-@pytest.mark.usefixtures("tools", "patient_dask")
-def test_unreachable_cluster(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("utf8fpga.cli.bench._CONNECT_SECONDS", 0.5)
-    with socket.socket() as taken:
-        taken.bind(("127.0.0.1", 0))  # So that no other process listens on this port.
-        where = f"127.0.0.1:{taken.getsockname()[1]}"
-        done = bench("--dask", where, "--device", "hx8k", "--lanes", "1", "--cache", tmp_path)
-    assert done.stderr.startswith(f"utf8fpga: no Dask cluster at {where!r}: ")
-    assert (done.stderr.count("\n"), done.stdout, done.returncode) == (1, "", 1)
-
-
-@pytest.mark.usefixtures("tools", "patient_dask")
+@pytest.mark.usefixtures("tools")
 @pytest.mark.filterwarnings("default")  # warnings of the cluster itself
-def test_command_with_a_cluster(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    distributed = pytest.importorskip("distributed", reason="distributed is not installed")
-    monkeypatch.setattr("utf8fpga.cli.bench._CONNECT_SECONDS", LIMIT_SECONDS)
+def test_command_with_a_cluster(cluster: str, tmp_path: Path) -> None:
     words = ["--device", "hx8k", "--lanes", "1", "--seeds", "1", "--json"]
-    with distributed.LocalCluster(
-        processes=False, n_workers=1, threads_per_worker=2, dashboard_address=None
-    ) as cluster:
-        there = bench(*words, "--dask", cluster.scheduler_address, "--cache", tmp_path / "there")
+    there = bench(*words, "--dask", cluster, "--cache", tmp_path / "there")
     here = bench(*words, "--cache", tmp_path / "here")
     assert (there.stdout, there.stderr, there.returncode) == (here.stdout, "", 0)
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="Windows has other interrupts")
-def test_interrupt_ends_a_tool_that_starts_after_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A thread is between two tools when the interrupt comes."""
-    tool = write_program(tmp_path / "yosys", "import time; print('started', flush=True); time.sleep(600)")
-    monkeypatch.setenv("YOSYS", str(tool))
-    working, interrupted = threading.Event(), threading.Event()
-
-    def job() -> str:
-        working.set()
-        interrupted.wait()
-        time.sleep(0.2)
-        return run_tool("yosys", [], directory=tmp_path)
-
-    jobs = []
-
-    def interrupt() -> None:
-        with _executor(Bench(jobs=1)) as executor:
-            jobs.extend(executor.submit(job) for _ in range(2))
-            working.wait()
-            interrupted.set()
-            raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        interrupt()
-    assert jobs[1].cancelled()
-    with pytest.raises(ToolError, match=r"^yosys failed with status -15: "):
-        jobs[0].result()
-
-
 def test_interrupt_ends_the_tools_and_keeps_the_results(tools: FakeTools, tmp_path: Path) -> None:
-    tools.install(body="import time; open('started', 'w'); time.sleep(1000)", carry=False)
+    tools.install(body="import os, time; log(str(os.getpid())); time.sleep(1000)", carry=False)
     words = ["--device", "hx8k", "--lanes", "1", "--seeds", "2", "--jobs", "2", "--cache", str(tmp_path / "cache")]
     with started(
         [*COMMAND, "bench", *words], stderr=subprocess.PIPE, stdout=subprocess.PIPE, encoding="utf-8"
     ) as process:
-        log = tools.log
-        wait_until(lambda: log.exists() and "route" in log.read_text(), process, expected="place and route")
+
+        def numbers() -> list[int]:
+            return [int(line) for line in tools.log.read_text().split() if line.isdecimal()]
+
+        wait_until(lambda: tools.log.exists() and len(numbers()) == 2, process, expected="place and route")
+        routers = numbers()
         process.send_signal(signal.SIGINT)
         printed, said = process.communicate(timeout=LIMIT_SECONDS)
-        assert not has_left_processes(process)
+        wait_until(lambda: not any(map(is_running, routers)), expected="end of the tools")
     assert (printed, said, process.returncode) == ("", "utf8fpga: interrupted\n", 130)
-    assert list((tmp_path / "cache").glob("*.gz")), "the netlists are kept"
+    assert any(b"luts" in path.read_bytes() for path in (tmp_path / "cache").iterdir()), "the netlists are kept"
 
 
 def test_description_of_ports_in_the_docs(tmp_path: Path) -> None:

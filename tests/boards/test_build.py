@@ -770,21 +770,22 @@ def test_programming_a_board(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
 @pytest.mark.usefixtures("stand_ins")
 def test_builds_that_are_up_to_date_are_kept(tmp_path: Path, fake_tool: Callable[[str, str], None]) -> None:
     boards = [BOARDS["icebreaker"], BOARDS["icestick"]]
-    first = build_boards(boards, tmp_path)
+    threads = ThreadPoolExecutor(2)
+    first = build_boards(boards, tmp_path, threads)
     assert list(first) == ["icebreaker", "icestick"]
     fake_tool("icepack", "echo broken; exit 1")
-    assert build_boards(boards, tmp_path, jobs=2) == first
+    assert build_boards(boards, tmp_path, threads) == first
     # Whatever differs is built again.
-    assert "icepack failed with status 1: broken" in str(build_boards(boards, tmp_path, seed=2)["icestick"])
+    assert "icepack failed with status 1: broken" in str(build_boards(boards, tmp_path, threads, seed=2)["icestick"])
     (tmp_path / "icestick.bin").write_bytes(b"changed")
-    again = build_boards(boards, tmp_path)
+    again = build_boards(boards, tmp_path, threads)
     assert again["icebreaker"] == first["icebreaker"]
     assert isinstance(again["icestick"], str)
 
 
 @pytest.mark.usefixtures("stand_ins")
 def test_the_table_of_builds(tmp_path: Path) -> None:
-    found = build_boards([BOARDS["icebreaker"], BOARDS["upduino-v3"]], tmp_path)
+    found = build_boards([BOARDS["icebreaker"], BOARDS["upduino-v3"]], tmp_path, ThreadPoolExecutor(1))
     digest = hashlib.sha256(b"1\n").hexdigest()[:12]
     assert table_of([report for report in found.values() if isinstance(report, BuildReport)]).splitlines()[2:] == [
         f"| icebreaker | iCE40 UP5K | its own | 12 | 50.0 | 1 of 2 | 1 of 2 | `{digest}` |",

@@ -3,6 +3,9 @@
 
 from __future__ import annotations
 
+import itertools
+import shutil
+import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -47,16 +50,47 @@ def test_a_question_without_an_answer_may_be_asked_again() -> None:
     assert other.claim(KEYS[::2], 3) == KEYS[::2]
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="a process cannot be looked for")
-def test_a_claim_of_a_process_that_has_ended_is_void(folder: Path) -> None:
-    with started([sys.executable, "-c", ""]) as process:
+CLAIMING = """
+import pathlib, sys
+from utf8fpga.formal.answers import Answers, shared_answers
+with shared_answers(pathlib.Path(sys.argv[1])):
+    one = Answers()
+    print(one.claim([b"first"], 1), flush=True)
+    sys.stdin.read()
+"""
+
+
+def test_a_claim_holds_until_its_process_ends(folder: Path) -> None:
+    words = [sys.executable, "-c", CLAIMING, str(folder)]
+    with started(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "[b'first']\n"
+        assert Answers().claim([b"first"], 1) == []
+        process.kill()
         process.wait()
-    Answers().claim([b"first"], 1)
-    (claim,) = folder.glob("*.claim")
-    claim.write_text(str(process.pid))
-    assert Answers().claim([b"first"], 1) == [b"first"]
-    claim.write_text("")  # as while it is being written
-    assert Answers().claim([b"first"], 1) == []
+        assert Answers().claim([b"first"], 1) == [b"first"]
+
+
+def test_answers_that_cannot_be_stored_do_not_stop_the_work(folder: Path) -> None:
+    shutil.rmtree(folder)
+    folder.write_text("no folder")
+    one = Answers()
+    assert one.claim(KEYS, 3) == KEYS
+    one.settle(KEYS, {b"first": 1})
+    assert one.find(KEYS) == {b"first": 1}
+    assert kept("key", lambda: 2) == 2
+    assert Answers().find(KEYS) == {}
+
+
+@pytest.mark.usefixtures("folder")
+def test_a_damaged_answer_counts_as_missing(folder: Path) -> None:
+    one = Answers()
+    one.settle(KEYS, {b"first": 1, b"second": "another"})
+    for path in (folder / "answers").iterdir():
+        content = bytearray(path.read_bytes())
+        content[-3] ^= 1
+        path.write_bytes(content)
+    assert Answers().find(KEYS) == {}
 
 
 def test_without_a_folder_a_process_keeps_its_own_answers() -> None:
@@ -89,7 +123,7 @@ def test_the_solver_is_asked_once(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_result_is_kept_in_one_run_only(tmp_path: Path) -> None:
-    made = iter(range(10))
+    made = itertools.count()
 
     def make() -> int:
         return next(made)

@@ -35,6 +35,7 @@ from utf8fpga.formal.reference_dfa import Reference
 from utf8fpga.formal.runner import harness_aig, harness_rtlil, prove
 from utf8fpga.hdl import Decoder, DecoderParameters, ParallelDecoder, SerialDecoder, axi_rtlil
 from utf8fpga.hdl.decoder.serial_logic import SerialControl
+from utf8fpga.hdl.jobs import job_executor
 from utf8fpga.model import TABLE_3_7, EncodingTable, ErrorKind, decode
 from utf8fpga.model.forms import RFC_2279
 from utf8fpga.model.properties import CharacterProperty
@@ -460,7 +461,8 @@ def few(aig: Aig, decoder: Any) -> Workload:
 
 @pytest.mark.proof
 def test_a_few_mutants_of_the_netlist_are_detected() -> None:
-    score = judge_netlists(CONFIGURATIONS["serial-0"], 6, draw=few)
+    with job_executor(1) as executor:
+        score = judge_netlists(CONFIGURATIONS["serial-0"], 6, executor, draw=few)
     assert 0 < len(score.mutants) <= 6
     assert score.survivors == score.false_alarms == []
     assert score.by_proof == score.by_simulation == len(score.counted) > 0
@@ -476,7 +478,8 @@ def test_a_few_mutants_of_the_netlist_are_detected() -> None:
     ],
 )
 def test_mutants_of_a_netlist_are_detected(name: str, count: int) -> None:
-    score = judge_netlists(CONFIGURATIONS[name], count, jobs=2)
+    with job_executor(2) as executor:
+        score = judge_netlists(CONFIGURATIONS[name], count, executor)
     assert score.survivors == score.false_alarms == []
     assert score.by_proof == score.by_simulation == len(score.counted) > count // 2
 
@@ -488,7 +491,8 @@ def short(aig: Aig, decoder: Any) -> Workload:
 @pytest.mark.proof
 def test_a_mutant_that_no_run_detects_is_rejected_by_a_difference_from_the_decoder() -> None:
     """A workload of a few cycles detects nothing, so the proofs must."""
-    score = judge_netlists(CONFIGURATIONS["parallel-1-pipeline-0"], 3, draw=short)
+    with job_executor(1) as executor:
+        score = judge_netlists(CONFIGURATIONS["parallel-1-pipeline-0"], 3, executor, draw=short)
     unseen = [mutant for mutant in score.counted if not mutant.simulation]
     assert unseen
     assert score.by_proof == len(score.counted)
@@ -501,8 +505,9 @@ def test_mutants_are_made_of_known_decoders() -> None:
 
 @pytest.mark.proof
 def test_more_mutants_than_cells_are_rejected() -> None:
-    with pytest.raises(ValueError, match=r"^9999 mutants of serial-0, which has \d+ cells: specify at most \d+$"):
-        judge_netlists(CONFIGURATIONS["serial-0"], 9999)
+    message = r"^9999 mutants of serial-0, which has \d+ cells: specify at most \d+$"
+    with pytest.raises(ValueError, match=message), job_executor(1) as executor:
+        judge_netlists(CONFIGURATIONS["serial-0"], 9999, executor)
 
 
 def test_table_mutants_are_moved_bounds_and_missing_rows() -> None:
@@ -516,7 +521,8 @@ def test_table_mutants_are_moved_bounds_and_missing_rows() -> None:
 
 @pytest.mark.proof
 def test_every_table_mutant_is_detected() -> None:
-    score = judge_tables(CONFIGURATIONS["serial-0"], jobs=2)
+    with job_executor(2) as executor:
+        score = judge_tables(CONFIGURATIONS["serial-0"], executor)
     assert score.survivors == score.false_alarms == []
     assert len(score.counted) + sum(mutant.is_invalid for mutant in score.mutants) == len(score.mutants)
 

@@ -19,7 +19,7 @@ import shutil
 import sysconfig
 import tomllib
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, NamedTuple
 from xml.etree import ElementTree
@@ -28,12 +28,13 @@ import click
 import platformdirs
 import pytest
 from support.builds import needs_tools
+from support.cluster import local_cluster
 from support.command import utf8fpga
 from support.engines import requires_compiler
 from support.foreign_cores import FOLDER
 from support.processes import run
 
-from utf8fpga.bench import Design, foreign_core, read_ports
+from utf8fpga.bench.design import Design, foreign_core, read_ports
 from utf8fpga.cli.main import COMMANDS, cli
 from utf8fpga.hdl import CORES, Decoder, axi_signature, axi_verilog
 from utf8fpga.hdl.core import option_word
@@ -241,16 +242,6 @@ def test_exceptions_are_in_the_pages() -> None:
 # Shell blocks and command lines in the text.
 
 
-@contextmanager
-def _dask_cluster() -> Iterator[str]:
-    """The address of the scheduler of a cluster in this process."""
-    distributed = pytest.importorskip("distributed", reason="distributed is not installed")
-    with distributed.LocalCluster(
-        processes=False, n_workers=1, threads_per_worker=2, dashboard_address=None, host="tcp://127.0.0.1"
-    ) as cluster:
-        yield cluster.scheduler_address
-
-
 def _folder_of_tools() -> dict[str, str]:
     """The variable with the folder of the compiled tools, which is otherwise in the cache that the test replaces."""
     own = platformdirs.user_cache_path("utf8fpga")
@@ -306,7 +297,7 @@ def run_lines(tmp_path: Path) -> Callable[[list[str]], Path]:
                     needs_tools("icebreaker")
                     needs_tools("ulx3s-85f")
                 if DASK in line:
-                    line = line.replace(DASK, stack.enter_context(_dask_cluster()))
+                    line = line.replace(DASK, stack.enter_context(local_cluster()))
                 done = run([bash, "-euo", "pipefail", "-c", line], cwd=folder, env=environment, capture_output=True)
                 assert done.returncode == 0, f"{line}\n{done.stdout.decode()}\n{done.stderr.decode()}"
         return folder
@@ -369,8 +360,8 @@ def options_of(command: str) -> set[str]:
     return names | {word for name, how in of_cores for word in how.flags or (option_word(name),) if word}
 
 
-OF_OTHER_PROGRAMS = {"--sample", "--budget", "--keep-going"}
-"""Options of pytest and of sphinx-build."""
+OF_OTHER_PROGRAMS = {"--sample", "--budget", "--keep-going", "--nthreads"}
+"""Options of pytest, of sphinx-build and of Dask's workers."""
 
 
 @pytest.mark.parametrize(("page", "span"), [pair for pair in SPANS if re.search(r"(^|\s)--[a-z]", pair[1])])

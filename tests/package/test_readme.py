@@ -7,6 +7,7 @@ import json
 import re
 import shutil
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -15,23 +16,21 @@ import pytest
 from support.builds import Built
 from support.processes import run
 
-from utf8fpga.bench import (
+from utf8fpga.bench.design import measured_core
+from utf8fpga.bench.jobs import DEVICES, tool_versions
+from utf8fpga.bench.plot import drawn_digest
+from utf8fpga.bench.sweep import Point, sweep
+from utf8fpga.bench.tables import (
     CORES_MEASURED,
-    DEVICES,
     SCALING,
     SETTINGS,
-    Point,
     Scaling,
     design_digest,
-    drawn_digest,
     engines_table,
     figures_table,
     limits_table,
-    measured_core,
     software_table,
     summary_table,
-    sweep,
-    tool_versions,
 )
 from utf8fpga.cli.bench import ENGINE_LANES
 from utf8fpga.cli.output import CommandError
@@ -206,7 +205,8 @@ def test_figures_meet_their_limits(name: tuple[str, str], limits: tuple[int, int
 def test_repeated_measurement_gives_the_recorded_figures(name: tuple[str, str]) -> None:
     setting, device = name
     core = measured_core(dict(SETTINGS)[setting], setting)
-    [figure] = sweep([Point(core, DEVICES[device], (1, 2, 3))])
+    with ThreadPoolExecutor(2) as threads:
+        [figure] = sweep([Point(core, DEVICES[device], (1, 2, 3))], threads)
     again, row = figure.as_dict(), BY_NAME[name]
     assert again["area"] == row["area"]
     assert again["speed"]["by_seed"].items() <= row["speed"]["by_seed"].items()

@@ -14,7 +14,7 @@ from support.engines import requires_compiler
 from support.foreign_cores import CORES, FOLDER, core_of, report_of, row_of
 from support.tiers import tiered
 
-from utf8fpga.bench import foreign_core
+from utf8fpga.bench.design import foreign_core
 from utf8fpga.hdl import Decoder, axi_verilog
 from utf8fpga.hdl.foreign import CoreError, read_module
 from utf8fpga.hdl.toolchain import ToolError

@@ -18,7 +18,6 @@ __all__ = [
     "call_or_use_tool",
     "fail",
     "meet",
-    "process_of",
     "say",
     "square",
     "wait_for",
@@ -83,9 +82,3 @@ def use_tool(folder: Path) -> str:
 
 def call_or_use_tool(folder: Path | None) -> str:
     return "" if folder is None else use_tool(folder)
-
-
-def process_of(_group: str, mine: Path, other: Path) -> int:
-    """The process that does a call, which runs at the same time as another one."""
-    meet(mine, other)
-    return os.getpid()

@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from typing import Any
 
-__all__ = ["LIMIT_SECONDS", "has_left_processes", "run", "started", "wait_until"]
+__all__ = ["LIMIT_SECONDS", "has_left_processes", "is_running", "run", "started", "wait_until"]
 
 LIMIT_SECONDS = 600
 """Upper bound on a wait, so that every test run ends. No test may depend on it, even on a busy machine."""
@@ -104,6 +104,17 @@ def has_left_processes(process: subprocess.Popen[Any]) -> bool:
     except ProcessLookupError:
         return False
     return True
+
+
+def is_running(process: int) -> bool:
+    """Whether the process with a number runs."""
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    # A process that has ended, but whose parent has not waited for it, counts as ended.
+    state = run(["ps", "-o", "stat=", "-p", str(process)], capture_output=True, text=True)
+    return not state.stdout.startswith("Z") and state.returncode == 0
 
 
 def _signals_differ() -> bool:

@@ -1,0 +1,29 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The option `--dask` of the commands that take long, and where their jobs run."""
+
+from __future__ import annotations
+
+from contextlib import AbstractContextManager
+
+import click
+
+from utf8fpga.cli.options import SCHEDULER
+from utf8fpga.cli.output import CommandError
+from utf8fpga.hdl.jobs import JobExecutor, job_executor
+
+__all__ = ["chosen_executor", "dask_option"]
+
+dask_option = click.option("--dask", type=SCHEDULER, help="Run the jobs on the Dask cluster with this scheduler.")
+
+
+def chosen_executor(
+    jobs: int | None, dask: str | None, *, only_tools: bool = False
+) -> AbstractContextManager[JobExecutor]:
+    """`job_executor` for the values of the options.
+
+    Raises:
+        CommandError: both options are given.
+    """
+    if dask and jobs:
+        raise CommandError(f"--jobs {jobs} has no effect with --dask, where the cluster schedules: leave it out")
+    return job_executor(jobs, dask, only_tools=only_tools)

@@ -1,0 +1,94 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The option `--dask` of the commands that take long: on a cluster they do what they do here."""
+
+from __future__ import annotations
+
+import os
+import re
+import socket
+import sys
+from pathlib import Path
+
+import pytest
+from support.builds import stand_in_tools
+from support.command import utf8fpga
+from support.engines import requires_compiler
+
+SAME = {
+    "prove": ["prove", "serial-0", "serial-1", "--property", "independence", "--json"],
+    "simulate": ["simulate", "--soak", "3MB", "--seed", "3", "--json"],
+}
+
+
+@pytest.mark.filterwarnings("default")  # warnings of the cluster itself
+@pytest.mark.parametrize("command", SAME.values(), ids=SAME)
+def test_a_command_prints_the_same_as_without_a_cluster(command: list[str], cluster: str) -> None:
+    if command[0] == "simulate":
+        requires_compiler()
+    here, there = utf8fpga(*command), utf8fpga(*command, "--dask", cluster)
+    assert (there.stderr, there.returncode) == (b"", 0)
+    texts = [re.sub(rb'"seconds": [\d.e-]+', b"", done.stdout) for done in (here, there)]
+    assert texts[1] == texts[0]
+
+
+@pytest.mark.filterwarnings("default")
+def test_bitstreams_and_logs_of_a_cluster_are_those_of_this_machine(cluster: str, tmp_path: Path) -> None:
+    pytest.importorskip("amaranth_boards", reason="amaranth-boards is not installed")
+    here, there = tmp_path / "this machine", tmp_path / "a cluster"
+
+    def built(directory: Path, *options: str, **scripts: str) -> tuple[bytes, str, int]:
+        environment = os.environ | stand_in_tools(directory / "bin", scripts)
+        done = utf8fpga("boards", "build", "icebreaker", "--directory", directory, *options, env=environment)
+        return done.stdout, done.stderr.decode(), done.returncode
+
+    def contents(directory: Path) -> dict[str, str]:
+        files = {path.relative_to(directory).as_posix(): path for path in directory.rglob("*") if path.is_file()}
+        return {name: path.read_text().replace(str(directory), "DIRECTORY") for name, path in sorted(files.items())}
+
+    result = built(here)
+    assert built(there, "--dask", cluster) == result
+    assert contents(there) == contents(here)
+    broken = {"icepack": "echo boom; exit 3"}
+    assert built(there, "--dask", cluster, **broken) == result, "what is up to date is kept"
+    (there / "icebreaker.bin").unlink()
+    _, message, status = built(there, "--dask", cluster, **broken)
+    folder = there / "icebreaker"
+    assert message.startswith(f"icebreaker: icepack failed with status 3: boom; see {folder}\n")
+    assert status == 1
+
+
+@pytest.mark.parametrize(
+    ("command", "message"),
+    {
+        ("bench", "--jobs", "2"): "--jobs 2 has no effect with --dask, where the cluster schedules: leave it out",
+        ("prove", "serial-0", "--jobs", "2"): "--jobs 2 has no effect with --dask, where the cluster schedules: "
+        "leave it out",
+        ("boards", "build", "icebreaker", "--jobs", "1"): "--jobs 1 has no effect with --dask, where the cluster "
+        "schedules: leave it out",
+        ("simulate", "--hex", "41"): "--dask x:1 is for --soak: give --soak LIMIT, too",
+        ("prove", "encoder", "--mutate", "1"): "--dask x:1 has no effect on mutants of another core than a decoder: "
+        "leave it out",
+    }.items(),
+)
+def test_incorrect_use(command: tuple[str, ...], message: str) -> None:
+    done = utf8fpga(*command, "--dask", "x:1")
+    assert (done.stderr.decode(), done.stdout, done.returncode) == (f"utf8fpga: {message}\n", b"", 2)
+
+
+@pytest.mark.filterwarnings("default")
+def test_unreachable_cluster(monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("distributed", reason="distributed is not installed")
+    monkeypatch.setattr("utf8fpga.hdl.jobs.CONNECT_SECONDS", 0.5)
+    with socket.socket() as used:
+        used.bind(("127.0.0.1", 0))  # So that no other process listens on this port.
+        where = f"127.0.0.1:{used.getsockname()[1]}"
+        done = utf8fpga("simulate", "--soak", "1kB", "--dask", where)
+    assert done.stderr.decode().startswith(f"utf8fpga: no Dask cluster at {where!r}: ")
+    assert (done.stderr.count(b"\n"), done.stdout, done.returncode) == (1, b"", 1)
+
+
+def test_missing_dask(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "distributed", None)
+    done = utf8fpga("prove", "serial-0", "--dask", "x:1")
+    message = b"utf8fpga: distributed is not installed: pip install 'utf8fpga[dask]'\n"
+    assert (done.stderr, done.stdout, done.returncode) == (message, b"", 1)

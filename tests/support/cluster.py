@@ -1,0 +1,36 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""A Dask cluster in the process of the tests, with which commands exchange bytes as with any other."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import pytest
+
+from support.processes import LIMIT_SECONDS
+
+__all__ = ["cluster", "local_cluster"]
+
+
+@contextmanager
+def local_cluster() -> Iterator[str]:
+    """The address of its scheduler; skips the test if Dask is not installed."""
+    distributed = pytest.importorskip("distributed", reason="distributed is not installed")
+    settings = importlib.import_module("dask").config
+    options = {"processes": False, "n_workers": 2, "threads_per_worker": 2, "dashboard_address": None}
+    with (
+        # Long timeouts, for a busy machine.
+        settings.set({f"distributed.comm.timeouts.{each}": f"{LIMIT_SECONDS}s" for each in ("connect", "tcp")}),
+        distributed.LocalCluster(protocol="tcp", host="127.0.0.1", **options) as local,
+    ):
+        yield local.scheduler_address
+
+
+@pytest.fixture(scope="module")
+def cluster() -> Iterator[str]:
+    """The address of the scheduler of a cluster."""
+    with local_cluster() as address, pytest.MonkeyPatch.context() as patch:
+        patch.setattr("utf8fpga.hdl.jobs.CONNECT_SECONDS", LIMIT_SECONDS)
+        yield address
