@@ -213,8 +213,8 @@ class _Cluster(JobExecutor):
         self._executor, self._only_tools = client.get_executor(pure=False), only_tools
 
     def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
-        call = partial(fn, *args, **kwargs)
-        future: Future[Any] = self._executor.submit(_portable if self._only_tools else _run_on_cluster, call)
+        words = (fn,) if self._only_tools else (_run_on_cluster, fn)
+        future: Future[Any] = self._executor.submit(*words, *args, **kwargs)
         return future
 
 
@@ -231,24 +231,13 @@ def shared_folder() -> Path | None:
     return _shared
 
 
-def _portable(call: Callable[[], Any]) -> Any:
-    """The result of a call; an exception that cannot be sent to another process becomes a RuntimeError."""
-    try:
-        return call()
-    except Exception as error:
-        try:
-            pickle.loads(pickle.dumps(error))
-        except Exception:
-            raise RuntimeError(f"{type(error).__name__}: {error}") from error
-        raise
-
-
-def _run_on_cluster(call: Callable[[], Any]) -> Any:
+def _run_on_cluster(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+    """Call a function when no other thread of this worker does."""
     global _shared
     with _turn:
         warnings.simplefilter("ignore", UnusedElaboratable)
         _shared = Path(importlib.import_module("distributed").get_worker().local_directory)
-        return _portable(call)
+        return function(*args, **kwargs)
 
 
 def _work(connection: Connection[Any, Any], scratch: str, level: int) -> None:
@@ -274,9 +263,15 @@ def _work(connection: Connection[Any, Any], scratch: str, level: int) -> None:
 def _answer(message: bytes) -> bytes:
     """The result of a call, or its error and the place of the error."""
     try:
-        return pickle.dumps((_portable(pickle.loads(message)), None))
+        return pickle.dumps((pickle.loads(message)(), None))
     except Exception as error:
-        return pickle.dumps((None, (error, traceback.format_exc())))
+        where = traceback.format_exc()
+        try:
+            answer = pickle.dumps((None, (error, where)))
+            pickle.loads(answer)
+        except Exception:
+            return pickle.dumps((None, (RuntimeError(f"{type(error).__name__}: {error}"), where)))
+        return answer
 
 
 class _Forwarding(QueueHandler):

@@ -76,13 +76,17 @@ def test_incorrect_use(command: tuple[str, ...], message: str) -> None:
 
 
 @pytest.mark.filterwarnings("default")
-def test_unreachable_cluster(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    "command", ["bench --device hx8k --lanes 1", "prove serial-0", "boards build icebreaker", "simulate --soak 1kB"]
+)
+def test_unreachable_cluster(command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("distributed", reason="distributed is not installed")
-    monkeypatch.setattr("utf8fpga.hdl.jobs.CONNECT_SECONDS", 0.5)
+    monkeypatch.setattr("utf8fpga.hdl.jobs.CONNECT_SECONDS", 0.2)
+    monkeypatch.chdir(tmp_path)
     with socket.socket() as used:
         used.bind(("127.0.0.1", 0))  # So that no other process listens on this port.
         where = f"127.0.0.1:{used.getsockname()[1]}"
-        done = utf8fpga("simulate", "--soak", "1kB", "--dask", where)
+        done = utf8fpga(*command.split(), "--dask", where)
     assert done.stderr.decode().startswith(f"utf8fpga: no Dask cluster at {where!r}: ")
     assert (done.stderr.count(b"\n"), done.stdout, done.returncode) == (1, b"", 1)
 

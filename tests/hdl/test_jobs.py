@@ -116,6 +116,18 @@ def test_a_message_of_several_workers_is_logged_once(caplog: pytest.LogCaptureFi
     assert sorted(caplog.messages) == ["a tool compiles itself", "another"]
 
 
+@pytest.mark.filterwarnings("default")  # warnings of the cluster itself
+def test_a_worker_of_a_cluster_runs_one_call_at_a_time_unless_it_only_starts_tools(
+    cluster: str, tmp_path: Path
+) -> None:
+    with job_executor(dask=cluster) as executor:
+        assert [call.result() for _, call in run_each(executor, alone, [(tmp_path,)] * 4)] == [True] * 4
+        assert str(executor.submit(fail, "odd").exception()) == "not picklable"
+    with job_executor(dask=cluster, only_tools=True) as executor:
+        one, two = tmp_path / "one", tmp_path / "two"
+        assert {call.result() for _, call in run_each(executor, meet, [(one, two), (two, one)])} == {"one", "two"}
+
+
 # Proofs.
 
 

@@ -50,10 +50,11 @@ def meet(mine: Path, other: Path) -> str:
 
 def alone(folder: Path) -> bool:
     """Whether no other call runs at the same time."""
-    (folder / str(os.getpid())).touch()
+    mine = folder / f"{os.getpid()} {threading.get_ident()}"
+    mine.touch()
     time.sleep(0.05)
     found = len(list(folder.iterdir())) == 1
-    (folder / str(os.getpid())).unlink()
+    mine.unlink()
     return found
 
 
