@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import asdict
 from typing import Any, NamedTuple
 
@@ -163,15 +163,14 @@ def kept_figure(point: Point, recorded: Iterable[dict[str, Any]]) -> Figure | No
 
 def figures_table(figures: dict[str, Any]) -> str:
     """The figures of `setting_points` as a Markdown table with one line per setting."""
-    names = list(dict.fromkeys(row["device"] for row in figures["figures"]))
     heading = ["setting", "latency"]
-    for name in names:
+    for name in dict.fromkeys(row["device"] for row in figures["figures"]):
         heading += [f"{DEVICES[name].title}, cells", "MHz (fabric)"]
     lines: dict[str, list[str]] = {}
     for row in figures["figures"]:
         cells = lines.setdefault(row["title"], [row["title"], f"{row['latency']}"])
         cells += [_number(_of(row, "area", "cells")), _usable_and_fabric(row)]
-    table = [heading, ["---"] * 2 + ["---:"] * (len(heading) - 2), *lines.values()]
+    table = _markdown(heading, lines.values(), left=(0, 1))
     return _with_note(table, figures, "those of the fabric in parentheses; one byte per cycle, so MHz are also MB/s")
 
 
@@ -179,11 +178,11 @@ def points_table(figures: dict[str, Any]) -> str:
     """Figures of any points as a Markdown table with one line per point."""
     heading = ["device", "core", "lanes", "words", "latency", "cells", "LUT4", "flip-flops", "LUT4 per lane"]
     heading += ["MHz", "fabric MHz (lowest..highest)", "GB/s"]
-    table = [heading, ["---"] * 2 + ["---:"] + ["---"] + ["---:"] * (len(heading) - 4)]
+    lines = []
     for row in figures["figures"]:
         lanes, luts = row["lanes"], _of(row, "area", "luts")
         rate = row["gigabytes_per_second"]
-        table.append(
+        lines.append(
             [
                 DEVICES[row["device"]].title,
                 row["title"],
@@ -199,7 +198,7 @@ def points_table(figures: dict[str, Any]) -> str:
                 "-" if rate is None else f"{rate:.2f}",
             ]
         )
-    return _with_note(table, figures, "GB/s on the worst input")
+    return _with_note(_markdown(heading, lines, left=(0, 1, 3)), figures, "GB/s on the worst input")
 
 
 SOFTWARE = {
@@ -224,18 +223,19 @@ SUMMARY = (
 
 def summary_table(figures: dict[str, Any], scaling: dict[str, Any]) -> str:
     """Selected figures of `setting_points` and `scaling_points` as a Markdown table."""
-    lines = [["decoder", "device", "logic cells", "flip-flops", "MHz (fabric)", "GB/s", "latency, cycles"]]
-    lines.append(["---"] * 2 + ["---:"] * 5)
-    for title, device, wanted in SUMMARY:
-        every = [row for row in [*figures["figures"], *scaling["figures"]] if row["device"] == device]
-        row = next(row for row in every if all(row[name] == value for name, value in wanted.items()))
+    heading = ["decoder", "device", "logic cells", "flip-flops", "MHz (fabric)", "GB/s", "latency, cycles"]
+    lines = []
+    for title, device, selection in SUMMARY:
+        every = [*figures["figures"], *scaling["figures"]]
+        row = next(row for row in every if row["device"] == device and selection.items() <= row.items())
         area = [_number(_of(row, "area", part)) for part in ("cells", "flip_flops")]
         rate = f"{row['gigabytes_per_second']:.2f}"
         lines.append([title, DEVICES[device].title, *area, _usable_and_fabric(row), rate, f"{row['latency']}"])
-    return _with_note(lines, scaling, "those of the fabric in parentheses; GB/s on the worst input")
+    table = _markdown(heading, lines, left=(0, 1))
+    return _with_note(table, scaling, "those of the fabric in parentheses; GB/s on the worst input")
 
 
-def _with_note(table: list[list[str]], figures: dict[str, Any], remark: str) -> str:
+def _with_note(table: str, figures: dict[str, Any], remark: str) -> str:
     counts = sorted({len(row["speed"]["by_seed"]) for row in figures["figures"] if row["speed"]})
     seeds = "1 seed" if counts == [1] else f"{' or '.join(map(str, counts)) or 'no'} seeds"
     tools = ", ".join(f"{tool} {number}" for tool, number in figures["tools"].items())
@@ -246,11 +246,13 @@ def _with_note(table: list[list[str]], figures: dict[str, Any], remark: str) -> 
     failed = [
         f"- {row['title']} on {row['device']} failed: {row['error']}" for row in figures["figures"] if row["error"]
     ]
-    return "\n".join([_markdown(table), "", note, *([""] if failed else []), *failed])
+    return "\n".join([table, "", note, *([""] if failed else []), *failed])
 
 
-def _markdown(rows: Iterable[Iterable[str]]) -> str:
-    return "\n".join(f"| {' | '.join(row)} |" for row in rows)
+def _markdown(heading: Sequence[str], rows: Iterable[Sequence[str]], *, left: Collection[int] = (0,)) -> str:
+    """A Markdown table; `left` are the numbers of the columns that are aligned at the left."""
+    alignment = ["---" if number in left else "---:" for number in range(len(heading))]
+    return "\n".join(f"| {' | '.join(row)} |" for row in (heading, alignment, *rows))
 
 
 def _of(row: dict[str, Any], part: str, what: str) -> Any:
@@ -274,12 +276,12 @@ def _clocks(speed: dict[str, Any] | None) -> str:
 
 def limits_table() -> str:
     """The limits of the devices' clock networks, as a Markdown table."""
-    rows = [["device", "clock network, MHz", "source"], ["---", "---:", "---"]]
+    rows = []
     for device in DEVICES.values():
         limit = device.limit
         source = limit.document if limit.is_checked else f"{limit.document}; from memory, not checked"
         rows.append([device.title, f"{limit.mhz:g}", source])
-    return _markdown(rows)
+    return _markdown(["device", "clock network, MHz", "source"], rows, left=(0, 2))
 
 
 def software_table(figures: dict[str, Any]) -> str:
@@ -288,15 +290,15 @@ def software_table(figures: dict[str, Any]) -> str:
     Args:
         figures: those of the command `bench --software`: `command`, `processor`, `tools` and `software`.
     """
-    rows = [["text", "MB", *(f"{title}, GB/s" for title in SOFTWARE.values())]]
-    rows.append(["---", *["---:"] * (len(rows[0]) - 1)])
-    for row in figures["software"]:
-        speeds = [f"{row[name] / 1e9:.3f}" for name in SOFTWARE]
-        rows.append([row["text"], f"{row['bytes'] / 1e6:.1f}", *speeds])
+    rows = [
+        [row["text"], f"{row['bytes'] / 1e6:.1f}", *(f"{row[name] / 1e9:.3f}" for name in SOFTWARE)]
+        for row in figures["software"]
+    ]
+    table = _markdown(["text", "MB", *(f"{title}, GB/s" for title in SOFTWARE.values())], rows)
     tools = ", ".join(f"{name} {version}" for name, version in figures["tools"].items())
     runs = "best of five runs, of `decode` one"
     note = f"One core of {figures['processor']}, {tools}; {runs}; written by `{figures['command']}`."
-    return f"{_markdown(rows)}\n\n{note}"
+    return f"{table}\n\n{note}"
 
 
 def engines_table(figures: dict[str, Any]) -> str:
@@ -314,7 +316,6 @@ def engines_table(figures: dict[str, Any]) -> str:
         "MB/s": "{mbyte_per_second:.1f}",
         "worthwhile from, symbols": "{worthwhile:,}",
     }
-    rows = [list(columns), ["---", *["---:"] * (len(columns) - 1)]]
-    rows += [[cell.format_map(row) for cell in columns.values()] for row in figures["engines"]]
+    rows = [[cell.format_map(row) for cell in columns.values()] for row in figures["engines"]]
     tools = ", ".join(f"{name} {version}" for name, version in figures["tools"].items())
-    return f"{_markdown(rows)}\n\nMeasured by `{figures['command']}` in one run, with {tools}."
+    return f"{_markdown(list(columns), rows)}\n\nMeasured by `{figures['command']}` in one run, with {tools}."

@@ -243,17 +243,14 @@ def _reject_selection(bench: _Bench) -> None:
 
 
 def _points(bench: _Bench, devices: Sequence[Device], cache: Cache) -> list[Point]:
-    if bench.is_of_settings and not bench.against:
-        return setting_points(devices, bench.seeds, cache)
-    others = []
-    if bench.against:
-        ports = read_ports(Path(bench.ports)) if bench.ports else None
-        others.append(foreign_core([Path(file) for file in bench.against], bench.top, ports))
     if bench.is_of_settings:
         cores = [measured_core(parameters, title, cache=cache) for title, parameters in SETTINGS]
     else:
         cores = [measured_core(parameters, cache=cache) for parameters in bench.cores.cores]
-    return [Point(core, device, bench.seeds) for core in [*cores, *others] for device in devices]
+    if bench.against:
+        ports = read_ports(Path(bench.ports)) if bench.ports else None
+        cores.append(foreign_core([Path(file) for file in bench.against], bench.top, ports))
+    return [Point(core, device, bench.seeds) for core in cores for device in devices]
 
 
 def _record(bench: _Bench, cache: Cache, measured: Callable[[Sequence[Point]], list[Figure]], checkout: Path) -> None:

@@ -37,7 +37,11 @@ _LIMIT = 10_000
 @contextmanager
 def shared_answers(folder: Path | None) -> Iterator[None]:
     """Share answers with all processes that use the same folder; None: with none."""
-    token = _cache.set(None if folder is None else Cache(folder / "answers"))
+    cache = None
+    if folder is not None:
+        with suppress(CacheError):
+            cache = Cache(folder / "answers")
+    token = _cache.set(cache)
     try:
         yield
     finally:

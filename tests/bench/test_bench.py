@@ -187,17 +187,10 @@ def test_result_is_the_better_netlist_and_the_median_of_the_seeds(tools: FakeToo
 
 def test_result_is_the_faster_netlist(tools: FakeTools) -> None:
     for number in range(3):
-        clocks: list[float] = []
-
-        class Noting(Counting):
-            def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
-                future = super().submit(fn, *args, **kwargs)
-                if fn is jobs.route:
-                    clocks.append(future.result())  # noqa: B023  (read before the next round)
-                return future
-
         core = replace(COUNTER, sources=(("core.v", f"module counter(); // {number}\nendmodule\n"),))
-        [figure] = sweep([replace(POINT, core=core)], Noting())
+        executor = Counting()
+        [figure] = sweep([replace(POINT, core=core)], executor)
+        clocks = [result for name, result in executor.done if name == "route"]
         medians = {"": sorted(clocks[:3])[1], "-nocarry": sorted(clocks[3:])[1]}
         assert figure.speed is not None
         assert (figure.speed.mhz, figure.speed.options) == max((mhz, options) for options, mhz in medians.items())
@@ -353,27 +346,19 @@ def test_full_cache(tmp_path: Path) -> None:
 
 
 class Counting(Executor):
-    """An executor that runs each job immediately and records it."""
+    """An executor that runs each job immediately and records its name and result."""
 
     def __init__(self) -> None:
-        self.done: list[str] = []
+        self.done: list[tuple[str, Any]] = []
 
     def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
-        self.done.append(fn.__name__)
         future: Future[Any] = Future()
         try:
             future.set_result(fn(*args, **kwargs))
+            self.done.append((fn.__name__, future.result()))
         except Exception as error:
             future.set_exception(error)
         return future
-
-
-def test_every_job_runs_in_the_executor(tools: FakeTools) -> None:
-    executor = Counting()
-    [figure] = sweep([POINT], executor)
-    assert Counter(executor.done) == {"synthesise": 4, "pack": 2, "route": 6}
-    assert figure == measured([POINT])[0]
-    assert tools.calls() == {name: 2 * number for name, number in EVERYTHING.items()}
 
 
 def test_executor_that_rejects_jobs(tools: FakeTools) -> None:
@@ -505,13 +490,7 @@ def test_the_verilog_is_kept_for_one_version_of_yosys(cache: Cache, monkeypatch:
 
 def test_ports_are_read_from_the_verilog(foreign: Path) -> None:
     core = foreign_core([foreign])
-    assert (core.top, core.title, core.clock, core.reset, core.reset_low) == (
-        "foreign",
-        "foreign",
-        "clk_i",
-        "rst_ni",
-        True,
-    )
+    assert (core.top, core.title, core.clock, core.reset, core.reset_low) == (*["foreign"] * 2, "clk_i", "rst_ni", True)
     assert core.inputs == (("data", 8), ("en", 1))
     assert core.outputs == (("code", 21), ("spare", 1))
     assert core.alone == (core.sources, "foreign")
@@ -519,17 +498,9 @@ def test_ports_are_read_from_the_verilog(foreign: Path) -> None:
 
 
 def test_description_of_ports(foreign: Path, tmp_path: Path) -> None:
-    said = {
-        "title": "theirs",
-        "constants": {"en": 1},
-        "outputs": {"code": 21},
-        "bytes_per_clock": 0.25,
-        "lanes": 1,
-        "latency": 2,
-        "reset": "rst_ni",
-        "reset_active": "high",
-    }
-    core = foreign_core([foreign], "foreign", described(tmp_path, json.dumps(said), "ports.json"))
+    values = {"title": "theirs", "bytes_per_clock": 0.25, "lanes": 1, "latency": 2}
+    values |= {"reset": "rst_ni", "reset_active": "high", "constants": {"en": 1}, "outputs": {"code": 21}}
+    core = foreign_core([foreign], "foreign", described(tmp_path, json.dumps(values), "ports.json"))
     toml = 'title = "theirs"\nbytes_per_clock = 0.25\nlanes = 1\nlatency = 2\nreset = "rst_ni"\nreset_active = "high"\n'
     toml += "constants = { en = 1 }\noutputs = { code = 21 }\n"
     assert core == foreign_core([foreign], None, described(tmp_path, toml))
@@ -559,12 +530,9 @@ def test_wrapper_drives_the_reset_with_its_polarity(active: str, foreign: Path, 
     # After two cycles of reset the core's register is 0 for any initial contents; without reset it may differ.
     script = "sat -seq 4 -set rst {} -set-init-undef -prove-skip 3 -prove core.code 0 -ignore_unknown_cells; "
     held, free = (simulated(sources, top, tmp_path, script.format(level)) for level in (1, 0))
-    if active == "low":
-        assert "SAT proof finished - no model found: SUCCESS" in held
-        assert "model found: FAIL" in free
-    else:
-        assert "model found: FAIL" in held
-        assert "SAT proof finished - no model found: SUCCESS" in free
+    always, sometimes = (held, free) if active == "low" else (free, held)
+    assert "SAT proof finished - no model found: SUCCESS" in always
+    assert "model found: FAIL" in sometimes
 
 
 @pytest.mark.parametrize("which", ["foreign", "helper", "counter"])
@@ -644,35 +612,26 @@ def test_invalid_description_is_rejected(text: str, message: str, foreign: Path,
 
 
 INVALID_CORES = {
-    "no clock": (
-        "input a, output b",
-        "no input of m has the name of a clock (inputs: a): specify it with --ports",
-    ),
-    "ambiguous clock": ("input clk, input aclk, output b", "m may have the clock clk or aclk: specify it with --ports"),
-    "ambiguous reset": (
-        "input clk, input rst, input aresetn, input a, output b",
-        "m may have the reset rst or aresetn: specify it with --ports",
-    ),
-    "inout port": (
-        "input clk, inout a, output b",
-        "m has the port 'a' that is input and output, which is not supported",
-    ),
-    "no inputs": ("input clk, input rst, output b", "m has no inputs beside clock and reset"),
-    "no outputs": ("input clk, input a", "m has no outputs"),
-    "syntax error": ("input clk input", "core.v:1: ERROR: syntax error"),
-    "missing module": (
-        "input clk, input a, output b); n x(a, b",
-        "ERROR: Module `\\n' referenced in module `\\m'",
-    ),
+    "input a, output b": "no input of m has the name of a clock (inputs: a): specify it with --ports",
+    "input clk, input aclk, output b": "m may have the clock clk or aclk: specify it with --ports",
+    "input clk, input rst, input aresetn, input a, output b": "m may have the reset rst or aresetn: "
+    "specify it with --ports",
+    "input clk, inout a, output b": "m has the port 'a' that is input and output, which is not supported",
+    "input clk, input rst, output b": "m has no inputs beside clock and reset",
+    "input clk, input a": "m has no outputs",
+    "input clk input": "core.v:1: ERROR: syntax error",
+    "input clk, input a, output b); n x(a, b": "ERROR: Module `\\n' referenced in module `\\m'",
 }
+"""By ports of a module: the error."""
 
 
-@pytest.mark.parametrize(("text", "message"), INVALID_CORES.values(), ids=INVALID_CORES)
-def test_unsupported_core_is_rejected(text: str, message: str, tmp_path: Path) -> None:
-    (tmp_path / "m.v").write_text(f"module m({text}); endmodule")
+@pytest.mark.parametrize(("ports", "message"), INVALID_CORES.items(), ids=INVALID_CORES)
+def test_unsupported_core_is_rejected(ports: str, message: str, tmp_path: Path) -> None:
+    path = tmp_path / "m.v"
+    path.write_text(f"module m({ports}); endmodule")
     with pytest.raises(CoreError) as caught:
-        foreign_core([tmp_path / "m.v"], "m")
-    assert str(caught.value).startswith(f"{tmp_path / 'm.v'}: {message}")
+        foreign_core([path], "m")
+    assert str(caught.value).startswith(f"{path}: {message}")
     assert "\n" not in str(caught.value)
 
 
@@ -728,23 +687,23 @@ def test_a_figure_is_kept_while_circuit_seeds_and_tools_are_the_same(earlier: di
     assert figure.as_dict() == earlier["figures"][0] | {"title": COUNTER.title, "latency": 9}
 
 
-@pytest.mark.parametrize(
-    "changes",
-    [{"core": replace(COUNTER, design="d2")}, {"device": DEVICES["hx8k"]}, {"seeds": (1, 2)}, {"seeds": (1, 2, 4)}],
-    ids=["circuit", "device", "fewer seeds", "other seeds"],
-)
+OTHER_POINTS: dict[str, dict[str, Any]] = {
+    "circuit": {"core": replace(COUNTER, design="d2")},
+    "device": {"device": HX8K},
+    "fewer seeds": {"seeds": (1, 2)},
+    "other seeds": {"seeds": (1, 2, 4)},
+}
+
+
+@pytest.mark.parametrize("changes", OTHER_POINTS.values(), ids=OTHER_POINTS)
 def test_a_figure_of_another_point_is_not_kept(changes: dict[str, Any], earlier: dict[str, Any]) -> None:
     assert kept_figure(same_point(**changes), [earlier]) is None
 
 
-@pytest.mark.parametrize("changes", [{"tools": {"yosys": "0.1"}}, {"format": 0}])
-def test_a_figure_of_other_tools_is_not_kept(changes: dict[str, Any], earlier: dict[str, Any]) -> None:
-    assert kept_figure(same_point(), [earlier | changes]) is None
-
-
-def test_a_failed_measurement_is_not_kept(earlier: dict[str, Any]) -> None:
+def test_a_figure_of_other_tools_or_a_failed_one_is_not_kept(earlier: dict[str, Any]) -> None:
     failed = earlier["figures"][0] | {"speed": None, "error": "it is full"}
-    assert kept_figure(same_point(), [earlier | {"figures": [failed]}]) is None
+    for changes in ({"tools": {"yosys": "0.1"}}, {"format": 0}, {"figures": [failed]}):
+        assert kept_figure(same_point(), [earlier | changes]) is None
 
 
 def usable(device: Device, mhz: float) -> float | None:
@@ -758,12 +717,8 @@ def test_usable_clock_is_at_most_that_of_the_clock_network() -> None:
         assert [usable(device, reached) for reached in (mhz - 0.5, mhz, mhz + 0.5)] == [mhz - 0.5, mhz, mhz]
     assert [device.limit.is_checked for device in limits] == [True, True, False, False]
     assert [line.split(" | ")[1] for line in limits_table().splitlines()[2:]] == [f"{mhz}" for mhz in limits.values()]
-    assert [line.endswith("from memory, not checked |") for line in limits_table().splitlines()[2:]] == [
-        False,
-        False,
-        True,
-        True,
-    ]
+    unchecked = [line.endswith("from memory, not checked |") for line in limits_table().splitlines()[2:]]
+    assert unchecked == [False, False, True, True]
 
 
 @pytest.mark.smoke
@@ -899,42 +854,30 @@ def bench(*arguments: str | Path, **options: Any) -> subprocess.CompletedProcess
     return subprocess.CompletedProcess(done.args, done.returncode, done.stdout.decode(), done.stderr.decode())
 
 
+_LANES = "must be numbers in 1..256, such as 1,4,16"
+_SEEDS = "must be N or A-B, with 1 to 100 seeds"
 INCORRECT_USE = {
-    "no lanes": (["--lanes", "0"], "--lanes '0' must be numbers in 1..256, such as 1,4,16"),
-    "too many lanes": (["--lanes", "1,257"], "--lanes '1,257' must be numbers in 1..256, such as 1,4,16"),
-    "lanes not numbers": (["--lanes", "1,"], "--lanes '1,' must be numbers in 1..256, such as 1,4,16"),
-    "no seeds": (["--seeds", "0"], "--seeds '0' must be N or A-B, with 1 to 100 seeds"),
-    "descending seeds": (["--seeds", "3-2"], "--seeds '3-2' must be N or A-B, with 1 to 100 seeds"),
-    "seeds not numbers": (["--seeds", "a"], "--seeds 'a' must be N or A-B, with 1 to 100 seeds"),
-    "top without a core": (["--top", "x"], "--top describes a core of --against: give --against FILE"),
-    "ports without a core": (["--ports", "x"], "--ports describes a core of --against: give --against FILE"),
-    "missing file of a core": (
-        ["--against", "/nonexistent.v"],
-        "cannot read '/nonexistent.v': No such file or directory",
-    ),
-    "record with lanes": (
-        ["--record", ".", "--lanes", "1"],
-        "--record measures the cores in the README: leave out the options that select a core",
-    ),
-    "record with device": (
-        ["--record", ".", "--device", "hx8k"],
-        "--record requires the figures of all devices: leave out --device hx8k",
-    ),
-    "again without record": (["--again"], "--again requires --record, and neither --software nor --engines"),
-    "again with engines": (
-        ["--again", "--engines", "--record", "."],
-        "--again requires --record, and neither --software nor --engines",
-    ),
-    "record with plot": (
-        ["--record", ".", "--plot", "x"],
-        "--record writes the plot in the checkout: leave out --plot x",
-    ),
+    "--lanes 0": f"--lanes '0' {_LANES}",
+    "--lanes 1,257": f"--lanes '1,257' {_LANES}",
+    "--lanes 1,": f"--lanes '1,' {_LANES}",
+    "--seeds 0": f"--seeds '0' {_SEEDS}",
+    "--seeds 3-2": f"--seeds '3-2' {_SEEDS}",
+    "--seeds a": f"--seeds 'a' {_SEEDS}",
+    "--top x": "--top describes a core of --against: give --against FILE",
+    "--ports x": "--ports describes a core of --against: give --against FILE",
+    "--against /nonexistent.v": "cannot read '/nonexistent.v': No such file or directory",
+    "--record . --lanes 1": "--record measures the cores in the README: leave out the options that select a core",
+    "--record . --device hx8k": "--record requires the figures of all devices: leave out --device hx8k",
+    "--record . --plot x": "--record writes the plot in the checkout: leave out --plot x",
+    "--cache /dev/null": "cannot write the cache '/dev/null': File exists",
+    "--again": "--again requires --record, and neither --software nor --engines",
+    "--again --engines --record .": "--again requires --record, and neither --software nor --engines",
 }
 
 
-@pytest.mark.parametrize(("arguments", "message"), INCORRECT_USE.values(), ids=INCORRECT_USE)
-def test_incorrect_use_is_one_line_and_status_2(arguments: list[str], message: str, tmp_path: Path) -> None:
-    done = bench(*arguments, "--cache", tmp_path / "cache")
+@pytest.mark.parametrize(("arguments", "message"), INCORRECT_USE.items(), ids=INCORRECT_USE)
+def test_incorrect_use_is_one_line_and_status_2(arguments: str, message: str, tmp_path: Path) -> None:
+    done = bench("--cache", tmp_path / "cache", *arguments.split())
     assert (done.stderr, done.stdout, done.returncode) == (f"utf8fpga: {message}\n", "", 2)
 
 
@@ -949,13 +892,6 @@ def test_plot_that_cannot_be_written_is_reported_before_the_measurement(tmp_path
     (tmp_path / "plot.svg").write_text("before")
     bench("--plot", tmp_path / "plot.svg", "--device", "hx8k", env=environment)
     assert (tmp_path / "plot.svg").read_text() == "before"
-
-
-def test_cache_folder_that_is_a_file(tmp_path: Path) -> None:
-    (tmp_path / "file").write_text("")
-    done = bench("--cache", tmp_path / "file")
-    assert done.stderr == f"utf8fpga: cannot write the cache '{tmp_path / 'file'}': File exists\n"
-    assert (done.stdout, done.returncode) == ("", 2)
 
 
 @pytest.mark.usefixtures("tools")  # YoWASP's tools would first compile themselves into the empty cache.

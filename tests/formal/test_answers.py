@@ -71,15 +71,21 @@ def test_a_claim_holds_until_its_process_ends(folder: Path) -> None:
         assert Answers().claim([b"first"], 1) == [b"first"]
 
 
-def test_answers_that_cannot_be_stored_do_not_stop_the_work(folder: Path) -> None:
-    shutil.rmtree(folder)
-    folder.write_text("no folder")
-    one = Answers()
-    assert one.claim(KEYS, 3) == KEYS
-    one.settle(KEYS, {b"first": 1})
-    assert one.find(KEYS) == {b"first": 1}
-    assert kept("key", lambda: 2) == 2
-    assert Answers().find(KEYS) == {}
+@pytest.mark.parametrize("when", ["before", "after"])
+def test_a_folder_that_cannot_be_written_does_not_stop_the_work(when: str, tmp_path: Path) -> None:
+    folder = tmp_path / "answers"
+    if when == "before":
+        folder.touch()
+    with shared_answers(tmp_path):
+        if when == "after":
+            shutil.rmtree(folder)
+            folder.touch()
+        one = Answers()
+        assert one.claim(KEYS, 3) == KEYS
+        one.settle(KEYS, {b"first": 1})
+        assert one.find(KEYS) == {b"first": 1}
+        assert kept("key", lambda: 2) == 2
+        assert Answers().find(KEYS) == {}
 
 
 @pytest.mark.usefixtures("folder")

@@ -9,6 +9,7 @@ import pickle
 import signal
 import subprocess
 import sys
+import time
 from concurrent.futures import Executor, Future
 from pathlib import Path
 from typing import Any
@@ -223,9 +224,10 @@ def test_a_signal_ends_workers_and_tools(
 
 
 STARTING = """\
-import pathlib, sys, time
+import os, pathlib, sys, time
 if "--multiprocessing-fork" in sys.argv:
-    pathlib.Path({folder!r}, "starting").touch()
+    pathlib.Path({folder!r}, "new").write_text(str(os.getpid()))
+    pathlib.Path({folder!r}, "new").rename(pathlib.Path({folder!r}, "starting"))
     time.sleep({seconds})
 """
 
@@ -239,6 +241,8 @@ def test_an_interrupt_while_a_worker_starts_leaves_no_traceback(
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))
     with started(PROVE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
         wait_until((tmp_path / "starting").exists, process, expected="start of a worker")
+        os.kill(int((tmp_path / "starting").read_text()), signal.SIGINT)
+        time.sleep(0.5)  # So that a traceback is printed before the worker is killed.
         os.killpg(process.pid, signal.SIGINT)
         out, err = process.communicate(timeout=LIMIT_SECONDS)
     assert (err, process.returncode) == ("utf8fpga: interrupted\n", 130)
