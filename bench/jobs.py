@@ -14,7 +14,7 @@ import re
 import tempfile
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import cached_property
 from importlib.metadata import version
 from pathlib import Path
@@ -158,14 +158,33 @@ def tool_versions(devices: Iterable[Device]) -> dict[str, str]:
     return {"amaranth": version("amaranth"), **{tool: present_version(tool) for tool in tools}}
 
 
+@dataclass(frozen=True)
+class Netlist:
+    """The result of synthesis.
+
+    Attributes:
+        digest: the digest of the netlist's text.
+        cells: a digest of its cells without their names.
+        luts: the number of LUT4.
+        flip_flops: the number of flip-flops.
+        content: the netlist as JSON, compressed with gzip.
+    """
+
+    digest: str
+    cells: str
+    luts: int
+    flip_flops: int
+    content: bytes
+
+
 class _Job:
     """What all jobs have in common."""
 
     @cached_property
     def key(self) -> str:
         """A digest of all that the result depends on."""
-        text = json.dumps([FORMAT, type(self).__name__, asdict(self)], sort_keys=True)  # type: ignore[call-overload]
-        return hashlib.sha256(text.encode()).hexdigest()
+        fields = {name: value.digest if name == "netlist" else value for name, value in vars(self).items()}
+        return hashlib.sha256(json.dumps([FORMAT, type(self).__name__, fields], sort_keys=True).encode()).hexdigest()
 
 
 @dataclass(frozen=True)
@@ -191,36 +210,17 @@ class Synthesis(_Job):
 
 
 @dataclass(frozen=True)
-class Netlist:
-    """The result of synthesis.
-
-    Attributes:
-        digest: the digest of the netlist's text.
-        cells: a digest of its cells without their names.
-        luts: the number of LUT4.
-        flip_flops: the number of flip-flops.
-        content: the netlist as JSON, compressed with gzip.
-    """
-
-    digest: str
-    cells: str
-    luts: int
-    flip_flops: int
-    content: bytes
-
-
-@dataclass(frozen=True)
 class _OnNetlist(_Job):
     """A job of nextpnr.
 
     Attributes:
-        netlist: the digest of the netlist.
+        netlist: the netlist.
         router: the nextpnr program.
         version: its version.
         options: its options for the device.
     """
 
-    netlist: str
+    netlist: Netlist
     router: str
     version: str
     options: tuple[str, ...]
@@ -296,37 +296,37 @@ def synthesise(job: Synthesis) -> Netlist:
     )
 
 
-def pack(job: Packing, content: bytes) -> int:
+def pack(job: Packing) -> int:
     """The number of logic cells of a netlist after packing.
 
     Raises:
         ToolError: nextpnr is missing, of another version, or failed.
     """
-    printed = _nextpnr(job, content, ["--pack-only"])
+    printed = _nextpnr(job, ["--pack-only"])
     cells = re.search(rf"{job.cell}:\s+(\d+)", printed)
     if not cells:
         raise ToolError(f"{job.router} reported no {job.cell}")
     return int(cells[1])
 
 
-def route(job: Routing, content: bytes) -> float:
+def route(job: Routing) -> float:
     """The clock frequency in MHz of a netlist after place and route, as the fabric allows.
 
     Raises:
         ToolError: nextpnr is missing, of another version, or failed.
     """
     arguments = ["--freq", str(job.target_mhz), "--seed", str(job.seed), "--timing-allow-fail"]
-    printed = _nextpnr(job, content, arguments)
+    printed = _nextpnr(job, arguments)
     found = re.findall(r"Max frequency for clock\s+'[^']*':\s+([\d.]+) MHz", printed)
     if not found:
         raise ToolError(f"{job.router} reported no clock frequency")
     return float(found[-1])
 
 
-def _nextpnr(job: _OnNetlist, content: bytes, arguments: list[str]) -> str:
+def _nextpnr(job: _OnNetlist, arguments: list[str]) -> str:
     _require(job.router, job.version)
     with tempfile.TemporaryDirectory(prefix="utf8fpga-") as folder:
-        (Path(folder) / "netlist.json").write_bytes(gzip.decompress(content))
+        (Path(folder) / "netlist.json").write_bytes(gzip.decompress(job.netlist.content))
         arguments = [*job.options, "--json", "netlist.json", *arguments]
         return run_tool(job.router, arguments, directory=Path(folder))
 

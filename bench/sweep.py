@@ -140,7 +140,7 @@ def _area(point: Point) -> Generator[Sequence[Job], list[Any], Area]:
     netlists: list[tuple[str, Netlist]] = _distinct(syntheses, (yield syntheses))
     device, version = point.device, present_version(point.device.router)
     cells: list[int] = yield [
-        Packing(netlist.digest, device.router, version, device.options, device.cell) for _, netlist in netlists
+        Packing(netlist, device.router, version, device.options, device.cell) for _, netlist in netlists
     ]
     areas = [
         Area(number, netlist.luts, netlist.flip_flops, options)
@@ -154,7 +154,7 @@ def _speed(point: Point) -> Generator[Sequence[Job], list[Any], Speed]:
     netlists: list[tuple[str, Netlist]] = _distinct(syntheses, (yield syntheses))
     device, version = point.device, present_version(point.device.router)
     clocks: list[float] = yield [
-        Routing(netlist.digest, device.router, version, device.options, seed)
+        Routing(netlist, device.router, version, device.options, seed)
         for _, netlist in netlists
         for seed in point.seeds
     ]
@@ -218,8 +218,6 @@ class _Sweep:
         """The submitted jobs that have not ended, each with the first point that needs it."""
         self._outcomes: dict[str, _Outcome | None] = {}
         """How each job that was needed so far has ended, by key; None while it is pending."""
-        self._contents: dict[str, bytes] = {}
-        """The netlists so far, by digest."""
 
     def run(self, points: Sequence[Point], on_progress: Callable[[int, int, Sequence[str]], None]) -> list[Figure]:
         areas = [_Measurement(point, _area(point), 3) for point in points]
@@ -270,18 +268,10 @@ class _Sweep:
             self._outcomes[job.key] = self._cached(job)
             if self._outcomes[job.key] is None:
                 try:
-                    self._pending[self._submit(job)] = point, job
+                    self._pending[self._executor.submit(_FUNCTIONS[type(job)], job)] = point, job
                 except Exception as error:  # The executor accepts no more jobs.
                     self._outcomes[job.key] = _failure(job, error)
         return self._outcomes[job.key]
-
-    def _submit(self, job: Job) -> Future[Any]:
-        if isinstance(job, Synthesis):
-            return self._executor.submit(synthesise, job)
-        content = self._contents[job.netlist]
-        if isinstance(job, Packing):
-            return self._executor.submit(pack, job, content)
-        return self._executor.submit(route, job, content)
 
     def _collect(self, future: Future[Any]) -> None:
         """Store the outcome of a job that has ended."""
@@ -291,20 +281,16 @@ class _Sweep:
         except Exception as error:  # Any error of a tool, a worker or its connection.
             self._outcomes[job.key] = _failure(job, error)
             return
-        if isinstance(result, Netlist):
-            self._contents[result.digest] = result.content
         if self._cache:
             self._cache.put(job.key, encoded(result))
         self._outcomes[job.key] = _Outcome(result)
 
     def _cached(self, job: Job) -> _Outcome | None:
         content = self._cache and self._cache.get(job.key)
-        if not content:
-            return None
-        result = decoded(content)
-        if isinstance(result, Netlist):
-            self._contents[result.digest] = result.content
-        return _Outcome(result)
+        return _Outcome(decoded(content)) if content else None
+
+
+_FUNCTIONS: dict[type, Callable[..., Any]] = {Synthesis: synthesise, Packing: pack, Routing: route}
 
 
 def _failure(job: Job, error: Exception) -> _Outcome:
