@@ -135,25 +135,33 @@ Steps = Generator[Sequence[Job], list[Any], Any]
 """A generator that yields jobs that may run concurrently, receives their results, and returns the measurement."""
 
 
+def _netlists(
+    point: Point, sources: tuple[tuple[str, str], ...], top: str
+) -> Generator[Sequence[Job], list[Any], list[tuple[str, Netlist]]]:
+    """The netlists with and without carry chains, with the options of synthesis; only the first if they are equal."""
+    options, yosys = ("", point.device.no_carry), present_version("yosys")
+    netlists = yield [Synthesis(sources, top, point.device.family, each, yosys) for each in options]
+    first, second = zip(options, netlists, strict=True)
+    return [first] if first[1].cells == second[1].cells else [first, second]
+
+
 def _area(point: Point) -> Generator[Sequence[Job], list[Any], Area]:
-    syntheses = _syntheses(point, *point.core.alone)
-    netlists: list[tuple[str, Netlist]] = _distinct(syntheses, (yield syntheses))
+    netlists = yield from _netlists(point, *point.core.alone)
     device, version = point.device, present_version(point.device.router)
-    cells: list[int] = yield [
-        Packing(netlist, device.router, version, device.options, device.cell) for _, netlist in netlists
-    ]
-    areas = [
-        Area(number, netlist.luts, netlist.flip_flops, options)
-        for number, (options, netlist) in zip(cells, netlists, strict=True)
-    ]
-    return min(areas, key=lambda area: area.cells)
+    cells = yield [Packing(netlist, device.router, version, device.options, device.cell) for _, netlist in netlists]
+    return min(
+        (
+            Area(number, netlist.luts, netlist.flip_flops, options)
+            for number, (options, netlist) in zip(cells, netlists, strict=True)
+        ),
+        key=lambda area: area.cells,
+    )
 
 
 def _speed(point: Point) -> Generator[Sequence[Job], list[Any], Speed]:
-    syntheses = _syntheses(point, *point.core.between_registers)
-    netlists: list[tuple[str, Netlist]] = _distinct(syntheses, (yield syntheses))
+    netlists = yield from _netlists(point, *point.core.between_registers)
     device, version = point.device, present_version(point.device.router)
-    clocks: list[float] = yield [
+    clocks = yield [
         Routing(netlist, device.router, version, device.options, seed)
         for _, netlist in netlists
         for seed in point.seeds
@@ -163,18 +171,6 @@ def _speed(point: Point) -> Generator[Sequence[Job], list[Any], Speed]:
         mine, clocks = clocks[: len(point.seeds)], clocks[len(point.seeds) :]
         speeds.append(Speed(statistics.median(mine), dict(zip(point.seeds, mine, strict=True)), options))
     return max(speeds, key=lambda speed: speed.mhz)
-
-
-def _syntheses(point: Point, sources: tuple[tuple[str, str], ...], top: str) -> list[Synthesis]:
-    yosys = present_version("yosys")
-    return [Synthesis(sources, top, point.device.family, options, yosys) for options in ("", point.device.no_carry)]
-
-
-def _distinct(syntheses: Sequence[Synthesis], netlists: Sequence[Netlist]) -> list[tuple[str, Netlist]]:
-    """Options and netlist of each synthesis; only the first if the netlists are equal."""
-    first, second = netlists
-    both = [(job.options, netlist) for job, netlist in zip(syntheses, netlists, strict=True)]
-    return both[:1] if first.cells == second.cells else both
 
 
 @dataclass

@@ -118,18 +118,17 @@ class _Workers(JobExecutor):
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
         """End all workers, and so the calls that are not finished."""
-        self._threads.shutdown(wait=False, cancel_futures=True)
         with self._lock:
             self._has_ended = True
             for worker in self._workers:
                 worker.kill()
-        self._threads.shutdown()
+        self._threads.shutdown(cancel_futures=True)
         for worker in self._workers:
             worker.close()
 
     def _run(self, call: Callable[[], Any]) -> Any:
         message = pickle.dumps(call)
-        worker = self._idle.pop() if self._idle else self._started()
+        worker = self._ready_worker()
         try:
             worker.connection.send_bytes(message)
             while isinstance(answer := worker.connection.recv(), logging.LogRecord):
@@ -148,13 +147,15 @@ class _Workers(JobExecutor):
             raise error from RuntimeError(f"in a worker:\n{where}")
         return result
 
-    def _started(self) -> _Worker:
+    def _ready_worker(self) -> _Worker:
         with self._lock:
             if self._has_ended:
                 raise RuntimeError("the executor has ended")
+            if self._idle:
+                return self._idle.pop()
             worker = _Worker(self._scratch)
             self._workers.add(worker)
-        return worker
+            return worker
 
 
 def _block_interrupt() -> None:
