@@ -21,7 +21,7 @@ import threading
 import traceback
 import warnings
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Executor, Future, ThreadPoolExecutor, as_completed
+from concurrent.futures import BrokenExecutor, Executor, Future, ThreadPoolExecutor, as_completed
 from contextlib import contextmanager, suppress
 from functools import partial
 from logging.handlers import QueueHandler
@@ -139,7 +139,7 @@ class _Workers(JobExecutor):
             with self._lock:
                 self._workers.remove(worker)
                 worker.kill()
-            raise RuntimeError(f"a worker ended unexpectedly, with status {worker.close()}") from None
+            raise BrokenExecutor(f"a worker ended unexpectedly, with status {worker.close()}") from None
         self._idle.append(worker)
         result, failure = answer
         if failure:
@@ -150,7 +150,7 @@ class _Workers(JobExecutor):
     def _ready_worker(self) -> _Worker:
         with self._lock:
             if self._has_ended:
-                raise RuntimeError("the executor has ended")
+                raise BrokenExecutor("the executor has ended")
             if self._idle:
                 return self._idle.pop()
             worker = _Worker(self._scratch)

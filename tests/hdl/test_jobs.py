@@ -10,7 +10,7 @@ import signal
 import subprocess
 import sys
 import time
-from concurrent.futures import Executor, Future
+from concurrent.futures import BrokenExecutor, Executor, Future
 from pathlib import Path
 from typing import Any
 
@@ -104,7 +104,7 @@ def test_an_exception_is_the_outcome_of_its_call_alone() -> None:
     assert [(type(error), str(error)) for error in found] == [
         (ToolError, "yosys is not at home"),
         (RuntimeError, "TwoArgumentsError: not picklable"),
-        (RuntimeError, "a worker ended unexpectedly, with status 3"),
+        (BrokenExecutor, "a worker ended unexpectedly, with status 3"),
         (ToolError, "yosys is not at home"),
     ]
     assert found[0] is not None
