@@ -123,7 +123,7 @@ class WindowRecovery(Elaboratable):
             twins.run.eq(self.run),
         ]
         # In front of a memory the stages always advance.
-        moves = self.run | Const(like.buffer != "registers", 1)
+        moves = self.run | Const(like.parameters.buffer != "registers", 1)
         settled = Signal(range(self._resets + 1))
         units, ended = Signal(range(self._wanted + 1)), Signal()
         cycles = Signal(range(self._rows + 1))

@@ -104,7 +104,7 @@ TABLES_ONLY = {
     "decode_array": lambda table: decode_array(b"A", table),
     "render": render,
     "bit_distribution": bit_distribution,
-    "serial": hdl.SerialDecoder,
+    "serial": lambda table: hdl.Decoder(table, pipeline=1),
     "practice": lambda table: hdl.Decoder(table, practice=Practice.EACH_UNIT),
     "parallel": lambda table: hdl.Decoder(table, lanes=4, packed=False),
     "packed": lambda table: hdl.Decoder(table, lanes=4, buffer="memory"),
