@@ -6,8 +6,8 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
-from dataclasses import asdict
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -17,14 +17,14 @@ from utf8fpga.cli.output import CommandError, progress, say
 from utf8fpga.cli.process import ignore_unused_circuits
 from utf8fpga.cli.scheduling import chosen_executor, dask_option
 from utf8fpga.formal.catalogue import CONFIGURATIONS, PROPERTIES, Configuration
-from utf8fpga.formal.mutation.judge import judge_netlists, judge_tables
+from utf8fpga.formal.mutation.score import Outcome, Score
 from utf8fpga.formal.report import Result
 from utf8fpga.formal.runner import prove_all
 from utf8fpga.hdl import CoreParameters, DecoderParameters
 from utf8fpga.hdl.jobs import JobExecutor
 from utf8fpga.model.render import aligned, columns
 
-__all__ = ["MUTATED", "list_proofs", "prove", "run_core_mutants", "run_mutants", "run_proofs"]
+__all__ = ["MUTATED", "list_proofs", "prove", "run_mutants", "run_proofs"]
 
 MUTATED = (
     *("serial-0", "serial-1", "serial-2", "serial-0-full"),
@@ -84,7 +84,9 @@ def prove(
     if mutate and parameters is not None and not (names or isinstance(parameters, DecoderParameters)):
         if dask:
             raise CommandError(f"--dask {dask} has no effect on mutants of another core than a decoder: leave it out")
-        run_core_mutants(parameters, mutate, seed=seed, seconds=timeout, as_json=as_json)
+        run_mutants(
+            [parameters], mutate, chosen_executor(1, None), seed=seed, seconds=min(timeout, 20), as_json=as_json
+        )
         return
     chosen = _chosen(names, parameters, MUTATED if mutate else ())
     executor = chosen_executor(jobs, dask)
@@ -186,7 +188,7 @@ def _write_counterexample(result: Result, directory: Path, *, traces: bool) -> N
 
 
 def run_mutants(
-    chosen: Sequence[Configuration],
+    subjects: Sequence[CoreParameters | Configuration],
     count: int,
     executor: AbstractContextManager[JobExecutor],
     *,
@@ -194,82 +196,86 @@ def run_mutants(
     seconds: int,
     as_json: bool,
 ) -> None:
-    """Check that proofs and simulation detect mutants of netlists and of tables.
+    """Check that mutants of netlists are detected, and of configurations by proofs, too, as those of tables.
 
     Args:
-        chosen: the configurations.
+        subjects: either configurations, or the parameters of one core.
         count: the number of mutants of each netlist; of a table all mutants are used.
-        seed: the seed of Yosys's selection of mutants.
+        seed: the seed of the selection of mutants.
         executor: judges the mutants.
         seconds: the time limit of the solver for one proof.
         as_json: print JSON.
 
     Raises:
-        CommandError: the proofs do not detect a mutant, the simulation does not detect more than 1% of
-            them, or a mutant that is equivalent to the original was reported.
-    """
-    ignore_unused_circuits()
-    scores = []
-    with executor as workers:
-        for configuration in chosen:
-            what = f"mutants of {configuration.name}"
-            with progress(what, count) as done:
-                scores.append(judge_netlists(configuration, count, workers, seed=seed, seconds=seconds, done=done))
-            with progress(f"{what}'s table", None) as done:
-                scores.append(judge_tables(configuration, workers, seconds=seconds, done=done))
-    if as_json:
-        click.echo(json.dumps([score.as_dict() for score in scores], indent=2))
-    else:
-        heads = [
-            "configuration",
-            "mutants of",
-            "made",
-            "invalid",
-            "equivalent",
-            "counted",
-            "by proof",
-            "by simulation",
-        ]
-        click.echo("\n".join(columns([score.row for score in scores], heads)))
-    for score in scores:
-        for mutant in (*score.survivors, *score.false_alarms):
-            noticed = f"proof {mutant.proof or 'none'}, simulation {mutant.simulation or 'none'}"
-            say("\n".join([f"{score.configuration}: {mutant.name}: {noticed}", *(f"  {x}" for x in mutant.apart)]))
-    counted = sum(len(score.counted) for score in scores)
-    by_proof, by_simulation = (sum(getattr(s, name) for s in scores) for name in ("by_proof", "by_simulation"))
-    say(f"{counted} mutants: {by_proof} refuted by proof, {by_simulation} detected by simulation")
-    if by_proof < counted or by_simulation < 0.99 * counted or any(score.false_alarms for score in scores):
-        raise CommandError("mutants were not detected, or reported by mistake: see the list above", status=1)
-
-
-def run_core_mutants(parameters: CoreParameters, count: int, *, seed: int, seconds: int, as_json: bool) -> None:
-    """Check that the comparison with the golden function detects mutants of the gates of a core.
-
-    Args:
-        parameters: those of the core.
-        count: the number of mutants.
-        seed: the seed of the selection of mutants.
-        seconds: the time limit of the solver for one proof.
-        as_json: print JSON.
-
-    Raises:
-        CommandError: NumPy is missing, or a mutant survives.
+        CommandError: NumPy is missing; a mutant of a core survives; or of configurations the proofs do not detect a
+            mutant, or the simulation does not detect more than 1% of them.
     """
     try:
-        from utf8fpga.formal.mutation.netlist_mutants import Outcome, judge_core
+        from utf8fpga.formal.mutation.judge import judge_all
     except ModuleNotFoundError as error:
         raise CommandError(f"--mutate requires {error.name}: pip install 'utf8fpga[arrays]'", status=1) from None
     ignore_unused_circuits()
-    with progress(f"mutants of {parameters.name}", count) as done:
-        score = judge_core(parameters, count, seed=seed, seconds=min(seconds, 20), done=done)
-    if as_json:
-        click.echo(json.dumps(asdict(score), indent=2))
+    with progress(f"mutants of {', '.join(each.name for each in subjects)}", None) as done, executor as workers:
+        scores = judge_all(subjects, count, workers, seed=seed, seconds=seconds, done=done)
+    if all(isinstance(each, CoreParameters) for each in subjects):
+        _report_core(scores[0], as_json=as_json)
     else:
-        click.echo("\n".join(columns([score.row], ["core", "mutants", *Outcome])))
+        _report_proofs(scores, as_json=as_json)
+
+
+def _report_core(score: Score, *, as_json: bool) -> None:
+    """Report mutants that only the comparison with the golden function has to detect."""
+    outcomes = [each for each in Outcome if each is not Outcome.INVALID]
+    if as_json:
+        mutants = [{"name": each.name, "outcome": each.outcome, "reason": each.reason} for each in score.mutants]
+        click.echo(json.dumps({"core": score.core, "mutants": mutants}, indent=2))
+    else:
+        row = [score.core, *(str(len(each)) for each in (score.mutants, *(score.having(one) for one in outcomes)))]
+        click.echo("\n".join(columns([row], ["core", "mutants", *outcomes])))
     for mutant in score.having(Outcome.TIMING, Outcome.SURVIVED, Outcome.UNDECIDED):
         say(f"{mutant.outcome}: {mutant.name}{mutant.reason and ', '}{mutant.reason}")
     if survivors := score.having(Outcome.SURVIVED):
-        raise CommandError(f"{len(survivors)} of {count} mutants survive: see the list above", status=1)
+        raise CommandError(f"{len(survivors)} of {len(score.mutants)} mutants survive: see the list above", status=1)
+
+
+def _report_proofs(scores: Sequence[Score], *, as_json: bool) -> None:
+    """Report mutants that both proofs and simulation have to detect."""
+    if as_json:
+        click.echo(json.dumps([_as_dict(score) for score in scores], indent=2))
+    else:
+        heads = ["configuration", "mutants of", "made", "invalid", "equivalent", "counted", "by proof", "by simulation"]
+        rows = []
+        for score in scores:
+            numbers = [*map(len, (score.mutants, score.having(Outcome.INVALID), score.having(Outcome.EQUIVALENT)))]
+            found = score.by_proof if score.monitored else "-"
+            made = (*numbers, len(score.counted), found, score.by_simulation)
+            rows.append([score.core, score.source, *map(str, made)])
+        click.echo("\n".join(columns(rows, heads)))
+    for score in scores:
+        for mutant in score.survivors:
+            noticed = f"proof {mutant.proof or 'none'}, simulation {mutant.simulation or 'none'}"
+            say("\n".join([f"{score.core}: {mutant.name}: {noticed}", *(f"  {x}" for x in mutant.apart)]))
+    counted, by_simulation = (sum(map(each, scores)) for each in (lambda x: len(x.counted), lambda x: x.by_simulation))
+    by_proof = sum(score.by_proof for score in scores)
+    say(f"{counted} mutants: {by_proof} refuted by proof, {by_simulation} detected by simulation")
+    missed = any(score.monitored and score.by_proof < len(score.counted) for score in scores)
+    if missed or by_simulation < 0.99 * counted:
+        raise CommandError("mutants were not detected, or reported by mistake: see the list above", status=1)
+
+
+def _as_dict(score: Score) -> dict[str, Any]:
+    mutants = [
+        {
+            "name": mutant.name,
+            "simulation": mutant.simulation,
+            "proof": mutant.proof,
+            "undecided": mutant.outcome is Outcome.UNDECIDED,
+            "invalid": mutant.reason if mutant.outcome is Outcome.INVALID else "",
+            "apart": mutant.apart,
+        }
+        for mutant in score.mutants
+    ]
+    return {"configuration": score.core, "source": score.source, "mutants": mutants}
 
 
 def _chosen(names: Sequence[str], parameters: CoreParameters | None, default: Sequence[str]) -> list[Configuration]:

@@ -237,6 +237,22 @@ class GateList:
         self.gates, self.packed = list(aig.gates), bytearray(aig.packed)
         self._known = {pair: 2 * (self.first + n) for n, pair in enumerate(self.gates, 1)}
 
+    @staticmethod
+    def blank(inputs: int, latches: int = 0) -> GateList:
+        """No gates yet, for a graph with so many inputs and latches."""
+        return GateList(Aig(inputs, [0] * latches, [], [], {}, {}, b""))
+
+    def graph(
+        self,
+        latches: list[int],
+        outputs: list[int],
+        input_bits: dict[str, list[int]],
+        output_bits: dict[str, list[int]],
+    ) -> Aig:
+        """The graph with these gates, the next values of its latches, its outputs and its ports."""
+        inputs = self.first - len(latches)
+        return Aig(inputs, latches, outputs, self.gates, input_bits, output_bits, bytes(self.packed))
+
     def both(self, one: int, other: int) -> int:
         """The literal that is 1 if both are."""
         left, right = max(one, other), min(one, other)
@@ -255,6 +271,10 @@ class GateList:
         """The two literals of a gate, or None if the variable of the literal is not a gate."""
         at = (literal >> 1) - self.first - 1
         return self.gates[at] if at >= 0 else None
+
+    def either(self, one: int, other: int) -> int:
+        """The literal that is 1 if one of both is."""
+        return self.both(one ^ 1, other ^ 1) ^ 1
 
     def same(self, one: int, other: int) -> int:
         """The literal that is 1 if both are equal."""

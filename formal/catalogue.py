@@ -298,7 +298,7 @@ CONFIGURATIONS = {configuration.name: configuration for configuration in _ALL}
 """The configurations of `utf8fpga prove`, by name."""
 
 PROPERTIES = (
-    *(str(wanted) for wanted in Property if wanted not in (Property.TOGETHER, Property.DRAINED, Property.TWIN)),
+    *(str(wanted) for wanted in Property if wanted not in (Property.TOGETHER, Property.DRAINED)),
     *(f"netlist-{family}" for family in FAMILIES),
 )
 """Every property by its name."""

@@ -17,10 +17,10 @@ from utf8fpga.formal.properties import Property
 from utf8fpga.hdl import CORES, CoreParameters, DecoderParameters, Word, parameters_of
 from utf8fpga.model import EncodingTable, forms
 from utf8fpga.model.table import spell
-from utf8fpga.sim.beats import ContractError, symbol_width
+from utf8fpga.sim.beats import ContractError, beat_of, symbol_width
 from utf8fpga.sim.simulation import Simulation
 
-__all__ = ["Counterexample"]
+__all__ = ["Counterexample", "compared_with"]
 
 
 @dataclass
@@ -65,7 +65,7 @@ class Counterexample:
     def of_each(configuration: Any, wanted: Property, traces: Sequence[list[dict[str, int]]]) -> list[Counterexample]:
         """`of` for several traces."""
         core = configuration.build()
-        simulation = Simulation(core, _compared_with(core, configuration.right))
+        simulation = Simulation(core, compared_with(core, configuration.right))
         results = []
         for cycles in traces:
             found = Counterexample(configuration.name, configuration.call, wanted, cycles, symbol_width(core))
@@ -84,11 +84,11 @@ class Counterexample:
         for cycle in cycles[start:]:
             self.input_pauses.append(not cycle["see_in_valid"])
             self.output_pauses.append(not cycle["see_out_ready"])
-            beat = simulation.core.input.payload.shape().from_bits(cycle["see_in_payload"])
+            slots, last = beat_of(simulation.core, cycle["see_in_payload"])
+            units = [slot for slot in slots if slot is not None]
             taken = cycle["see_in_valid"] and cycle["see_in_ready"]
             offered = bool(cycle["see_in_valid"])
             if taken:
-                units, last = _units(beat)
                 text += units
                 self.null_beats.append(not units and not last)
                 inside = inside if self.null_beats[-1] else not last
@@ -102,13 +102,16 @@ class Counterexample:
             self.given.pop()
         cut = inside or (offered and not taken)
         if cut:
-            units, last = ([], False) if taken else _units(beat)
-            self.texts.append((*text, *units))
+            waiting = offered and not taken
+            self.texts.append((*text, *(units if waiting else ())))
             # A beat that is valid, and has not been transferred, may have `last` without a unit, too.
-            self.separate_ends.append(offered and last and not units)
-        for number, units_of_text in enumerate(self.texts):
-            is_cut = cut and number == len(self.texts) - 1
-            found = simulation.parameters.golden().process(units_of_text, final=not is_cut)
+            self.separate_ends.append(waiting and last and not units)
+        self._expect(simulation, len(self.texts) - cut)
+
+    def _expect(self, simulation: Simulation, complete: int) -> None:
+        """The items of the golden function, of which the first texts are complete."""
+        for number, text in enumerate(self.texts):
+            found = simulation.parameters.golden().process(text, final=number < complete)
             self.expected.append([simulation.parameters.comparable(symbol) for symbol in found])
 
     def _give(self, simulation: Simulation, payload: int) -> None:
@@ -229,14 +232,7 @@ def _imports(call: str) -> str:
     return "\n".join(f"from {home} import {', '.join(sorted(names[home]))}" for home in sorted(names))
 
 
-def _units(beat: Any) -> tuple[list[int], bool]:
-    """The units of an input beat, and whether the text ends with it."""
-    units = [unit for n, unit in enumerate(beat.symbols) if beat.keep >> n & 1]
-    # The symbols of a remover may be structures.
-    return [unit if isinstance(unit, int) else unit.as_bits() for unit in units], bool(beat.last)
-
-
-def _compared_with(core: Any, table: EncodingTable | None) -> CoreParameters:
+def compared_with(core: Any, table: EncodingTable | None) -> CoreParameters:
     """The parameters whose golden function a core is compared with: its own, or with another table."""
     parameters = parameters_of(core)
     if table is None or not isinstance(parameters, DecoderParameters):

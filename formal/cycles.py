@@ -52,7 +52,7 @@ class Cycles:
     """
 
     def __init__(self, aig: Aig, fixed: Sequence[Mapping[int, int]]) -> None:
-        self.gates = GateList(Aig(aig.inputs * len(fixed), [], [], [], {}, {}, b""))
+        self.gates = GateList.blank(aig.inputs * len(fixed))
         self.inputs: list[list[int]] = []
         self.outputs: list[list[int]] = []
         state = [0] * len(aig.latches)

@@ -63,18 +63,19 @@ class Property(StrEnum):
     """All of `JUDGES`, for mutants; not a property of its own."""
     DRAINED = "drained"
     """All of `JUDGES` without `STALL`, for `drained_proof`; not a property of its own."""
-    TWIN = "twin"
-    """The decoder and another one of its kind do the same; for mutants, not a property of its own."""
 
     @property
     def any_start(self) -> bool:
         """The decoder starts with arbitrary flip-flop contents."""
-        return self not in (Property.POWER_UP, Property.COVER, Property.TWIN, Property.DRAINED)
+        return self not in (Property.POWER_UP, Property.COVER, Property.TOGETHER, Property.DRAINED)
 
     @property
     def resets_first(self) -> bool:
         """The first cycle is a reset."""
-        return self not in (Property.POWER_UP, Property.COVER, Property.RECOVERY, Property.DRAINED)
+        return self not in (
+            *(Property.POWER_UP, Property.COVER, Property.RECOVERY),
+            *(Property.TOGETHER, Property.DRAINED),
+        )
 
 
 JUDGES = (Property.EQUIVALENCE, Property.STEADY, Property.STALL, Property.LATENCY)
@@ -115,38 +116,25 @@ class _Ports:
         )
 
 
-class Harness(Elaboratable):
-    """One core, its environment, and the monitor of one property.
+class Environment(Elaboratable):
+    """A core and its environment: any beats with any pauses, and any consumer.
 
     Args:
-        build: makes the core.
-        wanted: the property.
-        table: of a decoder, the table that it is compared with; default: its own.
+        core: the core.
         full: whether every beat has a symbol in each lane, for a core whose ports cannot state that one is absent.
+        outside: whether the core is not part of the circuit, which then has further inputs in place of its outputs.
 
     Attributes:
         clk: the clock, a port.
-        offer, ready, reset, fresh, pick: the inputs, which are arbitrary in a proof: whether a beat is offered, whether
-            the consumer is ready, a reset, the beat, and which event is watched.
-        bad: what must never be 1, one cycle later; for a cover a bit for each of `cover_targets`, which must be
-            possible; for several monitors a bit for each; for a twin a bit for any difference, and one
-            for a difference that matters.
+        offer, ready, reset, fresh: the inputs, which are arbitrary in a proof: whether a beat is offered, whether the
+            consumer is ready, a reset, and the beat.
+        seen: the signals of a trace, which are outputs.
     """
 
-    def __init__(
-        self, build: Callable[[], Any], wanted: Property, table: EncodingTable | None = None, *, full: bool = False
-    ) -> None:
-        self.build, self.wanted, self._full = build, wanted, full
-        self.decoder = build()
-        self.reference = reference_of(self.decoder, table)
+    def __init__(self, core: Any, *, full: bool = False, outside: bool = False) -> None:
+        self.core, self._full, self._outside = core, full, outside
         self.clk, self.offer, self.ready, self.reset = (Signal(name=n) for n in ("clk", "offer", "ready", "reset"))
-        self.fresh = Signal(len(Value.cast(self.decoder.input.payload)))
-        lanes = len(_Ports.of(self.decoder).symbols)
-        self.pick = Signal(self.reference.events_per_symbol * lanes + 2)
-        several = {wanted: len(judges) for wanted, judges in _SEVERAL.items()}
-        several |= {Property.COVER: len(cover_targets(self.decoder)), Property.TWIN: 2}
-        bits = several.get(wanted, 1)
-        self.bad = Signal(bits, reset_less=True)
+        self.fresh = Signal(len(Value.cast(core.input.payload)))
         self.seen = {
             name: Signal(size, name=f"see_{name}")
             for name, size in {
@@ -156,10 +144,94 @@ class Harness(Elaboratable):
                 "in_payload": len(self.fresh),
                 "out_valid": 1,
                 "out_ready": 1,
-                "out_payload": len(Value.cast(self.decoder.output.payload)),
+                "out_payload": len(Value.cast(core.output.payload)),
             }.items()
         }
-        """The signals of a trace."""
+
+    @property
+    def ports(self) -> list[Signal]:
+        """The ports of the top module."""
+        return [self.clk, self.offer, self.ready, self.reset, self.fresh, *self.seen.values()]
+
+    @property
+    def accepts_gaps(self) -> bool:
+        """See `CoreParameters.accepts_gaps`."""
+        return getattr(self.core, "accepts_gaps", False)
+
+    def surround(self, m: Module, resets: Any) -> None:
+        """Add the core, unless it is outside, with its environment; a valid beat does not change until it is accepted.
+
+        Args:
+            m: the module.
+            resets: whether there is a reset in the cycle.
+        """
+        m.domains.sync = domain = ClockDomain("sync")
+        m.d.comb += [domain.clk.eq(self.clk), domain.rst.eq(resets)]
+        if not self._outside:
+            m.submodules.dut = self.core
+        source, output = self.core.input, self.core.output
+        offered = Signal()
+        held = Signal.like(self.fresh, reset_less=True)
+        beat = Signal.like(self.fresh)
+        payload = Signal(source.payload.shape())
+        m.d.comb += [
+            Value.cast(payload).eq(beat),
+            beat.eq(Mux(offered, held, self.fresh)),
+            source.payload.eq(payload),
+            source.valid.eq(self.offer | offered),
+            output.ready.eq(self.ready),
+        ]
+        keep = Value.cast(payload.keep)
+        if self._full:
+            keep = Const(-1, len(keep))
+        elif not self.accepts_gaps:
+            keep = keep_of(payload)
+        m.d.comb += Value.cast(source.payload.keep).eq(keep)
+        m.d.sync += [offered.eq(source.valid & ~source.ready), held.eq(beat)]
+        m.d.comb += [
+            self.seen["reset"].eq(ResetSignal("sync")),
+            self.seen["in_valid"].eq(source.valid),
+            self.seen["in_ready"].eq(source.ready),
+            self.seen["in_payload"].eq(source.payload),
+            self.seen["out_valid"].eq(output.valid),
+            self.seen["out_ready"].eq(output.ready),
+            self.seen["out_payload"].eq(output.payload),
+        ]
+
+
+class Harness(Environment):
+    """One core, its environment, and the monitor of one property.
+
+    Args:
+        build: makes the core.
+        wanted: the property.
+        table: of a decoder, the table that it is compared with; default: its own.
+        full, outside: see `Environment`.
+
+    Attributes:
+        pick: an input, which is arbitrary in a proof: which event is watched.
+        bad: what must never be 1, one cycle later; for a cover a bit for each of `cover_targets`, which must be
+            possible; for several monitors a bit for each.
+    """
+
+    def __init__(
+        self,
+        build: Callable[[], Any],
+        wanted: Property,
+        table: EncodingTable | None = None,
+        *,
+        full: bool = False,
+        outside: bool = False,
+    ) -> None:
+        super().__init__(build(), full=full, outside=outside)
+        self.build, self.wanted = build, wanted
+        self.decoder = self.core
+        self.reference = reference_of(self.decoder, table)
+        lanes = len(_Ports.of(self.decoder).symbols)
+        self.pick = Signal(self.reference.events_per_symbol * lanes + 2)
+        several = {wanted: len(judges) for wanted, judges in _SEVERAL.items()}
+        several |= {Property.COVER: len(cover_targets(self.decoder))}
+        self.bad = Signal(several.get(wanted, 1), reset_less=True)
         self._followed: Followed | None = None
         self._found: list[Event] | None = None
         self._in_flight: tuple[Signal, Value, Value] | None = None
@@ -167,8 +239,8 @@ class Harness(Elaboratable):
     @property
     def ports(self) -> list[Signal]:
         """The ports of the top module."""
-        inputs = [self.clk, self.offer, self.ready, self.reset, self.fresh, self.pick]
-        return [*inputs, self.bad, *self.seen.values()]
+        environment = super().ports
+        return [*environment[:5], self.pick, self.bad, *environment[5:]]
 
     @property
     def _has_error(self) -> bool:
@@ -178,17 +250,14 @@ class Harness(Elaboratable):
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        m.domains.sync = domain = ClockDomain("sync")
-        m.submodules.dut = decoder = self.decoder
+        decoder = self.decoder
         # After arbitrary flip-flop contents the first cycle is a reset; only recovery has none.
         started = Signal(reset_less=True)
         m.d.sync += started.eq(1)
         first = Const(self.wanted.resets_first, 1) & ~started
         resets = self.wanted not in (Property.RECOVERY, Property.COVER)
-        m.d.comb += [domain.clk.eq(self.clk), domain.rst.eq((self.reset & resets) | first)]
+        self.surround(m, (self.reset & resets) | first)
         self.running = ~ResetSignal("sync")
-        self._surround(m)
-
         self.ports_of = _Ports.of(decoder)
         self.accepted = Signal()
         self.delivered = Signal()
@@ -206,54 +275,18 @@ class Harness(Elaboratable):
             Property.INDEPENDENCE: lambda _: Const(0, 1),
             Property.RECOVERY: self._recovery,
             Property.COVER: self._cover,
-            Property.TWIN: self._twin,
         }
         found = Cat(monitors[wanted](m) for wanted in _SEVERAL.get(self.wanted, (self.wanted,)))
         m.d.sync += self.bad.eq(Mux(self.running, found, 0))
         return m
 
     @property
-    def _accepts_gaps(self) -> bool:
-        return getattr(self.decoder, "accepts_gaps", False)
-
-    @property
     def _effective(self) -> Value:
         """Whether there is an input beat other than a null beat."""
         source = self.decoder.input
-        if self._accepts_gaps:
+        if self.accepts_gaps:
             return source.valid & (Value.cast(source.payload.keep).any() | source.payload.last)
         return is_effective(source)
-
-    def _surround(self, m: Module) -> None:
-        """Any beats with any pauses, and any consumer; a valid beat does not change until it is accepted."""
-        source, output = self.decoder.input, self.decoder.output
-        offered = Signal()
-        held = Signal.like(self.fresh, reset_less=True)
-        beat = Signal.like(self.fresh)
-        payload = Signal(source.payload.shape())
-        m.d.comb += [
-            Value.cast(payload).eq(beat),
-            beat.eq(Mux(offered, held, self.fresh)),
-            source.payload.eq(payload),
-            source.valid.eq(self.offer | offered),
-            output.ready.eq(self.ready),
-        ]
-        keep = Value.cast(payload.keep)
-        if self._full:
-            keep = Const(-1, len(keep))
-        elif not self._accepts_gaps:
-            keep = keep_of(payload)
-        m.d.comb += Value.cast(source.payload.keep).eq(keep)
-        m.d.sync += [offered.eq(source.valid & ~source.ready), held.eq(beat)]
-        m.d.comb += [
-            self.seen["reset"].eq(ResetSignal("sync")),
-            self.seen["in_valid"].eq(source.valid),
-            self.seen["in_ready"].eq(source.ready),
-            self.seen["in_payload"].eq(source.payload),
-            self.seen["out_valid"].eq(output.valid),
-            self.seen["out_ready"].eq(output.ready),
-            self.seen["out_payload"].eq(output.payload),
-        ]
 
     # The output.
 
@@ -399,23 +432,6 @@ class Harness(Elaboratable):
             m.d.sync += earlier.eq(recent[-1])
             recent.append(earlier)
         return sum(recent, Const(0))
-
-    def _twin(self, m: Module) -> Value:
-        """Another decoder of its kind has the same inputs and the same outputs: bit by bit, and in what is defined.
-
-        What is not defined may differ, but must not change while it waits.
-        """
-        decoder, right = self.decoder, self.build()
-        m.submodules.right = right
-        m.d.comb += [
-            right.input.payload.eq(decoder.input.payload),
-            right.input.valid.eq(decoder.input.valid),
-            right.output.ready.eq(decoder.output.ready),
-        ]
-        differs = (decoder.output.valid != right.output.valid) | (decoder.input.ready != right.input.ready)
-        shown, right_shown = Value.cast(decoder.output.payload), Value.cast(right.output.payload)
-        same_bits = ~differs & (~decoder.output.valid | (shown == right_shown))
-        return Cat(~same_bits, differs | (decoder.output.valid & self._unlike(m, right)) | self._steady(m))
 
     def _unlike(self, m: Module, right: Any) -> Value:
         """The output beat differs from that of another decoder, in what is defined of it."""

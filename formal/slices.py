@@ -62,20 +62,12 @@ def _classes(wide: Aig, narrow: Aig, places: Mapping[str, Sequence[Place]]) -> t
     classes. Two functions of a round are the same if their gates are, up to the order of two inputs.
     """
     fresh = count(1)
-    leaves: dict[tuple[str, int], int] = {}
-
-    def inputs_of(aig: Aig, positions: Mapping[str, Sequence[int]]) -> list[int]:
-        found = [0] * aig.inputs
-        for port, bits in aig.input_bits.items():
-            for bit, position in zip(bits, positions[port], strict=True):
-                if (port, position) not in leaves:
-                    leaves[port, position] = next(fresh)
-                found[bit] = leaves[port, position]
-        return found
-
     wide_bits = {port: [position for position, _ in bits] for port, bits in places.items()}
     narrow_bits = {port: range(len(bits)) for port, bits in {**narrow.input_bits, **narrow.output_bits}.items()}
-    graphs = [(wide, inputs_of(wide, wide_bits)), (narrow, inputs_of(narrow, narrow_bits))]
+    leaves: dict[tuple[str, int], int] = {}
+    graphs = [
+        (aig, _inputs(aig, positions, leaves, fresh)) for aig, positions in ((wide, wide_bits), (narrow, narrow_bits))
+    ]
     # Duplicate registers are the same function, but may hold different values at the start; their names differ.
     kinds: dict[str, int] = {}
     latches = [
@@ -103,6 +95,19 @@ def _classes(wide: Aig, narrow: Aig, places: Mapping[str, Sequence[Place]]) -> t
         for at, position in zip(bits, wide_bits[port], strict=True)
     )
     return (latches[0], latches[1]) if is_same else None
+
+
+def _inputs(
+    aig: Aig, positions: Mapping[str, Sequence[int]], leaves: dict[tuple[str, int], int], fresh: Iterator[int]
+) -> list[int]:
+    """The numbers of the inputs, by their ports and their positions in the narrow circuit; new ones are kept."""
+    found = [0] * aig.inputs
+    for port, bits in aig.input_bits.items():
+        for bit, position in zip(bits, positions[port], strict=True):
+            if (port, position) not in leaves:
+                leaves[port, position] = next(fresh)
+            found[bit] = leaves[port, position]
+    return found
 
 
 def _names(aig: Aig) -> list[str]:

@@ -23,6 +23,7 @@ __all__ = [
     "Receiver",
     "SymbolReader",
     "Take",
+    "beat_of",
     "beat_payload",
     "checked_symbols",
     "endless_output",
@@ -252,6 +253,15 @@ def beat_payload(core: Core, beat: Beat, parameters: CoreParameters | None = Non
         parameters: those of the core; default: see `parameters_of`.
     """
     return BeatEncoder(core, parameters or parameters_of(core))(beat)
+
+
+def beat_of(core: Core, payload: int) -> Beat:
+    """The input beat with a payload; the inverse of `BeatEncoder`."""
+    layout, width = core.input.payload.shape(), symbol_width(core)
+    symbols, keep, last = (payload >> layout[name].offset for name in ("symbols", "keep", "last"))
+    mask = (1 << width) - 1
+    slots = (symbols >> width * lane & mask if keep >> lane & 1 else None for lane in range(core.lanes))
+    return tuple(slots), bool(last & 1)
 
 
 def output_fields(core: Core) -> dict[str, tuple[int, int]]:

@@ -72,8 +72,8 @@ def _constants(core: Core, absent: int) -> dict[str, int]:
     }
 
 
-def core_rtlil(core: Core) -> str:
-    """A core in RTLIL with the ports that ``driver.c`` names; its reset is never asserted."""
+def core_rtlil(core: Core, *, resets: bool = False) -> str:
+    """A core in RTLIL with the ports that ``driver.c`` names; its reset is the port ``rst``, or never asserted."""
     m = Module()
     # Without a port and without a driver, the reset is the constant 0.
     m.domains += (domain := ClockDomain("sync"))
@@ -86,6 +86,7 @@ def core_rtlil(core: Core) -> str:
         "out_payload": Value.cast(core.output.payload),
         "out_valid": core.output.valid,
         "out_ready": core.output.ready,
+        **({"rst": domain.rst} if resets else {}),
     }
     # Without a direction, it follows from whether the signal has a driver.
     ports = {name: (signal, None) for name, signal in signals.items()}

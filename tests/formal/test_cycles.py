@@ -71,7 +71,7 @@ def test_answers_are_those_of_an_enumeration(seed: int) -> None:
 
 
 def test_a_conjunction_is_split() -> None:
-    gates = GateList(Aig(4, [], [], [], {}, {}, b""))
+    gates = GateList.blank(4)
     one, two, three, four = 2, 4, 6, 8
     neither = gates.both(one ^ 1, two ^ 1) ^ 1
     found = conjuncts(gates, [gates.both(gates.both(three, neither), gates.both(four, three)), 1])
@@ -82,7 +82,7 @@ def test_a_conjunction_is_split() -> None:
 def hard() -> tuple[GateList, int]:
     """A graph, and a literal that is always 1, but not easily seen to be so: multiplication is commutative."""
     size = 10
-    gates = GateList(Aig(2 * size, [], [], [], {}, {}, b""))
+    gates = GateList.blank(2 * size)
     numbers = [[2 * (1 + start + n) for n in range(size)] for start in (0, size)]
 
     def either(one: int, other: int) -> int:
@@ -114,6 +114,6 @@ def test_a_limit_leaves_a_question_undecided() -> None:
 
 def test_without_the_solver_an_error_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "pysat.solvers", None)
-    gates = GateList(Aig(1, [], [], [], {}, {}, b""))
+    gates = GateList.blank(1)
     with pytest.raises(ToolError, match=r"^python-sat is not installed: pip install 'utf8fpga\[proofs\]'$"):
         entailed(gates, [], {"an input": [2]})

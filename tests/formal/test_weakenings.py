@@ -564,7 +564,7 @@ PROPERTIES = {
         Harness._equivalence, "| stray ", "", judged(Property.EQUIVALENCE, stray_errors, DecoderParameters(table=SMALL))
     ),
     "pauses": Weakening(
-        Harness._surround,
+        Harness.surround,
         "output.ready.eq(self.ready)",
         "output.ready.eq(1)",
         judged(Property.EQUIVALENCE, impatient),
