@@ -78,7 +78,7 @@ class PackerProof(Elaboratable):
         self.invariant = PackerInvariant(self._observed, packer, self.monitors)
         self.holds = Signal(len(self.invariant.parts))
         self.registers = Cat(each.value for each in packer.pipeline.registers)
-        self.cycles = [each.cycle or 0 for each in packer.pipeline.registers for _ in range(len(each.value))]
+        self.cycles = [each.stage for each in packer.pipeline.registers for _ in range(len(each.value))]
         observed = {"registers": self.registers, "roots": Cat(packer.roots), "states": self.invariant.states}
         for n, (slot, states) in enumerate(zip(self.invariant.slots, self.invariant.expected, strict=True)):
             observed |= {f"slot_{n}": Cat(slot.valid, slot.idle, slot.last, self._keep(slot)), f"states_{n}": states}

@@ -260,9 +260,9 @@ class PackerInvariant:
         """The registers with feedback are those of the slots of their cycles."""
         packer = self._packer
         bits = (packer.depth - 1).bit_length()
-        states: list[tuple[Value, int]] = [(bit.value, bit.cycle or 0) for bit in packer.begin.base]
+        states: list[tuple[Value, int]] = [(bit.value, bit.stage) for bit in packer.begin.base]
         for pair in packer.store.numbers:
-            states += [(bit.value, bit.cycle or 0) for number in pair for bit in number]
+            states += [(bit.value, bit.stage) for number in pair for bit in number]
         states.append((packer.closed.pending, packer.closed.decided))
         states += [(bit, packer.closed.decided) for bit in packer.closed.later]
         self.states, self.cycles = Cat(*(bit for bit, _ in states)), [cycle for _, cycle in states]
@@ -334,14 +334,14 @@ class PackerInvariant:
                 return places[cycle]
 
             for lane, word in enumerate(words):
-                for held in packer.pipeline.delayed(word) if word.cycle is not None else []:
-                    cycle = held.cycle or 0
+                for held in packer.pipeline.delayed(word):
+                    cycle = held.stage
                     slot, at = self.slots[cycle], place_of(cycle)
                     watched = [slot.watched[n] & (at[n] == lane) for n in range(lanes)]
                     self._claim(f"words in cycle {cycle}", ~Cat(watched).any() | (held.value == self._monitors.token))
             for lane, bit in enumerate(network.present[step] if step < len(network.present) else []):
-                for held in packer.pipeline.delayed(bit) if bit.cycle is not None else []:
-                    cycle = held.cycle or 0
+                for held in packer.pipeline.delayed(bit):
+                    cycle = held.stage
                     slot, at = self.slots[cycle], place_of(cycle)
                     here = Cat(slot.keep[n] & (at[n] == lane) for n in range(lanes)).any()
                     self._claim(f"present in cycle {cycle}", ~slot.valid | (held.value == here))

@@ -27,7 +27,6 @@ from utf8fpga.hdl.beats import is_effective
 from utf8fpga.hdl.decoder.window import BeatWindow, HeldWindow, ItemWindow, RowWindow
 from utf8fpga.hdl.decoder.window_logic import (
     Beat,
-    Registers,
     any_of,
     build_window,
     flag_names,
@@ -35,6 +34,7 @@ from utf8fpga.hdl.decoder.window_logic import (
 )
 from utf8fpga.hdl.fan_out import LateReset
 from utf8fpga.hdl.memory_buffer import RowBuffer
+from utf8fpga.hdl.pipeline import Pipeline
 from utf8fpga.model import EncodingTable
 
 __all__ = ["WindowProof"]
@@ -112,7 +112,7 @@ class _Context:
             # A unit that starts its packet continues no sequence, as one that is not present.
             keep = [present & ~start for present, start in zip(self.present, starts, strict=True)]
             values |= {"keep": keep, "first": [Const(0, 1)]}
-        beat = _Flat(Registers(), len(self.units), Const(1), values, self.last)
+        beat = _Flat(Pipeline(), len(self.units), Const(1), values, self.last)
         beat.module = m
         if not isinstance(window, BeatWindow):
             # Of an earlier packet nothing is left but units.

@@ -18,9 +18,10 @@ from amaranth.lib.wiring import In, Out
 
 from utf8fpga.hdl.beats import beat_layout, is_effective
 from utf8fpga.hdl.decoder.property_logic import PropertyLogic
-from utf8fpga.hdl.decoder.window_logic import Beat, Registers, WindowControl, any_of, build_window, flag, word
+from utf8fpga.hdl.decoder.window_logic import Beat, WindowControl, any_of, build_window, flag, word
 from utf8fpga.hdl.fan_out import FanOut
 from utf8fpga.hdl.payloads import Kind, slots_layout
+from utf8fpga.hdl.pipeline import Pipeline
 from utf8fpga.model.properties import CharacterProperty
 
 if TYPE_CHECKING:
@@ -34,7 +35,7 @@ class WindowState:
     """The registers of a window, and the values between them.
 
     Attributes:
-        registers: the registers and their next values.
+        pipeline: the pipeline that has the registers.
         beat: the beat in the last stage, which is compared with the beat before it; `beat.stages` has all stages.
         first: the next unit is the first of its packet; None where `beat.history` says so.
         held: the held values of the preceding beat, by name.
@@ -44,7 +45,7 @@ class WindowState:
         tail: whether the packet ends; of these two with the item of the last lane in front.
     """
 
-    registers: Registers
+    pipeline: Pipeline
     beat: Beat
     first: Signal | None
     held: Mapping[str, Signal]
@@ -154,7 +155,7 @@ class ItemWindow(wiring.Component):
         breaks = self.breaks_at(beat, 0)
         return None if breaks is None else beat.valid & breaks
 
-    def _inputs(self, registers: Registers, first: Signal | None, pauses: Sequence[Value] | None) -> Beat:
+    def _inputs(self, pipeline: Pipeline, first: Signal | None, pauses: Sequence[Value] | None) -> Beat:
         """The beat in the last stage of the steps, from the beat at the input."""
         units = self.input.payload
         values: dict[str, Sequence[Value]] = {
@@ -163,10 +164,10 @@ class ItemWindow(wiring.Component):
         }
         if first is not None:
             values["first"] = [first]
-        beat = Beat(registers, self.lanes, is_effective(self.input), values, units.last, pauses)
+        beat = Beat(pipeline, self.lanes, is_effective(self.input), values, units.last, pauses)
         return build_window(self.control, beat, self.stages.steps, spans=self.spans, properties=self.flags)
 
-    def _hold_last(self, registers: Registers, beat: Beat) -> tuple[dict[str, Signal], Signal, Value]:
+    def _hold_last(self, pipeline: Pipeline, beat: Beat) -> tuple[dict[str, Signal], Signal, Value]:
         """Hold the last lane until the next beat, unless no unit can continue its sequence, without pauses.
 
         Returns:
@@ -177,8 +178,8 @@ class ItemWindow(wiring.Component):
         given |= {"last": beat.last, "settled": beat.last | ~beat.at("open", tail)}
         held = {name: Signal(len(value), name=f"held_{name}", reset_less=True) for name, value in given.items()}
         waiting = Signal(reset_less=True)
-        registers.add(waiting.eq(beat.valid | (waiting & ~held["settled"])))
-        registers.add(*(held[name].eq(value) for name, value in given.items()), enable=beat.valid)
+        pipeline.add(waiting.eq(beat.valid | (waiting & ~held["settled"])))
+        pipeline.add(*(held[name].eq(value) for name, value in given.items()), enable=beat.valid)
         goes_on = beat.valid & beat.at("continued", 0)
         next_keep = beat.valid & beat.at("keep", 0) & ~held["last"]
         return held, waiting, self.item(held, goes_on, beat.at("unit", 0), next_keep, self._breaks_next(beat))
@@ -224,12 +225,12 @@ class BeatWindow(ItemWindow):
 
     @cached_property
     def state(self) -> WindowState:
-        registers, tail = Registers(), self.lanes - 1
+        pipeline, tail = Pipeline(), self.lanes - 1
         accepts, *pauses, moves, emits = self.run
         first = Signal(init=1)
         accepted = is_effective(self.input) & accepts
-        registers.add(first.eq((accepted & self.input.payload.last) | (~accepted & first)))
-        beat = self._inputs(registers, first, pauses)
+        pipeline.add(first.eq((accepted & self.input.payload.last) | (~accepted & first)))
+        beat = self._inputs(pipeline, first, pauses)
         contents = self.contents(beat, tail)
         given = {f"tail_{name}": value for name, value in contents.items()}
         given |= {f"item_{lane}": self.inner_item(beat, lane) for lane in range(tail)}
@@ -249,13 +250,13 @@ class BeatWindow(ItemWindow):
         def hold(name: str, value: Value) -> Signal:
             held = Signal(len(value), name=f"held_{name}", reset_less=True)
             wide = loads.replicate(len(value))
-            registers.add(held.eq((value & wide) | (held & ~wide)))
+            pipeline.add(held.eq((value & wide) | (held & ~wide)))
             return held
 
         held = {name: hold(name, beat.at(name, 0)) for name in given} | {"last": hold("last", beat.last)}
         waiting = Signal()
         goes_on = beat.valid & beat.at("continued", 0)
-        registers.add(waiting.eq((moves & (beat.valid | (waiting & ~held["settled"]))) | (waiting & ~moves)))
+        pipeline.add(waiting.eq((moves & (beat.valid | (waiting & ~held["settled"]))) | (waiting & ~moves)))
         # A beat that is settled does not depend on the next one.
         follows = beat.valid
         if not self.keeps_empty:
@@ -267,16 +268,16 @@ class BeatWindow(ItemWindow):
         last_item = self.item(held_contents, goes_on, beat.at("unit", 0), next_keep, self._breaks_next(beat))
         whole = Cat(*(held[f"item_{lane}"] for lane in range(tail)), last_item, held["last"])
         items, valid = Signal(len(whole), name="items", reset_less=True), Signal(name="items_offered")
-        registers.add(valid.eq((leaves & emits) | (valid & ~emits)))
-        registers.add(items.eq(whole), enable=emits)
+        pipeline.add(valid.eq((leaves & emits) | (valid & ~emits)))
+        pipeline.add(items.eq(whole), enable=emits)
         width = len(last_item)
         parts = [items[lane * width : (lane + 1) * width] for lane in range(self.lanes)]
-        return WindowState(registers, beat, first, held, waiting, valid, parts, items[-1])
+        return WindowState(pipeline, beat, first, held, waiting, valid, parts, items[-1])
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
         state = self.state
-        state.registers.assign(m)
+        state.pipeline.connect(m)
         with m.If(ResetSignal()):
             m.d.sync += [valid.eq(0) for valid in state.beat.valids]
         m.d.comb += [
@@ -332,32 +333,32 @@ class RowWindow(ItemWindow):
 
     @cached_property
     def state(self) -> WindowState:
-        registers, tail = Registers(), self.lanes - 1
-        beat = self._inputs(registers, None, None)
+        pipeline, tail = Pipeline(), self.lanes - 1
+        beat = self._inputs(pipeline, None, None)
 
         # All lanes but the last are known now.
         items = [self.inner_item(beat, lane) for lane in range(tail)]
         if self.stages.words:
             for lane, item in enumerate(items):
                 items[lane] = Signal(len(item), name=f"words_{lane}", reset_less=True)
-                registers.add(items[lane].eq(item))
+                pipeline.add(items[lane].eq(item))
 
-        held, waiting, item = self._hold_last(registers, beat)
+        held, waiting, item = self._hold_last(pipeline, beat)
         last_item, valid = (
             Signal(len(item) + 1, name="tail_item", reset_less=True),
             Signal(name="tail_leaves", reset_less=True),
         )
-        registers.add(
+        pipeline.add(
             valid.eq(waiting & (beat.valid | held["settled"])),
             last_item.eq(Cat(item, held["last"])),
         )
-        return WindowState(registers, beat, None, held, waiting, valid, items, last_item)
+        return WindowState(pipeline, beat, None, held, waiting, valid, items, last_item)
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
         m.submodules.advance = self.advance
         state = self.state
-        state.registers.assign(m)
+        state.pipeline.connect(m)
         self._reset_late(m, self.late_reset)
         m.d.comb += [
             self.advance.value.eq(is_effective(self.input)),
@@ -408,22 +409,22 @@ class HeldWindow(ItemWindow):
 
     @cached_property
     def state(self) -> WindowState:
-        registers, tail = Registers(), self.lanes - 1
-        beat = self._inputs(registers, None, None)
+        pipeline, tail = Pipeline(), self.lanes - 1
+        beat = self._inputs(pipeline, None, None)
         items = [self.inner_item(beat, lane) for lane in range(tail)]
-        held, waiting, last_item = self._hold_last(registers, beat)
+        held, waiting, last_item = self._hold_last(pipeline, beat)
         copies = self.advance.copies
         for lane, item in enumerate(items):
             items[lane] = Signal(len(item), name=f"words_{lane}", reset_less=True)
-            registers.add(items[lane].eq(item), enable=copies[lane * len(copies) // tail])
+            pipeline.add(items[lane].eq(item), enable=copies[lane * len(copies) // tail])
         valid = Signal(name="is_valid")
-        return WindowState(registers, beat, None, held, waiting, valid, items, Cat(last_item, held["last"]))
+        return WindowState(pipeline, beat, None, held, waiting, valid, items, Cat(last_item, held["last"]))
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
         m.submodules.advance = self.advance
         state = self.state
-        state.registers.assign(m)
+        state.pipeline.connect(m)
         self._reset_late(m, self.late_reset)
         valids = state.beat.valids
         with m.If(ResetSignal()):

@@ -13,19 +13,18 @@ from dataclasses import dataclass, field
 from functools import cache, cached_property, lru_cache, partial, reduce
 from itertools import chain
 from operator import and_, or_
-from typing import Any
 
-from amaranth.hdl import Cat, Const, Module, Signal, Value
+from amaranth.hdl import Cat, Const, Signal, Value
 
 from utf8fpga.hdl.decoder.property_logic import PropertyLogic, grouped
 from utf8fpga.hdl.decoder.serial_logic import SerialControl
 from utf8fpga.hdl.minimise import Function, minimise
+from utf8fpga.hdl.pipeline import Pipeline
 from utf8fpga.model import REPLACEMENT_CHARACTER, EncodingTable, TableError
 from utf8fpga.model.properties import CharacterProperty
 
 __all__ = [
     "Beat",
-    "Registers",
     "WindowControl",
     "any_of",
     "build_window",
@@ -221,35 +220,12 @@ class WindowControl:
         return self.serial.singles if length == 1 else self._leads(length)
 
 
-class Registers:
-    """Registers and their next values, which are collected first and assigned in a module later.
-
-    So the registers of a component can be referred to before the component is elaborated.
-    """
-
-    def __init__(self) -> None:
-        self._given: list[tuple[Value | None, list[Any]]] = []
-
-    def add(self, *assignments: Any, enable: Value | None = None) -> None:
-        """Add assignments, which apply in cycles in which `enable` is asserted, or in all."""
-        self._given.append((enable, list(assignments)))
-
-    def assign(self, m: Module) -> None:
-        """Assign all of them in the domain `sync`."""
-        for enable, assignments in self._given:
-            if enable is None:
-                m.d.sync += assignments
-                continue
-            with m.If(enable):
-                m.d.sync += assignments
-
-
 @dataclass
 class Beat:
     """The values of one beat between two stages of registers, lane by lane.
 
     Attributes:
-        registers: the collection to which its registers are added.
+        pipeline: the pipeline that has its registers.
         lanes: units per beat.
         valid: a beat is in this stage.
         values: for each name a value of each lane.
@@ -262,7 +238,7 @@ class Beat:
             those other than units are 0 at the start of a packet, so that no unit continues a sequence before it.
     """
 
-    registers: Registers
+    pipeline: Pipeline
     lanes: int
     valid: Value
     values: dict[str, Sequence[Value]]
@@ -287,11 +263,11 @@ class Beat:
             self.history[key] = kept
             if self.pauses is None:
                 of_packet = current if name == "unit" else current & ~self.last.replicate(len(current))
-                self.registers.add(kept.eq(of_packet), enable=self.valid)
+                self.pipeline.add(kept.eq(of_packet), enable=self.valid)
             else:
                 # A multiplexer in logic: a clock enable would need one more look-up table in front of it.
                 moves = (self.valid & self.run).replicate(len(kept))
-                self.registers.add(kept.eq((current & moves) | (kept & ~moves)))
+                self.pipeline.add(kept.eq((current & moves) | (kept & ~moves)))
         return self.history[key]
 
     @property
@@ -314,14 +290,14 @@ class Beat:
         # A multiplexer in logic: a register with a clock enable and a reset would need a look-up table in front of
         # its enable.
         moves = self.valid if self.pauses is None else (self.valid & self.run) | (valid & ~self.run)
-        self.registers.add(valid.eq(moves))
-        self.registers.add(
+        self.pipeline.add(valid.eq(moves))
+        self.pipeline.add(
             last.eq(self.last),
             *(new.eq(old) for name in kept for new, old in zip(kept[name], self.values[name], strict=True)),
             enable=None if self.pauses is None else self.run,
         )
         valids = (*self.valids, valid)
-        return Beat(self.registers, self.lanes, valid, kept, last, self.pauses, stage, valids, self)
+        return Beat(self.pipeline, self.lanes, valid, kept, last, self.pauses, stage, valids, self)
 
     @property
     def stages(self) -> list[Beat]:

@@ -28,8 +28,8 @@ from utf8fpga.formal.packer_proof import (
 )
 from utf8fpga.formal.properties import Property
 from utf8fpga.hdl.packer.packer import Packer
-from utf8fpga.hdl.packer.pipeline import Pipeline
 from utf8fpga.hdl.payloads import item_layout
+from utf8fpga.hdl.pipeline import Pipeline
 from utf8fpga.model import TABLE_3_7
 from utf8fpga.model.forms import RFC_2279
 
@@ -149,7 +149,7 @@ def cells_of(design: str, name: str) -> Counter[str]:
 def switch_blocks(m: Module, packer: Any) -> None:
     """A switch of the first step gives its left word to both lanes."""
     left, right = packer.network.words[1][:2]
-    m.d.sync += right.value.eq(packer.pipeline.at(packer.network.words[0][0], left.cycle - 1))
+    m.d.sync += right.value.eq(packer.pipeline.at(packer.network.words[0][0], left.stage - 1))
 
 
 def turns_the_wrong_way(m: Module, packer: Any) -> None:
