@@ -25,13 +25,7 @@ from utf8fpga.formal.reference_dfa import Slot, flag_of
 from utf8fpga.hdl import DirectPackedDecoder, ParallelDecoder
 from utf8fpga.hdl.beats import is_effective
 from utf8fpga.hdl.decoder.window import BeatWindow, HeldWindow, ItemWindow, RowWindow
-from utf8fpga.hdl.decoder.window_logic import (
-    Beat,
-    any_of,
-    build_window,
-    flag_names,
-    product_names,
-)
+from utf8fpga.hdl.decoder.window_logic import Lanes, Stage, Window, any_of
 from utf8fpga.hdl.fan_out import LateReset
 from utf8fpga.hdl.memory_buffer import RowBuffer
 from utf8fpga.hdl.pipeline import Pipeline
@@ -103,47 +97,55 @@ class _Context:
             after = self.units[place + 1], self.present[place + 1]
         return Slot(m, table, before, (self.units[place], self.present[place]), after)
 
-    def flat(self, m: Module, window: ItemWindow) -> Beat:
+    def flat(self, m: Module, window: ItemWindow) -> _Flat:
         """The logic of the window over all the units, without registers."""
-        values: dict[str, Sequence[Value]] = {"unit": self.units, "keep": self.present}
-        if isinstance(window, BeatWindow):
-            starts = [Const(0, 1), *(~self.present[n - 1] & self.present[n] for n in range(1, len(self.present)))]
-            starts[self.past + 1 :] = [Const(0, 1)] * (len(starts) - self.past - 1)
-            # A unit that starts its packet continues no sequence, as one that is not present.
-            keep = [present & ~start for present, start in zip(self.present, starts, strict=True)]
-            values |= {"keep": keep, "first": [Const(0, 1)]}
-        beat = _Flat(Pipeline(), len(self.units), Const(1), values, self.last)
-        beat.module = m
         if not isinstance(window, BeatWindow):
             # Of an earlier packet nothing is left but units.
-            beat.of_packet = self.present[: self.past]
-        build_window(window.control, beat, frozenset(), spans=window.spans, properties=window.flags)
-        beat.values["keep"] = self.present
-        return beat
+            return _Flat(m, window, self, self.present, self.present[: self.past])
+        starts = [Const(0, 1), *(~self.present[n - 1] & self.present[n] for n in range(1, len(self.present)))]
+        starts[self.past + 1 :] = [Const(0, 1)] * (len(starts) - self.past - 1)
+        # A unit that starts its packet continues no sequence, as one that is not present.
+        keep = [present & ~start for present, start in zip(self.present, starts, strict=True)]
+        return _Flat(m, window, self, keep, [])
 
 
-class _Flat(Beat):
-    """The values of a beat with no units before it."""
+class _Flat(Window):
+    """The values of a beat with no units before it.
 
-    module: Module
-    """Where each value that is used becomes a signal, since Amaranth would write it out again for each use."""
+    Args:
+        m: where each value that is used becomes a signal, since Amaranth would write it out again for each use.
+        window: the window.
+        context: the beat, and the units before it.
+        present: which units continue sequences.
+        of_packet: for the first units whether each is of this packet; all values of others but units are 0.
+    """
 
-    of_packet: Sequence[Value] = ()
-    """For the first units whether each is of this packet; all values of others but units are 0."""
+    def __init__(
+        self, m: Module, window: ItemWindow, context: _Context, present: list[Value], of_packet: list[Value]
+    ) -> None:
+        self._m, self._of_packet = m, of_packet
+        super().__init__(
+            window.control,
+            Pipeline(),
+            Stage("flat", Const(1), context.last),
+            context.units,
+            present,
+            frozenset(),
+            spans=window.spans,
+            properties=window.flags,
+        )
+        self.stage.values[self.keep] = list(context.present)
 
-    def at(self, name: str, place: int) -> Value:
-        values = self.values[name]
-        if place < 0:
+    def at(self, value: Lanes, lane: int) -> Value:
+        values = self.stage.values[value]
+        if lane < 0:
             return Const(0, len(values[0]))
-        value = values[place]
-        if not isinstance(value, Signal | Const):
-            signal = Signal(len(value), name=f"flat_{name}_{place}")
-            is_cleared = place < len(self.of_packet) and name not in ("unit", "keep")
-            self.module.d.comb += signal.eq(Mux(self.of_packet[place], value, 0) if is_cleared else value)
-            # A list of its own, so that values which another name shares stay as they are.
-            self.values[name] = [*values[:place], signal, *values[place + 1 :]]
-            return signal
-        return value
+        if not isinstance(values[lane], Signal | Const):
+            signal = Signal(len(values[lane]), name=f"flat_{value.name}_{lane}")
+            is_cleared = lane < len(self._of_packet) and value not in (self.unit, self.keep)
+            self._m.d.comb += signal.eq(Mux(self._of_packet[lane], values[lane], 0) if is_cleared else values[lane])
+            values[lane] = signal
+        return values[lane]
 
 
 class _Bench(Elaboratable):
@@ -258,77 +260,81 @@ class _Bench(Elaboratable):
 
     def _stages(self, m: Module, contexts: Sequence[_Context]) -> None:
         """The registers of the stages of the window."""
-        for stage, context in zip(self.window.state.beat.stages, contexts, strict=True):
+        window = self.window.state.beat
+        for number, (stage, context) in enumerate(zip(window.stages, contexts, strict=True)):
             flat = context.flat(m, self.window)
-            if stage.before:
+            flat_of = dict(zip(window.made, flat.made, strict=False))
+            if number:
                 self._hold(ALL, stage.valid == context.valid, ~context.valid | (stage.last == context.last))
                 given = self._given(flat, context.last)
                 undefined = self._sums(context, flat, stage)
-                for name, values in stage.values.items():
-                    if name in undefined:
+                for lanes, values in stage.values.items():
+                    if lanes in undefined:
                         continue
                     for lane, value in enumerate(values):
-                        if name in given:
-                            tag, wanted = given[name]
-                            self._hold(tag, ~context.valid | self._alike(flat, name, value, wanted))
+                        if lanes.name in given:
+                            tag, wanted = given[lanes.name]
+                            self._hold(tag, ~context.valid | self._alike(flat, lanes.name, value, wanted))
                         else:
-                            self._hold(lane, ~context.valid | (value == flat.at(name, self._past + lane)))
-            elif "first" in stage.values:
-                (first,) = stage.values["first"]
-                self._hold(ALL, first == ~context.present[self._past - 1])
+                            self._hold(lane, ~context.valid | (value == flat_of[lanes][self._past + lane]))
+            elif window.first is not None:
+                self._hold(ALL, window.first == ~context.present[self._past - 1])
             # Units of an earlier packet are arbitrary. Without pauses nothing but units is left of it.
-            for (name, lane, beats), value in stage.history.items():
+            for (lanes, lane, beats), value in stage.history.items():
                 place = lane - (beats + 1) * self.decoder.lanes
                 at = self._past + place
-                is_left = name == "unit" or isinstance(self.window, BeatWindow)
-                self._hold(place, (~context.present[at] & is_left) | (value == flat.at(name, at)))
+                is_left = lanes is window.unit or isinstance(self.window, BeatWindow)
+                self._hold(place, (~context.present[at] & is_left) | (value == flat_of[lanes][at]))
 
-    def _sums(self, context: _Context, flat: Beat, stage: Beat) -> set[str]:
+    def _sums(self, context: _Context, flat: Window, stage: Stage) -> set[Lanes]:
         """Conditions on products and partial sums of properties, each of which may be undefined by itself.
 
         A product may depend on units of an earlier packet. That it does not change the sum follows from the units of
         the sequence that is completed.
 
         Returns:
-            The names of those values.
+            Those values.
         """
-        flags = self.window.flags
-        names = {each: [*product_names(flags, each), *flag_names(flags, each)] for each in flags.sums}
-        breaks = [f"product_{number}" for number in flags.breaks]
+        window, flags = self.window.state.beat, self.window.flags
+        own, others = (
+            [[*(each.products[n] for n in numbers), *each.sums[wanted]] for wanted, numbers in flags.sums.items()]
+            for each in (window, flat)
+        )
+        breaks = [(window.products[n], flat.products[n]) for n in flags.breaks if window.products[n] in stage.values]
         for lane in range(self.decoder.lanes):
             at = self._past + lane
-            for each in names.values():
-                if here := [name for name in each if name in stage.values]:
-                    found = any_of(stage.at(name, lane) for name in here)
-                    wanted = any_of(flat.at(name, at) for name in here)
-                    self._hold(lane, ~context.valid | ~flat.at("completed", at) | (found == wanted))
-            for name in breaks:
-                if name in stage.values:
-                    same = stage.at(name, lane) == flat.at(name, at)
-                    self._hold(lane, ~context.valid | ~flat.at("trail", at) | same)
-        return {name for each in [*names.values(), breaks] for name in each}
+            for terms, like in zip(own, others, strict=True):
+                here = [(one, other) for one, other in zip(terms, like, strict=True) if one in stage.values]
+                if here:
+                    found = any_of(stage.values[one][lane] for one, _ in here)
+                    wanted = any_of(other[at] for _, other in here)
+                    self._hold(lane, ~context.valid | ~flat.completed[at] | (found == wanted))
+            for one, other in breaks:
+                same = stage.values[one][lane] == other[at]
+                self._hold(lane, ~context.valid | ~flat.trail[at] | same)
+        return {one for terms in own for one in terms} | {one for one, _ in breaks}
 
-    def _given(self, flat: Beat, last: Value) -> dict[str, tuple[Any, Value]]:
+    def _given(self, flat: Window, last: Value) -> dict[str, tuple[Any, Value]]:
         """What a `BeatWindow` holds of a beat: per name the tag, and the value."""
         window, past = self.window, self._past
         if not isinstance(window, BeatWindow):
             return {}
         contents = {f"tail_{n}": (self.tail, v) for n, v in self._contents(flat).items()}
         items = {f"item_{n}": (n, window.inner_item(flat, past + n)) for n in range(self.tail)}
-        here = [flat.at("keep", past + n) & ~flat.at("continued", past + n + 1) for n in range(self.tail)]
-        settled = last | ~flat.at("open", past + self.tail)
+        here = [flat.keep[past + n] & ~flat.continued[past + n + 1] for n in range(self.tail)]
+        settled = last | ~flat.open[past + self.tail]
         return {**contents, **items, "settled": (ALL, settled), "filled": (ALL, last | Cat(*here).any())}
 
-    def _contents(self, flat: Beat) -> Mapping[str, Value]:
+    def _contents(self, flat: Window) -> Mapping[str, Value]:
         return self.window.contents(flat, self._past + self.tail)
 
-    def _alike(self, flat: Beat, name: str, value: Value, wanted: Value) -> Value:
+    def _alike(self, flat: Window, name: str, value: Value, wanted: Value) -> Value:
         """A held value is the expected one; without U+FFFD a code point only if a sequence is completed."""
         item = name.removeprefix("item_")
         if self.decoder.parameters.replacement or not (item.isdigit() or name.endswith("code_point")):
             return value == wanted
         bits = self.window.control.serial.code_point_bits
-        completed = flat.at("completed", self._past + (int(item) if item.isdigit() else self.tail))
+        completed = flat.completed[self._past + (int(item) if item.isdigit() else self.tail)]
         return (value[bits:] == wanted[bits:]) & (~completed | (value[:bits] == wanted[:bits]))
 
     # The comparison with the reference.
