@@ -148,6 +148,27 @@ class _Flat(Window):
         return values[lane]
 
 
+@dataclass
+class _Held:
+    """The beat that a window holds, as it was accepted.
+
+    Attributes:
+        beat: the beat.
+        after: the unit after it, and whether there is one in its packet.
+        slot: the expected item of its last lane.
+        waiting: there is such a beat.
+        settled: it does not depend on the next one.
+        leaves: it is output.
+    """
+
+    beat: _Context
+    after: tuple[Value, Value]
+    slot: Slot
+    waiting: Value
+    settled: Value
+    leaves: Value
+
+
 class _Bench(Elaboratable):
     """The window of a decoder, beside the units as they were accepted; `invariant` relates the two.
 
@@ -354,48 +375,54 @@ class _Bench(Elaboratable):
         alike += [found[each.field] == flag_of(each, slot.word) for each in decoder.parameters.properties]
         return (found.keep == slot.valid) & Mux(slot.valid, Cat(*alike).all(), ~found.error)
 
-    def _last_lane(self, m: Module, contexts: Sequence[_Context], moves: Value) -> tuple[_Context, Value, Value, Slot]:
-        """The beat that is held, the unit after it and whether there is one, and the expected item of its last lane."""
-        compared = contexts[-1]
-        held = compared.following(m, "held", moves, compared.valid)
-        self._follow(compared, held, Const(1))
-        unit, keep = compared.units[self._past], compared.valid & compared.present[self._past] & ~held.last
-        slot = held.slot(m, self.right, self.tail, (unit, keep))
-        return held, unit, keep, slot
-
-    def _waits(self, m: Module, valid: Value, moves: Value, settled: Value) -> Signal:
-        """A beat is held."""
+    def _hold_last(self, m: Module, contexts: Sequence[_Context], moves: Value) -> _Held:
+        """What a window holds of the last beat until the next one is known."""
+        compared, state = contexts[-1], self.window.state
+        beat = compared.following(m, "held", moves, compared.valid)
+        self._follow(compared, beat, Const(1))
+        after = compared.units[self._past], compared.valid & compared.present[self._past] & ~beat.last
+        slot = beat.slot(m, self.right, self.tail, after)
+        settled = beat.last | ~slot.open
         waiting = Signal(name="waits")
         with m.If(moves):
-            m.d.sync += waiting.eq(valid | (waiting & ~settled))
-        return waiting
+            m.d.sync += waiting.eq(compared.valid | (waiting & ~settled))
+        flat = beat.flat(m, self.window)
+        expected = self._given(flat, beat.last) | {"last": (ALL, beat.last)}
+        if not isinstance(self.window, BeatWindow):
+            contents = {**self._contents(flat), "last": beat.last, "settled": settled}
+            expected = {name: (self.tail, value) for name, value in contents.items()}
+        self._hold(ALL, state.waiting == waiting, *beat.possible(waiting))
+        for name, value in state.held.items():
+            tag, wanted = expected[name]
+            self._hold(tag, ~waiting | self._alike(flat, name, value, wanted))
+        return _Held(beat, after, slot, waiting, settled, waiting & (compared.valid | settled))
+
+    def _gone(
+        self, m: Module, held: _Held, moves: Value, leaves: Value
+    ) -> tuple[_Context, tuple[Value, Value], Signal]:
+        """The beat that was held one cycle before, the unit after it, and whether that beat has left."""
+        gone = held.beat.following(m, "gone", moves)
+        left = Signal(name="leaves")
+        unit, keep = (Signal(len(each), reset_less=True) for each in held.after)
+        with m.If(moves):
+            m.d.sync += [left.eq(leaves), unit.eq(held.after[0]), keep.eq(held.after[1])]
+        self._hold(ALL, *gone.possible(left))
+        return gone, (unit, keep), left
 
     def _rows(self, m: Module, window: RowWindow, contexts: list[_Context]) -> None:
         """What a `RowWindow` holds, and its outputs."""
-        state, stages = window.state, self.decoder.stages
-        held, unit, keep, slot = self._last_lane(m, contexts, Const(1))
-        settled = held.last | ~slot.open
-        waiting = self._waits(m, contexts[-1].valid, Const(1), settled)
-        flat = held.flat(m, window)
-        expected = {**self._contents(flat), "last": held.last, "settled": settled}
-        self._hold(ALL, state.waiting == waiting, *held.possible(waiting))
-        for name, value in expected.items():
-            self._hold(self.tail, ~waiting | self._alike(flat, name, state.held[name], value))
+        held = self._hold_last(m, contexts, Const(1))
 
         # The last lane.
-        leaves = Signal(name="leaves")
-        gone = held.following(m, "gone", Const(1))
-        next_unit, next_keep = Signal(len(unit), reset_less=True), Signal(reset_less=True)
-        m.d.sync += leaves.eq(waiting & (contexts[-1].valid | settled))
-        m.d.sync += [next_unit.eq(unit), next_keep.eq(keep)]
-        slot = gone.slot(m, self.right, self.tail, (next_unit, next_keep))
+        gone, after, left = self._gone(m, held, Const(1), held.leaves)
+        slot = gone.slot(m, self.right, self.tail, after)
         correct = self._is(slot, Value.cast(window.tail.item)) & (window.tail.last == gone.last)
-        self._hold(ALL, window.tail_valid == leaves, *gone.possible(leaves))
-        self._hold(self.tail, ~leaves | correct)
+        self._hold(ALL, window.tail_valid == left)
+        self._hold(self.tail, ~left | correct)
 
         # The others.
         written = contexts[-1]
-        if stages.row_cycles > stages.window_cycles:
+        if self.decoder.stages.row_cycles > self.decoder.stages.window_cycles:
             written = written.following(m, "written", Const(1))
             self._hold(ALL, *written.possible(written.valid))
         self._hold(ALL, *(valid == written.valid for valid in window.row_valid))
@@ -407,61 +434,34 @@ class _Bench(Elaboratable):
 
     def _held_beats(self, m: Module, window: HeldWindow, contexts: list[_Context]) -> None:
         """What a `HeldWindow` holds, its outputs, and when they are valid, which is what the packer behind requires."""
-        state, compared = window.state, contexts[-1]
-        held, *_, slot = self._last_lane(m, contexts, Const(1))
-        settled = held.last | ~slot.open
-        waiting = self._waits(m, compared.valid, Const(1), settled)
-        flat = held.flat(m, window)
-        expected = {**self._contents(flat), "last": held.last, "settled": settled}
-        self._hold(ALL, state.waiting == waiting, *held.possible(waiting))
-        for name, value in expected.items():
-            self._hold(self.tail, ~waiting | self._alike(flat, name, state.held[name], value))
+        held = self._hold_last(m, contexts, Const(1))
         for copies, context in zip(window.advance.tree, contexts[2:], strict=True):
             self._hold(ALL, *(copy == context.valid for copy in copies))
 
-        leaves = waiting & (compared.valid | settled)
-        slots = [*(held.slot(m, self.right, lane) for lane in range(self.tail)), slot]
-        self._hold(ALL, window.slots_valid == leaves, ~leaves | (window.slots.last == held.last))
+        slots = [*(held.beat.slot(m, self.right, lane) for lane in range(self.tail)), held.slot]
+        self._hold(ALL, window.slots_valid == held.leaves, ~held.leaves | (window.slots.last == held.beat.last))
         for lane, own in enumerate(slots):
             # All lanes but the last are known before the next beat is.
-            self._hold(
-                lane, ~(leaves if own is slot else waiting) | self._is(own, Value.cast(window.slots.slots[lane]))
-            )
+            known = held.leaves if lane == self.tail else held.waiting
+            self._hold(lane, ~known | self._is(own, Value.cast(window.slots.slots[lane])))
         # A beat is valid only as many cycles after one was accepted as the packer is `ahead`, or one fewer.
         arrived = Signal(name="arrived")
-        m.d.sync += arrived.eq(compared.valid)
-        self._hold(ALL, ~(waiting & settled) | arrived)
+        m.d.sync += arrived.eq(contexts[-1].valid)
+        self._hold(ALL, ~(held.waiting & held.settled) | arrived)
 
     def _beats(self, m: Module, window: BeatWindow, contexts: list[_Context]) -> None:
         """What a `BeatWindow` holds, and its outputs."""
-        state, moves = window.state, self.run
-        held, unit, keep, slot = self._last_lane(m, contexts, moves)
-        settled = held.last | ~slot.open
-        waiting = self._waits(m, contexts[-1].valid, moves, settled)
-        flat = held.flat(m, window)
-        self._hold(ALL, state.waiting == waiting, *held.possible(waiting))
-        expected = self._given(flat, held.last) | {"last": (ALL, held.last)}
-        for name, value in state.held.items():
-            tag, wanted = expected[name]
-            self._hold(tag, ~waiting | self._alike(flat, name, value, wanted))
+        held = self._hold_last(m, contexts, self.run)
 
         # The output.
-        slots = [held.slot(m, self.right, lane) for lane in range(self.tail)] + [slot]
+        slots = [held.beat.slot(m, self.right, lane) for lane in range(self.tail)] + [held.slot]
         has_items = Cat(*(each.valid for each in slots)).any()
-        counts = Const(1, 1) if window.keeps_empty else held.last | has_items
-        leaves = Signal(name="leaves")
-        gone = held.following(m, "gone", moves)
-        next_unit, next_keep = Signal(len(unit), reset_less=True), Signal(reset_less=True)
-        with m.If(moves):
-            m.d.sync += [leaves.eq(waiting & (contexts[-1].valid | settled) & counts)]
-            m.d.sync += [next_unit.eq(unit), next_keep.eq(keep)]
-        self._hold(
-            ALL, window.slots_valid == leaves, *gone.possible(leaves), ~leaves | (window.slots.last == gone.last)
-        )
+        counts = Const(1, 1) if window.keeps_empty else held.beat.last | has_items
+        gone, after, left = self._gone(m, held, self.run, held.leaves & counts)
+        self._hold(ALL, window.slots_valid == left, ~left | (window.slots.last == gone.last))
         for lane in range(self.decoder.lanes):
-            after = (next_unit, next_keep) if lane == self.tail else None
-            own = gone.slot(m, self.right, lane, after)
-            self._hold(lane, ~leaves | self._is(own, Value.cast(window.slots.slots[lane])))
+            own = gone.slot(m, self.right, lane, after if lane == self.tail else None)
+            self._hold(lane, ~left | self._is(own, Value.cast(window.slots.slots[lane])))
 
 
 class WindowProof(Elaboratable):
