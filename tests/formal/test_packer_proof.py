@@ -22,6 +22,7 @@ from utf8fpga.formal.packer_proof import (
     NARROW,
     PACKER_COVERS,
     PACKER_PROPERTIES,
+    PackerKind,
     PackerProof,
     moves_bits_alike,
     prove_packer,
@@ -58,7 +59,7 @@ WIDE = item_layout(RFC_2279, kind=True, length=True)
 )
 @pytest.mark.parametrize("lanes", [2, *(pytest.param(lanes, marks=pytest.mark.proof) for lanes in (3, 8))])
 def test_each_bit_of_a_word_is_moved_like_that_of_a_narrow_word(lanes: int, symbol: StructLayout) -> None:
-    assert moves_bits_alike(Packer, lanes, symbol)
+    assert moves_bits_alike(PackerKind(Packer, lanes), symbol)
 
 
 def last_word(packer: Any) -> Value:
@@ -97,7 +98,7 @@ QUICK = ("two bits of a word are exchanged", "a bit decides whether there is a w
 
 @pytest.mark.parametrize("fault", tiered(BIT_FAULTS, QUICK, tier=pytest.mark.proof))
 def test_a_packer_that_does_more_than_move_words_is_detected(fault: Any) -> None:
-    assert not moves_bits_alike(with_fault(Packer, only_if_wide(fault)), 2, WIDE)
+    assert not moves_bits_alike(PackerKind(with_fault(Packer, only_if_wide(fault)), 2), WIDE)
 
 
 @pytest.mark.proof
