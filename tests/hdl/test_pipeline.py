@@ -23,9 +23,16 @@ def test_values_that_meet_are_of_the_same_beat() -> None:
     assert outcomes_of(build, words, 2) == expected
 
 
+def test_a_function_is_not_computed_before_the_earliest_stage() -> None:
+    pipeline = Pipeline()
+    assert pipeline.apply("late", Value.__pos__, Staged(Signal(), 2), earliest=6).stage == 6
+    assert pipeline.apply("next", Value.__pos__, Staged(Signal(), 2), earliest=2).stage == 3
+
+
 def test_a_delay_is_made_once() -> None:
     pipeline, value = Pipeline(), Staged(Signal(name="value"), 0)
     assert pipeline.at(value, 3) is pipeline.at(value, 3)
+    assert pipeline.at(value, 1) is pipeline.registers[0].value
     assert [each.stage for each in pipeline.delayed(value)] == [0, 1, 2, 3]
     assert [each.value.name for each in pipeline.registers] == ["value_1", "value_2", "value_3"]
 
