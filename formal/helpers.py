@@ -8,7 +8,17 @@ from typing import Any
 
 from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 
-__all__ = ["how_many", "keep_of", "named"]
+__all__ = ["delayed", "how_many", "keep_of", "named"]
+
+
+def delayed(m: Module, name: str, value: Any, cycles: int) -> list[Value]:
+    """A value, and the registers that hold what it was in each of some cycles before, that of the last one first."""
+    found = [Value.cast(value)]
+    for cycle in range(cycles):
+        register = Signal(len(found[0]), name=f"{name}_{cycle}")
+        m.d.sync += register.eq(found[-1])
+        found.append(register)
+    return found
 
 
 def how_many(bits: Iterable[Value]) -> Value:

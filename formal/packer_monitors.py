@@ -14,7 +14,7 @@ from typing import Any
 
 from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 
-from utf8fpga.formal.helpers import how_many, named
+from utf8fpga.formal.helpers import delayed, how_many, named
 from utf8fpga.formal.properties import Property
 from utf8fpga.hdl.packer.packer import Packer
 
@@ -141,8 +141,7 @@ class PackerMonitors:
         restless: a beat that was stalled in the previous cycle is not at the output any more.
         entry: where a beat that is accepted in this cycle begins.
         prompt: register, the output has not been stalled since no event was in flight.
-        due: element n is the number of events that had to be in closed rows n cycles ago; `latency` elements, more
-            after `delay_due`.
+        due: element n is the number of events that had to be in closed rows n cycles ago; `latency` elements.
     """
 
     def __init__(self, m: Module, packer: Packer, offer: Signal, pick: Signal, lent: Signal | None = None) -> None:
@@ -165,19 +164,16 @@ class PackerMonitors:
 
     def _observe_streams(self) -> None:
         sparse, packed = self._packer.sparse, self._packer.packed
-        cycles = range(self._packer.ahead)
-        self.front = [Signal(name=f"ghost_front_{n}") for n in cycles]
-        self.was_ready = [Signal(name=f"ghost_was_ready_{n}") for n in cycles]
-        for registers, entry in ((self.front, self._offer & sparse.ready), (self.was_ready, sparse.ready)):
-            earlier = [entry, *registers]
-            self._m.d.sync += [later.eq(value) for value, later in zip(earlier, registers, strict=False)]
-        was_ready = self.was_ready[-1] if self.was_ready else sparse.ready
+        ahead = self._packer.ahead
+        _, *self.front = delayed(self._m, "ghost_front", self._offer & sparse.ready, ahead)
+        ready = delayed(self._m, "ghost_was_ready", sparse.ready, ahead)
+        self.was_ready = ready[1:]
         self.produced = [self._offer, *self.front][-1]
         if self.lent is not None:
             # The packer was ready one cycle later.
-            self.produced |= self.lent & [sparse.ready, *self.was_ready][-2]
-        self.accepted = self._name("accepted", sparse.valid & (was_ready if self.lent is None else 1))
-        self.idle = self._name("idle", ~sparse.valid & was_ready if self._packer.flushes else 0)
+            self.produced |= self.lent & ready[-2]
+        self.accepted = self._name("accepted", sparse.valid & (ready[-1] if self.lent is None else 1))
+        self.idle = self._name("idle", ~sparse.valid & ready[-1] if self._packer.flushes else 0)
         self.stalled = self._name("stalled", packed.valid & ~packed.ready)
         self.delivered = self._name("delivered", packed.valid & packed.ready)
         inputs, outputs = sparse.payload, packed.payload
@@ -294,17 +290,9 @@ class PackerMonitors:
         self.prompt, still_prompt = Signal(init=1, name="ghost_prompt"), Signal(name="ghost_still_prompt")
         m.d.comb += still_prompt.eq((self.prompt | (self.pending == 0)) & ~self.stalled)
         m.d.sync += self.prompt.eq(still_prompt)
-        self.due: list[Value] = [entry.start]
-        while len(self.due) < self._packer.latency:
-            self.delay_due()
+        self.due = delayed(m, "ghost_due", entry.start, self._packer.latency - 1)
         late = self._name("late", self.due[-1] - self._next_out, self.number_bits)
         return still_prompt & (late != 0) & ~late[-1]
-
-    def delay_due(self) -> None:
-        """Append one more cycle to `due`."""
-        earlier = Signal(self.number_bits, name=f"ghost_due_{len(self.due)}")
-        self._m.d.sync += earlier.eq(self.due[-1])
-        self.due.append(earlier)
 
 
 def _symbols(payload: Any) -> list[Any]:

@@ -22,7 +22,7 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import Any
+from typing import Any, NamedTuple
 
 from amaranth.back import rtlil
 from amaranth.hdl import Cat, ClockDomain, Const, Elaboratable, Module, Signal, Value
@@ -39,7 +39,15 @@ from utf8fpga.formal.slices import Place, corresponds
 from utf8fpga.hdl.packer.packer import Packer
 from utf8fpga.model.exceptions import InvalidArgumentError
 
-__all__ = ["NARROW", "PACKER_COVERS", "PACKER_PROPERTIES", "PackerProof", "moves_bits_alike", "prove_packer"]
+__all__ = [
+    "NARROW",
+    "PACKER_COVERS",
+    "PACKER_PROPERTIES",
+    "PackerKind",
+    "PackerProof",
+    "moves_bits_alike",
+    "prove_packer",
+]
 
 PACKER_PROPERTIES = (*MONITORED, Property.INDEPENDENCE, Property.POWER_UP, Property.COVER)
 """The properties of `prove_packer`."""
@@ -78,7 +86,7 @@ class PackerProof(Elaboratable):
         self.invariant = PackerInvariant(self._observed, packer, self.monitors)
         self.holds = Signal(len(self.invariant.parts))
         self.registers = Cat(each.value for each in packer.pipeline.registers)
-        self.cycles = [each.cycle or 0 for each in packer.pipeline.registers for _ in range(len(each.value))]
+        self.cycles = [each.stage for each in packer.pipeline.registers for _ in range(len(each.value))]
         observed = {"registers": self.registers, "roots": Cat(packer.roots), "states": self.invariant.states}
         for n, (slot, states) in enumerate(zip(self.invariant.slots, self.invariant.expected, strict=True)):
             observed |= {f"slot_{n}": Cat(slot.valid, slot.idle, slot.last, self._keep(slot)), f"states_{n}": states}
@@ -148,6 +156,26 @@ NARROW = data.StructLayout({"code_point": 1, "error": 1})
 """The words for which a packer is proved: a field that is moved, and one that is 0 in lanes without a word."""
 
 
+class PackerKind(NamedTuple):
+    """A packer except for the layout of its words.
+
+    Attributes:
+        packer: the class of the packer. For mypy a class whose instances have a method `__hash__` is not hashable.
+        lanes, flushes, ahead, lends: see `Packer`.
+    """
+
+    packer: Any
+    lanes: int
+    flushes: bool = True
+    ahead: int = 0
+    lends: bool = False
+
+    def build(self, symbol: data.StructLayout) -> Packer:
+        """The packer of words of this layout."""
+        made: Packer = self.packer(symbol, self.lanes, flushes=self.flushes, ahead=self.ahead, lends=self.lends)
+        return made
+
+
 @dataclass(frozen=True)
 class _Design:
     """A `PackerProof` for the engines.
@@ -166,15 +194,14 @@ class _Design:
 
     @staticmethod
     @lru_cache(maxsize=4)
-    def of(packer: Any, lanes: int, flushes: bool, ahead: int, lends: bool, *, free: bool = True) -> _Design:
-        """That of a packer of a class with `NARROW` words; the last ones are kept.
+    def of(kind: PackerKind, *, free: bool = True) -> _Design:
+        """That of a packer with `NARROW` words; the last ones are kept.
 
         Args:
-            packer: the class.
-            lanes, flushes, ahead, lends: of the packer.
+            kind: the packer.
             free: whether all registers start with any contents, and the first cycle is a reset.
         """
-        proof = PackerProof(packer(NARROW, lanes, flushes=flushes, ahead=ahead, lends=lends))
+        proof = PackerProof(kind.build(NARROW))
         text = str(rtlil.convert(proof, name="top", ports=proof.ports, emit_src=False))
         aig, registers = register_claims(aig_of(text, free=free), proof.given)
         claims = dict(zip(proof.invariant.parts, aig.output_bits["holds"], strict=True))
@@ -195,11 +222,9 @@ class _Design:
 
 
 @lru_cache(maxsize=4)
-def _induction(
-    packer: Any, lanes: int, flushes: bool, ahead: int, lends: bool, seconds: int
-) -> tuple[bool | None, str]:
+def _induction(kind: PackerKind, seconds: int) -> tuple[bool | None, str]:
     """The answer to base and step; if it is not yes, also the part of the invariant that does not follow."""
-    design = _Design.of(packer, lanes, flushes, ahead, lends)
+    design = _Design.of(kind)
     if not (found := _start(design, seconds, reset=1))[0]:
         return found
     cycles = design.cycles(0, None)
@@ -279,10 +304,8 @@ def prove_packer(
     if wanted not in PACKER_PROPERTIES:
         raise InvalidArgumentError(f"unknown property {wanted!r} (known: {', '.join(PACKER_PROPERTIES)})")
     started, name = time.monotonic(), f"packer-{lanes}"
-    # mypy does not accept a class as hashable if its instances have a method `__hash__`.
-    key: Any = packer
-    design = _Design.of(key, lanes, flushes, ahead, lends)
-    aig = design.aig
+    kind = PackerKind(packer, lanes, flushes, ahead, lends)
+    aig = _Design.of(kind).aig
     if wanted == Property.COVER:
         cycles, _ = _run_at_random(aig)
         targets = [target for target in PACKER_COVERS if flushes or target not in FLUSHED_COVERS]
@@ -290,7 +313,7 @@ def prove_packer(
         return [
             Result(name, wanted, "trace", cycles.get(target, 0), taken, target in cycles, target) for target in targets
         ]
-    if not moves_bits_alike(key, lanes, symbol, flushes=flushes, ahead=ahead, lends=lends):
+    if not moves_bits_alike(kind, symbol):
         return [Result(name, wanted, "structure", 0, time.monotonic() - started, None, "it does not only move words")]
     if wanted == Property.INDEPENDENCE:
         bits, inputs = aig.output_bits, aig.input_bits
@@ -299,7 +322,7 @@ def prove_packer(
         inward = aig.fan_in(bits["sparse_ready"]) & all_inputs
         return [Result(name, wanted, "structure", 0, time.monotonic() - started, not (outward or inward))]
     try:
-        proved, note = _decide(key, lanes, flushes, ahead, lends, wanted, seconds)
+        proved, note = _decide(kind, wanted, seconds)
     except SolverMissingError as error:
         # Properties that need no solver are proved all the same.
         proved, note = None, str(error)
@@ -313,14 +336,11 @@ def prove_packer(
 
 
 @lru_cache(maxsize=16)
-def moves_bits_alike(
-    packer: Any, lanes: int, symbol: data.StructLayout, *, flushes: bool = True, ahead: int = 0, lends: bool = False
-) -> bool:
+def moves_bits_alike(kind: PackerKind, symbol: data.StructLayout) -> bool:
     """Whether a packer treats each bit of its words as one with `NARROW` words does.
 
     Args:
-        packer: the class of the packer.
-        lanes, flushes, ahead, lends: of the packer.
+        kind: the packer.
         symbol: the layout of its words.
 
     Raises:
@@ -328,7 +348,7 @@ def moves_bits_alike(
     """
     if symbol == NARROW:
         return True
-    wide, narrow = (packer(shape, lanes, flushes=flushes, ahead=ahead, lends=lends) for shape in (symbol, NARROW))
+    wide, narrow = kind.build(symbol), kind.build(NARROW)
     one, other = (aig_of(_alone(each), free=True) for each in (wide, narrow))
     return corresponds(one, other, dict.fromkeys(("sparse_payload", "packed_payload"), _places(wide, narrow)))
 
@@ -363,19 +383,17 @@ def _places(wide: Packer, narrow: Packer) -> list[Place]:
     return found
 
 
-def _decide(
-    packer: Any, lanes: int, flushes: bool, ahead: int, lends: bool, wanted: str, seconds: int
-) -> tuple[bool | None, str]:
+def _decide(kind: PackerKind, wanted: str, seconds: int) -> tuple[bool | None, str]:
     """Whether the induction proves a property, and why it does not."""
     proved: bool | None = True
     part = ""
     if wanted == Property.POWER_UP:
-        proved, part = _start(_Design.of(packer, lanes, flushes, ahead, lends, free=False), seconds, reset=0)
+        proved, part = _start(_Design.of(kind, free=False), seconds, reset=0)
     if proved:
-        proved, part = _induction(packer, lanes, flushes, ahead, lends, seconds)
+        proved, part = _induction(kind, seconds)
     if not proved:
         return proved, f"{'not decided' if proved is None else 'not inductive'}: {part}"
-    proved = _follows(_Design.of(packer, lanes, flushes, ahead, lends), wanted, seconds)
+    proved = _follows(_Design.of(kind), wanted, seconds)
     notes = {True: "", False: "does not follow from the invariant", None: f"not decided: {wanted}"}
     return proved, notes[proved]
 

@@ -28,7 +28,7 @@ from typing import Any
 
 from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 
-from utf8fpga.formal.helpers import how_many, named
+from utf8fpga.formal.helpers import delayed, how_many, named
 from utf8fpga.formal.invariants.buffer import hold_memories, later_row
 from utf8fpga.formal.packer_monitors import GhostBeat, PackerMonitors
 from utf8fpga.hdl.memory_buffer import CAPACITY, Level, step_pointer
@@ -218,22 +218,15 @@ class PackerInvariant:
                     self._words[n].eq(known.row_words),
                     self._lasts[n].eq(known.filled[-1]),
                 ]
-        here: list[Value] = [packer.buffer.accepted]
-        for n in range(len(packer.reads.tree)):
-            here.append(Signal(name=f"ghost_here_{n}"))
-            m.d.sync += here[-1].eq(here[-2])
-        self._here = list(here)
-        for n in range(packer.buffer.latency):
-            here.append(Signal(name=f"ghost_entered_{n}"))
-            m.d.sync += here[-1].eq(here[-2])
+        self._here = delayed(m, "ghost_here", packer.buffer.accepted, len(packer.reads.tree))
+        _, *entered = delayed(m, "ghost_entered", self._here[-1], packer.buffer.latency)
         # Whether a row was read that many cycles ago.
-        self._was_read = here
+        self._was_read = [*self._here, *entered]
         # Per cycle after the input the row that is announced next, and its first event.
         self._chain: list[tuple[Value, Value]] = [(slot.announced, slot.row_start) for slot in self.slots]
-        while len(self._chain) < packer.complete + 2 + len(here):
-            later = Signal.like(known.row), Signal(self._size)
-            m.d.sync += [new.eq(old) for new, old in zip(later, self._chain[-1], strict=True)]
-            self._chain.append(later)
+        more = packer.complete + 2 + len(self._was_read) - len(self._chain)
+        later = [delayed(m, f"ghost_later_{n}", value, more) for n, value in enumerate(self._chain[-1])]
+        self._chain += list(zip(*later, strict=True))[1:]
 
     def _follow_watched(self) -> None:
         """The row and the lane of the watched event are remembered, from the cycle on in which its row is known."""
@@ -260,9 +253,9 @@ class PackerInvariant:
         """The registers with feedback are those of the slots of their cycles."""
         packer = self._packer
         bits = (packer.depth - 1).bit_length()
-        states: list[tuple[Value, int]] = [(bit.value, bit.cycle or 0) for bit in packer.begin.base]
+        states: list[tuple[Value, int]] = [(bit.value, bit.stage) for bit in packer.begin.base]
         for pair in packer.store.numbers:
-            states += [(bit.value, bit.cycle or 0) for number in pair for bit in number]
+            states += [(bit.value, bit.stage) for number in pair for bit in number]
         states.append((packer.closed.pending, packer.closed.decided))
         states += [(bit, packer.closed.decided) for bit in packer.closed.later]
         self.states, self.cycles = Cat(*(bit for bit, _ in states)), [cycle for _, cycle in states]
@@ -334,14 +327,14 @@ class PackerInvariant:
                 return places[cycle]
 
             for lane, word in enumerate(words):
-                for held in packer.pipeline.delayed(word) if word.cycle is not None else []:
-                    cycle = held.cycle or 0
+                for held in packer.pipeline.delayed(word):
+                    cycle = held.stage
                     slot, at = self.slots[cycle], place_of(cycle)
                     watched = [slot.watched[n] & (at[n] == lane) for n in range(lanes)]
                     self._claim(f"words in cycle {cycle}", ~Cat(watched).any() | (held.value == self._monitors.token))
             for lane, bit in enumerate(network.present[step] if step < len(network.present) else []):
-                for held in packer.pipeline.delayed(bit) if bit.cycle is not None else []:
-                    cycle = held.cycle or 0
+                for held in packer.pipeline.delayed(bit):
+                    cycle = held.stage
                     slot, at = self.slots[cycle], place_of(cycle)
                     here = Cat(slot.keep[n] & (at[n] == lane) for n in range(lanes)).any()
                     self._claim(f"present in cycle {cycle}", ~slot.valid | (held.value == here))
@@ -650,8 +643,8 @@ class PackerInvariant:
         self._claim("stall", (monitors.willing < late + 5) | ~packer.inside.bits[packer.threshold])
 
         # In time. A packer that states too low a latency has fewer.
-        while len(monitors.due) < len(chain):
-            monitors.delay_due()
+        more = max(0, len(chain) - len(monitors.due))
+        due = [*monitors.due, *delayed(self._m, "ghost_later_due", monitors.due[-1], more)[1:]]
         first, was_read = packer.complete + 2, self._was_read
         for n, (row, start) in enumerate(chain):
             known = self._known.announced
@@ -659,12 +652,12 @@ class PackerInvariant:
             if n > decided:
                 self._claim(f"start {n}", start == Mux(row == known, self._known.row_start, at))
             if n:
-                ahead = self._name(f"due_{n}", chain[n - 1][1] - monitors.due[n], size)
+                ahead = self._name(f"due_{n}", chain[n - 1][1] - due[n], size)
                 self._claim("due", ahead <= 2 * (lanes + 1))
-                behind = self._name(f"due_behind_{n}", slots[0].number - monitors.due[n], size)
+                behind = self._name(f"due_behind_{n}", slots[0].number - due[n], size)
                 self._claim("due", behind <= (lanes + 1) * (n + 2))
             if n < len(slots):
-                self._claim("due", monitors.due[n] == slots[n].start)
+                self._claim("due", due[n] == slots[n].start)
         on_time = [self._read_rows == chain[first][0], packer.buffer.ready]
         on_time.append(counts.pending == how_many(was_read[1:]))
         entered = was_read[len(self._here) :]

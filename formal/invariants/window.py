@@ -25,16 +25,10 @@ from utf8fpga.formal.reference_dfa import Slot, flag_of
 from utf8fpga.hdl import DirectPackedDecoder, ParallelDecoder
 from utf8fpga.hdl.beats import is_effective
 from utf8fpga.hdl.decoder.window import BeatWindow, HeldWindow, ItemWindow, RowWindow
-from utf8fpga.hdl.decoder.window_logic import (
-    Beat,
-    Registers,
-    any_of,
-    build_window,
-    flag_names,
-    product_names,
-)
+from utf8fpga.hdl.decoder.window_logic import Lanes, Stage, Window, any_of
 from utf8fpga.hdl.fan_out import LateReset
 from utf8fpga.hdl.memory_buffer import RowBuffer
+from utf8fpga.hdl.pipeline import Pipeline
 from utf8fpga.model import EncodingTable
 
 __all__ = ["WindowProof"]
@@ -103,47 +97,76 @@ class _Context:
             after = self.units[place + 1], self.present[place + 1]
         return Slot(m, table, before, (self.units[place], self.present[place]), after)
 
-    def flat(self, m: Module, window: ItemWindow) -> Beat:
+    def flat(self, m: Module, window: ItemWindow) -> _Flat:
         """The logic of the window over all the units, without registers."""
-        values: dict[str, Sequence[Value]] = {"unit": self.units, "keep": self.present}
-        if isinstance(window, BeatWindow):
-            starts = [Const(0, 1), *(~self.present[n - 1] & self.present[n] for n in range(1, len(self.present)))]
-            starts[self.past + 1 :] = [Const(0, 1)] * (len(starts) - self.past - 1)
-            # A unit that starts its packet continues no sequence, as one that is not present.
-            keep = [present & ~start for present, start in zip(self.present, starts, strict=True)]
-            values |= {"keep": keep, "first": [Const(0, 1)]}
-        beat = _Flat(Registers(), len(self.units), Const(1), values, self.last)
-        beat.module = m
         if not isinstance(window, BeatWindow):
             # Of an earlier packet nothing is left but units.
-            beat.of_packet = self.present[: self.past]
-        build_window(window.control, beat, frozenset(), spans=window.spans, properties=window.flags)
-        beat.values["keep"] = self.present
-        return beat
+            return _Flat(m, window, self, self.present, self.present[: self.past])
+        starts = [Const(0, 1), *(~self.present[n - 1] & self.present[n] for n in range(1, len(self.present)))]
+        starts[self.past + 1 :] = [Const(0, 1)] * (len(starts) - self.past - 1)
+        # A unit that starts its packet continues no sequence, as one that is not present.
+        keep = [present & ~start for present, start in zip(self.present, starts, strict=True)]
+        return _Flat(m, window, self, keep, [])
 
 
-class _Flat(Beat):
-    """The values of a beat with no units before it."""
+class _Flat(Window):
+    """The values of a beat with no units before it.
 
-    module: Module
-    """Where each value that is used becomes a signal, since Amaranth would write it out again for each use."""
+    Args:
+        m: where each value that is used becomes a signal, since Amaranth would write it out again for each use.
+        window: the window.
+        context: the beat, and the units before it.
+        present: which units continue sequences.
+        of_packet: for the first units whether each is of this packet; all values of others but units are 0.
+    """
 
-    of_packet: Sequence[Value] = ()
-    """For the first units whether each is of this packet; all values of others but units are 0."""
+    def __init__(
+        self, m: Module, window: ItemWindow, context: _Context, present: list[Value], of_packet: list[Value]
+    ) -> None:
+        self._m, self._of_packet = m, of_packet
+        super().__init__(
+            window.control,
+            Pipeline(),
+            Stage("flat", Const(1), context.last),
+            context.units,
+            present,
+            frozenset(),
+            spans=window.spans,
+            properties=window.flags,
+        )
+        self.stage.values[self.keep] = list(context.present)
 
-    def at(self, name: str, place: int) -> Value:
-        values = self.values[name]
-        if place < 0:
+    def at(self, value: Lanes, lane: int) -> Value:
+        values = self.stage.values[value]
+        if lane < 0:
             return Const(0, len(values[0]))
-        value = values[place]
-        if not isinstance(value, Signal | Const):
-            signal = Signal(len(value), name=f"flat_{name}_{place}")
-            is_cleared = place < len(self.of_packet) and name not in ("unit", "keep")
-            self.module.d.comb += signal.eq(Mux(self.of_packet[place], value, 0) if is_cleared else value)
-            # A list of its own, so that values which another name shares stay as they are.
-            self.values[name] = [*values[:place], signal, *values[place + 1 :]]
-            return signal
-        return value
+        if not isinstance(values[lane], Signal | Const):
+            signal = Signal(len(values[lane]), name=f"flat_{value.name}_{lane}")
+            is_cleared = lane < len(self._of_packet) and value not in (self.unit, self.keep)
+            self._m.d.comb += signal.eq(Mux(self._of_packet[lane], values[lane], 0) if is_cleared else values[lane])
+            values[lane] = signal
+        return values[lane]
+
+
+@dataclass
+class _Held:
+    """The beat that a window holds, as it was accepted.
+
+    Attributes:
+        beat: the beat.
+        after: the unit after it, and whether there is one in its packet.
+        slot: the expected item of its last lane.
+        waiting: there is such a beat.
+        settled: it does not depend on the next one.
+        leaves: it is output.
+    """
+
+    beat: _Context
+    after: tuple[Value, Value]
+    slot: Slot
+    waiting: Value
+    settled: Value
+    leaves: Value
 
 
 class _Bench(Elaboratable):
@@ -258,77 +281,81 @@ class _Bench(Elaboratable):
 
     def _stages(self, m: Module, contexts: Sequence[_Context]) -> None:
         """The registers of the stages of the window."""
-        for stage, context in zip(self.window.state.beat.stages, contexts, strict=True):
+        window = self.window.state.beat
+        for number, (stage, context) in enumerate(zip(window.stages, contexts, strict=True)):
             flat = context.flat(m, self.window)
-            if stage.before:
+            flat_of = dict(zip(window.made, flat.made, strict=False))
+            if number:
                 self._hold(ALL, stage.valid == context.valid, ~context.valid | (stage.last == context.last))
                 given = self._given(flat, context.last)
                 undefined = self._sums(context, flat, stage)
-                for name, values in stage.values.items():
-                    if name in undefined:
+                for lanes, values in stage.values.items():
+                    if lanes in undefined:
                         continue
                     for lane, value in enumerate(values):
-                        if name in given:
-                            tag, wanted = given[name]
-                            self._hold(tag, ~context.valid | self._alike(flat, name, value, wanted))
+                        if lanes.name in given:
+                            tag, wanted = given[lanes.name]
+                            self._hold(tag, ~context.valid | self._alike(flat, lanes.name, value, wanted))
                         else:
-                            self._hold(lane, ~context.valid | (value == flat.at(name, self._past + lane)))
-            elif "first" in stage.values:
-                (first,) = stage.values["first"]
-                self._hold(ALL, first == ~context.present[self._past - 1])
+                            self._hold(lane, ~context.valid | (value == flat_of[lanes][self._past + lane]))
+            elif window.first is not None:
+                self._hold(ALL, window.first == ~context.present[self._past - 1])
             # Units of an earlier packet are arbitrary. Without pauses nothing but units is left of it.
-            for (name, lane, beats), value in stage.history.items():
+            for (lanes, lane, beats), value in stage.history.items():
                 place = lane - (beats + 1) * self.decoder.lanes
                 at = self._past + place
-                is_left = name == "unit" or isinstance(self.window, BeatWindow)
-                self._hold(place, (~context.present[at] & is_left) | (value == flat.at(name, at)))
+                is_left = lanes is window.unit or isinstance(self.window, BeatWindow)
+                self._hold(place, (~context.present[at] & is_left) | (value == flat_of[lanes][at]))
 
-    def _sums(self, context: _Context, flat: Beat, stage: Beat) -> set[str]:
+    def _sums(self, context: _Context, flat: Window, stage: Stage) -> set[Lanes]:
         """Conditions on products and partial sums of properties, each of which may be undefined by itself.
 
         A product may depend on units of an earlier packet. That it does not change the sum follows from the units of
         the sequence that is completed.
 
         Returns:
-            The names of those values.
+            Those values.
         """
-        flags = self.window.flags
-        names = {each: [*product_names(flags, each), *flag_names(flags, each)] for each in flags.sums}
-        breaks = [f"product_{number}" for number in flags.breaks]
+        window, flags = self.window.state.beat, self.window.flags
+        own, others = (
+            [[*(each.products[n] for n in numbers), *each.sums[wanted]] for wanted, numbers in flags.sums.items()]
+            for each in (window, flat)
+        )
+        breaks = [(window.products[n], flat.products[n]) for n in flags.breaks if window.products[n] in stage.values]
         for lane in range(self.decoder.lanes):
             at = self._past + lane
-            for each in names.values():
-                if here := [name for name in each if name in stage.values]:
-                    found = any_of(stage.at(name, lane) for name in here)
-                    wanted = any_of(flat.at(name, at) for name in here)
-                    self._hold(lane, ~context.valid | ~flat.at("completed", at) | (found == wanted))
-            for name in breaks:
-                if name in stage.values:
-                    same = stage.at(name, lane) == flat.at(name, at)
-                    self._hold(lane, ~context.valid | ~flat.at("trail", at) | same)
-        return {name for each in [*names.values(), breaks] for name in each}
+            for terms, like in zip(own, others, strict=True):
+                here = [(one, other) for one, other in zip(terms, like, strict=True) if one in stage.values]
+                if here:
+                    found = any_of(stage.values[one][lane] for one, _ in here)
+                    wanted = any_of(other[at] for _, other in here)
+                    self._hold(lane, ~context.valid | ~flat.completed[at] | (found == wanted))
+            for one, other in breaks:
+                same = stage.values[one][lane] == other[at]
+                self._hold(lane, ~context.valid | ~flat.trail[at] | same)
+        return {one for terms in own for one in terms} | {one for one, _ in breaks}
 
-    def _given(self, flat: Beat, last: Value) -> dict[str, tuple[Any, Value]]:
+    def _given(self, flat: Window, last: Value) -> dict[str, tuple[Any, Value]]:
         """What a `BeatWindow` holds of a beat: per name the tag, and the value."""
         window, past = self.window, self._past
         if not isinstance(window, BeatWindow):
             return {}
         contents = {f"tail_{n}": (self.tail, v) for n, v in self._contents(flat).items()}
         items = {f"item_{n}": (n, window.inner_item(flat, past + n)) for n in range(self.tail)}
-        here = [flat.at("keep", past + n) & ~flat.at("continued", past + n + 1) for n in range(self.tail)]
-        settled = last | ~flat.at("open", past + self.tail)
+        here = [flat.keep[past + n] & ~flat.continued[past + n + 1] for n in range(self.tail)]
+        settled = last | ~flat.open[past + self.tail]
         return {**contents, **items, "settled": (ALL, settled), "filled": (ALL, last | Cat(*here).any())}
 
-    def _contents(self, flat: Beat) -> Mapping[str, Value]:
+    def _contents(self, flat: Window) -> Mapping[str, Value]:
         return self.window.contents(flat, self._past + self.tail)
 
-    def _alike(self, flat: Beat, name: str, value: Value, wanted: Value) -> Value:
+    def _alike(self, flat: Window, name: str, value: Value, wanted: Value) -> Value:
         """A held value is the expected one; without U+FFFD a code point only if a sequence is completed."""
         item = name.removeprefix("item_")
         if self.decoder.parameters.replacement or not (item.isdigit() or name.endswith("code_point")):
             return value == wanted
         bits = self.window.control.serial.code_point_bits
-        completed = flat.at("completed", self._past + (int(item) if item.isdigit() else self.tail))
+        completed = flat.completed[self._past + (int(item) if item.isdigit() else self.tail)]
         return (value[bits:] == wanted[bits:]) & (~completed | (value[:bits] == wanted[:bits]))
 
     # The comparison with the reference.
@@ -348,48 +375,54 @@ class _Bench(Elaboratable):
         alike += [found[each.field] == flag_of(each, slot.word) for each in decoder.parameters.properties]
         return (found.keep == slot.valid) & Mux(slot.valid, Cat(*alike).all(), ~found.error)
 
-    def _last_lane(self, m: Module, contexts: Sequence[_Context], moves: Value) -> tuple[_Context, Value, Value, Slot]:
-        """The beat that is held, the unit after it and whether there is one, and the expected item of its last lane."""
-        compared = contexts[-1]
-        held = compared.following(m, "held", moves, compared.valid)
-        self._follow(compared, held, Const(1))
-        unit, keep = compared.units[self._past], compared.valid & compared.present[self._past] & ~held.last
-        slot = held.slot(m, self.right, self.tail, (unit, keep))
-        return held, unit, keep, slot
-
-    def _waits(self, m: Module, valid: Value, moves: Value, settled: Value) -> Signal:
-        """A beat is held."""
+    def _hold_last(self, m: Module, contexts: Sequence[_Context], moves: Value) -> _Held:
+        """What a window holds of the last beat until the next one is known."""
+        compared, state = contexts[-1], self.window.state
+        beat = compared.following(m, "held", moves, compared.valid)
+        self._follow(compared, beat, Const(1))
+        after = compared.units[self._past], compared.valid & compared.present[self._past] & ~beat.last
+        slot = beat.slot(m, self.right, self.tail, after)
+        settled = beat.last | ~slot.open
         waiting = Signal(name="waits")
         with m.If(moves):
-            m.d.sync += waiting.eq(valid | (waiting & ~settled))
-        return waiting
+            m.d.sync += waiting.eq(compared.valid | (waiting & ~settled))
+        flat = beat.flat(m, self.window)
+        expected = self._given(flat, beat.last) | {"last": (ALL, beat.last)}
+        if not isinstance(self.window, BeatWindow):
+            contents = {**self._contents(flat), "last": beat.last, "settled": settled}
+            expected = {name: (self.tail, value) for name, value in contents.items()}
+        self._hold(ALL, state.waiting == waiting, *beat.possible(waiting))
+        for name, value in state.held.items():
+            tag, wanted = expected[name]
+            self._hold(tag, ~waiting | self._alike(flat, name, value, wanted))
+        return _Held(beat, after, slot, waiting, settled, waiting & (compared.valid | settled))
+
+    def _gone(
+        self, m: Module, held: _Held, moves: Value, leaves: Value
+    ) -> tuple[_Context, tuple[Value, Value], Signal]:
+        """The beat that was held one cycle before, the unit after it, and whether that beat has left."""
+        gone = held.beat.following(m, "gone", moves)
+        left = Signal(name="leaves")
+        unit, keep = (Signal(len(each), reset_less=True) for each in held.after)
+        with m.If(moves):
+            m.d.sync += [left.eq(leaves), unit.eq(held.after[0]), keep.eq(held.after[1])]
+        self._hold(ALL, *gone.possible(left))
+        return gone, (unit, keep), left
 
     def _rows(self, m: Module, window: RowWindow, contexts: list[_Context]) -> None:
         """What a `RowWindow` holds, and its outputs."""
-        state, stages = window.state, self.decoder.stages
-        held, unit, keep, slot = self._last_lane(m, contexts, Const(1))
-        settled = held.last | ~slot.open
-        waiting = self._waits(m, contexts[-1].valid, Const(1), settled)
-        flat = held.flat(m, window)
-        expected = {**self._contents(flat), "last": held.last, "settled": settled}
-        self._hold(ALL, state.waiting == waiting, *held.possible(waiting))
-        for name, value in expected.items():
-            self._hold(self.tail, ~waiting | self._alike(flat, name, state.held[name], value))
+        held = self._hold_last(m, contexts, Const(1))
 
         # The last lane.
-        leaves = Signal(name="leaves")
-        gone = held.following(m, "gone", Const(1))
-        next_unit, next_keep = Signal(len(unit), reset_less=True), Signal(reset_less=True)
-        m.d.sync += leaves.eq(waiting & (contexts[-1].valid | settled))
-        m.d.sync += [next_unit.eq(unit), next_keep.eq(keep)]
-        slot = gone.slot(m, self.right, self.tail, (next_unit, next_keep))
+        gone, after, left = self._gone(m, held, Const(1), held.leaves)
+        slot = gone.slot(m, self.right, self.tail, after)
         correct = self._is(slot, Value.cast(window.tail.item)) & (window.tail.last == gone.last)
-        self._hold(ALL, window.tail_valid == leaves, *gone.possible(leaves))
-        self._hold(self.tail, ~leaves | correct)
+        self._hold(ALL, window.tail_valid == left)
+        self._hold(self.tail, ~left | correct)
 
         # The others.
         written = contexts[-1]
-        if stages.row_cycles > stages.window_cycles:
+        if self.decoder.stages.row_cycles > self.decoder.stages.window_cycles:
             written = written.following(m, "written", Const(1))
             self._hold(ALL, *written.possible(written.valid))
         self._hold(ALL, *(valid == written.valid for valid in window.row_valid))
@@ -401,61 +434,34 @@ class _Bench(Elaboratable):
 
     def _held_beats(self, m: Module, window: HeldWindow, contexts: list[_Context]) -> None:
         """What a `HeldWindow` holds, its outputs, and when they are valid, which is what the packer behind requires."""
-        state, compared = window.state, contexts[-1]
-        held, *_, slot = self._last_lane(m, contexts, Const(1))
-        settled = held.last | ~slot.open
-        waiting = self._waits(m, compared.valid, Const(1), settled)
-        flat = held.flat(m, window)
-        expected = {**self._contents(flat), "last": held.last, "settled": settled}
-        self._hold(ALL, state.waiting == waiting, *held.possible(waiting))
-        for name, value in expected.items():
-            self._hold(self.tail, ~waiting | self._alike(flat, name, state.held[name], value))
+        held = self._hold_last(m, contexts, Const(1))
         for copies, context in zip(window.advance.tree, contexts[2:], strict=True):
             self._hold(ALL, *(copy == context.valid for copy in copies))
 
-        leaves = waiting & (compared.valid | settled)
-        slots = [*(held.slot(m, self.right, lane) for lane in range(self.tail)), slot]
-        self._hold(ALL, window.slots_valid == leaves, ~leaves | (window.slots.last == held.last))
+        slots = [*(held.beat.slot(m, self.right, lane) for lane in range(self.tail)), held.slot]
+        self._hold(ALL, window.slots_valid == held.leaves, ~held.leaves | (window.slots.last == held.beat.last))
         for lane, own in enumerate(slots):
             # All lanes but the last are known before the next beat is.
-            self._hold(
-                lane, ~(leaves if own is slot else waiting) | self._is(own, Value.cast(window.slots.slots[lane]))
-            )
+            known = held.leaves if lane == self.tail else held.waiting
+            self._hold(lane, ~known | self._is(own, Value.cast(window.slots.slots[lane])))
         # A beat is valid only as many cycles after one was accepted as the packer is `ahead`, or one fewer.
         arrived = Signal(name="arrived")
-        m.d.sync += arrived.eq(compared.valid)
-        self._hold(ALL, ~(waiting & settled) | arrived)
+        m.d.sync += arrived.eq(contexts[-1].valid)
+        self._hold(ALL, ~(held.waiting & held.settled) | arrived)
 
     def _beats(self, m: Module, window: BeatWindow, contexts: list[_Context]) -> None:
         """What a `BeatWindow` holds, and its outputs."""
-        state, moves = window.state, self.run
-        held, unit, keep, slot = self._last_lane(m, contexts, moves)
-        settled = held.last | ~slot.open
-        waiting = self._waits(m, contexts[-1].valid, moves, settled)
-        flat = held.flat(m, window)
-        self._hold(ALL, state.waiting == waiting, *held.possible(waiting))
-        expected = self._given(flat, held.last) | {"last": (ALL, held.last)}
-        for name, value in state.held.items():
-            tag, wanted = expected[name]
-            self._hold(tag, ~waiting | self._alike(flat, name, value, wanted))
+        held = self._hold_last(m, contexts, self.run)
 
         # The output.
-        slots = [held.slot(m, self.right, lane) for lane in range(self.tail)] + [slot]
+        slots = [held.beat.slot(m, self.right, lane) for lane in range(self.tail)] + [held.slot]
         has_items = Cat(*(each.valid for each in slots)).any()
-        counts = Const(1, 1) if window.keeps_empty else held.last | has_items
-        leaves = Signal(name="leaves")
-        gone = held.following(m, "gone", moves)
-        next_unit, next_keep = Signal(len(unit), reset_less=True), Signal(reset_less=True)
-        with m.If(moves):
-            m.d.sync += [leaves.eq(waiting & (contexts[-1].valid | settled) & counts)]
-            m.d.sync += [next_unit.eq(unit), next_keep.eq(keep)]
-        self._hold(
-            ALL, window.slots_valid == leaves, *gone.possible(leaves), ~leaves | (window.slots.last == gone.last)
-        )
+        counts = Const(1, 1) if window.keeps_empty else held.beat.last | has_items
+        gone, after, left = self._gone(m, held, self.run, held.leaves & counts)
+        self._hold(ALL, window.slots_valid == left, ~left | (window.slots.last == gone.last))
         for lane in range(self.decoder.lanes):
-            after = (next_unit, next_keep) if lane == self.tail else None
-            own = gone.slot(m, self.right, lane, after)
-            self._hold(lane, ~leaves | self._is(own, Value.cast(window.slots.slots[lane])))
+            own = gone.slot(m, self.right, lane, after if lane == self.tail else None)
+            self._hold(lane, ~left | self._is(own, Value.cast(window.slots.slots[lane])))
 
 
 class WindowProof(Elaboratable):

@@ -115,7 +115,7 @@ class PipelineStages:
 
     @property
     def steps(self) -> frozenset[str]:
-        """The steps of `build_window` that end in registers."""
+        """The steps of `Window` that end in registers."""
         return frozenset(_STEPS[self.pipeline].split()) - {"words"}
 
     @property

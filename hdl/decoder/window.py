@@ -18,9 +18,10 @@ from amaranth.lib.wiring import In, Out
 
 from utf8fpga.hdl.beats import beat_layout, is_effective
 from utf8fpga.hdl.decoder.property_logic import PropertyLogic
-from utf8fpga.hdl.decoder.window_logic import Beat, Registers, WindowControl, any_of, build_window, flag, word
+from utf8fpga.hdl.decoder.window_logic import Stage, Window, WindowControl, any_of
 from utf8fpga.hdl.fan_out import FanOut
 from utf8fpga.hdl.payloads import Kind, slots_layout
+from utf8fpga.hdl.pipeline import Pipeline
 from utf8fpga.model.properties import CharacterProperty
 
 if TYPE_CHECKING:
@@ -34,9 +35,7 @@ class WindowState:
     """The registers of a window, and the values between them.
 
     Attributes:
-        registers: the registers and their next values.
-        beat: the beat in the last stage, which is compared with the beat before it; `beat.stages` has all stages.
-        first: the next unit is the first of its packet; None where `beat.history` says so.
+        beat: the window; the beat in its last stage is compared with the beat before it.
         held: the held values of the preceding beat, by name.
         waiting: a beat is held.
         valid: the item of the last lane is valid.
@@ -44,9 +43,7 @@ class WindowState:
         tail: whether the packet ends; of these two with the item of the last lane in front.
     """
 
-    registers: Registers
-    beat: Beat
-    first: Signal | None
+    beat: Window
     held: Mapping[str, Signal]
     waiting: Signal
     valid: Signal
@@ -88,23 +85,23 @@ class ItemWindow(wiring.Component):
         """Whether the position of each unit in its sequence must be known."""
         return self.parameters.kind or self.parameters.length
 
-    def contents(self, beat: Beat, lane: int) -> dict[str, Value]:
+    def contents(self, beat: Window, lane: int) -> dict[str, Value]:
         """The values of a lane, by name, if no unit follows its unit."""
         serial = self.control.serial
-        completed, keep = beat.at("completed", lane), beat.at("keep", lane)
+        completed, keep = beat.completed[lane], beat.keep[lane]
         contents = {
-            "code_point": word(self.control, beat, lane, replacement=self.parameters.replacement),
+            "code_point": beat.word(lane, replacement=self.parameters.replacement),
             "error": keep & ~completed,
             "keep": keep,
         }
         if self.parameters.kind:
-            unit, is_open = beat.at("unit", lane), beat.at("open", lane)
+            unit, is_open = beat.unit[lane], beat.open[lane]
             alone = Mux(is_open, Kind.INCOMPLETE, serial.stray_kind(unit))
             contents["kind"] = Mux(completed, Kind.NONE, alone)
-            contents |= {"unit": unit, "needed": beat.at("needed", lane), "is_open": is_open}
+            contents |= {"unit": unit, "needed": beat.needed[lane], "is_open": is_open}
         if self.parameters.length:
-            contents["length"] = beat.at("length", lane)
-        contents |= {each.field: flag(self.flags, each, beat, lane) for each in self.parameters.properties}
+            contents["length"] = beat.length[lane]
+        contents |= {each.field: beat.flag(each, lane) for each in self.parameters.properties}
         return contents
 
     def item(
@@ -140,33 +137,37 @@ class ItemWindow(wiring.Component):
             fields.append(has_it | breaks if is_broken else has_it)
         return Cat(*fields)
 
-    def breaks_at(self, beat: Beat, lane: int) -> Value | None:
+    def breaks_at(self, beat: Window, lane: int) -> Value | None:
         """Whether a unit breaks an encoded surrogate in the lane before it; None if it is not needed."""
-        return beat.at("breaks", lane) if self.flags.breaks else None
+        return beat.breaks[lane] if self.flags.breaks else None
 
-    def inner_item(self, beat: Beat, lane: int) -> Value:
+    def inner_item(self, beat: Window, lane: int) -> Value:
         """The item of a lane that is not the last."""
-        continued, unit, keep = (beat.at(name, lane + 1) for name in ("continued", "unit", "keep"))
+        continued, unit, keep = (each[lane + 1] for each in (beat.continued, beat.unit, beat.keep))
         return self.item(self.contents(beat, lane), continued, unit, keep, self.breaks_at(beat, lane + 1))
 
-    def _breaks_next(self, beat: Beat) -> Value | None:
+    def _breaks_next(self, beat: Window) -> Value | None:
         """Whether the first unit of a beat breaks an encoded surrogate at the end of the beat before."""
         breaks = self.breaks_at(beat, 0)
         return None if breaks is None else beat.valid & breaks
 
-    def _inputs(self, registers: Registers, first: Signal | None, pauses: Sequence[Value] | None) -> Beat:
+    def _window(self, pipeline: Pipeline, first: Signal | None = None, pauses: Sequence[Value] | None = None) -> Window:
         """The beat in the last stage of the steps, from the beat at the input."""
-        units = self.input.payload
-        values: dict[str, Sequence[Value]] = {
-            "unit": [units.symbols[lane] for lane in range(self.lanes)],
-            "keep": [units.keep[lane] for lane in range(self.lanes)],
-        }
-        if first is not None:
-            values["first"] = [first]
-        beat = Beat(registers, self.lanes, is_effective(self.input), values, units.last, pauses)
-        return build_window(self.control, beat, self.stages.steps, spans=self.spans, properties=self.flags)
+        beat, lanes = self.input.payload, range(self.lanes)
+        return Window(
+            self.control,
+            pipeline,
+            Stage("input", is_effective(self.input), beat.last),
+            [beat.symbols[lane] for lane in lanes],
+            [beat.keep[lane] for lane in lanes],
+            self.stages.steps,
+            first=first,
+            pauses=pauses,
+            spans=self.spans,
+            properties=self.flags,
+        )
 
-    def _hold_last(self, registers: Registers, beat: Beat) -> tuple[dict[str, Signal], Signal, Value]:
+    def _hold_last(self, beat: Window) -> tuple[dict[str, Signal], Signal, Value]:
         """Hold the last lane until the next beat, unless no unit can continue its sequence, without pauses.
 
         Returns:
@@ -174,19 +175,20 @@ class ItemWindow(wiring.Component):
         """
         tail = self.lanes - 1
         given = self.contents(beat, tail)
-        given |= {"last": beat.last, "settled": beat.last | ~beat.at("open", tail)}
+        given |= {"last": beat.last, "settled": beat.last | ~beat.open[tail]}
         held = {name: Signal(len(value), name=f"held_{name}", reset_less=True) for name, value in given.items()}
         waiting = Signal(reset_less=True)
-        registers.add(waiting.eq(beat.valid | (waiting & ~held["settled"])))
-        registers.add(*(held[name].eq(value) for name, value in given.items()), enable=beat.valid)
-        goes_on = beat.valid & beat.at("continued", 0)
-        next_keep = beat.valid & beat.at("keep", 0) & ~held["last"]
-        return held, waiting, self.item(held, goes_on, beat.at("unit", 0), next_keep, self._breaks_next(beat))
+        beat.pipeline.add(waiting.eq(beat.valid | (waiting & ~held["settled"])))
+        beat.pipeline.add(*(held[name].eq(value) for name, value in given.items()), enable=beat.valid)
+        goes_on = beat.valid & beat.continued[0]
+        next_keep = beat.valid & beat.keep[0] & ~held["last"]
+        return held, waiting, self.item(held, goes_on, beat.unit[0], next_keep, self._breaks_next(beat))
 
     def _reset_late(self, m: Module, late_reset: Value) -> None:
         """Reset the registers with feedback of a window without pauses, by two duplicates of a late reset."""
         state = self.state
-        history = [kept for each in state.beat.stages for (name, *_), kept in each.history.items() if name != "unit"]
+        beat = state.beat
+        history = [kept for each in beat.stages for (lanes, *_), kept in each.history.items() if lanes is not beat.unit]
         for reset, registers in zip(late_reset, (history, [state.waiting]), strict=True):
             with m.If(reset):
                 m.d.sync += [register.eq(0) for register in registers]
@@ -224,24 +226,24 @@ class BeatWindow(ItemWindow):
 
     @cached_property
     def state(self) -> WindowState:
-        registers, tail = Registers(), self.lanes - 1
+        pipeline, tail = Pipeline(), self.lanes - 1
         accepts, *pauses, moves, emits = self.run
         first = Signal(init=1)
         accepted = is_effective(self.input) & accepts
-        registers.add(first.eq((accepted & self.input.payload.last) | (~accepted & first)))
-        beat = self._inputs(registers, first, pauses)
+        pipeline.add(first.eq((accepted & self.input.payload.last) | (~accepted & first)))
+        beat = self._window(pipeline, first, pauses)
         contents = self.contents(beat, tail)
         given = {f"tail_{name}": value for name, value in contents.items()}
         given |= {f"item_{lane}": self.inner_item(beat, lane) for lane in range(tail)}
-        given["settled"] = beat.last | ~beat.at("open", tail)
+        given["settled"] = beat.last | ~beat.open[tail]
         if tail and not self.keeps_empty:
             # A beat that does not end its packet may consist of units of one sequence only, and have no item.
-            here = (beat.at("keep", lane) & ~beat.at("continued", lane + 1) for lane in range(tail))
+            here = (beat.keep[lane] & ~beat.continued[lane + 1] for lane in range(tail))
             given["filled"] = beat.last | any_of(here)
-        beat.values |= {name: [value] for name, value in given.items()}
+        ready = {name: beat.give(name, [value]) for name, value in given.items()}
         if self.stages.words:
-            breaks = ["breaks"] if self.flags.breaks else []
-            beat = beat.register("words", [*given, "unit", "keep", "continued", *breaks])
+            breaks = [beat.breaks] if self.flags.breaks else []
+            beat.register("words", [*ready.values(), beat.unit, beat.keep, beat.continued, *breaks])
 
         # A beat is held here until the next beat is known, unless no unit can continue its last sequence.
         loads = beat.valid & moves
@@ -249,34 +251,34 @@ class BeatWindow(ItemWindow):
         def hold(name: str, value: Value) -> Signal:
             held = Signal(len(value), name=f"held_{name}", reset_less=True)
             wide = loads.replicate(len(value))
-            registers.add(held.eq((value & wide) | (held & ~wide)))
+            pipeline.add(held.eq((value & wide) | (held & ~wide)))
             return held
 
-        held = {name: hold(name, beat.at(name, 0)) for name in given} | {"last": hold("last", beat.last)}
+        held = {name: hold(name, each[0]) for name, each in ready.items()} | {"last": hold("last", beat.last)}
         waiting = Signal()
-        goes_on = beat.valid & beat.at("continued", 0)
-        registers.add(waiting.eq((moves & (beat.valid | (waiting & ~held["settled"]))) | (waiting & ~moves)))
+        goes_on = beat.valid & beat.continued[0]
+        pipeline.add(waiting.eq((moves & (beat.valid | (waiting & ~held["settled"]))) | (waiting & ~moves)))
         # A beat that is settled does not depend on the next one.
         follows = beat.valid
         if not self.keeps_empty:
-            ends = ~beat.at("continued", 0)
+            ends = ~beat.continued[0]
             follows &= ends | held["filled"] if tail else ends
         leaves = waiting & (held["settled"] | follows)
-        next_keep = beat.valid & beat.at("keep", 0) & ~held["last"]
+        next_keep = beat.valid & beat.keep[0] & ~held["last"]
         held_contents = {name: held[f"tail_{name}"] for name in contents}
-        last_item = self.item(held_contents, goes_on, beat.at("unit", 0), next_keep, self._breaks_next(beat))
+        last_item = self.item(held_contents, goes_on, beat.unit[0], next_keep, self._breaks_next(beat))
         whole = Cat(*(held[f"item_{lane}"] for lane in range(tail)), last_item, held["last"])
         items, valid = Signal(len(whole), name="items", reset_less=True), Signal(name="items_offered")
-        registers.add(valid.eq((leaves & emits) | (valid & ~emits)))
-        registers.add(items.eq(whole), enable=emits)
+        pipeline.add(valid.eq((leaves & emits) | (valid & ~emits)))
+        pipeline.add(items.eq(whole), enable=emits)
         width = len(last_item)
         parts = [items[lane * width : (lane + 1) * width] for lane in range(self.lanes)]
-        return WindowState(registers, beat, first, held, waiting, valid, parts, items[-1])
+        return WindowState(beat, held, waiting, valid, parts, items[-1])
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
         state = self.state
-        state.registers.assign(m)
+        state.beat.pipeline.connect(m)
         with m.If(ResetSignal()):
             m.d.sync += [valid.eq(0) for valid in state.beat.valids]
         m.d.comb += [
@@ -332,32 +334,31 @@ class RowWindow(ItemWindow):
 
     @cached_property
     def state(self) -> WindowState:
-        registers, tail = Registers(), self.lanes - 1
-        beat = self._inputs(registers, None, None)
+        beat, tail = self._window(Pipeline()), self.lanes - 1
 
         # All lanes but the last are known now.
         items = [self.inner_item(beat, lane) for lane in range(tail)]
         if self.stages.words:
             for lane, item in enumerate(items):
                 items[lane] = Signal(len(item), name=f"words_{lane}", reset_less=True)
-                registers.add(items[lane].eq(item))
+                beat.pipeline.add(items[lane].eq(item))
 
-        held, waiting, item = self._hold_last(registers, beat)
+        held, waiting, item = self._hold_last(beat)
         last_item, valid = (
             Signal(len(item) + 1, name="tail_item", reset_less=True),
             Signal(name="tail_leaves", reset_less=True),
         )
-        registers.add(
+        beat.pipeline.add(
             valid.eq(waiting & (beat.valid | held["settled"])),
             last_item.eq(Cat(item, held["last"])),
         )
-        return WindowState(registers, beat, None, held, waiting, valid, items, last_item)
+        return WindowState(beat, held, waiting, valid, items, last_item)
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
         m.submodules.advance = self.advance
         state = self.state
-        state.registers.assign(m)
+        state.beat.pipeline.connect(m)
         self._reset_late(m, self.late_reset)
         m.d.comb += [
             self.advance.value.eq(is_effective(self.input)),
@@ -408,22 +409,21 @@ class HeldWindow(ItemWindow):
 
     @cached_property
     def state(self) -> WindowState:
-        registers, tail = Registers(), self.lanes - 1
-        beat = self._inputs(registers, None, None)
+        beat, tail = self._window(Pipeline()), self.lanes - 1
         items = [self.inner_item(beat, lane) for lane in range(tail)]
-        held, waiting, last_item = self._hold_last(registers, beat)
+        held, waiting, last_item = self._hold_last(beat)
         copies = self.advance.copies
         for lane, item in enumerate(items):
             items[lane] = Signal(len(item), name=f"words_{lane}", reset_less=True)
-            registers.add(items[lane].eq(item), enable=copies[lane * len(copies) // tail])
+            beat.pipeline.add(items[lane].eq(item), enable=copies[lane * len(copies) // tail])
         valid = Signal(name="is_valid")
-        return WindowState(registers, beat, None, held, waiting, valid, items, Cat(last_item, held["last"]))
+        return WindowState(beat, held, waiting, valid, items, Cat(last_item, held["last"]))
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
         m.submodules.advance = self.advance
         state = self.state
-        state.registers.assign(m)
+        state.beat.pipeline.connect(m)
         self._reset_late(m, self.late_reset)
         valids = state.beat.valids
         with m.If(ResetSignal()):

@@ -8,32 +8,22 @@ with registers after any of its steps.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cache, cached_property, lru_cache, partial, reduce
 from itertools import chain
 from operator import and_, or_
-from typing import Any
 
-from amaranth.hdl import Cat, Const, Module, Signal, Value
+from amaranth.hdl import Cat, Const, Signal, Value
 
 from utf8fpga.hdl.decoder.property_logic import PropertyLogic, grouped
 from utf8fpga.hdl.decoder.serial_logic import SerialControl
 from utf8fpga.hdl.minimise import Function, minimise
+from utf8fpga.hdl.pipeline import Pipeline
 from utf8fpga.model import REPLACEMENT_CHARACTER, EncodingTable, TableError
 from utf8fpga.model.properties import CharacterProperty
 
-__all__ = [
-    "Beat",
-    "Registers",
-    "WindowControl",
-    "any_of",
-    "build_window",
-    "flag",
-    "flag_names",
-    "product_names",
-    "word",
-]
+__all__ = ["Lanes", "Stage", "Window", "WindowControl", "any_of"]
 
 
 def any_of(values: Iterable[Value]) -> Value:
@@ -221,361 +211,365 @@ class WindowControl:
         return self.serial.singles if length == 1 else self._leads(length)
 
 
-class Registers:
-    """Registers and their next values, which are collected first and assigned in a module later.
+@dataclass(eq=False)
+class Lanes:
+    """A value of each lane of a beat. A negative lane is in the beats before, counted from their ends."""
 
-    So the registers of a component can be referred to before the component is elaborated.
-    """
+    window: Window
+    name: str
 
-    def __init__(self) -> None:
-        self._given: list[tuple[Value | None, list[Any]]] = []
-
-    def add(self, *assignments: Any, enable: Value | None = None) -> None:
-        """Add assignments, which apply in cycles in which `enable` is asserted, or in all."""
-        self._given.append((enable, list(assignments)))
-
-    def assign(self, m: Module) -> None:
-        """Assign all of them in the domain `sync`."""
-        for enable, assignments in self._given:
-            if enable is None:
-                m.d.sync += assignments
-                continue
-            with m.If(enable):
-                m.d.sync += assignments
+    def __getitem__(self, lane: int) -> Value:
+        return self.window.at(self, lane)
 
 
-@dataclass
-class Beat:
-    """The values of one beat between two stages of registers, lane by lane.
+@dataclass(frozen=True)
+class Stage:
+    """The registers of a window in one stage, or its input.
 
     Attributes:
-        registers: the collection to which its registers are added.
-        lanes: units per beat.
+        name: the name of the stage.
         valid: a beat is in this stage.
-        values: for each name a value of each lane.
         last: the packet ends after this beat.
-        pauses: for each stage the bit that lets beats advance at the end of a cycle; None: they always advance.
-        stage: the name of the stage.
-        valids: `valid` of each stage of registers so far.
-        before: the same beat in the stage before.
-        history: values of beats before this one, by name, lane and the number of beats in between. Unless stages pause,
-            those other than units are 0 at the start of a packet, so that no unit continues a sequence before it.
+        values: the values, by lane.
+        history: values of beats before, by lane and the number of beats in between. Unless stages pause, those other
+            than units are 0 at the start of a packet, so that no unit continues a sequence before it.
     """
 
-    registers: Registers
-    lanes: int
+    name: str
     valid: Value
-    values: dict[str, Sequence[Value]]
     last: Value
-    pauses: Sequence[Value] | None = None
-    stage: str = "input"
-    valids: tuple[Signal, ...] = ()
-    before: Beat | None = None
-    history: dict[tuple[str, int, int], Signal] = field(default_factory=dict)
+    values: dict[Lanes, list[Value]] = field(default_factory=dict)
+    history: dict[tuple[Lanes, int, int], Signal] = field(default_factory=dict)
 
-    def at(self, name: str, place: int) -> Value:
-        """The value of a lane; a negative place is in the beats before, counted from their ends."""
-        if place >= 0:
-            return self.values[name][place]
-        return self._before(name, place % self.lanes, (-place - 1) // self.lanes)
 
-    def _before(self, name: str, lane: int, beats: int) -> Signal:
-        key = name, lane, beats
-        if key not in self.history:
-            current = self._before(name, lane, beats - 1) if beats else self.values[name][lane]
-            kept = Signal(len(current), name=f"{self.stage}_before{beats + 1}_{name}_{lane}", reset_less=True)
-            self.history[key] = kept
-            if self.pauses is None:
-                of_packet = current if name == "unit" else current & ~self.last.replicate(len(current))
-                self.registers.add(kept.eq(of_packet), enable=self.valid)
-            else:
-                # A multiplexer in logic: a clock enable would need one more look-up table in front of it.
-                moves = (self.valid & self.run).replicate(len(kept))
-                self.registers.add(kept.eq((current & moves) | (kept & ~moves)))
-        return self.history[key]
+class Window:
+    """The role of each unit of a beat, except for what depends on the unit after it.
+
+    There are steps from units to sequences, each of which may end in registers.
+
+    Args:
+        control: the table's functions.
+        pipeline: the pipeline that has the registers.
+        source: the beat at the input, with the values `valid` and `last`.
+        units: the unit of each lane.
+        present: whether it is present.
+        cuts: the steps after which there are registers, see `PipelineStages.steps`.
+        first: no unit of this packet came before the first lane; None without pauses, where history says so.
+        pauses: for each stage the bit that lets beats advance at the end of a cycle; None: they always advance.
+        spans: also compute the position of each unit in its sequence, for causes and lengths.
+        properties: also compute the partial sums of these properties.
+
+    Attributes:
+        stages: the stages, that at the input first.
+        made: all values, in the order in which they were made.
+        unit, keep: the unit, and whether it is present.
+        trail: the unit may continue a sequence.
+        continued: it continues a sequence that was open before it.
+        completed: it completes a sequence.
+        open: it is part of a sequence that needs more units.
+        longer: by number of units, whether that sequence has more.
+        length, needed: with `spans`, the units of the sequence so far, and bit k: more than k further ones are needed.
+        products, sums: products of properties, and by property its partial sums.
+        breaks: the unit before begins an encoded surrogate, which this unit breaks; only with that property.
+    """
+
+    length: Lanes
+    needed: Lanes
+    breaks: Lanes
+
+    def __init__(
+        self,
+        control: WindowControl,
+        pipeline: Pipeline,
+        source: Stage,
+        units: Sequence[Value],
+        present: Sequence[Value],
+        cuts: frozenset[str],
+        *,
+        first: Value | None = None,
+        pauses: Sequence[Value] | None = None,
+        spans: bool = False,
+        properties: PropertyLogic | None = None,
+    ) -> None:
+        self.control, self.pipeline, self.lanes, self.cuts = control, pipeline, len(units), cuts
+        self.first, self.pauses, self.spans = first, pauses, spans
+        self.properties = properties or _NO_PROPERTIES
+        self.stages = [source]
+        self.made: list[Lanes] = []
+        self.unit = self.give("unit", units)
+        self.keep = self.give("keep", present)
+        self._longer = [n for n in control.lengths if n > 2]
+        self._find_features()
+        self._find_leads()
+        self._join_two()
+        self._join_three()
+        self._join_rest()
+
+    @property
+    def stage(self) -> Stage:
+        """The last stage so far."""
+        return self.stages[-1]
+
+    @property
+    def valid(self) -> Value:
+        """A beat is in the last stage."""
+        return self.stage.valid
+
+    @property
+    def last(self) -> Value:
+        """It ends its packet."""
+        return self.stage.last
+
+    @property
+    def valids(self) -> list[Value]:
+        """`valid` of each stage of registers so far."""
+        return [stage.valid for stage in self.stages[1:]]
 
     @property
     def run(self) -> Value:
         """Beats advance from this stage at the end of this cycle: the duplicate of the bit for this stage."""
         assert self.pauses is not None
-        return self.pauses[len(self.valids)]
+        return self.pauses[len(self.stages) - 1]
 
-    def register(self, stage: str, names: Iterable[str]) -> Beat:
-        """The same beat one cycle later, with the values of `names`."""
-        valid = Signal(name=f"{stage}_valid", reset_less=True)
-        last = Signal(name=f"{stage}_last", reset_less=True)
-        kept: dict[str, Sequence[Value]] = {
-            name: [
-                Signal(len(value), name=f"{stage}_{name}_{lane}", reset_less=True)
-                for lane, value in enumerate(self.values[name])
+    def give(self, name: str, values: Iterable[Value]) -> Lanes:
+        """Add a value of each lane."""
+        lanes = Lanes(self, name)
+        self.stage.values[lanes] = list(values)
+        self.made.append(lanes)
+        return lanes
+
+    def each(self, name: str, function: Callable[[int], Value]) -> Lanes:
+        """Add a value that is a function of the lane."""
+        return self.give(name, map(function, range(self.lanes)))
+
+    def at(self, value: Lanes, lane: int) -> Value:
+        """A value in the last stage."""
+        if lane >= 0:
+            return self.stage.values[value][lane]
+        return self._before(value, lane % self.lanes, (-lane - 1) // self.lanes)
+
+    def _before(self, value: Lanes, lane: int, beats: int) -> Signal:
+        key, stage = (value, lane, beats), self.stage
+        if key not in stage.history:
+            current = self._before(value, lane, beats - 1) if beats else stage.values[value][lane]
+            name = f"{stage.name}_before{beats + 1}_{value.name}_{lane}"
+            kept = stage.history[key] = Signal(len(current), name=name, reset_less=True)
+            if self.pauses is None:
+                of_packet = current if value is self.unit else current & ~stage.last.replicate(len(current))
+                self.pipeline.add(kept.eq(of_packet), enable=stage.valid)
+            else:
+                # A multiplexer in logic: a clock enable would need one more look-up table in front of it.
+                moves = (stage.valid & self.run).replicate(len(kept))
+                self.pipeline.add(kept.eq((current & moves) | (kept & ~moves)))
+        return stage.history[key]
+
+    def register(self, name: str, kept: Iterable[Lanes]) -> None:
+        """Add a stage of registers with some values."""
+        before = self.stage
+        valid, last = (Signal(name=f"{name}_{each}", reset_less=True) for each in ("valid", "last"))
+        values: dict[Lanes, list[Value]] = {
+            each: [
+                Signal(len(value), name=f"{name}_{each.name}_{lane}", reset_less=True)
+                for lane, value in enumerate(before.values[each])
             ]
-            for name in names
+            for each in kept
         }
         # A multiplexer in logic: a register with a clock enable and a reset would need a look-up table in front of
         # its enable.
-        moves = self.valid if self.pauses is None else (self.valid & self.run) | (valid & ~self.run)
-        self.registers.add(valid.eq(moves))
-        self.registers.add(
-            last.eq(self.last),
-            *(new.eq(old) for name in kept for new, old in zip(kept[name], self.values[name], strict=True)),
+        moves = before.valid if self.pauses is None else (before.valid & self.run) | (valid & ~self.run)
+        self.pipeline.add(valid.eq(moves))
+        self.pipeline.add(
+            last.eq(before.last),
+            *(new.eq(old) for each in values for new, old in zip(values[each], before.values[each], strict=True)),
             enable=None if self.pauses is None else self.run,
         )
-        valids = (*self.valids, valid)
-        return Beat(self.registers, self.lanes, valid, kept, last, self.pauses, stage, valids, self)
+        self.stages.append(Stage(name, valid, last, values))
 
-    @property
-    def stages(self) -> list[Beat]:
-        """The beat in each stage of registers, that at the input first."""
-        return [*(self.before.stages if self.before else []), self]
-
-
-def build_window(
-    control: WindowControl,
-    beat: Beat,
-    cuts: frozenset[str],
-    *,
-    spans: bool = False,
-    properties: PropertyLogic | None = None,
-) -> Beat:
-    """The role of each unit of a beat, except for what depends on the unit after it.
-
-    Args:
-        control: the table's functions.
-        beat: the values `unit`, `keep` (the unit is present) and, in its first lane only, `first`
-            (no unit of this packet came before); without pauses `history` says so.
-        cuts: the steps after which there are registers, see `PipelineStages.steps`.
-        spans: also compute the position of each unit in its sequence, for causes and lengths.
-        properties: also compute the partial sums of these properties.
-
-    Returns:
-        The beat after the last step with registers, with the values `unit`, `keep`, `continued` (the unit continues a
-        sequence that was open before it), `completed` (it completes a sequence), `open` (it is part of a sequence
-        that needs more units) and `longer_n` (that sequence has more than n units). With `spans` also `length` (units
-        of the sequence so far) and `needed` (bit k: more than k further units are needed). With `properties` also those
-        of `flag_names` for each property, and `breaks` (the unit before begins an encoded surrogate, which this unit
-        breaks).
-    """
-    window = _Window(control, beat, cuts, spans, properties)
-    window.find_features()
-    window.find_leads()
-    window.join_two()
-    window.join_three()
-    window.join_rest()
-    return window.beat
-
-
-class _Window:
-    """The steps from units to sequences, each of which may end in registers."""
-
-    def __init__(
-        self, control: WindowControl, beat: Beat, cuts: frozenset[str], spans: bool, properties: PropertyLogic | None
-    ) -> None:
-        self.control = control
-        self.beat = beat
-        self.cuts = cuts
-        self.spans = spans
-        self.properties = properties or _NO_PROPERTIES
-        self.lengths = control.lengths
-        self.longer = [n for n in control.lengths if n > 2]
-        self.leads = {f"lead_{n}_{which}": (n, which) for n in self.lengths for which in self._numbers(n)}
-        self.firsts = {f"first_of_{n}": n for n in self.lengths}
-        self.seconds = {f"second_of_{n}": n for n in self.lengths}
-        self.thirds = {f"third_of_{n}": n for n in self.longer}
-
-    def _numbers(self, n: int) -> range:
-        return range(len(self.control.lead_allows(n)))
-
-    def _give(self, values: Mapping[str, Callable[[int], Value]]) -> list[str]:
-        """Add values, each of them a function of the lane."""
-        for name, function in values.items():
-            self.beat.values[name] = [function(lane) for lane in range(self.beat.lanes)]
-        return list(values)
-
-    def _cut(self, step: str, *names: str) -> None:
+    def _cut(self, step: str, *kept: Lanes) -> None:
         if step in self.cuts:
-            self.beat = self.beat.register(step, ["unit", "keep", *names])
+            self.register(step, [self.unit, self.keep, *kept])
 
-    def _any(self, names: Iterable[str], lane: int) -> Value:
-        return any_of(self.beat.at(name, lane) for name in names)
+    def _of_units(self, name: str, function: Callable[[Value], Value]) -> Lanes:
+        return self.give(name, map(function, self.stage.values[self.unit]))
 
-    def find_features(self) -> None:
-        """The classes of the unit by itself."""
-        features: dict[str, Function] = {}
-        for n in self.lengths:
-            features[f"prefix_{n}"] = self.control.lead_prefix(n)
-            features |= {f"allows_{n}_{which}": f for which, f in enumerate(self.control.lead_allows(n))}
-            features |= {f"class_{n}_{which}": f for which, f in enumerate(self.control.told_classes(n))}
-        units = self.beat.values["unit"]
-        self._give({"trail": self._trail})
-        for name, function in features.items():
-            self.beat.values[name] = [function(unit) for unit in units]
-        digits = {f"digit_{number}": digit for number, digit in enumerate(self.properties.digits)}
-        for name, digit in digits.items():
-            self.beat.values[name] = [digit(unit) for unit in units]
-        self.digits = list(digits)
-        self._cut("features", "trail", *features, *digits)
-        self.classes = [name for name in features if name.startswith("class")]
+    # The classes of the unit by itself.
+
+    def _find_features(self) -> None:
+        self.trail = self.each("trail", self._trail)
+        self._prefix: dict[int, Lanes] = {}
+        self._allows: dict[int, list[Lanes]] = {}
+        self._classes: dict[int, list[Lanes]] = {}
+        for n in self.control.lengths:
+            allows, classes = self.control.lead_allows(n), self.control.told_classes(n)
+            self._prefix[n] = self._of_units(f"prefix_{n}", self.control.lead_prefix(n))
+            self._allows[n] = [self._of_units(f"allows_{n}_{which}", each) for which, each in enumerate(allows)]
+            self._classes[n] = [self._of_units(f"class_{n}_{which}", each) for which, each in enumerate(classes)]
+        digits = self.properties.digits
+        self._digits = [self._of_units(f"digit_{number}", digit) for number, digit in enumerate(digits)]
+        self._cut("features", *self.made[2:])
 
     def _trail(self, lane: int) -> Value:
         # At the start of a packet only the first unit must be prevented from continuing an earlier sequence: then no
         # later unit continues it either.
-        values = self.beat.values
-        starts_text = values["first"][0] if lane == 0 and "first" in values else Const(0, 1)
-        return self.control.is_trail(values["unit"][lane]) & values["keep"][lane] & ~starts_text
+        values = self.stage.values
+        starts_text = self.first if lane == 0 and self.first is not None else Const(0, 1)
+        return self.control.is_trail(values[self.unit][lane]) & values[self.keep][lane] & ~starts_text
 
-    def find_leads(self) -> None:
-        """The kind of lead that the unit is, by the classes of units that may follow it."""
-        self._give({name: partial(self._lead, *lead) for name, lead in self.leads.items()})
-        self._cut("leads", "trail", *self.classes, *self.leads, *self.digits)
+    # The kind of lead that the unit is, by the classes of units that may follow it.
 
-    def _lead(self, n: int, which: int, lane: int) -> Value:
-        return self.beat.at(f"prefix_{n}", lane) & self.beat.at(f"allows_{n}_{which}", lane)
+    def _find_leads(self) -> None:
+        self._leads = {
+            n: [self.each(f"lead_{n}_{which}", partial(self._lead, n, allows)) for which, allows in enumerate(each)]
+            for n, each in self._allows.items()
+        }
+        classes, leads = (chain.from_iterable(each.values()) for each in (self._classes, self._leads))
+        self._cut("leads", self.trail, *classes, *leads, *self._digits)
 
-    def join_two(self) -> None:
-        """Whether the unit is the second of a sequence."""
-        self._give({name: partial(self._second, n) for name, n in self.seconds.items()})
-        self._give({name: partial(self._first, n) for name, n in self.firsts.items()})
-        matches = {f"match_{n}": partial(self._match, n) for n in range(len(self.properties.units))}
-        self._cut("pairs", "trail", *self.firsts, *self.seconds, *self._give(matches))
+    def _lead(self, n: int, allows: Lanes, lane: int) -> Value:
+        return self._prefix[n][lane] & allows[lane]
+
+    # Whether the unit is the second of a sequence.
+
+    def _join_two(self) -> None:
+        lengths = self.control.lengths
+        self._seconds = {n: self.each(f"second_of_{n}", partial(self._second, n)) for n in lengths}
+        self._firsts = {n: self.each(f"first_of_{n}", partial(_any, self._leads[n])) for n in lengths}
+        matches = range(len(self.properties.units))
+        self._matches = [self.each(f"match_{number}", partial(self._match, number)) for number in matches]
+        self._cut("pairs", self.trail, *self._firsts.values(), *self._seconds.values(), *self._matches)
 
     def _match(self, number: int, lane: int) -> Value:
-        return self.properties.unit(number, lambda digit: self.beat.at(f"digit_{digit}", lane))
+        return self.properties.unit(number, lambda digit: self._digits[digit][lane])
 
     def _second(self, n: int, lane: int) -> Value:
-        allowed = [self.beat.at(name, lane - 1) for name, (length, _) in self.leads.items() if length == n]
-        told = [self.beat.at(f"class_{n}_{which}", lane) for which in range(len(self.control.told_classes(n)))]
+        allowed = [lead[lane - 1] for lead in self._leads[n]]
+        told = [each[lane] for each in self._classes[n]]
         if len(told) < len(allowed):
             told.append(~told[0] if told else Const(1, 1))
-        return self.beat.at("trail", lane) & any_of(map(and_, allowed, told))
+        return self.trail[lane] & any_of(map(and_, allowed, told))
 
-    def join_three(self) -> None:
-        """Whether the unit is the third of a sequence, and the values that depend on three units."""
-        self._give({name: partial(self._third, n) for name, n in self.thirds.items()})
-        plain: dict[str, Callable[[int], Value]] = {
-            "in_pair": partial(self._any, list(self.seconds)),
-            "in_three": self._in_three,
-            "done": self._done,
-            "opens": partial(self._any, list(self.firsts)),
-        }
-        self._give(plain)
-        places = [*self.firsts, *self.seconds, *self.thirds]
-        continuing = [name for name, n in self.thirds.items() if n > 3]
-        products = {f"product_{n}": partial(self._product, n) for n in range(len(self.properties.products))}
-        self._cut("thirds", "trail", *plain, *(places if self.spans else continuing), *self._give(products))
+    # Whether the unit is the third of a sequence, and the values that depend on three units.
+
+    def _join_three(self) -> None:
+        self._thirds = {n: self.each(f"third_of_{n}", partial(self._third, n)) for n in self._longer}
+        self._in_pair = self.each("in_pair", partial(_any, self._seconds.values()))
+        self._in_three = self.each("in_three", self._is_in_three)
+        self._done = self.each("done", self._is_done)
+        self._opens = self.each("opens", partial(_any, self._firsts.values()))
+        places = [*self._firsts.values(), *self._seconds.values(), *self._thirds.values()]
+        continuing = [third for n, third in self._thirds.items() if n > 3]
+        products = range(len(self.properties.products))
+        self.products = [self.each(f"product_{number}", partial(self._product, number)) for number in products]
+        plain = self._in_pair, self._in_three, self._done, self._opens
+        self._cut("thirds", self.trail, *plain, *(places if self.spans else continuing), *self.products)
 
     def _product(self, number: int, lane: int) -> Value:
-        return self.properties.product(number, lambda back, condition: self.beat.at(f"match_{condition}", lane - back))
+        return self.properties.product(number, lambda back, condition: self._matches[condition][lane - back])
 
-    def _first(self, n: int, lane: int) -> Value:
-        return self._any((name for name, (length, _) in self.leads.items() if length == n), lane)
-
-    def _in_three(self, lane: int) -> Value:
-        # Not the OR of `thirds`: synthesis would then put the look-up tables of two registers in a row.
-        seconds = (self.beat.at(f"second_of_{n}", lane - 1) for n in self.longer)
-        return any_of(seconds) & self.beat.at("trail", lane)
+    def _is_in_three(self, lane: int) -> Value:
+        # Not the OR of `_thirds`: synthesis would then put the look-up tables of two registers in a row.
+        return any_of(self._seconds[n][lane - 1] for n in self._longer) & self.trail[lane]
 
     def _third(self, n: int, lane: int) -> Value:
-        return self.beat.at(f"second_of_{n}", lane - 1) & self.beat.at("trail", lane)
+        return self._seconds[n][lane - 1] & self.trail[lane]
 
-    def _done(self, lane: int) -> Value:
-        ends = [name for name in ("second_of_2", "third_of_3") if name in self.beat.values]
-        return self.control.is_single(self.beat.at("unit", lane)) | self._any(ends, lane)
+    def _is_done(self, lane: int) -> Value:
+        ends = [places[n] for places, n in ((self._seconds, 2), (self._thirds, 3)) if n in places]
+        return self.control.is_single(self.unit[lane]) | _any(ends, lane)
 
-    def join_rest(self) -> None:
-        """The remaining values, which depend on up to all units of a sequence."""
-        found: dict[str, Callable[[int], Value]] = {
-            f"longer_{bound}": partial(self._is_longer, bound) for bound in self.control.bounds if bound > 1
-        }
-        found |= {"continued": self._continued, "completed": self._completed, "open": self._is_open}
+    # The remaining values, which depend on up to all units of a sequence.
+
+    def _join_rest(self) -> None:
+        before = len(self.made)
+        bounds = [bound for bound in self.control.bounds if bound > 1]
+        self.longer = {bound: self.each(f"longer_{bound}", partial(self._is_longer, bound)) for bound in bounds}
+        self.continued = self.each("continued", self._is_continued)
+        self.completed = self.each("completed", self._is_completed)
+        self.open = self.each("open", self._is_open)
         if self.spans:
-            found |= {"length": self._length, "needed": self._needed}
-        for each in self.properties.sums:
-            names = product_names(self.properties, each)
-            groups = zip(flag_names(self.properties, each), grouped(names), strict=True)
-            found |= {name: partial(self._any, group) for name, group in groups}
+            self.length = self.each("length", self._length)
+            self.needed = self.each("needed", self._needed)
+        self.sums: dict[CharacterProperty, list[Lanes]] = {}
+        for each, numbers in self.properties.sums.items():
+            groups = grouped([self.products[number] for number in numbers])
+            self.sums[each] = [
+                self.each(f"{each.field}_{number}", partial(_any, group)) for number, group in enumerate(groups)
+            ]
         if self.properties.breaks:
-            found["breaks"] = self._breaks
-        self._cut("ends", *self._give(found))
+            self.breaks = self.each("breaks", self._breaks)
+        self._cut("ends", *self.made[before:])
 
     def _breaks(self, lane: int) -> Value:
         # The unit is in the same packet as the one before if it is a `trail`.
-        names = (f"product_{number}" for number in self.properties.breaks)
-        return self.beat.at("trail", lane) & self._any(names, lane)
+        return self.trail[lane] & _any((self.products[number] for number in self.properties.breaks), lane)
 
     def _so_far(self, n: int, count: int, lane: int) -> Value:
         """The unit is number `count` of a sequence of `n`."""
         if count <= 3:
-            return self.beat.at(f"{('first', 'second', 'third')[count - 1]}_of_{n}", lane)
-        trails = (self.beat.at("trail", lane - k) for k in reversed(range(count - 3)))
-        return self.beat.at(f"third_of_{n}", lane - count + 3) & all_of(trails)
+            return (self._firsts, self._seconds, self._thirds)[count - 1][n][lane]
+        trails = (self.trail[lane - k] for k in reversed(range(count - 3)))
+        return self._thirds[n][lane - count + 3] & all_of(trails)
 
-    def _continued(self, lane: int) -> Value:
-        further = (self._so_far(n, count, lane) for n in self.longer for count in range(4, n + 1))
-        return self.beat.at("in_pair", lane) | self.beat.at("in_three", lane) | any_of(further)
+    def _is_continued(self, lane: int) -> Value:
+        further = (self._so_far(n, count, lane) for n in self._longer for count in range(4, n + 1))
+        return self._in_pair[lane] | self._in_three[lane] | any_of(further)
 
-    def _completed(self, lane: int) -> Value:
-        return self.beat.at("done", lane) | any_of(self._so_far(n, n, lane) for n in self.longer if n > 3)
+    def _is_completed(self, lane: int) -> Value:
+        return self._done[lane] | any_of(self._so_far(n, n, lane) for n in self._longer if n > 3)
 
     def _is_open(self, lane: int) -> Value:
-        # A second unit is `done` if its sequence needs no more.
-        pair_open = self.beat.at("in_pair", lane) & ~self.beat.at("done", lane)
-        later = (self._so_far(n, count, lane) for n in self.longer for count in range(3, n))
-        return self.beat.at("opens", lane) | pair_open | any_of(later)
+        # A second unit is `_done` if its sequence needs no more.
+        pair_open = self._in_pair[lane] & ~self._done[lane]
+        later = (self._so_far(n, count, lane) for n in self._longer for count in range(3, n))
+        return self._opens[lane] | pair_open | any_of(later)
 
     def _is_longer(self, bound: int, lane: int) -> Value:
         # The value is used only of a unit that completes a sequence.
         if bound == 2:
-            return self.control.is_longer(self.beat.at("unit", lane)) & ~self.beat.at("in_pair", lane)
+            return self.control.is_longer(self.unit[lane]) & ~self._in_pair[lane]
         if bound == 3:
-            return ~self.beat.at("done", lane)
-        return any_of(self._so_far(n, n, lane) for n in self.lengths if n > bound)
+            return ~self._done[lane]
+        return any_of(self._so_far(n, n, lane) for n in self.control.lengths if n > bound)
 
     def _length(self, lane: int) -> Value:
-        parts = [(self._so_far(n, count, lane), count) for n in self.lengths for count in range(2, n + 1)]
+        parts = [(self._so_far(n, count, lane), count) for n in self.control.lengths for count in range(2, n + 1)]
         alone = ~any_of(part for part, _ in parts)
         bits = range(self.control.table.longest.bit_length())
         return Cat(any_of(part for part, count in [(alone, 1), *parts] if count >> bit & 1) for bit in bits)
 
     def _needed(self, lane: int) -> Value:
-        parts = [(self._so_far(n, count, lane), n - count) for n in self.lengths for count in range(1, n)]
+        parts = [(self._so_far(n, count, lane), n - count) for n in self.control.lengths for count in range(1, n)]
         return Cat(any_of(part for part, more in parts if more > k) for k in range(self.control.table.longest - 1))
+
+    # What a unit completes.
+
+    def flag(self, wanted: CharacterProperty, lane: int) -> Value:
+        """Whether a unit completes a sequence whose code point has a property."""
+        return self.completed[lane] & _any(self.sums[wanted], lane)
+
+    def word(self, lane: int, *, replacement: bool) -> Value:
+        """The code point of the sequence that a unit completes; if it completes none, U+FFFD with `replacement`."""
+        completed = self.completed[lane]
+        bits = []
+        for bit in range(self.control.serial.code_point_bits):
+            value = any_of(self._part(source, lane) for source in self.control.sources(bit))
+            if replacement:
+                value = value | ~completed if REPLACEMENT_CHARACTER >> bit & 1 else value & completed
+            bits.append(value)
+        return Cat(*bits)
+
+    def _part(self, source: Source, lane: int) -> Value:
+        """A bit of a unit where it is the source of a bit of the code point."""
+        part = source.value(self.unit[lane - source.back])
+        for bound, wanted in ((source.above, True), (source.up_to, False)):
+            if 0 < bound < self.control.table.longest:
+                counted = self.control.is_longer(self.unit[lane]) if bound == 1 else self.longer[bound][lane]
+                part = part & (counted if wanted else ~counted)
+        return part
 
 
 _NO_PROPERTIES = PropertyLogic((), (), (), {}, ())
 
 
-def product_names(logic: PropertyLogic, wanted: CharacterProperty) -> list[str]:
-    """The names of the products of a property."""
-    return [f"product_{number}" for number in logic.sums[wanted]]
-
-
-def flag_names(logic: PropertyLogic, wanted: CharacterProperty) -> list[str]:
-    """The names of the partial sums of a property."""
-    return [f"{wanted.field}_{number}" for number, _ in enumerate(grouped(logic.sums[wanted]))]
-
-
-def flag(logic: PropertyLogic, wanted: CharacterProperty, beat: Beat, lane: int) -> Value:
-    """Whether a unit completes a sequence whose code point has a property."""
-    return beat.at("completed", lane) & any_of(beat.at(name, lane) for name in flag_names(logic, wanted))
-
-
-def word(control: WindowControl, beat: Beat, lane: int, *, replacement: bool) -> Value:
-    """The code point of the sequence that a unit completes; if it completes none, U+FFFD with `replacement`."""
-    completed = beat.at("completed", lane)
-    bits = []
-    for bit in range(control.serial.code_point_bits):
-        parts = []
-        for source in control.sources(bit):
-            part = source.value(beat.at("unit", lane - source.back))
-            for bound, wanted in ((source.above, True), (source.up_to, False)):
-                if 0 < bound < control.table.longest:
-                    counted = (
-                        control.is_longer(beat.at("unit", lane)) if bound == 1 else beat.at(f"longer_{bound}", lane)
-                    )
-                    part = part & (counted if wanted else ~counted)
-            parts.append(part)
-        value = any_of(parts)
-        if replacement:
-            value = value | ~completed if REPLACEMENT_CHARACTER >> bit & 1 else value & completed
-        bits.append(value)
-    return Cat(*bits)
+def _any(values: Iterable[Lanes], lane: int) -> Value:
+    return any_of(each[lane] for each in values)

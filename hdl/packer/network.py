@@ -8,8 +8,8 @@ from functools import partial
 
 from amaranth.hdl import Cat, Const, Mux, Value
 
-from utf8fpga.hdl.packer.pipeline import ZERO, Number, Pipeline, Timed, latest
-from utf8fpga.hdl.packer.route import WordCounts, exceeds, turns
+from utf8fpga.hdl.packer.route import Number, WordCounts, exceeds, turns
+from utf8fpga.hdl.pipeline import ZERO, Pipeline, Staged, latest
 
 __all__ = ["Network"]
 
@@ -52,8 +52,8 @@ class Network:
         self,
         pipeline: Pipeline,
         lanes: int,
-        keep: Sequence[Timed],
-        words: Sequence[Timed],
+        keep: Sequence[Staged],
+        words: Sequence[Staged],
         base: Number,
         counts: WordCounts,
     ) -> None:
@@ -61,14 +61,14 @@ class Network:
         steps = len(base)
         size = 1 << steps
         # The first two steps have the most blocks: registers of their own keep the nets of the feedback short.
-        near = [pipeline.compute(f"near_base_{bit}", [value], lambda value: value) for bit, value in enumerate(base)]
-        self.wraps = [pipeline.compute(f"wraps_{lane}", near, partial(_is_before, lane)) for lane in range(lanes)]
+        near = [pipeline.apply(f"near_base_{bit}", Value.__pos__, value) for bit, value in enumerate(base)]
+        self.wraps = [pipeline.apply(f"wraps_{lane}", partial(_is_before, lane), *near) for lane in range(lanes)]
         padding = size - lanes
-        nothing = Timed(Const(0, len(words[0].value)), None)
-        self.present: list[list[Timed]] = [[*keep, *[ZERO] * padding]]
-        self.words: list[list[Timed]] = []
+        nothing = Staged(Const(0, len(words[0].value)), 0)
+        self.present: list[list[Staged]] = [[*keep, *[ZERO] * padding]]
+        self.words: list[list[Staged]] = []
         self._given = [*words, *[nothing] * padding]
-        self.crossings: list[dict[int, Timed]] = []
+        self.crossings: list[dict[int, Staged]] = []
         for step in range(steps):
             self._step(step, near, counts)
         if padding:
@@ -84,7 +84,7 @@ class Network:
         if step == 0:
             self.words.append(self._wait(cycle + 1))
         words = self.words[-1]
-        crossings: dict[int, Timed] = {}
+        crossings: dict[int, Staged] = {}
         moved, switched = list(present), list(words)
         for block, block_turns in enumerate(blocks):
             for place, turn in enumerate(block_turns):
@@ -98,17 +98,16 @@ class Network:
                 # Whether a lane holds a word is known one cycle before the word.
                 # Each lane has its own register, one of them the complement, so that synthesis does not merge them.
                 stays = pipeline.register(f"stays_{step}_{left}", ~crosses, cycle)
-                inputs = [crossings[left], words[right], words[left]]
-                switched[left] = pipeline.compute(f"word_{step}_{left}", inputs, Mux)
-                inputs = [stays, words[right], words[left]]
-                switched[right] = pipeline.compute(f"word_{step}_{right}", inputs, Mux)
+                pair = words[right], words[left]
+                switched[left] = pipeline.apply(f"word_{step}_{left}", Mux, crossings[left], *pair)
+                switched[right] = pipeline.apply(f"word_{step}_{right}", Mux, stays, *pair)
         self.present.append(moved)
         self.words.append(switched)
         self.crossings.append(crossings)
 
-    def _wait(self, until: int) -> list[Timed]:
+    def _wait(self, until: int) -> list[Staged]:
         """The words when the first step needs them."""
-        found: list[Timed] = []
+        found: list[Staged] = []
         for start in range(0, self._lanes, _WAIT_GROUP):
             group = range(start, min(self._lanes, start + _WAIT_GROUP))
             names = [f"word_{lane}" for lane in group]
@@ -117,11 +116,12 @@ class Network:
 
     def _fold(self, lanes: int) -> None:
         words = self.words[-1]
-        folded = []
-        for lane, wraps in enumerate(self.wraps):
-            inputs = [wraps, words[(lane + lanes) % len(words)], words[lane]]
-            folded.append(self._pipeline.compute(f"word_fold_{lane}", inputs, Mux))
-        self.words.append(folded)
+        self.words.append(
+            [
+                self._pipeline.apply(f"word_fold_{lane}", Mux, wraps, words[(lane + lanes) % len(words)], words[lane])
+                for lane, wraps in enumerate(self.wraps)
+            ]
+        )
 
 
 def _is_before(lane: int, *base: Value) -> Value:

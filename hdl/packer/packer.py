@@ -14,11 +14,11 @@ from utf8fpga.hdl.beats import beat_layout
 from utf8fpga.hdl.fan_out import FanOut, LateReset
 from utf8fpga.hdl.memory_buffer import Level, MemoryBuffer
 from utf8fpga.hdl.packer.network import Network
-from utf8fpga.hdl.packer.pipeline import ZERO, Pipeline, Timed
 from utf8fpga.hdl.packer.route import WordCounts
 from utf8fpga.hdl.packer.rows import Begin, ClosedRows
 from utf8fpga.hdl.packer.store import RESET_LANES, RowStore
 from utf8fpga.hdl.payloads import beat_of_slots
+from utf8fpga.hdl.pipeline import ZERO, Pipeline, Staged
 
 __all__ = ["Packer"]
 
@@ -118,7 +118,7 @@ class Packer(wiring.Component):
 
     def _move_words(self) -> None:
         """Make the pipeline up to the memories."""
-        self.pipeline = pipeline = Pipeline()
+        self.pipeline = pipeline = Pipeline(numbered=True)
         lanes, steps, sparse = self.lanes, (self.lanes - 1).bit_length(), self.sparse.payload
         self.was_paused = [self.paused, *(Signal(name=f"paused_{n}", init=1) for n in range(1, self.ahead + 1))]
         paused = self.was_paused[-1]
@@ -134,11 +134,11 @@ class Packer(wiring.Component):
             pipeline.register(f"keep_{lane}", sparse.keep[lane] & (accepted if masks else 1), 0)
             for lane in range(lanes)
         ]
-        words = [Timed(Value.cast(sparse.symbols[lane]), 0) for lane in range(lanes)]
+        words = [Staged(Value.cast(sparse.symbols[lane]), 0) for lane in range(lanes)]
         self.roots = [each.value for each in (valid, idle, last, *keep)]
         counts = WordCounts(pipeline, [*keep, *[ZERO] * ((1 << steps) - lanes)], None if masks else valid)
-        ends = pipeline.compute("ends", [last, valid], lambda last, valid: last & valid)
-        leaves = pipeline.compute("leaves", [last, valid, idle], lambda last, valid, idle: (last & valid) | idle)
+        ends = pipeline.apply("ends", Value.__and__, last, valid)
+        leaves = pipeline.apply("leaves", lambda last, valid, idle: (last & valid) | idle, last, valid, idle)
         self.begin = Begin(pipeline, lanes, counts.total, leaves)
         self.network = Network(pipeline, lanes, keep, words, self.begin.base, counts)
         self.closed = ClosedRows(pipeline, self.begin, ends, idle)

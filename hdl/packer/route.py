@@ -9,9 +9,15 @@ from operator import add
 
 from amaranth.hdl import Cat, Const, Value
 
-from utf8fpga.hdl.packer.pipeline import Number, Pipeline, Timed, latest
+from utf8fpga.hdl.pipeline import Pipeline, Staged, latest
 
-__all__ = ["WordCounts", "exceeds", "turns"]
+__all__ = ["Number", "WordCounts", "exceeds", "turns"]
+
+Number = Sequence[Staged]
+"""An unsigned number: its bits, the lowest one first. The bits may be known in different stages."""
+
+_CHUNK = 2
+"""Bits of a number that are added in one cycle: five inputs, the carry among them, fit two look-up tables."""
 
 
 class WordCounts:
@@ -30,7 +36,7 @@ class WordCounts:
             the block modulo its lanes, if there is a beat; empty where it is 0.
     """
 
-    def __init__(self, pipeline: Pipeline, keep: Sequence[Timed], valid: Timed | None) -> None:
+    def __init__(self, pipeline: Pipeline, keep: Sequence[Staged], valid: Staged | None) -> None:
         self._pipeline = pipeline
         steps = (len(keep) - 1).bit_length()
         # Of two and of four lanes at once, of more from the halves.
@@ -38,7 +44,7 @@ class WordCounts:
         for level in range(3, steps + 1):
             halves = in_blocks[level - 1]
             in_blocks[level] = [
-                pipeline.add(f"count_{level}_{block}", halves[2 * block : 2 * block + 2], level + 1)
+                _sum(pipeline, f"count_{level}_{block}", halves[2 * block : 2 * block + 2], level + 1)
                 for block in range(len(halves) // 2)
             ]
         self.total = in_blocks[steps][0]
@@ -51,10 +57,10 @@ class WordCounts:
                     around = block >> (level - size)
                     if around % 2:
                         left = in_blocks[level][around - 1][:size]
-                        before[block] = pipeline.add(f"before_{step}_{level}_{block}", [before[block], left], size)
+                        before[block] = _sum(pipeline, f"before_{step}_{level}_{block}", [before[block], left], size)
             self.before.append(before)
 
-    def _count(self, keep: Sequence[Timed], valid: Timed | None, level: int) -> list[Number]:
+    def _count(self, keep: Sequence[Staged], valid: Staged | None, level: int) -> list[Number]:
         found: list[Number] = []
         for start in range(0, len(keep), 1 << level):
             lanes = keep[start : start + (1 << level)]
@@ -72,7 +78,7 @@ class WordCounts:
         return found
 
 
-def turns(pipeline: Pipeline, step: int, block: int, base: Number, before: Number, cycle: int) -> list[Timed]:
+def turns(pipeline: Pipeline, step: int, block: int, base: Number, before: Number, cycle: int) -> list[Staged]:
     """Whether the left words of a block belong to its right half.
 
     The words of a block have destinations that follow each other, from the block's start on: the lane in which the
@@ -96,7 +102,9 @@ def turns(pipeline: Pipeline, step: int, block: int, base: Number, before: Numbe
     name, half = f"turn_{step}_{block}", 1 << step
     if step == 0:
         bits = [base[0], *before]
-        return [pipeline.compute(name, bits, lambda *values: Cat(*values).xor(), cycle)] if len(bits) > 1 else bits
+        if len(bits) == 1:
+            return bits
+        return [pipeline.apply(name, lambda *values: Cat(*values).xor(), *bits, earliest=cycle)]
     if step == 1:
         inputs = [*base[:2], *before[:2]]
 
@@ -104,20 +112,46 @@ def turns(pipeline: Pipeline, step: int, block: int, base: Number, before: Numbe
             start = Cat(*values[:2]) + Cat(*values[2:])
             return start[1] ^ (place < start[0])
 
-        return [pipeline.compute(f"{name}_{place}", inputs, partial(turn, place), cycle) for place in range(half)]
+        return [
+            pipeline.apply(f"{name}_{place}", partial(turn, place), *inputs, earliest=cycle) for place in range(half)
+        ]
     if step == 2:
         # The highest bit of the start is not in a register: the carry is one of the inputs.
-        low = pipeline.add(f"start_{step}_{block}", [base[:2], before[:2]], 3)
+        low = _sum(pipeline, f"start_{step}_{block}", [base[:2], before[:2]], 3)
         top = [*base[2:3], *before[2:3], *low[2:]]
         low = low[:2]
     else:
-        *low, only = pipeline.add(f"start_{step}_{block}", [base[: step + 1], before], step + 1)
+        *low, only = _sum(pipeline, f"start_{step}_{block}", [base[: step + 1], before], step + 1)
         top = [only]
 
     def turn_of(place: int, *values: Value) -> Value:
         return Cat(*values[: len(top)]).xor() ^ exceeds(Cat(*values[len(top) :]), place)
 
-    return [pipeline.compute(f"{name}_{place}", [*top, *low], partial(turn_of, place), cycle) for place in range(half)]
+    return [
+        pipeline.apply(f"{name}_{place}", partial(turn_of, place), *top, *low, earliest=cycle) for place in range(half)
+    ]
+
+
+def _sum(pipeline: Pipeline, name: str, numbers: Sequence[Number], width: int) -> Number:
+    """The sum of up to two numbers modulo 2 to the power of `width`, two bits per cycle."""
+    result: list[Staged] = []
+    carry: list[Staged] = []
+    for start in range(0, width, _CHUNK):
+        size = min(_CHUNK, width - start)
+        parts = [part for part in (*(number[start : start + size] for number in numbers), carry) if part]
+        if not parts:
+            break
+        carry = []
+        if len(parts) == 1:
+            result += parts[0]
+            continue
+        cycle = latest([bit for part in parts for bit in part])
+        total = sum((Cat(pipeline.at(bit, cycle) for bit in part) for part in parts), Const(0, 1))
+        bits = min(size, len(total))
+        result += [pipeline.register(f"{name}_{start + bit}", total[bit], cycle) for bit in range(bits)]
+        if start + size < width and len(total) > size:
+            carry = [pipeline.register(f"{name}_carry_{start}", total[size], cycle)]
+    return result
 
 
 def exceeds(number: Value, bound: int) -> Value:

@@ -5,7 +5,8 @@ from __future__ import annotations
 
 from amaranth.hdl import Cat, Const, Mux, Signal, Value
 
-from utf8fpga.hdl.packer.pipeline import Number, Pipeline, Timed, latest
+from utf8fpga.hdl.packer.route import Number
+from utf8fpga.hdl.pipeline import Pipeline, Staged, latest
 
 __all__ = ["Begin", "ClosedRows", "row_numbers"]
 
@@ -32,11 +33,11 @@ class Begin:
         overflow: values of which one is 1 if the beat fills the row in which it begins.
     """
 
-    def __init__(self, pipeline: Pipeline, lanes: int, total: Number, leaves: Timed) -> None:
+    def __init__(self, pipeline: Pipeline, lanes: int, total: Number, leaves: Staged) -> None:
         self._pipeline, self._leaves = pipeline, leaves
         steps = (lanes - 1).bit_length()
-        self.base: list[Timed] = []
-        self.rest: list[Timed] = []
+        self.base: list[Staged] = []
+        self.rest: list[Staged] = []
         if lanes == 1 << steps:
             carry = self._add_chunks(total[:steps])
             # The beat fills its row if there is a carry, or if it has as many words as there are lanes.
@@ -44,10 +45,10 @@ class Begin:
         else:
             self.overflow = [self._add_modulo(lanes, total)]
 
-    def _add_chunks(self, total: Number) -> list[Timed]:
+    def _add_chunks(self, total: Number) -> list[Staged]:
         """Add the words to the lane, modulo a power of two; the carry."""
         pipeline = self._pipeline
-        carry: list[Timed] = []
+        carry: list[Staged] = []
         for start in range(0, len(total), _CHUNK):
             words = total[start : start + _CHUNK]
             size, cycle = len(words), latest([*words, *carry])
@@ -60,7 +61,7 @@ class Begin:
             carry = [pipeline.register(f"carry_{start}", sum_[size], cycle)]
         return carry
 
-    def _add_modulo(self, lanes: int, total: Number) -> Timed:
+    def _add_modulo(self, lanes: int, total: Number) -> Staged:
         """Add the words to the lane, modulo the lanes; whether the sum reaches them."""
         pipeline, cycle = self._pipeline, latest(total)
         size = len(total) - 1
@@ -75,8 +76,8 @@ class Begin:
 
     def _drive(self, base: Signal, following: Value, cycle: int) -> None:
         pipeline = self._pipeline
-        pipeline.drive(base, following & ~pipeline.at(self._leaves, cycle).replicate(len(base)))
-        self.base += [Timed(bit, cycle) for bit in base]
+        pipeline.add(base.eq(following & ~pipeline.at(self._leaves, cycle).replicate(len(base))))
+        self.base += [Staged(bit, cycle) for bit in base]
 
 
 class ClosedRows:
@@ -102,18 +103,20 @@ class ClosedRows:
             ends with it, a bit each.
     """
 
-    def __init__(self, pipeline: Pipeline, begin: Begin, ends: Timed, idle: Timed) -> None:
+    def __init__(self, pipeline: Pipeline, begin: Begin, ends: Staged, idle: Staged) -> None:
         overflow, rest = begin.overflow, begin.rest
-        waits = pipeline.compute("waits", [*begin.base, idle], lambda *bits: _any(*bits[:-1]) & bits[-1])
-        full = pipeline.compute("full", overflow, _any)
-        self.closes = pipeline.compute("closes", [*overflow, ends, waits], _any)
+        waits = pipeline.apply("waits", lambda *bits: _any(*bits[:-1]) & bits[-1], *begin.base, idle)
+        full = pipeline.apply("full", _any, *overflow)
+        self.closes = pipeline.apply("closes", _any, *overflow, ends, waits)
         low, late = rest[:-2], rest[-2:]
         if low:
-            late = [*late, pipeline.compute("rest_low", low, _any)]
-        self.closes_next = pipeline.compute(
+            late = [*late, pipeline.apply("rest_low", _any, *low)]
+        self.closes_next = pipeline.apply(
             "closes_next",
-            [ends, *overflow, *late],
             lambda ends, *bits: ends & _any(*bits[: len(overflow)]) & _any(*bits[len(overflow) :]),
+            ends,
+            *overflow,
+            *late,
         )
         decided = self.decided = latest([self.closes, self.closes_next])
         closes, closes_next, is_full, is_end = (
@@ -124,9 +127,9 @@ class ClosedRows:
         words = Cat(*(pipeline.at(bit, decided) for bit in rest))
         own = Cat(words, is_full, is_end & ~closes_next)
         self.pending = pending = pipeline.state("pending", 1)
-        pipeline.drive(pending, closes_next | (pending & closes))
+        pipeline.add(pending.eq(closes_next | (pending & closes)))
         self.later = later = pipeline.state("later", len(own), cleared=False)
-        pipeline.drive(later, Mux(closes_next, Cat(words, Const(0, 1), Const(1, 1)), own))
+        pipeline.add(later.eq(Mux(closes_next, Cat(words, Const(0, 1), Const(1, 1)), own)))
         self.closed = pipeline.register("closed", closes | pending, decided)
         self.filled = pipeline.register("filled", Mux(pending, later, own), decided)
 
@@ -151,7 +154,7 @@ def row_numbers(pipeline: Pipeline, closed: ClosedRows, depth: int, code: int, n
 
 def _row_number(pipeline: Pipeline, name: str, size: int, first: int, code: int, step: Number) -> Number:
     """A count that starts at `first`: two bits in each cycle, like the lane in which a beat begins."""
-    result: list[Timed] = []
+    result: list[Staged] = []
     for start in range(0, size, _CHUNK):
         width = min(_CHUNK, size - start)
         low = (1 << width) - 1
@@ -160,8 +163,8 @@ def _row_number(pipeline: Pipeline, name: str, size: int, first: int, code: int,
         cycle = latest(step)
         added = Cat(*(pipeline.at(bit, cycle) for bit in step))
         sum_ = pipeline.wire(f"{name}_sum_{start}", width + 1, (row ^ part) + added)
-        pipeline.drive(row, sum_[:width] ^ part)
-        result += [Timed(bit, cycle) for bit in row]
+        pipeline.add(row.eq(sum_[:width] ^ part))
+        result += [Staged(bit, cycle) for bit in row]
         step = [pipeline.register(f"{name}_carry_{start}", sum_[width], cycle)]
     return result
 

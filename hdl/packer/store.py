@@ -11,9 +11,9 @@ from amaranth.hdl import Cat, Module, Mux, Signal, Value
 from amaranth.lib import memory
 
 from utf8fpga.hdl.packer.network import Network
-from utf8fpga.hdl.packer.pipeline import Pipeline, Timed, latest
 from utf8fpga.hdl.packer.route import exceeds
 from utf8fpga.hdl.packer.rows import ClosedRows, row_numbers
+from utf8fpga.hdl.pipeline import Pipeline, Staged, latest
 
 __all__ = ["RESET_LANES", "RowStore"]
 
@@ -61,7 +61,7 @@ class RowStore:
         written = self.written = max(network.cycle, known + 1)
         steps, filled = (lanes - 1).bit_length(), closed.filled
         marks = _marks(pipeline, filled, lanes, steps)
-        last = pipeline.compute("mark_last", [filled], lambda filled: filled[-1])
+        last = pipeline.apply("mark_last", lambda filled: filled[-1], filled)
         marked = self.marked = latest([*marks, last])
         self._closed = pipeline.at(closed.closed, marked)
         self.mark_rows: list[Signal] = []
@@ -87,8 +87,8 @@ class RowStore:
             for lane in part:
                 number, following = self.numbers[lane // _WRITE_GROUP]
                 recode = code ^ (lane // _WRITE_GROUP) % depth
-                inputs = [network.wraps[lane], *following, *number]
-                address = pipeline.compute(f"address_{lane}", inputs, partial(_address, recode))
+                rows = [network.wraps[lane], *following, *number]
+                address = pipeline.apply(f"address_{lane}", partial(_address, recode), *rows)
                 word = pipeline.at(network.words[-1][lane], written)
                 self._words.append((pipeline.at(address, written), word))
                 self.word_memories.append(self._memory(len(word), depth))
@@ -144,12 +144,12 @@ class RowStore:
         return found
 
 
-def _marks(pipeline: Pipeline, filled: Timed, lanes: int, steps: int) -> list[Timed]:
+def _marks(pipeline: Pipeline, filled: Staged, lanes: int, steps: int) -> list[Staged]:
     """Per lane whether a row has a word in it: the number of its words, high and low bits by themselves, then both."""
     low = min(_LOW_BITS, steps)
 
-    def part(name: str, places: int, function: Callable[[int, Value], Value]) -> list[Timed]:
-        return [pipeline.compute(f"{name}_{place}", [filled], partial(function, place)) for place in range(places)]
+    def part(name: str, places: int, function: Callable[[int, Value], Value]) -> list[Staged]:
+        return [pipeline.apply(f"{name}_{place}", partial(function, place), filled) for place in range(places)]
 
     beyond = part("low_exceeds", (1 << low) - 1, lambda place, row: exceeds(row[:low], place))
     blocks = -(-lanes >> low)
@@ -159,7 +159,7 @@ def _marks(pipeline: Pipeline, filled: Timed, lanes: int, steps: int) -> list[Ti
     for lane in range(lanes):
         block, place = lane >> low, lane % (1 << low)
         inputs = [above[block], *([within[block], beyond[place]] if place < len(beyond) else [])]
-        marks.append(pipeline.compute(f"mark_{lane}", inputs, _reaches))
+        marks.append(pipeline.apply(f"mark_{lane}", _reaches, *inputs))
     return marks
 
 

@@ -11,8 +11,9 @@ from amaranth.hdl import Cat, Value
 from amaranth.lib import data
 
 from utf8fpga.hdl.minimise import Function
+from utf8fpga.hdl.pipeline import Staged
 from utf8fpga.hdl.validator.logic import ValidatorControl
-from utf8fpga.hdl.validator.pipeline import Staged, any_of_all
+from utf8fpga.hdl.validator.pipeline import any_of_all
 from utf8fpga.model import EncodingTable
 
 if TYPE_CHECKING:

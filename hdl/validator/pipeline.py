@@ -1,120 +1,56 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Pipelines without back-pressure: values with the stage in which they are valid, and trees of them.
-
-Each step has registers behind it. Where a step has inputs of several stages, the earlier ones are delayed.
-"""
+"""The pipeline of a tap, and trees of its values. Each step has registers behind it."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 from functools import cached_property, partial
 from heapq import heapify, heappop, heappush
 from itertools import count
 from typing import NamedTuple
 
-from amaranth.hdl import Cat, Const, ResetSignal, Signal, Value
+from amaranth.hdl import Cat, ResetSignal, Signal, Value
 
-from utf8fpga.hdl.decoder.window_logic import Registers
 from utf8fpga.hdl.minimise import LUT_INPUTS, Function
+from utf8fpga.hdl.pipeline import ZERO, Pipeline, Staged
 
 __all__ = [
-    "ZERO",
     "First",
     "Leaf",
-    "Pipeline",
-    "Staged",
+    "TapPipeline",
     "any_before",
     "any_of_all",
     "first_of",
     "hop",
+    "majority",
     "ones_of_prefix",
+    "parity",
     "total_of",
     "value_of",
 ]
 
 
-@dataclass(frozen=True, eq=False)
-class Staged:
-    """A value of a beat.
-
-    Attributes:
-        value: the value.
-        stage: the number of cycles after the beat was transferred in which it is valid.
-    """
-
-    value: Value
-    stage: int
-
-
 _NEIGHBOURS = 4
 """Values of which one look-up table finds the OR."""
 
-ZERO = Staged(Const(0, 1), 0)
-"""The constant 0, in any stage."""
 
-
-class Pipeline:
-    """The registers of a pipeline, which advances in each cycle.
+class TapPipeline(Pipeline):
+    """A pipeline that advances in each cycle, and whose values may depend on the beats before.
 
     Args:
         valid: a beat is transferred in this cycle.
         last: it ends its packet.
 
     Attributes:
-        registers: the registers and their next values.
         valid: `valid`; a reset discards only beats that are accepted in its cycle.
         last: `last`.
     """
 
     def __init__(self, valid: Value, last: Value) -> None:
-        self.registers = Registers()
-        self.valid, self.last = Staged(valid, 0), Staged(last, 0)
-        self._delayed: dict[tuple[Staged, int], Value] = {}
+        super().__init__()
+        self.valid, self.last = Staged(valid, 0, resets=True), Staged(last, 0)
         self._before: dict[tuple[Staged, bool], Staged] = {}
         self._clears: dict[int, Signal] = {}
-
-    def at(self, staged: Staged, stage: int) -> Value:
-        """A value in a stage, which is not before its own."""
-        if stage == staged.stage or isinstance(staged.value, Const):
-            return staged.value
-        key = staged, stage
-        if key not in self._delayed:
-            earlier = self.at(staged, stage - 1)
-            name = getattr(staged.value, "name", "late")
-            is_accepted = staged is self.valid and stage == 1
-            later = Signal(len(earlier), name=f"{name}_{stage - staged.stage}", reset_less=not is_accepted)
-            self.registers.add(later.eq(earlier))
-            self._delayed[key] = later
-        return self._delayed[key]
-
-    def apply(
-        self,
-        name: str,
-        function: Callable[..., Value],
-        *inputs: Staged,
-        clear: Staged | None = None,
-        preset: Staged | None = None,
-    ) -> Staged:
-        """The value of a function of values, one cycle after the last of them.
-
-        Args:
-            name: the name of its register.
-            function: the function.
-            inputs: its values.
-            clear: if it is 1, the result is 0. It resets the register, which needs no look-up table.
-            preset: if it is 1, all bits of the result are 1. It sets the register.
-        """
-        control = clear or preset
-        stage = max(each.stage for each in (*inputs, control or ZERO))
-        value = function(*(self.at(each, stage) for each in inputs))
-        # With a set, its initial value is that of the set, without which ECP5 has no set.
-        full = (1 << len(value)) - 1
-        result = Signal(len(value), name=name, reset_less=True, init=full if preset else 0)
-        self.registers.add(result.eq(value))
-        if control and control is not ZERO:
-            self.registers.add(result.eq(result.init), enable=self.at(control, stage))
-        return Staged(result, stage + 1)
 
     def before(self, staged: Staged, *, of_packet: bool = False) -> Staged:
         """The value of the preceding beat, in the same stage.
@@ -126,9 +62,9 @@ class Pipeline:
         key = staged, of_packet
         if key not in self._before:
             kept = Signal(len(staged.value), name=f"before_{getattr(staged.value, 'name', 'late')}", reset_less=True)
-            self.registers.add(kept.eq(staged.value), enable=self.at(self.valid, staged.stage))
+            self.add(kept.eq(staged.value), enable=self.at(self.valid, staged.stage))
             if of_packet:
-                self.registers.add(kept.eq(0), enable=self.clears(staged.stage))
+                self.add(kept.eq(0), enable=self.clears(staged.stage))
             self._before[key] = Staged(kept, staged.stage)
         return self._before[key]
 
@@ -140,14 +76,14 @@ class Pipeline:
         if stage not in self._clears:
             clears = Signal(name=f"clears_{stage}", init=1, reset_less=stage > 1)
             before = self.clears(stage - 1) if stage > 1 else self.valid.value & self.last.value
-            self.registers.add(clears.eq(before))
+            self.add(clears.eq(before))
             self._clears[stage] = clears
         return self._clears[stage]
 
     @cached_property
     def _late_reset(self) -> Signal:
         late = Signal(name="late_reset", reset_less=True)
-        self.registers.add(late.eq(ResetSignal(allow_reset_less=True)))
+        self.add(late.eq(ResetSignal(allow_reset_less=True)))
         return late
 
     def strobe(self, stage: int, value: Value, name: str) -> Value:
@@ -164,11 +100,11 @@ class Pipeline:
             ends = Signal(name=f"{name}_{number}", reset_less=number not in (1, stage))
             if number == stage > 1:
                 # Not a second reset, which would need a look-up table in front of that of the register.
-                self.registers.add(ends.eq(value & ~late))
+                self.add(ends.eq(value & ~late))
             else:
-                self.registers.add(ends.eq(value))
+                self.add(ends.eq(value))
                 if number > 1:
-                    self.registers.add(ends.eq(0), enable=late)
+                    self.add(ends.eq(0), enable=late)
             value = ends
         return value
 
@@ -240,8 +176,8 @@ def total_of(pipeline: Pipeline, name: str, columns: Mapping[int, Sequence[Stage
             if len(column) <= 1:
                 break
             bits = [heappop(column)[2] for _ in range(min(3, len(column)))]
-            here = pipeline.apply(f"{name}_{weight}_{number}", _parity, *bits)
-            carry = pipeline.apply(f"{name}_{weight}_{number}_carry", _majority, *bits)
+            here = pipeline.apply(f"{name}_{weight}_{number}", parity, *bits)
+            carry = pipeline.apply(f"{name}_{weight}_{number}_carry", majority, *bits)
             # The bits of the first step are near each other, those of later ones are not.
             if number >= len(columns.get(weight, ())) // 3:
                 here, carry = hop(pipeline, here), hop(pipeline, carry)
@@ -251,11 +187,11 @@ def total_of(pipeline: Pipeline, name: str, columns: Mapping[int, Sequence[Stage
     return result
 
 
-def _parity(*bits: Value) -> Value:
+def parity(*bits: Value) -> Value:
     return Cat(*bits).xor()
 
 
-def _majority(*bits: Value) -> Value:
+def majority(*bits: Value) -> Value:
     first, second, *rest = bits
     return (first & second) | ((first | second) & rest[0]) if rest else first & second
 

@@ -12,7 +12,8 @@ from typing import NamedTuple
 
 from amaranth.hdl import Cat, Const, Signal, Value
 
-from utf8fpga.hdl.validator.pipeline import ZERO, Pipeline, Staged, hop
+from utf8fpga.hdl.pipeline import ZERO, Staged
+from utf8fpga.hdl.validator.pipeline import TapPipeline, hop, majority, parity
 
 __all__ = ["PART", "Tally", "tally_of"]
 
@@ -44,7 +45,12 @@ class Tally(NamedTuple):
 
 
 def tally_of(
-    pipeline: Pipeline, first: Staged, name: str, amount: list[Staged], width: int, offset: list[Staged] | None = None
+    pipeline: TapPipeline,
+    first: Staged,
+    name: str,
+    amount: list[Staged],
+    width: int,
+    offset: list[Staged] | None = None,
 ) -> Tally:
     """Accumulate a number.
 
@@ -70,14 +76,14 @@ def tally_of(
         kept = Signal(name=f"{name}_{place}", reset_less=True)
         before = Staged(kept & ~pipeline.at(first, stage), stage)
         parts = (before, given, carry)
-        sum_ = _parity(*(pipeline.at(each, stage) for each in parts))
-        pipeline.registers.add(kept.eq(sum_), enable=pipeline.at(pipeline.valid, stage))
+        sum_ = parity(*(pipeline.at(each, stage) for each in parts))
+        pipeline.add(kept.eq(sum_), enable=pipeline.at(pipeline.valid, stage))
         total.append(Staged(kept, stage + 1))
-        carry = pipeline.apply(f"{name}_{place}_carry", _majority, *parts)
+        carry = pipeline.apply(f"{name}_{place}_carry", majority, *parts)
         if offset is not None:
             parts = (before, shift, start_carry)
-            start.append(pipeline.apply(f"{name}_{place}_start", _parity, *parts))
-            start_carry = pipeline.apply(f"{name}_{place}_start_carry", _majority, *parts)
+            start.append(pipeline.apply(f"{name}_{place}_start", parity, *parts))
+            start_carry = pipeline.apply(f"{name}_{place}_start_carry", majority, *parts)
     # The start is less than the total, so the bits above are the same or less by one.
     borrow = ZERO
     if offset is not None:
@@ -88,17 +94,17 @@ def tally_of(
             start_carry,
             offset[-1],
         )
-    counts = _and_valid(pipeline, f"{name}_counts", carry)
+    counts = pipeline.apply(f"{name}_counts", Value.__and__, carry, pipeline.valid)
     for number, place in enumerate(range(low, bits, _GROUP)):
         size = min(_GROUP, bits - place)
         group = Signal(size, name=f"{name}_group_{number}", reset_less=True)
-        pipeline.registers.add(group.eq(group + 1), enable=counts.value)
+        pipeline.add(group.eq(group + 1), enable=counts.value)
         # One cycle late: the first beat of the next packet has no carry.
-        pipeline.registers.add(group.eq(0), enable=pipeline.clears(counts.stage + 1))
+        pipeline.add(group.eq(0), enable=pipeline.clears(counts.stage + 1))
         value = Staged(group, counts.stage + 1)
         total += [Staged(bit, value.stage) for bit in group]
         is_full = Signal(name=f"{name}_full_{number}", reset_less=True)
-        pipeline.registers.add(is_full.eq(group.all()))
+        pipeline.add(is_full.eq(group.all()))
         if offset is not None:
             less = pipeline.apply(f"{name}_start_{number}", lambda value, borrow: value - borrow, value, borrow)
             start += [Staged(bit, less.stage) for bit in less.value[:size]]
@@ -108,8 +114,8 @@ def tally_of(
         # The group was full before this carry: it changed last several beats ago.
         counts = pipeline.apply(f"{name}_counts_{number}", Value.__and__, counts, Staged(is_full, counts.stage))
     over = Signal(name=f"{name}_over", reset_less=True)
-    pipeline.registers.add(over.eq(1), enable=counts.value)
-    pipeline.registers.add(over.eq(0), enable=pipeline.clears(counts.stage + 1))
+    pipeline.add(over.eq(1), enable=counts.value)
+    pipeline.add(over.eq(0), enable=pipeline.clears(counts.stage + 1))
     exceeds = hop(pipeline, Staged(over, counts.stage + 1))
     return Tally(
         _saturated(pipeline, f"{name}_total", total, exceeds, width),
@@ -117,19 +123,7 @@ def tally_of(
     )
 
 
-def _and_valid(pipeline: Pipeline, name: str, carry: Staged) -> Staged:
-    return pipeline.apply(name, Value.__and__, carry, pipeline.valid)
-
-
-def _parity(*bits: Value) -> Value:
-    return Cat(*bits).xor()
-
-
-def _majority(first: Value, second: Value, third: Value) -> Value:
-    return (first & second) | ((first | second) & third)
-
-
-def _saturated(pipeline: Pipeline, name: str, bits: list[Staged], over: Staged, width: int) -> list[Staged]:
+def _saturated(pipeline: TapPipeline, name: str, bits: list[Staged], over: Staged, width: int) -> list[Staged]:
     """The parts of the number, or all ones if it does not fit.
 
     What sets the registers of a part is a register of its own, a cycle after that of the part before it: the wire from

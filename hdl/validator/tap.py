@@ -13,14 +13,13 @@ from amaranth.lib.wiring import In, Out
 
 from utf8fpga.hdl.beats import beat_layout
 from utf8fpga.hdl.minimise import Network
+from utf8fpga.hdl.pipeline import ZERO, Staged
 from utf8fpga.hdl.validator.flags import UnitFlags, flags_layout
 from utf8fpga.hdl.validator.logic import ValidatorControl
 from utf8fpga.hdl.validator.pipeline import (
-    ZERO,
     First,
     Leaf,
-    Pipeline,
-    Staged,
+    TapPipeline,
     any_of_all,
     first_of,
     hop,
@@ -110,7 +109,7 @@ class ValidatorTap(wiring.Component):
         if self.has_flags:
             flags = state.flags
             m.d.comb += [self.flags_valid.eq(flags.strobe), *(self.flags[name].eq(bits) for name, bits in flags)]
-        state.pipeline.registers.assign(m)
+        state.pipeline.connect(m)
         m.d.comb += [
             *(self.report[name].eq(value) for name, value in state.fields.items()),
             self.report_valid.eq(state.strobe),
@@ -158,12 +157,12 @@ class TapCircuit:
         self._lanes, self._longest = tap.lanes, tap.parameters.table.longest
         units = tap.payload
         arrives = tap.valid & tap.ready & (units.keep[0] | units.last)
-        self.pipeline = pipeline = Pipeline(arrives, units.last)
+        self.pipeline = pipeline = TapPipeline(arrives, units.last)
         # One cycle late, so that `arrives` has one load.
         self.units = [self._late(f"unit_{lane}", units.symbols[lane]) for lane in range(tap.lanes)]
         self.keep = [self._late(f"keep_{lane}", units.keep[lane]) for lane in range(tap.lanes)]
         starts_packet = Signal(init=1, name="starts_packet")
-        pipeline.registers.add(starts_packet.eq(pipeline.at(pipeline.last, 1)), enable=pipeline.at(pipeline.valid, 1))
+        pipeline.add(starts_packet.eq(pipeline.at(pipeline.last, 1)), enable=pipeline.at(pipeline.valid, 1))
         self._first = Staged(starts_packet, 1)
         self._find_items()
         fields = self._fields()
@@ -411,8 +410,8 @@ class TapCircuit:
         """Whether there was no error in the packet so far, and whether this beat has the first one."""
         pipeline, stage = self.pipeline, found.stage
         seen = Signal(reset_less=True)
-        pipeline.registers.add(seen.eq(1), enable=pipeline.at(pipeline.valid, stage) & found.value)
-        pipeline.registers.add(seen.eq(0), enable=pipeline.clears(stage))
+        pipeline.add(seen.eq(1), enable=pipeline.at(pipeline.valid, stage) & found.value)
+        pipeline.add(seen.eq(0), enable=pipeline.clears(stage))
         before = Staged(seen, stage)
         well_formed = pipeline.apply("no_error", lambda found, seen: ~(found | seen), found, before)
         is_first = pipeline.apply(
@@ -424,7 +423,7 @@ class TapCircuit:
         """A value of the first beat of a packet with an error."""
         stage = max(value.stage, is_first.stage)
         kept = Signal(len(value.value), name=f"first_{name}", reset_less=True)
-        self.pipeline.registers.add(kept.eq(self.pipeline.at(value, stage)), enable=self.pipeline.at(is_first, stage))
+        self.pipeline.add(kept.eq(self.pipeline.at(value, stage)), enable=self.pipeline.at(is_first, stage))
         return Staged(kept, stage + 1)
 
     def _counts(self) -> dict[str, list[Staged]]:

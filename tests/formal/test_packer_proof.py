@@ -22,14 +22,15 @@ from utf8fpga.formal.packer_proof import (
     NARROW,
     PACKER_COVERS,
     PACKER_PROPERTIES,
+    PackerKind,
     PackerProof,
     moves_bits_alike,
     prove_packer,
 )
 from utf8fpga.formal.properties import Property
 from utf8fpga.hdl.packer.packer import Packer
-from utf8fpga.hdl.packer.pipeline import Pipeline
 from utf8fpga.hdl.payloads import item_layout
+from utf8fpga.hdl.pipeline import Pipeline
 from utf8fpga.model import TABLE_3_7
 from utf8fpga.model.forms import RFC_2279
 
@@ -58,7 +59,7 @@ WIDE = item_layout(RFC_2279, kind=True, length=True)
 )
 @pytest.mark.parametrize("lanes", [2, *(pytest.param(lanes, marks=pytest.mark.proof) for lanes in (3, 8))])
 def test_each_bit_of_a_word_is_moved_like_that_of_a_narrow_word(lanes: int, symbol: StructLayout) -> None:
-    assert moves_bits_alike(Packer, lanes, symbol)
+    assert moves_bits_alike(PackerKind(Packer, lanes), symbol)
 
 
 def last_word(packer: Any) -> Value:
@@ -97,7 +98,7 @@ QUICK = ("two bits of a word are exchanged", "a bit decides whether there is a w
 
 @pytest.mark.parametrize("fault", tiered(BIT_FAULTS, QUICK, tier=pytest.mark.proof))
 def test_a_packer_that_does_more_than_move_words_is_detected(fault: Any) -> None:
-    assert not moves_bits_alike(with_fault(Packer, only_if_wide(fault)), 2, WIDE)
+    assert not moves_bits_alike(PackerKind(with_fault(Packer, only_if_wide(fault)), 2), WIDE)
 
 
 @pytest.mark.proof
@@ -149,7 +150,7 @@ def cells_of(design: str, name: str) -> Counter[str]:
 def switch_blocks(m: Module, packer: Any) -> None:
     """A switch of the first step gives its left word to both lanes."""
     left, right = packer.network.words[1][:2]
-    m.d.sync += right.value.eq(packer.pipeline.at(packer.network.words[0][0], left.cycle - 1))
+    m.d.sync += right.value.eq(packer.pipeline.at(packer.network.words[0][0], left.stage - 1))
 
 
 def turns_the_wrong_way(m: Module, packer: Any) -> None:

@@ -22,7 +22,7 @@ from utf8fpga.formal.recovery_proof import WindowRecovery
 from utf8fpga.formal.runner import prove
 from utf8fpga.hdl import ParallelDecoder, memory_buffer
 from utf8fpga.hdl.decoder.window import BeatWindow, ItemWindow, RowWindow
-from utf8fpga.hdl.decoder.window_logic import _Window
+from utf8fpga.hdl.decoder.window_logic import Window, any_of
 from utf8fpga.hdl.fan_out import FanOut, LateReset
 from utf8fpga.hdl.memory_buffer import Front, LaneMemory, Level, MemoryBuffer, step_pointer
 from utf8fpga.hdl.register_buffer import RegisterBuffer
@@ -116,20 +116,19 @@ def test_a_correct_decoder_is_accepted() -> None:
         assert failed_questions(wanted, lanes=2) == []
 
 
-def not_open_after_two_units(self: _Window, lane: int) -> Value:
+def not_open_after_two_units(self: Window, lane: int) -> Value:
     """A sequence counts as closed from its second unit on."""
-    return self.beat.at("opens", lane)
+    return self._opens[lane]
 
 
-def any_trail_after_any_lead(self: _Window, n: int, lane: int) -> Value:
+def any_trail_after_any_lead(self: Window, n: int, lane: int) -> Value:
     """Any trailing unit is the second unit after any lead."""
-    leads = [name for name, (length, _) in self.leads.items() if length == n]
-    return self.beat.at("trail", lane) & self._any(leads, lane - 1)
+    return self.trail[lane] & any_of(lead[lane - 1] for lead in self._leads[n])
 
 
-def continues_across_packets(self: _Window, lane: int) -> Value:
+def continues_across_packets(self: Window, lane: int) -> Value:
     """A trailing unit continues a sequence of the packet before; without pauses it never does, since none is left."""
-    return self.control.is_trail(self.beat.values["unit"][lane]) & self.beat.values["keep"][lane]
+    return self.control.is_trail(self.unit[lane]) & self.keep[lane]
 
 
 MORE_FAULTS = [("_second", any_trail_after_any_lead), ("_trail", continues_across_packets)]
@@ -149,7 +148,7 @@ MORE_FAULTS = [("_second", any_trail_after_any_lead), ("_trail", continues_acros
 def test_a_window_with_a_fault_is_rejected(
     monkeypatch: pytest.MonkeyPatch, name: str, wrong: Callable[..., Value], lanes: int
 ) -> None:
-    monkeypatch.setattr(_Window, name, wrong)
+    monkeypatch.setattr(Window, name, wrong)
     buffer = "registers" if wrong is continues_across_packets else None
     failed = failed_questions("equivalence", lanes=lanes, buffer=buffer)
     assert any(question.startswith("window step") for question in failed)
@@ -157,7 +156,7 @@ def test_a_window_with_a_fault_is_rejected(
 
 @pytest.mark.proof
 def test_a_window_with_a_fault_gives_a_counterexample(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_Window, "_second", any_trail_after_any_lead)
+    monkeypatch.setattr(Window, "_second", any_trail_after_any_lead)
     (result,) = prove(CONFIGURATIONS["parallel-4-pipeline-0"], "equivalence", seconds=1200)
     assert (result.proved, result.method, result.verdict) == (False, "trace", "FAILED")
     found = result.counterexample

@@ -40,7 +40,7 @@ from utf8fpga.formal.item_lanes import ItemLanes, prove_item_lanes
 from utf8fpga.formal.joints import ChainJoints, Joints, is_joined
 from utf8fpga.formal.netlist import _equal, equal_verilog
 from utf8fpga.formal.packer_monitors import PackerMonitors
-from utf8fpga.formal.packer_proof import NARROW
+from utf8fpga.formal.packer_proof import NARROW, PackerKind
 from utf8fpga.formal.parallel_proof import Induction, prove_halves, prove_recovery
 from utf8fpga.formal.periodic_reset_proof import RefreshProof, prove_refresh
 from utf8fpga.formal.properties import Harness, Property
@@ -414,7 +414,7 @@ def answered(wanted: Property, **answers: Any) -> Proves:
         monkeypatch.setattr(packer_proof._Design, "of", lambda *_, **__: None)
         for name, answer in {"_start": (True, ""), "_induction": (True, ""), "_follows": True, **answers}.items():
             monkeypatch.setattr(packer_proof, name, lambda *_, answer=answer, **__: answer)
-        return packer_proof._decide(None, 2, True, 0, False, wanted, 1)[0]
+        return packer_proof._decide(PackerKind(None, 2), wanted, 1)[0]
 
     return proves
 
@@ -438,7 +438,7 @@ def asked(question: Callable[..., Any], claim: int, *bad: int) -> Proves:
 def induction(design: packer_proof._Design) -> bool | None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(packer_proof._Design, "of", lambda *_, **__: design)
-        return inspect.unwrap(packer_proof._induction)(None, 2, True, 0, False, 1)[0]
+        return inspect.unwrap(packer_proof._induction)(PackerKind(None, 2), 1)[0]
 
 
 PACKER = {

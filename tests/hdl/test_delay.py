@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from amaranth.sim import Simulator
 
-from utf8fpga.hdl.packer.delay import DelayMemory
+from utf8fpga.hdl.delay import DelayMemory
 
 
 @pytest.mark.parametrize("cycles", range(3, 18))

@@ -12,14 +12,12 @@ from __future__ import annotations
 
 from functools import cache
 from itertools import product
-from typing import Any
 
 import pytest
-from amaranth.hdl import Cat, Const, Module, Signal
-from amaranth.sim import Simulator
+from support.pipelines import outcomes_of
 
-from utf8fpga.hdl.packer.pipeline import Pipeline, Timed, latest
 from utf8fpga.hdl.packer.route import turns
+from utf8fpga.hdl.pipeline import Pipeline, Staged
 
 STEPS = range(6)
 """Those of a network of 64 lanes."""
@@ -29,32 +27,16 @@ STEPS = range(6)
 def turns_of_circuit(step: int) -> dict[tuple[int, int], int]:
     """By the lane in which the beat begins and the words before a block, both modulo its lanes: a bit per switch."""
     size = step + 1
-    base, before = Signal(size), Signal(size)
-    pipeline = Pipeline()
-    numbers = [[Timed(bit, 0) for bit in number] for number in (base, before)]
-    found = turns(pipeline, step, 0, *numbers, 0)
-    last = latest(found)
-    m = Module()
-    out = Signal(len(found))
-    pipeline.connect(m, Const(0, 1))
-    m.d.comb += out.eq(Cat(pipeline.at(turn, last) for turn in found))
-    inputs = list(product(range(1 << size), repeat=2))
-    values: dict[tuple[int, int], int] = {}
+    words = range(1 << 2 * size)
 
-    async def bench(ctx: Any) -> None:
-        for cycle in range(len(inputs) + last):
-            if cycle < len(inputs):
-                ctx.set(base, inputs[cycle][0])
-                ctx.set(before, inputs[cycle][1])
-            if cycle >= last:
-                values[inputs[cycle - last]] = ctx.get(out)
-            await ctx.tick()
+    def build(pipeline: Pipeline, bits: list[Staged]) -> list[Staged]:
+        return turns(pipeline, step, 0, bits[:size], bits[size:], 0)
 
-    simulator = Simulator(m)
-    simulator.add_clock(1e-6)
-    simulator.add_testbench(bench)
-    simulator.run()
-    return values
+    found = outcomes_of(build, words, 2 * size)
+    return {
+        (word & (1 << size) - 1, word >> size): sum(bit << place for place, bit in enumerate(bits))
+        for word, bits in zip(words, found, strict=True)
+    }
 
 
 @pytest.mark.parametrize("step", STEPS)

@@ -10,20 +10,22 @@ from itertools import product
 from typing import Any
 
 import pytest
-from amaranth.hdl import ClockDomain, Const, Module, Signal
+from amaranth.hdl import ClockDomain, Const, Module
 from amaranth.sim import Simulator
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.engines import ENGINE
 from support.oracle import REPRESENTATIVES, report_of
+from support.pipelines import outcomes_of
 from support.tiers import tiered
 
 from utf8fpga.hdl import ValidatorParameters, axi_verilog, parameters_of
+from utf8fpga.hdl.pipeline import Pipeline, Staged
 from utf8fpga.hdl.validator import pipeline as pipeline_module
 from utf8fpga.hdl.validator import tally as tally_module
 from utf8fpga.hdl.validator import tap as tap_module
 from utf8fpga.hdl.validator.logic import ValidatorControl
-from utf8fpga.hdl.validator.pipeline import Leaf, Pipeline, Staged, any_before, first_of
+from utf8fpga.hdl.validator.pipeline import Leaf, TapPipeline, any_before, first_of
 from utf8fpga.model import (
     CATALOGUE,
     TABLE_3_7,
@@ -307,33 +309,6 @@ def test_the_networks_of_a_table_are_those_of_its_rows(name: str) -> None:
         assert [len(network.last.inputs) for network in networks] == [2, 3, 1]
 
 
-def outcomes_of(
-    build: Callable[[Pipeline, list[Staged]], list[Staged]], words: Sequence[int], width: int
-) -> list[list[int]]:
-    """The results of a circuit of a pipeline for each of the words, one per cycle."""
-    word = Signal(width)
-    pipeline = Pipeline(Const(1, 1), Const(0, 1))
-    results = build(pipeline, [Staged(word[bit], 0) for bit in range(width)])
-    stage = max(result.stage for result in results)
-    values = [pipeline.at(result, stage) for result in results]
-    m = Module()
-    m.domains.sync = ClockDomain("sync")
-    pipeline.registers.assign(m)
-    found: list[list[int]] = []
-
-    async def bench(ctx: Any) -> None:
-        for value in [*words, *[0] * stage]:
-            ctx.set(word, value)
-            found.append([ctx.get(each) for each in values])
-            await ctx.tick()
-
-    simulator = Simulator(m)
-    simulator.add_clock(1e-6)
-    simulator.add_testbench(bench)
-    simulator.run()
-    return found[stage:]
-
-
 @pytest.mark.parametrize(("negative", "others"), [(3, 1), (3, 2), (1, 5), (5, 16), (3, 30)])
 def test_the_first_of_leaves(negative: int, others: int) -> None:
     leaves = negative + others
@@ -369,17 +344,13 @@ def test_whether_any_value_before_is_1(size: int) -> None:
         assert result == [int(word & ((1 << place) - 1) != 0) for place in range(size + 1)]
 
 
-def _never_clears(self: Pipeline, stage: int) -> Any:
-    return pipeline_module.Const(0, 1)
-
-
 FAULTS: dict[str, tuple[Any, str, Any]] = {
     "sequences may go on in the next packet": (
-        Pipeline,
+        TapPipeline,
         "before",
-        lambda self, staged, *, of_packet=False, original=Pipeline.before: original(self, staged),
+        lambda self, staged, *, of_packet=False, original=TapPipeline.before: original(self, staged),
     ),
-    "nothing is cleared after a packet": (Pipeline, "clears", _never_clears),
+    "nothing is cleared after a packet": (TapPipeline, "clears", lambda self, stage: Const(0, 1)),
     "the last unit is not counted": (
         tap_module,
         "ones_of_prefix",

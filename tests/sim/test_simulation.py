@@ -19,7 +19,7 @@ from support.faults import wrap
 from support.tiers import tiered
 
 from utf8fpga.hdl import Decoder, DecoderParameters, SerialDecoder
-from utf8fpga.hdl.decoder import window_logic
+from utf8fpga.hdl.decoder.window_logic import Window
 from utf8fpga.model import TABLE_3_7, EncodingTable, InvalidArgumentError, Item, decode
 from utf8fpga.sim import ContractError, Simulation, compare, simulate
 from utf8fpga.sim.beats import beat_payload, text_beats, with_null_beats
@@ -164,9 +164,7 @@ def test_lanes_without_a_unit_would_continue_a_sequence(lanes: int, table: Encod
 
 
 def test_decoder_that_reads_lanes_without_a_unit_is_detected(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(
-        window_logic._Window, "_trail", lambda self, lane: self.control.is_trail(self.beat.at("unit", lane))
-    )
+    monkeypatch.setattr(Window, "_trail", lambda self, lane: self.control.is_trail(self.unit[lane]))
     found = compare(Simulation(sparse_decoder(lanes=2)), b"\xc2")
     assert found is not None
 

@@ -14,7 +14,7 @@ import pytest
 from amaranth.hdl import Module, Signal, Value
 
 from utf8fpga.hdl.decoder.window import ItemWindow
-from utf8fpga.hdl.decoder.window_logic import Beat
+from utf8fpga.hdl.decoder.window_logic import Window
 
 __all__ = [
     "Fault",
@@ -122,9 +122,9 @@ def mute_errors(monkeypatch: pytest.MonkeyPatch) -> None:
     """Make windows with a register that no beat changes, and which mutes errors while it is set."""
     contents = ItemWindow.contents
 
-    def muted(self: ItemWindow, beat: Beat, lane: int) -> dict[str, Value]:
+    def muted(self: ItemWindow, beat: Window, lane: int) -> dict[str, Value]:
         found, mute = contents(self, beat, lane), Signal(reset_less=True)
-        beat.registers.add(mute.eq(mute))
+        beat.pipeline.add(mute.eq(mute))
         return found | {"error": found["error"] & ~mute}
 
     monkeypatch.setattr(ItemWindow, "contents", muted)
