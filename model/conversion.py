@@ -23,17 +23,6 @@ from utf8fpga.model.exceptions import InvalidArgumentError
 from utf8fpga.model.forms import UTF_16, UTF_32
 from utf8fpga.model.table import Composition, EncodingTable, spell
 
-__all__ = [
-    "SCHEMES",
-    "UTF_16BE",
-    "UTF_16LE",
-    "UTF_32BE",
-    "UTF_32LE",
-    "ConversionError",
-    "EncodingScheme",
-    "convert",
-]
-
 
 class ConversionError(InvalidArgumentError):
     """A subsequence of the source that cannot be converted.

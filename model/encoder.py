@@ -9,9 +9,7 @@ from typing import Literal, NamedTuple
 
 from utf8fpga.model.decoder import REPLACEMENT_CHARACTER, Item
 from utf8fpga.model.encodings import Encoding
-from utf8fpga.model.golden import GoldenComposedDecoder, GoldenDecoder
-
-__all__ = ["BYTE_ORDER_MARK", "ByteOrderMark", "CodeUnit", "GoldenEncoder", "GoldenTranscoder"]
+from utf8fpga.model.golden import GoldenDecoder
 
 BYTE_ORDER_MARK = 0xFEFF
 """The code point of a byte order mark at the beginning of a text; elsewhere it is a zero width no-break space."""
@@ -108,7 +106,7 @@ class GoldenTranscoder:
 
     def __init__(
         self,
-        decoder: GoldenDecoder | GoldenComposedDecoder,
+        decoder: GoldenDecoder,
         source: Encoding,
         target: Encoding,
         mark: ByteOrderMark = ByteOrderMark.KEEP,

@@ -17,8 +17,6 @@ from utf8fpga.model.exceptions import InvalidArgumentError
 from utf8fpga.model.forms import CATALOGUE, COMPOSITIONS, UTF_16, UTF_32
 from utf8fpga.model.table import Composition, EncodingTable
 
-__all__ = ["ENCODINGS", "Encoding", "encoding_named"]
-
 
 @dataclass(frozen=True)
 class Encoding:

@@ -15,8 +15,6 @@ from utf8fpga.model.exceptions import InvalidArgumentError
 from utf8fpga.model.forms import TABLE_3_7
 from utf8fpga.model.table import Composition, EncodingTable
 
-__all__ = ["Subsequence", "partition"]
-
 
 class Subsequence(NamedTuple):
     """One part of a text: a minimal well-formed code unit subsequence, or an ill-formed one.

@@ -23,16 +23,6 @@ from utf8fpga.model.exceptions import InvalidArgumentError
 from utf8fpga.model.golden import GoldenDecoder
 from utf8fpga.model.table import LAST_CODE_POINT, Range
 
-__all__ = [
-    "CharacterProperty",
-    "FlaggedItem",
-    "GoldenFlags",
-    "chosen_properties",
-    "code_points_of",
-    "has_property",
-    "unicode_version",
-]
-
 
 class CharacterProperty(StrEnum):
     """A property of an item. The value is the name on the command line.

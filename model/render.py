@@ -10,7 +10,7 @@ from html import escape
 
 from utf8fpga.model.dfa import DFA, REJECT, START
 from utf8fpga.model.exceptions import InvalidArgumentError
-from utf8fpga.model.table import EncodingTable, checked_table
+from utf8fpga.model.table import EncodingTable, checked_table, joined
 
 __all__ = ["FORMATS", "aligned", "columns", "dfa_text", "render", "table_text"]
 
@@ -106,27 +106,13 @@ def _as_json(table: EncodingTable) -> str:
 
 def _edges(dfa: DFA) -> dict[tuple[int, int], str]:
     """For each pair of a state and its next state, the units of the transition."""
-    edges: dict[tuple[int, int], list[str]] = {}
+    edges: dict[tuple[int, int], str] = {}
     for number, state in enumerate(dfa.states):
         for target in sorted(set(state.transitions) - {REJECT}):
-            ranges = sorted(
-                (allowed.first, allowed.last)
-                for unit_class, to in zip(dfa.classes, state.transitions, strict=True)
-                if to == target
-                for allowed in unit_class.ranges
-            )
-            edges[number, target] = _joined(ranges)
-    return {edge: " ".join(label) for edge, label in edges.items()}
-
-
-def _joined(ranges: list[tuple[int, int]]) -> list[str]:
-    spans: list[tuple[int, int]] = []
-    for first, last in ranges:
-        if spans and spans[-1][1] + 1 == first:
-            spans[-1] = (spans[-1][0], last)
-        else:
-            spans.append((first, last))
-    return [f"{first:02X}" if first == last else f"{first:02X}..{last:02X}" for first, last in spans]
+            classes = (each for each, to in zip(dfa.classes, state.transitions, strict=True) if to == target)
+            ranges = joined(allowed for unit_class in classes for allowed in unit_class.ranges)
+            edges[number, target] = " ".join(map(str, ranges))
+    return edges
 
 
 def _as_dot(table: EncodingTable) -> str:
@@ -226,11 +212,7 @@ def _arrow(curve: str, where: _Point, label: str) -> str:
 
 
 def _as_c(table: EncodingTable) -> str:
-    """A C header with a decoder that processes one byte per call, and its tables.
-
-    Raises:
-        ValueError: the units are not bytes, or the code point is not the concatenated payload bits.
-    """
+    """A C header with a decoder that processes one byte per call, and its tables."""
     if table.unit_width != 8:
         raise InvalidArgumentError(
             f"{table.name} has units of {table.unit_width} bits: the C header is for tables of bytes"
@@ -247,12 +229,7 @@ def _as_c(table: EncodingTable) -> str:
             f"{table.name} has trailing units of {sorted(trail_bits)} payload bits: the C header is for one"
         )
     classes = [dfa.class_of(unit) for unit in range(256)]
-    masks = [0] * len(dfa.classes)
-    for number, unit_class in enumerate(dfa.classes):
-        for length, pattern in table.patterns.items():
-            for row in table.rows:
-                if len(row.units) == length and unit_class.ranges[0].first in row.units[0]:
-                    masks[number] = (1 << pattern.payload_bits[0]) - 1
+    masks = [_payload_mask(table, unit_class.ranges[0].first) for unit_class in dfa.classes]
     reject = len(dfa.states)
     steps = [reject if to == REJECT else to for state in dfa.states for to in state.transitions]
     return _C_HEADER.format(
@@ -269,6 +246,13 @@ def _as_c(table: EncodingTable) -> str:
         masks=_c_list(masks),
         awaits="\n".join(f" *   {number}  {state.name}" for number, state in enumerate(dfa.states)),
     )
+
+
+def _payload_mask(table: EncodingTable, unit: int) -> int:
+    """The payload bits of a unit that starts a sequence; none for any other unit."""
+    lengths = (len(row.units) for row in table.rows if unit in row.units[0])
+    length = next(lengths, None)
+    return (1 << table.patterns[length].payload_bits[0]) - 1 if length else 0
 
 
 def _c_list(values: Sequence[int]) -> str:

@@ -13,19 +13,6 @@ from utf8fpga.model.exceptions import InvalidArgumentError
 from utf8fpga.model.forms import TABLE_3_7
 from utf8fpga.model.table import EncodingTable
 
-__all__ = [
-    "COUNTER_WIDTH",
-    "MAX_COUNTER_WIDTH",
-    "MIN_COUNTER_WIDTH",
-    "GoldenPassThrough",
-    "GoldenValidator",
-    "ReportSymbol",
-    "ValidatorReport",
-    "checked_counter_width",
-    "checked_limit",
-    "validate",
-]
-
 COUNTER_WIDTH = 32
 """The default width of the numbers in a report, in bits."""
 

@@ -14,20 +14,6 @@ from typing import NamedTuple
 from utf8fpga.model.forms import RFC_2279
 from utf8fpga.model.table import Range
 
-__all__ = [
-    "BROWN_RULES",
-    "TABLE_3_1B",
-    "Answer",
-    "BrownResult",
-    "BrownRule",
-    "Conversion",
-    "Pattern",
-    "brown",
-    "hopwood",
-    "matches_of_table_3_1b",
-    "table_3_1b",
-]
-
 
 class Answer(Enum):
     """The answer of a rule for a whole text; the names are Hopwood's.

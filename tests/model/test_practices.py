@@ -18,7 +18,7 @@ from support.oracle import BOUNDARY, Expected, items_of, plain, refusal, strictl
 from support.tiers import tiered
 
 from utf8fpga.model import CESU_8, TABLE_3_7, Decoder, EncodingTable, Item, decode, encode, practices
-from utf8fpga.model.practices import IncrementalDecoder, Practice, decode_with, whole_subsequences
+from utf8fpga.model.practices import IncrementalDecoder, Practice, decode_with
 
 # A name, the bytes, and what comes out under each practice: "!n" for one U+FFFD in place of n bytes.
 EXAMPLES: list[tuple[str, str, str, str, str, str, str]] = [
@@ -400,9 +400,6 @@ def test_chunks() -> None:
     chunks = [b"A\xf0", b"\x80", b"", b"\x80B\xe1", b"\x80"]
     joined = chain.from_iterable(chunks)
     assert shown(decode_with(joined, Practice.MALFORMED_SEQUENCE)) == ["41", "!3", "42", "!2"]
-    decoder = Decoder()
-    items = chain.from_iterable(decoder.decode(chunk, final=n == len(chunks)) for n, chunk in enumerate(chunks, 1))
-    assert shown(whole_subsequences(items)) == ["41", "!3", "42", "!2"]
 
 
 # Chunks
