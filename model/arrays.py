@@ -79,9 +79,8 @@ class ItemArrays:
 
     @classmethod
     def _empty(cls, size: int) -> ItemArrays:
-        return cls(
-            np.empty(size, np.int64), np.empty(size, np.uint8), np.empty(size, np.uint32), np.empty(size, np.uint8)
-        )
+        types: tuple[Any, ...] = (np.int64, np.uint8, np.uint32, np.uint8)
+        return cls(*(np.empty(size, each) for each in types))
 
     @property
     def _columns(self) -> tuple[NDArray[Any], ...]:

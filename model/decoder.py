@@ -138,7 +138,7 @@ class Decoder:
                 else:
                     sequence += (unit,)
                     if state == START:
-                        weights, constant = mappings[classify(sequence[0])] or _mapping_of(self.table, sequence)
+                        weights, constant = mappings[classify(sequence[0])] or _mapping_in(self.table, sequence)
                         yield new_item((offset, len(sequence), sum(map(mul, weights, sequence), constant), None))
                         offset += len(sequence)
                         sequence = ()
@@ -213,18 +213,13 @@ def causes_of(table: EncodingTable) -> Callable[[tuple[int, ...], int | None], E
 @lru_cache(maxsize=32)
 def _items_of_one_unit(table: EncodingTable) -> Callable[[int], tuple[int, ErrorKind | None] | None]:
     """A function from a unit in the start state to its item's code point and error; None if it opens a sequence."""
-    dfa, mappings = DFA.of(table), _mappings(table)
 
     @lru_cache(maxsize=1 << 16)
     def item(unit: int) -> tuple[int, ErrorKind | None] | None:
-        unit_class = dfa.classify(unit)
-        state = dfa.states[START].transitions[unit_class]
-        if state == REJECT:
+        row = next((row for row in table.rows if unit in row.units[0]), None)
+        if row is None:
             return REPLACEMENT_CHARACTER, cause(table, (unit,), None)
-        if state != START:
-            return None
-        (weight,), constant = mappings[unit_class] or _mapping_of(table, (unit,))
-        return unit * weight + constant, None
+        return (row.code_point((unit,)), None) if len(row.units) == 1 else None
 
     return item
 
@@ -238,7 +233,7 @@ def mapping_of(row: Row) -> _Mapping:
     return weights, row.code_point([0] * len(row.units))
 
 
-def _mapping_of(table: EncodingTable, sequence: Sequence[int]) -> _Mapping:
+def _mapping_in(table: EncodingTable, sequence: Sequence[int]) -> _Mapping:
     return next(mapping_of(row) for row in table.rows if row.matches(sequence))
 
 
@@ -368,11 +363,10 @@ def encode_units(code_points: str | Iterable[int], table: EncodingTable | Compos
         TypeError: `code_points` is neither a string nor iterable.
         ValueError: a code point has no sequence in the table, such as a surrogate in UTF-8.
     """
-    if isinstance(code_points, str):
-        return tuple(chain.from_iterable(map(_encoder(table), map(ord, code_points))))
     if not isinstance(code_points, Iterable):
         raise TypeError(f"code points must be a string or an iterable of integers, not {type(code_points).__name__}")
-    return tuple(chain.from_iterable(map(_encoder(table), code_points)))
+    points = map(ord, code_points) if isinstance(code_points, str) else code_points
+    return tuple(chain.from_iterable(map(_encoder(table), points)))
 
 
 @lru_cache(maxsize=32)

@@ -165,15 +165,15 @@ def _build(table: EncodingTable) -> DFA:
     classes: dict[tuple[int, ...], list[Range]] = {}
     for part, column in zip(parts, zip(*transitions, strict=True), strict=True):
         classes.setdefault(column, []).append(part)
-    states = tuple(
-        State(
-            "start" if number == START else " | ".join(sorted(" ".join(map(str, tail)) for tail in tails)),
-            (0, 0) if number == START else (min(map(len, tails)), max(map(len, tails))),
-            tuple(column[number] for column in classes),
-        )
-        for number, tails in enumerate(ordered)
-    )
-    return DFA(table, tuple(UnitClass(tuple(joined(ranges))) for ranges in classes.values()), states)
+    rows = zip(*classes, strict=True)
+    states = [_state(tails, targets) for tails, targets in zip(ordered, rows, strict=True)]
+    states[START] = State("start", (0, 0), states[START].transitions)
+    return DFA(table, tuple(UnitClass(tuple(joined(ranges))) for ranges in classes.values()), tuple(states))
+
+
+def _state(tails: _Tails, transitions: tuple[int, ...]) -> State:
+    names, lengths = [" ".join(map(str, tail)) for tail in tails], list(map(len, tails))
+    return State(" | ".join(sorted(names)), (min(lengths), max(lengths)), transitions)
 
 
 def _order(tails: _Tails) -> tuple[object, ...]:

@@ -150,9 +150,7 @@ class IncrementalDecoder:
             ValueError: a code unit is outside the table's width. The decoder's state is unchanged.
         """
         checked = code_units(units, self.table, self._taken)
-        chunk = bytes(checked) if isinstance(checked, bytearray | memoryview) else checked
-        if not isinstance(chunk, bytes):
-            chunk = tuple(chunk)
+        chunk = bytes(checked) if isinstance(checked, bytes | bytearray | memoryview) else tuple(checked)
         items = list(self._marks.items(chunk, final))
         self._taken += len(chunk)
         if final:

@@ -10,9 +10,7 @@ from html import escape
 
 from utf8fpga.model.dfa import DFA, REJECT, START
 from utf8fpga.model.exceptions import InvalidArgumentError
-from utf8fpga.model.table import EncodingTable, checked_table, joined
-
-__all__ = ["FORMATS", "aligned", "columns", "dfa_text", "render", "table_text"]
+from utf8fpga.model.table import EncodingTable, Range, checked_table, joined
 
 
 def aligned(row: Sequence[str], widths: Sequence[int]) -> str:
@@ -44,11 +42,8 @@ def table_text(table: EncodingTable) -> list[str]:
 
 
 def _transition_cells(dfa: DFA) -> tuple[list[str], list[list[str]]]:
-    named = {REJECT: "", START: "done"}
-    rows = [
-        [str(number), *(named.get(target, str(target)) for target in state.transitions)]
-        for number, state in enumerate(dfa.states)
-    ]
+    names = {REJECT: "", START: "done"}
+    rows = [[str(n), *(names.get(to, str(to)) for to in state.transitions)] for n, state in enumerate(dfa.states)]
     return ["", *map(str, dfa.classes)], rows
 
 
@@ -82,6 +77,10 @@ def _as_markdown(table: EncodingTable) -> str:
     return "\n\n".join(parts) + "\n"
 
 
+def _bounds(span: Range) -> list[int]:
+    return [span.first, span.last]
+
+
 def _as_json(table: EncodingTable) -> str:
     dfa = DFA.of(table)
     content = {
@@ -89,13 +88,9 @@ def _as_json(table: EncodingTable) -> str:
         "source": table.source,
         "unit_width": table.unit_width,
         "rows": [
-            {
-                "code_points": [row.code_points.first, row.code_points.last],
-                "units": [[allowed.first, allowed.last] for allowed in row.units],
-            }
-            for row in table.rows
+            {"code_points": _bounds(row.code_points), "units": list(map(_bounds, row.units))} for row in table.rows
         ],
-        "classes": [[[allowed.first, allowed.last] for allowed in c.ranges] for c in dfa.classes],
+        "classes": [list(map(_bounds, unit_class.ranges)) for unit_class in dfa.classes],
         "states": [
             {"awaits": state.name, "transitions": [None if to == REJECT else to for to in state.transitions]}
             for state in dfa.states

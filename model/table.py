@@ -8,6 +8,7 @@ alone defines the mapping (Table 3-7 of the Unicode Standard is written this way
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -46,13 +47,10 @@ class Range:
         Raises:
             TableError: `text` has another format, or the range is empty.
         """
-        first, dots, last = text.partition("..")
-        try:
-            return cls(int(first, 16), int(last if dots else first, 16))
-        except ValueError as error:
-            if isinstance(error, TableError):
-                raise
-            raise TableError(f"{text!r} is not a range: write it as A0..BF or E0") from None
+        found = re.fullmatch(r"([0-9A-Fa-f]+)(?:\.\.([0-9A-Fa-f]+))?", text)
+        if not found:
+            raise TableError(f"{text!r} is not a range: write it as A0..BF or E0")
+        return cls(int(found[1], 16), int(found[2] or found[1], 16))
 
     def __contains__(self, value: object) -> bool:
         return isinstance(value, int) and self.first <= value <= self.last
@@ -293,10 +291,8 @@ class EncodingTable:
         top = (1 << self.unit_width) - 1
         for position, allowed in enumerate(row.units, 1):
             if allowed.last > top:
-                raise TableError(
-                    f"{where}: unit {position} reaches {allowed.last:X}, "
-                    f"but a unit of {self.unit_width} bits ends at {top:X}"
-                )
+                limit = f"a unit of {self.unit_width} bits ends at {top:X}"
+                raise TableError(f"{where}: unit {position} reaches {allowed.last:X}, but {limit}")
         if row.code_points.last > LAST_CODE_POINT:
             raise TableError(f"{where}: code points end at U+{LAST_CODE_POINT:X}")
         sequences = prod(map(len, row.units))
@@ -309,10 +305,7 @@ class EncodingTable:
             shared = max(a.code_points.first, b.code_points.first)
             raise TableError(f"{where}: both encode U+{shared:04X}")
         if all(x.overlaps(y) for x, y in zip(a.units, b.units, strict=False)):
-            shorter = min(len(a.units), len(b.units))
-            example = " ".join(
-                f"{max(x.first, y.first):02X}" for x, y in zip(a.units[:shorter], b.units[:shorter], strict=True)
-            )
+            example = " ".join(f"{max(x.first, y.first):02X}" for x, y in zip(a.units, b.units, strict=False))
             verb = "is in both" if len(a.units) == len(b.units) else "is a sequence of one and starts one of the other"
             raise TableError(f"{where}: {example} {verb}")
 
@@ -416,11 +409,9 @@ class Composition:
 
     def __post_init__(self) -> None:
         top = (1 << self.form.unit_width) - 1
-        if self.unit_table.last_code_point > top:
-            raise TableError(
-                f"{self.name}: {self.unit_table.name} reaches {self.unit_table.last_code_point:X}, "
-                f"but a code unit of {self.form.name} ends at {top:X}"
-            )
+        if (last := self.unit_table.last_code_point) > top:
+            limit = f"a code unit of {self.form.name} ends at {top:X}"
+            raise TableError(f"{self.name}: {self.unit_table.name} reaches {last:X}, but {limit}")
         for allowed in (allowed for row in self.form.rows for allowed in row.units):
             covered = (points.last for points in self.unit_table.code_points if allowed.first in points)
             if (unit := next(covered, allowed.first - 1) + 1) <= allowed.last:

@@ -122,12 +122,7 @@ def _as_json(_practice: Practice) -> str:
             "bytes": vector.units.hex(" ").upper(),
             "expected": {
                 practice.value: [
-                    {
-                        "offset": item.offset,
-                        "length": item.length,
-                        "code_point": item.code_point,
-                        "error": item.error.name if item.error else None,
-                    }
+                    item._asdict() | {"error": item.error.name if item.error else None}
                     for item in vector.expected(practice)
                 ]
                 for practice in Practice
