@@ -3,20 +3,14 @@
 
 from __future__ import annotations
 
-import doctest
-
 import pytest
 
-from utf8fpga.model import IncrementalDecoder, Practice, golden
-from utf8fpga.model.golden import FiniteGolden, GoldenDecoder, Symbol
+from utf8fpga.model import IncrementalDecoder, Practice
+from utf8fpga.model.golden import FiniteGolden, GoldenDecoder
 
 pytestmark = pytest.mark.smoke
 
 TEXT = b"a\xf0\x9f\x98\x80\xe2\x82A\xff\xc3"
-
-
-def test_doctests() -> None:
-    assert doctest.testmod(golden).failed == 0
 
 
 def test_a_decoder_in_parts_gives_cpythons_text_and_begins_anew() -> None:
@@ -32,10 +26,6 @@ def test_a_decoder_in_parts_gives_cpythons_text_and_begins_anew() -> None:
 def test_a_decoder_has_the_practice_that_it_is_given() -> None:
     decoder = GoldenDecoder(IncrementalDecoder(Practice.EACH_UNIT))
     assert [item.length for item in decoder.process(b"\xe2\x82", final=True)] == [1, 1]
-
-
-def test_a_symbol_has_a_length_and_a_value() -> None:
-    assert Symbol(length=2, value=5) == (2, 5)
 
 
 def test_a_decoder_has_too_many_states_to_enumerate() -> None:

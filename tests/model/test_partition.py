@@ -6,8 +6,8 @@ CPython determines which code unit sequences are minimal well-formed subsequence
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from itertools import chain, pairwise, product
+from collections.abc import Sequence
+from itertools import chain, product
 
 import pytest
 from hypothesis import given
@@ -192,66 +192,7 @@ def test_any_text_is_partitioned_by_the_definitions(form: str, data: st.DataObje
     assert parts_of(units, form) == by_definition(units, form)
 
 
-@by_form
-@given(data=st.data())
-def test_concatenated_parts_are_the_text(form: str, data: st.DataObject) -> None:
-    units = data.draw(_texts(form))
-    parts = list(partition(units, FORMS[form]))
-    assert [unit for part in parts for unit in part.units] == units
-    offset = 0
-    for part in parts:
-        assert part.offset == offset == part.items[0].offset
-        assert sum(item.length for item in part.items) == len(part.units) > 0
-        offset += len(part.units)
-
-
-@by_form
-@given(data=st.data())
-def test_no_ill_formed_part_overlaps_a_well_formed_one(form: str, data: st.DataObject) -> None:
-    units = data.draw(_texts(form))
-    ill_formed = {
-        place
-        for part in partition(units, FORMS[form])
-        if not part.is_well_formed
-        for place in range(part.offset, part.offset + len(part.units))
-    }
-    for start in range(len(units)):
-        for end in range(start + 1, min(start + LONGEST[form], len(units)) + 1):
-            if code_point_of(units[start:end], form) is not None:
-                assert not ill_formed & set(range(start, end))
-
-
-@by_form
-@given(data=st.data())
-def test_well_formed_if_and_only_if_no_part_is_ill_formed(form: str, data: st.DataObject) -> None:
-    units = data.draw(_texts(form))
-    try:
-        text: str | None = _text_of(units, form)
-    except UnicodeDecodeError:
-        text = None
-    parts = list(partition(units, FORMS[form]))
-    assert all(part.is_well_formed for part in parts) == (text is not None)
-    if text is not None:
-        assert "".join(chr(part.code_point) for part in parts if part.code_point is not None) == text
-
-
-@by_form
-@given(data=st.data())
-def test_no_two_ill_formed_parts_are_adjacent(form: str, data: st.DataObject) -> None:
-    parts = partition(data.draw(_texts(form)), FORMS[form])
-    assert all(before.is_well_formed or after.is_well_formed for before, after in pairwise(parts))
-
-
 # Arguments.
-
-
-@pytest.mark.parametrize("kind", [bytes, bytearray, memoryview, list, tuple, iter], ids=lambda kind: kind.__name__)
-def test_code_units_in_any_iterable(kind: Callable[[bytes], Sequence[int]]) -> None:
-    assert [part.units for part in partition(kind(b"\x41\xc2\xc3\xb1"))] == [(0x41,), (0xC2,), (0xC3, 0xB1)]
-
-
-def test_empty_text_has_no_parts() -> None:
-    assert list(partition(b"")) == []
 
 
 @pytest.mark.parametrize(("units", "kind"), [("text", "str"), (None, "NoneType"), (5, "int")])

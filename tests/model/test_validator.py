@@ -3,21 +3,15 @@
 
 from __future__ import annotations
 
-import doctest
 from itertools import product
 
 import pytest
 from support.oracle import BOUNDARY, REPRESENTATIVES, report_of
 
 from utf8fpga.model import MODIFIED_UTF_8_CODE_UNITS, ErrorKind, InvalidArgumentError, validate
-from utf8fpga.model import validator as module
 from utf8fpga.model.validator import GoldenValidator
 
 pytestmark = pytest.mark.smoke
-
-
-def test_doctests() -> None:
-    assert doctest.testmod(module).failed == 0
 
 
 @pytest.mark.parametrize("length", range(4))
