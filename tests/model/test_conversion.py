@@ -233,21 +233,6 @@ def test_target_without_u_fffd_is_rejected() -> None:
     assert refusal(ConversionError, convert, "\xe9".encode(), TABLE_3_7, ascii_) == message
 
 
-@pytest.mark.parametrize(("units", "kind"), [("text", "str"), (None, "NoneType"), (5, "int")])
-def test_argument_that_is_not_iterable_or_is_a_string_is_rejected(units: object, kind: str) -> None:
-    message = f"code units must be an iterable of integers such as bytes, not {kind}: encode converts text"
-    assert refusal(TypeError, convert, units, TABLE_3_7, UTF_16) == message
-
-
-def test_unit_outside_the_width_is_rejected() -> None:
-    message = "code unit 0x10000 at offset 1 is not an integer in 0..0xffff"
-    assert refusal(ValueError, convert, [0x41, 0x10000], UTF_16, UTF_32) == message
-
-
-def test_empty_text_converts_to_empty_text() -> None:
-    assert convert([], UTF_16, UTF_32) == ()
-
-
 # Schemes.
 
 TEXT = "\ufeffM\u0430\u4e8c\U00010302\U0010ffff\0"

@@ -181,28 +181,6 @@ def test_bit_distribution(table: EncodingTable, rows: list[tuple[str, str, str]]
     assert [(row.code_point, " ".join(row.units), row.note) for row in bit_distribution(table)] == rows
 
 
-@pytest.mark.parametrize("table", [TABLE_3_7, UTF_16, UTF_32, RFC_2279], ids=lambda table: table.name)
-def test_bit_distribution_gives_the_bits_of_the_code_points(table: EncodingTable) -> None:
-    """Each letter's bits, from the highest, are the corresponding bits of the code point."""
-    for row, printed in zip(table.patterns.items(), bit_distribution(table), strict=True):
-        points = [p for r in table.rows if len(r.units) == row[0] for p in (r.code_points.first, r.code_points.last)]
-        for point in points:
-            pattern = printed.code_point.replace(" ", "")
-            bits = dict.fromkeys("uwxyz", "")
-            for letter, bit in zip(pattern, f"{point:0{len(pattern)}b}", strict=True):
-                bits[letter] = bits.get(letter, "") + bit
-            if printed.note:
-                bits["w"] = f"{int(bits['u'], 2) - 1:04b}"
-            units = []
-            for unit in printed.units:
-                filled = ""
-                for letter in unit:
-                    filled += letter if letter in "01" else bits[letter][0]
-                    bits[letter] = bits.get(letter, "")[1:]
-                units.append(int(filled, 2))
-            assert tuple(units) == table.encode(point), f"U+{point:04X}"
-
-
 @pytest.mark.parametrize(
     ("rows", "length"),
     [

@@ -195,17 +195,6 @@ def test_any_text_is_partitioned_by_the_definitions(form: str, data: st.DataObje
 # Arguments.
 
 
-@pytest.mark.parametrize(("units", "kind"), [("text", "str"), (None, "NoneType"), (5, "int")])
-def test_argument_that_is_not_iterable_or_is_a_string_is_rejected(units: object, kind: str) -> None:
-    message = f"code units must be an iterable of integers such as bytes, not {kind}: encode converts text"
-    assert refusal(TypeError, partition, units) == message
-
-
-def test_unit_outside_the_width_is_rejected() -> None:
-    message = "code unit 0x10000 at offset 1 is not an integer in 0..0xffff"
-    assert refusal(ValueError, list, partition([0x41, 0x10000], UTF_16)) == message
-
-
 def test_table_that_is_not_self_synchronising_is_rejected() -> None:
     table = EncodingTable.parse("CESU-8", CESU_8_ROWS, source="UTR #26", self_synchronising=False)
     assert refusal(ValueError, partition, b"", table) == (

@@ -372,8 +372,6 @@ def test_invalid_unit_is_reported_with_its_offset_and_state_is_unchanged(practic
     items = decoder.decode(text)
     message = refusal(ValueError, decoder.decode, [0x8C, 0xFF, 0x41, 0x100], final)
     assert message == "code unit 0x100 at offset 8 is not an integer in 0..0xff"
-    message = refusal(TypeError, decoder.decode, "text", final)
-    assert message == "code units must be an iterable of integers such as bytes, not str: encode converts text"
     assert plain(items + decoder.decode(end, final=True)) == EXPECTED[practice](text + end)
     # The offsets of the next text begin at 0.
     message = refusal(ValueError, decoder.decode, [0x41, 0x100])
@@ -412,14 +410,6 @@ def test_speed_of_every_practice_relative_to_maximal_subparts(practice: Practice
 
 
 # Invalid arguments
-
-
-@pytest.mark.parametrize("practice", Practice)
-def test_invalid_arguments_are_rejected(practice: Practice) -> None:
-    message = refusal(TypeError, decode_with, "text", practice)
-    assert message == "code units must be an iterable of integers such as bytes, not str: encode converts text"
-    message = refusal(ValueError, list, decode_with([0x41, 0x100], practice))
-    assert message == "code unit 0x100 at offset 1 is not an integer in 0..0xff"
 
 
 def test_malformed_sequence_practice_requires_bytes() -> None:
