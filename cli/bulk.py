@@ -14,8 +14,6 @@ from utf8fpga.model import REPLACEMENT_CHARACTER, ErrorKind, encode
 from utf8fpga.model.arrays import IncrementalArrayDecoder, ItemArrays
 from utf8fpga.model.practices import Practice
 
-__all__ = ["ArrayOutput"]
-
 LINES = 1 << 14
 """Lines formatted at once, so that they fit in the processor's cache."""
 

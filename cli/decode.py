@@ -15,8 +15,6 @@ from utf8fpga.model.practices import Practice
 if TYPE_CHECKING:
     from utf8fpga.cli.bulk import ArrayOutput
 
-__all__ = ["decode", "decode_file"]
-
 
 @click.command()
 @click.argument("file", type=FILE, default="-")
@@ -43,7 +41,7 @@ def decode_file(file: str, output: str, *, form: str, practice: Practice, strict
     Raises:
         CommandError: a file cannot be read or written, or `strict` and something is ill-formed.
     """
-    decoded = _decoded(file_size(file), form, practice)
+    decoded = output_for(file_size(file), form, practice)
     with writing(output) as out, progress("decoding", file_size(file)) as done:
         read = 0
         for chunk in read_chunks(file):
@@ -61,7 +59,7 @@ def decode_file(file: str, output: str, *, form: str, practice: Practice, strict
         )
 
 
-def _decoded(size: int | None, form: str, practice: Practice) -> PlainOutput | ArrayOutput:
+def output_for(size: int | None, form: str, practice: Practice) -> PlainOutput | ArrayOutput:
     """The array decoder if NumPy is installed and the text is long enough to outweigh the time to load it."""
     if size is None or size > _SHORT:
         try:

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from support.processes import run
 
 import utf8fpga.cli.decode as runs
-from utf8fpga.cli.show import PlainOutput, Tally
+from utf8fpga.cli.show import PlainOutput
 from utf8fpga.model import Item, decode_with
 from utf8fpga.model.practices import Practice
 
@@ -117,11 +117,6 @@ def test_texts_longer_than_one_block(
 
 
 @by_output
-def test_summary_longer_than_one_block_of_lines(output: Output) -> None:
-    check(output, "summary", Practice.MAXIMAL_SUBPARTS, b"\xff" * 17_000 + "é".encode() * 8_000, [0, 33_000])
-
-
-@by_output
 def test_summary_shows_every_byte_of_a_long_mark(output: Output) -> None:
     text = b"A" + b"\x80" * 10_000 + b"B\xfc\x80\x80\x80\x80\x80"
     whole = written(output("summary", Practice.WHOLE_SUBSEQUENCE), [text[:5], text[5:300], text[300:]]).decode()
@@ -172,23 +167,13 @@ def test_memory_does_not_grow_with_the_text(form: str, practice: Practice) -> No
     assert peak < 400 * len(chunk)
 
 
-def test_counts_of_single_items_and_of_groups() -> None:
-    items = list(decode_with(b"A\xff\xffB\xe2\x82", Practice.MAXIMAL_SUBPARTS))
-    together, one_by_one = Tally(), Tally()
-    together.add(iter(items))
-    for item in items:
-        one_by_one.add([item])
-    assert together.lines() == one_by_one.lines() == counts(items)
-    assert (together.units, together.items, together.ill_formed) == (6, 5, 3)
-
-
 # The command.
 
 
 @needs_numpy
 def test_arrays_are_used_for_long_texts_and_texts_of_unknown_size() -> None:
     sizes = (0, 1000, 10_000_000, None)
-    made = [type(runs._decoded(size, "text", Practice.MAXIMAL_SUBPARTS)) for size in sizes]
+    made = [type(runs.output_for(size, "text", Practice.MAXIMAL_SUBPARTS)) for size in sizes]
     assert made == [PlainOutput, PlainOutput, ArrayOutput, ArrayOutput]
 
 

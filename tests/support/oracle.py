@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable
 
 import pytest
 
-from utf8fpga.model import EncodingTable, ErrorKind, InvalidArgumentError, Item, ValidatorReport
+from utf8fpga.model import ErrorKind, InvalidArgumentError, Item, ValidatorReport
 
 BOUNDARY = bytes.fromhex("00 7F 80 8F 90 9F A0 BF C0 C1 C2 DF E0 E1 EC ED EE EF F0 F1 F3 F4 F5 F7 F8 FF")
 """The bounds of all ranges in Table 3-7 and the bytes next to them."""
