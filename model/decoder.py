@@ -89,8 +89,8 @@ class Decoder:
                 fit in 63 bits.
         """
         try:
-            given, place = state
-            units, offset = tuple(map(index, given)), index(place)
+            sequence, place = state
+            units, offset = tuple(map(index, sequence)), index(place)
         except (TypeError, ValueError):
             raise InvalidArgumentError(f"state {state!r} is not a pair of code units and an offset") from None
         dfa = DFA.of(self.table)
@@ -98,8 +98,8 @@ class Decoder:
         for position, unit in enumerate(units):
             number = dfa.step(number, unit)
             if number in (REJECT, START):
-                shown = " ".join(f"{u:02X}" for u in units[: position + 1])
-                raise InvalidArgumentError(f"state {shown} is not an open sequence of {self.table.name}")
+                quoted = " ".join(f"{u:02X}" for u in units[: position + 1])
+                raise InvalidArgumentError(f"state {quoted} is not an open sequence of {self.table.name}")
         if not 0 <= offset <= LAST_OFFSET:
             raise InvalidArgumentError(f"offset {offset} in the state is not in 0..{LAST_OFFSET}")
         self._open, self._state, self._offset = units, number, offset

@@ -127,13 +127,13 @@ def checked_unit(table: EncodingTable, unit: SupportsIndex, offset: int | None =
     try:
         value = index(unit)
     except TypeError:
-        shown = repr(unit)
+        quoted = repr(unit)
     else:
         if 0 <= value <= top:
             return value
-        shown = f"{value:#x}"
+        quoted = f"{value:#x}"
     where = "" if offset is None else f" at offset {offset}"
-    raise InvalidArgumentError(f"code unit {shown}{where} is not an integer in 0..{top:#x}")
+    raise InvalidArgumentError(f"code unit {quoted}{where} is not an integer in 0..{top:#x}")
 
 
 _Tails = frozenset[tuple[Range, ...]]

@@ -70,10 +70,9 @@ def _all() -> dict[str, Encoding]:
     forms: list[EncodingTable | Composition] = [table for table in CATALOGUE.values() if table not in parts]
     for form in [*forms, *COMPOSITIONS.values()]:
         name = re.sub(r"[^a-z0-9]+", "-", form.name.lower())
-        if form in (UTF_16, UTF_32):
-            found += [Encoding(f"{name}-le", form), Encoding(f"{name}-be", form, "big")]
-        else:
-            found.append(Encoding(name, form))
+        has_orders = form in (UTF_16, UTF_32)
+        both = [Encoding(f"{name}-le", form), Encoding(f"{name}-be", form, "big")]
+        found += both if has_orders else [Encoding(name, form)]
     return {each.name: each for each in found}
 
 

@@ -63,8 +63,7 @@ def dfa_text(dfa: DFA) -> list[str]:
 
 
 def _as_text(table: EncodingTable) -> str:
-    lines = [f"{table.name}: {table.source}", "", *table_text(table), "", *dfa_text(DFA.of(table))]
-    return "\n".join(lines) + "\n"
+    return "\n".join([f"{table.name}: {table.source}", "", *table_text(table), "", *dfa_text(DFA.of(table)), ""])
 
 
 def _as_markdown(table: EncodingTable) -> str:

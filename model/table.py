@@ -375,9 +375,9 @@ class EncodingTable:
 
     def _no_sequence(self, code_point: int, name: str) -> InvalidArgumentError:
         is_code_point = isinstance(code_point, int) and code_point >= 0
-        shown = f"U+{code_point:04X}" if is_code_point else repr(code_point)
+        quoted = f"U+{code_point:04X}" if is_code_point else repr(code_point)
         spans = " and ".join(f"U+{span.first:04X}..U+{span.last:04X}" for span in self.code_points)
-        return InvalidArgumentError(f"{shown} has no sequence in {name}: its code points are {spans}")
+        return InvalidArgumentError(f"{quoted} has no sequence in {name}: its code points are {spans}")
 
     def __str__(self) -> str:
         return "\n".join(map(str, self.rows))
@@ -546,9 +546,9 @@ def _distribution(table: EncodingTable, pattern: BitPattern) -> BitDistribution:
         last = max(row.code_points.last for row in table.rows if len(row.units) == len(pattern.blocks))
         code_point += "u" * (last.bit_length() - PLANE_BITS)
     octets = max(2, -(-len(code_point) // 8))
-    shown = code_point[::-1].rjust(8 * octets, "0")
+    bits = code_point[::-1].rjust(8 * octets, "0")
     if table.unit_width == 8:
-        shown = " ".join(shown[place : place + 8] for place in range(0, len(shown), 8))
+        bits = " ".join(bits[place : place + 8] for place in range(0, len(bits), 8))
 
     units, rest = [], letters[::-1]
     for block, size in zip(pattern.blocks, pattern.payload_bits, strict=True):
@@ -556,4 +556,4 @@ def _distribution(table: EncodingTable, pattern: BitPattern) -> BitDistribution:
         units.append(fixed + rest[:size])
         rest = rest[size:]
     note = f"{'w' * letters.count('w')} = {'u' * code_point.count('u')} - {planes}" if planes else ""
-    return BitDistribution(shown, tuple(units), note)
+    return BitDistribution(bits, tuple(units), note)

@@ -169,10 +169,10 @@ class GoldenPassThrough:
 
     def process(self, symbols: Iterable[int], final: bool = False) -> list[CodeUnit]:
         """See `Golden.process`."""
-        given = list(symbols)
-        self._units += given
+        received = list(symbols)
+        self._units += received
         found: list[CodeUnit] = []
-        for item in self._decoder.decode(given, final):
+        for item in self._decoder.decode(received, final):
             end = self._offset + item.length
             self._is_cut |= self._limit is not None and end > self._limit
             if not self._is_cut:

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Sequence
-from itertools import chain, pairwise
+from itertools import chain, pairwise, starmap
 from typing import NamedTuple, TypeVar
 
 from utf8fpga.model.decoder import Item
@@ -52,9 +52,7 @@ class Vector(NamedTuple):
 
 def vectors() -> list[Vector]:
     """All vectors of UTF-8: each ill-formed sequence alone and followed by Z, then the standard's examples."""
-    found = [Vector("empty", b"")]
-    for name, units in _well_formed(TABLE_3_7):
-        found.append(Vector(name, units))
+    found = [Vector("empty", b""), *starmap(Vector, _well_formed(TABLE_3_7))]
     for name, units in chain(_single_units(TABLE_3_7), _outside_the_rows(TABLE_3_7), _cut_off(TABLE_3_7)):
         found += [Vector(name, units), Vector(f"{name}_z", units + _Z)]
     found += [Vector(name, bytes.fromhex(units)) for name, units in DOCUMENTS.items()]

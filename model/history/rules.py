@@ -6,7 +6,7 @@ The rules are not used for decoding; `utf8fpga.model.history.differences` comput
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum, StrEnum
 from typing import NamedTuple
@@ -81,26 +81,10 @@ TABLE_3_1B = _patterns("""
 """Davis 2000, "UTF-8 and Non-Shortest Form (R2)", Table 3.1b: the ill-formed byte sequences, line 1 first."""
 
 
-def matches_of_table_3_1b(data: bytes | bytearray | memoryview) -> Iterator[tuple[int, int]]:
-    """Every match of Table 3.1b in a text: the offset and the number of the line, 1 to 11, in order.
-
-    The table applies to any sequence of the bytes, so a match may start anywhere, also inside a
-    character.
-
-    Raises:
-        TypeError: `data` is no bytes-like object.
-    """
-    units = _checked(data)
-    return (
-        (offset, number)
-        for offset in range(len(units))
-        for number, line in enumerate(TABLE_3_1B, 1)
-        if line.starts(units, offset)
-    )
-
-
 def table_3_1b(data: bytes | bytearray | memoryview) -> Answer:
     """`INVALID` if and only if some sequence of the bytes matches some line of Table 3.1b, else `VALID`.
+
+    The table applies to any sequence of the bytes, so a match may start anywhere, also inside a character.
 
     Raises:
         TypeError: `data` is no bytes-like object.
@@ -108,7 +92,9 @@ def table_3_1b(data: bytes | bytearray | memoryview) -> Answer:
     >>> table_3_1b(b"\\xc0\\xaf").name, table_3_1b("\\U00010000".encode()).name, table_3_1b(b"\\x80").name
     ('INVALID', 'INVALID', 'VALID')
     """
-    return Answer.VALID if next(matches_of_table_3_1b(data), None) is None else Answer.INVALID
+    units = _checked(data)
+    is_ill_formed = any(line.starts(units, offset) for offset in range(len(units)) for line in TABLE_3_1B)
+    return Answer.INVALID if is_ill_formed else Answer.VALID
 
 
 # Brown 2001, "UTF-8 validation rules", as quoted by Hopwood

@@ -171,25 +171,6 @@ def test_unit_outside_the_width_has_no_class(table: EncodingTable, alphabet: tup
 
 # Other forms, from rows of their own.
 
-UTF_16_UNITS = (0x0000, 0xD7FF, 0xD800, 0xDBFF, 0xDC00, 0xDFFF, 0xE000, 0xFFFF)
-UTF_32_UNITS = (0x0000, 0xD7FF, 0xD800, 0xDFFF, 0xE000, 0x10FFFF, 0x110000, 0xFFFF_FFFF)
-
-
-@pytest.mark.parametrize(
-    ("table", "codec", "size", "alphabet", "length"),
-    [(UTF_16, "utf-16-le", 2, UTF_16_UNITS, 5), (UTF_32, "utf-32-le", 4, UTF_32_UNITS, 3)],
-    ids=["UTF-16", "UTF-32"],
-)
-def test_ill_formed_text_of_other_forms(
-    table: EncodingTable, codec: str, size: int, alphabet: tuple[int, ...], length: int
-) -> None:
-    for units in product(alphabet, repeat=length):
-        data = b"".join(unit.to_bytes(size, "little") for unit in units)
-        found = "".join(chr(item.code_point) for item in decode(units, table))
-        assert found == data.decode(codec, "replace"), units
-        assert is_well_formed(units, table) == strictly_decodes(data, codec), units
-
-
 # Rows without a bit distribution: the rows alone define the mapping.
 
 

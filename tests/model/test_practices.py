@@ -17,7 +17,7 @@ from support.cases import cases
 from support.oracle import BOUNDARY, Expected, items_of, plain, refusal, strictly_decodes
 from support.tiers import tiered
 
-from utf8fpga.model import CESU_8, RFC_2279, TABLE_3_7, UTF_16, UTF_32, Decoder, EncodingTable, Item, decode, encode
+from utf8fpga.model import CESU_8, RFC_2279, TABLE_3_7, UTF_16, UTF_32, Decoder, EncodingTable, Item, encode
 from utf8fpga.model.practices import IncrementalDecoder, Practice, decode_with
 
 # The bytes, and the items with the practices that merge marks: "!n" is one U+FFFD for n bytes.
@@ -232,21 +232,6 @@ def test_wording_of_l2_08_150_equals_maximal_subparts(table: EncodingTable, kind
                 decode_with(text, Practice.START_OF_A_SEQUENCE, table),
             )
             assert next(a) == next(b), text
-
-
-@pytest.mark.parametrize("table", [UTF_16, UTF_32], ids=lambda table: table.name)
-@given(data=st.data())
-def test_other_encoding_forms(table: EncodingTable, data: st.DataObject) -> None:
-    some = st.one_of(st.sampled_from([0x41, 0xD7FF, 0xD800, 0xDBFF, 0xDC00, 0xDFFF, 0xE000]), st.integers(0, 0xFFFF))
-    units = data.draw(st.lists(some, max_size=12))
-    items = list(decode(units, table))
-    assert list(decode_with(units, Practice.MAXIMAL_SUBPARTS, table)) == items
-    assert list(decode_with(units, Practice.START_OF_A_SEQUENCE, table)) == items
-    assert list(decode_with(units, Practice.EACH_UNIT, table)) == items  # every maximal subpart is one unit
-    whole = list(decode_with(units, Practice.WHOLE_SUBSEQUENCE, table))
-    assert [item for item in whole if item.error is None] == [item for item in items if item.error is None]
-    assert not any(a.error and b.error for a, b in pairwise(whole))
-    assert sum(item.length for item in whole) == len(units)
 
 
 @pytest.mark.slow
