@@ -85,19 +85,6 @@ def test_decode_summary_names_each_ill_formed_span(damaged: Path) -> None:
     ]
 
 
-def test_decode_of_more_than_one_chunk_with_sequences_across_them(tmp_path: Path) -> None:
-    text = b"a" + "é€😀".encode() * 20_000 + b"\xf0\x9f\x98"
-    path = tmp_path / "long.txt"
-    path.write_bytes(text)
-    assert utf8fpga("decode", path).stdout.decode() == text.decode("utf-8", "replace")
-    spans = utf8fpga("decode", "--summary", path).stdout.decode().splitlines()
-    assert spans == [
-        "offset 180001: F0 9F 98 INCOMPLETE",
-        "180004 bytes, 60002 items, 1 ill-formed",
-        "  1 INCOMPLETE",
-    ]
-
-
 def test_decode_strict(damaged: Path, tmp_path: Path) -> None:
     done = utf8fpga("decode", "--strict", "-o", tmp_path / "out.txt", damaged)
     assert_rejected(done, f"{str(damaged)!r} is ill-formed: 5 of 15 items", status=1)
@@ -146,18 +133,6 @@ def test_generate_selects_options_for_a_device_and_says_which(
     assert utf8fpga(*shlex.split(header)).stdout == made.stdout
 
 
-@pytest.mark.slow
-def test_generate_settings_differ(tmp_path: Path) -> None:
-    variants = [
-        utf8fpga("generate", *options).stdout
-        for options in ([], ["--pipeline", "1"], ["--pipeline", "2"], ["--no-replacement"], ["--name", "other"])
-    ]
-    assert len(set(variants)) == len(variants)
-    assert utf8fpga("generate", "--pipeline", "0", "--packed").stdout == variants[0]
-    wide = [utf8fpga("generate", "--lanes", "4", *options).stdout for options in ([], ["--buffer", "packer"])]
-    assert wide[0] == wide[1] != utf8fpga("generate", "--lanes", "4", "--buffer", "registers").stdout
-
-
 def test_decode_with_every_practice(damaged: Path) -> None:
     texts = {
         practice: utf8fpga("decode", "--practice", practice, damaged).stdout.decode()
@@ -195,14 +170,6 @@ def test_vectors(form: str, tmp_path: Path) -> None:
     assert b"overlong_3_highest" in printed
     utf8fpga("vectors", "--format", form, "-o", tmp_path / "v")
     assert (tmp_path / "v").read_bytes() == printed
-
-
-def test_generate_with_a_practice() -> None:
-    default = utf8fpga("generate").stdout
-    assert utf8fpga("generate", "--practice", "maximal-subparts").stdout == default
-    merged = utf8fpga("generate", "--practice", "whole-subsequence").stdout
-    assert b"whole-subsequence" in merged
-    assert len(merged) > len(default)
 
 
 @pytest.mark.smoke
@@ -252,9 +219,8 @@ def test_diagram_of_cycles_after_the_end_is_rejected(tmp_path: Path) -> None:
 def test_simulate_prints_the_items_of_decode(damaged: Path) -> None:
     assert utf8fpga("simulate", "--json", damaged).stdout == utf8fpga("decode", "--json", damaged).stdout
     assert utf8fpga("simulate", "-o", "-", damaged).stdout == utf8fpga("decode", damaged).stdout
-    assert (
-        utf8fpga("simulate", "--json", "--hex", DAMAGED.hex(" ")).stdout == utf8fpga("decode", "--json", damaged).stdout
-    )
+    given = utf8fpga("simulate", "--json", "--hex", DAMAGED.hex(" "))
+    assert given.stdout == utf8fpga("decode", "--json", damaged).stdout
 
 
 def test_simulate_several_files_and_standard_input(damaged: Path, tmp_path: Path) -> None:
@@ -314,11 +280,7 @@ def test_simulate_compares_long_files_in_bulk(tmp_path: Path) -> None:
 def test_soak_prints_what_was_sent() -> None:
     done = utf8fpga("simulate", "--lanes", "2", "--soak", "1.5MB", "--seed", "7", "--json")
     totals = json.loads(done.stdout)
-    assert {name: totals[name] for name in ("core", "engine", "seed")} == {
-        "core": "decoder-2",
-        "engine": "compiled",
-        "seed": 7,
-    }
+    assert [totals[name] for name in ("core", "engine", "seed")] == ["decoder-2", "compiled", 7]
     assert totals["symbols"] >= 1_500_000
     again = json.loads(utf8fpga("simulate", "--lanes", "2", "--soak", "1.5MB", "--seed", "7", "--json").stdout)
     assert again | {"seconds": 0} == totals | {"seconds": 0}
@@ -500,6 +462,7 @@ Invalid value for '--refresh': 99999999999999999999 is not in the range 1<=x<=28
     build icebreaker --host '' | Invalid value for '--host': '' is not the name of a host
     build icebreaker --host h --host-tools '' | Invalid value for '--host-tools': '' is not the name of a folder
     bench --dask '' | Invalid value for '--dask': '' is not the name of a scheduler
+    build icebreaker --baud 5000000 | baud rate 5000000 is not in 1..3000000: a bit has at least 4 cycles of 12 MHz
     build icebreaker --baud nan | baud rate nan is not in 1..3000000: a bit has at least 4 cycles of 12 MHz
     bench --record /nonexistent | cannot read '/nonexistent/README.md': No such file or directory
     simulate | give either FILE, --hex BYTES or --soak LIMIT
@@ -583,23 +546,12 @@ def test_missing_tool_is_reported_first(command: list[str], tmp_path: Path) -> N
     assert not list(tmp_path.glob("*.bin"))
 
 
-def test_baud_rate_that_the_clock_cannot_make_is_rejected(tmp_path: Path) -> None:
-    done = utf8fpga("build", "icebreaker", "--baud", "5000000", "--directory", tmp_path)
-    assert done.returncode == 2
-    assert re.fullmatch(r"utf8fpga: [^\n]*5000000[^\n]*\n", done.stderr.decode())
-    assert not list(tmp_path.iterdir())
-
-
 def test_build_prints_the_report_it_writes(tmp_path: Path) -> None:
     words = ["--json", "--pipeline", "2", "--baud", "115200", "--seed", "3", "--directory", tmp_path]
     done = utf8fpga("build", "icebreaker", *words, env={**os.environ, **stand_in_tools(tmp_path / "bin")})
     report = json.loads(done.stdout)
-    assert (done.returncode, report["board"], report["core"], report["baud"]) == (
-        0,
-        "icebreaker",
-        "decoder-pipeline-2",
-        115200,
-    )
+    found = (done.returncode, report["board"], report["core"], report["baud"])
+    assert found == (0, "icebreaker", "decoder-pipeline-2", 115200)
     assert json.loads((tmp_path / "icebreaker.json").read_text()) == report
     assert Path(report["bitstream"]).read_text() == "3\n"
     assert [line.split(": ")[0] for line in done.stderr.decode().splitlines()] == ["icebreaker"] * 3

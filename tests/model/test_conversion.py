@@ -144,22 +144,6 @@ def test_error_condition_is_reported(source: str, target: str, text: str, messag
             assert (error.offset, error.length, error.kind.name) == (int(offset), len(quoted.split()), kind)
 
 
-REPLACED = """
-    constraint | C2 41 42                   | FFFD 41 42
-    table 3-8  | C0 AF E0 80 BF F0 81 82 41 | FFFD FFFD FFFD FFFD FFFD FFFD FFFD FFFD 41
-    table 3-9  | ED A0 80 ED BF BF ED AF 41 | FFFD FFFD FFFD FFFD FFFD FFFD FFFD FFFD 41
-    table 3-10 | F4 91 92 93 FF 41 80 BF 42 | FFFD FFFD FFFD FFFD FFFD 41 FFFD FFFD 42
-    table 3-11 | E1 80 E2 F0 91 92 F1 BF 41 | FFFD FFFD FFFD FFFD 41
-"""
-
-
-@pytest.mark.parametrize(("units", "points"), cases(REPLACED))
-@pytest.mark.parametrize("target", FORMS)
-def test_replacement_of_maximal_subparts(units: str, points: str, target: str) -> None:
-    text = "".join(map(chr, units_in(points)))
-    assert convert(units_in(units), TABLE_3_7, FORMS[target], errors="replace") == units_of(text, target)
-
-
 @pytest.mark.parametrize(
     ("source", "units"),
     [(GENERALISED_UTF_8, "41 ED A0 80 ED B0 80 42"), (RFC_2279, "41 F4 90 80 80 FD BF BF BF BF BF 42")],

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import pytest
 
-from utf8fpga.model import IncrementalDecoder, Practice
+from utf8fpga.model import IncrementalDecoder
 from utf8fpga.model.golden import FiniteGolden, GoldenDecoder
 
 pytestmark = pytest.mark.smoke
@@ -21,11 +21,6 @@ def test_a_decoder_in_parts_gives_cpythons_text_and_begins_anew() -> None:
         assert "".join(chr(item.code_point) for item in items) == TEXT.decode("utf-8", "replace")
         assert sum(item.length for item in items) == len(TEXT)
         assert items[0].offset == 0
-
-
-def test_a_decoder_has_the_practice_that_it_is_given() -> None:
-    decoder = GoldenDecoder(IncrementalDecoder(Practice.EACH_UNIT))
-    assert [item.length for item in decoder.process(b"\xe2\x82", final=True)] == [1, 1]
 
 
 def test_a_decoder_has_too_many_states_to_enumerate() -> None:

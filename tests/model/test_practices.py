@@ -91,21 +91,6 @@ def test_kuhns_malformed_sequences(units: str, marks: int) -> None:
     assert sum(item.length for item in alone) == len(text)
 
 
-CAUSES = [
-    ("whole_has_the_first", Practice.WHOLE_SUBSEQUENCE, "ED A0 80 C0", ["SURROGATE"]),
-    ("malformed_has_the_first", Practice.MALFORMED_SEQUENCE, "ED A0 80 C0 80", ["SURROGATE", "OVERLONG"]),
-    ("malformed_five_bytes", Practice.MALFORMED_SEQUENCE, "F8 88 80 80 80", ["INVALID_BYTE"]),
-    ("each_keeps_that_of_its_subpart", Practice.EACH_UNIT, "E1 80 F1 80 80", ["TRUNCATED"] * 2 + ["INCOMPLETE"] * 3),
-    ("first_error", Practice.FIRST_ERROR, "F4 90 80", ["OUT_OF_RANGE"]),
-]
-
-
-@pytest.mark.parametrize(("practice", "units", "names"), [row[1:] for row in CAUSES], ids=[row[0] for row in CAUSES])
-def test_cause_of_a_mark(practice: Practice, units: str, names: list[str]) -> None:
-    found = [item.error for item in decode_with(bytes.fromhex(units), practice)]
-    assert [error.name for error in found if error] == names
-
-
 # What each practice gives, from CPython and the words of its definition.
 
 

@@ -25,19 +25,6 @@ def test_reports_of_texts_of_four_bytes_of_all_classes_are_those_of_cpython() ->
         assert validate(bytes(units)) == report_of(bytes(units)), bytes(units)
 
 
-def test_the_offset_of_a_truncated_end_is_the_start_of_its_sequence() -> None:
-    for text in (b"ab\xc3", b"ab\xe2\x82", b"ab\xf0\x9f\x98"):
-        assert validate(text)[:3] == (False, 2, ErrorKind.INCOMPLETE)
-
-
-def test_the_first_error_is_reported_not_a_truncated_end() -> None:
-    assert validate(b"\x80\xc3")[:4] == (False, 0, ErrorKind.UNEXPECTED_CONTINUATION, 2)
-
-
-def test_an_empty_text_is_well_formed() -> None:
-    assert validate(b"") == (True, None, None, 0, 0, 0, 0)
-
-
 def test_numbers_saturate() -> None:
     assert validate(b"a" * 15 + b"\xff", counters=4) == (False, 15, ErrorKind.INVALID_BYTE, 1, 15, 15, 15)
     assert validate(b"a" * 14, counters=4)[3:] == (0, 14, 14, 14)
