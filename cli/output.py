@@ -10,7 +10,7 @@ import secrets
 import stat
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from itertools import combinations
 from pathlib import Path
 from types import ModuleType
@@ -115,9 +115,12 @@ def writing(path: str) -> Iterator[BinaryIO]:
         yield sys.stdout.buffer
         sys.stdout.buffer.flush()
         return
+    number = _descriptor(path)
     try:
-        with _written(path) as file:
-            yield file
+        with ExitStack() as stack:
+            # Opening the name of a descriptor again would truncate a file to which other processes write.
+            target = stack.enter_context(_new_file(path)) if number is None else os.dup(number)
+            yield stack.enter_context(open(target, "wb"))
     except BrokenPipeError:
         raise CommandError(f"{path!r} was closed by its reader", status=141) from None
     except OSError as error:
@@ -140,18 +143,7 @@ def check_writable(path: str) -> None:
 
 
 @contextmanager
-def _written(path: str) -> Iterator[BinaryIO]:
-    if (number := _descriptor(path)) is not None:
-        # Opening the name again would truncate a file to which other processes write.
-        with open(os.dup(number), "wb") as file:
-            yield file
-        return
-    with new_file(path) as name, open(name, "wb") as file:
-        yield file
-
-
-@contextmanager
-def new_file(path: str) -> Iterator[Path]:
+def _new_file(path: str) -> Iterator[Path]:
     """A temporary name to write to if `path` is or becomes a regular file, else `path` itself.
 
     The temporary file is renamed to `path` when the block ends without an error.

@@ -14,9 +14,10 @@ from time import process_time
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from support.command import utf8fpga
 from support.processes import run
 
-import utf8fpga.cli.decode as runs
+from utf8fpga.cli.decode import output_for
 from utf8fpga.cli.show import PlainOutput
 from utf8fpga.model import Item, decode_with
 from utf8fpga.model.practices import Practice
@@ -170,7 +171,7 @@ def test_memory_does_not_grow_with_the_text(form: str, practice: Practice) -> No
 @needs_numpy
 def test_arrays_are_used_for_long_texts_and_texts_of_unknown_size() -> None:
     sizes = (0, 1000, 10_000_000, None)
-    made = [type(runs.output_for(size, "text", Practice.MAXIMAL_SUBPARTS)) for size in sizes]
+    made = [type(output_for(size, "text", Practice.MAXIMAL_SUBPARTS)) for size in sizes]
     assert made == [PlainOutput, PlainOutput, ArrayOutput, ArrayOutput]
 
 
@@ -192,18 +193,15 @@ def test_a_large_file_with_and_without_numpy(numpy: bool, tmp_path: Path) -> Non
 
 
 @pytest.mark.parametrize("size", [10, None], ids=["plain", "arrays"])
-def test_input_is_not_read_after_the_first_error(
-    monkeypatch: pytest.MonkeyPatch, capfdbinary: pytest.CaptureFixture[bytes], size: int | None
-) -> None:
+def test_input_is_not_read_after_the_first_error(monkeypatch: pytest.MonkeyPatch, size: int | None) -> None:
     def chunks(_path: str) -> Iterator[bytes]:
         yield b"A\xffB"
         pytest.fail("read after the first error")
 
-    monkeypatch.setattr(runs, "read_chunks", chunks)
-    monkeypatch.setattr(runs, "file_size", lambda _path: size)
-    runs.decode_file("-", "-", form="summary", practice=Practice.FIRST_ERROR, strict=False)
-    out, _ = capfdbinary.readouterr()
-    assert out == b"offset 1: FF INVALID_BYTE\n2 bytes, 2 items, 1 ill-formed\n  1 INVALID_BYTE\n"
+    monkeypatch.setattr("utf8fpga.cli.decode.read_chunks", chunks)
+    monkeypatch.setattr("utf8fpga.cli.decode.file_size", lambda _path: size)
+    done = utf8fpga("decode", "--summary", "--practice", "first-error")
+    assert done.stdout == b"offset 1: FF INVALID_BYTE\n2 bytes, 2 items, 1 ill-formed\n  1 INVALID_BYTE\n"
 
 
 @needs_numpy
