@@ -156,7 +156,7 @@ def _build(table: EncodingTable) -> DFA:
     start = _Tails(row.units for row in table.rows)
     key(start)
     # The states have different keys, and the DFA has no cycles except through the start state: it is minimal.
-    others = {key(tails): tails for tails in sorted(next_tails, key=_order, reverse=True) if tails != start}
+    others = {key(tails): tails for tails in next_tails if tails != start}
     ordered = [start, *sorted(others.values(), key=_order)]
     numbers = {key(tails): number for number, tails in enumerate(ordered)}
     numbers |= {key(_REJECTED): REJECT, key(_COMPLETE): START}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The golden decoder compared with CPython, the examples of the standard, and the table of L2/08-150."""
+"""The golden decoder compared with CPython and the examples of the standard."""
 
 from __future__ import annotations
 
@@ -75,60 +75,6 @@ def test_example_of_the_standard(units: str, output: str) -> None:
     found = [f"{item.code_point:X}" if item.error is None else f"!{item.length}" for item in decode(text)]
     assert found == output.split()
     assert is_well_formed(text) == ("!" not in output)
-
-
-# L2/08-150: what one U+FFFD replaces, and the bytes that "if followed by" excludes. No byte is
-# excluded, and so any may follow, where the first byte cannot start a sequence.
-REPLACED = """
-    80..C1                | none
-    C2..DF                | 80..BF
-    E0                    | A0..BF
-    E1..EC                | 80..BF
-    ED                    | 80..9F
-    EE..EF                | 80..BF
-    F0                    | 90..BF
-    F1..F3                | 80..BF
-    F4                    | 80..8F
-    F5..FF                | none
-    E0 A0..BF             | 80..BF
-    E1..EC 80..BF         | 80..BF
-    ED 80..9F             | 80..BF
-    EE..EF 80..BF         | 80..BF
-    F0 90..BF             | 80..BF
-    F1..F3 80..BF         | 80..BF
-    F4 80..8F             | 80..BF
-    F0 90..BF 80..BF      | 80..BF
-    F1..F3 80..BF 80..BF  | 80..BF
-    F4 80..8F 80..BF      | 80..BF
-"""
-
-
-def _values(text: str) -> range:
-    first, _, last = text.partition("..")
-    return range(int(first, 16), int(last or first, 16) + 1)
-
-
-def _ends_and_middle(values: range) -> list[int]:
-    return sorted({values[0], values[len(values) // 2], values[-1]})
-
-
-@pytest.mark.parametrize("line", REPLACED.strip().splitlines(), ids=str.strip)
-def test_replaced_if_followed_by(line: str) -> None:
-    prefix, excluded = line.split("|")
-    goes_on = () if excluded.strip() == "none" else _values(excluded)
-    columns = list(map(_values, prefix.split()))
-    if len(columns) > 1:
-        columns = [_ends_and_middle(column) if column is columns[0] or columns[2:] else column for column in columns]
-    prefixes = [bytes(units) for units in product(*columns)]
-    for units in prefixes:
-        assert [(item.length, item.code_point) for item in decode(units)] == [(len(units), 0xFFFD)]
-    # Each before every byte, and then an A, which ends an open sequence.
-    text = b"".join(units + bytes([following, 0x41]) for units in prefixes for following in range(0x100))
-    items = {item.offset: item for item in decode(text)}
-    for place, (units, following) in enumerate(product(prefixes, range(0x100))):
-        item = items[place * (len(units) + 2)]
-        replaced = item.error is not None and item.length == len(units)
-        assert replaced == (following not in goes_on), (units + bytes([following])).hex(" ")
 
 
 @pytest.mark.parametrize("length", [0, 1, 2, 3, pytest.param(4, marks=pytest.mark.slow)])

@@ -195,6 +195,7 @@ some_characters = st.one_of(
 @example(text=bytes.fromhex("ED AF BF ED BF BF F4 8F BF BF"))
 @example(text=bytes.fromhex("ED A0 80 41 42"))
 @example(text=bytes.fromhex("ED A0 80 EE 80 80"))
+@example(text=bytes.fromhex("ED A0 80 4D B0 80"))
 @example(text=bytes.fromhex("F0 9F BF BE F0 8F BF BF"))
 @example(text=bytes.fromhex("F4 90 80 80"))
 @example(text=bytes.fromhex("F0 41 41"))
