@@ -7,9 +7,10 @@ from collections.abc import Callable, Iterable
 from itertools import product
 
 import pytest
-from support.oracle import CESU_8_ROWS, plain, refusal
+from support import oracle
+from support.oracle import BOUNDARY, CESU_8_ROWS, kind_of, plain, refusal
 
-from utf8fpga.model import Decoder, EncodingTable, TableError, decode, encode, encode_units, is_well_formed
+from utf8fpga.model import Decoder, EncodingTable, TableError, cause, decode, encode, encode_units, is_well_formed
 from utf8fpga.model.forms import (
     CATALOGUE,
     CESU_8,
@@ -391,3 +392,97 @@ def test_names_and_order_of_the_catalogue() -> None:
 def test_the_catalogue_is_read_only(mapping: dict[str, object]) -> None:
     with pytest.raises(TypeError, match="does not support item assignment"):
         mapping["UTF-8"] = TABLE_3_7
+
+
+# Arguments of the functions that encode.
+
+PLACES = "its code points are U+0000..U+D7FF and U+E000..U+10FFFF"
+
+
+def test_surrogate_in_a_string_is_rejected() -> None:
+    assert refusal(ValueError, encode, "a\ud83d") == f"U+D83D has no sequence in UTF-8: {PLACES}"
+
+
+def test_encode_requires_a_table_of_bytes() -> None:
+    message = refusal(ValueError, encode, "A", UTF_16)
+    assert message == "UTF-16 has code units of 16 bits, not bytes: encode_units returns them"
+
+
+class Point:
+    """An integer type with `__index__`, like those of NumPy."""
+
+    def __init__(self, value: int) -> None:
+        self.value = value
+
+    def __index__(self) -> int:
+        return self.value
+
+
+def test_code_points_as_integers_of_another_type() -> None:
+    points = [0x41, 0xE9, 0x4E8C, 0x10302]
+    for table in (TABLE_3_7, UTF_16, CESU_8):
+        assert encode_units(map(Point, points), table) == encode_units(points, table)
+    assert encode(map(Point, points)) == "A\xe9\u4e8c\U00010302".encode()
+    assert refusal(ValueError, encode, [Point(0xD800)]) == f"U+D800 has no sequence in UTF-8: {PLACES}"
+
+
+def test_code_points_as_numpy_integers() -> None:
+    np = pytest.importorskip("numpy", reason="the extra 'arrays' is not installed")
+    for kind in ("i4", "u4", ">u4", "i8", "u8"):
+        assert encode(np.array([0x41, 0xE9, 0x10302], kind)) == "A\xe9\U00010302".encode()
+    assert all(type(unit) is int for unit in encode_units(np.array([0x41]), UTF_32))
+    message = refusal(ValueError, encode, np.array([-1]))
+    assert message == f"-1 has no sequence in UTF-8: {PLACES}"
+    for other in (np.array([True]), np.array([65.0]), np.array(["A"])):
+        assert "has no sequence in UTF-8" in refusal(ValueError, encode, other)
+
+
+@pytest.mark.parametrize("points", [5, None, 6.5], ids=repr)
+def test_argument_that_is_not_iterable_is_rejected(points: object) -> None:
+    message = f"code points must be a string or an iterable of integers, not {type(points).__name__}"
+    assert refusal(TypeError, encode, points) == message
+    assert refusal(TypeError, encode_units, points) == message
+
+
+def test_empty_text_encodes_to_empty_bytes() -> None:
+    assert encode("") == b""
+    assert encode_units([]) == ()
+
+
+# The function `cause` alone.
+
+
+def _is_open(prefix: bytes) -> bool:
+    """Whether CPython reports only that the rest of a sequence is missing."""
+    try:
+        prefix.decode()
+    except UnicodeDecodeError as error:
+        return error.reason == "unexpected end of data" and error.start == 0
+    return False
+
+
+@pytest.mark.parametrize("following", [None, *BOUNDARY], ids=lambda unit: "end" if unit is None else f"{unit:02X}")
+def test_cause_is_a_function_of_the_item_and_the_unit_after_it(following: int | None) -> None:
+    for unit in range(0x100):
+        subpart = bytes([unit])
+        whole = subpart + bytes([] if following is None else [following])
+        if not (oracle.strictly_decodes(subpart) or (following is not None and _is_open(whole))) and (
+            not oracle.strictly_decodes(whole)
+        ):
+            assert cause(TABLE_3_7, subpart, following).name == kind_of(subpart, following), whole.hex(" ")
+
+
+UNPLACED = "0000..0001  41..42\n0010..0011  44..45\n0020..003F  C0..C3  80..87"
+
+
+def test_causes_without_a_bit_distribution() -> None:
+    table = EncodingTable.parse("unplaced", UNPLACED, source="made up")
+    assert plain(decode(b"\x40\x43\x80A\xc0\xc4\xc3", table)) == [
+        (0, 1, 0xFFFD, "INVALID_BYTE"),
+        (1, 1, 0xFFFD, "INVALID_BYTE"),
+        (2, 1, 0xFFFD, "UNEXPECTED_CONTINUATION"),
+        (3, 1, 0x0, None),
+        (4, 1, 0xFFFD, "TRUNCATED"),
+        (5, 1, 0xFFFD, "INVALID_BYTE"),
+        (6, 1, 0xFFFD, "INCOMPLETE"),
+    ]

@@ -18,6 +18,7 @@ from support.oracle import BOUNDARY, Expected, items_of, plain, refusal, strictl
 from support.tiers import tiered
 
 from utf8fpga.model import CESU_8, RFC_2279, TABLE_3_7, UTF_16, UTF_32, Decoder, EncodingTable, Item, encode
+from utf8fpga.model.golden import FiniteGolden, GoldenDecoder
 from utf8fpga.model.practices import IncrementalDecoder, Practice, decode_with
 
 # The bytes, and the items with the practices that merge marks: "!n" is one U+FFFD for n bytes.
@@ -399,3 +400,23 @@ def test_practice_by_name() -> None:
     assert [Practice(str(practice)) for practice in Practice] == list(Practice)
     assert refusal(ValueError, decode_with, b"", "nonsense") == f"'nonsense' is not one of {', '.join(Practice)}"
     assert refusal(ValueError, IncrementalDecoder, "nonsense") == f"'nonsense' is not one of {', '.join(Practice)}"
+
+
+# The golden function of cores
+
+
+TEXT = b"a\xf0\x9f\x98\x80\xe2\x82A\xff\xc3"
+
+
+def test_a_decoder_in_parts_gives_cpythons_text_and_begins_anew() -> None:
+    decoder = GoldenDecoder(IncrementalDecoder())
+    for _ in range(2):
+        items = [item for place in range(len(TEXT)) for item in decoder.process(TEXT[place : place + 1])]
+        items += decoder.process(b"", final=True)
+        assert "".join(chr(item.code_point) for item in items) == TEXT.decode("utf-8", "replace")
+        assert sum(item.length for item in items) == len(TEXT)
+        assert items[0].offset == 0
+
+
+def test_a_decoder_has_too_many_states_to_enumerate() -> None:
+    assert not isinstance(GoldenDecoder(IncrementalDecoder()), FiniteGolden)
