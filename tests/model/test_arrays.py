@@ -75,7 +75,28 @@ CAUSE_OF_ANOTHER_LENGTH = EncodingTable.parse(
     source="made up: 8 C A is overlong and 8 D A a surrogate, though the same units continue 8 C and 8 D",
     unit_width=4,
 )
-TABLES = [TABLE_3_7, UTF_16, RFC_2279, GENERALISED_UTF_8, NARROW, SHARED_LEADS, LATE_CAUSE, CAUSE_OF_ANOTHER_LENGTH]
+CAUSE_WITHIN_A_PREFIX = EncodingTable.parse(
+    "cause within a prefix",
+    """
+    06..0D  1  8..F
+    00..03  0  8     C..F
+    1C..1F  0  F     C..F
+    20..27  0  A..B  8..9  8..9
+    """,
+    source="made up: the same units continue 0 A and 0 B; 0 A E and 0 B C are overlong, 0 B E is a surrogate",
+    unit_width=4,
+)
+TABLES = [
+    TABLE_3_7,
+    UTF_16,
+    RFC_2279,
+    GENERALISED_UTF_8,
+    NARROW,
+    SHARED_LEADS,
+    LATE_CAUSE,
+    CAUSE_OF_ANOTHER_LENGTH,
+    CAUSE_WITHIN_A_PREFIX,
+]
 by_table = pytest.mark.parametrize("table", TABLES, ids=[table.name for table in TABLES])
 
 
