@@ -260,6 +260,10 @@ def test_simulate_selects_the_compiled_engine_for_long_input(
     if has_compiler():
         utf8fpga("simulate", "--json", name, data=bytes(size))
         assert engines.pop() == ("compiled" if compiled else "python")
+        if compiled and name == "text":
+            # Gaps are not sent in bulk.
+            utf8fpga("simulate", "--lanes", "2", "--compact-input", "--gaps", "01", "--engine", "compiled", name)
+            assert engines.pop() == "compiled"
     utf8fpga("simulate", name, data=bytes(size), env=NO_COMPILER)
     assert engines == ["python"]
 
