@@ -128,11 +128,7 @@ def simulate(
         raise CommandError("give either FILE, --hex BYTES or --soak LIMIT")
     netlist = _netlist(engine, family, routed)
     if soak is not None:
-        used = [option_word(name) for name in _PATTERNS if any(streams[name])]
-        used += ["--separate-end"] if streams["separate_end"] else []
-        used += [option for option, path in {"--vcd": vcd, "--wave": wave, "-o": output}.items() if path]
-        if used:
-            raise CommandError(f"--soak and {used[0]} cannot be combined: leave out one of them")
+        _reject_with_soak(streams, {"--vcd": vcd, "--wave": wave, "-o": output})
         seconds, symbols = soak_limit(soak)
         what: Any = {"engine": engine, "netlist": netlist, "seed": seed or 0, "dask": dask, "as_json": as_json}
         soak_core(parameters, seconds=seconds, symbols=symbols, **what)
@@ -144,9 +140,7 @@ def simulate(
     _check_waveforms(len(files), engine, {"--vcd": vcd, "--wave": wave})
     if wave_cycles and not wave:
         raise CommandError("--wave-cycles has no effect without --wave: name its file")
-    if any(streams["gaps"]) and not parameters.accepts_gaps:
-        gaps = "".join(str(int(is_gap)) for is_gap in streams["gaps"])
-        raise CommandError(f"--gaps {gaps} is for cores that accept gaps: leave it out, or use --compact-input")
+    _check_gaps(streams["gaps"], parameters)
     if as_json and is_standard_output(output):
         raise CommandError(f"--json and -o {output} both write to standard output: leave out one of them")
     check_different({"-o": output, "--vcd": vcd, "--wave": wave})
@@ -169,6 +163,20 @@ def _netlist(engine: str | None, family: str | None, routed: bool) -> Netlist:
             words = option if value is True else f"{option} {value}"
             raise CommandError(f"{words} is for netlists: give --engine netlist, too")
     return Netlist(family or FAMILIES[0], routed)
+
+
+def _reject_with_soak(streams: Mapping[str, Any], paths: Mapping[str, str | None]) -> None:
+    used = [option_word(name) for name in _PATTERNS if any(streams[name])]
+    used += ["--separate-end"] if streams["separate_end"] else []
+    used += [option for option, path in paths.items() if path]
+    if used:
+        raise CommandError(f"--soak and {used[0]} cannot be combined: leave out one of them")
+
+
+def _check_gaps(pattern: Sequence[bool], parameters: CoreParameters) -> None:
+    if any(pattern) and not parameters.accepts_gaps:
+        gaps = "".join(str(int(is_gap)) for is_gap in pattern)
+        raise CommandError(f"--gaps {gaps} is for cores that accept gaps: leave it out, or use --compact-input")
 
 
 def _check_waveforms(texts: int, engine: str | None, paths: Mapping[str, str | None]) -> None:

@@ -205,23 +205,25 @@ def _arrow(curve: str, where: _Point, label: str) -> str:
     )
 
 
+def _trail_bits(table: EncodingTable) -> int:
+    """The payload bits of a unit after the first one, if the C header can decode the table."""
+    if table.unit_width != 8:
+        reason = f"has units of {table.unit_width} bits: the C header is for tables of bytes"
+        raise InvalidArgumentError(f"{table.name} {reason}")
+    if any(pattern.base for pattern in table.patterns.values()):
+        reason = "adds a constant to the payload bits: the C header is for tables that do not"
+        raise InvalidArgumentError(f"{table.name} {reason}")
+    found = {bits for pattern in table.patterns.values() for bits in pattern.payload_bits[1:]} or {0}
+    if len(found) > 1:
+        reason = f"has trailing units of {sorted(found)} payload bits: the C header is for one"
+        raise InvalidArgumentError(f"{table.name} {reason}")
+    return found.pop()
+
+
 def _as_c(table: EncodingTable) -> str:
     """A C header with a decoder that processes one byte per call, and its tables."""
-    if table.unit_width != 8:
-        raise InvalidArgumentError(
-            f"{table.name} has units of {table.unit_width} bits: the C header is for tables of bytes"
-        )
-    dfa = DFA.of(table)
-    if any(pattern.base for pattern in table.patterns.values()):
-        raise InvalidArgumentError(
-            f"{table.name} adds a constant to the payload bits: the C header is for tables that do not"
-        )
+    dfa, trail_bits = DFA.of(table), _trail_bits(table)
     prefix = "".join(c if c.isalnum() else "_" for c in table.name.lower())
-    trail_bits = {bits for pattern in table.patterns.values() for bits in pattern.payload_bits[1:]} or {0}
-    if len(trail_bits) > 1:
-        raise InvalidArgumentError(
-            f"{table.name} has trailing units of {sorted(trail_bits)} payload bits: the C header is for one"
-        )
     classes = [dfa.class_of(unit) for unit in range(256)]
     masks = [_payload_mask(table, unit_class.ranges[0].first) for unit_class in dfa.classes]
     reject = len(dfa.states)
@@ -234,7 +236,7 @@ def _as_c(table: EncodingTable) -> str:
         states=len(dfa.states),
         number=len(dfa.classes),
         reject=reject,
-        trail_bits=trail_bits.pop(),
+        trail_bits=trail_bits,
         classes=_c_list(classes),
         steps=_c_list(steps),
         masks=_c_list(masks),

@@ -12,8 +12,8 @@ import signal
 import stat
 import subprocess
 import sys
-from collections.abc import Iterable
-from contextlib import suppress
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import pytest
@@ -231,6 +231,23 @@ def test_simulate_several_files_and_standard_input(damaged: Path, tmp_path: Path
     # Each file is a text, so no sequence continues in the next one.
     texts = (DAMAGED, b"\xac", b"\xe2\x82")
     assert out.read_text("utf-8") == "".join(text.decode("utf-8", "replace") for text in texts)
+
+
+def test_progress_of_several_files_is_that_of_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    numbers: list[int] = []
+    shown: list[object] = []
+
+    @contextmanager
+    def progress(*arguments: object, **_options: object) -> Iterator[Callable[[int], None]]:
+        shown.append(arguments)
+        yield numbers.append
+
+    monkeypatch.setattr("utf8fpga.cli.simulate.progress", progress)
+    (tmp_path / "text").write_bytes(b"A" * 1100)
+    assert utf8fpga("simulate", "--lanes", "4", tmp_path / "text", tmp_path / "text").returncode == 0
+    assert shown == [("simulating", 2200)]
+    assert numbers == sorted(numbers)
+    assert numbers[-1] > 2000
 
 
 NO_COMPILER = {**os.environ, "CC": "no-such-compiler"}
