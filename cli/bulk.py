@@ -4,27 +4,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from utf8fpga.cli.show import Tally
 from utf8fpga.model import REPLACEMENT_CHARACTER, ErrorKind, encode
-from utf8fpga.model.arrays import IncrementalArrayDecoder, ItemArrays
+from utf8fpga.model.arrays import ArrayDecoder, IncrementalArrayDecoder, ItemArrays
 from utf8fpga.model.practices import Practice
-
-__all__ = ["ArrayOutput"]
 
 LINES = 1 << 14
 """Lines formatted at once, so that they fit in the processor's cache."""
-
-
-class ItemArrayDecoder(Protocol):
-    """An `ArrayDecoder` or an `IncrementalArrayDecoder`."""
-
-    def decode(self, data: bytes, final: bool = False) -> ItemArrays:
-        """The items that this chunk determines."""
 
 
 class ArrayOutput:
@@ -37,7 +28,9 @@ class ArrayOutput:
             maximal subpart. Default: a new decoder.
     """
 
-    def __init__(self, form: str, practice: Practice, decoder: ItemArrayDecoder | None = None) -> None:
+    def __init__(
+        self, form: str, practice: Practice, decoder: ArrayDecoder | IncrementalArrayDecoder | None = None
+    ) -> None:
         self.tally = Tally()
         # A merged mark may be as long as the text, so in text and summary it is written in parts.
         self._joins = practice is Practice.WHOLE_SUBSEQUENCE and form != "json"

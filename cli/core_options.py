@@ -19,8 +19,6 @@ from utf8fpga.hdl.core import option_word
 from utf8fpga.hdl.cores import is_default
 from utf8fpga.model import CATALOGUE, InvalidArgumentError
 
-__all__ = ["SANITIZER", "Choice", "CoreCommand", "core_command", "parsed"]
-
 _Command = Callable[..., Any]
 
 

@@ -15,8 +15,6 @@ from utf8fpga.model.practices import Practice
 if TYPE_CHECKING:
     from utf8fpga.cli.bulk import ArrayOutput
 
-__all__ = ["decode", "decode_file"]
-
 
 @click.command()
 @click.argument("file", type=FILE, default="-")
@@ -27,30 +25,14 @@ __all__ = ["decode", "decode_file"]
 @click.option("--strict", is_flag=True, help="Exit status 1 if the text is ill-formed.")
 def decode(file: str, output: str, form: str | None, practice: str, strict: bool) -> None:
     """Decode FILE with the golden model: as text with U+FFFD, as JSON lines, or as a summary."""
-    decode_file(file, output, form=form or "text", practice=Practice(practice), strict=strict)
-
-
-def decode_file(file: str, output: str, *, form: str, practice: Practice, strict: bool) -> None:
-    """Decode a file with the golden model.
-
-    Args:
-        file: the input file, or ``-`` for standard input.
-        output: the output file, or ``-`` for standard output.
-        form: ``text``, ``json`` or ``summary``.
-        practice: the replacement practice.
-        strict: fail if an item is ill-formed.
-
-    Raises:
-        CommandError: a file cannot be read or written, or `strict` and something is ill-formed.
-    """
-    decoded = _decoded(file_size(file), form, practice)
+    decoded = output_for(file_size(file), form or "text", Practice(practice))
     with writing(output) as out, progress("decoding", file_size(file)) as done:
         read = 0
         for chunk in read_chunks(file):
             out.writelines(decoded.pieces(chunk))
             read += len(chunk)
             done(read)
-            if practice is Practice.FIRST_ERROR and decoded.tally.ill_formed:
+            if practice == Practice.FIRST_ERROR and decoded.tally.ill_formed:
                 break
         out.writelines(decoded.pieces(b"", final=True))
         if form == "summary":
@@ -61,7 +43,7 @@ def decode_file(file: str, output: str, *, form: str, practice: Practice, strict
         )
 
 
-def _decoded(size: int | None, form: str, practice: Practice) -> PlainOutput | ArrayOutput:
+def output_for(size: int | None, form: str, practice: Practice) -> PlainOutput | ArrayOutput:
     """The array decoder if NumPy is installed and the text is long enough to outweigh the time to load it."""
     if size is None or size > _SHORT:
         try:

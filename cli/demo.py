@@ -22,8 +22,6 @@ from utf8fpga.model.render import table_text
 from utf8fpga.sim import Simulation, compare
 from utf8fpga.sim.engines import has_compiler
 
-__all__ = ["TEXTS", "demo", "demo_text", "run_demo", "show_virtual_board"]
-
 TEXTS = ("multilingual.txt", "torture.txt")
 """A text in many scripts, and one with every cause of error."""
 

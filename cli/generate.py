@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import replace
+from typing import Any
 
 import click
 from click.core import ParameterSource
@@ -29,8 +30,6 @@ from utf8fpga.hdl import (
 )
 from utf8fpga.hdl.cores import command_words
 from utf8fpga.model import InvalidArgumentError
-
-__all__ = ["generate"]
 
 _DEFAULT = ParameterSource.DEFAULT
 
@@ -103,26 +102,12 @@ def generate(
             say(note)
     core = _with_fields(parameters, kind=kind, length=length).build()
     options = PortOptions(flags=flags, registered=registered, reset_low=reset_low)
-    for option, value in (
-        ("--name", name),
-        ("--device", device),
-        ("--ram-style", ram_style),
-        ("--attributes", attributes),
-    ):
-        command += [] if value is None else [option, value]
+    words = {"--name": name, "--device": device, "--ram-style": ram_style, "--attributes": attributes}
+    command += [word for option, value in words.items() if value is not None for word in (option, value)]
     command += edge_words(core, options, checks=checks)
-    bench = None if testbench is None else axi_testbench(core, name, options=options, command=command)
-    text = axi_verilog(
-        core,
-        name,
-        options=options,
-        checks=checks,
-        ram_style=style,
-        attributes=attributes,
-        command=command,
-        notes=notes,
-    )
-    files = {output: text} if testbench is None or bench is None else {output: text, testbench: bench}
+    files = {} if testbench is None else {testbench: axi_testbench(core, name, options=options, command=command)}
+    how: Any = {"checks": checks, "ram_style": style, "attributes": attributes, "notes": notes}
+    files[output] = axi_verilog(core, name, options=options, command=command, **how)
     # None is replaced unless all can be written.
     with ExitStack() as stack:
         for file, content in [(stack.enter_context(writing(path)), content) for path, content in files.items()]:

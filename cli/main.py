@@ -13,8 +13,6 @@ from utf8fpga import __version__
 from utf8fpga.cli.output import CommandError
 from utf8fpga.cli.process import run
 
-__all__ = ["COMMANDS", "cli", "main"]
-
 COMMANDS = (
     *("demo", "decode", "table", "vectors", "generate", "simulate", "check", "prove", "build", "boards", "bench"),
     *("talk", "release"),

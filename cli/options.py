@@ -10,19 +10,6 @@ import click
 
 from utf8fpga.model.practices import Practice
 
-__all__ = [
-    "FILE",
-    "FOLDER",
-    "HOST",
-    "MAX_SEED",
-    "MODULE",
-    "SCHEDULER",
-    "SEED",
-    "json_option",
-    "output_option",
-    "practice_option",
-]
-
 MAX_SEED = (1 << 31) - 1
 """The largest seed that all tools accept."""
 

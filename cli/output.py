@@ -9,41 +9,28 @@ import re
 import secrets
 import stat
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager, suppress
 from itertools import combinations
 from pathlib import Path
+from types import ModuleType
 from typing import TYPE_CHECKING, BinaryIO
 
 from utf8fpga.model import UserError
 
 if TYPE_CHECKING:
-    from rich.console import Console
     from rich.progress import Progress, ProgressColumn
-
-__all__ = [
-    "CommandError",
-    "check_different",
-    "check_writable",
-    "file_size",
-    "is_special",
-    "is_standard_output",
-    "job_progress",
-    "new_file",
-    "progress",
-    "read_chunks",
-    "read_error",
-    "say",
-    "spinner",
-    "write_bytes",
-    "write_error",
-    "writing",
-]
 
 CHUNK = 1 << 20
 """Upper bound on the bytes read at once."""
 
-_NO_ROOM = frozenset(getattr(errno, name) for name in ("ENOSPC", "EDQUOT", "EFBIG", "EIO") if hasattr(errno, name))
+
+def errors_named(*names: str) -> frozenset[int]:
+    """The numbers of those errors of the operating system that this one has."""
+    return frozenset(getattr(errno, name) for name in names if hasattr(errno, name))
+
+
+NO_ROOM = errors_named("ENOSPC", "EDQUOT", "EFBIG", "EIO")
 """Errors of a valid file that cannot store its contents."""
 
 
@@ -78,7 +65,7 @@ def read_error(path: str, error: OSError) -> CommandError:
 def write_error(what: str, error: OSError, *, status: int | None = None) -> CommandError:
     """The error for a file that cannot be written; default for its status: 1 if storage is full, else 2."""
     reason = "it is closed" if error.errno == errno.EBADF else error.strerror
-    return CommandError(f"cannot write {what}: {reason}", status=status or (1 if error.errno in _NO_ROOM else 2))
+    return CommandError(f"cannot write {what}: {reason}", status=status or (1 if error.errno in NO_ROOM else 2))
 
 
 def read_chunks(path: str) -> Iterator[bytes]:
@@ -128,9 +115,12 @@ def writing(path: str) -> Iterator[BinaryIO]:
         yield sys.stdout.buffer
         sys.stdout.buffer.flush()
         return
+    number = _descriptor(path)
     try:
-        with _written(path) as file:
-            yield file
+        with ExitStack() as stack:
+            # Opening the name of a descriptor again would truncate a file to which other processes write.
+            target = stack.enter_context(_new_file(path)) if number is None else os.dup(number)
+            yield stack.enter_context(open(target, "wb"))
     except BrokenPipeError:
         raise CommandError(f"{path!r} was closed by its reader", status=141) from None
     except OSError as error:
@@ -153,18 +143,7 @@ def check_writable(path: str) -> None:
 
 
 @contextmanager
-def _written(path: str) -> Iterator[BinaryIO]:
-    if (number := _descriptor(path)) is not None:
-        # Opening the name again would truncate a file to which other processes write.
-        with open(os.dup(number), "wb") as file:
-            yield file
-        return
-    with new_file(path) as name, open(name, "wb") as file:
-        yield file
-
-
-@contextmanager
-def new_file(path: str) -> Iterator[Path]:
+def _new_file(path: str) -> Iterator[Path]:
     """A temporary name to write to if `path` is or becomes a regular file, else `path` itself.
 
     The temporary file is renamed to `path` when the block ends without an error.
@@ -222,24 +201,23 @@ def write_bytes(path: str, data: bytes) -> None:
         file.write(data)
 
 
-def _terminal() -> Console:
-    """The terminal that standard error is, whatever variables such as FORCE_COLOR say."""
-    from rich.console import Console
-
-    return Console(stderr=True, force_terminal=True)
-
-
 _displays: list[Progress] = []
 """The progress bars and spinners on the terminal, of which it can show one only."""
 
 
 @contextmanager
-def _displayed(*columns: ProgressColumn, redirect_stdout: bool = True) -> Iterator[Progress]:
-    """A progress bar on the terminal, which is removed from it at the end."""
+def _displayed(columns: Callable[[ModuleType], Iterable[ProgressColumn]]) -> Iterator[Progress | None]:
+    """A progress bar that is removed from the terminal at the end; None if standard error is no terminal."""
+    if not sys.stderr.isatty():
+        yield None
+        return
     # Importing rich takes as long as the rest of a short command.
-    from rich.progress import Progress
+    from rich import progress
+    from rich.console import Console
 
-    with Progress(*columns, console=_terminal(), transient=True, redirect_stdout=redirect_stdout) as bar:
+    console = Console(stderr=True, force_terminal=True)  # Whatever variables such as FORCE_COLOR say.
+    redirect = sys.stdout.isatty()
+    with progress.Progress(*columns(progress), console=console, transient=True, redirect_stdout=redirect) as bar:
         _displays.append(bar)
         try:
             yield bar
@@ -250,15 +228,17 @@ def _displayed(*columns: ProgressColumn, redirect_stdout: bool = True) -> Iterat
 @contextmanager
 def spinner(what: str) -> Iterator[bool]:
     """A spinner with a text and the elapsed time; false if standard error is no terminal, or has a progress bar."""
-    if _displays or not sys.stderr.isatty():
+    if _displays:
         yield False
         return
-    from rich import progress as bars
 
-    columns = (bars.SpinnerColumn(), bars.TextColumn("{task.description}", markup=False), bars.TimeElapsedColumn())
-    with _displayed(*columns, redirect_stdout=sys.stdout.isatty()) as bar:
-        bar.add_task(what, total=None)
-        yield True
+    def columns(rich: ModuleType) -> list[ProgressColumn]:
+        return [rich.SpinnerColumn(), rich.TextColumn("{task.description}", markup=False), rich.TimeElapsedColumn()]
+
+    with _displayed(columns) as bar:
+        if bar:
+            bar.add_task(what, total=None)
+        yield bar is not None
 
 
 @contextmanager
@@ -272,20 +252,16 @@ def progress(what: str, total: int | None, *, rate: bool = False) -> Iterator[Ca
         total: the number to be done; None: it is not known.
         rate: the numbers are bytes, and the bar shows the bytes per second.
     """
-    if not sys.stderr.isatty():
-        yield lambda _: None
-        return
-    from rich import progress as bars
 
-    numbers = (bars.DownloadColumn(), bars.TransferSpeedColumn()) if rate else (bars.MofNCompleteColumn(),)
-    columns = (
-        bars.SpinnerColumn(),
-        bars.TextColumn("{task.description}"),
-        bars.BarColumn(),
-        *numbers,
-        bars.TimeElapsedColumn(),
-    )
-    with _displayed(*columns, redirect_stdout=sys.stdout.isatty()) as bar:
+    def columns(rich: ModuleType) -> list[ProgressColumn]:
+        numbers = [rich.DownloadColumn(), rich.TransferSpeedColumn()] if rate else [rich.MofNCompleteColumn()]
+        text = rich.TextColumn("{task.description}")
+        return [rich.SpinnerColumn(), text, rich.BarColumn(), *numbers, rich.TimeElapsedColumn()]
+
+    with _displayed(columns) as bar:
+        if bar is None:
+            yield lambda _: None
+            return
         task = bar.add_task(what, total=total)
         yield lambda done: bar.update(task, completed=done)
 
@@ -293,20 +269,16 @@ def progress(what: str, total: int | None, *, rate: bool = False) -> Iterator[Ca
 @contextmanager
 def job_progress(what: str) -> Iterator[Callable[[int, int, Sequence[str]], None]]:
     """Like `progress`, for concurrent jobs; the function takes the jobs done, their total, and those running."""
-    if not sys.stderr.isatty():
-        yield lambda _done, _total, _running: None
-        return
-    from rich import progress as bars
 
-    columns = (
-        bars.SpinnerColumn(),
-        bars.TextColumn("{task.description}"),
-        bars.BarColumn(bar_width=20),
-        bars.MofNCompleteColumn(),
-        bars.TimeElapsedColumn(),
-        bars.TextColumn("{task.fields[running]}", markup=False),
-    )
-    with _displayed(*columns) as bar:
+    def columns(rich: ModuleType) -> list[ProgressColumn]:
+        texts = [rich.TextColumn("{task.description}"), rich.TextColumn("{task.fields[running]}", markup=False)]
+        numbers = [rich.BarColumn(bar_width=20), rich.MofNCompleteColumn(), rich.TimeElapsedColumn()]
+        return [rich.SpinnerColumn(), texts[0], *numbers, texts[1]]
+
+    with _displayed(columns) as bar:
+        if bar is None:
+            yield lambda _done, _total, _running: None
+            return
         task = bar.add_task(what, total=None, running="")
 
         def show(done: int, total: int, running: Sequence[str]) -> None:

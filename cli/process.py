@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import errno
 import io
 import logging
 import os
@@ -20,10 +19,8 @@ from typing import Any
 
 import click
 
-from utf8fpga.cli.output import CommandError, say, spinner, write_error
+from utf8fpga.cli.output import NO_ROOM, CommandError, errors_named, say, spinner, write_error
 from utf8fpga.model import UserError
-
-__all__ = ["DEFECT", "ignore_unused_circuits", "processor", "run"]
 
 DEFECT = 70
 """The exit status after a defect of the program: ``EX_SOFTWARE`` of BSD's sysexits."""
@@ -31,11 +28,7 @@ DEFECT = 70
 ENDING = tuple(getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name))
 """The signals that end a command after it has cleaned up."""
 
-_ENVIRONMENT = frozenset(
-    getattr(errno, name)
-    for name in ("ENOSPC", "EDQUOT", "EFBIG", "EIO", "EROFS", "EACCES", "EPERM", "EMFILE", "ENFILE", "ENOMEM", "EAGAIN")
-    if hasattr(errno, name)
-)
+_ENVIRONMENT = NO_ROOM | errors_named("EROFS", "EACCES", "EPERM", "EMFILE", "ENFILE", "ENOMEM", "EAGAIN")
 """Errors of the operating system that are not defects of the program."""
 
 

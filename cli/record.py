@@ -11,6 +11,7 @@ import shlex
 import subprocess
 import sys
 import tempfile
+from collections.abc import Mapping
 from contextlib import chdir, redirect_stdout
 from pathlib import Path
 from typing import Any
@@ -27,28 +28,7 @@ from utf8fpga.bench.tables import (
 from utf8fpga.cli.demo import run_demo
 from utf8fpga.cli.output import CommandError, read_error, write_bytes
 
-__all__ = [
-    "BOARDS_FILE",
-    "CORES_FILE",
-    "CORES_PLOT_FILE",
-    "ENGINES_FILE",
-    "FIGURES_FILE",
-    "PERFORMANCE_FILE",
-    "PLOT_FILE",
-    "SCALING_FILE",
-    "SOFTWARE_FILE",
-    "VERIFICATION_FILE",
-    "check_pages",
-    "demo_block",
-    "record",
-    "record_boards",
-    "record_engines",
-    "record_software",
-    "recorded",
-    "scaling_block",
-    "session_block",
-    "with_block",
-]
+README_FILE = Path("README.md")
 
 FIGURES_FILE = Path("bench", "results", "figures.json")
 """The file in a checkout with the figures of the serial decoder's settings."""
@@ -96,21 +76,33 @@ def record(figures: dict[str, Any], scaling: dict[str, Any], cores: dict[str, An
         CommandError: a file cannot be read or written, or lacks the markers of a block.
         ToolError: the demo's bitstream could not be built, or matplotlib is missing.
     """
-    readme, performance = checkout / "README.md", checkout / PERFORMANCE_FILE
-    pages = _pages(checkout)
-    pages[readme] = with_block(pages[readme], "summary", summary_table(figures, scaling))
-    pages[performance] = with_block(pages[performance], "limits", limits_table())
-    pages[performance] = with_block(pages[performance], "figures", figures_table(figures))
-    pages[performance] = with_block(pages[performance], "scaling", scaling_block(scaling))
-    pages[performance] = with_block(pages[performance], "cores", scaling_block(cores, CORES_PLOT_FILE))
-    pages[readme] = with_block(pages[readme], "demo", demo_block())
-    for file, written in ((FIGURES_FILE, figures), (SCALING_FILE, scaling), (CORES_FILE, cores)):
-        write_bytes(str(checkout / file), (json.dumps(written, indent=1) + "\n").encode())
+    blocks = {
+        (README_FILE, "summary"): summary_table(figures, scaling),
+        (PERFORMANCE_FILE, "limits"): limits_table(),
+        (PERFORMANCE_FILE, "figures"): figures_table(figures),
+        (PERFORMANCE_FILE, "scaling"): scaling_block(scaling),
+        (PERFORMANCE_FILE, "cores"): scaling_block(cores, CORES_PLOT_FILE),
+        (README_FILE, "demo"): demo_block(),
+    }
     software = recorded(checkout / SOFTWARE_FILE, "software")
-    for file, drawn in ((PLOT_FILE, scaling), (CORES_PLOT_FILE, cores)):
-        write_bytes(str(checkout / file), scaling_plot(drawn, software))
-    for path, text in pages.items():
-        write_bytes(str(path), text.encode())
+    plots = {PLOT_FILE: scaling_plot(scaling, software), CORES_PLOT_FILE: scaling_plot(cores, software)}
+    _write(checkout, blocks, {FIGURES_FILE: figures, SCALING_FILE: scaling, CORES_FILE: cores}, plots)
+
+
+def _write(
+    checkout: Path,
+    blocks: Mapping[tuple[Path, str], str],
+    figures: Mapping[Path, dict[str, Any]],
+    plots: Mapping[Path, bytes],
+) -> None:
+    """Write the blocks, by page and name, and the other files; none is written if a page lacks a block."""
+    pages = _pages(checkout)
+    for (page, name), content in blocks.items():
+        pages[page] = with_block(pages[page], name, content)
+    files = {file: (json.dumps(content, indent=1) + "\n").encode() for file, content in figures.items()}
+    files |= {**plots, **{page: pages[page].encode() for page, _ in blocks}}
+    for file, data in files.items():
+        write_bytes(str(checkout / file), data)
 
 
 def recorded(path: Path, rows: str = "figures") -> dict[str, Any] | None:
@@ -132,14 +124,7 @@ def record_engines(figures: dict[str, Any], checkout: Path) -> None:
     Raises:
         CommandError: a file cannot be read or written, or lacks the markers of a block.
     """
-    _record_block(figures, checkout, ENGINES_FILE, VERIFICATION_FILE, "engines", engines_table(figures))
-
-
-def _record_block(figures: dict[str, Any], checkout: Path, file: Path, page: Path, name: str, block: str) -> None:
-    """Write figures into a file, and the block made of them into a page."""
-    text = with_block(_pages(checkout)[checkout / page], name, block)
-    write_bytes(str(checkout / file), (json.dumps(figures, indent=1) + "\n").encode())
-    write_bytes(str(checkout / page), text.encode())
+    _write(checkout, {(VERIFICATION_FILE, "engines"): engines_table(figures)}, {ENGINES_FILE: figures}, {})
 
 
 def record_software(figures: dict[str, Any], checkout: Path) -> None:
@@ -153,10 +138,11 @@ def record_software(figures: dict[str, Any], checkout: Path) -> None:
         CommandError: a file cannot be read or written, or lacks the markers of a block.
         ToolError: matplotlib is missing.
     """
-    for file, plot in ((SCALING_FILE, PLOT_FILE), (CORES_FILE, CORES_PLOT_FILE)):
-        if drawn := recorded(checkout / file):
-            write_bytes(str(checkout / plot), scaling_plot(drawn, figures))
-    _record_block(figures, checkout, SOFTWARE_FILE, PERFORMANCE_FILE, "software", software_table(figures))
+    plotted = {
+        plot: recorded(checkout / file) for plot, file in ((PLOT_FILE, SCALING_FILE), (CORES_PLOT_FILE, CORES_FILE))
+    }
+    plots = {plot: scaling_plot(drawn, figures) for plot, drawn in plotted.items() if drawn}
+    _write(checkout, {(PERFORMANCE_FILE, "software"): software_table(figures)}, {SOFTWARE_FILE: figures}, plots)
 
 
 def record_boards(table: str, checkout: Path) -> None:
@@ -170,13 +156,11 @@ def record_boards(table: str, checkout: Path) -> None:
         CommandError: the page cannot be read or written, or lacks the markers of a block.
         ToolError: the virtual board cannot be built.
     """
-    page = checkout / BOARDS_FILE
-    text = with_block(with_block(_pages(checkout)[page], "boards", table.rstrip()), "session", session_block())
-    write_bytes(str(page), text.encode())
+    _write(checkout, {(BOARDS_FILE, "boards"): table.rstrip(), (BOARDS_FILE, "session"): session_block()}, {}, {})
 
 
-_BLOCKS = {
-    Path("README.md"): ("summary", "demo"),
+BLOCKS = {
+    README_FILE: ("summary", "demo"),
     PERFORMANCE_FILE: ("limits", "figures", "scaling", "cores", "software"),
     VERIFICATION_FILE: ("engines",),
     BOARDS_FILE: ("session", "boards"),
@@ -191,15 +175,15 @@ def check_pages(checkout: Path) -> None:
         CommandError: a page cannot be read, or lacks markers.
     """
     for path, text in _pages(checkout).items():
-        for name in _BLOCKS[path.relative_to(checkout)]:
+        for name in BLOCKS[path]:
             with_block(text, name, "")
 
 
 def _pages(checkout: Path) -> dict[Path, str]:
     pages = {}
-    for name in _BLOCKS:
+    for name in BLOCKS:
         try:
-            pages[checkout / name] = (checkout / name).read_text(encoding="utf-8")
+            pages[name] = (checkout / name).read_text(encoding="utf-8")
         except OSError as error:
             raise read_error(str(checkout / name), error) from None
     return pages

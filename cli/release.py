@@ -20,8 +20,6 @@ from utf8fpga.cli.output import CommandError, progress, read_error, say, write_e
 from utf8fpga.cli.record import FIGURES_FILE, PLOT_FILE, SCALING_FILE
 from utf8fpga.hdl import RELEASED, release_files
 
-__all__ = ["release"]
-
 _TIME = 315532800
 """The time of each file, 1 January 1980: the first that all archive formats can represent."""
 

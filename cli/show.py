@@ -13,8 +13,6 @@ from utf8fpga.model import ErrorKind, IncrementalDecoder, Item, Practice
 from utf8fpga.model.golden import BulkSymbols
 from utf8fpga.model.properties import CharacterProperty, FlaggedItem
 
-__all__ = ["PlainOutput", "SymbolTally", "Tally", "json_line", "symbol_json"]
-
 
 class Tally:
     """Counts of items."""

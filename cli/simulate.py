@@ -8,10 +8,10 @@ import shutil
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, nullcontext, suppress
-from functools import partial
+from dataclasses import dataclass, field
 from itertools import chain
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import click
 
@@ -33,6 +33,7 @@ from utf8fpga.cli.scheduling import dask_option
 from utf8fpga.cli.show import SymbolTally, symbol_json
 from utf8fpga.cli.soak import soak_core, soak_limit
 from utf8fpga.hdl import CoreParameters
+from utf8fpga.hdl.core import option_word
 from utf8fpga.model.golden import BulkSymbols
 from utf8fpga.sim import ENGINES, DiagramError, Mismatch, Netlist, Simulation, compare, write_diagram, write_save_file
 from utf8fpga.sim.beats import symbol_width, symbols_from
@@ -40,14 +41,10 @@ from utf8fpga.sim.diagram import DIAGRAM_CYCLES, renderer
 from utf8fpga.sim.engines import has_compiler
 from utf8fpga.sim.engines.netlist import FAMILIES
 
-__all__ = ["simulate", "simulate_texts"]
-
-_NETLIST = Netlist()
-
 
 def _pattern(_context: click.Context, option: click.Parameter, value: str) -> list[bool]:
     if not value or set(value) - set("01") or "0" not in value:
-        raise CommandError(f"--{(option.name or '').replace('_', '-')} {value!r} must be 0s and 1s with at least one 0")
+        raise CommandError(f"{option.opts[0]} {value!r} must be 0s and 1s with at least one 0")
     return [bit == "1" for bit in value]
 
 
@@ -60,37 +57,25 @@ def _cycles(_context: click.Context, _option: click.Parameter, value: str | None
     return range(int(found[1]), int(found[2]) + 1)
 
 
+_PATTERNS = {
+    "input_pauses": "One digit per cycle, repeated; 1: the next input beat is delayed.",
+    "output_pauses": "One digit per cycle, repeated; 1: the output is not ready.",
+    "null_beats": "One digit per input beat, repeated; 1: a null beat, with neither a byte nor last.",
+    "gaps": "One digit per lane of the input beats, repeated; 1: no byte there. For remover and --compact-input.",
+}
+
+
+def _pattern_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    for name, text in reversed(_PATTERNS.items()):
+        word = option_word(name)
+        command = click.option(word, default="0", callback=_pattern, metavar="PATTERN", help=text)(command)
+    return command
+
+
 @core_command()
 @click.argument("files", type=FILE, nargs=-1, metavar="[FILE]...")
 @click.option("--hex", "digits", metavar="BYTES", help="Bytes in hexadecimal instead of a file, such as 'C2 41'.")
-@click.option(
-    "--input-pauses",
-    default="0",
-    callback=_pattern,
-    metavar="PATTERN",
-    help="One digit per cycle, repeated; 1: the next input beat is delayed.",
-)
-@click.option(
-    "--output-pauses",
-    default="0",
-    callback=_pattern,
-    metavar="PATTERN",
-    help="One digit per cycle, repeated; 1: the output is not ready.",
-)
-@click.option(
-    "--null-beats",
-    default="0",
-    callback=_pattern,
-    metavar="PATTERN",
-    help="One digit per input beat, repeated; 1: a null beat, with neither a byte nor last.",
-)
-@click.option(
-    "--gaps",
-    default="0",
-    callback=_pattern,
-    metavar="PATTERN",
-    help="One digit per lane of the input beats, repeated; 1: no byte there. For remover and --compact-input.",
-)
+@_pattern_options
 @click.option("--separate-end", is_flag=True, help="Send last in a beat without bytes, if the beat before is full.")
 @click.option(
     "--engine",
@@ -125,11 +110,6 @@ def simulate(
     files: tuple[str, ...],
     digits: str | None,
     parameters: CoreParameters,
-    input_pauses: list[bool],
-    output_pauses: list[bool],
-    null_beats: list[bool],
-    gaps: list[bool],
-    separate_end: bool,
     engine: str | None,
     family: str | None,
     routed: bool,
@@ -141,35 +121,17 @@ def simulate(
     wave_cycles: range | None,
     output: str | None,
     as_json: bool,
+    **streams: Any,
 ) -> None:
     """Send each FILE to the simulated core and compare each output symbol with the golden model."""
     if bool(files) + (digits is not None) + (soak is not None) != 1:
         raise CommandError("give either FILE, --hex BYTES or --soak LIMIT")
     netlist = _netlist(engine, family, routed)
     if soak is not None:
-        _reject_with_soak(
-            {
-                "--input-pauses": any(input_pauses),
-                "--output-pauses": any(output_pauses),
-                "--null-beats": any(null_beats),
-                "--gaps": any(gaps),
-                "--separate-end": separate_end,
-                "--vcd": vcd,
-                "--wave": wave,
-                "-o": output,
-            }
-        )
+        _reject_with_soak(streams, {"--vcd": vcd, "--wave": wave, "-o": output})
         seconds, symbols = soak_limit(soak)
-        soak_core(
-            parameters,
-            engine=engine,
-            netlist=netlist,
-            seed=seed or 0,
-            seconds=seconds,
-            symbols=symbols,
-            dask=dask,
-            as_json=as_json,
-        )
+        what: Any = {"engine": engine, "netlist": netlist, "seed": seed or 0, "dask": dask, "as_json": as_json}
+        soak_core(parameters, seconds=seconds, symbols=symbols, **what)
         return
     if seed is not None:
         raise CommandError(f"--seed {seed} is that of --soak: give --soak LIMIT, too")
@@ -178,37 +140,21 @@ def simulate(
     _check_waveforms(len(files), engine, {"--vcd": vcd, "--wave": wave})
     if wave_cycles and not wave:
         raise CommandError("--wave-cycles has no effect without --wave: name its file")
-    if any(gaps) and not parameters.accepts_gaps:
-        raise CommandError(
-            f"--gaps {_digits(gaps)} is for cores that accept gaps: leave it out, or use --compact-input"
-        )
+    _check_gaps(streams["gaps"], parameters)
     if as_json and is_standard_output(output):
         raise CommandError(f"--json and -o {output} both write to standard output: leave out one of them")
     check_different({"-o": output, "--vcd": vcd, "--wave": wave})
-    simulate_texts(
-        files,
-        digits,
-        # With all optional fields, more is compared.
-        parameters=parameters.observable(),
-        stream_options={
-            "input_pauses": input_pauses,
-            "output_pauses": output_pauses,
-            "null_beats": null_beats,
-            "gaps": gaps,
-            "separate_end": separate_end,
-        },
-        engine=engine,
-        netlist=netlist,
-        vcd=vcd,
-        wave=wave,
-        wave_cycles=wave_cycles or DIAGRAM_CYCLES,
-        output=output,
-        as_json=as_json,
-    )
-
-
-def _digits(pattern: Sequence[bool]) -> str:
-    return "".join(str(int(is_set)) for is_set in pattern)
+    core = parameters.observable()  # With all optional fields, more is compared.
+    simulation = Simulation(core.build(), core, netlist=netlist)
+    recording = _recording(simulation, vcd, wave, wave_cycles or DIAGRAM_CYCLES) if vcd or wave else nullcontext()
+    comparison = _Comparison(simulation, streams, engine, as_json)
+    with ExitStack() as stack:
+        comparison.output = stack.enter_context(writing(output)) if output else None
+        comparison.waveform = stack.enter_context(recording)
+        comparison.run(files, digits)
+    if not as_json and output != "-":
+        noun = comparison.tally.noun
+        print("\n".join([*comparison.tally.lines(), f"the simulated {core.core} gave exactly the model's {noun}s"]))
 
 
 def _netlist(engine: str | None, family: str | None, routed: bool) -> Netlist:
@@ -219,9 +165,18 @@ def _netlist(engine: str | None, family: str | None, routed: bool) -> Netlist:
     return Netlist(family or FAMILIES[0], routed)
 
 
-def _reject_with_soak(values: Mapping[str, object]) -> None:
-    if other := next((name for name, value in values.items() if value), None):
-        raise CommandError(f"--soak and {other} cannot be combined: leave out one of them")
+def _reject_with_soak(streams: Mapping[str, Any], paths: Mapping[str, str | None]) -> None:
+    used = [option_word(name) for name in _PATTERNS if any(streams[name])]
+    used += ["--separate-end"] if streams["separate_end"] else []
+    used += [option for option, path in paths.items() if path]
+    if used:
+        raise CommandError(f"--soak and {used[0]} cannot be combined: leave out one of them")
+
+
+def _check_gaps(pattern: Sequence[bool], parameters: CoreParameters) -> None:
+    if any(pattern) and not parameters.accepts_gaps:
+        gaps = "".join(str(int(is_gap)) for is_gap in pattern)
+        raise CommandError(f"--gaps {gaps} is for cores that accept gaps: leave it out, or use --compact-input")
 
 
 def _check_waveforms(texts: int, engine: str | None, paths: Mapping[str, str | None]) -> None:
@@ -234,82 +189,79 @@ def _check_waveforms(texts: int, engine: str | None, paths: Mapping[str, str | N
             raise CommandError(f"--engine {engine} writes no waveform: leave it out, or {option} {path!r}")
 
 
-def simulate_texts(
-    files: Sequence[str],
-    digits: str | None,
-    *,
-    parameters: CoreParameters,
-    stream_options: Mapping[str, Any],
-    engine: str | None,
-    netlist: Netlist = _NETLIST,
-    vcd: str | None,
-    wave: str | None,
-    wave_cycles: range,
-    output: str | None,
-    as_json: bool,
-) -> None:
-    """Send texts to a simulated core, one after another, compare with the golden function and print the result.
+@dataclass
+class _Comparison:
+    """The comparison of texts, one after another, with the golden function.
 
-    Args:
-        files: the input files, with ``-`` for standard input; empty where `digits` is specified.
-        digits: the text's bytes in hexadecimal.
-        parameters: those of the core.
-        stream_options: the pauses and the other options of the streams, by name: see `compare`.
-        engine: see `Simulation`; default: compiled for long inputs if there is a compiler, otherwise python.
-        netlist: see `Simulation`.
-        vcd: a file for the waveform; a save file for GTKWave is written beside it.
-        wave: a file for the timing diagram.
-        wave_cycles: the cycles of the timing diagram.
-        output: a file for the output symbols as bytes, or ``-``: of a decoder the decoded texts.
+    Attributes:
+        simulation: the simulated core.
+        streams: the pauses and the other options of the streams, by name: see `compare`.
+        engine: see `Simulation`; None: compiled for long inputs if there is a compiler, otherwise python.
         as_json: print the symbols as JSON lines.
-
-    Raises:
-        CommandError: core and golden function differ, or a file cannot be read or written.
-        DiagramError: see `write_diagram`.
+        output: a file for the output symbols as bytes.
+        waveform: a file for the waveform.
     """
-    given = [iter([_from_hex(digits)])] if digits is not None else map(read_chunks, files)
-    sizes = [file_size(file) for file in files]
-    total = sum(size or 0 for size in sizes) if files and None not in sizes else None
-    simulation = Simulation(parameters.build(), parameters, netlist=netlist)
-    tally = SymbolTally()
-    with ExitStack() as stack:
-        text = stack.enter_context(writing(output)) if output else None
-        recording = _recording(simulation, vcd, wave, wave_cycles)
-        waveform = stack.enter_context(recording) if vcd or wave else None
-        done = stack.enter_context(progress("simulating", total, rate=True))
 
-        def on_item(symbol: Any) -> None:
-            tally.add(symbol)
-            if text:
-                text.write(parameters.as_bytes([symbol]))
-            if as_json:
-                print(symbol_json(symbol))
+    simulation: Simulation
+    streams: Mapping[str, Any]
+    engine: str | None
+    as_json: bool
+    output: BinaryIO | None = None
+    waveform: Path | None = None
+    tally: SymbolTally = field(default_factory=SymbolTally)
+    _before: int = 0
+    """The input symbols of the texts before."""
+    _reported: int = 0
+    """The input symbols that the progress bar shows."""
 
-        is_plain = not (text or as_json)
-        has_gaps = any(stream_options.get("gaps", ()))
-        without_gaps = {name: value for name, value in stream_options.items() if name != "gaps"}
-        sent = 0
-        for chunks in given:
-            name, parts = _engine_for(parameters, chunks) if engine is None and waveform is None else (engine, chunks)
-            shown = partial(_advance, done, sent)
-            fast = simulation.on(name or ENGINES[0])
-            if fast.engine != "python" and is_plain and not has_gaps and (compare_bulk := _bulk(fast)):
-                mismatch = compare_bulk(fast, parts, **without_gaps, on_part=partial(_count, tally, shown))
-            else:
-                mismatch = compare(
-                    simulation,
-                    symbols_from(parts, symbol_width(simulation.core)),
-                    **stream_options,
-                    vcd=waveform,
-                    engine=name,
-                    on_item=on_item,
-                    on_unit=_in_steps(shown),
-                )
-            if mismatch:
-                raise CommandError(str(mismatch), status=1)
-            sent = tally.inputs
-    if not as_json and output != "-":
-        print("\n".join([*tally.lines(), f"the simulated {parameters.core} gave exactly the model's {tally.noun}s"]))
+    def run(self, files: Sequence[str], digits: str | None) -> None:
+        """Compare the contents of files, or bytes in hexadecimal."""
+        texts = [iter([_from_hex(digits)])] if digits is not None else map(read_chunks, files)
+        sizes = [file_size(file) for file in files]
+        total = sum(size or 0 for size in sizes) if files and None not in sizes else None
+        with progress("simulating", total, rate=True) as self._done:
+            for chunks in texts:
+                if mismatch := self._compare(chunks):
+                    raise CommandError(str(mismatch), status=1)
+
+    def _compare(self, chunks: Iterator[bytes]) -> Mismatch | None:
+        self._before, engine = self.tally.inputs, self.engine
+        if engine is None and self.waveform is None:
+            engine, chunks = _engine_for(self.simulation.parameters, chunks)
+        fast = self.simulation.on(engine or ENGINES[0])
+        is_plain = not (self.output or self.as_json or any(self.streams["gaps"]))
+        if fast.engine != "python" and is_plain and (compare_bulk := _bulk(fast)):
+            streams = {name: value for name, value in self.streams.items() if name != "gaps"}
+            return compare_bulk(fast, chunks, **streams, on_part=self._on_part)
+        return compare(
+            self.simulation,
+            symbols_from(chunks, symbol_width(self.simulation.core)),
+            **self.streams,
+            vcd=self.waveform,
+            engine=engine,
+            on_item=self._on_symbol,
+            on_unit=self._on_unit,
+        )
+
+    def _on_part(self, sent: int, new: int, symbols: BulkSymbols) -> None:
+        self.tally.count(symbols, new)
+        self._done(self._before + sent)
+
+    def _on_symbol(self, symbol: Any) -> None:
+        self.tally.add(symbol)
+        if self.output:
+            self.output.write(self.simulation.parameters.as_bytes([symbol]))
+        if self.as_json:
+            print(symbol_json(symbol))
+
+    def _on_unit(self, number: int) -> None:
+        if self._before + number - self._reported >= _STEP:
+            self._reported = self._before + number
+            self._done(self._reported)
+
+
+_STEP = 1 << 10
+"""Input symbols after which a progress bar is updated."""
 
 
 def _engine_for(parameters: CoreParameters, chunks: Iterator[bytes]) -> tuple[str, Iterator[bytes]]:
@@ -338,31 +290,6 @@ def _bulk(simulation: Simulation) -> Callable[..., Mismatch | None] | None:
             raise
         return None
     return compare_bulk if bulk_golden(simulation) else None
-
-
-def _count(tally: SymbolTally, shown: Callable[[int], None], sent: int, new: int, symbols: BulkSymbols) -> None:
-    tally.count(symbols, new)
-    shown(sent)
-
-
-def _advance(done: Callable[[int], None], before: int, number: int) -> None:
-    done(before + number)
-
-
-def _in_steps(call: Callable[[int], None]) -> Callable[[int], None]:
-    """A function that passes on an increasing number not more often than necessary for a progress bar."""
-    passed = 0
-
-    def pass_on(number: int) -> None:
-        nonlocal passed
-        if number - passed >= _STEP:
-            passed = number
-            call(number)
-
-    return pass_on
-
-
-_STEP = 1 << 10
 
 
 def _from_hex(digits: str) -> bytes:

@@ -12,8 +12,6 @@ from utf8fpga.model.forms import CATALOGUE, COMPOSITIONS
 from utf8fpga.model.properties import CharacterProperty, code_points_of, unicode_version
 from utf8fpga.model.render import FORMATS, columns, render
 
-__all__ = ["table"]
-
 
 @click.command()
 @click.argument("name", default=TABLE_3_7.name)

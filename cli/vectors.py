@@ -10,8 +10,6 @@ from utf8fpga.cli.output import write_bytes
 from utf8fpga.model.practices import Practice
 from utf8fpga.model.vectors import VECTOR_FORMATS, render_vectors
 
-__all__ = ["vectors"]
-
 
 @click.command()
 @click.option("--format", "form", type=click.Choice(list(VECTOR_FORMATS)), default="json", show_default=True)

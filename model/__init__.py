@@ -18,22 +18,8 @@ from utf8fpga.model.conversion import (
     EncodingScheme,
     convert,
 )
-from utf8fpga.model.decoder import (
-    REPLACEMENT_CHARACTER,
-    Decoder,
-    Item,
-    decode,
-    encode,
-    encode_units,
-    is_well_formed,
-)
-from utf8fpga.model.dfa import (
-    DFA,
-    REJECT,
-    START,
-    State,
-    UnitClass,
-)
+from utf8fpga.model.decoder import REPLACEMENT_CHARACTER, Decoder, Item, decode, encode, encode_units, is_well_formed
+from utf8fpga.model.dfa import DFA, REJECT, START, State, UnitClass
 from utf8fpga.model.errors import ErrorKind, cause
 from utf8fpga.model.exceptions import InvalidArgumentError, UserError
 from utf8fpga.model.forms import (
@@ -49,27 +35,10 @@ from utf8fpga.model.forms import (
     UTF_16,
     UTF_32,
 )
-from utf8fpga.model.history.differences import (
-    compare_documents,
-    comparison_text,
-)
-from utf8fpga.model.history.rules import (
-    Answer,
-    BrownRule,
-    Conversion,
-    brown,
-    hopwood,
-    table_3_1b,
-)
-from utf8fpga.model.partition import (
-    Subsequence,
-    partition,
-)
-from utf8fpga.model.practices import (
-    IncrementalDecoder,
-    Practice,
-    decode_with,
-)
+from utf8fpga.model.history.differences import compare_documents, comparison_text
+from utf8fpga.model.history.rules import Answer, BrownRule, Conversion, brown, hopwood, table_3_1b
+from utf8fpga.model.partition import Subsequence, partition
+from utf8fpga.model.practices import IncrementalDecoder, Practice, decode_with
 from utf8fpga.model.table import (
     BitDistribution,
     BitPattern,

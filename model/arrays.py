@@ -13,31 +13,22 @@ one unit at each step; every unit that belongs to none of them is an item of its
 from __future__ import annotations
 
 import codecs
-from bisect import bisect_right
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from operator import itemgetter
 from time import process_time
 from typing import Any, NamedTuple
 
-from utf8fpga.model.decoder import LAST_OFFSET, REPLACEMENT_CHARACTER, Decoder, Item, _mapping, decode
+from utf8fpga.model.decoder import LAST_OFFSET, REPLACEMENT_CHARACTER, Decoder, Item, decode, mapping_of, not_code_units
 from utf8fpga.model.dfa import checked_unit
-from utf8fpga.model.errors import ErrorKind, cause
+from utf8fpga.model.errors import ErrorKind, cause, outlook, unit_pieces
 from utf8fpga.model.exceptions import InvalidArgumentError
 from utf8fpga.model.forms import TABLE_3_7
 from utf8fpga.model.golden import BulkSymbols
-from utf8fpga.model.practices import _BLOCKS, IncrementalDecoder, Practice
+from utf8fpga.model.practices import BLOCKS_BY_FIRST_BYTE, Practice, checked_for
 from utf8fpga.model.properties import CharacterProperty, code_points_of
-from utf8fpga.model.table import (
-    BitPattern,
-    EncodingTable,
-    Range,
-    Row,
-    TableError,
-    checked_table,
-)
+from utf8fpga.model.table import EncodingTable, Row, TableError, checked_table, starts
 
 try:
     import numpy as np
@@ -88,9 +79,8 @@ class ItemArrays:
 
     @classmethod
     def _empty(cls, size: int) -> ItemArrays:
-        return cls(
-            np.empty(size, np.int64), np.empty(size, np.uint8), np.empty(size, np.uint32), np.empty(size, np.uint8)
-        )
+        types: tuple[Any, ...] = (np.int64, np.uint8, np.uint32, np.uint8)
+        return cls(*(np.empty(size, each) for each in types))
 
     @property
     def _columns(self) -> tuple[NDArray[Any], ...]:
@@ -187,11 +177,8 @@ class ArrayDecoder:
             found, taken = self._automaton.decode(units[end:after], self._offset + end, items, count)
             count, end = count + found, end + taken
         if final and end < len(units):
-            for column, value in zip(
-                items._columns,
-                (self._offset + end, len(units) - end, REPLACEMENT_CHARACTER, ErrorKind.INCOMPLETE),
-                strict=True,
-            ):
+            last_item = self._offset + end, len(units) - end, REPLACEMENT_CHARACTER, ErrorKind.INCOMPLETE
+            for column, value in zip(items._columns, last_item, strict=True):
                 column[count] = value
             count += 1
         for column in items._columns:
@@ -227,8 +214,8 @@ def decode_array(data: Iterable[int], table: EncodingTable = TABLE_3_7) -> ItemA
 class IncrementalArrayDecoder:
     """An `IncrementalDecoder` that returns arrays: for the same chunks the same items.
 
-    All practices are computed over whole arrays except `START_OF_A_SEQUENCE`, which has the speed of
-    `IncrementalDecoder`. Memory depends on the size of the chunks, not on the length of the text.
+    `START_OF_A_SEQUENCE` is computed as `MAXIMAL_SUBPARTS`, which has the same marks. Memory depends on the size of the
+    chunks, not on the length of the text.
 
     Args:
         practice: the replacement practice; default: `MAXIMAL_SUBPARTS`.
@@ -248,15 +235,14 @@ class IncrementalArrayDecoder:
 
     def __init__(self, practice: Practice = Practice.MAXIMAL_SUBPARTS, table: EncodingTable = TABLE_3_7) -> None:
         self.practice = Practice(practice)
-        self.table = table
+        self.table = checked_for(self.practice, table)
         self.reset()
 
     def reset(self) -> None:
         """Discard the open sequence and the pending mark, and restart offsets at 0."""
-        self._plain = IncrementalDecoder(self.practice, self.table)
         self._subparts = ArrayDecoder(self.table)
         self._taken = 0
-        self._held = _arrays([])
+        self._held = ItemArrays._empty(0)
         """The pending mark, which later units may extend."""
         self._units = np.empty(0, np.uint8)
         """For `MALFORMED_SEQUENCE`: the units from the pending mark on, or from the open sequence."""
@@ -279,10 +265,7 @@ class IncrementalArrayDecoder:
                 The decoder's state is unchanged.
         """
         chunk = _code_units(units, self.table, self._taken)
-        if self.practice is Practice.START_OF_A_SEQUENCE:
-            items = self._starts_of_sequences(chunk, final)
-        else:
-            items = self._filtered(self._subparts.decode(chunk, final), chunk, final)
+        items = self._filtered(self._subparts.decode(chunk, final), chunk, final)
         self._taken += len(chunk)
         if final:
             self.reset()
@@ -301,14 +284,6 @@ class IncrementalArrayDecoder:
                 return self._until_first_error(items)
             case _:
                 return items
-
-    def _starts_of_sequences(self, chunk: NDArray[Any], final: bool) -> ItemArrays:
-        units = chunk.tobytes() if chunk.dtype == np.uint8 else chunk.tolist()
-        parts = []  # Short parts, since an `Item` needs ten times the memory of its array elements.
-        for first in range(0, max(len(units), 1), _PLAIN):
-            last = first + _PLAIN >= len(units)
-            parts.append(_arrays(self._plain.decode(units[first : first + _PLAIN], final and last))._columns)
-        return ItemArrays(*map(np.concatenate, zip(*parts, strict=True)))
 
     def _whole_subsequences(self, items: ItemArrays, final: bool) -> ItemArrays:
         is_mark = items.errors != 0
@@ -359,14 +334,11 @@ class IncrementalArrayDecoder:
         return items[:count]
 
 
-_PLAIN = 1 << 14
-"""Code units decoded at once by `IncrementalDecoder`."""
-
 _GOES_ON = np.zeros(256, bool)
 """Whether a byte continues the sequences of RFC 2279; such a byte starts none and may follow any first byte."""
-_GOES_ON[[byte for blocks in _BLOCKS.values() for block in blocks[1:] for byte in block]] = True
+_GOES_ON[[byte for blocks in BLOCKS_BY_FIRST_BYTE.values() for block in blocks[1:] for byte in block]] = True
 
-_SIZES = np.array([len(_BLOCKS.get(first, ())) for first in range(256)])
+_SIZES = np.array([len(BLOCKS_BY_FIRST_BYTE.get(first, ())) for first in range(256)])
 """For each first byte the number of bytes of its sequence in RFC 2279, 0 where it starts none."""
 
 
@@ -479,12 +451,6 @@ _MARK, _OTHER = chr(REPLACEMENT_CHARACTER).encode(), "\uffff".encode()
 """U+FFFD, and a character of the same length that hardly any text contains."""
 
 
-def _arrays(items: Sequence[Item]) -> ItemArrays:
-    columns = [np.fromiter(map(itemgetter(place), items), np.int64, len(items)) for place in range(3)]
-    errors = np.fromiter((item.error or 0 for item in items), np.uint8, len(items))
-    return ItemArrays(columns[0], columns[1].astype(np.uint8), columns[2].astype(np.uint32), errors)
-
-
 def _joined(first: ItemArrays, second: ItemArrays) -> ItemArrays:
     pairs = zip(first._columns, second._columns, strict=True)
     return ItemArrays(*map(np.concatenate, pairs)) if len(first) else second
@@ -543,16 +509,13 @@ def _seconds(work: Callable[[bytes], object], text: bytes) -> float:
 
 def _code_units(data: Iterable[int], table: EncodingTable, offset: int) -> NDArray[Any]:
     """`data` as uint8 or uint16, copied only if it has another type; `offset` is the offset of the first unit."""
-    wanted = np.dtype(np.uint8 if table.unit_width <= 8 else np.uint16)
+    kind = np.dtype(np.uint8 if table.unit_width <= 8 else np.uint16)
     try:
         units: NDArray[Any] = data if isinstance(data, np.ndarray) else np.asarray(memoryview(data))  # type: ignore[arg-type]  # it has a buffer
     except TypeError:
         if isinstance(data, str) or not isinstance(data, Iterable):
-            kind = type(data).__name__
-            raise TypeError(
-                f"code units must be an iterable of integers such as bytes, not {kind}: encode converts text"
-            ) from None
-        return np.fromiter((checked_unit(table, unit, place) for place, unit in enumerate(data, offset)), wanted)
+            raise not_code_units(data) from None
+        return np.fromiter((checked_unit(table, unit, place) for place, unit in enumerate(data, offset)), kind)
     if units.dtype.kind not in "iu":
         raise TypeError(f"code units must be in an array of integers, not of {units.dtype}")
     if units.ndim != 1:
@@ -561,7 +524,7 @@ def _code_units(data: Iterable[int], table: EncodingTable, offset: int) -> NDArr
     if np.iinfo(units.dtype).min < 0 or np.iinfo(units.dtype).max > top:
         for place in np.flatnonzero((units < 0) | (units > top))[:1].tolist():
             checked_unit(table, int(units[place]), offset + place)  # Raises.
-    return units.astype(wanted, copy=False)
+    return units.astype(kind, copy=False)
 
 
 class _Automaton:
@@ -578,7 +541,8 @@ class _Automaton:
     """
 
     def __init__(self, table: EncodingTable) -> None:
-        pieces = _Pieces(table)
+        pieces = unit_pieces(table)
+        sizes = list(map(len, pieces))
         mappings = [_mapping_for(table, row) for row in table.rows]
         self._longest = table.longest
         self._mappings = list(dict.fromkeys(mappings))
@@ -590,25 +554,26 @@ class _Automaton:
         codes: list[int] = []
         for prefix in states:
             after.append([])
-            for unit in pieces.firsts:
+            for unit in (piece.first for piece in pieces):
                 sequence = (*prefix, unit)
-                rows = [number for number, row in enumerate(table.rows) if _starts(sequence, row.units)]
+                rows = [number for number, row in enumerate(table.rows) if starts(sequence, row.units)]
                 ends = tuple(dict.fromkeys(self._mappings.index(mappings[number]) for number in rows))
                 if not rows:
                     outcome = code = int(cause(table, prefix or sequence, unit))
                 elif len(table.rows[rows[0]].units) == len(sequence):
                     outcome, code = ~ends[0], 0
                 else:
-                    outcome = numbers.setdefault(pieces.future(sequence), len(states) * stride)
+                    key = (len(sequence), *rows, outlook(table, sequence))
+                    outcome = numbers.setdefault(key, len(states) * stride)
                     if outcome == len(states) * stride:
                         states.append(sequence)
                     code = 0 if prefix else self._leads.setdefault(ends, OPEN + len(self._leads))
                 after[-1].append(outcome)
                 if not prefix:
                     codes.append(code)
-        outcomes = np.repeat(np.array(after, np.intp), pieces.sizes, axis=1)
+        outcomes = np.repeat(np.array(after, np.intp), sizes, axis=1)
         self._after = np.pad(outcomes, ((0, 0), (0, stride - outcomes.shape[1]))).ravel()
-        self._code = np.repeat(np.array(codes, np.min_scalar_type(max(codes))), pieces.sizes)
+        self._code = np.repeat(np.array(codes, np.min_scalar_type(max(codes))), sizes)
         self._point = np.full(1 << table.unit_width, REPLACEMENT_CHARACTER, np.uint32)
         for row in table.rows:
             if len(row.units) == 1:
@@ -694,59 +659,10 @@ class _Automaton:
                 points[at] = point.astype(np.uint32)
 
 
-class _Pieces:
-    """Ranges of code units that are equivalent for rows and causes, each from one of `firsts` to the next.
-
-    A cause depends on the position of the code points that a prefix leads to relative to the bounds of
-    the rows and of the bit distributions, so the units of those bounds are ranges of their own.
-    """
-
-    def __init__(self, table: EncodingTable) -> None:
-        self._table = table
-        self._patterns = _patterns(table).values()
-        known = [row.code_points for row in table.rows] + [pattern.code_points for pattern in self._patterns]
-        self._bounds = sorted({bound for points in known for bound in (points.first, points.last + 1)})
-        ranges = [allowed for row in table.rows for allowed in row.units]
-        for pattern in self._patterns:
-            ranges += pattern.blocks
-            for bound in self._bounds:
-                if bound in pattern.code_points:
-                    ranges += _units_of(pattern, bound)
-        edges = sorted({0, 1 << table.unit_width}.union(*((r.first, r.last + 1) for r in ranges)))
-        self.firsts = edges[:-1]
-        self.sizes = np.diff(edges)
-
-    def future(self, prefix: tuple[int, ...]) -> object:
-        """A key that is equal for prefixes with the same continuations and the same causes of errors."""
-        rows = [number for number, row in enumerate(self._table.rows) if _starts(prefix, row.units)]
-        places = [self._place(p.reachable(prefix)) if p.matches(prefix) else None for p in self._patterns]
-        return len(prefix), *rows, *places
-
-    def _place(self, points: Range) -> tuple[int, int]:
-        first, last = bisect_right(self._bounds, points.first), bisect_right(self._bounds, points.last)
-        return (first, last) if first == last else (points.first, points.last)
-
-
-def _starts(prefix: tuple[int, ...], units: tuple[Range, ...]) -> bool:
-    return len(prefix) <= len(units) and all(unit in allowed for unit, allowed in zip(prefix, units, strict=False))
-
-
-def _patterns(table: EncodingTable) -> dict[int, BitPattern]:
-    try:
-        return table.patterns
-    except TableError:
-        return {}
-
-
 def _mapping_for(table: EncodingTable, row: Row) -> tuple[tuple[int, ...], int]:
     """The mapping of a row; the same for all rows of one length if they have a bit distribution."""
-    pattern = _patterns(table).get(len(row.units))
-    return _mapping(Row(pattern.code_points, pattern.blocks) if pattern else row)
-
-
-def _units_of(pattern: BitPattern, point: int) -> list[Range]:
-    payload, units = point - pattern.base, []
-    for block in reversed(pattern.blocks):
-        payload, digit = divmod(payload, len(block))
-        units.append(Range(block.first + digit, block.first + digit))
-    return units
+    try:
+        pattern = table.patterns[len(row.units)]
+    except TableError:
+        return mapping_of(row)
+    return mapping_of(Row(pattern.code_points, pattern.blocks))

@@ -23,17 +23,6 @@ from utf8fpga.model.exceptions import InvalidArgumentError
 from utf8fpga.model.forms import UTF_16, UTF_32
 from utf8fpga.model.table import Composition, EncodingTable, spell
 
-__all__ = [
-    "SCHEMES",
-    "UTF_16BE",
-    "UTF_16LE",
-    "UTF_32BE",
-    "UTF_32LE",
-    "ConversionError",
-    "EncodingScheme",
-    "convert",
-]
-
 
 class ConversionError(InvalidArgumentError):
     """A subsequence of the source that cannot be converted.
@@ -156,14 +145,10 @@ class EncodingScheme:
         content = memoryview(data).tobytes()
         count, left = divmod(len(content), self.unit_bytes)
         if left:
-            whole = len(content) - left
-            raise ConversionError(
-                f"<{spell(content[whole:], 8)}> at byte offset {whole} is {left} of the {self.unit_bytes} bytes "
-                f"of a code unit of {self.name}: {ErrorKind.INCOMPLETE.name}",
-                whole,
-                left,
-                ErrorKind.INCOMPLETE,
-            )
+            whole, kind = len(content) - left, ErrorKind.INCOMPLETE
+            where = f"<{spell(content[whole:], 8)}> at byte offset {whole}"
+            of = f"{left} of the {self.unit_bytes} bytes of a code unit of {self.name}"
+            raise ConversionError(f"{where} is {of}: {kind.name}", whole, left, kind)
         return struct.unpack(self._layout(count), content)
 
     def to_bytes(self, units: Iterable[int]) -> bytes:

@@ -18,8 +18,6 @@ from utf8fpga.model.exceptions import InvalidArgumentError
 from utf8fpga.model.forms import TABLE_3_7
 from utf8fpga.model.table import Composition, EncodingTable, Row, checked_table
 
-__all__ = ["REPLACEMENT_CHARACTER", "Decoder", "Item", "decode", "encode", "encode_units", "is_well_formed"]
-
 REPLACEMENT_CHARACTER = 0xFFFD
 """The code point of an ill-formed item."""
 
@@ -91,8 +89,8 @@ class Decoder:
                 fit in 63 bits.
         """
         try:
-            given, place = state
-            units, offset = tuple(map(index, given)), index(place)
+            sequence, place = state
+            units, offset = tuple(map(index, sequence)), index(place)
         except (TypeError, ValueError):
             raise InvalidArgumentError(f"state {state!r} is not a pair of code units and an offset") from None
         dfa = DFA.of(self.table)
@@ -100,8 +98,8 @@ class Decoder:
         for position, unit in enumerate(units):
             number = dfa.step(number, unit)
             if number in (REJECT, START):
-                shown = " ".join(f"{u:02X}" for u in units[: position + 1])
-                raise InvalidArgumentError(f"state {shown} is not an open sequence of {self.table.name}")
+                quoted = " ".join(f"{u:02X}" for u in units[: position + 1])
+                raise InvalidArgumentError(f"state {quoted} is not an open sequence of {self.table.name}")
         if not 0 <= offset <= LAST_OFFSET:
             raise InvalidArgumentError(f"offset {offset} in the state is not in 0..{LAST_OFFSET}")
         self._open, self._state, self._offset = units, number, offset
@@ -120,32 +118,34 @@ class Decoder:
             TypeError: `data` is a string or not iterable.
             ValueError: a code unit is outside the table's width. The decoder's state is unchanged.
         """
-        units = _code_units(data, self.table, self._offset + len(self._open))
-        return list(self._items(units, final))
+        return list(self.items(code_units(data, self.table, self._offset + len(self._open)), final))
 
-    def _items(self, units: Iterable[int], final: bool) -> Iterator[Item]:
-        """Yield each item as soon as it is determined; the decoder's state changes only after the last unit."""
+    def items(self, units: Iterable[int], final: bool) -> Iterator[Item]:
+        """The items that valid units complete, each as soon as it is determined, where `decode` returns a list.
+
+        The decoder's state changes only after the last unit.
+        """
         dfa, mappings = DFA.of(self.table), _mappings(self.table)
-        alone, causes = _items_of_one_unit(self.table), _causes(self.table)
+        alone, causes = _items_of_one_unit(self.table), causes_of(self.table)
         classify, transitions = dfa.classify, [state.transitions for state in dfa.states]
         sequence, state, offset = self._open, self._state, self._offset
         for unit in units:
             if sequence:
                 state = transitions[state][classify(unit)]
                 if state == REJECT:
-                    yield _item((offset, len(sequence), REPLACEMENT_CHARACTER, causes(sequence, unit)))
+                    yield new_item((offset, len(sequence), REPLACEMENT_CHARACTER, causes(sequence, unit)))
                     offset += len(sequence)
                 else:
                     sequence += (unit,)
                     if state == START:
-                        weights, constant = mappings[classify(sequence[0])] or _mapping_of(self.table, sequence)
-                        yield _item((offset, len(sequence), sum(map(mul, weights, sequence), constant), None))
+                        weights, constant = mappings[classify(sequence[0])] or _mapping_in(self.table, sequence)
+                        yield new_item((offset, len(sequence), sum(map(mul, weights, sequence), constant), None))
                         offset += len(sequence)
                         sequence = ()
                     continue
             # No sequence is open, or this unit has ended the open sequence.
             if item := alone(unit):
-                yield _item((offset, 1, *item))
+                yield new_item((offset, 1, *item))
                 offset += 1
                 sequence, state = (), START
             else:
@@ -158,12 +158,54 @@ class Decoder:
             self._open, self._state, self._offset = sequence, state, offset
 
 
-_item: Callable[[tuple[int, int, int, ErrorKind | None]], Item] = partial(tuple.__new__, Item)
+class ComposedDecoder:
+    """A `Decoder` of a composition; `decode` states how.
+
+    >>> from utf8fpga.model.forms import CESU_8
+    >>> [str(item) for item in ComposedDecoder(CESU_8).decode(bytes.fromhex("EDA0BD EDB880 41"))]
+    ['0+6 U+1F600', '6+1 U+0041']
+    """
+
+    def __init__(self, table: Composition) -> None:
+        self._pieces, self._form = Decoder(table.unit_table), Decoder(table.form)
+        self._open: deque[Item] = deque()
+        """The items of the unit table that are the open sequence of the form."""
+
+    def decode(self, data: Iterable[int], final: bool = False) -> list[Item]:
+        """The items that a chunk of a text completes; as `Decoder.decode`."""
+        return list(self.items(self._pieces.decode(data, final), final))
+
+    def items(self, pieces: Iterable[Item], final: bool) -> Iterator[Item]:
+        """The items of the form, each as soon as the items of the unit table determine it."""
+        for is_well_formed, run in groupby(pieces, key=lambda piece: piece.error is None):
+            if is_well_formed:
+                yield from self._placed(self._form.items(self._code_units(run), final=False))
+            else:
+                # The ill-formed item, not the end of the text, breaks an open sequence.
+                broken = self._placed(self._form.items((), final=True))
+                yield from (item._replace(error=ErrorKind.TRUNCATED) for item in broken)
+                yield from run
+        if final:
+            yield from self._placed(self._form.items((), final=True))
+
+    def _code_units(self, run: Iterable[Item]) -> Iterator[int]:
+        for piece in run:
+            self._open.append(piece)
+            yield piece.code_point
+
+    def _placed(self, items: Iterable[Item]) -> Iterator[Item]:
+        """The items with offsets and lengths in units of the unit table."""
+        for item in items:
+            parts = [self._open.popleft() for _ in range(item.length)]
+            yield item._replace(offset=parts[0].offset, length=sum(part.length for part in parts))
+
+
+new_item: Callable[[tuple[int, int, int, ErrorKind | None]], Item] = partial(tuple.__new__, Item)
 """Makes an `Item` from a tuple in half the time of the constructor."""
 
 
 @lru_cache(maxsize=32)
-def _causes(table: EncodingTable) -> Callable[[tuple[int, ...], int | None], ErrorKind]:
+def causes_of(table: EncodingTable) -> Callable[[tuple[int, ...], int | None], ErrorKind]:
     """`cause` of a table with a cache, which holds every combination of UTF-8 with at most one unit open."""
     return lru_cache(maxsize=1 << 14)(partial(cause, table))
 
@@ -171,18 +213,13 @@ def _causes(table: EncodingTable) -> Callable[[tuple[int, ...], int | None], Err
 @lru_cache(maxsize=32)
 def _items_of_one_unit(table: EncodingTable) -> Callable[[int], tuple[int, ErrorKind | None] | None]:
     """A function from a unit in the start state to its item's code point and error; None if it opens a sequence."""
-    dfa, mappings = DFA.of(table), _mappings(table)
 
     @lru_cache(maxsize=1 << 16)
     def item(unit: int) -> tuple[int, ErrorKind | None] | None:
-        unit_class = dfa.classify(unit)
-        state = dfa.states[START].transitions[unit_class]
-        if state == REJECT:
+        row = next((row for row in table.rows if unit in row.units[0]), None)
+        if row is None:
             return REPLACEMENT_CHARACTER, cause(table, (unit,), None)
-        if state != START:
-            return None
-        (weight,), constant = mappings[unit_class] or _mapping_of(table, (unit,))
-        return unit * weight + constant, None
+        return (row.code_point((unit,)), None) if len(row.units) == 1 else None
 
     return item
 
@@ -191,35 +228,40 @@ _Mapping = tuple[tuple[int, ...], int]
 """`Row.code_point` as a linear function: a weight for each unit, and a constant."""
 
 
-def _mapping(row: Row) -> _Mapping:
+def mapping_of(row: Row) -> _Mapping:
     weights = tuple(prod(map(len, row.units[position:])) for position in range(1, len(row.units) + 1))
     return weights, row.code_point([0] * len(row.units))
 
 
-def _mapping_of(table: EncodingTable, sequence: Sequence[int]) -> _Mapping:
-    return next(_mapping(row) for row in table.rows if row.matches(sequence))
+def _mapping_in(table: EncodingTable, sequence: Sequence[int]) -> _Mapping:
+    return next(mapping_of(row) for row in table.rows if row.matches(sequence))
 
 
 @lru_cache(maxsize=32)
 def _mappings(table: EncodingTable) -> tuple[_Mapping | None, ...]:
     """For each class of a sequence's first unit, the mapping of its rows; None where the rows differ."""
     found = [
-        {_mapping(row) for row in table.rows if any(row.units[0].overlaps(piece) for piece in unit_class.ranges)}
+        {mapping_of(row) for row in table.rows if any(row.units[0].overlaps(piece) for piece in unit_class.ranges)}
         for unit_class in DFA.of(table).classes
     ]
     return tuple(mappings.pop() if len(mappings) == 1 else None for mappings in found)
 
 
-def _code_units(data: Iterable[int], table: EncodingTable, offset: int) -> Iterable[int]:
+def code_units(data: Iterable[int], table: EncodingTable, offset: int) -> Iterable[int]:
     """`data` with each unit checked when it is read; `offset` is the offset of the first unit."""
     content = data if isinstance(data, bytes | bytearray) else _of_buffer(data)
     if isinstance(data, str) or not isinstance(content, Iterable):
-        kind = type(data).__name__
-        raise TypeError(f"code units must be an iterable of integers such as bytes, not {kind}: encode converts text")
+        raise not_code_units(data)
     are_bytes = isinstance(content, bytes | bytearray) or (isinstance(content, memoryview) and content.format == "B")
     if are_bytes and table.unit_width >= 8:
         return content
     return (checked_unit(table, unit, position) for position, unit in enumerate(content, offset))
+
+
+def not_code_units(data: object) -> TypeError:
+    """The error for an argument that is a string or not iterable."""
+    kind = type(data).__name__
+    return TypeError(f"code units must be an iterable of integers such as bytes, not {kind}: encode converts text")
 
 
 def _of_buffer(data: object) -> object:
@@ -287,37 +329,8 @@ def decode(data: Iterable[int], table: EncodingTable | Composition = TABLE_3_7) 
     2+1 U+0041
     """
     if isinstance(table, Composition):
-        return _composed(decode(data, table.unit_table), table.form)
-    decoder = Decoder(table)
-    return decoder._items(_code_units(data, table, 0), final=True)
-
-
-def _composed(pieces: Iterable[Item], form: EncodingTable) -> Iterator[Item]:
-    """The items of `form`, whose code units are `pieces`; offsets and lengths are in units of the unit table."""
-    held: deque[Item] = deque()  # The pieces of the open sequence.
-
-    def code_units(run: Iterable[Item]) -> Iterator[int]:
-        for piece in run:
-            held.append(piece)
-            yield piece.code_point
-
-    last = None
-    for well_formed, run in groupby(pieces, key=lambda piece: piece.error is None):
-        if last:  # An ill-formed piece, not the end of the text, broke the sequence.
-            yield last._replace(error=ErrorKind.TRUNCATED)
-            last = None
-        if not well_formed:
-            yield from run
-            continue
-        for found in decode(code_units(run), form):
-            parts = [held.popleft() for _ in range(found.length)]
-            item = found._replace(offset=parts[0].offset, length=sum(part.length for part in parts))
-            if item.error is ErrorKind.INCOMPLETE:
-                last = item
-            else:
-                yield item
-    if last:
-        yield last
+        return ComposedDecoder(table).items(decode(data, table.unit_table), final=True)
+    return Decoder(table).items(code_units(data, table, 0), final=True)
 
 
 def is_well_formed(data: Iterable[int], table: EncodingTable | Composition = TABLE_3_7) -> bool:
@@ -336,14 +349,7 @@ def is_well_formed(data: Iterable[int], table: EncodingTable | Composition = TAB
     """
     if isinstance(table, Composition):
         return all(item.error is None for item in decode(data, table))
-    dfa = DFA.of(table)
-    classify, transitions = dfa.classify, [state.transitions for state in dfa.states]
-    state = START
-    for unit in _code_units(data, table, 0):
-        state = transitions[state][classify(unit)]
-        if state == REJECT:
-            return False
-    return state == START
+    return DFA.of(table).after(code_units(data, table, 0)) == START
 
 
 def encode_units(code_points: str | Iterable[int], table: EncodingTable | Composition = TABLE_3_7) -> tuple[int, ...]:
@@ -357,11 +363,10 @@ def encode_units(code_points: str | Iterable[int], table: EncodingTable | Compos
         TypeError: `code_points` is neither a string nor iterable.
         ValueError: a code point has no sequence in the table, such as a surrogate in UTF-8.
     """
-    if isinstance(code_points, str):
-        return tuple(chain.from_iterable(map(_encoder(table), map(ord, code_points))))
     if not isinstance(code_points, Iterable):
         raise TypeError(f"code points must be a string or an iterable of integers, not {type(code_points).__name__}")
-    return tuple(chain.from_iterable(map(_encoder(table), code_points)))
+    points = map(ord, code_points) if isinstance(code_points, str) else code_points
+    return tuple(chain.from_iterable(map(_encoder(table), points)))
 
 
 @lru_cache(maxsize=32)
@@ -382,7 +387,7 @@ def _encoder(table: EncodingTable | Composition) -> Callable[[SupportsIndex], Se
     rows = sorted(table.rows, key=lambda row: row.code_points.first)
     firsts, lasts = [row.code_points.first for row in rows], [row.code_points.last for row in rows]
     places = [
-        [(weight, len(r), r.first) for weight, r in zip(_mapping(row)[0], row.units, strict=True)] for row in rows
+        [(weight, len(r), r.first) for weight, r in zip(mapping_of(row)[0], row.units, strict=True)] for row in rows
     ]
 
     def encoded(value: SupportsIndex) -> Sequence[int]:

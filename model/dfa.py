@@ -4,17 +4,14 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Callable
+from collections.abc import Callable, Hashable, Iterable
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
-from itertools import pairwise
+from functools import cache, cached_property, lru_cache
 from operator import index
 from typing import SupportsIndex
 
 from utf8fpga.model.exceptions import InvalidArgumentError
-from utf8fpga.model.table import EncodingTable, Range, checked_table
-
-__all__ = ["DFA", "REJECT", "START", "State", "UnitClass"]
+from utf8fpga.model.table import EncodingTable, Range, checked_table, joined, pieces
 
 START = 0
 """The state in which no sequence is open; a transition to it completes a sequence."""
@@ -52,9 +49,6 @@ class State:
     transitions: tuple[int, ...]
 
 
-_Residual = frozenset[tuple[Range, ...]]
-
-
 @dataclass(frozen=True)
 class DFA:
     """The minimal deterministic finite automaton of a table's rows.
@@ -74,11 +68,7 @@ class DFA:
     @staticmethod
     @lru_cache(maxsize=32)
     def of(table: EncodingTable) -> DFA:
-        """The minimal DFA of `table` (the same object for an equal table).
-
-        Raises:
-            TypeError: `table` is a composition, or not an `EncodingTable`.
-        """
+        """The minimal DFA of `table`, which must be an `EncodingTable` (the same object for an equal table)."""
         return _build(checked_table(table))
 
     @cached_property
@@ -104,6 +94,16 @@ class DFA:
         """
         return self.classify(checked_unit(self.table, unit))
 
+    def after(self, units: Iterable[int]) -> int:
+        """The state after `units`, which must fit the table's width; `REJECT` from the first that is rejected on."""
+        classify, transitions = self.classify, [state.transitions for state in self.states]
+        state = START
+        for unit in units:
+            state = transitions[state][classify(unit)]
+            if state == REJECT:
+                break
+        return state
+
     def step(self, state: int, unit: int) -> int:
         """The state after `unit`: `START` where it completes a sequence, `REJECT` where it does not continue one.
 
@@ -127,69 +127,54 @@ def checked_unit(table: EncodingTable, unit: SupportsIndex, offset: int | None =
     try:
         value = index(unit)
     except TypeError:
-        shown = repr(unit)
+        quoted = repr(unit)
     else:
         if 0 <= value <= top:
             return value
-        shown = f"{value:#x}"
+        quoted = f"{value:#x}"
     where = "" if offset is None else f" at offset {offset}"
-    raise InvalidArgumentError(f"code unit {shown}{where} is not an integer in 0..{top:#x}")
+    raise InvalidArgumentError(f"code unit {quoted}{where} is not an integer in 0..{top:#x}")
+
+
+_Tails = frozenset[tuple[Range, ...]]
+"""A state as the ends of rows that may follow: none in reject, the empty end alone after a complete sequence."""
+_REJECTED, _COMPLETE = _Tails(), _Tails([()])
 
 
 def _build(table: EncodingTable) -> DFA:
-    cuts = {0, 1 << table.unit_width}
-    for row in table.rows:
-        for allowed in row.units:
-            cuts |= {allowed.first, allowed.last + 1}
-    edges = sorted(cuts)
-    pieces = [Range(first, after - 1) for first, after in pairwise(edges)]
+    parts = pieces((allowed for row in table.rows for allowed in row.units), table.unit_width)
+    next_tails: dict[_Tails, list[_Tails]] = {}
 
-    # A state is the set of row tails that may follow. Two sets accept the same continuations if and
-    # only if their trees of keys are equal, so the tree is the key of the state. There are no cycles
-    # except through the start state, so the DFA is minimal by construction.
-    keys: dict[_Residual, tuple[object, ...]] = {}
+    @cache
+    def key(tails: _Tails) -> Hashable:
+        """Equal for tails with equal continuations: the tree of keys of the next tails, which are shorter."""
+        if tails in (_REJECTED, _COMPLETE):
+            return tails
+        next_tails[tails] = [_Tails(tail[1:] for tail in tails if part.first in tail[0]) for part in parts]
+        return tuple(map(key, next_tails[tails]))
 
-    def key(tails: _Residual) -> tuple[object, ...]:
-        if tails not in keys:
-            keys[tails] = tuple(
-                "complete" if after == {()} else key(after) if after else None
-                for piece in pieces
-                for after in [_after(tails, piece)]
-            )
-        return keys[tails]
-
-    start: _Residual = frozenset(row.units for row in table.rows)
+    start = _Tails(row.units for row in table.rows)
     key(start)
-    others = {keys[tails]: tails for tails in sorted(keys, key=_order, reverse=True) if tails != start}
+    # The states have different keys, and the DFA has no cycles except through the start state: it is minimal.
+    others = {key(tails): tails for tails in next_tails if tails != start}
     ordered = [start, *sorted(others.values(), key=_order)]
-    number = {keys[tails]: n for n, tails in enumerate(ordered)}
+    numbers = {key(tails): number for number, tails in enumerate(ordered)}
+    numbers |= {key(_REJECTED): REJECT, key(_COMPLETE): START}
 
-    def target(tails: _Residual, piece: Range) -> int:
-        after = _after(tails, piece)
-        if not after:
-            return REJECT
-        return START if after == {()} else number[key(after)]
-
-    columns: dict[tuple[int, ...], list[Range]] = {}
-    for piece in pieces:
-        column = columns.setdefault(tuple(target(tails, piece) for tails in ordered), [])
-        if column and column[-1].last + 1 == piece.first:
-            piece = Range(column.pop().first, piece.last)
-        column.append(piece)
-    states = tuple(
-        State(
-            "start" if n == START else " | ".join(sorted(" ".join(map(str, tail)) for tail in tails)),
-            (0, 0) if n == START else (min(map(len, tails)), max(map(len, tails))),
-            tuple(column[n] for column in columns),
-        )
-        for n, tails in enumerate(ordered)
-    )
-    return DFA(table, tuple(UnitClass(tuple(ranges)) for ranges in columns.values()), states)
+    transitions = [[numbers[key(after)] for after in next_tails[tails]] for tails in ordered]
+    classes: dict[tuple[int, ...], list[Range]] = {}
+    for part, column in zip(parts, zip(*transitions, strict=True), strict=True):
+        classes.setdefault(column, []).append(part)
+    rows = zip(*classes, strict=True)
+    states = [_state(tails, targets) for tails, targets in zip(ordered, rows, strict=True)]
+    states[START] = State("start", (0, 0), states[START].transitions)
+    return DFA(table, tuple(UnitClass(tuple(joined(ranges))) for ranges in classes.values()), tuple(states))
 
 
-def _after(tails: _Residual, piece: Range) -> _Residual:
-    return frozenset(tail[1:] for tail in tails if piece.first in tail[0])
+def _state(tails: _Tails, transitions: tuple[int, ...]) -> State:
+    names, lengths = [" ".join(map(str, tail)) for tail in tails], list(map(len, tails))
+    return State(" | ".join(sorted(names)), (min(lengths), max(lengths)), transitions)
 
 
-def _order(tails: _Residual) -> tuple[object, ...]:
+def _order(tails: _Tails) -> tuple[object, ...]:
     return min(map(len, tails)), sorted(tuple((r.first, r.last) for r in tail) for tail in tails)

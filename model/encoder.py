@@ -9,9 +9,7 @@ from typing import Literal, NamedTuple
 
 from utf8fpga.model.decoder import REPLACEMENT_CHARACTER, Item
 from utf8fpga.model.encodings import Encoding
-from utf8fpga.model.golden import GoldenComposedDecoder, GoldenDecoder
-
-__all__ = ["BYTE_ORDER_MARK", "ByteOrderMark", "CodeUnit", "GoldenEncoder", "GoldenTranscoder"]
+from utf8fpga.model.golden import GoldenDecoder
 
 BYTE_ORDER_MARK = 0xFEFF
 """The code point of a byte order mark at the beginning of a text; elsewhere it is a zero width no-break space."""
@@ -100,15 +98,15 @@ class GoldenTranscoder:
 
     >>> from utf8fpga.model import IncrementalDecoder
     >>> from utf8fpga.model.encodings import ENCODINGS
-    >>> given, wanted = ENCODINGS["utf-8"], ENCODINGS["utf-16-le"]
-    >>> transcoder = GoldenTranscoder(GoldenDecoder(IncrementalDecoder()), given, wanted)
+    >>> source, target = ENCODINGS["utf-8"], ENCODINGS["utf-16-le"]
+    >>> transcoder = GoldenTranscoder(GoldenDecoder(IncrementalDecoder()), source, target)
     >>> [hex(unit.value) for unit in transcoder.process("\\U0001F600".encode(), final=True)]
     ['0xd83d', '0xde00']
     """
 
     def __init__(
         self,
-        decoder: GoldenDecoder | GoldenComposedDecoder,
+        decoder: GoldenDecoder,
         source: Encoding,
         target: Encoding,
         mark: ByteOrderMark = ByteOrderMark.KEEP,

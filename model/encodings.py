@@ -17,8 +17,6 @@ from utf8fpga.model.exceptions import InvalidArgumentError
 from utf8fpga.model.forms import CATALOGUE, COMPOSITIONS, UTF_16, UTF_32
 from utf8fpga.model.table import Composition, EncodingTable
 
-__all__ = ["ENCODINGS", "Encoding", "encoding_named"]
-
 
 @dataclass(frozen=True)
 class Encoding:
@@ -72,10 +70,9 @@ def _all() -> dict[str, Encoding]:
     forms: list[EncodingTable | Composition] = [table for table in CATALOGUE.values() if table not in parts]
     for form in [*forms, *COMPOSITIONS.values()]:
         name = re.sub(r"[^a-z0-9]+", "-", form.name.lower())
-        if form in (UTF_16, UTF_32):
-            found += [Encoding(f"{name}-le", form), Encoding(f"{name}-be", form, "big")]
-        else:
-            found.append(Encoding(name, form))
+        has_orders = form in (UTF_16, UTF_32)
+        both = [Encoding(f"{name}-le", form), Encoding(f"{name}-be", form, "big")]
+        found += both if has_orders else [Encoding(name, form)]
     return {each.name: each for each in found}
 
 

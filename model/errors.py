@@ -13,11 +13,10 @@ from bisect import bisect_right
 from collections.abc import Hashable, Iterator, Sequence
 from enum import IntEnum
 from functools import lru_cache
+from itertools import product
 
 from utf8fpga.model.dfa import DFA, REJECT, START
-from utf8fpga.model.table import EncodingTable, Range, TableError
-
-__all__ = ["ErrorKind", "cause", "representatives"]
+from utf8fpga.model.table import BitPattern, EncodingTable, Range, TableError, pieces
 
 
 class ErrorKind(IntEnum):
@@ -62,31 +61,66 @@ def cause(table: EncodingTable, subpart: Sequence[int], following: int | None) -
     return _cause_by_pattern(table, [*subpart, following]) or ErrorKind.TRUNCATED
 
 
+def _patterns(table: EncodingTable) -> dict[int, BitPattern]:
+    """The bit distribution by length; empty where the rows have none."""
+    try:
+        return table.patterns
+    except TableError:
+        return {}
+
+
 def _cause_by_pattern(table: EncodingTable, prefix: Sequence[int]) -> ErrorKind | None:
     """The cause by the code points that `prefix` would lead to; None if it fits no bit distribution."""
-    try:
-        patterns = table.patterns
-    except TableError:
-        return None
+    patterns = _patterns(table)
     for length, pattern in patterns.items():
-        if len(prefix) > length or not pattern.matches(prefix):
+        if not pattern.matches(prefix):
             continue
         points = pattern.reachable(prefix)
-        shorter = [p.code_points.last for n, p in patterns.items() if n < length]
-        if shorter and points.last <= max(shorter):
+        if points.last <= max((p.code_points.last for n, p in patterns.items() if n < length), default=-1):
             return ErrorKind.OVERLONG
         if points.first > table.last_code_point:
             return ErrorKind.OUT_OF_RANGE
-        if _none_encoded(table, points):
+        if not any(points.overlaps(row.code_points) for row in table.rows):
             return ErrorKind.SURROGATE
-    if table.longest == 1 and patterns[1].code_points == patterns[1].blocks[0] and prefix[0] > table.last_code_point:
+    is_code_point = table.longest == 1 and patterns and patterns[1].code_points == patterns[1].blocks[0]
+    if is_code_point and prefix[0] > table.last_code_point:
         # The unit is its own code point (D90), also where it has more bits than the rows.
         return ErrorKind.OUT_OF_RANGE
     return None
 
 
-def _none_encoded(table: EncodingTable, points: Range) -> bool:
-    return not any(points.overlaps(row.code_points) for row in table.rows)
+@lru_cache(maxsize=32)
+def _bounds(table: EncodingTable) -> list[int]:
+    """The code points at which the result of `cause` may change, ascending."""
+    spans = [row.code_points for row in table.rows]
+    ends = [*(span.last for span in spans), *(pattern.code_points.last for pattern in _patterns(table).values())]
+    return sorted({*(span.first for span in spans), *(end + 1 for end in ends)})
+
+
+@lru_cache(maxsize=32)
+def unit_pieces(table: EncodingTable) -> tuple[Range, ...]:
+    """All code units as ranges that are equivalent, at any place, for the rows and for the causes."""
+    ranges = [allowed for row in table.rows for allowed in row.units]
+    for pattern in _patterns(table).values():
+        ranges += pattern.blocks
+        for bound in _bounds(table):
+            if bound in pattern.code_points:
+                ranges += [Range(unit, unit) for unit in pattern.encode(bound)]
+    return tuple(pieces(ranges, table.unit_width))
+
+
+def outlook(table: EncodingTable, prefix: Sequence[int]) -> Hashable:
+    """A key that is equal for prefixes with the same causes for any units after them.
+
+    The code points that a prefix may lead to in a pattern either all have the same cause, and the key has the number
+    of the interval between two bounds, or contain one of a few bounds. So the number of keys is small.
+    """
+    bounds, intervals = _bounds(table), []
+    for pattern in _patterns(table).values():
+        points = pattern.reachable(prefix) if pattern.matches(prefix) else None
+        number = points and bisect_right(bounds, points.first)
+        intervals.append(number if points is None or bisect_right(bounds, points.last) == number else points)
+    return tuple(intervals)
 
 
 def representatives(table: EncodingTable) -> Iterator[tuple[tuple[int, ...], int]]:
@@ -103,42 +137,9 @@ def representatives(table: EncodingTable) -> Iterator[tuple[tuple[int, ...], int
     reached: dict[Hashable, tuple[tuple[int, ...], int]] = {None: ((), START)}
     while reached:
         longer: dict[Hashable, tuple[tuple[int, ...], int]] = {}
-        for subpart, state in reached.values():
-            for unit_class, after in zip(dfa.classes, dfa.states[state].transitions, strict=True):
-                if after in (REJECT, START):
-                    continue
-                for unit in (unit for allowed in unit_class.ranges for unit in allowed):
-                    sequence = (*subpart, unit)
-                    longer.setdefault((after, _outlook(table, sequence)), (sequence, after))
+        for (subpart, state), piece in product(reached.values(), unit_pieces(table)):
+            sequence, after = (*subpart, piece.first), dfa.step(state, piece.first)
+            if after not in (REJECT, START):
+                longer.setdefault((after, outlook(table, sequence)), (sequence, after))
         reached = longer
         yield from sorted(reached.values())
-
-
-def _outlook(table: EncodingTable, prefix: Sequence[int]) -> Hashable:
-    """A key that is equal for prefixes with the same causes for any units after them.
-
-    The code points that a prefix may lead to in a pattern either all have the same cause or contain one of a few
-    bounds, so the number of keys is small.
-    """
-    try:
-        patterns = table.patterns
-    except TableError:
-        return None
-    return tuple(
-        _stretch(table, pattern.reachable(prefix)) if pattern.matches(prefix) else None for pattern in patterns.values()
-    )
-
-
-def _stretch(table: EncodingTable, points: Range) -> int | Range:
-    """The number of the interval between two bounds that contains `points`; `points` itself if it contains a bound."""
-    bounds = _bounds(table)
-    number = bisect_right(bounds, points.first)
-    return number if bisect_right(bounds, points.last) == number else points
-
-
-@lru_cache(maxsize=32)
-def _bounds(table: EncodingTable) -> list[int]:
-    """The code points at which the result of `cause` may change, ascending."""
-    spans = [row.code_points for row in table.rows]
-    ends = [*(span.last for span in spans), *(pattern.code_points.last for pattern in table.patterns.values())]
-    return sorted({*(span.first for span in spans), *(end + 1 for end in ends)})

@@ -11,8 +11,6 @@
 
 from __future__ import annotations
 
-__all__ = ["InvalidArgumentError", "UserError"]
-
 
 class UserError(Exception):
     """An error that one line explains: what was wrong, the value, what would be correct.

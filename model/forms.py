@@ -152,20 +152,8 @@ MODIFIED_UTF_8_CODE_UNITS = EncodingTable.parse(
 MODIFIED_UTF_8 = Composition("Modified UTF-8", "Java SE, java.io.DataInput", UTF_16, MODIFIED_UTF_8_CODE_UNITS)
 """A Java string that is well-formed UTF-16, as `DataOutput.writeUTF` writes it after the length."""
 
-CATALOGUE: Mapping[str, EncodingTable] = MappingProxyType(
-    {
-        table.name: table
-        for table in (
-            TABLE_3_7,
-            UTF_16,
-            UTF_32,
-            RFC_2279,
-            GENERALISED_UTF_8,
-            CESU_8_CODE_UNITS,
-            MODIFIED_UTF_8_CODE_UNITS,
-        )
-    }
-)
+_TABLES = (TABLE_3_7, UTF_16, UTF_32, RFC_2279, GENERALISED_UTF_8, CESU_8_CODE_UNITS, MODIFIED_UTF_8_CODE_UNITS)
+CATALOGUE: Mapping[str, EncodingTable] = MappingProxyType({table.name: table for table in _TABLES})
 """Every table by its name, the Unicode encoding forms first."""
 
 COMPOSITIONS: Mapping[str, Composition] = MappingProxyType({form.name: form for form in (CESU_8, MODIFIED_UTF_8)})

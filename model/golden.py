@@ -3,24 +3,12 @@
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple, Protocol, runtime_checkable
 
-from utf8fpga.model.decoder import Decoder, Item
-from utf8fpga.model.errors import ErrorKind
+from utf8fpga.model.decoder import ComposedDecoder, Item
 from utf8fpga.model.practices import IncrementalDecoder
 from utf8fpga.model.table import Composition
-
-__all__ = [
-    "BulkGolden",
-    "BulkSymbols",
-    "FiniteGolden",
-    "Golden",
-    "GoldenComposedDecoder",
-    "GoldenDecoder",
-    "Symbol",
-]
 
 
 class Symbol(NamedTuple):
@@ -102,7 +90,7 @@ class GoldenDecoder:
     [Item(offset=0, length=1, code_point=65, error=None)]
     """
 
-    def __init__(self, decoder: IncrementalDecoder) -> None:
+    def __init__(self, decoder: IncrementalDecoder | ComposedDecoder) -> None:
         self._decoder = decoder
 
     def process(self, symbols: Iterable[int], final: bool = False) -> list[Item]:
@@ -110,41 +98,8 @@ class GoldenDecoder:
         return self._decoder.decode(symbols, final)
 
 
-class GoldenComposedDecoder:
-    """The golden function of the decoder of a composition such as CESU-8: code units in, items out.
-
-    The items are those of `decode`, for a text in parts.
-
-    Args:
-        composition: the form.
-
-    >>> from utf8fpga.model.forms import CESU_8
-    >>> [str(item) for item in GoldenComposedDecoder(CESU_8).process(bytes.fromhex("EDA0BD EDB880 41"))]
-    ['0+6 U+1F600', '6+1 U+0041']
-    """
+class GoldenComposedDecoder(GoldenDecoder):
+    """The golden function of the decoder of a composition such as CESU-8."""
 
     def __init__(self, composition: Composition) -> None:
-        self._pieces, self._units = Decoder(composition.unit_table), Decoder(composition.form)
-        self._held: deque[Item] = deque()
-        """The items of the unit table whose code units are not in an item of the form yet."""
-
-    def process(self, symbols: Iterable[int], final: bool = False) -> list[Item]:
-        """See `Golden.process`."""
-        found: list[Item] = []
-        for piece in self._pieces.decode(symbols, final):
-            if piece.error is None:
-                self._held.append(piece)
-                found += self._composed(self._units.decode([piece.code_point]))
-            else:
-                # It breaks a sequence of code units, which the text does not end.
-                broken = self._composed(self._units.decode([], final=True))
-                found += [*(item._replace(error=ErrorKind.TRUNCATED) for item in broken), piece]
-        return [*found, *self._composed(self._units.decode([], final=True))] if final else found
-
-    def _composed(self, items: Iterable[Item]) -> list[Item]:
-        """The items of the form with their places in the text."""
-        found = []
-        for item in items:
-            parts = [self._held.popleft() for _ in range(item.length)]
-            found.append(item._replace(offset=parts[0].offset, length=sum(part.length for part in parts)))
-        return found
+        super().__init__(ComposedDecoder(composition))

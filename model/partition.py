@@ -8,14 +8,13 @@ standard to minimal ones; this module implements section 3.9.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import groupby
 from typing import NamedTuple
 
 from utf8fpga.model.decoder import Item, decode, kept
 from utf8fpga.model.exceptions import InvalidArgumentError
 from utf8fpga.model.forms import TABLE_3_7
 from utf8fpga.model.table import Composition, EncodingTable
-
-__all__ = ["Subsequence", "partition"]
 
 
 class Subsequence(NamedTuple):
@@ -77,19 +76,7 @@ def partition(units: Iterable[int], table: EncodingTable | Composition = TABLE_3
 
 
 def _parts(text: Sequence[int], items: Iterable[Item]) -> Iterator[Subsequence]:
-    subparts: list[Item] = []
-
-    def part(found: list[Item]) -> Subsequence:
-        start, end = found[0].offset, found[-1].offset + found[-1].length
-        return Subsequence(start, tuple(text[start:end]), tuple(found))
-
-    for item in items:
-        if item.error is not None:
-            subparts.append(item)
-            continue
-        if subparts:
-            yield part(subparts)
-            subparts = []
-        yield part([item])
-    if subparts:
-        yield part(subparts)
+    for is_well_formed, run in groupby(items, key=lambda item: item.error is None):
+        for part in ([item] for item in run) if is_well_formed else [list(run)]:
+            start, end = part[0].offset, part[-1].offset + part[-1].length
+            yield Subsequence(start, tuple(text[start:end]), tuple(part))

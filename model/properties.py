@@ -23,16 +23,6 @@ from utf8fpga.model.exceptions import InvalidArgumentError
 from utf8fpga.model.golden import GoldenDecoder
 from utf8fpga.model.table import LAST_CODE_POINT, Range
 
-__all__ = [
-    "CharacterProperty",
-    "FlaggedItem",
-    "GoldenFlags",
-    "chosen_properties",
-    "code_points_of",
-    "has_property",
-    "unicode_version",
-]
-
 
 class CharacterProperty(StrEnum):
     """A property of an item. The value is the name on the command line.
@@ -72,23 +62,22 @@ def unicode_version() -> str:
 
 
 @lru_cache(maxsize=len(CharacterProperty))
-def code_points_of(wanted: CharacterProperty) -> tuple[Range, ...]:
+def code_points_of(flag: CharacterProperty) -> tuple[Range, ...]:
     """The code points with a property, ascending.
 
     >>> [str(each) for each in code_points_of(CharacterProperty.CONTROL)]
     ['00..1F', '7F..9F']
     """
     points = range(maxunicode + 1)
-    if wanted is CharacterProperty.BEYOND_BMP:
+    if flag is CharacterProperty.BEYOND_BMP:
         return (Range(_PLANE, LAST_CODE_POINT),)
-    if wanted is CharacterProperty.NONCHARACTER:
+    if flag is CharacterProperty.NONCHARACTER:
         ends = [Range(plane + _PLANE - 2, plane + _PLANE - 1) for plane in range(0, len(points), _PLANE)]
         return tuple(sorted([Range(0xFDD0, 0xFDEF), *ends], key=lambda each: each.first))
-    if wanted in _CATEGORIES:
-        category = _CATEGORIES[wanted]
+    if category := _CATEGORIES.get(flag):
         return _ranges(point for point in points if unicodedata.category(chr(point)) == category)
     text = "".join(map(chr, points))
-    if wanted is CharacterProperty.WHITESPACE:
+    if flag is CharacterProperty.WHITESPACE:
         return _ranges(ord(each) for each in text if each.isspace())
     # The last character of a line is the one at which the text was split, but for the last line.
     return _ranges(ord(line[-1]) for line in text.splitlines(keepends=True)[:-1])
@@ -100,11 +89,11 @@ def _ranges(points: Iterable[int]) -> tuple[Range, ...]:
     return tuple(Range(group[0], group[-1]) for group in groups)
 
 
-def has_property(wanted: CharacterProperty, code_point: int, error: ErrorKind | None = None) -> bool:
+def has_property(flag: CharacterProperty, code_point: int, error: ErrorKind | None = None) -> bool:
     """Whether an item has a property.
 
     Args:
-        wanted: the property.
+        flag: the property.
         code_point: the code point of the item.
         error: the cause where it is ill-formed.
 
@@ -114,8 +103,8 @@ def has_property(wanted: CharacterProperty, code_point: int, error: ErrorKind | 
     True
     """
     if error is not None:
-        return wanted is CharacterProperty.SURROGATE and error is ErrorKind.SURROGATE
-    return any(code_point in each for each in code_points_of(wanted))
+        return flag is CharacterProperty.SURROGATE and error is ErrorKind.SURROGATE
+    return any(code_point in each for each in code_points_of(flag))
 
 
 def chosen_properties(given: str | Iterable[str]) -> tuple[CharacterProperty, ...]:

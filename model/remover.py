@@ -7,8 +7,6 @@ from collections.abc import Iterable
 
 from utf8fpga.model.golden import Symbol
 
-__all__ = ["GoldenRemover"]
-
 
 class GoldenRemover:
     """Every symbol of a packet as it is: the remover changes only the lanes in which they are.

@@ -10,9 +10,7 @@ from html import escape
 
 from utf8fpga.model.dfa import DFA, REJECT, START
 from utf8fpga.model.exceptions import InvalidArgumentError
-from utf8fpga.model.table import EncodingTable, checked_table
-
-__all__ = ["FORMATS", "aligned", "columns", "dfa_text", "render", "table_text"]
+from utf8fpga.model.table import EncodingTable, Range, checked_table, joined
 
 
 def aligned(row: Sequence[str], widths: Sequence[int]) -> str:
@@ -44,11 +42,8 @@ def table_text(table: EncodingTable) -> list[str]:
 
 
 def _transition_cells(dfa: DFA) -> tuple[list[str], list[list[str]]]:
-    named = {REJECT: "", START: "done"}
-    rows = [
-        [str(number), *(named.get(target, str(target)) for target in state.transitions)]
-        for number, state in enumerate(dfa.states)
-    ]
+    names = {REJECT: "", START: "done"}
+    rows = [[str(n), *(names.get(to, str(to)) for to in state.transitions)] for n, state in enumerate(dfa.states)]
     return ["", *map(str, dfa.classes)], rows
 
 
@@ -68,8 +63,7 @@ def dfa_text(dfa: DFA) -> list[str]:
 
 
 def _as_text(table: EncodingTable) -> str:
-    lines = [f"{table.name}: {table.source}", "", *table_text(table), "", *dfa_text(DFA.of(table))]
-    return "\n".join(lines) + "\n"
+    return "\n".join([f"{table.name}: {table.source}", "", *table_text(table), "", *dfa_text(DFA.of(table)), ""])
 
 
 def _as_markdown(table: EncodingTable) -> str:
@@ -82,6 +76,10 @@ def _as_markdown(table: EncodingTable) -> str:
     return "\n\n".join(parts) + "\n"
 
 
+def _bounds(span: Range) -> list[int]:
+    return [span.first, span.last]
+
+
 def _as_json(table: EncodingTable) -> str:
     dfa = DFA.of(table)
     content = {
@@ -89,13 +87,9 @@ def _as_json(table: EncodingTable) -> str:
         "source": table.source,
         "unit_width": table.unit_width,
         "rows": [
-            {
-                "code_points": [row.code_points.first, row.code_points.last],
-                "units": [[allowed.first, allowed.last] for allowed in row.units],
-            }
-            for row in table.rows
+            {"code_points": _bounds(row.code_points), "units": list(map(_bounds, row.units))} for row in table.rows
         ],
-        "classes": [[[allowed.first, allowed.last] for allowed in c.ranges] for c in dfa.classes],
+        "classes": [list(map(_bounds, unit_class.ranges)) for unit_class in dfa.classes],
         "states": [
             {"awaits": state.name, "transitions": [None if to == REJECT else to for to in state.transitions]}
             for state in dfa.states
@@ -106,27 +100,13 @@ def _as_json(table: EncodingTable) -> str:
 
 def _edges(dfa: DFA) -> dict[tuple[int, int], str]:
     """For each pair of a state and its next state, the units of the transition."""
-    edges: dict[tuple[int, int], list[str]] = {}
+    edges: dict[tuple[int, int], str] = {}
     for number, state in enumerate(dfa.states):
         for target in sorted(set(state.transitions) - {REJECT}):
-            ranges = sorted(
-                (allowed.first, allowed.last)
-                for unit_class, to in zip(dfa.classes, state.transitions, strict=True)
-                if to == target
-                for allowed in unit_class.ranges
-            )
-            edges[number, target] = _joined(ranges)
-    return {edge: " ".join(label) for edge, label in edges.items()}
-
-
-def _joined(ranges: list[tuple[int, int]]) -> list[str]:
-    spans: list[tuple[int, int]] = []
-    for first, last in ranges:
-        if spans and spans[-1][1] + 1 == first:
-            spans[-1] = (spans[-1][0], last)
-        else:
-            spans.append((first, last))
-    return [f"{first:02X}" if first == last else f"{first:02X}..{last:02X}" for first, last in spans]
+            classes = (each for each, to in zip(dfa.classes, state.transitions, strict=True) if to == target)
+            ranges = joined(allowed for unit_class in classes for allowed in unit_class.ranges)
+            edges[number, target] = " ".join(map(str, ranges))
+    return edges
 
 
 def _as_dot(table: EncodingTable) -> str:
@@ -225,34 +205,27 @@ def _arrow(curve: str, where: _Point, label: str) -> str:
     )
 
 
-def _as_c(table: EncodingTable) -> str:
-    """A C header with a decoder that processes one byte per call, and its tables.
-
-    Raises:
-        ValueError: the units are not bytes, or the code point is not the concatenated payload bits.
-    """
+def _trail_bits(table: EncodingTable) -> int:
+    """The payload bits of a unit after the first one, if the C header can decode the table."""
     if table.unit_width != 8:
-        raise InvalidArgumentError(
-            f"{table.name} has units of {table.unit_width} bits: the C header is for tables of bytes"
-        )
-    dfa = DFA.of(table)
+        reason = f"has units of {table.unit_width} bits: the C header is for tables of bytes"
+        raise InvalidArgumentError(f"{table.name} {reason}")
     if any(pattern.base for pattern in table.patterns.values()):
-        raise InvalidArgumentError(
-            f"{table.name} adds a constant to the payload bits: the C header is for tables that do not"
-        )
+        reason = "adds a constant to the payload bits: the C header is for tables that do not"
+        raise InvalidArgumentError(f"{table.name} {reason}")
+    found = {bits for pattern in table.patterns.values() for bits in pattern.payload_bits[1:]} or {0}
+    if len(found) > 1:
+        reason = f"has trailing units of {sorted(found)} payload bits: the C header is for one"
+        raise InvalidArgumentError(f"{table.name} {reason}")
+    return found.pop()
+
+
+def _as_c(table: EncodingTable) -> str:
+    """A C header with a decoder that processes one byte per call, and its tables."""
+    dfa, trail_bits = DFA.of(table), _trail_bits(table)
     prefix = "".join(c if c.isalnum() else "_" for c in table.name.lower())
-    trail_bits = {bits for pattern in table.patterns.values() for bits in pattern.payload_bits[1:]} or {0}
-    if len(trail_bits) > 1:
-        raise InvalidArgumentError(
-            f"{table.name} has trailing units of {sorted(trail_bits)} payload bits: the C header is for one"
-        )
     classes = [dfa.class_of(unit) for unit in range(256)]
-    masks = [0] * len(dfa.classes)
-    for number, unit_class in enumerate(dfa.classes):
-        for length, pattern in table.patterns.items():
-            for row in table.rows:
-                if len(row.units) == length and unit_class.ranges[0].first in row.units[0]:
-                    masks[number] = (1 << pattern.payload_bits[0]) - 1
+    masks = [_payload_mask(table, unit_class.ranges[0].first) for unit_class in dfa.classes]
     reject = len(dfa.states)
     steps = [reject if to == REJECT else to for state in dfa.states for to in state.transitions]
     return _C_HEADER.format(
@@ -263,12 +236,19 @@ def _as_c(table: EncodingTable) -> str:
         states=len(dfa.states),
         number=len(dfa.classes),
         reject=reject,
-        trail_bits=trail_bits.pop(),
+        trail_bits=trail_bits,
         classes=_c_list(classes),
         steps=_c_list(steps),
         masks=_c_list(masks),
         awaits="\n".join(f" *   {number}  {state.name}" for number, state in enumerate(dfa.states)),
     )
+
+
+def _payload_mask(table: EncodingTable, unit: int) -> int:
+    """The payload bits of a unit that starts a sequence; none for any other unit."""
+    lengths = (len(row.units) for row in table.rows if unit in row.units[0])
+    length = next(lengths, None)
+    return (1 << table.patterns[length].payload_bits[0]) - 1 if length else 0
 
 
 def _c_list(values: Sequence[int]) -> str:

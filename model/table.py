@@ -8,27 +8,15 @@ alone defines the mapping (Table 3-7 of the Unicode Standard is written this way
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import re
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import combinations
+from itertools import combinations, pairwise, product
 from math import prod
 from typing import NamedTuple
 
 from utf8fpga.model.exceptions import InvalidArgumentError
-
-__all__ = [
-    "BitDistribution",
-    "BitPattern",
-    "Composition",
-    "EncodingTable",
-    "Range",
-    "Row",
-    "TableError",
-    "bit_distribution",
-    "checked_table",
-    "spell",
-]
 
 LAST_CODE_POINT = 0x7FFF_FFFF
 """The last code point a row may name: the 31 bits of ISO/IEC 10646-1:1993."""
@@ -59,13 +47,10 @@ class Range:
         Raises:
             TableError: `text` has another format, or the range is empty.
         """
-        first, dots, last = text.partition("..")
-        try:
-            return cls(int(first, 16), int(last if dots else first, 16))
-        except ValueError as error:
-            if isinstance(error, TableError):
-                raise
-            raise TableError(f"{text!r} is not a range: write it as A0..BF or E0") from None
+        found = re.fullmatch(r"([0-9A-Fa-f]+)(?:\.\.([0-9A-Fa-f]+))?", text)
+        if not found:
+            raise TableError(f"{text!r} is not a range: write it as A0..BF or E0")
+        return cls(int(found[1], 16), int(found[2] or found[1], 16))
 
     def __contains__(self, value: object) -> bool:
         return isinstance(value, int) and self.first <= value <= self.last
@@ -93,6 +78,44 @@ class Range:
         last = max(self.last, other.last) if other else self.last
         mask = (1 << (first ^ last).bit_length()) - 1
         return Range(first & ~mask, last | mask)
+
+
+def joined(ranges: Iterable[Range]) -> list[Range]:
+    """Disjoint ranges in ascending order, adjacent ones as one."""
+    found: list[Range] = []
+    for each in sorted(ranges, key=lambda each: each.first):
+        if found and found[-1].last + 1 == each.first:
+            each = Range(found.pop().first, each.last)
+        found.append(each)
+    return found
+
+
+def pieces(ranges: Iterable[Range], unit_width: int) -> list[Range]:
+    """All code units of a width as ascending ranges, each of which is within or outside each of `ranges`."""
+    edges = {0, 1 << unit_width}.union(*((each.first, each.last + 1) for each in ranges))
+    return [Range(first, after - 1) for first, after in pairwise(sorted(edges))]
+
+
+def starts(prefix: Sequence[int], ranges: Sequence[Range]) -> bool:
+    """Whether `prefix` starts, or is, a sequence with one unit in each of `ranges`."""
+    return len(prefix) <= len(ranges) and all(map(Range.__contains__, ranges, prefix))
+
+
+def _index(units: Sequence[int], ranges: Sequence[Range]) -> int:
+    """The place of a sequence in the lexicographic order of those with one unit in each of `ranges`."""
+    index = 0
+    for unit, allowed in zip(units, ranges, strict=True):
+        index = index * len(allowed) + unit - allowed.first
+    return index
+
+
+def _sequence(index: int, ranges: Sequence[Range]) -> tuple[int, ...]:
+    """The inverse of `_index`."""
+    units = []
+    for allowed in reversed(ranges):
+        index, digit = divmod(index, len(allowed))
+        units.append(allowed.first + digit)
+    return tuple(reversed(units))
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,53 +159,32 @@ class Row:
 
     def matches(self, units: Sequence[int]) -> bool:
         """Whether `units` is a complete sequence of this row."""
-        return len(units) == len(self.units) and all(
-            unit in allowed for unit, allowed in zip(units, self.units, strict=True)
-        )
+        return len(units) == len(self.units) and starts(units, self.units)
 
     def code_point(self, units: Sequence[int]) -> int:
         """The code point of a sequence that the row `matches`: first + mixed-radix index."""
-        index = 0
-        for unit, allowed in zip(units, self.units, strict=True):
-            index = index * len(allowed) + unit - allowed.first
-        return self.code_points.first + index
+        return self.code_points.first + _index(units, self.units)
 
     def encode(self, code_point: int) -> tuple[int, ...]:
         """The sequence of a code point that is in `code_points`."""
-        index = code_point - self.code_points.first
-        units = []
-        for allowed in reversed(self.units):
-            index, digit = divmod(index, len(allowed))
-            units.append(allowed.first + digit)
-        return tuple(reversed(units))
+        return _sequence(code_point - self.code_points.first, self.units)
 
     def within(self, first: int, last: int) -> Iterator[Row]:
-        """The sequences of some of the code points, as rows in their order.
-
-        Args:
-            first: the first code point, in `code_points`.
-            last: the last one.
-        """
-        rest = prod(map(len, self.units[1:]))
-        low, high = ((point - self.code_points.first) // rest for point in (first, last))
-        lead = self.units[0].first
-
-        def part(one: int, other: int) -> Range:
-            return Range(self.code_points.first + one * rest, self.code_points.first + (other + 1) * rest - 1)
-
-        whole_first = low if first == part(low, low).first else low + 1
-        whole_last = high if last == part(high, high).last else high - 1
-        for index in (low, high) if low != high else (low,):
-            points = part(index, index)
-            if index == high and whole_first <= whole_last:
-                yield Row(
-                    part(whole_first, whole_last),
-                    (Range(lead + whole_first, lead + whole_last), *self.units[1:]),
-                )
-            if not whole_first <= index <= whole_last:
-                inner = Row(points, self.units[1:])
-                for each in inner.within(max(first, points.first), min(last, points.last)):
-                    yield Row(each.code_points, (Range(lead + index, lead + index), *each.units))
+        """The sequences of the code points from `first` to `last`, all in `code_points`, as rows in their order."""
+        lead, *others = self.units
+        rest = prod(map(len, others))
+        low, before = divmod(first - self.code_points.first, rest)
+        after, beyond = divmod(last + 1 - self.code_points.first, rest)
+        if not before and not beyond:
+            yield Row(Range(first, last), (Range(lead.first + low, lead.first + after - 1), *others))
+        elif low == after or (low + 1 == after and not beyond):
+            points = Range(first - before, first - before + rest - 1)
+            for each in Row(points, tuple(others)).within(first, last):
+                yield Row(each.code_points, (Range(lead.first + low, lead.first + low), *each.units))
+        else:
+            cut = first - before + rest if before else last + 1 - beyond
+            yield from self.within(first, cut - 1)
+            yield from self.within(cut, last)
 
 
 @dataclass(frozen=True, slots=True)
@@ -214,17 +216,17 @@ class BitPattern:
 
     def matches(self, prefix: Sequence[int]) -> bool:
         """Whether `prefix` starts some sequence of the pattern."""
-        return len(prefix) <= len(self.blocks) and all(
-            unit in block for unit, block in zip(prefix, self.blocks, strict=False)
-        )
+        return starts(prefix, self.blocks)
 
     def reachable(self, prefix: Sequence[int]) -> Range:
         """The code points of the pattern's sequences that start with `prefix`."""
-        payload = 0
-        for unit, block in zip(prefix, self.blocks, strict=False):
-            payload = payload * len(block) + unit - block.first
-        rest = prod(len(block) for block in self.blocks[len(prefix) :])
-        return Range(self.base + payload * rest, self.base + payload * rest + rest - 1)
+        rest = prod(map(len, self.blocks[len(prefix) :]))
+        first = self.base + _index(prefix, self.blocks[: len(prefix)]) * rest
+        return Range(first, first + rest - 1)
+
+    def encode(self, code_point: int) -> tuple[int, ...]:
+        """The sequence for a code point in `code_points`, well-formed or not."""
+        return _sequence(code_point - self.base, self.blocks)
 
 
 @dataclass(frozen=True)
@@ -275,8 +277,8 @@ class EncodingTable:
             raise TableError(f"{self.name}: unit width {self.unit_width} is not in 1..32 bits")
         if not self.rows:
             raise TableError(f"{self.name}: a table needs at least one row")
-        if wrong := [type(row).__name__ for row in self.rows if not isinstance(row, Row)]:
-            raise TypeError(f"rows of {self.name} are not Rows but {wrong[0]}: EncodingTable.parse reads them")
+        if others := [type(row).__name__ for row in self.rows if not isinstance(row, Row)]:
+            raise TypeError(f"rows of {self.name} are not Rows but {others[0]}: EncodingTable.parse reads them")
         for number, row in enumerate(self.rows, 1):
             self._check_row(number, row)
         for (i, a), (j, b) in combinations(enumerate(self.rows, 1), 2):
@@ -289,10 +291,8 @@ class EncodingTable:
         top = (1 << self.unit_width) - 1
         for position, allowed in enumerate(row.units, 1):
             if allowed.last > top:
-                raise TableError(
-                    f"{where}: unit {position} reaches {allowed.last:X}, "
-                    f"but a unit of {self.unit_width} bits ends at {top:X}"
-                )
+                limit = f"a unit of {self.unit_width} bits ends at {top:X}"
+                raise TableError(f"{where}: unit {position} reaches {allowed.last:X}, but {limit}")
         if row.code_points.last > LAST_CODE_POINT:
             raise TableError(f"{where}: code points end at U+{LAST_CODE_POINT:X}")
         sequences = prod(map(len, row.units))
@@ -305,28 +305,29 @@ class EncodingTable:
             shared = max(a.code_points.first, b.code_points.first)
             raise TableError(f"{where}: both encode U+{shared:04X}")
         if all(x.overlaps(y) for x, y in zip(a.units, b.units, strict=False)):
-            shorter = min(len(a.units), len(b.units))
-            example = " ".join(
-                f"{max(x.first, y.first):02X}" for x, y in zip(a.units[:shorter], b.units[:shorter], strict=True)
-            )
+            example = " ".join(f"{max(x.first, y.first):02X}" for x, y in zip(a.units, b.units, strict=False))
             verb = "is in both" if len(a.units) == len(b.units) else "is a sequence of one and starts one of the other"
             raise TableError(f"{where}: {example} {verb}")
 
     def _check_self_synchronising(self) -> None:
-        for i, a in enumerate(self.rows, 1):
-            for j, b in enumerate(self.rows, 1):
-                for position, allowed in enumerate(b.units[1:], 2):
-                    if allowed.overlaps(a.units[0]):
-                        shared = max(allowed.first, a.units[0].first)
-                        raise TableError(
-                            f"{self.name}: not self-synchronising: {shared:02X} starts a sequence of row {i} ({a}) "
-                            f"and continues one of row {j} ({b}) as unit {position}"
-                        )
+        for (i, a), (j, b) in product(enumerate(self.rows, 1), repeat=2):
+            for position, allowed in enumerate(b.units[1:], 2):
+                if allowed.overlaps(a.units[0]):
+                    shared = max(allowed.first, a.units[0].first)
+                    raise TableError(
+                        f"{self.name}: not self-synchronising: {shared:02X} starts a sequence of row {i} ({a}) "
+                        f"and continues one of row {j} ({b}) as unit {position}"
+                    )
 
     @property
     def longest(self) -> int:
         """The number of code units in the longest sequence."""
         return max(len(row.units) for row in self.rows)
+
+    @property
+    def code_points(self) -> list[Range]:
+        """The code points that have sequences, as few ascending ranges as possible."""
+        return joined(row.code_points for row in self.rows)
 
     @property
     def last_code_point(self) -> int:
@@ -374,17 +375,9 @@ class EncodingTable:
 
     def _no_sequence(self, code_point: int, name: str) -> InvalidArgumentError:
         is_code_point = isinstance(code_point, int) and code_point >= 0
-        shown = f"U+{code_point:04X}" if is_code_point else repr(code_point)
-        return InvalidArgumentError(f"{shown} has no sequence in {name}: its code points are {self._spans()}")
-
-    def _spans(self) -> str:
-        spans: list[Range] = []
-        for points in sorted((row.code_points for row in self.rows), key=lambda points: points.first):
-            if spans and spans[-1].last + 1 == points.first:
-                spans[-1] = Range(spans[-1].first, points.last)
-            else:
-                spans.append(points)
-        return " and ".join(f"U+{span.first:04X}..U+{span.last:04X}" for span in spans)
+        quoted = f"U+{code_point:04X}" if is_code_point else repr(code_point)
+        spans = " and ".join(f"U+{span.first:04X}..U+{span.last:04X}" for span in self.code_points)
+        return InvalidArgumentError(f"{quoted} has no sequence in {name}: its code points are {spans}")
 
     def __str__(self) -> str:
         return "\n".join(map(str, self.rows))
@@ -416,18 +409,12 @@ class Composition:
 
     def __post_init__(self) -> None:
         top = (1 << self.form.unit_width) - 1
-        if self.unit_table.last_code_point > top:
-            raise TableError(
-                f"{self.name}: {self.unit_table.name} reaches {self.unit_table.last_code_point:X}, "
-                f"but a code unit of {self.form.name} ends at {top:X}"
-            )
-        written = sorted((row.code_points for row in self.unit_table.rows), key=lambda points: points.first)
+        if (last := self.unit_table.last_code_point) > top:
+            limit = f"a code unit of {self.form.name} ends at {top:X}"
+            raise TableError(f"{self.name}: {self.unit_table.name} reaches {last:X}, but {limit}")
         for allowed in (allowed for row in self.form.rows for allowed in row.units):
-            unit = allowed.first
-            for points in written:
-                if unit in points:
-                    unit = points.last + 1
-            if unit <= allowed.last:
+            covered = (points.last for points in self.unit_table.code_points if allowed.first in points)
+            if (unit := next(covered, allowed.first - 1) + 1) <= allowed.last:
                 raise TableError(
                     f"{self.name}: code unit {unit:02X} of {self.form.name} has no sequence in {self.unit_table.name}"
                 )
@@ -485,11 +472,7 @@ class Composition:
 
 
 def checked_table(table: object) -> EncodingTable:
-    """Return `table` if it is an `EncodingTable`.
-
-    Raises:
-        TypeError: it is a composition or an object of any other type.
-    """
+    """`table` if it is an `EncodingTable`; otherwise a TypeError, which for a composition names its tables."""
     if isinstance(table, EncodingTable):
         return table
     if isinstance(table, Composition):
@@ -563,9 +546,9 @@ def _distribution(table: EncodingTable, pattern: BitPattern) -> BitDistribution:
         last = max(row.code_points.last for row in table.rows if len(row.units) == len(pattern.blocks))
         code_point += "u" * (last.bit_length() - PLANE_BITS)
     octets = max(2, -(-len(code_point) // 8))
-    shown = code_point[::-1].rjust(8 * octets, "0")
+    bits = code_point[::-1].rjust(8 * octets, "0")
     if table.unit_width == 8:
-        shown = " ".join(shown[place : place + 8] for place in range(0, len(shown), 8))
+        bits = " ".join(bits[place : place + 8] for place in range(0, len(bits), 8))
 
     units, rest = [], letters[::-1]
     for block, size in zip(pattern.blocks, pattern.payload_bits, strict=True):
@@ -573,4 +556,4 @@ def _distribution(table: EncodingTable, pattern: BitPattern) -> BitDistribution:
         units.append(fixed + rest[:size])
         rest = rest[size:]
     note = f"{'w' * letters.count('w')} = {'u' * code_point.count('u')} - {planes}" if planes else ""
-    return BitDistribution(shown, tuple(units), note)
+    return BitDistribution(bits, tuple(units), note)

@@ -13,19 +13,6 @@ from utf8fpga.model.exceptions import InvalidArgumentError
 from utf8fpga.model.forms import TABLE_3_7
 from utf8fpga.model.table import EncodingTable
 
-__all__ = [
-    "COUNTER_WIDTH",
-    "MAX_COUNTER_WIDTH",
-    "MIN_COUNTER_WIDTH",
-    "GoldenPassThrough",
-    "GoldenValidator",
-    "ReportSymbol",
-    "ValidatorReport",
-    "checked_counter_width",
-    "checked_limit",
-    "validate",
-]
-
 COUNTER_WIDTH = 32
 """The default width of the numbers in a report, in bits."""
 
@@ -92,11 +79,7 @@ class ReportSymbol(NamedTuple):
 
 
 def checked_counter_width(width: int) -> int:
-    """A width of counters.
-
-    Raises:
-        InvalidArgumentError: it is no integer, or out of its bounds.
-    """
+    """A width of counters; an InvalidArgumentError if it is no integer, or out of its bounds."""
     if not isinstance(width, int) or isinstance(width, bool):
         raise InvalidArgumentError(f"counters {width!r} is not an integer")
     if not MIN_COUNTER_WIDTH <= width <= MAX_COUNTER_WIDTH:
@@ -142,26 +125,15 @@ class GoldenValidator:
                 self._errors += 1
         if not final:
             return []
-        first = self._first
-        report = ValidatorReport(
-            first is None,
-            None if first is None else first.offset,
-            None if first is None else first.error,
-            self._errors,
-            self._units,
-            self._code_points,
-            self._utf16_units,
-        )
+        offset, kind = (self._first.offset, self._first.error) if self._first else (None, None)
+        numbers = (self._errors, self._units, self._code_points, self._utf16_units)
+        report = ValidatorReport(self._first is None, offset, kind, *numbers)
         self._begin()
         return [ReportSymbol(report.units, report.saturated(self._width))]
 
 
 def checked_limit(limit: int | None, table: EncodingTable) -> int | None:
-    """An upper bound on the units of a packet, or None.
-
-    Raises:
-        InvalidArgumentError: it is out of its bounds.
-    """
+    """An upper bound on the units of a packet, or None; an InvalidArgumentError if it is out of its bounds."""
     if limit is not None and not table.longest <= limit <= MAX_LIMIT:
         raise InvalidArgumentError(f"limit {limit} is not in {table.longest}..{MAX_LIMIT}")
     return limit
@@ -197,10 +169,10 @@ class GoldenPassThrough:
 
     def process(self, symbols: Iterable[int], final: bool = False) -> list[CodeUnit]:
         """See `Golden.process`."""
-        given = list(symbols)
-        self._units += given
+        received = list(symbols)
+        self._units += received
         found: list[CodeUnit] = []
-        for item in self._decoder.decode(given, final):
+        for item in self._decoder.decode(received, final):
             end = self._offset + item.length
             self._is_cut |= self._limit is not None and end > self._limit
             if not self._is_cut:

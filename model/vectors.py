@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Sequence
-from itertools import chain, pairwise
+from itertools import chain, pairwise, starmap
 from typing import NamedTuple, TypeVar
 
 from utf8fpga.model.decoder import Item
@@ -14,7 +14,7 @@ from utf8fpga.model.errors import ErrorKind, cause
 from utf8fpga.model.exceptions import InvalidArgumentError
 from utf8fpga.model.forms import TABLE_3_7
 from utf8fpga.model.practices import Practice, decode_with
-from utf8fpga.model.table import BitPattern, EncodingTable, Range
+from utf8fpga.model.table import EncodingTable, Range
 
 __all__ = ["VECTOR_FORMATS", "Vector", "render_vectors", "vectors"]
 
@@ -52,9 +52,7 @@ class Vector(NamedTuple):
 
 def vectors() -> list[Vector]:
     """All vectors of UTF-8: each ill-formed sequence alone and followed by Z, then the standard's examples."""
-    found = [Vector("empty", b"")]
-    for name, units in _well_formed(TABLE_3_7):
-        found.append(Vector(name, units))
+    found = [Vector("empty", b""), *starmap(Vector, _well_formed(TABLE_3_7))]
     for name, units in chain(_single_units(TABLE_3_7), _outside_the_rows(TABLE_3_7), _cut_off(TABLE_3_7)):
         found += [Vector(name, units), Vector(f"{name}_z", units + _Z)]
     found += [Vector(name, bytes.fromhex(units)) for name, units in DOCUMENTS.items()]
@@ -90,38 +88,21 @@ def _outside_the_rows(table: EncodingTable) -> _Named:
     shorter = 0
     for length, pattern in table.patterns.items():
         if length > 1:
-            yield f"overlong_{length}_lowest", _placed(pattern, 0)
-            yield f"overlong_{length}_highest", _placed(pattern, shorter)
+            yield f"overlong_{length}_lowest", bytes(pattern.encode(0))
+            yield f"overlong_{length}_highest", bytes(pattern.encode(shorter))
         shorter = pattern.code_points.last
-    holes = _holes(table)
-    for hole in holes:
+    for before, after in pairwise(table.code_points):
+        hole = Range(before.last + 1, after.first - 1)
         pattern = next(p for p in table.patterns.values() if hole.last <= p.code_points.last)
         middle = hole.first + len(hole) // 2
-        yield "surrogate_first", _placed(pattern, hole.first)
-        yield "surrogate_high_last", _placed(pattern, middle - 1)
-        yield "surrogate_low_first", _placed(pattern, middle)
-        yield "surrogate_last", _placed(pattern, hole.last)
-        yield "surrogate_pair", _placed(pattern, hole.first) + _placed(pattern, hole.last)
+        yield "surrogate_first", bytes(pattern.encode(hole.first))
+        yield "surrogate_high_last", bytes(pattern.encode(middle - 1))
+        yield "surrogate_low_first", bytes(pattern.encode(middle))
+        yield "surrogate_last", bytes(pattern.encode(hole.last))
+        yield "surrogate_pair", bytes(pattern.encode(hole.first)) + bytes(pattern.encode(hole.last))
     longest = table.patterns[table.longest]
-    yield "out_of_range_lowest", _placed(longest, table.last_code_point + 1)
-    yield "out_of_range_highest", _placed(longest, longest.code_points.last)
-
-
-def _holes(table: EncodingTable) -> list[Range]:
-    """The spans of code points between those of the table that have no sequence."""
-    points = sorted((row.code_points for row in table.rows), key=lambda span: span.first)
-    return [
-        Range(before.last + 1, after.first - 1) for before, after in pairwise(points) if before.last + 1 < after.first
-    ]
-
-
-def _placed(pattern: BitPattern, code_point: int) -> bytes:
-    """The sequence of a bit distribution for a code point, whether or not it is in a row."""
-    units = []
-    for block in reversed(pattern.blocks):
-        code_point, payload = divmod(code_point, len(block))
-        units.append(block.first + payload)
-    return bytes(reversed(units))
+    yield "out_of_range_lowest", bytes(longest.encode(table.last_code_point + 1))
+    yield "out_of_range_highest", bytes(longest.encode(longest.code_points.last))
 
 
 def _cut_off(table: EncodingTable) -> _Named:
@@ -139,12 +120,7 @@ def _as_json(_practice: Practice) -> str:
             "bytes": vector.units.hex(" ").upper(),
             "expected": {
                 practice.value: [
-                    {
-                        "offset": item.offset,
-                        "length": item.length,
-                        "code_point": item.code_point,
-                        "error": item.error.name if item.error else None,
-                    }
+                    item._asdict() | {"error": item.error.name if item.error else None}
                     for item in vector.expected(practice)
                 ]
                 for practice in Practice

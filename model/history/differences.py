@@ -33,22 +33,7 @@ from utf8fpga.model.history.rules import (
     hopwood,
     table_3_1b,
 )
-from utf8fpga.model.table import Range
-
-__all__ = [
-    "RULES",
-    "Comparison",
-    "Difference",
-    "Direction",
-    "Rule",
-    "Word",
-    "compare",
-    "compare_documents",
-    "comparison_text",
-    "differing_words",
-    "pieces_of",
-    "table_3_7",
-]
+from utf8fpga.model.table import Range, joined
 
 
 def table_3_7(data: bytes) -> Answer:
@@ -57,12 +42,8 @@ def table_3_7(data: bytes) -> Answer:
     >>> table_3_7(b"\\xe1\\x80").name, table_3_7(b"\\xe0\\x80").name
     ('TRUNCATED', 'INVALID')
     """
-    dfa, state = DFA.of(TABLE_3_7), START
-    for unit in data:
-        state = dfa.states[state].transitions[dfa.classify(unit)]
-        if state == REJECT:
-            return Answer.INVALID
-    return Answer.VALID if state == START else Answer.TRUNCATED
+    state = DFA.of(TABLE_3_7).after(data)
+    return {START: Answer.VALID, REJECT: Answer.INVALID}.get(state, Answer.TRUNCATED)
 
 
 @dataclass(frozen=True)
@@ -99,11 +80,7 @@ def _edges_of_bound(code_point: int, length: int) -> frozenset[int]:
     The comparison is lexicographic, so its result depends only on whether each byte is less than,
     equal to or greater than one value.
     """
-    digits = []
-    for block in reversed(RFC_2279.patterns[length].blocks):
-        code_point, digit = divmod(code_point, len(block))
-        digits.append(block.first + digit)
-    return _edges(Range(digit, digit) for digit in digits)
+    return _edges(Range(byte, byte) for byte in RFC_2279.patterns[length].encode(code_point))
 
 
 _STRUCTURE = _edges(block for pattern in RFC_2279.patterns.values() for block in pattern.blocks)
@@ -312,19 +289,11 @@ def _difference(direction: Direction, words: list[Word], longest: int) -> Differ
             # All the sequences are well-formed, so each is one item of their concatenation.
             text = bytes(chain.from_iterable(product(*word.pieces)))
             rejected.setdefault(len(word.pieces), set()).update(item.code_point for item in decode(text))
-    spans = tuple(span for length in sorted(rejected) for span in _spans(rejected[length]))
+    spans = tuple(
+        span for length in sorted(rejected) for span in joined(Range(point, point) for point in rejected[length])
+    )
     by_cause = MappingProxyType(dict(sorted(causes.items())))
     return Difference(direction, tuple(counts), words[0].first, by_cause, spans)
-
-
-def _spans(values: Iterable[int]) -> tuple[Range, ...]:
-    spans: list[Range] = []
-    for value in sorted(values):
-        if spans and spans[-1].last + 1 == value:
-            spans[-1] = Range(spans[-1].first, value)
-        else:
-            spans.append(Range(value, value))
-    return tuple(spans)
 
 
 def compare_documents(longest: int = 4) -> tuple[Comparison, ...]:

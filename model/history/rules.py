@@ -6,27 +6,13 @@ The rules are not used for decoding; `utf8fpga.model.history.differences` comput
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum, StrEnum
 from typing import NamedTuple
 
 from utf8fpga.model.forms import RFC_2279
 from utf8fpga.model.table import Range
-
-__all__ = [
-    "BROWN_RULES",
-    "TABLE_3_1B",
-    "Answer",
-    "BrownResult",
-    "BrownRule",
-    "Conversion",
-    "Pattern",
-    "brown",
-    "hopwood",
-    "matches_of_table_3_1b",
-    "table_3_1b",
-]
 
 
 class Answer(Enum):
@@ -43,30 +29,15 @@ class Answer(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Pattern:
-    """Byte sequences of one length, as the ranges of the byte at each position.
-
-    >>> str(Pattern.parse("F0..F4  XX  00..7F,C0..FF"))
-    'F0..F4 XX 00..7F,C0..FF'
-    """
+    """Byte sequences of one length, as the ranges of the byte at each position."""
 
     cells: tuple[tuple[Range, ...], ...]
 
     @classmethod
     def parse(cls, text: str) -> Pattern:
-        """The pattern written as cells of ranges joined by commas, or XX for any byte.
-
-        Raises:
-            TableError: a range is malformed.
-        """
+        """The pattern written as cells of ranges joined by commas, or XX for any byte."""
         cells = ("00..FF" if cell == "XX" else cell for cell in text.split())
         return cls(tuple(tuple(map(Range.parse, cell.split(","))) for cell in cells))
-
-    def __len__(self) -> int:
-        return len(self.cells)
-
-    def __str__(self) -> str:
-        cells = (",".join(map(str, cell)) for cell in self.cells)
-        return " ".join("XX" if cell == "00..FF" else cell for cell in cells)
 
     def starts(self, units: Sequence[int], offset: int = 0) -> bool:
         """Whether the whole pattern matches at `offset`; the units after it are ignored."""
@@ -110,26 +81,10 @@ TABLE_3_1B = _patterns("""
 """Davis 2000, "UTF-8 and Non-Shortest Form (R2)", Table 3.1b: the ill-formed byte sequences, line 1 first."""
 
 
-def matches_of_table_3_1b(data: bytes | bytearray | memoryview) -> Iterator[tuple[int, int]]:
-    """Every match of Table 3.1b in a text: the offset and the number of the line, 1 to 11, in order.
-
-    The table applies to any sequence of the bytes, so a match may start anywhere, also inside a
-    character.
-
-    Raises:
-        TypeError: `data` is no bytes-like object.
-    """
-    units = _checked(data)
-    return (
-        (offset, number)
-        for offset in range(len(units))
-        for number, line in enumerate(TABLE_3_1B, 1)
-        if line.starts(units, offset)
-    )
-
-
 def table_3_1b(data: bytes | bytearray | memoryview) -> Answer:
     """`INVALID` if and only if some sequence of the bytes matches some line of Table 3.1b, else `VALID`.
+
+    The table applies to any sequence of the bytes, so a match may start anywhere, also inside a character.
 
     Raises:
         TypeError: `data` is no bytes-like object.
@@ -137,7 +92,9 @@ def table_3_1b(data: bytes | bytearray | memoryview) -> Answer:
     >>> table_3_1b(b"\\xc0\\xaf").name, table_3_1b("\\U00010000".encode()).name, table_3_1b(b"\\x80").name
     ('INVALID', 'INVALID', 'VALID')
     """
-    return Answer.VALID if next(matches_of_table_3_1b(data), None) is None else Answer.INVALID
+    units = _checked(data)
+    is_ill_formed = any(line.starts(units, offset) for offset in range(len(units)) for line in TABLE_3_1B)
+    return Answer.INVALID if is_ill_formed else Answer.VALID
 
 
 # Brown 2001, "UTF-8 validation rules", as quoted by Hopwood
@@ -292,14 +249,19 @@ def _convert(utf8: bytes, output: list[int], strict_iso10646: bool, allow_irregu
                 output.append(b0)
                 i += 1
             elif b0 & 0xE0 == 0xC0:  # 110xxxxx 10xxxxxx
-                output.append(_of_two(b0, *_next(utf8, i + 1, 1)))
+                codepoint = _sequence(utf8, i, 2)
+                _reject_if(codepoint < 0x80)
+                output.append(codepoint)
                 i += 2
             elif b0 & 0xF0 == 0xE0:  # 1110xxxx 10xxxxxx 10xxxxxx
                 units = _of_three(utf8, i, strict_iso10646, allow_irregular)
                 output += units
                 i += 3 * len(units)
             elif b0 & 0xF8 == 0xF0:  # 11110xxx 10xxxxxx 10xxxxxx 10xxxxxx
-                output += _of_four(b0, *_next(utf8, i + 1, 3))
+                codepoint = _sequence(utf8, i, 4)
+                _reject_if(codepoint < 0x10000 or codepoint > 0x10FFFF)
+                temp = codepoint - 0x10000
+                output += [(temp >> 10) + 0xD800, (temp & 0x3FF) + 0xDC00]
                 i += 4
             else:
                 return Answer.INVALID
@@ -308,43 +270,28 @@ def _convert(utf8: bytes, output: list[int], strict_iso10646: bool, allow_irregu
     return Answer.VALID
 
 
-def _next(utf8: bytes, i: int, count: int) -> bytes:
-    if i >= len(utf8) - (count - 1):  # signed, as utf8len must be
+def _sequence(utf8: bytes, i: int, length: int) -> int:
+    """The payload bits of the `length` bytes at `i`, of which those after the first are checked."""
+    if i >= len(utf8) - (length - 1):  # signed, as utf8len must be
         raise _StoppedError(Answer.TRUNCATED)
-    return utf8[i : i + count]
-
-
-def _reject_if(wrong: bool) -> None:
-    if wrong:
-        raise _StoppedError(Answer.INVALID)
-
-
-def _of_two(b0: int, b1: int) -> int:
-    _reject_if(b1 & 0xC0 != 0x80)
-    codepoint = (b0 & 0x1F) << 6 | b1 & 0x3F
-    _reject_if(codepoint < 0x80)
+    codepoint = utf8[i] & 0x7F >> length
+    for byte in utf8[i + 1 : i + length]:
+        _reject_if(byte & 0xC0 != 0x80)
+        codepoint = codepoint << 6 | byte & 0x3F
     return codepoint
+
+
+def _reject_if(is_invalid: bool) -> None:
+    if is_invalid:
+        raise _StoppedError(Answer.INVALID)
 
 
 def _of_three(utf8: bytes, i: int, strict_iso10646: bool, allow_irregular: bool) -> list[int]:
     """One unit, or two for an irregular pair of three bytes each."""
-    codepoint = _three(utf8[i], *_next(utf8, i + 1, 2))
+    codepoint = _sequence(utf8, i, 3)
     if allow_irregular and 0xD800 <= codepoint <= 0xDBFF:
-        temp = _three(*_next(utf8, i + 3, 3))
-        _reject_if(not 0xDC00 <= temp <= 0xDFFF)
+        temp = _sequence(utf8, i + 3, 3)
+        _reject_if(utf8[i + 3] & 0xF0 != 0xE0 or not 0xDC00 <= temp <= 0xDFFF)
         return [codepoint, temp]
     _reject_if(codepoint < 0x800 or 0xD800 <= codepoint <= 0xDFFF or (strict_iso10646 and codepoint >= 0xFFFE))
     return [codepoint]
-
-
-def _three(b0: int, b1: int, b2: int) -> int:
-    _reject_if(b0 & 0xF0 != 0xE0 or b1 & 0xC0 != 0x80 or b2 & 0xC0 != 0x80)
-    return (b0 & 0x0F) << 12 | (b1 & 0x3F) << 6 | b2 & 0x3F
-
-
-def _of_four(b0: int, b1: int, b2: int, b3: int) -> list[int]:
-    _reject_if(b1 & 0xC0 != 0x80 or b2 & 0xC0 != 0x80 or b3 & 0xC0 != 0x80)
-    codepoint = (b0 & 0x07) << 18 | (b1 & 0x3F) << 12 | (b2 & 0x3F) << 6 | b3 & 0x3F
-    _reject_if(codepoint < 0x10000 or codepoint > 0x10FFFF)
-    temp = codepoint - 0x10000
-    return [(temp >> 10) + 0xD800, (temp & 0x3FF) + 0xDC00]

@@ -4,10 +4,12 @@
 from __future__ import annotations
 
 import json
+import shlex
 from pathlib import Path
 
 import click
 import pytest
+from support.cases import cases
 from support.command import utf8fpga
 
 from utf8fpga.cli.main import cli
@@ -61,19 +63,42 @@ def test_proof_of_a_core_selected_by_options() -> None:
     assert found == ("serial-1-no-replacement", "stall", True)
 
 
-REJECTED = {
-    "practice without a proof": (
-        ["--practice", "each-unit"],
-        "the proofs have no reference for practice each-unit: use maximal-subparts",
-    ),
-    "configuration with options": (
-        ["serial-0", "--pipeline", "1"],
-        "configuration 'serial-0' is a whole decoder: leave out the options that choose one",
-    ),
-}
+WITH_GAPS = """
+    a remover | remover --hex '01 02 03 04 05' --gaps 011 --null-beats 10         | 5 symbols in, 5 symbols out
+    one lane  | remover --lanes 1 --hex '01 02'                                   | 2 symbols in, 2 symbols out
+    a decoder | --lanes 4 --compact-input --hex '61 C3 A9 62 63 64' --gaps 0011000 | 6 bytes, 5 items, 0 ill-formed
+"""
 
 
-@pytest.mark.parametrize(("words", "message"), REJECTED.values(), ids=REJECTED)
-def test_cores_without_a_proof_are_rejected(words: list[str], message: str) -> None:
-    done = utf8fpga("prove", *words)
-    assert (done.returncode, done.stdout, done.stderr.decode()) == (2, b"", f"utf8fpga: {message}\n")
+@pytest.mark.parametrize(("words", "first"), cases(WITH_GAPS))
+def test_simulation_with_gaps(words: str, first: str) -> None:
+    done = utf8fpga("simulate", *shlex.split(words))
+    lines = done.stdout.decode().splitlines()
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert lines[0] == first
+    assert lines[1].startswith("the simulated ")
+
+
+def test_output_of_wide_symbols_is_little_endian() -> None:
+    done = utf8fpga("simulate", "remover", "--width", "20", "--hex", "41 00 00 42 00 00", "--gaps", "10", "-o", "-")
+    assert done.stdout == b"A\0\0B\0\0"
+
+
+def test_packed_is_the_default_and_sparse_the_other() -> None:
+    plain, packed, sparse = (
+        utf8fpga("generate", "--lanes", "2", *words).stdout for words in ([], ["--packed"], ["--sparse"])
+    )
+    assert plain == packed != sparse
+    assert b"// m_axis_tdata    2 code points, 32 bits each; contiguous from word 0\n" in plain
+    assert b"// m_axis_tdata    2 code points, 32 bits each; in order, with gaps\n" in sparse
+
+
+def test_simulation_of_a_validator_prints_and_writes_reports(tmp_path: Path) -> None:
+    text = tmp_path / "text"
+    text.write_bytes("aé😀".encode() + b"\xe2\x82")
+    numbers = {"errors": 1, "units": 9, "code_points": 4, "utf16_units": 5}
+    report = {"well_formed": False, "offset": 7, "kind": 7, **numbers}
+    done = utf8fpga("simulate", "validator", "--lanes", "2", "--json", text)
+    assert json.loads(done.stdout) == {"length": 9, "value": report}
+    done = utf8fpga("simulate", "validator", "--report", "verdict", "-o", "-", text)
+    assert json.loads(done.stdout) == report

@@ -17,56 +17,57 @@ class Terminal(io.StringIO):
         return True
 
 
-@pytest.mark.parametrize("terminal", [True, False])
-def test_jobs_are_shown_on_a_terminal_only(terminal: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    stream = Terminal() if terminal else io.StringIO()
+by_kind = pytest.mark.parametrize("kind", [Terminal, io.StringIO], ids=["terminal", "pipe"])
+
+
+def redirected(kind: type[io.StringIO], monkeypatch: pytest.MonkeyPatch) -> io.StringIO:
+    """Standard error as a terminal or a file in memory."""
+    stream = kind()
     monkeypatch.setenv("COLUMNS", "100")
     monkeypatch.setattr("sys.stderr", stream)
-    with job_progress("proving") as show:
-        show(1, 3, ["the first job", "another", "a third one"])
-    shown = stream.getvalue()
-    assert ("proving" in shown and "1/3" in shown and "the first job (+2)" in shown) is terminal
-    assert bool(shown) is terminal
+    return stream
 
 
-@pytest.mark.parametrize("terminal", [True, False])
-def test_bytes_are_shown_with_their_rate_on_a_terminal_only(terminal: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    stream = Terminal() if terminal else io.StringIO()
-    monkeypatch.setenv("COLUMNS", "100")
-    monkeypatch.setattr("sys.stderr", stream)
-    with progress("decoding", 2000, rate=True) as show:
-        show(1000)
-    assert ("decoding" in stream.getvalue() and "kB" in stream.getvalue()) is terminal
+@by_kind
+def test_progress_is_shown_on_a_terminal_only(kind: type[io.StringIO], monkeypatch: pytest.MonkeyPatch) -> None:
+    stream = redirected(kind, monkeypatch)
+    with job_progress("proving") as show_jobs:
+        show_jobs(1, 3, ["the first job", "another", "a third one"])
+    jobs = stream.getvalue()
+    with progress("decoding", 2000, rate=True) as show_bytes:
+        show_bytes(1000)
+    if not stream.isatty():
+        assert stream.getvalue() == ""
+        return
+    assert all(text in jobs for text in ("proving", "1/3", "the first job (+2)"))
+    assert all(text in stream.getvalue()[len(jobs) :] for text in ("decoding", "kB"))
 
 
-@pytest.mark.parametrize("terminal", [True, False])
+@by_kind
 def test_a_first_start_is_a_spinner_on_a_terminal_and_one_line_elsewhere(
-    terminal: bool, monkeypatch: pytest.MonkeyPatch
+    kind: type[io.StringIO], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    stream = Terminal() if terminal else io.StringIO()
-    monkeypatch.setenv("COLUMNS", "100")
-    monkeypatch.setattr("sys.stderr", stream)
-    shown = []
-    said = "yosys compiles itself at its first start, about a minute"
+    stream = redirected(kind, monkeypatch)
+    during = []
+    message = "yosys compiles itself at its first start, about a minute"
 
     def starts() -> None:
         logger = logging.getLogger("utf8fpga.hdl.tool_cache")
-        logger.info(said, extra={"first_start": "begin"})
-        shown.append(stream.getvalue())
+        logger.info(message, extra={"first_start": "begin"})
+        during.append(stream.getvalue())
         logger.info("yosys has been started", extra={"first_start": "end"})
 
     assert run(starts) == 0
-    if terminal:
-        assert said in shown[0]
-        assert "0:00:00" in shown[0]
+    if stream.isatty():
+        assert message in during[0]
+        assert "0:00:00" in during[0]
         assert stream.getvalue().endswith("\x1b[2K"), "the spinner is removed"
     else:
-        assert (shown, stream.getvalue()) == ([f"utf8fpga: {said}\n"], f"utf8fpga: {said}\n")
+        assert (during, stream.getvalue()) == ([f"utf8fpga: {message}\n"], f"utf8fpga: {message}\n")
 
 
 def test_a_first_start_is_a_line_above_a_progress_bar(monkeypatch: pytest.MonkeyPatch) -> None:
-    stream = Terminal()
-    monkeypatch.setattr("sys.stderr", stream)
+    stream = redirected(Terminal, monkeypatch)
     with job_progress("proving"), spinner("yosys compiles itself") as is_shown:
         assert not is_shown
     assert "yosys" not in stream.getvalue()

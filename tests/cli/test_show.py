@@ -14,10 +14,11 @@ from time import process_time
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from support.command import utf8fpga
 from support.processes import run
 
-import utf8fpga.cli.decode as runs
-from utf8fpga.cli.show import PlainOutput, Tally
+from utf8fpga.cli.decode import output_for
+from utf8fpga.cli.show import PlainOutput
 from utf8fpga.model import Item, decode_with
 from utf8fpga.model.practices import Practice
 
@@ -117,11 +118,6 @@ def test_texts_longer_than_one_block(
 
 
 @by_output
-def test_summary_longer_than_one_block_of_lines(output: Output) -> None:
-    check(output, "summary", Practice.MAXIMAL_SUBPARTS, b"\xff" * 17_000 + "é".encode() * 8_000, [0, 33_000])
-
-
-@by_output
 def test_summary_shows_every_byte_of_a_long_mark(output: Output) -> None:
     text = b"A" + b"\x80" * 10_000 + b"B\xfc\x80\x80\x80\x80\x80"
     whole = written(output("summary", Practice.WHOLE_SUBSEQUENCE), [text[:5], text[5:300], text[300:]]).decode()
@@ -134,15 +130,12 @@ def test_summary_shows_every_byte_of_a_long_mark(output: Output) -> None:
 
 
 @needs_numpy
-@pytest.mark.parametrize(
-    ("form", "practice"),
-    [
-        *[(form, Practice.MAXIMAL_SUBPARTS) for form in FORMS],
-        *[(form, Practice.WHOLE_SUBSEQUENCE) for form in FORMS if form != "json"],
-    ],
-)
+@by_form
+@pytest.mark.parametrize("practice", [Practice.MAXIMAL_SUBPARTS, Practice.WHOLE_SUBSEQUENCE])
 @pytest.mark.parametrize("offset", [(1 << 31) - 2, (1 << 32) - 2, 10**10 - 2, 1 << 40], ids=hex)
 def test_offsets_beyond_32_bits(form: str, practice: Practice, offset: int) -> None:
+    if form == "json":
+        practice = Practice.MAXIMAL_SUBPARTS  # In JSON, the decoder of the practice merges the marks.
     text = b"A\xff\xffB\xe2\x82\xffC"
     items = [item._replace(offset=item.offset + offset) for item in decode_with(text, practice)]
     for edges in ([0, 8], [0, 2, 5, 6, 8]):
@@ -172,23 +165,13 @@ def test_memory_does_not_grow_with_the_text(form: str, practice: Practice) -> No
     assert peak < 400 * len(chunk)
 
 
-def test_counts_of_single_items_and_of_groups() -> None:
-    items = list(decode_with(b"A\xff\xffB\xe2\x82", Practice.MAXIMAL_SUBPARTS))
-    together, one_by_one = Tally(), Tally()
-    together.add(iter(items))
-    for item in items:
-        one_by_one.add([item])
-    assert together.lines() == one_by_one.lines() == counts(items)
-    assert (together.units, together.items, together.ill_formed) == (6, 5, 3)
-
-
 # The command.
 
 
 @needs_numpy
 def test_arrays_are_used_for_long_texts_and_texts_of_unknown_size() -> None:
     sizes = (0, 1000, 10_000_000, None)
-    made = [type(runs._decoded(size, "text", Practice.MAXIMAL_SUBPARTS)) for size in sizes]
+    made = [type(output_for(size, "text", Practice.MAXIMAL_SUBPARTS)) for size in sizes]
     assert made == [PlainOutput, PlainOutput, ArrayOutput, ArrayOutput]
 
 
@@ -210,18 +193,15 @@ def test_a_large_file_with_and_without_numpy(numpy: bool, tmp_path: Path) -> Non
 
 
 @pytest.mark.parametrize("size", [10, None], ids=["plain", "arrays"])
-def test_input_is_not_read_after_the_first_error(
-    monkeypatch: pytest.MonkeyPatch, capfdbinary: pytest.CaptureFixture[bytes], size: int | None
-) -> None:
+def test_input_is_not_read_after_the_first_error(monkeypatch: pytest.MonkeyPatch, size: int | None) -> None:
     def chunks(_path: str) -> Iterator[bytes]:
         yield b"A\xffB"
         pytest.fail("read after the first error")
 
-    monkeypatch.setattr(runs, "read_chunks", chunks)
-    monkeypatch.setattr(runs, "file_size", lambda _path: size)
-    runs.decode_file("-", "-", form="summary", practice=Practice.FIRST_ERROR, strict=False)
-    out, _ = capfdbinary.readouterr()
-    assert out == b"offset 1: FF INVALID_BYTE\n2 bytes, 2 items, 1 ill-formed\n  1 INVALID_BYTE\n"
+    monkeypatch.setattr("utf8fpga.cli.decode.read_chunks", chunks)
+    monkeypatch.setattr("utf8fpga.cli.decode.file_size", lambda _path: size)
+    done = utf8fpga("decode", "--summary", "--practice", "first-error")
+    assert done.stdout == b"offset 1: FF INVALID_BYTE\n2 bytes, 2 items, 1 ill-formed\n  1 INVALID_BYTE\n"
 
 
 @needs_numpy

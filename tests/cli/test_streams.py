@@ -11,7 +11,6 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 
 import pytest
-from support.command import utf8fpga
 from support.processes import run, started, wait_until
 from support.tiers import tiered
 
@@ -156,43 +155,6 @@ def test_file_name_of_maximal_length(folder: Path) -> None:
     name = "x" * os.pathconf(folder, "PC_NAME_MAX")
     assert bash(f"utf8fpga decode text -o {name}", folder).returncode == 0
     assert (folder / name).read_text("utf-8") == "né\n"
-
-
-BOTH = {
-    "json and text": ("--json -o -", "--json and -o - both write to standard output: leave out one of them"),
-    "json and text by name": (
-        "--json -o /dev/stdout",
-        "--json and -o /dev/stdout both write to standard output: leave out one of them",
-    ),
-    "waveform and result": (
-        "--vcd -",
-        "--vcd '-' is standard output, to which the result is written: name a file",
-    ),
-    "text and waveform": ("-o out --vcd ./out", "-o and --vcd are the same file './out': specify two files"),
-    "diagram and result": (
-        "--wave /dev/stdout",
-        "--wave '/dev/stdout' is standard output, to which the result is written: name a file",
-    ),
-    "waveform and diagram": ("--vcd w --wave ./w", "--vcd and --wave are the same file './w': specify two files"),
-}
-
-
-@pytest.mark.parametrize(("options", "message"), BOTH.values(), ids=BOTH)
-def test_two_results_to_standard_output_are_rejected(
-    options: str, message: str, folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(folder)
-    done = utf8fpga("simulate", "text", *options.split())
-    assert (done.stdout, done.stderr.decode(), done.returncode) == (b"", f"utf8fpga: {message}\n", 2)
-    assert sorted(path.name for path in folder.iterdir()) == ["long", "text"]
-
-
-def test_plot_to_standard_output_is_rejected(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    pytest.importorskip("matplotlib", reason="matplotlib is not installed")
-    monkeypatch.chdir(folder)
-    done = utf8fpga("bench", "--plot", "-", "--cache", "cache")
-    message = "utf8fpga: --plot - is standard output, to which the figures are written: name a file\n"
-    assert (done.stdout, done.stderr.decode(), done.returncode) == (b"", message, 2)
 
 
 # Signals.

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import ast
+import errno
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -15,6 +16,7 @@ from support.processes import run
 
 from utf8fpga import hdl, model
 from utf8fpga.boards.uart_core import UartCore
+from utf8fpga.cli import process
 from utf8fpga.hdl import DecoderParameters
 from utf8fpga.model import CESU_8, DFA, EncodingTable, InvalidArgumentError, Practice, Range, Row, TableError
 from utf8fpga.model.arrays import ArrayDecoder, decode_array
@@ -51,6 +53,15 @@ def test_defect_has_a_traceback_and_exit_status_70(error: str, said: str) -> Non
     assert lines[0] == "Traceback (most recent call last):"
     assert lines[-2].startswith(said)
     assert lines[-1] == "utf8fpga: this is a defect of utf8fpga: please report it with the lines above"
+
+
+@pytest.mark.parametrize("name", ["ENOSPC", "EDQUOT", "EACCES", "EMFILE"])
+def test_condition_of_the_system_is_one_line_and_status_1(name: str, capfd: pytest.CaptureFixture[str]) -> None:
+    def command() -> None:
+        raise OSError(getattr(errno, name), "the reason", "file")
+
+    assert process.run(command) == 1
+    assert capfd.readouterr().err == "utf8fpga: 'file': the reason\n"
 
 
 CUT_OFF = """

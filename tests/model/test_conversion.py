@@ -4,15 +4,17 @@
 from __future__ import annotations
 
 import pickle
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Mapping
 from itertools import permutations, product
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from support.cases import cases
 from support.oracle import refusal
 
-from utf8fpga.model import TABLE_3_7, EncodingTable, ErrorKind, is_well_formed
+from utf8fpga.model import TABLE_3_7, EncodingTable, ErrorKind, encode_units, is_well_formed
 from utf8fpga.model.conversion import (
     SCHEMES,
     UTF_16BE,
@@ -23,17 +25,10 @@ from utf8fpga.model.conversion import (
     EncodingScheme,
     convert,
 )
-from utf8fpga.model.forms import (
-    CESU_8,
-    CESU_8_CODE_UNITS,
-    GENERALISED_UTF_8,
-    MODIFIED_UTF_8,
-    RFC_2279,
-    UTF_16,
-    UTF_32,
-)
+from utf8fpga.model.forms import CATALOGUE, CESU_8_CODE_UNITS, COMPOSITIONS, GENERALISED_UTF_8, RFC_2279, UTF_16, UTF_32
 from utf8fpga.model.table import Composition
 
+FORM: Mapping[str, EncodingTable | Composition] = CATALOGUE | COMPOSITIONS
 FORMS = {"UTF-8": TABLE_3_7, "UTF-16": UTF_16, "UTF-32": UTF_32}
 BYTES = {"UTF-8": ("utf-8", 1), "UTF-16": ("utf-16-be", 2), "UTF-32": ("utf-32-be", 4)}
 PAIRS = list(permutations(FORMS, 2))
@@ -50,6 +45,10 @@ def units_of(text: str, form: str) -> tuple[int, ...]:
     codec, size = BYTES[form]
     data = text.encode(codec, "surrogatepass")
     return tuple(int.from_bytes(data[place : place + size], "big") for place in range(0, len(data), size))
+
+
+def units_in(digits: str) -> tuple[int, ...]:
+    return tuple(int(unit, 16) for unit in digits.split())
 
 
 def replaced(units: list[int], form: str) -> str:
@@ -71,47 +70,38 @@ def test_every_pair_of_forms(source: str, target: str, points: list[int]) -> Non
     assert convert(units_of(text, source), FORMS[source], FORMS[target]) == units_of(text, target)
 
 
-def test_number_of_scalar_values() -> None:
-    assert len(SCALAR_VALUES) == 1_112_064
+TABLE_3_4 = """
+    U+004D     | 0000004D                            | 004D                     | 4D
+    U+0430     | 00000430                            | 0430                     | D0 B0
+    U+4E8C     | 00004E8C                            | 4E8C                     | E4 BA 8C
+    U+10302    | 00010302                            | D800 DF02                | F0 90 8C 82
+    D90_to_D92 | 0000004D 00000430 00004E8C 00010302 | 004D 0430 4E8C D800 DF02 | 4D D0 B0 E4 BA 8C F0 90 8C 82
+"""
 
 
-TABLE_3_4 = [
-    ("U+004D", {"UTF-32": "0000004D", "UTF-16": "004D", "UTF-8": "4D"}),
-    ("U+0430", {"UTF-32": "00000430", "UTF-16": "0430", "UTF-8": "D0 B0"}),
-    ("U+4E8C", {"UTF-32": "00004E8C", "UTF-16": "4E8C", "UTF-8": "E4 BA 8C"}),
-    ("U+10302", {"UTF-32": "00010302", "UTF-16": "D800 DF02", "UTF-8": "F0 90 8C 82"}),
-    (
-        "D90_to_D92",
-        {
-            "UTF-32": "0000004D 00000430 00004E8C 00010302",
-            "UTF-16": "004D 0430 4E8C D800 DF02",
-            "UTF-8": "4D D0 B0 E4 BA 8C F0 90 8C 82",
-        },
-    ),
-]
+@pytest.mark.parametrize(("utf_32", "utf_16", "utf_8"), cases(TABLE_3_4))
+def test_table_3_4(utf_32: str, utf_16: str, utf_8: str) -> None:
+    sequences = {"UTF-32": units_in(utf_32), "UTF-16": units_in(utf_16), "UTF-8": units_in(utf_8)}
+    for source, target in product(FORMS, FORMS):
+        assert convert(sequences[source], FORMS[source], FORMS[target]) == sequences[target]
+    for name, units in sequences.items():
+        assert encode_units(sequences["UTF-32"], FORMS[name]) == units
 
 
-@pytest.mark.parametrize(("source", "target"), [*product(FORMS, FORMS)])
-@pytest.mark.parametrize("sequences", [row[1] for row in TABLE_3_4], ids=[row[0] for row in TABLE_3_4])
-def test_table_3_4(sequences: dict[str, str], source: str, target: str) -> None:
-    given_units, wanted = ([int(unit, 16) for unit in sequences[form].split()] for form in (source, target))
-    assert list(convert(given_units, FORMS[source], FORMS[target])) == wanted
+VARIANTS = """
+    CESU-8            | CESU-8            | 00 ED A0 80 ED BC 82
+    Modified UTF-8    | Modified UTF-8    | C0 80 ED A0 80 ED BC 82
+    RFC 2279          | UTF-8 of RFC 2279 | 00 F0 90 8C 82
+    generalised UTF-8 | generalised UTF-8 | 00 F0 90 8C 82
+"""
 
 
-@pytest.mark.parametrize(
-    ("form", "written"),
-    [
-        pytest.param(CESU_8, "00 ED A0 80 ED BC 82", id="CESU-8"),
-        pytest.param(MODIFIED_UTF_8, "C0 80 ED A0 80 ED BC 82", id="Modified UTF-8"),
-        pytest.param(RFC_2279, "00 F0 90 8C 82", id="RFC 2279"),
-        pytest.param(GENERALISED_UTF_8, "00 F0 90 8C 82", id="generalised UTF-8"),
-    ],
-)
+@pytest.mark.parametrize(("form", "written"), cases(VARIANTS))
 @pytest.mark.parametrize("other", FORMS)
-def test_conversion_between_variants_of_utf_8(form: EncodingTable | Composition, written: str, other: str) -> None:
-    units = tuple(bytes.fromhex(written))
-    assert convert(units, form, FORMS[other]) == units_of("\0\U00010302", other)
-    assert convert(units_of("\0\U00010302", other), FORMS[other], form) == units
+def test_conversion_between_variants_of_utf_8(form: str, written: str, other: str) -> None:
+    text = units_of("\0\U00010302", other)
+    assert convert(units_in(written), FORM[form], FORM[other]) == text
+    assert convert(text, FORM[other], FORM[form]) == units_in(written)
 
 
 def test_unpaired_surrogates_convert_to_forms_that_encode_them() -> None:
@@ -123,142 +113,44 @@ def test_unpaired_surrogates_convert_to_forms_that_encode_them() -> None:
 # Errors.
 
 
-@pytest.mark.parametrize(
-    ("units", "source", "target", "message", "where"),
-    [
-        pytest.param(
-            [0x41, 0xC2, 0x41],
-            TABLE_3_7,
-            UTF_16,
-            "<C2> at offset 1 is ill-formed in UTF-8: TRUNCATED",
-            (1, 1, ErrorKind.TRUNCATED),
-            id="truncated",
-        ),
-        pytest.param(
-            [0x41, 0xF0, 0x90, 0x8C],
-            TABLE_3_7,
-            UTF_32,
-            "<F0 90 8C> at offset 1 is ill-formed in UTF-8: INCOMPLETE",
-            (1, 3, ErrorKind.INCOMPLETE),
-            id="incomplete",
-        ),
-        pytest.param(
-            [0xED, 0xA0, 0x80],
-            TABLE_3_7,
-            UTF_16,
-            "<ED> at offset 0 is ill-formed in UTF-8: SURROGATE",
-            (0, 1, ErrorKind.SURROGATE),
-            id="surrogate",
-        ),
-        pytest.param(
-            [0x4D, 0xD800, 0x4D],
-            UTF_16,
-            TABLE_3_7,
-            "<D800> at offset 1 is ill-formed in UTF-16: TRUNCATED",
-            (1, 1, ErrorKind.TRUNCATED),
-            id="high_surrogate",
-        ),
-        pytest.param(
-            [0xD800, 0xDF02, 0xDF02],
-            UTF_16,
-            UTF_16,
-            "<DF02> at offset 2 is ill-formed in UTF-16: UNEXPECTED_CONTINUATION",
-            (2, 1, ErrorKind.UNEXPECTED_CONTINUATION),
-            id="same_form",
-        ),
-        pytest.param(
-            [0x41, 0xDFFF],
-            UTF_32,
-            TABLE_3_7,
-            "<0000DFFF> at offset 1 is ill-formed in UTF-32: SURROGATE",
-            (1, 1, ErrorKind.SURROGATE),
-            id="UTF-32_surrogate",
-        ),
-        pytest.param(
-            [0x110000],
-            UTF_32,
-            UTF_16,
-            "<00110000> at offset 0 is ill-formed in UTF-32: OUT_OF_RANGE",
-            (0, 1, ErrorKind.OUT_OF_RANGE),
-            id="UTF-32_out_of_range",
-        ),
-        pytest.param(
-            [0x41, 0xED, 0xB0, 0x80],
-            GENERALISED_UTF_8,
-            UTF_16,
-            "<ED B0 80> at offset 1 is U+DC00, which has no sequence in UTF-16: SURROGATE",
-            (1, 3, ErrorKind.SURROGATE),
-            id="surrogate_without_sequence",
-        ),
-        pytest.param(
-            [0x41, 0xF8, 0x88, 0x80, 0x80, 0x80],
-            RFC_2279,
-            TABLE_3_7,
-            "<F8 88 80 80 80> at offset 1 is U+200000, which has no sequence in UTF-8: OUT_OF_RANGE",
-            (1, 5, ErrorKind.OUT_OF_RANGE),
-            id="code_point_beyond",
-        ),
-        pytest.param(
-            [0xF4, 0x90, 0x80, 0x80],
-            RFC_2279,
-            CESU_8,
-            "<F4 90 80 80> at offset 0 is U+110000, which has no sequence in CESU-8: OUT_OF_RANGE",
-            (0, 4, ErrorKind.OUT_OF_RANGE),
-            id="code_point_beyond_a_composition",
-        ),
-        pytest.param(
-            [0x41, 0xED, 0xA0, 0x80, 0x41],
-            CESU_8,
-            UTF_16,
-            "<ED A0 80> at offset 1 is ill-formed in CESU-8: TRUNCATED",
-            (1, 3, ErrorKind.TRUNCATED),
-            id="CESU-8",
-        ),
-    ],
-)
-def test_error_condition_is_reported(
-    units: list[int],
-    source: EncodingTable,
-    target: EncodingTable,
-    message: str,
-    where: tuple[int, int, ErrorKind],
-) -> None:
-    for units_given in (units, iter(units), tuple(units)):
+ERRORS = """
+    truncated          | UTF-8 | UTF-16 | 41 C2 41       | <C2> at offset 1 is ill-formed in UTF-8: TRUNCATED
+    incomplete         | UTF-8 | UTF-32 | 41 F0 90 8C    | <F0 90 8C> at offset 1 is ill-formed in UTF-8: INCOMPLETE
+    surrogate          | UTF-8 | UTF-16 | ED A0 80       | <ED> at offset 0 is ill-formed in UTF-8: SURROGATE
+    high surrogate     | UTF-16 | UTF-8 | 4D D800 4D     | <D800> at offset 1 is ill-formed in UTF-16: TRUNCATED
+    same form          | UTF-16 | UTF-16 | D800 DF02 DF02 \
+| <DF02> at offset 2 is ill-formed in UTF-16: UNEXPECTED_CONTINUATION
+    UTF-32 surrogate   | UTF-32 | UTF-8 | 41 DFFF        | <0000DFFF> at offset 1 is ill-formed in UTF-32: SURROGATE
+    UTF-32 above       | UTF-32 | UTF-16 | 110000        | <00110000> at offset 0 is ill-formed in UTF-32: OUT_OF_RANGE
+    without sequence   | generalised UTF-8 | UTF-16 | 41 ED B0 80 \
+| <ED B0 80> at offset 1 is U+DC00, which has no sequence in UTF-16: SURROGATE
+    beyond             | UTF-8 of RFC 2279 | UTF-8 | 41 F8 88 80 80 80 \
+| <F8 88 80 80 80> at offset 1 is U+200000, which has no sequence in UTF-8: OUT_OF_RANGE
+    beyond composition | UTF-8 of RFC 2279 | CESU-8 | F4 90 80 80 \
+| <F4 90 80 80> at offset 0 is U+110000, which has no sequence in CESU-8: OUT_OF_RANGE
+    CESU-8             | CESU-8 | UTF-16 | 41 ED A0 80 41 | <ED A0 80> at offset 1 is ill-formed in CESU-8: TRUNCATED
+"""
+
+
+@pytest.mark.parametrize(("source", "target", "text", "message"), cases(ERRORS))
+def test_error_condition_is_reported(source: str, target: str, text: str, message: str) -> None:
+    quoted, offset, kind = re.match(r"<(.*)> at offset (\d+) .*: (.*)", message).groups()
+    units = units_in(text)
+    for each in (list(units), iter(units), units):
         with pytest.raises(ConversionError) as caught:
-            convert(units_given, source, target)
-        error = caught.value
-        assert str(error) == message
-        assert (error.offset, error.length, error.kind) == where
-    again = pickle.loads(pickle.dumps(error))
-    assert (str(again), again.offset, again.length, again.kind) == (message, *where)
-
-
-@pytest.mark.parametrize(
-    ("units", "points"),
-    [
-        pytest.param("C2 41 42", "FFFD 41 42", id="constraint"),
-        pytest.param("C0 AF E0 80 BF F0 81 82 41", "FFFD " * 8 + "41", id="table_3_8"),
-        pytest.param("ED A0 80 ED BF BF ED AF 41", "FFFD " * 8 + "41", id="table_3_9"),
-        pytest.param("F4 91 92 93 FF 41 80 BF 42", "FFFD " * 5 + "41 FFFD FFFD 42", id="table_3_10"),
-        pytest.param("E1 80 E2 F0 91 92 F1 BF 41", "FFFD " * 4 + "41", id="table_3_11"),
-    ],
-)
-@pytest.mark.parametrize("target", FORMS)
-def test_replacement_of_maximal_subparts(units: str, points: str, target: str) -> None:
-    text = "".join(chr(int(point, 16)) for point in points.split())
-    assert convert(bytes.fromhex(units), TABLE_3_7, FORMS[target], errors="replace") == units_of(text, target)
+            convert(each, FORM[source], FORM[target])
+        for error in (caught.value, pickle.loads(pickle.dumps(caught.value))):
+            assert str(error) == message
+            assert (error.offset, error.length, error.kind.name) == (int(offset), len(quoted.split()), kind)
 
 
 @pytest.mark.parametrize(
     ("source", "units"),
-    [
-        pytest.param(GENERALISED_UTF_8, "41 ED A0 80 ED B0 80 42", id="surrogates"),
-        pytest.param(RFC_2279, "41 F4 90 80 80 FD BF BF BF BF BF 42", id="beyond"),
-    ],
+    [(GENERALISED_UTF_8, "41 ED A0 80 ED B0 80 42"), (RFC_2279, "41 F4 90 80 80 FD BF BF BF BF BF 42")],
+    ids=["surrogates", "beyond"],
 )
 def test_each_code_point_without_a_target_sequence_is_replaced(source: EncodingTable, units: str) -> None:
-    converted = convert(bytes.fromhex(units), source, UTF_16, errors="replace")
-    assert converted == (0x41, 0xFFFD, 0xFFFD, 0x42)
+    assert convert(units_in(units), source, UTF_16, errors="replace") == (0x41, 0xFFFD, 0xFFFD, 0x42)
 
 
 EDGES = {
@@ -325,40 +217,26 @@ def test_target_without_u_fffd_is_rejected() -> None:
     assert refusal(ConversionError, convert, "\xe9".encode(), TABLE_3_7, ascii_) == message
 
 
-@pytest.mark.parametrize(("units", "kind"), [("text", "str"), (None, "NoneType"), (5, "int")])
-def test_argument_that_is_not_iterable_or_is_a_string_is_rejected(units: object, kind: str) -> None:
-    message = f"code units must be an iterable of integers such as bytes, not {kind}: encode converts text"
-    assert refusal(TypeError, convert, units, TABLE_3_7, UTF_16) == message
-
-
-def test_unit_outside_the_width_is_rejected() -> None:
-    message = "code unit 0x10000 at offset 1 is not an integer in 0..0xffff"
-    assert refusal(ValueError, convert, [0x41, 0x10000], UTF_16, UTF_32) == message
-
-
-def test_empty_text_converts_to_empty_text() -> None:
-    assert convert([], UTF_16, UTF_32) == ()
-
-
 # Schemes.
 
 TEXT = "\ufeffM\u0430\u4e8c\U00010302\U0010ffff\0"
 
 scheme_cases = pytest.mark.parametrize(
-    ("scheme", "codec", "form"),
-    [
-        pytest.param(UTF_16BE, "utf-16-be", "UTF-16", id="UTF-16BE"),
-        pytest.param(UTF_16LE, "utf-16-le", "UTF-16", id="UTF-16LE"),
-        pytest.param(UTF_32BE, "utf-32-be", "UTF-32", id="UTF-32BE"),
-        pytest.param(UTF_32LE, "utf-32-le", "UTF-32", id="UTF-32LE"),
-    ],
+    ("name", "codec", "form"),
+    cases("""
+        UTF-16BE | UTF-16BE | utf-16-be | UTF-16
+        UTF-16LE | UTF-16LE | utf-16-le | UTF-16
+        UTF-32BE | UTF-32BE | utf-32-be | UTF-32
+        UTF-32LE | UTF-32LE | utf-32-le | UTF-32
+    """),
 )
 
 
 @pytest.mark.smoke
 @scheme_cases
-def test_schemes_match_cpython(scheme: EncodingScheme, codec: str, form: str) -> None:
+def test_schemes_match_cpython(name: str, codec: str, form: str) -> None:
     """U+FEFF at the start is an ordinary character, since the byte order is fixed."""
+    scheme = SCHEMES[name]
     data = TEXT.encode(codec)
     for content in (data, bytearray(data), memoryview(data)):
         assert scheme.to_units(content) == units_of(TEXT, form)
@@ -368,66 +246,45 @@ def test_schemes_match_cpython(scheme: EncodingScheme, codec: str, form: str) ->
 
 
 @scheme_cases
-def test_schemes_preserve_ill_formed_units(scheme: EncodingScheme, codec: str, form: str) -> None:
+def test_schemes_preserve_ill_formed_units(name: str, codec: str, form: str) -> None:
+    scheme = SCHEMES[name]
     data = "A\ud800B\udc00".encode(codec, "surrogatepass")
     assert scheme.to_units(data) == (0x41, 0xD800, 0x42, 0xDC00)
     assert scheme.to_bytes((0x41, 0xD800, 0x42, 0xDC00)) == data
 
 
-@pytest.mark.parametrize(
-    ("scheme", "data", "message", "where"),
-    [
-        pytest.param(
-            UTF_16BE,
-            "004D D8",
-            "<D8> at byte offset 2 is 1 of the 2 bytes of a code unit of UTF-16BE: INCOMPLETE",
-            (2, 1),
-            id="UTF-16BE",
-        ),
-        pytest.param(
-            UTF_16LE,
-            "4D",
-            "<4D> at byte offset 0 is 1 of the 2 bytes of a code unit of UTF-16LE: INCOMPLETE",
-            (0, 1),
-            id="UTF-16LE",
-        ),
-        pytest.param(
-            UTF_32BE,
-            "0000004D 000103",
-            "<00 01 03> at byte offset 4 is 3 of the 4 bytes of a code unit of UTF-32BE: INCOMPLETE",
-            (4, 3),
-            id="UTF-32BE",
-        ),
-        pytest.param(
-            UTF_32LE,
-            "4D00",
-            "<4D 00> at byte offset 0 is 2 of the 4 bytes of a code unit of UTF-32LE: INCOMPLETE",
-            (0, 2),
-            id="UTF-32LE",
-        ),
-    ],
-)
-def test_truncated_unit_is_reported(scheme: EncodingScheme, data: str, message: str, where: tuple[int, int]) -> None:
-    content = bytes.fromhex(data)
+CUT_OFF = """
+    UTF-16BE | UTF-16BE | 004D D8         | <D8> at byte offset 2 is 1 of the 2
+    UTF-16LE | UTF-16LE | 4D              | <4D> at byte offset 0 is 1 of the 2
+    UTF-32BE | UTF-32BE | 0000004D 000103 | <00 01 03> at byte offset 4 is 3 of the 4
+    UTF-32LE | UTF-32LE | 4D00            | <4D 00> at byte offset 0 is 2 of the 4
+"""
+
+
+@pytest.mark.parametrize(("name", "data", "message"), cases(CUT_OFF))
+def test_truncated_unit_is_reported(name: str, data: str, message: str) -> None:
+    scheme, content = SCHEMES[name], bytes.fromhex(data)
     with pytest.raises(ConversionError) as caught:
         scheme.to_units(content)
     error = caught.value
-    assert (str(error), (error.offset, error.length), error.kind) == (message, where, ErrorKind.INCOMPLETE)
-    assert len(scheme.to_units(content[: error.offset])) == error.offset // scheme.unit_bytes
+    assert str(error) == f"{message} bytes of a code unit of {name}: INCOMPLETE"
+    offset, length = map(int, re.findall(r"offset (\d+) is (\d+)", message)[0])
+    assert (error.offset, error.length, error.kind) == (offset, length, ErrorKind.INCOMPLETE)
+    assert len(scheme.to_units(content[:offset])) == offset // scheme.unit_bytes
 
 
 @pytest.mark.parametrize(
-    ("scheme", "unit", "shown", "top"),
+    ("scheme", "unit", "quoted", "top"),
     [
         (UTF_16BE, 0x10000, "0x10000", "0xffff"),
         (UTF_16LE, -1, "-0x1", "0xffff"),
         (UTF_32BE, 1 << 32, "0x100000000", "0xffffffff"),
         (UTF_32LE, "A", "'A'", "0xffffffff"),
     ],
-    ids=["UTF-16BE", "UTF-16LE", "UTF-32BE", "UTF-32LE"],
+    ids=SCHEMES,
 )
-def test_to_bytes_rejects_invalid_units(scheme: EncodingScheme, unit: object, shown: str, top: str) -> None:
-    message = f"code unit {shown} at offset 1 is not an integer in 0..{top}"
+def test_to_bytes_rejects_invalid_units(scheme: EncodingScheme, unit: object, quoted: str, top: str) -> None:
+    message = f"code unit {quoted} at offset 1 is not an integer in 0..{top}"
     assert refusal(ValueError, scheme.to_bytes, [0x41, unit]) == message
 
 

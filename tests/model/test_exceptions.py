@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import doctest
 import pickle
 
 import pytest
@@ -15,7 +14,7 @@ from utf8fpga.boards.build import BuildError
 from utf8fpga.cli.output import CommandError
 from utf8fpga.hdl.cache import CacheError
 from utf8fpga.hdl.toolchain import ToolError
-from utf8fpga.model import ConversionError, InvalidArgumentError, TableError, UserError, exceptions
+from utf8fpga.model import ConversionError, InvalidArgumentError, TableError, UserError
 
 
 @pytest.mark.parametrize(
@@ -48,7 +47,3 @@ def test_failed_check_has_exit_status_1() -> None:
 def test_message_is_preserved_by_pickling(error: type[UserError]) -> None:
     copy = pickle.loads(pickle.dumps(error("lanes 0 is not in 1..256")))
     assert (type(copy), str(copy)) == (error, "lanes 0 is not in 1..256")
-
-
-def test_docstring_example() -> None:
-    assert doctest.testmod(exceptions) == (0, 2)

@@ -7,9 +7,10 @@ from collections.abc import Callable, Iterable
 from itertools import product
 
 import pytest
-from support.oracle import CESU_8_ROWS, plain, refusal
+from support import oracle
+from support.oracle import BOUNDARY, CESU_8_ROWS, kind_of, plain, refusal
 
-from utf8fpga.model import Decoder, EncodingTable, TableError, decode, encode, encode_units, is_well_formed
+from utf8fpga.model import Decoder, EncodingTable, TableError, cause, decode, encode, encode_units, is_well_formed
 from utf8fpga.model.forms import (
     CATALOGUE,
     CESU_8,
@@ -81,6 +82,7 @@ def by_arithmetic(point: int) -> bytes:
 # Every code point.
 
 CODECS: list[tuple[EncodingTable | Composition, Callable[[str], Iterable[int]]]] = [
+    (TABLE_3_7, str.encode),
     (UTF_16, utf_16),
     (UTF_32, utf_32),
     (CESU_8, cesu_8),
@@ -131,36 +133,13 @@ def test_rfc_2279_matches_its_bit_distribution() -> None:
     assert [item.code_point for item in decode(encoded, RFC_2279)] == ordered
 
 
-@pytest.mark.parametrize(
-    ("text", "encoded"),
-    [
-        pytest.param([0x41, 0x2262, 0x391, 0x2E], "41 E2 89 A2 CE 91 2E", id="not_identical_to_alpha"),
-        pytest.param([0xD55C, 0xAD6D, 0xC5B4], "ED 95 9C EA B5 AD EC 96 B4", id="hangugeo"),
-        pytest.param([0x65E5, 0x672C, 0x8A9E], "E6 97 A5 E6 9C AC E8 AA 9E", id="nihongo"),
-    ],
-)
-def test_examples_of_rfc_2279(text: list[int], encoded: str) -> None:
-    assert encode(text, RFC_2279) == encode(text) == bytes.fromhex(encoded)
-
-
-@pytest.mark.parametrize(
-    ("table", "name", "last", "places"),
-    [
-        (UTF_16, "UTF-16", 0x10FFFF, "U+0000..U+D7FF and U+E000..U+10FFFF"),
-        (UTF_32, "UTF-32", 0x10FFFF, "U+0000..U+D7FF and U+E000..U+10FFFF"),
-        (CESU_8, "CESU-8", 0x10FFFF, "U+0000..U+D7FF and U+E000..U+10FFFF"),
-        (MODIFIED_UTF_8, "Modified UTF-8", 0x10FFFF, "U+0000..U+D7FF and U+E000..U+10FFFF"),
-    ],
-    ids=lambda value: value if isinstance(value, str) and "U+" not in value else "",
-)
-def test_code_points_that_are_not_scalar_values_are_rejected(
-    table: EncodingTable | Composition, name: str, last: int, places: str
-) -> None:
-    for point, shown in [(0xD800, "U+D800"), (0xDFFF, "U+DFFF"), (last + 1, "U+110000"), (-1, "-1"), ("A", "'A'")]:
-        assert refusal(ValueError, table.encode, point) == (
-            f"{shown} has no sequence in {name}: its code points are {places}"
-        )
-    assert table.last_code_point == last
+@pytest.mark.parametrize("form", [form for form, _ in CODECS], ids=lambda form: form.name)
+def test_code_points_that_are_not_scalar_values_are_rejected(form: EncodingTable | Composition) -> None:
+    quoted = {0xD800: "U+D800", 0xDFFF: "U+DFFF", 0x110000: "U+110000", -1: "-1", "A": "'A'", 65.0: "65.0"}
+    for point, name in quoted.items():
+        message = f"{name} has no sequence in {form.name}: its code points are U+0000..U+D7FF and U+E000..U+10FFFF"
+        assert refusal(ValueError, form.encode, point) == message
+        assert refusal(ValueError, encode_units, [0x41, point], form) == message
 
 
 # Bit distributions.
@@ -189,16 +168,8 @@ TABLE_3_5 = [
             RFC_2279,
             [
                 *TABLE_3_6,
-                (
-                    "000000uu uuuuuuuu zzzzyyyy yyxxxxxx",
-                    "111110uu 10uuuuuu 10uuzzzz 10yyyyyy 10xxxxxx",
-                    "",
-                ),
-                (
-                    "0uuuuuuu uuuuuuuu zzzzyyyy yyxxxxxx",
-                    "1111110u 10uuuuuu 10uuuuuu 10uuzzzz 10yyyyyy 10xxxxxx",
-                    "",
-                ),
+                ("000000uu uuuuuuuu zzzzyyyy yyxxxxxx", "111110uu 10uuuuuu 10uuzzzz 10yyyyyy 10xxxxxx", ""),
+                ("0uuuuuuu uuuuuuuu zzzzyyyy yyxxxxxx", "1111110u 10uuuuuu 10uuuuuu 10uuzzzz 10yyyyyy 10xxxxxx", ""),
             ],
             id="RFC_2279",
         ),
@@ -209,28 +180,6 @@ TABLE_3_5 = [
 )
 def test_bit_distribution(table: EncodingTable, rows: list[tuple[str, str, str]]) -> None:
     assert [(row.code_point, " ".join(row.units), row.note) for row in bit_distribution(table)] == rows
-
-
-@pytest.mark.parametrize("table", [TABLE_3_7, UTF_16, UTF_32, RFC_2279], ids=lambda table: table.name)
-def test_bit_distribution_gives_the_bits_of_the_code_points(table: EncodingTable) -> None:
-    """Each letter's bits, from the highest, are the corresponding bits of the code point."""
-    for row, printed in zip(table.patterns.items(), bit_distribution(table), strict=True):
-        points = [p for r in table.rows if len(r.units) == row[0] for p in (r.code_points.first, r.code_points.last)]
-        for point in points:
-            pattern = printed.code_point.replace(" ", "")
-            bits = dict.fromkeys("uwxyz", "")
-            for letter, bit in zip(pattern, f"{point:0{len(pattern)}b}", strict=True):
-                bits[letter] = bits.get(letter, "") + bit
-            if printed.note:
-                bits["w"] = f"{int(bits['u'], 2) - 1:04b}"
-            units = []
-            for unit in printed.units:
-                filled = ""
-                for letter in unit:
-                    filled += letter if letter in "01" else bits[letter][0]
-                    bits[letter] = bits.get(letter, "")[1:]
-                units.append(int(filled, 2))
-            assert tuple(units) == table.encode(point), f"U+{point:04X}"
 
 
 @pytest.mark.parametrize(
@@ -302,11 +251,6 @@ KINDS = [
 def test_causes_in_every_form(form: EncodingTable | Composition, units: str, kinds: str) -> None:
     found = [item[3] or "-" for item in plain(decode([int(unit, 16) for unit in units.split()], form))]
     assert found == kinds.split()
-
-
-def test_unit_below_the_code_points_is_not_out_of_range() -> None:
-    high = EncodingTable.parse("high", "0080..00FF  80..FF", source="made up")
-    assert plain(decode(b"\x41\x80", high)) == [(0, 1, 0xFFFD, "INVALID_BYTE"), (1, 1, 0x80, None)]
 
 
 # Compositions.
@@ -393,14 +337,6 @@ def test_cesu_8_has_the_rows_of_generalised_utf_8_up_to_three_bytes() -> None:
     assert CESU_8.form is MODIFIED_UTF_8.form is UTF_16
 
 
-def test_the_six_byte_row_of_cesu_8_is_not_self_synchronising() -> None:
-    message = refusal(TableError, EncodingTable.parse, "CESU-8", CESU_8_ROWS, source="UTR #26")
-    assert message == (
-        "CESU-8: not self-synchronising: ED starts a sequence of row 5 (U+D000..U+D7FF as ED 80..9F 80..BF) "
-        "and continues one of row 7 (U+10000..U+10FFFF as ED A0..AF 80..BF ED B0..BF 80..BF) as unit 4"
-    )
-
-
 def test_six_byte_row_of_cesu_8_changes_the_items() -> None:
     """U+D000 after a high surrogate: the six-byte row consumes its first byte, the composition does not."""
     rows = EncodingTable.parse("CESU-8", CESU_8_ROWS, source="UTR #26", self_synchronising=False)
@@ -409,29 +345,27 @@ def test_six_byte_row_of_cesu_8_changes_the_items() -> None:
     assert [item[:3] for item in decode(units, CESU_8)] == [(0, 3, 0xFFFD), (3, 3, 0xD000)]
 
 
-@pytest.mark.parametrize(
-    ("unit_table", "message"),
-    [
-        pytest.param(TABLE_3_7, "X: UTF-8 reaches 10FFFF, but a code unit of UTF-16 ends at FFFF", id="UTF-8"),
-        pytest.param(
-            GENERALISED_UTF_8,
-            "X: generalised UTF-8 reaches 10FFFF, but a code unit of UTF-16 ends at FFFF",
-            id="generalised",
-        ),
-        pytest.param(
-            EncodingTable.parse("BMP", "0000..D7FF  0000..D7FF\nE000..FFFF  E000..FFFF", source="", unit_width=16),
-            "X: code unit D800 of UTF-16 has no sequence in BMP",
-            id="no_surrogates",
-        ),
-        pytest.param(
-            EncodingTable.parse("half", "E000..FFFF  E000..FFFF\n0000..D8FF  0000..D8FF", source="", unit_width=16),
-            "X: code unit D900 of UTF-16 has no sequence in half",
-            id="a_gap_within_a_range",
-        ),
-    ],
-)
+def _of_16_bits(name: str, rows: str) -> EncodingTable:
+    return EncodingTable.parse(name, rows, source="made up", unit_width=16)
+
+
+INVALID_UNIT_TABLES = [
+    (TABLE_3_7, "UTF-8 reaches 10FFFF, but a code unit of UTF-16 ends at FFFF"),
+    (GENERALISED_UTF_8, "generalised UTF-8 reaches 10FFFF, but a code unit of UTF-16 ends at FFFF"),
+    (
+        _of_16_bits("no surrogates", "0000..D7FF  0000..D7FF\nE000..FFFF  E000..FFFF"),
+        "code unit D800 of UTF-16 has no sequence in no surrogates",
+    ),
+    (
+        _of_16_bits("gap within a range", "E000..FFFF  E000..FFFF\n0000..D8FF  0000..D8FF"),
+        "code unit D900 of UTF-16 has no sequence in gap within a range",
+    ),
+]
+
+
+@pytest.mark.parametrize(("unit_table", "message"), INVALID_UNIT_TABLES, ids=lambda value: getattr(value, "name", ""))
 def test_invalid_compositions_are_rejected(unit_table: EncodingTable, message: str) -> None:
-    assert refusal(TableError, Composition, "X", "made up", UTF_16, unit_table) == message
+    assert refusal(TableError, Composition, "X", "made up", UTF_16, unit_table) == f"X: {message}"
 
 
 # The catalogue.
@@ -450,13 +384,7 @@ def test_names_and_order_of_the_catalogue() -> None:
     assert CATALOGUE["UTF-8"] is TABLE_3_7
     assert dict(COMPOSITIONS) == {"CESU-8": CESU_8, "Modified UTF-8": MODIFIED_UTF_8}
     assert [form.unit_width for form in COMPOSITIONS.values()] == [8, 8]
-
-
-@pytest.mark.smoke
-def test_every_table_has_a_source_and_all_checks() -> None:
-    for name, form in [*CATALOGUE.items(), *COMPOSITIONS.items()]:
-        assert form.name == name
-        assert form.source
+    assert all(form.source for form in [*CATALOGUE.values(), *COMPOSITIONS.values()])
     assert all(table.self_synchronising for table in CATALOGUE.values())
 
 
@@ -464,3 +392,97 @@ def test_every_table_has_a_source_and_all_checks() -> None:
 def test_the_catalogue_is_read_only(mapping: dict[str, object]) -> None:
     with pytest.raises(TypeError, match="does not support item assignment"):
         mapping["UTF-8"] = TABLE_3_7
+
+
+# Arguments of the functions that encode.
+
+PLACES = "its code points are U+0000..U+D7FF and U+E000..U+10FFFF"
+
+
+def test_surrogate_in_a_string_is_rejected() -> None:
+    assert refusal(ValueError, encode, "a\ud83d") == f"U+D83D has no sequence in UTF-8: {PLACES}"
+
+
+def test_encode_requires_a_table_of_bytes() -> None:
+    message = refusal(ValueError, encode, "A", UTF_16)
+    assert message == "UTF-16 has code units of 16 bits, not bytes: encode_units returns them"
+
+
+class Point:
+    """An integer type with `__index__`, like those of NumPy."""
+
+    def __init__(self, value: int) -> None:
+        self.value = value
+
+    def __index__(self) -> int:
+        return self.value
+
+
+def test_code_points_as_integers_of_another_type() -> None:
+    points = [0x41, 0xE9, 0x4E8C, 0x10302]
+    for table in (TABLE_3_7, UTF_16, CESU_8):
+        assert encode_units(map(Point, points), table) == encode_units(points, table)
+    assert encode(map(Point, points)) == "A\xe9\u4e8c\U00010302".encode()
+    assert refusal(ValueError, encode, [Point(0xD800)]) == f"U+D800 has no sequence in UTF-8: {PLACES}"
+
+
+def test_code_points_as_numpy_integers() -> None:
+    np = pytest.importorskip("numpy", reason="the extra 'arrays' is not installed")
+    for kind in ("i4", "u4", ">u4", "i8", "u8"):
+        assert encode(np.array([0x41, 0xE9, 0x10302], kind)) == "A\xe9\U00010302".encode()
+    assert all(type(unit) is int for unit in encode_units(np.array([0x41]), UTF_32))
+    message = refusal(ValueError, encode, np.array([-1]))
+    assert message == f"-1 has no sequence in UTF-8: {PLACES}"
+    for other in (np.array([True]), np.array([65.0]), np.array(["A"])):
+        assert "has no sequence in UTF-8" in refusal(ValueError, encode, other)
+
+
+@pytest.mark.parametrize("points", [5, None, 6.5], ids=repr)
+def test_argument_that_is_not_iterable_is_rejected(points: object) -> None:
+    message = f"code points must be a string or an iterable of integers, not {type(points).__name__}"
+    assert refusal(TypeError, encode, points) == message
+    assert refusal(TypeError, encode_units, points) == message
+
+
+def test_empty_text_encodes_to_empty_bytes() -> None:
+    assert encode("") == b""
+    assert encode_units([]) == ()
+
+
+# The function `cause` alone.
+
+
+def _is_open(prefix: bytes) -> bool:
+    """Whether CPython reports only that the rest of a sequence is missing."""
+    try:
+        prefix.decode()
+    except UnicodeDecodeError as error:
+        return error.reason == "unexpected end of data" and error.start == 0
+    return False
+
+
+@pytest.mark.parametrize("following", [None, *BOUNDARY], ids=lambda unit: "end" if unit is None else f"{unit:02X}")
+def test_cause_is_a_function_of_the_item_and_the_unit_after_it(following: int | None) -> None:
+    for unit in range(0x100):
+        subpart = bytes([unit])
+        whole = subpart + bytes([] if following is None else [following])
+        if not (oracle.strictly_decodes(subpart) or (following is not None and _is_open(whole))) and (
+            not oracle.strictly_decodes(whole)
+        ):
+            assert cause(TABLE_3_7, subpart, following).name == kind_of(subpart, following), whole.hex(" ")
+
+
+UNPLACED = "0000..0001  41..42\n0010..0011  44..45\n0020..003F  C0..C3  80..87"
+
+
+def test_causes_without_a_bit_distribution() -> None:
+    table = EncodingTable.parse("unplaced", UNPLACED, source="made up")
+    assert plain(decode(b"\x40\x43\x80A\xc0\xc4\xc3", table)) == [
+        (0, 1, 0xFFFD, "INVALID_BYTE"),
+        (1, 1, 0xFFFD, "INVALID_BYTE"),
+        (2, 1, 0xFFFD, "UNEXPECTED_CONTINUATION"),
+        (3, 1, 0x0, None),
+        (4, 1, 0xFFFD, "TRUNCATED"),
+        (5, 1, 0xFFFD, "INVALID_BYTE"),
+        (6, 1, 0xFFFD, "INCOMPLETE"),
+    ]

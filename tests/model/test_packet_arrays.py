@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import doctest
 from itertools import pairwise
 
 import pytest
@@ -12,16 +11,7 @@ from hypothesis import strategies as st
 
 pytest.importorskip("numpy", reason="requires the extra 'arrays'")
 
-from utf8fpga.model import (
-    CATALOGUE,
-    TABLE_3_7,
-    EncodingTable,
-    IncrementalDecoder,
-    Item,
-    Practice,
-    TableError,
-    arrays,
-)
+from utf8fpga.model import CATALOGUE, TABLE_3_7, EncodingTable, IncrementalDecoder, Item, Practice, TableError
 from utf8fpga.model.arrays import FlaggedPackets, PacketDecoder
 from utf8fpga.model.forms import UTF_16
 from utf8fpga.model.golden import GoldenDecoder
@@ -115,8 +105,3 @@ def test_tables_outside_the_limits_are_rejected() -> None:
     assert TABLE_3_7 in TABLES
     with pytest.raises(TableError, match=r"^UTF-16: packets require units of 8 bits, one of which is a sequence"):
         PacketDecoder(UTF_16)
-
-
-def test_doctest() -> None:
-    found = doctest.DocTestFinder().find(PacketDecoder, globs=vars(arrays))
-    assert sum(doctest.DocTestRunner().run(each).attempted for each in found) == 3

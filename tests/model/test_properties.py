@@ -89,19 +89,6 @@ def test_code_points_are_those_of_cpython(name: str) -> None:
     assert found == wanted
 
 
-def test_noncharacters_are_unassigned_in_the_data_of_cpython() -> None:
-    points = [point for each in code_points_of(CharacterProperty.NONCHARACTER) for point in each]
-    assert len(points) == 66
-    assert {unicodedata.category(chr(point)) for point in points} == {"Cn"}
-
-
-def test_white_space_is_the_property_of_unicode_and_four_separators() -> None:
-    # 25 code points have White_Space since Unicode 6.3.
-    points = {point for each in code_points_of(CharacterProperty.WHITESPACE) for point in each}
-    assert len(points - {0x1C, 0x1D, 0x1E, 0x1F}) == 25
-    assert 0x180E not in points
-
-
 def test_version_of_the_data_is_that_of_cpython() -> None:
     assert unicode_version() == unicodedata.unidata_version
     assert tuple(map(int, unicode_version().split("."))) >= (6, 3)

@@ -14,13 +14,10 @@ from xml.etree import ElementTree
 import pytest
 from support.processes import run
 
-from utf8fpga.model import DFA, REJECT, START, TABLE_3_7, EncodingTable
+from utf8fpga.model import DFA, REJECT, START, TABLE_3_7, UTF_16
 from utf8fpga.model.render import FORMATS, render
 from utf8fpga.model.vectors import vectors
 
-UTF_16 = EncodingTable.parse(
-    "UTF-16", "0..D7FF 0..D7FF\n10000..10FFFF D800..DBFF DC00..DFFF\nE000..FFFF E000..FFFF", source="D91", unit_width=16
-)
 EDGES = {
     ("start", "code point", "00..7F"),
     ("start", "80..BF", "C2..DF"),

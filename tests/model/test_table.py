@@ -8,10 +8,11 @@ import pickle
 from pathlib import Path
 
 import pytest
-from support.oracle import CESU_8_ROWS, RFC_2279, UTF_16, UTF_32, refusal
+from support.cases import cases
+from support.oracle import CESU_8_ROWS, refusal
 
 import utf8fpga.model
-from utf8fpga.model import TABLE_3_7, EncodingTable, Range, Row, TableError, decode, encode_units
+from utf8fpga.model import TABLE_3_7, UTF_16, EncodingTable, Range, Row, TableError, decode, encode_units
 
 pytestmark = pytest.mark.smoke
 
@@ -20,111 +21,58 @@ def _table(rows: str, width: int = 8, name: str = "T") -> EncodingTable:
     return EncodingTable.parse(name, rows, source="made up", unit_width=width)
 
 
-@pytest.mark.parametrize(
-    ("rows", "width", "message"),
-    [
-        pytest.param(
-            "0000..007F  80..FF",
-            7,
-            "T: row 1 (U+0000..U+007F as 80..FF): unit 1 reaches FF, but a unit of 7 bits ends at 7F",
-            id="unit_out_of_width",
-        ),
-        pytest.param(
-            "0000..007F  00..7F\n0080..00FF  C0  80..FF\n0100..01FF  C1  80..17F",
-            8,
-            "T: row 3 (U+0100..U+01FF as C1 80..17F): unit 2 reaches 17F, but a unit of 8 bits ends at FF",
-            id="second_unit_out_of_width",
-        ),
-        pytest.param(
-            "0080..07FF  C0..DF  80..BF",
-            8,
-            "T: row 1 (U+0080..U+07FF as C0..DF 80..BF): 1920 code points, but 2048 code unit sequences",
-            id="too_few_code_points",
-        ),
-        pytest.param(
-            "0000..0080  00..7F",
-            8,
-            "T: row 1 (U+0000..U+0080 as 00..7F): 129 code points, but 128 code unit sequences",
-            id="too_many_code_points",
-        ),
-        pytest.param(
-            "80000000  00",
-            8,
-            "T: row 1 (U+80000000 as 00): code points end at U+7FFFFFFF",
-            id="code_point_of_32_bits",
-        ),
-        pytest.param(
-            "0000..007F  00..7F\n0040  80",
-            8,
-            "T: rows 1 (U+0000..U+007F as 00..7F) and 2 (U+0040 as 80): both encode U+0040",
-            id="code_point_twice",
-        ),
-        pytest.param(
-            "0000..000F  00..0F\n0010..001F  0F..1E",
-            8,
-            "T: rows 1 (U+0000..U+000F as 00..0F) and 2 (U+0010..U+001F as 0F..1E): 0F is in both",
-            id="sequence_twice",
-        ),
-        pytest.param(
-            "0000..003F  C3  80..BF\n0040..00FF  C2..C4  80..BF",
-            8,
-            "T: rows 1 (U+0000..U+003F as C3 80..BF) and 2 (U+0040..U+00FF as C2..C4 80..BF): C3 80 is in both",
-            id="sequence_of_two_twice",
-        ),
-        pytest.param(
-            "0000..00FF  00..FF\n0100..013F  C3  80..BF",
-            8,
-            "T: rows 1 (U+0000..U+00FF as 00..FF) and 2 (U+0100..U+013F as C3 80..BF): "
-            "C3 is a sequence of one and starts one of the other",
-            id="sequence_starts_another",
-        ),
-        pytest.param(
-            "0000..003F  C3  80..BF\n0040..004F  C3  80  80..8F",
-            8,
-            "T: rows 1 (U+0000..U+003F as C3 80..BF) and 2 (U+0040..U+004F as C3 80 80..8F): "
-            "C3 80 is a sequence of one and starts one of the other",
-            id="sequence_of_two_starts_another",
-        ),
-        pytest.param(
-            "0000..007F  00..7F\n0080..00FF  81  00..7F",
-            8,
-            "T: not self-synchronising: 00 starts a sequence of row 1 (U+0000..U+007F as 00..7F) "
-            "and continues one of row 2 (U+0080..U+00FF as 81 00..7F) as unit 2",
-            id="not_self_synchronising",
-        ),
-        pytest.param(
-            "0000..0003  80  80..83",
-            8,
-            "T: not self-synchronising: 80 starts a sequence of row 1 (U+0000..U+0003 as 80 80..83) "
-            "and continues one of row 1 (U+0000..U+0003 as 80 80..83) as unit 2",
-            id="row_not_self_synchronising_by_itself",
-        ),
-        pytest.param("", 8, "T: a table needs at least one row", id="no_rows"),
-        pytest.param(" \n\t\n", 8, "T: a table needs at least one row", id="blank_lines"),
-        pytest.param("0000  00", 0, "T: unit width 0 is not in 1..32 bits", id="width_0"),
-        pytest.param("0000  00", 33, "T: unit width 33 is not in 1..32 bits", id="width_33"),
-        pytest.param("0000  00", -8, "T: unit width -8 is not in 1..32 bits", id="width_negative"),
-        pytest.param(
-            "0000..007F",
-            8,
-            "row '0000..007F' needs a range of code points and at least one of code units",
-            id="row_without_units",
-        ),
-        pytest.param("0000..007F  00-7F", 8, "'00-7F' is not a range: write it as A0..BF or E0", id="dash"),
-        pytest.param("U+0000..007F  00..7F", 8, "'U+0000..007F' is not a range: write it as A0..BF or E0", id="U+"),
-        pytest.param("0000..007F  00..", 8, "'00..' is not a range: write it as A0..BF or E0", id="no_last"),
-        pytest.param("0000..007F  ..7F", 8, "'..7F' is not a range: write it as A0..BF or E0", id="no_first"),
-        pytest.param("0000..007F  0..1..7F", 8, "'0..1..7F' is not a range: write it as A0..BF or E0", id="three"),
-        pytest.param(
-            "0000..007F  7F..00",
-            8,
-            "range 7F..0 is empty or negative: its first value must be 0 or more and not above its last",
-            id="empty_range",
-        ),
-    ],
-)
-def test_invalid_rows_are_rejected(rows: str, width: int, message: str) -> None:
-    assert refusal(TableError, _table, rows, width) == message
+INVALID_ROWS = """
+    width 7            | 7  | 0000..007F 80..FF | row 1 (U+0000..U+007F as 80..FF): unit 1 reaches FF, \
+but a unit of 7 bits ends at 7F
+    second unit        | 8  | 0000..007F 00..7F / 0080..00FF C0 80..FF / 0100..01FF C1 80..17F | \
+row 3 (U+0100..U+01FF as C1 80..17F): unit 2 reaches 17F, but a unit of 8 bits ends at FF
+    few code points    | 8  | 0080..07FF C0..DF 80..BF | row 1 (U+0080..U+07FF as C0..DF 80..BF): 1920 code points, \
+but 2048 code unit sequences
+    many code points   | 8  | 0000..0080 00..7F | row 1 (U+0000..U+0080 as 00..7F): 129 code points, \
+but 128 code unit sequences
+    32 bits            | 8  | 80000000 00 | row 1 (U+80000000 as 00): code points end at U+7FFFFFFF
+    code point twice   | 8  | 0000..007F 00..7F / 0040 80 | rows 1 (U+0000..U+007F as 00..7F) and 2 (U+0040 as 80): \
+both encode U+0040
+    sequence twice     | 8  | 0000..000F 00..0F / 0010..001F 0F..1E | rows 1 (U+0000..U+000F as 00..0F) and \
+2 (U+0010..U+001F as 0F..1E): 0F is in both
+    pair twice         | 8  | 0000..003F C3 80..BF / 0040..00FF C2..C4 80..BF | \
+rows 1 (U+0000..U+003F as C3 80..BF) and 2 (U+0040..U+00FF as C2..C4 80..BF): C3 80 is in both
+    starts another     | 8  | 0000..00FF 00..FF / 0100..013F C3 80..BF | rows 1 (U+0000..U+00FF as 00..FF) and \
+2 (U+0100..U+013F as C3 80..BF): C3 is a sequence of one and starts one of the other
+    pair starts        | 8  | 0000..003F C3 80..BF / 0040..004F C3 80 80..8F | \
+rows 1 (U+0000..U+003F as C3 80..BF) and 2 (U+0040..U+004F as C3 80 80..8F): C3 80 is a sequence \
+of one and starts one of the other
+    not synchronising  | 8  | 0000..007F 00..7F / 0080..00FF 81 00..7F | not self-synchronising: 00 starts a sequence \
+of row 1 (U+0000..U+007F as 00..7F) and continues one of row 2 (U+0080..U+00FF as 81 00..7F) as unit 2
+    not by itself      | 8  | 0000..0003 80 80..83 | not self-synchronising: 80 starts a sequence \
+of row 1 (U+0000..U+0003 as 80 80..83) and continues one of row 1 (U+0000..U+0003 as 80 80..83) as unit 2
+    no rows            | 8  |                   | a table needs at least one row
+    blank lines        | 8  | /                 | a table needs at least one row
+    width 0            | 0  | 0000 00           | unit width 0 is not in 1..32 bits
+    width 33           | 33 | 0000 00           | unit width 33 is not in 1..32 bits
+    negative width     | -8 | 0000 00           | unit width -8 is not in 1..32 bits
+"""
+INVALID_TEXTS = """
+    no units           | 0000..007F             | \
+row '0000..007F' needs a range of code points and at least one of code units
+    dash               | 0000..007F  00-7F      | '00-7F' is not a range: write it as A0..BF or E0
+    prefix             | U+0000..007F  00..7F   | 'U+0000..007F' is not a range: write it as A0..BF or E0
+    no last            | 0000..007F  00..       | '00..' is not a range: write it as A0..BF or E0
+    no first           | 0000..007F  ..7F       | '..7F' is not a range: write it as A0..BF or E0
+    three              | 0000..007F  0..1..7F   | '0..1..7F' is not a range: write it as A0..BF or E0
+    empty range        | 0000..007F  7F..00     | range 7F..0 is empty or negative: \
+its first value must be 0 or more and not above its last
+"""
+
+
+@pytest.mark.parametrize(("width", "rows", "message"), cases(INVALID_ROWS))
+def test_invalid_rows_are_rejected(width: str, rows: str, message: str) -> None:
+    assert refusal(TableError, _table, rows.replace("/", "\n"), int(width)) == f"T: {message}"
+
+
+@pytest.mark.parametrize(("rows", "message"), cases(INVALID_TEXTS))
+def test_rows_of_another_format_are_rejected(rows: str, message: str) -> None:
+    assert refusal(TableError, _table, rows) == message
 
 
 def test_cesu_8_in_one_table_is_not_self_synchronising() -> None:
@@ -213,15 +161,6 @@ def test_row_matches_only_complete_sequences() -> None:
         assert not row.matches(units)
 
 
-@pytest.mark.parametrize(
-    ("table", "longest", "last"),
-    [(TABLE_3_7, 4, 0x10FFFF), (UTF_16, 2, 0x10FFFF), (UTF_32, 1, 0x10FFFF), (RFC_2279, 6, 0x7FFFFFFF)],
-    ids=["UTF-8", "UTF-16", "UTF-32", "RFC-2279"],
-)
-def test_longest_sequence_and_last_code_point(table: EncodingTable, longest: int, last: int) -> None:
-    assert (table.longest, table.last_code_point) == (longest, last)
-
-
 def test_tables_compare_and_hash_by_value() -> None:
     again = EncodingTable.parse(
         TABLE_3_7.name,
@@ -246,37 +185,6 @@ def test_byte_ranges_occur_only_in_the_module_forms() -> None:
 
 
 # Bit distributions.
-
-
-@pytest.mark.parametrize(
-    ("table", "length", "blocks", "payload_bits", "base", "points"),
-    [
-        pytest.param(TABLE_3_7, 1, "00..7F", (7,), 0, "00..7F", id="UTF-8_1"),
-        pytest.param(TABLE_3_7, 2, "C0..DF 80..BF", (5, 6), 0, "00..7FF", id="UTF-8_2"),
-        pytest.param(TABLE_3_7, 3, "E0..EF 80..BF 80..BF", (4, 6, 6), 0, "00..FFFF", id="UTF-8_3"),
-        pytest.param(TABLE_3_7, 4, "F0..F7 80..BF 80..BF 80..BF", (3, 6, 6, 6), 0, "00..1FFFFF", id="UTF-8_4"),
-        pytest.param(UTF_16, 1, "00..FFFF", (16,), 0, "00..FFFF", id="UTF-16_1"),
-        pytest.param(UTF_16, 2, "D800..DBFF DC00..DFFF", (10, 10), 0x10000, "10000..10FFFF", id="UTF-16_2"),
-        pytest.param(UTF_32, 1, "00..1FFFFF", (21,), 0, "00..1FFFFF", id="UTF-32_1"),
-        pytest.param(RFC_2279, 5, "F8..FB" + " 80..BF" * 4, (2, 6, 6, 6, 6), 0, "00..3FFFFFF", id="RFC-2279_5"),
-        pytest.param(RFC_2279, 6, "FC..FD" + " 80..BF" * 5, (1, 6, 6, 6, 6, 6), 0, "00..7FFFFFFF", id="RFC-2279_6"),
-    ],
-)
-def test_bit_distribution(
-    table: EncodingTable, length: int, blocks: str, payload_bits: tuple[int, ...], base: int, points: str
-) -> None:
-    """Table 3-6 and Table 3-5."""
-    pattern = table.patterns[length]
-    assert " ".join(map(str, pattern.blocks)) == blocks
-    assert pattern.payload_bits == payload_bits
-    assert pattern.base == base
-    assert str(pattern.code_points) == points
-
-
-def test_lengths_with_a_bit_distribution() -> None:
-    assert list(TABLE_3_7.patterns) == [1, 2, 3, 4]
-    assert list(UTF_16.patterns) == [1, 2]
-    assert list(RFC_2279.patterns) == [1, 2, 3, 4, 5, 6]
 
 
 def test_code_points_reachable_from_a_prefix() -> None:

@@ -3,21 +3,15 @@
 
 from __future__ import annotations
 
-import doctest
 from itertools import product
 
 import pytest
 from support.oracle import BOUNDARY, REPRESENTATIVES, report_of
 
 from utf8fpga.model import MODIFIED_UTF_8_CODE_UNITS, ErrorKind, InvalidArgumentError, validate
-from utf8fpga.model import validator as module
 from utf8fpga.model.validator import GoldenValidator
 
 pytestmark = pytest.mark.smoke
-
-
-def test_doctests() -> None:
-    assert doctest.testmod(module).failed == 0
 
 
 @pytest.mark.parametrize("length", range(4))
@@ -29,19 +23,6 @@ def test_reports_of_short_texts_of_boundary_bytes_are_those_of_cpython(length: i
 def test_reports_of_texts_of_four_bytes_of_all_classes_are_those_of_cpython() -> None:
     for units in product(REPRESENTATIVES, repeat=4):
         assert validate(bytes(units)) == report_of(bytes(units)), bytes(units)
-
-
-def test_the_offset_of_a_truncated_end_is_the_start_of_its_sequence() -> None:
-    for text in (b"ab\xc3", b"ab\xe2\x82", b"ab\xf0\x9f\x98"):
-        assert validate(text)[:3] == (False, 2, ErrorKind.INCOMPLETE)
-
-
-def test_the_first_error_is_reported_not_a_truncated_end() -> None:
-    assert validate(b"\x80\xc3")[:4] == (False, 0, ErrorKind.UNEXPECTED_CONTINUATION, 2)
-
-
-def test_an_empty_text_is_well_formed() -> None:
-    assert validate(b"") == (True, None, None, 0, 0, 0, 0)
 
 
 def test_numbers_saturate() -> None:

@@ -15,7 +15,7 @@ from support.tiers import tiered
 from utf8fpga.hdl import PIPELINES, Decoder, axi_verilog
 from utf8fpga.model import ErrorKind
 from utf8fpga.model.practices import Practice, decode_with
-from utf8fpga.model.vectors import VECTOR_FORMATS, render_vectors, vectors
+from utf8fpga.model.vectors import render_vectors, vectors
 
 NAMED = {
     "overlong_2_lowest": "C0 80",
@@ -82,11 +82,6 @@ def test_hex_has_one_block_for_each_vector() -> None:
 def test_unknown_format_is_rejected() -> None:
     with pytest.raises(ValueError, match=r"^format 'csv' is not one of json, hex, readmemh$"):
         render_vectors("csv")
-
-
-@pytest.mark.parametrize("form", VECTOR_FORMATS)
-def test_output_is_deterministic(form: str) -> None:
-    assert render_vectors(form) == render_vectors(form)
 
 
 @pytest.mark.parametrize("practice", Practice)

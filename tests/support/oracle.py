@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable
 
 import pytest
 
-from utf8fpga.model import EncodingTable, ErrorKind, InvalidArgumentError, Item, ValidatorReport
+from utf8fpga.model import ErrorKind, InvalidArgumentError, Item, ValidatorReport
 
 BOUNDARY = bytes.fromhex("00 7F 80 8F 90 9F A0 BF C0 C1 C2 DF E0 E1 EC ED EE EF F0 F1 F3 F4 F5 F7 F8 FF")
 """The bounds of all ranges in Table 3-7 and the bytes next to them."""
@@ -117,44 +117,6 @@ def refusal(kind: type[Exception], call: Callable[..., object], *arguments: obje
     assert len(message.splitlines()) == 1
     return message
 
-
-UTF_16 = EncodingTable.parse(
-    "UTF-16",
-    """
-    0000..D7FF     0000..D7FF
-    E000..FFFF     E000..FFFF
-    10000..10FFFF  D800..DBFF  DC00..DFFF
-    """,
-    source="The Unicode Standard, section 3.9, D91 and Table 3-5",
-    unit_width=16,
-)
-
-UTF_32 = EncodingTable.parse(
-    "UTF-32",
-    """
-    0000..D7FF    0000..D7FF
-    E000..10FFFF  E000..10FFFF
-    """,
-    source="The Unicode Standard, section 3.9, D90",
-    unit_width=32,
-)
-
-RFC_2279 = EncodingTable.parse(
-    "UTF-8 of RFC 2279",
-    """
-    0000..007F          00..7F
-    0080..07FF          C2..DF  80..BF
-    0800..0FFF          E0      A0..BF  80..BF
-    1000..FFFF          E1..EF  80..BF  80..BF
-    10000..3FFFF        F0      90..BF  80..BF  80..BF
-    40000..1FFFFF       F1..F7  80..BF  80..BF  80..BF
-    200000..FFFFFF      F8      88..BF  80..BF  80..BF  80..BF
-    1000000..3FFFFFF    F9..FB  80..BF  80..BF  80..BF  80..BF
-    4000000..3FFFFFFF   FC      84..BF  80..BF  80..BF  80..BF  80..BF
-    40000000..7FFFFFFF  FD      80..BF  80..BF  80..BF  80..BF  80..BF
-    """,
-    source="RFC 2279, section 2, shortest forms",
-)
 
 CESU_8_ROWS = """
     0000..007F     00..7F
