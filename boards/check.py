@@ -9,8 +9,9 @@ from importlib import resources
 from itertools import zip_longest
 from pathlib import Path
 
-from utf8fpga.boards.events import Event, Expected, GarbledError, Mark, line_of, parser_of
-from utf8fpga.boards.protocol import escaped
+from utf8fpga.boards.events import Event, GarbledError, line_of
+from utf8fpga.boards.forms import Expected, parser_of
+from utf8fpga.boards.protocol import Mark, escaped
 from utf8fpga.boards.uart_core import UartCore
 from utf8fpga.hdl.toolchain import ToolError, tool_error
 from utf8fpga.sim.engines.netlist import LineCircuit, run_line
