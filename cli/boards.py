@@ -34,7 +34,7 @@ def boards(context: click.Context, as_json: bool) -> None:
         {
             "name": board.name,
             "family": board.family,
-            "device": board.description.partition(",")[0],
+            "device": board.device,
             "toolchain": toolchain_of(board),
             "clock_mhz": clock_of(board),
             "uart": pins_of(board),

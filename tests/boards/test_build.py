@@ -570,12 +570,10 @@ def test_the_catalog_agrees_with_the_platforms() -> None:
         if board.obstacle:
             continue
         platform = kind()
-        if getattr(platform, "default_clk", None):
-            assert f"{platform.default_clk_frequency / 1e6:g} MHz" in board.description, board.name
         if board.family not in FAMILIES:
             continue
         device = getattr(platform, "device", None) or platform.part
-        assert device.removeprefix("iCE40") in board.description, board.name
+        assert device.removeprefix("iCE40") in board.device, board.name
         assert FAMILIES_OF_AMARANTH.get(platform.family, "gowin") == board.family
         assert (("uart", 0) in platform.resources) is (board.uart is None), board.name
 
