@@ -9,11 +9,9 @@ from utf8fpga.boards.build import (
     BuildError,
     BuildReport,
     build_board,
-    clock_of,
+    facts_of,
     obstacle,
-    pins_of,
     require_tools,
-    toolchain_of,
 )
 from utf8fpga.boards.catalog import BOARDS, Board, UnknownBoardError, find_board
 from utf8fpga.boards.forms import FORMS
@@ -41,13 +39,11 @@ __all__ = [
     "UnknownBoardError",
     "WordFlag",
     "build_board",
-    "clock_of",
     "escaped",
+    "facts_of",
     "find_board",
     "obstacle",
-    "pins_of",
     "program_board",
     "require_tools",
-    "toolchain_of",
     "uart_divisor",
 ]

@@ -103,60 +103,23 @@ class SimulatedPlatform:
         return self.uart if name == "uart" else self.leds[number]
 
 
-class VirtualBoard:
-    """The top module of a board as machine code, with a UART of a host at its pins.
+class HostLine:
+    """The UART of a host at the pins of a circuit in simulation.
 
     Args:
-        board: a name in the catalogue, or a board that is not in it.
-        baud: bits per second of the board's UART.
-        core: the parameters of the core, as for `UartCore`.
-        form: the form of the output, as for `UartCore`.
-        netlist: simulate what Yosys makes of it for the family of the board, if all its cells have models; otherwise
-            the circuit before synthesis, which is compiled faster.
-        faults: faults of the line; default: none.
-        cache: the folder for compiled models; default: that of the user.
+        line: the simulation.
+        clock_hz: its clock frequency in Hz.
+        baud: bits per second of the circuit's UART.
+        faults: faults of the line.
 
     Attributes:
-        clock_hz: the clock frequency of the board in Hz.
-        leds: for each LED its signal, and whether it was on at the last call.
         cycles: the cycles simulated so far.
-        is_netlist: whether the netlist is simulated.
-
-    Raises:
-        InvalidArgumentError: `UartCore` rejects the arguments.
-        UnknownBoardError: no board has that name.
-        ToolError: there is no C compiler, or the model cannot be built.
     """
 
-    def __init__(
-        self,
-        board: str | Board = "icebreaker",
-        *,
-        baud: float = 1_000_000,
-        core: CoreParameters | None = None,
-        form: str | None = None,
-        netlist: bool = False,
-        faults: Faults = _NO_FAULTS,
-        cache: Path | None = None,
-    ) -> None:
-        self.board = find_board(board) if isinstance(board, str) else board
-        self.baud, self.faults = baud, faults
-        platform = self.board.create_platform()
-        self.clock_hz = float(platform.default_clk_frequency)
-        leds = tuple(name for number, name in enumerate(self.board.leds) if ("led", number) in platform.resources)
-        text = _rtlil(uart := UartCore(self.clock_hz, baud, core, form=form), self.board, len(leds))
-        self.is_netlist = netlist and self.board.family in NETLIST_FAMILIES
-        circuit: Circuit = Netlist(self.board.family).circuit(text) if self.is_netlist else Rtlil(text)
-        try:
-            self._line = Line(circuit, leds=len(leds), cache=cache)
-        except UnknownCellError:
-            if not self.is_netlist:
-                raise
-            self.is_netlist = False
-            self._line = Line(Rtlil(text), leds=len(leds), cache=cache)
-        self.leds = dict.fromkeys(leds, False)
+    def __init__(self, line: Line, clock_hz: float, baud: float, faults: Faults = _NO_FAULTS) -> None:
+        self._line, self.clock_hz, self.baud, self.faults = line, clock_hz, baud, faults
         self.cycles = 0
-        self._settle = round(4 * _FRAME_BITS * uart.divisor) + 256
+        self._settle = round(4 * _FRAME_BITS * clock_hz / baud) + 256
         """Cycles in which TX is high, after which the board has nothing more to send."""
         self.reset()
 
@@ -220,7 +183,6 @@ class VirtualBoard:
 
     def _run(self, levels: bytes, baud: float) -> bytes:
         sent = self._line.run(levels)
-        self.leds = dict(zip(self.leds, self._line.leds, strict=True))
         self.cycles += len(levels)
         # What the board sends for these bytes may start later.
         last = max(sent.rfind(0), levels.rfind(0))
@@ -241,6 +203,62 @@ class VirtualBoard:
                 place = len(levels)
         self._sent = levels[start:] if start >= 0 else b""
         return bytes(found)
+
+
+class VirtualBoard(HostLine):
+    """The top module of a board as machine code, with a UART of a host at its pins.
+
+    Args:
+        board: a name in the catalogue, or a board that is not in it.
+        baud: bits per second of the board's UART.
+        core: the parameters of the core, as for `UartCore`.
+        form: the form of the output, as for `UartCore`.
+        netlist: simulate what Yosys makes of it for the family of the board, if all its cells have models; otherwise
+            the circuit before synthesis, which is compiled faster.
+        faults: faults of the line; default: none.
+        cache: the folder for compiled models; default: that of the user.
+
+    Attributes:
+        is_netlist: whether the netlist is simulated.
+
+    Raises:
+        InvalidArgumentError: `UartCore` rejects the arguments.
+        UnknownBoardError: no board has that name.
+        ToolError: there is no C compiler, or the model cannot be built.
+    """
+
+    def __init__(
+        self,
+        board: str | Board = "icebreaker",
+        *,
+        baud: float = 1_000_000,
+        core: CoreParameters | None = None,
+        form: str | None = None,
+        netlist: bool = False,
+        faults: Faults = _NO_FAULTS,
+        cache: Path | None = None,
+    ) -> None:
+        self.board = find_board(board) if isinstance(board, str) else board
+        platform = self.board.create_platform()
+        clock_hz = float(platform.default_clk_frequency)
+        leds = tuple(name for number, name in enumerate(self.board.leds) if ("led", number) in platform.resources)
+        text = _rtlil(UartCore(clock_hz, baud, core, form=form), self.board, len(leds))
+        self.is_netlist = netlist and self.board.family in NETLIST_FAMILIES
+        circuit: Circuit = Netlist(self.board.family).circuit(text) if self.is_netlist else Rtlil(text)
+        try:
+            line = Line(circuit, leds=len(leds), cache=cache)
+        except UnknownCellError:
+            if not self.is_netlist:
+                raise
+            self.is_netlist = False
+            line = Line(Rtlil(text), leds=len(leds), cache=cache)
+        self._leds = leds
+        super().__init__(line, clock_hz, baud, faults)
+
+    @property
+    def leds(self) -> dict[str, bool]:
+        """For each LED its signal, and whether it was on in the last call."""
+        return dict(zip(self._leds, self._line.leds, strict=True))
 
 
 def _rtlil(core: UartCore, board: Board, leds: int) -> str:
