@@ -287,21 +287,6 @@ def test_a_wrong_speed_is_reported(baud: float, said: str) -> None:
     assert said in refusal(TalkError, lambda: Conversation(Wire(of, baud)))
 
 
-def test_no_board_is_reported() -> None:
-    class Open:
-        name = "open"
-
-        def read(self, seconds: float) -> bytes:
-            del seconds
-            return b""
-
-        def write(self, data: bytes) -> None:
-            del data
-
-    message = "open: no answer within 2 s: check that the bitstream is loaded, the cable, and the speed, --baud"
-    assert refusal(TalkError, lambda: Conversation(Open())) == message
-
-
 class Scripted:
     """A `Port` behind which a function answers to what is written; it is called with None if the host waits."""
 
@@ -316,6 +301,11 @@ class Scripted:
     def read(self, seconds: float) -> bytes:
         data, self._received = self._received or (self._answer(None) if seconds else b""), b""
         return data
+
+
+def test_no_board_is_reported() -> None:
+    message = "scripted: no answer within 2 s: check that the bitstream is loaded, the cable, and the speed, --baud"
+    assert refusal(TalkError, lambda: Conversation(Scripted(lambda _data: b""))) == message
 
 
 ANSWER = bytes.fromhex("00000010" + 3 * "00000000")
