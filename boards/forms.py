@@ -7,8 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
-from utf8fpga.boards.events import Counters, Event
-from utf8fpga.boards.parsers import ItemLines, Parser, ReportLines, Text, Words
+from utf8fpga.boards.events import Counters, Event, ItemLines, Parser, ReportLines, Text, Words
 from utf8fpga.boards.record import RecordForm, WordForm, has_field
 from utf8fpga.boards.text_form import TextForm
 from utf8fpga.boards.wording import ITEM_LINES, REPORT_LINES, Program, Step, Wording

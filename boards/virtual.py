@@ -419,42 +419,29 @@ _SPEED_MASK, _OTHER_SPEED = 0x100F, 0x1000
 """The bits CBAUD and BOTHER in its field c_cflag."""
 
 
-def _speed(descriptor: int) -> float | None:
-    """The speed in bits per second that a host has set; None where it cannot be determined."""
+def _speed(descriptor: int) -> float:
+    """The speed in bits per second that a host has set."""
     import fcntl
     import termios
 
     if sys.platform == "linux":
-        with suppress(OSError):
-            structure = fcntl.ioctl(descriptor, _GET_TERMIOS2, bytes(_TERMIOS2_BYTES))
-            if speed := int.from_bytes(structure[-4:], sys.byteorder):
-                return float(speed)
-    code = termios.tcgetattr(descriptor)[5]
-    return next((float(speed) for speed, known in _speeds().items() if known == code), None)
+        structure = fcntl.ioctl(descriptor, _GET_TERMIOS2, bytes(_TERMIOS2_BYTES))
+        return float(int.from_bytes(structure[-4:], sys.byteorder))
+    return float(termios.tcgetattr(descriptor)[5])  # In macOS the codes of the speeds are the speeds.
 
 
 def _set_speed(descriptor: int, baud: float) -> None:
-    """Set a speed if the system can."""
+    """Set a speed."""
     import fcntl
     import termios
 
     if sys.platform == "linux":
-        with suppress(OSError):
-            words = array("I", fcntl.ioctl(descriptor, _GET_TERMIOS2, bytes(_TERMIOS2_BYTES)))
-            words[2] = words[2] & ~_SPEED_MASK | _OTHER_SPEED
-            words[-2] = words[-1] = round(baud)
-            fcntl.ioctl(descriptor, _SET_TERMIOS2, words.tobytes())
-            return
-    if (code := _speeds().get(round(baud))) is not None:
+        words = array("I", fcntl.ioctl(descriptor, _GET_TERMIOS2, bytes(_TERMIOS2_BYTES)))
+        words[2] = words[2] & ~_SPEED_MASK | _OTHER_SPEED
+        words[-2] = words[-1] = round(baud)
+        fcntl.ioctl(descriptor, _SET_TERMIOS2, words.tobytes())
+    else:
         settings = termios.tcgetattr(descriptor)
-        settings[4] = settings[5] = code
+        settings[4] = settings[5] = round(baud)
         with suppress(termios.error):
             termios.tcsetattr(descriptor, termios.TCSANOW, settings)
-
-
-def _speeds() -> dict[int, int]:
-    """The codes of the speeds with a name."""
-    import termios
-
-    names = (name for name in dir(termios) if name.startswith("B") and name[1:].isdigit() and name != "B0")
-    return {int(name[1:]): getattr(termios, name) for name in names}

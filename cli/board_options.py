@@ -8,8 +8,8 @@ from typing import Any
 
 import click
 
-from utf8fpga.boards import FORMS, Host
-from utf8fpga.boards.forms import BOARD_CORES
+from utf8fpga.boards.forms import BOARD_CORES, FORMS
+from utf8fpga.boards.ssh_build import Host
 from utf8fpga.cli.core_options import SANITIZER, core_command
 from utf8fpga.cli.options import FOLDER, HOST
 from utf8fpga.cli.output import CommandError

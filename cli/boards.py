@@ -11,7 +11,8 @@ from pathlib import Path
 
 import click
 
-from utf8fpga.boards import BOARDS, facts_of, find_board, obstacle
+from utf8fpga.boards.build import facts_of, obstacle
+from utf8fpga.boards.catalog import BOARDS, find_board
 from utf8fpga.boards.several import build_boards, table_of
 from utf8fpga.cli.board_options import board_core_command, form_option, host_of, host_options
 from utf8fpga.cli.options import FILE, FOLDER, json_option

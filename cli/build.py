@@ -11,8 +11,9 @@ from pathlib import Path
 
 import click
 
-from utf8fpga.boards import DIVISORS, FAMILIES, Board, build_board, find_board, program_board
-from utf8fpga.boards.catalog import SIGNALS
+from utf8fpga.boards.build import DIVISORS, FAMILIES, build_board
+from utf8fpga.boards.catalog import SIGNALS, Board, find_board
+from utf8fpga.boards.programming import program_board
 from utf8fpga.cli.board_options import board_core_command, form_option, host_of, host_options
 from utf8fpga.cli.options import FOLDER, SEED, json_option
 from utf8fpga.cli.output import CommandError, say

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import click
 
-from utf8fpga.boards import build_board, require_tools
+from utf8fpga.boards.build import build_board, require_tools
 from utf8fpga.boards.events import Received, line_of
 from utf8fpga.boards.forms import Expected
 from utf8fpga.boards.host import Conversation

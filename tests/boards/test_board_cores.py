@@ -16,11 +16,11 @@ from support.oracle import refusal
 from support.tiers import tiered
 from test_virtual import DAMAGED, Wire, conversation, lit_long_after
 
-from utf8fpga.boards import UartCore
 from utf8fpga.boards.events import Counters, line_of
 from utf8fpga.boards.forms import FORMS, TEXT_FORMS, Expected, answer_in, form_of, parser_of
 from utf8fpga.boards.host import Conversation
 from utf8fpga.boards.protocol import MARKS, Mark, escaped
+from utf8fpga.boards.uart_core import UartCore
 from utf8fpga.boards.virtual import VirtualBoard
 from utf8fpga.hdl import DecoderParameters, EncoderParameters, TranscoderParameters, ValidatorParameters
 from utf8fpga.model import GENERALISED_UTF_8, ErrorKind, InvalidArgumentError, Practice, ValidatorReport

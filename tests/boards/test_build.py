@@ -27,24 +27,13 @@ from support.engines import requires_compiler
 from support.oracle import refusal
 from test_uart import frame, frames, line, simulate
 
-from utf8fpga.boards import (
-    BOARDS,
-    FAMILIES,
-    Board,
-    BuildError,
-    BuildReport,
-    Host,
-    UartCore,
-    UnknownBoardError,
-    build_board,
-    facts_of,
-    find_board,
-    obstacle,
-    require_tools,
-)
+from utf8fpga.boards.build import FAMILIES, BuildError, BuildReport, build_board, facts_of, obstacle, require_tools
+from utf8fpga.boards.catalog import BOARDS, Board, UnknownBoardError, find_board
 from utf8fpga.boards.programming import program_board, programming_command
 from utf8fpga.boards.several import build_boards, table_of
+from utf8fpga.boards.ssh_build import Host
 from utf8fpga.boards.top import BoardTop
+from utf8fpga.boards.uart_core import UartCore
 from utf8fpga.boards.virtual import SimulatedPlatform
 from utf8fpga.hdl import DecoderParameters
 from utf8fpga.hdl.toolchain import ToolError

@@ -11,8 +11,9 @@ import pytest
 from support.builds import needs_tools
 from support.engines import requires_compiler
 
-from utf8fpga.boards import UartCore, build_board
+from utf8fpga.boards.build import build_board
 from utf8fpga.boards.check import check_design
+from utf8fpga.boards.uart_core import UartCore
 from utf8fpga.hdl.toolchain import ToolError
 from utf8fpga.sim.engines.netlist import LineCircuit
 

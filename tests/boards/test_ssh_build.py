@@ -18,7 +18,8 @@ from support.builds import Built
 from support.processes import run
 from support.tiers import tiered
 
-from utf8fpga.boards import BuildError, Host, build_board
+from utf8fpga.boards.build import BuildError, build_board
+from utf8fpga.boards.ssh_build import Host
 from utf8fpga.hdl.toolchain import find_tool
 
 pytest.importorskip("amaranth_boards", reason="amaranth-boards is not installed")

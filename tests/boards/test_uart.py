@@ -22,14 +22,9 @@ from hypothesis import strategies as st
 from support.oracle import refusal
 from support.tiers import tiered
 
-from utf8fpga.boards import (
-    UartCore,
-    UartReceiver,
-    UartTransmitter,
-    WordFlag,
-    escaped,
-    uart_divisor,
-)
+from utf8fpga.boards.protocol import WordFlag, escaped
+from utf8fpga.boards.uart import UartReceiver, UartTransmitter, uart_divisor
+from utf8fpga.boards.uart_core import UartCore
 from utf8fpga.hdl import DecoderParameters
 from utf8fpga.model import EncodingTable, Range, Row
 from utf8fpga.model.practices import IncrementalDecoder, Practice

@@ -374,13 +374,14 @@ def test_the_time_to_wait_is_checked(seconds: float) -> None:
     assert refusal(InvalidArgumentError, lambda: Conversation(Wire(board()), seconds)) == message
 
 
-def test_output_that_no_board_sends_is_reported() -> None:
+@pytest.mark.parametrize("word", [0x70000000, 0x00200000, 0x80200000])
+def test_output_that_no_board_sends_is_reported(word: int) -> None:
     wire = Wire(board())
     talk = Conversation(wire)
-    wire._received = b"\0\0\0\x70"
+    wire._received = word.to_bytes(4, "little")
     message = (
-        "wire: received the word 70000000, which no board sends in the form words: noise on the line, or a wrong "
-        "speed, --baud"
+        f"wire: received the word {word:08X}, which no board sends in the form words: noise on the line, or a "
+        "wrong speed, --baud"
     )
     assert refusal(TalkError, talk.receive) == message
 
