@@ -96,13 +96,12 @@ class BuildReport:
     required_mhz: float
     tools: dict[str, str]
 
-    def lines(self) -> list[str]:
-        """The report as lines of text."""
+    def __str__(self) -> str:
         share = self.logic_cells / self.logic_cells_available
         tools = ", ".join(f"{name} {number}" for name, number in self.tools.items())
         pins = f" at {self.uart}" if self.uart else ""
         divided = f", the board's divided by {self.divide}" if self.divide > 1 else ""
-        return [
+        lines = [
             f"board        {self.board}: {self.device}, {self.required_mhz:.10g} MHz{divided}, "
             f"UART{pins} {self.baud:.10g} baud 8N1, {self.form}",
             f"bitstream    {self.bitstream}",
@@ -113,9 +112,7 @@ class BuildReport:
             f"tools        {tools}; {self.core}, seed {self.seed}",
             *([f"program      {self.program}"] if self.program else []),
         ]
-
-    def __str__(self) -> str:
-        return "\n".join(self.lines())
+        return "\n".join(lines)
 
     def as_dict(self) -> dict[str, Any]:
         """The report as a dictionary for JSON, with the attributes' names as keys."""
@@ -126,7 +123,6 @@ class BuildReport:
 class _Flow:
     """The tools of a device family in the order in which they run, and their names for resources."""
 
-    synthesis: str
     place_and_route: str
     pack: str
     suffix: str
@@ -138,13 +134,13 @@ class _Flow:
     """The names of tools in Amaranth's plan, where they differ."""
     adapt: Callable[[Sequence[str]], list[str]] = list
     """Changes the arguments of place and route in Amaranth's plan to those of the tool."""
-    attributes: Mapping[str, str] = field(default_factory=dict)
+    attributes: Mapping[str, str] = field(default_factory=lambda: {"IO_TYPE": "LVCMOS33"})
     """The attributes of the pins of a UART that is not a resource of the board."""
 
     @property
     def tools(self) -> tuple[str, str, str]:
         """The tools; the version of the last one does not affect the bitstream."""
-        return self.synthesis, self.place_and_route, self.pack
+        return _SYNTHESIS, self.place_and_route, self.pack
 
     def commands(self, board: Board, plan: BuildPlan) -> dict[str, Sequence[str]]:
         """The arguments of the tools, from Amaranth's list of commands.
@@ -166,6 +162,9 @@ class _Flow:
         return commands | {self.place_and_route: self.adapt(commands[self.place_and_route])}
 
 
+_SYNTHESIS = "yosys"
+
+
 def _himbaechel(arguments: Sequence[str]) -> list[str]:
     """The arguments of nextpnr-himbaechel for those of the older nextpnr-gowin."""
     options = {"--family": "family", "--cst": "cst"}
@@ -180,30 +179,27 @@ def _himbaechel(arguments: Sequence[str]) -> list[str]:
 
 _FLOWS = {
     "ice40": _Flow(
-        *("yosys", "nextpnr-ice40", "icepack", "bin", "ICESTORM_LC", "ICESTORM_RAM", None),
+        *("nextpnr-ice40", "icepack", "bin", "ICESTORM_LC", "ICESTORM_RAM", None),
         attributes={"IO_STANDARD": "SB_LVCMOS"},
     ),
     "ecp5": _Flow(
-        *("yosys", "nextpnr-ecp5", "ecppack", "bit", "TRELLIS_COMB", "DP16KD", "TRELLIS_FF"),
-        attributes={"IO_TYPE": "LVCMOS33"},
+        *("nextpnr-ecp5", "ecppack", "bit", "TRELLIS_COMB", "DP16KD", "TRELLIS_FF"),
     ),
     "machxo2": _Flow(
-        *("yosys", "nextpnr-machxo2", "xo2pack", "bit", "TRELLIS_COMB", "DP8KC", "TRELLIS_FF"),
+        *("nextpnr-machxo2", "xo2pack", "bit", "TRELLIS_COMB", "DP8KC", "TRELLIS_FF"),
         planned={"xo2pack": "ecppack"},
-        attributes={"IO_TYPE": "LVCMOS33"},
     ),
     "gowin": _Flow(
-        *("yosys", "nextpnr-himbaechel-gowin", "gowin_pack", "fs", "LUT4", "BSRAM", "DFF"),
+        *("nextpnr-himbaechel-gowin", "gowin_pack", "fs", "LUT4", "BSRAM", "DFF"),
         planned={"nextpnr-himbaechel-gowin": "nextpnr-gowin"},
         adapt=_himbaechel,
-        attributes={"IO_TYPE": "LVCMOS33"},
     ),
     "nexus": _Flow(
-        *("yosys", "nextpnr-nexus", "prjoxide", "bit", "OXIDE_COMB", "OXIDE_EBR", "OXIDE_FF"),
-        attributes={"IO_TYPE": "LVCMOS33"},
+        *("nextpnr-nexus", "prjoxide", "bit", "OXIDE_COMB", "OXIDE_EBR", "OXIDE_FF"),
     ),
     "gatemate": _Flow(
-        *("yosys", "nextpnr-himbaechel-gatemate", "gmpack", "bit", "CPE_LT", "RAM_HALF", "CPE_FF"),
+        *("nextpnr-himbaechel-gatemate", "gmpack", "bit", "CPE_LT", "RAM_HALF", "CPE_FF"),
+        attributes={},
     ),
 }
 
@@ -545,7 +541,7 @@ def _kept(directory: Path, board: Board, flow: _Flow, digest: str, host: Host | 
         found = json.loads((directory / f"{board.name}.json").read_text(encoding="utf-8"))
         report = BuildReport(**found | {"bitstream": directory / f"{board.name}.{flow.suffix}"})
         is_same = report.plan == digest and hashlib.sha256(report.bitstream.read_bytes()).hexdigest() == report.sha256
-        present = (flow.synthesis, flow.place_and_route) if host is None else ()
+        present = flow.tools[:2] if host is None else ()
         tools = {tool: present_version(tool) for tool in present}
         return report if is_same and tools.items() <= report.tools.items() else None
     except (OSError, ValueError, TypeError):

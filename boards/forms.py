@@ -36,7 +36,6 @@ class Form:
 
     Attributes:
         name: its name on the command line.
-        help: what is sent.
         circuit: makes the circuit for the shape of the core's output symbols.
         parser: makes the parser of the host.
         fields: the optional fields of the symbols that the circuit needs, of `kind` and `length`.
@@ -44,7 +43,6 @@ class Form:
     """
 
     name: str
-    help: str
     circuit: Callable[[Any], RecordForm]
     parser: Callable[[], Parser]
     fields: tuple[str, ...] = ()
@@ -75,8 +73,7 @@ def _text_form(name: str) -> Form:
         bad: Program = [Step.DROP, "\ufffd".encode()] if is_item else good
         return TextForm(symbol, Wording(good, bad, encoding=encoding))
 
-    help_text = "the text with U+FFFD in place of ill-formed items"
-    return Form(name, help_text, circuit, lambda: Text(encoding), ("length",))
+    return Form(name, circuit, lambda: Text(encoding), ("length",))
 
 
 def _report_circuit(report: Any) -> RecordForm:
@@ -87,25 +84,13 @@ def _report_circuit(report: Any) -> RecordForm:
 FORMS: dict[str, Form] = {
     form.name: form
     for form in (
-        Form("words", "each item as a word of 4 bytes", WordForm, Words),
-        Form(
-            "lines",
-            "a line per item, such as U+1F600 or ill-formed E2 82: truncated",
-            lambda item: TextForm(item, ITEM_LINES),
-            ItemLines,
-            ("kind", "length"),
-        ),
+        Form("words", WordForm, Words),
+        Form("lines", lambda item: TextForm(item, ITEM_LINES), ItemLines, ("kind", "length")),
         *map(_text_form, TEXT_FORMS),
-        Form(
-            "report",
-            "a line per text, with its first error and its lengths",
-            _report_circuit,
-            ReportLines,
-            has_code_points=False,
-        ),
+        Form("report", _report_circuit, ReportLines, has_code_points=False),
     )
 }
-"""The forms, by name."""
+"""The forms, by name: items as words or lines, the text with U+FFFD in place of ill-formed items, and reports."""
 
 
 def form_of(core: CoreParameters, name: str | None = None) -> tuple[CoreParameters, Form]:

@@ -73,11 +73,6 @@ class Faults:
         if not -0.5 <= self.drift <= 0.5:
             raise InvalidArgumentError(f"drift {self.drift!r} is not in -0.5..0.5")
 
-    @property
-    def any(self) -> bool:
-        """Whether frames may be damaged."""
-        return bool(self.noise or self.framing or self.breaks)
-
 
 _NO_FAULTS = Faults()
 

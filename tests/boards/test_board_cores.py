@@ -24,6 +24,7 @@ from utf8fpga.boards.uart_core import UartCore
 from utf8fpga.boards.virtual import VirtualBoard
 from utf8fpga.hdl import DecoderParameters, EncoderParameters, TranscoderParameters, ValidatorParameters
 from utf8fpga.model import GENERALISED_UTF_8, ErrorKind, InvalidArgumentError, Practice, ValidatorReport
+from utf8fpga.model.forms import RFC_2279
 
 BAUD = 3e6
 
@@ -169,6 +170,10 @@ def test_a_form_of_another_core_selects_it() -> None:
     wanted = TranscoderParameters(to="utf-16-be", pipeline=2)
     assert form_of(DecoderParameters(pipeline=2), "utf-16-be") == (wanted, FORMS["utf-16-be"])
     assert form_of(wanted) == form_of(wanted, "utf-16-be") == (wanted, FORMS["utf-16-be"])
+    assert form_of(DecoderParameters(table=RFC_2279), "report") == (
+        ValidatorParameters(table=RFC_2279),
+        FORMS["report"],
+    )
     other = DecoderParameters(table=GENERALISED_UTF_8)
     assert form_of(other, "utf-16-le")[0] == TranscoderParameters(from_="generalised-utf-8", to="utf-16-le")
 
@@ -193,6 +198,12 @@ def test_a_form_of_another_core_selects_it() -> None:
             TranscoderParameters(from_="utf-16-le"),
             None,
             "UTF-16 has code units of 16 bits: a UART transfers 8",
+        ),
+        (TranscoderParameters(from_="utf-16-be"), None, "UTF-16 has code units of 16 bits: a UART transfers 8"),
+        (
+            ValidatorParameters(pass_through=True),
+            None,
+            "a board outputs the reports of a tap: leave out pass_through",
         ),
         (ValidatorParameters(lanes=4), None, "lanes is 4, but a UART transfers one byte at a time: use 1"),
         (

@@ -322,6 +322,7 @@ def test_failures_are_reported(
     (tmp_path / "icebreaker.json").unlink()
     fake_tool(tool, script)
     found = fails(tmp_path, divide=divide).replace(str(work), "FOLDER")
+    assert (work / "top.asc").exists() == (tool != "yosys"), "no file of the earlier build is left"
     assert found == f"icebreaker: {message}" or (message is NO_REPORT and found.startswith(f"icebreaker: {message}"))
 
 
@@ -590,6 +591,7 @@ def test_pins_of_the_uart(tmp_path: Path) -> None:
     constraints = (tmp_path / "icebreaker" / "top.pcf").read_text(encoding="utf-8")
     assert "set_io host_uart_0__rx__io 4\n" in constraints
     assert "set_io host_uart_0__tx__io 2\n" in constraints
+    assert (tmp_path / "icebreaker" / "top.il").read_text(encoding="utf-8").count("SB_LVCMOS") == 5
 
 
 def test_a_clock_is_divided_until_the_timing_is_met(tmp_path: Path, fake_tool: Callable[[str, str], None]) -> None:
