@@ -260,7 +260,7 @@ def _rtlil(core: UartCore, board: Board, leds: int) -> str:
     """The top module of a board as RTLIL with the ports that ``line.c`` names."""
     pins = SimulatedPlatform(leds)
     m = Module()
-    m.domains += (domain := ClockDomain("sync", reset_less=True))
+    m.domains += (domain := ClockDomain("sync"))  # Some cores use its reset, which is not asserted here.
     m.submodules.top = Fragment.get(BoardTop(core, board), pins)
     shown = Signal(leds)
     m.d.comb += shown.eq(Cat(led.o for led in pins.leds))

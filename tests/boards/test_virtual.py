@@ -196,12 +196,18 @@ def test_a_later_conversation_ends_what_an_interrupted_one_left() -> None:
     assert conversation(of, b"\xacC") == [Received(0xFFFD, True), Received(ord("C"), False), Mark.END]
 
 
-def test_each_unit_is_checked_with_its_practice() -> None:
-    core = DecoderParameters(practice=Practice.EACH_UNIT)
-    of = VirtualBoard("icebreaker", form="lines", core=core, baud=3e6)
-    events = conversation(of, DAMAGED)
+@pytest.mark.parametrize(
+    ("core", "first"),
+    [
+        (DecoderParameters(practice=Practice.EACH_UNIT), b"\xe2"),
+        (DecoderParameters(architecture="parallel"), b"\xe2\x82"),
+        (DecoderParameters(refresh=100), b"\xe2\x82"),
+    ],
+)
+def test_boards_with_other_decoders(core: DecoderParameters, first: bytes) -> None:
+    events = conversation(VirtualBoard("icebreaker", form="lines", core=core, baud=3e6), DAMAGED)
     assert events[:-1] == Expected(core, "lines").feed(DAMAGED, final=True)
-    assert Received(0xFFFD, True, b"\xe2", ErrorKind.TRUNCATED) in events
+    assert next(event for event in events if event.error) == Received(0xFFFD, True, first, ErrorKind.TRUNCATED)
 
 
 @pytest.mark.parametrize("practice", [Practice.FIRST_ERROR, Practice.WHOLE_SUBSEQUENCE])
