@@ -7,10 +7,9 @@ import hashlib
 import json
 import re
 import shutil
-import sys
 import tempfile
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -18,6 +17,7 @@ from typing import Any
 
 from amaranth.build import Attrs, Pins, Resource, ResourceError, Subsignal
 from amaranth.build.run import BuildPlan
+from filelock import FileLock
 
 from utf8fpga.boards.catalog import Board, find_board
 from utf8fpga.boards.check import CHECKED_FAMILIES, check_design, read_back
@@ -38,11 +38,9 @@ __all__ = [
     "BuildError",
     "BuildReport",
     "build_board",
-    "clock_of",
+    "facts_of",
     "obstacle",
-    "pins_of",
     "require_tools",
-    "toolchain_of",
 ]
 
 
@@ -98,13 +96,12 @@ class BuildReport:
     required_mhz: float
     tools: dict[str, str]
 
-    def lines(self) -> list[str]:
-        """The report as lines of text."""
+    def __str__(self) -> str:
         share = self.logic_cells / self.logic_cells_available
         tools = ", ".join(f"{name} {number}" for name, number in self.tools.items())
         pins = f" at {self.uart}" if self.uart else ""
         divided = f", the board's divided by {self.divide}" if self.divide > 1 else ""
-        return [
+        lines = [
             f"board        {self.board}: {self.device}, {self.required_mhz:.10g} MHz{divided}, "
             f"UART{pins} {self.baud:.10g} baud 8N1, {self.form}",
             f"bitstream    {self.bitstream}",
@@ -115,9 +112,7 @@ class BuildReport:
             f"tools        {tools}; {self.core}, seed {self.seed}",
             *([f"program      {self.program}"] if self.program else []),
         ]
-
-    def __str__(self) -> str:
-        return "\n".join(self.lines())
+        return "\n".join(lines)
 
     def as_dict(self) -> dict[str, Any]:
         """The report as a dictionary for JSON, with the attributes' names as keys."""
@@ -128,7 +123,6 @@ class BuildReport:
 class _Flow:
     """The tools of a device family in the order in which they run, and their names for resources."""
 
-    synthesis: str
     place_and_route: str
     pack: str
     suffix: str
@@ -140,8 +134,35 @@ class _Flow:
     """The names of tools in Amaranth's plan, where they differ."""
     adapt: Callable[[Sequence[str]], list[str]] = list
     """Changes the arguments of place and route in Amaranth's plan to those of the tool."""
-    attributes: Mapping[str, str] = field(default_factory=dict)
+    attributes: Mapping[str, str] = field(default_factory=lambda: {"IO_TYPE": "LVCMOS33"})
     """The attributes of the pins of a UART that is not a resource of the board."""
+
+    @property
+    def tools(self) -> tuple[str, str, str]:
+        """The tools; the version of the last one does not affect the bitstream."""
+        return _SYNTHESIS, self.place_and_route, self.pack
+
+    def commands(self, board: Board, plan: BuildPlan) -> dict[str, Sequence[str]]:
+        """The arguments of the tools, from Amaranth's list of commands.
+
+        They run without the shell that Amaranth's build scripts need.
+
+        Raises:
+            InvalidArgumentError: the platform is built with other tools.
+        """
+        listed = json.loads(plan.files[f"build_{_NAME}.json"])["commands"]
+        planned = {tool: arguments for tool, *arguments in listed}
+        names = {tool: self.planned.get(tool, tool) for tool in self.tools}
+        if missing := [name for name in names.values() if name not in planned]:
+            raise InvalidArgumentError(
+                f"{board.name}: its platform is built with {', '.join(planned)}, not with {', '.join(missing)}: choose "
+                "another family or toolchain"
+            )
+        commands = {tool: planned[name] for tool, name in names.items()}
+        return commands | {self.place_and_route: self.adapt(commands[self.place_and_route])}
+
+
+_SYNTHESIS = "yosys"
 
 
 def _himbaechel(arguments: Sequence[str]) -> list[str]:
@@ -158,30 +179,27 @@ def _himbaechel(arguments: Sequence[str]) -> list[str]:
 
 _FLOWS = {
     "ice40": _Flow(
-        *("yosys", "nextpnr-ice40", "icepack", "bin", "ICESTORM_LC", "ICESTORM_RAM", None),
+        *("nextpnr-ice40", "icepack", "bin", "ICESTORM_LC", "ICESTORM_RAM", None),
         attributes={"IO_STANDARD": "SB_LVCMOS"},
     ),
     "ecp5": _Flow(
-        *("yosys", "nextpnr-ecp5", "ecppack", "bit", "TRELLIS_COMB", "DP16KD", "TRELLIS_FF"),
-        attributes={"IO_TYPE": "LVCMOS33"},
+        *("nextpnr-ecp5", "ecppack", "bit", "TRELLIS_COMB", "DP16KD", "TRELLIS_FF"),
     ),
     "machxo2": _Flow(
-        *("yosys", "nextpnr-machxo2", "xo2pack", "bit", "TRELLIS_COMB", "DP8KC", "TRELLIS_FF"),
+        *("nextpnr-machxo2", "xo2pack", "bit", "TRELLIS_COMB", "DP8KC", "TRELLIS_FF"),
         planned={"xo2pack": "ecppack"},
-        attributes={"IO_TYPE": "LVCMOS33"},
     ),
     "gowin": _Flow(
-        *("yosys", "nextpnr-himbaechel-gowin", "gowin_pack", "fs", "LUT4", "BSRAM", "DFF"),
+        *("nextpnr-himbaechel-gowin", "gowin_pack", "fs", "LUT4", "BSRAM", "DFF"),
         planned={"nextpnr-himbaechel-gowin": "nextpnr-gowin"},
         adapt=_himbaechel,
-        attributes={"IO_TYPE": "LVCMOS33"},
     ),
     "nexus": _Flow(
-        *("yosys", "nextpnr-nexus", "prjoxide", "bit", "OXIDE_COMB", "OXIDE_EBR", "OXIDE_FF"),
-        attributes={"IO_TYPE": "LVCMOS33"},
+        *("nextpnr-nexus", "prjoxide", "bit", "OXIDE_COMB", "OXIDE_EBR", "OXIDE_FF"),
     ),
     "gatemate": _Flow(
-        *("yosys", "nextpnr-himbaechel-gatemate", "gmpack", "bit", "CPE_LT", "RAM_HALF", "CPE_FF"),
+        *("nextpnr-himbaechel-gatemate", "gmpack", "bit", "CPE_LT", "RAM_HALF", "CPE_FF"),
+        attributes={},
     ),
 }
 
@@ -197,6 +215,12 @@ _ROUTED = "top.routed.json"
 _NAME = "top"
 """The name of the design, and therefore of the files in the working folder."""
 
+_SYNTHESIS_LOG, _LOG = f"{_NAME}.rpt", f"{_NAME}.tim"
+"""The logs of synthesis, and of place and route."""
+
+_STEPS = (("synthesis", _SYNTHESIS_LOG), ("place and route", _LOG), ("packing", ""))
+"""The steps of a build, one for each tool, and their logs."""
+
 
 def build_board(
     board: str | Board,
@@ -209,7 +233,7 @@ def build_board(
     divide: int | None = None,
     seed: int = 1,
     host: Host | None = None,
-    say: Callable[[str], None] | None = None,
+    say: Callable[[str], None] = lambda _message: None,
     check: bool = False,
     keep: bool = False,
 ) -> BuildReport:
@@ -269,8 +293,7 @@ def build_board(
             if divide is not None or check or first == DIVISORS[-1]:
                 raise BuildError(str(error)) from None
             first *= 2
-            if say:
-                say(f"{error}; again with the clock divided by {first}")
+            say(f"{error}; again with the clock divided by {first}")
 
 
 def _require_checkable(board: Board, divide: int, host: Host | None) -> None:
@@ -311,13 +334,24 @@ class _Job:
     divide: int
     seed: int
     host: Host | None
-    say: Callable[[str], None] | None
+    say: Callable[[str], None]
     check: bool
     keep: bool
 
     def build(self) -> BuildReport:
         """Build the bitstream, or return the report of the same build before."""
-        board, flow, directory, say = self.board, self.flow, self.directory, self.say
+        try:
+            return self._build()
+        except BuildError:
+            raise
+        except ToolError as error:
+            raise BuildError(f"{self.board.name}: {error}") from None
+        except OSError as error:
+            where = str(error.filename or self.directory)
+            raise BuildError(f"{self.board.name}: cannot write {where!r}: {error.strerror or error}") from None
+
+    def _build(self) -> BuildReport:
+        board, flow, directory = self.board, self.flow, self.directory
         platform = _platform(board)
         clock_hz = _clock_hz(board, platform) / self.divide
         baud = self.baud if self.baud is not None else _fastest(clock_hz)
@@ -326,59 +360,74 @@ class _Job:
         resource = _add_uart(platform, board, pins, flow.attributes) if pins else ("uart", 0)
         top = BoardTop(core, board, uart=resource, divide=self.divide)
         plan = self._plan(platform, top, clock_hz)
-        if say:
-            for note in top.notes:
-                say(f"{board.name}: {note}")
+        commands = flow.commands(board, plan)
+        for note in top.notes:
+            self.say(f"{board.name}: {note}")
         digest = _digest(plan)
         if self.keep and (kept := _kept(directory, board, flow, digest, self.host)) is not None:
             return kept
 
-        try:
+        if self.check:
+            find_compiler()  # Reported before a build that takes longer.
+        if self.host is None:
+            _find_tools(flow)
+        else:
+            find_paramiko()  # The script on the host finds the tools.
+        with _WorkingFolder(directory / board.name) as folder:
+            folder.write(plan)
+            versions = self._run_here(folder, commands) if self.host is None else self._run_there(folder, plan)
+            figures, clocks = _figures(flow, folder)
+            _check_timing(board, clocks, platform.default_clk_frequency / 1e6, self.divide, folder.final(_LOG))
+            packed = folder.work / f"{_NAME}.{flow.suffix}"
+            if not packed.exists():
+                raise ToolError(f"{flow.pack} wrote no bitstream; see {folder.path}")
             if self.check:
-                find_compiler()  # Reported before a build that takes longer.
-            if self.host is None:
-                tools = _Tools(board.name, flow, plan, directory / board.name, say)
-            else:
-                tools = _HostTools(board.name, flow, plan, directory / board.name, say, self.host)
-            with tools.in_working_folder():
-                tools.place_and_route()
-                figures, clocks = tools.figures()
-                required_mhz = clock_hz / 1e6
-                _check_timing(board, clocks, platform.default_clk_frequency / 1e6, self.divide, tools.log)
-                packed = tools.pack()
-                if self.check:
-                    _check(board, packed, core, (f"{platform.default_clk}_0", f"{resource[0]}_0"), say)
-                bitstream = directory / f"{board.name}.{flow.suffix}"
-                report = BuildReport(
-                    board=board.name,
-                    device=_device(platform),
-                    bitstream=bitstream,
-                    sha256=hashlib.sha256(packed.read_bytes()).hexdigest(),
-                    baud=baud,
-                    form=core.form.name,
-                    uart=",".join(pins) if pins else "",
-                    divide=self.divide,
-                    program=programming_command(platform, bitstream),
-                    plan=digest,
-                    core=core.core.name,
-                    seed=self.seed,
-                    required_mhz=required_mhz,
-                    fmax_mhz=min(clocks.values()),
-                    tools=tools.versions() | _packages(),
-                    **figures,
-                )
-                written = packed.with_suffix(".written.json")
-                written.write_text(json.dumps(report.as_dict(), indent=2) + "\n", encoding="utf-8")
-                tools.publish({packed: report.bitstream, written: directory / f"{board.name}.json"})
-        except _TimingError:
-            raise
-        except ToolError as error:
-            raise BuildError(f"{board.name}: {error}") from None
-        except OSError as error:
-            raise BuildError(
-                f"{board.name}: cannot write {str(error.filename or directory)!r}: {error.strerror or error}"
-            ) from None
+                _check(board, packed, core, (f"{platform.default_clk}_0", f"{resource[0]}_0"), self.say)
+            bitstream = directory / f"{board.name}.{flow.suffix}"
+            report = BuildReport(
+                board=board.name,
+                device=_device(platform),
+                bitstream=bitstream,
+                sha256=hashlib.sha256(packed.read_bytes()).hexdigest(),
+                baud=baud,
+                form=core.form.name,
+                uart=",".join(pins) if pins else "",
+                divide=self.divide,
+                program=programming_command(platform, bitstream),
+                plan=digest,
+                core=core.core.name,
+                seed=self.seed,
+                required_mhz=clock_hz / 1e6,
+                fmax_mhz=min(clocks.values()),
+                tools=versions | _packages(),
+                **figures,
+            )
+            written = packed.with_suffix(".written.json")
+            written.write_text(json.dumps(report.as_dict(), indent=2) + "\n", encoding="utf-8")
+            folder.publish({packed: bitstream, written: directory / f"{board.name}.json"})
         return report
+
+    def _run_here(self, folder: _WorkingFolder, commands: Mapping[str, Sequence[str]]) -> dict[str, str]:
+        """Run the tools; returns the versions of those that affect the bitstream."""
+        for (tool, arguments), (doing, log) in zip(commands.items(), _STEPS, strict=True):
+            self.say(f"{self.board.name}: {doing} ({tool})")
+            try:
+                run_tool(tool, arguments, directory=folder.work)
+            except ToolError as error:
+                raise ToolError(f"{error}; see {folder.existing(log) or folder.path}") from None
+        return {tool: tool_version(tool) for tool in self.flow.tools[:2]}
+
+    def _run_there(self, folder: _WorkingFolder, plan: BuildPlan) -> dict[str, str]:
+        """Run the tools on the host, where one script runs all of them; returns the same."""
+        assert self.host is not None
+        tools = self.flow.tools
+        self.say(f"{self.board.name}: build on {self.host} ({', '.join(tools)})")
+        try:
+            versions = run_on_host(plan, self.host, tools, folder.work)
+        except ToolError as error:
+            log = folder.existing(_LOG) or folder.existing(_SYNTHESIS_LOG)
+            raise ToolError(f"{error}; see {log}" if log else str(error)) from None
+        return {tool: versions[tool] for tool in tools[:2]}
 
     def _plan(self, platform: Any, top: BoardTop, clock_hz: float) -> BuildPlan:
         """The input of the tools, and their arguments."""
@@ -492,16 +541,14 @@ def _kept(directory: Path, board: Board, flow: _Flow, digest: str, host: Host | 
         found = json.loads((directory / f"{board.name}.json").read_text(encoding="utf-8"))
         report = BuildReport(**found | {"bitstream": directory / f"{board.name}.{flow.suffix}"})
         is_same = report.plan == digest and hashlib.sha256(report.bitstream.read_bytes()).hexdigest() == report.sha256
-        present = (flow.synthesis, flow.place_and_route) if host is None else ()
+        present = flow.tools[:2] if host is None else ()
         tools = {tool: present_version(tool) for tool in present}
         return report if is_same and tools.items() <= report.tools.items() else None
     except (OSError, ValueError, TypeError):
         return None
 
 
-def _check(
-    board: Board, packed: Path, core: UartCore, names: tuple[str, str], say: Callable[[str], None] | None
-) -> None:
+def _check(board: Board, packed: Path, core: UartCore, names: tuple[str, str], say: Callable[[str], None]) -> None:
     """Simulate the routed design and, if possible, the bitstream; `names` are those of clock and UART."""
     clock, uart = names
     ports = (f"{clock}__io", f"{uart}__rx__io", f"{uart}__tx__io")
@@ -509,14 +556,12 @@ def _check(
     verilog = read_back(packed, packed.with_suffix(".pcf"))
     if verilog is not None:
         designs["the bitstream"] = LineCircuit(verilog, True, *ports)
-    elif say:
+    else:
         say(f"{board.name}: icebox_vlog is not installed, so the bitstream itself is not simulated")
     for what, circuit in designs.items():
-        if say:
-            say(f"{board.name}: check of {what}")
+        say(f"{board.name}: check of {what}")
         number = check_design(circuit, core, what)
-        if say:
-            say(f"{board.name}: {what} sends the model's {number} items and markers")
+        say(f"{board.name}: {what} sends the model's {number} items and markers")
 
 
 def require_tools(board: str | Board) -> None:
@@ -558,33 +603,24 @@ def obstacle(board: Board, host: Host | None = None) -> str:
     return ""
 
 
-def toolchain_of(board: Board) -> str:
-    """The tools of a board: place and route of the open ones, or the name that Amaranth has for those of the vendor."""
-    if board.family in _FLOWS:
-        return _FLOWS[board.family].place_and_route
-    try:
-        return str(getattr(board.create_platform(), "toolchain", ""))
-    except ToolError:
-        return ""
+def facts_of(board: Board) -> dict[str, str]:
+    """What is known of a board, each empty where it is not known.
 
-
-def clock_of(board: Board) -> str:
-    """The clock of a board in MHz; empty where its platform has none."""
-    try:
+    Returns:
+        toolchain: place and route of the open tools, or the name that Amaranth has for the tools of the vendor.
+        clock_mhz: the clock in MHz.
+        uart: the pins of the UART, or ``resource``.
+    """
+    toolchain, clock, uart = "", "", ""
+    with suppress(ToolError):
         platform = board.create_platform()
-        return f"{platform.default_clk_frequency / 1e6:.10g}" if platform.default_clk else ""
-    except (ToolError, AttributeError):
-        return ""
-
-
-def pins_of(board: Board) -> str:
-    """The UART of a board: its pins, ``resource``, or empty where it has none."""
-    if board.uart:
-        return ",".join(board.uart)
-    try:
-        return "resource" if ("uart", 0) in board.create_platform().resources else ""
-    except ToolError:
-        return ""
+        toolchain = str(getattr(platform, "toolchain", ""))
+        uart = "resource" if ("uart", 0) in platform.resources else ""
+        if getattr(platform, "default_clk", None):
+            clock = f"{platform.default_clk_frequency / 1e6:.10g}"
+    if board.family in _FLOWS:
+        toolchain = _FLOWS[board.family].place_and_route
+    return {"toolchain": toolchain, "clock_mhz": clock, "uart": ",".join(board.uart or [uart])}
 
 
 def _board_and_flow(board: str | Board) -> tuple[Board, _Flow]:
@@ -600,61 +636,57 @@ def _board_and_flow(board: str | Board) -> tuple[Board, _Flow]:
 
 
 def _find_tools(flow: _Flow) -> None:
-    for tool in (flow.synthesis, flow.place_and_route, flow.pack):
+    for tool in flow.tools:
         find_tool(tool)
 
 
-class _Tools:
-    """The tools of one build, which run in a working folder of its own."""
+class _WorkingFolder:
+    """A folder of one build, which is removed when the block ends; if a tool fails, its files are kept.
 
-    def __init__(
-        self, board: str, flow: _Flow, plan: BuildPlan, folder: Path, say: Callable[[str], None] | None
-    ) -> None:
-        self._board, self._flow, self._plan, self._say = board, flow, plan, say
-        self._folder = folder
-        """The folder for logs and netlists after the build."""
-        self._work = folder
-        """The working folder."""
-        # Amaranth's list of commands, which run without the shell that its build scripts need.
-        commands = json.loads(plan.files[f"build_{_NAME}.json"])["commands"]
-        planned = {tool: arguments for tool, *arguments in commands}
-        names = [flow.planned.get(tool, tool) for tool in (flow.synthesis, flow.place_and_route, flow.pack)]
-        if missing := [name for name in names if name not in planned]:
-            raise InvalidArgumentError(
-                f"{board}: its platform is built with {', '.join(planned)}, not with {', '.join(missing)}: choose "
-                "another family or toolchain"
-            )
-        self._commands = {
-            tool: planned[flow.planned.get(tool, tool)] for tool in (flow.synthesis, flow.place_and_route, flow.pack)
-        }
-        self._commands[flow.place_and_route] = flow.adapt(self._commands[flow.place_and_route])
-        self._find()
+    Args:
+        path: the folder for logs and netlists after the build.
 
-    @property
-    def log(self) -> Path:
-        """The name of the log of place and route after the build."""
-        return self._folder / f"{_NAME}.tim"
+    Attributes:
+        path: see above.
+        work: the working folder in it.
 
-    @contextmanager
-    def in_working_folder(self) -> Iterator[None]:
-        """Create a working folder for the block; logs are kept if a tool fails."""
-        self._folder.mkdir(parents=True, exist_ok=True)
+    Raises:
+        OSError: it cannot be created.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        path.mkdir(parents=True, exist_ok=True)
         try:
-            self._work = Path(tempfile.mkdtemp(prefix=".build-", dir=self._folder))
+            self.work = Path(tempfile.mkdtemp(prefix=".build-", dir=path))
         except OSError as error:
-            raise OSError(error.errno, error.strerror, str(self._folder)) from None
+            raise OSError(error.errno, error.strerror, str(path)) from None
+
+    def write(self, plan: BuildPlan) -> None:
+        """Write the files for the tools."""
+        # The plan's own method would change the current directory of all threads.
+        for name, content in plan.files.items():
+            file = self.work / name
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_bytes(content.encode() if isinstance(content, str) else content)
+
+    def __enter__(self) -> _WorkingFolder:
+        return self
+
+    def __exit__(self, _kind: object, error: BaseException | None, _traceback: object) -> None:
         try:
-            # The plan's own method would change the current directory of all threads.
-            for name, content in self._plan.files.items():
-                file = self._work / name
-                file.parent.mkdir(parents=True, exist_ok=True)
-                file.write_bytes(content.encode() if isinstance(content, str) else content)
-            yield
-        except ToolError:
-            self.publish({})
-            raise
+            if isinstance(error, ToolError):
+                self.publish({})
         finally:
-            shutil.rmtree(self._work, ignore_errors=True)
+            shutil.rmtree(self.work, ignore_errors=True)
+
+    def final(self, name: str) -> Path:
+        """The name of a file of the working folder after the build."""
+        return self.path / name
+
+    def existing(self, name: str) -> Path | None:
+        """The same, if there is such a file."""
+        return self.final(name) if (self.work / name).is_file() else None
 
     def publish(self, results: dict[Path, Path]) -> None:
         """Move results, logs and netlists to their final names, under a lock against concurrent builds.
@@ -662,129 +694,45 @@ class _Tools:
         Args:
             results: files of the working folder and their final names.
         """
-        with _locked(self._folder / "lock"):
+        with FileLock(self.path / "lock"):
             for result, name in results.items():
                 result.replace(name)
             # Remove the files of an earlier build.
-            for left in self._folder.glob(f"{_NAME}.*"):
+            for left in self.path.glob(f"{_NAME}.*"):
                 left.unlink()
-            for path in self._work.iterdir():
-                name = self._folder / path.name
+            for path in self.work.iterdir():
+                name = self.path / path.name
                 if name.is_dir():
                     shutil.rmtree(name)
                 path.replace(name)
 
-    def _find(self) -> None:
-        _find_tools(self._flow)
 
-    def versions(self) -> dict[str, str]:
-        """The versions of the tools that affect the bitstream."""
-        return {tool: tool_version(tool) for tool in (self._flow.synthesis, self._flow.place_and_route)}
-
-    def place_and_route(self) -> None:
-        self._run(self._flow.synthesis, "synthesis", f"{_NAME}.rpt")
-        self._run(self._flow.place_and_route, "place and route", self.log.name)
-
-    def pack(self) -> Path:
-        """Pack the bitstream; returns its file in the working folder."""
-        self._run(self._flow.pack, "packing", None)
-        return self._packed()
-
-    def _packed(self) -> Path:
-        packed = self._work / f"{_NAME}.{self._flow.suffix}"
-        if not packed.exists():
-            raise ToolError(f"{self._flow.pack} wrote no bitstream; see {self._folder}")
-        return packed
-
-    def figures(self) -> tuple[dict[str, Any], dict[str, float]]:
-        """The figures for `BuildReport` from nextpnr's report and log, and what each clock reaches in MHz."""
-        flow = self._flow
-        try:
-            report = json.loads((self._work / f"{_NAME}.report.json").read_text(encoding="utf-8"))
-            used = report["utilization"]
-            figures = {
-                "logic_cells": used[flow.logic_cells]["used"],
-                "logic_cells_available": used[flow.logic_cells]["available"],
-                "flip_flops": used[flow.flip_flops]["used"] if flow.flip_flops else self._logged_flip_flops(),
-                "block_rams": used[flow.block_rams]["used"],
-                "block_rams_available": used[flow.block_rams]["available"],
-            }
-            clocks = {name: clock["achieved"] for name, clock in report["fmax"].items()}
-            if not clocks:
-                raise ValueError("no clock in it")
-        except (FileNotFoundError, KeyError, ValueError) as error:
-            raise ToolError(f"{flow.place_and_route} wrote no valid report: {error}; see {self._folder}") from None
-        return figures, clocks
-
-    def _logged_flip_flops(self) -> int:
-        log = (self._work / self.log.name).read_text(encoding="utf-8")
-        counts = re.findall(r"(\d+) LCs used as (?:LUT4 and DFF|DFF only)", log)
-        if not counts:
-            raise ValueError("no count of flip-flops in its log")
-        return sum(map(int, counts))
-
-    def _run(self, tool: str, doing: str, log: str | None) -> None:
-        if self._say is not None:
-            self._say(f"{self._board}: {doing} ({tool})")
-        try:
-            run_tool(tool, self._commands[tool], directory=self._work)
-        except ToolError as error:
-            where = self._folder / log if log and (self._work / log).exists() else self._folder
-            raise ToolError(f"{error}; see {where}") from None
+def _figures(flow: _Flow, folder: _WorkingFolder) -> tuple[dict[str, Any], dict[str, float]]:
+    """The figures for `BuildReport` from nextpnr's report and log, and what each clock reaches in MHz."""
+    try:
+        report = json.loads((folder.work / f"{_NAME}.report.json").read_text(encoding="utf-8"))
+        used = report["utilization"]
+        logic_cells, block_rams = used[flow.logic_cells], used[flow.block_rams]
+        figures = {
+            "logic_cells": logic_cells["used"],
+            "logic_cells_available": logic_cells["available"],
+            "flip_flops": used[flow.flip_flops]["used"] if flow.flip_flops else _logged_flip_flops(folder.work / _LOG),
+            "block_rams": block_rams["used"],
+            "block_rams_available": block_rams["available"],
+        }
+        clocks = {name: clock["achieved"] for name, clock in report["fmax"].items()}
+        if not clocks:
+            raise ValueError("no clock in it")
+    except (FileNotFoundError, KeyError, ValueError) as error:
+        raise ToolError(f"{flow.place_and_route} wrote no valid report: {error}; see {folder.path}") from None
+    return figures, clocks
 
 
-class _HostTools(_Tools):
-    """The tools on another host, where one script runs all of them."""
-
-    def __init__(
-        self,
-        board: str,
-        flow: _Flow,
-        plan: BuildPlan,
-        folder: Path,
-        say: Callable[[str], None] | None,
-        host: Host,
-    ) -> None:
-        super().__init__(board, flow, plan, folder, say)
-        self._host = host
-        self._versions: dict[str, str] = {}
-
-    def _find(self) -> None:
-        find_paramiko()  # The script on the host finds the tools.
-
-    def versions(self) -> dict[str, str]:
-        return {tool: self._versions[tool] for tool in (self._flow.synthesis, self._flow.place_and_route)}
-
-    def place_and_route(self) -> None:
-        tools = (self._flow.synthesis, self._flow.place_and_route, self._flow.pack)
-        if self._say is not None:
-            self._say(f"{self._board}: build on {self._host} ({', '.join(tools)})")
-        try:
-            self._versions = run_on_host(self._plan, self._host, tools, self._work)
-        except ToolError as error:
-            # Refer to a log if there is one.
-            logs = [log for log in (self.log.name, f"{_NAME}.rpt") if (self._work / log).exists()]
-            raise ToolError(f"{error}; see {self._folder / logs[0]}" if logs else str(error)) from None
-
-    def pack(self) -> Path:
-        """The bitstream, which was packed on the host."""
-        return self._packed()
-
-
-@contextmanager
-def _locked(file: Path) -> Iterator[None]:
-    """Run the block under an exclusive lock on a file, which is created and not removed."""
-    with file.open("ab") as lock:
-        if sys.platform == "win32":
-            import msvcrt
-
-            msvcrt.locking(lock.fileno(), msvcrt.LK_LOCK, 1)
-        else:
-            import fcntl
-
-            with suppress(OSError):  # The file system may not support locks.
-                fcntl.flock(lock, fcntl.LOCK_EX)
-        yield
+def _logged_flip_flops(log: Path) -> int:
+    counts = re.findall(r"(\d+) LCs used as (?:LUT4 and DFF|DFF only)", log.read_text(encoding="utf-8"))
+    if not counts:
+        raise ValueError("no count of flip-flops in its log")
+    return sum(map(int, counts))
 
 
 def _platform(board: Board) -> Any:

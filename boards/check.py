@@ -9,11 +9,13 @@ from importlib import resources
 from itertools import zip_longest
 from pathlib import Path
 
-from utf8fpga.boards.events import Event, Expected, GarbledError, Mark, line_of, parser_of
-from utf8fpga.boards.protocol import escaped
+from utf8fpga.boards.events import Event, GarbledError, line_of
+from utf8fpga.boards.forms import Expected, parser_of
+from utf8fpga.boards.protocol import Mark, escaped
 from utf8fpga.boards.uart_core import UartCore
+from utf8fpga.boards.virtual import HostLine
 from utf8fpga.hdl.toolchain import ToolError, tool_error
-from utf8fpga.sim.engines.netlist import LineCircuit, run_line
+from utf8fpga.sim.engines.netlist import Line, LineCircuit
 
 __all__ = ["CHECKED_FAMILIES", "check_design", "read_back"]
 
@@ -22,9 +24,6 @@ CHECKED_FAMILIES = ("ice40",)
 
 _START_CYCLES = 4096
 """Cycles before the first start bit, in which the board's reset ends."""
-
-_FRAME_BITS = 10
-_BREAK_BITS = 11
 
 
 def read_back(bitstream: Path, pins: Path) -> str | None:
@@ -81,22 +80,23 @@ def check_design(circuit: LineCircuit, core: UartCore, what: str) -> int:
     expected: list[Event] = []
     for text in texts:
         expected += [*model.feed(text, final=True), Mark.END]
-    divisor = core.divisor
-    levels = bytearray(b"\1" * (_START_CYCLES + 2 * _FRAME_BITS * divisor))
-    for text in texts:
-        for byte in escaped(text):
-            bits = (0, *(byte >> n & 1 for n in range(8)), 1)
-            levels += b"".join(bytes([bit]) * divisor for bit in bits)
-        levels += bytes(_BREAK_BITS * divisor) + b"\1" * (2 * divisor)
-    levels += b"\1" * ((len(expected) + 2) * _LONGEST_EVENT * _FRAME_BITS * divisor)
+    # The speed in cycles: a bit is `divisor` of them.
+    host = HostLine(Line(circuit), core.divisor, 1)
+    while host.cycles < _START_CYCLES:
+        host.exchange(b"")
+    received = b"".join(host.exchange(escaped(text)) + host.send_break() for text in texts)
+    for _ in range((len(expected) + 2) * _LONGEST_EVENT // 4):
+        if host.is_idle:
+            break
+        received += host.exchange(b"")
     try:
-        found = parser_of(core.form.name).feed(_received(run_line(circuit, bytes(levels)), divisor, what))
+        found = parser_of(core.form.name).feed(received)
     except GarbledError as error:
         raise ToolError(f"{what} differs from the model: it sends {error}") from None
-    for number, (wanted, sent) in enumerate(zip_longest(expected, found)):
-        if wanted != sent:
+    for number, (event, sent) in enumerate(zip_longest(expected, found)):
+        if event != sent:
             raise ToolError(
-                f"{what} differs from the model at item {number}: {_shown(sent)} in place of {_shown(wanted)}"
+                f"{what} differs from the model at item {number}: {_shown(sent)} in place of {_shown(event)}"
             )
     return len(expected)
 
@@ -107,16 +107,3 @@ _LONGEST_EVENT = 64
 
 def _shown(event: Event | None) -> str:
     return "none" if event is None else line_of(event)
-
-
-def _received(levels: bytes, divisor: int, what: str) -> bytes:
-    """The bytes that a line transfers after the reset."""
-    data = bytearray()
-    place = levels.find(1)
-    while place >= 0 and (place := levels.find(0, place)) >= 0:
-        middles = levels[place + divisor // 2 : place + _FRAME_BITS * divisor : divisor]
-        if len(middles) < _FRAME_BITS or middles[0] or not middles[-1]:
-            raise ToolError(f"{what} differs from the model: byte {len(data)} at its TX pin is not a frame")
-        data.append(sum(bit << n for n, bit in enumerate(middles[1:-1])))
-        place = levels.find(1, place + (_FRAME_BITS - 1) * divisor)
-    return bytes(data)

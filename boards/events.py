@@ -1,40 +1,31 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What a board sends, as a host sees it: parsers of the forms of `FORMS`, and what the model expects."""
+"""What a board sends, as a host sees it, and the parsers of its forms, which also know what the model expects."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Sequence
-from enum import Enum
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Literal, NamedTuple
 
-from utf8fpga.boards.forms import TEXT_FORMS, form_of
-from utf8fpga.boards.protocol import BYTES_PER_WORD, COUNTERS, ITEM_COUNTERS, MARKS, REPORT_COUNTERS, WordFlag
-from utf8fpga.hdl import CoreParameters, TranscoderParameters, ValidatorParameters
+from utf8fpga.boards.protocol import BYTES_PER_WORD, COUNTERS, ITEM_COUNTERS, MARKS, REPORT_COUNTERS, Mark, WordFlag
+from utf8fpga.boards.wording import CAUSES, ITEM_LINES, REPORT_LINES, Wording, counters_program, line_reader
+from utf8fpga.hdl import CoreParameters
 from utf8fpga.model import Decoder, ErrorKind, ValidatorReport
 from utf8fpga.model.decoder import REPLACEMENT_CHARACTER, Item
-from utf8fpga.model.encodings import ENCODINGS, Encoding
+from utf8fpga.model.encodings import Encoding
 from utf8fpga.model.table import EncodingTable
 
 __all__ = [
     "Counters",
     "Event",
-    "Expected",
     "GarbledError",
-    "Mark",
+    "ItemLines",
     "Parser",
     "Received",
-    "answer_in",
+    "ReportLines",
+    "Text",
+    "Words",
     "line_of",
-    "parser_of",
 ]
-
-
-class Mark(Enum):
-    """A marker from the board; the value is its line in the forms of text."""
-
-    END = "end of text"
-    LOST = "bytes lost"
 
 
 class Received(NamedTuple):
@@ -88,209 +79,6 @@ class GarbledError(Exception):
     """What was received is not in the form; the argument says what it is."""
 
 
-class Parser(Protocol):
-    """A parser of a form."""
-
-    def feed(self, data: bytes) -> list[Event]:
-        """The events that the next bytes complete.
-
-        Raises:
-            GarbledError: they are not in the form.
-        """
-
-
-class _Words:
-    """The form ``words``."""
-
-    def __init__(self) -> None:
-        self._rest = b""
-        self._counters: list[int] | None = None
-
-    def feed(self, data: bytes) -> list[Event]:
-        data = self._rest + data
-        whole = len(data) - len(data) % BYTES_PER_WORD
-        self._rest = data[whole:]
-        events: list[Event] = []
-        for place in range(0, whole, BYTES_PER_WORD):
-            word = int.from_bytes(data[place : place + BYTES_PER_WORD], "little")
-            if self._counters is not None:
-                self._counters.append(word)
-                if len(self._counters) == COUNTERS:
-                    events.append(Counters.of(self._counters))
-                    self._counters = None
-            elif word < _CODE_POINTS:
-                events.append(Received(word, False))
-            else:
-                event = self._flagged(word)
-                if event is not None:
-                    events.append(event)
-        return events
-
-    def _flagged(self, word: int) -> Event | None:
-        if word & WordFlag.ERROR and word - WordFlag.ERROR < _CODE_POINTS:
-            # Without the option `replacement` the code point is undefined.
-            return Received(REPLACEMENT_CHARACTER, True)
-        if word == WordFlag.COUNTERS:
-            self._counters = []
-            return None
-        if word in (WordFlag.END, WordFlag.LOST):
-            return Mark.END if word == WordFlag.END else Mark.LOST
-        raise GarbledError(f"the word {word:08X}")
-
-
-_CODE_POINTS = 1 << 21
-"""A word has room for code points below."""
-
-_NAMES = (ITEM_COUNTERS, REPORT_COUNTERS)
-_COUNTERS = {names: re.compile(", ".join(f"{name} ([0-9A-F]{{8}})" for name in names)) for names in _NAMES}
-_WELL_FORMED = re.compile("U\\+([0-9A-F]{4,6})")
-_ILL_FORMED = re.compile("ill-formed ([0-9A-F]{2}(?: [0-9A-F]{2})*): ([a-z ]+)")
-_HEX = "([0-9A-F]+)"
-_SIZES = f", bytes {_HEX}, code points {_HEX}, UTF-16 units {_HEX}"
-_WELL_FORMED_TEXT = re.compile(f"well-formed(?:{_SIZES})?")
-_ILL_FORMED_TEXT = re.compile(f"ill-formed(?: at {_HEX}(?:, errors {_HEX}{_SIZES}: ([a-z ]+))?)?")
-_KINDS = {kind.name.lower().replace("_", " "): kind for kind in ErrorKind}
-_LONGEST_LINE = 200
-
-
-def _marker(line: str) -> Mark | Counters | None:
-    for names, pattern in _COUNTERS.items():
-        if found := pattern.fullmatch(line):
-            return Counters.of((int(number, 16) for number in found.groups()), names)
-    return next((mark for mark in Mark if mark.value == line), None)
-
-
-def _number(text: str | None) -> int:
-    return int(text or "0", 16)
-
-
-class _Lines:
-    """A form of lines."""
-
-    def __init__(self) -> None:
-        self._rest = b""
-
-    def feed(self, data: bytes) -> list[Event]:
-        *lines, self._rest = (self._rest + data).split(b"\r\n")
-        if len(self._rest) > _LONGEST_LINE:
-            raise GarbledError(f"the line {self._rest[:20]!r}...")
-        return [self._event(line.decode("ascii", "replace")) for line in lines]
-
-    def _event(self, line: str) -> Event:
-        event = self._symbol(line) or _marker(line)
-        if event is None:
-            raise GarbledError(f"the line {line[:_LONGEST_LINE]!r}")
-        return event
-
-    def _symbol(self, line: str) -> Event | None:
-        raise NotImplementedError
-
-
-class _ItemLines(_Lines):
-    """The form ``lines``."""
-
-    def _symbol(self, line: str) -> Event | None:
-        if found := _WELL_FORMED.fullmatch(line):
-            return Received(int(found[1], 16), False)
-        if (found := _ILL_FORMED.fullmatch(line)) and found[2] in _KINDS:
-            return Received(REPLACEMENT_CHARACTER, True, bytes.fromhex(found[1]), _KINDS[found[2]])
-        return None
-
-
-class _ReportLines(_Lines):
-    """The form ``report``."""
-
-    def _symbol(self, line: str) -> Event | None:
-        if found := _WELL_FORMED_TEXT.fullmatch(line):
-            return ValidatorReport(True, None, None, 0, *map(_number, found.groups()))
-        if (found := _ILL_FORMED_TEXT.fullmatch(line)) and found[6] in {None, *_KINDS}:
-            offset = None if found[1] is None else _number(found[1])
-            kind = _KINDS[found[6]] if found[6] else None
-            return ValidatorReport(False, offset, kind, *map(_number, found.groups()[1:5]))
-        return None
-
-
-class _Text:
-    """A form of `TEXT_FORMS`."""
-
-    def __init__(self, encoding: Encoding) -> None:
-        assert isinstance(encoding.form, EncodingTable)
-        self._encoding, self._decoder = encoding, Decoder(encoding.form)
-        self._mark = MARKS[encoding.form.unit_width]
-        self._units: list[int] = []
-        """The code units that are not part of an item yet."""
-        self._line: str | None = None
-        """The line of a marker so far."""
-        self._rest = b""
-
-    def feed(self, data: bytes) -> list[Event]:
-        data, size = self._rest + data, self._encoding.unit_bytes
-        whole = len(data) - len(data) % size
-        self._rest = data[whole:]
-        units = [int.from_bytes(data[at : at + size], self._encoding.byte_order) for at in range(0, whole, size)]
-        self._units += units
-        events: list[Event] = []
-        place = 0
-        for item in self._decoder.decode(units):
-            given = self._units[place : place + item.length]
-            place += item.length
-            if event := self._event(item, given):
-                events.append(event)
-        del self._units[:place]
-        return events
-
-    def _event(self, item: Item, units: list[int]) -> Event | None:
-        if item.error is not None:
-            if units != [self._mark] or self._line is not None:
-                raise GarbledError(f"the bytes {self._encoding.to_bytes(units).hex(' ').upper()}")
-            self._line = ""
-            return None
-        if self._line is None:
-            return Received(item.code_point, None if item.code_point == REPLACEMENT_CHARACTER else False)
-        self._line += chr(item.code_point)
-        if not self._line.endswith("\r\n"):
-            if len(self._line) > _LONGEST_LINE:
-                raise GarbledError(f"the line {self._line[:20]!r}...")
-            return None
-        event = _marker(self._line[:-2])
-        if event is None:
-            raise GarbledError(f"the line {self._line[:-2]!r}")
-        self._line = None
-        return event
-
-
-def parser_of(form: str) -> Parser:
-    """A parser of a form."""
-    if form in TEXT_FORMS:
-        return _Text(ENCODINGS[form])
-    parsers: dict[str, type[_Words | _Lines]] = {"words": _Words, "lines": _ItemLines, "report": _ReportLines}
-    return parsers[form]()
-
-
-def answer_in(data: bytes) -> tuple[str, Counters] | None:
-    """The form of an answer at the end of what was received, and its counters; None if there is none."""
-    size = (1 + COUNTERS) * BYTES_PER_WORD
-    if data[-size:][:BYTES_PER_WORD] == WordFlag.COUNTERS.to_bytes(BYTES_PER_WORD, "little") and len(data) >= size:
-        (event,) = _Words().feed(data[-size:])
-        assert isinstance(event, Counters)
-        return "words", event
-    for form in TEXT_FORMS:
-        encoding = ENCODINGS[form]
-        _, mark, line = data.rpartition(encoding.to_bytes([MARKS[encoding.form.unit_width]]))
-        if mark and (counters := _counters_of(line.decode(form, "replace"))):
-            return form, counters
-    *_, last, end = ["", *data.decode("latin-1").split("\r\n")]
-    if counters := _counters_of(f"{last}\r\n{end}"):
-        return ("lines" if counters.names == ITEM_COUNTERS else "report"), counters
-    return None
-
-
-def _counters_of(line: str) -> Counters | None:
-    """The counters of a whole line."""
-    event = _marker(line.removesuffix("\r\n")) if line.endswith("\r\n") else None
-    return event if isinstance(event, Counters) else None
-
-
 def line_of(event: Event) -> str:
     """An event as a readable line.
 
@@ -329,38 +117,226 @@ def _named(numbers: Iterable[tuple[str, int]]) -> str:
     return ", ".join(f"{name} {value}" for name, value in numbers)
 
 
-class Expected:
-    """The events of a text according to the model, as a board sends them in a form, without markers.
+# The parsers
+
+
+class Parser:
+    """A parser of a form."""
+
+    def __init__(self) -> None:
+        self._rest = b""
+        """The bytes that are not parsed yet."""
+
+    def _numbers(self, data: bytes, size: int, byte_order: Literal["little", "big"] = "little") -> list[int]:
+        """The numbers of so many bytes that the next bytes complete."""
+        data = self._rest + data
+        whole = len(data) - len(data) % size
+        self._rest = data[whole:]
+        return [int.from_bytes(data[at : at + size], byte_order) for at in range(0, whole, size)]
+
+    def feed(self, data: bytes) -> list[Event]:
+        """The events that the next bytes complete.
+
+        Raises:
+            GarbledError: they are not in the form.
+        """
+        raise NotImplementedError
+
+    def counters_at_end(self, data: bytes) -> Counters | None:
+        """The counters of an answer at the end of what was received; None if there is none in this form."""
+        raise NotImplementedError
+
+    def expected(self, core: CoreParameters, symbols: Sequence[Any], units: bytes) -> list[Event]:
+        """The events for symbols of the core's golden function; `units` begins with the bytes of the first one."""
+        raise NotImplementedError
+
+
+class Words(Parser):
+    """The form ``words``."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._counters: list[int] | None = None
+
+    def feed(self, data: bytes) -> list[Event]:
+        events: list[Event] = []
+        for word in self._numbers(data, BYTES_PER_WORD):
+            if self._counters is not None:
+                self._counters.append(word)
+                if len(self._counters) == COUNTERS:
+                    events.append(Counters.of(self._counters))
+                    self._counters = None
+            elif word == WordFlag.COUNTERS:
+                self._counters = []
+            elif word in _WORD_MARKS:
+                events.append(_WORD_MARKS[word])
+            elif word & ~int(WordFlag.ERROR) < _CODE_POINTS:
+                # Without the option `replacement` the code point of an error is undefined.
+                error = bool(word & WordFlag.ERROR)
+                events.append(Received(REPLACEMENT_CHARACTER if error else word, error))
+            else:
+                raise GarbledError(f"the word {word:08X}")
+        return events
+
+    def counters_at_end(self, data: bytes) -> Counters | None:
+        marker, *values = Parser()._numbers(data[-(1 + COUNTERS) * BYTES_PER_WORD :], BYTES_PER_WORD) or [0]
+        return Counters.of(values) if marker == WordFlag.COUNTERS and len(values) == COUNTERS else None
+
+    def expected(self, core: CoreParameters, symbols: Sequence[Any], units: bytes) -> list[Event]:
+        return [Received(item.code_point, item.error is not None) for item in symbols]
+
+
+_WORD_MARKS = {int(WordFlag.END): Mark.END, int(WordFlag.LOST): Mark.LOST}
+
+_CODE_POINTS = 1 << 21
+"""A word has room for code points below."""
+
+_LONGEST_LINE = 200
+
+_COUNTERS = {names: line_reader(counters_program(names)) for names in (ITEM_COUNTERS, REPORT_COUNTERS)}
+
+
+def _marker(line: str) -> Mark | Counters | None:
+    for names, read in _COUNTERS.items():
+        if values := read(line):
+            return Counters.of((int(digits, 16) for digits in values.values()), names)
+    return next((mark for mark in Mark if mark.value == line), None)
+
+
+def _counters_of(line: str) -> Counters | None:
+    """The counters of a line with its end."""
+    event = _marker(line.removesuffix("\r\n")) if line.endswith("\r\n") else None
+    return event if isinstance(event, Counters) else None
+
+
+class _Lines(Parser):
+    """A form of lines.
 
     Args:
-        core: the parameters of the board's core.
-        form: the form; default: see `form_of`.
-
-    Raises:
-        InvalidArgumentError: see `form_of`.
+        wordings: what the lines of a symbol may be.
     """
 
-    def __init__(self, core: CoreParameters, form: str | None = None) -> None:
-        self._core, chosen = form_of(core, form)
-        self._golden, self._form = self._core.golden(), chosen.name
-        self._units = bytearray()
-        self._parser = parser_of(self._form)
+    def __init__(self, *wordings: Wording) -> None:
+        super().__init__()
+        self._counters = wordings[0].counters
+        self._readers = [
+            (line_reader(program), is_well_formed)
+            for wording in wordings
+            for program, is_well_formed in ((wording.well_formed, True), (wording.ill_formed, False))
+        ]
 
-    def feed(self, part: bytes, *, final: bool = False) -> list[Event]:
-        """The events that the next part of the text determines; `final` at the end of the text."""
-        symbols: list[Any] = [*self._golden.process(part, final)]
-        if isinstance(self._core, TranscoderParameters):
-            return self._parser.feed(self._core.as_bytes(symbols))
-        if isinstance(self._core, ValidatorParameters):
-            return [self._core.report_of(symbol) for symbol in symbols]
-        self._units += part
-        return [self._received(item) for item in symbols]
+    def feed(self, data: bytes) -> list[Event]:
+        *lines, self._rest = (self._rest + data).split(b"\r\n")
+        if len(self._rest) > _LONGEST_LINE:
+            raise GarbledError(f"the line {self._rest[:20]!r}...")
+        return [self._event(line.decode("ascii", "replace")) for line in lines]
 
-    def _received(self, item: Item) -> Received:
-        units = bytes(self._units[: item.length])
-        del self._units[: item.length]
-        if self._form == "lines" and item.error is not None:
-            return Received(item.code_point, True, units, item.error)
-        if self._form == "utf-8" and item.code_point == REPLACEMENT_CHARACTER:
-            return Received(item.code_point, None)
-        return Received(item.code_point, item.error is not None)
+    def _event(self, line: str) -> Event:
+        for read, is_well_formed in self._readers:
+            if (values := read(line)) is not None:
+                return self._symbol(is_well_formed, values)
+        event = _marker(line)
+        if event is None:
+            raise GarbledError(f"the line {line[:_LONGEST_LINE]!r}")
+        return event
+
+    def _symbol(self, is_well_formed: bool, values: dict[str, str]) -> Event:
+        raise NotImplementedError
+
+    def counters_at_end(self, data: bytes) -> Counters | None:
+        *_, line, rest = ["", *data.decode("latin-1").split("\r\n")]
+        counters = _counters_of(f"{line}\r\n{rest}")
+        return counters if counters and counters.names == self._counters else None
+
+
+class ItemLines(_Lines):
+    """The form ``lines``."""
+
+    def __init__(self) -> None:
+        super().__init__(ITEM_LINES)
+
+    def _symbol(self, is_well_formed: bool, values: dict[str, str]) -> Event:
+        if is_well_formed:
+            return Received(int(values["code_point"], 16), False)
+        return Received(REPLACEMENT_CHARACTER, True, bytes.fromhex(values["units"]), CAUSES[values["cause"]])
+
+    def expected(self, core: CoreParameters, symbols: Sequence[Any], units: bytes) -> list[Event]:
+        events: list[Event] = []
+        for item in symbols:
+            own, units = units[: item.length], units[item.length :]
+            fields = (False,) if item.error is None else (True, own, item.error)
+            events.append(Received(item.code_point, *fields))
+        return events
+
+
+class ReportLines(_Lines):
+    """The form ``report``."""
+
+    def __init__(self) -> None:
+        super().__init__(*REPORT_LINES.values())
+
+    def _symbol(self, is_well_formed: bool, values: dict[str, str]) -> Event:
+        kind = CAUSES.get(values.pop("cause", ""))
+        numbers: dict[str, Any] = {name: int(digits, 16) for name, digits in values.items()}
+        offset = numbers.pop("offset", None)
+        return ValidatorReport(is_well_formed, offset, kind, 0, 0, 0, 0)._replace(**numbers)
+
+    def expected(self, core: CoreParameters, symbols: Sequence[Any], units: bytes) -> list[Event]:
+        return [core.comparable(symbol) for symbol in symbols]
+
+
+class Text(Parser):
+    """A form of `TEXT_FORMS`.
+
+    Args:
+        encoding: its encoding.
+    """
+
+    def __init__(self, encoding: Encoding) -> None:
+        super().__init__()
+        assert isinstance(encoding.form, EncodingTable)
+        self._encoding, self._decoder = encoding, Decoder(encoding.form)
+        self._mark = MARKS[encoding.form.unit_width]
+        self._units: list[int] = []
+        """The code units that are not part of an item yet."""
+        self._line: str | None = None
+        """The line of a marker so far."""
+
+    def feed(self, data: bytes) -> list[Event]:
+        units = self._numbers(data, self._encoding.unit_bytes, self._encoding.byte_order)
+        self._units += units
+        events: list[Event] = []
+        place = 0
+        for item in self._decoder.decode(units):
+            own = self._units[place : place + item.length]
+            place += item.length
+            if event := self._event(item, own):
+                events.append(event)
+        del self._units[:place]
+        return events
+
+    def _event(self, item: Item, units: list[int]) -> Event | None:
+        if item.error is not None:
+            if units != [self._mark] or self._line is not None:
+                raise GarbledError(f"the bytes {self._encoding.to_bytes(units).hex(' ').upper()}")
+            self._line = ""
+            return None
+        if self._line is None:
+            return Received(item.code_point, None if item.code_point == REPLACEMENT_CHARACTER else False)
+        self._line += chr(item.code_point)
+        if not self._line.endswith("\r\n"):
+            if len(self._line) > _LONGEST_LINE:
+                raise GarbledError(f"the line {self._line[:20]!r}...")
+            return None
+        event = _marker(self._line[:-2])
+        if event is None:
+            raise GarbledError(f"the line {self._line[:-2]!r}")
+        self._line = None
+        return event
+
+    def counters_at_end(self, data: bytes) -> Counters | None:
+        _, mark, line = data.rpartition(self._encoding.to_bytes([self._mark]))
+        return _counters_of(line.decode(self._encoding.name, "replace")) if mark else None
+
+    def expected(self, core: CoreParameters, symbols: Sequence[Any], units: bytes) -> list[Event]:
+        return self.feed(core.as_bytes(symbols))

@@ -13,7 +13,8 @@ from contextlib import contextmanager
 from time import monotonic
 from typing import Any, Protocol
 
-from utf8fpga.boards.events import Counters, Event, GarbledError, answer_in, parser_of
+from utf8fpga.boards.events import Counters, Event, GarbledError
+from utf8fpga.boards.forms import answer_in, parser_of
 from utf8fpga.boards.protocol import ENQ, EOT, WINDOW, escaped
 from utf8fpga.hdl.toolchain import ToolError
 from utf8fpga.model import InvalidArgumentError, UserError

@@ -16,7 +16,7 @@ arrive too late behind a USB adapter, whose buffer holds more than the board's.
 from __future__ import annotations
 
 import re
-from enum import IntFlag
+from enum import Enum, IntFlag
 
 __all__ = [
     "BYTES_PER_WORD",
@@ -28,6 +28,7 @@ __all__ = [
     "MARKS",
     "REPORT_COUNTERS",
     "WINDOW",
+    "Mark",
     "WordFlag",
     "escaped",
 ]
@@ -51,6 +52,14 @@ MARKS = {8: 0xFF, 16: 0xDFFF, 32: 0xFFFFFFFF}
 
 FF is in no sequence of UTF-8, FFFFFFFF is no code point, and DFFF follows a high surrogate in UTF-16, or is ill-formed.
 """
+
+
+class Mark(Enum):
+    """A marker from the board; the value is its line in the forms of text."""
+
+    END = "end of text"
+    LOST = "bytes lost"
+
 
 BYTES_PER_WORD = 4
 """The number of bytes in which a word is sent, the least significant one first."""

@@ -106,7 +106,7 @@ def table_of(reports: Sequence[BuildReport]) -> str:
     rows = [
         [
             report.board,
-            BOARDS[report.board].description.partition(",")[0] if report.board in BOARDS else report.device,
+            BOARDS[report.board].device if report.board in BOARDS else report.device,
             report.uart or "its own",
             f"{report.required_mhz:.10g}" + (f" (divided by {report.divide})" if report.divide > 1 else ""),
             f"{report.fmax_mhz:.1f}",

@@ -3,10 +3,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
-from enum import IntEnum
-from typing import Any, NamedTuple
+from collections.abc import Iterator
+from typing import Any
 
 from amaranth.hdl import Array, Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import stream, wiring
@@ -14,85 +12,16 @@ from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
 from utf8fpga.boards.protocol import MARKS
-from utf8fpga.boards.record import RecordForm
+from utf8fpga.boards.record import RecordForm, has_field, is_error
+from utf8fpga.boards.wording import Number, Program, Step, Wording
 from utf8fpga.hdl.encoder.encoder import in_byte_order
-from utf8fpga.model.encodings import Encoding
 from utf8fpga.model.errors import ErrorKind
 
-__all__ = ["Number", "Program", "Step", "TextForm", "Wording"]
+__all__ = ["TextForm"]
 
-
-class Step(IntEnum):
-    """A step of a program, other than to send a character."""
-
-    DONE = 0
-    """The record has been sent."""
-    DROP = 1
-    """Transfer the units of the item without sending them."""
-    COPY = 2
-    """Send the units of the item."""
-    UNITS = 3
-    """Send the units of the item in hexadecimal."""
-    CODE_POINT = 4
-    """Send the code point in hexadecimal, with 4 to 6 digits."""
-    CAUSE = 5
-    """Continue with the program of the cause of error."""
-    UNIT = 6
-    """Send the code unit that is the symbol."""
-    MARK = 7
-    """Send the code unit that precedes a marker."""
-    NUMBER = 8
-    """Send a number in hexadecimal, with all its digits."""
-
-
-class Number(NamedTuple):
-    """The step NUMBER in a program.
-
-    Attributes:
-        name: which one: a field of the symbol, or a counter.
-    """
-
-    name: str
-
-
-Program = Sequence[bytes | Step | Number]
-"""Characters and steps, in order."""
 
 _STEP_BITS = 4
 """An entry of the program memory is a character, or bit 8, a step, and in the bits above it the index of a number."""
-
-
-@dataclass(frozen=True)
-class Wording:
-    """What a form sends.
-
-    Attributes:
-        well_formed, ill_formed: the programs of a symbol of the core. After `Step.CAUSE` the name of the cause and a
-            line end follow.
-        counters: the names of the counters.
-        encoding: the encoding of the characters, with a code unit of `MARKS` before each marker; None: ASCII.
-    """
-
-    well_formed: Program
-    ill_formed: Program
-    counters: Sequence[str]
-    encoding: Encoding | None = None
-
-    def programs(self) -> dict[str, Program]:
-        """The programs by the name of the record, or of the cause of an error."""
-        counters: list[bytes | Number] = []
-        for name in self.counters:
-            counters += [f"{', ' if counters else ''}{name} ".encode(), Number(name)]
-        causes = {kind.name: kind.name.lower().replace("_", " ") for kind in ErrorKind}
-        mark = [] if self.encoding is None else [Step.MARK]
-        return {
-            "well-formed": self.well_formed,
-            "ill-formed": self.ill_formed,
-            "END": [*mark, b"end of text\r\n"],
-            "LOST": [*mark, b"bytes lost\r\n"],
-            "COUNTERS": [*mark, *counters, b"\r\n"],
-            **{kind: [f"{name}\r\n".encode()] for kind, name in causes.items() if Step.CAUSE in self.ill_formed},
-        }
 
 
 class TextForm(RecordForm):
@@ -102,7 +31,6 @@ class TextForm(RecordForm):
 
     Args:
         symbol: the shape of the core's output symbols; for the steps with units, an item with `length`.
-        is_error: whether a symbol is ill-formed.
         wording: the programs.
 
     Attributes:
@@ -112,8 +40,8 @@ class TextForm(RecordForm):
         entries: the place of each program in the memory.
     """
 
-    def __init__(self, symbol: Any, is_error: Callable[[Any], Value], wording: Wording) -> None:
-        super().__init__(symbol, is_error)
+    def __init__(self, symbol: Any, wording: Wording) -> None:
+        super().__init__(symbol)
         self.wording = wording
         programs = wording.programs()
         used = [step for program in programs.values() for step in program]
@@ -187,7 +115,7 @@ class TextForm(RecordForm):
     def entry(self) -> Value:
         """The place of the program of the record."""
         record = self.records.payload
-        of_symbol = Mux(self.is_error(record.symbol), self.entries["ill-formed"], self.entries["well-formed"])
+        of_symbol = Mux(is_error(record.symbol), self.entries["ill-formed"], self.entries["well-formed"])
         places = [of_symbol, *(self.entries[name] for name in _MARKERS)]
         chosen: Value = Array(places)[Value.cast(record.record)]
         return chosen
@@ -293,7 +221,7 @@ class _Machine:
         self._m.next = "FETCH"
 
     def unit(self) -> None:
-        with self.send(self._symbol.unit):
+        with self.send(self._symbol.unit if has_field(self._symbol, "unit") else self._symbol):
             self.proceed()
 
     def mark(self) -> None:

@@ -11,11 +11,11 @@ from amaranth.lib import data, wiring
 from amaranth.lib.fifo import SyncFIFOBuffered
 from amaranth.lib.wiring import In, Out
 
-from utf8fpga.boards.forms import BoardCore, form_of
+from utf8fpga.boards.forms import form_of
 from utf8fpga.boards.protocol import DLE, ENQ, EOT, WINDOW
-from utf8fpga.boards.record import COUNTERS_LAYOUT, Record, RecordForm
+from utf8fpga.boards.record import COUNTERS_LAYOUT, Record, RecordForm, is_error
 from utf8fpga.boards.uart import UartReceiver, UartTransmitter, uart_divisor
-from utf8fpga.hdl import CoreParameters, DecoderParameters, Transcoder
+from utf8fpga.hdl import CoreParameters, DecoderParameters
 from utf8fpga.hdl.beats import symbol_shape
 from utf8fpga.model.exceptions import InvalidArgumentError
 
@@ -100,7 +100,6 @@ class UartCore(wiring.Component):
         self.divisor = uart_divisor(clock_hz, baud)
         if depth < _MINIMUM_DEPTH:
             raise InvalidArgumentError(f"buffer depth {depth} is less than {_MINIMUM_DEPTH} entries")
-        self.core: BoardCore
         self.core, self.form = form_of(DecoderParameters() if core is None else core, form)
         self.depth = depth
         self._tick_clocks = max(1, round(clock_hz * _LED_SECONDS / _LED_TICKS))
@@ -112,7 +111,7 @@ class UartCore(wiring.Component):
         m.submodules.receiver = receiver = UartReceiver(self.divisor)
         m.submodules.buffer = buffer = SyncFIFOBuffered(width=_ENTRY_LAYOUT.size, depth=self.depth)
         m.submodules.core = core = self._circuit
-        m.submodules.form = form = self.form.circuits[type(self.core)](symbol_shape(core.output))
+        m.submodules.form = form = self.form.circuit(symbol_shape(core.output))
         m.submodules.transmitter = transmitter = UartTransmitter(self.divisor)
         m.d.comb += [receiver.rx.eq(self.rx), self.tx.eq(transmitter.tx)]
         wiring.connect(m, form.data, transmitter.data)
@@ -122,8 +121,7 @@ class UartCore(wiring.Component):
 
         frame = receiver.frames
         output = core.output
-        is_error = form.is_error(output.payload.symbols[0])
-        ill_formed = output.valid & output.ready & output.payload.keep & is_error
+        ill_formed = output.valid & output.ready & output.payload.keep & is_error(output.payload.symbols[0])
         timer = Signal(range(self._tick_clocks))
         tick = timer == 0
         m.d.sync += timer.eq(Mux(tick, self._tick_clocks - 1, timer - 1))
@@ -233,13 +231,13 @@ class UartCore(wiring.Component):
             with m.If(last & ~sends_symbol):
                 m.d.sync += ending.eq(0)
 
-        sent = records.valid & records.ready & (records.payload.record == Record.SYMBOL)
-        error = form.is_error(output.payload.symbols[0])
-        if isinstance(core, Transcoder):
-            # An item has several code units at the output.
-            items = core.decoder.output
-            sent = items.valid & items.ready & items.payload.keep
-            error = items.payload.symbols[0].error
+        counted = self.core.counted(core)
+        if counted is None:
+            counted = output
+            sent = records.valid & records.ready & (records.payload.record == Record.SYMBOL)
+        else:
+            sent = counted.valid & counted.ready & counted.payload.keep
+        error = is_error(counted.payload.symbols[0])
         events = (transferred & ~entry.is_mark, sent & ~error, sent & error)
         for number, event in enumerate(events):
             count = Signal(COUNTERS_LAYOUT.elem_shape, name=f"count_{number}")

@@ -73,11 +73,6 @@ class Faults:
         if not -0.5 <= self.drift <= 0.5:
             raise InvalidArgumentError(f"drift {self.drift!r} is not in -0.5..0.5")
 
-    @property
-    def any(self) -> bool:
-        """Whether frames may be damaged."""
-        return bool(self.noise or self.framing or self.breaks)
-
 
 _NO_FAULTS = Faults()
 
@@ -103,60 +98,23 @@ class SimulatedPlatform:
         return self.uart if name == "uart" else self.leds[number]
 
 
-class VirtualBoard:
-    """The top module of a board as machine code, with a UART of a host at its pins.
+class HostLine:
+    """The UART of a host at the pins of a circuit in simulation.
 
     Args:
-        board: a name in the catalogue, or a board that is not in it.
-        baud: bits per second of the board's UART.
-        core: the parameters of the core, as for `UartCore`.
-        form: the form of the output, as for `UartCore`.
-        netlist: simulate what Yosys makes of it for the family of the board, if all its cells have models; otherwise
-            the circuit before synthesis, which is compiled faster.
-        faults: faults of the line; default: none.
-        cache: the folder for compiled models; default: that of the user.
+        line: the simulation.
+        clock_hz: its clock frequency in Hz.
+        baud: bits per second of the circuit's UART.
+        faults: faults of the line.
 
     Attributes:
-        clock_hz: the clock frequency of the board in Hz.
-        leds: for each LED its signal, and whether it was on at the last call.
         cycles: the cycles simulated so far.
-        is_netlist: whether the netlist is simulated.
-
-    Raises:
-        InvalidArgumentError: `UartCore` rejects the arguments.
-        UnknownBoardError: no board has that name.
-        ToolError: there is no C compiler, or the model cannot be built.
     """
 
-    def __init__(
-        self,
-        board: str | Board = "icebreaker",
-        *,
-        baud: float = 1_000_000,
-        core: CoreParameters | None = None,
-        form: str | None = None,
-        netlist: bool = False,
-        faults: Faults = _NO_FAULTS,
-        cache: Path | None = None,
-    ) -> None:
-        self.board = find_board(board) if isinstance(board, str) else board
-        self.baud, self.faults = baud, faults
-        platform = self.board.create_platform()
-        self.clock_hz = float(platform.default_clk_frequency)
-        leds = tuple(name for number, name in enumerate(self.board.leds) if ("led", number) in platform.resources)
-        text = _rtlil(uart := UartCore(self.clock_hz, baud, core, form=form), self.board, len(leds))
-        self.is_netlist = netlist and self.board.family in NETLIST_FAMILIES
-        circuit: Circuit = Netlist(self.board.family).circuit(text) if self.is_netlist else Rtlil(text)
-        try:
-            self._line = Line(circuit, leds=len(leds), cache=cache)
-        except UnknownCellError:
-            if not self.is_netlist:
-                raise
-            self.is_netlist = False
-            self._line = Line(Rtlil(text), leds=len(leds), cache=cache)
-        self.leds = dict.fromkeys(leds, False)
+    def __init__(self, line: Line, clock_hz: float, baud: float, faults: Faults = _NO_FAULTS) -> None:
+        self._line, self.clock_hz, self.baud, self.faults = line, clock_hz, baud, faults
         self.cycles = 0
-        self._settle = round(4 * _FRAME_BITS * uart.divisor) + 256
+        self._settle = round(4 * _FRAME_BITS * clock_hz / baud) + 256
         """Cycles in which TX is high, after which the board has nothing more to send."""
         self.reset()
 
@@ -220,7 +178,6 @@ class VirtualBoard:
 
     def _run(self, levels: bytes, baud: float) -> bytes:
         sent = self._line.run(levels)
-        self.leds = dict(zip(self.leds, self._line.leds, strict=True))
         self.cycles += len(levels)
         # What the board sends for these bytes may start later.
         last = max(sent.rfind(0), levels.rfind(0))
@@ -243,11 +200,67 @@ class VirtualBoard:
         return bytes(found)
 
 
+class VirtualBoard(HostLine):
+    """The top module of a board as machine code, with a UART of a host at its pins.
+
+    Args:
+        board: a name in the catalogue, or a board that is not in it.
+        baud: bits per second of the board's UART.
+        core: the parameters of the core, as for `UartCore`.
+        form: the form of the output, as for `UartCore`.
+        netlist: simulate what Yosys makes of it for the family of the board, if all its cells have models; otherwise
+            the circuit before synthesis, which is compiled faster.
+        faults: faults of the line; default: none.
+        cache: the folder for compiled models; default: that of the user.
+
+    Attributes:
+        is_netlist: whether the netlist is simulated.
+
+    Raises:
+        InvalidArgumentError: `UartCore` rejects the arguments.
+        UnknownBoardError: no board has that name.
+        ToolError: there is no C compiler, or the model cannot be built.
+    """
+
+    def __init__(
+        self,
+        board: str | Board = "icebreaker",
+        *,
+        baud: float = 1_000_000,
+        core: CoreParameters | None = None,
+        form: str | None = None,
+        netlist: bool = False,
+        faults: Faults = _NO_FAULTS,
+        cache: Path | None = None,
+    ) -> None:
+        self.board = find_board(board) if isinstance(board, str) else board
+        platform = self.board.create_platform()
+        clock_hz = float(platform.default_clk_frequency)
+        leds = tuple(name for number, name in enumerate(self.board.leds) if ("led", number) in platform.resources)
+        text = _rtlil(UartCore(clock_hz, baud, core, form=form), self.board, len(leds))
+        self.is_netlist = netlist and self.board.family in NETLIST_FAMILIES
+        circuit: Circuit = Netlist(self.board.family).circuit(text) if self.is_netlist else Rtlil(text)
+        try:
+            line = Line(circuit, leds=len(leds), cache=cache)
+        except UnknownCellError:
+            if not self.is_netlist:
+                raise
+            self.is_netlist = False
+            line = Line(Rtlil(text), leds=len(leds), cache=cache)
+        self._leds = leds
+        super().__init__(line, clock_hz, baud, faults)
+
+    @property
+    def leds(self) -> dict[str, bool]:
+        """For each LED its signal, and whether it was on in the last call."""
+        return dict(zip(self._leds, self._line.leds, strict=True))
+
+
 def _rtlil(core: UartCore, board: Board, leds: int) -> str:
     """The top module of a board as RTLIL with the ports that ``line.c`` names."""
     pins = SimulatedPlatform(leds)
     m = Module()
-    m.domains += (domain := ClockDomain("sync", reset_less=True))
+    m.domains += (domain := ClockDomain("sync"))  # Some cores use its reset, which is not asserted here.
     m.submodules.top = Fragment.get(BoardTop(core, board), pins)
     shown = Signal(leds)
     m.d.comb += shown.eq(Cat(led.o for led in pins.leds))
@@ -401,42 +414,29 @@ _SPEED_MASK, _OTHER_SPEED = 0x100F, 0x1000
 """The bits CBAUD and BOTHER in its field c_cflag."""
 
 
-def _speed(descriptor: int) -> float | None:
-    """The speed in bits per second that a host has set; None where it cannot be determined."""
+def _speed(descriptor: int) -> float:
+    """The speed in bits per second that a host has set."""
     import fcntl
     import termios
 
     if sys.platform == "linux":
-        with suppress(OSError):
-            structure = fcntl.ioctl(descriptor, _GET_TERMIOS2, bytes(_TERMIOS2_BYTES))
-            if speed := int.from_bytes(structure[-4:], sys.byteorder):
-                return float(speed)
-    code = termios.tcgetattr(descriptor)[5]
-    return next((float(speed) for speed, known in _speeds().items() if known == code), None)
+        structure = fcntl.ioctl(descriptor, _GET_TERMIOS2, bytes(_TERMIOS2_BYTES))
+        return float(int.from_bytes(structure[-4:], sys.byteorder))
+    return float(termios.tcgetattr(descriptor)[5])  # In macOS the codes of the speeds are the speeds.
 
 
 def _set_speed(descriptor: int, baud: float) -> None:
-    """Set a speed if the system can."""
+    """Set a speed."""
     import fcntl
     import termios
 
     if sys.platform == "linux":
-        with suppress(OSError):
-            words = array("I", fcntl.ioctl(descriptor, _GET_TERMIOS2, bytes(_TERMIOS2_BYTES)))
-            words[2] = words[2] & ~_SPEED_MASK | _OTHER_SPEED
-            words[-2] = words[-1] = round(baud)
-            fcntl.ioctl(descriptor, _SET_TERMIOS2, words.tobytes())
-            return
-    if (code := _speeds().get(round(baud))) is not None:
+        words = array("I", fcntl.ioctl(descriptor, _GET_TERMIOS2, bytes(_TERMIOS2_BYTES)))
+        words[2] = words[2] & ~_SPEED_MASK | _OTHER_SPEED
+        words[-2] = words[-1] = round(baud)
+        fcntl.ioctl(descriptor, _SET_TERMIOS2, words.tobytes())
+    else:
         settings = termios.tcgetattr(descriptor)
-        settings[4] = settings[5] = code
+        settings[4] = settings[5] = round(baud)
         with suppress(termios.error):
             termios.tcsetattr(descriptor, termios.TCSANOW, settings)
-
-
-def _speeds() -> dict[int, int]:
-    """The codes of the speeds with a name."""
-    import termios
-
-    names = (name for name in dir(termios) if name.startswith("B") and name[1:].isdigit() and name != "B0")
-    return {int(name[1:]): getattr(termios, name) for name in names}

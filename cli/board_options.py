@@ -8,14 +8,16 @@ from typing import Any
 
 import click
 
-from utf8fpga.boards import FORMS, Host
+from utf8fpga.boards.forms import BOARD_CORES, FORMS
+from utf8fpga.boards.ssh_build import Host
 from utf8fpga.cli.core_options import SANITIZER, core_command
 from utf8fpga.cli.options import FOLDER, HOST
 from utf8fpga.cli.output import CommandError
 
 __all__ = ["board_core_command", "form_option", "host_of", "host_options"]
 
-_CORES = ("decoder", "transcoder", SANITIZER, "validator")
+# The sanitizer is a transcoder, after which it is listed.
+_CORES = [word for name in BOARD_CORES for word in ([name, SANITIZER] if name == "transcoder" else [name])]
 
 
 def board_core_command() -> Callable[[Callable[..., Any]], click.Command]:

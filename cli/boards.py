@@ -11,7 +11,8 @@ from pathlib import Path
 
 import click
 
-from utf8fpga.boards import BOARDS, clock_of, find_board, obstacle, pins_of, toolchain_of
+from utf8fpga.boards.build import facts_of, obstacle
+from utf8fpga.boards.catalog import BOARDS, find_board
 from utf8fpga.boards.several import build_boards, table_of
 from utf8fpga.cli.board_options import board_core_command, form_option, host_of, host_options
 from utf8fpga.cli.options import FILE, FOLDER, json_option
@@ -34,10 +35,8 @@ def boards(context: click.Context, as_json: bool) -> None:
         {
             "name": board.name,
             "family": board.family,
-            "device": board.description.partition(",")[0],
-            "toolchain": toolchain_of(board),
-            "clock_mhz": clock_of(board),
-            "uart": pins_of(board),
+            "device": board.device,
+            **facts_of(board),
             "obstacle": obstacle(board),
         }
         for board in BOARDS.values()

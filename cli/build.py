@@ -11,16 +11,15 @@ from pathlib import Path
 
 import click
 
-from utf8fpga.boards import DIVISORS, FAMILIES, Board, build_board, find_board, program_board
+from utf8fpga.boards.build import DIVISORS, FAMILIES, build_board
+from utf8fpga.boards.catalog import SIGNALS, Board, find_board
+from utf8fpga.boards.programming import program_board
 from utf8fpga.cli.board_options import board_core_command, form_option, host_of, host_options
 from utf8fpga.cli.options import FOLDER, SEED, json_option
 from utf8fpga.cli.output import CommandError, say
 from utf8fpga.hdl import CoreParameters
 
 __all__ = ["build"]
-
-
-_SIGNALS = ("activity", "error", "overflow")
 
 
 @board_core_command()
@@ -95,9 +94,9 @@ def _pins(text: str) -> tuple[str, str]:
 
 def _chosen(name: str, platform: str | None, family: str | None, leds: str | None) -> Board:
     """The board of that name, or one with these properties."""
-    signals = tuple(leds.split(",")) if leds else _SIGNALS
-    if not set(signals) <= set(_SIGNALS) or len(set(signals)) < len(signals):
-        raise CommandError(f"--leds {leds!r} must be some of {', '.join(_SIGNALS)}, separated by commas")
+    signals = tuple(leds.split(",")) if leds else SIGNALS
+    if not set(signals) <= set(SIGNALS) or len(set(signals)) < len(signals):
+        raise CommandError(f"--leds {leds!r} must be some of {', '.join(SIGNALS)}, separated by commas")
     if platform is None:
         board = find_board(name)
         if family and family != board.family:

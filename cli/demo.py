@@ -9,8 +9,9 @@ from pathlib import Path
 
 import click
 
-from utf8fpga.boards import build_board, require_tools
-from utf8fpga.boards.events import Expected, Received, line_of
+from utf8fpga.boards.build import build_board, require_tools
+from utf8fpga.boards.events import Received, line_of
+from utf8fpga.boards.forms import Expected
 from utf8fpga.boards.host import Conversation
 from utf8fpga.boards.virtual import DirectPort, VirtualBoard
 from utf8fpga.cli.options import FOLDER

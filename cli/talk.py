@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING, BinaryIO
 
 import click
 
-from utf8fpga.boards.events import Counters, Event, Expected, Mark, Received, line_of
-from utf8fpga.boards.forms import TEXT_FORMS
+from utf8fpga.boards.events import Counters, Event, Received, line_of
+from utf8fpga.boards.forms import TEXT_FORMS, Expected
 from utf8fpga.boards.host import Conversation, Port, SerialPort, find_port
-from utf8fpga.boards.protocol import ENQ, EOT
+from utf8fpga.boards.protocol import ENQ, EOT, Mark
 from utf8fpga.cli.board_options import board_core_command, form_option
 from utf8fpga.cli.options import FILE, output_option
 from utf8fpga.cli.output import CommandError, file_size, progress, read_chunks, say, writing

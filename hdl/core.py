@@ -330,6 +330,22 @@ class CoreParameters:
         """Further lines of that header, after the ports and the latency."""
         return []
 
+    # What a board needs.
+
+    def board_forms(self) -> tuple[str, ...]:
+        """The forms in which a board sends the output, keys of `FORMS` in `boards/forms.py`; the first is the default.
+
+        Default: none, so that no board has the core. A board has one lane, and bytes as input symbols.
+
+        Raises:
+            InvalidArgumentError: no board has a core with these parameters, as the message describes.
+        """
+        return ()
+
+    def counted(self, circuit: Any) -> Any:
+        """The stream in the circuit whose symbols a board counts; None: it counts those of the output."""
+        return None
+
 
 def check_types(values: Any) -> None:
     """Check the type of the value of each field of a dataclass.

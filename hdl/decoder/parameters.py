@@ -414,6 +414,10 @@ class DecoderParameters(CoreParameters):
             )
         return lines
 
+    def board_forms(self) -> tuple[str, ...]:
+        """A word or a line for each item, or the text."""
+        return ("words", "lines", "utf-8")
+
 
 def Decoder(  # noqa: N802 - used in place of the class of a decoder
     table: EncodingTable = TABLE_3_7, **parameters: Any

@@ -227,3 +227,13 @@ class ValidatorParameters(CoreParameters):
             *cut,
             f"Generated from: {self.table.source}.",
         ]
+
+    def board_forms(self) -> tuple[str, ...]:
+        """The report.
+
+        Raises:
+            InvalidArgumentError: it is a pass-through.
+        """
+        if self.pass_through:
+            raise InvalidArgumentError("a board outputs the reports of a tap: leave out pass_through")
+        return ("report",)

@@ -19,7 +19,7 @@ from utf8fpga.model import InvalidArgumentError
 from utf8fpga.sim.engines import native
 from utf8fpga.sim.engines.native import Circuit, source
 
-__all__ = ["FAMILIES", "ROUTED_FAMILIES", "Line", "LineCircuit", "Netlist", "NetlistCircuit", "run_line"]
+__all__ = ["FAMILIES", "ROUTED_FAMILIES", "Line", "LineCircuit", "Netlist", "NetlistCircuit"]
 
 FAMILIES = ("ice40", "ecp5")
 """The FPGA families whose cells have models; the first is the default."""
@@ -199,11 +199,6 @@ class Line:
         self._library.line_run(self._state, levels, found, ctypes.c_uint64(len(levels)), leds)
         self.leds = [byte != 0 for byte in leds.raw[: self._leds]]
         return found.raw
-
-
-def run_line(circuit: Circuit, levels: bytes, *, cache: Path | None = None) -> bytes:
-    """The level of the output line in each cycle from the initial state; see `Line`."""
-    return Line(circuit, cache=cache).run(levels)
 
 
 def _write_modelled(netlist: str, family: str, folder: Path, *, changes: str = "") -> None:

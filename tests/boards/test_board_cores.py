@@ -12,18 +12,19 @@ from pathlib import Path
 import pytest
 from support.command import utf8fpga
 from support.engines import requires_compiler
-from support.oracle import refusal
+from support.oracle import refusal, report_of
 from support.tiers import tiered
 from test_virtual import DAMAGED, Wire, conversation, lit_long_after
 
-from utf8fpga.boards import UartCore
-from utf8fpga.boards.events import Counters, Expected, Mark, answer_in, line_of, parser_of
-from utf8fpga.boards.forms import FORMS, TEXT_FORMS, form_of
+from utf8fpga.boards.events import Counters, line_of
+from utf8fpga.boards.forms import FORMS, TEXT_FORMS, Expected, answer_in, form_of, parser_of
 from utf8fpga.boards.host import Conversation
-from utf8fpga.boards.protocol import MARKS, escaped
+from utf8fpga.boards.protocol import MARKS, Mark, escaped
+from utf8fpga.boards.uart_core import UartCore
 from utf8fpga.boards.virtual import VirtualBoard
 from utf8fpga.hdl import DecoderParameters, EncoderParameters, TranscoderParameters, ValidatorParameters
 from utf8fpga.model import GENERALISED_UTF_8, ErrorKind, InvalidArgumentError, Practice, ValidatorReport
+from utf8fpga.model.forms import RFC_2279
 
 BAUD = 3e6
 
@@ -39,11 +40,16 @@ def marked(form: str, line: str) -> bytes:
     return unit + f"{line}\r\n".encode(form)
 
 
-def counters(text: bytes) -> str:
+def counts_of(text: bytes) -> Counters:
     """The counters after a text that has no U+FFFD of its own."""
     items = text.decode("utf-8", "replace")
     bad = items.count("\ufffd")
-    return f"bytes {len(text):08X}, scalar values {len(items) - bad:08X}, ill-formed items {bad:08X}"
+    return Counters(len(text), len(items) - bad, bad)
+
+
+def counters(text: bytes) -> str:
+    """Their line."""
+    return "bytes {:08X}, scalar values {:08X}, ill-formed items {:08X}".format(*counts_of(text).values)
 
 
 def transcoders() -> dict[str, TranscoderParameters]:
@@ -57,7 +63,7 @@ def test_a_transcoder_sends_what_python_encodes(core: TranscoderParameters) -> N
     expected = DAMAGED.decode("utf-8", "replace").encode(core.to)
     found = sent_by(board, escaped(DAMAGED) + b"\x04\x05")
     assert found == expected + marked(core.to, "end of text") + marked(core.to, counters(DAMAGED))
-    assert answer_in(found) == (core.to, Counters(len(DAMAGED), *(board_counts(DAMAGED))))
+    assert answer_in(found) == (core.to, counts_of(DAMAGED))
     # Every byte in every neighbourhood, at line rate.
     text = random.Random(core.to).randbytes(1500) + "😀é€".encode() * 100 + b"A" * 1500
     board.reset()
@@ -68,38 +74,15 @@ def test_a_transcoder_sends_what_python_encodes(core: TranscoderParameters) -> N
     assert events[:-1] == Expected(core).feed(text, final=True)
 
 
-def board_counts(text: bytes) -> tuple[int, int]:
-    items = text.decode("utf-8", "replace")
-    return len(items) - items.count("\ufffd"), items.count("\ufffd")
-
-
-def numbers(text: bytes) -> dict[str, int]:
-    """The numbers of the report on a text that has no U+FFFD of its own."""
-    items = text.decode("utf-8", "replace")
-    try:
-        text.decode()
-        offset = 0
-    except UnicodeDecodeError as error:
-        offset = error.start
-    units = len(items.encode("utf-16-le")) // 2
-    return {
-        "offset": offset,
-        "errors": items.count("\ufffd"),
-        "bytes": len(text),
-        "points": len(items),
-        "units": units,
-    }
-
-
 GOOD = "Añ€😀".encode()
 
 LINES = {
     "verdict": ("well-formed", "ill-formed"),
     "offset": ("well-formed", "ill-formed at {offset:08X}"),
     "full": (
-        "well-formed, bytes {bytes:08X}, code points {points:08X}, UTF-16 units {units:08X}",
-        "ill-formed at {offset:08X}, errors {errors:08X}, bytes {bytes:08X}, code points {points:08X}, "
-        "UTF-16 units {units:08X}: truncated",
+        "well-formed, bytes {units:08X}, code points {code_points:08X}, UTF-16 units {utf16_units:08X}",
+        "ill-formed at {offset:08X}, errors {errors:08X}, bytes {units:08X}, code points {code_points:08X}, "
+        "UTF-16 units {utf16_units:08X}: truncated",
     ),
 }
 
@@ -113,11 +96,11 @@ def test_a_validator_sends_a_line_for_each_text(report: str) -> None:
     assert sent_by(board, escaped(GOOD) + b"\x04" + escaped(DAMAGED) + b"\x04\x04\x05").decode() == "".join(
         f"{line}\r\n"
         for line in (
-            good.format(**numbers(GOOD)),
+            good.format(**report_of(GOOD)._asdict()),
             "end of text",
-            bad.format(**numbers(DAMAGED)),
+            bad.format(**report_of(DAMAGED)._asdict()),
             "end of text",
-            good.format(**numbers(b"")),
+            good.format(**report_of(b"")._asdict()),
             "end of text",
             f"bytes {len(GOOD) + len(DAMAGED):08X}, well-formed texts 00000002, ill-formed texts 00000001",
         )
@@ -187,6 +170,10 @@ def test_a_form_of_another_core_selects_it() -> None:
     wanted = TranscoderParameters(to="utf-16-be", pipeline=2)
     assert form_of(DecoderParameters(pipeline=2), "utf-16-be") == (wanted, FORMS["utf-16-be"])
     assert form_of(wanted) == form_of(wanted, "utf-16-be") == (wanted, FORMS["utf-16-be"])
+    assert form_of(DecoderParameters(table=RFC_2279), "report") == (
+        ValidatorParameters(table=RFC_2279),
+        FORMS["report"],
+    )
     other = DecoderParameters(table=GENERALISED_UTF_8)
     assert form_of(other, "utf-16-le")[0] == TranscoderParameters(from_="generalised-utf-8", to="utf-16-le")
 
@@ -211,6 +198,12 @@ def test_a_form_of_another_core_selects_it() -> None:
             TranscoderParameters(from_="utf-16-le"),
             None,
             "UTF-16 has code units of 16 bits: a UART transfers 8",
+        ),
+        (TranscoderParameters(from_="utf-16-be"), None, "UTF-16 has code units of 16 bits: a UART transfers 8"),
+        (
+            ValidatorParameters(pass_through=True),
+            None,
+            "a board outputs the reports of a tap: leave out pass_through",
         ),
         (ValidatorParameters(lanes=4), None, "lanes is 4, but a UART transfers one byte at a time: use 1"),
         (

@@ -22,137 +22,108 @@ import pytest
 from amaranth.build.run import BuildPlan
 from amaranth.hdl import Fragment
 from amaranth.lib.io import SimulationPort
-from amaranth.sim import Simulator
 from support.builds import STAND_INS, Built, needs_tools, stand_in_tools
 from support.engines import requires_compiler
-from test_uart import frame, frames, line, rejected
+from support.oracle import refusal
+from test_uart import frame, frames, line, simulate
 
-from utf8fpga.boards import (
-    BOARDS,
-    FAMILIES,
-    Board,
-    BuildError,
-    BuildReport,
-    Host,
-    UartCore,
-    UnknownBoardError,
-    build_board,
-    find_board,
-    obstacle,
-    pins_of,
-    require_tools,
-)
+from utf8fpga.boards.build import FAMILIES, BuildError, BuildReport, build_board, facts_of, obstacle, require_tools
+from utf8fpga.boards.catalog import BOARDS, Board, UnknownBoardError, find_board
 from utf8fpga.boards.programming import program_board, programming_command
 from utf8fpga.boards.several import build_boards, table_of
+from utf8fpga.boards.ssh_build import Host
 from utf8fpga.boards.top import BoardTop
+from utf8fpga.boards.uart_core import UartCore
 from utf8fpga.boards.virtual import SimulatedPlatform
 from utf8fpga.hdl import DecoderParameters
 from utf8fpga.hdl.toolchain import ToolError
 
 pytest.importorskip("amaranth_boards", reason="amaranth-boards is not installed")
 
-TOOLS = {"ice40": ("yosys", "nextpnr-ice40", "icepack"), "ecp5": ("yosys", "nextpnr-ecp5", "ecppack")}
-PINS = {
-    # From the schematics of the boards: UART input and output, LEDs, clock.
-    "icebreaker": {"uart_0__rx": "6", "uart_0__tx": "9", "led_0": "11", "led_1": "37", "clk12_0": "35"},
-    "ulx3s-85f": {"uart_0__rx": "M1", "uart_0__tx": "L4", "led_0": "B2", "led_1": "C2", "led_2": "C1", "clk25_0": "G2"},
+BOTH = ["icebreaker", pytest.param("ulx3s-85f", marks=pytest.mark.build)]
+
+FACTS: dict[str, dict[str, Any]] = {
+    # The pins are those of the schematics of the boards; the first LED of the iCEBreaker is red, the second green.
+    "icebreaker": {
+        "tools": ["yosys", "nextpnr-ice40", "icepack"],
+        "cells": ("ICESTORM_LC", "ICESTORM_RAM"),
+        "block_rams": 5,
+        "clock_mhz": 12,
+        "device": "iCE40UP5K-SG48",
+        "mark": bytes.fromhex("7eaa997e"),
+        "constraints": ("top.pcf", r"^set_io (\S+)__io (\S+)$"),
+        "pins": {"uart_0__rx": "6", "uart_0__tx": "9", "led_0": "11", "led_1": "37", "clk12_0": "35"},
+        "leds": {"0": "error", "1": "activity"},
+    },
+    "ulx3s-85f": {
+        "tools": ["yosys", "nextpnr-ecp5", "ecppack"],
+        "cells": ("TRELLIS_COMB", "DP16KD"),
+        "block_rams": 1,
+        "clock_mhz": 25,
+        "device": "LFE5U-85F-BG381",
+        "mark": b"Part: LFE5U-85F-6CABGA381\0",
+        "constraints": ("top.lpf", r'^LOCATE COMP "(\S+)__io" SITE "(\S+)";$'),
+        "pins": {
+            "uart_0__rx": "M1",
+            "uart_0__tx": "L4",
+            "clk25_0": "G2",
+            "led_0": "B2",
+            "led_1": "C2",
+            "led_2": "C1",
+        },
+        "leds": {"0": "activity", "1": "error", "2": "overflow"},
+    },
 }
-LEDS = {
-    "icebreaker": {"0": "error", "1": "activity"},  # red and green
-    "ulx3s-85f": {"0": "activity", "1": "error", "2": "overflow"},
-}
-CLOCK_MHZ = {"icebreaker": 12, "ulx3s-85f": 25}
 
 
 # Real builds
 
-both = pytest.mark.parametrize("board", ["icebreaker", pytest.param("ulx3s-85f", marks=pytest.mark.build)])
-
 
 @pytest.mark.smoke
-@both
-def test_figures_equal_those_in_the_log(board: str, shared_build: Callable[[str], Built]) -> None:
-    built = shared_build(board)
+@pytest.mark.parametrize("board", BOTH)
+def test_figures_equal_those_of_the_tools(board: str, shared_build: Callable[[str], Built]) -> None:
+    built, facts = shared_build(board), FACTS[board]
     report, log = built.report, built.work_file("top.tim")
 
     def utilisation(cell: str) -> tuple[int, int]:
         [(used, available)] = re.findall(rf"^Info:\s+{cell}:\s+(\d+)/\s*(\d+)", log, re.MULTILINE)
         return int(used), int(available)
 
-    cell, ram = ("ICESTORM_LC", "ICESTORM_RAM") if board == "icebreaker" else ("TRELLIS_COMB", "DP16KD")
+    logic, ram = facts["cells"]
+    assert (report.logic_cells, report.logic_cells_available) == utilisation(logic)
     assert (report.block_rams, report.block_rams_available) == utilisation(ram)
-    cells, available = utilisation(cell)
-    assert report.logic_cells_available == available
-    assert report.logic_cells == cells
+    assert report.block_rams == facts["block_rams"], "2048 entries of 9 bits"
     *_, (reached, verdict) = re.findall(r"Max frequency for clock '\S+': ([\d.]+) MHz \((PASS|FAIL)", log)
-    assert verdict == "PASS"
-    assert f"{report.fmax_mhz:.2f}" == reached
-    assert report.required_mhz == CLOCK_MHZ[board]
+    assert (verdict, f"{report.fmax_mhz:.2f}") == ("PASS", reached)
+    assert report.required_mhz == facts["clock_mhz"]
     netlist = built.work_file("top.json")
     assert report.flip_flops == len(re.findall(r'"type": "(?:SB_DFF\w*|TRELLIS_FF)"', netlist))
-
-
-@pytest.mark.smoke
-@both
-def test_the_report_is_plausible(board: str, shared_build: Callable[[str], Built]) -> None:
-    report = shared_build(board).report
-    assert 400 < report.logic_cells < 800
-    assert 250 < report.flip_flops < 400
-    assert report.block_rams == {"icebreaker": 5, "ulx3s-85f": 1}[board], "2048 entries of 9 bits"
-    assert report.required_mhz < report.fmax_mhz < 200
-    assert report.device == {"icebreaker": "iCE40UP5K-SG48", "ulx3s-85f": "LFE5U-85F-BG381"}[board]
-    assert list(report.tools) == ["yosys", TOOLS[BOARDS[board].family][1], "amaranth", "amaranth-boards"]
+    assert report.device == facts["device"]
+    assert list(report.tools) == [*facts["tools"][:2], "amaranth", "amaranth-boards"]
     assert all(re.fullmatch(r"\d+(\.\d+)+\S*", number) for number in report.tools.values())
+    figures = (report.logic_cells, report.flip_flops, f"{report.fmax_mhz:.2f} MHz", report.bitstream)
+    assert all(str(figure) in str(report) for figure in figures)
 
 
 @pytest.mark.smoke
-@both
-def test_the_files(board: str, shared_build: Callable[[str], Built]) -> None:
-    built = shared_build(board)
+@pytest.mark.parametrize("board", BOTH)
+def test_files_pins_and_progress_of_a_build(board: str, shared_build: Callable[[str], Built]) -> None:
+    built, facts = shared_build(board), FACTS[board]
     assert built.report.bitstream == built.bitstream
     assert {path.name for path in built.directory.iterdir()} == {board, f"{board}.json", built.bitstream.name}
     content = built.bitstream.read_bytes()
-    if board == "icebreaker":
-        assert bytes.fromhex("7eaa997e") in content[:32], "the preamble of iCE40"
-        assert len(content) > 100_000
-    else:
-        assert b"Part: LFE5U-85F-6CABGA381\0" in content[:64]
-        assert len(content) > 200_000
+    assert facts["mark"] in content[:64]
+    assert len(content) > 100_000
     written = json.loads((built.directory / f"{board}.json").read_text(encoding="utf-8"))
     assert written == built.report.as_dict()
     assert list(written) == [field.name for field in fields(BuildReport)]
-    assert written["bitstream"] == str(built.bitstream)
-
-
-@pytest.mark.smoke
-@both
-def test_the_report_as_text(board: str, shared_build: Callable[[str], Built]) -> None:
-    report = shared_build(board).report
-    text = str(report)
-    assert text == "\n".join(report.lines())
-    figures = (report.logic_cells, report.flip_flops, f"{report.fmax_mhz:.2f} MHz", CLOCK_MHZ[board], report.bitstream)
-    assert all(str(figure) in text for figure in figures)
-
-
-@both
-def test_progress_names_each_tool(board: str, shared_build: Callable[[str], Built]) -> None:
-    said = shared_build(board).said
-    assert [re.findall(r"\((.*)\)$", line) for line in said] == [[tool] for tool in TOOLS[BOARDS[board].family]]
-    assert all(line.startswith(f"{board}: ") for line in said)
-
-
-@pytest.mark.smoke
-@both
-def test_the_pins(board: str, shared_build: Callable[[str], Built]) -> None:
-    built = shared_build(board)
-    if board == "icebreaker":
-        pins = dict(re.findall(r"^set_io (\S+)__io (\S+)$", built.work_file("top.pcf"), re.MULTILINE))
-    else:
-        pins = dict(re.findall(r'^LOCATE COMP "(\S+)__io" SITE "(\S+)";$', built.work_file("top.lpf"), re.MULTILINE))
-    assert pins == PINS[board]
+    file, pattern = facts["constraints"]
+    assert dict(re.findall(pattern, built.work_file(file), re.MULTILINE)) == facts["pins"]
     cell = r"^  cell \\top.led_(\w+) .*?connect \\led_(\d)__io .*?^  end"
-    found = re.findall(cell, built.work_file("top.il"), re.MULTILINE | re.DOTALL)
-    assert {number: name for name, number in found} == LEDS[board]
+    leds = re.findall(cell, built.work_file("top.il"), re.MULTILINE | re.DOTALL)
+    assert {number: name for name, number in leds} == facts["leds"]
+    doing = ("synthesis", "place and route", "packing")
+    assert built.said == [f"{board}: {what} ({tool})" for what, tool in zip(doing, facts["tools"], strict=True)]
 
 
 @pytest.mark.build
@@ -165,7 +136,7 @@ def test_equal_builds_give_equal_bitstreams(shared_build: Callable[[str], Built]
     assert again.report.as_dict() | of_the_directory == first.report.as_dict() | of_the_directory
 
 
-@pytest.mark.usefixtures("stand_ins")
+@pytest.mark.usefixtures("fake_tool")
 def test_parameters_reach_the_tools(tmp_path: Path) -> None:
     report = build_board("icebreaker", tmp_path, baud=115_200, core=DecoderParameters(pipeline=1), seed=7)
     assert (report.baud, report.core, report.seed) == (115_200, "decoder-pipeline-1", 7)
@@ -224,10 +195,7 @@ def lit_by_events(platform: SimulatedPlatform, names: tuple[str, ...], leds: dic
                 await ctx.tick()
             shown.append("".join(sorted(name[0] for name, led in leds.items() if ctx.get(led.o))))
 
-    simulator = Simulator(top)
-    simulator.add_clock(1e-6)
-    simulator.add_testbench(testbench)
-    simulator.run()
+    simulate(top, testbench)
     return shown
 
 
@@ -249,44 +217,33 @@ def fast_icebreaker() -> Any:
 
 
 @pytest.fixture
-def older(tmp_path: Path) -> Path:
-    """A directory with a bitstream of an earlier build."""
-    (tmp_path / "icebreaker.bin").write_bytes(b"older")
-    return tmp_path
-
-
-def fails(directory: Path, board: str | Board = "icebreaker", **options: Any) -> str:
-    """The message of a build that fails; checks that an older bitstream is unchanged."""
-    with pytest.raises(BuildError) as caught:
-        build_board(board, directory, **options)
-    message = str(caught.value)
-    assert message.startswith("icebreaker: ")
-    assert "\n" not in message
-    assert (directory / "icebreaker.bin").read_bytes() == b"older"
-    assert not (directory / "icebreaker.json").exists()
-    return message
-
-
-@pytest.fixture
 def fake_tool(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Callable[[str, str], None]:
-    def install(tool: str, script: str) -> None:
-        for variable, program in stand_in_tools(tmp_path_factory.mktemp("bin"), {tool: script}).items():
-            if variable == tool.upper().replace("-", "_"):
-                monkeypatch.setenv(variable, program)
+    """Stand-ins for the tools for iCE40; the function replaces the script of one."""
+    folder, scripts = tmp_path_factory.mktemp("bin"), dict(STAND_INS)
 
+    def install(tool: str, script: str) -> None:
+        scripts[tool] = script
+        for variable, program in stand_in_tools(folder, scripts).items():
+            monkeypatch.setenv(variable, program)
+
+    install("yosys", STAND_INS["yosys"])
     return install
 
 
-@pytest.fixture
-def stand_ins(fake_tool: Callable[[str, str], None]) -> None:
-    for tool, script in STAND_INS.items():
-        fake_tool(tool, script)
+def fails(directory: Path, board: str | Board = "icebreaker", **options: Any) -> str:
+    """The message of a build that fails; checks that the bitstream of an earlier build is unchanged."""
+    (directory / "icebreaker.bin").write_bytes(b"older")
+    message = refusal(BuildError, build_board, board, directory, **options)
+    assert (directory / "icebreaker.bin").read_bytes() == b"older"
+    assert not (directory / "icebreaker.json").exists()
+    assert not list((directory / "icebreaker").glob(".build-*"))
+    return message
 
 
 @pytest.mark.build
-def test_clock_that_is_not_met(older: Path) -> None:
+def test_clock_that_is_not_met(tmp_path: Path) -> None:
     needs_tools("icebreaker")
-    message = fails(older, Board("icebreaker", f"{__name__}:fast_icebreaker", "ice40", "too fast"), divide=1)
+    message = fails(tmp_path, Board("icebreaker", f"{__name__}:fast_icebreaker", "ice40", "too fast"), divide=1)
     found = re.fullmatch(
         r"icebreaker: timing is not met: ([\d.]+) MHz reached, 200 MHz required "
         r"\((?:--divide \d should meet it; )?another seed or pipeline may help\); see (.*)",
@@ -297,129 +254,169 @@ def test_clock_that_is_not_met(older: Path) -> None:
     assert re.findall(r"([\d.]+) MHz \(FAIL at 200.00 MHz\)", log)[-1] == found[1]
 
 
-@pytest.mark.parametrize("tool", TOOLS["ice40"])
-def test_missing_tool_is_reported(tool: str, older: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    for other in TOOLS["ice40"]:
-        monkeypatch.setenv(other.upper().replace("-", "_"), sys.executable)
+@pytest.mark.parametrize("tool", STAND_INS)
+@pytest.mark.usefixtures("fake_tool")
+def test_missing_tool_is_reported(tool: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     variable = tool.upper().replace("-", "_")
     monkeypatch.setenv(variable, "/nonexistent/program")
     message = f"icebreaker: {variable} names '/nonexistent/program', which is not a program"
-    assert fails(older) == message
-    assert not (older / "icebreaker").exists()
-    with rejected(BuildError, message):
-        require_tools("icebreaker")
+    assert fails(tmp_path) == message
+    assert not (tmp_path / "icebreaker").exists()
+    assert refusal(BuildError, require_tools, "icebreaker") == message
 
 
-def test_failure_of_a_tool_is_reported(older: Path, fake_tool: Callable[[str, str], None]) -> None:
-    for tool in TOOLS["ice40"]:
-        fake_tool(tool, "true")
-    fake_tool("yosys", "echo noise; echo 'ERROR: out of luck'; echo more noise; exit 3")
-    assert fails(older) == f"icebreaker: yosys failed with status 3: ERROR: out of luck; see {older / 'icebreaker'}"
+def reaching(core: float, board: float | None = None) -> str:
+    """A stand-in for place and route with what the core's clock, divided or not, and the board's clock reach."""
+    clocks = f'{{"achieved": {core}}}' + (f', "before": {{"achieved": {board}}}' if board else "")
+    return STAND_INS["nextpnr-ice40"].replace('{"achieved": 50.0}', clocks)
 
 
-def test_error_names_the_log_of_the_tool(older: Path, fake_tool: Callable[[str, str], None]) -> None:
-    for tool in TOOLS["ice40"]:
-        fake_tool(tool, "true")
-    fake_tool("yosys", "echo details > top.rpt; echo 'ERROR: out of luck'; exit 1")
-    assert fails(older).endswith(f"out of luck; see {older / 'icebreaker' / 'top.rpt'}")
-
-
-@pytest.mark.usefixtures("stand_ins")
-@pytest.mark.parametrize(
-    ("reached", "divide", "required", "advice"),
-    [
-        ("11.99", 1, 12, "--divide 2 should meet it; "),
-        ("3.5", 1, 12, "--divide 4 should meet it; "),
-        ("1.5", 1, 12, "--divide 8 should meet it; "),
-        ("1.49", 1, 12, ""),
-    ],
-)
-def test_clock_that_is_not_met_in_the_report(
-    reached: str, divide: int, required: float, advice: str, older: Path, fake_tool: Callable[[str, str], None]
-) -> None:
-    fake_tool("nextpnr-ice40", STAND_INS["nextpnr-ice40"].replace("50.0", reached))
-    assert fails(older, divide=divide) == (
-        f"icebreaker: timing is not met: {float(reached):.2f} MHz reached, {required} MHz required "
-        f"({advice}another seed or pipeline may help); see {older / 'icebreaker' / 'top.tim'}"
+def not_met(reached: str, required: str, advice: str = "") -> str:
+    return (
+        f"timing is not met: {reached} MHz reached, {required} MHz required ({advice}another seed or pipeline may "
+        "help); see FOLDER/top.tim"
     )
 
 
-@pytest.mark.usefixtures("stand_ins")
-def test_a_divided_clock_that_is_not_met_in_the_report(older: Path, fake_tool: Callable[[str, str], None]) -> None:
-    fake_tool("nextpnr-ice40", reaching(5.99, 50.0))
-    assert "5.99 MHz reached, 6 MHz required (--divide 4 should meet it; another" in fails(older, divide=2)
-
-
-@pytest.mark.usefixtures("stand_ins")
-def test_failure_of_packing_is_reported(older: Path, fake_tool: Callable[[str, str], None]) -> None:
-    fake_tool("icepack", "echo half > top.bin; echo boom; exit 3")
-    assert fails(older) == f"icebreaker: icepack failed with status 3: boom; see {older / 'icebreaker'}"
-    fake_tool("icepack", "true")
-    assert fails(older) == f"icebreaker: icepack wrote no bitstream; see {older / 'icebreaker'}"
-
-
-def test_files_of_an_earlier_build_are_not_used(older: Path, fake_tool: Callable[[str, str], None]) -> None:
-    work = older / "icebreaker"
-    work.mkdir()
-    clock = {"achieved": 99.0, "constraint": 12.0}
-    cell = {"used": 1, "available": 2}
-    report = {"fmax": {"clk": clock}, "utilization": {"ICESTORM_LC": cell, "ICESTORM_RAM": cell}}
-    (work / "top.report.json").write_text(json.dumps(report), encoding="utf-8")
-    (work / "top.tim").write_text("1 LCs used as DFF only", encoding="utf-8")
-    (work / "top.bin").write_bytes(b"stale")
-    for tool in TOOLS["ice40"]:
-        fake_tool(tool, "true")
-    assert "nextpnr-ice40 wrote no valid report: " in fails(older)
+NO_DIVIDED_CLOCK = STAND_INS["nextpnr-ice40"].replace("net=divided_clock_", "net=clk")
+NO_REPORT = "nextpnr-ice40 wrote no valid report: "
 
 
 @pytest.mark.parametrize(
-    "report", ["not JSON", "{}", '{"fmax": {}, "utilization": {"ICESTORM_LC": {"used": 1, "available": 2}}}']
+    ("tool", "script", "divide", "message"),
+    [
+        ("yosys", "echo a; echo 'ERROR: b'; echo c; exit 3", None, "yosys failed with status 3: ERROR: b; see FOLDER"),
+        (
+            "yosys",
+            "echo a > top.rpt; exit 1",
+            None,
+            "yosys failed with status 1: it printed nothing; see FOLDER/top.rpt",
+        ),
+        ("icepack", "echo a > top.bin; echo b; exit 3", None, "icepack failed with status 3: b; see FOLDER"),
+        ("icepack", "true", None, "icepack wrote no bitstream; see FOLDER"),
+        # The report of an earlier build, which the test has written, is not used.
+        ("nextpnr-ice40", "touch top.asc", None, NO_REPORT),
+        ("nextpnr-ice40", "touch top.asc; echo 'not JSON' > top.report.json", None, NO_REPORT),
+        ("nextpnr-ice40", "touch top.asc; echo '{}' > top.report.json", None, NO_REPORT),
+        ("nextpnr-ice40", re.sub(r'"fmax": {.*}}', '"fmax": {}', STAND_INS["nextpnr-ice40"]), None, NO_REPORT),
+        ("nextpnr-ice40", reaching(11.99), 1, not_met("11.99", "12", "--divide 2 should meet it; ")),
+        ("nextpnr-ice40", reaching(3.5), 1, not_met("3.50", "12", "--divide 4 should meet it; ")),
+        ("nextpnr-ice40", reaching(1.5), 1, not_met("1.50", "12", "--divide 8 should meet it; ")),
+        ("nextpnr-ice40", reaching(1.49), 1, not_met("1.49", "12")),
+        ("nextpnr-ice40", reaching(5.99, 50), 2, not_met("5.99", "6", "--divide 4 should meet it; ")),
+        # A division helps only the clock of the core.
+        ("nextpnr-ice40", reaching(6, 11), 2, not_met("11.00", "12")),
+        ("nextpnr-ice40", NO_DIVIDED_CLOCK, 2, "the report has no figure for the divided clock; see FOLDER/top.tim"),
+    ],
 )
-def test_invalid_report_of_the_tool(report: str, older: Path, fake_tool: Callable[[str, str], None]) -> None:
-    for tool in TOOLS["ice40"]:
-        fake_tool(tool, "true")
-    fake_tool("nextpnr-ice40", f"echo '{report}' > top.report.json; echo '1 LCs used as DFF only' > top.tim")
-    assert "nextpnr-ice40 wrote no valid report: " in fails(older)
+def test_failures_are_reported(
+    tool: str,
+    script: str,
+    divide: int | None,
+    message: str,
+    tmp_path: Path,
+    fake_tool: Callable[[str, str], None],
+) -> None:
+    work = tmp_path / "icebreaker"
+    build_board("icebreaker", tmp_path)
+    (tmp_path / "icebreaker.json").unlink()
+    fake_tool(tool, script)
+    found = fails(tmp_path, divide=divide).replace(str(work), "FOLDER")
+    assert (work / "top.asc").exists() == (tool != "yosys"), "no file of the earlier build is left"
+    assert found == f"icebreaker: {message}" or (message is NO_REPORT and found.startswith(f"icebreaker: {message}"))
 
 
+@pytest.mark.usefixtures("fake_tool")
 def test_directory_that_is_a_file(tmp_path: Path) -> None:
-    needs_tools("icebreaker")
     for where in (tmp_path / "file", tmp_path / "file" / "below"):
         (tmp_path / "file").write_text("", encoding="utf-8")
-        with pytest.raises(BuildError) as caught:
-            build_board("icebreaker", where)
-        assert str(caught.value) == f"icebreaker: cannot write '{where / 'icebreaker'}': Not a directory"
+        message = f"icebreaker: cannot write '{where / 'icebreaker'}': Not a directory"
+        assert refusal(BuildError, build_board, "icebreaker", where) == message
 
 
 def test_without_amaranth_boards(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "amaranth_boards.icebreaker", None)
-    with pytest.raises(BuildError) as caught:
-        build_board("icebreaker", tmp_path)
     message = "amaranth-boards is not installed: pip install 'utf8fpga[boards]'"
-    assert str(caught.value) == message
-    with rejected(BuildError, message):
-        require_tools("icebreaker")
+    assert refusal(BuildError, build_board, "icebreaker", tmp_path) == message
+    assert refusal(BuildError, require_tools, "icebreaker") == message
+
+
+def no_clock() -> Any:
+    """A platform without a default clock."""
+    platform = fast_icebreaker()
+    platform.default_clk = None
+    return platform
+
+
+ICESTICK = "amaranth_boards.icestick:ICEStickPlatform"
 
 
 @pytest.mark.parametrize(
-    ("arguments", "message"),
+    ("board", "options", "message"),
     [
-        ({"baud": 4e6}, "baud rate 4000000 is not in 1..3000000: a bit has at least 4 cycles of 12 MHz"),
-        ({"core": DecoderParameters(lanes=4)}, "lanes is 4, but a UART transfers one byte at a time: use 1"),
-        ({"seed": -1}, "seed -1 is negative: it must be 0 or more"),
+        ("icebreaker", {"baud": 4e6}, "baud rate 4000000 is not in 1..3000000: a bit has at least 4 cycles of 12 MHz"),
+        (
+            "icebreaker",
+            {"core": DecoderParameters(lanes=4)},
+            "lanes is 4, but a UART transfers one byte at a time: use 1",
+        ),
+        ("icebreaker", {"seed": -1}, "seed -1 is negative: it must be 0 or more"),
+        ("icebreaker", {"divide": 3}, "divide 3 is not one of 1, 2, 4, 8"),
+        (
+            "icebreaker",
+            {"uart": ("pmod_9:1", "4")},
+            "pin 'pmod_9:1': there is no connector 'pmod_9' (known: pmod_0, pmod_1, pmod_2)",
+        ),
+        (
+            "icebreaker",
+            {"uart": ("pmod_0:5", "4")},
+            "pin 'pmod_0:5': the connector has the pins 1, 2, 3, 4, 7, 8, 9, 10",
+        ),
+        (
+            "icebreaker",
+            {"uart": ("35", "4")},
+            "icebreaker: Resource component clk12_0 uses physical pin 35, but it is already used by resource component "
+            "host_uart_0.rx that was requested earlier: choose other pins with --uart",
+        ),
+        ("tinyfpga-ax1", {}, "board tinyfpga-ax1 cannot be built: the platform has no clock"),
+        (
+            Board("mine", ICESTICK, "abacus", "mine"),
+            {},
+            "board mine has family 'abacus', which is not one of ice40, ecp5, machxo2, gowin, nexus, gatemate",
+        ),
+        (
+            Board("mine", "os:getcwd", "ice40", "mine"),
+            {},
+            "mine: 'os:getcwd' is not a platform of Amaranth for an FPGA",
+        ),
+        (
+            Board("mine", f"{__name__}:no_clock", "ice40", "mine"),
+            {},
+            "mine: its platform has no default clock, which the core needs",
+        ),
+        (
+            Board("mine", ICESTICK, "ecp5", "mine"),
+            {},
+            "mine: its platform is built with yosys, nextpnr-ice40, icepack, not with nextpnr-ecp5, ecppack: choose "
+            "another family or toolchain",
+        ),
+        (
+            "ulx3s-85f",
+            {"check": True},
+            "ulx3s-85f has family ecp5, of which routed designs are not simulated, only those of ice40: build it "
+            "without a check",
+        ),
+        (
+            "icebreaker",
+            {"check": True, "host": Host.parse("somewhere")},
+            "a build on a host cannot be checked: leave out the host or the check",
+        ),
     ],
 )
-def test_arguments_are_checked(arguments: dict[str, Any], message: str, tmp_path: Path) -> None:
-    with rejected(ValueError, message):
-        build_board("icebreaker", tmp_path / "build", **arguments)
+@pytest.mark.usefixtures("fake_tool")
+def test_arguments_are_checked(board: str | Board, options: dict[str, Any], message: str, tmp_path: Path) -> None:
+    assert refusal(ValueError, build_board, board, tmp_path / "build", **options) == message
     assert not (tmp_path / "build").exists()
-
-
-def test_family_without_a_tool_flow_is_rejected(tmp_path: Path) -> None:
-    with rejected(
-        ValueError, "board mine has family 'abacus', which is not one of ice40, ecp5, machxo2, gowin, nexus, gatemate"
-    ):
-        build_board(Board("mine", "amaranth_boards.icebreaker:ICEBreakerPlatform", "abacus", "mine"), tmp_path)
 
 
 # Several builds in one directory
@@ -489,14 +486,13 @@ def test_concurrent_builds_are_independent(tmp_path: Path, fake_tool: Callable[[
     assert not list((out / "stub").glob(".build-*"))
 
 
-@pytest.mark.usefixtures("stand_ins")
+@pytest.mark.usefixtures("fake_tool")
 def test_concurrent_builds_leave_a_matching_bitstream_and_report(tmp_path: Path) -> None:
     for _ in range(5):
         build_concurrently(tmp_path, (1, 2, 3))
         assert len(set(pair(tmp_path))) == 1
 
 
-@pytest.mark.usefixtures("stand_ins")
 def test_failed_build_keeps_its_logs_and_the_earlier_bitstream(
     tmp_path: Path, fake_tool: Callable[[str, str], None]
 ) -> None:
@@ -512,26 +508,18 @@ def test_failed_build_keeps_its_logs_and_the_earlier_bitstream(
 
 
 @pytest.mark.parametrize(
-    ("name", "message"),
+    ("name", "guess"),
     [
-        (
-            "icebraker",
-            "unknown board 'icebraker'; did you mean icebreaker or icebreaker-bitsy? (utf8fpga boards lists them)",
-        ),
-        (
-            "ULX3S-85F",
-            "unknown board 'ULX3S-85F'; did you mean ulx3s-85f or ulx3s-45f or ulx3s-25f? (utf8fpga boards lists them)",
-        ),
-        ("abacus", "unknown board 'abacus' (utf8fpga boards lists them)"),
-        ("", "unknown board '' (utf8fpga boards lists them)"),
+        ("icebraker", "; did you mean icebreaker or icebreaker-bitsy?"),
+        ("ULX3S-85F", "; did you mean ulx3s-85f or ulx3s-45f or ulx3s-25f?"),
+        ("abacus", ""),
+        ("", ""),
     ],
 )
-def test_unknown_board_is_rejected(name: str, message: str, tmp_path: Path) -> None:
+def test_unknown_board_is_rejected(name: str, guess: str, tmp_path: Path) -> None:
     for ask in (find_board, require_tools, lambda asked: build_board(asked, tmp_path)):
-        with pytest.raises(UnknownBoardError) as caught:
-            ask(name)
-        assert str(caught.value) == message
-        assert isinstance(caught.value, ValueError)
+        message = f"unknown board {name!r}{guess} (utf8fpga boards lists them)"
+        assert refusal(UnknownBoardError, ask, name) == message
 
 
 @pytest.mark.smoke
@@ -570,12 +558,10 @@ def test_the_catalog_agrees_with_the_platforms() -> None:
         if board.obstacle:
             continue
         platform = kind()
-        if getattr(platform, "default_clk", None):
-            assert f"{platform.default_clk_frequency / 1e6:g} MHz" in board.description, board.name
         if board.family not in FAMILIES:
             continue
         device = getattr(platform, "device", None) or platform.part
-        assert device.removeprefix("iCE40") in board.description, board.name
+        assert device.removeprefix("iCE40") in board.device, board.name
         assert FAMILIES_OF_AMARANTH.get(platform.family, "gowin") == board.family
         assert (("uart", 0) in platform.resources) is (board.uart is None), board.name
 
@@ -587,84 +573,27 @@ def test_boards_that_can_be_built_on_a_host() -> None:
     assert obstacle(BOARDS["arty-a7-35"], host) == "no open tools for xilinx"
 
 
-def test_boards_that_cannot_be_built_say_why(tmp_path: Path) -> None:
+def test_boards_that_cannot_be_built_say_why() -> None:
     assert obstacle(BOARDS["arty-a7-35"]) == "no open tools for xilinx"
     assert obstacle(BOARDS["machxo3l-sk"]) == "nextpnr does not support MachXO3"
-    with rejected(ValueError, "board tinyfpga-ax1 cannot be built: the platform has no clock"):
-        build_board("tinyfpga-ax1", tmp_path)
     for board in BOARDS.values():
         if not board.obstacle and board.family in FAMILIES:
-            assert pins_of(board), board.name
+            assert facts_of(board)["uart"], board.name
 
 
 # Pins, clocks, and programming
 
 
-@pytest.mark.parametrize(
-    ("name", "pins", "message"),
-    [
-        (
-            "icebreaker",
-            ("pmod_9:1", "4"),
-            "pin 'pmod_9:1': there is no connector 'pmod_9' (known: pmod_0, pmod_1, pmod_2)",
-        ),
-        ("icebreaker", ("pmod_0:5", "4"), "pin 'pmod_0:5': the connector has the pins 1, 2, 3, 4, 7, 8, 9, 10"),
-        (
-            "icebreaker",
-            ("35", "4"),
-            "icebreaker: Resource component clk12_0 uses physical pin 35, but it is already used by resource component "
-            "host_uart_0.rx that was requested earlier: choose other pins with --uart",
-        ),
-    ],
-)
-def test_pins_that_are_not_possible(name: str, pins: tuple[str, str], message: str, tmp_path: Path) -> None:
-    with rejected(ValueError, message):
-        build_board(name, tmp_path, uart=pins)
-
-
-def no_clock() -> Any:
-    """A platform without a default clock."""
-    platform = fast_icebreaker()
-    platform.default_clk = None
-    return platform
-
-
-@pytest.mark.parametrize(
-    ("platform", "family", "message"),
-    [
-        ("os:getcwd", "ice40", "mine: 'os:getcwd' is not a platform of Amaranth for an FPGA"),
-        (f"{__name__}:no_clock", "ice40", "mine: its platform has no default clock, which the core needs"),
-        (
-            "amaranth_boards.icestick:ICEStickPlatform",
-            "ecp5",
-            "mine: its platform is built with yosys, nextpnr-ice40, icepack, not with nextpnr-ecp5, ecppack: choose "
-            "another family or toolchain",
-        ),
-    ],
-)
-@pytest.mark.usefixtures("stand_ins")
-def test_platforms_that_are_not_possible(platform: str, family: str, message: str, tmp_path: Path) -> None:
-    with rejected(ValueError, message):
-        build_board(Board("mine", platform, family, "mine"), tmp_path)
-    assert not list(tmp_path.iterdir())
-
-
-@pytest.mark.usefixtures("stand_ins")
+@pytest.mark.usefixtures("fake_tool")
 def test_pins_of_the_uart(tmp_path: Path) -> None:
     report = build_board("icebreaker", tmp_path, uart=("pmod_0:1", "2"))
     assert report.uart == "pmod_0:1,2"
     constraints = (tmp_path / "icebreaker" / "top.pcf").read_text(encoding="utf-8")
     assert "set_io host_uart_0__rx__io 4\n" in constraints
     assert "set_io host_uart_0__tx__io 2\n" in constraints
+    assert (tmp_path / "icebreaker" / "top.il").read_text(encoding="utf-8").count("SB_LVCMOS") == 5
 
 
-def reaching(core: float, board: float) -> str:
-    """A stand-in for place and route with what the core's clock, divided or not, and the board's clock reach."""
-    clocks = f'{{"achieved": {core}}}, "before": {{"achieved": {board}}}'
-    return STAND_INS["nextpnr-ice40"].replace('{"achieved": 50.0}', clocks)
-
-
-@pytest.mark.usefixtures("stand_ins")
 def test_a_clock_is_divided_until_the_timing_is_met(tmp_path: Path, fake_tool: Callable[[str, str], None]) -> None:
     fake_tool("nextpnr-ice40", reaching(4.0, 50.0))
     said: list[str] = []
@@ -676,20 +605,6 @@ def test_a_clock_is_divided_until_the_timing_is_met(tmp_path: Path, fake_tool: C
     assert [line.rpartition("; again ")[2] for line in said if "again" in line] == [
         *("with the clock divided by 2", "with the clock divided by 4")
     ]
-    with rejected(ValueError, "divide 3 is not one of 1, 2, 4, 8"):
-        build_board("icebreaker", tmp_path, divide=3)
-
-
-@pytest.mark.usefixtures("stand_ins")
-def test_the_clock_of_the_board_is_checked_where_it_is_divided(
-    tmp_path: Path, fake_tool: Callable[[str, str], None]
-) -> None:
-    fake_tool("nextpnr-ice40", reaching(6.0, 11.0))
-    with pytest.raises(BuildError, match=r"^icebreaker: timing is not met: 11.00 MHz reached, 12 MHz required"):
-        build_board("icebreaker", tmp_path, divide=2)
-    fake_tool("nextpnr-ice40", STAND_INS["nextpnr-ice40"].replace("net=divided_clock_", "net=clk"))
-    with pytest.raises(BuildError, match=r"^icebreaker: the report has no figure for the divided clock"):
-        build_board("icebreaker", tmp_path, divide=2)
 
 
 def test_a_divided_clock_runs_the_decoder(tmp_path: Path) -> None:
@@ -705,10 +620,7 @@ def test_a_divided_clock_runs_the_decoder(tmp_path: Path) -> None:
             await ctx.tick()
         lit.extend(ctx.get(led.o) for led in platform.leds)
 
-    simulator = Simulator(top)
-    simulator.add_clock(1e-6)
-    simulator.add_testbench(testbench)
-    simulator.run()
+    simulate(top, testbench)
     assert lit == [1, 0, 0]
 
 
@@ -751,23 +663,22 @@ def test_programming_a_board(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     platform, bitstream = BOARDS["icebreaker"].create_platform(), tmp_path / "icebreaker.bin"
     loader = tmp_path / "iceprog"
     monkeypatch.setenv("ICEPROG", str(loader))
-    with rejected(ToolError, f"{loader} is not installed: install it, then run {loader} {bitstream}"):
-        program_board(platform, bitstream)
+    message = f"{loader} is not installed: install it, then run {loader} {bitstream}"
+    assert refusal(ToolError, program_board, platform, bitstream) == message
     loader.write_text('#!/bin/sh\necho "$@" > "$0.arguments"\n', encoding="utf-8")
     loader.chmod(0o755)
     program_board(platform, bitstream)
     assert (tmp_path / "iceprog.arguments").read_text(encoding="utf-8") == f"{bitstream}\n"
     loader.write_text("#!/bin/sh\nexit 3\n", encoding="utf-8")
-    with rejected(ToolError, f"{loader} {bitstream} failed with status 3: check that the board is connected"):
-        program_board(platform, bitstream)
-    with rejected(ToolError, "the platform UpduinoV1Platform has no command that programs the board"):
-        program_board(BOARDS["upduino-v1"].create_platform(), bitstream)
+    message = f"{loader} {bitstream} failed with status 3: check that the board is connected"
+    assert refusal(ToolError, program_board, platform, bitstream) == message
+    message = "the platform UpduinoV1Platform has no command that programs the board"
+    assert refusal(ToolError, program_board, BOARDS["upduino-v1"].create_platform(), bitstream) == message
 
 
 # Several boards
 
 
-@pytest.mark.usefixtures("stand_ins")
 def test_builds_that_are_up_to_date_are_kept(tmp_path: Path, fake_tool: Callable[[str, str], None]) -> None:
     boards = [BOARDS["icebreaker"], BOARDS["icestick"]]
     threads = ThreadPoolExecutor(2)
@@ -783,7 +694,7 @@ def test_builds_that_are_up_to_date_are_kept(tmp_path: Path, fake_tool: Callable
     assert isinstance(again["icestick"], str)
 
 
-@pytest.mark.usefixtures("stand_ins")
+@pytest.mark.usefixtures("fake_tool")
 def test_the_table_of_builds(tmp_path: Path) -> None:
     found = build_boards([BOARDS["icebreaker"], BOARDS["upduino-v3"]], tmp_path, ThreadPoolExecutor(1))
     digest = hashlib.sha256(b"1\n").hexdigest()[:12]

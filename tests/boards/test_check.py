@@ -5,18 +5,16 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from support.builds import needs_tools
 from support.engines import requires_compiler
 
-from utf8fpga.boards import UartCore, build_board
+from utf8fpga.boards.build import build_board
 from utf8fpga.boards.check import check_design
-from utf8fpga.boards.ssh_build import Host
+from utf8fpga.boards.uart_core import UartCore
 from utf8fpga.hdl.toolchain import ToolError
-from utf8fpga.model import InvalidArgumentError
 from utf8fpga.sim.engines.netlist import LineCircuit
 
 PORTS = ("clk12_0__io", "uart_0__rx__io", "uart_0__tx__io")
@@ -60,27 +58,3 @@ def test_a_checked_build_of_each_core(form: str, number: int, tmp_path: Path) ->
     said: list[str] = []
     build_board("icebreaker", tmp_path, form=form, say=said.append, check=True)
     assert f"icebreaker: the routed design sends the model's {number} items and markers" in said
-
-
-@pytest.mark.parametrize(
-    ("check", "message"),
-    [
-        (
-            lambda folder: build_board("ulx3s-85f", folder, check=True),
-            "ulx3s-85f has family ecp5, of which routed designs are not simulated, only those of ice40: build it "
-            "without a check",
-        ),
-        (
-            lambda folder: build_board("icebreaker", folder, check=True, host=Host.parse("somewhere", None)),
-            "a build on a host cannot be checked: leave out the host or the check",
-        ),
-    ],
-    ids=["family", "host"],
-)
-def test_a_check_that_is_not_possible_is_rejected(
-    check: Callable[[Path], object], message: str, tmp_path: Path
-) -> None:
-    with pytest.raises(InvalidArgumentError) as caught:
-        check(tmp_path)
-    assert str(caught.value) == message
-    assert not list(tmp_path.iterdir())

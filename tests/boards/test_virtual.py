@@ -23,9 +23,10 @@ from support.engines import requires_compiler
 from support.oracle import refusal
 
 from utf8fpga.boards import host
-from utf8fpga.boards.events import Counters, Expected, Mark, Received, line_of
+from utf8fpga.boards.events import Counters, Received, line_of
+from utf8fpga.boards.forms import Expected
 from utf8fpga.boards.host import Conversation, PortError, SerialPort, TalkError, find_port
-from utf8fpga.boards.protocol import escaped
+from utf8fpga.boards.protocol import Mark, escaped
 from utf8fpga.boards.virtual import Faults, VirtualBoard, VirtualPort
 from utf8fpga.cli.demo import show_virtual_board
 from utf8fpga.cli.output import CommandError
@@ -195,12 +196,18 @@ def test_a_later_conversation_ends_what_an_interrupted_one_left() -> None:
     assert conversation(of, b"\xacC") == [Received(0xFFFD, True), Received(ord("C"), False), Mark.END]
 
 
-def test_each_unit_is_checked_with_its_practice() -> None:
-    core = DecoderParameters(practice=Practice.EACH_UNIT)
-    of = VirtualBoard("icebreaker", form="lines", core=core, baud=3e6)
-    events = conversation(of, DAMAGED)
+@pytest.mark.parametrize(
+    ("core", "first"),
+    [
+        (DecoderParameters(practice=Practice.EACH_UNIT), b"\xe2"),
+        (DecoderParameters(architecture="parallel"), b"\xe2\x82"),
+        (DecoderParameters(refresh=100), b"\xe2\x82"),
+    ],
+)
+def test_boards_with_other_decoders(core: DecoderParameters, first: bytes) -> None:
+    events = conversation(VirtualBoard("icebreaker", form="lines", core=core, baud=3e6), DAMAGED)
     assert events[:-1] == Expected(core, "lines").feed(DAMAGED, final=True)
-    assert Received(0xFFFD, True, b"\xe2", ErrorKind.TRUNCATED) in events
+    assert next(event for event in events if event.error) == Received(0xFFFD, True, first, ErrorKind.TRUNCATED)
 
 
 @pytest.mark.parametrize("practice", [Practice.FIRST_ERROR, Practice.WHOLE_SUBSEQUENCE])
@@ -286,21 +293,6 @@ def test_a_wrong_speed_is_reported(baud: float, said: str) -> None:
     assert said in refusal(TalkError, lambda: Conversation(Wire(of, baud)))
 
 
-def test_no_board_is_reported() -> None:
-    class Open:
-        name = "open"
-
-        def read(self, seconds: float) -> bytes:
-            del seconds
-            return b""
-
-        def write(self, data: bytes) -> None:
-            del data
-
-    message = "open: no answer within 2 s: check that the bitstream is loaded, the cable, and the speed, --baud"
-    assert refusal(TalkError, lambda: Conversation(Open())) == message
-
-
 class Scripted:
     """A `Port` behind which a function answers to what is written; it is called with None if the host waits."""
 
@@ -315,6 +307,11 @@ class Scripted:
     def read(self, seconds: float) -> bytes:
         data, self._received = self._received or (self._answer(None) if seconds else b""), b""
         return data
+
+
+def test_no_board_is_reported() -> None:
+    message = "scripted: no answer within 2 s: check that the bitstream is loaded, the cable, and the speed, --baud"
+    assert refusal(TalkError, lambda: Conversation(Scripted(lambda _data: b""))) == message
 
 
 ANSWER = bytes.fromhex("00000010" + 3 * "00000000")
@@ -383,13 +380,14 @@ def test_the_time_to_wait_is_checked(seconds: float) -> None:
     assert refusal(InvalidArgumentError, lambda: Conversation(Wire(board()), seconds)) == message
 
 
-def test_output_that_no_board_sends_is_reported() -> None:
+@pytest.mark.parametrize("word", [0x70000000, 0x00200000, 0x80200000])
+def test_output_that_no_board_sends_is_reported(word: int) -> None:
     wire = Wire(board())
     talk = Conversation(wire)
-    wire._received = b"\0\0\0\x70"
+    wire._received = word.to_bytes(4, "little")
     message = (
-        "wire: received the word 70000000, which no board sends in the form words: noise on the line, or a wrong "
-        "speed, --baud"
+        f"wire: received the word {word:08X}, which no board sends in the form words: noise on the line, or a "
+        "wrong speed, --baud"
     )
     assert refusal(TalkError, talk.receive) == message
 

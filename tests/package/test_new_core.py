@@ -127,3 +127,16 @@ def test_bench_measures_it(extended: Path, tmp_path: Path) -> None:
     assert found["command"] == "utf8fpga bench pass-through --device hx8k --lanes 2 --seeds 1"
     (row,) = found["figures"]
     assert (row["title"], row["lanes"], row["bytes_per_clock"], row["error"]) == ("pass-through, 2 lanes", 2, 2, None)
+
+
+@requires_compiler
+def test_a_board_sends_its_output(extended: Path) -> None:
+    (extended / "text").write_bytes("Añ€😀".encode())
+    words = ("talk", "virtual:icebreaker", "text", "--core", "pass-through")
+    assert run(extended, *words)[:2] == (0, "Añ€😀")
+    status, output, errors = run(extended, *words, "--check")
+    assert output.startswith("10 bytes, 4 items, 0 ill-formed, all equal to the model"), errors
+    (extended / "text").write_bytes(b"A")
+    status, _, errors = run(extended, *words, "--fault", "--check")
+    message = "utf8fpga: the board differs from the model at item 0: U+0040 in place of U+0041"
+    assert (status, errors.splitlines()[-1]) == (1, message)
