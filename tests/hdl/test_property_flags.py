@@ -243,7 +243,7 @@ def test_a_wrong_flag_is_a_difference(monkeypatch: pytest.MonkeyPatch) -> None:
     parameters = DecoderParameters(properties="line-break")
     core = parameters.build()
     wrong = {CharacterProperty.LINE_BREAK: PropertyLogic.of(TABLE_3_7, parameters.properties).sums["line-break"][1:]}
-    logic = core._flags
+    logic = core.property_logic
     monkeypatch.setattr(core, "_flags", PropertyLogic(logic.digits, logic.units, logic.products, wrong, ()))
     simulation = Simulation(core, parameters)
     text = b"A\n"
