@@ -8,6 +8,7 @@ import re
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from support.engines import requires_compiler
@@ -17,11 +18,13 @@ from support.tiers import tiered
 from utf8fpga.bench.design import foreign_core
 from utf8fpga.hdl import Decoder, axi_verilog
 from utf8fpga.hdl.foreign import CoreError, read_module
+from utf8fpga.hdl.foreign_core import ForeignCore
+from utf8fpga.hdl.foreign_ports import CheckedPorts, read_checked_ports
 from utf8fpga.hdl.toolchain import ToolError
 from utf8fpga.model import ErrorKind, Practice
 from utf8fpga.sim import causes
 from utf8fpga.sim.causes import check_foreign_core
-from utf8fpga.sim.foreign import CheckedPorts, ForeignCore, read_checked_ports
+from utf8fpga.sim.foreign import ForeignSimulation
 
 pytestmark = requires_compiler
 
@@ -48,15 +51,14 @@ def test_correct_core_passes(name: str) -> None:
 @pytest.mark.slow
 def test_every_code_point_is_run(monkeypatch: pytest.MonkeyPatch) -> None:
     sent: list[bytes] = []
-    core = core_of("strobe")
-    run = core.run
+    run = ForeignSimulation.run
 
-    def recorded(runs: list[tuple[bytes, ...]], **options: object) -> object:
+    def recorded(simulation: ForeignSimulation, runs: list[tuple[bytes, ...]], **options: Any) -> object:
         sent.extend(text for texts in runs for text in texts)
-        return run(runs, **options)
+        return run(simulation, runs, **options)
 
-    monkeypatch.setattr(core, "run", recorded)
-    check_foreign_core(core)
+    monkeypatch.setattr(ForeignSimulation, "run", recorded)
+    check_foreign_core(core_of("strobe"))
     long = b"".join(text for text in sent if len(text) >= 100).decode("utf-8", "ignore")
     assert {*range(0x110000)} - {*range(0xD800, 0xE000)} == {ord(point) for point in long}
 
@@ -110,7 +112,7 @@ def test_core_that_leaks_state_between_texts() -> None:
 
 def core_output(name: str, text: bytes) -> list[str]:
     """What a core outputs for a text; ``!`` is the error flag."""
-    (outcome,) = core_of(name).run([(text,)])
+    (outcome,) = ForeignSimulation(core_of(name)).run([(text,)])
     return [f"{'!' if word >> 32 & 1 else ''}{word & 0xFFFFFFFF:04X}" for word in outcome.words]
 
 
@@ -501,7 +503,7 @@ def test_core_without_our_ports_needs_a_description() -> None:
 def test_missing_compiler_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CC", "no-such-compiler")
     with pytest.raises(ToolError, match="CC names 'no-such-compiler', which is not a program"):
-        ForeignCore([FOLDER / "strobe.v"], "strobe", read_checked_ports(FOLDER / "strobe.toml"))
+        ForeignSimulation(core_of("strobe"))
 
 
 # Other outputs.
