@@ -15,7 +15,7 @@ from utf8fpga.formal.abc import decide
 from utf8fpga.formal.aiger import aig_of
 from utf8fpga.formal.properties import Harness, Property
 from utf8fpga.hdl import DecoderParameters, beat_layout
-from utf8fpga.hdl.foreign_core import ForeignCore, Violation
+from utf8fpga.hdl.foreign_core import PARTIAL, ForeignCore
 from utf8fpga.hdl.foreign_ports import CheckedPorts
 from utf8fpga.model import TABLE_3_7, InvalidArgumentError
 
@@ -76,7 +76,7 @@ class _ForeignDecoder(wiring.Component):
         m.submodules.core = core = self._core
         connect(m, flipped(self.input), core.input)
         given, beat = core.output.payload, self.output.payload
-        is_part = core.violation == Violation.PARTIAL
+        is_part = core.violation == PARTIAL
         m.d.comb += [
             self.output.valid.eq(core.output.valid),
             core.output.ready.eq(self.output.ready),

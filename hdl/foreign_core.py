@@ -20,25 +20,22 @@ from utf8fpga.hdl.foreign_ports import FORMS, OWN_PORTS, CheckedPorts
 from utf8fpga.hdl.transcoder.parameters import TranscoderParameters
 from utf8fpga.model import REPLACEMENT_CHARACTER, TABLE_3_7, Practice
 
-__all__ = ["MOST_RESENT", "PATIENCE", "ForeignCore", "Violation"]
+__all__ = ["PARTIAL", "PATIENCE", "VIOLATIONS", "ForeignCore"]
 
 PATIENCE = 2048
 """Cycles after which a byte that is not accepted, or an output without end, is an error."""
 
-MOST_RESENT = 5
+_MOST_RESENT = 5
 """Requests for one byte from which on there is an error."""
 
 _WORD_BITS = 32
 """Upper bound on the bits of a word."""
 
 
-class Violation:
-    """The values of `ForeignCore.violation`."""
+_RESENT, PARTIAL = 1, 2
 
-    RESENT = 1
-    """The same byte was requested again `MOST_RESENT` times."""
-    PARTIAL = 2
-    """`keep` selects a part of a word."""
+VIOLATIONS = ("", f"the same byte was requested again {_MOST_RESENT} times", "keep selects a part of a word")
+"""By value of `ForeignCore.violation` what it means."""
 
 
 class _Part(NamedTuple):
@@ -73,7 +70,7 @@ class ForeignCore(wiring.Component):
         practice: the replacement practice of its golden function.
 
     Ports:
-        violation: one of `Violation`, or 0.
+        violation: see `VIOLATIONS`.
 
     Attributes:
         name: the name of the module.
@@ -121,7 +118,7 @@ class ForeignCore(wiring.Component):
             self._out_of(f"output.{role}", 1)
         if self._left:
             raise self._error(f"the input {next(iter(self._left))!r} of {module.name} is neither named nor a constant")
-        self.stall_cycles = max(PATIENCE, 2 * MOST_RESENT * (ports.interval + ports.latency))
+        self.stall_cycles = max(PATIENCE, 2 * _MOST_RESENT * (ports.interval + ports.latency))
         word = "unit" if ports.kind == "transcoder" else "code_point"
         symbol = data.StructLayout({word: _WORD_BITS, "error": 1})
         super().__init__(
@@ -275,11 +272,11 @@ class ForeignCore(wiring.Component):
         if ports.protocol == "resend":
             is_pending = is_answered & (sends if answer == 0 else 1)
             m.d.comb += request.eq(is_pending & self._is_requested(m, read, is_pending))
-            requests = Signal(range(MOST_RESENT))
+            requests = Signal(range(_MOST_RESENT))
             with m.If(request):
                 m.d.sync += requests.eq(requests + 1)
-                with m.If(requests == MOST_RESENT - 1):
-                    m.d.comb += self.violation.eq(Violation.RESENT)
+                with m.If(requests == _MOST_RESENT - 1):
+                    m.d.comb += self.violation.eq(_RESENT)
             with m.Elif(is_pending):
                 m.d.sync += requests.eq(0)
         with m.If(sends | (phase != 0)):
@@ -339,7 +336,7 @@ class ForeignCore(wiring.Component):
             beat.last.eq(read("output.last")),
         ]
         with m.If(valid & self.output.ready & is_part):
-            m.d.comb += self.violation.eq(Violation.PARTIAL)
+            m.d.comb += self.violation.eq(PARTIAL)
 
 
 def _check_registers(module: ForeignModule, clock: str) -> None:

@@ -201,6 +201,11 @@ class _Text(NamedTuple):
     tail: int
     is_open: bool
 
+    @property
+    def is_ill_formed(self) -> bool:
+        """Whether it has an ill-formed item."""
+        return self.cause in ErrorKind.__members__
+
 
 _EMPTY = "empty text"
 _RESYNCHRONISATION, _ENDS, _BACK_TO_BACK = "resynchronisation", "ends of texts", "back-to-back texts"
@@ -378,15 +383,10 @@ class _Output:
             return array("Q", [_has_mark(outcome.words)])
         return array("Q", [_has_mark(outcome.words[first:end]) for first, end in pairwise([0, *outcome.ends])])
 
-    def resynchronises(self, expected: array[int], given: array[int], tail: int) -> bool:
+    def resynchronises(self, run: _Run, text: _Text) -> bool:
         """Whether the output ends with the well-formed items after the last ill-formed one."""
-        return given[-tail:] == expected[-tail:]
-
-    def tail(self, item: _Text) -> int:
-        """The number of words of the well-formed items after the last ill-formed one."""
-        if self._form is None or not item.tail:
-            return item.tail
-        return sum(len(self._form.encode(each.code_point)) for each in item.items[-item.tail :])
+        tail = len(self.words(text.items[-text.tail :]))
+        return self.given(run.outcome)[-tail:] == run.expected[-tail:]
 
     def judge(self, run: _Run) -> tuple[bool, bool]:
         """Whether the words of a run, or its verdicts, are correct, and whether the ends of its texts are."""
@@ -521,16 +521,19 @@ class _Check:
             worst=worst,
         )
 
-    def _run_texts(self) -> None:
+    def _texts(self) -> list[_Text]:
+        """The texts that are run one by one, the shortest first."""
         texts = _expected_texts(self._practice, self._final)
         if self._core.lanes > 1:
-            more = _shortest_first(_aligned(self._core.lanes))
-            added = [_text(text, self._practice, self._final) for text in more]
-            texts = sorted([*texts, *added], key=lambda each: len(each.text))
-        if not self._core.sends_empty_texts:
-            texts = [each for each in texts if each.text]
-            self._tally.skip(_EMPTY, "the ports cannot send one")
-        output, tally = self._output, self._tally
+            more = [_text(text, self._practice, self._final) for text in _shortest_first(_aligned(self._core.lanes))]
+            texts = sorted([*texts, *more], key=lambda each: len(each.text))
+        if self._core.sends_empty_texts:
+            return texts
+        self._tally.skip(_EMPTY, "the ports cannot send one")
+        return [each for each in texts if each.text]
+
+    def _run_texts(self) -> None:
+        texts, output, tally = self._texts(), self._output, self._tally
         if self._is_validator:
             tally.skip(_RESYNCHRONISATION, "a validator has one verdict per text")
         tally.skip(_ENDS, "no text has correct words" if output.has_last else "the ports have no output.last")
@@ -538,17 +541,18 @@ class _Check:
         for each, outcome in zip(texts, outcomes, strict=True):
             run = output.run((each.text,), [output.words(each.items)], outcome)
             is_correct = self._is_correct(run)
+            part = None
             if is_correct:
                 self._correct[each.text] = run.expected
-            if each.cause in ErrorKind.__members__:
+            else:
+                part = self._differing_part(each)
+            if each.is_ill_formed:
                 self._ill_formed.append((each, run))
                 if not is_correct:
                     self._accept(each, run)
-            part = None if is_correct else self._differing_part(each)
             tally.add(part.cause if part else each.cause, None if is_correct else run)
             if each.tail and not self._is_validator and part in (None, each):
-                given = output.given(outcome)
-                lost = not is_correct and not output.resynchronises(run.expected, given, output.tail(each))
+                lost = not is_correct and not output.resynchronises(run, each)
                 tally.add(_RESYNCHRONISATION, run if lost else None)
 
     def _is_correct(self, run: _Run) -> bool:

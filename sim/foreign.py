@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from utf8fpga.hdl.foreign_core import MOST_RESENT, PATIENCE, ForeignCore, Violation
+from utf8fpga.hdl.foreign_core import PATIENCE, VIOLATIONS, ForeignCore
 from utf8fpga.sim.engines.compiled import CompiledModel, Status
 
 __all__ = ["ERROR", "ForeignSimulation", "Outcome"]
@@ -19,17 +19,15 @@ ERROR = 1 << 32
 _CHANGED = "the output changed or was withdrawn before its transfer"
 _ENDLESS = "there is no end of the output"
 
-_REASONS: dict[tuple[int, int], str] = {
-    (Status.DONE, 0): "",
-    (Status.STUCK, 0): f"input.ready was deasserted for {PATIENCE} cycles",
-    (Status.CHANGED, 0): _CHANGED,
-    (Status.DEASSERTED, 0): _CHANGED,
-    (Status.ENDLESS, 0): _ENDLESS,
-    (Status.OUTPUT_FULL, 0): _ENDLESS,
-    (Status.VIOLATION, Violation.RESENT): f"the same byte was requested again {MOST_RESENT} times",
-    (Status.VIOLATION, Violation.PARTIAL): "keep selects a part of a word",
+_REASONS: dict[int, str] = {
+    Status.DONE: "",
+    Status.STUCK: f"input.ready was deasserted for {PATIENCE} cycles",
+    Status.CHANGED: _CHANGED,
+    Status.DEASSERTED: _CHANGED,
+    Status.ENDLESS: _ENDLESS,
+    Status.OUTPUT_FULL: _ENDLESS,
 }
-"""By status of a run and the violation."""
+"""By status of a run, unless there is a violation."""
 
 
 class Outcome(NamedTuple):
@@ -90,7 +88,7 @@ class ForeignSimulation:
                 yield Outcome(
                     some.symbols[word : word + words],
                     some.ends[packet : packet + packets] if has_last else array("Q"),
-                    _REASONS[status, violation],
+                    VIOLATIONS[violation] or _REASONS[status],
                     cycles + ports.interval - 1 if cycles else 0,
                 )
                 word, packet = word + words, packet + packets

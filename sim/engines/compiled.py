@@ -25,7 +25,7 @@ from amaranth.hdl import ClockDomain, Module, Shape, Value
 
 from utf8fpga.hdl import Core, CoreParameters, parameters_of
 from utf8fpga.hdl.beats import lanes_of, symbol_shape
-from utf8fpga.hdl.foreign_core import ForeignCore
+from utf8fpga.hdl.foreign_core import VIOLATIONS, ForeignCore
 from utf8fpga.model import InvalidArgumentError
 from utf8fpga.sim.beats import (
     Beat,
@@ -35,7 +35,6 @@ from utf8fpga.sim.beats import (
     is_null,
     output_fields,
     patience_of,
-    symbol_width,
 )
 from utf8fpga.sim.engines import Events, gates, native
 
@@ -57,29 +56,27 @@ _PATTERNS = ("input_pauses", "output_pauses", "null_beats")
 
 def _constants(core: Core, absent: int) -> dict[str, int]:
     """The constants of a core for ``driver.c``, which describes them."""
-    given, found = (stream.payload.shape() for stream in (core.input, core.output))
     foreign = core.ports if isinstance(core, ForeignCore) else None
-    return {
-        "FOREIGN": int(foreign is not None),
-        "HANDSHAKE": int(foreign is not None and foreign.protocol == "axi-stream"),
-        "RESETS": int(foreign is not None and not foreign.has_end),
-        "IN_BITS": given.size,
-        "OUT_BITS": found.size,
-        "IN_LANES": lanes_of(core.input),
-        "OUT_LANES": lanes_of(core.output),
-        "IN_SYMBOL_BITS": symbol_width(core),
-        "IN_SYMBOLS": given["symbols"].offset,
-        "IN_KEEP": given["keep"].offset,
-        "IN_LAST": given["last"].offset,
-        "OUT_SYMBOL_BITS": Shape.cast(symbol_shape(core.output)).width,
-        "OUT_SYMBOLS": found["symbols"].offset,
-        "OUT_KEEP": found["keep"].offset,
-        "OUT_LAST": found["last"].offset,
+    constants = {
+        "FOREIGN": foreign is not None,
+        "HANDSHAKE": foreign is not None and foreign.protocol == "axi-stream",
+        "RESETS": foreign is not None and not foreign.has_end,
         "OUT_ERROR": output_fields(core).get("error", (-1, 1))[0],
-        "PACKED": int(core.packed),
+        "PACKED": core.packed,
         # The driver makes beats of at most 32 bits per symbol only.
         "ABSENT": absent & 0xFFFFFFFF,
     }
+    for prefix, stream in (("IN", core.input), ("OUT", core.output)):
+        layout = stream.payload.shape()
+        constants |= {
+            f"{prefix}_BITS": layout.size,
+            f"{prefix}_LANES": lanes_of(stream),
+            f"{prefix}_SYMBOL_BITS": Shape.cast(symbol_shape(stream)).width,
+            f"{prefix}_SYMBOLS": layout["symbols"].offset,
+            f"{prefix}_KEEP": layout["keep"].offset,
+            f"{prefix}_LAST": layout["last"].offset,
+        }
+    return {name: int(value) for name, value in constants.items()}
 
 
 def core_rtlil(core: Core, *, resets: bool = False) -> str:
@@ -465,7 +462,7 @@ class Session:
             Status.STUCK: f"no beat was transferred for {self._model.patience} cycles",
             Status.GAP: f"a gap before word {results.lane} of packed words",
             Status.ENDLESS: endless_output(self._model.patience),
-            Status.VIOLATION: f"violation {results.lane} of a foreign core",
+            Status.VIOLATION: VIOLATIONS[results.lane],
         }[Status(status)]
         return ContractError(f"cycle {results.cycle}: {reason}")
 
