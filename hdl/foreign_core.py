@@ -244,13 +244,19 @@ class ForeignCore(wiring.Component):
         self._receive(m, read)
         return m
 
+    @property
+    def _has_content(self) -> Value:
+        """Whether the core is sent an input beat, with a byte or an end that its ports can express."""
+        beat, ports = self.input.payload, self.ports
+        if ports.text_end != "last":
+            return beat.keep[0]
+        return Const(1) if "keep" in ports.input else beat.keep[0] | beat.last
+
     def _handshake(self, m: Module, read: Any) -> dict[str, Value]:
         """Connect the input stream to a core with `ready`, and return its inputs by their roles."""
         beat = self.input.payload
-        # Of a text without a byte nothing is sent.
-        is_empty = ~beat.keep[0] if self.ports.text_end == "none" else Const(0)
-        m.d.comb += self.input.ready.eq(read("input.ready") | (self.input.valid & is_empty))
-        valid = self.input.valid & ~is_empty
+        m.d.comb += self.input.ready.eq(read("input.ready") | (self.input.valid & ~self._has_content))
+        valid = self.input.valid & self._has_content
         return {"byte": Value.cast(beat.symbols), "keep": beat.keep, "last": beat.last, "valid": valid}
 
     def _strobe(self, m: Module, read: Any) -> dict[str, Value]:
@@ -263,7 +269,7 @@ class ForeignCore(wiring.Component):
         longest = answer + ports.interval
         phase, is_flushed, sends, request = Signal(range(longest)), Signal(), Signal(), Signal()
         is_idle = (phase == 0) & ~is_flushed
-        has_byte = beat.keep[0] if ports.text_end != "last" else Const(1)
+        has_byte = self._has_content
         is_answered = (phase == answer) & ~is_flushed
         m.d.comb += [
             sends.eq(is_idle & self.input.valid & has_byte),

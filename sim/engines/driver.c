@@ -40,7 +40,7 @@ struct run {
     uint64_t cycle, idle, alone, valid_since, ended, input_pause, output_pause, null_beat;
     uint8_t upcoming, upcoming_null, upcoming_last, offered, inside, waiting, exhausted;
 #if FOREIGN
-    struct state start, before;                       // the state after a reset, and that of the cycle before
+    struct state before;                              // the state before the cycle
     uint64_t quiet_for, first, last;                  // cycles without output; that of the first and the last input
     uint8_t is_quiet, has_begun;
 #endif
@@ -77,7 +77,6 @@ EXPORT void run_reset(struct run *run, const struct settings *settings) {
     reset(&run->state);
 #if FOREIGN
     assert_reset(run);
-    run->start = run->state;
 #endif
 }
 
@@ -406,13 +405,12 @@ EXPORT int run_symbols(struct run *run, const struct buffers *buffers, struct re
 EXPORT void run_each(struct run *run, const struct buffers *all, const uint64_t *run_ends, uint64_t count,
                      struct results *results, struct outcome *outcomes) {
     struct buffers each = *all;
-    struct run begin = *run;
-    begin.state = begin.start;
+    const struct run after_reset = *run;
     memset(results, 0, sizeof *results);
     for (uint64_t number = 0; number < count; number++) {
         uint64_t position = results->inputs_used, ends_length = run_ends[number];
         enum status status = DONE;
-        *run = begin;
+        *run = after_reset;
         results->outputs = results->packets = results->lane = 0;
         each.room = 6 * (all->ends[ends_length - 1] - position) + 64;
         while (status == DONE && results->ends_used < ends_length) {
