@@ -278,9 +278,12 @@ static inline enum status advance(
             if (!run->upcoming && buffers->more)
                 return NEEDS_INPUT;
 #if FOREIGN
-            // A foreign core may use the payload before `valid` is asserted, which it should not.
-            if (run->upcoming)
+            // The payload is there before `valid` is asserted, which shows whether the core uses it too early. An end
+            // without a byte leaves the bytes as they are.
+            if (run->upcoming && run->next[IN_KEEP])
                 memcpy(run->in.in_payload, run->next, IN_BITS);
+            else if (run->upcoming)
+                memcpy(run->in.in_payload + IN_KEEP, run->next + IN_KEEP, IN_BITS - IN_KEEP);
             else
                 run->in.in_payload[IN_LAST] = 0;
 #endif
@@ -298,7 +301,9 @@ static inline enum status advance(
                               : results->outputs == buffers->room || results->accepted == buffers->room)
             return OUTPUT_FULL;
         if (run->upcoming && !run->offered && !settings->input_pauses[run->input_pause]) {
+#if !FOREIGN
             memcpy(run->in.in_payload, run->next, IN_BITS);
+#endif
             run->offered = 1;
 #if FOREIGN
             if (!run->has_begun)
