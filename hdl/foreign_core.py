@@ -292,7 +292,11 @@ class ForeignCore(wiring.Component):
             ends_after_byte = self.input.valid & self.input.ready & has_byte & beat.last
             m.d.sync += is_flushed.eq(ends_after_byte | (is_flushed & (phase != 0)))
             last = (is_flushed & (phase == 0)) | (is_idle & self.input.valid & ~has_byte & beat.last)
-        return {"byte": Value.cast(beat.symbols), "keep": beat.keep, "last": last, "valid": sends}
+        # The byte stays until the next one is due.
+        byte, sent = Value.cast(beat.symbols), Signal(8 * self.lanes)
+        with m.If(sends):
+            m.d.sync += sent.eq(byte)
+        return {"byte": Mux(is_idle & has_byte, byte, sent), "keep": beat.keep, "last": last, "valid": sends}
 
     def _is_requested(self, m: Module, read: Any, is_pending: Value) -> Value:
         """Whether the core requests a byte again in the cycle of its answer."""

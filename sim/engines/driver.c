@@ -278,12 +278,9 @@ static inline enum status advance(
             if (!run->upcoming && buffers->more)
                 return NEEDS_INPUT;
 #if FOREIGN
-            // The payload is there before `valid` is asserted, which shows whether the core uses it too early. An end
-            // without a byte leaves the bytes as they are.
-            if (run->upcoming && run->next[IN_KEEP])
+            // The payload is there before `valid` is asserted, which shows whether the core uses it too early.
+            if (run->upcoming)
                 memcpy(run->in.in_payload, run->next, IN_BITS);
-            else if (run->upcoming)
-                memcpy(run->in.in_payload + IN_KEEP, run->next + IN_KEEP, IN_BITS - IN_KEEP);
             else
                 run->in.in_payload[IN_LAST] = 0;
 #endif
