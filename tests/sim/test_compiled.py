@@ -267,7 +267,7 @@ class MemoryOfThreeRows(SerialDecoder):
 
 @pytest.mark.parametrize("engine", ["python", "compiled"])
 def test_a_memory_has_no_row_beyond_the_last(engine: str) -> None:
-    (found,) = Simulation(MemoryOfThreeRows(), engine=engine).run([bytes([2, 3, 2, 3])]).texts
+    (found,) = Simulation(MemoryOfThreeRows(DecoderParameters()), engine=engine).run([bytes([2, 3, 2, 3])]).texts
     assert [item.code_point for item in found] == [0, 0, 1, 0]
 
 
