@@ -322,8 +322,8 @@ class ForeignCore(wiring.Component):
         if self.ports.kind == "validator" and "valid" not in self.ports.output:
             # One assertion of the level in a text counts.
             has_begun, is_counted = Signal(), Signal()
-            m.d.sync += [has_begun.eq(has_begun | self.input.valid), is_counted.eq(is_counted | valid)]
             valid = error[0] & ~is_counted & (has_begun | self.input.valid)
+            m.d.sync += [has_begun.eq(has_begun | self.input.valid), is_counted.eq(is_counted | valid)]
         symbols = []
         for word in range(words):
             value, is_wrong = point.word_select(word, bits), error[word]

@@ -25,7 +25,7 @@ from utf8fpga.model import ErrorKind, Practice
 from utf8fpga.sim import Simulation, causes, compare
 from utf8fpga.sim.bulk import compare_bulk
 from utf8fpga.sim.causes import check_foreign_core
-from utf8fpga.sim.foreign import ForeignSimulation
+from utf8fpga.sim.foreign import ERROR, ForeignSimulation
 
 pytestmark = requires_compiler
 
@@ -153,6 +153,17 @@ def test_violation_of_the_protocol_is_the_reason_of_an_outcome(body: str, reason
         ports = CheckedPorts(input=given | {"ready": "ready"}, output=output | {"ready": "take"})
     simulation = ForeignSimulation(ForeignCore([tmp_path / "core.v"], None, ports))
     assert [each.reason for each in simulation.run([[b"A"]] * 2, output_pauses=[True, False])] == [reason] * 2
+
+
+def test_level_of_a_validator_is_one_word_of_a_text(tmp_path: Path) -> None:
+    (tmp_path / "core.v").write_text(
+        "module m(input clk, rst, input [7:0] data, input send, output reg bad);"
+        " always @(posedge clk) if (rst) bad <= 0; else if (send && data[7]) bad <= 1; endmodule"
+    )
+    given = {"byte": "data", "valid": "send"}
+    ports = CheckedPorts(kind="validator", protocol="strobe", input=given, output={"error": "bad"})
+    outcomes = ForeignSimulation(ForeignCore([tmp_path / "core.v"], None, ports)).run([[b"AB"], [b"\x80B"]])
+    assert [(each.words.tolist(), each.reason) for each in outcomes] == [([], ""), ([ERROR], "")]
 
 
 def test_longer_texts_count_with_the_cause_of_the_part_that_differs() -> None:
