@@ -16,7 +16,8 @@ from amaranth.lib.wiring import In
 from utf8fpga.bench import flat
 from utf8fpga.hdl import CoreParameters, axi_rtlil, axi_signature, module_name
 from utf8fpga.hdl.cache import Cache
-from utf8fpga.hdl.foreign import CoreError, read_description, read_module
+from utf8fpga.hdl.foreign import CoreError, read_module
+from utf8fpga.hdl.foreign_ports import read_description
 from utf8fpga.hdl.toolchain import present_version
 
 __all__ = ["CoreError", "Design", "Ports", "foreign_core", "measured_core", "read_ports"]

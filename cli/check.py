@@ -13,11 +13,12 @@ import click
 from utf8fpga.cli.options import FILE, MODULE, json_option, practice_option
 from utf8fpga.cli.output import CommandError, progress
 from utf8fpga.formal.foreign import PROVED, ForeignProof, prove_foreign, require_provable
+from utf8fpga.hdl.foreign_core import ForeignCore
+from utf8fpga.hdl.foreign_ports import OWN_PORTS, CheckedPorts, read_checked_ports
 from utf8fpga.model import Practice
 from utf8fpga.model.render import columns
 from utf8fpga.model.table import spell
 from utf8fpga.sim.causes import STEPS, Failure, Report, Row, Throughput, check_foreign_core
-from utf8fpga.sim.foreign import OWN_PORTS, CheckedPorts, ForeignCore, read_checked_ports
 
 __all__ = ["check"]
 
@@ -58,12 +59,12 @@ def check(
         require_provable(described)
         if Practice(practice) is not Practice.MAXIMAL_SUBPARTS:
             raise CommandError(f"a proof is possible for --practice {Practice.MAXIMAL_SUBPARTS}, not {practice}")
-    core = ForeignCore([Path(file) for file in files], top, described)
+    core = ForeignCore([Path(file) for file in files], top, described, Practice(practice))
     with progress("checking", STEPS + len(PROVED) * prove) as done:
         report = check_foreign_core(core, Practice(practice), done)
         proofs = []
         for number, wanted in enumerate(PROVED if prove else (), STEPS + 1):
-            proofs.append(prove_foreign(core.connections, described, wanted, seconds=seconds))
+            proofs.append(prove_foreign(core, wanted, seconds=seconds))
             done(number)
     if as_json:
         print(json.dumps(_report_dict(report, described) | _proofs_dict(proofs), indent=1))

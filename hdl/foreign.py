@@ -1,14 +1,12 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Cores in Verilog from elsewhere: their ports, as read by Yosys, and descriptions of their ports in TOML or JSON."""
+"""Cores in Verilog from elsewhere, and their ports, as read by Yosys."""
 
 from __future__ import annotations
 
 import json
-import math
 import re
 import stat
 import tempfile
-import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,121 +19,15 @@ __all__ = [
     "CoreError",
     "ForeignModule",
     "TiedOff",
-    "read_description",
+    "printable",
     "read_module",
     "read_script",
+    "text_of",
 ]
 
 
 class CoreError(InvalidArgumentError):
     """A core cannot be measured or checked, or its description is wrong; the message is one line with the reason."""
-
-
-_KEYS: dict[str, tuple[type, ...]] = {
-    "clock": (str,),
-    "reset": (str,),
-    "reset_active": (str,),
-    "inputs": (dict,),
-    "outputs": (dict,),
-    "constants": (dict,),
-    "title": (str,),
-    "lanes": (int,),
-    "latency": (int,),
-    "bytes_per_clock": (int, float),
-    "kind": (str,),
-    "form": (str,),
-    "protocol": (str,),
-    "end": (str,),
-    "marks": (str,),
-    "replacement": (bool,),
-    "interval": (int,),
-    "word_bits": (int,),
-    "input": (dict,),
-    "output": (dict,),
-}
-"""The keys of a description and the types of their values; the first ten are those of `bench.Ports`."""
-
-_ROLES: dict[str, tuple[str, ...]] = {
-    "input": ("byte", "valid", "ready", "last", "keep"),
-    "output": ("code_point", "valid", "ready", "last", "keep", "error", "resend"),
-}
-"""The signals that the tables `input` and `output` may name."""
-
-_CHOICES: dict[str, tuple[str, ...]] = {
-    "reset_active": ("high", "low"),
-    "kind": ("decoder", "validator", "transcoder"),
-    "form": ("utf-16", "utf-32", "utf-8"),
-    "protocol": ("axi-stream", "strobe", "resend"),
-    "end": ("last", "flush", "none"),
-    "marks": ("replace", "separate"),
-}
-
-_ABOVE_ZERO = ("lanes", "bytes_per_clock", "interval", "word_bits")
-
-_TYPE_NAMES: dict[type, str] = {
-    str: "a string",
-    dict: "a table",
-    int: "an integer",
-    float: "a number",
-    bool: "true or false",
-}
-
-
-def read_description(path: Path) -> dict[str, Any]:
-    """Read a description of a core's ports from TOML or, where the name ends in ``.json``, from JSON.
-
-    The keys are those of `bench.Ports` and of `sim.CheckedPorts`; every key is optional.
-
-    Raises:
-        CoreError: the file cannot be read, or a key or a value is invalid.
-    """
-    where = _shown(path)
-    try:
-        text = _text(path, _DESCRIPTION_SIZE, errors="strict")
-        specified: Any = json.loads(text) if path.suffix == ".json" else tomllib.loads(text)
-    except CoreError:
-        raise
-    except (ValueError, RecursionError) as error:
-        form = "JSON" if path.suffix == ".json" else "TOML"
-        raise CoreError(f"{where} is not {form}: {' '.join(str(error).split())}") from None
-    if not isinstance(specified, dict):
-        raise CoreError(f"{where} is not a table of {', '.join(_KEYS)}")
-    for key, value in specified.items():
-        if fault := _fault(key, value):
-            raise CoreError(f"{where}: {fault}")
-    return specified
-
-
-def _fault(key: str, value: object) -> str | None:
-    """The error in one key and value of a description of ports; None if they are valid."""
-    if key not in _KEYS:
-        return f"unknown key {key!r} (known: {', '.join(_KEYS)})"
-    if not isinstance(value, _KEYS[key]) or isinstance(value, bool) != (_KEYS[key] == (bool,)):
-        return f"{key} = {value!r} is not {_TYPE_NAMES[_KEYS[key][-1]]}"
-    if key in _CHOICES and value not in _CHOICES[key]:
-        *others, last = map(repr, _CHOICES[key])
-        words = ("neither", "nor") if len(others) == 1 else ("none of", "and")
-        return f"{key} = {value!r} is {words[0]} {', '.join(others)} {words[1]} {last}"
-    if isinstance(value, dict):
-        return _fault_of_table(key, value)
-    if key in _ABOVE_ZERO and isinstance(value, int | float) and not value > 0:
-        return f"{key} = {value!r} is not above 0"
-    if key == "latency" and isinstance(value, int) and value < 0:
-        return f"latency = {value} is negative: it must be 0 or more"
-    return f"{key} = {value!r} is not finite" if value == math.inf else None
-
-
-def _fault_of_table(key: str, value: Mapping[str, object]) -> str | None:
-    if key not in _ROLES:
-        if not all(type(number) is int and number >= 0 for number in value.values()):
-            return f"{key} = {value!r} is not a table of names and numbers"
-        return None
-    for role, name in value.items():
-        if role not in _ROLES[key]:
-            return f"unknown key {f'{key}.{role}'!r} (known: {', '.join(_ROLES[key])})"
-        if not isinstance(name, str) or not name:
-            return f"{key}.{role} = {name!r} is not the name of a port"
-    return None
 
 
 @dataclass(frozen=True)
@@ -266,8 +158,8 @@ def read_module(files: Sequence[Path], top: str | None = None, *, flat: bool = F
         ToolError: Yosys is missing.
     """
     # Names of users have characters that mean something to Yosys.
-    sources = tuple((f"core{number or ''}{_suffix(path)}", _text(path)) for number, path in enumerate(files))
-    where = _shown(files[0])
+    sources = tuple((f"core{number or ''}{_suffix(path)}", text_of(path)) for number, path in enumerate(files))
+    where = printable(files[0])
     with tempfile.TemporaryDirectory(prefix="utf8fpga-") as folder:
         directory = Path(folder)
         for name, text in sources:
@@ -319,7 +211,7 @@ _READERS = {".v": "read_verilog", ".sv": "read_verilog -sv", ".il": "read_rtlil"
 def _suffix(path: Path) -> str:
     if path.suffix not in _READERS:
         raise CoreError(
-            f"{_shown(path)}: the name of a file must end in .v (Verilog), .sv (SystemVerilog) or .il (RTLIL)"
+            f"{printable(path)}: the name of a file must end in .v (Verilog), .sv (SystemVerilog) or .il (RTLIL)"
         )
     return path.suffix
 
@@ -336,20 +228,19 @@ def _yosys_name(name: str) -> str:
     return name
 
 
-def _shown(path: Path) -> str:
+def printable(path: Path) -> str:
     """A file name, quoted if it is not printable."""
     return str(path) if str(path).isprintable() else repr(str(path))
 
 
-_DESCRIPTION_SIZE = 1 << 20
 _SOURCE_SIZE = 1 << 28
-"""Upper bounds on the characters of a file."""
+"""Upper bound on the characters of a source file."""
 
 _SPECIAL = {stat.S_IFIFO: "a FIFO", stat.S_IFSOCK: "a socket", stat.S_IFCHR: "a device", stat.S_IFBLK: "a device"}
 """Files from which reading may never end."""
 
 
-def _text(path: Path, limit: int = _SOURCE_SIZE, *, errors: str = "replace") -> str:
+def text_of(path: Path, limit: int = _SOURCE_SIZE, *, errors: str = "replace") -> str:
     try:
         if kind := _SPECIAL.get(stat.S_IFMT(path.stat().st_mode)):
             raise CoreError(f"cannot read {str(path)!r}: it is {kind}, not a regular file")

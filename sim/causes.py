@@ -17,9 +17,11 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
-from itertools import chain, product
+from itertools import accumulate, chain, pairwise, product
 from typing import NamedTuple
 
+from utf8fpga.hdl.foreign_core import ForeignCore
+from utf8fpga.hdl.foreign_ports import FORMS, CheckedPorts
 from utf8fpga.model import (
     DFA,
     REPLACEMENT_CHARACTER,
@@ -35,12 +37,11 @@ from utf8fpga.model.errors import representatives
 from utf8fpga.model.table import spell
 from utf8fpga.model.vectors import vectors
 from utf8fpga.sim.boundaries import boundary_sequences
-from utf8fpga.sim.foreign import ERROR, FORMS, LAST, NO_WORD, CheckedPorts, ForeignCore, Outcome
+from utf8fpga.sim.foreign import ERROR, ForeignSimulation, Outcome
 
 __all__ = ["Accepted", "Failure", "Report", "Row", "Throughput", "check_foreign_core"]
 
-_WORD = (1 << 32) - 1
-_VALUE = _WORD | ERROR
+_WORD = ERROR - 1
 
 _BLOCK = 1024
 """Code points of one text where every code point is tried."""
@@ -200,6 +201,11 @@ class _Text(NamedTuple):
     tail: int
     is_open: bool
 
+    @property
+    def is_ill_formed(self) -> bool:
+        """Whether it has an ill-formed item."""
+        return self.cause in ErrorKind.__members__
+
 
 _EMPTY = "empty text"
 _RESYNCHRONISATION, _ENDS, _BACK_TO_BACK = "resynchronisation", "ends of texts", "back-to-back texts"
@@ -305,13 +311,15 @@ class _Run(NamedTuple):
 
     Attributes:
         texts: the texts.
-        expected: their words, or their verdicts.
+        expected: their words with the flag `ERROR`, or the verdicts of a validator.
+        ends: for each text the number of expected words up to its end.
         outcome: what the core did.
         pauses: the patterns of pauses at the input and at the output.
     """
 
     texts: Sequence[bytes]
     expected: array[int]
+    ends: Sequence[int]
     outcome: Outcome
     pauses: tuple[str, str] = ("0", "0")
 
@@ -321,16 +329,14 @@ class _Run(NamedTuple):
         return sum(map(len, self.texts))
 
 
-def _values(words: Iterable[int]) -> list[int]:
-    """Words without the ends of texts."""
-    return [word & _VALUE for word in words if not word & NO_WORD]
+def _has_mark(words: array[int]) -> bool:
+    return max(words, default=0) >= ERROR
 
 
 class _Output:
     """What a core with these ports should output, and the comparison with what it does."""
 
     def __init__(self, ports: CheckedPorts) -> None:
-        self._ports = ports
         self._is_validator = ports.kind == "validator"
         self.has_last = "last" in ports.output
         self._error = ERROR if "error" in ports.output else 0
@@ -345,81 +351,70 @@ class _Output:
             flag = self._error if item.error is not None else 0
             units = (item.code_point,) if self._form is None else self._form.encode(item.code_point)
             found.extend(unit | flag for unit in units)
-        return self._ended(found)
+        return found
 
     def of_points(self, points: Iterable[int]) -> array[int]:
         """The words of a well-formed text, or its verdict."""
         if self._is_validator:
             return array("Q", [False])
         # Every code point is compared so, for which one item each would take most of the time.
-        units = points if self._form is None else chain.from_iterable(map(self._form.encode, points))
-        return self._ended(array("Q", units))
+        return array("Q", points if self._form is None else chain.from_iterable(map(self._form.encode, points)))
 
-    def _ended(self, words: array[int]) -> array[int]:
-        """The words of a text with the mark of its end, if the core has one."""
-        if self.has_last:
-            if words:
-                words[-1] |= LAST
-            else:
-                words.append(LAST | NO_WORD)
-        return words
+    def run(
+        self,
+        texts: Sequence[bytes],
+        words: Sequence[array[int]],
+        outcome: Outcome,
+        pauses: tuple[str, str] = ("0", "0"),
+    ) -> _Run:
+        """A run, of whose texts the words or the verdicts are given."""
+        if len(words) == 1:
+            return _Run(texts, words[0], (len(words[0]),), outcome, pauses)
+        expected = array("Q", chain.from_iterable(words))
+        if self._is_validator and not self.has_last:
+            expected = array("Q", [any(expected)])
+        return _Run(texts, expected, tuple(accumulate(map(len, words))), outcome, pauses)
 
-    def of_run(self, texts: Iterable[array[int]]) -> array[int]:
-        """The words of several texts, or their verdicts."""
-        found = array("Q")
-        for each in texts:
-            found += each
-        return array("Q", [any(found)]) if self._is_validator and not self.has_last else found
-
-    def given(self, words: array[int]) -> array[int]:
+    def given(self, outcome: Outcome) -> array[int]:
         """The words of a core, or its verdicts."""
         if not self._is_validator:
-            return words
+            return outcome.words
         if not self.has_last:
-            return array("Q", [any(word & ERROR for word in words)])
-        verdicts, is_wrong = array("Q"), False
-        for word in words:
-            is_wrong |= bool(word & ERROR)
-            if word & LAST:
-                verdicts.append(is_wrong)
-                is_wrong = False
-        return verdicts
+            return array("Q", [_has_mark(outcome.words)])
+        return array("Q", [_has_mark(outcome.words[first:end]) for first, end in pairwise([0, *outcome.ends])])
 
-    def resynchronises(self, expected: array[int], given: array[int], tail: int) -> bool:
+    def resynchronises(self, run: _Run, text: _Text) -> bool:
         """Whether the output ends with the well-formed items after the last ill-formed one."""
-        return _values(given)[-tail:] == _values(expected)[-tail:]
-
-    def tail(self, item: _Text) -> int:
-        """The number of words of the well-formed items after the last ill-formed one."""
-        if self._form is None or not item.tail:
-            return item.tail
-        return sum(len(self._form.encode(each.code_point)) for each in item.items[-item.tail :])
+        tail = len(self.words(text.items[-text.tail :]))
+        return self.given(run.outcome)[-tail:] == run.expected[-tail:]
 
     def judge(self, run: _Run) -> tuple[bool, bool]:
         """Whether the words of a run, or its verdicts, are correct, and whether the ends of its texts are."""
-        outcome, expected, given = run.outcome, run.expected, self.given(run.outcome.words)
-        if outcome.reason or expected == given:
-            return not outcome.reason, not outcome.reason
-        if self._is_validator:
-            # Without the ends only whether there is an ill-formed text remains.
-            is_ill_formed = any(word & ERROR for word in outcome.words)
-            return len(expected) != len(given) and any(expected) == is_ill_formed, False
-        return _values(expected) == _values(given), False
+        outcome, expected, given = run.outcome, run.expected, self.given(run.outcome)
+        if outcome.reason:
+            return False, False
+        is_correct = expected == given
+        if not self._is_validator:
+            return is_correct, is_correct and (not self.has_last or run.ends == tuple(outcome.ends))
+        if is_correct or len(expected) == len(given):
+            return is_correct, is_correct
+        # Without the ends only whether there is an ill-formed text remains.
+        return any(expected) == _has_mark(outcome.words), False
 
     def accepts(self, run: _Run, well_formed: Iterable[Item]) -> bool:
         """Whether an ill-formed text is accepted, given its well-formed items; to drop the others is not to accept."""
-        given = self.given(run.outcome.words)
+        given = self.given(run.outcome)
         if run.outcome.reason:
             return False
         if self._is_validator:
             return any(run.expected) and len(given) > 0 and not any(given)
-        remaining = iter(_values(self.words(list(well_formed))))
-        is_dropped = all(word in remaining for word in _values(given))
+        remaining = iter(self.words(list(well_formed)))
+        is_dropped = all(word in remaining for word in given)
         return bool(self._marks(run.expected)) and not self._marks(given) and not is_dropped
 
     def failure(self, run: _Run) -> Failure:
         """The report of a difference."""
-        given = self.given(run.outcome.words)
+        given = self.given(run.outcome)
         has_correct_words, _ = self.judge(run)
         return Failure(
             texts=tuple(run.texts),
@@ -437,15 +432,14 @@ class _Output:
             return None
         if self._error:
             return sum(bool(word & ERROR) for word in words)
-        point = REPLACEMENT_CHARACTER
-        marks = [point] if self._form is None else list(self._form.encode(point))
-        values = [word & _WORD for word in words if not word & NO_WORD]
-        return sum(values[start : start + len(marks)] == marks for start in range(len(values)))
+        mark = self.words([Item(0, 1, REPLACEMENT_CHARACTER, None)])
+        values = array("Q", [word & _WORD for word in words])
+        return sum(values[start : start + len(mark)] == mark for start in range(len(values)))
 
     def _spelt(self, words: array[int]) -> tuple[str, ...]:
         if self._is_validator:
             return tuple("ill-formed" if word else "well-formed" for word in words)
-        return tuple(self._spelt_word(word) for word in words if not word & NO_WORD)
+        return tuple(map(self._spelt_word, words))
 
     def _spelt_word(self, word: int) -> str:
         digits = 4 if self._form is None else self._form.unit_width // 4
@@ -491,7 +485,7 @@ class _Check:
     """One check of a core."""
 
     def __init__(self, core: ForeignCore, practice: Practice, on_step: Callable[[int], None]) -> None:
-        self._core, self._practice = core, practice
+        self._core, self._practice, self._run = core, practice, ForeignSimulation(core).run
         self._final = core.ports.has_end
         self._is_validator = core.ports.kind == "validator"
         self._output = _Output(core.ports)
@@ -527,34 +521,38 @@ class _Check:
             worst=worst,
         )
 
-    def _run_texts(self) -> None:
+    def _texts(self) -> list[_Text]:
+        """The texts that are run one by one, the shortest first."""
         texts = _expected_texts(self._practice, self._final)
         if self._core.lanes > 1:
-            more = _shortest_first(_aligned(self._core.lanes))
-            added = [_text(text, self._practice, self._final) for text in more]
-            texts = sorted([*texts, *added], key=lambda each: len(each.text))
-        if not self._core.sends_empty_texts:
-            texts = [each for each in texts if each.text]
-            self._tally.skip(_EMPTY, "the ports cannot send one")
-        output, tally = self._output, self._tally
+            more = [_text(text, self._practice, self._final) for text in _shortest_first(_aligned(self._core.lanes))]
+            texts = sorted([*texts, *more], key=lambda each: len(each.text))
+        if self._core.sends_empty_texts:
+            return texts
+        self._tally.skip(_EMPTY, "the ports cannot send one")
+        return [each for each in texts if each.text]
+
+    def _run_texts(self) -> None:
+        texts, output, tally = self._texts(), self._output, self._tally
         if self._is_validator:
             tally.skip(_RESYNCHRONISATION, "a validator has one verdict per text")
         tally.skip(_ENDS, "no text has correct words" if output.has_last else "the ports have no output.last")
-        outcomes = self._core.run([(each.text,) for each in texts])
+        outcomes = self._run([(each.text,) for each in texts])
         for each, outcome in zip(texts, outcomes, strict=True):
-            run = _Run((each.text,), output.words(each.items), outcome)
+            run = output.run((each.text,), [output.words(each.items)], outcome)
             is_correct = self._is_correct(run)
+            part = None
             if is_correct:
                 self._correct[each.text] = run.expected
-            if each.cause in ErrorKind.__members__:
+            else:
+                part = self._differing_part(each)
+            if each.is_ill_formed:
                 self._ill_formed.append((each, run))
                 if not is_correct:
                     self._accept(each, run)
-            part = None if is_correct else self._differing_part(each)
             tally.add(part.cause if part else each.cause, None if is_correct else run)
             if each.tail and not self._is_validator and part in (None, each):
-                given = output.given(outcome.words)
-                lost = not is_correct and not output.resynchronises(run.expected, given, output.tail(each))
+                lost = not is_correct and not output.resynchronises(run, each)
                 tally.add(_RESYNCHRONISATION, run if lost else None)
 
     def _is_correct(self, run: _Run) -> bool:
@@ -596,7 +594,7 @@ class _Check:
         if text.text in self._correct:
             # Practices only merge or split marks, or end at the first one, so as many items are the same words.
             return len(items) == len(text.items)
-        return self._output.judge(run._replace(expected=self._output.words(items)))[0]
+        return self._output.judge(self._output.run(run.texts, [self._output.words(items)], run.outcome))[0]
 
     def _differing_part(self, differing: _Text) -> _Text:
         """The shortest part of a text that differs alone, which may be the whole text."""
@@ -608,8 +606,8 @@ class _Check:
         if len(differing.text) <= _COMPLETE:
             return differing
         described = [_text(part, self._practice, self._final) for part in parts]
-        for each, outcome in zip(described, self._core.run([(part,) for part in parts]), strict=True):
-            run = _Run((each.text,), self._output.words(each.items), outcome)
+        for each, outcome in zip(described, self._run([(part,) for part in parts]), strict=True):
+            run = self._output.run((each.text,), [self._output.words(each.items)], outcome)
             if not self._output.judge(run)[0] and _is_part(each, differing):
                 self._differing[each.text] = each
                 self._tally.prefer(each.cause, run)
@@ -619,9 +617,9 @@ class _Check:
     def _run_code_points(self) -> None:
         """Every code point, in long texts; of the first one that differs each code point alone."""
         searched = set()
-        outcomes = self._core.run([(text,) for text in _block_bytes()])
+        outcomes = self._run([(text,) for text in _block_bytes()])
         for (cause, points), text, outcome in zip(_blocks(), _block_bytes(), outcomes, strict=True):
-            run = _Run((text,), self._output.of_points(points), outcome)
+            run = self._output.run((text,), [self._output.of_points(points)], outcome)
             is_correct = self._is_correct(run)
             self._tally.add(cause, None if is_correct else run)
             if not is_correct and cause not in searched:
@@ -631,8 +629,8 @@ class _Check:
 
     def _first_wrong(self, points: Sequence[int]) -> _Run | None:
         texts = [encode([point]) for point in points]
-        for point, text, outcome in zip(points, texts, self._core.run([(text,) for text in texts]), strict=True):
-            run = _Run((text,), self._output.of_points([point]), outcome)
+        for point, text, outcome in zip(points, texts, self._run([(text,) for text in texts]), strict=True):
+            run = self._output.run((text,), [self._output.of_points([point])], outcome)
             if not self._output.judge(run)[0]:
                 return run
         return None
@@ -656,20 +654,21 @@ class _Check:
         runs: list[tuple[bytes, ...]] = [(text,) for text in texts]
         if self._core.separates_texts and texts:
             together = tuple(texts)
-            (outcome,) = self._core.run([together])
-            if self._output.judge(_Run(together, self._of_run(together), outcome))[0]:
+            (outcome,) = self._run([together])
+            if self._output.judge(self._expected(together, outcome))[0]:
                 runs.append(together)
         for pattern in self._patterns:
             self._compare(self._pauses, runs, pattern)
 
-    def _of_run(self, texts: Sequence[bytes]) -> array[int]:
-        return self._output.of_run(self._correct[text] for text in texts)
+    def _expected(self, texts: Sequence[bytes], outcome: Outcome, pauses: tuple[str, str] = ("0", "0")) -> _Run:
+        """A run of texts that are correct alone."""
+        return self._output.run(texts, [self._correct[text] for text in texts], outcome, pauses)
 
     def _compare(self, cause: str, runs: Sequence[tuple[bytes, ...]], pauses: tuple[str, str] = ("0", "0")) -> None:
         given, taken = ([digit == "1" for digit in pattern] for pattern in pauses)
-        outcomes = self._core.run(runs, input_pauses=given, output_pauses=taken)
+        outcomes = self._run(runs, input_pauses=given, output_pauses=taken)
         for texts, outcome in zip(runs, outcomes, strict=True):
-            run = _Run(texts, self._of_run(texts), outcome, pauses)
+            run = self._expected(texts, outcome, pauses)
             self._tally.add(cause, None if self._is_correct(run) else run)
 
     def _throughput(self) -> tuple[Throughput | None, Throughput | None]:
@@ -683,7 +682,7 @@ class _Check:
         runs = [(text * -(-_LONG // len(text)),) for text in inputs.values()]
         measured = [
             Throughput(cause, text, round(outcome.cycles / len(texts[0]), 3))
-            for (cause, text), texts, outcome in zip(inputs.items(), runs, self._core.run(runs), strict=True)
+            for (cause, text), texts, outcome in zip(inputs.items(), runs, self._run(runs), strict=True)
             if not outcome.reason
         ]
         if not measured:

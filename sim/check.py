@@ -6,7 +6,7 @@ from __future__ import annotations
 import shlex
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from functools import partial
 from pathlib import Path
 from time import monotonic
@@ -73,9 +73,9 @@ class StreamOptions:
     @property
     def simpler(self) -> Iterator[StreamOptions]:
         """For each option, these options with that one at its default."""
-        plain = StreamOptions()
-        for name in ("input_pauses", "output_pauses", "separate_end", "null_beats", "gaps"):
-            yield replace(self, **{name: getattr(plain, name)})
+        for each in fields(self):
+            default: Any = each.default
+            yield replace(self, **{each.name: default})
 
 
 @dataclass(frozen=True)

@@ -108,29 +108,42 @@ def traffic(
     elif kind == 0 and corpus and width == 8 and (table is None or draw.random() < 0.5):
         symbols = _damaged(draw, np.frombuffer(corpus, np.uint8), size, width)
     elif kind == 0 and table is not None:
-        symbols, between = _characters(draw, table, size)
-        if draw.random() < 0.5:
-            symbols = _damaged(draw, symbols, size, width)
-        else:
-            ends = np.append(np.sort(draw.choice(between, size // mean if mean else 0)), len(symbols))
-            symbols, ends = _with_few_errors(draw, symbols, ends, table)
-    elif kind == 2 and table is not None:
-        symbols = draw.choice(np.array(boundary_units(table), np.uint64), size)
-        inverted = np.flatnonzero(draw.random(size) < _NEAR)
-        symbols[inverted] ^= _one_bit(draw, len(inverted), width)
+        symbols, ends = _text(draw, table, size, width, mean)
     else:
-        symbols = draw.integers(1 << width, size=size, dtype=np.uint64)
+        symbols = _units(draw, table if kind == 2 else None, size, width)
     if ends is None:
         ends = _cut(draw, len(symbols), mean)
-    patterns = [_pattern(draw) if has_pauses and draw.random() < 0.6 else [False] for _ in range(3)]
+    input_pauses, output_pauses, null_beats = (_pattern(draw, has_pauses, 0.6) for _ in range(3))
     separate_ends = (draw.random(int(draw.integers(1, 9))) < draw.choice([0, 0.5, 1])).tolist()
-    input_pauses, output_pauses, null_beats = patterns
-    gaps = _pattern(draw) if has_gaps and draw.random() < 2 / 3 else [False]
+    gaps = _pattern(draw, has_gaps, 2 / 3)
     return Traffic(symbols, ends, input_pauses, output_pauses, null_beats, separate_ends, gaps)
 
 
-def _pattern(draw: np.random.Generator) -> list[bool]:
-    """A pattern that begins without a pause: each cycle at random, or one long pause."""
+def _text(
+    draw: np.random.Generator, table: EncodingTable, size: int, width: int, mean: int | None
+) -> tuple[_Symbols, NDArray[np.int64] | None]:
+    """Random characters, which are damaged at random or in packets with few errors; None: no packets yet."""
+    symbols, between = _characters(draw, table, size)
+    if draw.random() < 0.5:
+        return _damaged(draw, symbols, size, width), None
+    ends = np.append(np.sort(draw.choice(between, size // mean if mean else 0)), len(symbols))
+    return _with_few_errors(draw, symbols, ends, table)
+
+
+def _units(draw: np.random.Generator, table: EncodingTable | None, size: int, width: int) -> _Symbols:
+    """Bounds of a table, some with an inverted bit; without a table, noise."""
+    if table is None:
+        return draw.integers(1 << width, size=size, dtype=np.uint64)
+    symbols = draw.choice(np.array(boundary_units(table), np.uint64), size)
+    inverted = np.flatnonzero(draw.random(size) < _NEAR)
+    symbols[inverted] ^= _one_bit(draw, len(inverted), width)
+    return symbols
+
+
+def _pattern(draw: np.random.Generator, is_possible: bool, share: float) -> list[bool]:
+    """No pauses, or in a share of the cases a pattern of them that begins without one: at random, or one long pause."""
+    if not is_possible or draw.random() >= share:
+        return [False]
     length = int(draw.integers(1, _LONGEST_PATTERN))
     if draw.random() < 0.3:
         return [False] * int(draw.integers(1, _LONGEST_PATTERN)) + [True] * length

@@ -16,7 +16,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from io import BytesIO
-from itertools import takewhile
+from itertools import chain, takewhile
 from pathlib import Path
 from typing import IO, Any
 
@@ -188,39 +188,51 @@ def _changes(tokens: Iterable[Any]) -> Iterator[tuple[int, dict[str, Any]]]:
 
 def _arranged(nets: Sequence[_Net], streams: Mapping[_Path, str]) -> list[tuple[_Path, str, _Net]]:
     """The scope, the name and the declaration of each net of the rewritten file, in order, each net once."""
-    top = nets[0].scope
     wholes = {(net.scope, net.path[:cut]) for net in nets for cut in range(1, len(net.path))}
-    # A net belongs to the innermost component that it enters.
-    inner = {net.code: net.scope for net in sorted(nets, key=lambda net: len(net.scope))}
     placed: dict[str, tuple[_Path, str, _Net]] = {}
     taken: set[_Path] = set()
-
-    def place(net: _Net, scope: _Path, path: _Path) -> None:
+    for net, path in chain(_control(nets), _ports(nets, streams), _components(nets)):
         if net.code in placed or (net.scope, net.path) in wholes:
-            return
-        *outer, label = (*scope, *re.sub(r"\.(\d+)", r"_\1", ".".join(path)).split("."))
-        number, unique = 1, label
-        while (*outer, unique) in taken:
-            unique = f"{label}_{(number := number + 1)}"
-        taken.add((*outer, unique))
-        placed[net.code] = tuple(outer), unique, net
+            continue
+        *scope, label = path
+        number, name = 1, label
+        while (*scope, name) in taken:
+            name = f"{label}_{(number := number + 1)}"
+        taken.add((*scope, name))
+        placed[net.code] = tuple(scope), name, net
+    return list(placed.values())
 
-    for net in nets:
-        if _is_control(net):
-            place(net, (), (net.name,))
+
+def _path(scope: _Path, *names: str) -> _Path:
+    """The place of a net with its fields: they are scopes, but indices of arrays are parts of names."""
+    return *scope, *re.sub(r"\.(\d+)", r"_\1", ".".join(names)).split(".")
+
+
+def _control(nets: Iterable[_Net]) -> Iterator[tuple[_Net, _Path]]:
+    """The clocks and resets with their places."""
+    return ((net, (net.name,)) for net in nets if _is_control(net))
+
+
+def _ports(nets: Sequence[_Net], streams: Mapping[_Path, str]) -> Iterator[tuple[_Net, _Path]]:
+    """The nets of the streams with their places, those of the handshake first."""
     for stream in _STREAMS:
         ports = [net for net in nets if streams.get((*net.scope, net.path[0])) == stream]
         for net in sorted(ports, key=lambda net: len(net.path) > 1):
-            place(net, (stream,), net.path[1:] or (net.name.rpartition("__")[2],))
+            yield net, _path((stream,), *(net.path[1:] or (net.name.rpartition("__")[2],)))
+
+
+def _components(nets: Sequence[_Net]) -> Iterator[tuple[_Net, _Path]]:
+    """The nets of the components with their places; a net belongs to the innermost component that it enters."""
+    top = nets[0].scope
+    inner = {net.code: net.scope for net in sorted(nets, key=lambda net: len(net.scope))}
     for scope in _along_the_data(nets, top):
         own = [net for net in nets if net.scope == inner[net.code] == scope]
         stages = Counter(_stage(net)[0] for net in own)
         for net in _lanes_together(own):
             stage, rest = _stage(net)
-            is_of_stage = stage and stages[stage] >= _MANY
-            head = [stage, rest] if is_of_stage and "__" not in net.name else net.name.split("__")
-            place(net, scope[len(top) :] or (_STATE,), (*head, *net.path[1:]))
-    return list(placed.values())
+            is_of_stage = stage and stages[stage] >= _MANY and "__" not in net.name
+            head = [stage, rest] if is_of_stage else net.name.split("__")
+            yield net, _path(scope[len(top) :] or (_STATE,), *head, *net.path[1:])
 
 
 def _is_control(net: _Net) -> bool:

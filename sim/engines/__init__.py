@@ -15,7 +15,6 @@ from typing import Protocol
 
 from utf8fpga.hdl import Core, CoreParameters
 from utf8fpga.hdl.toolchain import ToolError
-from utf8fpga.model import InvalidArgumentError
 from utf8fpga.sim.beats import Beat
 from utf8fpga.sim.engines.netlist import Netlist
 
@@ -72,31 +71,7 @@ class Engine(Protocol):
         """
 
 
-def _python(core: Core, parameters: CoreParameters, _netlist: Netlist) -> Engine:
-    from utf8fpga.sim.engines.python import PythonEngine
-
-    return PythonEngine(core, parameters)
-
-
-def _compiled(core: Core, parameters: CoreParameters, _netlist: Netlist) -> Engine:
-    from utf8fpga.sim.engines.compiled import CompiledEngine
-
-    return CompiledEngine(core, parameters)
-
-
-def _of_netlist(core: Core, parameters: CoreParameters, netlist: Netlist) -> Engine:
-    from utf8fpga.sim.engines.compiled import CompiledEngine
-
-    return CompiledEngine(core, parameters, circuit=netlist.circuit)
-
-
-_KINDS: dict[str, Callable[[Core, CoreParameters, Netlist], Engine]] = {
-    "python": _python,
-    "compiled": _compiled,
-    "netlist": _of_netlist,
-}
-
-ENGINES = tuple(_KINDS)
+ENGINES = ("python", "compiled", "netlist")
 """The names of the engines; the first is the default."""
 
 _DEFAULT = Netlist()
@@ -112,12 +87,16 @@ def create_engine(name: str, core: Core, parameters: CoreParameters, netlist: Ne
         netlist: what the engine `netlist` simulates; default: see `Netlist`.
 
     Raises:
-        InvalidArgumentError: there is no engine of that name, or the routed design has too many pins.
+        InvalidArgumentError: the routed design has too many pins.
         ToolError: an engine other than `python` has no C compiler, or the model cannot be built.
     """
-    if name not in _KINDS:
-        raise InvalidArgumentError(f"engine {name!r} is not one of {', '.join(ENGINES)}")
-    return _KINDS[name](core, parameters, netlist)
+    if name == "python":
+        from utf8fpga.sim.engines.python import PythonEngine
+
+        return PythonEngine(core, parameters)
+    from utf8fpga.sim.engines.compiled import CompiledEngine
+
+    return CompiledEngine(core, parameters, **({"circuit": netlist.circuit} if name == "netlist" else {}))
 
 
 def has_compiler() -> bool:

@@ -11,18 +11,21 @@ import ctypes
 import sys
 from array import array
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import islice
+from enum import IntEnum, auto
+from itertools import accumulate, chain, islice
+from mmap import mmap
 from operator import le
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from amaranth.back import rtlil
 from amaranth.hdl import ClockDomain, Module, Shape, Value
 
 from utf8fpga.hdl import Core, CoreParameters, parameters_of
 from utf8fpga.hdl.beats import lanes_of, symbol_shape
+from utf8fpga.hdl.foreign_core import VIOLATIONS, ForeignCore
 from utf8fpga.model import InvalidArgumentError
 from utf8fpga.sim.beats import (
     Beat,
@@ -32,11 +35,10 @@ from utf8fpga.sim.beats import (
     is_null,
     output_fields,
     patience_of,
-    symbol_width,
 )
 from utf8fpga.sim.engines import Events, gates, native
 
-__all__ = ["CompiledEngine", "CompiledModel", "Gathered", "Session", "Transfers", "core_rtlil"]
+__all__ = ["CompiledEngine", "CompiledModel", "Gathered", "Outcomes", "Session", "Status", "Transfers", "core_rtlil"]
 
 _BUFFER_BYTES = 1 << 20
 """Upper bound on the bytes of output payloads per call, unless one call has less than `_FEWEST_BEATS`."""
@@ -46,36 +48,41 @@ _FEWEST_BEATS = 256
 _BEATS_AT_ONCE = 4096
 """Input beats that a run reads ahead."""
 
+_RUNS_AT_ONCE = 1 << 13
+"""Runs per call of the driver."""
+
 _PATTERNS = ("input_pauses", "output_pauses", "null_beats")
 
 
 def _constants(core: Core, absent: int) -> dict[str, int]:
     """The constants of a core for ``driver.c``, which describes them."""
-    given, found = (stream.payload.shape() for stream in (core.input, core.output))
-    return {
-        "IN_BITS": given.size,
-        "OUT_BITS": found.size,
-        "IN_LANES": lanes_of(core.input),
-        "OUT_LANES": lanes_of(core.output),
-        "IN_SYMBOL_BITS": symbol_width(core),
-        "IN_SYMBOLS": given["symbols"].offset,
-        "IN_KEEP": given["keep"].offset,
-        "IN_LAST": given["last"].offset,
-        "OUT_SYMBOL_BITS": Shape.cast(symbol_shape(core.output)).width,
-        "OUT_SYMBOLS": found["symbols"].offset,
-        "OUT_KEEP": found["keep"].offset,
-        "OUT_LAST": found["last"].offset,
+    foreign = core.ports if isinstance(core, ForeignCore) else None
+    constants = {
+        "FOREIGN": foreign is not None,
+        "HANDSHAKE": foreign is not None and foreign.protocol == "axi-stream",
+        "RESETS": foreign is not None and not foreign.has_end,
         "OUT_ERROR": output_fields(core).get("error", (-1, 1))[0],
-        "PACKED": int(core.packed),
+        "PACKED": core.packed,
         # The driver makes beats of at most 32 bits per symbol only.
         "ABSENT": absent & 0xFFFFFFFF,
     }
+    for prefix, stream in (("IN", core.input), ("OUT", core.output)):
+        layout = stream.payload.shape()
+        constants |= {
+            f"{prefix}_BITS": layout.size,
+            f"{prefix}_LANES": lanes_of(stream),
+            f"{prefix}_SYMBOL_BITS": Shape.cast(symbol_shape(stream)).width,
+            f"{prefix}_SYMBOLS": layout["symbols"].offset,
+            f"{prefix}_KEEP": layout["keep"].offset,
+            f"{prefix}_LAST": layout["last"].offset,
+        }
+    return {name: int(value) for name, value in constants.items()}
 
 
 def core_rtlil(core: Core, *, resets: bool = False) -> str:
     """A core in RTLIL with the ports that ``driver.c`` names; its reset is the port ``rst``, or never asserted."""
     m = Module()
-    # Without a port and without a driver, the reset is the constant 0.
+    # Without a port and without a driver, the reset is the constant 0, as it is of cores of this library.
     m.domains += (domain := ClockDomain("sync"))
     m.submodules.core = core
     signals = {
@@ -88,12 +95,44 @@ def core_rtlil(core: Core, *, resets: bool = False) -> str:
         "out_ready": core.output.ready,
         **({"rst": domain.rst} if resets else {}),
     }
+    instantiated = ""
+    if isinstance(core, ForeignCore):
+        signals |= {"rst": domain.rst, "violation": core.violation}
+        instantiated = core.module.rtlil
     # Without a direction, it follows from whether the signal has a driver.
     ports = {name: (signal, None) for name, signal in signals.items()}
-    return str(rtlil.convert(m, name="top", ports=ports, emit_src=False))
+    return instantiated + str(rtlil.convert(m, name="top", ports=ports, emit_src=False))
+
+
+class Status(IntEnum):
+    """Why a call of the driver returned: ``enum status`` in C."""
+
+    DONE = 0
+    NEEDS_INPUT = auto()
+    OUTPUT_FULL = auto()
+    DEASSERTED = auto()
+    CHANGED = auto()
+    NULL_BEAT = auto()
+    EARLY_LAST = auto()
+    STUCK = auto()
+    GAP = auto()
+    FLAG = auto()
+    ENDLESS = auto()
+    VIOLATION = auto()
+    """A foreign core asserted `violation`, whose value is `lane`."""
+
+
+# The structures of the driver. Those in C are made from them.
 
 
 class _Settings(ctypes.Structure):
+    """The options of a run.
+
+    Attributes:
+        patience: see `patience_of`.
+        gathers: whether the output is symbols and ends of packets, otherwise payloads and cycles.
+    """
+
     _fields_ = [
         *((name, ctypes.c_char_p) for name in _PATTERNS),
         *((f"{name}_length", ctypes.c_uint64) for name in _PATTERNS),
@@ -103,6 +142,17 @@ class _Settings(ctypes.Structure):
 
 
 class _Buffers(ctypes.Structure):
+    """The input of a call, and the room for its output.
+
+    Attributes:
+        inputs: payloads in whole 64-bit words, or symbols of 1, 2 or 4 bytes.
+        ends: with symbols, the position in `inputs` after each packet.
+        separate: with symbols, for each packet whether `last` is in a beat of its own.
+        more: whether another call continues the input.
+        valid_since: with gathering, for each end of a packet the number of symbols before it.
+        room: elements for which there is room in each array of the output.
+    """
+
     _fields_ = [
         ("inputs", ctypes.c_char_p),
         ("inputs_length", ctypes.c_uint64),
@@ -110,25 +160,80 @@ class _Buffers(ctypes.Structure):
         ("separate", ctypes.c_char_p),
         ("ends_length", ctypes.c_uint64),
         ("more", ctypes.c_uint64),
-        ("payloads", ctypes.c_void_p),
-        ("symbols", ctypes.c_void_p),
-        ("valid_since", ctypes.c_void_p),
-        ("transferred", ctypes.c_void_p),
-        ("accepted", ctypes.c_void_p),
+        *((name, ctypes.c_void_p) for name in ("payloads", "symbols", "valid_since", "transferred", "accepted")),
         ("room", ctypes.c_uint64),
     ]
 
 
-_COUNTS = ("inputs_used", "ends_used", "outputs", "accepted", "packets", "cycle", "lane")
+def _results(payload_bytes: int) -> type[ctypes.Structure]:
+    """The structure of counts after a call, and of payloads after a violation.
 
-# The values of `enum status` in driver.c.
-_DONE, _NEEDS_INPUT, _OUTPUT_FULL, _DEASSERTED, _CHANGED, _NULL_BEAT = range(6)
-_EARLY_LAST, _STUCK, _GAP, _FLAG, _ENDLESS = range(6, 11)
+    Attributes:
+        inputs_used: beats or symbols.
+        outputs: beats or symbols.
+        accepted: input beats, without gathering.
+        packets: ends of packets at the output, with gathering.
+        held, payload: the payload of the output beat that waited, and that of the cycle.
+    """
+    counts = ("inputs_used", "ends_used", "outputs", "accepted", "packets", "cycle", "lane")
+    held = ctypes.c_uint8 * (payload_bytes + 8)
+    fields = [*((name, ctypes.c_uint64) for name in counts), ("held", held), ("payload", held)]
+    return type("_Results", (ctypes.Structure,), {"_fields_": fields})
+
+
+class _Outcome(ctypes.Structure):
+    """The counts of a run of `Session.run_each`, see `Outcomes`."""
+
+    _fields_ = [(name, ctypes.c_uint64) for name in ("outputs", "packets", "status", "violation", "cycles")]
+
+
+_C_TYPES = {ctypes.c_char_p: "const uint8_t *", ctypes.c_void_p: "uint64_t *", ctypes.c_uint64: "uint64_t "}
+
+
+def _in_c(name: str, structure: type[ctypes.Structure]) -> str:
+    """The declaration of a structure in C."""
+    members = [
+        f"{_C_TYPES[each[1]]}{each[0]};" if each[1] in _C_TYPES else f"uint8_t {each[0]}[{ctypes.sizeof(each[1])}];"
+        for each in structure._fields_
+    ]
+    return f"struct {name} {{ {' '.join(members)} }};\n"
+
+
+def _definitions(constants: Mapping[str, int]) -> str:
+    """What ``driver.c`` requires: the constants of a core, the values of `Status`, and the structures."""
+    structures: dict[str, type[ctypes.Structure]] = {
+        "settings": _Settings,
+        "buffers": _Buffers,
+        "results": _results(_bytes_of(constants["OUT_BITS"])),
+        "outcome": _Outcome,
+    }
+    return "".join(
+        [
+            *(f"#define {name} {value}\n" for name, value in constants.items()),
+            f"enum status {{ {', '.join(Status.__members__)} }};\n",
+            *(_in_c(*each) for each in structures.items()),
+        ]
+    )
 
 
 def _bytes_of(bits: int) -> int:
     """The bytes of a payload in a buffer: whole 64-bit words."""
     return -(-bits // 64) * 8
+
+
+class Outcomes(NamedTuple):
+    """What a foreign core did in some runs of `Session.run_each`.
+
+    Attributes:
+        symbols: the output symbols of all runs as integers.
+        ends: for each packet that ended, the number of symbols of its run before its end.
+        counts: for each run the fields of `_Outcome`: its symbols and ends, a `Status`, the value of `violation`, and
+            the cycles from that in which the first input beat was valid to the last transfer of one, 0 without.
+    """
+
+    symbols: array[int]
+    ends: array[int]
+    counts: Iterator[Sequence[int]]
 
 
 @dataclass(frozen=True)
@@ -188,9 +293,7 @@ class Session:
         lengths = {f"{name}_length": len(pattern) for name, pattern in zip(_PATTERNS, patterns, strict=True)}
         given = {name: bytes(map(bool, pattern)) for name, pattern in zip(_PATTERNS, patterns, strict=True)}
         self._settings = _Settings(**given, **lengths, patience=model.patience, gathers=gathers)
-        held = ctypes.c_uint8 * (self._out_bytes + 8)
-        fields = [*((name, ctypes.c_uint64) for name in _COUNTS), ("held", held), ("payload", held)]
-        self._results_type = type("_Results", (ctypes.Structure,), {"_fields_": fields})
+        self._results_type = _results(self._out_bytes)
         element = 8 if gathers else self._out_bytes
         self._room = max(_FEWEST_BEATS, constants["OUT_LANES"], _BUFFER_BYTES // element // 4)
         self._outputs = ctypes.create_string_buffer(self._room * element)
@@ -274,6 +377,36 @@ class Session:
         self._packets += len(places)
         yield from self._send(self._model.library.run_symbols, data, size, places, separate, more)
 
+    def run_each(self, runs: Sequence[Sequence[bytes]]) -> Iterator[Outcomes]:
+        """Send packets of bytes to a foreign core, each run from the state after a reset, with gathering.
+
+        Args:
+            runs: the packets of each run, at least one.
+        """
+        library, remaining = self._model.library, iter(runs)
+        while chunk := list(islice(remaining, _RUNS_AT_ONCE)):
+            data = b"".join(chain.from_iterable(chunk))
+            ends = array("Q", accumulate(map(len, chain.from_iterable(chunk))))
+            run_ends = array("Q", accumulate(map(len, chunk)))
+            # As much as `run_each` in driver.c may use, of which the system provides only what is used.
+            room = ctypes.c_uint64 * (6 * len(data) + 64 * len(chunk))
+            symbols, places = (room.from_buffer(mmap(-1, ctypes.sizeof(room))) for _ in range(2))
+            outcomes, results = (_Outcome * len(chunk))(), self._results_type()
+            buffers = _Buffers(
+                inputs=data,
+                ends=ends.buffer_info()[0],
+                separate=bytes(len(ends)),
+                symbols=ctypes.addressof(symbols),
+                valid_since=ctypes.addressof(places),
+            )
+            address = ctypes.c_void_p(run_ends.buffer_info()[0])
+            count = ctypes.c_uint64(len(chunk))
+            self.reset()
+            library.run_each(self._run, ctypes.byref(buffers), address, count, ctypes.byref(results), outcomes)
+            columns = [array("Q", bytes(outcomes))[n :: len(_Outcome._fields_)] for n in range(len(_Outcome._fields_))]
+            outputs, packets, *_ = columns
+            yield Outcomes(_words(symbols, sum(outputs)), _words(places, sum(packets)), zip(*columns, strict=True))
+
     def _send(
         self, function: Any, data: bytes, size: int, ends: array[int], separate: bytes, more: bool
     ) -> Iterator[Any]:
@@ -298,10 +431,10 @@ class Session:
             self.cycle = results.cycle
             if results.outputs or results.accepted or results.packets:
                 yield self._gathered(results) if self._gathers else self._transfers(results)
-            if status in (_DONE, _NEEDS_INPUT):
+            if status in (Status.DONE, Status.NEEDS_INPUT):
                 self._rest = data[results.inputs_used * size :]
                 return
-            if status != _OUTPUT_FULL:
+            if status != Status.OUTPUT_FULL:
                 raise self._error(status, results)
 
     def _gathered(self, results: Any) -> Gathered:
@@ -318,18 +451,19 @@ class Session:
         )
 
     def _error(self, status: int, results: Any) -> ContractError:
-        if status == _FLAG:
+        if status == Status.FLAG:
             return ContractError(f"the error flag of word {results.lane} is set, but there is no word")
         held, payload = (int.from_bytes(bytes(each), "little") for each in (results.held, results.payload))
         reason = {
-            _DEASSERTED: f"valid was deasserted before the transfer of payload {held:#x}",
-            _CHANGED: f"the payload changed from {held:#x} to {payload:#x} before its transfer",
-            _NULL_BEAT: "a beat with neither a word nor last",
-            _EARLY_LAST: "last is set at the output before a text has ended",
-            _STUCK: f"no beat was transferred for {self._model.patience} cycles",
-            _GAP: f"a gap before word {results.lane} of packed words",
-            _ENDLESS: endless_output(self._model.patience),
-        }[status]
+            Status.DEASSERTED: f"valid was deasserted before the transfer of payload {held:#x}",
+            Status.CHANGED: f"the payload changed from {held:#x} to {payload:#x} before its transfer",
+            Status.NULL_BEAT: "a beat with neither a word nor last",
+            Status.EARLY_LAST: "last is set at the output before a text has ended",
+            Status.STUCK: f"no beat was transferred for {self._model.patience} cycles",
+            Status.GAP: f"a gap before word {results.lane} of packed words",
+            Status.ENDLESS: endless_output(self._model.patience),
+            Status.VIOLATION: VIOLATIONS[results.lane],
+        }[Status(status)]
         return ContractError(f"cycle {results.cycle}: {reason}")
 
 
@@ -376,7 +510,9 @@ class CompiledModel:
         width = self.constants["IN_SYMBOL_BITS"]
         self.patience = patience_of(core)
         self.symbol_bytes: int | None = next((size for size in (1, 2, 4) if width <= 8 * size), None)
-        self.library = native.library(circuit(core_rtlil(core)), self.constants, cache or native.default_cache())
+        self.library = native.library(
+            circuit(core_rtlil(core)), _definitions(self.constants), cache or native.default_cache()
+        )
         self.library.run_size.restype = ctypes.c_uint64
 
     @property

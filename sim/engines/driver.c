@@ -10,8 +10,13 @@
 //   OUT_ERROR                                          the position of the flag `error` in a symbol; -1 without
 //   PACKED                                             whether the symbols of an output beat are contiguous
 //   ABSENT                                             the value of input lanes without a symbol
+//   FOREIGN                                            whether the core is foreign: it has the ports `rst` and `violation`,
+//                                                      its `last` is not checked, and a run ends when its output is quiet
+//   HANDSHAKE                                          with FOREIGN, whether a run waits for `in_ready` after a reset
+//   RESETS                                             with FOREIGN, whether a text ends with a reset only
 //
-// The structures `settings`, `results` and `buffers` are mirrored in compiled.py.
+// The structures `settings`, `results`, `buffers` and `outcome` and `enum status` are generated, too: compiled.py
+// describes them.
 
 #include "circuit.h"
 
@@ -27,39 +32,6 @@
 // The largest symbol that `gather` can return.
 #define GATHERED_BITS 64
 
-enum status { DONE, NEEDS_INPUT, OUTPUT_FULL, DEASSERTED, CHANGED, NULL_BEAT, EARLY_LAST, STUCK, GAP, FLAG, ENDLESS };
-
-struct settings {
-    const uint8_t *input_pauses, *output_pauses, *null_beats;
-    uint64_t input_pauses_length, output_pauses_length, null_beats_length;
-    uint64_t patience;
-    uint64_t gathers;          // whether the output is symbols and ends of packets, otherwise payloads and cycles
-};
-
-struct results {
-    uint64_t inputs_used;      // beats or symbols
-    uint64_t ends_used;
-    uint64_t outputs;          // beats or symbols
-    uint64_t accepted;         // beats, without gathering
-    uint64_t packets;          // ends of packets, with gathering
-    uint64_t cycle, lane;
-    uint8_t held[BYTES(OUT_BITS) + 8], payload[BYTES(OUT_BITS) + 8];
-};
-
-struct buffers {
-    const uint8_t *inputs;     // payloads of BYTES(IN_BITS) each, or symbols of 1, 2 or 4 bytes
-    uint64_t inputs_length;
-    const uint64_t *ends;      // with symbols: the position in `inputs` after each packet
-    const uint8_t *separate;   // with symbols: for each packet, whether `last` is in a beat of its own
-    uint64_t ends_length;
-    uint64_t more;             // whether another call continues the input
-    uint8_t *payloads;
-    uint64_t *symbols;
-    uint64_t *valid_since;     // with gathering: for each end of a packet the number of symbols before it
-    uint64_t *transferred, *accepted;
-    uint64_t room;             // elements for which there is room in each array above
-};
-
 struct run {
     struct settings settings;
     struct state state;
@@ -67,16 +39,45 @@ struct run {
     struct outputs out;
     uint64_t cycle, idle, alone, valid_since, ended, input_pause, output_pause, null_beat;
     uint8_t upcoming, upcoming_null, upcoming_last, offered, inside, waiting, exhausted;
+#if FOREIGN
+    struct state before;                              // the state before the cycle
+    uint64_t quiet_for, first, last;                  // cycles without output; that of the first and the last input
+    uint8_t is_quiet, has_begun;
+#endif
     uint8_t next[IN_BITS + 8];                        // the payload of the upcoming beat
     uint8_t held[OUT_BITS];                           // the payload of the output beat that waits
 };
 
 EXPORT uint64_t run_size(void) { return sizeof(struct run); }
 
+#if FOREIGN
+#define RESET_CYCLES 4
+// Cycles without output after which a run ends, unless the state was constant before.
+#define QUIET 96
+
+// A reset, until the core accepts input.
+static void assert_reset(struct run *run) {
+    memset(&run->in, 0, sizeof run->in);
+    run->in.out_ready[0] = run->in.rst[0] = 1;
+    for (int n = 0; n < RESET_CYCLES; n++)
+        step(&run->state, &run->in, &run->out);
+    run->in.rst[0] = 0;
+    for (uint64_t n = 0; n < run->settings.patience; n++) {
+        step(&run->state, &run->in, &run->out);
+        if (!HANDSHAKE || run->out.in_ready[0])
+            break;
+    }
+    run->is_quiet = run->exhausted = 0;
+}
+#endif
+
 EXPORT void run_reset(struct run *run, const struct settings *settings) {
     memset(run, 0, sizeof *run);
     run->settings = *settings;
     reset(&run->state);
+#if FOREIGN
+    assert_reset(run);
+#endif
 }
 
 #if defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
@@ -231,7 +232,7 @@ static inline enum status gather(const struct run *run, const struct buffers *bu
             return GAP;
         buffers->symbols[count++] = symbol_of(symbol);
     }
-    if (count == results->outputs && !bits[OUT_LAST])
+    if (count == results->outputs && !bits[OUT_LAST] && !FOREIGN)
         return NULL_BEAT;
     results->outputs = count;
     if (bits[OUT_LAST])
@@ -247,6 +248,24 @@ static inline enum status gather(const struct run *run, const struct buffers *bu
 
 EXPORT int can_gather(void) { return OUT_SYMBOL_BITS <= GATHERED_BITS; }
 
+#if FOREIGN
+// After a cycle: the end of a run whose input was accepted, and what only foreign cores do.
+static inline enum status end_of_cycle(struct run *run, struct results *results) {
+    results->lane = run->out.violation[0] | (uint64_t)run->out.violation[1] << 1;
+    if (results->lane)
+        return VIOLATION;
+    if (run->alone == run->settings.patience && run->offered)
+        return STUCK;
+    if (run->upcoming || run->in.in_valid[0])
+        return DONE;
+    uint8_t valid = run->out.out_valid[0];
+    run->quiet_for = valid ? 0 : run->quiet_for + 1;
+    run->is_quiet = run->quiet_for > QUIET ||
+        (run->in.out_ready[0] && !valid && !memcmp(&run->before, &run->state, sizeof run->state));
+    return run->alone == run->settings.patience && !run->is_quiet ? ENDLESS : DONE;
+}
+#endif
+
 static inline enum status advance(
     struct run *run, const struct buffers *buffers, struct results *results,
     int (*next)(struct run *, const struct buffers *, struct results *)
@@ -258,22 +277,43 @@ static inline enum status advance(
             run->upcoming = (uint8_t)next(run, buffers, results);
             if (!run->upcoming && buffers->more)
                 return NEEDS_INPUT;
+#if FOREIGN
+            // The payload is there before `valid` is asserted, which shows whether the core uses it too early.
+            if (run->upcoming)
+                memcpy(run->in.in_payload, run->next, IN_BITS);
+            else
+                run->in.in_payload[IN_LAST] = 0;
+#endif
         }
+#if FOREIGN
+        if (run->is_quiet)
+            return DONE;
+        if (!run->upcoming)
+            run->before = run->state;
+#else
         if (!run->upcoming && !run->ended && !run->inside)
             return DONE;
+#endif
         if (settings->gathers ? results->outputs + OUT_LANES > buffers->room || results->packets == buffers->room
                               : results->outputs == buffers->room || results->accepted == buffers->room)
             return OUTPUT_FULL;
         if (run->upcoming && !run->offered && !settings->input_pauses[run->input_pause]) {
+#if !FOREIGN
             memcpy(run->in.in_payload, run->next, IN_BITS);
+#endif
             run->offered = 1;
+#if FOREIGN
+            if (!run->has_begun)
+                run->first = run->cycle;
+            run->has_begun = 1;
+#endif
         }
         uint8_t ready = !settings->output_pauses[run->output_pause];
         run->in.in_valid[0] = run->offered;
         run->in.out_ready[0] = ready;
         uint8_t counts = ready && (run->offered || !run->upcoming);
         run->idle += counts;
-        run->alone += counts;
+        run->alone += FOREIGN ? run->offered || !run->upcoming : counts;
         step(&run->state, &run->in, &run->out);
         if (run->out.out_valid[0]) {
             const uint8_t *payload = run->out.out_payload;
@@ -289,10 +329,10 @@ static inline enum status advance(
                 if (settings->gathers) {
                     status = gather(run, buffers, results);
                 } else {
-                    pack(buffers->payloads + results->outputs * BYTES(OUT_BITS), payload, OUT_BITS);
+                    pack((uint8_t *)(buffers->payloads + results->outputs * WORDS(OUT_BITS)), payload, OUT_BITS);
                     buffers->valid_since[results->outputs] = run->valid_since;
                     buffers->transferred[results->outputs++] = run->cycle;
-                    status = is_null(run) ? NULL_BEAT : DONE;
+                    status = is_null(run) && !FOREIGN ? NULL_BEAT : DONE;
                 }
                 if (status != DONE)
                     break;
@@ -311,6 +351,10 @@ static inline enum status advance(
         if (run->offered && run->out.in_ready[0]) {
             if (!settings->gathers)
                 buffers->accepted[results->accepted++] = run->cycle;
+#if FOREIGN
+            run->quiet_for = 0;
+            run->last = run->cycle;
+#endif
             if (!run->upcoming_null) {
                 run->ended += run->upcoming_last;
                 run->inside = !run->upcoming_last;
@@ -318,6 +362,11 @@ static inline enum status advance(
             run->upcoming = run->offered = 0;
             run->idle = run->alone = 0;
         }
+#if FOREIGN
+        status = end_of_cycle(run, results);
+        if (status != DONE)
+            break;
+#else
         if ((int64_t)run->ended < 0) {
             status = EARLY_LAST;
             break;
@@ -330,6 +379,7 @@ static inline enum status advance(
             status = ENDLESS;
             break;
         }
+#endif
         run->cycle++;
         if (++run->input_pause == settings->input_pauses_length)
             run->input_pause = 0;
@@ -350,3 +400,35 @@ EXPORT int run_symbols(struct run *run, const struct buffers *buffers, struct re
     results->cycle = run->cycle;
     return status;
 }
+
+#if FOREIGN
+// Many short runs with gathering, each from the state after a reset. The counts and ends of each are its own; it has room
+// for 6 symbols, and ends, per input symbol and for 64 more.
+EXPORT void run_each(struct run *run, const struct buffers *all, const uint64_t *run_ends, uint64_t count,
+                     struct results *results, struct outcome *outcomes) {
+    struct buffers each = *all;
+    const struct run after_reset = *run;
+    memset(results, 0, sizeof *results);
+    for (uint64_t number = 0; number < count; number++) {
+        uint64_t position = results->inputs_used, ends_length = run_ends[number];
+        enum status status = DONE;
+        *run = after_reset;
+        results->outputs = results->packets = results->lane = 0;
+        each.room = 6 * (all->ends[ends_length - 1] - position) + 64;
+        while (status == DONE && results->ends_used < ends_length) {
+            if (RESETS && run->has_begun)
+                assert_reset(run);
+            each.ends_length = RESETS ? results->ends_used + 1 : ends_length;
+            each.inputs_length = all->ends[each.ends_length - 1];
+            status = (enum status)run_symbols(run, &each, results);
+        }
+        outcomes[number] = (struct outcome){
+            results->outputs, results->packets, status, results->lane, run->has_begun ? run->last - run->first + 1 : 0,
+        };
+        results->ends_used = ends_length;
+        results->inputs_used = all->ends[ends_length - 1];
+        each.symbols += results->outputs;
+        each.valid_since += results->packets;
+    }
+}
+#endif

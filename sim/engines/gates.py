@@ -10,7 +10,7 @@ of words is the choice of a pointer.
 from __future__ import annotations
 
 from collections import defaultdict, deque
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from graphlib import CycleError, TopologicalSorter
 from itertools import groupby
@@ -329,30 +329,11 @@ class _Writer:
         self.lines.append("}")
 
     def _write_logic(self) -> None:
-        netlist = self.netlist
-        by_read = {bit: read.number for read in netlist.reads for bit in read.data}
-        by_selection = {net: number for number, each in enumerate(self.selections) for net in each.nets}
-        graph: TopologicalSorter[tuple[str, int]] = TopologicalSorter()
-
-        def add(what: str, number: int, bits: Iterable[Bit]) -> None:
-            graph.add((what, number), *filter(None, map(source, bits)))
-
-        def source(bit: Bit) -> tuple[str, int] | None:
-            if bit in by_selection:
-                return "selection", by_selection[int(bit)]
-            if bit in by_read:
-                return "read", by_read[bit]
-            return ("gate", int(bit)) if bit in netlist.gates else None
-
-        for net, (_, operands) in netlist.gates.items():
-            if net not in by_selection:
-                add("gate", net, operands.values())
-        for read in netlist.reads:
-            add("read", read.number, read.address)
-        for number, selection in enumerate(self.selections):
-            add("selection", number, (bit for net in selection.nets for bit in netlist.gates[net][1].values()))
-        for what, number in graph.static_order():
-            self.lines.append(self._logic(what, number))
+        selected = {net for each in self.selections for net in each.nets}
+        logic = [(self.levels[net], "gate", net) for net in self.netlist.gates if net not in selected]
+        logic += [(self.levels[read.data[0]], "read", read.number) for read in self.netlist.reads]
+        logic += [(self.levels[each.nets[0]], "selection", n) for n, each in enumerate(self.selections)]
+        self.lines += [self._logic(what, number) for _, what, number in sorted(logic)]
 
     def _logic(self, what: str, number: int) -> str:
         """The definition of a gate's output, of a row that is read, or of a selected word."""

@@ -2,7 +2,7 @@
 """Shared libraries of cores: compiled once and kept in the user's cache.
 
 Yosys reduces a core to gates, `gates.py` writes them as a C function, and a C compiler makes a shared library of it and
-of a driver: ``driver.c`` for the cores of this library, ``probe.c`` for foreign ones, ``line.c`` for a UART's pins.
+of a driver: ``driver.c`` for cores, ``line.c`` for a UART's pins.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from importlib import resources
@@ -121,10 +121,10 @@ def source(name: str) -> str:
     return resources.files(__package__).joinpath(name).read_text(encoding="utf-8")
 
 
-def _digest(circuit: Circuit, constants: str, driver: str, compiler: Sequence[str]) -> str:
+def _digest(circuit: Circuit, definitions: str, driver: str, compiler: Sequence[str]) -> str:
     parts = [
         *circuit.key,
-        constants,
+        definitions,
         source(driver),
         source("gates.py"),
         present_version("yosys"),
@@ -137,14 +137,14 @@ def _digest(circuit: Circuit, constants: str, driver: str, compiler: Sequence[st
     return hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:32]
 
 
-def library(circuit: Circuit, constants: Mapping[str, int], cache: Path, *, driver: str = "driver.c") -> ctypes.CDLL:
+def library(circuit: Circuit, definitions: str, cache: Path, *, driver: str = "driver.c") -> ctypes.CDLL:
     """The library of a core: from the cache, otherwise built and put there if it can be written.
 
     Several processes may build the same library at once: a file is put in place whole.
 
     Args:
         circuit: the circuit, with the ports that `gates.py` and the driver name.
-        constants: the constants for the driver.
+        definitions: constants and types for the driver, in C.
         cache: the folder of the cache.
         driver: the file of this package with the exported functions.
 
@@ -153,8 +153,7 @@ def library(circuit: Circuit, constants: Mapping[str, int], cache: Path, *, driv
         ToolError: there is no C compiler, or a tool failed.
     """
     compiler = find_compiler()
-    defined = "".join(f"#define {name} {value}\n" for name, value in constants.items())
-    key = _digest(circuit, defined, driver, compiler)
+    key = _digest(circuit, definitions, driver, compiler)
     if (cache, key) in _loaded:
         return _loaded[cache, key]
     try:
@@ -169,7 +168,7 @@ def library(circuit: Circuit, constants: Mapping[str, int], cache: Path, *, driv
     try:
         with tempfile.TemporaryDirectory(dir=where, prefix=".build-", ignore_cleanup_errors=True) as folder:
             try:
-                built = _build(circuit, defined, driver, compiler, Path(folder), cache if is_kept else None)
+                built = _build(circuit, definitions, driver, compiler, Path(folder), cache if is_kept else None)
             except (ToolError, ValueError):
                 # Some tools do not report that they cannot write all of their output.
                 if shutil.disk_usage(folder).free < _LEAST_BYTES:
@@ -213,14 +212,14 @@ _loaded: dict[tuple[Path, str], ctypes.CDLL] = {}
 
 
 def _build(
-    circuit: Circuit, constants: str, driver: str, compiler: Sequence[str], folder: Path, cache: Path | None
+    circuit: Circuit, definitions: str, driver: str, compiler: Sequence[str], folder: Path, cache: Path | None
 ) -> Path:
     _logger.info("compiling a simulation model, which is kept in the cache")
     circuit.write(folder)
     (folder / "top.ys").write_text(gates.SCRIPT, encoding="utf-8")
     run_tool("yosys", ["-q", "-s", "top.ys"], directory=folder)
     module = json.loads((folder / "top.json").read_text(encoding="utf-8"))["modules"]["top"]
-    (folder / "circuit.h").write_text(constants + gates.gate_level_c(module), encoding="utf-8")
+    (folder / "circuit.h").write_text(gates.gate_level_c(module) + definitions, encoding="utf-8")
     (folder / driver).write_text(source(driver), encoding="utf-8")
     # Zig takes files of the same name in different folders for the same if it sees relative paths and one cache.
     environment = os.environ | {"ZIG_LOCAL_CACHE_DIR": str(folder / "zig")}

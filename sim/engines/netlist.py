@@ -177,8 +177,8 @@ class Line:
     """
 
     def __init__(self, circuit: Circuit, *, leds: int = 0, cache: Path | None = None) -> None:
-        constants = {"LEDS": leds} if leds else {}
-        self._library = native.library(circuit, constants, cache or native.default_cache(), driver="line.c")
+        definitions = f"#define LEDS {leds}\n" if leds else ""
+        self._library = native.library(circuit, definitions, cache or native.default_cache(), driver="line.c")
         self._library.line_size.restype = ctypes.c_uint64
         self._state = ctypes.create_string_buffer(self._library.line_size())
         self._leds = leds

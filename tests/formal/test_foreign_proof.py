@@ -13,8 +13,10 @@ from support.tiers import tiered
 from utf8fpga.formal.foreign import PROVED, prove_foreign, require_provable
 from utf8fpga.formal.properties import Property
 from utf8fpga.hdl import Decoder, axi_verilog
+from utf8fpga.hdl.foreign_core import ForeignCore
+from utf8fpga.hdl.foreign_ports import read_checked_ports
 from utf8fpga.model import InvalidArgumentError
-from utf8fpga.sim.foreign import OWN_PORTS, Connections, read_checked_ports
+from utf8fpga.sim.foreign import ForeignSimulation
 
 HANDSHAKE = read_checked_ports(FOLDER / CORES["leaky"])
 
@@ -27,14 +29,14 @@ def test_correct_core_with_other_ports_is_proved(tmp_path: Path) -> None:
     (tmp_path / "core.v").write_text(
         text.replace("      end\n    end\n", "        if (s_last) left <= 0;\n      end\n    end\n")
     )
-    core = Connections([tmp_path / "core.v"], None, HANDSHAKE)
-    assert [prove_foreign(core, HANDSHAKE, wanted).proved for wanted in PROVED] == [True, True]
+    core = ForeignCore([tmp_path / "core.v"], None, HANDSHAKE)
+    assert [prove_foreign(core, wanted).proved for wanted in PROVED] == [True, True]
 
 
 def test_generated_verilog_is_proved(tmp_path: Path) -> None:
     (tmp_path / "d.v").write_text(axi_verilog(Decoder(lanes=1)), encoding="utf-8")
-    core = Connections([tmp_path / "d.v"], None, OWN_PORTS)
-    assert [prove_foreign(core, OWN_PORTS, wanted).proved for wanted in PROVED] == [True, True]
+    core = ForeignCore([tmp_path / "d.v"])
+    assert [prove_foreign(core, wanted).proved for wanted in PROVED] == [True, True]
 
 
 WIDE = """
@@ -51,7 +53,7 @@ endmodule
 
 def test_bits_above_the_code_point_are_compared(tmp_path: Path) -> None:
     (tmp_path / "wide.v").write_text(axi_verilog(Decoder(lanes=1)) + WIDE, encoding="utf-8")
-    proof = prove_foreign(Connections([tmp_path / "wide.v"], "wide", OWN_PORTS), OWN_PORTS, Property.EQUIVALENCE)
+    proof = prove_foreign(ForeignCore([tmp_path / "wide.v"], "wide"), Property.EQUIVALENCE)
     assert proof.proved is False
     assert b"A" in b"".join(proof.texts)
 
@@ -63,9 +65,9 @@ def test_bits_above_the_code_point_are_compared(tmp_path: Path) -> None:
 )
 def test_fault_has_a_trace_that_the_simulation_confirms(name: str) -> None:
     core = core_of(name)
-    proof = prove_foreign(core.connections, HANDSHAKE, Property.EQUIVALENCE)
+    proof = prove_foreign(core, Property.EQUIVALENCE)
     assert proof.proved is False
-    (outcome,) = core.run([proof.texts])
+    (outcome,) = ForeignSimulation(core).run([proof.texts])
     given = [word & 0xFFFFFFFF for word in outcome.words]
     expected = [ord(point) for text in proof.texts for point in text.decode("utf-8", "replace")]
     assert given != expected
@@ -84,6 +86,6 @@ def test_ports_without_a_proof_are_rejected(name: str) -> None:
 def test_core_without_a_reset_is_rejected(tmp_path: Path) -> None:
     text = (FOLDER / "leaky.v").read_text(encoding="utf-8")
     (tmp_path / "core.v").write_text(text.replace("input rst,", "").replace("if (rst) begin", "if (0) begin"))
-    core = Connections([tmp_path / "core.v"], None, HANDSHAKE)
+    core = ForeignCore([tmp_path / "core.v"], None, HANDSHAKE)
     with pytest.raises(InvalidArgumentError, match="leaky has no reset, from which a proof starts: leave out --prove"):
-        prove_foreign(core, HANDSHAKE, Property.EQUIVALENCE)
+        prove_foreign(core, Property.EQUIVALENCE)

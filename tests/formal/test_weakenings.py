@@ -69,13 +69,13 @@ from utf8fpga.hdl.decoder.window import BeatWindow
 from utf8fpga.hdl.encoder.logic import EncoderLogic
 from utf8fpga.hdl.encoder.parallel_encoder import ParallelEncoder
 from utf8fpga.hdl.encoder.stages import EncoderStages
+from utf8fpga.hdl.foreign_core import ForeignCore
 from utf8fpga.hdl.payloads import item_layout
 from utf8fpga.hdl.register_buffer import RegisterBuffer
 from utf8fpga.hdl.transcoder.transcoder import Transcoder
 from utf8fpga.hdl.validator.parameters import ValidatorParameters
 from utf8fpga.hdl.validator.verdict import VerdictTap
 from utf8fpga.model import TABLE_3_7, UTF_16, EncodingTable
-from utf8fpga.sim.foreign import OWN_PORTS, Connections
 
 SMALL = EncodingTable.parse(
     "small",
@@ -828,7 +828,7 @@ def foreign(_: pytest.MonkeyPatch) -> bool | None:
     assert text.count(valid) == 1
     with TemporaryDirectory() as folder:
         (file := Path(folder) / "core.v").write_text(text.replace(valid, wrong), encoding="utf-8")
-        return prove_foreign(Connections([file], None, OWN_PORTS), OWN_PORTS, Property.STEADY).proved
+        return prove_foreign(ForeignCore([file]), Property.STEADY).proved
 
 
 FOREIGN = {

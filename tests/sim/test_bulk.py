@@ -12,9 +12,8 @@ from typing import Any
 import numpy as np
 import pytest
 from amaranth.hdl import Module, Signal
-from amaranth.lib import wiring
 from support.engines import requires_compiler
-from support.faults import wrap
+from support.faulty_cores import FaultyCore, PortFault, output_is_endless, valid_is_never_asserted
 from support.tiers import tiered
 
 from utf8fpga.hdl import DecoderParameters
@@ -176,64 +175,44 @@ def test_a_text_in_any_parts_is_equal(lanes: int) -> None:
 # Cores with faults.
 
 
-class Faulty(wiring.Component):
-    """A correct decoder with a fault at its ports."""
-
-    def __init__(self, parameters: DecoderParameters, fault: PortFault) -> None:
-        self.inner: Any = parameters.build()
-        self._fault = fault
-        for name in ("lanes", "packed", "latency", "reset_cycles", "stall_cycles", "drain_cycles"):
-            setattr(self, name, getattr(self.inner, name))
-        super().__init__(self.inner.signature)
-
-    def elaborate(self, platform: object) -> Module:
-        m = wrap(self.inner, self)
-        self._fault(m, self.inner, self.output.payload, self.output)
-        return m
-
-
-PortFault = Callable[[Module, Any, Any, Any], None]
-"""Adds a fault to a module, given the correct decoder, and the payload and the stream of the faulty output."""
-
-
 def with_port_fault(fault: PortFault, **options: Any) -> Simulation:
     parameters = DecoderParameters(**options)
-    return Simulation(Faulty(parameters, fault), parameters, engine="compiled")
+    return Simulation(FaultyCore(parameters, fault), parameters, engine="compiled")
 
 
 def first_code_point(inner: Any) -> Any:
     return inner.output.payload.symbols[0].code_point
 
 
-def wrong_character(m: Module, inner: Any, payload: Any, output: Any) -> None:
+def wrong_character(m: Module, outer: Any, inner: Any) -> None:
     with m.If(first_code_point(inner) == ord("\u20ac")):
-        m.d.comb += payload.symbols[0].code_point.eq(ord("\u20ad"))
+        m.d.comb += outer.output.payload.symbols[0].code_point.eq(ord("\u20ad"))
 
 
-def wrong_after_many(m: Module, inner: Any, payload: Any, output: Any) -> None:
+def wrong_after_many(m: Module, outer: Any, inner: Any) -> None:
     """The code point is wrong once, after 100,000 beats."""
     count = Signal(20)
-    with m.If(output.valid & output.ready):
+    with m.If(outer.output.valid & outer.output.ready):
         m.d.sync += count.eq(count + 1)
     with m.If(count == 100_000):
-        m.d.comb += payload.symbols[0].code_point[0].eq(1)
+        m.d.comb += outer.output.payload.symbols[0].code_point[0].eq(1)
 
 
-def wrong_while_waiting(m: Module, inner: Any, payload: Any, output: Any) -> None:
+def wrong_while_waiting(m: Module, outer: Any, inner: Any) -> None:
     """An error flag is lost where the output was not ready in the cycle before."""
     waited = Signal()
-    m.d.sync += waited.eq(~output.ready)
+    m.d.sync += waited.eq(~outer.output.ready)
     with m.If(waited):
-        m.d.comb += payload.symbols[0].error.eq(0)
+        m.d.comb += outer.output.payload.symbols[0].error.eq(0)
 
 
-def wrong_after_another_packet(m: Module, inner: Any, payload: Any, output: Any) -> None:
+def wrong_after_another_packet(m: Module, outer: Any, inner: Any) -> None:
     """The first item is wrong if a packet has ended before."""
     ended = Signal()
-    with m.If(output.valid & output.ready):
-        m.d.sync += ended.eq(payload.last)
+    with m.If(outer.output.valid & outer.output.ready):
+        m.d.sync += ended.eq(outer.output.payload.last)
     with m.If(ended):
-        m.d.comb += payload.symbols[0].code_point[1].eq(0)
+        m.d.comb += outer.output.payload.symbols[0].code_point[1].eq(0)
 
 
 @pytest.mark.smoke
@@ -295,32 +274,24 @@ def test_a_difference_that_depends_on_another_packet_has_no_replay(practice: Pra
 def after_many(fault: PortFault, many: int) -> PortFault:
     """A fault from the transfer of so many beats on."""
 
-    def late(m: Module, inner: Any, payload: Any, output: Any) -> None:
+    def late(m: Module, outer: Any, inner: Any) -> None:
         count = Signal(range(many + 1))
-        with m.If(output.valid & output.ready & (count != many)):
+        with m.If(outer.output.valid & outer.output.ready & (count != many)):
             m.d.sync += count.eq(count + 1)
         with m.If(count == many):
-            fault(m, inner, payload, output)
+            fault(m, outer, inner)
 
     return late
 
 
-def output_is_endless(m: Module, inner: Any, payload: Any, output: Any) -> None:
-    m.d.comb += [output.valid.eq(1), payload.keep.eq(1), payload.last.eq(0), inner.output.ready.eq(0)]
-
-
-def output_is_lost(m: Module, inner: Any, payload: Any, output: Any) -> None:
-    m.d.comb += output.valid.eq(0)
-
-
-def bit_is_inverted(m: Module, inner: Any, payload: Any, output: Any) -> None:
-    m.d.comb += payload.symbols[0].code_point[0].eq(~first_code_point(inner)[0])
+def bit_is_inverted(m: Module, outer: Any, inner: Any) -> None:
+    m.d.comb += outer.output.payload.symbols[0].code_point[0].eq(~first_code_point(inner)[0])
 
 
 LATE: dict[str, tuple[PortFault, int]] = {
     # Rounds 0 and 1 are two kinds of traffic, of which the second has so many symbols that the first parts are dropped.
     "endless output": (output_is_endless, 3000),
-    "lost output": (output_is_lost, 3000),
+    "lost output": (valid_is_never_asserted, 3000),
     # A mismatch has fewer units than that, so they alone would be no replay.
     "a bit": (bit_is_inverted, 2500),
 }
@@ -353,24 +324,24 @@ def test_the_search_for_a_shorter_input_ends(practice: Practice, monkeypatch: py
     assert len(found.units) > 3
 
 
-def word_is_lost(m: Module, inner: Any, payload: Any, output: Any) -> None:
-    m.d.comb += payload.keep[1].eq(0)
-    m.d.comb += payload.symbols[1].error.eq(0)
+def word_is_lost(m: Module, outer: Any, inner: Any) -> None:
+    m.d.comb += outer.output.payload.keep[1].eq(0)
+    m.d.comb += outer.output.payload.symbols[1].error.eq(0)
 
 
-def stuck(m: Module, inner: Any, payload: Any, output: Any) -> None:
+def stuck(m: Module, outer: Any, inner: Any) -> None:
     with m.If(first_code_point(inner) == ord("B")):
-        m.d.comb += [output.valid.eq(0), inner.output.ready.eq(0)]
+        m.d.comb += [outer.output.valid.eq(0), inner.output.ready.eq(0)]
 
 
-def ends_everywhere(m: Module, inner: Any, payload: Any, output: Any) -> None:
+def ends_everywhere(m: Module, outer: Any, inner: Any) -> None:
     with m.If(first_code_point(inner) == ord("B")):
-        m.d.comb += payload.last.eq(1)
+        m.d.comb += outer.output.payload.last.eq(1)
 
 
-def never_ends(m: Module, inner: Any, payload: Any, output: Any) -> None:
+def never_ends(m: Module, outer: Any, inner: Any) -> None:
     with m.If(first_code_point(inner) == ord("B")):
-        m.d.comb += payload.last.eq(0)
+        m.d.comb += outer.output.payload.last.eq(0)
 
 
 FAULTS: dict[str, tuple[PortFault, Callable[[bytes], bool], str]] = {

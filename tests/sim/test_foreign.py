@@ -8,6 +8,7 @@ import re
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from support.engines import requires_compiler
@@ -17,11 +18,14 @@ from support.tiers import tiered
 from utf8fpga.bench.design import foreign_core
 from utf8fpga.hdl import Decoder, axi_verilog
 from utf8fpga.hdl.foreign import CoreError, read_module
+from utf8fpga.hdl.foreign_core import ForeignCore
+from utf8fpga.hdl.foreign_ports import CheckedPorts, read_checked_ports
 from utf8fpga.hdl.toolchain import ToolError
 from utf8fpga.model import ErrorKind, Practice
-from utf8fpga.sim import causes
+from utf8fpga.sim import Simulation, causes, compare
+from utf8fpga.sim.bulk import compare_bulk
 from utf8fpga.sim.causes import check_foreign_core
-from utf8fpga.sim.foreign import CheckedPorts, ForeignCore, read_checked_ports
+from utf8fpga.sim.foreign import ERROR, ForeignSimulation
 
 pytestmark = requires_compiler
 
@@ -48,15 +52,14 @@ def test_correct_core_passes(name: str) -> None:
 @pytest.mark.slow
 def test_every_code_point_is_run(monkeypatch: pytest.MonkeyPatch) -> None:
     sent: list[bytes] = []
-    core = core_of("strobe")
-    run = core.run
+    run = ForeignSimulation.run
 
-    def recorded(runs: list[tuple[bytes, ...]], **options: object) -> object:
+    def recorded(simulation: ForeignSimulation, runs: list[tuple[bytes, ...]], **options: Any) -> object:
         sent.extend(text for texts in runs for text in texts)
-        return run(runs, **options)
+        return run(simulation, runs, **options)
 
-    monkeypatch.setattr(core, "run", recorded)
-    check_foreign_core(core)
+    monkeypatch.setattr(ForeignSimulation, "run", recorded)
+    check_foreign_core(core_of("strobe"))
     long = b"".join(text for text in sent if len(text) >= 100).decode("utf-8", "ignore")
     assert {*range(0x110000)} - {*range(0xD800, 0xE000)} == {ord(point) for point in long}
 
@@ -110,8 +113,57 @@ def test_core_that_leaks_state_between_texts() -> None:
 
 def core_output(name: str, text: bytes) -> list[str]:
     """What a core outputs for a text; ``!`` is the error flag."""
-    (outcome,) = core_of(name).run([(text,)])
+    (outcome,) = ForeignSimulation(core_of(name)).run([(text,)])
     return [f"{'!' if word >> 32 & 1 else ''}{word & 0xFFFFFFFF:04X}" for word in outcome.words]
+
+
+def test_a_foreign_core_is_simulated_and_compared_like_any_other() -> None:
+    simulation = Simulation(core_of("surrogates"), engine="compiled")
+    well_formed = "né€😀".encode()
+    assert compare(simulation, well_formed, output_pauses=[True, False], null_beats=[True, False]) is None
+    assert compare_bulk(simulation, [well_formed * 1000, b"\xff\xe2\x82"]) is None
+    found = compare(simulation, well_formed + b"\xed\xa0\x80")
+    assert found is not None
+    assert bytes(found.units) == b"\xed\xa0"
+    assert str(found).splitlines()[-1] == "  replay:    none, since the core is foreign"
+
+
+VIOLATIONS = {
+    "ready = 0, valid = 0, point = 0": "input.ready was deasserted for 2048 cycles",
+    "ready = 1, valid = 1, point = count": "the output changed or was withdrawn before its transfer",
+    "ready = 1, valid = count[1], point = 0": "the output changed or was withdrawn before its transfer",
+    "ready = 1, valid = 1, point = 0": "there is no end of the output",
+    "ready = take, valid = send, point = 0, keep = 1": "keep selects a part of a word",
+    "again = 1, valid = 0, point = 0": "the same byte was requested again 5 times",
+}
+"""By what a core does the error."""
+
+
+@pytest.mark.parametrize(("body", "reason"), VIOLATIONS.items(), ids=VIOLATIONS)
+def test_violation_of_the_protocol_is_the_reason_of_an_outcome(body: str, reason: str, tmp_path: Path) -> None:
+    (tmp_path / "core.v").write_text(
+        "module m(input clk, input [7:0] data, input send, take, output ready, valid, again, output [20:0] point,"
+        f" output [1:0] keep); reg [20:0] count = 0; always @(posedge clk) count <= count + 1; assign {body}; endmodule"
+    )
+    given, output = {"byte": "data", "valid": "send"}, {"code_point": "point", "valid": "valid"}
+    output |= {"keep": "keep"} if "keep" in body else {}
+    if "again" in body:
+        ports = CheckedPorts(protocol="resend", constants={"take": 0}, input=given, output=output | {"resend": "again"})
+    else:
+        ports = CheckedPorts(input=given | {"ready": "ready"}, output=output | {"ready": "take"})
+    simulation = ForeignSimulation(ForeignCore([tmp_path / "core.v"], None, ports))
+    assert [each.reason for each in simulation.run([[b"A"]] * 2, output_pauses=[True, False])] == [reason] * 2
+
+
+def test_level_of_a_validator_is_one_word_of_a_text(tmp_path: Path) -> None:
+    (tmp_path / "core.v").write_text(
+        "module m(input clk, rst, input [7:0] data, input send, output reg bad);"
+        " always @(posedge clk) if (rst) bad <= 0; else if (send && data[7]) bad <= 1; endmodule"
+    )
+    given = {"byte": "data", "valid": "send"}
+    ports = CheckedPorts(kind="validator", protocol="strobe", input=given, output={"error": "bad"})
+    outcomes = ForeignSimulation(ForeignCore([tmp_path / "core.v"], None, ports)).run([[b"AB"], [b"\x80B"]])
+    assert [(each.words.tolist(), each.reason) for each in outcomes] == [([], ""), ([ERROR], "")]
 
 
 def test_longer_texts_count_with_the_cause_of_the_part_that_differs() -> None:
@@ -333,78 +385,56 @@ module wide(input clk, input [15:0] data, input [1:0] keep, input valid, output 
 endmodule
 """
 
+OUTPUTS = ("ready", "point", "error", "out_keep", "out_valid")
+
 WIDE_PORTS = """
 input = { byte = "data", keep = "keep", valid = "valid", ready = "ready" }
 output = { code_point = "point", keep = "out_keep", valid = "out_valid", error = "error" }
 word_bits = 21
 """
 
-BAD_PORTS = {
-    "unknown role": (("valid = ", "strobe = "), "unknown key 'input.strobe' (known: byte, valid, ready, last, keep)"),
-    "no name": (('"valid"', "1"), "input.valid = 1 is not the name of a port"),
-    "no byte": (('byte = "data", ', ""), "input.byte is missing: name the port"),
-    "no output": (("output = ", "outputs = { }\n#"), "output.code_point is missing: name the port"),
-    "protocol": (
-        ("\ninput", "\nprotocol = 'spi'\ninput"),
-        "protocol = 'spi' is none of 'axi-stream', 'strobe' and 'resend'",
-    ),
-    "ready of a strobe": (
-        ("\ninput", "\nprotocol = 'strobe'\ninput"),
-        "protocol = 'strobe' has no back-pressure: leave out input.ready",
-    ),
-    "no ready": ((', ready = "ready"', ""), "input.ready is missing: name the port, or choose protocol = 'strobe'"),
-    "no end": (("\ninput", "\nend = 'last'\ninput"), "end = 'last' requires input.last: name the port"),
-    "flush": (("\ninput", "\nend = 'flush'\ninput"), "end = 'flush' is that of protocol = 'strobe' or 'resend'"),
-    "interval": (("\ninput", "\ninterval = 2\ninput"), "interval = 2 is that of protocol = 'strobe' or 'resend'"),
-    "no interval": (("\ninput", "\ninterval = 0\ninput"), "interval = 0 is not above 0"),
-    "marks": (
-        ("\ninput", "\nmarks = 'separate'\ninput"),
-        "marks = 'separate' is that of protocol = 'strobe' or 'resend'",
-    ),
-    "last at the output": (
-        ('"out_valid"', '"out_valid", last = "out_valid"'),
-        "output.last requires input.last: name both ports or neither",
-    ),
-    "resend": (
-        ('"out_valid"', '"out_valid", resend = "error"'),
-        "output.resend is that of protocol = 'resend', not 'axi-stream'",
-    ),
-    "validator": (
-        ("\ninput", "\nkind = 'validator'\ninput"),
-        "output.code_point is that of a decoder: leave it out for kind = 'validator'",
-    ),
-    "replacement": (("\ninput", "\nreplacement = 1\ninput"), "replacement = 1 is not true or false"),
-    "unknown input": (('"data"', '"byte"'), "wide has no input 'byte' for input.byte (inputs: data, keep, valid)"),
-    "unknown output": (
-        ('"point"', '"word"'),
-        "wide has no output 'word' for output.code_point (outputs: ready, point, error, out_keep, out_valid)",
-    ),
-    "part": (('"point"', '"point[42:0]"'), "output.code_point 'point[42:0]' is not a part of the 42 bits of 'point'"),
-    "bits": (
-        ("word_bits = 21", "word_bits = 20"),
-        "output.code_point 'point' has 42 bits, which are not whole words of 20",
-    ),
-    "words": (
-        ("word_bits = 21", "word_bits = 14"),
-        "output.code_point 'point' has words of 14 bits: they must have 21 to 32",
-    ),
-    "keep": (('keep = "out_keep", ', ""), "output.code_point 'point' has 2 words: name the port output.keep, too"),
-    "keep of the input": (('keep = "keep", ', ""), "input.byte 'data' has 2 bytes: name the port input.keep, too"),
-    "width": (('"valid", ready', '"keep", ready'), "input.valid 'keep' has 2 bits, not 1"),
-    "width of the error": (('error = "error"', 'error = "point"'), "output.error 'point' has 42 bits, not 2"),
-    "left": (('keep = "keep", ', ""), "input.byte 'data' has 2 bytes"),
-    "clock": (
-        ("\ninput", "\nclock = 'ck'\ninput"),
-        "wide has no input 'ck' for its clock (inputs: clk, data, keep, valid)",
-    ),
+SETTINGS = {
+    "protocol = 'spi'": "protocol = 'spi' is none of 'axi-stream', 'strobe' and 'resend'",
+    "protocol = 'strobe'": "protocol = 'strobe' has no back-pressure: leave out input.ready",
+    "end = 'last'": "end = 'last' requires input.last: name the port",
+    "end = 'flush'": "end = 'flush' is that of protocol = 'strobe' or 'resend'",
+    "interval = 2": "interval = 2 is that of protocol = 'strobe' or 'resend'",
+    "interval = 0": "interval = 0 is not above 0",
+    "marks = 'separate'": "marks = 'separate' is that of protocol = 'strobe' or 'resend'",
+    "kind = 'validator'": "output.code_point is that of a decoder: leave it out for kind = 'validator'",
+    "replacement = 1": "replacement = 1 is not true or false",
+    "clock = 'ck'": "wide has no input 'ck' for its clock (inputs: clk, data, keep, valid)",
 }
+"""By line of a description the error."""
+
+POINT = "output.code_point 'point'"
+CHANGES = [
+    ("valid = ", "strobe = ", "unknown key 'input.strobe' (known: byte, valid, ready, last, keep)"),
+    ('"valid"', "1", "input.valid = 1 is not the name of a port"),
+    ('byte = "data", ', "", "input.byte is missing: name the port"),
+    ("output = ", "outputs = { }\n#", "output.code_point is missing: name the port"),
+    (', ready = "ready"', "", "input.ready is missing: name the port, or choose protocol = 'strobe'"),
+    ('_valid"', '_valid", last = "out_valid"', "output.last requires input.last: name both ports or neither"),
+    ('_valid"', '_valid", resend = "error"', "output.resend is that of protocol = 'resend', not 'axi-stream'"),
+    ('"data"', '"byte"', "wide has no input 'byte' for input.byte (inputs: data, keep, valid)"),
+    ('"point"', '"word"', f"wide has no output 'word' for output.code_point (outputs: {', '.join(OUTPUTS)})"),
+    ('"point"', '"point[42:0]"', "output.code_point 'point[42:0]' is not a part of the 42 bits of 'point'"),
+    ("word_bits = 21", "word_bits = 20", f"{POINT} has 42 bits, which are not whole words of 20"),
+    ("word_bits = 21", "word_bits = 14", f"{POINT} has words of 14 bits: they must have 21 to 32"),
+    ('keep = "out_keep", ', "", f"{POINT} has 2 words: name the port output.keep, too"),
+    ('keep = "keep", ', "", "input.byte 'data' has 2 bytes: name the port input.keep, too"),
+    ('"valid", ready', '"keep", ready', "input.valid 'keep' has 2 bits, not 1"),
+    ('error = "error"', 'error = "point"', "output.error 'point' has 42 bits, not 2"),
+    *(("\ninput", f"\n{line}\ninput", message) for line, message in SETTINGS.items()),
+]
+"""What is replaced in the description, and the error."""
 
 
-@pytest.mark.parametrize(("change", "message"), BAD_PORTS.values(), ids=BAD_PORTS)
-def test_wrong_description_is_rejected(change: tuple[str, str], message: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize(("old", "new", "message"), CHANGES, ids=[message[:30] for _, _, message in CHANGES])
+def test_wrong_description_is_rejected(old: str, new: str, message: str, tmp_path: Path) -> None:
     (tmp_path / "core.v").write_text(WIDE)
-    assert change[0] in WIDE_PORTS
-    (tmp_path / "ports.toml").write_text(WIDE_PORTS.replace(*change))
+    assert old in WIDE_PORTS
+    (tmp_path / "ports.toml").write_text(WIDE_PORTS.replace(old, new))
     with pytest.raises(CoreError) as caught:
         ForeignCore([tmp_path / "core.v"], None, read_checked_ports(tmp_path / "ports.toml"))
     prefix, _, rest = str(caught.value).partition(": ")
@@ -501,7 +531,7 @@ def test_core_without_our_ports_needs_a_description() -> None:
 def test_missing_compiler_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CC", "no-such-compiler")
     with pytest.raises(ToolError, match="CC names 'no-such-compiler', which is not a program"):
-        ForeignCore([FOLDER / "strobe.v"], "strobe", read_checked_ports(FOLDER / "strobe.toml"))
+        ForeignSimulation(core_of("strobe"))
 
 
 # Other outputs.

@@ -11,9 +11,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
 from support.builds import needs_tools
-from support.engines import requires_compiler
+from support.engines import assert_equal_runs, requires_compiler
 from support.tiers import tiered
 
 from utf8fpga.formal.abc import decide
@@ -22,12 +21,11 @@ from utf8fpga.formal.netlist import FAMILIES as READ_CELLS
 from utf8fpga.hdl import CORES, CoreParameters, DecoderParameters
 from utf8fpga.hdl.toolchain import ToolError, run_tool
 from utf8fpga.model import InvalidArgumentError
-from utf8fpga.sim import ContractError, Netlist, Run, Simulation, compare, simulate
+from utf8fpga.sim import Netlist, Simulation, compare, simulate
 from utf8fpga.sim.engines import netlist
 from utf8fpga.sim.engines.compiled import core_rtlil
 from utf8fpga.sim.engines.native import source
 from utf8fpga.sim.engines.netlist import FAMILIES, NetlistCircuit
-from utf8fpga.sim.strategies import stream_patterns, texts
 
 # The models are equal to those of Yosys.
 
@@ -162,23 +160,9 @@ def test_a_wrong_model_of_a_cell_is_detected(
 # Netlists are equal to the core.
 
 
-def outcome(simulation: Simulation, given: Sequence[Sequence[int]], patterns: dict[str, Any]) -> Run | str:
-    try:
-        return simulation.run(given, **patterns)
-    except (ContractError, ValueError) as error:
-        return f"{type(error).__name__}: {error}"
-
-
 def check_that_engines_agree(parameters: CoreParameters, netlist: Netlist, examples: int) -> None:
     python = Simulation(parameters.build(), parameters, netlist=netlist)
-    other = python.on("netlist")
-
-    @settings(max_examples=examples)
-    @given(given=texts(), patterns=stream_patterns())
-    def check(given: list[tuple[int, ...]], patterns: dict[str, list[bool]]) -> None:
-        assert outcome(other, given, patterns) == outcome(python, given, patterns)
-
-    check()
+    assert_equal_runs(python, python.on("netlist"), examples)
 
 
 @pytest.mark.smoke

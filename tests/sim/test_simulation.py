@@ -11,14 +11,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from amaranth.hdl import Module, Signal
+from amaranth.hdl import Module
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.decoders import sparse_decoder
-from support.faults import wrap
+from support.faulty_cores import VIOLATIONS, FaultyCore, PortFault, valid_is_never_asserted
 from support.tiers import tiered
 
-from utf8fpga.hdl import Decoder, DecoderParameters, SerialDecoder
+from utf8fpga.hdl import Decoder, DecoderParameters
 from utf8fpga.hdl.decoder.window_logic import Window
 from utf8fpga.model import TABLE_3_7, EncodingTable, InvalidArgumentError, Item, decode
 from utf8fpga.sim import ContractError, Simulation, compare, simulate
@@ -33,69 +33,26 @@ LOW_TRAILS = EncodingTable.parse("trailing units below", "0..3 4 2..3 2..3", sou
 TEXT = b"A\xc3\xa9\xe0\x80Z"
 
 
-class FaultyDecoder(SerialDecoder):
-    """A decoder with a fault inserted at its ports."""
-
-    def __init__(self, insert_fault: Callable[[Module, SerialDecoder, SerialDecoder], None]) -> None:
-        super().__init__(DecoderParameters(pipeline=1, kind=True, length=True))
-        self._insert_fault = insert_fault
-
-    def elaborate(self, platform: object) -> Module:
-        inner = Decoder(pipeline=1, kind=True, length=True)
-        m = wrap(inner, self)
-        self._insert_fault(m, self, inner)
-        return m
+def faulty(fault: PortFault, **options: Any) -> Simulation:
+    parameters = DecoderParameters(pipeline=1, kind=True, length=True, **options)
+    return Simulation(FaultyCore(parameters, fault), parameters)
 
 
-def payload_changes_while_waiting(m: Module, outer: SerialDecoder, inner: SerialDecoder) -> None:
-    count = Signal(4)
-    m.d.sync += count.eq(count + 1)
-    m.d.comb += outer.output.payload.symbols[0].code_point.eq(inner.output.payload.symbols[0].code_point ^ count)
-
-
-def valid_is_deasserted_while_waiting(m: Module, outer: SerialDecoder, inner: SerialDecoder) -> None:
-    waited = Signal()
-    m.d.sync += waited.eq(inner.output.valid & ~outer.output.ready)
-    m.d.comb += outer.output.valid.eq(inner.output.valid & ~waited)
-
-
-def valid_is_never_asserted(m: Module, outer: SerialDecoder, inner: SerialDecoder) -> None:
-    m.d.comb += [outer.output.valid.eq(0), inner.output.ready.eq(0)]
-
-
-def last_is_always_set(m: Module, outer: SerialDecoder, inner: SerialDecoder) -> None:
-    m.d.comb += outer.output.payload.last.eq(1)
-
-
-def kind_is_lost(m: Module, outer: SerialDecoder, inner: SerialDecoder) -> None:
+def kind_is_lost(m: Module, outer: Any, inner: Any) -> None:
     m.d.comb += outer.output.payload.symbols[0].kind.eq(0)
 
 
-BROKEN = {
-    "payload changes": (
-        payload_changes_while_waiting,
-        r"cycle \d+: the payload changed from 0x\w+ to 0x\w+ before its transfer",
-    ),
-    "valid deasserted": (
-        valid_is_deasserted_while_waiting,
-        r"cycle \d+: valid was deasserted before the transfer of payload 0x\w+",
-    ),
-    "stuck": (valid_is_never_asserted, r"cycle \d+: no beat was transferred for 64 cycles"),
-    "last too often": (last_is_always_set, r"cycle \d+: last is set at the output before a text has ended"),
-    "flag without kind": (kind_is_lost, r"the error flag is 1, but the kind is Kind\.NONE"),
-}
+KINDS = {"flag without kind": (kind_is_lost, r"the error flag is 1, but the kind is Kind\.NONE")}
 
 
-@pytest.mark.parametrize(("insert_fault", "message"), BROKEN.values(), ids=BROKEN)
-def test_violation_of_the_contract_is_detected(
-    insert_fault: Callable[[Module, SerialDecoder, SerialDecoder], None], message: str
-) -> None:
+@pytest.mark.parametrize(("fault", "message"), (VIOLATIONS | KINDS).values(), ids=VIOLATIONS | KINDS)
+def test_violation_of_the_contract_is_detected(fault: PortFault, message: str) -> None:
     with pytest.raises(ContractError, match=f"^{message}$"):
-        Simulation(FaultyDecoder(insert_fault)).run([TEXT] * 2, output_pauses=[True, True, False])
+        faulty(fault, lanes=2, packed=False).run([TEXT[1:] * 3] * 2, output_pauses=[True, True, False])
 
 
 def test_violation_of_the_contract_is_a_mismatch_with_a_reason() -> None:
-    found = compare(Simulation(FaultyDecoder(valid_is_never_asserted)), TEXT)
+    found = compare(faulty(valid_is_never_asserted), TEXT)
     assert found is not None
     assert len(found.units) == 1
     assert re.fullmatch(r"cycle \d+: no beat was transferred for 64 cycles", found.reason)
@@ -103,22 +60,22 @@ def test_violation_of_the_contract_is_a_mismatch_with_a_reason() -> None:
 
 
 def test_missing_last_item_is_detected() -> None:
-    def last_item_is_lost(m: Module, outer: SerialDecoder, inner: SerialDecoder) -> None:
+    def last_item_is_lost(m: Module, outer: Any, inner: Any) -> None:
         with m.If(inner.output.payload.last):
             m.d.comb += [outer.output.payload.keep.eq(0), outer.output.payload.symbols[0].error.eq(0)]
 
-    found = compare(Simulation(FaultyDecoder(last_item_is_lost)), TEXT)
+    found = compare(faulty(last_item_is_lost), TEXT)
     assert found is not None
     assert (found.units, found.expected, found.simulated) == ((0x41,), Item(0, 1, 0x41, None), None)
 
 
 def test_additional_item_is_detected() -> None:
-    def end_is_an_item(m: Module, outer: SerialDecoder, inner: SerialDecoder) -> None:
+    def end_is_an_item(m: Module, outer: Any, inner: Any) -> None:
         m.d.comb += outer.output.payload.keep.eq(1)
         with m.If(~inner.output.payload.keep):
             m.d.comb += outer.output.payload.symbols[0].kind.eq(0)
 
-    found = compare(Simulation(FaultyDecoder(end_is_an_item)), b"A", separate_end=True)
+    found = compare(faulty(end_is_an_item), b"A", separate_end=True)
     assert found is not None
     assert (found.units, found.expected, found.reason) == ((0x41,), None, "")
 
@@ -266,7 +223,7 @@ def test_patterns_of_pauses_only_are_rejected(name: str, pattern: list[bool], me
 
 
 def test_run_after_a_failed_run_is_correct() -> None:
-    wrong = Simulation(FaultyDecoder(valid_is_never_asserted))
+    wrong = faulty(valid_is_never_asserted)
     for _ in range(2):
         with pytest.raises(ContractError):
             wrong.run([TEXT])

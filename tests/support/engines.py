@@ -3,13 +3,39 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Any
+
 import pytest
+from hypothesis import given, settings
 
+from utf8fpga.model import TABLE_3_7, EncodingTable
+from utf8fpga.sim import ContractError, Run, Simulation
 from utf8fpga.sim.engines import has_compiler
+from utf8fpga.sim.strategies import stream_patterns, texts
 
-__all__ = ["ENGINE", "requires_compiler"]
+__all__ = ["ENGINE", "assert_equal_runs", "requires_compiler"]
 
 ENGINE = "compiled" if has_compiler() else "python"
 """The faster one; both are compared with each other in `tests/sim/test_compiled.py`."""
 
 requires_compiler = pytest.mark.skipif(not has_compiler(), reason="no C compiler is installed")
+
+
+def _outcome(simulation: Simulation, given: Sequence[Sequence[int]], patterns: dict[str, Any]) -> Run | str:
+    """The result of a run, or the message of its error."""
+    try:
+        return simulation.run(given, **patterns)
+    except (ContractError, ValueError) as error:
+        return f"{type(error).__name__}: {error}"
+
+
+def assert_equal_runs(one: Simulation, other: Simulation, examples: int, table: EncodingTable = TABLE_3_7) -> None:
+    """Check that two engines agree in every cycle, and in the errors, for texts of a table and any pauses."""
+
+    @settings(max_examples=examples)
+    @given(given=texts(table), patterns=stream_patterns())
+    def check(given: list[tuple[int, ...]], patterns: dict[str, list[bool]]) -> None:
+        assert _outcome(other, given, patterns) == _outcome(one, given, patterns)
+
+    check()

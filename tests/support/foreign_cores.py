@@ -6,9 +6,10 @@ from __future__ import annotations
 import functools
 from pathlib import Path
 
+from utf8fpga.hdl.foreign_core import ForeignCore
+from utf8fpga.hdl.foreign_ports import read_checked_ports
 from utf8fpga.model.practices import Practice
 from utf8fpga.sim.causes import Report, Row, check_foreign_core
-from utf8fpga.sim.foreign import ForeignCore, read_checked_ports
 
 __all__ = ["CORES", "FOLDER", "core_of", "report_of", "row_of"]
 
@@ -27,7 +28,7 @@ CORES = {
 
 @functools.cache
 def core_of(name: str) -> ForeignCore:
-    """A core, compiled."""
+    """A core."""
     return ForeignCore([FOLDER / f"{name}.v"], name, read_checked_ports(FOLDER / CORES[name]))
 
 

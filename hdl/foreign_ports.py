@@ -1,0 +1,261 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Descriptions of the ports of a foreign core, in TOML or JSON."""
+
+from __future__ import annotations
+
+import json
+import math
+import tomllib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, fields
+from pathlib import Path
+from typing import Any
+
+from utf8fpga.hdl.foreign import CoreError, printable, text_of
+from utf8fpga.model import TABLE_3_7, UTF_16, UTF_32, EncodingTable
+
+__all__ = ["FORMS", "OWN_PORTS", "CheckedPorts", "read_checked_ports", "read_description"]
+
+_KEYS: dict[str, tuple[type, ...]] = {
+    "clock": (str,),
+    "reset": (str,),
+    "reset_active": (str,),
+    "inputs": (dict,),
+    "outputs": (dict,),
+    "constants": (dict,),
+    "title": (str,),
+    "lanes": (int,),
+    "latency": (int,),
+    "bytes_per_clock": (int, float),
+    "kind": (str,),
+    "form": (str,),
+    "protocol": (str,),
+    "end": (str,),
+    "marks": (str,),
+    "replacement": (bool,),
+    "interval": (int,),
+    "word_bits": (int,),
+    "input": (dict,),
+    "output": (dict,),
+}
+"""The keys of a description and the types of their values; the first ten are those of `bench.Ports`."""
+
+_DESCRIPTION_SIZE = 1 << 20
+"""Upper bound on the characters of a description."""
+
+_ROLES: dict[str, tuple[str, ...]] = {
+    "input": ("byte", "valid", "ready", "last", "keep"),
+    "output": ("code_point", "valid", "ready", "last", "keep", "error", "resend"),
+}
+"""The signals that the tables `input` and `output` may name."""
+
+_CHOICES: dict[str, tuple[str, ...]] = {
+    "reset_active": ("high", "low"),
+    "kind": ("decoder", "validator", "transcoder"),
+    "form": ("utf-16", "utf-32", "utf-8"),
+    "protocol": ("axi-stream", "strobe", "resend"),
+    "end": ("last", "flush", "none"),
+    "marks": ("replace", "separate"),
+}
+
+_ABOVE_ZERO = ("lanes", "bytes_per_clock", "interval", "word_bits")
+
+_TYPE_NAMES: dict[type, str] = {
+    str: "a string",
+    dict: "a table",
+    int: "an integer",
+    float: "a number",
+    bool: "true or false",
+}
+
+
+def read_description(path: Path) -> dict[str, Any]:
+    """Read a description of a core's ports from TOML or, where the name ends in ``.json``, from JSON.
+
+    The keys are those of `bench.Ports` and of `CheckedPorts`; every key is optional.
+
+    Raises:
+        CoreError: the file cannot be read, or a key or a value is invalid.
+    """
+    where = printable(path)
+    try:
+        text = text_of(path, _DESCRIPTION_SIZE, errors="strict")
+        specified: Any = json.loads(text) if path.suffix == ".json" else tomllib.loads(text)
+    except CoreError:
+        raise
+    except (ValueError, RecursionError) as error:
+        form = "JSON" if path.suffix == ".json" else "TOML"
+        raise CoreError(f"{where} is not {form}: {' '.join(str(error).split())}") from None
+    if not isinstance(specified, dict):
+        raise CoreError(f"{where} is not a table of {', '.join(_KEYS)}")
+    for key, value in specified.items():
+        if fault := _fault(key, value):
+            raise CoreError(f"{where}: {fault}")
+    return specified
+
+
+def _fault(key: str, value: object) -> str | None:
+    """The error in one key and value of a description of ports; None if they are valid."""
+    if key not in _KEYS:
+        return f"unknown key {key!r} (known: {', '.join(_KEYS)})"
+    if not isinstance(value, _KEYS[key]) or isinstance(value, bool) != (_KEYS[key] == (bool,)):
+        return f"{key} = {value!r} is not {_TYPE_NAMES[_KEYS[key][-1]]}"
+    if key in _CHOICES and value not in _CHOICES[key]:
+        *others, last = map(repr, _CHOICES[key])
+        words = ("neither", "nor") if len(others) == 1 else ("none of", "and")
+        return f"{key} = {value!r} is {words[0]} {', '.join(others)} {words[1]} {last}"
+    if isinstance(value, dict):
+        return _fault_of_table(key, value)
+    if key in _ABOVE_ZERO and isinstance(value, int | float) and not value > 0:
+        return f"{key} = {value!r} is not above 0"
+    if key == "latency" and isinstance(value, int) and value < 0:
+        return f"latency = {value} is negative: it must be 0 or more"
+    return f"{key} = {value!r} is not finite" if value == math.inf else None
+
+
+def _fault_of_table(key: str, value: Mapping[str, object]) -> str | None:
+    if key not in _ROLES:
+        if not all(type(number) is int and number >= 0 for number in value.values()):
+            return f"{key} = {value!r} is not a table of names and numbers"
+        return None
+    for role, name in value.items():
+        if role not in _ROLES[key]:
+            return f"unknown key {f'{key}.{role}'!r} (known: {', '.join(_ROLES[key])})"
+        if not isinstance(name, str) or not name:
+            return f"{key}.{role} = {name!r} is not the name of a port"
+    return None
+
+
+FORMS: dict[str, EncodingTable] = {"utf-16": UTF_16, "utf-32": UTF_32, "utf-8": TABLE_3_7}
+"""The encoding forms of the output of a transcoder."""
+
+
+@dataclass(frozen=True)
+class CheckedPorts:
+    """What a description of a foreign core's ports states for its check.
+
+    The tables `input` and `output` name a port for each role. A port of the output may be a part, such as
+    ``m_tdata[20:0]``. Several bytes and several words are in order, the first in the low bits.
+
+    Attributes:
+        clock: the clock, rising edge; default: by its name, and likewise the reset.
+        reset: the reset; empty where there is none.
+        reset_active: ``high`` or ``low``; default: by the name of the reset.
+        constants: names and values of the inputs that are tied off.
+        kind: ``decoder``, whose output is code points; ``validator``, whose `error` is asserted in any output of an
+            ill-formed text; or ``transcoder``, whose output is code units.
+        form: of a transcoder the encoding form of its output: ``utf-16``, ``utf-32`` or ``utf-8``.
+        protocol: ``axi-stream``; ``strobe``, a byte in each cycle in which `valid` is asserted, without back-pressure,
+            and likewise at the output; or ``resend``, like ``strobe``, but the host sends a byte again if the core
+            requests it `latency` cycles after the byte.
+        end: the end of a text: ``last`` with its last byte, ``flush`` for `last` in a cycle without a byte after the
+            last one, or ``none``; then a text ends with a reset only, and incomplete sequences are not expected at the
+            output. Default: ``last`` if the input `last` is named.
+        marks: ``replace``: the word beside `error` stands for the ill-formed sequence; ``separate``: `error` is an
+            ill-formed sequence of its own, whether or not there is a valid word, which then follows it; not for
+            ``axi-stream``.
+        replacement: whether the code point beside `error` must be U+FFFD.
+        interval: cycles from a byte to the next byte, at least; not for ``axi-stream``.
+        latency: for ``resend``: see `protocol`.
+        word_bits: bits per word at the output; default: 32 for code points if the port is wider, else all; of a
+            transcoder those of a code unit.
+        input: by role ``byte``, ``valid``, ``ready``, ``last``, ``keep`` (a bit per byte) the name of a port.
+        output: by role ``code_point``, ``valid``, ``ready``, ``last``, ``keep`` (the same number of bits for each
+            word), ``error`` (a bit per word), ``resend`` the name of a port. Default for ``resend``: `error`, except
+            at the first byte of a sequence.
+    """
+
+    clock: str | None = None
+    reset: str | None = None
+    reset_active: str | None = None
+    constants: Mapping[str, int] = field(default_factory=dict)
+    kind: str = "decoder"
+    form: str = "utf-16"
+    protocol: str = "axi-stream"
+    end: str | None = None
+    marks: str = "replace"
+    replacement: bool = True
+    interval: int = 1
+    latency: int = 1
+    word_bits: int | None = None
+    input: Mapping[str, str] = field(default_factory=dict)
+    output: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def has_end(self) -> bool:
+        """Whether the core is told the end of a text."""
+        return self.text_end != "none"
+
+    @property
+    def text_end(self) -> str:
+        """`end`, or its default."""
+        return self.end or ("last" if "last" in self.input else "none")
+
+    def fault(self) -> str | None:
+        """What is missing in the description, or contradictory; None if it is usable."""
+        return next((text for wrong, text in self._faults() if wrong), None)
+
+    def _faults(self) -> Iterator[tuple[bool, str]]:
+        given, made = self.input, self.output
+        for role in ("byte", "valid"):
+            yield role not in given, f"input.{role} is missing: name the port"
+        for role in ("code_point", "valid"):
+            if self.kind != "validator":
+                yield role not in made, f"output.{role} is missing: name the port"
+            elif role == "code_point":
+                yield role in made, "output.code_point is that of a decoder: leave it out for kind = 'validator'"
+        if self.kind == "validator":
+            yield "error" not in made, "output.error is missing: name the port with the verdict"
+        if self.protocol == "axi-stream":
+            yield "ready" not in given, "input.ready is missing: name the port, or choose protocol = 'strobe'"
+            yield self.end == "flush", "end = 'flush' is that of protocol = 'strobe' or 'resend'"
+            yield self.interval != 1, f"interval = {self.interval} is that of protocol = 'strobe' or 'resend'"
+        else:
+            for side, ports in (("input", given), ("output", made)):
+                yield "ready" in ports, f"protocol = {self.protocol!r} has no back-pressure: leave out {side}.ready"
+        if self.protocol == "resend":
+            yield not {"resend", "error"} & made.keys(), "output.resend is missing: name the port, or output.error"
+        else:
+            yield "resend" in made, f"output.resend is that of protocol = 'resend', not {self.protocol!r}"
+        yield self.has_end and "last" not in given, f"end = {self.text_end!r} requires input.last: name the port"
+        yield not self.has_end and "last" in given, "end = 'none' and input.last contradict each other: leave one out"
+        yield not self.has_end and "last" in made, "output.last requires input.last: name both ports or neither"
+        if self.marks == "separate":
+            yield "error" not in made, "marks = 'separate' requires output.error: name the port"
+            yield self.protocol == "axi-stream", "marks = 'separate' is that of protocol = 'strobe' or 'resend'"
+
+
+OWN_PORTS = CheckedPorts(
+    clock="clk",
+    reset="rst",
+    reset_active="high",
+    input={
+        "byte": "s_axis_tdata",
+        "keep": "s_axis_tkeep",
+        "last": "s_axis_tlast",
+        "valid": "s_axis_tvalid",
+        "ready": "s_axis_tready",
+    },
+    output={
+        "code_point": "m_axis_tdata",
+        "keep": "m_axis_tkeep",
+        "error": "m_axis_tuser",
+        "last": "m_axis_tlast",
+        "valid": "m_axis_tvalid",
+        "ready": "m_axis_tready",
+    },
+)
+"""The ports of the Verilog that `hdl.axi_verilog` writes for a decoder."""
+
+
+def read_checked_ports(path: Path) -> CheckedPorts:
+    """Read the description of a foreign core's ports, see `read_description`.
+
+    Raises:
+        CoreError: the file cannot be read, a key or a value is invalid, or the roles do not fit the protocol.
+    """
+    specified = read_description(path)
+    ports = CheckedPorts(**{each.name: specified[each.name] for each in fields(CheckedPorts) if each.name in specified})
+    if fault := ports.fault():
+        raise CoreError(f"{path}: {fault}")
+    return ports

@@ -1,0 +1,97 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Correct cores with a fault at their ports, and the faults that violate the stream contract."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from amaranth.hdl import Module, Signal, Value
+from amaranth.lib import wiring
+
+from support.faults import wrap
+from utf8fpga.hdl import CoreParameters
+
+__all__ = ["VIOLATIONS", "FaultyCore", "PortFault", "output_is_endless", "valid_is_never_asserted", "words_have_gaps"]
+
+PortFault = Callable[[Module, Any, Any], None]
+"""Adds a fault to a module, given the faulty core and the correct one in it."""
+
+
+class FaultyCore(wiring.Component):
+    """A correct core with a fault at its ports."""
+
+    def __init__(self, parameters: CoreParameters, fault: PortFault) -> None:
+        self._parameters, self._fault = parameters, fault
+        inner = parameters.build()
+        for name in ("lanes", "packed", "latency", "reset_cycles", "stall_cycles", "drain_cycles"):
+            setattr(self, name, getattr(inner, name))
+        if fault is words_have_gaps:
+            self.packed = True
+        super().__init__(inner.signature)
+
+    def elaborate(self, platform: object) -> Module:
+        inner = self._parameters.build()
+        m = wrap(inner, self)
+        self._fault(m, self, inner)
+        return m
+
+
+def payload_changes_while_waiting(m: Module, outer: Any, inner: Any) -> None:
+    count = Signal(4)
+    m.d.sync += count.eq(count + 1)
+    m.d.comb += outer.output.payload.symbols[0].code_point.eq(inner.output.payload.symbols[0].code_point ^ count)
+
+
+def valid_is_deasserted_while_waiting(m: Module, outer: Any, inner: Any) -> None:
+    waited = Signal()
+    m.d.sync += waited.eq(inner.output.valid & ~outer.output.ready)
+    m.d.comb += outer.output.valid.eq(inner.output.valid & ~waited)
+
+
+def valid_is_never_asserted(m: Module, outer: Any, inner: Any) -> None:
+    m.d.comb += [outer.output.valid.eq(0), inner.output.ready.eq(0)]
+
+
+def last_is_always_set(m: Module, outer: Any, inner: Any) -> None:
+    m.d.comb += outer.output.payload.last.eq(1)
+
+
+def output_is_endless(m: Module, outer: Any, inner: Any) -> None:
+    payload = outer.output.payload
+    m.d.comb += [Value.cast(payload).eq(0), payload.keep.eq(1), outer.output.valid.eq(1), inner.output.ready.eq(0)]
+
+
+def null_beats_are_asserted(m: Module, outer: Any, inner: Any) -> None:
+    m.d.comb += outer.output.payload.keep.eq(0)
+    m.d.comb += [each.error.eq(0) for each in outer.output.payload.symbols]
+
+
+def error_flag_stays(m: Module, outer: Any, inner: Any) -> None:
+    m.d.comb += [outer.output.payload.symbols[0].error.eq(1), outer.output.payload.keep[0].eq(0)]
+
+
+def words_have_gaps(m: Module, outer: Any, inner: Any) -> None:
+    """The core is correct, but not packed as it states."""
+
+
+VIOLATIONS: dict[str, tuple[PortFault, str]] = {
+    "payload changes": (
+        payload_changes_while_waiting,
+        r"cycle \d+: the payload changed from 0x\w+ to 0x\w+ before its transfer",
+    ),
+    "valid deasserted": (
+        valid_is_deasserted_while_waiting,
+        r"cycle \d+: valid was deasserted before the transfer of payload 0x\w+",
+    ),
+    "stuck": (valid_is_never_asserted, r"cycle \d+: no beat was transferred for 64 cycles"),
+    "endless": (
+        output_is_endless,
+        r"cycle \d+: output beats for 128 cycles without a transfer of an input beat",
+    ),
+    "last too often": (last_is_always_set, r"cycle \d+: last is set at the output before a text has ended"),
+    "null beats": (null_beats_are_asserted, r"cycle \d+: a beat with neither a word nor last"),
+    "flag without word": (error_flag_stays, "the error flag of word 0 is set, but there is no word"),
+    "gap": (words_have_gaps, r"cycle \d+: a gap before word 1 of packed words"),
+}
+"""Faults that violate the contract of a core with two lanes, and the messages."""
