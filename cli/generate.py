@@ -19,7 +19,6 @@ from utf8fpga.hdl import (
     FLAGS,
     PORT_ATTRIBUTES,
     CoreParameters,
-    DecoderParameters,
     PortOptions,
     axi_testbench,
     axi_verilog,
@@ -117,7 +116,7 @@ def generate(
 def _with_fields(parameters: CoreParameters, **fields: bool) -> CoreParameters:
     """The parameters with fields of items."""
     chosen = {name: True for name, is_chosen in fields.items() if is_chosen}
-    if chosen and not isinstance(parameters, DecoderParameters):
+    if chosen and not hasattr(parameters, next(iter(chosen))):
         raise CommandError(f"--{next(iter(chosen))} is for decoders, not for the core {parameters.core}")
     return replace(parameters, **chosen) if chosen else parameters
 

@@ -14,7 +14,7 @@ from vcd import VCDWriter
 import utf8fpga.hdl as hdl
 import utf8fpga.model as model
 from utf8fpga.formal.properties import Property
-from utf8fpga.hdl import CORES, CoreParameters, DecoderParameters, Word, parameters_of
+from utf8fpga.hdl import CORES, CoreParameters, Word, parameters_of
 from utf8fpga.model import EncodingTable, forms
 from utf8fpga.model.table import spell
 from utf8fpga.sim.beats import ContractError, beat_of, symbol_width
@@ -234,10 +234,9 @@ def _imports(call: str) -> str:
 
 def compared_with(core: Any, table: EncodingTable | None) -> CoreParameters:
     """The parameters whose golden function a core is compared with: its own, or with another table."""
-    parameters = parameters_of(core)
-    if table is None or not isinstance(parameters, DecoderParameters):
-        return parameters
-    return replace(parameters, table=table)
+    parameters: Any = parameters_of(core)
+    own: CoreParameters = parameters
+    return own if table is None or not hasattr(own, "table") else replace(parameters, table=table)
 
 
 def _shown(symbol: Any) -> str:

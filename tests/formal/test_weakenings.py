@@ -595,13 +595,13 @@ def remover(wanted: Property, fault: Fault) -> Proves:
 RUNNER = {
     "an output that depends on ready": Weakening(
         runner._prove_whole,
-        "not touched",
+        'not aig.fan_in(shown) & set(aig.input_bits["ready"])',
         "True",
         remover(Property.INDEPENDENCE, combinational(lambda core: core.output.valid.eq(core.output.ready))),
     ),
     "initial values that no reset leads to": Weakening(
         runner._power_up_by_reset,
-        "if hunt(reset, 0, 1, seconds=seconds).proved is not False:",
+        "if hunt(reset, 0, 1, seconds=question.seconds).proved is not False:",
         "if False:",
         remover(Property.POWER_UP, at_first(lambda core: core.output.valid, reset_less=True)),
     ),
@@ -677,6 +677,12 @@ JOINTS = {
         Joints.elaborate,
         "self.connected())",
         "self.connected()[:-1])",
+        joined(lambda core: core.output.payload.symbols[0].error.eq(0)),
+    ),
+    "ready": Weakening(
+        ChainJoints.connected,
+        "(source.ready, target.ready),",
+        "",
         joined(lambda core: core.encoder.output.ready.eq(1)),
     ),
     "errors": Weakening(

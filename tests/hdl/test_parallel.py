@@ -24,6 +24,7 @@ from support.verilog_ports import declared_ports
 from utf8fpga.hdl import (
     PARALLEL_PIPELINES,
     Decoder,
+    DecoderParameters,
     DirectPackedDecoder,
     PackedDecoder,
     ParallelDecoder,
@@ -395,9 +396,9 @@ def test_decoder_picks_the_architecture() -> None:
     assert type(Decoder(lanes=4)) is type(Decoder(lanes=16)) is DirectPackedDecoder
     assert type(Decoder(lanes=2)) is type(Decoder(lanes=2, packed=True)) is PackedDecoder
     assert type(Decoder(lanes=2, packed=False)) is ParallelDecoder
-    assert Decoder(lanes=4, packed=False).buffer == Decoder(lanes=9).buffer == "memory"
-    assert Decoder(lanes=4).buffer == "packer"
-    assert Decoder(RFC_2279, lanes=4).buffer == "registers"
+    buffers = {"memory": [{"lanes": 4, "packed": False}, {"lanes": 9}], "packer": [{"lanes": 4}]}
+    for buffer, choices in {**buffers, "registers": [{"table": RFC_2279, "lanes": 4}]}.items():
+        assert [DecoderParameters(**choice).buffer for choice in choices] == [buffer] * len(choices)
     assert Decoder(TABLE_3_7, lanes=256).lanes == 256
 
 
@@ -409,7 +410,7 @@ def test_a_lost_word_violates_the_contract() -> None:
         packed = True
 
     with pytest.raises(ContractError, match="a gap before word 1 of packed words"):
-        Simulation(Claiming(lanes=4, **FULL)).run(["éé".encode()])
+        Simulation(Claiming(DecoderParameters(lanes=4, packed=False, **FULL))).run(["éé".encode()])
 
 
 # The generated Verilog.

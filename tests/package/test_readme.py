@@ -213,7 +213,7 @@ def same_tools_as_the_demo() -> None:
 @pytest.mark.usefixtures("same_tools_as_the_demo")
 def test_the_readme_shows_the_report_of_the_build(shared_build: Callable[[str], Built]) -> None:
     built = shared_build("icebreaker")
-    assert "\n".join(built.report.lines()).replace(str(built.directory), "build") in README
+    assert str(built.report).replace(str(built.directory), "build") in README
 
 
 @pytest.mark.build

@@ -186,7 +186,7 @@ class NeverReady(SerialDecoder):
 def test_the_waveform_of_a_failure_is_kept(tmp_path: Path) -> None:
     waveform = tmp_path / "w.vcd"
     with pytest.raises(ContractError):
-        Simulation(NeverReady(**FULL)).run([b"A"], vcd=waveform)
+        Simulation(NeverReady(DecoderParameters(**FULL))).run([b"A"], vcd=waveform)
     assert all(values["input", "valid"] == 1 for values in samples(waveform))
 
 
