@@ -244,7 +244,7 @@ def test_a_wrong_flag_is_a_difference(monkeypatch: pytest.MonkeyPatch) -> None:
     core = parameters.build()
     wrong = {CharacterProperty.LINE_BREAK: PropertyLogic.of(TABLE_3_7, parameters.properties).sums["line-break"][1:]}
     logic = core.property_logic
-    monkeypatch.setattr(core, "_flags", PropertyLogic(logic.digits, logic.units, logic.products, wrong, ()))
+    monkeypatch.setattr(core, "property_logic", PropertyLogic(logic.digits, logic.units, logic.products, wrong, ()))
     simulation = Simulation(core, parameters)
     text = b"A\n"
     assert list(simulation.run([text]).texts[0]) != simulation.expected(text)
