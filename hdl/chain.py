@@ -98,6 +98,11 @@ class Chain(wiring.Component):
         return lanes_of(self.input)
 
     @property
+    def accepts_gaps(self) -> bool:
+        """See `CoreParameters.accepts_gaps`: what the first stage accepts."""
+        return bool(getattr(next(iter(self.stages.values())), "accepts_gaps", False))
+
+    @property
     def latency(self) -> int:
         """See `Core.latency`."""
         total, drained = 0, 0

@@ -31,7 +31,7 @@ def test_a_command_prints_the_same_as_without_a_cluster(command: list[str], clus
     assert texts[1] == texts[0]
 
 
-@pytest.mark.filterwarnings("default")
+@pytest.mark.filterwarnings("default")  # warnings of the cluster itself
 def test_bitstreams_and_logs_of_a_cluster_are_those_of_this_machine(cluster: str, tmp_path: Path) -> None:
     pytest.importorskip("amaranth_boards", reason="amaranth-boards is not installed")
     here, there = tmp_path / "this machine", tmp_path / "a cluster"
@@ -75,7 +75,7 @@ def test_incorrect_use(command: tuple[str, ...], message: str) -> None:
     assert (done.stderr.decode(), done.stdout, done.returncode) == (f"utf8fpga: {message}\n", b"", 2)
 
 
-@pytest.mark.filterwarnings("default")
+@pytest.mark.filterwarnings("default")  # warnings of the cluster itself
 @pytest.mark.parametrize(
     "command", ["bench --device hx8k --lanes 1", "prove serial-0", "boards build icebreaker", "simulate --soak 1kB"]
 )

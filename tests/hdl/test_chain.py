@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from amaranth.lib.wiring import In, Out
 
+from utf8fpga.hdl import CORES
 from utf8fpga.hdl.beats import beat_stream
 from utf8fpga.hdl.chain import Chain
 
@@ -43,3 +44,13 @@ def test_the_timing_of_a_chain(stages: list[Any], expected: tuple[int, ...]) -> 
     chain = Chain(None, {f"stage_{n}": each for n, each in enumerate(stages)}, ports)
     assert (chain.latency, chain.reset_cycles, chain.stall_cycles, chain.drain_cycles) == expected
     assert chain.lanes == 2
+
+
+GAPS = [("decoder", {"lanes": 2, "compact_input": True}), ("decoder", {"lanes": 2}), ("encoder", {}), ("remover", {})]
+
+
+@pytest.mark.parametrize(("kind", "given"), GAPS, ids=str)
+def test_a_circuit_accepts_gaps_if_its_parameters_say_so(kind: str, given: dict[str, Any]) -> None:
+    """The environment of the proofs reads it from the circuit, which may be a stage."""
+    parameters = CORES[kind](**given)
+    assert getattr(parameters.build(), "accepts_gaps", False) == parameters.accepts_gaps
