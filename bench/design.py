@@ -20,8 +20,6 @@ from utf8fpga.hdl.foreign import CoreError, read_module
 from utf8fpga.hdl.foreign_ports import read_description
 from utf8fpga.hdl.toolchain import present_version
 
-__all__ = ["CoreError", "Design", "Ports", "foreign_core", "measured_core", "read_ports"]
-
 
 @dataclass(frozen=True)
 class Design:

@@ -8,8 +8,6 @@ from pathlib import Path
 
 from utf8fpga.hdl.toolchain import run_tool
 
-__all__ = ["flat_verilog"]
-
 
 def flat_verilog(rtlil: str, top: str) -> str:
     """A design as one module, of which synthesis results do not depend on names and order of components.

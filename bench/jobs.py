@@ -23,26 +23,6 @@ from typing import Any
 from utf8fpga.hdl.foreign import read_script
 from utf8fpga.hdl.toolchain import ToolError, present_version, run_tool, tool_error
 
-__all__ = [
-    "DEVICES",
-    "FORMAT",
-    "Area",
-    "ClockLimit",
-    "Device",
-    "Job",
-    "Netlist",
-    "Packing",
-    "Routing",
-    "Speed",
-    "Synthesis",
-    "decoded",
-    "encoded",
-    "pack",
-    "route",
-    "synthesise",
-    "tool_versions",
-]
-
 TARGET_MHZ = 400
 """The clock constraint of nextpnr, which stops optimising when it is met."""
 

@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = ["PlotError", "draw_scaling", "drawn_digest", "plot_tools", "scaling_plot"]
-
 
 class PlotError(ToolError):
     """A plot cannot be drawn; the message is one line with the reason."""

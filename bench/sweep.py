@@ -34,8 +34,6 @@ from utf8fpga.bench.jobs import (
 from utf8fpga.hdl.cache import Cache
 from utf8fpga.hdl.toolchain import ToolError, present_version
 
-__all__ = ["Figure", "Point", "sweep"]
-
 
 @dataclass(frozen=True)
 class Point:

@@ -21,25 +21,6 @@ from utf8fpga.hdl import (
 )
 from utf8fpga.hdl.cache import Cache
 
-__all__ = [
-    "COMMAND",
-    "CORES_MEASURED",
-    "SCALING",
-    "SETTINGS",
-    "Scaling",
-    "design_digest",
-    "engines_table",
-    "figures_as_dict",
-    "figures_table",
-    "kept_figure",
-    "limits_table",
-    "points_table",
-    "scaling_points",
-    "setting_points",
-    "software_table",
-    "summary_table",
-]
-
 SETTINGS: tuple[tuple[str, DecoderParameters], ...] = (
     ("smallest", DecoderParameters(pipeline=0)),
     ("smallest, no U+FFFD in the data", DecoderParameters(pipeline=0, replacement=False)),

@@ -32,17 +32,6 @@ from utf8fpga.model.exceptions import InvalidArgumentError
 from utf8fpga.sim.engines.native import find_compiler
 from utf8fpga.sim.engines.netlist import LineCircuit
 
-__all__ = [
-    "DIVISORS",
-    "FAMILIES",
-    "BuildError",
-    "BuildReport",
-    "build_board",
-    "facts_of",
-    "obstacle",
-    "require_tools",
-]
-
 
 class BuildError(ToolError):
     """A bitstream could not be built; the message is one line with the reason and the name of the full log."""

@@ -14,9 +14,6 @@ from typing import Any
 from utf8fpga.hdl.toolchain import ToolError
 from utf8fpga.model import InvalidArgumentError
 
-__all__ = ["BOARDS", "SIGNALS", "Board", "UnknownBoardError", "find_board"]
-
-
 SIGNALS = ("activity", "error", "overflow")
 """The signals that LEDs show."""
 

@@ -17,8 +17,6 @@ from utf8fpga.boards.virtual import HostLine
 from utf8fpga.hdl.toolchain import ToolError, tool_error
 from utf8fpga.sim.engines.netlist import Line, LineCircuit
 
-__all__ = ["CHECKED_FAMILIES", "check_design", "read_back"]
-
 CHECKED_FAMILIES = ("ice40",)
 """The families of which routed designs are simulated."""
 

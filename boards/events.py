@@ -14,19 +14,6 @@ from utf8fpga.model.decoder import REPLACEMENT_CHARACTER, Item
 from utf8fpga.model.encodings import Encoding
 from utf8fpga.model.table import EncodingTable
 
-__all__ = [
-    "Counters",
-    "Event",
-    "GarbledError",
-    "ItemLines",
-    "Parser",
-    "Received",
-    "ReportLines",
-    "Text",
-    "Words",
-    "line_of",
-]
-
 
 class Received(NamedTuple):
     """An item from the board.

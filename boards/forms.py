@@ -18,8 +18,6 @@ from utf8fpga.model.exceptions import InvalidArgumentError
 from utf8fpga.model.forms import TABLE_3_7, UTF_16, UTF_32
 from utf8fpga.model.practices import Practice
 
-__all__ = ["BOARD_CORES", "FORMS", "TEXT_FORMS", "Expected", "Form", "answer_in", "form_of", "parser_of"]
-
 BOARD_CORES = tuple(name for name, kind in CORES.items() if kind().board_forms())
 """The names of the cores that a board may have."""
 

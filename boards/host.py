@@ -19,8 +19,6 @@ from utf8fpga.boards.protocol import ENQ, EOT, WINDOW, escaped
 from utf8fpga.hdl.toolchain import ToolError
 from utf8fpga.model import InvalidArgumentError, UserError
 
-__all__ = ["Conversation", "Port", "PortError", "SerialPort", "TalkError", "find_port"]
-
 _SLICE = WINDOW // 4 - 1
 """The bytes of a text in front of each request, of which several are on the way at once."""
 

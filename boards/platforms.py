@@ -17,8 +17,6 @@ from amaranth.lib import io
 from amaranth.lib.cdc import ResetSynchronizer
 from amaranth.vendor import LatticePlatform
 
-__all__ = ["CrossLinkNXEvaluationPlatform", "GateMateA1EVBPlatform", "GateMatePlatform"]
-
 
 def _load(products: Any, name: str, board: str) -> None:
     """Load a bitstream with openFPGALoader."""

@@ -18,8 +18,6 @@ from amaranth.build.run import BuildProducts
 
 from utf8fpga.hdl.toolchain import ToolError
 
-__all__ = ["program_board", "programming_command"]
-
 
 class _Files(BuildProducts):
     """The files of a build under their final names."""

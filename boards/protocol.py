@@ -18,21 +18,6 @@ from __future__ import annotations
 import re
 from enum import Enum, IntFlag
 
-__all__ = [
-    "BYTES_PER_WORD",
-    "COUNTERS",
-    "DLE",
-    "ENQ",
-    "EOT",
-    "ITEM_COUNTERS",
-    "MARKS",
-    "REPORT_COUNTERS",
-    "WINDOW",
-    "Mark",
-    "WordFlag",
-    "escaped",
-]
-
 EOT, ENQ, DLE = 0x04, 0x05, 0x10
 
 WINDOW = 1024

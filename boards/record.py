@@ -14,8 +14,6 @@ from amaranth.lib.wiring import In, Out
 
 from utf8fpga.boards.protocol import BYTES_PER_WORD, COUNTERS, WordFlag
 
-__all__ = ["COUNTERS_LAYOUT", "Record", "RecordForm", "WordForm", "has_field", "is_error", "record_layout"]
-
 COUNTERS_LAYOUT = data.ArrayLayout(32, COUNTERS)
 """The values of the counters, in their order."""
 

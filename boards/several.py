@@ -16,8 +16,6 @@ from utf8fpga.boards.catalog import BOARDS, Board
 from utf8fpga.boards.programming import programming_command
 from utf8fpga.model import UserError
 
-__all__ = ["build_boards", "table_of"]
-
 
 def build_boards(
     boards: Sequence[Board],

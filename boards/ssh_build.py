@@ -19,8 +19,6 @@ from amaranth.build.run import BuildPlan
 from utf8fpga.hdl.toolchain import ToolError, tool_error, tool_variable, version_in
 from utf8fpga.model.exceptions import InvalidArgumentError
 
-__all__ = ["Host", "find_paramiko", "run_on_host"]
-
 _CONNECT_SECONDS = 20
 
 

@@ -17,9 +17,6 @@ from utf8fpga.boards.wording import Number, Program, Step, Wording
 from utf8fpga.hdl.encoder.encoder import in_byte_order
 from utf8fpga.model.errors import ErrorKind
 
-__all__ = ["TextForm"]
-
-
 _STEP_BITS = 4
 """An entry of the program memory is a character, or bit 8, a step, and in the bits above it the index of a number."""
 

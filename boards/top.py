@@ -12,8 +12,6 @@ from amaranth.lib import io
 from utf8fpga.boards.catalog import Board
 from utf8fpga.boards.uart_core import UartCore
 
-__all__ = ["DIVIDED_CLOCK", "BoardTop"]
-
 DIVIDED_CLOCK = "divided_clock"
 """The name of the net of a divided clock, which is part of its name in the reports of the tools."""
 

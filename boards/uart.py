@@ -14,8 +14,6 @@ from amaranth.lib.wiring import In, Out
 
 from utf8fpga.model.exceptions import InvalidArgumentError
 
-__all__ = ["FRAME_LAYOUT", "MINIMUM_DIVISOR", "UartReceiver", "UartTransmitter", "uart_divisor"]
-
 MINIMUM_DIVISOR = 4
 """Lower bound on the cycles per bit, which allows for a difference between the rates (see `UartReceiver`)."""
 

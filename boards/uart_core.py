@@ -19,8 +19,6 @@ from utf8fpga.hdl import CoreParameters, DecoderParameters
 from utf8fpga.hdl.beats import symbol_shape
 from utf8fpga.model.exceptions import InvalidArgumentError
 
-__all__ = ["UartCore"]
-
 _LED_SECONDS = 0.05
 """Upper bound on the time in seconds for which an event is shown."""
 

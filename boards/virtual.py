@@ -31,8 +31,6 @@ from utf8fpga.sim.engines.native import Circuit, Rtlil
 from utf8fpga.sim.engines.netlist import FAMILIES as NETLIST_FAMILIES
 from utf8fpga.sim.engines.netlist import Line, Netlist
 
-__all__ = ["DirectPort", "Faults", "SimulatedPlatform", "VirtualBoard", "VirtualPort"]
-
 _FRAME_BITS = 10
 _BREAK_BITS = 12
 

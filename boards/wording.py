@@ -13,18 +13,6 @@ from utf8fpga.boards.protocol import ITEM_COUNTERS, REPORT_COUNTERS, Mark
 from utf8fpga.model.encodings import Encoding
 from utf8fpga.model.errors import ErrorKind
 
-__all__ = [
-    "CAUSES",
-    "ITEM_LINES",
-    "REPORT_LINES",
-    "Number",
-    "Program",
-    "Step",
-    "Wording",
-    "counters_program",
-    "line_reader",
-]
-
 CAUSES = {kind.name.lower().replace("_", " "): kind for kind in ErrorKind}
 """The causes of errors by their names in lines."""
 

@@ -53,8 +53,6 @@ from utf8fpga.hdl import CORES, DecoderParameters
 from utf8fpga.hdl.cache import Cache
 from utf8fpga.hdl.toolchain import present_version
 
-__all__ = ["ENGINE_LANES", "bench"]
-
 MAX_SEEDS = 100
 """Upper bound on the seeds of one run."""
 

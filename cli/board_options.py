@@ -14,8 +14,6 @@ from utf8fpga.cli.core_options import SANITIZER, core_command
 from utf8fpga.cli.options import FOLDER, HOST
 from utf8fpga.cli.output import CommandError
 
-__all__ = ["board_core_command", "form_option", "host_of", "host_options"]
-
 # The sanitizer is a transcoder, after which it is listed.
 _CORES = [word for name in BOARD_CORES for word in ([name, SANITIZER] if name == "transcoder" else [name])]
 

@@ -21,8 +21,6 @@ from utf8fpga.cli.scheduling import chosen_executor, dask_option
 from utf8fpga.hdl import CoreParameters
 from utf8fpga.model.render import columns
 
-__all__ = ["boards"]
-
 
 @click.group(invoke_without_command=True)
 @json_option

@@ -19,8 +19,6 @@ from utf8fpga.cli.options import FOLDER, SEED, json_option
 from utf8fpga.cli.output import CommandError, say
 from utf8fpga.hdl import CoreParameters
 
-__all__ = ["build"]
-
 
 @board_core_command()
 @click.argument("board")

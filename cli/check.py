@@ -20,8 +20,6 @@ from utf8fpga.model.render import columns
 from utf8fpga.model.table import spell
 from utf8fpga.sim.causes import STEPS, Failure, Report, Row, Throughput, check_foreign_core
 
-__all__ = ["check"]
-
 
 @click.command()
 @click.argument("files", type=FILE, nargs=-1, required=True, metavar="FILE...")

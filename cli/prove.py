@@ -24,8 +24,6 @@ from utf8fpga.hdl import CoreParameters, DecoderParameters
 from utf8fpga.hdl.jobs import JobExecutor
 from utf8fpga.model.render import aligned, columns
 
-__all__ = ["MUTATED", "list_proofs", "prove", "run_mutants", "run_proofs"]
-
 MUTATED = (
     *("serial-0", "serial-1", "serial-2", "serial-0-full"),
     *("parallel-1-pipeline-0", "parallel-1", "parallel-2", "parallel-4"),

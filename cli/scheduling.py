@@ -11,8 +11,6 @@ from utf8fpga.cli.options import SCHEDULER
 from utf8fpga.cli.output import CommandError
 from utf8fpga.hdl.jobs import JobExecutor, job_executor
 
-__all__ = ["chosen_executor", "dask_option"]
-
 dask_option = click.option("--dask", type=SCHEDULER, help="Run the jobs on the Dask cluster with this scheduler.")
 
 

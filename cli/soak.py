@@ -16,8 +16,6 @@ from utf8fpga.hdl import CoreParameters, command_words
 from utf8fpga.sim import Netlist, Simulation
 from utf8fpga.sim.engines import has_compiler
 
-__all__ = ["soak_core", "soak_limit"]
-
 _TIMES = {"s": 1, "m": 60, "h": 3600}
 _AMOUNTS = {"kB": 10**3, "MB": 10**6, "GB": 10**9}
 

@@ -28,8 +28,6 @@ from utf8fpga.model import InvalidArgumentError, ValidatorReport
 if TYPE_CHECKING:
     from rich.console import Console
 
-__all__ = ["talk"]
-
 AUTO, VIRTUAL = "auto", "virtual:"
 
 _END, _REQUEST = EOT, ENQ

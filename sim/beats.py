@@ -15,29 +15,6 @@ from utf8fpga.hdl import Core, CoreParameters, parameters_of
 from utf8fpga.hdl.beats import lanes_of, symbol_shape
 from utf8fpga.model import InvalidArgumentError
 
-__all__ = [
-    "NULL_BEAT",
-    "Beat",
-    "BeatEncoder",
-    "ContractError",
-    "Receiver",
-    "SymbolReader",
-    "Take",
-    "beat_of",
-    "beat_payload",
-    "checked_symbols",
-    "endless_output",
-    "gapped_beats",
-    "is_null",
-    "output_fields",
-    "patience_of",
-    "symbol_bytes",
-    "symbol_width",
-    "symbols_from",
-    "text_beats",
-    "with_null_beats",
-]
-
 _PATIENCE = 64
 """Lower bound on the result of `patience_of`."""
 

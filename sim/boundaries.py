@@ -7,8 +7,6 @@ from itertools import product
 
 from utf8fpga.model import TABLE_3_7, EncodingTable
 
-__all__ = ["boundary_sequences", "boundary_units"]
-
 
 def boundary_units(table: EncodingTable = TABLE_3_7) -> list[int]:
     """Every bound of the table's ranges and the units next to it, ascending."""

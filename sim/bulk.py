@@ -29,8 +29,6 @@ from utf8fpga.sim.check import (
 from utf8fpga.sim.engines.compiled import CompiledModel
 from utf8fpga.sim.simulation import Simulation
 
-__all__ = ["BulkComparison", "BulkDifferenceError", "bulk_golden", "compare_bulk"]
-
 _SAME_PART = 4
 """Parts of the input that are kept, and further ones of which the core has not output all symbols."""
 

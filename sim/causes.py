@@ -39,8 +39,6 @@ from utf8fpga.model.vectors import vectors
 from utf8fpga.sim.boundaries import boundary_sequences
 from utf8fpga.sim.foreign import ERROR, ForeignSimulation, Outcome
 
-__all__ = ["Accepted", "Failure", "Report", "Row", "Throughput", "check_foreign_core"]
-
 _WORD = ERROR - 1
 
 _BLOCK = 1024

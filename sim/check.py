@@ -27,19 +27,6 @@ from utf8fpga.sim.beats import (
 )
 from utf8fpga.sim.simulation import Simulation
 
-__all__ = [
-    "DEPENDS_ON_EARLIER",
-    "NOT_REPRODUCED",
-    "Mismatch",
-    "StreamOptions",
-    "compare",
-    "described",
-    "first_difference",
-    "moved",
-    "search_deadline",
-    "shortest",
-]
-
 _REPLAY_UNITS = 16
 """Number of units before a difference that are tried as a shorter input, in addition to one beat."""
 

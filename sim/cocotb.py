@@ -31,8 +31,6 @@ except ModuleNotFoundError as error:
         f"{error.name} is not installed: pip install 'utf8fpga[cocotb]'", name=error.name
     ) from None
 
-__all__ = ["DecoderBench", "Flags", "Word", "expected_words", "packet", "pauses", "received_words"]
-
 Flags = Literal["item", "word", "byte"]
 """Where the error flag of a word is: a bit of ``tuser`` per word, bit 31 of the word, a bit of ``tuser`` per byte."""
 

@@ -19,8 +19,6 @@ from utf8fpga.hdl.toolchain import ToolError
 from utf8fpga.model import InvalidArgumentError
 from utf8fpga.sim.waveform import samples
 
-__all__ = ["DIAGRAM_CYCLES", "DiagramError", "renderer", "timing_diagram", "write_diagram"]
-
 DIAGRAM_CYCLES = range(24)
 """The cycles of a diagram, if no others are specified."""
 

@@ -11,8 +11,6 @@ from typing import NamedTuple
 from utf8fpga.hdl.foreign_core import PATIENCE, VIOLATIONS, ForeignCore
 from utf8fpga.sim.engines.compiled import CompiledModel, Status
 
-__all__ = ["ERROR", "ForeignSimulation", "Outcome"]
-
 ERROR = 1 << 32
 """The flag of an ill-formed word in `Outcome`."""
 

@@ -27,8 +27,6 @@ from utf8fpga.sim.engines import ENGINES, Engine, Events, Netlist, create_engine
 if TYPE_CHECKING:
     from utf8fpga.sim.engines.compiled import CompiledModel
 
-__all__ = ["Run", "Simulation", "simulate"]
-
 _NETLIST = Netlist()
 
 

@@ -29,8 +29,6 @@ from utf8fpga.sim.engines import Netlist
 from utf8fpga.sim.simulation import Simulation
 from utf8fpga.sim.traffic import Traffic, traffic
 
-__all__ = ["Totals", "soak"]
-
 _ROUND = 1 << 21
 """About the symbols of a round with a fast golden function."""
 

@@ -19,8 +19,6 @@ from utf8fpga.sim.beats import symbol_width, text_beats
 from utf8fpga.sim.engines import Events, create_engine, ignore
 from utf8fpga.sim.engines.compiled import CompiledModel
 
-__all__ = ["EngineSpeeds", "measure_engines"]
-
 _PACKET = 1000
 """Symbols per packet."""
 

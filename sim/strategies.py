@@ -10,17 +10,6 @@ from hypothesis import strategies as st
 from utf8fpga.model import TABLE_3_7, EncodingTable
 from utf8fpga.sim.boundaries import boundary_units
 
-__all__ = [
-    "any_text",
-    "damaged",
-    "near_boundaries",
-    "noise",
-    "pauses",
-    "stream_patterns",
-    "texts",
-    "well_formed",
-]
-
 
 def well_formed(table: EncodingTable = TABLE_3_7) -> st.SearchStrategy[tuple[int, ...]]:
     """Well-formed texts, with all rows equally likely."""

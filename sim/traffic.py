@@ -15,8 +15,6 @@ from numpy.typing import NDArray
 from utf8fpga.model import EncodingTable
 from utf8fpga.sim.boundaries import boundary_sequences, boundary_units
 
-__all__ = ["Traffic", "traffic"]
-
 _PACKETS = 1 << 13
 """Upper bound on the packets, except those of boundary sequences."""
 

@@ -26,8 +26,6 @@ from vcd.writer import VCDWriter
 
 from utf8fpga.hdl import Core
 
-__all__ = ["SAVE_FILE_MARK", "recorded", "samples", "write_save_file"]
-
 SAVE_FILE_MARK = "[*] Written by utf8fpga"
 """The first line of a save file of `write_save_file`. GTKWave replaces it when it saves the file."""
 

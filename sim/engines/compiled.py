@@ -38,8 +38,6 @@ from utf8fpga.sim.beats import (
 )
 from utf8fpga.sim.engines import Events, gates, native
 
-__all__ = ["CompiledEngine", "CompiledModel", "Gathered", "Outcomes", "Session", "Status", "Transfers", "core_rtlil"]
-
 _BUFFER_BYTES = 1 << 20
 """Upper bound on the bytes of output payloads per call, unless one call has less than `_FEWEST_BEATS`."""
 

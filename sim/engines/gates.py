@@ -18,8 +18,6 @@ from typing import Any
 
 from utf8fpga.hdl.toolchain import ToolError
 
-__all__ = ["CLOCK", "SCRIPT", "STEP", "UnknownCellError", "gate_level_c"]
-
 
 class UnknownCellError(ToolError):
     """A circuit has a cell that the compiled engine does not simulate."""

@@ -33,8 +33,6 @@ import platformdirs
 from utf8fpga.hdl.toolchain import ToolError, present_version, run_tool, tool_error, version_in
 from utf8fpga.sim.engines import gates
 
-__all__ = ["Circuit", "Rtlil", "compiler_version", "default_cache", "find_compiler", "library", "source"]
-
 _FLAGS = ("-std=c11", "-O1", "-fPIC", "-shared", "-fvisibility=hidden")
 """-O2 compiles half as long again, and the result is not faster."""
 

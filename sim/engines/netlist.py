@@ -19,8 +19,6 @@ from utf8fpga.model import InvalidArgumentError
 from utf8fpga.sim.engines import native
 from utf8fpga.sim.engines.native import Circuit, source
 
-__all__ = ["FAMILIES", "ROUTED_FAMILIES", "Line", "LineCircuit", "Netlist", "NetlistCircuit"]
-
 FAMILIES = ("ice40", "ecp5")
 """The FPGA families whose cells have models; the first is the default."""
 

@@ -18,8 +18,6 @@ from utf8fpga.sim.beats import Beat, BeatEncoder, ContractError, endless_output,
 from utf8fpga.sim.engines import Events
 from utf8fpga.sim.waveform import recorded
 
-__all__ = ["Bench", "PythonEngine"]
-
 _CLOCK_PERIOD = 10e-9
 """The period of the simulated clock in seconds, which is visible only in waveforms."""
 

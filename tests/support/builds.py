@@ -16,8 +16,6 @@ import pytest
 from utf8fpga.boards.build import BuildError, BuildReport, build_board, require_tools
 from utf8fpga.boards.catalog import BOARDS
 
-__all__ = ["STAND_INS", "Built", "alone", "needs_tools", "shared_build", "stand_in_tools"]
-
 SUFFIX = {"ice40": "bin", "ecp5": "bit"}
 
 

@@ -12,18 +12,6 @@ from pathlib import Path
 from support.processes import LIMIT_SECONDS
 from utf8fpga.hdl.toolchain import ToolError, run_tool
 
-__all__ = [
-    "TwoArgumentsError",
-    "alone",
-    "call_or_use_tool",
-    "fail",
-    "meet",
-    "say",
-    "square",
-    "wait_for",
-    "where",
-]
-
 
 def square(number: int) -> int:
     return number**2

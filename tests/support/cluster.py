@@ -11,8 +11,6 @@ import pytest
 
 from support.processes import LIMIT_SECONDS
 
-__all__ = ["cluster", "local_cluster"]
-
 
 @contextmanager
 def local_cluster() -> Iterator[str]:

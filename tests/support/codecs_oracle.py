@@ -6,15 +6,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Literal
 
-__all__ = [
-    "PYTHON_CODECS",
-    "UNIT_BYTES",
-    "encoded_by_cpython",
-    "scalar_values",
-    "transcoded_by_cpython",
-    "units_of_bytes",
-]
-
 PYTHON_CODECS = ("utf-8", "utf-16-le", "utf-16-be", "utf-32-le", "utf-32-be")
 """The encodings that CPython has by the same names."""
 

@@ -19,8 +19,6 @@ from unittest.mock import patch
 from support.processes import run
 from support.talk import talk
 
-__all__ = ["COMMAND", "utf8fpga"]
-
 COMMAND = [sys.executable, "-m", "utf8fpga"]
 """The command that starts a separate process."""
 

@@ -8,8 +8,6 @@ from typing import Any
 from utf8fpga.hdl import DecoderParameters, ParallelDecoder
 from utf8fpga.model import TABLE_3_7, EncodingTable
 
-__all__ = ["sparse_decoder"]
-
 
 def sparse_decoder(table: EncodingTable = TABLE_3_7, **parameters: Any) -> ParallelDecoder:
     """The parallel decoder, without a packer."""

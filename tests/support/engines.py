@@ -14,8 +14,6 @@ from utf8fpga.sim import ContractError, Run, Simulation
 from utf8fpga.sim.engines import has_compiler
 from utf8fpga.sim.strategies import stream_patterns, texts
 
-__all__ = ["ENGINE", "assert_equal_runs", "requires_compiler"]
-
 ENGINE = "compiled" if has_compiler() else "python"
 """The faster one; both are compared with each other in `tests/sim/test_compiled.py`."""
 

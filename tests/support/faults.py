@@ -16,18 +16,6 @@ from amaranth.hdl import Module, Signal, Value
 from utf8fpga.hdl.decoder.window import ItemWindow
 from utf8fpga.hdl.decoder.window_logic import Window
 
-__all__ = [
-    "Fault",
-    "combinational",
-    "inject",
-    "mute_errors",
-    "no_fault",
-    "registered",
-    "with_fault",
-    "with_registers",
-    "wrap",
-]
-
 Fault = Callable[[Module, Any], None]
 """Adds assignments to the module of a component, after the component's own."""
 

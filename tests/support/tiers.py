@@ -13,8 +13,6 @@ from typing import Any
 
 import pytest
 
-__all__ = ["LONGER", "SMOKE", "TIERS", "Tier", "assign_tiers", "tiered"]
-
 LONGER = ("slow", "proof", "build", "exhaustive", "benchmark")
 
 SMOKE = f"smoke and not ({' or '.join(LONGER)})"

@@ -17,8 +17,6 @@ from utf8fpga.hdl.toolchain import run_tool
 from utf8fpga.sim.beats import BeatEncoder, Receiver, SymbolReader, text_beats
 from utf8fpga.sim.engines.compiled import CompiledModel
 
-__all__ = ["model_of_verilog", "symbols_of_verilog"]
-
 
 def model_of_verilog(core: Core) -> CompiledModel:
     """The compiled model of a core's generated Verilog, with the payloads of the core.

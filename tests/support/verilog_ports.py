@@ -5,8 +5,6 @@ from __future__ import annotations
 
 import re
 
-__all__ = ["declared_ports", "header_of", "text_of"]
-
 
 def declared_ports(verilog: str) -> list[tuple[str, str, int]]:
     """The direction, the name and the width of each port of the first module, in their order."""

@@ -10,8 +10,6 @@ from typing import Any
 from utf8fpga.sim.engines.compiled import CompiledEngine, Session
 from utf8fpga.sim.engines.python import PythonEngine
 
-__all__ = ["Volume", "count_simulations", "volume_line"]
-
 Volume = Counter[str]
 """Numbers of texts and symbols, such as ``python texts``."""
 

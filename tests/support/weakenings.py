@@ -15,8 +15,6 @@ from typing import Any
 
 import pytest
 
-__all__ = ["Weakening", "weaken"]
-
 
 @dataclass(frozen=True)
 class Weakening:
