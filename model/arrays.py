@@ -214,8 +214,7 @@ def decode_array(data: Iterable[int], table: EncodingTable = TABLE_3_7) -> ItemA
 class IncrementalArrayDecoder:
     """An `IncrementalDecoder` that returns arrays: for the same chunks the same items.
 
-    `START_OF_A_SEQUENCE` is computed as `MAXIMAL_SUBPARTS`, which has the same marks. Memory depends on the size of the
-    chunks, not on the length of the text.
+    Memory depends on the size of the chunks, not on the length of the text.
 
     Args:
         practice: the replacement practice; default: `MAXIMAL_SUBPARTS`.

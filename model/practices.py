@@ -6,8 +6,8 @@ units are ill-formed (D84a), but not the number of marks for them (section 3.9, 
 Conversion Processes"). All practices give the same well-formed items and, except `FIRST_ERROR`,
 cover the text without gaps; they differ only in the marks.
 
-All but `START_OF_A_SEQUENCE` are filters over the items of `decode`, which split, merge or drop
-marks. A filter stores at most one mark, so memory is bounded for a text of any length.
+The practices are filters over the items of `decode`, which split, merge or drop marks. A filter
+stores at most one mark, so memory is bounded for a text of any length.
 `IncrementalDecoder` applies a practice to a text in chunks, `decode_with` to a whole text.
 """
 
@@ -16,11 +16,9 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from enum import StrEnum
-from functools import lru_cache
 from itertools import chain, islice, tee
-from operator import mul
 
-from utf8fpga.model.decoder import REPLACEMENT_CHARACTER, Decoder, Item, causes_of, code_units, mapping_of, new_item
+from utf8fpga.model.decoder import Decoder, Item, code_units, new_item
 from utf8fpga.model.exceptions import InvalidArgumentError
 from utf8fpga.model.forms import RFC_2279, TABLE_3_7
 from utf8fpga.model.table import EncodingTable, Range, checked_table
@@ -36,8 +34,8 @@ class Practice(StrEnum):
     """One mark for each maximal subpart (D93b), the W3C Encoding practice; `decode` implements it."""
     START_OF_A_SEQUENCE = "start-of-a-sequence"
     """The wording of L2/08-150: one mark for a unit that cannot start a minimal well-formed
-    subsequence, else one for the longest prefix of some such subsequence. The marks are those of
-    `MAXIMAL_SUBPARTS`, determined without the DFA."""
+    subsequence, else one for the longest prefix of some such subsequence. These are the marks of
+    `MAXIMAL_SUBPARTS`, for which the tests have a proof by enumeration."""
     EACH_UNIT = "each-unit"
     """One mark for each code unit of an ill-formed subsequence."""
     WHOLE_SUBSEQUENCE = "whole-subsequence"
@@ -249,61 +247,9 @@ class _MalformedSequences(_WholeSubsequences):
                 yield from self._end_of_mark()
 
 
-class _StartsOfSequences(_Subparts):
-    """The two rules of L2/08-150, evaluated on the rows, independently of the DFA and of `Decoder`."""
-
-    def __init__(self, table: EncodingTable) -> None:
-        self._table = table
-        self._start: tuple[int, ...] = ()
-        """The units of the open sequence: a proper prefix of some sequence."""
-        self._rows: Sequence[_RowOfRanges] = ()
-        """The rows with sequences of that prefix."""
-        self._offset = 0
-
-    def items(self, units: Iterable[int], final: bool) -> Iterator[Item]:
-        rows_of, error_of = _rows_by_first_unit(self._table), causes_of(self._table)
-        start, rows, offset = self._start, self._rows, self._offset
-        for unit in units:
-            if start:
-                place = len(start)
-                rows = [pair for pair in rows if unit in pair[0][place]]
-                if not rows:
-                    yield new_item((offset, place, REPLACEMENT_CHARACTER, error_of(start, unit)))
-                    offset += place
-                    start = ()
-            if not start:
-                rows = rows_of(unit)
-                if not rows:
-                    yield new_item((offset, 1, REPLACEMENT_CHARACTER, error_of((unit,), None)))
-                    offset += 1
-                    continue
-            start += (unit,)
-            ranges, (weights, constant) = rows[0]
-            if len(ranges) == len(start):  # No sequence is a prefix of another, so no other row continues.
-                yield new_item((offset, len(start), sum(map(mul, weights, start), constant), None))
-                offset += len(start)
-                start = ()
-        if final and start:
-            yield Item(offset, len(start), REPLACEMENT_CHARACTER, error_of(start, None))
-        self._start, self._rows, self._offset = start, rows, offset
-
-
-_RowOfRanges = tuple[tuple[range, ...], tuple[tuple[int, ...], int]]
-"""The code units of a row as ranges, and its mapping to code points as weights and a constant."""
-
-
-@lru_cache(maxsize=32)
-def _rows_by_first_unit(table: EncodingTable) -> Callable[[int], tuple[_RowOfRanges, ...]]:
-    """A function from a unit to the rows whose sequences it starts."""
-    rows = [
-        (tuple(range(allowed.first, allowed.last + 1) for allowed in row.units), mapping_of(row)) for row in table.rows
-    ]
-    return lru_cache(maxsize=1 << 16)(lambda unit: tuple(pair for pair in rows if unit in pair[0][0]))
-
-
 _PRACTICES: Mapping[Practice, Callable[[EncodingTable], _Subparts]] = {
     Practice.MAXIMAL_SUBPARTS: _Subparts,
-    Practice.START_OF_A_SEQUENCE: _StartsOfSequences,
+    Practice.START_OF_A_SEQUENCE: _Subparts,
     Practice.EACH_UNIT: _EachUnit,
     Practice.WHOLE_SUBSEQUENCE: _WholeSubsequences,
     Practice.MALFORMED_SEQUENCE: _MalformedSequences,
