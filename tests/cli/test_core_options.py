@@ -23,7 +23,6 @@ WORDS = {"simulate": ["--hex", "41"], "build": ["icebreaker"]}
 def options(command: str) -> dict[str, str]:
     """The option strings of a command with their help texts."""
     found = cli.get_command(click.Context(cli), command)
-    assert found is not None
     return {word: each.help or "" for each in found.params if isinstance(each, click.Option) for word in each.opts}
 
 

@@ -3,11 +3,8 @@
 
 from __future__ import annotations
 
-import doctest
-import importlib
 import json
 import pickle
-import pkgutil
 import sys
 from array import array
 from ast import literal_eval
@@ -23,7 +20,6 @@ from support import oracle
 from support.oracle import BOUNDARY, items_of, plain, refusal
 from support.processes import run
 
-import utf8fpga.model
 from utf8fpga.model import (
     TABLE_3_7,
     UTF_16,
@@ -393,15 +389,6 @@ def test_item_as_a_string() -> None:
         "2+1 U+0041",
         "3+4 U+10FFFF",
     ]
-
-
-MODULES = [name for _, name, _ in pkgutil.walk_packages(utf8fpga.model.__path__, "utf8fpga.model.")]
-
-
-@pytest.mark.parametrize("name", ["utf8fpga.model", *MODULES])
-def test_docstring_examples(name: str) -> None:
-    """Those of the model's modules, in which the tests of each need none of their own."""
-    assert doctest.testmod(importlib.import_module(name)).failed == 0
 
 
 STANDARD_LIBRARY_ALONE = """

@@ -10,7 +10,7 @@ import pytest
 from support import oracle
 from support.oracle import BOUNDARY, CESU_8_ROWS, kind_of, plain, refusal
 
-from utf8fpga.model import Decoder, EncodingTable, TableError, cause, decode, encode, encode_units, is_well_formed
+from utf8fpga.model import EncodingTable, TableError, cause, decode, encode, encode_units, is_well_formed
 from utf8fpga.model.forms import (
     CATALOGUE,
     CESU_8,
@@ -326,17 +326,6 @@ def test_composition_reports_an_invalid_unit_with_its_offset() -> None:
     )
 
 
-def test_incremental_decoder_rejects_a_composition() -> None:
-    assert refusal(TypeError, Decoder, CESU_8) == (
-        "an EncodingTable is required, not the composition CESU-8, whose tables are UTF-16 and CESU-8 code units"
-    )
-
-
-def test_cesu_8_has_the_rows_of_generalised_utf_8_up_to_three_bytes() -> None:
-    assert CESU_8_CODE_UNITS.rows == tuple(row for row in GENERALISED_UTF_8.rows if len(row.units) <= 3)
-    assert CESU_8.form is MODIFIED_UTF_8.form is UTF_16
-
-
 def test_six_byte_row_of_cesu_8_changes_the_items() -> None:
     """U+D000 after a high surrogate: the six-byte row consumes its first byte, the composition does not."""
     rows = EncodingTable.parse("CESU-8", CESU_8_ROWS, source="UTR #26", self_synchronising=False)
@@ -442,11 +431,6 @@ def test_argument_that_is_not_iterable_is_rejected(points: object) -> None:
     message = f"code points must be a string or an iterable of integers, not {type(points).__name__}"
     assert refusal(TypeError, encode, points) == message
     assert refusal(TypeError, encode_units, points) == message
-
-
-def test_empty_text_encodes_to_empty_bytes() -> None:
-    assert encode("") == b""
-    assert encode_units([]) == ()
 
 
 # The function `cause` alone.

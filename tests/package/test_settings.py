@@ -17,5 +17,4 @@ def test_examples_have_no_deadline(nothing: None) -> None:
 
 
 def test_failing_examples_are_reproducible() -> None:
-    assert settings.default is not None
     assert (settings.default.print_blob, settings.default.derandomize) == (True, False)

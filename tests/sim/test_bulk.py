@@ -220,7 +220,6 @@ def test_a_wrong_character_is_found_in_a_long_text_and_reduced() -> None:
     simulation = with_port_fault(wrong_character)
     text = b"A" * 300_000 + "\u20ac".encode() + b"B" * 100_000
     found = compare_bulk(simulation, [text])
-    assert found is not None
     assert bytes(found.units) == b"\xe2\x82\xac"
     assert found == compare(simulation, text[299_000:])
     assert compare_bulk(simulation, [text.replace(b"\xac", b"\xab")]) is None
@@ -231,7 +230,6 @@ def test_a_wrong_character_is_found_in_a_long_text_and_reduced() -> None:
 def test_soak_finds_a_wrong_character(seed: int) -> None:
     simulation, corpus = with_port_fault(wrong_character), CORPUS + "\u20ac".encode()
     totals, found = soak(simulation, seed=seed, symbols=20_000_000, corpus=corpus)
-    assert found is not None
     assert bytes(found.units) == b"\xe2\x82\xac"
     assert found.replay == ("utf8fpga", "simulate", "--hex", "E2 82 AC")
     # The last round can be repeated without those before it.
@@ -241,7 +239,6 @@ def test_soak_finds_a_wrong_character(seed: int) -> None:
 
 def test_a_difference_after_many_beats_has_no_replay() -> None:
     found = compare_bulk(with_port_fault(wrong_after_many), [b"@" * 200_000])
-    assert found is not None
     assert (found.replay, found.no_replay) == ((), DEPENDS_ON_EARLIER)
     assert str(found).splitlines()[1:3] == [
         "  model:     Word(code_point=64, error=False)",
@@ -251,7 +248,6 @@ def test_a_difference_after_many_beats_has_no_replay() -> None:
 
 def test_a_difference_that_needs_pauses_is_reduced_with_them() -> None:
     _, found = soak(with_port_fault(wrong_while_waiting), symbols=20_000_000, corpus=CORPUS)
-    assert found is not None
     assert len(found.units) == 1
     assert "--output-pauses" in found.replay
 
@@ -259,7 +255,6 @@ def test_a_difference_that_needs_pauses_is_reduced_with_them() -> None:
 @pytest.mark.parametrize("practice", [Practice.MAXIMAL_SUBPARTS, Practice.EACH_UNIT])
 def test_soak_finds_faults_with_and_without_a_fast_golden_function(practice: Practice) -> None:
     _, found = soak(with_port_fault(wrong_character, practice=practice), symbols=10_000_000, corpus=b"\xe2\x82\xac")
-    assert found is not None
     assert bytes(found.units) == b"\xe2\x82\xac"
 
 
@@ -267,7 +262,6 @@ def test_soak_finds_faults_with_and_without_a_fast_golden_function(practice: Pra
 def test_a_difference_that_depends_on_another_packet_has_no_replay(practice: Practice) -> None:
     simulation = with_port_fault(wrong_after_another_packet, practice=practice)
     _, found = soak(simulation, symbols=10_000_000, corpus=CORPUS)
-    assert found is not None
     assert (found.replay, found.no_replay) == ((), DEPENDS_ON_EARLIER)
 
 
@@ -304,7 +298,6 @@ def test_soak_ends_with_a_fault_after_many_beats(fault: PortFault, many: int, pr
         _, found = soak(
             with_port_fault(after_many(fault, many), practice=practice), seed=seed, symbols=1, corpus=CORPUS
         )
-        assert found is not None
         assert (found.replay, found.no_replay) == ((), DEPENDS_ON_EARLIER)
         assert found.units or found.reason
 
@@ -316,11 +309,9 @@ def test_the_search_for_a_shorter_input_ends(practice: Practice, monkeypatch: py
     for module in (check, bulk, soak_module):
         monkeypatch.setattr(module, "monotonic", lambda: next(clock))
     _, found = soak(simulation, symbols=10_000_000, corpus=CORPUS)
-    assert found is not None
     assert (found.replay, found.no_replay) == ((), NOT_REPRODUCED)
     # What has been found is reported without further attempts.
     found = compare(with_port_fault(wrong_character), TEXT + "\u20ac".encode())
-    assert found is not None
     assert len(found.units) > 3
 
 
@@ -356,7 +347,6 @@ FAULTS: dict[str, tuple[PortFault, Callable[[bytes], bool], str]] = {
 def test_faults_of_the_streams_are_found(fault: PortFault, is_shortest: Callable[[bytes], bool], reason: str) -> None:
     simulation = with_port_fault(fault, lanes=2, packed=False)
     _, found = soak(simulation, symbols=10_000_000, corpus=CORPUS)
-    assert found is not None
     assert is_shortest(bytes(found.units)), found
     assert reason in found.reason
     assert found.replay
@@ -378,6 +368,5 @@ def test_a_lost_end_is_found_though_a_long_packet_follows() -> None:
 
 def test_an_end_that_is_lost_at_the_end_of_a_file_is_reduced() -> None:
     found = compare_bulk(with_port_fault(never_ends), [b"A" * 1000, b"B"])
-    assert found is not None
     assert bytes(found.units) == b"B"
     assert found.replay == ("utf8fpga", "simulate", "--hex", "42")

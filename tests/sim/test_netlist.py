@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 from support.builds import needs_tools
 from support.engines import assert_equal_runs, requires_compiler
+from support.oracle import refusal
 from support.tiers import tiered
 
 from utf8fpga.formal.abc import decide
@@ -257,9 +258,7 @@ def test_a_cell_without_a_model_is_rejected() -> None:
     ],
 )
 def test_invalid_netlists_are_rejected(arguments: dict[str, Any], message: str) -> None:
-    with pytest.raises(InvalidArgumentError) as caught:
-        Netlist(**arguments)
-    assert str(caught.value) == message
+    assert refusal(InvalidArgumentError, Netlist, **arguments) == message
 
 
 @requires_compiler

@@ -153,7 +153,6 @@ def test_replay_command_selects_the_faulty_decoder(
     insert_fault(choice, n_is_o, monkeypatch)
     decoder = build(choice)
     found = compare(Simulation(decoder), TEXT)
-    assert found is not None
     assert len(found.units) <= 2 * decoder.lanes
     assert bytes(found.units).count(b"n") == 1
     words = assert_replayed(found, tmp_path, capsys)
@@ -186,7 +185,6 @@ def test_replay_command_has_the_required_stream_options(
         output_pauses=[False, True, False],
         separate_end=True,
     )
-    assert found is not None
     assert len(found.units) <= 16
     words = assert_replayed(found, tmp_path, capsys)
     assert words[1:-2] == [
@@ -212,7 +210,6 @@ def test_no_replay_command_where_the_last_units_alone_are_decoded_correctly(
 
     insert_fault({}, n_is_o_after_a_thousand, monkeypatch)
     found = compare(Simulation(build({})), b"and" * 500)
-    assert found is not None
     assert found.offset == len(found.units) - 2
     assert str(found).splitlines()[-1] == (
         "  replay:    none, since these units alone are decoded correctly: the difference depends on earlier units"
@@ -270,7 +267,6 @@ def test_decoder_with_another_practice_is_detected(practice: Practice) -> None:
     assert isinstance(own, DecoderParameters)
     simulation = Simulation(decoder, replace(own, practice=Practice.MAXIMAL_SUBPARTS))
     found = compare(simulation, b"so \xf0\x90\x80\xff\xff\xf0\x80\x80\x80 A and on")
-    assert found is not None
     assert len(found.units) <= 6
 
 

@@ -53,7 +53,6 @@ def test_violation_of_the_contract_is_detected(fault: PortFault, message: str) -
 
 def test_violation_of_the_contract_is_a_mismatch_with_a_reason() -> None:
     found = compare(faulty(valid_is_never_asserted), TEXT)
-    assert found is not None
     assert len(found.units) == 1
     assert re.fullmatch(r"cycle \d+: no beat was transferred for 64 cycles", found.reason)
     assert f"  contract:  {found.reason}" in str(found).splitlines()
@@ -65,7 +64,6 @@ def test_missing_last_item_is_detected() -> None:
             m.d.comb += [outer.output.payload.keep.eq(0), outer.output.payload.symbols[0].error.eq(0)]
 
     found = compare(faulty(last_item_is_lost), TEXT)
-    assert found is not None
     assert (found.units, found.expected, found.simulated) == ((0x41,), Item(0, 1, 0x41, None), None)
 
 
@@ -76,7 +74,6 @@ def test_additional_item_is_detected() -> None:
             m.d.comb += outer.output.payload.symbols[0].kind.eq(0)
 
     found = compare(faulty(end_is_an_item), b"A", separate_end=True)
-    assert found is not None
     assert (found.units, found.expected, found.reason) == ((0x41,), None, "")
 
 

@@ -302,7 +302,6 @@ def test_a_diagram_has_its_data_and_a_background(tmp_path: Path) -> None:
     space = "{http://www.w3.org/2000/svg}"
     assert json.loads(picture.findtext(f"{space}desc") or "")["signal"][0] == {"name": "clk", "wave": "P."}
     background = picture.find(f"{space}rect")
-    assert background is not None
     assert (background.get("width"), background.get("fill")) == ("100%", "white")
     # Each shape that is used is defined, and no other one.
     text = (tmp_path / "w.svg").read_text(encoding="utf-8")
