@@ -9,7 +9,7 @@ import select
 import sys
 import threading
 from array import array
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -328,37 +328,36 @@ class VirtualPort:
         self._bytes = 0
         self._is_open = True
 
-    def serve(self, changed: Callable[[dict[str, bool]], None] | None = None) -> None:
-        """Simulate the board until `stop` is called or the port is disconnected.
-
-        Args:
-            changed: called with the LEDs after each change of them.
-        """
-        waiting, pending, leds = b"", b"", dict(self.board.leds)
+    def serve(self) -> None:
+        """Simulate the board until `stop` is called or the port is disconnected."""
+        waiting, pending = b"", b""
         while self._is_open:
-            wants_more = not waiting and len(pending) < _PENDING
-            is_busy = len(pending) < _PENDING and (waiting or not self.board.is_idle)
-            readable, writable, _ = select.select(
-                [self._stop, *([self._host] if wants_more else [])],
-                [self._host] if pending else [],
-                [],
-                0 if is_busy else None,
-            )
+            has_room = len(pending) < _PENDING
+            has_work = bool(waiting) or not self.board.is_idle
+            inputs = [self._stop, self._host] if has_room and not waiting else [self._stop]
+            outputs = [self._host] if pending else []
+            readable, writable, _ = select.select(inputs, outputs, [], 0 if has_room and has_work else None)
             if self._stop in readable:
                 return
             if self._host in readable:
                 waiting = self._read()
             if self._host in writable:
-                with suppress(BlockingIOError):
-                    pending = pending[os.write(self._host, pending) :]
+                pending = pending[self._write(pending) :]
             if waiting or not self.board.is_idle:
-                now, waiting = waiting[:_CHUNK], waiting[_CHUNK:]
-                pending += self.board.exchange(now, baud=_speed(self._device) or self.board.baud)
-                self._bytes += len(now)
-            if self.board.leds != leds and changed is not None:
-                changed(leds := dict(self.board.leds))
+                pending += self._simulate(waiting[:_CHUNK])
+                waiting = waiting[_CHUNK:]
             if self.board.faults.disconnect is not None and self._bytes >= self.board.faults.disconnect:
                 self.close()
+
+    def _simulate(self, data: bytes) -> bytes:
+        """Send bytes of the host to the board at the speed that the host has set; returns what the board sends."""
+        self._bytes += len(data)
+        return self.board.exchange(data, baud=_speed(self._device) or self.board.baud)
+
+    def _write(self, data: bytes) -> int:
+        with suppress(BlockingIOError):
+            return os.write(self._host, data)
+        return 0
 
     def _read(self) -> bytes:
         try:

@@ -55,44 +55,37 @@ def json_line(item: Item | FlaggedItem) -> str:
     return f'{{"offset": {offset}, "length": {length}, "code_point": {point}, "error": {name}{flags}}}'
 
 
-class SymbolTally:
-    """Counts of the symbols of any golden function, for items by cause."""
+class SymbolTally(Tally):
+    """Counts of the symbols of any golden function, for items by cause; `units` are the input symbols."""
 
     def __init__(self) -> None:
-        self._items = Tally()
+        super().__init__()
         self._properties: Counter[CharacterProperty] = Counter()
-        self._inputs = self._outputs = 0
+        self._outputs = 0
 
     @property
     def noun(self) -> str:
         """What the symbols are called."""
         return "symbol" if self._outputs else "item"
 
-    @property
-    def inputs(self) -> int:
-        """The number of input symbols that the symbols stand for."""
-        return self._inputs + self._items.units
-
-    def add(self, symbol: Any) -> None:
+    def add_symbol(self, symbol: Any) -> None:
         """Count a symbol."""
         if isinstance(symbol, FlaggedItem):
             self._properties.update(symbol.properties)
-            self._items.add([Item(*symbol[:4])])
-        elif isinstance(symbol, Item):
-            self._items.add([symbol])
+        if isinstance(symbol, Item | FlaggedItem):
+            self.add([Item(*symbol[:4])])
         else:
-            self._inputs += symbol.length
+            self.units += symbol.length
             self._outputs += 1
 
-    def count(self, symbols: BulkSymbols, inputs: int) -> None:
+    def add_columns(self, symbols: BulkSymbols, inputs: int) -> None:
         """Count many symbols, for which there are so many new inputs; items have the columns `kind` and `length`."""
         if "kind" not in symbols.columns:
-            self._inputs += inputs
+            self.units += inputs
             self._outputs += len(next(iter(symbols.columns.values())))
             return
         kinds, lengths = symbols.columns["kind"], symbols.columns["length"]
-        causes = {kind: int((kinds == kind).sum()) for kind in ErrorKind}
-        self._items.count(int(lengths.sum(dtype=int)), len(kinds), causes)
+        self.count(int(lengths.sum(dtype=int)), len(kinds), {kind: int((kinds == kind).sum()) for kind in ErrorKind})
         for each in CharacterProperty:
             if each.field in symbols.columns:
                 self._properties[each] += int(symbols.columns[each.field].sum())
@@ -100,9 +93,9 @@ class SymbolTally:
     def lines(self) -> list[str]:
         """The counts as lines of text."""
         if self._outputs:
-            return [f"{self._inputs} symbols in, {self._outputs} symbols out"]
+            return [f"{self.units} symbols in, {self._outputs} symbols out"]
         counts = ((each, self._properties[each]) for each in CharacterProperty)
-        return [*self._items.lines(), *(f"  {number} {each}" for each, number in counts if number)]
+        return [*super().lines(), *(f"  {number} {each}" for each, number in counts if number)]
 
 
 def symbol_json(symbol: Any) -> str:

@@ -225,7 +225,7 @@ class _Comparison:
                     raise CommandError(str(mismatch), status=1)
 
     def _compare(self, chunks: Iterator[bytes]) -> Mismatch | None:
-        self._before, engine = self.tally.inputs, self.engine
+        self._before, engine = self.tally.units, self.engine
         if engine is None and self.waveform is None:
             engine, chunks = _engine_for(self.simulation.parameters, chunks)
         fast = self.simulation.on(engine or ENGINES[0])
@@ -244,11 +244,11 @@ class _Comparison:
         )
 
     def _on_part(self, sent: int, new: int, symbols: BulkSymbols) -> None:
-        self.tally.count(symbols, new)
+        self.tally.add_columns(symbols, new)
         self._done(self._before + sent)
 
     def _on_symbol(self, symbol: Any) -> None:
-        self.tally.add(symbol)
+        self.tally.add_symbol(symbol)
         if self.output:
             self.output.write(self.simulation.parameters.as_bytes([symbol]))
         if self.as_json:

@@ -9,7 +9,7 @@ import sys
 import time
 import unicodedata
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING, BinaryIO
 
@@ -286,12 +286,9 @@ def _interact(connection: Port, conversation: Conversation) -> None:
             seconds = (1 if board else 0) if is_due else None
             ready, _, _ = select.select([keyboard, *board] if has_room else board, [], [], seconds)
             if ready != [keyboard]:
-                for event in conversation.receive(0 if ready else None):
-                    if not isinstance(event, Counters):
-                        _print(console, event)
-                    elif is_asked and not conversation.is_waiting:
-                        is_asked = False
-                        _print(console, event)
+                events = conversation.receive(0 if ready else None)
+                if _show(console, events, with_counters=is_asked and not conversation.is_waiting):
+                    is_asked = False
             if keyboard not in ready:
                 continue
             typed = read(conversation.room - 2)
@@ -301,6 +298,18 @@ def _interact(connection: Port, conversation: Conversation) -> None:
             is_asked |= _REQUEST in text
             conversation.send(text.replace(bytes([_REQUEST]), b""), ends=bool(end))
             is_empty = bool(end)
+
+
+def _show(console: Console, events: Iterable[Event], *, with_counters: bool) -> bool:
+    """Print events, of the counters only the first ones, if at all; whether counters were among them."""
+    are_shown = False
+    for event in events:
+        if not isinstance(event, Counters):
+            _print(console, event)
+        elif with_counters and not are_shown:
+            are_shown = True
+            _print(console, event)
+    return are_shown
 
 
 def _print(console: Console, event: Event) -> None:

@@ -9,7 +9,7 @@ of words is the choice of a pointer.
 
 from __future__ import annotations
 
-from collections import defaultdict, deque
+from collections import deque
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from graphlib import CycleError, TopologicalSorter
@@ -127,17 +127,6 @@ class _Selection:
     select: Bit
     a: Bit
     b: Bit
-
-
-@dataclass
-class _Run:
-    """Assignments of bits to successive elements of an array, from sources that are successive, too."""
-
-    array: str
-    start: int
-    bits: list[Bit]
-    saved: str = ""
-    """The array that the sources were saved to beforehand."""
 
 
 @dataclass
@@ -268,28 +257,21 @@ class _Writer:
         terms = [f"{self.value(bit)}{f' << {n}' if n else ''}" for n, bit in enumerate(bits) if bit not in ("0", "x")]
         return " | ".join(f"(unsigned){term}" for term in terms) or "0"
 
-    def runs(self, array: str, bits: Sequence[Bit], start: int = 0) -> list[_Run]:
-        """Assignments to an array from `start` on, gathered to runs whose sources are contiguous, too."""
-        runs: list[_Run] = []
-        for number, bit in enumerate(bits, start):
-            if runs and self._follows(bit, runs[-1].bits[-1]):
-                runs[-1].bits.append(bit)
+    def copied(self, array: str, bits: Sequence[Bit], start: int = 0) -> Iterator[str]:
+        """Assignments of bits to an array from `start` on; those whose sources are contiguous are one copy."""
+        runs: list[list[Bit]] = []
+        for bit in bits:
+            if runs and self._follows(bit, runs[-1][-1]):
+                runs[-1].append(bit)
             else:
-                runs.append(_Run(array, number, [bit]))
-        return runs
-
-    def assign(self, run: _Run) -> str:
-        """The statement of a run."""
-        array, start, bits = run.array, run.start, run.bits
-        if run.saved:
-            return f"memcpy({array} + {start}, {run.saved}, {len(bits)});"
-        source, first = self.places.get(bits[0], ("", -1))
-        if len(bits) > 1 and array == "q" and source[0] in "qx":
-            # A selected word may be part of the same array.
-            return f"memmove({array} + {start}, {source} + {first}, {len(bits)});"
-        if len(bits) < _SHORTEST_COPY:
-            return " ".join(f"{array}[{n}] = {self.value(bit)};" for n, bit in enumerate(bits, start))
-        return f"memcpy({array} + {start}, {source} + {first}, {len(bits)});"
+                runs.append([bit])
+        for run in runs:
+            if len(run) < _SHORTEST_COPY:
+                yield " ".join(f"{array}[{n}] = {self.value(bit)};" for n, bit in enumerate(run, start))
+            else:
+                source, first = self.places[run[0]]
+                yield f"memcpy({array} + {start}, {source} + {first}, {len(run)});"
+            start += len(run)
 
     def text(self) -> str:
         netlist = self.netlist
@@ -307,10 +289,11 @@ class _Writer:
             f"static void {STEP}(struct state *restrict s, const struct inputs *restrict in, "
             "struct outputs *restrict out) {"
         )
-        out.append("uint8_t *q = s->q;")
+        # The contents before the clock edge, since a register may be copied after its own value is replaced.
+        out.append(f"uint8_t *next = s->q, q[{count}]; memcpy(q, next, {count});")
         self._write_logic()
         for name, bits in netlist.outputs.items():
-            self.lines += map(self.assign, self.runs(f"out->{name}", bits))
+            self.lines += self.copied(f"out->{name}", bits)
         self._save_written_rows()
         self._write_flip_flops()
         self._write_rows()
@@ -347,12 +330,12 @@ class _Writer:
         return f"const unsigned g{number} = {expression};"
 
     def _save_written_rows(self) -> None:
-        # A row is written after the flip-flops have copied the one before; its data are in flip-flops, too.
+        # A row is written after the flip-flops have copied the one before.
         for name, _, port in self._writes():
             self.lines.append(f"const unsigned {name}a = {self.address(port.address)};")
             for number, enable in enumerate(dict.fromkeys(port.enable)):
                 self.lines.append(f"const unsigned {name}e{number} = {self.value(enable)};")
-            self.lines += [f"uint8_t {name}[{len(port.data)}];", *map(self.assign, self.runs(name, port.data))]
+            self.lines += [f"uint8_t {name}[{len(port.data)}];", *self.copied(name, port.data)]
 
     def _writes(self) -> Iterator[tuple[str, int, _WritePort]]:
         for number, memory in enumerate(self.netlist.memories):
@@ -372,63 +355,11 @@ class _Writer:
             self.lines.append("}")
 
     def _write_flip_flops(self) -> None:
-        enables = dict.fromkeys(each.enable for each in self.netlist.flip_flops)
-        names = {enable: f"e{number}" for number, enable in enumerate(enables)}
-        self.lines += [f"const unsigned {name} = {self.value(enable)};" for enable, name in names.items()]
-        runs: list[tuple[_Run, Bit]] = []
         for enable, group in groupby(enumerate(self.netlist.flip_flops), key=lambda each: each[1].enable):
             members = list(group)
-            bits = [each.data for _, each in members]
-            runs += [(run, enable) for run in self.runs("q", bits, members[0][0])]
-        ordered = self._ordered([run for run, _ in runs])
-        enable_of = {id(run): enable for run, enable in runs}
-        for enable, together in groupby(ordered, key=lambda run: enable_of[id(run)]):
-            statements = map(self.assign, together)
-            self.lines += statements if enable == "1" else [f"if ({names[enable]}) {{", *statements, "}"]
-
-    def _flip_flops_read(self, first: Bit, length: int) -> Iterator[int]:
-        """The positions of the flip-flops that a run reads, which may be several words of which one is selected."""
-        array, position = self.places.get(first, ("", -1))
-        if array == "q":
-            yield from range(position, position + length)
-        elif array.startswith("x"):
-            each = self.selections[int(array[1:])]
-            for bit in self.netlist.gates[each.nets[position]][1].values():
-                if bit != each.select:
-                    yield from self._flip_flops_read(bit, length)
-
-    def _ordered(self, runs: list[_Run]) -> list[_Run]:
-        """The runs in an order in which each reads its sources before another overwrites them.
-
-        Where there is none, as in a ring of registers, a run's sources are saved beforehand.
-        """
-        readers: dict[int, list[_Run]] = defaultdict(list)
-        for run in runs:
-            for position in self._flip_flops_read(run.bits[0], len(run.bits)):
-                readers[position].append(run)
-        ordered: list[_Run] = []
-        begun: set[int] = set()
-        done: set[int] = set()
-
-        def visit(run: _Run) -> None:
-            begun.add(id(run))
-            for position in range(run.start, run.start + len(run.bits)):
-                for other in readers[position]:
-                    if other is run or id(other) in done or other.saved:
-                        continue
-                    if id(other) in begun:
-                        other.saved = f"t{other.start}"
-                        self.lines.append(f"uint8_t {other.saved}[{len(other.bits)}];")
-                        self.lines += map(self.assign, self.runs(other.saved, other.bits))
-                    else:
-                        visit(other)
-            done.add(id(run))
-            ordered.append(run)
-
-        for run in runs:
-            if id(run) not in begun:
-                visit(run)
-        return ordered
+            first, _ = members[0]
+            statements = self.copied("next", [each.data for _, each in members], first)
+            self.lines += statements if enable == "1" else [f"if ({self.value(enable)}) {{", *statements, "}"]
 
 
 def _levels(netlist: _Netlist) -> dict[Bit, int]:

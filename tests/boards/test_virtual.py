@@ -282,15 +282,13 @@ def test_a_board_that_falls_silent_is_reported() -> None:
 
 @pytest.mark.parametrize(
     ("baud", "said"),
-    [
-        (3e6, "is not that of a board of utf8fpga: specify its speed with --baud"),
-        (2e6, "is not that of a board of utf8fpga: specify its speed with --baud"),
-        (300e3, "specify its speed with --baud"),
-    ],
+    [(3e6, "is not that of a board of utf8fpga"), (2e6, "is not that of a board of utf8fpga"), (3e5, "")],
 )
 def test_a_wrong_speed_is_reported(baud: float, said: str) -> None:
     of = board(baud=1e6)
-    assert said in refusal(TalkError, lambda: Conversation(Wire(of, baud)))
+    message = refusal(TalkError, lambda: Conversation(Wire(of, baud)))
+    assert said in message
+    assert message.endswith("specify its speed with --baud")
 
 
 class Scripted:

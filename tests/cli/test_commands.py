@@ -8,7 +8,6 @@ import os
 import pty
 import re
 import shlex
-import signal
 import stat
 import subprocess
 import sys
@@ -20,7 +19,7 @@ import pytest
 from support.builds import stand_in_tools
 from support.command import utf8fpga
 from support.engines import requires_compiler
-from support.processes import LIMIT_SECONDS, run, started, wait_until
+from support.processes import run, started
 from support.talk import talk
 
 from utf8fpga.cli.soak import soak_limit
@@ -613,21 +612,9 @@ def test_replaced_file_keeps_its_mode_and_links(tmp_path: Path) -> None:
     assert stat.S_IMODE(out.stat().st_mode) == 0o640
 
 
-def test_output_to_a_device() -> None:
-    assert utf8fpga("decode", "-o", "/dev/null", data=b"x").returncode == 0
-    assert not Path("/dev/null").is_file()
-
-
 def test_input_file_as_output_file(damaged: Path) -> None:
     assert utf8fpga("decode", "-o", damaged, damaged).returncode == 0
     assert damaged.read_text("utf-8") == DAMAGED.decode("utf-8", "replace")
-
-
-def test_a_full_device() -> None:
-    if not Path("/dev/full").exists():
-        pytest.skip("/dev/full does not exist")
-    done = utf8fpga("decode", "-o", "/dev/full", data=b"x")
-    assert_rejected(done, "cannot write '/dev/full': No space left on device", status=1)
 
 
 def test_standard_output_closed_by_its_reader() -> None:
@@ -636,24 +623,6 @@ def test_standard_output_closed_by_its_reader() -> None:
     done = run(["/bin/bash", "-c", script], capture_output=True)
     assert done.stdout.endswith(b"141\n")
     assert done.stderr.decode() == "utf8fpga: standard output was closed\n"
-
-
-@pytest.mark.parametrize("command", ["decode", "simulate"])
-def test_interrupt_with_ctrl_c(command: str, tmp_path: Path) -> None:
-    source, out = tmp_path / "fifo", tmp_path / "out.txt"
-    os.mkfifo(source)
-    words = [sys.executable, "-m", "utf8fpga", command, "-o", out, source]
-    with (
-        os.fdopen(os.open(source, os.O_RDWR), "wb") as fifo,  # Read and write, so that opening does not block.
-        started(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process,
-    ):
-        fifo.write(b"some text")
-        fifo.flush()
-        wait_until(lambda: len(list(tmp_path.iterdir())) == 2, process, expected="a file to write")
-        process.send_signal(signal.SIGINT)
-        stdout, stderr = process.communicate(timeout=LIMIT_SECONDS)
-    assert (process.returncode, stdout, stderr) == (130, b"", b"utf8fpga: interrupted\n")
-    assert [path.name for path in tmp_path.iterdir()] == ["fifo"]
 
 
 def test_progress_on_a_terminal_and_none_in_a_pipe(tmp_path: Path) -> None:

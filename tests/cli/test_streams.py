@@ -181,9 +181,9 @@ def running(
         {
             f"{command}-{number.name}": (command, number)
             for command in ("decode", "simulate")
-            for number in (signal.SIGTERM, signal.SIGHUP)
+            for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGINT)
         },
-        ["decode-SIGHUP", "simulate-SIGTERM"],
+        ["decode-SIGHUP", "simulate-SIGTERM", "decode-SIGINT"],
     ),
 )
 def test_signal_leaves_no_incomplete_file(command: str, number: signal.Signals, tmp_path: Path) -> None:
@@ -194,8 +194,9 @@ def test_signal_leaves_no_incomplete_file(command: str, number: signal.Signals, 
         fifo.flush()
         wait_until(lambda: len(list(tmp_path.iterdir())) == 1 + len(options) // 2, process, expected="its files")
         process.send_signal(number)
-        assert process.communicate() == ("", "utf8fpga: terminated\n")
-    assert process.returncode == -number
+        is_ctrl_c = number == signal.SIGINT
+        assert process.communicate() == ("", f"utf8fpga: {'interrupted' if is_ctrl_c else 'terminated'}\n")
+    assert process.returncode == (130 if is_ctrl_c else -number)
     assert [path.name for path in tmp_path.iterdir()] == ["fifo"]
 
 

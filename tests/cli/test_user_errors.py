@@ -18,11 +18,10 @@ from utf8fpga import hdl, model
 from utf8fpga.boards.uart_core import UartCore
 from utf8fpga.cli import process
 from utf8fpga.hdl import DecoderParameters
-from utf8fpga.model import CESU_8, DFA, EncodingTable, InvalidArgumentError, Practice, Range, Row, TableError
+from utf8fpga.model import CESU_8, DFA, EncodingTable, Practice, Range, Row, TableError
 from utf8fpga.model.arrays import ArrayDecoder, decode_array
 from utf8fpga.model.render import render
 from utf8fpga.model.table import bit_distribution
-from utf8fpga.sim import simulate
 
 CHECKOUT = Path(__file__).parents[2]
 
@@ -137,12 +136,3 @@ def test_row_without_code_units_is_rejected() -> None:
     assert refusal(TableError, EncodingTable, "none", "nowhere", 8, []) == "none: a table needs at least one row"
     text = "rows of text are not Rows but str: EncodingTable.parse reads them"
     assert refusal(TypeError, EncodingTable, "text", "nowhere", 8, "0041 41") == text
-
-
-@pytest.mark.parametrize("name", ["input_pauses", "output_pauses", "separate_ends"])
-def test_empty_patterns_are_rejected(name: str) -> None:
-    messages = dict.fromkeys(
-        ("input_pauses", "output_pauses"), f"{name} [] has no cycle without a pause: include one False"
-    )
-    messages["separate_ends"] = "separate_ends is empty: give at least one bool"
-    assert refusal(InvalidArgumentError, lambda: simulate([b"A"], **{name: []})) == messages[name]

@@ -342,22 +342,16 @@ def test_buffer_can_be_released_after_decoding() -> None:
 
 
 NATIVE = "code units must be bytes or integers in native byte order, not in the format"
+OUTSIDE = "is not an integer in 0..0xff"
+DIMENSIONS = "code units must be in an array of one dimension, not 2"
 FORMATS = {
-    "signed": (array("b", [65, -1]), ValueError, "code unit -0x1 at offset 1 is not an integer in 0..0xff"),
-    "signed_view": (
-        memoryview(array("b", [-1])),
-        ValueError,
-        "code unit -0x1 at offset 0 is not an integer in 0..0xff",
-    ),
-    "too_wide": (array("H", [65, 256]), ValueError, "code unit 0x100 at offset 1 is not an integer in 0..0xff"),
-    "floating_point": (array("d", [65.0]), ValueError, "code unit 65.0 at offset 0 is not an integer in 0..0xff"),
+    "signed": (array("b", [65, -1]), ValueError, f"code unit -0x1 at offset 1 {OUTSIDE}"),
+    "signed_view": (memoryview(array("b", [-1])), ValueError, f"code unit -0x1 at offset 0 {OUTSIDE}"),
+    "too_wide": (array("H", [65, 256]), ValueError, f"code unit 0x100 at offset 1 {OUTSIDE}"),
+    "floating_point": (array("d", [65.0]), ValueError, f"code unit 65.0 at offset 0 {OUTSIDE}"),
     "characters": (memoryview(b"A").cast("c"), TypeError, f"{NATIVE} 'c'"),
     "byte_order": (memoryview((c_uint16.__ctype_be__ * 2)()), TypeError, f"{NATIVE} '>H'"),
-    "two_dimensions": (
-        memoryview(bytes(4)).cast("B", (2, 2)),
-        InvalidArgumentError,
-        "code units must be in an array of one dimension, not 2",
-    ),
+    "two_dimensions": (memoryview(bytes(4)).cast("B", (2, 2)), InvalidArgumentError, DIMENSIONS),
 }
 
 
@@ -384,11 +378,8 @@ def test_large_offset(offset: int) -> None:
 
 
 def test_item_as_a_string() -> None:
-    assert [str(item) for item in decode(b"\xe1\x80A\xf4\x8f\xbf\xbf")] == [
-        "0+2 U+FFFD TRUNCATED",
-        "2+1 U+0041",
-        "3+4 U+10FFFF",
-    ]
+    items = list(map(str, decode(b"\xe1\x80A\xf4\x8f\xbf\xbf")))
+    assert items == ["0+2 U+FFFD TRUNCATED", "2+1 U+0041", "3+4 U+10FFFF"]
 
 
 STANDARD_LIBRARY_ALONE = """

@@ -21,7 +21,6 @@ from utf8fpga.hdl import Decoder, axi_verilog
 from utf8fpga.hdl.foreign import CoreError, read_module
 from utf8fpga.hdl.foreign_core import ForeignCore
 from utf8fpga.hdl.foreign_ports import CheckedPorts, read_checked_ports
-from utf8fpga.hdl.toolchain import ToolError
 from utf8fpga.model import ErrorKind, Practice
 from utf8fpga.sim import Simulation, causes, compare
 from utf8fpga.sim.bulk import compare_bulk
@@ -518,12 +517,6 @@ def test_core_without_our_ports_needs_a_description() -> None:
         f"{FOLDER}/leaky.v: leaky has no input 's_axis_tdata' for input.byte "
         "(inputs: s_data, s_last, s_valid, m_ready): describe its ports with --ports"
     )
-
-
-def test_missing_compiler_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("CC", "no-such-compiler")
-    with pytest.raises(ToolError, match="CC names 'no-such-compiler', which is not a program"):
-        ForeignSimulation(core_of("strobe"))
 
 
 # Other outputs.
