@@ -130,7 +130,7 @@ def _escaped(name: str) -> str:
     return name if re.fullmatch(r"[A-Za-z_][A-Za-z0-9_$]*", name) else f"\\{name} "
 
 
-_VERILOG_LANES = 16
+VERILOG_LANES = 16
 """Upper bound on the lanes of cores that are measured from Verilog; wider ones are measured from RTLIL."""
 
 
@@ -155,7 +155,7 @@ def measured_core(parameters: CoreParameters, title: str | None = None, *, cache
         title=title or parameters.title,
         # Yosys 0.70 fails with an internal assertion when it reads the Verilog of more lanes.
         sources=(
-            ("core.v", _verilog(rtlil, module_name(core), cache)) if lanes <= _VERILOG_LANES else ("core.il", rtlil),
+            ("core.v", _verilog(rtlil, module_name(core), cache)) if lanes <= VERILOG_LANES else ("core.il", rtlil),
         ),
         top=module_name(core),
         clock="clk",
@@ -229,9 +229,6 @@ def read_ports(path: Path) -> Ports:
 
     Every key is optional; see `Ports` for the defaults and for the other keys. The keys of `sim.CheckedPorts` have no
     effect.
-
-    Raises:
-        CoreError: the file cannot be read, or a key or a value is invalid.
     """
     specified = read_description(path)
     return Ports(**{field.name: specified[field.name] for field in fields(Ports) if field.name in specified})
@@ -245,10 +242,6 @@ def foreign_core(files: Sequence[Path], top: str | None = None, ports: Ports | N
         top: its top module; default: the module that no other one instantiates.
         ports: the description of its ports; default: all are read from the Verilog, and clock and
             reset are recognised by their names.
-
-    Raises:
-        CoreError: a file cannot be read, Yosys rejects it, or the description does not match the ports.
-        ToolError: Yosys is missing.
     """
     ports = ports or Ports()
     module = read_module(files, top)

@@ -15,9 +15,6 @@ def flat_verilog(rtlil: str, top: str) -> str:
     Args:
         rtlil: the design in Yosys's RTLIL.
         top: the name of its top module.
-
-    Raises:
-        ToolError: Yosys is missing or failed.
     """
     with tempfile.TemporaryDirectory(prefix="utf8fpga-") as folder:
         directory = Path(folder)

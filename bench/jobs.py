@@ -129,11 +129,7 @@ class Speed:
 
 
 def tool_versions(devices: Iterable[Device]) -> dict[str, str]:
-    """The versions of the tools that figures for `devices` depend on.
-
-    Raises:
-        ToolError: a tool is missing.
-    """
+    """The versions of the tools that figures for `devices` depend on."""
     tools = ["yosys", *sorted({device.router for device in devices})]
     return {"amaranth": version("amaranth"), **{tool: present_version(tool) for tool in tools}}
 
@@ -246,11 +242,7 @@ def decoded(text: bytes) -> Any:
 
 
 def synthesise(job: Synthesis) -> Netlist:
-    """Synthesise a netlist with Yosys.
-
-    Raises:
-        ToolError: Yosys is missing, of another version, or failed.
-    """
+    """Synthesise a netlist with Yosys."""
     _require("yosys", job.yosys)
     with tempfile.TemporaryDirectory(prefix="utf8fpga-") as folder:
         directory = Path(folder)
@@ -277,11 +269,7 @@ def synthesise(job: Synthesis) -> Netlist:
 
 
 def pack(job: Packing) -> int:
-    """The number of logic cells of a netlist after packing.
-
-    Raises:
-        ToolError: nextpnr is missing, of another version, or failed.
-    """
+    """The number of logic cells of a netlist after packing."""
     printed = _nextpnr(job, ["--pack-only"])
     cells = re.search(rf"{job.cell}:\s+(\d+)", printed)
     if not cells:
@@ -290,11 +278,7 @@ def pack(job: Packing) -> int:
 
 
 def route(job: Routing) -> float:
-    """The clock frequency in MHz of a netlist after place and route, as the fabric allows.
-
-    Raises:
-        ToolError: nextpnr is missing, of another version, or failed.
-    """
+    """The clock frequency in MHz of a netlist after place and route, as the fabric allows."""
     arguments = ["--freq", str(job.target_mhz), "--seed", str(job.seed), "--timing-allow-fail"]
     printed = _nextpnr(job, arguments)
     found = re.findall(r"Max frequency for clock\s+'[^']*':\s+([\d.]+) MHz", printed)

@@ -62,11 +62,7 @@ def drawn_digest(figures: dict[str, Any], software: dict[str, Any] | None = None
 
 
 def plot_tools() -> dict[str, str]:
-    """The version of matplotlib, in the form of `tool_versions`.
-
-    Raises:
-        PlotError: matplotlib is not installed.
-    """
+    """The version of matplotlib, in the form of `tool_versions`."""
     try:
         import matplotlib
     except ImportError:
@@ -83,9 +79,6 @@ def scaling_plot(figures: dict[str, Any], software: dict[str, Any] | None = None
     Args:
         figures: the result of `figures_as_dict`; rows without lanes and rows that failed are omitted.
         software: the recorded figures of `software_table`, drawn beside; default: none.
-
-    Raises:
-        PlotError: matplotlib is not installed, or no row can be drawn.
     """
     plot_tools()
     from matplotlib import rc_context
@@ -105,9 +98,6 @@ def draw_scaling(figures: dict[str, Any], software: dict[str, Any] | None = None
     Args:
         figures: as for `scaling_plot`.
         software: as for `scaling_plot`.
-
-    Raises:
-        PlotError: matplotlib is not installed, or no row can be drawn.
     """
     plot_tools()
     from matplotlib import rc_context

@@ -11,15 +11,9 @@ from typing import Any, NamedTuple
 from utf8fpga.bench.design import Design, measured_core
 from utf8fpga.bench.jobs import DEVICES, FORMAT, Area, Device, Speed, tool_versions
 from utf8fpga.bench.sweep import Figure, Point
-from utf8fpga.hdl import (
-    CoreParameters,
-    DecoderParameters,
-    EncoderParameters,
-    TranscoderParameters,
-    ValidatorParameters,
-    axi_rtlil,
-)
+from utf8fpga.hdl import CoreParameters, DecoderParameters, EncoderParameters, ValidatorParameters, axi_rtlil
 from utf8fpga.hdl.cache import Cache
+from utf8fpga.hdl.transcoder.parameters import TranscoderParameters
 
 SETTINGS: tuple[tuple[str, DecoderParameters], ...] = (
     ("smallest", DecoderParameters(pipeline=0)),
@@ -104,11 +98,7 @@ def design_digest(parameters: CoreParameters) -> str:
 
 
 def figures_as_dict(figures: Sequence[Figure], command: str) -> dict[str, Any]:
-    """Figures as a dictionary for JSON, with command, versions of the tools, and limits of the clock networks.
-
-    Raises:
-        ToolError: a tool is missing.
-    """
+    """Figures as a dictionary for JSON, with command, versions of the tools, and limits of the clock networks."""
     devices = {figure.point.device.name: figure.point.device for figure in figures}
     limits = {name: asdict(device.limit) for name, device in devices.items()}
     rows = [figure.as_dict() for figure in figures]
@@ -124,9 +114,6 @@ def kept_figure(point: Point, recorded: Iterable[dict[str, Any]]) -> Figure | No
     Args:
         point: the point.
         recorded: results of `figures_as_dict`.
-
-    Raises:
-        ToolError: a tool is missing.
     """
     if not point.seeds:
         return Figure(point, None, None, None)

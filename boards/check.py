@@ -33,9 +33,6 @@ def read_back(bitstream: Path, pins: Path) -> str | None:
 
     Returns:
         The Verilog; None if one of the programs is not installed.
-
-    Raises:
-        ToolError: a program failed.
     """
     unpack, convert = shutil.which("iceunpack"), shutil.which("icebox_vlog")
     if not unpack or not convert:
@@ -68,9 +65,6 @@ def check_design(circuit: LineCircuit, core: UartCore, what: str) -> int:
 
     Returns:
         The number of items or reports, and markers, compared.
-
-    Raises:
-        ToolError: they differ, or the design cannot be simulated, for which a C compiler is required.
     """
     torture = resources.files("utf8fpga").joinpath("texts/torture.txt").read_bytes()
     texts = [torture, b"\xf0\x9f", b"", b"\xc3\xa9Z"]

@@ -245,7 +245,7 @@ def find_port() -> str:
         PortError: pyserial is not installed, or there is none or more than one.
     """
     _serial()
-    names = _port_names()
+    names = port_names()
     if not names:
         raise PortError("this machine has no serial port: connect the board, or name its port")
     if len(names) > 1:
@@ -253,7 +253,7 @@ def find_port() -> str:
     return names[0]
 
 
-def _port_names() -> list[str]:
+def port_names() -> list[str]:
     ports = importlib.import_module("serial.tools.list_ports")
     # A port without hardware has no description in Linux.
     return sorted(port.device for port in ports.comports() if port.hwid != "n/a")
@@ -345,7 +345,7 @@ def _open_reason(error: OSError) -> str:
     if "exclusively lock" in str(error):
         number = errno.EBUSY
     reason = _OPEN_REASONS.get(number or 0, _short(error))
-    if number == errno.ENOENT and (names := _port_names()):
+    if number == errno.ENOENT and (names := port_names()):
         return f"{reason}; this machine has {', '.join(names)}"
     return reason
 

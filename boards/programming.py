@@ -84,9 +84,6 @@ def program_board(platform: Any, bitstream: Path) -> None:
     Args:
         platform: the platform of the board.
         bitstream: the file of the bitstream.
-
-    Raises:
-        ToolError: the platform has no command, or the program is not installed or fails.
     """
     commands = _commands(platform, bitstream)
     if not commands:

@@ -56,11 +56,7 @@ class Host:
 
 
 def find_paramiko() -> Any:
-    """The SSH client that Amaranth's remote build uses.
-
-    Raises:
-        ToolError: paramiko is not installed.
-    """
+    """The SSH client that Amaranth's remote build uses."""
     try:
         return importlib.import_module("paramiko")
     except ImportError:

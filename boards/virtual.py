@@ -12,7 +12,6 @@ from array import array
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -142,11 +141,10 @@ class HostLine:
         levels = self._levels(data, bit * (1 + self.faults.drift)) if data else b"\1" * round(4 * _FRAME_BITS * bit)
         return self._run(levels, baud)
 
-    def send_break(self, *, baud: float | None = None) -> bytes:
+    def send_break(self) -> bytes:
         """Send a break condition, and return what the board sends meanwhile; see `exchange`."""
-        baud = self.baud if baud is None else baud
-        bit = round(self.clock_hz / baud)
-        return self._run(bytes(_BREAK_BITS * bit) + b"\1" * (2 * bit), baud)
+        bit = round(self.clock_hz / self.baud)
+        return self._run(bytes(_BREAK_BITS * bit) + b"\1" * (2 * bit), self.baud)
 
     def drain(self, *, baud: float | None = None) -> bytes:
         """What the board sends until it has nothing more to send."""
@@ -209,7 +207,6 @@ class VirtualBoard(HostLine):
         netlist: simulate what Yosys makes of it for the family of the board, if all its cells have models; otherwise
             the circuit before synthesis, which is compiled faster.
         faults: faults of the line; default: none.
-        cache: the folder for compiled models; default: that of the user.
 
     Attributes:
         is_netlist: whether the netlist is simulated.
@@ -229,7 +226,6 @@ class VirtualBoard(HostLine):
         form: str | None = None,
         netlist: bool = False,
         faults: Faults = _NO_FAULTS,
-        cache: Path | None = None,
     ) -> None:
         self.board = find_board(board) if isinstance(board, str) else board
         platform = self.board.create_platform()
@@ -239,12 +235,12 @@ class VirtualBoard(HostLine):
         self.is_netlist = netlist and self.board.family in NETLIST_FAMILIES
         circuit: Circuit = Netlist(self.board.family).circuit(text) if self.is_netlist else Rtlil(text)
         try:
-            line = Line(circuit, leds=len(leds), cache=cache)
+            line = Line(circuit, leds=len(leds))
         except UnknownCellError:
             if not self.is_netlist:
                 raise
             self.is_netlist = False
-            line = Line(Rtlil(text), leds=len(leds), cache=cache)
+            line = Line(Rtlil(text), leds=len(leds))
         self._leds = leds
         super().__init__(line, clock_hz, baud, faults)
 
@@ -306,9 +302,6 @@ class VirtualPort:
 
     Attributes:
         name: the name of the port.
-
-    Raises:
-        ToolError: this system has no pseudo-terminals.
     """
 
     def __init__(self, board: VirtualBoard) -> None:
@@ -352,7 +345,7 @@ class VirtualPort:
     def _simulate(self, data: bytes) -> bytes:
         """Send bytes of the host to the board at the speed that the host has set; returns what the board sends."""
         self._bytes += len(data)
-        return self.board.exchange(data, baud=_speed(self._device) or self.board.baud)
+        return self.board.exchange(data, baud=speed_of(self._device) or self.board.baud)
 
     def _write(self, data: bytes) -> int:
         with suppress(BlockingIOError):
@@ -411,7 +404,7 @@ _SPEED_MASK, _OTHER_SPEED = 0x100F, 0x1000
 """The bits CBAUD and BOTHER in its field c_cflag."""
 
 
-def _speed(descriptor: int) -> float:
+def speed_of(descriptor: int) -> float:
     """The speed in bits per second that a host has set."""
     import fcntl
     import termios

@@ -16,23 +16,11 @@ from typing import Any
 import click
 import platformdirs
 
+from utf8fpga.bench import tables
 from utf8fpga.bench.design import foreign_core, measured_core, read_ports
 from utf8fpga.bench.jobs import DEVICES, Device, tool_versions
 from utf8fpga.bench.plot import plot_tools, scaling_plot
 from utf8fpga.bench.sweep import Figure, Point, sweep
-from utf8fpga.bench.tables import (
-    COMMAND,
-    CORES_MEASURED,
-    SETTINGS,
-    engines_table,
-    figures_as_dict,
-    figures_table,
-    kept_figure,
-    points_table,
-    scaling_points,
-    setting_points,
-    software_table,
-)
 from utf8fpga.cli.core_options import Choice, core_command
 from utf8fpga.cli.demo import TEXTS, demo_text
 from utf8fpga.cli.options import FILE, FOLDER, MODULE, json_option
@@ -159,7 +147,7 @@ def _bench_software(as_json: bool, checkout: str | None) -> None:
     figures |= {"tools": tools, "software": [speed._asdict() for speed in speeds]}
     if checkout:
         record_software(figures, Path(checkout))
-    click.echo(json.dumps(figures, indent=2) if as_json else software_table(figures))
+    click.echo(json.dumps(figures, indent=2) if as_json else tables.software_table(figures))
 
 
 ENGINE_LANES = (1, 4, 8, 16, 64)
@@ -188,7 +176,7 @@ def _bench_engines(chosen: Choice, as_json: bool, checkout: str | None) -> None:
     figures["engines"] = [row.figures for row in rows]
     if checkout:
         record_engines(figures, Path(checkout))
-    click.echo(json.dumps(figures, indent=2) if as_json else engines_table(figures))
+    click.echo(json.dumps(figures, indent=2) if as_json else tables.engines_table(figures))
 
 
 def _measure(bench: _Bench) -> None:
@@ -216,11 +204,11 @@ def _measure(bench: _Bench) -> None:
     if bench.record:
         _record(bench, cache, measured, Path(bench.record))
         return
-    figures = figures_as_dict(measured(_points(bench, devices, cache)), _command(bench))
+    figures = tables.figures_as_dict(measured(_points(bench, devices, cache)), _command(bench))
     if bench.plot:
         write_bytes(bench.plot, scaling_plot(figures))
     of_settings = bench.is_of_settings and not bench.against
-    _print(bench, figures, figures_table if of_settings else points_table)
+    _print(bench, figures, tables.figures_table if of_settings else tables.points_table)
     _raise_on_failures(figures)
 
 
@@ -242,7 +230,7 @@ def _reject_selection(bench: _Bench) -> None:
 
 def _points(bench: _Bench, devices: Sequence[Device], cache: Cache) -> list[Point]:
     if bench.is_of_settings:
-        cores = [measured_core(parameters, title, cache=cache) for title, parameters in SETTINGS]
+        cores = [measured_core(parameters, title, cache=cache) for title, parameters in tables.SETTINGS]
     else:
         cores = [measured_core(parameters, cache=cache) for parameters in bench.cores.cores]
     if bench.against:
@@ -252,16 +240,15 @@ def _points(bench: _Bench, devices: Sequence[Device], cache: Cache) -> list[Poin
 
 
 def _record(bench: _Bench, cache: Cache, measured: Callable[[Sequence[Point]], list[Figure]], checkout: Path) -> None:
-    points = setting_points(list(DEVICES.values()), bench.seeds, cache)
-    scaling, others = scaling_points(cache=cache), scaling_points(CORES_MEASURED, cache)
+    points = tables.setting_points(list(DEVICES.values()), bench.seeds, cache)
+    scaling, others = tables.scaling_points(cache=cache), tables.scaling_points(tables.CORES_MEASURED, cache)
     every = [*points, *scaling, *others]
     files = [] if bench.again else [recorded(checkout / file) for file in (FIGURES_FILE, SCALING_FILE, CORES_FILE)]
-    kept = [kept_figure(point, [each for each in files if each]) for point in every]
+    kept = [tables.kept_figure(point, [each for each in files if each]) for point in every]
     new = iter(measured([point for point, figure in zip(every, kept, strict=True) if figure is None]))
     all_figures = iter([figure or next(new) for figure in kept])
-    figures, over_lanes, cores = (
-        figures_as_dict(list(islice(all_figures, len(each))), COMMAND) for each in (points, scaling, others)
-    )
+    parts = (list(islice(all_figures, len(each))) for each in (points, scaling, others))
+    figures, over_lanes, cores = (tables.figures_as_dict(part, tables.COMMAND) for part in parts)
     for plotted in (over_lanes, cores):
         plotted["tools"] |= plot_tools()
     # An incomplete set of figures must not replace the recorded one.
@@ -271,7 +258,9 @@ def _record(bench: _Bench, cache: Cache, measured: Callable[[Sequence[Point]], l
     _print(
         bench,
         figures | {"scaling": over_lanes, "cores": cores},
-        lambda every: "\n\n".join([figures_table(every), points_table(over_lanes), points_table(cores)]),
+        lambda every: "\n\n".join(
+            [tables.figures_table(every), tables.points_table(over_lanes), tables.points_table(cores)]
+        ),
     )
 
 

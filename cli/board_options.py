@@ -38,11 +38,7 @@ def host_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def host_of(host: str | None, host_tools: str | None) -> Host | None:
-    """The host that the options name; None: this machine.
-
-    Raises:
-        CommandError: the folder has no host.
-    """
+    """The host that the options name; None: this machine."""
     if host_tools and not host:
         raise CommandError(f"--host-tools {host_tools!r} is a folder on a host: give --host too")
     return Host.parse(host, host_tools) if host else None

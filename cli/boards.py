@@ -8,6 +8,7 @@ import os
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -30,13 +31,8 @@ def boards(context: click.Context, as_json: bool) -> None:
     if context.invoked_subcommand is not None:
         return
     known = [
-        {
-            "name": board.name,
-            "family": board.family,
-            "device": board.device,
-            **facts_of(board),
-            "obstacle": obstacle(board),
-        }
+        {name: getattr(board, name) for name in ("name", "family", "device")}
+        | {**facts_of(board), "obstacle": obstacle(board)}
         for board in BOARDS.values()
     ]
     if as_json:
@@ -130,18 +126,13 @@ def run(
     form: str | None,
     link: str | None,
     rtl: bool,
-    noise: float,
-    framing: float,
-    breaks: float,
-    drift: float,
-    disconnect: int | None,
-    seed: int,
+    **faults: Any,
 ) -> None:
     """Simulate BOARD behind a pseudo-terminal, and print the name of its port; Ctrl-C ends it."""
     from utf8fpga.boards.virtual import Faults, VirtualBoard, VirtualPort
 
-    faults = Faults(noise, framing, breaks, drift, disconnect, seed)
-    virtual = VirtualBoard(board, baud=baud, core=parameters, form=form, netlist=not rtl, faults=faults)
+    options: Any = {"baud": baud, "core": parameters, "form": form, "faults": Faults(**faults)}
+    virtual = VirtualBoard(board, netlist=not rtl, **options)
     if not rtl and not virtual.is_netlist:
         say(f"{board}: there are no models of all cells of its netlist: simulating the circuit before synthesis")
     with ExitStack() as stack:

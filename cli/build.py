@@ -8,6 +8,7 @@ import re
 import sys
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -47,19 +48,16 @@ def build(
     board: str,
     parameters: CoreParameters,
     directory: str,
-    baud: float | None,
-    form: str | None,
     uart: str | None,
     divide: str | None,
     platform: str | None,
     family: str | None,
     leds: str | None,
     program: bool,
-    seed: int,
     host: str | None,
     host_tools: str | None,
-    check: bool,
     as_json: bool,
+    **options: Any,
 ) -> None:
     """Build the bitstream for BOARD: UART in, a core, UART out."""
     where = host_of(host, host_tools)
@@ -67,15 +65,12 @@ def build(
     report = build_board(
         chosen,
         Path(directory),
-        baud=baud,
         core=parameters,
-        form=form,
         uart=_pins(uart) if uart else None,
         divide=int(divide) if divide else None,
-        seed=seed,
         host=where,
         say=say,
-        check=check,
+        **options,
     )
     click.echo(json.dumps(report.as_dict(), indent=2) if as_json else str(report))
     if program:

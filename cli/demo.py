@@ -41,10 +41,6 @@ def run_demo(directory: Path) -> None:
 
     Args:
         directory: the folder for the bitstream.
-
-    Raises:
-        CommandError: the simulated decoder or the virtual board differs from the model.
-        ToolError: a tool is missing or the bitstream could not be built.
     """
     began = time.monotonic()
     require_tools(BOARD)
@@ -89,10 +85,6 @@ def show_virtual_board(text: bytes) -> None:
 
     Args:
         text: the text.
-
-    Raises:
-        CommandError: an item differs.
-        ToolError: the virtual board cannot be built.
     """
     if not has_compiler():
         print("Skipped, since there is no C compiler: pip install 'utf8fpga[compiled]'")

@@ -69,11 +69,7 @@ def write_error(what: str, error: OSError, *, status: int | None = None) -> Comm
 
 
 def read_chunks(path: str) -> Iterator[bytes]:
-    """The contents of a file, or of standard input for ``-``, in chunks of bounded size.
-
-    Raises:
-        CommandError: it cannot be read.
-    """
+    """The contents of a file, or of standard input for ``-``, in chunks of bounded size."""
     try:
         with open(sys.stdin.fileno() if path == "-" else path, "rb", closefd=path != "-") as file:
             while chunk := file.read1(CHUNK):
@@ -107,9 +103,6 @@ def writing(path: str) -> Iterator[BinaryIO]:
 
     A regular file is replaced only when the block ends without an error; until then an older file of
     that name is unchanged. Any other file, such as a pipe, is written directly.
-
-    Raises:
-        CommandError: it cannot be written.
     """
     if is_standard_output(path):
         yield sys.stdout.buffer
@@ -132,11 +125,7 @@ class _UnchangedError(Exception):
 
 
 def check_writable(path: str) -> None:
-    """Check, before work that takes long, that `writing` can write a file.
-
-    Raises:
-        CommandError: it cannot.
-    """
+    """Check, before work that takes long, that `writing` can write a file."""
     if not is_special(path) or os.path.isdir(path):
         with suppress(_UnchangedError), writing(path):
             raise _UnchangedError
@@ -175,11 +164,7 @@ def _new_file(path: str) -> Iterator[Path]:
 
 
 def check_different(paths: Mapping[str, str | None]) -> None:
-    """Check that options name different files for their results.
-
-    Raises:
-        CommandError: two of them are the same file.
-    """
+    """Check that options name different files for their results."""
     named = [(option, path) for option, path in paths.items() if path]
     for (one, first), (other, second) in combinations(named, 2):
         if os.path.realpath(first) == os.path.realpath(second) and not is_special(second):
@@ -192,11 +177,7 @@ def is_special(path: str) -> bool:
 
 
 def write_bytes(path: str, data: bytes) -> None:
-    """Write a whole file, or standard output for ``-``.
-
-    Raises:
-        CommandError: it cannot be written.
-    """
+    """Write a whole file, or standard output for ``-``."""
     with writing(path) as file:
         file.write(data)
 

@@ -122,9 +122,6 @@ def run_proofs(
         directory: the folder for waveforms and regression tests.
         traces: also write the waveforms of covers.
         as_json: print JSON.
-
-    Raises:
-        CommandError: an unknown property, no configuration has one of the properties, or one is not proved.
     """
     if unknown := [name for name in wanted if name not in PROPERTIES]:
         raise CommandError(f"unknown property {unknown[0]!r} (known: {', '.join(PROPERTIES)})")
@@ -150,8 +147,11 @@ def run_proofs(
         click.echo(json.dumps([result.as_dict() for result in results], indent=2))
     else:
         click.echo(f"{sum(bool(r.proved) for r in results)} of {len(results)} hold, {_SAID}")
-    failed = [result for result in results if not result.proved]
-    if failed:
+    _raise_unless_proved(results)
+
+
+def _raise_unless_proved(results: Sequence[Result]) -> None:
+    if failed := [result for result in results if not result.proved]:
         first = f"{failed[0].configuration} {failed[0].wanted}"
         if failed[0].proved is None and failed[0].note:
             first += f" ({failed[0].note})"
@@ -203,10 +203,6 @@ def run_mutants(
         executor: judges the mutants.
         seconds: the time limit of the solver for one proof.
         as_json: print JSON.
-
-    Raises:
-        CommandError: NumPy is missing; a mutant of a core survives; or of configurations the proofs do not detect a
-            mutant, or the simulation does not detect more than 1% of them.
     """
     try:
         from utf8fpga.formal.mutation.judge import judge_all

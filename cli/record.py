@@ -16,15 +16,8 @@ from contextlib import chdir, redirect_stdout
 from pathlib import Path
 from typing import Any
 
+from utf8fpga.bench import tables
 from utf8fpga.bench.plot import scaling_plot
-from utf8fpga.bench.tables import (
-    engines_table,
-    figures_table,
-    limits_table,
-    points_table,
-    software_table,
-    summary_table,
-)
 from utf8fpga.cli.demo import run_demo
 from utf8fpga.cli.output import CommandError, read_error, write_bytes
 
@@ -71,15 +64,11 @@ def record(figures: dict[str, Any], scaling: dict[str, Any], cores: dict[str, An
         cores: those of the other cores, `CORES_MEASURED`, which are also written to `CORES_FILE` and plotted in
             `CORES_PLOT_FILE`.
         checkout: the folder of the checkout.
-
-    Raises:
-        CommandError: a file cannot be read or written, or lacks the markers of a block.
-        ToolError: the demo's bitstream could not be built, or matplotlib is missing.
     """
     blocks = {
-        (README_FILE, "summary"): summary_table(figures, scaling),
-        (PERFORMANCE_FILE, "limits"): limits_table(),
-        (PERFORMANCE_FILE, "figures"): figures_table(figures),
+        (README_FILE, "summary"): tables.summary_table(figures, scaling),
+        (PERFORMANCE_FILE, "limits"): tables.limits_table(),
+        (PERFORMANCE_FILE, "figures"): tables.figures_table(figures),
         (PERFORMANCE_FILE, "scaling"): scaling_block(scaling),
         (PERFORMANCE_FILE, "cores"): scaling_block(cores, CORES_PLOT_FILE),
         (README_FILE, "demo"): demo_block(),
@@ -120,11 +109,8 @@ def record_engines(figures: dict[str, Any], checkout: Path) -> None:
     Args:
         figures: those of `bench --engines`, which are also written to `ENGINES_FILE`.
         checkout: the folder of the checkout.
-
-    Raises:
-        CommandError: a file cannot be read or written, or lacks the markers of a block.
     """
-    _write(checkout, {(VERIFICATION_FILE, "engines"): engines_table(figures)}, {ENGINES_FILE: figures}, {})
+    _write(checkout, {(VERIFICATION_FILE, "engines"): tables.engines_table(figures)}, {ENGINES_FILE: figures}, {})
 
 
 def record_software(figures: dict[str, Any], checkout: Path) -> None:
@@ -133,16 +119,12 @@ def record_software(figures: dict[str, Any], checkout: Path) -> None:
     Args:
         figures: those of `bench --software`, which are also written to `SOFTWARE_FILE`.
         checkout: the folder of the checkout.
-
-    Raises:
-        CommandError: a file cannot be read or written, or lacks the markers of a block.
-        ToolError: matplotlib is missing.
     """
     plotted = {
         plot: recorded(checkout / file) for plot, file in ((PLOT_FILE, SCALING_FILE), (CORES_PLOT_FILE, CORES_FILE))
     }
     plots = {plot: scaling_plot(drawn, figures) for plot, drawn in plotted.items() if drawn}
-    _write(checkout, {(PERFORMANCE_FILE, "software"): software_table(figures)}, {SOFTWARE_FILE: figures}, plots)
+    _write(checkout, {(PERFORMANCE_FILE, "software"): tables.software_table(figures)}, {SOFTWARE_FILE: figures}, plots)
 
 
 def record_boards(table: str, checkout: Path) -> None:
@@ -151,10 +133,6 @@ def record_boards(table: str, checkout: Path) -> None:
     Args:
         table: that of `table_of`.
         checkout: the folder of the checkout.
-
-    Raises:
-        CommandError: the page cannot be read or written, or lacks the markers of a block.
-        ToolError: the virtual board cannot be built.
     """
     _write(checkout, {(BOARDS_FILE, "boards"): table.rstrip(), (BOARDS_FILE, "session"): session_block()}, {}, {})
 
@@ -169,11 +147,7 @@ BLOCKS = {
 
 
 def check_pages(checkout: Path) -> None:
-    """Check that the pages of a checkout have the markers of each generated block.
-
-    Raises:
-        CommandError: a page cannot be read, or lacks markers.
-    """
+    """Check that the pages of a checkout have the markers of each generated block."""
     for path, text in _pages(checkout).items():
         for name in BLOCKS[path]:
             with_block(text, name, "")
@@ -192,7 +166,7 @@ def _pages(checkout: Path) -> dict[Path, str]:
 def scaling_block(figures: dict[str, Any], plot: Path = PLOT_FILE) -> str:
     """Figures over the number of lanes as a plot and a Markdown table, for `PERFORMANCE_FILE`."""
     alternative = "Throughput at the usable clock and area per lane over lanes, beside software decoders"
-    return f"![{alternative}](../{plot.as_posix()})\n\n{points_table(figures)}"
+    return f"![{alternative}](../{plot.as_posix()})\n\n{tables.points_table(figures)}"
 
 
 def demo_block() -> str:
@@ -262,11 +236,7 @@ def _typed_session() -> list[str]:
 
 
 def with_block(text: str, name: str, content: str) -> str:
-    """A page's text with the block between the markers of `name` replaced.
-
-    Raises:
-        CommandError: the page lacks these markers.
-    """
+    """A page's text with the block between the markers of `name` replaced."""
     begin, end = f"<!-- {name}: begin -->", f"<!-- {name}: end -->"
     block = re.compile(f"{begin}.*?{end}", re.DOTALL)
     if not block.search(text):

@@ -54,11 +54,7 @@ def release(folder: str, checkout: str | None) -> None:
 
 
 def _figures(checkout: Path, *, is_required: bool) -> dict[str, bytes]:
-    """The files with the figures by name; none, with a message, if they are not there and not required.
-
-    Raises:
-        CommandError: a file cannot be read.
-    """
+    """The files with the figures by name; none, with a message, if they are not there and not required."""
     if not is_required and not (checkout / FIGURES_FILE).exists():
         say("the archive is without figures, since this folder is no checkout: see --checkout")
         return {}
@@ -72,11 +68,7 @@ def _figures(checkout: Path, *, is_required: bool) -> dict[str, bytes]:
 
 
 def _summary(figures: Mapping[str, bytes]) -> str | None:
-    """The table of the README from the figures; None if there are none.
-
-    Raises:
-        CommandError: a file is not one with figures.
-    """
+    """The table of the README from the figures; None if there are none."""
     if not figures:
         return None
     try:

@@ -17,11 +17,7 @@ dask_option = click.option("--dask", type=SCHEDULER, help="Run the jobs on the D
 def chosen_executor(
     jobs: int | None, dask: str | None, *, only_tools: bool = False
 ) -> AbstractContextManager[JobExecutor]:
-    """`job_executor` for the values of the options.
-
-    Raises:
-        CommandError: both options are given.
-    """
+    """`job_executor` for the values of the options."""
     if dask and jobs:
         raise CommandError(f"--jobs {jobs} has no effect with --dask, where the cluster schedules: leave it out")
     return job_executor(jobs, dask, only_tools=only_tools)

@@ -133,10 +133,7 @@ def simulate(
         what: Any = {"engine": engine, "netlist": netlist, "seed": seed or 0, "dask": dask, "as_json": as_json}
         soak_core(parameters, seconds=seconds, symbols=symbols, **what)
         return
-    if seed is not None:
-        raise CommandError(f"--seed {seed} is that of --soak: give --soak LIMIT, too")
-    if dask:
-        raise CommandError(f"--dask {dask} is for --soak: give --soak LIMIT, too")
+    _reject_without_soak(seed, dask)
     _check_waveforms(len(files), engine, {"--vcd": vcd, "--wave": wave})
     if wave_cycles and not wave:
         raise CommandError("--wave-cycles has no effect without --wave: name its file")
@@ -171,6 +168,13 @@ def _reject_with_soak(streams: Mapping[str, Any], paths: Mapping[str, str | None
     used += [option for option, path in paths.items() if path]
     if used:
         raise CommandError(f"--soak and {used[0]} cannot be combined: leave out one of them")
+
+
+def _reject_without_soak(seed: int | None, dask: str | None) -> None:
+    if seed is not None:
+        raise CommandError(f"--seed {seed} is that of --soak: give --soak LIMIT, too")
+    if dask:
+        raise CommandError(f"--dask {dask} is for --soak: give --soak LIMIT, too")
 
 
 def _check_gaps(pattern: Sequence[bool], parameters: CoreParameters) -> None:

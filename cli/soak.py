@@ -21,11 +21,7 @@ _AMOUNTS = {"kB": 10**3, "MB": 10**6, "GB": 10**9}
 
 
 def soak_limit(text: str) -> tuple[float | None, int | None]:
-    """The seconds or the number of bytes that a value of ``--soak`` denotes.
-
-    Raises:
-        CommandError: it is neither a time nor an amount.
-    """
+    """The seconds or the number of bytes that a value of ``--soak`` denotes."""
     found = re.fullmatch(r"([0-9]{1,9}(?:\.[0-9]{1,9})?)([a-zA-Z]{1,2})", text)
     if found and found[2] in _TIMES:
         return float(found[1]) * _TIMES[found[2]], None
@@ -56,9 +52,6 @@ def soak_core(
         symbols: see `sim.soak.soak`.
         dask: the scheduler of the cluster that runs the rounds; default: this process.
         as_json: print JSON.
-
-    Raises:
-        CommandError: core and golden function differ, or NumPy is not installed.
     """
     try:
         from utf8fpga.sim.soak import soak

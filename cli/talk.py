@@ -136,11 +136,7 @@ class _Transfer:
         self.sent = self.items = 0
 
     def show_in(self, out: BinaryIO) -> None:
-        """Write what comes back to a file.
-
-        Raises:
-            CommandError: it is a terminal, and the text is not in UTF-8.
-        """
+        """Write what comes back to a file."""
         self.out, self._is_terminal = out, out.isatty()
         if self._is_terminal and self._encoding != "utf-8":
             raise CommandError(f"--units is {self._encoding} here, which no terminal shows: name a file with --output")
@@ -190,11 +186,7 @@ class _Transfer:
             self.items += 1
 
     def judge(self) -> None:
-        """Check that nothing was lost, and that nothing is missing.
-
-        Raises:
-            CommandError: otherwise.
-        """
+        """Check that nothing was lost, and that nothing is missing."""
         if self._lost:
             raise CommandError(
                 f"the board lost bytes, at {len(self._lost)} places, the first after {self._lost[0]} items: "

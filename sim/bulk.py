@@ -14,18 +14,9 @@ from numpy.typing import NDArray
 
 from utf8fpga.model import InvalidArgumentError
 from utf8fpga.model.golden import BulkGolden, BulkSymbols
+from utf8fpga.sim import check
 from utf8fpga.sim.beats import ContractError, output_fields, symbol_width
-from utf8fpga.sim.check import (
-    DEPENDS_ON_EARLIER,
-    NOT_REPRODUCED,
-    Mismatch,
-    StreamOptions,
-    described,
-    first_difference,
-    moved,
-    search_deadline,
-    shortest,
-)
+from utf8fpga.sim.check import Mismatch, StreamOptions
 from utf8fpga.sim.engines.compiled import CompiledModel
 from utf8fpga.sim.simulation import Simulation
 
@@ -168,21 +159,21 @@ class BulkComparison:
 
     def mismatch(self, difference: BulkDifferenceError) -> Mismatch:
         """A difference with the shortest input and the simplest stream options found that reproduce it."""
-        deadline, reason = search_deadline(), DEPENDS_ON_EARLIER
+        deadline, reason = check.search_deadline(), check.DEPENDS_ON_EARLIER
         for part, options in self._attempts(difference.places):
             if monotonic() > deadline:
-                reason = NOT_REPRODUCED
+                reason = check.NOT_REPRODUCED
                 break
-            found = first_difference(self._simulation, part, options)
+            found = check.first_difference(self._simulation, part, options)
             # It has the most recent units only.
-            if found and (again := first_difference(self._simulation, found.units, options)):
-                return shortest(self._simulation, again, options)
+            if found and (again := check.first_difference(self._simulation, found.units, options)):
+                return check.shortest(self._simulation, again, options)
         place = difference.places[0]
         first = max(0, place.offset - _WINDOWS[0])
         units = tuple(place.text[first : place.offset + 2 * _WINDOWS[0]])
         offset = place.offset - first
-        expected, simulated = (moved(each, offset) for each in (place.expected, difference.simulated))
-        lost = described(self._simulation, units, self._options, offset, expected, simulated, difference.reason)
+        expected, simulated = (check.moved(each, offset) for each in (place.expected, difference.simulated))
+        lost = check.described(self._simulation, units, self._options, offset, expected, simulated, difference.reason)
         return replace(lost, replay=(), no_replay=reason)
 
     def _attempts(self, places: Sequence[_Place]) -> Iterator[tuple[bytes, StreamOptions]]:
@@ -255,7 +246,9 @@ class BulkComparison:
             number = output - count
             if 0 <= number <= len(symbols):
                 offset = sum(symbol.length for symbol in symbols[:number])
-                expected = self._parameters.comparable(moved(symbols[number], offset)) if symbols[number:] else None
+                expected = (
+                    self._parameters.comparable(check.moved(symbols[number], offset)) if symbols[number:] else None
+                )
                 found.append(_Place(part.symbols[first:end], offset, expected))
             elif number < 0:
                 break

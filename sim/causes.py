@@ -22,18 +22,9 @@ from typing import NamedTuple
 
 from utf8fpga.hdl.foreign_core import ForeignCore
 from utf8fpga.hdl.foreign_ports import FORMS, CheckedPorts
-from utf8fpga.model import (
-    DFA,
-    REPLACEMENT_CHARACTER,
-    TABLE_3_7,
-    ErrorKind,
-    IncrementalDecoder,
-    Item,
-    Practice,
-    decode_with,
-    encode,
-)
+from utf8fpga.model import DFA, REPLACEMENT_CHARACTER, TABLE_3_7, ErrorKind, Item, encode
 from utf8fpga.model.errors import representatives
+from utf8fpga.model.practices import IncrementalDecoder, Practice, decode_with
 from utf8fpga.model.table import spell
 from utf8fpga.model.vectors import vectors
 from utf8fpga.sim.boundaries import boundary_sequences
@@ -258,7 +249,7 @@ def _aligned(lanes: int) -> Iterator[bytes]:
 
 
 @lru_cache(maxsize=4)
-def _expected_texts(practice: Practice, final: bool) -> list[_Text]:
+def expected_texts(practice: Practice, final: bool) -> list[_Text]:
     return [_text(text, practice, final) for text in _short_texts()]
 
 
@@ -521,7 +512,7 @@ class _Check:
 
     def _texts(self) -> list[_Text]:
         """The texts that are run one by one, the shortest first."""
-        texts = _expected_texts(self._practice, self._final)
+        texts = expected_texts(self._practice, self._final)
         if self._core.lanes > 1:
             more = [_text(text, self._practice, self._final) for text in _shortest_first(_aligned(self._core.lanes))]
             texts = sorted([*texts, *more], key=lambda each: len(each.text))
@@ -671,7 +662,7 @@ class _Check:
 
     def _throughput(self) -> tuple[Throughput | None, Throughput | None]:
         inputs: dict[str, bytes] = {}
-        for each in _expected_texts(self._practice, self._final):
+        for each in expected_texts(self._practice, self._final):
             if each.cause in (_EMPTY, ErrorKind.INCOMPLETE.name):
                 continue
             inputs.setdefault(each.cause, each.text)

@@ -40,11 +40,7 @@ class DiagramError(ToolError):
 
 
 def renderer() -> Callable[[str], Any]:
-    """WaveDrom's function that draws a diagram.
-
-    Raises:
-        DiagramError: WaveDrom is not installed.
-    """
+    """WaveDrom's function that draws a diagram."""
     try:
         from wavedrom import render
     except ImportError:
@@ -96,9 +92,6 @@ def timing_diagram(
         core: the core.
         parameters: its parameters.
         cycles: see `write_diagram`.
-
-    Raises:
-        DiagramError: there is no cycle as late as the first one of `cycles`.
     """
     found = list(islice(values, cycles.start, cycles.stop))
     if not found:

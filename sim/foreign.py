@@ -5,7 +5,6 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 from typing import NamedTuple
 
 from utf8fpga.hdl.foreign_core import PATIENCE, VIOLATIONS, ForeignCore
@@ -49,15 +48,11 @@ class ForeignSimulation:
 
     Args:
         core: the core.
-        cache: see `CompiledModel`.
-
-    Raises:
-        ToolError: see `CompiledModel`.
     """
 
-    def __init__(self, core: ForeignCore, *, cache: Path | None = None) -> None:
+    def __init__(self, core: ForeignCore) -> None:
         self.core = core
-        self._model = CompiledModel(core, core.parameters, cache=cache)
+        self._model = CompiledModel(core, core.parameters)
 
     def run(
         self,

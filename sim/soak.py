@@ -14,17 +14,10 @@ import numpy as np
 
 from utf8fpga.hdl import CoreParameters
 from utf8fpga.hdl.jobs import JobExecutor
+from utf8fpga.sim import check
 from utf8fpga.sim.beats import ContractError, symbol_width
 from utf8fpga.sim.bulk import BulkComparison, BulkDifferenceError, bulk_golden
-from utf8fpga.sim.check import (
-    DEPENDS_ON_EARLIER,
-    NOT_REPRODUCED,
-    Mismatch,
-    StreamOptions,
-    compare,
-    described,
-    search_deadline,
-)
+from utf8fpga.sim.check import Mismatch, StreamOptions
 from utf8fpga.sim.engines import Netlist
 from utf8fpga.sim.simulation import Simulation
 from utf8fpga.sim.traffic import Traffic, traffic
@@ -35,7 +28,7 @@ _ROUND = 1 << 21
 _SLOW_ROUND = 1 << 14
 """The same without."""
 
-_AT_ONCE = 1 << 18
+AT_ONCE = 1 << 18
 """Upper bound on the symbols that are compared at once."""
 
 
@@ -56,6 +49,11 @@ class Totals:
     symbols: int = 0
     cycles: int = 0
     seconds: float = 0.0
+
+    def add(self, others: Totals) -> None:
+        """Add what another run has processed, but for its time."""
+        for name in ("rounds", "packets", "symbols", "cycles"):
+            setattr(self, name, getattr(self, name) + getattr(others, name))
 
 
 def soak(
@@ -83,9 +81,6 @@ def soak(
 
     Returns:
         What was processed, and the first difference, reduced as by `compare`; None where there is none.
-
-    Raises:
-        ToolError: see `Simulation.run`.
     """
     parameters = simulation.parameters
     is_fast = simulation.engine != "python" and not parameters.accepts_gaps and bool(bulk_golden(simulation))
@@ -100,23 +95,28 @@ def soak(
             and (seconds is None or monotonic() - begun < seconds)
             and (symbols is None or totals.symbols + len(pending) * size < symbols)
         ):
-            if executor:
-                built = parameters, simulation.engine, simulation.netlist
-                pending.append(executor.submit(_built_round, *built, following, is_fast, corpus).result)
-            else:
-                pending.append(partial(_round, simulation, following, is_fast, corpus))
+            pending.append(_begun_round(simulation, executor, following, is_fast, corpus))
             following += 1
         if not pending:
             return totals, None
         processed, mismatch = pending.popleft()()
-        for name in ("rounds", "packets", "symbols", "cycles"):
-            setattr(totals, name, getattr(totals, name) + getattr(processed, name))
+        totals.add(processed)
         totals.seconds = monotonic() - begun
         if on_round:
             on_round(totals)
         if mismatch or (symbols is not None and totals.symbols >= symbols):
             # The rounds that have begun elsewhere are not those of a process that runs one after another.
             return totals, mismatch
+
+
+def _begun_round(
+    simulation: Simulation, executor: JobExecutor | None, seed: int, is_fast: bool, corpus: bytes
+) -> Callable[[], tuple[Totals, Mismatch | None]]:
+    """A function that returns the result of a round, which begins at once in an executor."""
+    if executor is None:
+        return partial(_round, simulation, seed, is_fast, corpus)
+    built = simulation.parameters, simulation.engine, simulation.netlist
+    return executor.submit(_built_round, *built, seed, is_fast, corpus).result
 
 
 @lru_cache(maxsize=1)
@@ -156,8 +156,8 @@ def _fast_round(simulation: Simulation, given: Traffic) -> tuple[int, Mismatch |
     data = given.symbols.astype(np.uint8).tobytes()
     ends = given.ends
     try:
-        for first in range(0, max(len(data), 1), _AT_ONCE):
-            after = first + _AT_ONCE
+        for first in range(0, max(len(data), 1), AT_ONCE):
+            after = first + AT_ONCE
             more = after < len(data)
             # Empty packets at the end of a part belong to the next one.
             low, high = np.searchsorted(ends, [first, after], "left")
@@ -190,26 +190,18 @@ def _slow_round(simulation: Simulation, given: Traffic) -> tuple[int, Mismatch |
         suspects = [text for text, got in zip(texts, found.texts, strict=True) if simulation.expected(text) != got]
         if not suspects:
             return cycles, None
-    deadline, not_alone = search_deadline(), DEPENDS_ON_EARLIER
+    deadline, not_alone = check.search_deadline(), check.DEPENDS_ON_EARLIER
     for text in suspects:
         if monotonic() > deadline:
-            not_alone = NOT_REPRODUCED
+            not_alone = check.NOT_REPRODUCED
             break
         if mismatch := _alone(simulation, text, options):
             return cycles, mismatch
     units: Sequence[int] = suspects[0] if suspects else ()
-    unknown = described(simulation, tuple(units), options, 0, None, None, reason)
+    unknown = check.described(simulation, tuple(units), options, 0, None, None, reason)
     return cycles, replace(unknown, replay=(), no_replay=not_alone)
 
 
 def _alone(simulation: Simulation, text: list[int], options: StreamOptions) -> Mismatch | None:
     """The difference for a text that is sent alone."""
-    return compare(
-        simulation,
-        text,
-        input_pauses=options.input_pauses,
-        output_pauses=options.output_pauses,
-        separate_end=options.separate_end,
-        null_beats=options.null_beats,
-        gaps=options.gaps,
-    )
+    return check.compare(simulation, text, **vars(options))

@@ -85,9 +85,6 @@ def measure_engines(parameters: CoreParameters, seconds: float = _SECONDS) -> En
     Args:
         parameters: those of the core.
         seconds: the processor time of the measurement of each engine, or more.
-
-    Raises:
-        ToolError: there is no C compiler, or the model cannot be built.
     """
     core = parameters.build()
     with tempfile.TemporaryDirectory() as cache:

@@ -107,7 +107,7 @@ def recorded(simulator: Any, core: Core, file: Path, *, name: str) -> Iterator[N
             with simulator.write_vcd(str(dump), str(names), traces={each: getattr(core, each) for each in _STREAMS}):
                 yield
         finally:
-            _rewrite(dump, file, _stream_names(names), re.sub(r"\W", "_", name))
+            rewrite(dump, file, _stream_names(names), re.sub(r"\W", "_", name))
 
 
 def _stream_names(save: Path) -> dict[_Path, str]:
@@ -122,7 +122,7 @@ def _stream_names(save: Path) -> dict[_Path, str]:
     return found
 
 
-def _rewrite(dump: Path, file: Path, streams: Mapping[_Path, str], name: str) -> None:
+def rewrite(dump: Path, file: Path, streams: Mapping[_Path, str], name: str) -> None:
     """Write the dump of Amaranth's simulator in another order, with other names and another unit of time."""
     with dump.open("rb") as source, file.open("w", encoding="utf-8") as target:
         nets = _nets(source)

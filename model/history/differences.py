@@ -22,17 +22,8 @@ from utf8fpga.model.dfa import DFA, REJECT, START
 from utf8fpga.model.errors import ErrorKind
 from utf8fpga.model.exceptions import InvalidArgumentError
 from utf8fpga.model.forms import RFC_2279, TABLE_3_7
-from utf8fpga.model.history.rules import (
-    BROWN_FIRST_BYTES,
-    BROWN_LIMIT,
-    BROWN_RULES,
-    TABLE_3_1B,
-    Answer,
-    Pattern,
-    brown,
-    hopwood,
-    table_3_1b,
-)
+from utf8fpga.model.history import rules
+from utf8fpga.model.history.rules import Answer, Pattern
 from utf8fpga.model.table import Range, joined
 
 
@@ -100,15 +91,15 @@ _EARLY = (
 
 
 def _hopwood(data: bytes, **flags: bool) -> Answer:
-    return hopwood(data, **flags).answer
+    return rules.hopwood(data, **flags).answer
 
 
 RULES = (
     Rule(
         "Table 3.1b",
         'Davis 2000, "UTF-8 and Non-Shortest Form (R2)"',
-        table_3_1b,
-        _edges_of_patterns(TABLE_3_1B),
+        rules.table_3_1b,
+        _edges_of_patterns(rules.TABLE_3_1B),
         "Line 6 excludes too many bytes after F0. No line covers F1..F3 with an invalid second byte, an unexpected "
         "continuation byte, a sequence cut off by the end of the text, or a surrogate that is not the "
         "first of a high-low pair.",
@@ -116,10 +107,10 @@ RULES = (
     Rule(
         "Brown's rules",
         'Brown 2001, "UTF-8 validation rules", as quoted by Hopwood',
-        lambda data: brown(data).answer,
+        lambda data: rules.brown(data).answer,
         _STRUCTURE
-        | _edges_of_patterns([BROWN_FIRST_BYTES, *(p for _, patterns in BROWN_RULES for p in patterns)])
-        | _edges(Range(byte, byte) for byte in BROWN_LIMIT),
+        | _edges_of_patterns([rules.BROWN_FIRST_BYTES, *(p for _, patterns in rules.BROWN_RULES for p in patterns)])
+        | _edges(Range(byte, byte) for byte in rules.BROWN_LIMIT),
         "A second byte less than A0 is invalid after E0, not after F0; the limit should be F4 8F BF BF; U+FFFE and "
         "U+FFFF are noncharacters but well-formed, and those of the other planes are accepted.",
     ),

@@ -489,10 +489,6 @@ class CompiledModel:
         library: the loaded library.
         patience: see `patience_of`.
         symbol_bytes: the bytes of an input symbol in `Session.send_symbols`; None if it has more than 32 bits.
-
-    Raises:
-        ToolError: there is no C compiler, a tool failed, or the circuit has a second clock, a combinational loop or a
-            cell that is not known.
     """
 
     def __init__(

@@ -448,8 +448,5 @@ def gate_level_c(module: dict[str, Any]) -> str:
 
     Args:
         module: the module, from the output of `write_json`.
-
-    Raises:
-        ToolError: the module has a cell, a second clock or a combinational loop that cannot be simulated.
     """
     return _Writer(_netlist(module)).text()

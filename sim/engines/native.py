@@ -38,7 +38,7 @@ _FLAGS = ("-std=c11", "-O1", "-fPIC", "-shared", "-fvisibility=hidden")
 
 _logger = logging.getLogger(__name__)
 
-_COMPILERS = ("cc", "gcc", "clang")
+COMPILERS = ("cc", "gcc", "clang")
 
 
 def default_cache() -> Path:
@@ -47,16 +47,12 @@ def default_cache() -> Path:
 
 
 def find_compiler() -> list[str]:
-    """The command of a C compiler: the one that ``CC`` names, ``cc``, ``gcc`` or ``clang``, or that of ziglang.
-
-    Raises:
-        ToolError: none is installed, or ``CC`` names another program.
-    """
+    """The command of a C compiler: the one that ``CC`` names, ``cc``, ``gcc`` or ``clang``, or that of ziglang."""
     if chosen := shlex.split(os.environ.get("CC", "")):
         if found := shutil.which(chosen[0]):
             return [os.path.abspath(found), *chosen[1:]]
         raise ToolError(f"CC names {chosen[0]!r}, which is not a program")
-    for name in _COMPILERS:
+    for name in COMPILERS:
         if found := shutil.which(name):
             return [os.path.abspath(found)]
     if importlib.util.find_spec("ziglang") is not None:
@@ -66,11 +62,7 @@ def find_compiler() -> list[str]:
 
 
 def compiler_version() -> str:
-    """The first line that the C compiler prints as its version.
-
-    Raises:
-        ToolError: see `find_compiler`.
-    """
+    """The first line that the C compiler prints as its version."""
     return _compiler_version(*find_compiler()).rpartition(" ")[0]
 
 
@@ -93,11 +85,7 @@ class Circuit(Protocol):
         """Everything that determines the circuit, except the version of Yosys."""
 
     def write(self, folder: Path) -> None:
-        """Write the circuit as ``top.il``, RTLIL with the top module ``top``.
-
-        Raises:
-            ToolError: a tool is missing or failed.
-        """
+        """Write the circuit as ``top.il``, RTLIL with the top module ``top``."""
 
 
 @dataclass(frozen=True)
@@ -152,13 +140,13 @@ def library(circuit: Circuit, definitions: str, cache: Path, *, driver: str = "d
     """
     compiler = find_compiler()
     key = _digest(circuit, definitions, driver, compiler)
-    if (cache, key) in _loaded:
-        return _loaded[cache, key]
+    if (cache, key) in loaded:
+        return loaded[cache, key]
     try:
         cache.mkdir(parents=True, exist_ok=True)
         is_kept = os.access(cache, os.W_OK)
         if found := _intact(cache, key, is_kept):
-            return _loaded.setdefault((cache, key), ctypes.CDLL(str(found)))
+            return loaded.setdefault((cache, key), ctypes.CDLL(str(found)))
     except OSError:
         is_kept = False
     # The folder is on the file system of the cache, so that the library can be renamed.
@@ -166,7 +154,7 @@ def library(circuit: Circuit, definitions: str, cache: Path, *, driver: str = "d
     try:
         with tempfile.TemporaryDirectory(dir=where, prefix=".build-", ignore_cleanup_errors=True) as folder:
             try:
-                built = _build(circuit, definitions, driver, compiler, Path(folder), cache if is_kept else None)
+                built = build(circuit, definitions, driver, compiler, Path(folder), cache if is_kept else None)
             except (ToolError, ValueError):
                 # Some tools do not report that they cannot write all of their output.
                 if shutil.disk_usage(folder).free < _LEAST_BYTES:
@@ -175,7 +163,7 @@ def library(circuit: Circuit, definitions: str, cache: Path, *, driver: str = "d
             if is_kept:
                 place = cache / f"{key}-{_sha256(built)}{_SUFFIX}"
                 os.replace(built, built := place)
-            return _loaded.setdefault((cache, key), ctypes.CDLL(str(built)))
+            return loaded.setdefault((cache, key), ctypes.CDLL(str(built)))
     except OSError as error:
         raise _not_compiled(where, error.strerror or str(error)) from None
 
@@ -205,11 +193,11 @@ def _sha256(path: Path) -> str:
     return hashlib.sha256(path.read_bytes()).hexdigest()[:32]
 
 
-_loaded: dict[tuple[Path, str], ctypes.CDLL] = {}
+loaded: dict[tuple[Path, str], ctypes.CDLL] = {}
 """The libraries of this process, by the cache and the digest of what they are made of."""
 
 
-def _build(
+def build(
     circuit: Circuit, definitions: str, driver: str, compiler: Sequence[str], folder: Path, cache: Path | None
 ) -> Path:
     _logger.info("compiling a simulation model, which is kept in the cache")

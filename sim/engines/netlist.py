@@ -169,9 +169,6 @@ class Line:
         circuit: the circuit.
         leds: the width of its output ``leds``; 0: it has none.
         cache: see `library`.
-
-    Raises:
-        ToolError: see `library`.
     """
 
     def __init__(self, circuit: Circuit, *, leds: int = 0, cache: Path | None = None) -> None:

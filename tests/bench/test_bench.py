@@ -434,7 +434,7 @@ def test_error_in_the_log_of_yosys_is_reported(tmp_path: Path, monkeypatch: pyte
 @pytest.mark.parametrize(("lanes", "suffix"), [(2, ".v"), (3, ".il")])
 def test_wide_decoders_are_measured_from_rtlil(lanes: int, suffix: str, monkeypatch: pytest.MonkeyPatch) -> None:
     # A lower limit than 64 lanes, for speed.
-    monkeypatch.setattr("utf8fpga.bench.design._VERILOG_LANES", 2)
+    monkeypatch.setattr("utf8fpga.bench.design.VERILOG_LANES", 2)
     core = measured_core(DecoderParameters(lanes=lanes, packed=False))
     (name, text), *_ = core.sources
     assert name == f"core{suffix}"

@@ -96,12 +96,9 @@ def test_a_validator_sends_a_line_for_each_text(report: str) -> None:
     assert sent_by(board, escaped(GOOD) + b"\x04" + escaped(DAMAGED) + b"\x04\x04\x05").decode() == "".join(
         f"{line}\r\n"
         for line in (
-            good.format(**report_of(GOOD)._asdict()),
-            "end of text",
-            bad.format(**report_of(DAMAGED)._asdict()),
-            "end of text",
-            good.format(**report_of(b"")._asdict()),
-            "end of text",
+            *(good.format(**report_of(GOOD)._asdict()), "end of text"),
+            *(bad.format(**report_of(DAMAGED)._asdict()), "end of text"),
+            *(good.format(**report_of(b"")._asdict()), "end of text"),
             f"bytes {len(GOOD) + len(DAMAGED):08X}, well-formed texts 00000002, ill-formed texts 00000001",
         )
     )
@@ -178,44 +175,28 @@ def test_a_form_of_another_core_selects_it() -> None:
     assert form_of(other, "utf-16-le")[0] == TranscoderParameters(from_="generalised-utf-8", to="utf-16-le")
 
 
+TO_UTF_16, EACH_UNIT = TranscoderParameters(to="utf-16-le"), DecoderParameters(practice=Practice.EACH_UNIT)
+ENCODINGS = "utf-8, utf-16-le, utf-16-be, utf-32-le, utf-32-be"
+OF_16_BITS = "UTF-16 has code units of 16 bits: a UART transfers 8"
+OF_A_TRANSCODER = "form utf-16-le is that of the core transcoder, which has no options of"
+
+
 @pytest.mark.parametrize(
     ("core", "form", "message"),
     [
         (EncoderParameters(), None, "the board's core must be one of decoder, transcoder, validator, not encoder"),
-        (
-            TranscoderParameters(to="utf-16-le"),
-            "utf-16-be",
-            "form utf-16-be is not one of the core transcoder-utf-16-le: leave out the form",
-        ),
+        (TO_UTF_16, "utf-16-be", "form utf-16-be is not one of the core transcoder-utf-16-le: leave out the form"),
         (ValidatorParameters(), "lines", "form lines is not one of the core validator: leave out the form"),
         (
             TranscoderParameters(to="cesu-8"),
-            None,
-            "the encoding 'cesu-8' of the output is not one of utf-8, utf-16-le, utf-16-be, utf-32-le, utf-32-be, "
-            "which a board sends",
+            *(None, f"the encoding 'cesu-8' of the output is not one of {ENCODINGS}, which a board sends"),
         ),
-        (
-            TranscoderParameters(from_="utf-16-le"),
-            None,
-            "UTF-16 has code units of 16 bits: a UART transfers 8",
-        ),
-        (TranscoderParameters(from_="utf-16-be"), None, "UTF-16 has code units of 16 bits: a UART transfers 8"),
-        (
-            ValidatorParameters(pass_through=True),
-            None,
-            "a board outputs the reports of a tap: leave out pass_through",
-        ),
+        (TranscoderParameters(from_="utf-16-le"), None, OF_16_BITS),
+        (TranscoderParameters(from_="utf-16-be"), None, OF_16_BITS),
+        (ValidatorParameters(pass_through=True), None, "a board outputs the reports of a tap: leave out pass_through"),
         (ValidatorParameters(lanes=4), None, "lanes is 4, but a UART transfers one byte at a time: use 1"),
-        (
-            DecoderParameters(practice=Practice.EACH_UNIT),
-            "utf-16-le",
-            "form utf-16-le is that of the core transcoder, which has no options of decoder-each-unit: leave them out",
-        ),
-        (
-            DecoderParameters(),
-            "morse",
-            "form 'morse' is not one of words, lines, utf-8, utf-16-le, utf-16-be, utf-32-le, utf-32-be, report",
-        ),
+        (EACH_UNIT, "utf-16-le", f"{OF_A_TRANSCODER} decoder-each-unit: leave them out"),
+        (DecoderParameters(), "morse", f"form 'morse' is not one of words, lines, {ENCODINGS}, report"),
     ],
 )
 def test_what_is_not_possible(core: object, form: str | None, message: str) -> None:

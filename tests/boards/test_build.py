@@ -40,6 +40,7 @@ from utf8fpga.hdl.toolchain import ToolError
 
 pytest.importorskip("amaranth_boards", reason="amaranth-boards is not installed")
 
+FakeTool = Callable[[str, str], None]
 BOTH = ["icebreaker", pytest.param("ulx3s-85f", marks=pytest.mark.build)]
 
 FACTS: dict[str, dict[str, Any]] = {
@@ -63,14 +64,7 @@ FACTS: dict[str, dict[str, Any]] = {
         "device": "LFE5U-85F-BG381",
         "mark": b"Part: LFE5U-85F-6CABGA381\0",
         "constraints": ("top.lpf", r'^LOCATE COMP "(\S+)__io" SITE "(\S+)";$'),
-        "pins": {
-            "uart_0__rx": "M1",
-            "uart_0__tx": "L4",
-            "clk25_0": "G2",
-            "led_0": "B2",
-            "led_1": "C2",
-            "led_2": "C1",
-        },
+        "pins": {"uart_0__rx": "M1", "uart_0__tx": "L4", "clk25_0": "G2", "led_0": "B2", "led_1": "C2", "led_2": "C1"},
         "leds": {"0": "activity", "1": "error", "2": "overflow"},
     },
 }
@@ -217,7 +211,7 @@ def fast_icebreaker() -> Any:
 
 
 @pytest.fixture
-def fake_tool(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Callable[[str, str], None]:
+def fake_tool(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> FakeTool:
     """Stand-ins for the tools for iCE40; the function replaces the script of one."""
     folder, scripts = tmp_path_factory.mktemp("bin"), dict(STAND_INS)
 
@@ -280,18 +274,14 @@ def not_met(reached: str, required: str, advice: str = "") -> str:
 
 NO_DIVIDED_CLOCK = STAND_INS["nextpnr-ice40"].replace("net=divided_clock_", "net=clk")
 NO_REPORT = "nextpnr-ice40 wrote no valid report: "
+SILENT = "failed with status 1: it printed nothing"
 
 
 @pytest.mark.parametrize(
     ("tool", "script", "divide", "message"),
     [
         ("yosys", "echo a; echo 'ERROR: b'; echo c; exit 3", None, "yosys failed with status 3: ERROR: b; see FOLDER"),
-        (
-            "yosys",
-            "echo a > top.rpt; exit 1",
-            None,
-            "yosys failed with status 1: it printed nothing; see FOLDER/top.rpt",
-        ),
+        ("yosys", "echo a > top.rpt; exit 1", None, f"yosys {SILENT}; see FOLDER/top.rpt"),
         ("icepack", "echo a > top.bin; echo b; exit 3", None, "icepack failed with status 3: b; see FOLDER"),
         ("icepack", "true", None, "icepack wrote no bitstream; see FOLDER"),
         # The report of an earlier build, which the test has written, is not used.
@@ -315,7 +305,7 @@ def test_failures_are_reported(
     divide: int | None,
     message: str,
     tmp_path: Path,
-    fake_tool: Callable[[str, str], None],
+    fake_tool: FakeTool,
 ) -> None:
     work = tmp_path / "icebreaker"
     build_board("icebreaker", tmp_path)
@@ -348,69 +338,48 @@ def no_clock() -> Any:
     return platform
 
 
+def own(platform: str, family: str = "ice40") -> Board:
+    return Board("mine", platform, family, "mine")
+
+
 ICESTICK = "amaranth_boards.icestick:ICEStickPlatform"
+USED_TWICE = (
+    "icebreaker: Resource component clk12_0 uses physical pin 35, but it is already used by resource component "
+    "host_uart_0.rx that was requested earlier: choose other pins with --uart"
+)
+ICE = "icebreaker"
+FEWER_BAUD = "baud rate 4000000 is not in 1..3000000: a bit has at least 4 cycles of 12 MHz"
+OTHER_FAMILY = "which is not one of ice40, ecp5, machxo2, gowin, nexus, gatemate"
+OTHER_TOOLS = "yosys, nextpnr-ice40, icepack, not with nextpnr-ecp5, ecppack: choose another family or toolchain"
+NOT_SIMULATED = "of which routed designs are not simulated, only those of ice40: build it without a check"
+ON_A_HOST = "a build on a host cannot be checked: leave out the host or the check"
 
 
 @pytest.mark.parametrize(
     ("board", "options", "message"),
     [
-        ("icebreaker", {"baud": 4e6}, "baud rate 4000000 is not in 1..3000000: a bit has at least 4 cycles of 12 MHz"),
+        (ICE, {"baud": 4e6}, FEWER_BAUD),
         (
             "icebreaker",
             {"core": DecoderParameters(lanes=4)},
             "lanes is 4, but a UART transfers one byte at a time: use 1",
         ),
-        ("icebreaker", {"seed": -1}, "seed -1 is negative: it must be 0 or more"),
-        ("icebreaker", {"divide": 3}, "divide 3 is not one of 1, 2, 4, 8"),
-        (
-            "icebreaker",
-            {"uart": ("pmod_9:1", "4")},
-            "pin 'pmod_9:1': there is no connector 'pmod_9' (known: pmod_0, pmod_1, pmod_2)",
-        ),
+        (ICE, {"seed": -1}, "seed -1 is negative: it must be 0 or more"),
+        (ICE, {"divide": 3}, "divide 3 is not one of 1, 2, 4, 8"),
+        (ICE, {"uart": ("p:1", "4")}, "pin 'p:1': there is no connector 'p' (known: pmod_0, pmod_1, pmod_2)"),
         (
             "icebreaker",
             {"uart": ("pmod_0:5", "4")},
             "pin 'pmod_0:5': the connector has the pins 1, 2, 3, 4, 7, 8, 9, 10",
         ),
-        (
-            "icebreaker",
-            {"uart": ("35", "4")},
-            "icebreaker: Resource component clk12_0 uses physical pin 35, but it is already used by resource component "
-            "host_uart_0.rx that was requested earlier: choose other pins with --uart",
-        ),
+        (ICE, {"uart": ("35", "4")}, USED_TWICE),
         ("tinyfpga-ax1", {}, "board tinyfpga-ax1 cannot be built: the platform has no clock"),
-        (
-            Board("mine", ICESTICK, "abacus", "mine"),
-            {},
-            "board mine has family 'abacus', which is not one of ice40, ecp5, machxo2, gowin, nexus, gatemate",
-        ),
-        (
-            Board("mine", "os:getcwd", "ice40", "mine"),
-            {},
-            "mine: 'os:getcwd' is not a platform of Amaranth for an FPGA",
-        ),
-        (
-            Board("mine", f"{__name__}:no_clock", "ice40", "mine"),
-            {},
-            "mine: its platform has no default clock, which the core needs",
-        ),
-        (
-            Board("mine", ICESTICK, "ecp5", "mine"),
-            {},
-            "mine: its platform is built with yosys, nextpnr-ice40, icepack, not with nextpnr-ecp5, ecppack: choose "
-            "another family or toolchain",
-        ),
-        (
-            "ulx3s-85f",
-            {"check": True},
-            "ulx3s-85f has family ecp5, of which routed designs are not simulated, only those of ice40: build it "
-            "without a check",
-        ),
-        (
-            "icebreaker",
-            {"check": True, "host": Host.parse("somewhere")},
-            "a build on a host cannot be checked: leave out the host or the check",
-        ),
+        (own(ICESTICK, "abacus"), {}, f"board mine has family 'abacus', {OTHER_FAMILY}"),
+        (own("os:getcwd"), {}, "mine: 'os:getcwd' is not a platform of Amaranth for an FPGA"),
+        (own(f"{__name__}:no_clock"), {}, "mine: its platform has no default clock, which the core needs"),
+        (own(ICESTICK, "ecp5"), {}, f"mine: its platform is built with {OTHER_TOOLS}"),
+        ("ulx3s-85f", {"check": True}, f"ulx3s-85f has family ecp5, {NOT_SIMULATED}"),
+        (ICE, {"check": True, "host": Host.parse("somewhere")}, ON_A_HOST),
     ],
 )
 @pytest.mark.usefixtures("fake_tool")
@@ -467,7 +436,7 @@ def build_concurrently(directory: Path, seeds: Sequence[int]) -> list[BuildRepor
         return list(threads.map(lambda seed: build_board(STUB, directory, seed=seed), seeds))
 
 
-def test_concurrent_builds_are_independent(tmp_path: Path, fake_tool: Callable[[str, str], None]) -> None:
+def test_concurrent_builds_are_independent(tmp_path: Path, fake_tool: FakeTool) -> None:
     meeting = tmp_path / "meeting"
     meeting.mkdir()
     meet = MEET.format(folder=shlex.quote(str(meeting)))
@@ -493,9 +462,7 @@ def test_concurrent_builds_leave_a_matching_bitstream_and_report(tmp_path: Path)
         assert len(set(pair(tmp_path))) == 1
 
 
-def test_failed_build_keeps_its_logs_and_the_earlier_bitstream(
-    tmp_path: Path, fake_tool: Callable[[str, str], None]
-) -> None:
+def test_failed_build_keeps_its_logs_and_the_earlier_bitstream(tmp_path: Path, fake_tool: FakeTool) -> None:
     fake_tool("icepack", "[ $(cat top.asc) = 1 ] && cp top.asc top.bin")
     build_board(STUB, tmp_path, seed=1)
     with pytest.raises(BuildError, match="icepack failed"):
@@ -594,7 +561,7 @@ def test_pins_of_the_uart(tmp_path: Path) -> None:
     assert (tmp_path / "icebreaker" / "top.il").read_text(encoding="utf-8").count("SB_LVCMOS") == 5
 
 
-def test_a_clock_is_divided_until_the_timing_is_met(tmp_path: Path, fake_tool: Callable[[str, str], None]) -> None:
+def test_a_clock_is_divided_until_the_timing_is_met(tmp_path: Path, fake_tool: FakeTool) -> None:
     fake_tool("nextpnr-ice40", reaching(4.0, 50.0))
     said: list[str] = []
     report = build_board("icebreaker", tmp_path, say=said.append)
@@ -679,7 +646,7 @@ def test_programming_a_board(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
 # Several boards
 
 
-def test_builds_that_are_up_to_date_are_kept(tmp_path: Path, fake_tool: Callable[[str, str], None]) -> None:
+def test_builds_that_are_up_to_date_are_kept(tmp_path: Path, fake_tool: FakeTool) -> None:
     boards = [BOARDS["icebreaker"], BOARDS["icestick"]]
     threads = ThreadPoolExecutor(2)
     first = build_boards(boards, tmp_path, threads)

@@ -127,9 +127,7 @@ def as_yowasp(names: dict[str, str]) -> dict[str, str]:
 
 
 @pytest.mark.build
-def test_build_on_a_host_gives_the_same_bitstream(
-    server: Server, tmp_path: Path, shared_build: Callable[[str], Built]
-) -> None:
+def test_bitstream_of_a_host_is_the_same(server: Server, tmp_path: Path, shared_build: Callable[[str], Built]) -> None:
     built = shared_build("icebreaker")
     here = built.report
     # The folders of the tools are the same for all users of this machine.

@@ -27,7 +27,7 @@ from utf8fpga.boards.events import Counters, Received, line_of
 from utf8fpga.boards.forms import Expected
 from utf8fpga.boards.host import Conversation, PortError, SerialPort, TalkError, find_port
 from utf8fpga.boards.protocol import Mark, escaped
-from utf8fpga.boards.virtual import Faults, VirtualBoard, VirtualPort
+from utf8fpga.boards.virtual import Faults, VirtualBoard, VirtualPort, speed_of
 from utf8fpga.cli.demo import show_virtual_board
 from utf8fpga.cli.output import CommandError
 from utf8fpga.hdl import DecoderParameters
@@ -415,10 +415,8 @@ def test_a_text_through_a_pseudo_terminal(port: str) -> None:
 
 @pytest.mark.parametrize("baud", [1e6, 123_457])
 def test_a_virtual_port_has_the_speed_of_the_host(baud: float, port: str) -> None:
-    from utf8fpga.boards.virtual import _speed
-
     connection = SerialPort(port, baud)
-    assert _speed(connection.fileno()) == baud
+    assert speed_of(connection.fileno()) == baud
     connection.close()
 
 
@@ -470,7 +468,7 @@ def test_ports_that_cannot_be_opened(tmp_path: Path, monkeypatch: pytest.MonkeyP
     ],
 )
 def test_the_only_port_is_found(names: list[str], said: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("utf8fpga.boards.host._port_names", lambda: names)
+    monkeypatch.setattr("utf8fpga.boards.host.port_names", lambda: names)
     assert refusal(PortError, find_port) == said
     names[:] = ["/dev/one"]
     assert find_port() == "/dev/one"

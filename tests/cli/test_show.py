@@ -106,9 +106,7 @@ def test_any_text_in_any_chunks(text: bytes, cuts: list[int], form: str, practic
 @pytest.mark.parametrize(
     "practice", [Practice.MAXIMAL_SUBPARTS, Practice.WHOLE_SUBSEQUENCE, Practice.MALFORMED_SEQUENCE]
 )
-def test_texts_longer_than_one_block(
-    output: Output, form: str, practice: Practice, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_long_texts(output: Output, form: str, practice: Practice, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("utf8fpga.cli.show.TOGETHER", 64)
     if ArrayOutput:
         monkeypatch.setattr("utf8fpga.cli.bulk.LINES", 64)

@@ -64,11 +64,10 @@ def test_a_check_of_other_cores(file: Path) -> None:
     with running("--core", "validator", "--report", "verdict") as port:
         done = talk(port, file)
         assert done.stdout == b"ill-formed\n"
-        message = failure(port, file, "--check", "--core", "transcoder", status=2)
-        assert (
-            message
-            == "the board sends the form report, but form report is not one of the core transcoder: leave out the form"
+        message = (
+            "the board sends the form report, but form report is not one of the core transcoder: leave out the form"
         )
+        assert failure(port, file, "--check", "--core", "transcoder", status=2) == message
 
 
 def test_a_reader_that_closes_the_pipe(tmp_path: Path) -> None:
@@ -82,18 +81,8 @@ def test_a_reader_that_closes_the_pipe(tmp_path: Path) -> None:
 
 def test_items_are_lines(file: Path) -> None:
     assert talk(VIRTUAL, file, "--items", "--form", "lines").stdout.decode().splitlines() == [
-        *(
-            "U+0068",
-            "U+00E9",
-            "U+006C",
-            "U+006C",
-            "U+006F",
-            "U+0020",
-            "U+1F600",
-            "U+0020",
-            "ill-formed FF: invalid byte",
-        ),
-        *("U+0020", "ill-formed E2 82: incomplete", "end of text"),
+        *["U+0068", "U+00E9", "U+006C", "U+006C", "U+006F", "U+0020", "U+1F600", "U+0020"],
+        *("ill-formed FF: invalid byte", "U+0020", "ill-formed E2 82: incomplete", "end of text"),
     ]
 
 
@@ -287,11 +276,6 @@ def test_files_that_cannot_be_used(file: Path, tmp_path: Path) -> None:
             ([tmp_path / "none"], f"cannot read '{tmp_path / 'none'}': No such file or directory", 2),
             ([tmp_path], f"cannot read '{tmp_path}': Is a directory", 2),
             ([file, "-o", tmp_path], f"cannot write '{tmp_path}': Is a directory", 2),
-            (
-                [file, "-o", tmp_path / "a" / "b"],
-                f"cannot write '{tmp_path / 'a' / 'b'}': No such file or directory",
-                2,
-            ),
             ([file, "--baud", "1e12"], f"port '{port}': baud rate 1e+12 is not in 1..2147483647", 2),
             ([file, "--timeout", "inf"], "the timeout of inf s is not above 0 and at most 86400", 2),
         ]
@@ -299,18 +283,3 @@ def test_files_that_cannot_be_used(file: Path, tmp_path: Path) -> None:
             cases.append(([file, "-o", full], f"cannot write '{full}': No space left on device", 1))
         for words, message, status in cases:
             assert failure(port, *words, status=status) == message
-
-
-def test_files_without_permission(file: Path, tmp_path: Path) -> None:
-    folder = tmp_path / "folder"
-    folder.mkdir(mode=0o500)
-    if os.access(folder, os.W_OK):
-        pytest.skip("the superuser has all permissions")
-    with running() as port:
-        assert failure(port, file, "-o", folder / "out", status=2) == (
-            f"cannot write '{folder / 'out'}': Permission denied"
-        )
-        file.chmod(0)
-        assert failure(port, file, status=2) == f"cannot read '{file}': Permission denied"
-        os.chmod(port, 0)
-        assert failure(port, file, status=2).startswith(f"port '{port}': no permission to open it: add yourself")

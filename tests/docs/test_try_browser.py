@@ -33,18 +33,17 @@ def text_of(page: str, identifier: str) -> str:
     return unescape(re.sub("<[^>]*>", "", found[1]))
 
 
+EQUAL = "equal to the table's decoder: yes."
+
+
 @pytest.mark.parametrize(
     ("text", "options", "result"),
     [
         # Without pauses: one cycle of reset, one for each byte, one of latency.
-        (
-            b"\xe1\x80A\xed\xa0\x80\xf0\x9f\x98\x80",
-            "",
-            "12 cycles, 10 beats, 6 items; equal to the table's decoder: yes.",
-        ),
+        (b"\xe1\x80A\xed\xa0\x80\xf0\x9f\x98\x80", "", f"12 cycles, 10 beats, 6 items; {EQUAL}"),
         (b"\xe1\x80A" * 100, "&circuit=parallel%2C%204%20lanes%2C%20packed&pauses=30&stalls=40", None),
         (b"\xc3\xa9" * 300, "&circuit=serial%2C%20pipelined&stalls=90", None),
-        (b"", "", "3 cycles, 1 beat, 0 items; equal to the table's decoder: yes."),
+        (b"", "", f"3 cycles, 1 beat, 0 items; {EQUAL}"),
     ],
     ids=["smallest", "packed", "pipelined", "empty"],
 )
@@ -60,7 +59,7 @@ def test_items_and_circuit(site: Path, tmp_path: Path, text: bytes, options: str
     assert text_of(page, "count") == f"{len(text)} bytes, {len(items)} items, {ill_formed} ill-formed."
     assert text_of(page, "browser").endswith("gives the same text: yes.")
     found = text_of(page, "result")
-    assert found == result if result else f"{len(items)} items; equal to the table's decoder: yes." in found
+    assert found == result if result else f"{len(items)} items; {EQUAL}" in found
     assert text_of(page, "error") == ""
     assert text_of(page, "python").splitlines()[0].endswith('.decode("utf-8", "replace")')
 
@@ -73,5 +72,5 @@ def test_invalid_digits_in_a_link_have_one_message(site: Path, tmp_path: Path) -
 def test_the_circuit_follows_the_table(site: Path, tmp_path: Path) -> None:
     page = opened(site, tmp_path, "hex=FDBFBFBFBFBF&table=UTF-8%20of%20RFC%202279")
     assert re.findall('<span class="try-point">(.*?)</span>', page) == ["U+7FFFFFFF"]
-    assert "1 item; equal to the table's decoder: yes." in text_of(page, "result").replace("items", "item")
+    assert f"1 item; {EQUAL}" in text_of(page, "result").replace("items", "item")
     assert text_of(page, "netlist").endswith("utf8fpga generate --table 'UTF-8 of RFC 2279'.")

@@ -36,6 +36,8 @@ const run = (number, bytes, options) => utf8fpga.simulate(circuits[number], byte
 const transferred = (trace) => trace.cycles
   .filter(({ rst, m_axis_tvalid, m_axis_tready }) => !rst && m_axis_tvalid && m_axis_tready)
   .map((cycle) => [utf8fpga.wordsOf(trace, cycle).filter(Boolean), cycle.m_axis_tlast]);
+const differenceOf = (trace, bytes) =>
+  utf8fpga.compare(trace, bytes, utf8fpga.decode(utf8fpga.data.tables[0], bytes)).difference;
 const compared = (number, bytes, options, change = (items) => items) => {
   const items = utf8fpga.decode(tableOf(circuits[number]), bytes);
   return utf8fpga.compare(run(number, bytes, options), bytes, change(items));
@@ -146,7 +148,7 @@ def test_an_output_that_changes_while_it_waits_is_a_difference(page: Page) -> No
         const trace = run(0, bytes, { stalls: 0.5 });
         const at = trace.cycles.findIndex((c) => !c.rst && c.m_axis_tvalid && !c.m_axis_tready);
         trace.cycles[at].m_axis_tdata += 1n;
-        return [at, utf8fpga.compare(trace, bytes, utf8fpga.decode(utf8fpga.data.tables[0], bytes)).difference];
+        return [at, differenceOf(trace, bytes)];
       }
     """)
     at, found = page("disturbed(bytes)", bytes=[65] * 50)
@@ -158,7 +160,7 @@ def test_a_packet_that_ends_before_its_last_byte_is_a_difference(page: Page) -> 
       const early = (bytes) => {
         const trace = run(0, bytes, {});
         trace.accepted -= 1;
-        return utf8fpga.compare(trace, bytes, utf8fpga.decode(utf8fpga.data.tables[0], bytes)).difference;
+        return differenceOf(trace, bytes);
       };
     """)
     assert page("early(bytes)", bytes=[65] * 5) == "the packet ended before all its bytes were accepted"
@@ -170,8 +172,7 @@ def test_every_wrong_gate_of_a_sample_is_a_difference(page: Page) -> None:
       function mutant(gate, bytes) {
         const circuit = new utf8fpga.Circuit(utf8fpga.data.circuits[0]);
         circuit.left[gate] = circuit.right[gate] = 1;
-        const trace = utf8fpga.simulate(circuit, bytes, { pauses: 0.3, stalls: 0.3 });
-        return utf8fpga.compare(trace, bytes, utf8fpga.decode(utf8fpga.data.tables[0], bytes)).difference;
+        return differenceOf(utf8fpga.simulate(circuit, bytes, { pauses: 0.3, stalls: 0.3 }), bytes);
       }
     """)
     found = [page("mutant(gate, bytes)", gate=gate, bytes=list(TORTURE)) for gate in range(0, 280, 7)]

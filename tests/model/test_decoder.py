@@ -20,23 +20,10 @@ from support import oracle
 from support.oracle import BOUNDARY, items_of, plain, refusal
 from support.processes import run
 
-from utf8fpga.model import (
-    TABLE_3_7,
-    UTF_16,
-    UTF_32,
-    Decoder,
-    EncodingTable,
-    ErrorKind,
-    IncrementalDecoder,
-    InvalidArgumentError,
-    Item,
-    Practice,
-    convert,
-    decode,
-    decode_with,
-    is_well_formed,
-    partition,
-)
+from utf8fpga.model import EncodingTable, ErrorKind, InvalidArgumentError, convert, partition
+from utf8fpga.model.decoder import Decoder, Item, decode, is_well_formed
+from utf8fpga.model.forms import TABLE_3_7, UTF_16, UTF_32
+from utf8fpga.model.practices import IncrementalDecoder, Practice, decode_with
 
 pytestmark = pytest.mark.smoke
 

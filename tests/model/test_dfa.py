@@ -11,18 +11,8 @@ import pytest
 from support import oracle
 from support.oracle import BOUNDARY, REPRESENTATIVES, refusal, strictly_decodes
 
-from utf8fpga.model import (
-    DFA,
-    REJECT,
-    RFC_2279,
-    START,
-    TABLE_3_7,
-    UTF_16,
-    UTF_32,
-    EncodingTable,
-    decode,
-    is_well_formed,
-)
+from utf8fpga.model import DFA, REJECT, START, EncodingTable, decode, is_well_formed
+from utf8fpga.model.forms import RFC_2279, TABLE_3_7, UTF_16, UTF_32
 
 pytestmark = pytest.mark.smoke
 

@@ -13,18 +13,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from support.oracle import BOUNDARY, refusal
 
-from utf8fpga.model.history.differences import (
-    RULES,
-    Difference,
-    Direction,
-    Rule,
-    compare,
-    compare_documents,
-    comparison_text,
-    differing_words,
-    pieces_of,
-    table_3_7,
-)
+from utf8fpga.model.history import differences
+from utf8fpga.model.history.differences import RULES, Difference, Direction, Rule, compare
 from utf8fpga.model.history.rules import (
     TABLE_3_1B,
     Answer,
@@ -220,7 +210,7 @@ def right_answer(text: bytes) -> Answer:
 @pytest.mark.parametrize("length", [0, 1, 2, 3])
 def test_table_3_7_matches_cpython(length: int) -> None:
     for units in product(BOUNDARY, repeat=length):
-        assert table_3_7(bytes(units)) is right_answer(bytes(units))
+        assert differences.table_3_7(bytes(units)) is right_answer(bytes(units))
 
 
 @lru_cache
@@ -414,10 +404,10 @@ def test_table_3_1b_on_all_texts_of_three_bytes() -> None:
 @given(text=short_texts)
 def test_bytes_of_a_piece_are_equivalent(rule: Rule, text: bytes) -> None:
     """Neither answer changes if each byte is replaced by the first of its piece."""
-    pieces = pieces_of(rule)
+    pieces = differences.pieces_of(rule)
     alike = bytes(next(piece.first for piece in pieces if byte in piece) for byte in text)
     assert rule.answer(alike) is rule.answer(text)
-    assert table_3_7(alike) is table_3_7(text)
+    assert differences.table_3_7(alike) is differences.table_3_7(text)
 
 
 @pytest.mark.parametrize("rule", RULES, ids=NAMES)
@@ -429,7 +419,7 @@ def test_invalid_is_final(rule: Rule, text: bytes, more: bytes) -> None:
 
 @pytest.mark.parametrize("rule", RULES, ids=NAMES)
 def test_words_are_disjoint_and_in_order(rule: Rule) -> None:
-    words = list(differing_words(rule, 3))
+    words = list(differences.differing_words(rule, 3))
     firsts = [(len(word.first), word.first) for word in words]
     assert firsts == sorted(set(firsts))
     for word in words[:200]:
@@ -439,7 +429,7 @@ def test_words_are_disjoint_and_in_order(rule: Rule) -> None:
 
 
 def test_comparison_text() -> None:
-    lines = comparison_text()
+    lines = differences.comparison_text()
     assert lines[:7] == [
         "Against Table 3-7, all sequences of 1 to 4 bytes, each as a whole text.",
         "",
@@ -449,13 +439,13 @@ def test_comparison_text() -> None:
         "    first: F0 90 80 80",
         "    scalar values: U+10000..U+1FFFF: 65,536",
     ]
-    assert "  accepted though ill-formed: 115 (115 of 1)" in comparison_text(1)
-    assert comparison_text(1).count("  no difference") == 1  # Brown's, of a single byte
+    assert "  accepted though ill-formed: 115 (115 of 1)" in differences.comparison_text(1)
+    assert differences.comparison_text(1).count("  no difference") == 1  # Brown's, of a single byte
     assert all(f"{rule.name} ({rule.source})" in lines for rule in RULES)
 
 
 def test_invalid_arguments_are_rejected() -> None:
-    assert refusal(ValueError, compare_documents, 0) == "sequences of up to 0 bytes: at least 1 is needed"
+    assert refusal(ValueError, differences.compare_documents, 0) == "sequences of up to 0 bytes: at least 1 is needed"
     for rule in (table_3_1b, brown, hopwood):
         assert refusal(TypeError, rule, "text") == "the text must be bytes-like, not str"
         assert refusal(TypeError, rule, 3) == "the text must be bytes-like, not int"

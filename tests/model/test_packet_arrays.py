@@ -69,9 +69,7 @@ def in_parts(decoder: PacketDecoder, packets: list[bytes], cuts: list[int]) -> l
 @example(packets=[b"\xe2\x82", b"", b"\xac\0", b"\0"], cuts=[1])
 @example(packets=[b"\xef\xbf\xbd\xef\xbf\xbf"], cuts=[])
 @example(packets=[b"\xed\xa0", b"\x80"], cuts=[2])
-def test_packets_in_any_parts_are_those_of_the_golden_decoder(
-    table: EncodingTable, packets: list[bytes], cuts: list[int]
-) -> None:
+def test_packets_in_any_parts_are_golden(table: EncodingTable, packets: list[bytes], cuts: list[int]) -> None:
     expected = golden(table, packets)
     causes = [[(i.code_point, i.error is not None, i.error or 0, i.length) for i in items] for items in expected]
     assert in_parts(PacketDecoder(table, causes=True), packets, cuts) == causes

@@ -133,18 +133,16 @@ EDGES: dict[str, Sequence[int]] = {
 }
 
 
-@pytest.mark.parametrize(
-    ("form", "length"),
-    [
-        *[pytest.param("UTF-8", n, id=f"UTF-8_{n}") for n in range(4)],
-        *[pytest.param("UTF-16", n, id=f"UTF-16_{n}") for n in range(5)],
-        *[pytest.param("UTF-32", n, id=f"UTF-32_{n}") for n in range(4)],
-        *[pytest.param("CESU-8", n, id=f"CESU-8_{n}") for n in range(5)],
-        pytest.param("UTF-8", 4, id="UTF-8_4", marks=pytest.mark.slow),
-        pytest.param("UTF-16", 5, id="UTF-16_5", marks=pytest.mark.slow),
-        pytest.param("CESU-8", 6, id="CESU-8_6", marks=pytest.mark.slow),
-    ],
-)
+LENGTHS = {"UTF-8": (3, 4), "UTF-16": (4, 5), "UTF-32": (3, 3), "CESU-8": (4, 6)}
+"""By form the longest texts of the tier `full`, and of the tier `slow`."""
+TEXTS = [
+    pytest.param(form, length, id=f"{form}_{length}", marks=[pytest.mark.slow] if length > every_run else [])
+    for form, (every_run, longest) in LENGTHS.items()
+    for length in range(longest + 1)
+]
+
+
+@pytest.mark.parametrize(("form", "length"), TEXTS)
 def test_all_texts_of_units_at_the_bounds(form: str, length: int) -> None:
     for units in product(EDGES[form], repeat=length):
         assert parts_of(units, form) == by_definition(units, form), [f"{unit:X}" for unit in units]

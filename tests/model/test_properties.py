@@ -12,16 +12,8 @@ from itertools import pairwise
 import pytest
 from support.tiers import tiered
 
-from utf8fpga.model import (
-    GENERALISED_UTF_8,
-    TABLE_3_7,
-    EncodingTable,
-    IncrementalDecoder,
-    InvalidArgumentError,
-    Item,
-    Practice,
-    decode,
-)
+from utf8fpga.model import EncodingTable, IncrementalDecoder, InvalidArgumentError, Item, Practice, decode
+from utf8fpga.model.forms import GENERALISED_UTF_8, TABLE_3_7
 from utf8fpga.model.golden import GoldenDecoder
 from utf8fpga.model.properties import (
     CharacterProperty,

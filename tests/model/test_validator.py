@@ -50,7 +50,7 @@ def test_another_table_has_its_own_rules() -> None:
         (3, "3 is not in 4..64"),
         (65, "65 is not in 4..64"),
         ("8", "'8' is not an integer"),
-        (True, "True is not an integer"),
+        (True, "True is not an int"),
     ],
 )
 def test_an_invalid_width_of_counters_is_an_error(width: object, message: str) -> None:

@@ -15,58 +15,36 @@ from typing import Any
 import pytest
 from support.builds import Built
 
+from utf8fpga.bench import tables
 from utf8fpga.bench.design import measured_core
 from utf8fpga.bench.jobs import DEVICES, tool_versions
 from utf8fpga.bench.plot import drawn_digest
 from utf8fpga.bench.sweep import Point, sweep
-from utf8fpga.bench.tables import (
-    CORES_MEASURED,
-    SCALING,
-    SETTINGS,
-    Scaling,
-    design_digest,
-    engines_table,
-    figures_table,
-    limits_table,
-    software_table,
-    summary_table,
-)
+from utf8fpga.cli import record
 from utf8fpga.cli.bench import ENGINE_LANES
 from utf8fpga.cli.output import CommandError
-from utf8fpga.cli.record import (
-    CORES_FILE,
-    CORES_PLOT_FILE,
-    ENGINES_FILE,
-    FIGURES_FILE,
-    PERFORMANCE_FILE,
-    PLOT_FILE,
-    SCALING_FILE,
-    SOFTWARE_FILE,
-    VERIFICATION_FILE,
-    demo_block,
-    record_software,
-    scaling_block,
-    with_block,
-)
 from utf8fpga.hdl import DecoderParameters
 from utf8fpga.model import TABLE_3_7, ErrorKind, decode
 from utf8fpga.model.render import render
 
 CHECKOUT = Path(__file__).parents[2]
 README = (CHECKOUT / "README.md").read_text(encoding="utf-8")
-PERFORMANCE = (CHECKOUT / PERFORMANCE_FILE).read_text(encoding="utf-8")
-FIGURES: dict[str, Any] = json.loads((CHECKOUT / FIGURES_FILE).read_text(encoding="utf-8"))
-OVER_LANES: dict[str, Any] = json.loads((CHECKOUT / SCALING_FILE).read_text(encoding="utf-8"))
-CORES: dict[str, Any] = json.loads((CHECKOUT / CORES_FILE).read_text(encoding="utf-8"))
-ENGINES: dict[str, Any] = json.loads((CHECKOUT / ENGINES_FILE).read_text(encoding="utf-8"))
-SOFTWARE: dict[str, Any] = json.loads((CHECKOUT / SOFTWARE_FILE).read_text(encoding="utf-8"))
-VERIFICATION = (CHECKOUT / VERIFICATION_FILE).read_text(encoding="utf-8")
+PERFORMANCE = (CHECKOUT / record.PERFORMANCE_FILE).read_text(encoding="utf-8")
+FIGURES: dict[str, Any] = json.loads((CHECKOUT / record.FIGURES_FILE).read_text(encoding="utf-8"))
+OVER_LANES: dict[str, Any] = json.loads((CHECKOUT / record.SCALING_FILE).read_text(encoding="utf-8"))
+CORES: dict[str, Any] = json.loads((CHECKOUT / record.CORES_FILE).read_text(encoding="utf-8"))
+ENGINES: dict[str, Any] = json.loads((CHECKOUT / record.ENGINES_FILE).read_text(encoding="utf-8"))
+SOFTWARE: dict[str, Any] = json.loads((CHECKOUT / record.SOFTWARE_FILE).read_text(encoding="utf-8"))
+VERIFICATION = (CHECKOUT / record.VERIFICATION_FILE).read_text(encoding="utf-8")
 BY_NAME = {(row["title"], row["device"]): row for row in FIGURES["figures"]}
 
 CLOCK_NETWORK_MHZ = {"hx8k": 275, "up5k": 185, "ecp5-85k": 257, "ecp5-85k-8": 370}
 """The data sheets' limits; those of the ECP5 are from memory."""
 
-RECORDED = [pytest.param(OVER_LANES, SCALING, id="decoders"), pytest.param(CORES, CORES_MEASURED, id="cores")]
+RECORDED = [
+    pytest.param(OVER_LANES, tables.SCALING, id="decoders"),
+    pytest.param(CORES, tables.CORES_MEASURED, id="cores"),
+]
 
 LIMITS = {
     ("smallest", "hx8k"): (68, 130),
@@ -92,13 +70,13 @@ def same_tools() -> None:
 
 @pytest.mark.smoke
 def test_readme_and_docs_show_the_recorded_figures() -> None:
-    assert with_block(README, "summary", summary_table(FIGURES, OVER_LANES)) == README
-    assert with_block(PERFORMANCE, "limits", limits_table()) == PERFORMANCE
-    assert with_block(PERFORMANCE, "software", software_table(SOFTWARE)) == PERFORMANCE
-    assert with_block(PERFORMANCE, "figures", figures_table(FIGURES)) == PERFORMANCE
-    assert with_block(PERFORMANCE, "scaling", scaling_block(OVER_LANES)) == PERFORMANCE
-    assert with_block(PERFORMANCE, "cores", scaling_block(CORES, CORES_PLOT_FILE)) == PERFORMANCE
-    assert with_block(VERIFICATION, "engines", engines_table(ENGINES)) == VERIFICATION
+    assert record.with_block(README, "summary", tables.summary_table(FIGURES, OVER_LANES)) == README
+    assert record.with_block(PERFORMANCE, "limits", tables.limits_table()) == PERFORMANCE
+    assert record.with_block(PERFORMANCE, "software", tables.software_table(SOFTWARE)) == PERFORMANCE
+    assert record.with_block(PERFORMANCE, "figures", tables.figures_table(FIGURES)) == PERFORMANCE
+    assert record.with_block(PERFORMANCE, "scaling", record.scaling_block(OVER_LANES)) == PERFORMANCE
+    assert record.with_block(PERFORMANCE, "cores", record.scaling_block(CORES, record.CORES_PLOT_FILE)) == PERFORMANCE
+    assert record.with_block(VERIFICATION, "engines", tables.engines_table(ENGINES)) == VERIFICATION
 
 
 def test_speeds_of_the_engines_are_recorded_for_all_their_cores_and_reach_their_bounds() -> None:
@@ -112,12 +90,12 @@ def test_speeds_of_the_engines_are_recorded_for_all_their_cores_and_reach_their_
 
 
 def test_all_settings_are_recorded_on_all_devices() -> None:
-    assert set(BY_NAME) == {(setting, device) for setting, _ in SETTINGS for device in DEVICES}
+    assert set(BY_NAME) == {(setting, device) for setting, _ in tables.SETTINGS for device in DEVICES}
     assert all(len(row["speed"]["by_seed"]) == 5 for row in FIGURES["figures"])
 
 
 @pytest.mark.parametrize(("figures", "points"), RECORDED)
-def test_all_points_over_lanes_are_recorded(figures: dict[str, Any], points: Sequence[Scaling]) -> None:
+def test_all_points_over_lanes_are_recorded(figures: dict[str, Any], points: Sequence[tables.Scaling]) -> None:
     recorded = [
         (row["device"], row["lanes"], len(row["speed"]["by_seed"]) if row["speed"] else 0) for row in figures["figures"]
     ]
@@ -139,7 +117,7 @@ def test_throughput_is_computed_from_the_usable_clock() -> None:
 
 
 @pytest.mark.parametrize(
-    ("figures", "plot"), [(OVER_LANES, PLOT_FILE), (CORES, CORES_PLOT_FILE)], ids=["decoders", "cores"]
+    ("figures", "plot"), [(OVER_LANES, record.PLOT_FILE), (CORES, record.CORES_PLOT_FILE)], ids=["decoders", "cores"]
 )
 def test_the_plot_is_of_the_recorded_figures(figures: dict[str, Any], plot: Path) -> None:
     # The bytes may differ, since the last digits of coordinates depend on the processor.
@@ -150,15 +128,15 @@ def test_the_plot_is_of_the_recorded_figures(figures: dict[str, Any], plot: Path
 
 @pytest.mark.smoke
 @pytest.mark.usefixtures("same_tools")
-@pytest.mark.parametrize(("setting", "parameters"), SETTINGS, ids=[title for title, _ in SETTINGS])
+@pytest.mark.parametrize(("setting", "parameters"), tables.SETTINGS, ids=[title for title, _ in tables.SETTINGS])
 def test_figures_are_of_the_current_design(setting: str, parameters: DecoderParameters) -> None:
     recorded = {BY_NAME[setting, device]["design"] for device in DEVICES}
-    assert recorded == {design_digest(parameters)}, f"the design has changed: run {FIGURES['command']}"
+    assert recorded == {tables.design_digest(parameters)}, f"the design has changed: run {FIGURES['command']}"
 
 
 def scaling_cases() -> Iterator[Any]:
     """For each core the figures, its parameters and the numbers of its rows."""
-    for figures, points in ((OVER_LANES, SCALING), (CORES, CORES_MEASURED)):
+    for figures, points in ((OVER_LANES, tables.SCALING), (CORES, tables.CORES_MEASURED)):
         for parameters in dict.fromkeys(point.parameters for point in points):
             numbers = [number for number, point in enumerate(points) if point.parameters == parameters]
             # Wide decoders take seconds each and have the same components as the others.
@@ -168,14 +146,12 @@ def scaling_cases() -> Iterator[Any]:
 
 @pytest.mark.usefixtures("same_tools")
 @pytest.mark.parametrize(("figures", "parameters", "numbers"), list(scaling_cases()))
-def test_figures_over_lanes_are_of_the_current_design(
-    figures: dict[str, Any], parameters: Any, numbers: list[int]
-) -> None:
+def test_figures_over_lanes_are_current(figures: dict[str, Any], parameters: Any, numbers: list[int]) -> None:
     rows = [figures["figures"][number] for number in numbers]
     recorded = {(row["design"], row["series"], row["latency"]) for row in rows}
     core = parameters.build()
     latency = getattr(core, "tap", core).latency
-    assert recorded == {(design_digest(parameters), rows[0]["series"], latency)}, (
+    assert recorded == {(tables.design_digest(parameters), rows[0]["series"], latency)}, (
         f"the design has changed: run {figures['command']}"
     )
     assert figures is CORES or rows[0]["series"] == parameters.series
@@ -193,7 +169,7 @@ def test_figures_meet_their_limits(name: tuple[str, str], limits: tuple[int, int
 @pytest.mark.parametrize("name", LIMITS, ids=" on ".join)
 def test_repeated_measurement_gives_the_recorded_figures(name: tuple[str, str]) -> None:
     setting, device = name
-    core = measured_core(dict(SETTINGS)[setting], setting)
+    core = measured_core(dict(tables.SETTINGS)[setting], setting)
     with ThreadPoolExecutor(2) as threads:
         [figure] = sweep([Point(core, DEVICES[device], (1, 2, 3))], threads)
     again, row = figure.as_dict(), BY_NAME[name]
@@ -219,7 +195,7 @@ def test_the_readme_shows_the_report_of_the_build(shared_build: Callable[[str], 
 @pytest.mark.build
 @pytest.mark.usefixtures("same_tools_as_the_demo")
 def test_the_readme_shows_the_demo() -> None:
-    assert with_block(README, "demo", demo_block()) == README
+    assert record.with_block(README, "demo", record.demo_block()) == README
 
 
 def test_recorded_software_is_in_the_docs_and_in_the_plots(tmp_path: Path) -> None:
@@ -227,10 +203,10 @@ def test_recorded_software_is_in_the_docs_and_in_the_plots(tmp_path: Path) -> No
     for name in ("README.md", "docs", "bench/results"):
         (shutil.copytree if (CHECKOUT / name).is_dir() else shutil.copy)(CHECKOUT / name, tmp_path / name)
     figures = SOFTWARE | {"processor": "another processor"}
-    record_software(figures, tmp_path)
-    assert json.loads((tmp_path / SOFTWARE_FILE).read_text(encoding="utf-8")) == figures
-    assert software_table(figures) in (tmp_path / PERFORMANCE_FILE).read_text(encoding="utf-8")
-    for drawn, plot in ((OVER_LANES, PLOT_FILE), (CORES, CORES_PLOT_FILE)):
+    record.record_software(figures, tmp_path)
+    assert json.loads((tmp_path / record.SOFTWARE_FILE).read_text(encoding="utf-8")) == figures
+    assert tables.software_table(figures) in (tmp_path / record.PERFORMANCE_FILE).read_text(encoding="utf-8")
+    for drawn, plot in ((OVER_LANES, record.PLOT_FILE), (CORES, record.CORES_PLOT_FILE)):
         assert drawn_digest(drawn, figures) in (tmp_path / plot).read_text(encoding="utf-8")
 
 
@@ -241,7 +217,7 @@ def test_drawing_in_the_docs_is_current() -> None:
 
 def test_readme_without_markers_is_rejected() -> None:
     with pytest.raises(CommandError, match=r"^the page has no lines <!-- demo: begin --> and <!-- demo: end -->$"):
-        with_block("# title", "demo", "x")
+        record.with_block("# title", "demo", "x")
 
 
 @pytest.mark.smoke

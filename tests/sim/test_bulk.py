@@ -146,7 +146,7 @@ def test_a_soak_sends_each_packet_once(monkeypatch: pytest.MonkeyPatch) -> None:
         sent.extend(symbols)
         return original(self, symbols, here, more=more)
 
-    monkeypatch.setattr(soak_module, "_AT_ONCE", 2)
+    monkeypatch.setattr(soak_module, "AT_ONCE", 2)
     monkeypatch.setattr(soak_module, "traffic", lambda *_args, **_options: given)
     monkeypatch.setattr(BulkComparison, "send", send)
     totals, mismatch = soak(simulation_of(DecoderParameters()), symbols=1)

@@ -10,7 +10,6 @@ import shutil
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from itertools import accumulate, pairwise
@@ -38,6 +37,7 @@ from utf8fpga.sim import ContractError, Simulation, compare, simulate
 from utf8fpga.sim.beats import beat_payload, output_fields, patience_of, text_beats, with_null_beats
 from utf8fpga.sim.engines import gates, native
 from utf8fpga.sim.engines.compiled import CompiledModel, Gathered, Session, Transfers
+from utf8fpga.sim.speed import measure_engines
 from utf8fpga.sim.strategies import pauses, texts
 
 pytestmark = requires_compiler
@@ -463,7 +463,7 @@ def test_invalid_arguments_are_rejected(call: Callable[[CompiledModel], Iterable
 @pytest.fixture
 def forget(monkeypatch: pytest.MonkeyPatch) -> None:
     """The libraries that this process has loaded are not used again."""
-    monkeypatch.setattr(native, "_loaded", {})
+    monkeypatch.setattr(native, "loaded", {})
 
 
 def works(model: CompiledModel) -> bool:
@@ -478,9 +478,9 @@ def build_fails(*arguments: object) -> Path:
 @pytest.mark.usefixtures("forget")
 def test_model_is_built_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert works(CompiledModel(Decoder(), cache=tmp_path))
-    monkeypatch.setattr(native, "_build", build_fails)
+    monkeypatch.setattr(native, "build", build_fails)
     assert works(CompiledModel(Decoder(), cache=tmp_path))
-    monkeypatch.setattr(native, "_loaded", {})
+    monkeypatch.setattr(native, "loaded", {})
     assert works(CompiledModel(Decoder(), cache=tmp_path))
     with pytest.raises(AssertionError, match="the model is built again"):
         CompiledModel(Decoder(kind=True), cache=tmp_path)
@@ -521,7 +521,7 @@ def test_a_damaged_library_is_built_again(tmp_path: Path, monkeypatch: pytest.Mo
     (library,) = tmp_path.glob("*.so")
     intact = library.read_bytes()
     built = []
-    monkeypatch.setattr(native, "_build", lambda *arguments: built.append(1) or build(*arguments))
+    monkeypatch.setattr(native, "build", lambda *arguments: built.append(1) or build(*arguments))
     damages: list[Callable[[Path], None]] = [
         *(lambda path, size=size: rewrite(path, lambda whole: whole[:size]) for size in (0, 1000, 5000, 9000)),
         lambda path: rewrite(path, lambda whole: whole[:7000] + bytes(8) + whole[7008:]),
@@ -529,13 +529,13 @@ def test_a_damaged_library_is_built_again(tmp_path: Path, monkeypatch: pytest.Mo
     ]
     for number, damage in enumerate(damages):
         damage(library)
-        monkeypatch.setattr(native, "_loaded", {})
+        monkeypatch.setattr(native, "loaded", {})
         assert works(CompiledModel(Decoder(), cache=tmp_path))
         assert len(built) == number + 1
         assert [path.read_bytes() for path in tmp_path.glob("*.so")] == [intact], "compilers are deterministic"
 
 
-build = native._build
+build = native.build
 
 ON_A_SMALL_DISK = """
 mount -t tmpfs -o size="$4" none "$1" || { echo no mount; exit; }
@@ -585,7 +585,7 @@ def test_interrupted_build_leaves_nothing(tmp_path: Path) -> None:
 @pytest.mark.usefixtures("forget")
 def test_missing_compiler_is_named_with_the_remedy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("CC", raising=False)
-    monkeypatch.setattr(native, "_COMPILERS", ())
+    monkeypatch.setattr(native, "COMPILERS", ())
     monkeypatch.setattr(native.importlib.util, "find_spec", lambda name: None)
     assert refusal(ToolError, CompiledModel, Decoder(), cache=tmp_path) == (
         "no C compiler is installed: pip install 'utf8fpga[compiled]', or install gcc or clang"
@@ -608,31 +608,13 @@ def test_compiler_that_fails_is_reported(tmp_path: Path, monkeypatch: pytest.Mon
 def test_model_compiled_by_zig(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("ziglang", reason="the extra 'compiled' is not installed")
     monkeypatch.delenv("CC", raising=False)
-    monkeypatch.setattr(native, "_COMPILERS", ())
+    monkeypatch.setattr(native, "COMPILERS", ())
     assert works(CompiledModel(Decoder(), cache=tmp_path))
 
 
 @pytest.mark.benchmark
 @pytest.mark.parametrize(("lanes", "packed", "ratio"), [(1, True, 1000), (16, False, 300), (16, True, 300)])
 def test_compiled_model_is_faster(lanes: int, packed: bool, ratio: int) -> None:
-    python = Simulation(Decoder(lanes=lanes, packed=packed))
-    model = model_of(python)
-    draw = random.Random(0)
-    text = bytes(draw.randrange(256) for _ in range(1 << 22))
-
-    def speed(cycles: Callable[[bytes], int], text: bytes) -> float:
-        begun = time.process_time()
-        return cycles(text) / (time.process_time() - begun)
-
-    def compiled_cycles(text: bytes) -> int:
-        session = model.session(gathers=True)
-        for _ in session.send_symbols(text, [len(text)], more=False):
-            pass
-        return session.cycle
-
-    compiled_cycles(text[:1000])
-    python.run([text[:10]])
-    slow = speed(lambda text: python.run([text]).cycles, text[: 400 * lanes])
-    found = speed(compiled_cycles, text) / slow
-    print(f"{python.parameters.title}: {found:.0f} times")
-    assert found > ratio
+    speeds = measure_engines(DecoderParameters(lanes=lanes, packed=packed))
+    print(f"{speeds.title}: {speeds.ratio:.0f} times")
+    assert speeds.ratio > ratio

@@ -52,6 +52,9 @@ class Cell:
     clocks: Sequence[str] = ()
 
 
+Cells = Callable[[], Iterator[Cell]]
+
+
 def bits(names: str) -> dict[str, int]:
     return dict.fromkeys(names.split(), 1)
 
@@ -135,9 +138,7 @@ CELLS = {
 
 
 @pytest.mark.parametrize(("family", "cells"), tiered(CELLS, ["ice40"]))
-def test_models_of_cells_are_equal_to_those_of_yosys(
-    family: str, cells: Callable[[], Iterator[Cell]], tmp_path: Path
-) -> None:
+def test_models_of_cells_are_those_of_yosys(family: str, cells: Cells, tmp_path: Path) -> None:
     assert are_equal(list(cells()), family, source(f"{family}.v"), tmp_path)
 
 
@@ -150,9 +151,7 @@ WRONG_MODELS = {
 
 
 @pytest.mark.parametrize(("family", "cells", "right", "wrong"), tiered(WRONG_MODELS, ["bits of a LUT", "carry"]))
-def test_a_wrong_model_of_a_cell_is_detected(
-    family: str, cells: Callable[[], Iterator[Cell]], right: str, wrong: str, tmp_path: Path
-) -> None:
+def test_a_wrong_model_of_a_cell_is_detected(family: str, cells: Cells, right: str, wrong: str, tmp_path: Path) -> None:
     models = source(f"{family}.v")
     assert right in models
     assert not are_equal(list(cells()), family, models.replace(right, wrong), tmp_path)

@@ -16,18 +16,9 @@ from support.faults import wrap
 from support.tiers import tiered
 
 from utf8fpga.cli.main import main
-from utf8fpga.hdl import (
-    MARK_PRACTICES,
-    MERGING_PRACTICES,
-    Decoder,
-    DecoderParameters,
-    PackedDecoder,
-    ParallelDecoder,
-    PracticeDecoder,
-    SerialDecoder,
-    parameters_of,
-)
+from utf8fpga.hdl import Decoder, DecoderParameters, PackedDecoder, ParallelDecoder, SerialDecoder, parameters_of
 from utf8fpga.hdl.decoder import parameters as decoders
+from utf8fpga.hdl.decoder.practice import MARK_PRACTICES, MERGING_PRACTICES, PracticeDecoder
 from utf8fpga.model import EncodingTable, decode
 from utf8fpga.model.practices import Practice
 from utf8fpga.sim import Mismatch, Simulation, compare
@@ -200,9 +191,7 @@ def test_replay_command_has_the_required_stream_options(
     assert printed.endswith("the simulated decoder gave exactly the model's items\n")
 
 
-def test_no_replay_command_where_the_last_units_alone_are_decoded_correctly(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_no_replay_command_where_the_last_units_alone_are_decoded_correctly(monkeypatch: pytest.MonkeyPatch) -> None:
     def n_is_o_after_a_thousand(m: Module, outer: Any, inner: Any) -> None:
         count = Signal(10)
         m.d.sync += count.eq(count + (outer.input.valid & ~count.all()))

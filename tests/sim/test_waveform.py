@@ -71,9 +71,7 @@ COMPONENTS = {
 
 @pytest.mark.smoke
 @pytest.mark.parametrize(("parameters", "scopes"), COMPONENTS.values(), ids=COMPONENTS)
-def test_streams_are_first_and_components_follow_the_data(
-    parameters: dict[str, Any], scopes: list[str], tmp_path: Path
-) -> None:
+def test_streams_are_before_components(parameters: dict[str, Any], scopes: list[str], tmp_path: Path) -> None:
     found = list(declared(recorded(tmp_path, [TEXT], **parameters)))
     assert found[0][:2] == (("decoder",), "clk")
     assert list(dict.fromkeys(scope[1] for scope, _, _ in found if len(scope) > 1)) == scopes
@@ -96,20 +94,18 @@ def test_each_net_has_one_name_without_a_suffix(parameters: dict[str, Any], tmp_
     assert not [name for _, name, _ in found if "$" in name]
 
 
-def test_every_net_of_the_simulator_is_present_with_its_changes(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_every_net_is_present_with_its_changes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The leaves of Amaranth's own file, which the rewritten one replaces."""
     kept = tmp_path / "amaranth.vcd"
     from utf8fpga.sim import waveform as module
 
-    rewrite = module._rewrite
+    rewrite = module.rewrite
 
     def keeping(dump: Path, *rest: Any) -> None:
         kept.write_bytes(dump.read_bytes().replace(b" $signal", b" signal"))
         rewrite(dump, *rest)
 
-    monkeypatch.setattr(module, "_rewrite", keeping)
+    monkeypatch.setattr(module, "rewrite", keeping)
     waveform = recorded(tmp_path, [TEXT], lanes=2, packed=False)
 
     def histories(path: Path, unit: int) -> tuple[dict[str, list[Any]], dict[str, str]]:

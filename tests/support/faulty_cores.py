@@ -73,20 +73,13 @@ def words_have_gaps(m: Module, outer: Any, inner: Any) -> None:
     """The core is correct, but not packed as it states."""
 
 
+CHANGED = r"cycle \d+: the payload changed from 0x\w+ to 0x\w+ before its transfer"
+DEASSERTED = r"cycle \d+: valid was deasserted before the transfer of payload 0x\w+"
 VIOLATIONS: dict[str, tuple[PortFault, str]] = {
-    "payload changes": (
-        payload_changes_while_waiting,
-        r"cycle \d+: the payload changed from 0x\w+ to 0x\w+ before its transfer",
-    ),
-    "valid deasserted": (
-        valid_is_deasserted_while_waiting,
-        r"cycle \d+: valid was deasserted before the transfer of payload 0x\w+",
-    ),
+    "payload changes": (payload_changes_while_waiting, CHANGED),
+    "valid deasserted": (valid_is_deasserted_while_waiting, DEASSERTED),
     "stuck": (valid_is_never_asserted, r"cycle \d+: no beat was transferred for 64 cycles"),
-    "endless": (
-        output_is_endless,
-        r"cycle \d+: output beats for 128 cycles without a transfer of an input beat",
-    ),
+    "endless": (output_is_endless, r"cycle \d+: output beats for 128 cycles without a transfer of an input beat"),
     "last too often": (last_is_always_set, r"cycle \d+: last is set at the output before a text has ended"),
     "null beats": (null_beats_are_asserted, r"cycle \d+: a beat with neither a word nor last"),
     "flag without word": (error_flag_stays, "the error flag of word 0 is set, but there is no word"),
