@@ -29,26 +29,12 @@ from collections.abc import Collection
 from typing import Any
 
 from amaranth.back import rtlil
-from amaranth.hdl import (
-    Cat,
-    ClockDomain,
-    DomainRenamer,
-    Elaboratable,
-    Module,
-    Mux,
-    ResetSignal,
-    Signal,
-    Value,
-)
+from amaranth.hdl import Cat, ClockDomain, DomainRenamer, Elaboratable, Module, Mux, ResetSignal, Signal, Value
 from amaranth.lib import wiring
 
 from utf8fpga.formal.abc import Verdict, decide, hold_each
 from utf8fpga.formal.aiger import Aig, aig_of
-from utf8fpga.hdl import (
-    DecoderParameters,
-    Refresh,
-    RefreshedDecoder,
-)
+from utf8fpga.hdl import DecoderParameters, Refresh, RefreshedDecoder
 
 __all__ = ["RefreshProof", "prove_refresh"]
 

@@ -15,18 +15,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
-from amaranth.hdl import (
-    Cat,
-    ClockDomain,
-    Const,
-    Elaboratable,
-    EnableInserter,
-    Module,
-    Mux,
-    ResetSignal,
-    Signal,
-    Value,
-)
+from amaranth.hdl import Cat, ClockDomain, Const, Elaboratable, EnableInserter, Module, Mux, ResetSignal, Signal, Value
 from amaranth.lib import data
 
 from utf8fpga.formal.decoder_reference import reference_of

@@ -26,13 +26,7 @@ from utf8fpga.hdl.validator import tally as tally_module
 from utf8fpga.hdl.validator import tap as tap_module
 from utf8fpga.hdl.validator.logic import ValidatorControl
 from utf8fpga.hdl.validator.pipeline import Leaf, TapPipeline, any_before, first_of
-from utf8fpga.model import (
-    CATALOGUE,
-    TABLE_3_7,
-    EncodingTable,
-    ValidatorReport,
-    validate,
-)
+from utf8fpga.model import CATALOGUE, TABLE_3_7, EncodingTable, ValidatorReport, validate
 from utf8fpga.sim import Simulation
 from utf8fpga.sim.beats import text_beats
 from utf8fpga.sim.strategies import any_text, stream_patterns
