@@ -14,10 +14,11 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from enum import Enum
 
-from amaranth.hdl import Cat, ClockDomain, Const, Elaboratable, Module, Mux, Signal, Value
+from amaranth.hdl import Cat, Const, Elaboratable, Module, Mux, Signal, Value
 from amaranth.lib import data
 
 from utf8fpga.formal.helpers import how_many
+from utf8fpga.formal.top import Top
 from utf8fpga.hdl import ParallelDecoder
 from utf8fpga.hdl.decoder.parallel import buffer_of
 from utf8fpga.hdl.memory_buffer import CAPACITY, LaneMemory, Level, MemoryBuffer, RowBuffer, step_pointer
@@ -509,7 +510,7 @@ _BENCHES = {"registers": _RegisterBench, "memory": _MemoryBench, "slices": _Slic
 """By buffer what drives it."""
 
 
-class BufferProof(Elaboratable):
+class BufferProof(Top):
     """The questions whose answers are the proof, each a bit that must stay 0.
 
     Args:
@@ -526,6 +527,7 @@ class BufferProof(Elaboratable):
     """
 
     def __init__(self, decoder: ParallelDecoder, start: Start) -> None:
+        super().__init__()
         self._decoder = decoder
         self._bench = bench = _BENCHES[str(decoder.parameters.buffer)](decoder)
         self._start = start
@@ -543,26 +545,18 @@ class BufferProof(Elaboratable):
             assert bench.buffer.stall_cycles >= 1
             self.frames["stall"] = bench.buffer.stall_cycles + 1
             self.frames["drains"] = decoder.drain_cycles + 1
-        self.clk = Signal(name="clk")
         self.offer, self.ready = Signal(name="offer"), Signal(name="ready")
         self.free = {name: Signal.like(signal, name=f"free_{name}") for name, signal in bench.free.items()}
         self.asked = Signal(len(self.questions), name="asked")
 
-    @property
-    def ports(self) -> list[Signal]:
-        """The ports of the top module."""
-        return [self.clk, self.offer, self.ready, *self.free.values(), self.asked]
-
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        m.domains.sync = domain = ClockDomain("sync")
         m.submodules.dut = bench = self._bench
         decoder, output = self._decoder, bench.buffer.output
         frame = Signal(range(max(self.frames.values()) + 1), reset_less=True)
+        self.clocked(m, (frame == 0) & Const(self._start is Start.RESET, 1))
         m.d.sync += frame.eq(Mux(frame == max(self.frames.values()), frame, frame + 1))
         m.d.comb += [
-            domain.clk.eq(self.clk),
-            domain.rst.eq((frame == 0) & Const(self._start is Start.RESET, 1)),
             # No null beats: for a buffer they are equal to a cycle without `valid`.
             bench.offer.eq(self.offer),
             output.ready.eq(self.ready),

@@ -14,7 +14,6 @@ from support.decoders import sparse_decoder
 from support.faults import Fault, combinational, inject, mute_errors, no_fault, registered
 
 from utf8fpga.formal.abc import decide
-from utf8fpga.formal.aiger import aig_of
 from utf8fpga.formal.catalogue import CONFIGURATIONS, PROPERTIES
 from utf8fpga.formal.parallel_proof import HALVES, prove_halves, prove_recovery
 from utf8fpga.formal.properties import Property
@@ -461,7 +460,7 @@ def test_control_that_does_not_recover_is_rejected(monkeypatch: pytest.MonkeyPat
 def test_the_window_recovers_after_one_unit_less_than_the_longest_sequence_has(units: int, recovers: bool) -> None:
     """Whether the last unit of the longest sequence completes it depends on the three units before it."""
     proof = WindowRecovery(lambda: sparse_decoder(lanes=1, pipeline=0), units=units)
-    aig = aig_of(rtlil.convert(proof, name="top", ports=proof.ports), free=True)
+    aig = proof.graph(free=True)
     assert decide({"window": (aig, aig.output_bits["bad"][0])})["window"].proved is recovers
 
 

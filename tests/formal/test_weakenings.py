@@ -29,7 +29,7 @@ from support.weakenings import Weakening, weaken
 from utf8fpga import formal
 from utf8fpga.formal import drained_proof, packer_proof, parallel_proof, runner, wide_proof
 from utf8fpga.formal.abc import decide
-from utf8fpga.formal.aiger import Aig, aig_of
+from utf8fpga.formal.aiger import Aig
 from utf8fpga.formal.catalogue import Configuration
 from utf8fpga.formal.drained_proof import prove_drained
 from utf8fpga.formal.encoder_reference import EncoderReference
@@ -505,9 +505,7 @@ def judged(wanted: Property, damage: Damage, parameters: CoreParameters | None =
         return outer
 
     def proves(_: pytest.MonkeyPatch) -> bool | None:
-        harness = Harness(build, wanted)
-        text = str(rtlil.convert(harness, name="top", ports=harness.ports, emit_src=False))
-        aig = aig_of(text, free=wanted.any_start)
+        aig = Harness(build, wanted).graph(free=wanted.any_start)
         return decide({"proof": (aig, aig.output_bits["bad"][0])})["proof"].proved
 
     return proves
