@@ -21,7 +21,7 @@ import pytest
 from amaranth.back import rtlil
 from amaranth.hdl import Cat, ClockDomain, Const, Module, Mux, Signal, Value
 from amaranth.lib import stream
-from amaranth.sim import Simulator
+from support.benches import run_benches
 from support.decoders import sparse_decoder
 from support.faults import Fault, combinational, inject, mute_errors, registered, with_fault, with_registers, wrap
 from support.weakenings import Weakening, weaken
@@ -334,10 +334,7 @@ def traced(*cycles: Cycle) -> Proves:
                 bad.append(ctx.get(wrong))
                 await ctx.tick()
 
-        simulator = Simulator(m)
-        simulator.add_clock(1e-6)
-        simulator.add_testbench(bench)
-        simulator.run()
+        run_benches(m, bench)
         # Up to the last cycle the trace is correct.
         assert not any(bad[:-1]), bad
         return not bad[-1]
