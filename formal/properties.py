@@ -277,9 +277,7 @@ class Harness(Environment):
             event = Event(self.reference.word)
             m.d.comb += [event.valid.eq(keep), *self.reference.observe(event.word, item)]
             events.append(event)
-        end = Event(self.reference.word)
-        m.d.comb += [end.valid.eq(self.ports_of.items_last), end.word.end.eq(1)]
-        self._found = [*events, end]
+        self._found = [*events, self.reference.end(m, self.ports_of.items_last)]
         return self._found
 
     def _follow(self, m: Module) -> Followed:

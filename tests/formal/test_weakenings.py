@@ -23,7 +23,8 @@ from amaranth.hdl import Cat, ClockDomain, Const, Module, Mux, Signal, Value
 from amaranth.lib import stream
 from support.benches import run_benches
 from support.decoders import sparse_decoder
-from support.faults import Fault, combinational, inject, mute_errors, registered, with_fault, with_registers, wrap
+from support.faults import Fault, combinational, inject, mute_errors, registered, with_fault, with_registers
+from support.faulty_cores import FaultyCore, PortFault, valid_is_deasserted_while_waiting, valid_is_never_asserted
 from support.weakenings import Weakening, weaken
 
 from utf8fpga import formal
@@ -483,26 +484,13 @@ PACKER = {
     ),
 }
 
-Damage = Callable[[Module, Any, Any], None]
-"""A fault between the ports of a core and a correct one in it."""
 
-
-def judged(wanted: Property, damage: Damage, parameters: CoreParameters | None = None) -> Proves:
+def judged(wanted: Property, fault: PortFault, parameters: CoreParameters | None = None) -> Proves:
     """Whether a property is proved of a core with a fault; default: a remover with one lane."""
 
-    def build() -> Any:
-        outer, inner = ((parameters or RemoverParameters(lanes=1)).build() for _ in range(2))
-
-        def elaborate(platform: object) -> Module:
-            m = wrap(inner, outer)
-            damage(m, outer, inner)
-            return m
-
-        outer.elaborate = elaborate
-        return outer
-
     def proves(_: pytest.MonkeyPatch) -> bool | None:
-        aig = Harness(build, wanted).graph(free=wanted.any_start)
+        harness = Harness(lambda: FaultyCore(parameters or RemoverParameters(lanes=1), fault), wanted)
+        aig = harness.graph(free=wanted.any_start)
         return decide({"proof": (aig, aig.output_bits["bad"][0])})["proof"].proved
 
     return proves
@@ -533,18 +521,8 @@ def changing(m: Module, outer: Any, inner: Any) -> None:
     m.d.comb += outer.output.payload.last.eq(inner.output.payload.last ^ waited)
 
 
-def withdrawn(m: Module, outer: Any, inner: Any) -> None:
-    rests = Signal()
-    m.d.sync += rests.eq(~rests)
-    m.d.comb += outer.output.valid.eq(inner.output.valid & rests)
-
-
 def never_ready(m: Module, outer: Any, inner: Any) -> None:
     m.d.comb += [outer.input.ready.eq(0), inner.input.valid.eq(0)]
-
-
-def never_valid(m: Module, outer: Any, inner: Any) -> None:
-    m.d.comb += outer.output.valid.eq(0)
 
 
 PROPERTIES = {
@@ -570,9 +548,11 @@ PROPERTIES = {
         "",
         judged(Property.STEADY, changing),
     ),
-    "beats that are withdrawn": Weakening(Harness._steady, "~output.valid | ", "", judged(Property.STEADY, withdrawn)),
+    "beats that are withdrawn": Weakening(
+        Harness._steady, "~output.valid | ", "", judged(Property.STEADY, valid_is_deasserted_while_waiting)
+    ),
     "stalls": Weakening(Harness._stall, "& (willing == enough)", "& 0", judged(Property.STALL, never_ready)),
-    "late items": Weakening(Harness._latency, " & late", " & 0", judged(Property.LATENCY, never_valid)),
+    "late items": Weakening(Harness._latency, " & late", " & 0", judged(Property.LATENCY, valid_is_never_asserted)),
 }
 
 

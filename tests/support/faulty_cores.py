@@ -12,7 +12,15 @@ from amaranth.lib import wiring
 from support.faults import wrap
 from utf8fpga.hdl import CoreParameters
 
-__all__ = ["VIOLATIONS", "FaultyCore", "PortFault", "output_is_endless", "valid_is_never_asserted", "words_have_gaps"]
+__all__ = [
+    "VIOLATIONS",
+    "FaultyCore",
+    "PortFault",
+    "output_is_endless",
+    "valid_is_deasserted_while_waiting",
+    "valid_is_never_asserted",
+    "words_have_gaps",
+]
 
 PortFault = Callable[[Module, Any, Any], None]
 """Adds a fault to a module, given the faulty core and the correct one in it."""
@@ -22,7 +30,7 @@ class FaultyCore(wiring.Component):
     """A correct core with a fault at its ports."""
 
     def __init__(self, parameters: CoreParameters, fault: PortFault) -> None:
-        self._parameters, self._fault = parameters, fault
+        self.parameters, self._fault = parameters, fault
         inner = parameters.build()
         for name in ("lanes", "packed", "latency", "reset_cycles", "stall_cycles", "drain_cycles"):
             setattr(self, name, getattr(inner, name))
@@ -31,7 +39,7 @@ class FaultyCore(wiring.Component):
         super().__init__(inner.signature)
 
     def elaborate(self, platform: object) -> Module:
-        inner = self._parameters.build()
+        inner = self.parameters.build()
         m = wrap(inner, self)
         self._fault(m, self, inner)
         return m
