@@ -127,9 +127,9 @@ def continues_across_packets(self: Window, lane: int) -> Value:
 CORRECT_ITEM = ItemWindow.item
 
 
-def never_continues(self: ItemWindow, contents: Any, goes_on: Value, next_unit: Value, next_keep: Value) -> Value:
+def never_continues(self: ItemWindow, contents: Any, goes_on: Value, *rest: Any) -> Value:
     """A sequence that continues in the next beat counts as broken."""
-    return CORRECT_ITEM(self, contents, Const(0, 1), next_unit, next_keep)
+    return CORRECT_ITEM(self, contents, Const(0, 1), *rest)
 
 
 REPLACED: dict[str, tuple[Any, str, Any, str, dict[str, Any], str]] = {
