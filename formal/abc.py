@@ -20,7 +20,7 @@ from utf8fpga.formal.aiger import Aig, read_aig
 from utf8fpga.formal.answers import Answers
 from utf8fpga.hdl.toolchain import ToolError, run_tool
 
-__all__ = ["Verdict", "always_zero", "always_zero_each", "decide", "hold", "hold_each", "hunt", "hunt_each"]
+__all__ = ["Verdict", "always_zero_each", "decide", "hold_each", "hunt", "hunt_each"]
 
 
 _DUMMY = """\
@@ -55,13 +55,12 @@ class Verdict:
     seconds: float = 0.0
 
 
-def decide(aigs: Mapping[str, tuple[Aig, int]], *, seconds: int = 600, hunt: bool = False) -> dict[str, Verdict]:
+def decide(aigs: Mapping[str, tuple[Aig, int]], *, seconds: int = 600) -> dict[str, Verdict]:
     """Decide for each of some graphs whether one of its outputs can ever be 1.
 
     Args:
         aigs: by name the graph and the number of the output.
         seconds: time limit for each graph, after which it is undecided.
-        hunt: search for a failure in the first 10 cycles before, which is fast but yields no frames.
 
     Raises:
         ToolError: Yosys is missing or failed.
@@ -70,34 +69,20 @@ def decide(aigs: Mapping[str, tuple[Aig, int]], *, seconds: int = 600, hunt: boo
     left = list(aigs)
     # Signals that are always equal are merged first: the invariants become short, and often no gate remains to
     # be proved.
-    for engine in [*([["bmc3 -F 10"]] if hunt else []), ["scorr", "pdr"], ["pdr"]]:
-        limit = 5 if engine[-1].startswith("bmc") else seconds
-        found = _ask([_Question(*aigs[name], engine) for name in left], limit)
+    for engine in (["scorr", "pdr"], ["pdr"]):
+        found = _ask([_Question(*aigs[name], engine) for name in left], seconds)
         for name, verdict in zip(left, found, strict=True):
             verdict.seconds += verdicts[name].seconds
             verdicts[name] = verdict
-        left = [name for name in left if not _is_final(verdicts[name], engine)]
+        left = [name for name in left if verdicts[name].proved is None and not verdicts[name].depth]
     return verdicts
 
 
-def _is_final(verdict: Verdict, engine: Sequence[str]) -> bool:
-    """Whether no other engine is to be tried."""
-    return verdict.proved is not None or bool(verdict.depth and engine[-1] == "pdr")
-
-
-def always_zero(aig: Aig, output: int) -> bool:
-    """Whether merging signals that are always equal, an induction, proves that an output is always 0.
-
-    This is fast for two similar circuits of any size. If it fails, the output may still be always 0.
-
-    Raises:
-        ToolError: Yosys is missing or failed.
-    """
-    return always_zero_each([(aig, output)])[0]
-
-
 def always_zero_each(questions: Sequence[tuple[Aig, int]]) -> list[bool]:
-    """`always_zero` for several graphs, each with the number of an output, in one run of Yosys.
+    """For graphs, each with the number of an output, whether merging equal signals proves that it is always 0.
+
+    That is an induction, which is fast for two similar circuits of any size. If it fails, the output may still be
+    always 0.
 
     Raises:
         ToolError: Yosys is missing or failed.
@@ -135,26 +120,17 @@ def hunt_each(aig: Aig, outputs: Sequence[int], frames: int, *, seconds: int = 6
     return _ask([_Question(aig, output, [f"bmc2 -F {frames}"]) for output in outputs], seconds)
 
 
-def hold(aig: Aig, output: int, frames: int, *, seconds: int = 600) -> Verdict:
-    """Whether an output is 0 in each of the first cycles, for arbitrary inputs and free start values.
+def hold_each(aig: Aig, frames: Mapping[int, int], *, seconds: int = 600) -> list[Verdict]:
+    """Whether outputs are 0 in each of the first cycles, each separately, for arbitrary inputs and free start values.
 
-    The verdict has no frames if it is not. This is a step of a proof by induction, or the whole proof of a property
-    that depends on at most `frames` cycles.
+    The verdict has no frames if one is not. This is a step of a proof by induction, or the whole proof of a property
+    that depends on at most so many cycles.
 
     Args:
         aig: the graph.
-        output: the number of the output.
-        frames: the number of cycles.
-        seconds: time limit, after which it is undecided.
-
-    Raises:
-        ToolError: Yosys is missing or failed.
+        frames: by number of the output the number of cycles.
+        seconds: time limit for each, after which it is undecided.
     """
-    return hold_each(aig, {output: frames}, seconds=seconds)[0]
-
-
-def hold_each(aig: Aig, frames: Mapping[int, int], *, seconds: int = 600) -> list[Verdict]:
-    """`hold` for several outputs, each separately, with the number of cycles by output."""
     verdicts = _ask([_Question(aig, output, [f"bmc3 -F {cycles}"]) for output, cycles in frames.items()], seconds)
     for verdict, cycles in zip(verdicts, frames.values(), strict=True):
         if verdict.proved is None and verdict.depth + 1 >= cycles:

@@ -17,9 +17,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from amaranth.back import rtlil
-
-from utf8fpga.formal.aiger import Aig, GateList, aig_of
+from utf8fpga.formal.aiger import Aig, GateList
 from utf8fpga.formal.cycles import entailed, next_cycle
 from utf8fpga.formal.properties import Harness, Property
 from utf8fpga.model import EncodingTable
@@ -53,7 +51,7 @@ def prove_drained(
         SolverMissingError: python-sat is not installed.
     """
     harness = Harness(build, Property.DRAINED, table)
-    aig = aig_of(str(rtlil.convert(harness, name="top", ports=harness.ports, emit_src=False)))
+    aig = harness.graph()
     # What waits at the input is accepted meanwhile, and follows what the core holds.
     drain = _Drain(aig, 2 * (int(harness.decoder.drain_cycles) + 1), gapless)
     ways = {"step": drain.contents, "reset": drain.contents}
@@ -87,7 +85,7 @@ class _Drain:
     def __init__(self, aig: Aig, cycles: int, gapless: bool) -> None:
         self._aig, self._cycles, self._gapless = aig, cycles, gapless
         latches = len(aig.latches)
-        self.gates = GateList(Aig(aig.inputs + latches, [], [], [], {}, {}, b""))
+        self.gates = GateList.blank(aig.inputs + latches)
         literals = [2 * (1 + n) for n in range(aig.inputs + latches)]
         self.inputs, self.contents = literals[: aig.inputs], literals[aig.inputs :]
 

@@ -39,9 +39,7 @@ class EncoderReference(CoreReference):
         events = []
         for symbol, keep in symbols:
             events += self.units(m, *self.given(symbol), keep)
-        events.append(Event(self.word))
-        m.d.comb += [events[-1].valid.eq(last), events[-1].word.end.eq(1)]
-        return Followed(events, Const(1, 1), {})
+        return Followed([*events, self.end(m, last)], Const(1, 1), {})
 
     def given(self, symbol: Any) -> tuple[Value, Value]:
         """The code point of a symbol, and whether it stands for something ill-formed."""

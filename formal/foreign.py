@@ -6,7 +6,6 @@ from __future__ import annotations
 import time
 from dataclasses import dataclass
 
-from amaranth.back import rtlil
 from amaranth.hdl import Module, Mux
 from amaranth.lib import wiring
 from amaranth.lib.wiring import connect, flipped
@@ -116,8 +115,7 @@ def prove_foreign(core: ForeignCore, wanted: Property, *, seconds: int = 600) ->
         )
     started = time.monotonic()
     harness = Harness(lambda: _ForeignDecoder(core), wanted, full="keep" not in core.ports.input)
-    text = str(rtlil.convert(harness, name="top", ports=harness.ports, emit_src=False))
-    aig = aig_of(core.module.rtlil + text, free=wanted.any_start)
+    aig = aig_of(core.module.rtlil + harness.rtlil(), free=wanted.any_start)
     verdict = decide({"proof": (aig, aig.output_bits["bad"][0])}, seconds=seconds)["proof"]
     texts = _texts(aig.values(verdict.frames), core.lanes) if verdict.proved is False else ()
     return ForeignProof(wanted, verdict.proved, verdict.depth, time.monotonic() - started, texts)

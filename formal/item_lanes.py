@@ -11,19 +11,18 @@ reference of adjacent lanes, with any units:
 
 from __future__ import annotations
 
-from amaranth.back import rtlil
-from amaranth.hdl import Cat, ClockDomain, Const, Elaboratable, Module, Signal, Value
+from amaranth.hdl import Cat, Const, Module, Signal, Value
 
-from utf8fpga.formal.aiger import aig_of
 from utf8fpga.formal.cycles import Cycles, entailed
 from utf8fpga.formal.reference_dfa import Slot
 from utf8fpga.formal.stages_proof import needs_two_lanes
+from utf8fpga.formal.top import Top
 from utf8fpga.model import EncodingTable
 
 __all__ = ["ItemLanes", "prove_item_lanes"]
 
 
-class ItemLanes(Elaboratable):
+class ItemLanes(Top):
     """The reference of adjacent lanes.
 
     Args:
@@ -35,21 +34,16 @@ class ItemLanes(Elaboratable):
     """
 
     def __init__(self, table: EncodingTable) -> None:
+        super().__init__()
         self._table = table
         count = 2 * table.longest
-        self.clk, self.wrong = Signal(name="clk"), Signal(2, name="wrong")
+        self.wrong = Signal(2, name="wrong")
         self.units = [Signal(table.unit_width, name=f"unit_{n}") for n in range(count)]
         self.begins = Signal(count, name="begins")
 
-    @property
-    def ports(self) -> list[Signal]:
-        """The ports of the top module."""
-        return [self.clk, *self.units, self.begins, self.wrong]
-
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        m.domains.sync = domain = ClockDomain("sync", reset_less=True)
-        m.d.comb += domain.clk.eq(self.clk)
+        self.clocked(m)
         longest = self._table.longest
         slots = [self._slot(m, at) for at in range(longest - 1, 2 * longest - 1)]
         begins = self.begins[longest : 2 * longest - 1]
@@ -84,8 +78,7 @@ def prove_item_lanes(table: EncodingTable, *, seconds: int = 600) -> tuple[bool 
         ToolError: Yosys is missing or failed.
         SolverMissingError: python-sat is not installed.
     """
-    proof = ItemLanes(table)
-    aig = aig_of(str(rtlil.convert(proof, name="top", ports=proof.ports, emit_src=False)))
+    aig = ItemLanes(table).graph()
     cycles = Cycles(aig, [{}])
     names = ("an item in the lane before", "lanes without an item")
     claims = {name: [cycles.outputs[0][at] ^ 1] for name, at in zip(names, aig.output_bits["wrong"], strict=True)}

@@ -5,10 +5,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from amaranth.back import rtlil
-from amaranth.hdl import Cat, ClockDomain, Elaboratable, Module, Signal, Value
+from amaranth.hdl import Cat, Module, Signal, Value
 
-from utf8fpga.formal.aiger import Aig, aig_of
+from utf8fpga.formal.top import Top
 from utf8fpga.hdl.beats import is_effective, lanes_of
 from utf8fpga.hdl.chain import Chain
 from utf8fpga.hdl.encoder.encoder import in_byte_order
@@ -20,7 +19,7 @@ Pairs = list[tuple[Any, Any]]
 """Pairs of values that must be equal."""
 
 
-class Joints(Elaboratable):
+class Joints(Top):
     """A core between any producer and any consumer, in any state, and the comparison of what must be connected.
 
     Args:
@@ -35,16 +34,11 @@ class Joints(Elaboratable):
     """
 
     def __init__(self, core: Any) -> None:
+        super().__init__()
         self.core = core
-        self.clk, self.rst, self.bad = Signal(name="clk"), Signal(name="rst"), Signal(name="bad")
-        self.offer, self.ready = Signal(name="offer"), Signal(name="ready")
+        self.rst, self.bad, self.offer, self.ready = (Signal(name=n) for n in ("rst", "bad", "offer", "ready"))
         self.beat = Signal(len(Value.cast(core.input.payload)), name="beat")
         self.shown = Signal(1 + len(Value.cast(core.output.payload)), name="shown")
-
-    @property
-    def ports(self) -> list[Signal]:
-        """The ports of the top module."""
-        return [self.clk, self.rst, self.offer, self.ready, self.beat, self.bad, self.shown]
 
     def connected(self) -> Pairs:
         """The pairs of values that must be equal."""
@@ -52,12 +46,10 @@ class Joints(Elaboratable):
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        m.domains.sync = domain = ClockDomain("sync")
+        self.clocked(m, self.rst)
         m.submodules.dut = core = self.core
         source, output = core.input, core.output
         m.d.comb += [
-            domain.clk.eq(self.clk),
-            domain.rst.eq(self.rst),
             Value.cast(source.payload).eq(self.beat),
             source.valid.eq(self.offer),
             output.ready.eq(self.ready),
@@ -66,10 +58,6 @@ class Joints(Elaboratable):
         different = (Value.cast(one) != Value.cast(other) for one, other in self.connected())
         m.d.comb += self.bad.eq(Cat(*different).any())
         return m
-
-    def graph(self) -> Aig:
-        """The graph of the comparison, with arbitrary contents of flip-flops."""
-        return aig_of(str(rtlil.convert(self, name="top", ports=self.ports, emit_src=False)), free=True)
 
 
 class ChainJoints(Joints):
@@ -119,6 +107,6 @@ def is_joined(core: Chain) -> tuple[bool, bool]:
     Args:
         core: the chain, which is used up.
     """
-    aig = ChainJoints(core).graph()
+    aig = ChainJoints(core).graph(free=True)
     dependent = bool(aig.fan_in(aig.output_bits["shown"]) & set(aig.input_bits["ready"]))
     return aig.outputs[aig.output_bits["bad"][0]] == 0, dependent

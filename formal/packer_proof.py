@@ -25,7 +25,7 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 from amaranth.back import rtlil
-from amaranth.hdl import Cat, ClockDomain, Const, Elaboratable, Module, Signal, Value
+from amaranth.hdl import Cat, Const, Module, Signal, Value
 from amaranth.lib import data
 
 from utf8fpga.formal.aiger import Aig, aig_of
@@ -36,6 +36,7 @@ from utf8fpga.formal.packer_monitors import MONITORED, GhostBeat, PackerMonitors
 from utf8fpga.formal.properties import Property
 from utf8fpga.formal.report import Result
 from utf8fpga.formal.slices import Place, corresponds
+from utf8fpga.formal.top import Top
 from utf8fpga.hdl.packer.packer import Packer
 from utf8fpga.model.exceptions import InvalidArgumentError
 
@@ -53,7 +54,7 @@ PACKER_PROPERTIES = (*MONITORED, Property.INDEPENDENCE, Property.POWER_UP, Prope
 """The properties of `prove_packer`."""
 
 
-class PackerProof(Elaboratable):
+class PackerProof(Top):
     """A packer between any producer and any consumer, and the questions of the induction as outputs.
 
     Args:
@@ -61,7 +62,7 @@ class PackerProof(Elaboratable):
 
     Attributes:
         packer, monitors, invariant: the packer, its monitors and its invariant.
-        clk, reset: the clock and the reset, ports.
+        reset: an input: the reset.
         offer, fresh, ready, pick: inputs with arbitrary values: `valid` and the payload of the producer, `ready` of the
             consumer, and the number of the event that is watched, see `PackerMonitors`.
         lent: an input with arbitrary values, see `PackerMonitors`.
@@ -73,9 +74,9 @@ class PackerProof(Elaboratable):
     """
 
     def __init__(self, packer: Packer) -> None:
+        super().__init__()
         self.packer = packer
-        self.lent = Signal(name="lent")
-        self.clk, self.reset, self.offer, self.ready = (Signal(name=n) for n in ("clk", "reset", "offer", "ready"))
+        self.reset, self.offer, self.ready, self.lent = (Signal(name=n) for n in ("reset", "offer", "ready", "lent"))
         self.fresh = Signal(len(Value.cast(packer.sparse.payload)))
         self.pick = Signal(packer.lanes + 1)
         self._observed = Module()
@@ -90,7 +91,8 @@ class PackerProof(Elaboratable):
         observed = {"registers": self.registers, "roots": Cat(packer.roots), "states": self.invariant.states}
         for n, (slot, states) in enumerate(zip(self.invariant.slots, self.invariant.expected, strict=True)):
             observed |= {f"slot_{n}": Cat(slot.valid, slot.idle, slot.last, self._keep(slot)), f"states_{n}": states}
-        self._ports = {name: (Signal(len(value), name=f"see_{name}"), value) for name, value in observed.items()}
+        self._values = [*observed.values()]
+        self.observed = [Signal(len(value), name=f"see_{name}") for name, value in observed.items()]
         self.wrong = Signal(sum(map(len, self.monitors.bad.values())))
         self.seen = Signal(len(MONITORED))
         self.covered = Signal(len(PACKER_COVERS))
@@ -102,14 +104,6 @@ class PackerProof(Elaboratable):
         """The lanes with a word; of a packer with `ahead` none if there is no beat."""
         masks = slot.valid | Const(not self.packer.ahead, 1)
         return slot.keep & masks.replicate(len(slot.keep))
-
-    @property
-    def ports(self) -> list[Signal]:
-        """The ports of the top module."""
-        inputs = [self.clk, self.reset, self.offer, self.ready, self.fresh, self.pick, self.lent]
-        outputs = [self.holds, self.wrong, self.seen, self.covered]
-        observed = [signal for signal, _ in self._ports.values()]
-        return [*inputs, *outputs, self.packed_valid, self.packed_payload, self.sparse_ready, *observed]
 
     @property
     def after(self) -> int:
@@ -124,13 +118,11 @@ class PackerProof(Elaboratable):
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        m.domains.sync = domain = ClockDomain("sync")
+        self.clocked(m, self.reset)
         # All registers of this submodule start with any contents, see `aig_of`: those of the packer and the ghosts.
         m.submodules.dut = self._observed
         sparse, packed = self.packer.sparse, self.packer.packed
         m.d.comb += [
-            domain.clk.eq(self.clk),
-            domain.rst.eq(self.reset),
             sparse.valid.eq(self.monitors.produced),
             Value.cast(sparse.payload).eq(self.fresh),
             packed.ready.eq(self.ready),
@@ -139,7 +131,7 @@ class PackerProof(Elaboratable):
             self.sparse_ready.eq(sparse.ready),
         ]
         m.d.comb += [
-            *(signal.eq(value) for signal, value in self._ports.values()),
+            *(signal.eq(value) for signal, value in zip(self.observed, self._values, strict=True)),
             self.holds.eq(Cat(self.invariant.parts.values())),
             self.wrong.eq(Cat(self.monitors.bad.values())),
             self.seen.eq(Cat(self.monitors.bad[wanted].any() for wanted in MONITORED)),
@@ -202,8 +194,7 @@ class _Design:
             free: whether all registers start with any contents, and the first cycle is a reset.
         """
         proof = PackerProof(kind.build(NARROW))
-        text = str(rtlil.convert(proof, name="top", ports=proof.ports, emit_src=False))
-        aig, registers = register_claims(aig_of(text, free=free), proof.given)
+        aig, registers = register_claims(proof.graph(free=free), proof.given)
         claims = dict(zip(proof.invariant.parts, aig.output_bits["holds"], strict=True))
         claims |= {f"registers in cycle {cycle}": n for n, cycle in enumerate(registers, len(aig.outputs))}
         found = iter(aig.output_bits["wrong"])

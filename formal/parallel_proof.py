@@ -14,7 +14,6 @@ from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from amaranth.back import rtlil
 from amaranth.hdl import Value
 
 from utf8fpga.formal.abc import Verdict, decide, hold_each
@@ -25,6 +24,7 @@ from utf8fpga.formal.invariants.window import WindowProof
 from utf8fpga.formal.joints import Joints
 from utf8fpga.formal.properties import Property
 from utf8fpga.formal.recovery_proof import WindowRecovery
+from utf8fpga.formal.top import Top
 from utf8fpga.hdl import DirectPackedDecoder, ParallelDecoder, parameters_of
 from utf8fpga.hdl.beats import is_effective
 from utf8fpga.hdl.decoder.window import BeatWindow
@@ -176,11 +176,11 @@ def prove_recovery(build: Callable[[], ParallelDecoder], *, seconds: int = 600) 
     like = build()
     if like.parameters.buffer == "registers":
         heals = BufferProof(like, Start.ANY)
-        aig = aig_of(_rtlil(heals), free=True)
+        aig = heals.graph(free=True)
         (verdict,) = hold_each(aig, {aig.output_bits["asked"][0]: heals.frames["heals"]}, seconds=seconds)
         if not verdict.proved:
             return verdict
-    aig = aig_of(_rtlil(WindowRecovery(build)), free=True)
+    aig = WindowRecovery(build).graph(free=True)
     return decide({"recovery": (aig, aig.output_bits["bad"][0])}, seconds=seconds)["recovery"]
 
 
@@ -290,10 +290,6 @@ def _ask_connections(found: Induction, decoder: ParallelDecoder | DirectPackedDe
         found.failed.append("connections")
 
 
-def _graph(proof: WindowProof | BufferProof | Joints, key: tuple[Hashable, ...], *, free: bool) -> Aig:
+def _graph(proof: Top, key: tuple[Hashable, ...], *, free: bool) -> Aig:
     """The graph of a question, which several properties may share; its flip-flop contents are arbitrary if `free`."""
-    return kept((*key, free), lambda: aig_of(kept(key, lambda: _rtlil(proof)), free=free))
-
-
-def _rtlil(proof: WindowProof | BufferProof | WindowRecovery | Joints) -> str:
-    return str(rtlil.convert(proof, name="top", ports=proof.ports, emit_src=False))
+    return kept((*key, free), lambda: aig_of(kept(key, proof.rtlil), free=free))

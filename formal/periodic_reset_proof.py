@@ -28,27 +28,13 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import Any
 
-from amaranth.back import rtlil
-from amaranth.hdl import (
-    Cat,
-    ClockDomain,
-    DomainRenamer,
-    Elaboratable,
-    Module,
-    Mux,
-    ResetSignal,
-    Signal,
-    Value,
-)
+from amaranth.hdl import Cat, ClockDomain, DomainRenamer, Module, Mux, ResetSignal, Signal, Value
 from amaranth.lib import wiring
 
 from utf8fpga.formal.abc import Verdict, decide, hold_each
 from utf8fpga.formal.aiger import Aig, aig_of
-from utf8fpga.hdl import (
-    DecoderParameters,
-    Refresh,
-    RefreshedDecoder,
-)
+from utf8fpga.formal.top import Top
+from utf8fpga.hdl import DecoderParameters, Refresh, RefreshedDecoder
 
 __all__ = ["RefreshProof", "prove_refresh"]
 
@@ -83,7 +69,7 @@ class _AnyDecoder(wiring.Component):
         return m
 
 
-class RefreshProof(Elaboratable):
+class RefreshProof(Top):
     """A `RefreshedDecoder` with arbitrary inputs and an arbitrary decoder, and a bit per property that must stay 0.
 
     Args:
@@ -96,11 +82,11 @@ class RefreshProof(Elaboratable):
     """
 
     def __init__(self, refresh: Refresh) -> None:
+        super().__init__()
         self._refresh = refresh
         self._decoder = decoder = _AnyDecoder()
         like: Any = decoder
         self._refreshed = RefreshedDecoder(like, refresh)
-        self.clk = Signal(name="clk")
         self.offer, self.able, self.shows, self.wanted, self.reset = (
             Signal(name=name) for name in ("offer", "able", "shows", "wanted", "reset")
         )
@@ -109,20 +95,13 @@ class RefreshProof(Elaboratable):
         self.asked = {name: Signal(name=name) for name in ("passes", "harmless", "due", "closes", "comes", "counts")}
         self.frames = {"passes": 1, "due": refresh.every + 2, "comes": refresh.still + 3, "counts": 3}
 
-    @property
-    def ports(self) -> list[Signal]:
-        """The ports of the top module."""
-        given = [self.offer, self.beat, self.able, self.shows, self.given, self.wanted, self.reset]
-        return [self.clk, *given, *self.asked.values()]
-
     def elaborate(self, platform: object) -> Module:
         m = Module()
         refresh, decoder, refreshed = self._refresh, self._decoder, self._refreshed
-        m.domains.sync = domain = ClockDomain("sync", reset_less=True)
+        self.clocked(m)
         m.domains.around = around = ClockDomain("around")
         m.submodules.dut = DomainRenamer("around")(refreshed)
         m.d.comb += [
-            domain.clk.eq(self.clk),
             around.clk.eq(self.clk),
             around.rst.eq(self.reset),
             refreshed.input.valid.eq(self.offer),
@@ -207,7 +186,7 @@ def prove_refresh(refresh: Refresh, *, asked: Collection[str] = (), seconds: int
         ToolError: Yosys is missing or failed.
     """
     proof = RefreshProof(refresh)
-    text = str(rtlil.convert(proof, name="top", ports=proof.ports, emit_src=False))
+    text = proof.rtlil()
     wanted = [name for name in proof.asked if name in asked or not asked]
 
     def bit(name: str) -> tuple[Aig, int]:

@@ -15,23 +15,13 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
-from amaranth.hdl import (
-    Cat,
-    ClockDomain,
-    Const,
-    Elaboratable,
-    EnableInserter,
-    Module,
-    Mux,
-    ResetSignal,
-    Signal,
-    Value,
-)
+from amaranth.hdl import Cat, Const, EnableInserter, Module, Mux, ResetSignal, Signal, Value
 from amaranth.lib import data
 
 from utf8fpga.formal.decoder_reference import reference_of
 from utf8fpga.formal.helpers import how_many, keep_of
 from utf8fpga.formal.reference import Event, Followed
+from utf8fpga.formal.top import Top
 from utf8fpga.hdl.beats import is_effective, symbol_shape
 from utf8fpga.hdl.memory_buffer import CAPACITY
 from utf8fpga.model import EncodingTable
@@ -116,7 +106,7 @@ class _Ports:
         )
 
 
-class Environment(Elaboratable):
+class Environment(Top):
     """A core and its environment: any beats with any pauses, and any consumer.
 
     Args:
@@ -125,15 +115,15 @@ class Environment(Elaboratable):
         outside: whether the core is not part of the circuit, which then has further inputs in place of its outputs.
 
     Attributes:
-        clk: the clock, a port.
         offer, ready, reset, fresh: the inputs, which are arbitrary in a proof: whether a beat is offered, whether the
             consumer is ready, a reset, and the beat.
         seen: the signals of a trace, which are outputs.
     """
 
     def __init__(self, core: Any, *, full: bool = False, outside: bool = False) -> None:
+        super().__init__()
         self.core, self._full, self._outside = core, full, outside
-        self.clk, self.offer, self.ready, self.reset = (Signal(name=n) for n in ("clk", "offer", "ready", "reset"))
+        self.offer, self.ready, self.reset = (Signal(name=n) for n in ("offer", "ready", "reset"))
         self.fresh = Signal(len(Value.cast(core.input.payload)))
         self.seen = {
             name: Signal(size, name=f"see_{name}")
@@ -149,11 +139,6 @@ class Environment(Elaboratable):
         }
 
     @property
-    def ports(self) -> list[Signal]:
-        """The ports of the top module."""
-        return [self.clk, self.offer, self.ready, self.reset, self.fresh, *self.seen.values()]
-
-    @property
     def accepts_gaps(self) -> bool:
         """See `CoreParameters.accepts_gaps`."""
         return getattr(self.core, "accepts_gaps", False)
@@ -165,8 +150,7 @@ class Environment(Elaboratable):
             m: the module.
             resets: whether there is a reset in the cycle.
         """
-        m.domains.sync = domain = ClockDomain("sync")
-        m.d.comb += [domain.clk.eq(self.clk), domain.rst.eq(resets)]
+        self.clocked(m, resets)
         if not self._outside:
             m.submodules.dut = self.core
         source, output = self.core.input, self.core.output
@@ -237,12 +221,6 @@ class Harness(Environment):
         self._in_flight: tuple[Signal, Value, Value] | None = None
 
     @property
-    def ports(self) -> list[Signal]:
-        """The ports of the top module."""
-        environment = super().ports
-        return [*environment[:5], self.pick, self.bad, *environment[5:]]
-
-    @property
     def _has_error(self) -> bool:
         """Whether output symbols have the flag `error`."""
         shape = symbol_shape(self.decoder.output)
@@ -299,9 +277,7 @@ class Harness(Environment):
             event = Event(self.reference.word)
             m.d.comb += [event.valid.eq(keep), *self.reference.observe(event.word, item)]
             events.append(event)
-        end = Event(self.reference.word)
-        m.d.comb += [end.valid.eq(self.ports_of.items_last), end.word.end.eq(1)]
-        self._found = [*events, end]
+        self._found = [*events, self.reference.end(m, self.ports_of.items_last)]
         return self._found
 
     def _follow(self, m: Module) -> Followed:

@@ -14,10 +14,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from amaranth.hdl import Cat, ClockDomain, Const, Elaboratable, Module, Mux, Signal, Value
+from amaranth.hdl import Cat, Const, Elaboratable, Module, Mux, Signal, Value
 from amaranth.lib import data
 
 from utf8fpga.formal.helpers import how_many, keep_of
+from utf8fpga.formal.top import Top
 from utf8fpga.hdl import ParallelDecoder
 from utf8fpga.hdl.decoder.window import RowWindow
 from utf8fpga.hdl.memory_buffer import RowBuffer
@@ -75,7 +76,7 @@ class _Twins(Elaboratable):
         return m
 
 
-class WindowRecovery(Elaboratable):
+class WindowRecovery(Top):
     """The question about the window, as a bit that must stay 0.
 
     Args:
@@ -87,6 +88,7 @@ class WindowRecovery(Elaboratable):
     """
 
     def __init__(self, build: Callable[[], ParallelDecoder], *, units: int | None = None) -> None:
+        super().__init__()
         self._like = like = build()
         self._twins = _Twins(build)
         self._payload = Signal(like.input.payload.shape())
@@ -95,26 +97,18 @@ class WindowRecovery(Elaboratable):
         self._rows = like.stages.item_cycles
         # Cycles for which a late reset may be in progress at first.
         self._resets = like.reset_cycles - 1
-        self.clk = Signal(name="clk")
         self.offer, self.run = Signal(name="offer"), Signal(name="run")
         self.fresh = Signal.like(self._twins.fresh, name="any_beat")
         self.bad = Signal(name="bad")
 
-    @property
-    def ports(self) -> list[Signal]:
-        """The ports of the top module."""
-        return [self.clk, self.offer, self.run, self.fresh, self.bad]
-
     def elaborate(self, platform: object) -> Module:
         m = Module()
         like = self._like
-        m.domains.sync = domain = ClockDomain("sync")
+        self.clocked(m, Const(0, 1))
         m.submodules.dut = twins = self._twins
         beat = Signal.like(self._payload)
         keep = keep_of(self._payload)
         m.d.comb += [
-            domain.clk.eq(self.clk),
-            domain.rst.eq(0),
             Value.cast(self._payload).eq(self.fresh),
             beat.eq(self._payload),
             Value.cast(beat.keep).eq(keep),

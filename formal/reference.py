@@ -80,6 +80,12 @@ class CoreReference:
         """The assignments to an event of what is defined of an output symbol."""
         raise NotImplementedError
 
+    def end(self, m: Module, last: Value) -> Event:
+        """The event of the end of a packet."""
+        event = Event(self.word)
+        m.d.comb += [event.valid.eq(last), event.word.end.eq(1)]
+        return event
+
 
 class PassReference(CoreReference):
     """The reference of a core whose output symbols are its input symbols, such as a remover.
@@ -97,9 +103,7 @@ class PassReference(CoreReference):
         for symbol, keep in symbols:
             events.append(Event(self.word))
             m.d.comb += [events[-1].valid.eq(keep), events[-1].word.value.eq(Value.cast(symbol))]
-        events.append(Event(self.word))
-        m.d.comb += [events[-1].valid.eq(last), events[-1].word.end.eq(1)]
-        return Followed(events, Const(1, 1), {})
+        return Followed([*events, self.end(m, last)], Const(1, 1), {})
 
     def observe(self, word: Any, symbol: Any) -> list[Any]:
         """See `CoreReference.observe`."""
@@ -121,8 +125,9 @@ class FiniteReference(CoreReference):
     def __init__(self, core: Core, parameters: CoreParameters) -> None:
         golden = parameters.golden()
         given, made = (Value.cast(stream.payload.symbols[0]) for stream in (core.input, core.output))
+        message = f"the proofs have no reference for {parameters.core}: its states are too many"
         if not isinstance(golden, FiniteGolden) or len(given) > _MOST_BITS:
-            raise InvalidArgumentError(f"the proofs have no reference for {parameters.core}: its states are too many")
+            raise InvalidArgumentError(message)
         self.word = data.StructLayout({"end": 1, "value": len(made)})
         self._bits = len(given)
         self._states: list[Hashable] = [golden.getstate()]
@@ -132,9 +137,7 @@ class FiniteReference(CoreReference):
         """By the number of a state: the values of the output symbols at the end of the packet."""
         while len(self._steps) < len(self._states):
             if len(self._states) > _MOST_STATES:
-                raise InvalidArgumentError(
-                    f"the proofs have no reference for {parameters.core}: its states are too many"
-                )
+                raise InvalidArgumentError(message)
             state = self._states[len(self._steps)]
             self._steps.append([self._step(golden, state, symbol) for symbol in range(1 << self._bits)])
             golden.setstate(state)
@@ -170,11 +173,9 @@ class FiniteReference(CoreReference):
             for number, values in enumerate(self._ends):
                 with m.Case(number):
                     m.d.comb += self._given(ends, values)
-        end = self._event(events)
-        m.d.comb += [end.valid.eq(last), end.word.end.eq(1)]
         with m.If(accepted):
             m.d.sync += state.eq(Mux(last, 0, now))
-        return Followed(events, Const(1, 1), {})
+        return Followed([*events, self.end(m, last)], Const(1, 1), {})
 
     def _event(self, events: list[Event]) -> Event:
         events.append(Event(self.word))

@@ -10,10 +10,8 @@ from dataclasses import dataclass, field, replace
 from functools import singledispatch
 from typing import Any
 
-from amaranth.back import rtlil
-
 from utf8fpga.formal.abc import Verdict, decide, hunt, hunt_each
-from utf8fpga.formal.aiger import Aig, aig_of
+from utf8fpga.formal.aiger import Aig
 from utf8fpga.formal.answers import once, shared_answers
 from utf8fpga.formal.catalogue import PROPERTIES, Configuration
 from utf8fpga.formal.counterexample import Counterexample
@@ -48,18 +46,12 @@ from utf8fpga.hdl.jobs import run_each, shared_folder
 from utf8fpga.hdl.validator.tapped import TappedStream
 from utf8fpga.model import InvalidArgumentError
 
-__all__ = ["harness_aig", "harness_rtlil", "prove", "prove_all"]
-
-
-def harness_rtlil(configuration: Configuration, wanted: Property) -> str:
-    """The monitor of a property around the decoder, in RTLIL with the top module ``top``."""
-    harness = Harness(configuration.build, wanted, configuration.right)
-    return str(rtlil.convert(harness, name="top", ports=harness.ports, emit_src=False))
+__all__ = ["harness_aig", "prove", "prove_all"]
 
 
 def harness_aig(configuration: Configuration, wanted: Property) -> Aig:
-    """The same as a graph with the output ``bad``."""
-    return aig_of(harness_rtlil(configuration, wanted), free=wanted.any_start)
+    """The monitor of a property around the core, as a graph with the output ``bad``."""
+    return Harness(configuration.build, wanted, configuration.right).graph(free=wanted.any_start)
 
 
 def prove(configuration: Configuration, wanted: str, *, seconds: int = 600) -> list[Result]:

@@ -26,8 +26,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
-from amaranth.back import rtlil
-from amaranth.hdl import Cat, ClockDomain, Const, Elaboratable, Module, Mux, Signal, Value
+from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import data
 
 from utf8fpga.formal.aiger import Aig, aig_of
@@ -35,6 +34,7 @@ from utf8fpga.formal.cycles import Cycles, entailed
 from utf8fpga.formal.encoder_reference import EncoderReference
 from utf8fpga.formal.helpers import named
 from utf8fpga.formal.reference import Event
+from utf8fpga.formal.top import Top
 from utf8fpga.formal.transcoder_reference import is_ill_formed
 from utf8fpga.hdl.encoder.stages import EncoderStages
 from utf8fpga.model import REPLACEMENT_CHARACTER, EncodingTable
@@ -67,7 +67,7 @@ class _Beat:
     payload: Any
 
 
-class StagesProof(Elaboratable):
+class StagesProof(Top):
     """The stages between a producer and a reference.
 
     Args:
@@ -76,7 +76,7 @@ class StagesProof(Elaboratable):
         source: the table of the decoder in front; None: each code point may have any lane, and is any number.
 
     Attributes:
-        clk, reset: the clock and the reset, ports.
+        reset: an input: the reset.
         offer, fresh: inputs with arbitrary values: whether there is a beat, and from what its payload is made. There is
             none in the cycle after a reset.
         run: an input: the stages move on.
@@ -86,17 +86,12 @@ class StagesProof(Elaboratable):
     """
 
     def __init__(self, stages: EncoderStages, reference: EncoderReference, source: EncodingTable | None) -> None:
+        super().__init__()
         self._stages, self._reference, self._source = stages, reference, source
-        self.clk, self.reset, self.run = Signal(name="clk"), Signal(name="reset"), Signal(name="run")
-        self.offer = Signal(name="offer")
+        self.reset, self.run, self.offer = (Signal(name=n) for n in ("reset", "run", "offer"))
         self.fresh = Signal(len(Value.cast(stages.input.payload)), name="fresh")
         self.names = [*(f"output lane {lane}" for lane in range(stages.lanes * stages.slots)), *_WHOLE]
         self.wrong = Signal(len(self.names), name="wrong")
-
-    @property
-    def ports(self) -> list[Signal]:
-        """The ports of the top module."""
-        return [self.clk, self.reset, self.offer, self.fresh, self.run, self.wrong]
 
     @property
     def cycles(self) -> int:
@@ -108,14 +103,12 @@ class StagesProof(Elaboratable):
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        m.domains.sync = domain = ClockDomain("sync")
+        self.clocked(m, self.reset)
         m.submodules.dut = stages = self._stages
         beats = self._beats(m)
         was_reset = Signal(name="was_reset", reset_less=True)
         m.d.sync += was_reset.eq(self.reset)
         m.d.comb += [
-            domain.clk.eq(self.clk),
-            domain.rst.eq(self.reset),
             stages.run.eq(self.run.replicate(len(stages.run))),
             stages.input.valid.eq(beats[0].valid),
             stages.input.payload.eq(beats[0].payload),
@@ -256,7 +249,7 @@ def prove_stages(
     """
     stages, reference = build()
     proof = StagesProof(stages, reference, source)
-    text = str(rtlil.convert(proof, name="top", ports=proof.ports, emit_src=False))
+    text = proof.rtlil()
     ways = {"any contents": (True, [0] * proof.cycles), "reset": (True, [1, *[0] * proof.cycles])}
     if power_up:
         ways["power-up"] = (False, [0] * proof.cycles)

@@ -6,14 +6,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from amaranth.back import rtlil
-from amaranth.hdl import Cat, ClockDomain, Const, Elaboratable, Module, Mux, ResetSignal, Signal, Value
+from amaranth.hdl import Cat, Const, Module, Mux, ResetSignal, Signal, Value
 
 from utf8fpga.formal.abc import Verdict, decide
-from utf8fpga.formal.aiger import aig_of
 from utf8fpga.formal.helpers import keep_of
 from utf8fpga.formal.properties import Property
 from utf8fpga.formal.reference_dfa import Reference
+from utf8fpga.formal.top import Top
 from utf8fpga.model import EncodingTable
 
 __all__ = ["TAP_PROPERTIES", "TapHarness", "prove_tap"]
@@ -22,7 +21,7 @@ TAP_PROPERTIES = (Property.EQUIVALENCE, Property.POWER_UP)
 """The properties of a tap, which has no handshake of its own."""
 
 
-class TapHarness(Elaboratable):
+class TapHarness(Top):
     """A tap with the DFA beside it, and any transfers, pauses and resets.
 
     Args:
@@ -35,27 +34,21 @@ class TapHarness(Elaboratable):
     """
 
     def __init__(self, tap: Any, table: EncodingTable, *, resets_first: bool) -> None:
+        super().__init__()
         self._tap, self._table, self._resets_first = tap, table, resets_first
-        self.clk, self.valid, self.ready, self.reset = (Signal(name=n) for n in ("clk", "valid", "ready", "reset"))
+        self.valid, self.ready, self.reset = (Signal(name=n) for n in ("valid", "ready", "reset"))
         self.beat = Signal(len(Value.cast(tap.payload)), name="beat")
         self.bad = Signal(name="bad", reset_less=True)
 
-    @property
-    def ports(self) -> list[Signal]:
-        """The ports of the top module."""
-        return [self.clk, self.valid, self.ready, self.reset, self.beat, self.bad]
-
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        m.domains.sync = domain = ClockDomain("sync")
         m.submodules.dut = tap = self._tap
         started = Signal(reset_less=True)
         m.d.sync += started.eq(1)
         first = Const(self._resets_first, 1) & ~started
+        self.clocked(m, self.reset | first)
         payload = Signal(tap.payload.shape())
         m.d.comb += [
-            domain.clk.eq(self.clk),
-            domain.rst.eq(self.reset | first),
             Value.cast(payload).eq(self.beat),
             tap.payload.eq(payload),
             tap.valid.eq(self.valid),
@@ -93,6 +86,5 @@ def prove_tap(build: Callable[[], Any], table: EncodingTable, wanted: Property, 
     Raises:
         ToolError: Yosys is missing or failed.
     """
-    harness = TapHarness(build(), table, resets_first=wanted.resets_first)
-    aig = aig_of(str(rtlil.convert(harness, name="top", ports=harness.ports, emit_src=False)), free=wanted.any_start)
+    aig = TapHarness(build(), table, resets_first=wanted.resets_first).graph(free=wanted.any_start)
     return decide({"proof": (aig, aig.output_bits["bad"][0])}, seconds=seconds)["proof"]

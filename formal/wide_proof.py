@@ -56,10 +56,6 @@ class EncoderJoints(Joints):
         super().__init__(core)
         self.accepts = Signal(name="accepts")
 
-    @property
-    def ports(self) -> list[Signal]:
-        return [*super().ports, self.accepts]
-
     def elaborate(self, platform: object) -> Module:
         m = super().elaborate(platform)
         m.d.comb += self.accepts.eq(self.core.input.ready)
@@ -108,7 +104,7 @@ def prove_joints(build: Callable[[], Any]) -> tuple[bool, bool]:
         fits = fits and core.decoder.parameters.replacement and (stages.collides or core.lanes >= source.longest)
         fits = fits and set(core.stages) == {"decoder", "encoder"}
     joined, dependent = is_joined(core)
-    aig = EncoderJoints(build().encoder).graph()
+    aig = EncoderJoints(build().encoder).graph(free=True)
     if not stages.pauses:
         # In the cycle after a reset.
         (reset,), (accepts,) = aig.input_bits["rst"], aig.output_bits["accepts"]

@@ -13,18 +13,20 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from enum import Enum
+from typing import Any
 
-from amaranth.hdl import Cat, ClockDomain, Const, Elaboratable, Module, Mux, Signal, Value
+from amaranth.hdl import Cat, Const, Elaboratable, Module, Mux, Signal, Value
 from amaranth.lib import data
 
 from utf8fpga.formal.helpers import how_many
+from utf8fpga.formal.top import Top
 from utf8fpga.hdl import ParallelDecoder
 from utf8fpga.hdl.decoder.parallel import buffer_of
 from utf8fpga.hdl.memory_buffer import CAPACITY, LaneMemory, Level, MemoryBuffer, RowBuffer, step_pointer
 from utf8fpga.hdl.register_buffer import RegisterBuffer
 from utf8fpga.hdl.sliced_buffer import SlicedBuffer
 
-__all__ = ["BufferProof", "MemoryGhosts", "Start", "hold_memories", "later_row"]
+__all__ = ["BufferProof", "MemoryGhosts", "Start", "hold_memories", "is_next_step", "later_row", "thermometer"]
 
 
 class Start(Enum):
@@ -61,7 +63,11 @@ class _Bench(Elaboratable):
     parts: tuple[str, ...]
     """The names of the parts of the invariant."""
 
-    def __init__(self, inputs: dict[str, int]) -> None:
+    buffer: Any
+    """The buffer that is proved."""
+
+    def __init__(self, decoder: ParallelDecoder, inputs: dict[str, int]) -> None:
+        self.buffer = buffer_of(decoder.stages, _one_bit_items(decoder.lanes))
         self.offer, self.calm, self.adopts, self.ready = Signal(), Signal(), Signal(), Signal()
         self.remaining = Signal(range(CAPACITY + 1))
         self.free = {name: Signal(width, name=f"any_{name}") for name, width in inputs.items()}
@@ -69,11 +75,6 @@ class _Bench(Elaboratable):
         self._wrong: dict[str, list[Value]] = {}
         self.never = {name: Signal(name=f"never_{name}") for name in ("order", "steady", "latency")}
         self.invariant = {name: Signal(name=f"inv_{name}") for name in self.parts}
-
-    @property
-    def buffer(self) -> RowBuffer | RegisterBuffer:
-        """The buffer that is proved."""
-        raise NotImplementedError
 
     def hold(self, part: str, *conditions: Value) -> None:
         """Add conditions that always hold."""
@@ -107,13 +108,9 @@ class _RowBench(_Bench):
 
     def __init__(self, decoder: ParallelDecoder) -> None:
         flags = dict.fromkeys(("settled", "advance", "leaves", "watch"), 1)
-        super().__init__({**flags, "items": decoder.lanes - 1, "tail": 2})
+        super().__init__(decoder, {**flags, "items": decoder.lanes - 1, "tail": 2})
         self._decoder = decoder
         self.remaining = Signal(range(decoder.item_buffer.capacity + 1))
-
-    @property
-    def buffer(self) -> RowBuffer:
-        raise NotImplementedError
 
     def _drive(self, m: Module) -> None:
         """What the first half proves of `RowWindow`: when rows and tails are valid. Their values are arbitrary."""
@@ -137,6 +134,8 @@ class _RowBench(_Bench):
             buffer.tail.eq(free["tail"]),
             buffer.tail_valid.eq(Mux(self.calm, self.leaves, free["leaves"])),
         ]
+        if len(self.unwritten) > len(self.before):
+            self.hold("counts", ~self.unwritten[-1] | self.waiting)
 
     def _watch(self, m: Module, pending: Value, reading: Value, rows: Value, tails: Value, taken: Value) -> None:
         """One beat is followed, any."""
@@ -171,19 +170,25 @@ class _RowBench(_Bench):
         self.hold("watched", ~waited | (watching & (ahead == 0) & (before == Cat(items, tail)) & buffer.output.valid))
         self.forbid("steady", waited & (~buffer.output.valid | (shown != before)))
 
+    def _flow(self, m: Module, pending: Value) -> tuple[Value, Value]:
+        """While no beat has waited since the buffer was empty, a complete beat is valid `latency` cycles later.
+
+        Returns:
+            Whether none has waited, and how many cycles ago tails were entered, up to `latency`.
+        """
+        output = self.buffer.output
+        smooth, later = Signal(), Signal(self.buffer.latency)
+        m.d.sync += [
+            smooth.eq((smooth | (pending == 0)) & ~(output.valid & ~output.ready)),
+            later.eq(Mux(pending == 0, 0, Cat(self.leaves, later))),
+        ]
+        self.forbid("latency", smooth & (output.valid != later[-1]))
+        return smooth, later
+
 
 class _MemoryBench(_RowBench):
     parts = ("reset", "steps", "inside", "counts", "fronts", "pointers", "watched", "smooth")
-
-    def __init__(self, decoder: ParallelDecoder) -> None:
-        super().__init__(decoder)
-        made = buffer_of(decoder.stages, _one_bit_items(decoder.lanes))
-        assert isinstance(made, MemoryBuffer)
-        self._buffer = made
-
-    @property
-    def buffer(self) -> MemoryBuffer:
-        return self._buffer
+    buffer: MemoryBuffer
 
     def connect(self, m: Module) -> None:
         self._drive(m)
@@ -192,38 +197,16 @@ class _MemoryBench(_RowBench):
         ghosts = hold_memories(
             m, buffer, self.hold, leaves=self.leaves, waiting=self.waiting, before=self.before, unwritten=self.unwritten
         )
-        if len(self.unwritten) > len(self.before):
-            self.hold("counts", ~self.unwritten[-1] | self.waiting)
         m.d.comb += self.remaining.eq(ghosts.pending - self.waiting)
         self._watch(m, ghosts.pending, ghosts.reading, ghosts.rows, ghosts.tails, taken)
-        self._flow(m, ghosts.pending, ghosts.wrote, ghosts.behind, ghosts.shown)
-
-    def _flow(self, m: Module, pending: Value, wrote: Value, behind: Value, shown: Value) -> None:
-        """While no beat has waited since the buffer was empty, a complete beat is valid `latency` cycles later."""
-        buffer = self.buffer
-        smooth, later = Signal(), Signal(buffer.latency)
-        waits = buffer.output.valid & ~buffer.output.ready
-        m.d.sync += [
-            smooth.eq((smooth | (pending == 0)) & ~waits),
-            later.eq(Mux(pending == 0, 0, Cat(self.leaves, later))),
-        ]
-        on_time = (buffer.arrive == later[2]) & (behind == later[0] + later[1]) & (shown == later[3])
-        self.hold("smooth", ~smooth | (on_time & (wrote == later[0])))
-        self.forbid("latency", smooth & (buffer.output.valid != later[-1]))
+        smooth, later = self._flow(m, ghosts.pending)
+        on_time = (buffer.arrive == later[2]) & (ghosts.behind == later[0] + later[1]) & (ghosts.shown == later[3])
+        self.hold("smooth", ~smooth | (on_time & (ghosts.wrote == later[0])))
 
 
 class _SlicedBench(_RowBench):
     parts = ("reset", "steps", "inside", "counts", "slices", "pointers", "watched", "smooth")
-
-    def __init__(self, decoder: ParallelDecoder) -> None:
-        super().__init__(decoder)
-        made = buffer_of(decoder.stages, _one_bit_items(decoder.lanes))
-        assert isinstance(made, SlicedBuffer)
-        self._buffer = made
-
-    @property
-    def buffer(self) -> SlicedBuffer:
-        return self._buffer
+    buffer: SlicedBuffer
 
     def connect(self, m: Module) -> None:
         self._drive(m)
@@ -251,63 +234,32 @@ class _SlicedBench(_RowBench):
                 ),
             )
 
-        # Beats that were accepted and are in flight, and where they are.
-        pending, front = Signal(range(CAPACITY + 1)), Signal(range(CAPACITY + 1))
-        came, counted, went = Signal(), Signal(), Signal()
+        pending, went = _hold_inside(m, buffer, self.hold, taken, [*self.unwritten, self.waiting][0])
+        front = Signal(range(CAPACITY + 1))
         m.d.comb += [self.remaining.eq(pending - self.waiting), front.eq(how_many(port.rows) - port.moved)]
-        m.d.sync += [
-            pending.eq(pending + buffer.accepted - taken),
-            came.eq(buffer.accepted),
-            counted.eq(came),
-            went.eq(taken),
-        ]
-        self.hold("steps", *_step(buffer.inside, counted, went))
-        self.hold(
-            "inside",
-            *_thermometer(buffer.inside.more_than),
-            buffer.counted == came,
-            _count(buffer.inside) + came + counted == pending + went,
-            ~came | (self.unwritten[0] if self.unwritten else self.waiting),
-            pending <= Mux(buffer.ready, CAPACITY - 1, CAPACITY),
-        )
         complete = Signal(range(CAPACITY + len(announced) + 1))
         m.d.comb += complete.eq(front + how_many(announced))
         self.hold(
             "counts",
-            *_thermometer(port.rows),
+            *thermometer(port.rows),
             port.moved == went,
             ~port.moved | port.rows[0],
             ~port.rows[1] | port.was_valid,
             port.valid == (front != 0),
             pending == self.waiting + self.leaves + complete + how_many(self.before),
         )
-        if len(self.unwritten) > len(self.before):
-            self.hold("counts", ~self.unwritten[-1] | self.waiting)
         reading, rows = _hold_pointers(m, buffer, self.hold, taken, pending, complete, self.unwritten)
         self._watch(m, pending, reading, rows, complete, taken)
-
-        # While no beat has waited since the buffer was empty, a complete beat is valid `latency` cycles later.
-        smooth, later = Signal(), Signal(buffer.latency)
-        m.d.sync += [
-            smooth.eq((smooth | (pending == 0)) & ~(buffer.output.valid & ~buffer.output.ready)),
-            later.eq(Mux(pending == 0, 0, Cat(self.leaves, later))),
-        ]
+        smooth, later = self._flow(m, pending)
         self.hold("smooth", ~smooth | ((Cat(*announced) == later[:-1]) & (front == later[-1])))
-        self.forbid("latency", smooth & (buffer.output.valid != later[-1]))
 
 
 class _RegisterBench(_Bench):
     parts = ("counts", "words", "smooth")
+    buffer: RegisterBuffer
 
     def __init__(self, decoder: ParallelDecoder) -> None:
-        super().__init__({"leaves": 1, "word": decoder.lanes + 1})
-        made = buffer_of(decoder.stages, _one_bit_items(decoder.lanes))
-        assert isinstance(made, RegisterBuffer)
-        self._buffer = made
-
-    @property
-    def buffer(self) -> RegisterBuffer:
-        return self._buffer
+        super().__init__(decoder, {"leaves": 1, "word": decoder.lanes + 1})
 
     def connect(self, m: Module) -> None:
         buffer = self.buffer
@@ -408,27 +360,16 @@ def hold_memories(
     taken = buffer.output.valid & ready
     hold("reset", *(~value for value in buffer.reset.active))
 
-    # Beats that were accepted and are in flight, and where they are.
-    pending = Signal(range(CAPACITY + 1))
-    m.d.sync += pending.eq(pending + buffer.accepted - taken)
-    came, counted, went, wrote = Signal(), Signal(), Signal(), Signal()
-    m.d.sync += [came.eq(buffer.accepted), counted.eq(came), went.eq(taken), wrote.eq(leaves)]
-    hold("steps", *_step(buffer.inside, counted, went), *_step(buffer.behind, wrote, buffer.near))
-    inside, shown = _count(buffer.inside), Cat(front.odd, front.two)
-    hold(
-        "inside",
-        *_thermometer(buffer.inside.more_than),
-        buffer.counted == came,
-        inside + came + counted == pending + went,
-        ~came | (unwritten[0] if unwritten else waiting),
-        pending <= Mux(buffer.ready, CAPACITY - 1, CAPACITY),
-    )
+    pending, went = _hold_inside(m, buffer, hold, taken, [*unwritten, waiting][0])
+    wrote, shown = Signal(), Cat(front.odd, front.two)
+    m.d.sync += wrote.eq(leaves)
+    hold("steps", *is_next_step(buffer.behind, wrote, buffer.near))
     # Complete beats that have not been announced to the front.
     behind = Signal(range(CAPACITY + 2))
     m.d.comb += behind.eq(_count(buffer.behind) + wrote - buffer.near)
     hold(
         "counts",
-        *_thermometer(buffer.behind.more_than),
+        *thermometer(buffer.behind.more_than),
         buffer.arrive == buffer.near,
         ~buffer.near | ((_count(buffer.behind) != 0) & (shown != 3)),
         pending == waiting + leaves + behind + buffer.arrive + shown + how_many(before),
@@ -439,6 +380,38 @@ def hold_memories(
     m.d.comb += tails.eq(behind + buffer.arrive + shown)
     reading, rows = _hold_pointers(m, buffer, hold, taken, pending, tails, unwritten)
     return MemoryGhosts(pending, reading, rows, tails, wrote, went, behind, shown)
+
+
+def _hold_inside(
+    m: Module, buffer: RowBuffer, hold: Callable[..., None], taken: Value, follows: Value
+) -> tuple[Value, Value]:
+    """The count of the beats that were accepted and are in flight is exact.
+
+    Args:
+        m, buffer, hold: see `hold_memories`.
+        taken: a beat is transferred at the output.
+        follows: there is a beat where one is in the cycle after it was accepted.
+
+    Returns:
+        The number of beats in flight, and whether one was transferred in the preceding cycle.
+    """
+    pending, came, counted, went = Signal(range(CAPACITY + 1)), Signal(), Signal(), Signal()
+    m.d.sync += [
+        pending.eq(pending + buffer.accepted - taken),
+        came.eq(buffer.accepted),
+        counted.eq(came),
+        went.eq(taken),
+    ]
+    hold("steps", *is_next_step(buffer.inside, counted, went))
+    hold(
+        "inside",
+        *thermometer(buffer.inside.more_than),
+        buffer.counted == came,
+        _count(buffer.inside) + came + counted == pending + went,
+        ~came | follows,
+        pending <= Mux(buffer.ready, CAPACITY - 1, CAPACITY),
+    )
+    return pending, went
 
 
 def _hold_pointers(
@@ -478,12 +451,13 @@ def _count(level: Level) -> Value:
     return how_many(level.more_than)
 
 
-def _step(level: Level, up: Value, down: Value) -> tuple[Value, Value]:
+def is_next_step(level: Level, up: Value, down: Value) -> tuple[Value, Value]:
     """The step that a count is about to make is that of the cycle before."""
     return level.changes == up ^ down, level.grows == up
 
 
-def _thermometer(bits: Signal) -> Iterable[Value]:
+def thermometer(bits: Signal) -> Iterable[Value]:
+    """Bit n of a count is 1 only if all lower bits are."""
     return [bits[n] | ~bits[n + 1] for n in range(len(bits) - 1)]
 
 
@@ -509,7 +483,7 @@ _BENCHES = {"registers": _RegisterBench, "memory": _MemoryBench, "slices": _Slic
 """By buffer what drives it."""
 
 
-class BufferProof(Elaboratable):
+class BufferProof(Top):
     """The questions whose answers are the proof, each a bit that must stay 0.
 
     Args:
@@ -526,6 +500,7 @@ class BufferProof(Elaboratable):
     """
 
     def __init__(self, decoder: ParallelDecoder, start: Start) -> None:
+        super().__init__()
         self._decoder = decoder
         self._bench = bench = _BENCHES[str(decoder.parameters.buffer)](decoder)
         self._start = start
@@ -543,26 +518,18 @@ class BufferProof(Elaboratable):
             assert bench.buffer.stall_cycles >= 1
             self.frames["stall"] = bench.buffer.stall_cycles + 1
             self.frames["drains"] = decoder.drain_cycles + 1
-        self.clk = Signal(name="clk")
         self.offer, self.ready = Signal(name="offer"), Signal(name="ready")
         self.free = {name: Signal.like(signal, name=f"free_{name}") for name, signal in bench.free.items()}
         self.asked = Signal(len(self.questions), name="asked")
 
-    @property
-    def ports(self) -> list[Signal]:
-        """The ports of the top module."""
-        return [self.clk, self.offer, self.ready, *self.free.values(), self.asked]
-
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        m.domains.sync = domain = ClockDomain("sync")
         m.submodules.dut = bench = self._bench
         decoder, output = self._decoder, bench.buffer.output
         frame = Signal(range(max(self.frames.values()) + 1), reset_less=True)
+        self.clocked(m, (frame == 0) & Const(self._start is Start.RESET, 1))
         m.d.sync += frame.eq(Mux(frame == max(self.frames.values()), frame, frame + 1))
         m.d.comb += [
-            domain.clk.eq(self.clk),
-            domain.rst.eq((frame == 0) & Const(self._start is Start.RESET, 1)),
             # No null beats: for a buffer they are equal to a cycle without `valid`.
             bench.offer.eq(self.offer),
             output.ready.eq(self.ready),
@@ -596,7 +563,6 @@ class BufferProof(Elaboratable):
             if decoder.parameters.buffer == "registers":
                 m.d.comb += bench.calm.eq(frame == self._after)
             else:
-                assert isinstance(bench.buffer, RowBuffer)
                 m.d.comb += bench.calm.eq((frame > self._after - bench.buffer.drained) | Const(self._after == 0, 1))
             early = (frame >= first) & (frame < self._after) & (bench.ready | output.valid)
             asked = [*((frame == self._after) & fail for fail in fails), early]

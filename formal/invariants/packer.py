@@ -29,9 +29,9 @@ from typing import Any
 from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 
 from utf8fpga.formal.helpers import delayed, how_many, named
-from utf8fpga.formal.invariants.buffer import hold_memories, later_row
+from utf8fpga.formal.invariants.buffer import hold_memories, is_next_step, later_row, thermometer
 from utf8fpga.formal.packer_monitors import GhostBeat, PackerMonitors
-from utf8fpga.hdl.memory_buffer import CAPACITY, Level, step_pointer
+from utf8fpga.hdl.memory_buffer import CAPACITY, step_pointer
 from utf8fpga.hdl.packer.packer import Packer
 
 __all__ = ["FLUSHED_COVERS", "PACKER_COVERS", "PackerInvariant"]
@@ -144,7 +144,6 @@ class PackerInvariant:
         self._m, self._packer, self._monitors = m, packer, monitors
         self._size, self._lanes = monitors.number_bits, packer.lanes
         self._decided = packer.closed.decided + 1
-        self._memories = [*packer.store.mark_memories, *packer.store.word_memories]
         self.parts: dict[str, Value] = {}
         self._follow_beats()
         self._follow_rows()
@@ -367,7 +366,7 @@ class PackerInvariant:
     def _claim_counts(self) -> None:
         """The counts are exact, pointers are where they should be, and so many rows are reserved at most."""
         m, packer, slots, here, out = self._m, self._packer, self.slots, self._here, self._out
-        known, written, marked = self._known, self._written, slots[packer.store.marked]
+        known, marked = self._known, slots[packer.store.marked]
         reads, buffer = len(here) - 1, packer.buffer
         self._claim("reset", *(~value for value in packer.reset.active))
         for copies, value in zip(packer.reads.tree, here[1:], strict=True):
@@ -395,7 +394,7 @@ class PackerInvariant:
             up, (down, low, high) = slots[ups[name]].announces, downs[name]
             counted = self._name(f"counted_{name}", how_many(level.bits))
             exact = self._name(f"exact_{name}", high - low, len(out))
-            self._claim("counts", level.changes == up ^ down, level.grows == up, *_thermometer(level))
+            self._claim("counts", *is_next_step(level, up, down), *thermometer(level.bits))
             self._claim("counts", exact == (counted + up - down)[: len(out)], counted <= len(level.bits))
         behind, inside = self._name("behind_rows", complete - self._read_rows, len(out)), self._since(known.announced)
         self._claim("counts", self._in_buffer.pending == self._since(self._read_rows))
@@ -435,15 +434,14 @@ class PackerInvariant:
             self._claim("pointers", pointer == marked.announced[:bits] ^ group % packer.depth)
         for group, pointer in enumerate(packer.store.read_rows):
             self._claim("pointers", pointer == self._moved[:bits] ^ group % packer.depth)
-        del written
 
     def _remembered(self, row: Value) -> Value:
-        """The marks of a row as it is remembered: per lane whether it has a word, and whether the packet ends."""
+        """The marks of a row as it is remembered."""
         at = row[: self._index]
-        words, last = _select(self._words, at), _select(self._lasts, at)
-        return Cat(*(lane < words for lane in range(self._lanes)), last)
+        return self._marks(_select(self._words, at), _select(self._lasts, at))
 
     def _marks(self, words: Value, last: Value) -> Value:
+        """Per lane whether there is a word, and whether the packet ends."""
         return Cat(*(lane < words for lane in range(self._lanes)), last)
 
     def _claim_stores(self) -> None:
@@ -684,11 +682,6 @@ class PackerInvariant:
             "a full beat with an end": monitors.stalled & monitors.keep_out.all() & packer.packed.payload.last,
             "the input waits": ~packer.sparse.ready & (monitors.fresh == 0),
         }
-
-
-def _thermometer(level: Level) -> list[Value]:
-    bits = level.bits
-    return [bits[n] | ~bits[n + 1] for n in range(len(bits) - 1)]
 
 
 def _at_most_one(bits: Sequence[Value]) -> Value:

@@ -17,11 +17,12 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
-from amaranth.hdl import Cat, ClockDomain, Const, Elaboratable, Module, Mux, Signal, Value
+from amaranth.hdl import Cat, Const, Elaboratable, Module, Mux, Signal, Value
 from amaranth.lib import data
 
 from utf8fpga.formal.helpers import keep_of
 from utf8fpga.formal.reference_dfa import Slot, flag_of
+from utf8fpga.formal.top import Top
 from utf8fpga.hdl import DirectPackedDecoder, ParallelDecoder
 from utf8fpga.hdl.beats import is_effective
 from utf8fpga.hdl.decoder.window import BeatWindow, HeldWindow, ItemWindow, RowWindow
@@ -464,7 +465,7 @@ class _Bench(Elaboratable):
             self._hold(lane, ~left | self._is(own, Value.cast(window.slots.slots[lane])))
 
 
-class WindowProof(Elaboratable):
+class WindowProof(Top):
     """The questions whose answers are the first half of the proof, each a bit that must stay 0.
 
     Args:
@@ -483,6 +484,7 @@ class WindowProof(Elaboratable):
     """
 
     def __init__(self, decoder: ParallelDecoder | DirectPackedDecoder, right: EncodingTable) -> None:
+        super().__init__()
         self._bench = _Bench(decoder, right)
         self.tags = list(self._bench.invariant)
         self.frames = {"step": 2, "reset": decoder.reset_cycles + 1, "start": 1}
@@ -493,15 +495,9 @@ class WindowProof(Elaboratable):
             self._drained = decoder.item_buffer.drained
         # The stages of the window, the beat that is held and, in registers, its items.
         self.cycles = len(decoder.window.state.beat.stages) - 1 + (1 if isinstance(decoder.window, HeldWindow) else 2)
-        self.clk, self.rst = Signal(name="clk"), Signal(name="rst")
-        self.offer, self.run = Signal(name="offer"), Signal(name="run")
+        self.rst, self.offer, self.run = (Signal(name=n) for n in ("rst", "offer", "run"))
         self.fresh = Signal.like(self._bench.fresh, name="fresh")
         self.step, self.reset, self.start = (Signal(len(self.tags), name=name) for name in self.frames)
-
-    @property
-    def ports(self) -> list[Signal]:
-        """The ports of the top module."""
-        return [self.clk, self.rst, self.offer, self.run, self.fresh, self.step, self.reset, self.start]
 
     def near(self, tag: Any) -> list[Any]:
         """The tags whose conditions in the cycle before are assumed for a tag."""
@@ -517,16 +513,14 @@ class WindowProof(Elaboratable):
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        m.domains.sync = domain = ClockDomain("sync")
         m.submodules.dut = bench = self._bench
         late = self.frames["reset"] - 1
         frame = Signal(range(late + 2), reset_less=True)
         first = frame == 0
+        self.clocked(m, self.rst & first)
         held = {tag: Signal(name=f"held_{tag}".replace("-", "m"), reset_less=True) for tag in self.tags}
         was_reset = Signal(reset_less=True)
         m.d.comb += [
-            domain.clk.eq(self.clk),
-            domain.rst.eq(self.rst & first),
             bench.offer.eq(self.offer),
             bench.run.eq(self.run),
             bench.fresh.eq(self.fresh),

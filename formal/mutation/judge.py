@@ -237,10 +237,10 @@ class Judge:
         elif number in self._differing:
             mutant.outcome = Outcome.TIMING
         else:
-            twin = self._twin(number)
-            verdict = hunt(twin, 0, _TWIN, seconds=min(seconds, _TWIN_SECONDS))
+            twin, differs = self._twin(number)
+            verdict = hunt(twin, differs, _TWIN, seconds=min(seconds, _TWIN_SECONDS))
             if verdict.proved is None:
-                verdict = decide({"twin": (twin, 0)}, seconds=seconds)["twin"]
+                verdict = decide({"twin": (twin, differs)}, seconds=seconds)["twin"]
             if verdict.proved:
                 return mutant
             mutant.outcome = Outcome.UNDECIDED
@@ -253,14 +253,13 @@ class Judge:
 
     def _merge(self, numbers: Sequence[int]) -> None:
         """Find the mutants that merging signals proves equal to the core."""
-        answers = always_zero_each([(self._twin(number), 0) for number in numbers])
+        answers = always_zero_each([self._twin(number) for number in numbers])
         self._equal |= {number for number, is_equal in zip(numbers, answers, strict=True) if is_equal}
 
-    def _twin(self, number: int) -> Aig:
-        """The core and a mutant with the same input; output 0 is 1 if they differ."""
+    def _twin(self, number: int) -> tuple[Aig, int]:
+        """The core and a mutant with the same input, and the number of the output that is 1 if they differ."""
         twin = joined(self._of_twin, self._graph, [None, number])
-        assert twin.output_bits["bad"] == [0]
-        return twin
+        return twin, twin.output_bits["bad"][0]
 
     @cached_property
     def _of_twin(self) -> Aig:
@@ -326,4 +325,4 @@ class Judge:
     def _all(self) -> tuple[Aig, Step]:
         """All mutants, each beside the core: bit n of each value belongs to mutant n."""
         graph = joined(self._of_twin, self._graph, [None, EVERY])
-        return graph, graph.stepper([0])
+        return graph, graph.stepper(graph.output_bits["bad"])

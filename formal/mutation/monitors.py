@@ -44,11 +44,6 @@ class Twin(Environment):
         self.other = other
         self.bad = Signal()
 
-    @property
-    def ports(self) -> list[Signal]:
-        """The ports of the top module."""
-        return [self.bad, *super().ports]
-
     def elaborate(self, platform: object) -> Module:
         m = Module()
         self.surround(m, self.reset)

@@ -10,7 +10,7 @@ from amaranth.back import rtlil
 from amaranth.hdl import ClockDomain, Elaboratable, Module, Mux, Signal
 from amaranth.lib import memory
 
-from utf8fpga.formal.abc import hold, hunt
+from utf8fpga.formal.abc import hold_each, hunt
 from utf8fpga.formal.aiger import Aig, Start, aig_of
 from utf8fpga.hdl.toolchain import ToolError
 
@@ -56,9 +56,11 @@ def test_free_registers_take_any_value_in_the_first_cycle() -> None:
 def test_given_their_initial_values_they_have_these() -> None:
     aig = graph()
     given = aig.given(aig.initial)
-    assert [hold(given, bit, 1).proved for bit in aig.output_bits["wrong"]] == [True, True, True]
+    assert [hold_each(given, {bit: 1})[0].proved for bit in aig.output_bits["wrong"]] == [True, True, True]
     # One initial value less, and the register that it belongs to takes any value.
-    assert any(hold(aig.given(aig.initial[1:]), bit, 1).proved is not True for bit in aig.output_bits["wrong"])
+    assert any(
+        hold_each(aig.given(aig.initial[1:]), {bit: 1})[0].proved is not True for bit in aig.output_bits["wrong"]
+    )
 
 
 @pytest.mark.parametrize(("kept", "possible"), [(5, False), (6, True)])
@@ -78,7 +80,7 @@ def test_a_kept_graph_has_the_starts_that_are_asked_for() -> None:
 def test_an_answer_for_few_cycles_is_none_for_more() -> None:
     # Three registers in a row, behind an input.
     aig = Aig(1, [2, 4, 6], [8], [], {}, {}, b"")
-    assert [hold(aig, 0, cycles).proved for cycles in (1, 3, 4, 3)] == [True, True, False, True]
+    assert [hold_each(aig, {0: cycles})[0].proved for cycles in (1, 3, 4, 3)] == [True, True, False, True]
     assert [hunt(aig, 0, cycles).proved for cycles in (3, 4)] == [None, False]
 
 

@@ -15,11 +15,10 @@ import pytest
 from support.processes import started
 
 from utf8fpga.formal import abc
-from utf8fpga.formal.aiger import aig_of
 from utf8fpga.formal.answers import Answers, kept, shared_answers
 from utf8fpga.formal.catalogue import CONFIGURATIONS
 from utf8fpga.formal.properties import Property
-from utf8fpga.formal.runner import harness_rtlil
+from utf8fpga.formal.runner import harness_aig
 
 KEYS = [b"first", b"second", b"third"]
 
@@ -110,7 +109,7 @@ def test_without_a_folder_a_process_keeps_its_own_answers() -> None:
 @pytest.mark.usefixtures("folder")
 def test_the_solver_is_asked_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """Two processes share only the folder of answers."""
-    aig = aig_of(harness_rtlil(CONFIGURATIONS["serial-0"], Property.STEADY), free=True)
+    aig = harness_aig(CONFIGURATIONS["serial-0"], Property.STEADY)
     asked: list[int] = []
     run = abc._run
 

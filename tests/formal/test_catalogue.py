@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 from amaranth.hdl import Module, Mux, Signal
 from amaranth.lib import wiring
-from amaranth.sim import Simulator
+from support.benches import run_benches
 from support.faults import wrap
 from support.tiers import tiered
 
@@ -131,10 +131,7 @@ def test_the_reference_equals_the_golden_model(table: EncodingTable) -> None:
             expected = [(item.length, item.code_point, int(item.error or 0)) for item in decode(text, table)]
             assert (given, ends) == (expected, 1), bytes(text).hex(" ")
 
-    simulator = Simulator(referee)
-    simulator.add_clock(1e-6)
-    simulator.add_testbench(bench)
-    simulator.run()
+    run_benches(referee, bench)
 
 
 # Decoders that must be rejected.
@@ -247,39 +244,31 @@ def broken_from(table: EncodingTable, **options: Any) -> Broken:
 
 @pytest.mark.smoke
 @pytest.mark.parametrize(
-    ("damage", "wanted"),
-    [
-        (restless, "steady"),
-        (lazy, "stall"),
-        (late, "latency"),
-        (curious, "independence"),
-        (forgetful, "recovery"),
-        pytest.param(doubling, "equivalence", marks=pytest.mark.proof),
-        pytest.param(leaking, "equivalence", marks=pytest.mark.proof),
-        pytest.param(leaking, "power-up", marks=pytest.mark.proof),
-    ],
-    ids=lambda value: getattr(value, "__name__", value),
+    ("damage", "wanted", "options"),
+    tiered(
+        {
+            "restless": (restless, "steady", {}),
+            "lazy": (lazy, "stall", {}),
+            "late": (late, "latency", {}),
+            "curious": (curious, "independence", {}),
+            "forgetful": (forgetful, "recovery", {}),
+            "doubling": (doubling, "equivalence", {}),
+            "leaking": (leaking, "equivalence", {}),
+            "leaking from power-up": (leaking, "power-up", {}),
+            "miscounting": (miscounting, "equivalence", {"kind": True, "length": True}),
+            "unflagged": (unflagged, "equivalence", {"properties": (CharacterProperty.LINE_BREAK,)}),
+        },
+        5,
+        tier=pytest.mark.proof,
+    ),
 )
-def test_a_decoder_with_a_fault_is_rejected(damage: Callable[..., None], wanted: str) -> None:
-    (result,) = prove(broken(damage), wanted)
+def test_a_decoder_with_a_fault_is_rejected(damage: Callable[..., None], wanted: str, options: dict[str, Any]) -> None:
+    (result,) = prove(broken(damage, **options), wanted)
     assert result.proved is False
     assert result.verdict == "FAILED"
     if wanted != "independence":
         assert result.counterexample is not None
         assert result.counterexample.lines()[0].startswith(f"broken: {wanted} fails in ")
-
-
-@pytest.mark.proof
-def test_a_wrong_length_is_rejected() -> None:
-    (result,) = prove(broken(miscounting, kind=True, length=True), "equivalence")
-    assert result.proved is False
-
-
-@pytest.mark.proof
-def test_a_missing_flag_is_rejected() -> None:
-    (result,) = prove(broken(unflagged, properties=(CharacterProperty.LINE_BREAK,)), "equivalence")
-    assert result.proved is False
-    assert result.counterexample is not None
 
 
 @pytest.mark.proof

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from amaranth.hdl import Const, Value
 from support.faults import Fault, combinational, inject, registered
+from support.tiers import tiered
 
 from utf8fpga.formal.catalogue import CONFIGURATIONS
 from utf8fpga.formal.packer_proof import prove_packer
@@ -65,13 +66,7 @@ CONNECTION_FAULTS: dict[str, Fault] = {
 """Faults between window and packer."""
 
 
-@pytest.mark.parametrize(
-    "fault",
-    [
-        pytest.param(fault, id=name, marks=[] if name == "no beat enters the packer" else [pytest.mark.proof])
-        for name, fault in CONNECTION_FAULTS.items()
-    ],
-)
+@pytest.mark.parametrize("fault", tiered(CONNECTION_FAULTS, ["no beat enters the packer"], tier=pytest.mark.proof))
 def test_a_wrong_connection_is_rejected(monkeypatch: pytest.MonkeyPatch, fault: Fault) -> None:
     inject(monkeypatch, DirectPackedDecoder, fault)
     assert failed_questions("steady") == ["connections"]
@@ -95,22 +90,10 @@ WINDOW_FAULTS: dict[str, tuple[Fault, str]] = {
 """Faults in a window, and the beginning of the name of a question that fails."""
 
 
-@pytest.mark.parametrize(
-    ("fault", "question"),
-    [
-        pytest.param(*case, id=name, marks=[] if name == "items are not held" else [pytest.mark.proof])
-        for name, case in WINDOW_FAULTS.items()
-    ],
-)
+@pytest.mark.parametrize(("fault", "question"), tiered(WINDOW_FAULTS, ["items are not held"], tier=pytest.mark.proof))
 def test_a_window_with_a_fault_is_rejected(monkeypatch: pytest.MonkeyPatch, fault: Fault, question: str) -> None:
     inject(monkeypatch, HeldWindow, fault)
     assert any(failed.startswith(question) for failed in failed_questions("equivalence"))
-
-
-@pytest.mark.proof
-def test_a_window_without_a_late_reset_is_rejected(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(ItemWindow, "_reset_late", lambda self, m, late_reset: None)
-    assert any(question.startswith("window reset") for question in failed_questions("equivalence"))
 
 
 CORRECT_BEFORE = Window._before
@@ -125,12 +108,6 @@ def keeps_the_last_packet(self: Window, value: Lanes, lane: int, beats: int) -> 
     return kept
 
 
-@pytest.mark.proof
-def test_a_sequence_that_continues_across_packets_is_rejected(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Window, "_before", keeps_the_last_packet)
-    assert any(question.startswith("window step") for question in failed_questions("equivalence"))
-
-
 CORRECT_ITEM = ItemWindow.item
 
 
@@ -139,10 +116,21 @@ def never_continues(self: ItemWindow, contents: Any, goes_on: Value, *rest: Any)
     return CORRECT_ITEM(self, contents, Const(0, 1), *rest)
 
 
+REPLACED = {
+    "no late reset": (ItemWindow, "_reset_late", lambda self, m, late_reset: None, "window reset"),
+    "a sequence continues across packets": (Window, "_before", keeps_the_last_packet, "window step"),
+    "a sequence is broken at the end of a beat": (ItemWindow, "item", never_continues, "window step"),
+}
+"""What is replaced by what, and the beginning of the name of a question that fails."""
+
+
 @pytest.mark.proof
-def test_a_sequence_broken_at_the_end_of_a_beat_is_rejected(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(ItemWindow, "item", never_continues)
-    assert any(question.startswith("window step") for question in failed_questions("equivalence"))
+@pytest.mark.parametrize(("where", "name", "wrong", "question"), REPLACED.values(), ids=REPLACED)
+def test_a_window_with_a_replaced_part_is_rejected(
+    monkeypatch: pytest.MonkeyPatch, where: type[Any], name: str, wrong: Any, question: str
+) -> None:
+    monkeypatch.setattr(where, name, wrong)
+    assert any(failed.startswith(question) for failed in failed_questions("equivalence"))
 
 
 def test_a_latency_that_is_too_low_is_rejected(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -4,17 +4,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import pytest
-from amaranth.hdl import Const
+from support.faults import delay_bounds, lose_flags
 from support.tiers import tiered
 
 from utf8fpga.formal.catalogue import CONFIGURATIONS, Configuration
 from utf8fpga.formal.properties import Property
 from utf8fpga.formal.runner import prove
 from utf8fpga.hdl import EncoderParameters
-from utf8fpga.hdl.encoder import logic, stages, unit_queue
 from utf8fpga.hdl.encoder.encoder import Encoder
 
 ENCODERS = [name for name, each in CONFIGURATIONS.items() if name.startswith("encoder") and not each.on_request]
@@ -35,6 +35,9 @@ def test_a_latency_that_is_too_low_is_refuted(monkeypatch: pytest.MonkeyPatch) -
     assert result.proved is False
 
 
+a_late_bound = partial(delay_bounds, bounds=(0x800, 0x10000))
+"""The first code point of three bytes, or of a surrogate pair, is encoded like the one before."""
+
 QUICK = ("encoder-utf-16-le", "encoder-utf-16-be-narrow")
 """One of each kind."""
 
@@ -47,30 +50,15 @@ def test_the_units_are_those_of_the_rows(name: str, wanted: Property) -> None:
     assert result.proved, result.note
 
 
-def a_late_bound(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The first code point of three bytes, or of a surrogate pair, is encoded like the one before."""
-    at_least = logic._at_least
-    late = (0x800, 0x10000)
-    monkeypatch.setattr(logic, "_at_least", lambda number, bound: at_least(number, bound + (bound in late)))
-
-
-def flags_are_lost(monkeypatch: pytest.MonkeyPatch) -> None:
-    """U+FFFD in place of what is no scalar value has no flag."""
-    classes = stages.symbol_classes
-    for module in (stages, unit_queue):
-        monkeypatch.setattr(
-            module, "symbol_classes", lambda *given: (classes(*given)[0], Const(0, 1), classes(*given)[2])
-        )
-
-
 @pytest.mark.smoke
 @pytest.mark.parametrize(
     ("fault", "narrow"),
     [
         (a_late_bound, False),
-        pytest.param(a_late_bound, True, marks=pytest.mark.proof),
-        pytest.param(flags_are_lost, False, marks=pytest.mark.proof),
-        pytest.param(flags_are_lost, True, marks=pytest.mark.proof),
+        *(
+            pytest.param(*case, marks=pytest.mark.proof)
+            for case in ((a_late_bound, True), (lose_flags, False), (lose_flags, True))
+        ),
     ],
 )
 def test_faults_are_refuted(fault: Callable[..., None], narrow: bool, monkeypatch: pytest.MonkeyPatch) -> None:

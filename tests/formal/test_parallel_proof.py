@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from itertools import product
 from typing import Any
 
@@ -12,9 +11,9 @@ from amaranth.back import rtlil
 from amaranth.hdl import Const, Module, ResetSignal, Value
 from support.decoders import sparse_decoder
 from support.faults import Fault, combinational, inject, mute_errors, no_fault, registered
+from support.tiers import tiered
 
 from utf8fpga.formal.abc import decide
-from utf8fpga.formal.aiger import aig_of
 from utf8fpga.formal.catalogue import CONFIGURATIONS, PROPERTIES
 from utf8fpga.formal.parallel_proof import HALVES, prove_halves, prove_recovery
 from utf8fpga.formal.properties import Property
@@ -91,12 +90,6 @@ def _after(dfa: DFA, state: int, unit: int) -> int:
     return max(after if after >= 0 else dfa.step(START, unit), START)
 
 
-@pytest.mark.exhaustive
-@pytest.mark.parametrize("wanted", ["equivalence", "latency"])
-def test_proved_for_three_lanes(wanted: str) -> None:
-    test_proved("parallel-3", wanted)
-
-
 # Decoders that must be rejected.
 
 
@@ -131,27 +124,42 @@ def continues_across_packets(self: Window, lane: int) -> Value:
     return self.control.is_trail(self.unit[lane]) & self.keep[lane]
 
 
-MORE_FAULTS = [("_second", any_trail_after_any_lead), ("_trail", continues_across_packets)]
+CORRECT_ITEM = ItemWindow.item
 
 
-@pytest.mark.parametrize(
-    ("name", "wrong"),
-    [
-        ("_is_open", not_open_after_two_units),
-        *(pytest.param(*wrong, marks=pytest.mark.exhaustive) for wrong in MORE_FAULTS),
-    ],
-    ids=lambda value: getattr(value, "__name__", value),
-)
-@pytest.mark.parametrize(
-    "lanes", [pytest.param(1, marks=pytest.mark.proof), pytest.param(4, marks=pytest.mark.exhaustive)]
-)
-def test_a_window_with_a_fault_is_rejected(
-    monkeypatch: pytest.MonkeyPatch, name: str, wrong: Callable[..., Value], lanes: int
-) -> None:
-    monkeypatch.setattr(Window, name, wrong)
-    buffer = "registers" if wrong is continues_across_packets else None
-    failed = failed_questions("equivalence", lanes=lanes, buffer=buffer)
-    assert any(question.startswith("window step") for question in failed)
+def never_continues(self: ItemWindow, contents: Any, goes_on: Value, *rest: Any) -> Value:
+    """A sequence that continues in the next beat counts as broken."""
+    return CORRECT_ITEM(self, contents, Const(0, 1), *rest)
+
+
+REPLACED: dict[str, tuple[Any, str, Any, str, dict[str, Any], str]] = {
+    "open": (Window, "_is_open", not_open_after_two_units, "equivalence", {"lanes": 1}, "window step"),
+    "second": (Window, "_second", any_trail_after_any_lead, "equivalence", {"lanes": 1}, "window step"),
+    "trail": (
+        *(Window, "_trail", continues_across_packets, "equivalence"),
+        *({"lanes": 1, "buffer": "registers"}, "window step"),
+    ),
+    "broken at the end of a beat": (ItemWindow, "item", never_continues, "equivalence", {"lanes": 2}, "window step"),
+    "room for a fourth beat at the front": (
+        *(Front, "room", lambda front, arrives: ~front.two | ~front.odd, "steady", {"lanes": 4}, "buffer "),
+    ),
+    "room for more beats than the memory holds": (memory_buffer, "_UNCOUNTED", 1, "steady", {"lanes": 4}, "buffer "),
+} | {
+    f"stalls although no beat waits, {uncounted}": (
+        *(memory_buffer, "_UNCOUNTED", uncounted, "stall"),
+        *({"lanes": 4, "pipeline": 6}, "buffer held stall"),
+    )
+    for uncounted in (7, 9)
+}
+"""What is replaced by what, the property, the decoder, and the beginning of the name of a question that fails."""
+
+
+@pytest.mark.proof
+@pytest.mark.parametrize("case", REPLACED)
+def test_a_decoder_with_a_replaced_part_is_rejected(monkeypatch: pytest.MonkeyPatch, case: str) -> None:
+    where, name, wrong, wanted, options, question = REPLACED[case]
+    monkeypatch.setattr(where, name, wrong)
+    assert any(failed.startswith(question) for failed in failed_questions(wanted, **options))
 
 
 @pytest.mark.proof
@@ -163,23 +171,6 @@ def test_a_window_with_a_fault_gives_a_counterexample(monkeypatch: pytest.Monkey
     assert found is not None
     assert found.given != found.expected
     assert "in simulation: " in "\n".join(found.lines())
-
-
-CORRECT_ITEM = ItemWindow.item
-
-
-def never_continues(self: ItemWindow, contents: Any, goes_on: Value, next_unit: Value, next_keep: Value) -> Value:
-    """A sequence that continues in the next beat counts as broken."""
-    return CORRECT_ITEM(self, contents, Const(0, 1), next_unit, next_keep)
-
-
-@pytest.mark.parametrize(
-    "lanes", [pytest.param(2, marks=pytest.mark.proof), pytest.param(4, marks=pytest.mark.exhaustive)]
-)
-def test_a_sequence_broken_at_the_end_of_a_beat_is_rejected(monkeypatch: pytest.MonkeyPatch, lanes: int) -> None:
-    monkeypatch.setattr(ItemWindow, "item", never_continues)
-    failed = failed_questions("equivalence", lanes=lanes)
-    assert any(question.startswith("window step") for question in failed)
 
 
 @pytest.mark.parametrize("lanes", [2, 4])
@@ -279,30 +270,18 @@ BUFFER_FAULTS: dict[str, tuple[type[Any], Fault, int]] = {
 }
 """Faults in a component of a buffer, and the number of lanes of the decoder."""
 
-SOON = ("a beat that waits changes",)
-"""Tried in every run; the others take longer."""
-
-
-def is_buffer_rejected(lanes: int, **options: Any) -> bool:
-    """Whether the proof rejects a decoder for its buffer."""
-    # The contract of the streams says nothing about the order of items.
-    failed = failed_questions("steady" if lanes < 8 else "equivalence", lanes=lanes, **options)
-    return any(question.startswith("buffer ") for question in failed)
-
 
 @pytest.mark.smoke
 @pytest.mark.parametrize(
-    ("component", "fault", "lanes"),
-    [
-        pytest.param(*case, id=name, marks=[] if name in SOON else [pytest.mark.proof])
-        for name, case in BUFFER_FAULTS.items()
-    ],
+    ("component", "fault", "lanes"), tiered(BUFFER_FAULTS, ["a beat that waits changes"], tier=pytest.mark.proof)
 )
 def test_a_buffer_with_a_fault_is_rejected(
     monkeypatch: pytest.MonkeyPatch, component: type[Any], fault: Fault, lanes: int
 ) -> None:
     inject(monkeypatch, component, fault)
-    assert is_buffer_rejected(lanes)
+    # The contract of the streams says nothing about the order of items.
+    failed = failed_questions("steady" if lanes < 8 else "equivalence", lanes=lanes)
+    assert any(question.startswith("buffer ") for question in failed)
 
 
 SLICE_FAULTS: dict[str, tuple[type[Any], Fault]] = {
@@ -339,18 +318,6 @@ def test_slices_with_a_fault_are_rejected(monkeypatch: pytest.MonkeyPatch, compo
 def test_slices_without_a_fault_are_accepted() -> None:
     for lanes in (4, 8):
         assert failed_questions("steady", lanes=lanes, buffer="slices") == []
-
-
-@pytest.mark.proof
-def test_room_for_a_fourth_beat_at_the_front_is_rejected(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Front, "room", lambda front, arrives: ~front.two | ~front.odd)
-    assert is_buffer_rejected(4)
-
-
-@pytest.mark.proof
-def test_room_for_more_beats_than_the_memory_holds_is_rejected(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(memory_buffer, "_UNCOUNTED", 1)
-    assert is_buffer_rejected(4)
 
 
 @pytest.mark.proof
@@ -391,11 +358,7 @@ CONNECTION_FAULTS: dict[str, tuple[Fault, int]] = {
 
 
 @pytest.mark.parametrize(
-    ("fault", "lanes"),
-    [
-        pytest.param(*case, id=name, marks=[] if name == "no beat enters the buffer" else [pytest.mark.proof])
-        for name, case in CONNECTION_FAULTS.items()
-    ],
+    ("fault", "lanes"), tiered(CONNECTION_FAULTS, ["no beat enters the buffer"], tier=pytest.mark.proof)
 )
 def test_a_wrong_connection_is_rejected(monkeypatch: pytest.MonkeyPatch, fault: Fault, lanes: int) -> None:
     inject(monkeypatch, ParallelDecoder, fault)
@@ -407,15 +370,6 @@ def test_a_window_that_is_not_reset_is_rejected(monkeypatch: pytest.MonkeyPatch)
     inject(monkeypatch, MemoryBuffer, combinational(lambda buffer: buffer.late_reset.eq(0)))
     failed = failed_questions("equivalence", lanes=4)
     assert any(question.startswith("window reset") for question in failed)
-
-
-@pytest.mark.proof
-@pytest.mark.parametrize("uncounted", [7, 9])
-def test_a_decoder_that_stalls_although_no_beat_waits_is_rejected(
-    monkeypatch: pytest.MonkeyPatch, uncounted: int
-) -> None:
-    monkeypatch.setattr(memory_buffer, "_UNCOUNTED", uncounted)
-    assert "buffer held stall" in failed_questions("stall", lanes=4, pipeline=6)
 
 
 # Recovery.
@@ -439,16 +393,17 @@ RECOVERY_FAULTS = {
 """Faults in the control of a `RegisterBuffer`, after which some flip-flop contents remain until a reset."""
 
 
-@pytest.mark.parametrize(
-    "fault",
-    [
-        pytest.param(fault, id=name, marks=[pytest.mark.proof] * (n > 0))
-        for n, (name, fault) in enumerate(RECOVERY_FAULTS.items())
-    ],
-)
+@pytest.mark.parametrize("fault", tiered(RECOVERY_FAULTS, 1, tier=pytest.mark.proof))
 def test_control_that_does_not_recover_is_rejected(monkeypatch: pytest.MonkeyPatch, fault: Fault) -> None:
     inject(monkeypatch, RegisterBuffer, fault)
     assert prove_recovery(lambda: sparse_decoder(lanes=2, pipeline=0)).proved is False
+
+
+@pytest.mark.proof
+def test_a_register_that_keeps_its_contents_is_rejected(monkeypatch: pytest.MonkeyPatch) -> None:
+    """While it is set, no error is reported."""
+    mute_errors(monkeypatch)
+    assert prove_recovery(lambda: sparse_decoder(lanes=1, pipeline=0)).proved is False
 
 
 @pytest.mark.parametrize(
@@ -461,14 +416,5 @@ def test_control_that_does_not_recover_is_rejected(monkeypatch: pytest.MonkeyPat
 def test_the_window_recovers_after_one_unit_less_than_the_longest_sequence_has(units: int, recovers: bool) -> None:
     """Whether the last unit of the longest sequence completes it depends on the three units before it."""
     proof = WindowRecovery(lambda: sparse_decoder(lanes=1, pipeline=0), units=units)
-    aig = aig_of(rtlil.convert(proof, name="top", ports=proof.ports), free=True)
+    aig = proof.graph(free=True)
     assert decide({"window": (aig, aig.output_bits["bad"][0])})["window"].proved is recovers
-
-
-@pytest.mark.parametrize(
-    "lanes", [pytest.param(1, marks=pytest.mark.proof), pytest.param(4, marks=pytest.mark.exhaustive)]
-)
-def test_a_register_that_keeps_its_contents_is_rejected(monkeypatch: pytest.MonkeyPatch, lanes: int) -> None:
-    """While it is set, no error is reported."""
-    mute_errors(monkeypatch)
-    assert prove_recovery(lambda: sparse_decoder(lanes=lanes, pipeline=0)).proved is False

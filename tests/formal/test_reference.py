@@ -12,7 +12,7 @@ import pytest
 from amaranth.hdl import Const, Module, Signal
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
-from amaranth.sim import Simulator
+from support.benches import run_benches
 
 from utf8fpga.formal.decoder_reference import reference_of
 from utf8fpga.formal.reference import FiniteReference
@@ -105,10 +105,7 @@ def followed(beats: list[tuple[list[int], bool]]) -> list[int | None]:
             found.extend(None if word.end else word.value for word in words)
             await ctx.tick()
 
-    simulator = Simulator(m)
-    simulator.add_clock(1e-6)
-    simulator.add_testbench(bench)
-    simulator.run()
+    run_benches(m, bench)
     return found
 
 

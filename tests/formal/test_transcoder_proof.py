@@ -7,8 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from amaranth.hdl import Const
-from support.faults import combinational, inject
+from support.faults import combinational, delay_bounds, inject, lose_flags
 from support.tiers import tiered
 
 from utf8fpga.formal import runner
@@ -18,7 +17,6 @@ from utf8fpga.formal.report import Result
 from utf8fpga.formal.runner import prove
 from utf8fpga.formal.transcoder_proof import TRANSCODER_PROPERTIES, is_same_decoder, prove_encoder
 from utf8fpga.hdl import DecoderParameters, Transcoder, TranscoderParameters
-from utf8fpga.hdl.encoder import logic, unit_queue
 from utf8fpga.hdl.transcoder import transcoder
 from utf8fpga.model import InvalidArgumentError
 from utf8fpga.model.forms import GENERALISED_UTF_8
@@ -42,25 +40,8 @@ def test_other_properties_are_not_proved() -> None:
 UTF_16 = TranscoderParameters(to="utf-16-le")
 
 
-def a_late_bound(monkeypatch: pytest.MonkeyPatch) -> None:
-    """U+10000 is encoded like U+FFFF."""
-    at_least = logic._at_least
-    monkeypatch.setattr(logic, "_at_least", lambda number, bound: at_least(number, bound + (bound == 0x10000)))
-
-
-def flags_are_lost(monkeypatch: pytest.MonkeyPatch) -> None:
-    """U+FFFD in place of ill-formed items has no flag."""
-    classes = unit_queue.symbol_classes
-
-    def without(*given: Any) -> Any:
-        code_point, _, found = classes(*given)
-        return code_point, Const(0, 1), found
-
-    monkeypatch.setattr(unit_queue, "symbol_classes", without)
-
-
 @pytest.mark.smoke
-@pytest.mark.parametrize("fault", [a_late_bound, pytest.param(flags_are_lost, marks=pytest.mark.proof)])
+@pytest.mark.parametrize("fault", [delay_bounds, pytest.param(lose_flags, marks=pytest.mark.proof)])
 def test_an_encoder_with_a_fault_is_refuted(fault: Callable[..., None], monkeypatch: pytest.MonkeyPatch) -> None:
     fault(monkeypatch)
     proved, note = prove_encoder(UTF_16.build, Property.EQUIVALENCE)

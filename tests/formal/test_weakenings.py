@@ -21,15 +21,16 @@ import pytest
 from amaranth.back import rtlil
 from amaranth.hdl import Cat, ClockDomain, Const, Module, Mux, Signal, Value
 from amaranth.lib import stream
-from amaranth.sim import Simulator
+from support.benches import run_benches
 from support.decoders import sparse_decoder
-from support.faults import Fault, combinational, inject, mute_errors, registered, with_fault, with_registers, wrap
+from support.faults import Fault, combinational, inject, mute_errors, registered, with_fault, with_registers
+from support.faulty_cores import FaultyCore, PortFault, valid_is_deasserted_while_waiting, valid_is_never_asserted
 from support.weakenings import Weakening, weaken
 
 from utf8fpga import formal
 from utf8fpga.formal import drained_proof, packer_proof, parallel_proof, runner, wide_proof
 from utf8fpga.formal.abc import decide
-from utf8fpga.formal.aiger import Aig, aig_of
+from utf8fpga.formal.aiger import Aig
 from utf8fpga.formal.catalogue import Configuration
 from utf8fpga.formal.drained_proof import prove_drained
 from utf8fpga.formal.encoder_reference import EncoderReference
@@ -334,10 +335,7 @@ def traced(*cycles: Cycle) -> Proves:
                 bad.append(ctx.get(wrong))
                 await ctx.tick()
 
-        simulator = Simulator(m)
-        simulator.add_clock(1e-6)
-        simulator.add_testbench(bench)
-        simulator.run()
+        run_benches(m, bench)
         # Up to the last cycle the trace is correct.
         assert not any(bad[:-1]), bad
         return not bad[-1]
@@ -486,28 +484,13 @@ PACKER = {
     ),
 }
 
-Damage = Callable[[Module, Any, Any], None]
-"""A fault between the ports of a core and a correct one in it."""
 
-
-def judged(wanted: Property, damage: Damage, parameters: CoreParameters | None = None) -> Proves:
+def judged(wanted: Property, fault: PortFault, parameters: CoreParameters | None = None) -> Proves:
     """Whether a property is proved of a core with a fault; default: a remover with one lane."""
 
-    def build() -> Any:
-        outer, inner = ((parameters or RemoverParameters(lanes=1)).build() for _ in range(2))
-
-        def elaborate(platform: object) -> Module:
-            m = wrap(inner, outer)
-            damage(m, outer, inner)
-            return m
-
-        outer.elaborate = elaborate
-        return outer
-
     def proves(_: pytest.MonkeyPatch) -> bool | None:
-        harness = Harness(build, wanted)
-        text = str(rtlil.convert(harness, name="top", ports=harness.ports, emit_src=False))
-        aig = aig_of(text, free=wanted.any_start)
+        harness = Harness(lambda: FaultyCore(parameters or RemoverParameters(lanes=1), fault), wanted)
+        aig = harness.graph(free=wanted.any_start)
         return decide({"proof": (aig, aig.output_bits["bad"][0])})["proof"].proved
 
     return proves
@@ -538,18 +521,8 @@ def changing(m: Module, outer: Any, inner: Any) -> None:
     m.d.comb += outer.output.payload.last.eq(inner.output.payload.last ^ waited)
 
 
-def withdrawn(m: Module, outer: Any, inner: Any) -> None:
-    rests = Signal()
-    m.d.sync += rests.eq(~rests)
-    m.d.comb += outer.output.valid.eq(inner.output.valid & rests)
-
-
 def never_ready(m: Module, outer: Any, inner: Any) -> None:
     m.d.comb += [outer.input.ready.eq(0), inner.input.valid.eq(0)]
-
-
-def never_valid(m: Module, outer: Any, inner: Any) -> None:
-    m.d.comb += outer.output.valid.eq(0)
 
 
 PROPERTIES = {
@@ -575,9 +548,11 @@ PROPERTIES = {
         "",
         judged(Property.STEADY, changing),
     ),
-    "beats that are withdrawn": Weakening(Harness._steady, "~output.valid | ", "", judged(Property.STEADY, withdrawn)),
+    "beats that are withdrawn": Weakening(
+        Harness._steady, "~output.valid | ", "", judged(Property.STEADY, valid_is_deasserted_while_waiting)
+    ),
     "stalls": Weakening(Harness._stall, "& (willing == enough)", "& 0", judged(Property.STALL, never_ready)),
-    "late items": Weakening(Harness._latency, " & late", " & 0", judged(Property.LATENCY, never_valid)),
+    "late items": Weakening(Harness._latency, " & late", " & 0", judged(Property.LATENCY, valid_is_never_asserted)),
 }
 
 

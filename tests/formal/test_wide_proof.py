@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from amaranth.hdl import Const, Module
-from support.faults import combinational, inject
+from support.faults import combinational, delay_bounds, inject, lose_flags
 from support.tiers import tiered
 
 from utf8fpga.formal import item_lanes
@@ -20,7 +20,7 @@ from utf8fpga.formal.runner import prove
 from utf8fpga.formal.transcoder_proof import TRANSCODER_PROPERTIES
 from utf8fpga.formal.wide_proof import is_wide, prove_joints, prove_units
 from utf8fpga.hdl import CoreParameters, EncoderParameters, Packer, Transcoder, TranscoderParameters
-from utf8fpga.hdl.encoder import logic, parallel_encoder, stages
+from utf8fpga.hdl.encoder import parallel_encoder
 from utf8fpga.hdl.encoder.stages import EncoderStages
 from utf8fpga.model import TABLE_3_7, UTF_16, EncodingTable
 
@@ -50,18 +50,6 @@ STAGES = {
 @pytest.mark.parametrize("given", tiered(STAGES, 1, tier=pytest.mark.proof))
 def test_the_stages_make_the_units_of_the_rows(given: CoreParameters) -> None:
     assert prove_units(given.build, Property.POWER_UP) == (True, "")
-
-
-def a_late_bound(monkeypatch: pytest.MonkeyPatch) -> None:
-    """U+10000 has the class of U+FFFF."""
-    at_least = logic._at_least
-    monkeypatch.setattr(logic, "_at_least", lambda number, bound: at_least(number, bound + (bound == 0x10000)))
-
-
-def flags_are_lost(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Ill-formed items have no flag."""
-    classes = stages.symbol_classes
-    monkeypatch.setattr(stages, "symbol_classes", lambda *given: (classes(*given)[0], Const(0, 1), classes(*given)[2]))
 
 
 def the_wrong_lane_lends(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -121,8 +109,8 @@ def a_stage_does_not_pause(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 FAULTS = {
-    "class": (a_late_bound, TO_UTF_16, "any contents: output lane 0 in cycle 6"),
-    "flags": (flags_are_lost, TO_UTF_16, "any contents: output lane 0 in cycle 6"),
+    "class": (delay_bounds, TO_UTF_16, "any contents: output lane 0 in cycle 6"),
+    "flags": (lose_flags, TO_UTF_16, "any contents: output lane 0 in cycle 6"),
     "wrong lane lends": (the_wrong_lane_lends, TO_UTF_16, "any contents: output lane 3 in cycle 6"),
     "lent to the wrong lane": (units_are_lent_to_the_wrong_lane, TO_UTF_16, "any contents: output lane 0 in cycle 6"),
     "absent beats": (absent_beats_have_lanes, TO_UTF_16, "any contents: output lane 0 in cycle 6"),

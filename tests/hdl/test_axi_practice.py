@@ -10,7 +10,8 @@ from typing import Any, NamedTuple
 
 import pytest
 from amaranth.hdl import ClockSignal, Module, Signal
-from amaranth.sim import Simulator, SimulatorContext
+from amaranth.sim import SimulatorContext
+from support.benches import run_benches
 
 from utf8fpga.hdl import (
     AxiStreamCore,
@@ -56,11 +57,7 @@ class Chain:
 
     def simulate(self, *benches: Any) -> None:
         """Run test benches until they end."""
-        simulator = Simulator(self._module)
-        simulator.add_clock(1e-6)
-        for bench in benches:
-            simulator.add_testbench(bench)
-        simulator.run()
+        run_benches(self._module, *benches)
 
     def run(self, packets: Sequence[bytes], seed: int) -> list[list[Beat]]:
         """The output beats of each packet; each beat of the input has bytes, and both sides pause at random."""

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from amaranth.hdl import ClockDomain, Module
 from amaranth.lib import data
-from amaranth.sim import Simulator
+from support.benches import run_benches
 
 from utf8fpga.hdl import BUFFERS, PARALLEL_PIPELINES
 from utf8fpga.hdl.decoder.pipeline import PipelineStages
@@ -25,20 +25,18 @@ def run(component: Any, bench: Any) -> None:
     m, domain = Module(), ClockDomain("sync")
     m.domains += domain
     m.submodules.dut = component
-    simulator = Simulator(m)
-    simulator.add_clock(1e-6)
 
     async def process(ctx: Any) -> None:
         await bench(ctx, domain)
 
-    simulator.add_testbench(process)
-    simulator.run()
+    run_benches(m, process)
 
 
-@pytest.mark.parametrize("stages", range(6))
-def test_all_duplicates_are_the_value_delayed_by_the_stages(stages: int) -> None:
-    fan_out, rng = FanOut(stages), random.Random(stages)
-    copies = [1, 1, 2, 4, 8, 16][stages]
+@pytest.mark.parametrize(
+    ("stages", "doubles", "copies"), [*((n, False, size) for n, size in enumerate([1, 1, 2, 4, 8, 16])), (2, True, 4)]
+)
+def test_all_duplicates_are_the_value_delayed_by_the_stages(stages: int, doubles: bool, copies: int) -> None:
+    fan_out, rng = FanOut(stages, doubles=doubles), random.Random(stages)
     values = [rng.randrange(2) for _ in range(100)]
     found = []
 
@@ -50,7 +48,7 @@ def test_all_duplicates_are_the_value_delayed_by_the_stages(stages: int) -> None
             await ctx.tick()
 
     run(fan_out, bench)
-    assert FanOut.copies_after(stages) == copies == len(fan_out.copies)
+    assert FanOut.copies_after(stages + doubles) == copies == len(fan_out.copies)
     assert found[stages:] == [value * ((1 << copies) - 1) for value in values[: len(values) - stages]]
 
 

@@ -16,7 +16,6 @@ from support.codecs_oracle import encoded_by_cpython
 from support.engines import ENGINE
 from support.oracle import refusal
 from support.tiers import tiered
-from support.verilog_engine import symbols_of_verilog
 
 from utf8fpga.hdl import TranscoderParameters
 from utf8fpga.model import InvalidArgumentError
@@ -139,12 +138,6 @@ def test_a_golden_function_in_parts_is_that_of_the_whole() -> None:
     assert golden.process(codecs.BOM_UTF8, final=True) == []
     # A packet of a mark alone has no unit that stands for it, and none of the next packet does.
     assert golden.process(b"A", final=True)[0].length == 1
-
-
-@pytest.mark.slow
-def test_the_verilog_is_equal() -> None:
-    core = TranscoderParameters(bom="remove").build()
-    assert [unit for unit, _ in symbols_of_verilog(core, codecs.BOM_UTF8 + b"A")] == [0x41]
 
 
 def test_parameters() -> None:

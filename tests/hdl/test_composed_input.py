@@ -15,7 +15,6 @@ from hypothesis import strategies as st
 from support.codecs_oracle import encoded_by_cpython, scalar_values
 from support.engines import ENGINE
 from support.tiers import tiered
-from support.verilog_engine import symbols_of_verilog
 
 from utf8fpga.hdl import TranscoderParameters
 from utf8fpga.model import CESU_8, MODIFIED_UTF_8, decode
@@ -141,11 +140,3 @@ def test_from_cesu_8_a_byte_is_taken_in_each_cycle_of_pairs() -> None:
     accepted = simulation_of("cesu-8").run([text]).accepted
     assert parameters.build().lanes == 1
     assert accepted == list(range(accepted[0], accepted[0] + len(text)))
-
-
-@pytest.mark.slow
-def test_the_verilog_is_equal() -> None:
-    text = bytes.fromhex("EDA0BDEDB880 EDA0BD FF")
-    units = symbols_of_verilog(TranscoderParameters(from_="cesu-8").build(), text)
-    assert bytes(unit for unit, _ in units) == "\U0001f600\ufffd\ufffd".encode()
-    assert [error for _, error in units] == [False] * 4 + [True] * 6

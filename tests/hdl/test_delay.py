@@ -7,7 +7,7 @@ import random
 from typing import Any
 
 import pytest
-from amaranth.sim import Simulator
+from support.benches import run_benches
 
 from utf8fpga.hdl.delay import DelayMemory
 
@@ -29,10 +29,7 @@ def test_each_word_is_output_after_the_stated_number_of_cycles(cycles: int) -> N
                 found.append(ctx.get(delay.output))
                 await ctx.tick()
 
-        simulator = Simulator(delay)
-        simulator.add_clock(1e-6)
-        simulator.add_testbench(bench)
-        simulator.run()
+        run_benches(delay, bench)
         assert found[cycles:] == words[:-cycles]
 
 

@@ -17,7 +17,6 @@ from support.codecs_oracle import UNIT_BYTES, encoded_by_cpython, scalar_values,
 from support.command import utf8fpga
 from support.engines import ENGINE
 from support.tiers import tiered
-from support.verilog_engine import symbols_of_verilog
 
 from utf8fpga.hdl import AxiStreamCore, EncoderParameters, TranscoderParameters
 from utf8fpga.model.encodings import ENCODINGS
@@ -131,14 +130,6 @@ def test_a_narrow_encoder_outputs_a_unit_in_each_cycle(name: str) -> None:
     found = simulation.run([words])
     cycles = found.valid_since
     assert cycles == list(range(cycles[0], cycles[0] + len(found.texts[0])))
-
-
-@pytest.mark.smoke
-def test_the_verilog_is_equal() -> None:
-    parameters = EncoderParameters(to="utf-16-le")
-    core = parameters.build()
-    words = [0x41, 0xD800, 0x10FFFF, 0x10000, 0xFFFF, 0x110000]
-    assert symbols_of_verilog(core, words) == expected(words, "utf-16-le")
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 from amaranth.hdl import ClockDomain, Module
-from amaranth.sim import Simulator
+from support.benches import run_benches
 from support.codecs_oracle import UNIT_BYTES, transcoded_by_cpython
 from support.verilog_ports import declared_ports, header_of, text_of
 
@@ -117,10 +117,7 @@ def test_ready_is_low_after_a_reset_for_as_long_as_specified(decoder: Core) -> N
                 assert ctx.get(decoder.input.ready)
                 await ctx.tick()
 
-    simulator = Simulator(m)
-    simulator.add_clock(1e-6)
-    simulator.add_testbench(bench)
-    simulator.run()
+    run_benches(m, bench)
     assert found == [low] * 2
 
 
@@ -143,10 +140,7 @@ def test_ready_is_low_in_a_reset_after_its_first_cycle_if_specified(decoder: Cor
             await ctx.tick()
             found.append(ctx.get(decoder.input.ready))
 
-    simulator = Simulator(m)
-    simulator.add_clock(1e-6)
-    simulator.add_testbench(bench)
-    simulator.run()
+    run_benches(m, bench)
     assert set(found) == {not is_low}
 
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from amaranth.sim import Simulator
+from support.benches import run_benches
 
 from utf8fpga.hdl.packer.packer import Packer
 from utf8fpga.hdl.payloads import item_layout
@@ -45,9 +45,6 @@ def test_a_stalled_packer_accepts_beats_up_to_its_capacity(lanes: int, words: in
                 found.append([beat.symbols[lane].code_point for lane in range(lanes) if beat.keep >> lane & 1])
             await ctx.tick()
 
-    simulator = Simulator(packer)
-    simulator.add_clock(1e-6)
-    simulator.add_testbench(bench)
-    simulator.run()
+    run_benches(packer, bench)
     assert accepted == ACCEPTED[lanes] <= packer.capacity
     assert found == [list(range(beat * words, (beat + 1) * words)) for beat in range(accepted)]

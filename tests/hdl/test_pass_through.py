@@ -17,7 +17,7 @@ from amaranth.lib.wiring import In, Out
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.engines import ENGINE, requires_compiler
-from support.oracle import REPRESENTATIVES, items_of, report_of
+from support.oracle import REPRESENTATIVES, drawn, items_of, report_of
 from support.tiers import tiered
 from support.verilog_engine import symbols_of_verilog
 
@@ -50,8 +50,6 @@ CHOICES: dict[str, dict[str, Any]] = {
 CHOICES |= {str(lanes): {"lanes": lanes} for lanes in range(5, 18)}
 IN_EVERY_RUN = ("1", "2-cut-5", "3", "4-cut-8")
 
-PIECES = ("a", "é", "€", "😀", b"\x80", b"\xc0", b"\xe0\x80", b"\xed\xa0", b"\xf0\x9f", b"\xf5", b"\xe2\x82", b"\xc3")
-
 
 @cache
 def simulation_of(name: str) -> Simulation:
@@ -83,15 +81,6 @@ def check(simulation: Simulation, texts: Sequence[bytes], **patterns: Sequence[b
     limit = parameters_in(simulation).limit
     found = simulation.run(texts, **patterns).texts
     assert [[tuple(unit) for unit in text] for text in found] == [expected_of(text, limit) for text in texts]
-
-
-def drawn(rng: random.Random, length: int) -> bytes:
-    """A text of pieces, cut off after a number of bytes."""
-    text = b""
-    while len(text) < length:
-        piece = rng.choice(PIECES)
-        text += piece if isinstance(piece, bytes) else piece.encode()
-    return text[:length]
 
 
 def test_short_texts_at_every_place_of_a_beat(simulation: Simulation) -> None:

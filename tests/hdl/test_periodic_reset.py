@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from amaranth.hdl import Module, Mux, ResetSignal, Signal, Value
 from amaranth.lib import wiring
-from amaranth.sim import Simulator
+from support.benches import run_benches
 from support.decoders import sparse_decoder
 from support.faults import Fault, combinational, inject, no_fault, registered
 from support.icarus import requires_icarus, run_verilog, split_texts
@@ -354,10 +354,7 @@ def test_registers_around_a_refreshed_decoder_see_the_same_clock_edges(pipeline:
             await ctx.tick()
             given.append(ctx.get(design.given))
 
-    simulator = Simulator(design)
-    simulator.add_clock(1e-6)
-    simulator.add_testbench(bench)
-    simulator.run()
+    run_benches(design, bench)
     expected = [0] * (1 + refreshed.latency) + list(range(0x41, 0x61))
     assert given == expected[: len(given)]
 

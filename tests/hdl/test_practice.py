@@ -8,7 +8,6 @@ from itertools import product
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
 from support.engines import ENGINE
 from support.icarus import requires_icarus, run_verilog, split_texts
 from support.tiers import tiered
@@ -17,7 +16,6 @@ from utf8fpga.hdl import MARK_PRACTICES, PIPELINES, Decoder, PracticeDecoder, ax
 from utf8fpga.model.practices import Practice, decode_with
 from utf8fpga.sim import Simulation
 from utf8fpga.sim.boundaries import boundary_units
-from utf8fpga.sim.strategies import stream_patterns, texts
 
 MERGING = (Practice.WHOLE_SUBSEQUENCE, Practice.MALFORMED_SEQUENCE)
 
@@ -40,15 +38,6 @@ def simulation(request: pytest.FixtureRequest) -> Simulation:
     return Simulation(build(*request.param), engine=ENGINE)
 
 
-@given(texts=texts(), patterns=stream_patterns())
-@settings(max_examples=40, deadline=None)
-def test_equals_the_model(
-    simulation: Simulation, texts: list[tuple[int, ...]], patterns: dict[str, list[bool]]
-) -> None:
-    run = simulation.run(texts, **patterns)
-    assert run.texts == [simulation.expected(text) for text in texts]
-
-
 @pytest.mark.smoke
 def test_expected_is_the_practice_and_not_the_default(simulation: Simulation) -> None:
     text = b"\xf0\x90\x80\xff\xffA\xff"
@@ -62,16 +51,6 @@ def test_expected_is_the_practice_and_not_the_default(simulation: Simulation) ->
     practice = simulation.core.parameters.practice
     assert [bool(item.error) for item in simulation.run([text]).texts[0]] == marks[practice]
     assert [bool(item.error) for item in simulation.expected(text)] == marks[practice]
-
-
-@pytest.mark.smoke
-def test_one_unit_per_cycle_on_any_input(simulation: Simulation) -> None:
-    rng = random.Random(4)
-    worst = [b"\xf0\x90\x80" * 60, b"\xf0\x90\x80A" * 40, b"\xc2" * 150, b"\xe0\xa0\xff" * 50]
-    worst.append(bytes(rng.choices(boundary_units(), k=400)))
-    run = simulation.run(worst)
-    assert run.texts == [simulation.expected(text) for text in worst]
-    assert run.accepted == list(range(sum(map(len, worst))))
 
 
 @requires_icarus

@@ -14,13 +14,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.engines import ENGINE, requires_compiler
 from support.tiers import tiered
-from support.verilog_engine import model_of_verilog
+from support.verilog_engine import payloads_of_verilog
 from support.verilog_ports import declared_ports, header_of
 
 from utf8fpga.cli.core_options import parsed
 from utf8fpga.hdl import CORES, Remover, RemoverParameters, axi_verilog, parameters_of
 from utf8fpga.sim import Simulation
-from utf8fpga.sim.beats import Beat, BeatEncoder
+from utf8fpga.sim.beats import Beat
 from utf8fpga.sim.engines import Events, create_engine
 from utf8fpga.sim.strategies import pauses
 
@@ -171,19 +171,6 @@ def test_one_beat_per_cycle_and_full_beats_where_words_are_dense(name: str) -> N
     assert cycles == list(range(cycles[0], cycles[0] + 51))
 
 
-@pytest.mark.smoke
-def test_the_input_is_never_paused_by_gaps() -> None:
-    rng = random.Random(3)
-    for name in ("3", "4", "4-flush"):
-        parameters, engine = engine_of(name)
-        beats = list(numbered(((rng.getrandbits(parameters.lanes), False) for _ in range(300)), parameters.lanes, 3))
-        beats[-1] = (1,) * parameters.lanes, True
-        accepted: list[int] = []
-        engine.run(iter(beats), Events(lambda *_: None, accepted.append), input_pauses=(False,), output_pauses=(False,))
-        effective = [number for number, (slots, last) in enumerate(beats) if last or slots.count(None) < len(slots)]
-        assert accepted == [accepted[0] - effective[0] + number for number in effective]
-
-
 @pytest.mark.parametrize("flush", [False, True])
 @pytest.mark.parametrize("lanes", [2, 3, 4])
 def test_when_a_partial_beat_is_output(lanes: int, flush: bool) -> None:
@@ -206,44 +193,18 @@ def test_when_a_partial_beat_is_output(lanes: int, flush: bool) -> None:
         assert waited[-1] <= core.latency
 
 
-@pytest.mark.smoke
-def test_null_beats_and_empty_packets() -> None:
-    beats: list[Beat] = [
-        ((), False),
-        ((), True),
-        ((None, 5), False),
-        ((), False),
-        ((), True),
-        ((), False),
-        ((7, 8), True),
-    ]
-    beats += [((1, 2), False), ((), False), ((), True)]
-    assert run("2", beats) == [([], True), ([5], True), ([7, 8], True), ([1, 2], False), ([], True)]
-    assert run("1", [((), False), ((), True), ((3,), False), ((), False), ((), True)]) == [
-        ([], True),
-        ([3], False),
-        ([], True),
-    ]
-
-
 @requires_compiler
 @pytest.mark.parametrize("name", tiered({name: name for name in CHOICES}, ("1-user", "3", "5-user")))
 def test_the_generated_verilog_is_equal(name: str) -> None:
     parameters = RemoverParameters(**CHOICES[name])
     core, lanes, bits = parameters.build(), parameters.lanes, parameters.width + parameters.user
-    model = model_of_verilog(core)
     rng = random.Random(name)
     kinds = [(rng.getrandbits(lanes), rng.random() < 0.2) for _ in range(400)] + [(1, True)]
     beats = [
         (tuple(rng.getrandbits(bits) if keep >> lane & 1 else None for lane in range(lanes)), last)
         for keep, last in kinds
     ]
-    encode = BeatEncoder(core, parameters)
-    size = -(-core.input.payload.shape().size // 64) * 8
-    data = b"".join(encode(beat).to_bytes(size, "little") for beat in beats)
-    session = model.session(input_pauses=(False, True, False), output_pauses=(False, False, True))
-    payloads = [payload for part in session.send_payloads(data, more=False) for payload in part]
-    found = output_beats(core, payloads, bits)
+    found = output_beats(core, payloads_of_verilog(core, beats), bits)
     assert joined(found) == joined(beats)
     if not parameters.flush:
         assert found == packed(beats, lanes)

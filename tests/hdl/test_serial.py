@@ -3,19 +3,17 @@
 
 from __future__ import annotations
 
-import random
-from collections.abc import Iterator
 from itertools import product
 
 import pytest
-from amaranth.sim import Simulator
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.benches import run_benches
 from support.engines import ENGINE
 from support.tiers import tiered
 
-from utf8fpga.hdl import PIPELINES, Decoder, Word
-from utf8fpga.model import EncodingTable, ErrorKind, Item, TableError
+from utf8fpga.hdl import MARK_PRACTICES, MERGING_PRACTICES, PIPELINES, Decoder
+from utf8fpga.model import EncodingTable, ErrorKind, TableError
 from utf8fpga.model.forms import CESU_8_CODE_UNITS, GENERALISED_UTF_8, MODIFIED_UTF_8_CODE_UNITS, RFC_2279
 from utf8fpga.sim import Simulation
 from utf8fpga.sim.boundaries import boundary_units
@@ -26,6 +24,21 @@ CONFIGURATIONS = {
     f"pipeline{pipeline}-{name}": {"pipeline": pipeline, **options}
     for pipeline in PIPELINES
     for name, options in {"full": FULL, "bare": {}, "no-replacement": {"replacement": False}}.items()
+}
+CONFIGURATIONS |= {
+    f"pipeline{pipeline}-{practice}": {
+        "pipeline": pipeline,
+        "practice": practice,
+        "kind": True,
+        "length": practice not in MERGING_PRACTICES,
+    }
+    for pipeline, practice in product(PIPELINES, MARK_PRACTICES[1:])
+}
+IN_EVERY_RUN = {
+    # Each number of registers, each choice of fields, and each practice.
+    *(f"pipeline{n}-full" for n in PIPELINES),
+    *("pipeline0-bare", "pipeline1-no-replacement"),
+    *(f"pipeline{n % len(PIPELINES)}-{practice}" for n, practice in enumerate(MARK_PRACTICES[1:])),
 }
 
 FORMS = (RFC_2279, GENERALISED_UTF_8, CESU_8_CODE_UNITS, MODIFIED_UTF_8_CODE_UNITS)
@@ -43,13 +56,7 @@ LATER_CONSTRAINT = EncodingTable.parse(
 )
 
 
-@pytest.fixture(
-    scope="module",
-    # In every run each number of registers, and each choice of fields.
-    params=tiered(
-        CONFIGURATIONS, [*(f"pipeline{n}-full" for n in PIPELINES), "pipeline0-bare", "pipeline1-no-replacement"]
-    ),
-)
+@pytest.fixture(scope="module", params=tiered(CONFIGURATIONS, IN_EVERY_RUN))
 def simulation(request: pytest.FixtureRequest) -> Simulation:
     return Simulation(Decoder(**request.param), engine=ENGINE)
 
@@ -91,39 +98,18 @@ def test_all_triples_of_classes_against_cpython(pipeline: int) -> None:
 
 
 @pytest.mark.smoke
-def test_one_unit_per_cycle_on_any_input(full: Simulation) -> None:
+def test_one_unit_per_cycle_on_any_input(simulation: Simulation) -> None:
     for text in (b"\xc2A" * 60, b"\xf0\x90\x80" * 40, b"\xff" * 120, b"\xe0\x80" * 60, "é€😀a".encode() * 12):
-        run = full.run([text, text])
+        run = simulation.run([text, text])
         assert run.accepted == list(range(2 * len(text)))
-
-
-def beats_that_determine(text: bytes, items: list[Item | Word]) -> Iterator[int]:
-    """Per item the number of the beat that determines it: its own last unit, or the one that breaks it."""
-    for item in items:
-        assert isinstance(item, Item)
-        end = item.offset + item.length
-        started = len(text[item.offset : end].decode("utf-8", "ignore")) == 0 and text[item.offset] in range(0xC2, 0xF5)
-        yield end if item.error is not None and started and end < len(text) else end - 1
+        assert run.texts == [simulation.expected(text)] * 2
 
 
 @pytest.mark.smoke
-def test_items_are_valid_within_the_latency(full: Simulation) -> None:
-    rng = random.Random(1)
-    seen = set()
-    text = bytes(rng.choice(class_members()) for _ in range(600))
-    run = full.run([text])
-    assert run.texts == [full.expected(text)]
-    for beat, shown in zip(beats_that_determine(text, run.texts[0]), run.valid_since, strict=True):
-        seen.add(shown - run.accepted[beat])
-    assert max(seen) == full.core.latency == 1 + full.core.pipeline
-
-
-@pytest.mark.smoke
-def test_a_lone_unit_does_not_wait_for_the_next(full: Simulation) -> None:
-    # No beat follows the first byte for 20 cycles.
-    run = full.run([b"AB"], input_pauses=[False, *[True] * 20])
-    assert run.valid_since[0] - run.accepted[0] <= full.core.latency
-    assert run.accepted[1] > run.valid_since[0] + 10
+def test_a_long_run_of_null_beats_stalls_neither_side(simulation: Simulation) -> None:
+    run = simulation.run([b"A", b""], null_beats=[True] * 300 + [False])
+    assert run.texts == [simulation.expected(b"A"), []]
+    assert run.accepted[1] - run.accepted[0] == 301
 
 
 @pytest.mark.smoke
@@ -143,59 +129,6 @@ def test_an_end_that_waits_does_not_depend_on_the_next_packet(full: Simulation) 
         pieces = [piece for text in texts for piece in (text, follower)]
         for held in ([True, True, False, False], [True, False], [True, True, True, False]):
             assert full.run(pieces, output_pauses=held).texts == [full.expected(piece) for piece in pieces]
-
-
-@pytest.mark.smoke
-def test_an_empty_text_is_one_beat_without_an_item(full: Simulation) -> None:
-    assert full.run([b"", b"", b""]).texts == [[], [], []]
-
-
-@pytest.mark.smoke
-def test_valid_does_not_depend_on_ready(full: Simulation) -> None:
-    decoder = Decoder(pipeline=full.core.pipeline)
-    compared = 0
-
-    async def bench(ctx) -> None:
-        nonlocal compared
-        rng = random.Random(2)
-        for _ in range(400):
-            ctx.set(decoder.input.payload, {"symbols": [rng.choice(class_members())], "keep": 1, "last": 0})
-            ctx.set(decoder.input.valid, 1)
-            ctx.set(decoder.output.ready, 0)
-            without = ctx.get(decoder.output.valid)
-            ctx.set(decoder.output.ready, 1)
-            assert ctx.get(decoder.output.valid) == without
-            compared += without
-            while not ctx.get(decoder.input.ready):
-                await ctx.tick()
-            await ctx.tick()
-
-    simulator = Simulator(decoder)
-    simulator.add_clock(1e-6)
-    simulator.add_testbench(bench)
-    simulator.run()
-    assert compared > 100
-
-
-@pytest.mark.smoke
-def test_ready_stays_high_while_the_consumer_is_ready(full: Simulation) -> None:
-    decoder = Decoder(pipeline=full.core.pipeline)
-
-    async def bench(ctx) -> None:
-        rng = random.Random(3)
-        ctx.set(decoder.output.ready, 1)
-        for _ in range(500):
-            ctx.set(decoder.input.valid, rng.random() < 0.6)
-            ctx.set(
-                decoder.input.payload, {"symbols": [rng.choice(class_members())], "keep": 1, "last": rng.random() < 0.1}
-            )
-            assert ctx.get(decoder.input.ready)
-            await ctx.tick()
-
-    simulator = Simulator(decoder)
-    simulator.add_clock(1e-6)
-    simulator.add_testbench(bench)
-    simulator.run()
 
 
 @pytest.mark.smoke
@@ -233,10 +166,7 @@ def test_reset_in_any_cycle_of_a_packet(full: Simulation) -> None:
                 stray = (0xFFFD, ErrorKind.UNEXPECTED_CONTINUATION)
                 assert found == [stray] * 4 + [(0x5A, 0)], (junk, stalled)
 
-    simulator = Simulator(m)
-    simulator.add_clock(1e-6)
-    simulator.add_testbench(bench)
-    simulator.run()
+    run_benches(m, bench)
 
 
 NO_TRAILING_PAYLOAD = EncodingTable.parse("no payload after the first", "0 C0 80\n1 C1 80", source="made for this test")

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 from amaranth.hdl import ClockDomain, Module, Value
-from amaranth.sim import Simulator
+from support.benches import run_benches
 
 from utf8fpga.hdl import CoreParameters
 from utf8fpga.hdl.beats import lanes_of
@@ -223,20 +223,22 @@ def measured(parameters: CoreParameters) -> tuple[Any, Player]:
         players.append(Player(core, parameters, domain, ctx))
         await play(players[0], parameters)
 
-    simulator = Simulator(m)
-    simulator.add_clock(1e-6)
-    simulator.add_testbench(bench)
-    simulator.run()
+    run_benches(m, bench)
     return core, players[0]
 
 
 CASES: dict[str, list[tuple[dict[str, Any], Cycles]]] = {
     "decoder": [
         ({}, Cycles()),
+        ({"pipeline": 1}, Cycles()),
         ({"pipeline": 2}, Cycles()),
+        ({"architecture": "parallel"}, Cycles(drain=3)),
+        ({"architecture": "parallel", "pipeline": 0}, Cycles(drain=3)),
         ({"practice": Practice.EACH_UNIT}, Cycles(drain=5)),
         ({"lanes": 2, "packed": False}, Cycles(drain=3)),
         ({"lanes": 4, "packed": False}, Cycles(drain=12)),
+        ({"lanes": 4, "packed": False, "buffer": "registers", "pipeline": 2}, Cycles(drain=3)),
+        ({"lanes": 4}, Cycles(1, 2, 21)),
         ({"lanes": 8, "packed": False, "buffer": "slices"}, Cycles(drain=12)),
         ({"lanes": 2}, Cycles(1, 2, 14)),
         ({"lanes": 2, "compact_input": True}, Cycles(1, 6, 30)),
@@ -260,6 +262,7 @@ CASES: dict[str, list[tuple[dict[str, Any], Cycles]]] = {
     ],
     "validator": [
         ({"report": "verdict"}, Cycles(stall=1)),
+        ({"lanes": 3}, Cycles(stall=1)),
         ({"pass_through": True, "lanes": 2, "report": "verdict"}, Cycles(stall=1)),
     ],
     "remover": [

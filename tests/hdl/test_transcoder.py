@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import codecs
 import random
 from functools import cache
 from importlib import resources
@@ -16,7 +17,7 @@ from support.engines import ENGINE
 from support.tiers import tiered
 from support.verilog_engine import symbols_of_verilog
 
-from utf8fpga.hdl import TranscoderParameters
+from utf8fpga.hdl import EncoderParameters, TranscoderParameters
 from utf8fpga.model.encodings import ENCODINGS
 from utf8fpga.sim import Simulation
 from utf8fpga.sim.strategies import any_text, stream_patterns
@@ -125,42 +126,31 @@ def test_the_flag_is_that_of_marks_only() -> None:
     assert found == [(0xEF, False), (0xBF, False), (0xBD, False), (0xEF, True), (0xBF, True), (0xBD, True)]
 
 
+WELL_FORMED_ONLY = ("8-8",)
+"""Transcoders that an ill-formed byte, with its three bytes of output, makes wait."""
+
+
 @pytest.mark.smoke
-def test_to_utf_16_with_one_lane_takes_a_byte_in_each_cycle_on_any_input() -> None:
-    simulation, rng = simulation_of("8-16"), random.Random(1)
-    for _ in range(50):
-        text = bytes(rng.choices(b"A\x80\xc3\xa9\xe2\x82\xac\xf0\x9f\x98\xff", k=60)) + FACE.encode() * 5
-        accepted = simulation.run([text]).accepted
-        assert accepted == list(range(accepted[0], accepted[0] + len(text)))
-
-
-def test_a_sanitizer_with_one_lane_takes_a_byte_in_each_cycle_of_well_formed_text() -> None:
-    simulation, rng = simulation_of("8-8"), random.Random(2)
-    for _ in range(50):
-        text = "".join(rng.choices(f"aé€{FACE}", k=50)).encode()
-        accepted = simulation.run([text]).accepted
-        assert accepted == list(range(accepted[0], accepted[0] + len(text)))
+@pytest.mark.parametrize(
+    "name", tiered({name: name for name in ("8-16", "8-8", "8-16-4", "8-16-5", "8-8-4", "16-8-4")}, 3)
+)
+def test_a_beat_is_accepted_in_each_cycle(name: str) -> None:
+    simulation, rng = simulation_of(name), random.Random(3)
+    parameters = parameters_for(simulation)
+    size = ENCODINGS[parameters.from_].unit_bytes
+    text = "".join(rng.choices(f"aé€{FACE}", k=400)).encode(parameters.from_)
+    damaged = bytes(each for each in text if rng.random() < 0.9)
+    worst = bytes(rng.choices(b"A\x80\xc3\xa9\xe2\x82\xac\xf0\x9f\x98\xff", k=1000)) + FACE.encode() * 5
+    for data in (text,) if name in WELL_FORMED_ONLY else (text, damaged, worst):
+        units = [int.from_bytes(data[at : at + size], "little") for at in range(0, len(data) - size + 1, size)]
+        accepted = simulation.run([units]).accepted
+        assert accepted == list(range(accepted[0], accepted[0] + len(accepted)))
 
 
 def test_a_sanitizer_with_one_lane_takes_a_byte_in_three_cycles_of_the_worst_input() -> None:
     accepted = simulation_of("8-8").run([b"\xff" * 100]).accepted
     assert accepted[-1] - accepted[0] <= 3 * 99
     assert accepted[-1] - accepted[0] >= 3 * 99 - 6
-
-
-@pytest.mark.smoke
-@pytest.mark.parametrize("name", tiered({name: name for name in ("8-16-4", "8-16-5", "8-8-4", "16-8-4")}, 1))
-def test_wide_transcoders_take_a_beat_in_each_cycle(name: str) -> None:
-    simulation, rng = simulation_of(name), random.Random(3)
-    parameters = parameters_for(simulation)
-    text = "".join(rng.choices(f"aé€{FACE}", k=400)).encode(parameters.from_)
-    damaged = bytes(each for each in text if rng.random() < 0.9)
-    for data in (text, damaged):
-        units = [data[at] for at in range(len(data))]
-        if parameters.from_ != "utf-8":
-            units = [int.from_bytes(data[at : at + 2], "little") for at in range(0, len(data) - 1, 2)]
-        accepted = simulation.run([units]).accepted
-        assert accepted == list(range(accepted[0], accepted[0] + len(accepted)))
 
 
 def test_a_narrow_transcoder_takes_a_beat_in_each_cycle_of_well_formed_text() -> None:
@@ -184,9 +174,21 @@ def test_real_texts(name: str, choice: str) -> None:
 
 
 @pytest.mark.smoke
-def test_the_verilog_is_equal() -> None:
-    parameters = TranscoderParameters(to="utf-16-le")
+@pytest.mark.parametrize(
+    "parameters",
+    [
+        EncoderParameters(to="utf-16-le"),
+        TranscoderParameters(to="utf-16-le"),
+        pytest.param(TranscoderParameters(bom="remove"), marks=pytest.mark.slow),
+        pytest.param(TranscoderParameters(from_="cesu-8"), marks=pytest.mark.slow),
+    ],
+    ids=lambda parameters: str(parameters.name),
+)
+def test_the_verilog_is_equal(parameters: EncoderParameters | TranscoderParameters) -> None:
+    """The other tests compare the expected symbols with CPython's codecs."""
+    if isinstance(parameters, EncoderParameters):
+        symbols = [0x41, 0xD800, 0x10FFFF, 0x10000, 0xFFFF, 0x110000]
+    else:
+        symbols = [*codecs.BOM_UTF8, *f"aé€{FACE}".encode(), *bytes.fromhex("EDA0BDEDB880 EDA0BD FF E282")]
     core = parameters.build()
-    text = f"aé€{FACE}".encode() + b"\xff\xe2\x82"
-    wanted = units_of_bytes(transcoded_by_cpython(text, "utf-8", "utf-16-le"), "utf-16-le")
-    assert [unit for unit, _ in symbols_of_verilog(core, text)] == wanted
+    assert symbols_of_verilog(core, symbols) == Simulation(core, parameters).expected(symbols)

@@ -11,11 +11,11 @@ from typing import Any
 
 import pytest
 from amaranth.hdl import ClockDomain, Const, Module
-from amaranth.sim import Simulator
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.benches import run_benches
 from support.engines import ENGINE
-from support.oracle import REPRESENTATIVES, report_of
+from support.oracle import REPRESENTATIVES, drawn, report_of
 from support.pipelines import outcomes_of
 from support.tiers import tiered
 
@@ -26,13 +26,7 @@ from utf8fpga.hdl.validator import tally as tally_module
 from utf8fpga.hdl.validator import tap as tap_module
 from utf8fpga.hdl.validator.logic import ValidatorControl
 from utf8fpga.hdl.validator.pipeline import Leaf, TapPipeline, any_before, first_of
-from utf8fpga.model import (
-    CATALOGUE,
-    TABLE_3_7,
-    EncodingTable,
-    ValidatorReport,
-    validate,
-)
+from utf8fpga.model import CATALOGUE, TABLE_3_7, EncodingTable, ValidatorReport, validate
 from utf8fpga.sim import Simulation
 from utf8fpga.sim.beats import text_beats
 from utf8fpga.sim.strategies import any_text, stream_patterns
@@ -60,18 +54,6 @@ IN_EVERY_RUN = ("1-verdict", "1", "3")
 BYTE_TABLES = [table for table in CATALOGUE.values() if isinstance(table, EncodingTable) and table.unit_width == 8]
 
 TEXT = "aé€😀".encode()
-PIECES = (
-    b"a",
-    "é".encode(),
-    "€".encode(),
-    "😀".encode(),
-    b"\x80",
-    b"\xc0",
-    b"\xe0\x80",
-    b"\xed\xa0",
-    b"\xf0\x9f",
-    b"\xf5",
-)
 
 
 @cache
@@ -95,19 +77,13 @@ def expected_of(parameters: ValidatorParameters, text: bytes) -> ValidatorReport
     return report
 
 
-def check(simulation: Simulation, texts: Sequence[bytes], **patterns: Sequence[bool]) -> None:
+def check(simulation: Simulation, texts: Sequence[bytes], **patterns: Sequence[bool]) -> Sequence[int]:
+    """Compare the reports; the cycles in which the input beats are accepted."""
     parameters = simulation.parameters
     assert isinstance(parameters, ValidatorParameters)
     found = simulation.run(texts, **patterns)
     assert found.texts == [[expected_of(parameters, text)] for text in texts]
-
-
-def drawn(rng: random.Random, length: int) -> bytes:
-    """A text of pieces, cut off after a number of bytes."""
-    text = b""
-    while len(text) < length:
-        text += rng.choice(PIECES)
-    return text[:length]
+    return found.accepted
 
 
 def test_short_texts_at_every_place_of_a_beat(simulation: Simulation) -> None:
@@ -143,27 +119,15 @@ def test_any_texts_with_pauses_and_null_beats(
 def test_packets_of_one_beat_are_accepted_in_every_cycle(simulation: Simulation) -> None:
     rng, lanes = random.Random(2), simulation.core.lanes
     texts = [drawn(rng, rng.randint(0, lanes)) for _ in range(60)]
-    result = simulation.run(texts)
-    assert result.accepted == list(range(result.accepted[0], result.accepted[0] + 60))
-    parameters = simulation.parameters
-    assert isinstance(parameters, ValidatorParameters)
-    assert result.texts == [[expected_of(parameters, text)] for text in texts]
-
-
-def test_a_report_is_at_the_output_within_the_latency(simulation: Simulation) -> None:
-    for text in (b"", b"a", TEXT * 9):
-        result = simulation.run([text])
-        assert result.valid_since[-1] - result.accepted[-1] <= simulation.core.latency
+    accepted = check(simulation, texts)
+    assert accepted == list(range(accepted[0], accepted[0] + 60))
 
 
 def test_reports_that_wait_pause_the_input_and_none_is_lost(simulation: Simulation) -> None:
     waits = 3 * simulation.core.drain_cycles
     texts = [b"a" * (number % 2) + b"\xff" * (number % 3 == 0) for number in range(2 * waits)]
-    parameters = simulation.parameters
-    assert isinstance(parameters, ValidatorParameters)
-    result = simulation.run(texts, output_pauses=[True] * waits + [False] * simulation.core.drain_cycles)
-    assert result.texts == [[expected_of(parameters, text)] for text in texts]
-    assert result.accepted[-1] - result.accepted[0] > 2 * waits, "the input was never paused"
+    accepted = check(simulation, texts, output_pauses=[True] * waits + [False] * simulation.core.drain_cycles)
+    assert accepted[-1] - accepted[0] > 2 * waits, "the input was never paused"
 
 
 @pytest.mark.parametrize("name", tiered({name: name for name in ("8-small", "2-small", "17-offset")}, ["8-small"]))
@@ -220,10 +184,7 @@ def watched(tap: Any, cycles: Sequence[tuple[bytes, bool, bool, bool, bool]]) ->
     m = Module()
     m.domains.sync = resets = ClockDomain("sync")
     m.submodules.tap = tap
-    simulator = Simulator(m)
-    simulator.add_clock(1e-6)
-    simulator.add_testbench(bench)
-    simulator.run()
+    run_benches(m, bench)
     return found
 
 

@@ -7,14 +7,15 @@ precedence, so a fault replaces the value of a register, of a wire, or of an inp
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from typing import Any
 
 import pytest
-from amaranth.hdl import Module, Signal, Value
+from amaranth.hdl import Const, Module, Signal, Value
 
 from utf8fpga.hdl.decoder.window import ItemWindow
 from utf8fpga.hdl.decoder.window_logic import Window
+from utf8fpga.hdl.encoder import logic, stages, unit_queue
 
 Fault = Callable[[Module, Any], None]
 """Adds assignments to the module of a component, after the component's own."""
@@ -86,6 +87,21 @@ def with_registers(component: type[Any], **changes: dict[str, Any]) -> type[Any]
             setattr(self, name, Signal.like(register, name=register.name, **parameters))
 
     return type(component.__name__, (component,), {"__init__": initialise})
+
+
+def delay_bounds(monkeypatch: pytest.MonkeyPatch, bounds: Collection[int] = (0x10000,)) -> None:
+    """Let encoders give the first code point of these classes the class of the one before."""
+    at_least = logic._at_least
+    monkeypatch.setattr(logic, "_at_least", lambda number, bound: at_least(number, bound + (bound in bounds)))
+
+
+def lose_flags(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let encoders output U+FFFD in place of what is ill-formed without the flag."""
+    classes = stages.symbol_classes
+    for module in (stages, unit_queue):
+        monkeypatch.setattr(
+            module, "symbol_classes", lambda *given: (classes(*given)[0], Const(0, 1), classes(*given)[2])
+        )
 
 
 def wrap(inner: Any, outer: Any) -> Module:

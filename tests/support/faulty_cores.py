@@ -20,7 +20,7 @@ class FaultyCore(wiring.Component):
     """A correct core with a fault at its ports."""
 
     def __init__(self, parameters: CoreParameters, fault: PortFault) -> None:
-        self._parameters, self._fault = parameters, fault
+        self.parameters, self._fault = parameters, fault
         inner = parameters.build()
         for name in ("lanes", "packed", "latency", "reset_cycles", "stall_cycles", "drain_cycles"):
             setattr(self, name, getattr(inner, name))
@@ -29,7 +29,7 @@ class FaultyCore(wiring.Component):
         super().__init__(inner.signature)
 
     def elaborate(self, platform: object) -> Module:
-        inner = self._parameters.build()
+        inner = self.parameters.build()
         m = wrap(inner, self)
         self._fault(m, self, inner)
         return m

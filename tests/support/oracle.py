@@ -8,6 +8,7 @@ They are independent of the code under test. Expected items of UTF-8 are tuples
 from __future__ import annotations
 
 import codecs
+import random
 from collections.abc import Callable, Iterable
 
 import pytest
@@ -23,6 +24,12 @@ REPRESENTATIVES = bytes.fromhex("41 80 90 A0 C0 C2 E0 E1 ED F0 F1 F4")
 SCALAR_VALUES = (range(0xD800), range(0xE000, 0x110000))
 """The Unicode scalar values (D76)."""
 
+PIECES = (
+    *(b"a", "é".encode(), "€".encode(), "😀".encode(), b"\x80", b"\xc0", b"\xe0\x80", b"\xed\xa0"),
+    *(b"\xf0\x9f", b"\xf5", b"\xe2\x82", b"\xc3", b"\xff"),
+)
+"""Sequences of all lengths, and ill-formed ones of all causes."""
+
 Expected = tuple[int, int, int, str | None]
 
 _spans: dict[int, int] = {}
@@ -35,6 +42,14 @@ def _note_span(error: UnicodeError) -> tuple[str, int]:
 
 
 codecs.register_error("oracle.note_span", _note_span)
+
+
+def drawn(rng: random.Random, length: int) -> bytes:
+    """A text of `PIECES`, cut off after a number of bytes."""
+    text = b""
+    while len(text) < length:
+        text += rng.choice(PIECES)
+    return text[:length]
 
 
 def kind_of(subpart: bytes, following: int | None) -> str:

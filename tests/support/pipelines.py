@@ -7,8 +7,8 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from amaranth.hdl import ClockDomain, Module, Signal
-from amaranth.sim import Simulator
 
+from support.benches import run_benches
 from utf8fpga.hdl.pipeline import Pipeline, Staged, latest
 
 
@@ -31,8 +31,5 @@ def outcomes_of(
             found.append([ctx.get(each) for each in values])
             await ctx.tick()
 
-    simulator = Simulator(m)
-    simulator.add_clock(1e-6)
-    simulator.add_testbench(bench)
-    simulator.run()
+    run_benches(m, bench)
     return found[stage:]

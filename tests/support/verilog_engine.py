@@ -14,34 +14,43 @@ from utf8fpga.hdl import Core, axi_verilog, parameters_of
 from utf8fpga.hdl.axi_stream import SymbolPorts
 from utf8fpga.hdl.beats import lanes_of, symbol_shape
 from utf8fpga.hdl.toolchain import run_tool
-from utf8fpga.sim.beats import BeatEncoder, Receiver, SymbolReader, text_beats
+from utf8fpga.sim.beats import Beat, BeatEncoder, Receiver, SymbolReader, text_beats
 from utf8fpga.sim.engines.compiled import CompiledModel
 
 
-def model_of_verilog(core: Core) -> CompiledModel:
-    """The compiled model of a core's generated Verilog, with the payloads of the core.
+def payloads_of_verilog(core: Core, beats: Iterable[Beat]) -> list[int]:
+    """The output beats of a core's generated Verilog for input beats, with pauses on both sides.
 
     Only streams whose ``tuser`` has the flag `error` at the output, or the field `user` after the data, are supported.
     """
-    return CompiledModel(core, circuit=lambda _design: _Verilog(axi_verilog(core, "generated"), _top(core)))
+    model = CompiledModel(core, circuit=lambda _design: _Verilog(axi_verilog(core, "generated"), _top(core)))
+    encode = BeatEncoder(core, parameters_of(core))
+    size = -(-core.input.payload.shape().size // 64) * 8
+    data = b"".join(encode(beat).to_bytes(size, "little") for beat in beats)
+    session = model.session(input_pauses=(False, True, False), output_pauses=(False, False, True))
+    return [payload for part in session.send_payloads(data, more=False) for payload in part]
+
+
+def packets_of_verilog(core: Core, beats: Iterable[Beat]) -> list[list[Any]]:
+    """The output symbols of each packet."""
+    found: list[list[Any]] = [[]]
+
+    def take(symbol: Any, last: bool, _since: int) -> None:
+        if symbol is not None:
+            found[-1].append(symbol)
+        if last:
+            found.append([])
+
+    receiver = Receiver(core, SymbolReader(core, parameters_of(core)), take)
+    for payload in payloads_of_verilog(core, beats):
+        receiver.receive(payload, 0, 0)
+    return found[:-1]
 
 
 def symbols_of_verilog(core: Core, symbols: Iterable[int]) -> list[Any]:
     """What a core's generated Verilog outputs for one packet."""
-    parameters = parameters_of(core)
-    encode, found = BeatEncoder(core, parameters), []
-
-    def take(symbol: Any, _last: bool, _since: int) -> None:
-        found.append(symbol)
-
-    receiver = Receiver(core, SymbolReader(core, parameters), take)
-    size = -(-core.input.payload.shape().size // 64) * 8
-    data = b"".join(encode(beat).to_bytes(size, "little") for beat in text_beats(symbols, core.lanes))
-    session = model_of_verilog(core).session(input_pauses=(False, True, False), output_pauses=(False, False, True))
-    for part in session.send_payloads(data, more=False):
-        for payload in part:
-            receiver.receive(payload, 0, 0)
-    return [symbol for symbol in found if symbol is not None]
+    (found,) = packets_of_verilog(core, text_beats(symbols, core.lanes))
+    return found
 
 
 @dataclass(frozen=True)

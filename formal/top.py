@@ -1,0 +1,46 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Top modules for the engines."""
+
+from __future__ import annotations
+
+from amaranth.back import rtlil
+from amaranth.hdl import ClockDomain, Elaboratable, Module, Signal, Value
+
+from utf8fpga.formal.aiger import Aig, aig_of
+
+__all__ = ["Top"]
+
+
+class Top(Elaboratable):
+    """A top module; its ports are its public attributes that are signals, or lists or dictionaries of signals.
+
+    Attributes:
+        clk: the clock of the domain `sync`.
+    """
+
+    def __init__(self) -> None:
+        self.clk = Signal(name="clk")
+
+    @property
+    def ports(self) -> list[Signal]:
+        """The ports."""
+        found: list[Signal] = []
+        for name, value in vars(self).items():
+            each = [*value.values()] if isinstance(value, dict) else value if isinstance(value, list) else [value]
+            found += [signal for signal in each if isinstance(signal, Signal) and not name.startswith("_")]
+        return found
+
+    def clocked(self, m: Module, reset: Value | None = None) -> None:
+        """Add the domain `sync`; its registers are not reset if `reset` is None."""
+        m.domains.sync = domain = ClockDomain("sync", reset_less=reset is None)
+        m.d.comb += domain.clk.eq(self.clk)
+        if reset is not None:
+            m.d.comb += domain.rst.eq(reset)
+
+    def rtlil(self) -> str:
+        """The module ``top`` in RTLIL."""
+        return str(rtlil.convert(self, name="top", ports=self.ports, emit_src=False))
+
+    def graph(self, *, free: bool = False) -> Aig:
+        """The module as a graph, see `aig_of`."""
+        return aig_of(self.rtlil(), free=free)
