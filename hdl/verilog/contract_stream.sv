@@ -52,7 +52,7 @@
       assert (!m_axis_tvalid);
     end
     if (started && !reset && !s_axis_tready && !output_waits) begin : input_is_accepted_in_time
-      assert (stalled < STALL);
+      assert (stalled + 1 <= STALL);
     end
     if (started && !reset && quiet >= DRAIN && !s_axis_tvalid) begin : output_is_complete_in_time
       assert (!m_axis_tvalid);
