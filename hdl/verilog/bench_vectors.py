@@ -86,11 +86,7 @@ def _texts(core: Core) -> Iterator[tuple[str, Sequence[int]]]:
     source = parameters.encodings[0]
     table = parameters.input_table if source is None else source.table
     if table is None:
-        # Symbols are any numbers.
-        random = Random(0)
-        for number in range(40):
-            count = random.randrange(4 * lanes_of(core.input)) if number else 0
-            yield f"packet_{number}", [random.getrandbits(given.bits + given.user_bits) for _ in range(count)]
+        yield from _any_symbols(lanes_of(core.input), given.bits + given.user_bits)
         return
     found = [(each.name, list(each.units)) for each in vectors()] if table is TABLE_3_7 else [("empty", list[int]())]
     found += [] if table is TABLE_3_7 else boundary_texts(table)
@@ -104,3 +100,11 @@ def _texts(core: Core) -> Iterator[tuple[str, Sequence[int]]]:
         yield "with_user_bits", [unit | 1 << given.bits for _, units in found for unit in units]
     if table is not TABLE_3_7:
         yield "all", [unit for _, units in found for unit in units]
+
+
+def _any_symbols(lanes: int, bits: int) -> Iterator[tuple[str, Sequence[int]]]:
+    """Packets of arbitrary symbols, the first without one."""
+    random = Random(0)
+    for number in range(40):
+        count = random.randrange(4 * lanes) if number else 0
+        yield f"packet_{number}", [random.getrandbits(bits) for _ in range(count)]
