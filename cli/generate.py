@@ -20,8 +20,10 @@ from utf8fpga.hdl import (
     PORT_ATTRIBUTES,
     CoreParameters,
     PortOptions,
+    axi_assertions,
     axi_testbench,
     axi_verilog,
+    bench_vectors,
     check_module_name,
     check_ram_style,
     edge_words,
@@ -68,7 +70,17 @@ _DEFAULT = ParameterSource.DEFAULT
 @click.option(
     "--testbench",
     metavar="FILE",
-    help="Also write a test bench in Verilog for a decoder; it reads the output of vectors --format readmemh.",
+    help="Also write a test bench in Verilog; it reads the file of --vectors.",
+)
+@click.option(
+    "--vectors",
+    metavar="FILE",
+    help="Also write the vectors of the test bench, which for decoders of UTF-8 are those of the command vectors.",
+)
+@click.option(
+    "--sva",
+    metavar="FILE",
+    help="Also write the contract of the ports as SystemVerilog assertions.",
 )
 @output_option
 @click.pass_context
@@ -86,10 +98,12 @@ def generate(
     checks: bool,
     attributes: str | None,
     testbench: str | None,
+    vectors: str | None,
+    sva: str | None,
     output: str,
 ) -> None:
     """Write the core as one self-contained Verilog-2005 file with AXI4-Stream ports."""
-    check_different({"--output": output, "--testbench": testbench})
+    check_different({"--output": output, "--testbench": testbench, "--vectors": vectors, "--sva": sva})
     _check("--name", check_module_name, name)
     _check("--ram-style", check_ram_style, ram_style)
     command, notes, style = command_words(parameters), tuple[str, ...](), ram_style
@@ -106,6 +120,10 @@ def generate(
     command += edge_words(core, options, checks=checks)
     files = {} if testbench is None else {testbench: axi_testbench(core, name, options=options, command=command)}
     how: Any = {"checks": checks, "ram_style": style, "attributes": attributes, "notes": notes}
+    if sva is not None:
+        files[sva] = axi_assertions(core, name, options=options, command=command)
+    if vectors is not None:
+        files[vectors] = bench_vectors(core)
     files[output] = axi_verilog(core, name, options=options, command=command, **how)
     # None is replaced unless all can be written.
     with ExitStack() as stack:

@@ -34,7 +34,7 @@ _TIME = 315532800
 def release(folder: str, checkout: str | None) -> None:
     """Write the archive that is published with a version to DIR, and print its SHA-256 checksum.
 
-    It has the Verilog of the usual decoders with their commands, test benches, vectors, descriptions for FuseSoC, the
+    It has the Verilog of the usual cores with their commands, test benches, vectors, descriptions for FuseSoC, the
     recorded figures, and checksums. The same version gives the same archive, byte for byte.
     """
     name = f"utf8fpga-{__version__}-verilog"

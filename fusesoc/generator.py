@@ -28,9 +28,7 @@ class CoreGenerator(Generator):
         name = str(parameters.setdefault("name", f"utf8_{core}"))
         words = ["generate", core, *options_of(parameters), "--output", f"{name}.v"]
         if bench:
-            practice = options_of({"practice": parameters.get("practice")})
-            run_command("vectors", "--format", "readmemh", *practice, "--output", "vectors.hex")
-            words += ["--testbench", f"{name}_bench.v"]
+            words += ["--testbench", f"{name}_bench.v", "--vectors", "vectors.hex"]
         run_command(*words)
         self.add_files([f"{name}.v"], fileset="rtl", file_type="verilogSource")
         if bench:

@@ -31,7 +31,9 @@ from utf8fpga.hdl.transcoder.transcoder import Transcoder
 from utf8fpga.hdl.validator.parameters import MAX_TAP_LANES, ValidatorParameters
 from utf8fpga.hdl.validator.report import REPORTS, report_layout
 from utf8fpga.hdl.validator.tap import ValidatorTap
+from utf8fpga.hdl.verilog.assertions import axi_assertions
 from utf8fpga.hdl.verilog.attributes import PORT_ATTRIBUTES
+from utf8fpga.hdl.verilog.bench_vectors import bench_vectors
 from utf8fpga.hdl.verilog.families import FAMILIES, fitted
 from utf8fpga.hdl.verilog.identifiers import check_module_name, check_ram_style
 from utf8fpga.hdl.verilog.release import RELEASED, release_files
@@ -82,11 +84,13 @@ __all__ = [
     "ValidatorParameters",
     "ValidatorTap",
     "Word",
+    "axi_assertions",
     "axi_rtlil",
     "axi_signature",
     "axi_testbench",
     "axi_verilog",
     "beat_layout",
+    "bench_vectors",
     "check_module_name",
     "check_ram_style",
     "command_words",

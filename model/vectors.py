@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import chain, pairwise, starmap
 from typing import NamedTuple, TypeVar
 
@@ -105,6 +105,21 @@ def _outside_the_rows(table: EncodingTable) -> _Named:
     yield "out_of_range_highest", bytes(longest.encode(longest.code_points.last))
 
 
+def boundary_texts(table: EncodingTable) -> Iterator[tuple[str, list[int]]]:
+    """Texts of any table by name: the ends of each row, cut off, and with units next to the bounds of a range."""
+    z = table.encode(_Z[0])
+    for number, row in enumerate(table.rows, 1):
+        for end, point in (("first", row.code_points.first), ("last", row.code_points.last)):
+            sequence, name = list(row.encode(point)), f"row_{number}_{end}"
+            yield name, sequence
+            for place, allowed in enumerate(row.units):
+                if place:
+                    yield f"{name}_cut_at_{place}", sequence[:place]
+                for unit in (allowed.first - 1, allowed.last + 1):
+                    if 0 <= unit < 1 << table.unit_width:
+                        yield f"{name}_unit_{place}_{unit:x}", [*sequence[:place], unit, *sequence[place + 1 :], *z]
+
+
 def _cut_off(table: EncodingTable) -> _Named:
     for number, row in enumerate(table.rows, 1):
         for end, point in (("first", row.code_points.first), ("last", row.code_points.last)):
@@ -143,24 +158,40 @@ def _as_hex(_practice: Practice) -> str:
 
 
 def _as_readmemh(practice: Practice) -> str:
-    """A memory file for ``$readmemh``: for each text its input beats, then the expected output words.
+    """See `memory_file`."""
+    expected = [(vector, vector.expected(practice)) for vector in vectors()]
+    return memory_file(
+        (vector.name, vector.units, entries((item.code_point, item.error is not None) for item in items))
+        for vector, items in expected
+    )
 
-    A word of the file has 36 bits: a tag in the upper 4 bits and 32 bits of data. Tags of stimulus:
-    1, a byte; 3, a byte with `last`; 2, a beat with `last` and no byte. Tags of expected output:
-    8, a code point; A, a code point with the error flag; each plus 1 with `last`; C, a beat with
-    `last` and no word. Tag F ends the file.
+
+def entries(symbols: Iterable[tuple[int, bool]]) -> list[tuple[int, int]]:
+    """The tags and data in a memory file of an output packet: of symbols with their error flags."""
+    found = [(8 + 2 * error + last, value) for (value, error), last in _with_last(list(symbols))]
+    return found or [(0xC, 0)]
+
+
+def memory_file(texts: Iterable[tuple[str, Sequence[int], Sequence[tuple[int, int]]]], digits: int = 8) -> str:
+    """A memory file for ``$readmemh``: for each text its input beats, then the expected output.
+
+    A word of the file has a tag of 4 bits, above the bits of its data. Tags of stimulus: 1, a symbol; 3, a symbol with
+    `last`; 2, a beat with `last` and no symbol. Tags of expected output: 8, a symbol; A, a symbol with the error flag;
+    each plus 1 with `last`; C, a beat with `last` and no symbol; D, the report of a tap; E, the report beside the last
+    beat of a stream. Tag F ends the file.
+
+    Args:
+        texts: for each text its name, its symbols, and the tags and data of its output.
+        digits: hexadecimal digits of the data.
     """
     lines = ["// stimulus 1: byte, 3: last byte, 2: end without a byte"]
     lines += ["// expected 8: word, A: word with the error flag, +1: last, C: end without a word; F: end of the file"]
-    for vector in vectors():
-        lines.append(f"// {vector.name}")
-        lines += [f"{'3' if last else '1'}{unit:08X}" for unit, last in _with_last(vector.units)]
-        lines += [] if vector.units else ["200000000"]
-        items = vector.expected(practice)
-        for item, last in _with_last(items):
-            lines.append(f"{8 + 2 * (item.error is not None) + last:X}{item.code_point:08X}")
-        lines += [] if items else ["C00000000"]
-    return "\n".join([*lines, "F00000000"]) + "\n"
+    for name, units, outputs in texts:
+        lines.append(f"// {name}")
+        lines += [f"{'3' if last else '1'}{unit:0{digits}X}" for unit, last in _with_last(units)]
+        lines += [] if units else [f"2{0:0{digits}X}"]
+        lines += [f"{tag:X}{value:0{digits}X}" for tag, value in outputs]
+    return "\n".join([*lines, f"F{0:0{digits}X}"]) + "\n"
 
 
 def _with_last(things: Sequence[_T]) -> Iterator[tuple[_T, bool]]:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Decoders as LiteX modules. Requires the extra ``litex``.
+"""Cores as LiteX modules. Requires the extra ``litex``.
 
 .. code-block:: python
 
@@ -12,7 +12,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from utf8fpga.hdl import DecoderParameters, axi_signature, axi_verilog
+from amaranth.lib.wiring import In
+
+from utf8fpga.hdl import CoreParameters, DecoderParameters, axi_signature, axi_verilog
 
 try:
     from litex.gen import LiteXModule
@@ -24,24 +26,80 @@ except ModuleNotFoundError as error:
         f"{error.name} is not installed: pip install 'utf8fpga[litex]'", name=error.name
     ) from None
 
-__all__ = ["Utf8Decoder", "Utf8StreamDecoder"]
+__all__ = ["Utf8Core", "Utf8Decoder", "Utf8StreamDecoder"]
 
 
-class Utf8Decoder(LiteXModule):
-    """A decoder with AXI4-Stream endpoints.
+class Utf8Core(LiteXModule):
+    """Any core with AXI4-Stream endpoints.
 
     The generated Verilog is added to the sources of the platform. Latency and throughput are in its header.
 
     Args:
         platform: the platform.
+        parameters: the parameters of the core, such as `TranscoderParameters`.
         name: the name of the Verilog module and its file; default: that of the parameters, such as
-            ``utf8_decoder_4_packed``. Decoders with equal parameters may share it.
+            ``utf8_decoder_4_packed``. Cores with equal parameters may share it.
         directory: the folder for the file, created if it does not exist.
         clock_domain: the clock domain.
-        options: the parameters, see `DecoderParameters`.
 
     Attributes:
         parameters: the parameters.
+        sink: `AXIStreamInterface` for the symbols of an input beat, with the widths of the Verilog. Of a tap it is the
+            stream that is watched: the design also drives ``ready``.
+        source: `AXIStreamInterface` for those of an output beat; None of a tap.
+        reports: of a validator, a signal for each field of a report by name; of a tap also ``tvalid``.
+
+    Raises:
+        InvalidArgumentError: the name is invalid.
+    """
+
+    def __init__(
+        self,
+        platform: Any,
+        parameters: CoreParameters,
+        *,
+        name: str | None = None,
+        directory: str | Path = "build",
+        clock_domain: str = "sys",
+    ) -> None:
+        self.parameters, core = parameters, parameters.build()
+        ports = axi_signature(core).members
+        name = f"utf8_{parameters.name.replace('-', '_')}" if name is None else name
+        text = axi_verilog(core, name)
+        self.reports = {
+            port.removeprefix("report_"): Signal(ports[port].shape) for port in ports if port.startswith("report_")
+        }
+
+        def endpoint(side: str) -> Any:
+            widths = {signal: f"{side}_axis_t{signal}" for signal in ("data", "keep", "user")}
+            found = {f"{signal}_width": ports[port].shape for signal, port in widths.items() if port in ports}
+            return AXIStreamInterface(**found, clock_domain=clock_domain)
+
+        self.sink = endpoint("s")
+        self.source: Any = endpoint("m") if "m_axis_tvalid" in ports else None
+        connected = {"i_clk": ClockSignal(clock_domain), "i_rst": ResetSignal(clock_domain)}
+        for port, member in ports.items():
+            side, _, signal = port.partition("_axis_t")
+            way = "i" if member.flow is In else "o"
+            if signal:
+                connected[f"{way}_{port}"] = getattr(self.sink if side == "s" else self.source, signal)
+            elif port.startswith("report_"):
+                connected[f"{way}_{port}"] = self.reports[port.removeprefix("report_")]
+        file = Path(directory, f"{name}.v")
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text, encoding="utf-8")
+        platform.add_source(str(file.resolve()))
+        self.specials += Instance(name, **connected)
+
+
+class Utf8Decoder(Utf8Core):
+    """A decoder with AXI4-Stream endpoints.
+
+    Args:
+        platform, name, directory, clock_domain: see `Utf8Core`.
+        options: the parameters, see `DecoderParameters`.
+
+    Attributes:
         sink: `AXIStreamInterface` for `lanes` bytes, with ``data_width`` 8 and ``keep_width`` 1 for each. The bytes of
             a beat are contiguous from byte 0; fewer than all only with ``last``.
         source: `AXIStreamInterface` for `lanes` words, with ``data_width`` 32, ``keep_width`` 4 and ``user_width`` 1,
@@ -60,34 +118,8 @@ class Utf8Decoder(LiteXModule):
         clock_domain: str = "sys",
         **options: Any,
     ) -> None:
-        self.parameters = parameters = DecoderParameters(**options)
-        lanes, core = parameters.lanes, parameters.build()
-        user_width = axi_signature(core).members["m_axis_tuser"].shape
-        self.sink = sink = AXIStreamInterface(data_width=8 * lanes, keep_width=lanes, clock_domain=clock_domain)
-        self.source = source = AXIStreamInterface(
-            data_width=32 * lanes, keep_width=4 * lanes, user_width=user_width, clock_domain=clock_domain
-        )
-        name = f"utf8_{parameters.name.replace('-', '_')}" if name is None else name
-        file = Path(directory, f"{name}.v")
-        text = axi_verilog(core, name)
-        file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_text(text, encoding="utf-8")
-        platform.add_source(str(file.resolve()))
-        self.specials += Instance(
-            name,
-            i_clk=ClockSignal(clock_domain),
-            i_rst=ResetSignal(clock_domain),
-            i_s_axis_tdata=sink.data,
-            i_s_axis_tkeep=sink.keep,
-            i_s_axis_tlast=sink.last,
-            i_s_axis_tvalid=sink.valid,
-            o_s_axis_tready=sink.ready,
-            o_m_axis_tdata=source.data,
-            o_m_axis_tkeep=source.keep,
-            o_m_axis_tuser=source.user,
-            o_m_axis_tlast=source.last,
-            o_m_axis_tvalid=source.valid,
-            i_m_axis_tready=source.ready,
+        super().__init__(
+            platform, DecoderParameters(**options), name=name, directory=directory, clock_domain=clock_domain
         )
 
 

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""cocotb benches around a generated decoder, on top of cocotbext-axi. Requires the extra ``cocotb``.
+"""cocotb benches around a generated core, on top of cocotbext-axi. Requires the extra ``cocotb``.
 
-A test sends packets of bytes, and `DecoderBench` compares the words that arrive with the golden model:
+A test sends packets of bytes, and `DecoderBench` compares the words that arrive with the golden model. `CoreBench` does
+the same for every core:
 
 .. code-block:: python
 
@@ -20,11 +21,17 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from random import Random
 from typing import Any, Literal, NamedTuple, get_args
 
+from utf8fpga.hdl.axi_stream import SymbolPorts
+from utf8fpga.hdl.beats import lanes_of
+from utf8fpga.hdl.core import CoreParameters
+from utf8fpga.hdl.verilog.bench_vectors import expected_at_ports, report_fields
 from utf8fpga.model import InvalidArgumentError, Item, decode
 
 try:
+    import cocotb
     from cocotb.clock import Clock
-    from cocotb.triggers import ClockCycles, SimTimeoutError, with_timeout
+    from cocotb.queue import Queue
+    from cocotb.triggers import ClockCycles, RisingEdge, SimTimeoutError, with_timeout
     from cocotbext.axi import AxiStreamBus, AxiStreamFrame, AxiStreamSink, AxiStreamSource
 except ModuleNotFoundError as error:
     raise ModuleNotFoundError(
@@ -117,7 +124,92 @@ def pauses(seed: int, probability: float = 0.5) -> Iterator[bool]:
     return iter(lambda: random.random() < probability, None)
 
 
-class DecoderBench:
+class _Bench:
+    """A source, a sink if there is an output stream, and a scoreboard on a generated core."""
+
+    def __init__(self, dut: Any, period: int | None, *, has_sink: bool = True) -> None:
+        self._clock, self._active = dut.clk, int(not hasattr(dut, "rst_n"))
+        self._reset = dut.rst if self._active else dut.rst_n
+        self._reset.value = 1 - self._active
+        self.source: Any = self._side(dut, AxiStreamSource, "s_axis")
+        self.sink: Any = self._side(dut, AxiStreamSink, "m_axis") if has_sink else None
+        self._sent: deque[Sequence[int]] = deque()
+        if period is not None:
+            Clock(dut.clk, period, "ns").start()
+
+    def _side(self, dut: Any, kind: Any, prefix: str) -> Any:
+        found = kind(AxiStreamBus.from_prefix(dut, prefix), dut.clk, self._reset, bool(self._active))
+        found.log.setLevel("ERROR")  # It logs each packet, byte by byte.
+        return found
+
+    async def reset(self, cycles: int = 2) -> None:
+        """Assert the reset. Packets that have not been received are forgotten.
+
+        Args:
+            cycles: of the clock, at least 1.
+        """
+        self._reset.value = self._active
+        await ClockCycles(self._clock, cycles)
+        self._reset.value = 1 - self._active
+        self._sent.clear()
+        self.source.clear()
+        if self.sink:
+            self.sink.clear()
+        await ClockCycles(self._clock, 1)
+
+    async def send(self, *packets: Sequence[int]) -> None:
+        """Queue packets of bytes or other symbols, which may be empty.
+
+        They are sent one behind the other, without a pause of their own.
+        """
+        for data in packets:
+            self._sent.append(data)
+            await self.source.send(self._packet(data))
+
+    async def check(self, timeout_us: int = 1000) -> int:
+        """Receive all packets that were sent, and compare them.
+
+        Args:
+            timeout_us: simulated time to wait for each packet, in microseconds.
+
+        Returns:
+            The number of symbols, or of the reports of a tap.
+
+        Raises:
+            AssertionError: a symbol or a report differs, or a packet did not arrive; the message says which.
+        """
+        count = 0
+        for number in range(len(self._sent)):
+            units = self._sent.popleft()
+            if self.sink:
+                frame = await self._in_time(self.sink.recv(compact=False), number, units, timeout_us)
+                received, expected = self._received(frame), self._expected(units)
+                if received != expected:
+                    raise AssertionError(_difference(number, units, received, expected))
+                count += len(received)
+            count += await self._check_report(number, units, timeout_us)
+        return count
+
+    async def _in_time(self, received: Any, number: int, units: Sequence[int], timeout_us: int) -> Any:
+        try:
+            return await with_timeout(received, timeout_us, "us")
+        except SimTimeoutError:
+            raise AssertionError(f"packet {number} did not arrive within {timeout_us} us: {_shown(units)}") from None
+
+    def _packet(self, units: Sequence[int]) -> AxiStreamFrame:
+        raise NotImplementedError
+
+    def _received(self, frame: AxiStreamFrame) -> Sequence[Any]:
+        raise NotImplementedError
+
+    def _expected(self, units: Sequence[int]) -> Sequence[Any]:
+        raise NotImplementedError
+
+    async def _check_report(self, number: int, units: Sequence[int], timeout_us: int) -> int:
+        return 0
+
+
+class DecoderBench(_Bench):
     """A source and a sink on a generated decoder, and a scoreboard: each packet is compared with the golden model.
 
     Args:
@@ -144,78 +236,144 @@ class DecoderBench:
     ) -> None:
         _check_flags(flags)
         self._flags, self._golden = flags, golden
-        self._clock, self._active = dut.clk, int(not hasattr(dut, "rst_n"))
-        self._reset = dut.rst if self._active else dut.rst_n
-        self._reset.value = 1 - self._active
         self.lanes = len(dut.s_axis_tkeep)
         groups = self.lanes * (_WORD_BYTES if flags == "byte" else 1)
         self._user_bits = len(dut.m_axis_tuser) // groups if hasattr(dut, "m_axis_tuser") else 0
-        self.source, self.sink = (
-            kind(AxiStreamBus.from_prefix(dut, prefix), dut.clk, self._reset, bool(self._active))
-            for kind, prefix in ((AxiStreamSource, "s_axis"), (AxiStreamSink, "m_axis"))
-        )
-        for each in (self.source, self.sink):
-            each.log.setLevel("ERROR")  # They log each packet, byte by byte.
-        self._sent: deque[bytes] = deque()
-        if period is not None:
-            Clock(dut.clk, period, "ns").start()
+        super().__init__(dut, period)
 
-    async def reset(self, cycles: int = 2) -> None:
-        """Assert the reset. Packets that have not been received are forgotten.
+    def _packet(self, units: Sequence[int]) -> AxiStreamFrame:
+        return packet(bytes(units))
 
-        Args:
-            cycles: of the clock, at least 1.
-        """
-        self._reset.value = self._active
-        await ClockCycles(self._clock, cycles)
-        self._reset.value = 1 - self._active
-        self._sent.clear()
-        self.source.clear()
-        self.sink.clear()
-        await ClockCycles(self._clock, 1)
+    def _received(self, frame: AxiStreamFrame) -> list[Word]:
+        return received_words(frame, self.lanes, self._flags, self._user_bits)
 
-    async def send(self, *packets: bytes) -> None:
-        """Queue packets, which may be empty. They are sent one behind the other, without a pause of their own."""
-        for data in packets:
-            self._sent.append(data)
-            await self.source.send(packet(data))
-
-    async def check(self, timeout_us: int = 1000) -> int:
-        """Receive all packets that were sent, and compare them.
-
-        Args:
-            timeout_us: simulated time to wait for each packet, in microseconds.
-
-        Returns:
-            The number of words.
-
-        Raises:
-            AssertionError: a word differs, or a packet did not arrive; the message says which.
-        """
-        words = 0
-        for number in range(len(self._sent)):
-            data = self._sent.popleft()
-            try:
-                frame = await with_timeout(self.sink.recv(compact=False), timeout_us, "us")
-            except SimTimeoutError:
-                raise AssertionError(f"packet {number} did not arrive within {timeout_us} us: {_shown(data)}") from None
-            received = received_words(frame, self.lanes, self._flags, self._user_bits)
-            expected = expected_words(data, self._golden)
-            if received != expected:
-                raise AssertionError(_difference(number, data, received, expected))
-            words += len(received)
-        return words
+    def _expected(self, units: Sequence[int]) -> list[Word]:
+        return expected_words(bytes(units), self._golden)
 
 
-def _difference(number: int, data: bytes, received: Sequence[Word], expected: Sequence[Word]) -> str:
+class PortSymbol(NamedTuple):
+    """A symbol at the output of a core.
+
+    Attributes:
+        value: the bits of ``tdata`` without the error flag, with a remover above them those of ``tuser``.
+        error: the error flag.
+    """
+
+    value: int
+    error: bool
+
+    def __str__(self) -> str:
+        return f"{self.value:X}{' (ill-formed)' if self.error else ''}"
+
+
+class CoreBench(_Bench):
+    """A source and a sink on any generated core, and a scoreboard: each packet is compared with the golden function.
+
+    Also the reports of a validator are compared. Of a tap, which has no output stream, `sink` is None, and ``tready``
+    is asserted unless `ready_pauses` yields True for the cycle.
+
+    Where no symbol is present, the data of encoders, transcoders and removers are undefined, which the sink does not
+    accept in a simulation with unknown bits: run it with the variable ``COCOTB_RESOLVE_X=random``.
+
+    Args:
+        dut: the core, or a module with its ports.
+        parameters: the parameters of the core.
+        flags: as in the generated Verilog.
+        period: of the clock, which the bench starts, in nanoseconds; None: the test drives the clock.
+
+    Attributes:
+        source, sink: of cocotbext-axi.
+        ready_pauses: see above.
+
+    Raises:
+        InvalidArgumentError: `flags` is none of `Flags`, or for other cores.
+    """
+
+    def __init__(self, dut: Any, parameters: CoreParameters, *, flags: Flags = "item", period: int | None = 10) -> None:
+        self._core, self._dut = parameters.build(), dut
+        self._given, self._is_tap = SymbolPorts.of(self._core.input), hasattr(self._core, "tap")
+        self._made = None if self._is_tap else SymbolPorts.of(self._core.output, flags)
+        self._layout, self._reports = report_fields(self._core), Queue[int]()
+        self.ready_pauses: Iterator[bool] | None = None
+        super().__init__(dut, period, has_sink=not self._is_tap)
+        if self._layout is not None:
+            cocotb.start_soon(self._watch())
+
+    async def _watch(self) -> None:
+        """Collect the reports; of a tap also drive ``tready``."""
+        dut = self._dut
+        while True:
+            if self._is_tap:
+                dut.s_axis_tready.value = int(not (self.ready_pauses and next(self.ready_pauses)))
+            await RisingEdge(self._clock)
+            ends = [dut.report_tvalid] if self._is_tap else [dut.m_axis_tvalid, dut.m_axis_tready, dut.m_axis_tlast]
+            if self._reset.value == 1 - self._active and all(each.value == 1 for each in ends):
+                values = {name: int(getattr(dut, f"report_{name}").value) for name, _ in self._layout}
+                self._reports.put_nowait(sum(value << self._layout[name].offset for name, value in values.items()))
+
+    def _packet(self, units: Sequence[int]) -> AxiStreamFrame:
+        given = self._given
+        if not units:
+            return AxiStreamFrame(bytes(given.size), tkeep=[0] * given.size)
+        mask, lanes = (1 << given.bits) - 1, lanes_of(self._core.input)
+        data = b"".join((unit & mask).to_bytes(given.size, "little") for unit in units)
+        if not given.users:
+            return AxiStreamFrame(data)
+        # Of the bytes of a beat the source sends the user bits of one, so each has those of all.
+        users = []
+        for at in range(0, len(units), lanes):
+            beat = units[at : at + lanes]
+            user = sum((unit >> given.bits) << given.user_bits * lane for lane, unit in enumerate(beat))
+            users += [user] * given.size * len(beat)
+        return AxiStreamFrame(data, tuser=users)
+
+    def _received(self, frame: AxiStreamFrame) -> list[PortSymbol]:
+        made, lanes = self._made, lanes_of(self._core.output)
+        assert made is not None
+        found, top = [], 8 * made.size - 1
+        for number, start in enumerate(range(0, len(frame.tdata), made.size)):
+            if not frame.tkeep[start]:
+                continue
+            data = int.from_bytes(bytes(frame.tdata[start : start + made.size]), "little")
+            user = _at(frame.tuser, start) >> number % lanes * made.user_size & ((1 << made.user_size) - 1)
+            if made.flags == "word":
+                found.append(PortSymbol(data & ~(1 << top), bool(data >> top)))
+            elif made.users and made.users[0][0] == "user":
+                found.append(PortSymbol(data & ((1 << made.bits) - 1) | user << made.bits, False))
+            else:
+                found.append(PortSymbol(data, bool(user & 1) and bool(made.users)))
+        return found
+
+    def _expected(self, units: Sequence[int]) -> list[PortSymbol]:
+        return [PortSymbol(*each) for each in expected_at_ports(self._core, units).symbols]
+
+    async def _check_report(self, number: int, units: Sequence[int], timeout_us: int) -> int:
+        """Compare the report on a packet, if the core has reports; the number of reports."""
+        expected = expected_at_ports(self._core, units).report
+        if expected is None:
+            return 0
+        received = await self._in_time(self._reports.get(), number, units, timeout_us)
+        if received != expected:
+            pair = [", ".join(f"{name} {field}" for name, field in self._fields(each)) for each in (received, expected)]
+            raise AssertionError(f"packet {number}: report {pair[0]}, expected {pair[1]}; input: {_shown(units)}")
+        return int(self._is_tap)
+
+    def _fields(self, report: int) -> Iterator[tuple[str, int]]:
+        for name, field in self._layout:
+            yield str(name), report >> field.offset & ((1 << field.width) - 1)
+
+
+def _difference(number: int, units: Sequence[int], received: Sequence[Any], expected: Sequence[Any]) -> str:
     pairs = zip(received, expected, strict=False)
-    at = next((at for at, (given, wanted) in enumerate(pairs) if given != wanted), min(len(received), len(expected)))
-    given, wanted = (str(words[at]) if at < len(words) else "the end" for words in (received, expected))
-    return f"packet {number}, word {at}: {given}, expected {wanted}; bytes: {_shown(data)}"
+    at = next((at for at, (one, other) in enumerate(pairs) if one != other), min(len(received), len(expected)))
+    one, other = (str(symbols[at]) if at < len(symbols) else "the end" for symbols in (received, expected))
+    noun, source = ("word", "bytes") if isinstance(units, bytes) else ("symbol", "input")
+    return f"packet {number}, {noun} {at}: {one}, expected {other}; {source}: {_shown(units)}"
 
 
-def _shown(data: bytes, most: int = 64) -> str:
-    return data[:most].hex(" ").upper() + (f" … ({len(data)} bytes)" if len(data) > most else "")
+def _shown(units: Sequence[int], most: int = 64) -> str:
+    shown = " ".join(f"{unit:02X}" for unit in units[:most])
+    return shown + (f" … ({len(units)} bytes)" if len(units) > most else "")
 
 
 def _at(values: Sequence[int] | int | None, place: int) -> int:

@@ -17,9 +17,11 @@ from utf8fpga.hdl.cores import command_words
 from utf8fpga.hdl.decoder.parameters import DecoderParameters
 from utf8fpga.hdl.remover import RemoverParameters
 from utf8fpga.hdl.toolchain import present_version
+from utf8fpga.hdl.transcoder.parameters import TranscoderParameters
+from utf8fpga.hdl.validator.parameters import ValidatorParameters
+from utf8fpga.hdl.verilog.bench_vectors import bench_vectors
 from utf8fpga.hdl.verilog.testbench import axi_testbench
 from utf8fpga.hdl.verilog.writer import axi_verilog
-from utf8fpga.model import InvalidArgumentError
 from utf8fpga.model.vectors import render_vectors
 
 __all__ = ["RELEASED", "Released", "release_files"]
@@ -31,6 +33,8 @@ RELEASED: tuple[CoreParameters, ...] = (
     *(DecoderParameters(lanes=lanes, packed=False) for lanes in (2, 4, 8, 16)),
     DecoderParameters(lanes=4, packed=False, buffer="registers"),
     DecoderParameters(lanes=4, compact_input=True),
+    *(TranscoderParameters(to=to, lanes=lanes) for to in ("utf-16-le", "utf-8") for lanes in (1, 4, 16)),
+    *(ValidatorParameters(lanes=lanes) for lanes in (1, 4, 16)),
     RemoverParameters(lanes=4),
     RemoverParameters(lanes=4, width=32, user=1),
 )
@@ -51,31 +55,35 @@ class Released:
         name: the name of its module and its files.
         core: the core.
         verilog: the text of its Verilog.
-        bench: that of its test bench; None if there is none.
+        bench: that of its test bench.
+        vectors: that of the vectors of the bench.
     """
 
     parameters: CoreParameters
     name: str
     core: Core
     verilog: str
-    bench: str | None
+    bench: str
+    vectors: str
 
     @classmethod
     def of(cls, parameters: CoreParameters) -> Released:
         """The core with these parameters."""
         name = f"utf8_{parameters.name.replace('-', '_')}"
         core, command = parameters.build(), [*command_words(parameters), "--name", name]
-        try:
-            bench = axi_testbench(core, name, command=command)
-        except InvalidArgumentError:
-            bench = None  # It is not a decoder.
-        return cls(parameters, name, core, axi_verilog(core, name, command=command), bench)
+        bench = axi_testbench(core, name, command=command)
+        return cls(parameters, name, core, axi_verilog(core, name, command=command), bench, bench_vectors(core))
+
+    @property
+    def vectors_name(self) -> str:
+        """The name of the file of vectors, which the decoders share."""
+        return _VECTORS["readmemh"] if self.vectors == render_vectors("readmemh") else f"{self.name}.hex"
 
     @property
     def command(self) -> str:
         """The command line that writes its files."""
         words = ["utf8fpga", "generate", *command_words(self.parameters), "--name", self.name, "-o", f"{self.name}.v"]
-        return shlex.join(words + ([] if self.bench is None else ["--testbench", f"{self.name}_bench.v"]))
+        return shlex.join([*words, "--testbench", f"{self.name}_bench.v", "--vectors", self.vectors_name])
 
     @property
     def paths(self) -> str:
@@ -86,8 +94,12 @@ class Released:
 
     def files(self) -> dict[str, str]:
         """The text of each of its files by name."""
-        files = {f"{self.name}.v": self.verilog, f"{self.name}.core": self._fusesoc()}
-        return files if self.bench is None else {**files, f"{self.name}_bench.v": self.bench}
+        return {
+            f"{self.name}.v": self.verilog,
+            f"{self.name}.core": self._fusesoc(),
+            f"{self.name}_bench.v": self.bench,
+            self.vectors_name: self.vectors,
+        }
 
     def _fusesoc(self) -> str:
         """The description for FuseSoC."""
@@ -101,12 +113,11 @@ class Released:
             "",
             "filesets:",
             f"  rtl: {{files: [{self.name}.v], file_type: verilogSource}}",
-        ]
-        if self.bench is not None:
-            vectors = "vectors.hex: {file_type: user, copyto: vectors.hex}"
-            lines += ["  bench:", "    file_type: verilogSource", "    files:"]
-            lines += [f"      - {self.name}_bench.v", f"      - {vectors}"]
-        lines += [
+            "  bench:",
+            "    file_type: verilogSource",
+            "    files:",
+            f"      - {self.name}_bench.v",
+            f"      - {self.vectors_name}: {{file_type: user, copyto: vectors.hex}}",
             "",
             "targets:",
             "  default: {filesets: [rtl]}",
@@ -115,15 +126,13 @@ class Released:
             "    flow_options: {tool: verilator, verilator_options: [-Wall]}",
             "    filesets: [rtl]",
             f"    toplevel: {self.name}",
+            "  sim:",
+            "    flow: sim",
+            "    flow_options: {tool: icarus, iverilog_options: [-g2005]}",
+            "    filesets: [rtl, bench]",
+            f"    toplevel: {self.name}_bench",
         ]
-        if self.bench is not None:
-            lines += [
-                "  sim:",
-                "    flow: sim",
-                "    flow_options: {tool: icarus, iverilog_options: [-g2005]}",
-                "    filesets: [rtl, bench]",
-                f"    toplevel: {self.name}_bench",
-            ]
+
         return "\n".join(lines) + "\n"
 
 
@@ -165,14 +174,15 @@ def _readme(cores: Sequence[Released], summary: str | None) -> str:
         f"| `{each.name}` | {each.parameters.title} | {each.core.latency} | {each.core.reset_cycles} | {each.paths} |"
         for each in cores
     ]
-    vectors = [f"utf8fpga vectors --format {form} -o {name}" for form, name in _VECTORS.items()]
+    (as_json,) = [f"utf8fpga vectors --format {form} -o {name}" for form, name in _VECTORS.items() if form == "json"]
     reports = "The reports that these figures are from are in `figures/`."
     text = files("utf8fpga.hdl.verilog").joinpath("release.md").read_text(encoding="utf-8")
     return Template(text).substitute(
         version=version("utf8fpga"),
         rows="\n".join(rows),
         tools=f"Amaranth {version('amaranth')} and Yosys {present_version('yosys')}",
-        commands="\n".join([*(each.command for each in cores), *vectors]),
-        simulated=next(each.name for each in cores if each.bench is not None),
+        commands="\n".join([*(each.command for each in cores), as_json]),
+        simulated=cores[0].name,
+        other=cores[-1].name,
         figures="This archive has no figures." if summary is None else f"{summary}\n\n{reports}",
     )

@@ -1,21 +1,23 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""A test bench in plain Verilog for a generated decoder."""
+"""A test bench in plain Verilog for a generated core."""
 
 from __future__ import annotations
 
 import shlex
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from importlib.resources import files
 from string import Template
+from typing import Any
 
-from utf8fpga.hdl.axi_stream import PortOptions, SymbolPorts
+from utf8fpga.hdl.axi_stream import PortOptions, SymbolPorts, axi_signature
+from utf8fpga.hdl.beats import lanes_of
 from utf8fpga.hdl.core import Core
 from utf8fpga.hdl.cores import command_words, parameters_of
 from utf8fpga.hdl.decoder.parameters import DecoderParameters
+from utf8fpga.hdl.verilog.bench_vectors import bench_vectors, data_bits, report_fields
 from utf8fpga.hdl.verilog.identifiers import check_module_name
 from utf8fpga.hdl.verilog.writer import module_name
-from utf8fpga.model import TABLE_3_7, InvalidArgumentError, Practice
-from utf8fpga.model.vectors import render_vectors
+from utf8fpga.model import TABLE_3_7, Practice
 
 __all__ = ["axi_testbench"]
 
@@ -30,44 +32,101 @@ def axi_testbench(
     """A test bench in Verilog-2005 for the module that `axi_verilog` writes.
 
     It sends the packets of a file of vectors for ``$readmemh`` with pseudo-random pauses on both sides, and prints
-    ``PASS:`` or the first difference.
+    ``PASS:`` or the first difference. The file is that of `bench_vectors`.
 
     Args:
-        core: a decoder of UTF-8.
-        name: the name of the decoder's module; default: see `module_name`. That of the bench is this with ``_bench``.
+        core: the core.
+        name: the name of the core's module; default: see `module_name`. That of the bench is this with ``_bench``.
         options: the options of the ports; default: none.
         command: the arguments of ``utf8fpga generate`` that its comment states; default: those that select the core.
 
     Raises:
-        InvalidArgumentError: the core is no decoder of UTF-8, or `name` is not valid.
+        InvalidArgumentError: `name` is not valid.
     """
     parameters = parameters_of(core)
-    if not isinstance(parameters, DecoderParameters) or parameters.table is not TABLE_3_7:
-        raise InvalidArgumentError("a test bench is written for decoders of UTF-8 only, since the vectors are UTF-8")
     name = module_name(core) if name is None else name
     check_module_name(name)
-    practice = parameters.practice
-    words = command_words(parameters) if command is None else command
-    options = options or PortOptions()
-    made, lanes = SymbolPorts.of(core.output, options.flags), parameters.lanes
-    user, bits = made.user_size * lanes, 8 * made.size
-    error = f"m_data[{bits}*number+{bits - 1}]" if made.flags == "word" else f"m_user[{made.user_size}*number]"
+    options, is_tap = options or PortOptions(), hasattr(core, "tap")
+    ports = axi_signature(core, options).members
+    given, made = SymbolPorts.of(core.input), None if is_tap else SymbolPorts.of(core.output, options.flags)
+    words, report = command_words(parameters) if command is None else command, report_fields(core)
+    written = shlex.join(["utf8fpga", "generate", *words])
+    lanes = lanes_of(core.input)
     text = files("utf8fpga.hdl.verilog").joinpath("testbench.v").read_text(encoding="utf-8")
     return Template(text).substitute(
-        product=f"a decoder with {parameters.lanes} {'byte' if parameters.lanes == 1 else 'bytes'} per cycle",
-        command=shlex.join(["utf8fpga", "generate", *words]),
-        practice="" if practice is Practice.MAXIMAL_SUBPARTS else f" --practice {practice.value}",
+        product=f"a {parameters.core} with {lanes} {parameters.input_noun}{'s' if lanes > 1 else ''} per cycle",
+        command=written,
+        vectors=_vectors_command(parameters) or f"{written} -o {name}.v --vectors vectors.hex",
         name=name,
-        entries=sum(not line.startswith("//") for line in render_vectors("readmemh", practice).splitlines()),
-        lanes=parameters.lanes,
-        user_wire=f"  wire [{user - 1}:0] m_user;\n" if user else "",
-        user_port="    .m_axis_tuser(m_user),\n" if user else "",
-        reset_port=".rst_n(!rst)" if options.reset_low else ".rst(rst)",
-        error=error,
-        data=f"{{1'b0, m_data[{bits}*lane +: {bits - 1}]}}"
-        if made.flags == "word"
-        else f"m_data[{bits}*lane +: {bits}]",
-        all=f"{{m_last, m_keep{', m_user' if user else ''}, m_data}}",
-        held=1 + (bits + made.size) * lanes + user,
-        replacement=f"1'b{int(parameters.replacement)}",
+        noun="word" if isinstance(parameters, DecoderParameters) else parameters.output_noun,
+        entries=sum(not line.startswith("//") for line in bench_vectors(core).splitlines()),
+        width=data_bits(core),
+        lanes=lanes,
+        size=given.size,
+        bits=given.bits,
+        user=max(1, given.user_size),
+        gaps=int(parameters.accepts_gaps),
+        late_ends=int(getattr(parameters, "practice", None) is Practice.FIRST_ERROR),
+        tap=int(is_tap),
+        reports=int(report is not None),
+        out_lanes=1 if is_tap else lanes_of(core.output),
+        out_size=1 if made is None else made.size,
+        out_user=max(1, 0 if made is None else made.user_size * lanes_of(core.output)),
+        report_bits=1 if report is None else report.size,
+        reset_port=f".{options.reset}({'!' if options.reset_low else ''}rst)",
+        connections=",\n".join(f"    .{port}({wire})" for port, wire in _connections(ports, report)),
+        absent="".join(f"  assign {wire};\n" for wire in _absent(ports)),
+        valid="report_tvalid" if is_tap else "m_axis_tvalid",
+        error="1'b0" if made is None else _error(made),
+        data="1'b0" if made is None else _data(made),
+        replacement=int(getattr(parameters, "replacement", True)),
     )
+
+
+def _vectors_command(parameters: Any) -> str | None:
+    """The command that writes the vectors of a decoder of UTF-8, which are those of its practice; else None."""
+    if not isinstance(parameters, DecoderParameters) or parameters.table is not TABLE_3_7:
+        return None
+    practice = parameters.practice
+    other = "" if practice is Practice.MAXIMAL_SUBPARTS else f" --practice {practice.value}"
+    return f"utf8fpga vectors --format readmemh{other} -o vectors.hex"
+
+
+def _connections(ports: Any, report: Any) -> Iterator[tuple[str, str]]:
+    """For each port but clock and reset what is connected to it in the bench."""
+    for port in ports:
+        side, _, signal = port.partition("_axis_t")
+        if port == "report_tvalid":
+            yield port, "m_valid"
+        elif port.startswith("report_"):
+            field = report[port.removeprefix("report_")]
+            yield port, f"report[{field.offset} +: {field.width}]"
+        elif signal:
+            # A tap watches a stream, in which the bench is ready as at the output of another core.
+            yield port, "m_ready" if signal == "ready" and "report_tvalid" in ports else f"{side}_{signal}"
+
+
+def _absent(ports: Any) -> Iterator[str]:
+    """The assignments to signals of the bench that no port drives."""
+    if "report_tvalid" in ports:
+        yield "s_ready = m_ready"
+        yield "{m_data, m_keep, m_last} = 0"
+    if "m_axis_tuser" not in ports:
+        yield "m_user = 0"
+    if not any(port.startswith("report_") for port in ports):
+        yield "report = 0"
+
+
+def _error(made: SymbolPorts) -> str:
+    """The error flag of a symbol at the output."""
+    if made.flags == "word":
+        return f"m_data[{8 * made.size}*number+{8 * made.size - 1}]"
+    return f"m_user[{made.user_size}*number]" if made.users and made.users[0][0] == "error" else "1'b0"
+
+
+def _data(made: SymbolPorts) -> str:
+    """The data of a symbol at the output, with the user bits of a remover above it."""
+    bits, user = 8 * made.size, made.user_size
+    if made.users and made.users[0][0] == "user":
+        return f"{{m_user[{user}*lane +: {user}], m_data[{bits}*lane +: {made.bits}]}}"
+    return f"m_data[{bits}*lane +: {bits - (made.flags == 'word')}]"

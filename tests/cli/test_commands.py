@@ -537,8 +537,6 @@ refresh 100 would not reset the remover of compact_input: leave out one of them
     generate validator --attributes vivado | \
 attributes vivado is for cores with an input stream, which a tap only watches
     generate validator --kind | --kind is for decoders, not for the core validator
-    generate validator --testbench bench.v -o v | \
-a test bench is written for decoders of UTF-8 only, since the vectors are UTF-8
     generate validator --counters 3 | Invalid value for '--counters': 3 is not in the range 4<=x<=64
     prove validator --lanes 2 | the proofs have no reference for report full of a validator: use report verdict
     prove --practice each-unit | the proofs have no reference for practice each-unit: use maximal-subparts

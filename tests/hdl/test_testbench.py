@@ -1,20 +1,21 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The test bench in plain Verilog: it passes with each decoder, and reports a wrong word, a lost one, a wrong flag."""
+"""The test bench in plain Verilog: it passes with each core, and reports a wrong symbol, a lost one, a wrong flag."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 
 import pytest
+from support.codecs_oracle import UNIT_BYTES, pieces
 from support.command import utf8fpga
 from support.icarus import requires_icarus
 from support.processes import run
 from support.tiers import tiered
 
-from utf8fpga.hdl import Decoder, RemoverParameters, axi_testbench
-from utf8fpga.model import RFC_2279, InvalidArgumentError, Practice
+from utf8fpga.hdl import DecoderParameters, bench_vectors
+from utf8fpga.model.practices import Practice
 from utf8fpga.model.vectors import render_vectors, vectors
 
 CONFIGURATIONS = ["--lanes 1", "--lanes 4", "--lanes 3 --sparse --no-replacement", "--lanes 1 --practice each-unit"]
@@ -29,23 +30,29 @@ LONGER = [
 ]
 
 
-def run_bench(options: str, directory: Path, *, plus: Sequence[str] = (), practice: str | None = None) -> str:
-    """What the bench prints for a decoder with these options, and vectors of its practice or another one."""
-    found = re.search(r"--practice (\S+)", options)
-    wanted = practice or (found[1] if found else "maximal-subparts")
-    names = ["-o", directory / "utf8_decoder.v", "--testbench", directory / "utf8_decoder_bench.v"]
-    made = utf8fpga("generate", *options.split(), *names)
+def run_bench(options: str, directory: Path, *, plus: Sequence[str] = (), vectors: str | None = None) -> str:
+    """What the bench prints for a core with these options, and its vectors or other ones."""
+    names = ["--name", "core", "-o", directory / "core.v", "--testbench", directory / "core_bench.v"]
+    made = utf8fpga("generate", *options.split(), *names, "--vectors", directory / "vectors.hex")
     assert made.returncode == 0, made.stderr
-    if not (directory / "vectors.hex").exists():
-        (directory / "vectors.hex").write_text(render_vectors("readmemh", Practice(wanted)), encoding="ascii")
+    if vectors is not None:
+        (directory / "vectors.hex").write_text(vectors, encoding="ascii")
     # The commands are those in the comment of the bench.
-    comment = (directory / "utf8_decoder_bench.v").read_text(encoding="utf-8")
+    comment = (directory / "core_bench.v").read_text(encoding="utf-8")
     commands = re.search(r"With Icarus: +(iverilog .*) && (vvp .*)", comment)
     assert commands
     compiled = run([*commands[1].split(), "-Wall"], cwd=directory, capture_output=True, text=True, check=True)
     assert not compiled.stderr
-    done = run([*commands[2].split(), *plus], cwd=directory, capture_output=True, text=True, check=True)
-    return done.stdout
+    assert commands[2] == "vvp -n bench.vvp"
+    return simulated(directory, *plus)
+
+
+def simulated(directory: Path, *plus: str) -> str:
+    """What the compiled bench prints."""
+    return run(["vvp", "-n", "bench.vvp", *plus], cwd=directory, capture_output=True, text=True, check=True).stdout
+
+
+PAUSES = [["+pause_in=0", "+pause_out=0"], ["+seed=7", "+pause_in=80", "+pause_out=60"]]
 
 
 @requires_icarus
@@ -56,12 +63,114 @@ def run_bench(options: str, directory: Path, *, plus: Sequence[str] = (), practi
 def test_every_decoder_passes_with_and_without_pauses(options: str, tmp_path: Path) -> None:
     packets = len(vectors())
     page = (Path(__file__).parents[2] / "docs" / "integration.md").read_text(encoding="utf-8")
+    printed = [run_bench(options, tmp_path), *(simulated(tmp_path, *plus) for plus in PAUSES)]
     if options == "--lanes 4":
-        assert f"```text\n{run_bench(options, tmp_path)}```" in page
-    for plus in ([], ["+pause_in=0", "+pause_out=0"], ["+seed=7", "+pause_in=80", "+pause_out=60"]):
-        assert re.fullmatch(
-            rf"PASS: {packets} packets, \d+ words in \d+ cycles\n", run_bench(options, tmp_path, plus=plus)
+        assert f"```text\n{printed[0]}```" in page
+    for each in printed:
+        assert re.fullmatch(rf"PASS: {packets} packets, \d+ words in \d+ cycles\n", each)
+
+
+def test_vectors_of_a_decoder_are_those_of_its_practice() -> None:
+    for practice in (Practice.MAXIMAL_SUBPARTS, Practice.EACH_UNIT):
+        assert bench_vectors(DecoderParameters(practice=practice).build()) == render_vectors("readmemh", practice)
+
+
+def entries_of(units: Iterable[tuple[int, bool]]) -> list[tuple[int, int]]:
+    """Tags and data of an output packet of units with error flags, as `docs/verilog.md` describes them."""
+    found = [[10 if error else 8, unit] for unit, error in units]
+    if found:
+        found[-1][0] += 1
+    return [(tag, unit) for tag, unit in found] or [(12, 0)]
+
+
+def transcoded(source: str, target: str) -> Callable[[list[int]], list[tuple[int, int]]]:
+    """CPython's result for units at the input, which are numbers whose low byte is the first one of the unit."""
+    size, written = UNIT_BYTES[source], UNIT_BYTES[target]
+
+    def oracle(units: list[int]) -> list[tuple[int, int]]:
+        data = b"".join(unit.to_bytes(size, "little") for unit in units)
+        return entries_of(
+            (int.from_bytes(encoded[at : at + written], "little"), error)
+            for text, _, _, error in pieces(data, source)
+            for encoded in [text.encode(target)]
+            for at in range(0, len(encoded), written)
         )
+
+    return oracle
+
+
+def encoded(units: list[int]) -> list[tuple[int, int]]:
+    """The UTF-16 of words, by CPython; a word that is no scalar value, or has bit 32, is U+FFFD or a mark."""
+    found = []
+    for unit in units:
+        word, flagged = unit & 0xFFFFFFFF, bool(unit >> 32)
+        is_scalar = word < 0x110000 and not 0xD800 <= word < 0xE000
+        data = (chr(word) if is_scalar else "\ufffd").encode("utf-16-be")
+        pairs = [int.from_bytes(data[at : at + 2], "little") for at in range(0, len(data), 2)]
+        found += [(pair, flagged or not is_scalar) for pair in pairs]
+    return entries_of(found)
+
+
+def flagged_bytes(units: list[int]) -> list[tuple[int, int]]:
+    """Bytes with the flags of a pass-through, by CPython."""
+    return entries_of(
+        (unit, error) for _, start, end, error in pieces(bytes(units), "utf-8") for unit in units[start:end]
+    )
+
+
+def report(units: list[int]) -> tuple[int, int]:
+    """The report on a packet, by CPython, with the cause left out: bits 33 to 35."""
+    found = pieces(bytes(units), "utf-8")
+    first = next((start for _, start, _, error in found if error), None)
+    text = "".join(each for each, *_ in found)
+    errors = sum(error for *_, error in found)
+    lengths = [errors, len(units), len(text), len(text.encode("utf-16-le")) // 2]
+    value = int(first is None) | (first or 0) << 1
+    return 13, value | sum(length << 36 + 32 * number for number, length in enumerate(lengths))
+
+
+def without_cause(entry: tuple[int, int]) -> tuple[int, int]:
+    """A report with the tag of a tap and without the cause, which CPython does not have; other entries as they are."""
+    tag, value = entry
+    return (13, value & ~(7 << 33)) if tag in (13, 14) else entry
+
+
+Oracle = Callable[[list[int]], list[tuple[int, int]]]
+
+CORES: dict[str, Oracle] = {
+    "encoder --to utf-16-be --lanes 4 --items": encoded,
+    "transcoder --to utf-16-le --lanes 4": transcoded("utf-8", "utf-16-le"),
+    "transcoder": transcoded("utf-8", "utf-8"),
+    "transcoder --from utf-16-be --to utf-8 --lanes 2 --narrow": transcoded("utf-16-be", "utf-8"),
+    "validator --lanes 4": lambda units: [report(units)],
+    "validator --pass-through": lambda units: [*flagged_bytes(units), report(units)],
+    "remover --width 12 --user 3": lambda units: entries_of((unit, False) for unit in units),
+}
+
+
+@requires_icarus
+@pytest.mark.parametrize("options", CORES)
+def test_every_other_core_passes_with_the_output_of_cpython(options: str, tmp_path: Path) -> None:
+    printed = [run_bench(options, tmp_path), *(simulated(tmp_path, *plus) for plus in PAUSES)]
+    vectors = (tmp_path / "vectors.hex").read_text(encoding="ascii")
+    packets = list(packets_of(vectors))
+    for each in printed:
+        assert re.fullmatch(rf"PASS: {len(packets)} packets, \d+ [a-z ]+ in \d+ cycles\n", each)
+    assert len(packets) > 10
+    for units, expected in packets:
+        assert [without_cause(each) for each in expected] == CORES[options](units)
+    # The last entry of each tag with another bit of its data.
+    for entry in {line[0]: line for line in vectors.splitlines() if line[0] in "89ABDE"}.values():
+        wrong = f"{entry[:-1]}{int(entry[-1], 16) ^ 1:X}"
+        (tmp_path / "vectors.hex").write_text(wrong.join(vectors.rsplit(entry, 1)), encoding="ascii")
+        assert f"expected {wrong[0]} {wrong[1:]}".lower() in simulated(tmp_path).lower()
+
+
+def packets_of(vectors: str) -> Iterator[tuple[list[int], list[tuple[int, int]]]]:
+    """For each packet of a file of vectors its symbols, and the tags and data of the expected output."""
+    for text in vectors.split("// ")[3:]:
+        entries = [(int(line[0], 16), int(line[1:], 16)) for line in text.splitlines()[1:] if line[0] != "F"]
+        yield [data for tag, data in entries if tag in (1, 3)], [entry for entry in entries if entry[0] >= 8]
 
 
 @pytest.mark.smoke
@@ -78,8 +187,7 @@ def test_every_decoder_passes_with_and_without_pauses(options: str, tmp_path: Pa
 def test_a_difference_is_reported(entry: str, wrong: str, tmp_path: Path) -> None:
     text = render_vectors("readmemh")
     assert entry in text
-    (tmp_path / "vectors.hex").write_text(text.replace(entry, wrong, 1), encoding="ascii")
-    printed = run_bench("--lanes 4", tmp_path)
+    printed = run_bench("--lanes 4", tmp_path, vectors=text.replace(entry, wrong, 1))
     assert re.search("^FAIL: ", printed, re.M)
     assert f"{wrong[0].lower()} {wrong[1:].lower()}" in printed.lower()
     assert "packet" in printed
@@ -87,28 +195,22 @@ def test_a_difference_is_reported(entry: str, wrong: str, tmp_path: Path) -> Non
 
 @requires_icarus
 def test_another_practice_fails(tmp_path: Path) -> None:
-    printed = run_bench("--practice each-unit", tmp_path, practice="maximal-subparts")
+    printed = run_bench("--practice each-unit", tmp_path, vectors=render_vectors("readmemh"))
     assert re.search("^FAIL: ", printed, re.M)
 
 
 @requires_icarus
-def test_missing_vectors_are_reported_with_the_command_that_writes_them(tmp_path: Path) -> None:
-    printed = run_bench("--lanes 1", tmp_path, plus=["+vectors=none.hex"])
-    assert "utf8fpga vectors --format readmemh -o vectors.hex" in printed
-
-
-def test_other_cores_and_tables_have_no_bench() -> None:
-    for core in (RemoverParameters(lanes=4).build(), Decoder(RFC_2279)):
-        with pytest.raises(InvalidArgumentError, match="decoders of UTF-8 only"):
-            axi_testbench(core)
-
-
-def test_nothing_is_written_for_a_core_without_a_bench(tmp_path: Path) -> None:
-    files = tmp_path / "remover.v", tmp_path / "bench.v"
-    done = utf8fpga("generate", "remover", "-o", files[0], "--testbench", files[1])
-    assert done.returncode == 2
-    assert b"decoders of UTF-8 only" in done.stderr
-    assert not any(file.exists() for file in files)
+@pytest.mark.parametrize(
+    ("options", "command"),
+    [
+        ("--lanes 1", "utf8fpga vectors --format readmemh -o vectors.hex"),
+        ("encoder", "utf8fpga generate encoder --name core -o core.v --vectors vectors.hex"),
+    ],
+)
+def test_missing_vectors_are_reported_with_the_command_that_writes_them(
+    options: str, command: str, tmp_path: Path
+) -> None:
+    assert command in run_bench(options, tmp_path, plus=["+vectors=none.hex"])
 
 
 def test_both_files_are_written_or_none(tmp_path: Path) -> None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The LiteX modules: widths of the endpoints, the Verilog file, and words in a simulation of a design around them."""
+"""The LiteX modules: widths of the endpoints, the Verilog file, and the output of designs around them in simulation."""
 
 from __future__ import annotations
 
@@ -12,15 +12,22 @@ import pytest
 from support.icarus import requires_icarus
 from support.processes import run
 
+from utf8fpga.hdl import (
+    CoreParameters,
+    EncoderParameters,
+    RemoverParameters,
+    TranscoderParameters,
+    ValidatorParameters,
+)
 from utf8fpga.model import InvalidArgumentError
 
 pytest.importorskip("litex", reason="litex is not installed")
 
 from litex.gen import LiteXModule
 from litex.gen.fhdl.verilog import convert
-from migen import ClockDomain
+from migen import Cat, ClockDomain, Signal
 
-from utf8fpga.litex import Utf8Decoder, Utf8StreamDecoder
+from utf8fpga.litex import Utf8Core, Utf8Decoder, Utf8StreamDecoder
 
 
 @pytest.fixture
@@ -116,3 +123,88 @@ def test_plain_endpoints_have_first_last_and_error(platform: Any, tmp_path: Path
         for each in words
         for number, word in enumerate(each)
     ]
+
+
+class Copied(LiteXModule):
+    """A core between two streams of bytes: ports with short names, a tap with a stream that is always ready."""
+
+    def __init__(self, platform: Any, parameters: CoreParameters, directory: Path) -> None:
+        self.cd_sys = ClockDomain()
+        self.core = core = Utf8Core(platform, parameters, directory=directory)
+        sink, source, reports = core.sink, core.source, core.reports
+        self.ins = {
+            name: Signal(len(getattr(sink, name)), name=f"in_{name}") for name in ("valid", "last", "data", "keep")
+        }
+        self.ready, self.shown = Signal(name="in_ready"), Signal(name="out_valid")
+        self.out = Signal(200, name="out")
+        self.comb += [getattr(sink, name).eq(port) for name, port in self.ins.items()]
+        if source is None:
+            self.comb += [sink.ready.eq(1), self.ready.eq(1), self.shown.eq(reports["tvalid"])]
+            self.comb += self.out.eq(Cat(reports["units"], reports["code_points"], reports["well_formed"]))
+        else:
+            self.comb += [source.ready.eq(1), self.ready.eq(sink.ready), self.shown.eq(source.valid)]
+            self.comb += self.out.eq(Cat(source.data, source.keep))
+        self.ios = {self.cd_sys.clk, self.cd_sys.rst, *self.ins.values(), self.ready, self.shown, self.out}
+
+
+CORE_BENCH = """
+module bench;
+  reg sys_clk = 0, sys_rst = 1; wire ready, shown; wire [199:0] out; integer sent = 0, cycle; reg taken;
+  reg [%(bits)d:0] text [0:%(most)d]; reg [%(bits)d:0] beat;
+  always #5 sys_clk = ~sys_clk;
+  copied dut (.sys_clk(sys_clk), .sys_rst(sys_rst), .in_valid(sent <= %(most)d && cycle > 0), .in_last(beat[%(bits)d]),
+    .in_data(beat[%(bits)d-1:0]), .in_keep(~%(keep)d'd0), .in_ready(ready), .out_valid(shown), .out(out));
+  initial begin
+    %(text)s
+    cycle = 0; beat = text[0];
+    repeat (3) @(posedge sys_clk); #1 sys_rst = 0;
+    for (cycle = 1; cycle < 200; cycle = cycle + 1) begin
+      beat = sent <= %(most)d ? text[sent] : 0;
+      #2 if (shown) $display("%%h", out);
+      taken = ready && sent <= %(most)d;
+      @(posedge sys_clk); #1 if (taken) sent = sent + 1;
+    end
+    $finish;
+  end
+endmodule
+"""
+
+TEXT = b"a\xc3\xa9\xe2\x82\xff\xf0\x9f\x98\x80"
+REPLACED = TEXT.decode("utf-8", "replace")
+UTF_16 = REPLACED.encode("utf-16-le")
+
+
+def units_of(data: bytes, size: int, bits: int) -> list[int]:
+    """The lowest bits of `out`: a unit, and above it its bits of keep."""
+    keep = (1 << size) - 1
+    return [int.from_bytes(data[at : at + size], "little") | keep << bits for at in range(0, len(data), size)]
+
+
+@requires_icarus
+@pytest.mark.parametrize(
+    ("parameters", "symbols", "expected"),
+    [
+        (TranscoderParameters(to="utf-16-le"), list(TEXT), units_of(UTF_16, 2, 16)),
+        (EncoderParameters(narrow=True), [0x61, 0x20AC, 0xD800], units_of("a€\ufffd".encode(), 1, 8)),
+        (ValidatorParameters(), list(TEXT), [len(TEXT) | len(REPLACED) << 32]),
+        (ValidatorParameters(pass_through=True, report="verdict"), list(TEXT), units_of(TEXT, 1, 8)),
+        (RemoverParameters(lanes=1, width=32, user=1), [1, 0xFFFFFFFF], units_of(b"\1\0\0\0\xff\xff\xff\xff", 4, 32)),
+    ],
+    ids=["transcoder", "encoder", "tap", "pass-through", "remover"],
+)
+def test_every_core_is_a_module(
+    parameters: CoreParameters, symbols: list[int], expected: list[int], platform: Any, tmp_path: Path
+) -> None:
+    copied = Copied(platform, parameters, tmp_path)
+    verilog = str(convert(copied, ios=copied.ios, name="copied"))
+    (tmp_path / "copied.v").write_text(verilog, encoding="utf-8")
+    bits, keep = len(copied.ins["data"]), len(copied.ins["keep"])
+    text = " ".join(
+        f"text[{at}] = {bits + 1}'h{(at == len(symbols) - 1) << bits | unit:x};" for at, unit in enumerate(symbols)
+    )
+    values = {"bits": bits, "keep": keep, "most": len(symbols) - 1, "text": text}
+    (tmp_path / "bench.v").write_text(CORE_BENCH % values, encoding="utf-8")
+    files = ["copied.v", "bench.v", *platform.sources]
+    run(["iverilog", "-g2005", "-s", "bench", "-o", "bench.vvp", *files], cwd=tmp_path, check=True)
+    printed = run(["vvp", "-n", "bench.vvp"], cwd=tmp_path, capture_output=True, text=True, check=True).stdout
+    assert [int(line, 16) for line in printed.splitlines()] == expected

@@ -7,12 +7,22 @@ import os
 import re
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 from support.icarus import requires_icarus
 from support.processes import run
 
-from utf8fpga.hdl import DecoderParameters, PortOptions, axi_verilog
+from utf8fpga.hdl import (
+    CoreParameters,
+    DecoderParameters,
+    EncoderParameters,
+    PortOptions,
+    RemoverParameters,
+    TranscoderParameters,
+    ValidatorParameters,
+    axi_verilog,
+)
 from utf8fpga.model import InvalidArgumentError
 
 pytest.importorskip("cocotb", reason="cocotb is not installed")
@@ -189,3 +199,65 @@ def test_a_difference_is_an_assertion_with_packet_word_and_bytes(tmp_path: Path)
 def test_the_example_is_short() -> None:
     """The example is a bench of at most 60 lines."""
     assert len((CHECKOUT / "examples" / "cocotb" / "test_decoder.py").read_text(encoding="utf-8").splitlines()) <= 60
+
+
+OTHERS = """
+import cocotb
+from utf8fpga.hdl import EncoderParameters, RemoverParameters, TranscoderParameters, ValidatorParameters
+from utf8fpga.model import TABLE_3_7
+from utf8fpga.sim.cocotb import CoreBench, pauses
+
+PARAMETERS = {parameters}
+PACKETS = {packets}
+
+@cocotb.test()
+async def packets(dut):
+    bench = CoreBench(dut, PARAMETERS)
+    bench.source.set_pause_generator(pauses(1, 0.3))
+    if bench.sink:
+        bench.sink.set_pause_generator(pauses(2))
+    else:
+        bench.ready_pauses = pauses(2)
+    await bench.reset()
+    await bench.send(*PACKETS)
+    assert await bench.check() == {count}
+
+@cocotb.test()
+async def wrong_packet(dut):
+    bench = CoreBench(dut, PARAMETERS)
+    await bench.reset()
+    await bench.send(PACKETS[-1])
+    bench._sent[0] = PACKETS[0]
+    await bench.check()
+"""
+
+TEXT = "aé汉😀".encode()
+ILL_FORMED = b"n\xc3\xe2\x82\xff\xf0\x9f"
+PACKETS = [TEXT, b"", ILL_FORMED]
+UTF_16_UNITS = sum(len(each.decode("utf-8", "replace").encode("utf-16-be")) // 2 for each in PACKETS)
+WORDS = [[ord(each) for each in TEXT.decode()], [], [0x41, 0xD800]]
+UTF_8_BYTES = len(TEXT) + len("A\ufffd".encode())
+SYMBOLS = [[0x12345, 0xFFFFF, 0], [], [1, 2, 3, 4, 5]]
+
+
+@requires_icarus
+@pytest.mark.parametrize(
+    ("parameters", "packets", "count"),
+    [
+        (TranscoderParameters(to="utf-16-be", lanes=2), PACKETS, UTF_16_UNITS),
+        (EncoderParameters(lanes=2), WORDS, UTF_8_BYTES),
+        (ValidatorParameters(lanes=2), PACKETS, len(PACKETS)),
+        (ValidatorParameters(pass_through=True, report="offset"), PACKETS, sum(map(len, PACKETS))),
+        (RemoverParameters(lanes=2, width=12, user=8), SYMBOLS, sum(map(len, SYMBOLS))),
+    ],
+    ids=lambda value: value.name if hasattr(value, "name") else "",
+)
+def test_the_bench_of_every_core_passes_and_rejects_another_packet(
+    parameters: CoreParameters, packets: list[Any], count: int, tmp_path: Path
+) -> None:
+    (tmp_path / "core.v").write_text(axi_verilog(parameters.build(), "utf8_decoder"), encoding="utf-8")
+    expression = parameters.expression().removesuffix(".build()")
+    tests = OTHERS.format(parameters=expression, packets=packets, count=count)
+    status, printed = run_tests(tests, tmp_path, verilog="core.v", COCOTB_RESOLVE_X="random")
+    assert (status, "PASS=1 FAIL=1" in printed) == (1, True), printed
+    assert re.search(r"AssertionError: packet 0(, symbol|, word|: report)", printed)

@@ -1,0 +1,113 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The contract of a core's ports as SystemVerilog assertions, in a module beside it."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterator, Mapping, Sequence
+from importlib.resources import files
+from string import Template
+from typing import Any
+
+from amaranth.lib.wiring import In
+
+from utf8fpga.hdl.axi_stream import PortOptions, SymbolPorts, axi_signature
+from utf8fpga.hdl.beats import lanes_of
+from utf8fpga.hdl.core import Core
+from utf8fpga.hdl.cores import command_words, parameters_of
+from utf8fpga.hdl.remover import RemoverParameters
+from utf8fpga.hdl.verilog.identifiers import check_module_name
+from utf8fpga.hdl.verilog.writer import module_name
+
+__all__ = ["axi_assertions"]
+
+
+def axi_assertions(
+    core: Core,
+    name: str | None = None,
+    *,
+    options: PortOptions | None = None,
+    command: Sequence[str] | None = None,
+) -> str:
+    """The contract of the module that `axi_verilog` writes, as immediate assertions in SystemVerilog.
+
+    The module ``NAME_contract`` states it for the ports alone. Simulators bind it to each instance of it. Yosys and
+    Icarus Verilog have no ``bind``: for them there is ``NAME_checked``, a module with the core and its contract.
+
+    Where the macro ``FORMAL`` is defined, as Yosys does with ``-formal``, the contract of the input is assumed.
+
+    Args:
+        core: the core.
+        name: the name of the core's module; default: see `module_name`.
+        options: the options of the ports; default: none.
+        command: the arguments of ``utf8fpga generate`` that its comment states; default: those that select the core.
+
+    Raises:
+        InvalidArgumentError: `name` is not valid.
+    """
+    name, options = module_name(core) if name is None else name, options or PortOptions()
+    check_module_name(name)
+    members = axi_signature(core, options).members
+    ports = {port: ("input" if member.flow is In else "output", member.shape) for port, member in members.items()}
+    widths = {port: f"[{width - 1}:0] " if width > 1 else "" for port, (_, width) in ports.items()}
+    vectors = widths | {port: f"[{ports[port][1] - 1}:0] " for port in ports if port.endswith(("data", "keep", "user"))}
+    words = command_words(parameters_of(core)) if command is None else command
+    given, source = SymbolPorts.of(core.input), files("utf8fpga.hdl.verilog")
+    text = "".join(
+        source.joinpath(f"{part}.sv").read_text(encoding="utf-8")
+        for part in ("contract_input", "contract_tap" if hasattr(core, "tap") else "contract_stream", "contract_end")
+    )
+    return Template(text).substitute(
+        _tap_terms(core.tap) if hasattr(core, "tap") else _stream_terms(core, options, ports),
+        name=name,
+        command=shlex.join(["utf8fpga", "generate", *words]),
+        inputs=",\n".join(f"  input wire {vectors[port]}{port}" for port in ports),
+        ports=",\n".join(f"  {way} wire {widths[port]}{port}" for port, (way, _) in ports.items()),
+        connections=",\n".join(f"    .{port}({port})" for port in ports),
+        reset="!rst_n" if options.reset_low else "rst",
+        lanes=lanes_of(core.input),
+        size=given.size,
+        gaps=int(parameters_of(core).accepts_gaps),
+        payload=_joined(ports, "s_axis_t"),
+        payload_bits=_bits(ports, "s_axis_t"),
+    )
+
+
+def _names(ports: Mapping[str, tuple[str, int]], prefix: str) -> Iterator[str]:
+    """The ports of a stream but its handshake."""
+    return (port for port in ports if port.startswith(prefix) and not port.endswith(("tvalid", "tready")))
+
+
+def _joined(ports: Mapping[str, tuple[str, int]], prefix: str) -> str:
+    return ", ".join(_names(ports, prefix))
+
+
+def _bits(ports: Mapping[str, tuple[str, int]], prefix: str) -> int:
+    return sum(ports[port][1] for port in _names(ports, prefix))
+
+
+def _tap_terms(tap: Any) -> dict[str, object]:
+    """What `contract_tap.sv` needs."""
+    return {"latency": tap.latency}
+
+
+def _stream_terms(core: Core, options: PortOptions, ports: Mapping[str, tuple[str, int]]) -> dict[str, object]:
+    """What `contract_stream.sv` needs."""
+    parameters, made = parameters_of(core), SymbolPorts.of(core.output, options.flags)
+    _, reset_cycles, stall_cycles, drain_cycles = options.timing(core)
+    reports = [port for port in ports if port.startswith("report_")]
+    user = made.user_size
+    flagged = bool(made.users) and made.users[0][0] == "error"
+    return {
+        "out_lanes": lanes_of(core.output),
+        "out_size": made.size,
+        "packed": int(core.packed),
+        "full": int(isinstance(parameters, RemoverParameters) and not parameters.flush),
+        "stall": max(stall_cycles, reset_cycles),
+        "drain": drain_cycles,
+        "report": "".join(f", {port} & {{{ports[port][1]}{{m_axis_tlast}}}}" for port in reports),
+        "out_payload": _joined(ports, "m_axis_t"),
+        "out_bits": _bits(ports, "m_axis_t") + sum(ports[port][1] for port in reports),
+        "error": f"m_axis_tuser[{user}*lane]" if flagged else "1'b0",
+        "user": f", m_axis_tuser[{user}*lane +: {user}]" if made.users else "",
+    }

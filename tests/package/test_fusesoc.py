@@ -1,0 +1,61 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The FuseSoC generator: the bench of each core passes in a design that generates it."""
+
+from __future__ import annotations
+
+import os
+import sys
+import sysconfig
+from pathlib import Path
+
+import pytest
+from support.icarus import requires_icarus
+from support.processes import run
+
+pytest.importorskip("fusesoc", reason="fusesoc is not installed")
+
+CHECKOUT = Path(__file__).parents[2]
+
+DESIGN = """CAPI=2:
+name: utf8fpga:tests:{core}
+
+filesets:
+  generator: {{depend: ["utf8fpga:cores:utf8fpga"]}}
+
+generate:
+  bench:
+    generator: utf8fpga
+    parameters: {{core: {core}, name: core, testbench: true, {parameters}}}
+
+targets:
+  default: {{filesets: [generator]}}
+  sim:
+    flow: sim
+    flow_options: {{tool: icarus, iverilog_options: [-g2005]}}
+    filesets: [generator]
+    generate: [bench]
+    toplevel: core_bench
+"""
+
+
+@requires_icarus
+@pytest.mark.parametrize(
+    ("core", "parameters", "packets"),
+    [
+        ("encoder", "to: utf-8, registered: true", 12),
+        ("transcoder", "to: utf-16-be, lanes: 2, reset_low: true", 151),
+        ("validator", "lanes: 2, report: offset", 149),
+        ("validator", "pass_through: true, report: verdict", 149),
+        ("remover", "lanes: 2, user: 1", 40),
+    ],
+)
+def test_a_generated_bench_passes(core: str, parameters: str, packets: int, tmp_path: Path) -> None:
+    (tmp_path / "design.core").write_text(DESIGN.format(core=core, parameters=parameters), encoding="utf-8")
+    path = os.pathsep.join([str(Path(sys.executable).parent), sysconfig.get_path("scripts"), os.environ["PATH"]])
+    # XDG_CACHE_HOME stays: it has the compiled tools that write the Verilog.
+    roots = ["--cores-root", str(CHECKOUT / "fusesoc"), "--cores-root", str(tmp_path)]
+    command = [sys.executable, "-m", "fusesoc.main", *roots, "run", "--target", "sim", f"utf8fpga:tests:{core}"]
+    environment = os.environ | {"PATH": path, "XDG_CONFIG_HOME": str(tmp_path)}
+    done = run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert f"PASS: {packets} packets, " in done.stdout + done.stderr
