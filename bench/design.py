@@ -14,7 +14,7 @@ from pathlib import Path
 from amaranth.lib.wiring import In
 
 from utf8fpga.bench import flat
-from utf8fpga.hdl import CoreParameters, axi_rtlil, axi_signature, module_name
+from utf8fpga.hdl import CoreParameters, axi_rtlil, axi_signature, logic_digest, module_name
 from utf8fpga.hdl.cache import Cache
 from utf8fpga.hdl.foreign import CoreError, read_module
 from utf8fpga.hdl.foreign_ports import read_description
@@ -162,7 +162,7 @@ def measured_core(parameters: CoreParameters, title: str | None = None, *, cache
         reset="rst",
         inputs=tuple((name, width) for name, flow, width in ports if flow is In),
         outputs=tuple((name, width) for name, flow, width in ports if flow is not In),
-        design=hashlib.sha256(rtlil.encode()).hexdigest(),
+        design=logic_digest(rtlil),
         series=parameters.series,
         lanes=lanes,
         packed=core.packed or lanes == 1,

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import asdict
 from typing import Any, NamedTuple
@@ -11,7 +10,14 @@ from typing import Any, NamedTuple
 from utf8fpga.bench.design import Design, measured_core
 from utf8fpga.bench.jobs import DEVICES, FORMAT, Area, Device, Speed, tool_versions
 from utf8fpga.bench.sweep import Figure, Point
-from utf8fpga.hdl import CoreParameters, DecoderParameters, EncoderParameters, ValidatorParameters, axi_rtlil
+from utf8fpga.hdl import (
+    CoreParameters,
+    DecoderParameters,
+    EncoderParameters,
+    ValidatorParameters,
+    axi_rtlil,
+    logic_digest,
+)
 from utf8fpga.hdl.cache import Cache
 from utf8fpga.hdl.transcoder.parameters import TranscoderParameters
 
@@ -94,7 +100,7 @@ def scaling_points(rows: Iterable[Scaling] = SCALING, cache: Cache | None = None
 
 def design_digest(parameters: CoreParameters) -> str:
     """The digest of a core's logic, which equals a figure's `design` while the figure is current."""
-    return hashlib.sha256(axi_rtlil(parameters.build()).encode()).hexdigest()
+    return logic_digest(axi_rtlil(parameters.build()))
 
 
 def figures_as_dict(figures: Sequence[Figure], command: str) -> dict[str, Any]:

@@ -34,6 +34,7 @@ from utf8fpga.hdl.validator.tap import ValidatorTap
 from utf8fpga.hdl.verilog.assertions import axi_assertions
 from utf8fpga.hdl.verilog.attributes import PORT_ATTRIBUTES
 from utf8fpga.hdl.verilog.bench_vectors import bench_vectors
+from utf8fpga.hdl.verilog.digest import logic_digest
 from utf8fpga.hdl.verilog.families import FAMILIES, fitted
 from utf8fpga.hdl.verilog.identifiers import check_module_name, check_ram_style
 from utf8fpga.hdl.verilog.release import RELEASED, release_files
@@ -97,6 +98,7 @@ __all__ = [
     "edge_words",
     "fitted",
     "item_layout",
+    "logic_digest",
     "module_name",
     "parameters_of",
     "release_files",

@@ -134,7 +134,7 @@ class Pipeline:
             if self._numbered:
                 name = last.name or name or f"delayed_{len(self.registers)}"
             else:
-                name = f"{name or 'late'}_{len(chain)}"
+                name = f"{name or f'late_{list(self._chains).index(value)}'}_{len(chain)}"
             chain.append(self.register(name, last.value, last.stage, resets=last.resets))
         return chain[stage - value.stage].value
 

@@ -13,6 +13,7 @@ from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from utf8fpga.hdl.beats import beat_stream, is_effective
+from utf8fpga.hdl.commented import commented, named
 from utf8fpga.hdl.decoder.property_logic import PropertyLogic, grouped
 from utf8fpga.hdl.decoder.serial_logic import SerialControl
 from utf8fpga.hdl.payloads import LONGEST_ANNOUNCED, Kind, item_layout
@@ -119,13 +120,16 @@ class SerialDecoder(wiring.Component):
         control, source, output = self.control, self.input, self.output
         arriving = self._arriving(m)
         slot = _Slot(self)
-        arrives = is_effective(source)
+        arrives = named(m, "arrives", is_effective(source), "A beat other than a null beat is at the input.")
         # The slot is also loaded during a reset, which closes a sequence: so one that is open is in an occupied slot.
         # A reset of `remaining` by itself would need a look-up table for another enable.
         reset = ResetSignal(allow_reset_less=True)  # 0 in a domain without a reset
-        loads = (arrives & (output.ready | ~output.valid)) | reset
+        loads = named(
+            m, "loads", (arrives & (output.ready | ~output.valid)) | reset, "The slot takes the unit at the input."
+        )
+        fits = control.continues(slot.context(control, arriving.unit), m)
         m.d.comb += [
-            slot.continued.eq(slot.open & arriving.keep & control.continues(slot.context(control, arriving.unit))),
+            slot.continued.eq(slot.open & arriving.keep & fits),
             output.valid.eq(slot.occupied & (~slot.open | (arrives & ~slot.continued))),
             source.ready.eq(output.ready | ~output.valid),
             Value.cast(output.payload).eq(slot.payload(self, arriving)),
@@ -199,7 +203,7 @@ class SerialDecoder(wiring.Component):
 
         if self.pipeline == 1:
             arriving = self._arriving(m)
-            fits = control.continues(slot.context(control, arriving.unit))
+            fits = control.continues(slot.context(control, arriving.unit), m)
             m.d.comb += [
                 slot.arrived.eq(is_effective(source)),
                 slot.continued.eq(slot.occupied & arriving.keep & fits),
@@ -393,18 +397,25 @@ class _Slot:
     def __init__(self, decoder: SerialDecoder) -> None:
         control = decoder.control
         width = control.code_point_bits
-        self.occupied = Signal()
-        self.arrived = Signal()
-        """A unit arrives, which continues or breaks the open sequence."""
-        self.continued = Signal()
-        """That unit continues it. Without an open sequence the value has no meaning, unless `only_open`."""
+        self.occupied = commented(Signal(name="occupied"), "The slot holds an item, or the error of an open sequence.")
+        self.arrived = commented(Signal(name="arrived"), "A unit arrives, which continues or breaks the open sequence.")
+        self.continued = commented(Signal(name="continued"), "The unit that arrives continues the open sequence.")
+        """Without an open sequence the value has no meaning, unless `only_open`."""
         self.only_open = decoder.pipeline == 0
         """Without an open sequence `continued` is 0."""
         # Only `occupied` is reset: the other registers are not used before a unit has been loaded. With `only_open` a
         # reset also closes the sequence.
-        self.remaining = Signal(control.longest - 1, reset_less=True, decoder=_state_name)
-        """Bit k: the open sequence needs more than k units; all 0 where none is open."""
-        self.code = Signal(control.code_bits, reset_less=True)
+        self.remaining = commented(
+            Signal(control.longest - 1, name="remaining", reset_less=True, decoder=_state_name),
+            "Bit k: the open sequence needs more than k units; all 0 where none is open. The leads that set them:"
+            f" {control.comments['needs']}.",
+        )
+        self.code = commented(
+            Signal(control.code_bits, name="code", reset_less=True),
+            control.comments["code"]
+            if control.reads_lead
+            else "The number of the state among those that need equally many units.",
+        )
         self.error = Signal(reset_less=True)
         self.keep = Signal(reset_less=True)
         self.last = Signal(reset_less=True)
@@ -413,9 +424,13 @@ class _Slot:
         self.code_point = Signal(width, reset_less=True)
         separate = decoder.pipeline == 0 and decoder.parameters.replacement
         self.gathered = (
-            Signal(width - control.trail_bits, reset_less=True, name="gathered") if separate else self.code_point
+            commented(
+                Signal(width - control.trail_bits, reset_less=True, name="gathered"),
+                "The payload bits of the open sequence so far.",
+            )
+            if separate
+            else self.code_point
         )
-        """The payload bits of the sequence so far."""
         self.kind = Signal(Kind, reset_less=True)
         self.length = Signal(range(decoder.parameters.table.longest + 1), reset_less=True)
         self.announced = Signal(range(LONGEST_ANNOUNCED + 1), reset_less=True)
@@ -501,7 +516,13 @@ class _Slot:
         last_of_sequence = ~self.remaining[1] if needed > 1 else Const(1, 1)
         if not self.only_open:
             last_of_sequence &= self.open
-        self.completed = control.is_single(unit) | (continued & last_of_sequence)
+        self.completed = named(
+            m,
+            "completed",
+            control.is_single(unit) | (continued & last_of_sequence),
+            "The unit is a whole sequence or the last one of the open sequence.",
+        )
+        opens = named(m, "opens", opens, control.comments["opens"])
         if not control.reads_lead:
             code = Mux(continued, control.code_after_trail(self.context(control, unit)), code)
         with m.If(enable):

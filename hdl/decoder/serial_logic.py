@@ -9,10 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import cached_property, lru_cache, partial
 
-from amaranth.hdl import Cat, Value
+from amaranth.hdl import Cat, Module, Value
 
+from utf8fpga.hdl.commented import named, spelled_units
 from utf8fpga.hdl.minimise import Function, minimise
 from utf8fpga.hdl.payloads import code_point_bits
 from utf8fpga.model import DFA, REJECT, START, EncodingTable, ErrorKind, TableError, cause
@@ -309,9 +310,41 @@ class SerialControl:
         """Of a unit that continues some open state: it continues this one."""
         return self._of_context(lambda _: self.trails, lambda state, unit: unit in self.allowed[state])[0]
 
-    def continues(self, context: Value) -> Value:
-        """The unit continues the open sequence; unspecified if none is open."""
-        return self._is_trail(context[: self.table.unit_width]) & self._fits(context)
+    def continues(self, context: Value, m: Module | None = None) -> Value:
+        """The unit continues the open sequence; unspecified if none is open.
+
+        Args:
+            context: the context.
+            m: the module in which the parts of the function have names; default: they have none.
+        """
+        trail, fits = self._is_trail(context[: self.table.unit_width]), self._fits(context)
+        if m is not None:
+            trail = named(m, "is_trail", trail, self.comments["trail"])
+            fits = named(m, "is_allowed", fits, self.comments["fits"])
+        return trail & fits
+
+    @property
+    def comments(self) -> dict[str, str]:
+        """What the functions mean in terms of the rows, by name, for comments."""
+        width, longest = self.table.unit_width, self.longest
+        spelled = partial(spelled_units, width=width)
+        lengths = {
+            k: spelled(unit for unit, state in self.leads.items() if self._remaining(state) > k)
+            for k in range(longest - 1)
+        }
+        leads = {state: sorted(unit for unit, to in self.leads.items() if to == state) for state in self._constrained}
+        constrained = spelled(unit for units in leads.values() for unit in units)
+        limits = [
+            f"after {spelled(units)} it is {spelled(self.allowed[state])}"
+            for state, units in sorted(leads.items(), key=lambda pair: pair[1])
+        ]
+        return {
+            "opens": f"The unit starts a sequence of several units: {lengths[0]}.",
+            "code": f"The lead is one of those that allow only some trailing units next: {constrained}.",
+            "needs": "; ".join(f"bit {k}: {units}" for k, units in lengths.items()),
+            "trail": f"Bits of the unit are those of a trailing unit, {spelled(self.trails)}.",
+            "fits": f"The open sequence allows this trailing unit: {'; '.join([*limits, 'else any'])}.",
+        }
 
     @property
     def pairwise(self) -> bool:

@@ -16,6 +16,7 @@ from operator import and_, or_
 
 from amaranth.hdl import Cat, Const, Signal, Value
 
+from utf8fpga.hdl.commented import commented, spelled_units
 from utf8fpga.hdl.decoder.property_logic import PropertyLogic, grouped
 from utf8fpga.hdl.decoder.serial_logic import SerialControl
 from utf8fpga.hdl.minimise import Function, minimise
@@ -124,6 +125,21 @@ class WindowControl:
         return minimise(on, off, self.table.unit_width)
 
     @cached_property
+    def comments(self) -> dict[str, str]:
+        """What the values of a unit by itself mean in terms of the rows, by the names of their registers."""
+        spelled = partial(spelled_units, width=self.table.unit_width)
+        found = {"trail": f"A trailing unit, {spelled(self.serial.trails)}."}
+        for length in self.lengths:
+            leads = spelled(self._leads(length))
+            found[f"prefix_{length}"] = f"The upper bits are those of a lead of {length} units, as in {leads}."
+            for which, (trails, allowing) in enumerate(self._classes(length)):
+                found[f"allows_{length}_{which}"] = (
+                    f"With that prefix: {spelled(allowing)}, after which {spelled(trails)} may follow."
+                )
+                found[f"class_{length}_{which}"] = f"Of a trailing unit: {spelled(trails)}."
+        return found
+
+    @cached_property
     def is_trail(self) -> Function:
         """The unit is not the first one in some sequence."""
         return self._of_unit(self.serial.trails, self.serial.units - self.serial.trails)
@@ -217,6 +233,7 @@ class Lanes:
 
     window: Window
     name: str
+    comment: str = ""
 
     def __getitem__(self, lane: int) -> Value:
         return self.window.at(self, lane)
@@ -331,16 +348,16 @@ class Window:
         assert self.pauses is not None
         return self.pauses[len(self.stages) - 1]
 
-    def give(self, name: str, values: Iterable[Value]) -> Lanes:
-        """Add a value of each lane."""
-        lanes = Lanes(self, name)
+    def give(self, name: str, values: Iterable[Value], comment: str = "") -> Lanes:
+        """Add a value of each lane, whose registers have a comment."""
+        lanes = Lanes(self, name, comment)
         self.stage.values[lanes] = list(values)
         self.made.append(lanes)
         return lanes
 
-    def each(self, name: str, function: Callable[[int], Value]) -> Lanes:
+    def each(self, name: str, function: Callable[[int], Value], comment: str = "") -> Lanes:
         """Add a value that is a function of the lane."""
-        return self.give(name, map(function, range(self.lanes)))
+        return self.give(name, map(function, range(self.lanes)), comment)
 
     def at(self, value: Lanes, lane: int) -> Value:
         """A value in the last stage."""
@@ -369,7 +386,7 @@ class Window:
         valid, last = (Signal(name=f"{name}_{each}", reset_less=True) for each in ("valid", "last"))
         values: dict[Lanes, list[Value]] = {
             each: [
-                Signal(len(value), name=f"{name}_{each.name}_{lane}", reset_less=True)
+                commented(Signal(len(value), name=f"{name}_{each.name}_{lane}", reset_less=True), each.comment)
                 for lane, value in enumerate(before.values[each])
             ]
             for each in kept
@@ -389,21 +406,27 @@ class Window:
         if step in self.cuts:
             self.register(step, [self.unit, self.keep, *kept])
 
-    def _of_units(self, name: str, function: Callable[[Value], Value]) -> Lanes:
-        return self.give(name, map(function, self.stage.values[self.unit]))
+    def _of_units(self, name: str, function: Callable[[Value], Value], comment: str = "") -> Lanes:
+        return self.give(name, map(function, self.stage.values[self.unit]), comment)
 
     # The classes of the unit by itself.
 
     def _find_features(self) -> None:
-        self.trail = self.each("trail", self._trail)
+        comments = self.control.comments
+        self.trail = self.each("trail", self._trail, comments["trail"])
         self._prefix: dict[int, Lanes] = {}
         self._allows: dict[int, list[Lanes]] = {}
         self._classes: dict[int, list[Lanes]] = {}
         for n in self.control.lengths:
             allows, classes = self.control.lead_allows(n), self.control.told_classes(n)
-            self._prefix[n] = self._of_units(f"prefix_{n}", self.control.lead_prefix(n))
-            self._allows[n] = [self._of_units(f"allows_{n}_{which}", each) for which, each in enumerate(allows)]
-            self._classes[n] = [self._of_units(f"class_{n}_{which}", each) for which, each in enumerate(classes)]
+            self._prefix[n] = self._of_units(f"prefix_{n}", self.control.lead_prefix(n), comments[f"prefix_{n}"])
+            self._allows[n], self._classes[n] = (
+                [self._of_units(name, each, comments[name]) for name, each in named.items()]
+                for named in (
+                    {f"allows_{n}_{which}": each for which, each in enumerate(allows)},
+                    {f"class_{n}_{which}": each for which, each in enumerate(classes)},
+                )
+            )
         digits = self.properties.digits
         self._digits = [self._of_units(f"digit_{number}", digit) for number, digit in enumerate(digits)]
         self._cut("features", *self.made[2:])
@@ -431,12 +454,14 @@ class Window:
     # Whether the unit is the second of a sequence.
 
     def _join_two(self) -> None:
-        lengths = self.control.lengths
-        self._seconds = {n: self.each(f"second_of_{n}", partial(self._second, n)) for n in lengths}
-        self._firsts = {n: self.each(f"first_of_{n}", partial(_any, self._leads[n])) for n in lengths}
+        self._seconds = {n: self._place("second", n, partial(self._second, n)) for n in self.control.lengths}
+        self._firsts = {n: self._place("first", n, partial(_any, self._leads[n])) for n in self.control.lengths}
         matches = range(len(self.properties.units))
         self._matches = [self.each(f"match_{number}", partial(self._match, number)) for number in matches]
         self._cut("pairs", self.trail, *self._firsts.values(), *self._seconds.values(), *self._matches)
+
+    def _place(self, place: str, length: int, function: Callable[[int], Value]) -> Lanes:
+        return self.each(f"{place}_of_{length}", function, f"The unit is the {place} one of a sequence of {length}.")
 
     def _match(self, number: int, lane: int) -> Value:
         return self.properties.unit(number, lambda digit: self._digits[digit][lane])
@@ -451,11 +476,11 @@ class Window:
     # Whether the unit is the third of a sequence, and the values that depend on three units.
 
     def _join_three(self) -> None:
-        self._thirds = {n: self.each(f"third_of_{n}", partial(self._third, n)) for n in self._longer}
-        self._in_pair = self.each("in_pair", partial(_any, self._seconds.values()))
-        self._in_three = self.each("in_three", self._is_in_three)
-        self._done = self.each("done", self._is_done)
-        self._opens = self.each("opens", partial(_any, self._firsts.values()))
+        self._thirds = {n: self._place("third", n, partial(self._third, n)) for n in self._longer}
+        self._in_pair = self.each("in_pair", partial(_any, self._seconds.values()), "Second unit of a sequence.")
+        self._in_three = self.each("in_three", self._is_in_three, "Third unit of a sequence.")
+        self._done = self.each("done", self._is_done, "A whole sequence, or the end of one of two or three units.")
+        self._opens = self.each("opens", partial(_any, self._firsts.values()), "Lead of a sequence.")
         places = [*self._firsts.values(), *self._seconds.values(), *self._thirds.values()]
         continuing = [third for n, third in self._thirds.items() if n > 3]
         products = range(len(self.properties.products))
@@ -482,10 +507,13 @@ class Window:
     def _join_rest(self) -> None:
         before = len(self.made)
         bounds = [bound for bound in self.control.bounds if bound > 1]
-        self.longer = {bound: self.each(f"longer_{bound}", partial(self._is_longer, bound)) for bound in bounds}
-        self.continued = self.each("continued", self._is_continued)
-        self.completed = self.each("completed", self._is_completed)
-        self.open = self.each("open", self._is_open)
+        self.longer = {
+            bound: self.each(f"longer_{bound}", partial(self._is_longer, bound), f"More than {bound} units.")
+            for bound in bounds
+        }
+        self.continued = self.each("continued", self._is_continued, "The unit continues the sequence before it.")
+        self.completed = self.each("completed", self._is_completed, "The unit ends a well-formed sequence.")
+        self.open = self.each("open", self._is_open, "The sequence that the unit is in needs more units.")
         if self.spans:
             self.length = self.each("length", self._length)
             self.needed = self.each("needed", self._needed)

@@ -65,15 +65,14 @@ class WordCounts:
         for start in range(0, len(keep), 1 << level):
             lanes = keep[start : start + (1 << level)]
             cycle = latest([*lanes, *([valid] if valid else [])])
+            block = f"{level}_{start >> level}"
             number = reduce(add, (self._pipeline.at(lane, cycle) for lane in lanes))
+            number = self._pipeline.wire(f"words_{block}", len(number), number)
             if valid:
                 # In logic: a reset of the registers by `valid` would be a long net.
                 number = number & self._pipeline.at(valid, cycle).replicate(level + 1)
             found.append(
-                [
-                    self._pipeline.register(f"count_{level}_{start >> level}_{bit}", number[bit], cycle)
-                    for bit in range(level + 1)
-                ]
+                [self._pipeline.register(f"count_{block}_{bit}", number[bit], cycle) for bit in range(level + 1)]
             )
         return found
 

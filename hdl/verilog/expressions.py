@@ -1,154 +1,270 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Expressions in Verilog without unnamed wires where an operator on one bit suffices."""
+"""Expressions in Verilog: made for each bit, then joined to operations on vectors.
+
+All operands of an operator have the width of its result, or the operator's width does not depend on where it stands. So
+an expression means the same wherever it is inserted.
+"""
 
 from __future__ import annotations
 
-import re
-from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from typing import TypeAlias
 
-__all__ = ["Statement", "insert", "is_unnamed"]
+from utf8fpga.hdl.verilog.rtlil import Bit, Bits, WireBit
 
-_UNNAMED = re.compile(r"\b_\d+_\b")
-"""A wire to which Yosys gave a number."""
+__all__ = [
+    "BY_BIT",
+    "OPERATORS",
+    "REDUCTIONS",
+    "DividedError",
+    "Expression",
+    "bits_of",
+    "joined",
+    "leaf",
+    "of_bit",
+    "runs",
+    "wires_of",
+]
 
-_OPERAND = re.compile(r"[A-Za-z_]\w*(?:\[[^]]*\])?")
+Reference: TypeAlias = Callable[[str, int, int], str]
+"""The text of the bits of a wire from the first to the last index."""
 
-_UNARY = re.compile(r"~?\w+(\[\d+\])?")
+BY_BIT = {"$and": "&", "$or": "|", "$xor": "^", "$xnor": "~^", "$not": "~", "$mux": "?"}
+"""Operators of which each bit of the result depends on the same bit of the operands only."""
 
-_WIDTH = 100
-"""Upper bound on the characters of an expression into which others are inserted."""
+OPERATORS = {"$add": "+", "$sub": "-", "$eq": "==", "$ne": "!=", "$lt": "<", "$le": "<=", "$gt": ">", "$ge": ">="}
+"""Other operators with two operands."""
 
-_CONCATENATION = 2000
-"""The same for a concatenation, which is a list."""
-
-
-@dataclass
-class Statement:
-    """A statement of a process: an assignment, or a condition with the statements of both cases."""
-
-    text: str
-    then: list[Statement] = field(default_factory=list)
-    otherwise: list[Statement] = field(default_factory=list)
-
-    def all(self) -> Iterator[Statement]:
-        """This statement and those in it."""
-        yield self
-        for each in (*self.then, *self.otherwise):
-            yield from each.all()
-
-
-def is_unnamed(wire: str) -> bool:
-    """Whether Yosys gave a number to the wire."""
-    return _UNNAMED.fullmatch(wire) is not None
+REDUCTIONS = {"$reduce_and": "&/", "$reduce_or": "|/", "$reduce_bool": "|/", "$reduce_xor": "^/"}
+"""Operators that make one bit of a vector."""
 
 
-def insert(assignments: dict[str, str], processes: Iterable[Statement], instances: str, single: set[str]) -> set[str]:
-    """Insert the expressions of unnamed wires of one bit that have one use, or negate a wire with a name.
-
-    The meaning remains the same: operands of the expression and of the one that contains it have one bit, so that no
-    operator is extended, or the wire is an element of a concatenation or a condition, whose width no other one changes.
-
-    Args:
-        assignments: the expression of each assigned wire; changed, and without the wires that are not needed.
-        processes: the statements of processes; changed.
-        instances: the text of the instances.
-        single: the wires of one bit.
-
-    Returns:
-        The wires that are not needed.
-    """
-    statements = [each for process in processes for each in process.all()]
-
-    def used() -> Counter[str]:
-        texts = (*assignments.values(), *(each.text for each in statements), instances)
-        return Counter(name for text in texts for name in _UNNAMED.findall(text))
-
-    inserter = _Inserter(assignments, used(), single)
-    for each in statements:
-        target, arrow, value = each.text.partition(" <= ")
-        if arrow:
-            each.text = f"{target} <= {inserter.expression(target, value[:-1])};"
-        else:
-            each.text = f"({inserter.inserted(each.text[1:-1])})"
-    for target in assignments:
-        if target not in inserter.candidates:
-            assignments[target] = inserter.expression(target, assignments[target])
-    for target in inserter.candidates:
-        assignments[target] = inserter.inserted(assignments[target])
-    removed: set[str] = set()
-    while unused := inserter.candidates - used().keys() - removed:
-        removed |= unused
-        for name in unused:
-            del assignments[name]
-    return removed
+class DividedError(Exception):
+    """An expression contains some bits of an operation on a vector: the cell with this name needs a wire."""
 
 
-class _Inserter:
-    """See `insert`.
+@dataclass(frozen=True, slots=True)
+class Expression:
+    """An operator and its operands.
 
     Attributes:
-        candidates: the wires whose expressions may be inserted.
+        operator: as it is written; empty: the bits themselves; ``[]``: the bit `index` of the operand; ``{}``: the
+            operands side by side, the lowest first; a backslash and the name of a memory: the row at the operand.
+        operands: the operands.
+        bits: the bits, without an operator.
+        index: the index of a bit of an operand that is no vector with a name.
+        width: the width of the result.
+        cell: the name of the cell whose result is a vector.
     """
 
-    def __init__(self, assignments: dict[str, str], uses: Counter[str], single: set[str]) -> None:
-        self._assignments, self._single = assignments, single
-        self._done: set[str] = set()
-        self.candidates = {
-            name
-            for name, value in assignments.items()
-            if name in single
-            and is_unnamed(name)
-            and self._is_boolean(value)
-            and (uses[name] == 1 or (re.fullmatch(r"~[\w\[\]]+", value) and not _UNNAMED.search(value)))
-        }
-
-    def expression(self, target: str, value: str) -> str:
-        """The expression that is assigned to a wire."""
-        is_single = self._is_single(target)
-        return self.inserted(value) if is_single or not self._is_boolean(value) else value
-
-    def inserted(self, value: str) -> str:
-        """An expression with others inserted; if it is a boolean one, it must not be extended to more bits."""
-        is_boolean = self._is_boolean(value)
-        for name in dict.fromkeys(_UNNAMED.findall(value)):
-            if name in self.candidates:
-                expression = self._of(name)
-                whole = (_with_operand if is_boolean else _with_element)(value, name, expression)
-                if len(whole) <= (_WIDTH if is_boolean else _CONCATENATION) or value == name:
-                    value = whole
-        return value
-
-    def _of(self, name: str) -> str:
-        if name not in self._done:
-            self._done.add(name)
-            self._assignments[name] = self.inserted(self._assignments[name])
-        return self._assignments[name]
-
-    def _is_single(self, name: str) -> bool:
-        return name in self._single or re.fullmatch(r"\w+\[\d+\]", name) is not None
-
-    def _is_boolean(self, value: str) -> bool:
-        """Whether an expression has only operands of one bit and operators on bits."""
-        rest = re.sub(r"\b1'h[01]\b", "", value)
-        return re.fullmatch(r"[ ~!&|^?:()]*", _OPERAND.sub("", rest)) is not None and all(
-            self._is_single(operand) for operand in _OPERAND.findall(rest)
-        )
+    operator: str = ""
+    operands: tuple[Expression, ...] = ()
+    bits: Bits = ()
+    index: int = 0
+    width: int = 1
+    cell: str = field(default="", compare=False)
 
 
-def _with_operand(value: str, name: str, expression: str) -> str:
-    """A boolean expression with another one in the place of an operand.
+def leaf(bits: Iterable[Bit]) -> Expression:
+    """The bits themselves."""
+    bits = tuple(bits)
+    return Expression(bits=bits, width=len(bits))
 
-    Parentheses are kept where they are redundant, too: the order of operations influences the area after synthesis.
+
+def of_bit(operator: str, *operands: Expression) -> Expression:
+    """An operation on single bits, without the operands that are constant."""
+    if operator == "~" and operands[0].bits in (("0",), ("1",)):
+        return leaf("1" if operands[0].bits == ("0",) else "0")
+    if operator == "~" and operands[0].operator == "~":
+        return operands[0].operands[0]
+    if operator in "&|":
+        absorbing, neutral = "01" if operator == "&" else "10"
+        if leaf(absorbing) in operands:
+            return leaf(absorbing)
+        rest = [each for each in operands if each != leaf(neutral)]
+        if len(rest) < 2:
+            return rest[0] if rest else leaf(neutral)
+    if operator == "?":
+        choice, otherwise, chosen = operands
+        if choice.bits in (("0",), ("1",)):
+            return chosen if choice.bits == ("1",) else otherwise
+    return Expression(operator, operands)
+
+
+def joined(bits: Sequence[Expression]) -> Expression:
+    """A vector of single bits, the lowest first, with operations on vectors where the bits are alike."""
+    if not bits:
+        return leaf(())
+    whole = _unified(bits)
+    if whole is not None and _breaks(whole) <= 2:
+        return whole
+    parts: list[Expression] = []
+    start = 0
+    while start < len(bits):
+        end, best = start + 1, bits[start]
+        while end < len(bits) and (longer := _unified(bits[start : end + 1])) is not None and not _breaks(longer):
+            end, best = end + 1, longer
+        parts.append(best)
+        start = end
+    return parts[0] if len(parts) == 1 else Expression("{}", tuple(parts), width=len(bits))
+
+
+def _unified(bits: Sequence[Expression]) -> Expression | None:
+    """One operation for all bits, or None."""
+    first = bits[0]
+    if len(bits) == 1:
+        return first
+    if any(each.operator != first.operator or len(each.operands) != len(first.operands) for each in bits):
+        return None
+    if not first.operator:
+        return leaf(bit for each in bits for bit in each.bits)
+    if first.operator == "[]":
+        if all(each.operands == first.operands and each.index == first.index + at for at, each in enumerate(bits)):
+            return _sliced(first.operands[0], first.index, len(bits))
+        return None
+    if first.operator not in BY_BIT.values():
+        return None
+    operands = []
+    for position, column in enumerate(zip(*(each.operands for each in bits), strict=True)):
+        is_choice = first.operator == "?" and position == 0
+        operand = (column[0] if len(set(column)) == 1 else None) if is_choice else _unified(column)
+        if operand is None:
+            return None
+        operands.append(operand)
+    return Expression(first.operator, tuple(operands), width=len(bits))
+
+
+def _sliced(operand: Expression, low: int, width: int) -> Expression | None:
+    """Adjacent bits of an operand without a name, or None if they have no expression."""
+    if width == operand.width:
+        return operand
+    if not operand.operator:
+        return leaf(operand.bits[low : low + width])
+    if operand.operator == "{}":
+        bits = [bit for part in operand.operands for bit in _single_bits(part)]
+        return joined(bits[low : low + width])
+    # The lower bits of a sum depend on those of its operands only.
+    if operand.operator in BY_BIT.values() or (low == 0 and operand.operator in ("+", "-")):
+        kept = operand.operands[:1] if operand.operator == "?" else ()
+        parts = [_sliced(each, low, width) for each in operand.operands[len(kept) :]]
+        if all(parts):
+            return Expression(operand.operator, (*kept, *(part for part in parts if part)), width=width)
+    return None
+
+
+def _single_bits(operand: Expression) -> list[Expression]:
+    if not operand.operator:
+        return [leaf([bit]) for bit in operand.bits]
+    return [
+        _sliced(operand, index, 1) or Expression("[]", (operand,), index=index, cell=operand.cell)
+        for index in range(operand.width)
+    ]
+
+
+def runs(bits: Bits) -> Iterator[Bits]:
+    """Adjacent bits of one wire, equal bits, or constants, the lowest first.
+
+    >>> a, b = (WireBit("v", 0), WireBit("v", 1)), (WireBit("w", 5),)
+    >>> [len(run) for run in runs((*a, *b, *b, "0", "1"))]
+    [2, 2, 2]
     """
-    is_negated = f"~{name}" in value or f"!{name}" in value
-    alone = value == name or (_UNARY.fullmatch(expression) is not None and not (is_negated and expression[0] == "~"))
-    new = expression if alone else f"({expression})"
-    return re.sub(rf"\b{name}\b", lambda _: new, value)
+    start = 0
+    while start < len(bits):
+        end = start + 1
+        while end < len(bits) and _continues(bits[start:end], bits[end]):
+            end += 1
+        yield bits[start:end]
+        start = end
 
 
-def _with_element(value: str, name: str, expression: str) -> str:
-    """An expression with another one in the place of an element of a concatenation, or of a condition."""
-    value = re.sub(rf"(?<=[{{,] ){name}(?=,| }})", lambda _: expression, value)
-    return re.sub(rf"\b{name}\b(?= \?)", lambda _: f"({expression})", value)
+def _continues(run: Bits, bit: Bit) -> bool:
+    first, last = run[0], run[-1]
+    if isinstance(first, str) or isinstance(bit, str) or isinstance(last, str):
+        return isinstance(first, str) and isinstance(bit, str)
+    if bit == first:
+        return last == first
+    return bit == (last.wire, last.offset + 1) and (len(run) == 1 or last != first)
+
+
+def _breaks(expression: Expression) -> int:
+    """The number of places where a vector in an expression consists of several ones."""
+    if not expression.operator:
+        return sum(1 for _ in runs(expression.bits)) - 1
+    if expression.operator not in BY_BIT.values():
+        return 0
+    return sum(_breaks(each) for each in expression.operands)
+
+
+def bits_of(expression: Expression) -> Iterator[Bit]:
+    """The bits that an expression reads."""
+    yield from expression.bits
+    for each in expression.operands:
+        yield from bits_of(each)
+
+
+def wires_of(expression: Expression) -> Iterator[str]:
+    """The wires that an expression reads."""
+    yield from dict.fromkeys(bit.wire for bit in expression.bits if isinstance(bit, WireBit))
+    for each in expression.operands:
+        yield from wires_of(each)
+
+
+_LEVELS = (("?",), (), ("|",), ("^", "~^"), ("&",), ("==", "!="), ("<", "<=", ">", ">="), (">>",), ("+", "-"))
+_PRECEDENCE = {operator: level for level, operators in enumerate(_LEVELS) for operator in operators}
+"""How tightly operators bind in Verilog (IEEE Std 1364-2005, table 5-4)."""
+
+
+def text(expression: Expression, refer: Reference) -> str:
+    """An expression in Verilog.
+
+    Args:
+        expression: the expression.
+        refer: the text of adjacent bits of a wire.
+    """
+    operator, operands = expression.operator, expression.operands
+    if not operator:
+        return _concatenated([_run_text(run, refer) for run in reversed(list(runs(expression.bits)))])
+    if operator == "{}":
+        return _concatenated([text(each, refer) for each in reversed(operands)])
+    if operator in ("~", "&/", "|/", "^/"):
+        return f"{operator[0]}{_operand(operands[0], refer, 10)}"
+    if operator.startswith("\\"):
+        return f"{refer(operator[1:], 0, 0)}[{text(operands[0], refer)}]"
+    if operator == "?":
+        choice, otherwise, chosen = operands
+        return f"{_operand(choice, refer, 1)} ? {_operand(chosen, refer, 1)} : {_operand(otherwise, refer, 0)}"
+    if operator == "[]":
+        raise DividedError(expression.cell)
+    level = _PRECEDENCE[operator]
+    # The order of operations remains, since it has an influence on the area after synthesis. Different operators on
+    # bits are in parentheses, whatever their precedence.
+    parts = [
+        text(each, refer)
+        if each.operator == operator and number == 0
+        else _operand(each, refer, 9 if level < 5 else level + 1)
+        for number, each in enumerate(operands)
+    ]
+    return f" {operator} ".join(parts)
+
+
+def _operand(expression: Expression, refer: Reference, level: int) -> str:
+    inner = _PRECEDENCE.get(expression.operator, 10)
+    if level == 9 and inner > 4:
+        level = 0
+    written = text(expression, refer)
+    return f"({written})" if inner < level else written
+
+
+def _concatenated(parts: Sequence[str]) -> str:
+    return parts[0] if len(parts) == 1 else f"{{{', '.join(parts)}}}"
+
+
+def _run_text(run: Bits, refer: Reference) -> str:
+    first, last = run[0], run[-1]
+    if isinstance(first, str) or isinstance(last, str):
+        value = int("".join(str(bit) for bit in reversed(run)).replace("x", "0"), 2)
+        return f"1'b{value}" if len(run) == 1 else f"{len(run)}'h{value:0{(len(run) + 3) // 4}x}"
+    if len(run) > 1 and first == last:
+        return f"{{{len(run)}{{{_run_text(run[:1], refer)}}}}}"
+    return refer(first.wire, first.offset, last.offset)

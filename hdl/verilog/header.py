@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import shlex
 import textwrap
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from importlib.metadata import version
 from typing import Any
 
@@ -23,7 +23,7 @@ def header(
     core: Core,
     name: str,
     ports: Mapping[str, tuple[str, int]],
-    paths: Mapping[str, Sequence[str]],
+    paths: Mapping[str, Collection[str]],
     command: Sequence[str],
     notes: Sequence[str],
     options: PortOptions,
@@ -145,7 +145,7 @@ def _tap_timing_lines(tap: Any, options: PortOptions) -> Iterator[str]:
     )
 
 
-def _path_lines(ports: Mapping[str, tuple[str, int]], paths: Mapping[str, Sequence[str]]) -> Iterator[str]:
+def _path_lines(ports: Mapping[str, tuple[str, int]], paths: Mapping[str, Collection[str]]) -> Iterator[str]:
     """The combinational paths, one line for all outputs with the same inputs."""
     outputs: dict[tuple[str, ...], list[str]] = {}
     for output in ports:

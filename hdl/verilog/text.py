@@ -1,102 +1,487 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The text of Verilog modules as Yosys writes it, in the usual style."""
+"""The text of modules in Verilog-2005."""
 
 from __future__ import annotations
 
 import re
 import textwrap
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from itertools import groupby
+from typing import Any, NamedTuple
 
-from utf8fpga.hdl.verilog.expressions import Statement, insert, is_unnamed
+from utf8fpga.hdl.verilog.arrange import with_fields, with_port_names, with_vectors
+from utf8fpga.hdl.verilog.contents import Contents, find_live, is_anonymous, merged, targets
+from utf8fpga.hdl.verilog.expressions import DividedError, Expression, bits_of, leaf, runs, text, wires_of
+from utf8fpga.hdl.verilog.identifiers import Names, plain_identifier
+from utf8fpga.hdl.verilog.rtlil import Assignment, Bit, Bits, Module, Statement, Switch, WireBit
 
-__all__ = ["polished", "with_port_attributes", "with_ram_style"]
-
-_MODULE = re.compile(r"^module (\w+)\(([^)]*)\);\n(.*?)^endmodule\n", re.MULTILINE | re.DOTALL)
-_PORT = re.compile(r"^  (input|output) (\[[^]]+\] )?(\w+);\n", re.MULTILINE)
-_WIRE = re.compile(r"^  (wire|reg) (\[[^]]+\] )?(\w+)( = [^;]+)?;\n", re.MULTILINE)
-_MEMORY = re.compile(r"^  reg \[[^]]+\] \w+ \[[^]]+\];\n", re.MULTILINE)
-_ASSIGNMENT = re.compile(r"^  assign ([^=]+) = (.+);\n", re.MULTILINE)
-_PROCESS = re.compile(r"^  always @\(posedge clk\)(?: begin)?\n((?:    .*\n)+)(?:  end\n)?", re.MULTILINE)
-_REPEATED = re.compile(r"(?<=[{,] )(\w+(?:\[\d+\])?)(?:, \1(?=,| }))+")
+__all__ = ["modules_text"]
 
 _LINE = 120
 """Upper bound on the characters of a line."""
 
-
-def polished(text: str) -> str:
-    """Modules in the style of IEEE Std 1364-2005, shorter than Yosys writes them, with the same meaning.
-
-    Ports are declared in the list of ports, initial values are in a block, all registers are in one process, and
-    a signal of one bit without a name that is used once is replaced by its expression.
-
-    The header that Yosys writes, with its version, is omitted.
-
-    Args:
-        text: the modules, as Yosys's ``write_verilog -noattr`` writes them, with plain identifiers only.
-    """
-    return "\n".join(_module(*found.groups()) for found in _MODULE.finditer(text))
+_COMMON = {"axi_clk": "clk", "axi_rst": "rst"}
+"""Signals with the same name in each module."""
 
 
-def with_ram_style(text: str, ram_style: str) -> str:
-    """Modules with an attribute, such as ``ram_style=distributed``, of each memory."""
-    name, _, value = ram_style.partition("=")
-    return _MEMORY.sub(lambda found: f'  (* {name} = "{value}" *)\n{found[0]}', text)
-
-
-def with_port_attributes(text: str, attributes: Mapping[str, Mapping[str, str]]) -> str:
-    """Modules with attributes of the ports of the first one.
+def modules_text(
+    modules: Mapping[str, Module],
+    ports: Sequence[str],
+    docs: Mapping[str, str],
+    *,
+    ram_style: str | None = None,
+    attributes: Mapping[str, Mapping[str, str]] | None = None,
+    checks: str = "",
+) -> str:
+    """Modules in Verilog, the top first; instances with the same text share a module.
 
     Args:
-        text: the modules, as `polished` writes them.
-        attributes: for each port the values of its attributes by name.
+        modules: the modules by the path of their instance, the top first.
+        ports: the ports of the top in order.
+        docs: what a module does, by its path.
+        ram_style: an attribute of each memory and its value, such as ``ram_style=distributed``; default: none.
+        attributes: for each port of the top the values of its attributes by name; default: none.
+        checks: the end of the top.
     """
-    ports, end, rest = text.partition("\n);\n")
-    for port, values in attributes.items():
-        lines = "".join(f'  (* {name} = "{value}" *)\n' for name, value in values.items())
-        ports = re.sub(rf"^  (?:input|output) [^,\n]*\b{port}(?=,?$)", rf"{lines}\g<0>", ports, flags=re.MULTILINE)
-    return ports + end + rest
+    modules = with_port_names(with_fields(modules))
+    modules = with_vectors(modules, {name: each.live_signals() for name, each in _contents(modules).items()})
+    contents = _contents(modules)
+    top, *others = modules
+    names = Names()
+    names.take(top)
+    made: dict[str, _ModuleText] = {}
+    found: dict[str, tuple[str, str]] = {}
+    # Those inside an instance come after it.
+    for path in [*reversed(others), top]:
+        order = ports if path == top else None
+        contents[path] = _divided(contents[path], made, order)
+        made[path] = _ModuleText(contents[path], made, order, ram_style, attributes or {})
+        body = made[path].body()
+        body += checks if path == top else ""
+        if body not in found:
+            words = [plain_identifier(re.sub(r"\$\d+$|_\d+$", "", part)) for part in path.split(".")]
+            found[body] = (top if path == top else names.take("_".join(words))), docs.get(path, "")
+        made[path].name = found[body][0]
+    return "\n".join(f"{_comment(doc)}module {name} {body}endmodule\n" for body, (name, doc) in reversed(found.items()))
 
 
-def _module(name: str, ports: str, body: str) -> str:
-    directions = {port: (direction, width or "") for direction, width, port in _PORT.findall(body)}
-    wires = {wire: (kind, width or "", value) for kind, width, wire, value in _WIRE.findall(body)}
-    declared = [
-        f"  {directions[port][0]} {wires[port][0]} {directions[port][1]}{port}" for port in re.findall(r"\w+", ports)
-    ]
-    initial = [f"    {wire}{value};" for wire, (_, _, value) in wires.items() if value]
-    body = _WIRE.sub("", _PORT.sub("", body))
-    memories = _MEMORY.findall(body)
-    processes = [_statement(found[1].split()) for found in _PROCESS.finditer(body)]
-    assignments = {target: value.replace("~ ", "~") for target, value in _ASSIGNMENT.findall(body)}
-    instances = _ASSIGNMENT.sub("", _PROCESS.sub("", _MEMORY.sub("", body)))
-    inserted = insert(assignments, processes, instances, {wire for wire, (_, width, _) in wires.items() if not width})
-    local = [
-        (f"{kind} {width}", wire)
-        for wire, (kind, width, _) in wires.items()
-        if wire not in directions and wire not in inserted
-    ]
-    lines = [
-        *_declarations((kind, wire) for kind, wire in local if not is_unnamed(wire)),
-        *_declarations((kind, wire) for kind, wire in local if is_unnamed(wire)),
-        *(memory.rstrip() for memory in memories),
-        *(_assignment(target, value) for target, value in assignments.items()),
-        *instances.splitlines(),
-    ]
-    if processes:
-        lines += ["  always @(posedge clk) begin", *_block(processes, "    "), "  end"]
-    if initial:
-        # Values in the declarations would be second drivers beside the process for some tools.
-        lines += ["  initial begin", *initial, "  end"]
-    lines = [part for line in lines for part in _wrapped(line)]
-    return f"module {name} (\n" + ",\n".join(declared) + "\n);\n" + "\n".join(lines) + "\nendmodule\n"
+def _divided(contents: Contents, others: Mapping[str, _ModuleText], ports: Sequence[str] | None) -> Contents:
+    """The contents with a wire for each operation of which expressions read single bits."""
+    while True:
+        try:
+            _ModuleText(contents, others, ports, None, {}).body()
+        except DividedError as error:
+            contents = contents.divide(str(error))
+        else:
+            return contents
+
+
+def _contents(modules: Mapping[str, Module]) -> dict[str, Contents]:
+    found = {name: Contents(module, modules) for name, module in modules.items()}
+    find_live(found)
+    for each in found.values():
+        each.count_uses()
+    return found
+
+
+def _comment(doc: str, indent: str = "") -> str:
+    lines: list[str] = []
+    for paragraph in doc.split("\n\n"):
+        lines += textwrap.wrap(" ".join(paragraph.split()), _LINE - 3 - len(indent)) or []
+    return "".join(f"{indent}// {line}\n" for line in lines)
+
+
+class _Reference(NamedTuple):
+    """Adjacent bits of a wire."""
+
+    wire: str
+    first: int
+    last: int
+
+
+class _ModuleText:
+    """The text of a module.
+
+    Attributes:
+        name: its name.
+        ports: its ports.
+    """
+
+    def __init__(
+        self,
+        contents: Contents,
+        others: Mapping[str, _ModuleText],
+        ports: Sequence[str] | None,
+        ram_style: str | None,
+        attributes: Mapping[str, Mapping[str, str]],
+    ) -> None:
+        self.name = ""
+        self._ram_style, self._attributes = ram_style, attributes if ports else {}
+        self._contents, self._others = contents, others
+        self._signals = contents.signals
+        self._live = contents.live_signals()
+        self._names, self._chosen = Names(), dict[str, str]()
+        self._registered = {bit.wire for each in contents.registers for bit in each.bits if isinstance(bit, WireBit)}
+        found = [name for name, signal in self._signals.items() if signal.direction and name in self._live]
+        order = ports or sorted(
+            found, key=lambda name: (name not in _COMMON, self._signals[name].direction == "output")
+        )
+        self.ports = {name: self._signals[name] for name in order}
+        for name in self.ports:
+            self.named(name)
+        self._loop, self._index = self._names.take("lane"), self._names.take("i")
+        self._loops = self._indices = False
+        self._read: set[Bit] = set()
+
+    def named(self, signal: str) -> str:
+        """The name of a signal in Verilog."""
+        if signal not in self._chosen:
+            short = _COMMON.get(signal) or re.sub(r"\$\d+$", "", signal).replace("__payload", "")
+            self._chosen[signal] = self._names.take(plain_identifier(short))
+        return self._chosen[signal]
+
+    def body(self) -> str:
+        """The text behind the name."""
+        header = ",\n".join(
+            "".join(f'  (* {key} = "{value}" *)\n' for key, value in self._attributes.get(name, {}).items())
+            + f"  {signal.direction} {self._declared(name)}"
+            for name, signal in self.ports.items()
+        )
+        instances, processes, wires = list(self._instances()), list(self._processes()), list(self._wires())
+        style = '(* {} = "{}" *)\n  '.format(*self._ram_style.split("=", 1)) if self._ram_style else ""
+        memories = [
+            f"  {style}reg {_range(width)}{self.named(name)} [0:{size - 1}];"
+            for name, (width, size) in self._contents.module.memories.items()
+        ]
+        variables = [f"  genvar {self._loop};"] * self._loops + [f"  integer {self._index};"] * self._indices
+        lines = [
+            *self._registers(),
+            *memories,
+            *variables,
+            *wires,
+            *instances,
+            *processes,
+            *self._initial(),
+            *self._sink(),
+        ]
+        return f"(\n{header}\n);\n" + "".join(f"{part}\n" for line in lines for part in _wrapped(line))
+
+    def _registers(self) -> Iterator[str]:
+        """Declarations of registers: one line for all of one width that need no comment."""
+        found: dict[str, list[str]] = {}
+        for name, signal in self._signals.items():
+            if name in self._registered & self._live and name not in self.ports:
+                if signal.doc:
+                    yield from _comment(signal.doc, "  ").splitlines()
+                    yield f"  {self._declared(name)};"
+                else:
+                    found.setdefault(_range(signal.width), []).append(self.named(name))
+        yield from (f"  reg {width}{', '.join(names)};" for width, names in found.items())
+
+    def _declared(self, signal: str) -> str:
+        kind = "reg" if signal in self._registered else "wire"
+        return f"{kind} {_range(self._signals[signal].width)}{self.named(signal)}"
+
+    def _text(self, expression: Expression) -> str:
+        """The text of an expression, whose bits are read."""
+        self._read.update(bits_of(expression))
+        return text(expression, lambda *place: self._slice(_Reference(*place)))
+
+    def _target(self, bits: Bits) -> str:
+        return text(leaf(bits), lambda *place: self._slice(_Reference(*place)))
+
+    def _slice(self, place: _Reference) -> str:
+        name, memories = self.named(place.wire), self._contents.module.memories
+        if place.wire in memories or (place.first == 0 and place.last == self._signals[place.wire].width - 1):
+            return name
+        return f"{name}[{place.first}]" if place.first == place.last else f"{name}[{place.last}:{place.first}]"
+
+    def _wires(self) -> Iterator[str]:
+        """Declarations and assignments of wires, each behind those that it depends on."""
+        contents = self._contents
+        values: dict[str, Bits] = {}
+        # An expression may need further wires.
+        while new := {name: bits for name, bits in contents.wires() if name not in values}:
+            values |= new
+            for bits in new.values():
+                contents.definition(bits)
+        instances = {
+            bit.wire: None
+            for cell in contents.instances
+            for port, signal in self._others[cell.kind].ports.items()
+            if signal.direction == "output"
+            for bit in cell.ports[port]
+            if isinstance(bit, WireBit)
+        }
+        for name in self._order(values, instances):
+            if name in values:
+                yield from self._wire(name, values[name])
+            elif name not in self.ports and name not in self._registered:
+                yield from _comment(self._signals[name].doc, "  ").splitlines()
+                yield f"  {self._declared(name)};"
+
+    def _order(self, values: Mapping[str, Bits], instances: Collection[str]) -> list[str]:
+        """The wires in an order in which each is behind those that its value depends on."""
+        found: dict[str, None] = {}
+        visited: set[str] = set()
+
+        def visit(name: str) -> None:
+            if name not in visited:
+                visited.add(name)
+                for wire in wires_of(self._contents.definition(values[name])) if name in values else ():
+                    if wire in values or wire in instances:
+                        visit(wire)
+                found[name] = None
+
+        for name in [*values, *(each for each in instances if each in self._live)]:
+            visit(name)
+        return list(found)
+
+    def _wire(self, name: str, bits: Bits) -> Iterator[str]:
+        """The declaration of a wire, unless it is a port, and its assignments."""
+        yield from _comment(self._signals[name].doc, "  ").splitlines()
+        pieces = list(self._pieces(bits, self._contents.definition, self._loop))
+        if name not in self.ports:
+            if len(pieces) == 1 and pieces[0].target == self.named(name):
+                yield f"  {self._declared(name)} = {pieces[0].value};"
+                return
+            yield f"  {self._declared(name)};"
+        for piece in pieces:
+            assignment = f"assign {piece.target} = {piece.value};"
+            if piece.number:
+                self._loops = True
+                yield f"  {_for(self._loop, piece)} begin : {self._names.take(f'each_{self.named(name)}')}"
+                yield f"    {assignment}"
+                yield "  end"
+            else:
+                yield f"  {assignment}"
+
+    def _instances(self) -> Iterator[str]:
+        for cell in self._contents.instances:
+            inner = self._others[cell.kind]
+            connected = []
+            for port, signal in inner.ports.items():
+                bits = cell.ports[port]
+                outer = self._target(bits) if signal.direction == "output" else self._text(self._contents.value(bits))
+                connected.append(f"    .{inner.named(port)}({outer})")
+            if any(signal.direction == "output" for signal in inner.ports.values()):
+                yield f"  {inner.name} {self._names.take(plain_identifier(cell.name))} ("
+                yield from (f"{each}," for each in connected[:-1])
+                yield connected[-1]
+                yield "  );"
+
+    def _processes(self) -> Iterator[str]:
+        contents = self._contents
+        for block in merged(each.statements for each in contents.registers if not contents.live.isdisjoint(each.bits)):
+            yield f"  always @(posedge {self._text(leaf([contents.clock]))}) begin"
+            yield from self._block(_reset_first(block), "    ")
+            yield "  end"
+        for cell in contents.writes:
+            enable = self._text(contents.value(cell.ports["EN"][:1]))
+            place = f"{self.named(cell.memory)}[{self._text(contents.value(cell.ports['ADDR']))}]"
+            condition = f"if ({enable}) " if enable != "1'b1" else ""
+            value = self._text(contents.value(cell.ports["DATA"]))
+            yield f"  always @(posedge {self._text(leaf([contents.clock]))}) {condition}{place} <= {value};"
+
+    def _block(self, statements: Iterable[Statement], indent: str) -> Iterator[str]:
+        for each in statements:
+            if isinstance(each, Assignment):
+                values = dict(zip(each.target, each.value, strict=True))
+                yield from self._assignments(values, indent)
+                continue
+            yield from self._branches(each, indent, indent)
+
+    def _branches(self, switch: Switch, indent: str, start: str) -> Iterator[str]:
+        """A switch as conditions one after the other; that of an only statement behind ``else`` is in the same line."""
+        for keys, body in switch.cases:
+            if not keys and len(body) == 1 and isinstance(body[0], Switch):
+                yield from self._branches(body[0], indent, start)
+                return
+            condition = self._text(self._contents.condition(switch.selector, keys)) if keys else ""
+            yield f"{start}{f'if ({condition}) ' if condition else ''}begin"
+            yield from self._block(body, f"{indent}  ")
+            start = f"{indent}end else "
+        yield f"{indent}end"
+
+    def _assignments(self, values: Mapping[Bit, Bit], indent: str) -> Iterator[str]:
+        """Nonblocking assignments; those in adjacent loops over the same elements are in one."""
+        pieces: list[_Piece] = []
+        targets_of: dict[str, list[WireBit]] = {}
+        for bit in values:
+            if isinstance(bit, WireBit):
+                targets_of.setdefault(bit.wire, []).append(bit)
+        for found in targets_of.values():
+            bits = tuple(sorted(found))
+            pieces += self._pieces(bits, lambda part: self._contents.value(values[bit] for bit in part), self._index)
+        for (_, number), group in groupby(pieces, key=lambda piece: (piece.first, piece.number)):
+            same = list(group)
+            inner = indent
+            if number:
+                self._indices = True
+                inner = f"{indent}  "
+                yield f"{indent}{_for(self._index, same[0])} begin"
+            yield from (f"{inner}{piece.target} <= {piece.value};" for piece in same)
+            if number:
+                yield f"{indent}end"
+
+    def _pieces(self, bits: Bits, value: Callable[[Bits], Expression], variable: str) -> Iterator[_Piece]:
+        """The assignments to bits of one wire; those to elements with values of the same form are one, in a loop."""
+        for run in runs(bits):
+            whole = value(run)
+            loops = list(self._loops_of(run, value, variable)) if whole.operator == "{}" else []
+            if any(piece.number for piece in loops):
+                yield from loops
+            else:
+                yield _Piece(self._target(run), self._text(whole))
+
+    def _loops_of(self, run: Bits, value: Callable[[Bits], Expression], variable: str) -> Iterator[_Piece]:
+        assert isinstance(run[0], WireBit)
+        signal = self._signals[run[0].wire]
+        size = signal.width // signal.elements
+        if signal.elements < 3 or len(run) < signal.width:
+            return
+        forms = [self._form(run[at : at + size], value) for at in range(0, signal.width, size)]
+        start = 0
+        while start < len(forms):
+            end = start + 1
+            while end < len(forms) and _is_next(forms[start:end], forms[end]):
+                end += 1
+            if end - start > 2:
+                target, written = (self._in_loop(forms[start : start + 2], start, variable, part) for part in (0, 1))
+                yield _Piece(target, written, start, end - start)
+                start = end
+            else:
+                target, written = (self._in_loop(forms[start : start + 1], start, variable, part) for part in (0, 1))
+                yield _Piece(target, written)
+                start += 1
+
+    def _form(self, bits: Bits, value: Callable[[Bits], Expression]) -> _Form:
+        """The text of an assignment without its wires, and these."""
+        found: list[_Reference] = []
+
+        def refer(*place: Any) -> str:
+            found.append(_Reference(*place))
+            return "\0"
+
+        expression = value(bits)
+        self._read.update(bits_of(expression))
+        return _Form(f"{text(leaf(bits), refer)}\1{text(expression, refer)}", found)
+
+    def _in_loop(self, forms: Sequence[_Form], start: int, variable: str, part: int) -> str:
+        """The target or the value of an assignment to the element `variable`, of two elements from `start` on."""
+        texts = []
+        for number, place in enumerate(forms[0].references):
+            stride = forms[1].references[number].first - place.first if len(forms) > 1 else 0
+            if not stride:
+                texts.append(self._slice(place))
+                continue
+            index = variable if stride == 1 else f"{stride}*{variable}"
+            if offset := place.first - stride * start:
+                index = f"{index} {'+-'[offset < 0]} {abs(offset)}"
+            size = place.last - place.first + 1
+            texts.append(f"{self.named(place.wire)}[{index}{f' +: {size}' if size > 1 else ''}]")
+        written = iter(texts)
+        return re.sub("\0", lambda _: next(written), forms[0].text).split("\1")[part]
+
+    def _initial(self) -> Iterator[str]:
+        """Initial values of the registers that a reset does not initialise.
+
+        Those of which a memory is read have one, too: otherwise Yosys makes them a part of the memory, and others for
+        their other loads.
+        """
+        contents, values = self._contents, dict[str, str]()
+        reset = {bit for each in contents.registers for bit in _reset_bits(each.statements)}
+        reset -= {bit for cell in contents.cells if cell.kind == "$memrd_v2" for bit in cell.ports["ADDR"]}
+        for name, signal in self._signals.items():
+            bits = [WireBit(name, index) for index in range(signal.width)]
+            if name in self._registered & self._live and signal.init and not reset.issuperset(bits):
+                values[self.named(name)] = self._text(leaf(signal.init))
+        if values:
+            yield "  initial begin"
+            yield from (f"    {name} = {value};" for name, value in values.items())
+            yield "  end"
+
+    def _sink(self) -> Iterator[str]:
+        """A wire that reads all bits that nothing else reads, by which linters know that this is intended."""
+        live, clock = self._contents.live_signals(), self._contents.clock
+        unread = [
+            bit
+            for name, signal in self._signals.items()
+            if name in live and signal.direction != "output"
+            if not is_anonymous(WireBit(name, 0)) and WireBit(name, 0) != clock
+            for bit in (WireBit(name, index) for index in range(signal.width))
+            if bit not in self._read
+        ]
+        if unread:
+            bits = ", ".join(self._text(leaf(run)) for run in runs(tuple(unread)))
+            yield f"  wire {self._names.take('unused')} = &{{1'b0, {bits}}};"
+
+
+class _Piece(NamedTuple):
+    """An assignment; with `number`, it is for each of so many elements from `first` on."""
+
+    target: str
+    value: str
+    first: int = 0
+    number: int = 0
+
+
+class _Form(NamedTuple):
+    text: str
+    references: list[_Reference]
+
+
+def _is_next(forms: Sequence[_Form], form: _Form) -> bool:
+    """Whether a form continues others: its wires are the same, with indices that grow by the same number each time."""
+    last = forms[-1]
+    if form.text != last.text or len(form.references) != len(last.references):
+        return False
+    for number, place in enumerate(form.references):
+        before = last.references[number]
+        if place.wire != before.wire or place.last - place.first != before.last - before.first:
+            return False
+        if len(forms) > 1 and place.first - before.first != before.first - forms[-2].references[number].first:
+            return False
+    return True
+
+
+def _for(variable: str, piece: _Piece) -> str:
+    return f"for ({variable} = {piece.first}; {variable} < {piece.first + piece.number}; {variable} = {variable} + 1)"
+
+
+def _reset_first(block: Sequence[Statement]) -> Sequence[Statement]:
+    """A block with its reset in front of the other assignments, which it overrides."""
+    last = block[-1]
+    if len(block) > 1 and isinstance(last, Switch) and not (set(targets(block)) - set(_constants([last]))):
+        [(keys, body)] = last.cases
+        return [Switch(last.selector, [(keys, body), ([], list(block[:-1]))])]
+    return block
+
+
+def _constants(statements: Sequence[Statement]) -> Iterator[Bit]:
+    """The bits to which the assignments under the one condition of the last statement assign a constant."""
+    last = statements[-1]
+    if isinstance(last, Switch) and len(last.cases) == 1:
+        for each in last.cases[0][1]:
+            if isinstance(each, Assignment):
+                yield from (to for to, value in zip(each.target, each.value, strict=True) if isinstance(value, str))
+
+
+def _reset_bits(statements: Sequence[Statement]) -> Iterator[Bit]:
+    last = statements[-1]
+    if isinstance(last, Switch) and any(word in str(last.selector) for word in ("rst", "reset")):
+        yield from _constants(statements)
+
+
+def _range(width: int) -> str:
+    return f"[{width - 1}:0] " if width > 1 else ""
 
 
 def _wrapped(line: str) -> list[str]:
+    if len(line) <= _LINE or line.lstrip().startswith("//"):
+        return line.splitlines()
     indent = line[: len(line) - len(line.lstrip())]
-    if "{" in line:
-        # A concatenation is divided between its elements.
-        line = re.sub("(?<!,) ", "\0", line.strip())
-    lines = textwrap.wrap(
+    return textwrap.wrap(
         line.strip(),
         _LINE,
         initial_indent=indent,
@@ -104,74 +489,3 @@ def _wrapped(line: str) -> list[str]:
         break_long_words=False,
         break_on_hyphens=False,
     )
-    return [line.replace("\0", " ") for line in lines]
-
-
-def _declarations(wires: Iterable[tuple[str, str]]) -> Iterator[str]:
-    """Declarations, one for all wires of the same type."""
-    kinds: dict[str, list[str]] = {}
-    for kind, wire in wires:
-        kinds.setdefault(kind, []).append(wire)
-    for kind, names in kinds.items():
-        yield f"  {kind.rstrip()} {', '.join(names)};"
-
-
-def _assignment(target: str, value: str) -> str:
-    return f"  assign {target} = {_without_repetitions(value)};"
-
-
-def _without_repetitions(value: str) -> str:
-    def replicated(found: re.Match[str]) -> str:
-        return f"{{{found[0].count(',') + 1}{{{found[1]}}}}}"
-
-    return _REPEATED.sub(replicated, value)
-
-
-def _statement(words: list[str]) -> Statement:
-    """Parse a statement, of which the words are removed."""
-    if words[0] != "if":
-        text = []
-        while True:
-            text.append(words.pop(0))
-            if text[-1].endswith(";"):
-                return Statement(" ".join(text))
-    words.pop(0)
-    condition = [words.pop(0)]
-    while " ".join(condition).count("(") > " ".join(condition).count(")"):
-        condition.append(words.pop(0))
-    found = Statement(" ".join(condition), _branch(words))
-    if words and words[0] == "else":
-        words.pop(0)
-        found.otherwise = _branch(words)
-    return found
-
-
-def _branch(words: list[str]) -> list[Statement]:
-    """Parse the statements of a branch, of which the words are removed."""
-    if words[0] != "begin":
-        return [_statement(words)]
-    words.pop(0)
-    found = []
-    while words[0] != "end":
-        found.append(_statement(words))
-    words.pop(0)
-    return found
-
-
-def _block(statements: Iterable[Statement], indent: str) -> Iterator[str]:
-    """The lines of statements that do not depend on each other, in one block for each condition."""
-    conditions: dict[str, Statement] = {}
-    for each in statements:
-        if not each.then:
-            yield f"{indent}{_without_repetitions(each.text)}"
-        else:
-            joined = conditions.setdefault(each.text, Statement(each.text))
-            joined.then += each.then
-            joined.otherwise += each.otherwise
-    for each in conditions.values():
-        yield f"{indent}if {each.text} begin"
-        yield from _block(each.then, f"{indent}  ")
-        if each.otherwise:
-            yield f"{indent}end else begin"
-            yield from _block(each.otherwise, f"{indent}  ")
-        yield f"{indent}end"

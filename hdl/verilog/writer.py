@@ -3,51 +3,28 @@
 
 from __future__ import annotations
 
-import json
-import tempfile
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from functools import lru_cache
-from pathlib import Path
+import inspect
+import re
+from collections.abc import Sequence
 
 from amaranth.back import rtlil
+from amaranth.hdl import Fragment
+from amaranth.lib import wiring
 from amaranth.lib.wiring import In
 
 from utf8fpga.hdl.axi_stream import PortOptions, SymbolPorts, axi_component, axi_signature
 from utf8fpga.hdl.core import Core
 from utf8fpga.hdl.cores import command_words, parameters_of
-from utf8fpga.hdl.toolchain import find_tool, run_tool
 from utf8fpga.hdl.verilog.attributes import PORT_ATTRIBUTES
 from utf8fpga.hdl.verilog.checks import contract_checks
+from utf8fpga.hdl.verilog.contents import combinational_paths
 from utf8fpga.hdl.verilog.header import header
 from utf8fpga.hdl.verilog.identifiers import check_module_name, check_ram_style
-from utf8fpga.hdl.verilog.loops import without_loops_of_wires
-from utf8fpga.hdl.verilog.netlist import tidy
-from utf8fpga.hdl.verilog.text import polished, with_port_attributes, with_ram_style
+from utf8fpga.hdl.verilog.rtlil import read_rtlil
+from utf8fpga.hdl.verilog.text import modules_text
 from utf8fpga.model import InvalidArgumentError
 
 __all__ = ["axi_rtlil", "axi_verilog", "edge_words", "module_name"]
-
-_SIMPLIFY = """
-    hierarchy -top {top}; delete t:$meminit*; proc; memory_collect;
-    setattr -mod -set keep_hierarchy 1 {top}.core.*; flatten -separator .; setattr -mod -unset keep_hierarchy *;
-    write_json first.json;
-    opt -fine -nodffe -nosdff; opt_hier; opt -fine -nodffe -nosdff;
-    splitcells t:$and t:$or t:$xor t:$not t:$mux; opt_clean;
-    opt_hier; opt_clean; opt_hier; opt_clean; opt_hier; opt_clean; opt_hier; opt_clean;
-    wreduce t:$add t:$sub; opt_clean;
-"""
-"""Makes the netlist smaller, but for the order of its operations. Synthesis infers enables and resets of registers.
-
-The core itself is made a part of the top; its components remain modules. So a core without components is one module,
-and its area after synthesis is that of the netlist without hierarchy.
-"""
-
-_TRACE = """
-    flatten; memory_unpack; select -set clocked t:$memrd* r:CLK_ENABLE=1 %i;
-    delete t:$*dff* t:$memwr* @clocked; opt_clean; simplemap; splitnets;
-"""
-"""Leaves the logic between input and output ports that has no register in it, in cells of one bit."""
 
 _WAIVER = """
 // One file has all modules, so only the top can have the name of the file.
@@ -102,7 +79,6 @@ def axi_verilog(
     Raises:
         InvalidArgumentError: `name` or `ram_style` is not valid, see `check_module_name` and `check_ram_style`; or a
             symbol has other fields.
-        ToolError: Yosys is missing or failed.
     """
     options = options or PortOptions()
     if command is None:
@@ -117,7 +93,6 @@ def axi_verilog(
     check_module_name(name)
     if ram_style is not None:
         check_ram_style(ram_style)
-    tool = find_tool("yosys")
     if hasattr(core, "tap") and (checks or attributes is not None):
         raise InvalidArgumentError(
             f"{'checks' if checks else f'attributes {attributes}'} is for cores with an input stream, which a tap only"
@@ -125,16 +100,33 @@ def axi_verilog(
         )
     members = axi_signature(core, options).members
     ports = {port: ("input" if member.flow is In else "output", member.shape) for port, member in members.items()}
-    written = _written(axi_rtlil(core, name, options=options), name, tuple(ports), tool, Path(tool).stat().st_mtime_ns)
-    modules = written.modules if ram_style is None else with_ram_style(written.modules, ram_style)
-    if attributes is not None:
-        modules = with_port_attributes(modules, PORT_ATTRIBUTES[attributes](ports))
+    reset, text = "!rst_n" if options.reset_low else "rst", ""
     if checks:
-        reset, source = "!rst_n" if options.reset_low else "rst", SymbolPorts.of(core.input)
-        gaps = parameters_of(core).accepts_gaps
-        text = contract_checks(ports, reset, accepts_gaps=gaps, symbol_bytes=source.size)
-        modules = modules.replace("endmodule\n", f"{text}endmodule\n", 1)
-    return header(core, name, ports, written.paths, command, notes, options) + _WAIVER + modules
+        gaps, size = parameters_of(core).accepts_gaps, SymbolPorts.of(core.input).size
+        text = contract_checks(ports, reset, accepts_gaps=gaps, symbol_bytes=size)
+    modules = read_rtlil(axi_rtlil(core, name, options=options))
+    written = modules_text(
+        modules,
+        tuple(ports),
+        _docs(Fragment.get(axi_component(core, options), None), name),
+        ram_style=ram_style,
+        attributes=PORT_ATTRIBUTES[attributes](ports) if attributes is not None else None,
+        checks=text,
+    )
+    return header(core, name, ports, combinational_paths(modules), command, notes, options) + _WAIVER + written
+
+
+def _docs(fragment: Fragment, path: str) -> dict[str, str]:
+    """The docstrings of components up to their arguments, by the paths of their instances."""
+    found: dict[str, str] = {}
+    for part, name, _ in fragment.subfragments:
+        found |= _docs(part, f"{path}.{name}")
+    for origin in fragment.origins or ():
+        if isinstance(origin, wiring.Component):
+            text = (inspect.getdoc(origin) or "").replace("`", "")
+            text = re.sub(r"\*(\w+)\*", r"\1", text)
+            found[path] = re.split(r"\n\s*\n(?:Args|Ports|Raises|Attributes):", text)[0]
+    return found
 
 
 def edge_words(core: Core, options: PortOptions, *, checks: bool = False) -> list[str]:
@@ -148,40 +140,3 @@ def edge_words(core: Core, options: PortOptions, *, checks: bool = False) -> lis
     }
     place = [] if options.flags == "item" else ["--flags", options.flags]
     return [*(flag for flag, is_set in flags.items() if is_set), *place]
-
-
-@dataclass(frozen=True)
-class _Written:
-    """The result of Yosys.
-
-    Attributes:
-        modules: the modules in Verilog.
-        paths: for each port that is an output the inputs from which there is a combinational path to it.
-    """
-
-    modules: str
-    paths: Mapping[str, Sequence[str]]
-
-
-@lru_cache(maxsize=16)
-def _written(design: str, name: str, ports: tuple[str, ...], tool: str, changed: int) -> _Written:
-    """The modules of a design in RTLIL in Verilog, kept by the design and the program that writes them."""
-    del tool, changed  # They identify the program in the cache.
-    with tempfile.TemporaryDirectory(prefix="utf8fpga-") as folder:
-        directory = Path(folder)
-        (directory / "top.il").write_text(design, encoding="utf-8")
-        traced = "".join(f"tee -q -o {port}.paths select -list o:{port} %ci* i:* %i; " for port in ports)
-        script = f"read_rtlil top.il; {_SIMPLIFY.format(top=name)} write_json top.json; {_TRACE} {traced}"
-        run_tool("yosys", ["-q", "-p", script], directory=directory)
-        found = json.loads((directory / "top.json").read_text(encoding="utf-8"))
-        first = json.loads((directory / "first.json").read_text(encoding="utf-8"))
-        (directory / "tidy.json").write_text(
-            json.dumps(without_loops_of_wires(tidy(found, name, ports, first))), encoding="utf-8"
-        )
-        write = "read_json tidy.json; write_verilog -noattr top.v"
-        run_tool("yosys", ["-q", "-p", write], directory=directory)
-        paths = {port: (directory / f"{port}.paths").read_text(encoding="utf-8").split() for port in ports}
-        return _Written(
-            polished((directory / "top.v").read_text(encoding="utf-8")),
-            {port: [line.partition("/")[2] for line in lines] for port, lines in paths.items()},
-        )

@@ -123,7 +123,7 @@ def test_generate_selects_options_for_a_device_and_says_which(
     text, line = made.stdout.decode(), f"Selected for {options[1]}: {selected}"
     assert made.stderr.decode().splitlines() == [line]
     assert f"// {line}\n" in text
-    memories = re.findall(r"^(?:  (\(\*.*\*\))\n)?  reg \[\d+:0\] \w+ \[15:0\];$", text, re.MULTILINE)
+    memories = re.findall(r"^(?:  (\(\*.*\*\))\n)?  reg \[\d+:0\] \w+ \[0:15\];$", text, re.MULTILINE)
     styles = {"xilinx": '(* ram_style = "distributed" *)', "cyclonev": '(* ramstyle = "M10K" *)', "ice40": ""}
     assert memories == [styles[options[1]]] * (2 if has_memory else 0)
     # The command in the header writes the same file.

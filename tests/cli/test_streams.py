@@ -218,7 +218,8 @@ def test_sigterm_ends_the_tools_and_removes_their_files(tmp_path: Path) -> None:
     tool.write_text(TOOL.format(python=sys.executable, pid=str(pid)))
     tool.chmod(0o755)
     temporary.mkdir()
-    with running("generate", "-o", "out.v", folder=tmp_path, YOSYS=str(tool), TMPDIR=str(temporary)) as process:
+    (tmp_path / "core.v").write_text("module utf8_decoder; endmodule\n")
+    with running("check", "core.v", folder=tmp_path, YOSYS=str(tool), TMPDIR=str(temporary)) as process:
         wait_until(lambda: pid.exists() and pid.read_text(), process, expected="the tool")
         process.send_signal(signal.SIGTERM)
         assert process.communicate() == ("", "utf8fpga: terminated\n")
@@ -226,4 +227,4 @@ def test_sigterm_ends_the_tools_and_removes_their_files(tmp_path: Path) -> None:
     with pytest.raises(ProcessLookupError):
         os.kill(int(pid.read_text()), 0)
     assert not list(temporary.iterdir())
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["pid", "temporary", "yosys"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["core.v", "pid", "temporary", "yosys"]

@@ -29,7 +29,6 @@ from utf8fpga.hdl import (
 )
 from utf8fpga.hdl.decoder.pipeline import BUFFERS
 from utf8fpga.hdl.toolchain import ToolError, run_tool
-from utf8fpga.hdl.verilog.text import with_ram_style
 from utf8fpga.model import UTF_16
 
 
@@ -130,9 +129,7 @@ MEMORIES = {"ecp5": "TRELLIS_DPR16X4", "gowin": "RAM16SDP", "xilinx": "RAM32M", 
     ids=lambda parameters: parameters.name,
 )
 def test_synthesis_of_each_vendor_reads_it(family: str, parameters: CoreParameters, tmp_path: Path) -> None:
-    verilog = axi_verilog(parameters.build(), "core")
-    if style := FAMILIES[family].ram_style:
-        verilog = with_ram_style(verilog, style)
+    verilog = axi_verilog(parameters.build(), "core", ram_style=FAMILIES[family].ram_style)
     (tmp_path / "core.v").write_text(verilog, encoding="utf-8")
     script = f"read_verilog core.v; {FLOWS[family]} -top core; write_json core.json"
     run_tool("yosys", ["-q", "-L", "yosys.log", "-p", script], directory=tmp_path)
@@ -140,5 +137,5 @@ def test_synthesis_of_each_vendor_reads_it(family: str, parameters: CoreParamete
     modules = json.loads((tmp_path / "core.json").read_text(encoding="utf-8"))["modules"]
     kinds = {cell["type"] for module in modules.values() for cell in module.get("cells", {}).values()}
     assert modules["core"]["cells"]
-    if family in MEMORIES and re.search(r"^  reg \[[^]]+\] \w+ \[[^]]+\];$", verilog, re.MULTILINE):
+    if family in MEMORIES and re.search(r"^  (\(.*\) )?reg \[[^]]+\] \w+ \[[^]]+\];$", verilog, re.MULTILINE):
         assert any(kind.startswith(MEMORIES[family]) for kind in kinds), kinds

@@ -1,0 +1,40 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Names and comments that the generated Verilog has, too."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from amaranth.hdl import Module, Signal, Value
+
+from utf8fpga.model.table import spell
+
+__all__ = ["commented", "named", "spelled_units"]
+
+
+def commented(signal: Signal, comment: str) -> Signal:
+    """A signal with a comment, which the Verilog has at its declaration."""
+    signal.attrs["doc"] = comment
+    return signal
+
+
+def named(m: Module, name: str, value: Value, comment: str = "") -> Signal:
+    """A signal with a value: it gives an expression of a module a name and a comment."""
+    signal = Signal(len(value), name=name)
+    m.d.comb += signal.eq(value)
+    return commented(signal, comment) if comment else signal
+
+
+def spelled_units(units: Iterable[int], width: int) -> str:
+    """Code units as ranges in the notation of the standard.
+
+    >>> spelled_units([0xC2, 0xC3, 0xC4, 0xF4], 8)
+    'C2..C4 F4'
+    """
+    found: list[list[int]] = []
+    for unit in sorted(units):
+        if found and unit == found[-1][-1] + 1:
+            found[-1] = [found[-1][0], unit]
+        else:
+            found.append([unit])
+    return " ".join("..".join(spell([unit], width) for unit in run) for run in found)

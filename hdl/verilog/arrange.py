@@ -1,0 +1,200 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Signals as a reader expects them: a structure is one signal for each field, and signals of the lanes are a vector."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from itertools import count
+
+from utf8fpga.hdl.verilog.contents import Contents
+from utf8fpga.hdl.verilog.rtlil import Assignment, Bit, Bits, Cell, Module, Signal, Statement, Switch, WireBit
+
+__all__ = ["with_fields", "with_port_names", "with_vectors"]
+
+_INDEX = re.compile(r"\[\d+\]")
+_UNNAMED_PORT = re.compile(r"port\$\d+\$\d+$")
+
+
+@dataclass
+class _Places:
+    """The new places of bits.
+
+    Attributes:
+        bits: for each signal that is replaced the place of each of its bits; none: it is removed.
+        elements: for each signal that consists of several alike their number.
+    """
+
+    bits: dict[str, tuple[WireBit, ...]] = field(default_factory=dict)
+    elements: Counter[str] = field(default_factory=Counter)
+
+
+def with_fields(modules: Mapping[str, Module]) -> dict[str, Module]:
+    """Modules in which each signal with a structure is one signal for each field.
+
+    The fields of an array of structures are vectors: the field of the first element is in the low bits.
+    """
+    return _moved(modules, {name: _fields(module) for name, module in modules.items()})
+
+
+def with_port_names(modules: Mapping[str, Module]) -> dict[str, Module]:
+    """Modules in which ports without a name have that of the wire outside."""
+    found = dict(modules)
+    for parent in modules:
+        places = {name: _Places() for name in modules}
+        contents = Contents(found[parent], found)
+        for cell in contents.instances:
+            child = found[cell.kind]
+            names = set(child.signals)
+            for port, bits in cell.ports.items():
+                if _UNNAMED_PORT.match(port) and (name := _name_of(bits, contents)):
+                    name = next(each for n in count() if (each := f"{name}_{n}" if n else name) not in names)
+                    names.add(name)
+                    places[cell.kind].bits[port] = tuple(WireBit(name, index) for index in range(len(bits)))
+        found = _moved(found, places)
+    return found
+
+
+def _name_of(bits: Bits, contents: Contents) -> str:
+    first, last = bits[0], bits[-1]
+    if isinstance(first, str) or isinstance(last, str) or first.wire != last.wire or first.wire[0] == "$":
+        return ""
+    name = first.wire.rpartition(".")[2].replace("__payload", "")
+    if len(bits) == contents.signals[first.wire].width:
+        return name
+    return f"{name}_{first.offset}" if len(bits) == 1 else f"{name}_{last.offset}_{first.offset}"
+
+
+def with_vectors(modules: Mapping[str, Module], live: Mapping[str, Collection[str]]) -> dict[str, Module]:
+    """Modules in which signals that are distinguished by a number at the end of their names are one vector.
+
+    Args:
+        modules: the modules.
+        live: the signals of each module that are used.
+    """
+    return _moved(modules, {name: _vectors(module, live[name]) for name, module in modules.items()})
+
+
+def _fields(module: Module) -> _Places:
+    leaves: dict[str, list[str]] = {}
+    for name in module.signals:
+        base = re.split(r"[.[]", name, maxsplit=1)[0]
+        if base != name and base in module.signals:
+            leaves.setdefault(base, []).append(name)
+    found = _Places()
+    for base, names in leaves.items():
+        ends = [name for name in names if not any(other.startswith((f"{name}.", f"{name}[")) for other in names)]
+        if sum(module.signals[name].width for name in ends) == module.signals[base].width:
+            sizes: dict[str, int] = {}
+            bits: list[WireBit] = []
+            for name in ends:
+                short = _INDEX.sub("", name).replace("__payload.", "_").replace("symbols.", "")
+                # Another signal may have the name of a field.
+                short += "_field" if short in module.signals else ""
+                start = sizes.get(short, 0)
+                sizes[short] = start + module.signals[name].width
+                bits += [WireBit(short, index) for index in range(start, sizes[short])]
+                found.elements[short] += 1
+            found.bits[base] = tuple(bits)
+            found.bits.update(dict.fromkeys(names, ()))
+    return found
+
+
+def _vectors(module: Module, live: Collection[str]) -> _Places:
+    families: dict[tuple[str, int, str], dict[int, str]] = {}
+    for name, signal in module.signals.items():
+        base, _, number = name.rpartition("_")
+        if base and number.isdigit() and name in live:
+            families.setdefault((base, signal.width, signal.direction), {})[int(number)] = name
+    found = _Places()
+    for (base, width, direction), members in families.items():
+        lowest = min(members)
+        # Registers that delay a value are numbered from 1 on.
+        base += "_delayed" if lowest == 1 else ""
+        if base in module.signals and direction:
+            base += {"input": "_in", "output": "_out"}[direction]
+        is_whole = sorted(members) == list(range(lowest, lowest + len(members)))
+        if len(members) > 1 and is_whole and base not in module.signals:
+            found.elements[base] = len(members)
+            for index, name in members.items():
+                place = (index - lowest) * width
+                found.bits[name] = tuple(WireBit(base, place + bit) for bit in range(width))
+    return found
+
+
+def _moved(modules: Mapping[str, Module], places: Mapping[str, _Places]) -> dict[str, Module]:
+    changed = {name for name, place in places.items() if place.bits}
+    return {
+        name: _Mover(module, places[name]).module(places)
+        if name in changed or any(cell.kind in changed for cell in module.cells)
+        else module
+        for name, module in modules.items()
+    }
+
+
+class _Mover:
+    """Gives the bits of a module other places."""
+
+    def __init__(self, module: Module, places: _Places) -> None:
+        self._module, self._places = module, places
+
+    def module(self, places: Mapping[str, _Places]) -> Module:
+        module = self._module
+        return replace(
+            module,
+            signals=self._signals(),
+            cells=[self._cell(cell, places.get(cell.kind, _Places())) for cell in module.cells],
+            processes=[self._statements(each) for each in module.processes],
+            connections=[
+                Assignment(self._bits(each.target), self._bits(each.value))
+                for each in module.connections
+                if self._bits(each.target)
+            ],
+        )
+
+    def _signals(self) -> dict[str, Signal]:
+        found: dict[str, Signal] = {}
+        for name, signal in self._module.signals.items():
+            place = self._places.bits.get(name)
+            if place is None:
+                found[name] = signal
+                continue
+            for index, (new, at) in enumerate(place):
+                before = found.get(new) or Signal(
+                    0, signal.direction, "", signal.doc, self._places.elements.get(new, 1)
+                )
+                init = before.init.ljust(before.width, "x")
+                init = init[:at].ljust(at, "x") + (signal.init[index] if signal.init else "") + init[at + 1 :]
+                found[new] = replace(before, width=max(before.width, at + 1), init=init if signal.init else before.init)
+        return found
+
+    def _bits(self, bits: Bits) -> Bits:
+        found: list[Bit] = []
+        for bit in bits:
+            if isinstance(bit, str) or bit.wire not in self._places.bits:
+                found.append(bit)
+            elif place := self._places.bits[bit.wire]:
+                found.append(place[bit.offset])
+        return tuple(found)
+
+    def _statements(self, statements: Iterable[Statement]) -> list[Statement]:
+        return [
+            Assignment(self._bits(each.target), self._bits(each.value))
+            if isinstance(each, Assignment)
+            else Switch(self._bits(each.selector), [(keys, self._statements(body)) for keys, body in each.cases])
+            for each in statements
+        ]
+
+    def _cell(self, cell: Cell, inside: _Places) -> Cell:
+        """A cell; if it is an instance, with the ports that its module has."""
+        if not inside.bits:
+            return replace(cell, ports={port: self._bits(bits) for port, bits in cell.ports.items()})
+        ports: dict[str, dict[int, Bit]] = {}
+        for port, bits in cell.ports.items():
+            outer = self._bits(bits)
+            for index, bit in enumerate(outer):
+                new, at = inside.bits[port][index] if port in inside.bits else (port, index)
+                ports.setdefault(new, {})[at] = bit
+        return replace(cell, ports={port: tuple(bits[index] for index in sorted(bits)) for port, bits in ports.items()})

@@ -1,0 +1,179 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The text of modules: equal to the design, with its names and comments, and regular where the design is."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from graphlib import CycleError, TopologicalSorter
+
+import pytest
+from amaranth.back import rtlil
+from amaranth.hdl import Cat, Module, Mux, Signal
+from amaranth.lib import data, memory
+
+from utf8fpga.formal.netlist import equal_verilog
+from utf8fpga.hdl import DecoderParameters, EncoderParameters, ValidatorParameters, axi_rtlil, axi_verilog, logic_digest
+from utf8fpga.hdl.commented import named
+from utf8fpga.hdl.verilog.rtlil import read_rtlil
+from utf8fpga.hdl.verilog.text import modules_text
+
+Build = Callable[[Module, Signal, Signal], Signal]
+"""Adds logic with two inputs of 8 bits to a module, and returns the output."""
+
+
+def conditions(m: Module, a: Signal, b: Signal) -> Signal:
+    state, chosen = Signal(4, name="state", init=3), Signal(4, name="chosen")
+    with m.If(a[0]):
+        m.d.sync += state.eq(b[:4])
+    with m.Elif(a[1]):
+        m.d.sync += state[1:3].eq(a[2:4])
+        with m.If(b[0]):
+            m.d.sync += state[3].eq(0)
+    with m.Else():
+        m.d.sync += state.eq(state + 1)
+    with m.Switch(state):
+        with m.Case(1, 2):
+            m.d.comb += chosen.eq(a[4:])
+        with m.Case("1--0"):
+            m.d.comb += chosen.eq(b[4:])
+        with m.Default():
+            m.d.comb += chosen.eq(~state)
+    return chosen
+
+
+def arithmetic(m: Module, a: Signal, b: Signal) -> Signal:
+    total, result = Signal(9, name="total"), Signal(16, name="result")
+    m.d.comb += total.eq(a + b)
+    low = (a[:4] + b[:3])[1:4]
+    compared = Cat(a < b, a == b, a >= b, (a - b)[8], a.any(), b.all(), (a ^ b).xor())
+    m.d.sync += result.eq(Cat(compared, Mux(total[8], low, (a >> b[:3])[:3]), total[:2]))
+    return result
+
+
+def rows(m: Module, a: Signal, b: Signal) -> Signal:
+    m.submodules.rows = stored = memory.Memory(shape=8, depth=4, init=[])
+    write, read = stored.write_port(), stored.read_port(domain="comb")
+    m.d.comb += [write.en.eq(a[7]), write.addr.eq(a[:2]), write.data.eq(b), read.addr.eq(a[2:4])]
+    return read.data
+
+
+def lanes(m: Module, a: Signal, b: Signal) -> Signal:
+    found = [Signal(2, name=f"found_{lane}") for lane in range(4)]
+    for lane, each in enumerate(found):
+        m.d.sync += each.eq(Mux(a[lane], a[2 * lane : 2 * lane + 2], b[2 * lane : 2 * lane + 2] & a[lane].replicate(2)))
+    return named(m, "all_found", Cat(found))
+
+
+def fields(m: Module, a: Signal, b: Signal) -> Signal:
+    layout = data.ArrayLayout(data.StructLayout({"code": 3, "error": 1}), 2)
+    beat = Signal(layout, name="beat")
+    m.d.sync += [beat[0].code.eq(a), beat[0].error.eq(b[0]), beat[1].code.eq(b), beat[1].error.eq(a[7])]
+    return named(m, "result", Cat(beat[1].code, beat[0].error, beat[1].error, beat[0].code))
+
+
+def dependent_bits(m: Module, a: Signal, b: Signal) -> Signal:
+    carries = [Signal(name=f"carry_{bit}") for bit in range(4)]
+    for bit, each in enumerate(carries):
+        m.d.comb += each.eq(a[bit] & (carries[bit - 1] | b[bit]) if bit else b[0])
+    return named(m, "result", Cat(carries))
+
+
+BUILDS = {each.__name__: each for each in (conditions, arithmetic, rows, lanes, fields, dependent_bits)}
+
+
+def written(build: Build) -> tuple[str, str]:
+    """A module in RTLIL and in Verilog, with a register at its output."""
+    m, a, b = Module(), Signal(8, name="a"), Signal(8, name="b")
+    result = build(m, a, b)
+    output = Signal(len(result), name="q")
+    m.d.sync += output.eq(result)
+    design = rtlil.convert(m, name="top", ports=[a, b, output], emit_src=False)
+    modules = read_rtlil(design)
+    ports = [name for name, signal in modules["top"].signals.items() if signal.direction]
+    return design, modules_text(modules, ports, {})
+
+
+@pytest.mark.parametrize("build", BUILDS.values(), ids=BUILDS)
+def test_the_text_is_equal_to_the_design(build: Build) -> None:
+    design, verilog = written(build)
+    assert equal_verilog(design, verilog, "top").proved is True
+
+
+def test_registers_of_lanes_are_assigned_in_one_loop() -> None:
+    _, verilog = written(lanes)
+    assert "reg [7:0] found;" in verilog
+    assert "found[2*i +: 2] <= a[i] ? a[2*i +: 2] : b[2*i +: 2] & {2{a[i]}};" in verilog
+    assert verilog.count("found[") == 1
+
+
+def test_a_reset_comes_first_and_makes_an_initial_value_redundant() -> None:
+    _, verilog = written(conditions)
+    assert "    if (rst) begin\n      state <= 4'h3;\n    end else " in verilog
+    assert "initial" not in verilog
+
+
+def test_a_register_without_a_reset_has_an_initial_value() -> None:
+    m, held = Module(), Signal(4, init=5, reset_less=True, name="held")
+    m.d.sync += held.eq(held + 1)
+    design = rtlil.convert(m, name="top", ports=[held], emit_src=False)
+    assert "    held = 4'h5;\n" in modules_text(read_rtlil(design), ["clk", "rst", "held"], {})
+
+
+def test_fields_of_a_structure_are_signals() -> None:
+    _, verilog = written(fields)
+    assert "  reg [1:0] beat_error;\n" in verilog
+    assert "beat_code <= {b[2:0], a[2:0]};" in verilog
+
+
+def test_comments_of_signals_and_modules_are_in_the_text() -> None:
+    verilog = axi_verilog(DecoderParameters().build())
+    assert "// The unit starts a sequence of several units: C2..F4.\n  wire opens = " in verilog
+    assert "// Code units in, items out, with one U+FFFD per maximal subpart (D93b).\n" in verilog
+
+
+@pytest.mark.parametrize(
+    "parameters",
+    [DecoderParameters(), DecoderParameters(lanes=4), EncoderParameters(narrow=True), ValidatorParameters(lanes=2)],
+    ids=lambda parameters: parameters.name,
+)
+def test_each_wire_has_a_name_and_none_depends_on_itself(parameters: DecoderParameters) -> None:
+    verilog = axi_verilog(parameters.build())
+    assert not re.findall(r"\b_\d+_\b|\bsignal\w*\b|\bwires\w*\b|\$\d", verilog)
+    check_circles(verilog)
+
+
+def check_circles(verilog: str) -> None:
+    """Check that the wires of each module can be assigned one after the other, each as a whole.
+
+    Raises:
+        CycleError: they cannot.
+    """
+    for module in verilog.split("endmodule"):
+        wires: dict[str, set[str]] = {}
+        for target, value in re.findall(
+            r"^ +(?:assign|wire(?: \[\d+:0\])?) (\w+)[^=;]* = ([^;]+);", module, re.MULTILINE
+        ):
+            wires.setdefault(target, set()).update(re.findall(r"[A-Za-z_]\w*", value))
+        TopologicalSorter(wires).prepare()
+
+
+def test_circles_are_found() -> None:
+    with pytest.raises(CycleError):
+        check_circles("module m;\n  wire [1:0] x = {y[0], 1'b0};\n  wire [1:0] y = {x[0], 1'b1};\nendmodule\n")
+
+
+def test_the_digest_depends_on_the_logic_and_not_on_names() -> None:
+    design = axi_rtlil(DecoderParameters().build())
+    digest = logic_digest(design)
+    assert logic_digest(re.sub(r"\\(continued|gathered|opens)\b", r"\\\1_renamed", design)) == digest
+    assert logic_digest(re.sub(r"^ +attribute .doc .*\n", "", design, flags=re.MULTILINE)) == digest
+    for before, after in (
+        ("cell $or", "cell $xor"),
+        ("init 1'0\n  wire width 1 \\occupied", "init 1'1\n  wire width 1 \\occupied"),
+        ("case 1'1", "case 1'0"),
+        ("connect \\B \\s_axis_tlast", "connect \\B \\s_axis_tvalid"),
+        ("s_axis_tkeep", "s_axis_tkept"),
+    ):
+        changed = design.replace(before, after, 1) if before != "s_axis_tkeep" else design.replace(before, after)
+        assert before not in design or logic_digest(changed) != digest, before
