@@ -20,9 +20,6 @@ from utf8fpga.formal.aiger import Aig, read_aig
 from utf8fpga.formal.answers import Answers
 from utf8fpga.hdl.toolchain import ToolError, run_tool
 
-__all__ = ["Verdict", "always_zero_each", "decide", "hold_each", "hunt", "hunt_each"]
-
-
 _DUMMY = """\
 module \\dummy
   wire input 1 \\a

@@ -14,8 +14,6 @@ from typing import Any, NamedTuple
 
 from utf8fpga.hdl.toolchain import ToolError, run_tool
 
-__all__ = ["Aig", "GateList", "Start", "aig_of", "assemble", "prepare", "read_aig"]
-
 
 def prepare(name: str, *, free: bool = False) -> str:
     """The Yosys script from a hierarchy to the file ``name.aig``, which `read_aig` reads.

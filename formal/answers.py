@@ -21,8 +21,6 @@ from filelock import FileLock, Timeout
 
 from utf8fpga.hdl.cache import Cache, CacheError
 
-__all__ = ["Answers", "kept", "once", "shared_answers"]
-
 T = TypeVar("T")
 
 _cache: ContextVar[Cache | None] = ContextVar("cache", default=None)

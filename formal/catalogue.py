@@ -32,8 +32,6 @@ from utf8fpga.model.practices import Practice
 from utf8fpga.model.properties import CharacterProperty
 from utf8fpga.model.table import Composition
 
-__all__ = ["CONFIGURATIONS", "PROPERTIES", "Configuration"]
-
 
 @dataclass(frozen=True)
 class Configuration:

@@ -20,8 +20,6 @@ from utf8fpga.model.table import spell
 from utf8fpga.sim.beats import ContractError, beat_of, symbol_width
 from utf8fpga.sim.simulation import Simulation
 
-__all__ = ["Counterexample", "compared_with"]
-
 
 @dataclass
 class Counterexample:

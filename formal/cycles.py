@@ -19,8 +19,6 @@ from utf8fpga.formal.aiger import Aig, GateList
 from utf8fpga.formal.answers import Answers
 from utf8fpga.hdl.toolchain import ToolError
 
-__all__ = ["Cycles", "SolverMissingError", "conjuncts", "entailed", "next_cycle"]
-
 _CONFLICTS = 5_000
 """Conflicts of the solver for each second of a limit. They are counted in place of time, so that an answer does not
 depend on what else the machine does."""

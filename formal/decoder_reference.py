@@ -14,8 +14,6 @@ from utf8fpga.formal.reference_dfa import Reference, causes, event_layout, flag_
 from utf8fpga.hdl import Core, CoreParameters, DecoderParameters, EncoderParameters, RemoverParameters, parameters_of
 from utf8fpga.model import DFA, EncodingTable, ErrorKind
 
-__all__ = ["DecoderReference", "reference_of"]
-
 
 def reference_of(core: Any, table: EncodingTable | None = None) -> CoreReference:
     """The reference of a core.

@@ -22,8 +22,6 @@ from utf8fpga.formal.cycles import entailed, next_cycle
 from utf8fpga.formal.properties import Harness, Property
 from utf8fpga.model import EncodingTable
 
-__all__ = ["prove_drained"]
-
 
 def prove_drained(
     build: Callable[[], Any],

@@ -17,8 +17,6 @@ from utf8fpga.formal.reference import CoreReference, Event, Followed
 from utf8fpga.model import REPLACEMENT_CHARACTER, EncodingTable, Row
 from utf8fpga.model.encodings import Encoding
 
-__all__ = ["EncoderReference"]
-
 
 class EncoderReference(CoreReference):
     """How an encoder is compared with the rows of a table.

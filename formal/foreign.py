@@ -18,8 +18,6 @@ from utf8fpga.hdl.foreign_core import PARTIAL, ForeignCore
 from utf8fpga.hdl.foreign_ports import CheckedPorts
 from utf8fpga.model import TABLE_3_7, InvalidArgumentError
 
-__all__ = ["PROVED", "ForeignProof", "prove_foreign", "require_provable"]
-
 PROVED = (Property.EQUIVALENCE, Property.STEADY)
 """The properties that are proved."""
 

@@ -8,8 +8,6 @@ from typing import Any
 
 from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 
-__all__ = ["delayed", "how_many", "keep_of", "named"]
-
 
 def delayed(m: Module, name: str, value: Any, cycles: int) -> list[Value]:
     """A value, and the registers that hold what it was in each of some cycles before, that of the last one first."""

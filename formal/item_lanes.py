@@ -19,8 +19,6 @@ from utf8fpga.formal.stages_proof import needs_two_lanes
 from utf8fpga.formal.top import Top
 from utf8fpga.model import EncodingTable
 
-__all__ = ["ItemLanes", "prove_item_lanes"]
-
 
 class ItemLanes(Top):
     """The reference of adjacent lanes.

@@ -13,8 +13,6 @@ from utf8fpga.hdl.chain import Chain
 from utf8fpga.hdl.encoder.encoder import in_byte_order
 from utf8fpga.model.encodings import Encoding
 
-__all__ = ["ChainJoints", "Joints", "is_joined"]
-
 Pairs = list[tuple[Any, Any]]
 """Pairs of values that must be equal."""
 

@@ -14,8 +14,6 @@ from utf8fpga.formal.abc import Verdict, always_zero_each, decide
 from utf8fpga.formal.aiger import aig_of
 from utf8fpga.hdl.toolchain import run_tool
 
-__all__ = ["FAMILIES", "TOP", "equal_netlist", "equal_verilog"]
-
 FAMILIES = {
     # Deferred, since one of iCE40's cells, a large memory that no decoder has, takes a minute to read.
     "ice40": "read_verilog -defer +/ice40/cells_sim.v",

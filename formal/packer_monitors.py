@@ -18,8 +18,6 @@ from utf8fpga.formal.helpers import delayed, how_many, named
 from utf8fpga.formal.properties import Property
 from utf8fpga.hdl.packer.packer import Packer
 
-__all__ = ["MONITORED", "GhostBeat", "PackerMonitors"]
-
 MONITORED = (Property.EQUIVALENCE, Property.STEADY, Property.STALL, Property.LATENCY)
 """The properties that have a monitor."""
 

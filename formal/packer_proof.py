@@ -40,16 +40,6 @@ from utf8fpga.formal.top import Top
 from utf8fpga.hdl.packer.packer import Packer
 from utf8fpga.model.exceptions import InvalidArgumentError
 
-__all__ = [
-    "NARROW",
-    "PACKER_COVERS",
-    "PACKER_PROPERTIES",
-    "PackerKind",
-    "PackerProof",
-    "moves_bits_alike",
-    "prove_packer",
-]
-
 PACKER_PROPERTIES = (*MONITORED, Property.INDEPENDENCE, Property.POWER_UP, Property.COVER)
 """The properties of `prove_packer`."""
 

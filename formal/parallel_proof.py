@@ -32,8 +32,6 @@ from utf8fpga.hdl.memory_buffer import RowBuffer
 from utf8fpga.hdl.register_buffer import RegisterBuffer
 from utf8fpga.model import EncodingTable
 
-__all__ = ["HALVES", "DecoderJoints", "DirectJoints", "Induction", "prove_direct", "prove_halves", "prove_recovery"]
-
 HALVES = (Property.EQUIVALENCE, Property.POWER_UP, Property.STEADY, Property.STALL, Property.LATENCY)
 """The properties that are proved in halves."""
 

@@ -36,8 +36,6 @@ from utf8fpga.formal.aiger import Aig, aig_of
 from utf8fpga.formal.top import Top
 from utf8fpga.hdl import DecoderParameters, Refresh, RefreshedDecoder
 
-__all__ = ["RefreshProof", "prove_refresh"]
-
 
 class _AnyDecoder(wiring.Component):
     """A decoder with arbitrary behaviour: its outputs are inputs of the proof.

@@ -26,8 +26,6 @@ from utf8fpga.hdl.beats import is_effective, symbol_shape
 from utf8fpga.hdl.memory_buffer import CAPACITY
 from utf8fpga.model import EncodingTable
 
-__all__ = ["COVERS", "JUDGES", "Harness", "Property", "cover_targets"]
-
 
 class Property(StrEnum):
     """A property by the name that the command line has for it."""

@@ -23,8 +23,6 @@ from utf8fpga.hdl import ParallelDecoder
 from utf8fpga.hdl.decoder.window import RowWindow
 from utf8fpga.hdl.memory_buffer import RowBuffer
 
-__all__ = ["WindowRecovery"]
-
 
 class _Twins(Elaboratable):
     """The windows of two decoders, which receive the same.

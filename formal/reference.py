@@ -17,8 +17,6 @@ from utf8fpga.hdl import Core, CoreParameters
 from utf8fpga.model import InvalidArgumentError
 from utf8fpga.model.golden import FiniteGolden
 
-__all__ = ["CoreReference", "Event", "FiniteReference", "Followed", "PassReference"]
-
 _MOST_STATES = 64
 _MOST_BITS = 8
 

@@ -24,8 +24,6 @@ from utf8fpga.model.errors import representatives
 from utf8fpga.model.properties import CharacterProperty, code_points_of
 from utf8fpga.model.table import Range
 
-__all__ = ["Causes", "Reference", "Slot", "causes", "event_layout", "flag_of"]
-
 
 def event_layout(table: EncodingTable, properties: Sequence[CharacterProperty] = ()) -> data.StructLayout:
     """The layout of an event at the output of a decoder: an item, or the end of a text.

@@ -9,8 +9,6 @@ from typing import Any
 from utf8fpga.formal.counterexample import Counterexample
 from utf8fpga.formal.properties import Property
 
-__all__ = ["Result"]
-
 
 @dataclass
 class Result:

@@ -46,8 +46,6 @@ from utf8fpga.hdl.jobs import run_each, shared_folder
 from utf8fpga.hdl.validator.tapped import TappedStream
 from utf8fpga.model import InvalidArgumentError
 
-__all__ = ["harness_aig", "prove", "prove_all"]
-
 
 def harness_aig(configuration: Configuration, wanted: Property) -> Aig:
     """The monitor of a property around the core, as a graph with the output ``bad``."""

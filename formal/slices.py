@@ -21,8 +21,6 @@ from itertools import count
 
 from utf8fpga.formal.aiger import Aig
 
-__all__ = ["Place", "corresponds"]
-
 Place = tuple[int, Hashable]
 """The position of the corresponding bit in a port of the narrow circuit, and the slice to which a bit belongs: None for
 a bit that is not part of a word."""

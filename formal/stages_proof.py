@@ -39,8 +39,6 @@ from utf8fpga.formal.transcoder_reference import is_ill_formed
 from utf8fpga.hdl.encoder.stages import EncoderStages
 from utf8fpga.model import REPLACEMENT_CHARACTER, EncodingTable
 
-__all__ = ["StagesProof", "needs_two_lanes", "prove_stages"]
-
 
 def needs_two_lanes(item: Any, source: EncodingTable) -> Value:
     """Whether the sequence of an item is well-formed and has several units, so that it has the lane before to itself.

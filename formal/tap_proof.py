@@ -15,8 +15,6 @@ from utf8fpga.formal.reference_dfa import Reference
 from utf8fpga.formal.top import Top
 from utf8fpga.model import EncodingTable
 
-__all__ = ["TAP_PROPERTIES", "TapHarness", "prove_tap"]
-
 TAP_PROPERTIES = (Property.EQUIVALENCE, Property.POWER_UP)
 """The properties of a tap, which has no handshake of its own."""
 

@@ -8,8 +8,6 @@ from amaranth.hdl import ClockDomain, Elaboratable, Module, Signal, Value
 
 from utf8fpga.formal.aiger import Aig, aig_of
 
-__all__ = ["Top"]
-
 
 class Top(Elaboratable):
     """A top module; its ports are its public attributes that are signals, or lists or dictionaries of signals.

@@ -22,8 +22,6 @@ from utf8fpga.hdl import parameters_of
 from utf8fpga.hdl.transcoder.transcoder import Transcoder, source_table
 from utf8fpga.model import EncodingTable
 
-__all__ = ["TRANSCODER_PROPERTIES", "is_same_decoder", "prove_encoder"]
-
 TRANSCODER_PROPERTIES = (Property.EQUIVALENCE, Property.POWER_UP, Property.STEADY, Property.INDEPENDENCE)
 """The properties of a transcoder. Its latency and its stalls are not proved."""
 

@@ -15,8 +15,6 @@ from utf8fpga.hdl.encoder.encoder import units_in_order
 from utf8fpga.hdl.transcoder.transcoder import Transcoder, source_table
 from utf8fpga.model import REPLACEMENT_CHARACTER, EncodingTable
 
-__all__ = ["ItemEncoder", "ItemReference"]
-
 
 class ItemEncoder(wiring.Component):
     """The encoder of a transcoder with one lane, behind any items that its decoder may output.

@@ -34,8 +34,6 @@ from utf8fpga.hdl.encoder.parallel_encoder import ParallelEncoder
 from utf8fpga.hdl.encoder.stages import EncoderStages
 from utf8fpga.model import EncodingTable
 
-__all__ = ["EncoderJoints", "is_wide", "prove_joints", "prove_units", "source_of"]
-
 
 def is_wide(core: Any) -> bool:
     """Whether the output of an encoder or of a transcoder is that of a packer behind `EncoderStages`."""

@@ -16,8 +16,6 @@ from utf8fpga.hdl.register_buffer import RegisterBuffer
 from utf8fpga.model import InvalidArgumentError
 from utf8fpga.model.properties import CharacterProperty
 
-__all__ = ["FLAGS", "AxiStreamCore", "AxiStreamTap", "PortOptions", "SymbolPorts", "axi_component", "axi_signature"]
-
 FLAGS = ("item", "word", "byte")
 """Where the error flags of a beat are, see `PortOptions`."""
 

@@ -8,8 +8,6 @@ from typing import Any
 from amaranth.hdl import ShapeLike, Value
 from amaranth.lib import data, stream
 
-__all__ = ["beat_layout", "beat_stream", "is_effective", "lanes_of", "symbol_shape"]
-
 
 def beat_layout(symbol: ShapeLike, lanes: int) -> data.StructLayout:
     """One beat of the input or of the output of a core.

@@ -10,8 +10,6 @@ from pathlib import Path
 
 from utf8fpga.model import UserError
 
-__all__ = ["Cache", "CacheError"]
-
 
 class CacheError(UserError, OSError):
     """The folder of the cache cannot be written; the message names it and the reason."""

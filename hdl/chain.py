@@ -11,8 +11,6 @@ from amaranth.lib import wiring
 
 from utf8fpga.hdl.beats import is_effective, lanes_of
 
-__all__ = ["Chain", "Join", "Stage"]
-
 
 class Stage(Protocol):
     """A circuit with one input and one output stream, see `Core` for the attributes.

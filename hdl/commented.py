@@ -9,8 +9,6 @@ from amaranth.hdl import Module, Signal, Value
 
 from utf8fpga.model.table import spell
 
-__all__ = ["commented", "named", "spelled_units"]
-
 
 def commented(signal: Signal, comment: str) -> Signal:
     """A signal with a comment, which the Verilog has at its declaration."""

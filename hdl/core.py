@@ -24,8 +24,6 @@ from utf8fpga.model.encodings import Encoding
 from utf8fpga.model.golden import BulkGolden, Golden
 from utf8fpga.model.table import checked_table
 
-__all__ = ["Core", "CoreParameters", "Option", "check_types", "option", "option_word", "spelled"]
-
 
 class Core(Protocol):
     """A circuit with one input and one output stream. Code that takes any core uses these attributes only.

@@ -15,8 +15,6 @@ from utf8fpga.hdl.transcoder.parameters import TranscoderParameters
 from utf8fpga.hdl.validator.parameters import ValidatorParameters
 from utf8fpga.model import InvalidArgumentError
 
-__all__ = ["CORES", "command_words", "is_default", "parameters_of"]
-
 CORES: Mapping[str, type[CoreParameters]] = MappingProxyType(
     {
         kind.core: kind

@@ -13,8 +13,6 @@ from dataclasses import dataclass
 from functools import reduce
 from operator import and_, or_
 
-__all__ = ["Box", "Term", "cover"]
-
 Box = tuple[int, ...]
 """A product: for each digit a mask of its values, bit n for value n."""
 

@@ -9,8 +9,6 @@ from amaranth.lib.wiring import In, Out
 
 from utf8fpga.hdl.minimise import minimise
 
-__all__ = ["DelayMemory"]
-
 
 class DelayMemory(wiring.Component):
     """A word in each cycle, output some cycles later.

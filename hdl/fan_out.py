@@ -13,8 +13,6 @@ from amaranth.hdl import Cat, Const, Module, ResetSignal, Signal, Value
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
-__all__ = ["FanOut", "LateReset"]
-
 
 class FanOut(wiring.Component):
     """Duplicates of a bit, some cycles later, from a tree of registers that doubles at each stage but the last.

@@ -15,16 +15,6 @@ from typing import Any
 from utf8fpga.hdl.toolchain import ToolError, run_tool
 from utf8fpga.model import InvalidArgumentError
 
-__all__ = [
-    "CoreError",
-    "ForeignModule",
-    "TiedOff",
-    "printable",
-    "read_module",
-    "read_script",
-    "text_of",
-]
-
 
 class CoreError(InvalidArgumentError):
     """A core cannot be measured or checked, or its description is wrong; the message is one line with the reason."""

@@ -20,8 +20,6 @@ from utf8fpga.hdl.foreign_ports import FORMS, OWN_PORTS, CheckedPorts
 from utf8fpga.hdl.transcoder.parameters import TranscoderParameters
 from utf8fpga.model import REPLACEMENT_CHARACTER, TABLE_3_7, Practice
 
-__all__ = ["PARTIAL", "PATIENCE", "VIOLATIONS", "ForeignCore"]
-
 PATIENCE = 2048
 """Cycles after which a byte that is not accepted, or an output without end, is an error."""
 

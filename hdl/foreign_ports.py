@@ -14,8 +14,6 @@ from typing import Any
 from utf8fpga.hdl.foreign import CoreError, printable, text_of
 from utf8fpga.model import TABLE_3_7, UTF_16, UTF_32, EncodingTable
 
-__all__ = ["FORMS", "OWN_PORTS", "CheckedPorts", "read_checked_ports", "read_description"]
-
 _KEYS: dict[str, tuple[type, ...]] = {
     "clock": (str,),
     "reset": (str,),

@@ -34,8 +34,6 @@ from amaranth.hdl import UnusedElaboratable
 
 from utf8fpga.hdl.toolchain import ToolError, stop_tools
 
-__all__ = ["CONNECT_SECONDS", "JobExecutor", "job_executor", "run_each", "shared_folder"]
-
 CONNECT_SECONDS = 5.0
 """Upper bound on the time to connect to the scheduler of a cluster."""
 

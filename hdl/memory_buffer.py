@@ -15,8 +15,6 @@ from amaranth.lib.wiring import In, Out
 
 from utf8fpga.hdl.fan_out import LateReset
 
-__all__ = ["CAPACITY", "GROUP", "Front", "LaneMemory", "Level", "MemoryBuffer", "RowBuffer", "step_pointer"]
-
 _STATES = 15
 """States of a four-bit pointer, which steps through all values but 0."""
 

@@ -18,8 +18,6 @@ from operator import or_
 
 from amaranth.hdl import Const, Value
 
-__all__ = ["LUT_INPUTS", "Cube", "Function", "Gate", "Network", "decompose", "minimise"]
-
 LUT_INPUTS = 4
 """Inputs of a look-up table."""
 

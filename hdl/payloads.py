@@ -12,16 +12,6 @@ from utf8fpga.model import REPLACEMENT_CHARACTER, EncodingTable, ErrorKind
 from utf8fpga.model.forms import RFC_2279
 from utf8fpga.model.properties import CharacterProperty
 
-__all__ = [
-    "Kind",
-    "OutputUnit",
-    "beat_of_slots",
-    "code_point_bits",
-    "item_layout",
-    "slots_layout",
-    "unit_layout",
-]
-
 
 class Kind(enum.Enum, shape=3):  # type: ignore[call-arg]  # amaranth's metaclass takes the shape
     """The model's `ErrorKind` as a three-bit shape, and NONE where the item is well-formed."""

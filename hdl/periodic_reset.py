@@ -16,8 +16,6 @@ from utf8fpga.model import InvalidArgumentError
 if TYPE_CHECKING:
     from utf8fpga.hdl.decoder.parameters import DecoderParameters
 
-__all__ = ["MAX_EVERY", "MOST", "STILL", "Refresh", "RefreshedDecoder"]
-
 STILL = 64
 """Cycles without a beat at the input and the output after which most decoders have drained and are ready."""
 

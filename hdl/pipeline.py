@@ -14,8 +14,6 @@ from amaranth.hdl import Cat, Const, Module, Signal, Value
 
 from utf8fpga.hdl.delay import DelayMemory
 
-__all__ = ["ZERO", "Pipeline", "Staged", "latest"]
-
 
 @dataclass(frozen=True, eq=False)
 class Staged:

@@ -9,8 +9,6 @@ from amaranth.hdl import Cat, Module, Mux, ResetSignal, Signal, Value
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
-__all__ = ["RegisterBuffer"]
-
 
 class RegisterBuffer(wiring.Component):
     """Two registers that serve an output stream alternately: one holds a beat that waits while the other is loaded.

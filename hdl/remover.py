@@ -17,8 +17,6 @@ from utf8fpga.hdl.packer.packer import Packer
 from utf8fpga.hdl.register_buffer import RegisterBuffer
 from utf8fpga.model.remover import GoldenRemover
 
-__all__ = ["MAX_BITS", "MAX_REMOVER_LANES", "Remover", "RemoverParameters"]
-
 MAX_REMOVER_LANES = 64
 """Upper bound on the lanes of a remover."""
 

@@ -15,8 +15,6 @@ from amaranth.lib.wiring import In, Out
 from utf8fpga.hdl.fan_out import FanOut, LateReset
 from utf8fpga.hdl.memory_buffer import CAPACITY, GROUP, RowBuffer
 
-__all__ = ["SliceControl", "SlicedBuffer"]
-
 _SLICE = 16
 """Lanes of a slice of a wide circuit."""
 

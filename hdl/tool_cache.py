@@ -30,8 +30,6 @@ from pathlib import Path
 import platformdirs
 from filelock import FileLock, Timeout
 
-__all__ = ["compiled_form", "is_yowasp"]
-
 _RECORD = "files.json"
 
 _logger = logging.getLogger(__name__)

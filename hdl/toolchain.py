@@ -22,18 +22,6 @@ from pathlib import Path
 from utf8fpga.hdl.tool_cache import compiled_form, is_yowasp
 from utf8fpga.model import UserError
 
-__all__ = [
-    "ToolError",
-    "find_tool",
-    "present_version",
-    "run_tool",
-    "stop_tools",
-    "tool_error",
-    "tool_variable",
-    "tool_version",
-    "version_in",
-]
-
 _EXTRA = {
     "yosys": "",
     "nextpnr-ice40": "[boards]",

@@ -26,8 +26,6 @@ from utf8fpga.hdl.memory_buffer import CAPACITY, LaneMemory, Level, MemoryBuffer
 from utf8fpga.hdl.register_buffer import RegisterBuffer
 from utf8fpga.hdl.sliced_buffer import SlicedBuffer
 
-__all__ = ["BufferProof", "MemoryGhosts", "Start", "hold_memories", "is_next_step", "later_row", "thermometer"]
-
 
 class Start(Enum):
     """The state in which a question starts."""

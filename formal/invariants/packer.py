@@ -34,8 +34,6 @@ from utf8fpga.formal.packer_monitors import GhostBeat, PackerMonitors
 from utf8fpga.hdl.memory_buffer import CAPACITY, step_pointer
 from utf8fpga.hdl.packer.packer import Packer
 
-__all__ = ["FLUSHED_COVERS", "PACKER_COVERS", "PackerInvariant"]
-
 PACKER_COVERS = (
     "full, and a word is watched",
     "full, and an end is watched",

@@ -14,8 +14,6 @@ from dataclasses import dataclass, replace
 
 from utf8fpga.formal.aiger import Aig, GateList
 
-__all__ = ["Registers", "register_claims"]
-
 
 @dataclass(frozen=True)
 class Registers:

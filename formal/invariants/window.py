@@ -32,8 +32,6 @@ from utf8fpga.hdl.memory_buffer import RowBuffer
 from utf8fpga.hdl.pipeline import Pipeline
 from utf8fpga.model import EncodingTable
 
-__all__ = ["WindowProof"]
-
 ALL = "all"
 """The tag of the conditions on a beat as a whole."""
 

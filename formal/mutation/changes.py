@@ -9,8 +9,6 @@ from enum import StrEnum
 
 from utf8fpga.formal.aiger import Aig, GateList
 
-__all__ = ["CHANGES", "Change", "Place", "described", "mutated", "places_of"]
-
 CHANGES = "changes"
 """The name of the input port of a graph with changes, which has a bit for each."""
 

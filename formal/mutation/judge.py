@@ -42,8 +42,6 @@ from utf8fpga.model import InvalidArgumentError, TableError
 from utf8fpga.sim import Simulation
 from utf8fpga.sim.engines.compiled import core_rtlil
 
-__all__ = ["Judge", "judge_all", "judge_netlist", "judge_tables"]
-
 _RUNS = 80
 """Runs of the workload."""
 

@@ -15,8 +15,6 @@ from utf8fpga.formal.mutation.changes import CHANGES
 from utf8fpga.formal.properties import JUDGES, Environment, Property
 from utf8fpga.sim.beats import output_fields
 
-__all__ = ["EVERY", "Twin", "frame_of", "joined", "monitor_aig", "refuting"]
-
 EVERY = -1
 """In place of the number of a change: the changes remain inputs, so that each run of many has another one."""
 

@@ -22,8 +22,6 @@ from utf8fpga.sim.beats import BeatEncoder, Receiver, is_null
 from utf8fpga.sim.engines import Events
 from utf8fpga.sim.engines.python import Bench
 
-__all__ = ["Player", "Step"]
-
 Step = Callable[[list[int], list[int], int], tuple[list[int], list[int]]]
 """See `Aig.stepper`."""
 

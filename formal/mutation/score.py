@@ -6,8 +6,6 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-__all__ = ["Mutant", "Outcome", "Score"]
-
 
 class Outcome(StrEnum):
     """The result of a mutant."""

@@ -10,8 +10,6 @@ from math import prod
 from utf8fpga.model import EncodingTable, TableError
 from utf8fpga.model.table import Range, Row
 
-__all__ = ["table_mutants"]
-
 
 def table_mutants(table: EncodingTable) -> Iterator[tuple[str, EncodingTable | TableError]]:
     """Tables with one bound of one position moved by one, or one row fewer; or the error, if there is no such table.

@@ -12,8 +12,6 @@ from utf8fpga.sim import Simulation
 from utf8fpga.sim.beats import Beat, beat_of, symbol_width, with_null_beats
 from utf8fpga.sim.traffic import Traffic, traffic
 
-__all__ = ["Round", "run_of", "runs_of"]
-
 _LATEST_CUT = 200
 """Upper bound on the cycles before a reset."""
 

@@ -15,8 +15,6 @@ from utf8fpga.hdl.payloads import beat_of_slots
 if TYPE_CHECKING:
     from utf8fpga.hdl.decoder.parameters import DecoderParameters
 
-__all__ = ["DirectPackedDecoder"]
-
 
 class DirectPackedDecoder(wiring.Component):
     """A window that never pauses, and a `Packer` behind it, whose memories have room for the beats of the window too.

@@ -14,8 +14,6 @@ from utf8fpga.hdl.remover import Remover
 if TYPE_CHECKING:
     from utf8fpga.hdl.decoder.parameters import DecoderParameters
 
-__all__ = ["CompactDecoder", "PackedDecoder"]
-
 
 class PackedDecoder(Chain):
     """A `ParallelDecoder` followed by a `Packer`.

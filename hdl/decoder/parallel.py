@@ -20,8 +20,6 @@ from utf8fpga.hdl.sliced_buffer import SlicedBuffer
 if TYPE_CHECKING:
     from utf8fpga.hdl.decoder.parameters import DecoderParameters
 
-__all__ = ["ParallelDecoder", "buffer_of"]
-
 
 def buffer_of(stages: PipelineStages, layout: data.StructLayout) -> RegisterBuffer | RowBuffer:
     """The buffer behind the window of a decoder with these stages, for beats of `layout`."""

@@ -36,8 +36,6 @@ from utf8fpga.model import (
 from utf8fpga.model.golden import BulkGolden, Golden, GoldenDecoder
 from utf8fpga.model.properties import CharacterProperty, FlaggedItem, GoldenFlags, chosen_properties
 
-__all__ = ["ARCHITECTURES", "MAX_LANES", "Decoder", "DecoderParameters", "FlaggedWord", "Word"]
-
 MAX_LANES = 256
 """Upper bound on the number of lanes of a parallel decoder."""
 

@@ -11,8 +11,6 @@ from utf8fpga.hdl.sliced_buffer import SlicedBuffer
 from utf8fpga.model import EncodingTable
 from utf8fpga.model.exceptions import InvalidArgumentError
 
-__all__ = ["BUFFERS", "IN_PACKER", "PARALLEL_PIPELINES", "PipelineStages", "fastest"]
-
 BUFFERS = ("registers", "memory", "slices")
 """The kinds of buffer, which holds output beats while the consumer is not ready."""
 

@@ -17,8 +17,6 @@ from utf8fpga.model.practices import Practice
 if TYPE_CHECKING:
     from utf8fpga.hdl.decoder.parameters import DecoderParameters
 
-__all__ = ["MARK_PRACTICES", "MERGING_PRACTICES", "PracticeDecoder"]
-
 MARK_PRACTICES = (
     Practice.MAXIMAL_SUBPARTS,
     Practice.EACH_UNIT,

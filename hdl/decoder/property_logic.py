@@ -23,8 +23,6 @@ from utf8fpga.hdl.minimise import Function, minimise
 from utf8fpga.model import EncodingTable, ErrorKind, Range, Row, TableError
 from utf8fpga.model.properties import CharacterProperty, code_points_of
 
-__all__ = ["Digit", "PropertyLogic", "grouped"]
-
 _DIGIT = 4
 _ALL = (1 << (1 << _DIGIT)) - 1
 _TOGETHER = 4

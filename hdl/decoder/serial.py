@@ -24,8 +24,6 @@ from utf8fpga.model.properties import CharacterProperty
 if TYPE_CHECKING:
     from utf8fpga.hdl.decoder.parameters import DecoderParameters
 
-__all__ = ["PIPELINES", "SerialDecoder"]
-
 PIPELINES = (0, 1, 2)
 """The settings of the pipeline parameter."""
 

@@ -21,8 +21,6 @@ from utf8fpga.model.errors import representatives
 from utf8fpga.model.forms import RFC_2279
 from utf8fpga.model.table import spell
 
-__all__ = ["SerialControl"]
-
 _KIND_BITS = max(ErrorKind).bit_length()
 
 _WIDEST = 17

@@ -27,8 +27,6 @@ from utf8fpga.model.properties import CharacterProperty
 if TYPE_CHECKING:
     from utf8fpga.hdl.decoder.parameters import DecoderParameters
 
-__all__ = ["BeatWindow", "HeldWindow", "ItemWindow", "RowWindow", "WindowState"]
-
 
 @dataclass(frozen=True)
 class WindowState:

@@ -24,8 +24,6 @@ from utf8fpga.hdl.pipeline import Pipeline
 from utf8fpga.model import REPLACEMENT_CHARACTER, EncodingTable, TableError
 from utf8fpga.model.properties import CharacterProperty
 
-__all__ = ["Lanes", "Stage", "Window", "WindowControl", "any_of"]
-
 
 def any_of(values: Iterable[Value]) -> Value:
     """The OR of one-bit values; 0 of none."""

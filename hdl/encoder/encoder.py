@@ -20,8 +20,6 @@ from utf8fpga.model.encodings import Encoding
 if TYPE_CHECKING:
     from utf8fpga.hdl.encoder.parameters import EncoderParameters
 
-__all__ = ["Encoder", "in_byte_order", "swapped_bytes", "units_in_order"]
-
 
 def in_byte_order(unit: Value, encoding: Encoding) -> Value:
     """A code unit with its bytes in the order of an encoding, the first one in the low bits, or the other way round."""

@@ -15,8 +15,6 @@ from utf8fpga.hdl.minimise import Function, minimise
 from utf8fpga.model import REPLACEMENT_CHARACTER, EncodingTable, Range
 from utf8fpga.model.exceptions import InvalidArgumentError
 
-__all__ = ["REPLACED", "WORD_BITS", "EncoderLogic", "UnitSlot", "chosen"]
-
 WORD_BITS = 32
 """The bits of a word."""
 

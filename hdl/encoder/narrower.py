@@ -9,8 +9,6 @@ from amaranth.lib.wiring import In, Out
 
 from utf8fpga.hdl.beats import beat_layout
 
-__all__ = ["Narrower"]
-
 
 class Narrower(wiring.Component):
     """Packed beats in, packed beats with fewer lanes out: as many for each as it needs.

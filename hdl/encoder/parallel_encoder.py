@@ -16,8 +16,6 @@ from utf8fpga.hdl.payloads import unit_layout
 from utf8fpga.hdl.register_buffer import RegisterBuffer
 from utf8fpga.model import REPLACEMENT_CHARACTER, EncodingTable
 
-__all__ = ["OUTPUTS", "ParallelEncoder", "slots_for"]
-
 OUTPUTS = ("first", "sparse", "packed", "narrow")
 """How units are output: contiguous without a packer, with gaps, packed, or packed and as many per beat as inputs."""
 

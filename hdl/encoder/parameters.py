@@ -17,8 +17,6 @@ from utf8fpga.model.encodings import ENCODINGS, Encoding, encoding_named
 from utf8fpga.model.exceptions import InvalidArgumentError
 from utf8fpga.model.table import spell
 
-__all__ = ["MAX_ENCODER_LANES", "EncoderParameters", "UnitParameters"]
-
 MAX_ENCODER_LANES = 64
 """Upper bound on the words per beat of an encoder."""
 

@@ -15,8 +15,6 @@ from utf8fpga.hdl.encoder.logic import REPLACED, EncoderLogic, chosen
 from utf8fpga.hdl.fan_out import FanOut
 from utf8fpga.hdl.payloads import unit_layout
 
-__all__ = ["EncoderStages", "symbol_classes"]
-
 
 def symbol_classes(logic: EncoderLogic, symbol: Any) -> tuple[Value, Value, dict[int, Value]]:
     """The code point of a symbol, whether it stands for something ill-formed, and its classes.

@@ -14,8 +14,6 @@ from utf8fpga.hdl.encoder.logic import EncoderLogic
 from utf8fpga.hdl.encoder.stages import symbol_classes
 from utf8fpga.hdl.payloads import unit_layout
 
-__all__ = ["UnitQueue"]
-
 
 class UnitQueue(wiring.Component):
     """A queue of code units into which all units of a code point are entered at once, and from which one is output.

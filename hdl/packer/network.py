@@ -11,8 +11,6 @@ from amaranth.hdl import Cat, Const, Mux, Value
 from utf8fpga.hdl.packer.route import Number, WordCounts, exceeds, turns
 from utf8fpga.hdl.pipeline import ZERO, Pipeline, Staged, latest
 
-__all__ = ["Network"]
-
 _WAIT_GROUP = 2
 """Lanes whose words wait in one memory. More lanes make the nets from its pointer longer."""
 

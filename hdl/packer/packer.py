@@ -20,8 +20,6 @@ from utf8fpga.hdl.packer.store import RESET_LANES, RowStore
 from utf8fpga.hdl.payloads import beat_of_slots
 from utf8fpga.hdl.pipeline import ZERO, Pipeline, Staged
 
-__all__ = ["Packer"]
-
 _READ_CYCLES = 3
 """Cycles from the decision to read a row to its words in registers."""
 

@@ -11,8 +11,6 @@ from amaranth.hdl import Cat, Const, Value
 
 from utf8fpga.hdl.pipeline import Pipeline, Staged, latest
 
-__all__ = ["Number", "WordCounts", "exceeds", "turns"]
-
 Number = Sequence[Staged]
 """An unsigned number: its bits, the lowest one first. The bits may be known in different stages."""
 

@@ -8,8 +8,6 @@ from amaranth.hdl import Cat, Const, Mux, Signal, Value
 from utf8fpga.hdl.packer.route import Number
 from utf8fpga.hdl.pipeline import Pipeline, Staged, latest
 
-__all__ = ["Begin", "ClosedRows", "row_numbers"]
-
 _CHUNK = 2
 """Bits of a register with feedback that are computed in one cycle."""
 

@@ -15,8 +15,6 @@ from utf8fpga.hdl.packer.route import exceeds
 from utf8fpga.hdl.packer.rows import ClosedRows, row_numbers
 from utf8fpga.hdl.pipeline import Pipeline, Staged, latest
 
-__all__ = ["RESET_LANES", "RowStore"]
-
 _READ_GROUP = 2
 """Lanes that share pointers. More lanes make the nets from a pointer longer, fewer lanes those to the pointers."""
 

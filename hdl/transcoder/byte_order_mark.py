@@ -14,8 +14,6 @@ from utf8fpga.hdl.encoder.encoder import swapped_bytes
 from utf8fpga.model.encoder import BYTE_ORDER_MARK
 from utf8fpga.model.encodings import Encoding
 
-__all__ = ["MarkRemover", "OrderDetector"]
-
 
 class _Passage(wiring.Component):
     """A stage of a `Chain` without registers on the way."""

@@ -13,8 +13,6 @@ from utf8fpga.hdl.chain import Chain, Join
 from utf8fpga.hdl.decoder.parameters import DecoderParameters
 from utf8fpga.model.table import Composition, EncodingTable
 
-__all__ = ["ComposedDecoder", "flagged_form"]
-
 
 @lru_cache(maxsize=8)
 def flagged_form(composition: Composition) -> EncodingTable:

@@ -17,8 +17,6 @@ from utf8fpga.model.exceptions import InvalidArgumentError
 from utf8fpga.model.golden import GoldenComposedDecoder, GoldenDecoder
 from utf8fpga.model.table import Composition, EncodingTable, spell
 
-__all__ = ["TranscoderParameters"]
-
 
 @dataclass(frozen=True, kw_only=True)
 class TranscoderParameters(UnitParameters):

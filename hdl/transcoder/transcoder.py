@@ -25,8 +25,6 @@ from utf8fpga.model.table import Composition, EncodingTable
 if TYPE_CHECKING:
     from utf8fpga.hdl.transcoder.parameters import TranscoderParameters
 
-__all__ = ["Transcoder", "source_table"]
-
 
 def source_table(encoding: Encoding) -> EncodingTable:
     """The table of the code units at the input; of a composition the unit table."""

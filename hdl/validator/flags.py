@@ -19,8 +19,6 @@ from utf8fpga.model import EncodingTable
 if TYPE_CHECKING:
     from utf8fpga.hdl.validator.tap import TapCircuit
 
-__all__ = ["UnitFlags", "flags_layout"]
-
 
 def flags_layout(table: EncodingTable, lanes: int) -> data.StructLayout:
     """Flags of the units of a beat, and of as many units before it as a sequence may have after its first one.

@@ -13,8 +13,6 @@ from utf8fpga.model import EncodingTable, ErrorKind, TableError, cause
 from utf8fpga.model.errors import representatives
 from utf8fpga.model.table import spell
 
-__all__ = ["ValidatorControl"]
-
 _LAST_OF_ONE_UNIT = 0xFFFF
 _IS_DEFINITE, _GOES_ON = 1, 2
 

@@ -29,8 +29,6 @@ from utf8fpga.model.validator import (
     checked_limit,
 )
 
-__all__ = ["MAX_TAP_LANES", "AnyTap", "ValidatorParameters"]
-
 AnyTap: TypeAlias = ValidatorTap | VerdictTap
 
 MAX_TAP_LANES = 256

@@ -17,8 +17,6 @@ from utf8fpga.hdl.validator.tap import ValidatorTap
 if TYPE_CHECKING:
     from utf8fpga.hdl.validator.parameters import ValidatorParameters
 
-__all__ = ["PassThrough"]
-
 _SLACK = 4
 """Beats that the memories hold in addition to those in the pipelines, so that the input need not wait for them."""
 

@@ -14,22 +14,6 @@ from amaranth.hdl import Cat, ResetSignal, Signal, Value
 from utf8fpga.hdl.minimise import LUT_INPUTS, Function
 from utf8fpga.hdl.pipeline import ZERO, Pipeline, Staged
 
-__all__ = [
-    "First",
-    "Leaf",
-    "TapPipeline",
-    "any_before",
-    "any_of_all",
-    "first_of",
-    "hop",
-    "majority",
-    "ones_of_prefix",
-    "parity",
-    "total_of",
-    "value_of",
-]
-
-
 _NEIGHBOURS = 4
 """Values of which one look-up table finds the OR."""
 

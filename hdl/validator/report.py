@@ -7,8 +7,6 @@ from amaranth.lib import data
 
 from utf8fpga.hdl.payloads import Kind
 
-__all__ = ["REPORTS", "report_layout"]
-
 REPORTS = ("verdict", "offset", "full")
 """What a report holds, by the name of the option: each holds what the one before it holds."""
 

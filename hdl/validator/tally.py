@@ -15,8 +15,6 @@ from amaranth.hdl import Cat, Const, Signal, Value
 from utf8fpga.hdl.pipeline import ZERO, Staged
 from utf8fpga.hdl.validator.pipeline import TapPipeline, hop, majority, parity
 
-__all__ = ["PART", "Tally", "tally_of"]
-
 _RARE = 3
 """Binary logarithm of the lower bound on the beats from one carry out of the low bits to the next.
 

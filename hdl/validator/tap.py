@@ -33,8 +33,6 @@ from utf8fpga.hdl.validator.tally import tally_of
 if TYPE_CHECKING:
     from utf8fpga.hdl.validator.parameters import ValidatorParameters
 
-__all__ = ["ValidatorTap"]
-
 
 class ValidatorTap(wiring.Component):
     """Watches a stream of code units, and outputs one report for each packet.

@@ -14,8 +14,6 @@ from utf8fpga.hdl.beats import beat_stream, is_effective
 if TYPE_CHECKING:
     from utf8fpga.hdl.validator.parameters import ValidatorParameters
 
-__all__ = ["TappedStream"]
-
 _SLACK = 4
 """Reports that the buffer holds in addition to those in flight in the tap, so that packets of one beat are not
 delayed."""

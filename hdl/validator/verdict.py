@@ -16,8 +16,6 @@ from utf8fpga.hdl.validator.report import report_layout
 if TYPE_CHECKING:
     from utf8fpga.hdl.validator.parameters import ValidatorParameters
 
-__all__ = ["VerdictTap"]
-
 
 class VerdictTap(wiring.Component):
     """A tap like `ValidatorTap`, with one lane and the verdict as its report, but smaller.

@@ -12,8 +12,6 @@ from itertools import count
 from utf8fpga.hdl.verilog.contents import Contents
 from utf8fpga.hdl.verilog.rtlil import Assignment, Bit, Bits, Cell, Module, Signal, Statement, Switch, WireBit
 
-__all__ = ["with_fields", "with_port_names", "with_vectors"]
-
 _INDEX = re.compile(r"\[\d+\]")
 _UNNAMED_PORT = re.compile(r"port\$\d+\$\d+$")
 
@@ -90,7 +88,7 @@ def _fields(module: Module) -> _Places:
             sizes: dict[str, int] = {}
             bits: list[WireBit] = []
             for name in ends:
-                short = _INDEX.sub("", name).replace("__payload.", "_").replace("symbols.", "")
+                short = _INDEX.sub("", name).replace("__payload.", ".").replace("symbols.", "").replace(".", "_")
                 # Another signal may have the name of a field.
                 short += "_field" if short in module.signals else ""
                 start = sizes.get(short, 0)

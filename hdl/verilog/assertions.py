@@ -19,8 +19,6 @@ from utf8fpga.hdl.remover import RemoverParameters
 from utf8fpga.hdl.verilog.identifiers import check_module_name
 from utf8fpga.hdl.verilog.writer import module_name
 
-__all__ = ["axi_assertions"]
-
 
 def axi_assertions(
     core: Core,

@@ -6,8 +6,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from types import MappingProxyType
 
-__all__ = ["PORT_ATTRIBUTES", "PortAttributes"]
-
 PortAttributes = Mapping[str, Mapping[str, str]]
 """For each port the values of its attributes by name."""
 

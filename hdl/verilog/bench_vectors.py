@@ -17,8 +17,6 @@ from utf8fpga.model.encoder import BYTE_ORDER_MARK
 from utf8fpga.model.validator import GoldenValidator
 from utf8fpga.model.vectors import boundary_texts, entries, memory_file, vectors
 
-__all__ = ["PortPacket", "bench_vectors", "data_bits", "expected_at_ports", "report_fields"]
-
 
 class PortPacket(NamedTuple):
     """What the output ports of a core have for a packet.

@@ -5,8 +5,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-__all__ = ["contract_checks"]
-
 
 def contract_checks(ports: Mapping[str, tuple[str, int]], reset: str, *, accepts_gaps: bool, symbol_bytes: int) -> str:
     """Verilog that reports each violation of the contract at the input ports, which synthesis omits.

@@ -22,8 +22,6 @@ from utf8fpga.hdl.verilog.expressions import (
 )
 from utf8fpga.hdl.verilog.rtlil import Assignment, Bit, Bits, Cell, Module, Signal, Statement, Switch, WireBit
 
-__all__ = ["Contents", "Register", "combinational_paths", "find_live", "is_anonymous", "merged", "targets"]
-
 _ANONYMOUS = re.compile(r"\$\d+$")
 
 

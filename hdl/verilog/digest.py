@@ -4,11 +4,9 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from utf8fpga.hdl.verilog.rtlil import Assignment, Bit, Bits, Cell, Module, Statement, WireBit, read_rtlil
-
-__all__ = ["logic_digest"]
 
 
 def logic_digest(design: str) -> str:
@@ -36,25 +34,34 @@ class _Digest:
         self._memories = {name: str(number) for number, name in enumerate(module.memories)}
         self._registers = [cell for cell in module.cells if cell.kind == "$dff"]
         self._others = [cell for cell in module.cells if self._is_sink(cell)]
-        for number, (_, bits) in enumerate(self._ports(module, "input")):
-            self._known.update((bit, f"{number} {index}") for index, bit in enumerate(bits))
-        for number, cell in enumerate(self._registers):
-            self._known.update((bit, f"register {number} {index}") for index, bit in enumerate(cell.ports["Q"]))
-        for number, cell in enumerate(self._others):
-            for place, bits in enumerate(self._outer(cell, "output")):
-                self._known.update((bit, f"instance {number} {place} {index}") for index, bit in enumerate(bits))
+        self._number_sources()
         for each in module.connections:
             self._made.update((to, ("", (value,))) for to, value in zip(each.target, each.value, strict=True))
         for statements in module.processes:
             self._assign(statements, ())
         for cell in module.cells:
-            output = {"$memrd_v2": "DATA"}.get(cell.kind, "Y")
-            if cell not in self._others and output in cell.ports and cell.kind != "$memwr_v2":
-                inputs = [(port, bits) for port, bits in sorted(cell.ports.items()) if port != output]
-                memory = f"{self._memories.get(cell.memory, '')} {cell.parameters.get('CLK_ENABLE', '')}"
-                kind = f"{cell.kind} {memory} {[(port, len(bits)) for port, bits in inputs]}"
-                operands = tuple(bit for _, bits in inputs for bit in bits)
-                self._made.update((bit, (f"{kind} {index}", operands)) for index, bit in enumerate(cell.ports[output]))
+            if cell.kind != "$dff" and cell not in self._others:
+                self._operate(cell)
+
+    def _number_sources(self) -> None:
+        """Give numbers to the bits that have no function here: those of inputs, registers and instances."""
+        sources: dict[str, Iterable[Bits]] = {
+            "input": (bits for _, bits in self._ports(self._module, "input")),
+            "register": (cell.ports["Q"] for cell in self._registers),
+            "instance": (bits for cell in self._others for bits in self._outer(cell, "output")),
+        }
+        for kind, found in sources.items():
+            for number, bits in enumerate(found):
+                self._known.update((bit, f"{kind} {number} {index}") for index, bit in enumerate(bits))
+
+    def _operate(self, cell: Cell) -> None:
+        output = {"$memrd_v2": "DATA"}.get(cell.kind, "Y")
+        inputs = [(port, bits) for port, bits in sorted(cell.ports.items()) if port != output]
+        memory = f"{self._memories.get(cell.memory, '')} {cell.parameters.get('CLK_ENABLE', '')}"
+        kind = f"{cell.kind} {memory} {[(port, len(bits)) for port, bits in inputs]}"
+        operands = tuple(bit for _, bits in inputs for bit in bits)
+        bits = cell.ports.get(output, ())
+        self._made.update((bit, (f"{kind} {index}", operands)) for index, bit in enumerate(bits))
 
     def lines(self, *, is_top: bool) -> Iterator[str]:
         """What determines the behaviour of the module."""

@@ -13,20 +13,6 @@ from typing import TypeAlias
 
 from utf8fpga.hdl.verilog.rtlil import Bit, Bits, WireBit
 
-__all__ = [
-    "BY_BIT",
-    "OPERATORS",
-    "REDUCTIONS",
-    "DividedError",
-    "Expression",
-    "bits_of",
-    "joined",
-    "leaf",
-    "of_bit",
-    "runs",
-    "wires_of",
-]
-
 Reference: TypeAlias = Callable[[str, int, int], str]
 """The text of the bits of a wire from the first to the last index."""
 
@@ -120,19 +106,21 @@ def _unified(bits: Sequence[Expression]) -> Expression | None:
     if not first.operator:
         return leaf(bit for each in bits for bit in each.bits)
     if first.operator == "[]":
-        if all(each.operands == first.operands and each.index == first.index + at for at, each in enumerate(bits)):
-            return _sliced(first.operands[0], first.index, len(bits))
-        return None
+        are_adjacent = (
+            each == Expression("[]", first.operands, index=first.index + at) for at, each in enumerate(bits)
+        )
+        return _sliced(first.operands[0], first.index, len(bits)) if all(are_adjacent) else None
     if first.operator not in BY_BIT.values():
         return None
-    operands = []
-    for position, column in enumerate(zip(*(each.operands for each in bits), strict=True)):
-        is_choice = first.operator == "?" and position == 0
-        operand = (column[0] if len(set(column)) == 1 else None) if is_choice else _unified(column)
-        if operand is None:
-            return None
-        operands.append(operand)
-    return Expression(first.operator, tuple(operands), width=len(bits))
+    columns = list(zip(*(each.operands for each in bits), strict=True))
+    choices = columns[:1] if first.operator == "?" else []
+    if any(set(column) != {column[0]} for column in choices):
+        return None
+    operands = [_unified(column) for column in columns[len(choices) :]]
+    if None in operands:
+        return None
+    kept = [column[0] for column in choices] + [each for each in operands if each]
+    return Expression(first.operator, tuple(kept), width=len(bits))
 
 
 def _sliced(operand: Expression, low: int, width: int) -> Expression | None:

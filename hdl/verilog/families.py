@@ -10,8 +10,6 @@ from types import MappingProxyType
 from utf8fpga.hdl.core import CoreParameters, written
 from utf8fpga.hdl.cores import command_words
 
-__all__ = ["FAMILIES", "Family", "Fitted", "fitted"]
-
 
 @dataclass(frozen=True)
 class Family:

@@ -16,8 +16,6 @@ from utf8fpga.hdl.cores import parameters_of
 from utf8fpga.model import ErrorKind
 from utf8fpga.model.properties import CharacterProperty, code_points_of
 
-__all__ = ["header"]
-
 
 def header(
     core: Core,

@@ -7,8 +7,6 @@ import re
 
 from utf8fpga.model.exceptions import InvalidArgumentError
 
-__all__ = ["Names", "check_module_name", "check_ram_style", "plain_identifier"]
-
 _RESERVED = """
     always and assign automatic begin buf bufif0 bufif1 case casex casez cell cmos config deassign default defparam
     design disable edge else end endcase endconfig endfunction endgenerate endmodule endprimitive endspecify

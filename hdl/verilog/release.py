@@ -24,8 +24,6 @@ from utf8fpga.hdl.verilog.testbench import axi_testbench
 from utf8fpga.hdl.verilog.writer import axi_verilog
 from utf8fpga.model.vectors import render_vectors
 
-__all__ = ["RELEASED", "Released", "release_files"]
-
 RELEASED: tuple[CoreParameters, ...] = (
     *(DecoderParameters(pipeline=pipeline) for pipeline in (0, 1, 2)),
     DecoderParameters(architecture="parallel"),

@@ -9,8 +9,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple, TypeAlias
 
-__all__ = ["Assignment", "Bit", "Bits", "Cell", "Module", "Signal", "Statement", "Switch", "WireBit", "read_rtlil"]
-
 
 class WireBit(NamedTuple):
     """A bit of a wire."""

@@ -19,8 +19,6 @@ from utf8fpga.hdl.verilog.identifiers import check_module_name
 from utf8fpga.hdl.verilog.writer import module_name
 from utf8fpga.model import TABLE_3_7, Practice
 
-__all__ = ["axi_testbench"]
-
 
 def axi_testbench(
     core: Core,

@@ -15,8 +15,6 @@ from utf8fpga.hdl.verilog.expressions import DividedError, Expression, bits_of, 
 from utf8fpga.hdl.verilog.identifiers import Names, plain_identifier
 from utf8fpga.hdl.verilog.rtlil import Assignment, Bit, Bits, Module, Statement, Switch, WireBit
 
-__all__ = ["modules_text"]
-
 _LINE = 120
 """Upper bound on the characters of a line."""
 

@@ -24,8 +24,6 @@ from utf8fpga.hdl.verilog.rtlil import read_rtlil
 from utf8fpga.hdl.verilog.text import modules_text
 from utf8fpga.model import InvalidArgumentError
 
-__all__ = ["axi_rtlil", "axi_verilog", "edge_words", "module_name"]
-
 _WAIVER = """
 // One file has all modules, so only the top can have the name of the file.
 /* verilator lint_off DECLFILENAME */

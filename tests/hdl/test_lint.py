@@ -104,6 +104,7 @@ def test_the_linters_report_defects(program: str, tmp_path: Path) -> None:
     lines = warnings_of("module bad (" + body.format("  assign q = two[0];\n"), tmp_path)
     kinds = set(re.findall(rf"^{program}: %Warning-(\w+)", "\n".join(lines), re.MULTILINE))
     assert {kind.removesuffix("EXPAND") for kind in kinds} == {"WIDTH", "UNUSEDSIGNAL"}
+    assert any("width" in line and line.startswith("python") for line in lines), lines
     with pytest.raises(ToolError, match="problems in 'check -assert'"):
         warnings_of("module bad (" + body.format(""), tmp_path)
 

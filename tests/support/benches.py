@@ -7,8 +7,6 @@ from typing import Any
 
 from amaranth.sim import Simulator
 
-__all__ = ["run_benches"]
-
 
 def run_benches(design: Any, *benches: Any) -> None:
     """Simulate a design with one clock until all test benches have ended."""

