@@ -17,6 +17,7 @@ from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from utf8fpga.hdl.beats import beat_layout, is_effective
+from utf8fpga.hdl.commented import commented
 from utf8fpga.hdl.decoder.property_logic import PropertyLogic
 from utf8fpga.hdl.decoder.window_logic import Stage, Window, WindowControl, any_of
 from utf8fpga.hdl.fan_out import FanOut
@@ -174,8 +175,16 @@ class ItemWindow(wiring.Component):
         tail = self.lanes - 1
         given = self.contents(beat, tail)
         given |= {"last": beat.last, "settled": beat.last | ~beat.open[tail]}
-        held = {name: Signal(len(value), name=f"held_{name}", reset_less=True) for name, value in given.items()}
-        waiting = Signal(reset_less=True)
+        held = {
+            name: commented(
+                Signal(len(value), name=f"held_{name}", reset_less=True),
+                "No unit of the next beat can change the item of the last lane."
+                if name == "settled"
+                else "Of the last lane, while its item waits for the next beat.",
+            )
+            for name, value in given.items()
+        }
+        waiting = commented(Signal(name="waiting", reset_less=True), "A beat is held until the next one is known.")
         beat.pipeline.add(waiting.eq(beat.valid | (waiting & ~held["settled"])))
         beat.pipeline.add(*(held[name].eq(value) for name, value in given.items()), enable=beat.valid)
         goes_on = beat.valid & beat.continued[0]
@@ -338,7 +347,7 @@ class RowWindow(ItemWindow):
         items = [self.inner_item(beat, lane) for lane in range(tail)]
         if self.stages.words:
             for lane, item in enumerate(items):
-                items[lane] = Signal(len(item), name=f"words_{lane}", reset_less=True)
+                items[lane] = _word(item, lane)
                 beat.pipeline.add(items[lane].eq(item))
 
         held, waiting, item = self._hold_last(beat)
@@ -412,7 +421,7 @@ class HeldWindow(ItemWindow):
         held, waiting, last_item = self._hold_last(beat)
         copies = self.advance.copies
         for lane, item in enumerate(items):
-            items[lane] = Signal(len(item), name=f"words_{lane}", reset_less=True)
+            items[lane] = _word(item, lane)
             beat.pipeline.add(items[lane].eq(item), enable=copies[lane * len(copies) // tail])
         valid = Signal(name="is_valid")
         return WindowState(beat, held, waiting, valid, items, Cat(last_item, held["last"]))
@@ -433,3 +442,8 @@ class HeldWindow(ItemWindow):
             self.slots_valid.eq(state.valid),
         ]
         return m
+
+
+def _word(item: Value, lane: int) -> Signal:
+    comment = "The item of each lane but the last: code point, with U+FFFD unless completed; error; presence."
+    return commented(Signal(len(item), name=f"words_{lane}", reset_less=True), comment)

@@ -11,6 +11,7 @@ from math import inf
 
 from amaranth.hdl import Cat, Const, Mux, Value
 
+from utf8fpga.hdl.commented import Namer, unnamed
 from utf8fpga.hdl.minimise import Function, minimise
 from utf8fpga.model import REPLACEMENT_CHARACTER, EncodingTable, Range
 from utf8fpga.model.exceptions import InvalidArgumentError
@@ -129,21 +130,22 @@ class EncoderLogic:
         """The classes."""
         return (*(length for length in self.ranges if length != REPLACED), *([REPLACED] if self.replaces else []))
 
-    def classes(self, code_point: Value, error: Value) -> dict[int, Value]:
+    def classes(self, code_point: Value, error: Value, name: Namer = unnamed) -> dict[int, Value]:
         """Per class whether an item belongs to it; exactly one is set for code points that occur.
 
         Args:
             code_point: the code point.
             error: the item is ill-formed; with `marks` it belongs to `REPLACED`.
+            name: gives names to parts of the functions; default: they have none.
         """
-        found = self._classes(code_point)
+        found = self._classes(code_point, name)
         if self.marks:
             of_code_point = found.pop(REPLACED, Const(0, 1))
             found = {each: value & ~error for each, value in found.items()}
             found[REPLACED] = error | of_code_point
         return found
 
-    def _classes(self, code_point: Value) -> dict[int, Value]:
+    def _classes(self, code_point: Value, name: Namer) -> dict[int, Value]:
         regions: list[tuple[int, int]] = []
         """The first code point and the class of each region; those between two regions do not occur."""
         for first, each in sorted((points.first, each) for each, ranges in self.ranges.items() for points in ranges):
@@ -151,7 +153,11 @@ class EncoderLogic:
                 regions.append((first, each))
         found: dict[int, list[Value]] = {}
         # Whether the code point is in the region before and, complemented, in an earlier one.
-        above = [Const(1, 1), *(_at_least(code_point, first) for first, _ in regions[1:]), Const(0, 1)]
+        bounds = (
+            name(f"from_{first:x}", _at_least(code_point, first), f"The code point is {first:04X} or above.")
+            for first, _ in regions[1:]
+        )
+        above = [Const(1, 1), *bounds, Const(0, 1)]
         for (reached, passed), (_, each) in zip(pairwise(above), regions, strict=True):
             found.setdefault(each, []).append(reached & ~passed)
         return {each: _any(terms) for each, terms in found.items()}

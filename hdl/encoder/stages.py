@@ -11,22 +11,24 @@ from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from utf8fpga.hdl.beats import beat_layout
+from utf8fpga.hdl.commented import Namer, named, unnamed
 from utf8fpga.hdl.encoder.logic import REPLACED, EncoderLogic, chosen
 from utf8fpga.hdl.fan_out import FanOut
 from utf8fpga.hdl.payloads import unit_layout
 
 
-def symbol_classes(logic: EncoderLogic, symbol: Any) -> tuple[Value, Value, dict[int, Value]]:
+def symbol_classes(logic: EncoderLogic, symbol: Any, name: Namer = unnamed) -> tuple[Value, Value, dict[int, Value]]:
     """The code point of a symbol, whether it stands for something ill-formed, and its classes.
 
     Args:
         logic: the logic functions.
         symbol: a code point, or an item with the fields `code_point` and `error`.
+        name: gives names to parts of the functions; default: they have none.
     """
     is_item = isinstance(symbol, data.View)
     code_point = Value.cast(symbol.code_point if is_item else symbol)
     error = symbol.error if is_item else Const(0, 1)
-    classes = logic.classes(code_point, error)
+    classes = logic.classes(code_point, error, name)
     return code_point, error | classes[REPLACED] if REPLACED in classes else error, classes
 
 
@@ -148,7 +150,11 @@ class EncoderStages(wiring.Component):
         offered = Signal(self._stage)
         m.d.comb += offered.last.eq(beat.last)
         for number, lane in enumerate(offered.lanes):
-            code_point, error, classes = symbol_classes(self.logic, beat.symbols[number])
+
+            def name(word: str, value: Value, comment: str, number: int = number) -> Signal:
+                return named(m, f"{word}_{number}", value, comment)
+
+            code_point, error, classes = symbol_classes(self.logic, beat.symbols[number], name)
             m.d.comb += [
                 lane.keep.eq(beat.keep[number]),
                 lane.error.eq(error),

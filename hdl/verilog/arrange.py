@@ -110,7 +110,8 @@ def _vectors(module: Module, live: Collection[str]) -> _Places:
     for (base, width, direction), members in families.items():
         lowest = min(members)
         # Registers that delay a value are numbered from 1 on.
-        base += "_delayed" if lowest == 1 else ""
+        if lowest == 1:
+            base += "_delayed" if _is_delay(module, members) else f"_1_to_{max(members)}"
         if base in module.signals and direction:
             base += {"input": "_in", "output": "_out"}[direction]
         is_whole = sorted(members) == list(range(lowest, lowest + len(members)))
@@ -120,6 +121,17 @@ def _vectors(module: Module, live: Collection[str]) -> _Places:
                 place = (index - lowest) * width
                 found.bits[name] = tuple(WireBit(base, place + bit) for bit in range(width))
     return found
+
+
+def _is_delay(module: Module, members: Mapping[int, str]) -> bool:
+    """Whether each member after the first one is the register of the member before."""
+    bits = {number: _bits(name, module.signals[name].width) for number, name in members.items()}
+    loaded = {cell.ports["Q"]: cell.ports["D"] for cell in module.cells if cell.kind == "$dff"}
+    return all(loaded.get(bits[number]) == bits.get(number - 1) for number in members if number > 1)
+
+
+def _bits(name: str, width: int) -> tuple[WireBit, ...]:
+    return tuple(WireBit(name, index) for index in range(width))
 
 
 def _moved(modules: Mapping[str, Module], places: Mapping[str, _Places]) -> dict[str, Module]:

@@ -123,6 +123,8 @@ def _docs(fragment: Fragment, path: str) -> dict[str, str]:
         if isinstance(origin, wiring.Component):
             text = (inspect.getdoc(origin) or "").replace("`", "")
             text = re.sub(r"\*(\w+)\*", r"\1", text)
+            # Members of streams are ports, whose names have no dots.
+            text = re.sub(r"\b(input|output)\.(\w+)", r"\1_\2", text)
             found[path] = re.split(r"\n\s*\n(?:Args|Ports|Raises|Attributes):", text)[0]
     return found
 
