@@ -6,6 +6,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from graphlib import CycleError, TopologicalSorter
+from pathlib import Path
 
 import pytest
 from amaranth.back import rtlil
@@ -130,6 +131,12 @@ def test_comments_of_signals_and_modules_are_in_the_text() -> None:
     verilog = axi_verilog(DecoderParameters().build())
     assert "// The unit starts a sequence of several units: C2..F4.\n  wire opens = " in verilog
     assert "// Code units in, items out, with one U+FFFD per maximal subpart (D93b).\n" in verilog
+
+
+def test_the_docs_show_a_part_of_the_text() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "verilog.md").read_text(encoding="utf-8")
+    (shown,) = re.findall(r"For example, a part of the serial decoder:\n\n```verilog\n(.*?)```", page, re.DOTALL)
+    assert shown in axi_verilog(DecoderParameters().build())
 
 
 @pytest.mark.parametrize(
