@@ -3,12 +3,10 @@
 
 from __future__ import annotations
 
-import json
 import re
 import tempfile
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
 
 from utf8fpga.formal.abc import Verdict, always_zero_each, decide
 from utf8fpga.formal.aiger import aig_of
@@ -55,9 +53,6 @@ def equal_netlist(design: str, family: str, *, change: str = "") -> Verdict:
 def equal_verilog(design: str, verilog: str, top: str = TOP) -> Verdict:
     """Whether Verilog is equal to the design that it was written for in every cycle, from the initial values on.
 
-    The initial value of a register of the Verilog without one is that which its reset assigns, and 0 without a reset,
-    as of the output registers of memories on both sides.
-
     Args:
         design: the result of `axi_rtlil`.
         verilog: the result of `axi_verilog`.
@@ -69,34 +64,9 @@ def equal_verilog(design: str, verilog: str, top: str = TOP) -> Verdict:
     with tempfile.TemporaryDirectory(prefix="utf8fpga-") as folder:
         directory = Path(folder)
         (directory / "gate.v").write_text(verilog, encoding="utf-8")
-        script = (
-            f"read_verilog gate.v; hierarchy -top {top}; proc; flatten; opt_dff; memory_collect; write_json gate.json"
-        )
+        script = f"read_verilog gate.v; hierarchy -top {top}; proc; flatten; memory_collect; write_rtlil gate.il"
         run_tool("yosys", ["-q", "-p", script], directory=directory)
-        netlist = json.loads((directory / "gate.json").read_text(encoding="utf-8"))
-        _initialise(netlist["modules"][top])
-        design = re.sub(r"(?<=INIT_VALUE )(\d+)'x+", lambda found: f"{found[1]}'{'0' * int(found[1])}", design)
-        (directory / "gate.json").write_text(json.dumps(netlist), encoding="utf-8")
-        run_tool("yosys", ["-q", "-p", "read_json gate.json; write_rtlil gate.il"], directory=directory)
         return _equal(design, (directory / "gate.il").read_text(encoding="utf-8"), top)
-
-
-def _initialise(module: dict[str, Any]) -> None:
-    """Give registers without an initial value that of their reset, in Yosys's JSON."""
-    values: dict[Any, str] = {}
-    for cell in module["cells"].values():
-        if "dff" in cell["type"]:
-            bits = cell["connections"]["Q"]
-            # Of bits that are constant Yosys removes the reset.
-            reset = cell["parameters"].get("SRST_VALUE", "0" * len(bits))
-            values.update(zip(bits, reversed(reset), strict=True))
-    wires = module["netnames"].values()
-    for wire in wires:
-        given = zip(wire["bits"], reversed(wire["attributes"].get("init", "")), strict=False)
-        values |= {bit: value for bit, value in given if value != "x"}
-    for wire in wires:
-        if not values.keys().isdisjoint(wire["bits"]):
-            wire["attributes"]["init"] = "".join(values.get(bit, "x") for bit in reversed(wire["bits"]))
 
 
 def _equal(design: str, made: str, top: str = TOP, cells: str = "", change: str = "") -> Verdict:

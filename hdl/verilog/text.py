@@ -382,18 +382,12 @@ class _ModuleText:
         return re.sub("\0", lambda _: next(written), forms[0].text).split("\1")[part]
 
     def _initial(self) -> Iterator[str]:
-        """Initial values of the registers that a reset does not initialise.
-
-        Those of which a memory is read have one, too: otherwise Yosys makes them a part of the memory, and others for
-        their other loads.
-        """
-        contents, values = self._contents, dict[str, str]()
-        reset = {bit for each in contents.registers for bit in _reset_bits(each.statements)}
-        reset -= {bit for cell in contents.cells if cell.kind == "$memrd_v2" for bit in cell.ports["ADDR"]}
-        for name, signal in self._signals.items():
-            bits = [WireBit(name, index) for index in range(signal.width)]
-            if name in self._registered & self._live and signal.init and not reset.issuperset(bits):
-                values[self.named(name)] = self._text(leaf(signal.init))
+        """The initial values of registers, with which an FPGA starts."""
+        values = {
+            self.named(name): self._text(leaf(signal.init))
+            for name, signal in self._signals.items()
+            if name in self._registered & self._live and signal.init
+        }
         if values:
             yield "  initial begin"
             yield from (f"    {name} = {value};" for name, value in values.items())
@@ -463,12 +457,6 @@ def _constants(statements: Sequence[Statement]) -> Iterator[Bit]:
         for each in last.cases[0][1]:
             if isinstance(each, Assignment):
                 yield from (to for to, value in zip(each.target, each.value, strict=True) if isinstance(value, str))
-
-
-def _reset_bits(statements: Sequence[Statement]) -> Iterator[Bit]:
-    last = statements[-1]
-    if isinstance(last, Switch) and any(word in str(last.selector) for word in ("rst", "reset")):
-        yield from _constants(statements)
 
 
 def _range(width: int) -> str:

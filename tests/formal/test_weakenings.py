@@ -800,15 +800,17 @@ RECOVERY = {
 
 def foreign(_: pytest.MonkeyPatch) -> bool | None:
     """Whether beats of a Verilog core wait that are withdrawn if a bit is set, which it never is from power-up on."""
-    valid = "assign m_axis_tvalid = output_valid"
+    valid, instance = ".output_valid(m_axis_tvalid)", "  utf8_decoder_core core ("
     wrong = (
         "reg odd = 0, spoilt = 0; always @(posedge clk) begin odd <= ~odd; spoilt <= spoilt & (odd | spoilt); end"
-        f" {valid} & ~(spoilt & odd)"
+        " wire core_valid; assign m_axis_tvalid = core_valid & ~(spoilt & odd);\n"
     )
     text = axi_verilog(Decoder(lanes=1))
-    assert text.count(valid) == 1
+    assert text.count(valid) == text.count(instance) == 1
     with TemporaryDirectory() as folder:
-        (file := Path(folder) / "core.v").write_text(text.replace(valid, wrong), encoding="utf-8")
+        (file := Path(folder) / "core.v").write_text(
+            text.replace(valid, ".output_valid(core_valid)").replace(instance, wrong + instance)
+        )
         return prove_foreign(ForeignCore([file]), Property.STEADY).proved
 
 

@@ -6,7 +6,6 @@ from __future__ import annotations
 import os
 import random
 import re
-import subprocess
 import sys
 from functools import cache
 from itertools import product
@@ -20,6 +19,7 @@ from amaranth.lib import data, stream
 from hypothesis import HealthCheck, given, seed, settings
 from hypothesis import strategies as st
 from support.icarus import requires_icarus, run_reset, run_verilog, split_texts
+from support.processes import run
 from support.tiers import tiered
 from support.verilog_ports import declared_ports
 
@@ -78,9 +78,7 @@ def test_the_verilog_is_deterministic(verilog: str, request: pytest.FixtureReque
     script = f"from utf8fpga.hdl import Decoder, axi_verilog; print(axi_verilog(Decoder(pipeline={pipeline})), end='')"
     for number in ("1", "2"):
         environment = os.environ | {"PYTHONHASHSEED": number}
-        again = subprocess.run(
-            [sys.executable, "-c", script], env=environment, capture_output=True, text=True, check=True
-        )
+        again = run([sys.executable, "-c", script], env=environment, capture_output=True, text=True, check=True)
         assert again.stdout == verilog
 
 

@@ -544,7 +544,7 @@ exec "$2" -c "$3" "$1"
 
 
 @pytest.mark.skipif(not shutil.which("unshare"), reason="util-linux's unshare is not installed")
-@pytest.mark.parametrize("size", ["16k", "100k", "160k"])
+@pytest.mark.parametrize("size", ["16k", "100k", "130k"])
 def test_a_full_disk_is_one_line_with_the_path(size: str, tmp_path: Path) -> None:
     command = ["unshare", "-m", "sh", "-c", ON_A_SMALL_DISK, "sh"]
     command += [str(tmp_path), sys.executable, PROGRAM, size]
