@@ -14,7 +14,15 @@ from amaranth.hdl import Cat, Module, Mux, Signal
 from amaranth.lib import data, memory
 
 from utf8fpga.formal.netlist import equal_verilog
-from utf8fpga.hdl import DecoderParameters, EncoderParameters, ValidatorParameters, axi_rtlil, axi_verilog, logic_digest
+from utf8fpga.hdl import (
+    CoreParameters,
+    DecoderParameters,
+    EncoderParameters,
+    ValidatorParameters,
+    axi_rtlil,
+    axi_verilog,
+    logic_digest,
+)
 from utf8fpga.hdl.commented import named
 from utf8fpga.hdl.verilog.rtlil import read_rtlil
 from utf8fpga.hdl.verilog.text import modules_text
@@ -183,3 +191,17 @@ def test_the_digest_depends_on_the_logic_and_not_on_names() -> None:
     ):
         changed = design.replace(before, after, 1) if before != "s_axis_tkeep" else design.replace(before, after)
         assert before not in design or logic_digest(changed) != digest, before
+
+
+@pytest.mark.parametrize(
+    ("parameters", "lines"),
+    [
+        (DecoderParameters(), 150),
+        (DecoderParameters(lanes=4, packed=False), 1200),
+        (ValidatorParameters(lanes=4), 2500),
+    ],
+    ids=["serial", "sparse-4", "validator-4"],
+)
+def test_the_text_is_short_enough_for_a_review(parameters: CoreParameters, lines: int) -> None:
+    text = axi_verilog(parameters.build())
+    assert len(text[text.index("\nmodule ") :].strip().splitlines()) <= lines
