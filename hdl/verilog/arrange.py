@@ -81,7 +81,7 @@ def _fields(module: Module) -> _Places:
         base = re.split(r"[.[]", name, maxsplit=1)[0]
         if base != name and base in module.signals:
             leaves.setdefault(base, []).append(name)
-    found = _Places()
+    found, owners = _Places(), dict[str, str]()
     for base, names in leaves.items():
         ends = [name for name in names if not any(other.startswith((f"{name}.", f"{name}[")) for other in names)]
         if sum(module.signals[name].width for name in ends) == module.signals[base].width:
@@ -89,8 +89,9 @@ def _fields(module: Module) -> _Places:
             bits: list[WireBit] = []
             for name in ends:
                 short = _INDEX.sub("", name).replace("__payload.", ".").replace("symbols.", "").replace(".", "_")
-                # Another signal may have the name of a field.
-                short += "_field" if short in module.signals else ""
+                # Another signal, or a field of another one, may have this name.
+                while short in module.signals or owners.setdefault(short, base) != base:
+                    short += "_field"
                 start = sizes.get(short, 0)
                 sizes[short] = start + module.signals[name].width
                 bits += [WireBit(short, index) for index in range(start, sizes[short])]

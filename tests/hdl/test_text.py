@@ -81,6 +81,14 @@ def fields(m: Module, a: Signal, b: Signal) -> Signal:
     return named(m, "result", Cat(beat[1].code, beat[0].error, beat[1].error, beat[0].code))
 
 
+def fields_with_the_same_name(m: Module, a: Signal, b: Signal) -> Signal:
+    layout = data.StructLayout({"code": 3, "error": 1})
+    given, made = Signal(layout, name="item__payload"), Signal(layout, name="item")
+    m.d.comb += [given.code.eq(a), given.error.eq(b[0])]
+    m.d.sync += made.eq(given)
+    return named(m, "result", Cat(made.error, made.code, given.code))
+
+
 def dependent_bits(m: Module, a: Signal, b: Signal) -> Signal:
     carries = [Signal(name=f"carry_{bit}") for bit in range(4)]
     for bit, each in enumerate(carries):
@@ -88,7 +96,10 @@ def dependent_bits(m: Module, a: Signal, b: Signal) -> Signal:
     return named(m, "result", Cat(carries))
 
 
-BUILDS = {each.__name__: each for each in (conditions, arithmetic, rows, lanes, fields, dependent_bits)}
+BUILDS = {
+    each.__name__: each
+    for each in (conditions, arithmetic, rows, lanes, fields, fields_with_the_same_name, dependent_bits)
+}
 
 
 def written(build: Build) -> tuple[str, str]:
