@@ -128,7 +128,7 @@ class _ModuleText:
         for name in self.ports:
             self.named(name)
         self._loop, self._index = self._names.take("lane"), self._names.take("i")
-        self._loops = self._indices = False
+        self._loops, self._indices = False, list[str]()
         self._read: set[Bit] = set()
 
     def named(self, signal: str) -> str:
@@ -151,7 +151,9 @@ class _ModuleText:
             f"  {style}reg {_range(width)}{self.named(name)} [0:{size - 1}];"
             for name, (width, size) in self._contents.module.memories.items()
         ]
-        variables = [f"  genvar {self._loop};"] * self._loops + [f"  integer {self._index};"] * self._indices
+        variables = [f"  genvar {self._loop};"] * self._loops + [f"  integer {', '.join(self._indices)};"] * bool(
+            self._indices
+        )
         lines = [
             *self._registers(),
             *memories,
@@ -271,6 +273,9 @@ class _ModuleText:
     def _processes(self) -> Iterator[str]:
         contents = self._contents
         for block in merged(each.statements for each in contents.registers if not contents.live.isdisjoint(each.bits)):
+            if self._index in self._indices:
+                # For Yosys an index of two blocks has two drivers.
+                self._index = self._names.take("i")
             yield f"  always @(posedge {self._text(leaf([contents.clock]))}) begin"
             yield from self._block(_reset_first(block), "    ")
             yield "  end"
@@ -315,7 +320,8 @@ class _ModuleText:
             same = list(group)
             inner = indent
             if number:
-                self._indices = True
+                if self._index not in self._indices:
+                    self._indices.append(self._index)
                 inner = f"{indent}  "
                 yield f"{indent}{_for(self._index, same[0])} begin"
             yield from (f"{inner}{piece.target} <= {piece.value};" for piece in same)
