@@ -36,8 +36,8 @@ def unnamed(name: str, value: Value, comment: str) -> Value:
 def spelled_units(units: Iterable[int], width: int) -> str:
     """Code units as ranges in the notation of the standard.
 
-    >>> spelled_units([0xC2, 0xC3, 0xC4, 0xF4], 8)
-    'C2..C4 F4'
+    >>> spelled_units([1, 2, 3, 9], 8)
+    '01..03 09'
     """
     found: list[list[int]] = []
     for unit in sorted(units):
