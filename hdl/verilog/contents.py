@@ -6,6 +6,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass, replace
 from functools import cached_property, partial, reduce
 from itertools import count
@@ -46,7 +47,7 @@ class Contents:
         divided: the names of cells that are not inserted in expressions, since these read only some of their bits.
     """
 
-    def __init__(self, module: Module, modules: Mapping[str, Module], divided: Collection[str] = ()) -> None:
+    def __init__(self, module: Module, modules: Mapping[str, Module]) -> None:
         self.module, self._modules = module, modules
         self.signals = dict(module.signals)
         self._aliases = {
@@ -67,20 +68,29 @@ class Contents:
         self._find_drivers()
         self.live: set[Bit] = set()
         self.uses: Counter[Bit] = Counter()
-        self.divided = divided
+        self.divided: Collection[str] = ()
+        self._forget()
+
+    def divide(self, cells: Collection[str]) -> Contents:
+        """The same with wires for the results of further cells, whose bits are then read one by one."""
+        if not set(cells).isdisjoint(self.divided):
+            raise AssertionError(f"{self.module.name}: {', '.join(cells)} have no wire")
+        found = copy(self)
+        made = {bit for bits in self._wires.values() for bit in bits}
+        names = {bit.wire for bit in made if isinstance(bit, WireBit)}
+        found.signals = {name: signal for name, signal in self.signals.items() if name not in names}
+        found.drivers = {bit: driver for bit, driver in self.drivers.items() if bit not in made}
+        found.live = self.live - made
+        found.divided = {*self.divided, *cells}
+        found._forget()
+        return found
+
+    def _forget(self) -> None:
+        """Begin without expressions."""
         self._shared: dict[str, Bits] = {}
         self._wires: dict[Expression, Bits] = {}
         self._read: dict[Bit, Expression] = {}
         self._made: dict[tuple[str, int], Expression] = {}
-
-    def divide(self, cell: str) -> Contents:
-        """The same with a wire for the result of a cell, whose bits are then read one by one."""
-        if cell in self.divided:
-            raise AssertionError(f"{self.module.name}: {cell} has no wire")
-        found = Contents(self.module, self._modules, {*self.divided, cell})
-        found.live = self.live
-        found.count_uses()
-        return found
 
     def named(self, bits: Bits) -> Bits:
         """The bits by their names."""

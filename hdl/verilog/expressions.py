@@ -26,10 +26,6 @@ REDUCTIONS = {"$reduce_and": "&/", "$reduce_or": "|/", "$reduce_bool": "|/", "$r
 """Operators that make one bit of a vector."""
 
 
-class DividedError(Exception):
-    """An expression contains some bits of an operation on a vector: the cell with this name needs a wire."""
-
-
 @dataclass(frozen=True, slots=True)
 class Expression:
     """An operator and its operands.
@@ -191,6 +187,15 @@ def bits_of(expression: Expression) -> Iterator[Bit]:
         yield from bits_of(each)
 
 
+def divided_in(expression: Expression) -> Iterator[str]:
+    """The cells with operations on vectors of which an expression reads single bits: Verilog needs a wire for each."""
+    if expression.operator == "[]":
+        yield expression.cell
+    else:
+        for each in expression.operands:
+            yield from divided_in(each)
+
+
 def wires_of(expression: Expression) -> Iterator[str]:
     """The wires that an expression reads."""
     yield from dict.fromkeys(bit.wire for bit in expression.bits if isinstance(bit, WireBit))
@@ -223,7 +228,8 @@ def text(expression: Expression, refer: Reference) -> str:
         choice, otherwise, chosen = operands
         return f"{_operand(choice, refer, 1)} ? {_operand(chosen, refer, 1)} : {_operand(otherwise, refer, 0)}"
     if operator == "[]":
-        raise DividedError(expression.cell)
+        # Not valid in Verilog: see `divided_in`.
+        return f"{_operand(operands[0], refer, 10)}[{expression.index}]"
     level = _PRECEDENCE[operator]
     # The order of operations remains, since it has an influence on the area after synthesis. Different operators on
     # bits are in parentheses, whatever their precedence.

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from utf8fpga.hdl.verilog.arrange import with_fields, with_port_names, with_vectors
 from utf8fpga.hdl.verilog.contents import Contents, find_live, is_anonymous, merged, targets
-from utf8fpga.hdl.verilog.expressions import DividedError, Expression, bits_of, leaf, runs, text, wires_of
+from utf8fpga.hdl.verilog.expressions import Expression, bits_of, divided_in, leaf, runs, text, wires_of
 from utf8fpga.hdl.verilog.identifiers import Names, plain_identifier
 from utf8fpga.hdl.verilog.rtlil import Assignment, Bit, Bits, Module, Statement, Switch, WireBit
 
@@ -52,26 +52,17 @@ def modules_text(
     # Those inside an instance come after it.
     for path in [*reversed(others), top]:
         order = ports if path == top else None
-        contents[path] = _divided(contents[path], made, order)
-        made[path] = _ModuleText(contents[path], made, order, ram_style, attributes or {})
-        body = made[path].body()
-        body += checks if path == top else ""
+        while True:
+            made[path] = _ModuleText(contents[path], made, order, ram_style, attributes or {})
+            body = made[path].body() + (checks if path == top else "")
+            if not made[path].divided:
+                break
+            contents[path] = contents[path].divide(made[path].divided)
         if body not in found:
             words = [plain_identifier(re.sub(r"\$\d+$|_\d+$", "", part)) for part in path.split(".")]
             found[body] = (top if path == top else names.take("_".join(words))), docs.get(path, "")
         made[path].name = found[body][0]
     return "\n".join(f"{_comment(doc)}module {name} {body}endmodule\n" for body, (name, doc) in reversed(found.items()))
-
-
-def _divided(contents: Contents, others: Mapping[str, _ModuleText], ports: Sequence[str] | None) -> Contents:
-    """The contents with a wire for each operation of which expressions read single bits."""
-    while True:
-        try:
-            _ModuleText(contents, others, ports, None, {}).body()
-        except DividedError as error:
-            contents = contents.divide(str(error))
-        else:
-            return contents
 
 
 def _contents(modules: Mapping[str, Module]) -> dict[str, Contents]:
@@ -103,6 +94,7 @@ class _ModuleText:
     Attributes:
         name: its name.
         ports: its ports.
+        divided: the cells that need a wire, without which the text of the body is not valid.
     """
 
     def __init__(
@@ -113,7 +105,7 @@ class _ModuleText:
         ram_style: str | None,
         attributes: Mapping[str, Mapping[str, str]],
     ) -> None:
-        self.name = ""
+        self.name, self.divided = "", set[str]()
         self._ram_style, self._attributes = ram_style, attributes if ports else {}
         self._contents, self._others = contents, others
         self._signals = contents.signals
@@ -184,8 +176,13 @@ class _ModuleText:
 
     def _text(self, expression: Expression) -> str:
         """The text of an expression, whose bits are read."""
-        self._read.update(bits_of(expression))
+        self._note(expression)
         return text(expression, lambda *place: self._slice(_Reference(*place)))
+
+    def _note(self, expression: Expression) -> None:
+        """Note the bits that an expression reads, and the cells that need a wire for it."""
+        self._read.update(bits_of(expression))
+        self.divided.update(divided_in(expression))
 
     def _target(self, bits: Bits) -> str:
         return text(leaf(bits), lambda *place: self._slice(_Reference(*place)))
@@ -368,7 +365,7 @@ class _ModuleText:
             return "\0"
 
         expression = value(bits)
-        self._read.update(bits_of(expression))
+        self._note(expression)
         return _Form(f"{text(leaf(bits), refer)}\1{text(expression, refer)}", found)
 
     def _in_loop(self, forms: Sequence[_Form], start: int, variable: str, part: int) -> str:

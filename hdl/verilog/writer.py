@@ -44,8 +44,15 @@ def axi_rtlil(core: Core, name: str | None = None, *, options: PortOptions | Non
         name: the name of the top module; default: see `module_name`.
         options: the options of the ports; default: none.
     """
-    made = axi_component(core, options or PortOptions())
-    return str(rtlil.convert(made, name=name or module_name(core), emit_src=False))
+    return _elaborated(core, name or module_name(core), options or PortOptions())[0]
+
+
+def _elaborated(core: Core, name: str, options: PortOptions) -> tuple[str, dict[str, str]]:
+    """`AxiStreamCore` in RTLIL, and what its components do, see `_docs`."""
+    made = axi_component(core, options)
+    fragment = Fragment.get(made, None)
+    docs, ports = _docs(fragment, name), [port for _, _, port in made.signature.flatten(made)]
+    return str(rtlil.convert(fragment, name=name, ports=ports, emit_src=False)), docs
 
 
 def axi_verilog(
@@ -102,11 +109,12 @@ def axi_verilog(
     if checks:
         gaps, size = parameters_of(core).accepts_gaps, SymbolPorts.of(core.input).size
         text = contract_checks(ports, reset, accepts_gaps=gaps, symbol_bytes=size)
-    modules = read_rtlil(axi_rtlil(core, name, options=options))
+    circuit, docs = _elaborated(core, name, options)
+    modules = read_rtlil(circuit)
     written = modules_text(
         modules,
         tuple(ports),
-        _docs(Fragment.get(axi_component(core, options), None), name),
+        docs,
         ram_style=ram_style,
         attributes=PORT_ATTRIBUTES[attributes](ports) if attributes is not None else None,
         checks=text,
