@@ -339,7 +339,7 @@ class Contents:
         """Whether a cell has a wire of its own, since several expressions read it, or some of its bits."""
         if cell.name not in self._shared:
             uses = max((self.uses[bit] for bit in cell.ports["Y"]), default=0) if "Y" in cell.ports else 0
-            is_shared = cell.name in self.divided or (uses > 1 and _size(self._of_driver(cell, 0)) > 2)
+            is_shared = cell.name in self.divided or (uses > 1 and size_of(self._of_driver(cell, 0)) > 2)
             self._shared[cell.name] = self._wire_of(cell) if is_shared else ()
         return bool(self._shared[cell.name])
 
@@ -422,8 +422,9 @@ def is_anonymous(bit: Bit) -> bool:
     return isinstance(bit, WireBit) and _ANONYMOUS.match(bit.wire) is not None
 
 
-def _size(expression: Expression) -> int:
-    return 1 if not expression.operator else sum(_size(each) for each in expression.operands)
+def size_of(expression: Expression) -> int:
+    """The number of operands that are no operations themselves."""
+    return 1 if not expression.operator else sum(size_of(each) for each in expression.operands)
 
 
 def operands_of_bit(cell: Cell, index: int) -> Iterator[Bit]:

@@ -8,7 +8,9 @@ an expression means the same wherever it is inserted.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import reduce
+from itertools import groupby, pairwise, takewhile
 from typing import TypeAlias
 
 from utf8fpga.hdl.verilog.rtlil import Bit, Bits, WireBit
@@ -84,7 +86,7 @@ def joined(bits: Sequence[Expression]) -> Expression:
     parts: list[Expression] = []
     start = 0
     while start < len(bits):
-        end, best = start + 1, bits[start]
+        end, best = _selected(bits, start)
         while end < len(bits) and (longer := _unified(bits[start : end + 1])) is not None and not _breaks(longer):
             end, best = end + 1, longer
         parts.append(best)
@@ -112,11 +114,39 @@ def _unified(bits: Sequence[Expression]) -> Expression | None:
     choices = columns[:1] if first.operator == "?" else []
     if any(set(column) != {column[0]} for column in choices):
         return None
-    operands = [_unified(column) for column in columns[len(choices) :]]
+    if choices:
+        return Expression("?", (first.operands[0], *(joined(column) for column in columns[1:])), width=len(bits))
+    operands = [_unified(column) for column in columns]
     if None in operands:
         return None
-    kept = [column[0] for column in choices] + [each for each in operands if each]
-    return Expression(first.operator, tuple(kept), width=len(bits))
+    return Expression(first.operator, tuple(each for each in operands if each), width=len(bits))
+
+
+def _selected(bits: Sequence[Expression], start: int) -> tuple[int, Expression]:
+    """The end of a run of bits that are each 0 or 1 unless they have a common condition, and their expression.
+
+    This is the choice between a constant and a value, such as U+FFFD and a scalar value. Otherwise the run is one bit.
+    """
+    for choice in _conditions(bits[start]):
+        found = list(takewhile(bool, (_without(each, choice) for each in bits[start:])))
+        constant, value = zip(*(each for each in found if each), strict=True)
+        if len(set(constant)) == 2:
+            end = start + len(found)
+            return end, Expression("?", (choice, leaf(constant), joined(value)), width=len(found))
+    return start + 1, bits[start]
+
+
+def _conditions(bit: Expression) -> list[Expression]:
+    return [of_bit("~", each) if bit.operator == "|" else each for each in bit.operands if bit.operator in ("&", "|")]
+
+
+def _without(bit: Expression, choice: Expression) -> tuple[Bit, Expression] | None:
+    """The value of a bit unless a condition holds, and its expression where it does; None if there is none."""
+    for constant, operator, term in (("0", "&", choice), ("1", "|", of_bit("~", choice))):
+        if bit.operator == operator and term in bit.operands:
+            [rest] = [each for each in bit.operands if each != term] or [None]
+            return (constant, rest) if rest else None
+    return None
 
 
 def _sliced(operand: Expression, low: int, width: int) -> Expression | None:
@@ -178,6 +208,49 @@ def _breaks(expression: Expression) -> int:
     if expression.operator not in BY_BIT.values():
         return 0
     return sum(_breaks(each) for each in expression.operands)
+
+
+def reduced(expression: Expression) -> Expression:
+    """An expression in which operations on at least three adjacent bits one after the other are one reduction.
+
+    >>> bits = [leaf([WireBit("v", index)]) for index in range(4)]
+    >>> nested = of_bit("|", bits[2], of_bit("|", bits[1], of_bit("|", bits[0], leaf([WireBit("w", 0)]))))
+    >>> text(reduced(nested), lambda wire, first, last: f"{wire}[{last}:{first}]")
+    '|v[2:0] | w[0:0]'
+    """
+    if not expression.operator:
+        return expression
+    terms, operator = [expression], expression.operator
+    while expression.width == 1 and operator in ("&", "|") and terms[-1].operator == operator:
+        terms[-1:] = terms[-1].operands
+    if len(terms) < 3:
+        operands = tuple(reduced(each) for each in expression.operands)
+        return of_bit("~", *operands) if operator == "~" else replace(expression, operands=operands)
+    kept: list[Expression] = []
+    for negated, group in groupby(terms, key=lambda term: term.operator == "~"):
+        bits = [term.operands[0] if negated else term for term in group]
+        while bits:
+            size = _adjacent(bits)
+            part, bits = bits[:size], bits[size:]
+            if size > 2:
+                kind = operator if not negated else "&|"[operator == "&"]
+                part = [Expression(f"{kind}/", (leaf(sorted(bit for each in part for bit in each.bits)),))]
+            kept += [of_bit("~", reduced(each)) if negated else reduced(each) for each in part]
+    return reduce(lambda rest, term: Expression(operator, (term, rest)), reversed(kept))
+
+
+def _adjacent(terms: Sequence[Expression]) -> int:
+    """The number of terms, from the first one on, that are adjacent bits of one wire, upwards or downwards; or 1."""
+    bits = [each.bits[0] if len(each.bits) == 1 else "" for each in terms]
+    for step in (1, -1):
+        size = 1
+        for last, bit in pairwise(bits):
+            if isinstance(last, str) or bit != (last.wire, last.offset + step):
+                break
+            size += 1
+        if size > 1:
+            return size
+    return 1
 
 
 def bits_of(expression: Expression) -> Iterator[Bit]:

@@ -10,8 +10,8 @@ from itertools import groupby
 from typing import Any, NamedTuple
 
 from utf8fpga.hdl.verilog.arrange import with_fields, with_port_names, with_vectors
-from utf8fpga.hdl.verilog.contents import Contents, find_live, is_anonymous, merged, targets
-from utf8fpga.hdl.verilog.expressions import Expression, bits_of, divided_in, leaf, runs, text, wires_of
+from utf8fpga.hdl.verilog.contents import Contents, find_live, is_anonymous, merged, size_of, targets
+from utf8fpga.hdl.verilog.expressions import Expression, bits_of, divided_in, leaf, reduced, runs, text, wires_of
 from utf8fpga.hdl.verilog.identifiers import Names, plain_identifier
 from utf8fpga.hdl.verilog.rtlil import Assignment, Bit, Bits, Module, Statement, Switch, WireBit
 
@@ -177,7 +177,7 @@ class _ModuleText:
     def _text(self, expression: Expression) -> str:
         """The text of an expression, whose bits are read."""
         self._note(expression)
-        return text(expression, lambda *place: self._slice(_Reference(*place)))
+        return text(reduced(expression), lambda *place: self._slice(_Reference(*place)))
 
     def _note(self, expression: Expression) -> None:
         """Note the bits that an expression reads, and the cells that need a wire for it."""
@@ -330,7 +330,8 @@ class _ModuleText:
         for run in runs(bits):
             whole = value(run)
             loops = list(self._loops_of(run, value, variable)) if whole.operator == "{}" else []
-            if any(piece.number for piece in loops):
+            # The elements of a vector are assigned one by one, if their values are more than bits.
+            if any(piece.number for piece in loops) or (loops and any(size_of(part) > 1 for part in whole.operands)):
                 yield from loops
             else:
                 yield _Piece(self._target(run), self._text(whole))
@@ -339,7 +340,7 @@ class _ModuleText:
         assert isinstance(run[0], WireBit)
         signal = self._signals[run[0].wire]
         size = signal.width // signal.elements
-        if signal.elements < 3 or len(run) < signal.width:
+        if signal.elements < 2 or len(run) < signal.width:
             return
         forms = [self._form(run[at : at + size], value) for at in range(0, signal.width, size)]
         start = 0
@@ -366,7 +367,7 @@ class _ModuleText:
 
         expression = value(bits)
         self._note(expression)
-        return _Form(f"{text(leaf(bits), refer)}\1{text(expression, refer)}", found)
+        return _Form(f"{text(leaf(bits), refer)}\1{text(reduced(expression), refer)}", found)
 
     def _in_loop(self, forms: Sequence[_Form], start: int, variable: str, part: int) -> str:
         """The target or the value of an assignment to the element `variable`, of two elements from `start` on."""
