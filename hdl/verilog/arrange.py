@@ -12,6 +12,7 @@ from itertools import count
 from utf8fpga.hdl.verilog.contents import Contents
 from utf8fpga.hdl.verilog.rtlil import Assignment, Bit, Bits, Cell, Module, Signal, Statement, Switch, WireBit
 
+_NUMBERED = re.compile(r"(\w+)\$\d+")
 _INDEX = re.compile(r"\[\d+\]")
 _UNNAMED_PORT = re.compile(r"port\$\d+\$\d+$")
 
@@ -23,10 +24,12 @@ class _Places:
     Attributes:
         bits: for each signal that is replaced the place of each of its bits; none: it is removed.
         elements: for each signal that consists of several alike their number.
+        directions: those of signals that become ports.
     """
 
     bits: dict[str, tuple[WireBit, ...]] = field(default_factory=dict)
     elements: Counter[str] = field(default_factory=Counter)
+    directions: dict[str, str] = field(default_factory=dict)
 
 
 def with_fields(modules: Mapping[str, Module]) -> dict[str, Module]:
@@ -35,6 +38,93 @@ def with_fields(modules: Mapping[str, Module]) -> dict[str, Module]:
     The fields of an array of structures are vectors: the field of the first element is in the low bits.
     """
     return _moved(modules, {name: _fields(module) for name, module in modules.items()})
+
+
+def with_instance_names(modules: Mapping[str, Module]) -> dict[str, Module]:
+    """Modules in which a signal that has a number, since its name is not unique, has the name of an instance and port.
+
+    These are the ones with whose port it is connected.
+    """
+    places = {name: _Places() for name in modules}
+    for name, module in modules.items():
+        names = set(module.signals)
+        for cell in module.cells:
+            for bits in cell.ports.values() if cell.kind in modules else ():
+                wire = bits[0].wire if bits and isinstance(bits[0], WireBit) else ""
+                numbered = _NUMBERED.fullmatch(wire)
+                if numbered and bits == _bits(wire, module.signals[wire].width) and not module.signals[wire].direction:
+                    short = f"{cell.name.partition('$')[0]}_{numbered[1]}"
+                    if short not in names:
+                        names.add(short)
+                        for each in (one for one in module.signals if re.split(r"[.[]", one, maxsplit=1)[0] == wire):
+                            places[name].bits[each] = _bits(each.replace(wire, short, 1), module.signals[each].width)
+    return _moved(modules, places)
+
+
+def with_members(modules: Mapping[str, Module], members: Mapping[str, Collection[str]]) -> dict[str, Module]:
+    """Modules whose ports are the members of components.
+
+    In RTLIL a port has the name of the signal that drives it, or none if it is a part of one.
+
+    Args:
+        modules: the modules, the top first, whose ports remain.
+        members: the names of members by the paths of modules.
+    """
+    top, *others = modules
+    places = {name: _member_ports(modules[name], members.get(path_of(name), ())) for name in others}
+    return _moved(modules, {top: _Places(), **places})
+
+
+def path_of(name: str) -> str:
+    """The path of an instance, whose module has numbers in its name where that of the instance is not unique."""
+    return re.sub(r"\$\d+", "", name)
+
+
+def _member_ports(module: Module, members: Collection[str]) -> _Places:
+    contents, signals = Contents(module, {}), module.signals
+    found = _Places()
+    for direction in ("input", "output"):
+        # Bits of ports by the bits that they are the same as.
+        ports: dict[Bit, WireBit] = {}
+        for name, signal in signals.items():
+            if signal.direction == direction and name not in members:
+                ports.update((contents.source(bit), bit) for bit in _bits(name, signal.width))
+        place: dict[Bit, WireBit] = {}
+        for name in filter(signals.__contains__, members):
+            same = [ports.get(contents.source(bit)) for bit in _bits(name, signals[name].width)]
+            if not signals[name].direction and len({*same, *place, None}) == len(same) + len(place) + 1:
+                place.update((bit, WireBit(name, index)) for index, bit in enumerate(same) if bit)
+        # All bits of a port are those of members, or none.
+        while incomplete := {
+            place[bit].wire
+            for port in {bit.wire for bit in place if isinstance(bit, WireBit)}
+            if not place.keys() >= set(_bits(port, signals[port].width))
+            for bit in _bits(port, signals[port].width)
+            if bit in place
+        }:
+            place = {bit: inner for bit, inner in place.items() if inner.wire not in incomplete}
+        for port in dict.fromkeys(bit.wire for bit in place if isinstance(bit, WireBit)):
+            found.bits[port] = tuple(place[bit] for bit in _bits(port, signals[port].width))
+        found.directions.update((inner.wire, direction) for inner in place.values())
+    return found
+
+
+def without_aliases(modules: Mapping[str, Module]) -> dict[str, Module]:
+    """Modules without signals that are the same as a port."""
+    return _moved(modules, {name: _aliases(module) for name, module in modules.items()})
+
+
+def _aliases(module: Module) -> _Places:
+    contents, found = Contents(module, {}), _Places()
+    ports: dict[Bits, str] = {}
+    for name, signal in sorted(module.signals.items(), key=lambda each: not each[1].direction):
+        bits = _bits(name, signal.width)
+        sources = tuple(map(contents.source, bits))
+        if signal.direction:
+            ports.setdefault(sources, name)
+        elif sources in ports and name[0] != "$":
+            found.bits[name] = _bits(ports[sources], signal.width)
+    return found
 
 
 def with_port_names(modules: Mapping[str, Module]) -> dict[str, Module]:
@@ -50,7 +140,7 @@ def with_port_names(modules: Mapping[str, Module]) -> dict[str, Module]:
                 if _UNNAMED_PORT.match(port) and (name := _name_of(bits, contents)):
                     name = next(each for n in count() if (each := f"{name}_{n}" if n else name) not in names)
                     names.add(name)
-                    places[cell.kind].bits[port] = tuple(WireBit(name, index) for index in range(len(bits)))
+                    places[cell.kind].bits[port] = _bits(name, len(bits))
         found = _moved(found, places)
     return found
 
@@ -158,12 +248,14 @@ class _Mover:
             signals=self._signals(),
             cells=[self._cell(cell, places.get(cell.kind, _Places())) for cell in module.cells],
             processes=[self._statements(each) for each in module.processes],
-            connections=[
-                Assignment(self._bits(each.target), self._bits(each.value))
-                for each in module.connections
-                if self._bits(each.target)
-            ],
+            connections=[self._connection(each) for each in module.connections if self._bits(each.target)],
         )
+
+    def _connection(self, connection: Assignment) -> Assignment:
+        """A connection, without bits that are the same at both sides now."""
+        pairs = zip(self._bits(connection.target), self._bits(connection.value), strict=True)
+        kept = [(target, value) for target, value in pairs if target != value]
+        return Assignment(tuple(target for target, _ in kept), tuple(value for _, value in kept))
 
     def _signals(self) -> dict[str, Signal]:
         found: dict[str, Signal] = {}
@@ -179,7 +271,10 @@ class _Mover:
                 init = before.init.ljust(before.width, "x")
                 init = init[:at].ljust(at, "x") + (signal.init[index] if signal.init else "") + init[at + 1 :]
                 found[new] = replace(before, width=max(before.width, at + 1), init=init if signal.init else before.init)
-        return found
+        return {
+            name: replace(signal, direction=self._places.directions.get(name, signal.direction))
+            for name, signal in found.items()
+        }
 
     def _bits(self, bits: Bits) -> Bits:
         found: list[Bit] = []

@@ -96,13 +96,14 @@ class Contents:
         """The bits by their names."""
         return tuple(self._named(bit) for bit in bits)
 
-    def _source(self, bit: Bit) -> Bit:
+    def source(self, bit: Bit) -> Bit:
+        """The bit at the end of connections."""
         while bit in self._aliases:
             bit = self._aliases[bit]
         return bit
 
     def _named(self, bit: Bit) -> Bit:
-        bit = self._source(bit)
+        bit = self.source(bit)
         return self._owners.get(bit, bit)
 
     def _name_anonymous_bits(self) -> None:
@@ -115,7 +116,7 @@ class Contents:
         for name in sorted(signals, key=rank):
             if not _ANONYMOUS.match(name):
                 bits = [WireBit(name, index) for index in range(signals[name].width)]
-                sources = [self._source(bit) for bit in bits]
+                sources = [self.source(bit) for bit in bits]
                 if len(set(sources)) == len(sources) and all(map(self._is_free, sources)):
                     self._owners.update(zip(sources, bits, strict=True))
 
@@ -124,7 +125,7 @@ class Contents:
         for cell in self.module.cells:
             if cell.kind in self._modules:
                 for port, bits in cell.ports.items():
-                    sources = [self._source(bit) for bit in bits]
+                    sources = [self.source(bit) for bit in bits]
                     free = [source for source in sources if self._is_free(source)]
                     if self._modules[cell.kind].signals[port].direction == "output" and free:
                         name = self._unused(f"{cell.name}_{port}")

@@ -9,7 +9,15 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from itertools import groupby
 from typing import Any, NamedTuple
 
-from utf8fpga.hdl.verilog.arrange import with_fields, with_port_names, with_vectors
+from utf8fpga.hdl.verilog.arrange import (
+    path_of,
+    with_fields,
+    with_instance_names,
+    with_members,
+    with_port_names,
+    with_vectors,
+    without_aliases,
+)
 from utf8fpga.hdl.verilog.contents import Contents, find_live, is_anonymous, merged, size_of, targets
 from utf8fpga.hdl.verilog.expressions import Expression, bits_of, divided_in, leaf, reduced, runs, text, wires_of
 from utf8fpga.hdl.verilog.identifiers import Names, plain_identifier
@@ -22,10 +30,17 @@ _COMMON = {"axi_clk": "clk", "axi_rst": "rst"}
 """Signals with the same name in each module."""
 
 
+class Part(NamedTuple):
+    """A component: what it does, and the names of its members."""
+
+    doc: str
+    members: Sequence[str]
+
+
 def modules_text(
     modules: Mapping[str, Module],
     ports: Sequence[str],
-    docs: Mapping[str, str],
+    parts: Mapping[str, Part],
     *,
     ram_style: str | None = None,
     attributes: Mapping[str, Mapping[str, str]] | None = None,
@@ -36,13 +51,15 @@ def modules_text(
     Args:
         modules: the modules by the path of their instance, the top first.
         ports: the ports of the top in order.
-        docs: what a module does, by its path.
+        parts: the components by the paths of their modules.
         ram_style: an attribute of each memory and its value, such as ``ram_style=distributed``; default: none.
         attributes: for each port of the top the values of its attributes by name; default: none.
         checks: the end of the top.
     """
+    modules = with_instance_names(with_members(modules, {path: each.members for path, each in parts.items()}))
     modules = with_port_names(with_fields(modules))
     modules = with_vectors(modules, {name: each.live_signals() for name, each in _contents(modules).items()})
+    modules = without_aliases(modules)
     contents = _contents(modules)
     top, *others = modules
     names = Names()
@@ -60,7 +77,7 @@ def modules_text(
             contents[path] = contents[path].divide(made[path].divided)
         if body not in found:
             words = [plain_identifier(re.sub(r"\$\d+$|_\d+$", "", part)) for part in path.split(".")]
-            found[body] = (top if path == top else names.take("_".join(words))), docs.get(path, "")
+            found[body] = (top if path == top else names.take("_".join(words))), parts[path_of(path)].doc if path_of(path) in parts else ""
         made[path].name = found[body][0]
     return "\n".join(f"{_comment(doc)}module {name} {body}endmodule\n" for body, (name, doc) in reversed(found.items()))
 

@@ -21,7 +21,7 @@ from utf8fpga.hdl.verilog.contents import combinational_paths
 from utf8fpga.hdl.verilog.header import header
 from utf8fpga.hdl.verilog.identifiers import check_module_name, check_ram_style
 from utf8fpga.hdl.verilog.rtlil import read_rtlil
-from utf8fpga.hdl.verilog.text import modules_text
+from utf8fpga.hdl.verilog.text import Part, modules_text
 from utf8fpga.model import InvalidArgumentError
 
 _WAIVER = """
@@ -47,12 +47,12 @@ def axi_rtlil(core: Core, name: str | None = None, *, options: PortOptions | Non
     return _elaborated(core, name or module_name(core), options or PortOptions())[0]
 
 
-def _elaborated(core: Core, name: str, options: PortOptions) -> tuple[str, dict[str, str]]:
-    """`AxiStreamCore` in RTLIL, and what its components do, see `_docs`."""
+def _elaborated(core: Core, name: str, options: PortOptions) -> tuple[str, dict[str, Part]]:
+    """`AxiStreamCore` in RTLIL, and its components by the paths of their instances."""
     made = axi_component(core, options)
     fragment = Fragment.get(made, None)
-    docs, ports = _docs(fragment, name), [port for _, _, port in made.signature.flatten(made)]
-    return str(rtlil.convert(fragment, name=name, ports=ports, emit_src=False)), docs
+    parts, ports = _parts(fragment, name), [port for _, _, port in made.signature.flatten(made)]
+    return str(rtlil.convert(fragment, name=name, ports=ports, emit_src=False)), parts
 
 
 def axi_verilog(
@@ -109,12 +109,12 @@ def axi_verilog(
     if checks:
         gaps, size = parameters_of(core).accepts_gaps, SymbolPorts.of(core.input).size
         text = contract_checks(ports, reset, accepts_gaps=gaps, symbol_bytes=size)
-    circuit, docs = _elaborated(core, name, options)
+    circuit, parts = _elaborated(core, name, options)
     modules = read_rtlil(circuit)
     written = modules_text(
         modules,
         tuple(ports),
-        docs,
+        parts,
         ram_style=ram_style,
         attributes=PORT_ATTRIBUTES[attributes](ports) if attributes is not None else None,
         checks=text,
@@ -122,18 +122,20 @@ def axi_verilog(
     return header(core, name, ports, combinational_paths(modules), command, notes, options) + _WAIVER + written
 
 
-def _docs(fragment: Fragment, path: str) -> dict[str, str]:
-    """The docstrings of components up to their arguments, by the paths of their instances."""
-    found: dict[str, str] = {}
+def _parts(fragment: Fragment, path: str) -> dict[str, Part]:
+    """The components by the paths of their instances, with their docstrings up to the arguments."""
+    found: dict[str, Part] = {}
     for part, name, _ in fragment.subfragments:
-        found |= _docs(part, f"{path}.{name}")
+        found |= _parts(part, f"{path}.{name}")
     for origin in fragment.origins or ():
         if isinstance(origin, wiring.Component):
             text = (inspect.getdoc(origin) or "").replace("`", "")
             text = re.sub(r"\*(\w+)\*", r"\1", text)
             # Members of streams are ports, whose names have no dots.
             text = re.sub(r"\b(input|output)\.(\w+)", r"\1_\2", text)
-            found[path] = re.split(r"\n\s*\n(?:Args|Ports|Raises|Attributes):", text)[0]
+            doc = re.split(r"\n\s*\n(?:Args|Ports|Raises|Attributes):", text)[0]
+            members = ["__".join(map(str, member)) for member, _, _ in origin.signature.flatten(origin)]
+            found[path] = Part(doc, members)
     return found
 
 
