@@ -12,7 +12,6 @@ from itertools import count
 from utf8fpga.hdl.verilog.contents import Contents
 from utf8fpga.hdl.verilog.rtlil import Assignment, Bit, Bits, Cell, Module, Signal, Statement, Switch, WireBit
 
-_NUMBERED = re.compile(r"(\w+)\$\d+")
 _INDEX = re.compile(r"\[\d+\]")
 _UNNAMED_PORT = re.compile(r"port\$\d+\$\d+$")
 
@@ -41,20 +40,18 @@ def with_fields(modules: Mapping[str, Module]) -> dict[str, Module]:
 
 
 def with_instance_names(modules: Mapping[str, Module]) -> dict[str, Module]:
-    """Modules in which a signal that has a number, since its name is not unique, has the name of an instance and port.
-
-    These are the ones with whose port it is connected.
-    """
+    """Modules in which a signal whose name is not unique has the name of an instance and of the port at its end."""
     places = {name: _Places() for name in modules}
     for name, module in modules.items():
         names = set(module.signals)
+        several = {without_number(each) for each in names if without_number(each) != each}
         for cell in module.cells:
             for bits in cell.ports.values() if cell.kind in modules else ():
                 wire = bits[0].wire if bits and isinstance(bits[0], WireBit) else ""
-                numbered = _NUMBERED.fullmatch(wire)
-                if numbered and bits == _bits(wire, module.signals[wire].width) and not module.signals[wire].direction:
-                    short = f"{cell.name.partition('$')[0]}_{numbered[1]}"
-                    if short not in names:
+                base = without_number(wire)
+                if base in several and bits == _bits(wire, module.signals[wire].width):
+                    short = f"{without_number(cell.name)}_{base}"
+                    if short not in names and not module.signals[wire].direction:
                         names.add(short)
                         for each in (one for one in module.signals if re.split(r"[.[]", one, maxsplit=1)[0] == wire):
                             places[name].bits[each] = _bits(each.replace(wire, short, 1), module.signals[each].width)
@@ -71,12 +68,12 @@ def with_members(modules: Mapping[str, Module], members: Mapping[str, Collection
         members: the names of members by the paths of modules.
     """
     top, *others = modules
-    places = {name: _member_ports(modules[name], members.get(path_of(name), ())) for name in others}
+    places = {name: _member_ports(modules[name], members.get(without_number(name), ())) for name in others}
     return _moved(modules, {top: _Places(), **places})
 
 
-def path_of(name: str) -> str:
-    """The path of an instance, whose module has numbers in its name where that of the instance is not unique."""
+def without_number(name: str) -> str:
+    """A name without the numbers that it has in RTLIL where it is not unique."""
     return re.sub(r"\$\d+", "", name)
 
 

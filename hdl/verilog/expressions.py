@@ -144,8 +144,7 @@ def _without(bit: Expression, choice: Expression) -> tuple[Bit, Expression] | No
     """The value of a bit unless a condition holds, and its expression where it does; None if there is none."""
     for constant, operator, term in (("0", "&", choice), ("1", "|", of_bit("~", choice))):
         if bit.operator == operator and term in bit.operands:
-            [rest] = [each for each in bit.operands if each != term] or [None]
-            return (constant, rest) if rest else None
+            return next(((constant, each) for each in bit.operands if each != term), None)
     return None
 
 

@@ -140,12 +140,22 @@ class _Reader:
             elif word == "cell":
                 module.cells.append(self._cell(*tokens))
             elif word == "process":
-                module.processes.append(self._statements())
+                self._add_process(self._statements())
                 self._lines.pop()
             else:
                 assert word == "connect", f"unexpected {word} in RTLIL"
                 module.connections.append(Assignment(*self._operands(tokens)))
             attributes = {}
+
+    def _add_process(self, statements: list[Statement]) -> None:
+        """Add a process; one without conditions connects bits, each with the value of its last assignment."""
+        values: dict[Bit, Bit] = {}
+        for each in statements:
+            if isinstance(each, Switch):
+                self._module.processes.append(statements)
+                return
+            values.update(zip(each.target, each.value, strict=True))
+        self._module.connections.append(Assignment(tuple(values), tuple(values.values())))
 
     def _cell(self, kind: str, name: str) -> Cell:
         cell = Cell(_plain(name), _plain(kind))

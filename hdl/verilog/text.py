@@ -10,13 +10,13 @@ from itertools import groupby
 from typing import Any, NamedTuple
 
 from utf8fpga.hdl.verilog.arrange import (
-    path_of,
     with_fields,
     with_instance_names,
     with_members,
     with_port_names,
     with_vectors,
     without_aliases,
+    without_number,
 )
 from utf8fpga.hdl.verilog.contents import Contents, find_live, is_anonymous, merged, size_of, targets
 from utf8fpga.hdl.verilog.expressions import Expression, bits_of, divided_in, leaf, reduced, runs, text, wires_of
@@ -77,7 +77,10 @@ def modules_text(
             contents[path] = contents[path].divide(made[path].divided)
         if body not in found:
             words = [plain_identifier(re.sub(r"\$\d+$|_\d+$", "", part)) for part in path.split(".")]
-            found[body] = (top if path == top else names.take("_".join(words))), parts[path_of(path)].doc if path_of(path) in parts else ""
+            found[body] = (
+                (top if path == top else names.take("_".join(words))),
+                parts[without_number(path)].doc if without_number(path) in parts else "",
+            )
         made[path].name = found[body][0]
     return "\n".join(f"{_comment(doc)}module {name} {body}endmodule\n" for body, (name, doc) in reversed(found.items()))
 
