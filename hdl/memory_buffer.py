@@ -13,6 +13,7 @@ from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import data, memory, stream, wiring
 from amaranth.lib.wiring import In, Out
 
+from utf8fpga.hdl.commented import commented
 from utf8fpga.hdl.fan_out import LateReset
 
 _STATES = 15
@@ -52,7 +53,8 @@ class Level(wiring.Component):
 
     def __init__(self, capacity: int = CAPACITY) -> None:
         super().__init__({"up": In(1), "down": In(1), "reset": In(1), "more_than": Out(capacity)})
-        self.changes, self.grows = (Signal(name=name, reset_less=True) for name in ("changes", "grows"))
+        self.changes = commented(Signal(name="changes", reset_less=True), "The count changes at the end of this cycle.")
+        self.grows = commented(Signal(name="grows", reset_less=True), "If it changes, it is one more.")
         self.bits = Signal(capacity, name="_bits", reset_less=True)
 
     def elaborate(self, platform: object) -> Module:
@@ -89,7 +91,8 @@ class Front(wiring.Component):
     def __init__(self, copies: int) -> None:
         super().__init__({"arrives": In(1), "ready": In(1), "reset": In(copies), "valid": Out(copies)})
         # In binary each bit is a function of itself, the other one and two inputs.
-        self.two, self.odd = (Signal(name=name, reset_less=True) for name in ("two", "odd"))
+        self.two = commented(Signal(name="two", reset_less=True), "There are two beats at the front, or three.")
+        self.odd = commented(Signal(name="odd", reset_less=True), "There is one beat at the front, or three.")
         self._valid = [Signal(name=f"valid_{copy}", reset_less=True) for copy in range(copies)]
 
     def elaborate(self, platform: object) -> Module:
@@ -145,7 +148,11 @@ class LaneMemory(wiring.Component):
         for _ in range(number % _STATES):
             start = step_pointer(start)
         self.write, self.read = (
-            Signal(_POINTER_BITS, name=name, init=start, reset_less=True) for name in ("write", "read")
+            commented(
+                Signal(_POINTER_BITS, name=name, init=start, reset_less=True),
+                f"The row to {name}; a linear feedback shift register, which steps through {_STATES} rows.",
+            )
+            for name in ("write", "read")
         )
         self.rows = memory.Memory(shape=width, depth=1 << _POINTER_BITS, init=[])
         self._into, self._out = self.rows.write_port(), self.rows.read_port(domain="comb")
@@ -256,12 +263,17 @@ class RowBuffer(wiring.Component):
             }
         )
         self.inside = Level()
-        self.counted = Signal(name="counted", reset_less=True)
+        self.counted = commented(Signal(name="counted", reset_less=True), "A beat was accepted in the preceding cycle.")
         width = len(Value.cast(self.row)) // (self.lanes - 1)
         starts = range(0, self.lanes - 1, group)
         widths = [*(width * min(group, self.lanes - 1 - start) for start in starts), width + 1]
         self.memories = [LaneMemory(width, number) for number, width in enumerate(widths)]
-        self._ready, self.leaves = Signal(name="is_ready"), Signal(name="leaves")
+        self._ready = commented(
+            Signal(name="is_ready"),
+            f"At most {CAPACITY - _UNCOUNTED} beats are counted, so there is room for {_UNCOUNTED} more, which may be"
+            f" accepted before they are counted: {CAPACITY} in all.",
+        )
+        self.leaves = commented(Signal(name="leaves"), "The beat at the front is removed.")
 
     @property
     def reset_cycles(self) -> int:
@@ -312,7 +324,10 @@ class MemoryBuffer(RowBuffer):
         self.reset = LateReset(self._places, row_cycles + 3)
         self.behind = Level()
         self.front = Front(1 + self._regions)
-        self.arrive, self.near = (Signal(name=name, reset_less=True) for name in ("arrive", "near"))
+        self.arrive, self.near = (
+            commented(Signal(name=name, reset_less=True), f"A beat reaches the front; a register for {loads}.")
+            for name, loads in (("arrive", "its count there"), ("near", "the count of those behind it"))
+        )
 
     def place(self, number: int) -> int:
         """The index of the duplicates of `front.valid` and of the late reset that a group of lanes uses."""
@@ -341,7 +356,7 @@ class MemoryBuffer(RowBuffer):
         # Complete beats go to the front, of which each region of lanes has a duplicate. `arrive` drives these and
         # `near` the counts: it is part of their feedback, and must not be placed between them and the regions.
         arrive, near = self.arrive, self.near
-        announced = Signal(name="announced")
+        announced = commented(Signal(name="announced"), "A complete beat goes to the front, which has room for it.")
 
         def announces(arrives: Value) -> Value:
             return front.room(arrives) & Mux(arrives, behind.more_than[1], behind.more_than[0])

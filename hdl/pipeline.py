@@ -12,6 +12,7 @@ from typing import Any
 
 from amaranth.hdl import Cat, Const, Module, Signal, Value
 
+from utf8fpga.hdl.commented import commented
 from utf8fpga.hdl.delay import DelayMemory
 
 
@@ -77,6 +78,7 @@ class Pipeline:
         clear: Staged | None = None,
         preset: Staged | None = None,
         resets: bool = False,
+        comment: str = "",
     ) -> Staged:
         """The register of a value that is known in `stage`; it holds the value one stage later.
 
@@ -87,11 +89,14 @@ class Pipeline:
             clear: if it is 1, the register becomes 0. It resets the register, which needs no look-up table.
             preset: if it is 1, all bits of the register become 1. It sets the register.
             resets: a reset initialises it.
+            comment: what it means, for the Verilog.
         """
         # With a set, its initial value is that of the set, without which ECP5 has no set.
         full = (1 << len(value)) - 1
         number = f"_{stage + 1}" if self._numbered else ""
         held = Signal(len(value), name=name + number, reset_less=not resets, init=full if preset else 0)
+        if comment:
+            commented(held, comment)
         self.add(held.eq(value))
         control = clear or preset
         if control and control is not ZERO:
@@ -107,18 +112,19 @@ class Pipeline:
         clear: Staged | None = None,
         preset: Staged | None = None,
         earliest: int = 0,
+        comment: str = "",
     ) -> Staged:
         """The register of a function of some values: one stage after the latest of them, but not before `earliest`.
 
         Args:
-            name, clear, preset: see `register`.
+            name, clear, preset, comment: see `register`.
             function: the function.
             inputs: the values.
             earliest: a stage.
         """
         stage = max(latest([*inputs, clear or preset or ZERO]), earliest - 1)
         value = function(*(self.at(each, stage) for each in inputs))
-        return self.register(name, value, stage, clear=clear, preset=preset)
+        return self.register(name, value, stage, clear=clear, preset=preset, comment=comment)
 
     def at(self, value: Staged, stage: int) -> Value:
         """A value in its stage or in a later one."""

@@ -12,6 +12,7 @@ from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
+from utf8fpga.hdl.commented import commented
 from utf8fpga.hdl.fan_out import FanOut, LateReset
 from utf8fpga.hdl.memory_buffer import CAPACITY, GROUP, RowBuffer
 
@@ -47,10 +48,20 @@ class SliceControl(wiring.Component):
     def __init__(self) -> None:
         super().__init__({"announced": In(1), "ready": In(1), "reset": In(1), "valid": Out(1)})
         self.arrives, self.was_ready, self.was_valid, self.more, self.kept = (
-            Signal(name=name, reset_less=True) for name in ("arrives", "was_ready", "was_valid", "more", "kept")
+            commented(Signal(name=name, reset_less=True), comment)
+            for name, comment in (
+                ("arrives", "A row is complete."),
+                ("was_ready", "ready in the preceding cycle."),
+                ("was_valid", "valid in the preceding cycle."),
+                ("more", "In the preceding cycle a row arrived, or there was one besides that at the front."),
+                ("kept", "In the preceding cycle there was a row that was not removed."),
+            )
         )
-        self.moved = Signal(name="moved")
-        self.rows = Signal(CAPACITY, name="more_than", reset_less=True)
+        self.moved = commented(Signal(name="moved"), "A row was removed in the preceding cycle.")
+        self.rows = commented(
+            Signal(CAPACITY, name="more_than", reset_less=True),
+            "Bit k: there are more than k complete rows, with the one removed in the preceding cycle.",
+        )
 
     def elaborate(self, platform: object) -> Module:
         m = Module()

@@ -123,7 +123,10 @@ class SerialDecoder(wiring.Component):
         # A reset of `remaining` by itself would need a look-up table for another enable.
         reset = ResetSignal(allow_reset_less=True)  # 0 in a domain without a reset
         loads = named(
-            m, "loads", (arrives & (output.ready | ~output.valid)) | reset, "The slot takes the unit at the input."
+            m,
+            "loads",
+            (arrives & (output.ready | ~output.valid)) | reset,
+            "The slot takes the unit at the input; in a reset, whatever is there, and no sequence is open.",
         )
         fits = control.continues(slot.context(control, arriving.unit), m)
         m.d.comb += [
@@ -181,20 +184,20 @@ class SerialDecoder(wiring.Component):
         slot = _Slot(self)
         # Duplicate registers for "there is an item at the output", the second one inverted: so there is one look-up
         # table, not two, between registers and each enable.
-        shown = Signal()
-        hidden = Signal(init=1)
-        move = output.ready | hidden
-        advance = slot.arrived & (output.ready | ~shown)
-        shown_next = Signal()
+        full = commented(Signal(name="full"), "There is an item at the output.")
+        empty = commented(Signal(name="empty", init=1), "There is none.")
+        move = output.ready | empty
+        advance = slot.arrived & (output.ready | ~full)
+        fills = Signal()
         m.d.comb += [
-            output.valid.eq(shown),
+            output.valid.eq(full),
             source.ready.eq(move),
-            shown_next.eq(slot.occupied & (~slot.open | (slot.arrived & ~slot.continued))),
+            fills.eq(slot.occupied & (~slot.open | (slot.arrived & ~slot.continued))),
         ]
-        m.d.sync += hidden.eq(~(shown_next | (shown & ~output.ready)))
-        with m.If(output.ready | ~shown):
+        m.d.sync += empty.eq(~(fills | (full & ~output.ready)))
+        with m.If(output.ready | ~full):
             m.d.sync += [
-                shown.eq(shown_next),
+                full.eq(fills),
                 # An open sequence stays in the slot until a unit arrives, even if the other stages move.
                 slot.occupied.eq(slot.arrived | (slot.occupied & slot.open)),
             ]
@@ -208,7 +211,7 @@ class SerialDecoder(wiring.Component):
             ]
             slot.load_unit(m, self, arriving, advance)
         else:
-            arriving, opens, code, shifts = self._register_unit(m, slot, move, output.ready | ~shown)
+            arriving, opens, code, shifts = self._register_unit(m, slot, move, output.ready | ~full)
             slot.load(m, self, arriving, advance, opens=opens, code=code, closes=arriving.last)
             slot.load_data(m, self, arriving, advance, shifts=shifts)
 
@@ -245,7 +248,7 @@ class SerialDecoder(wiring.Component):
         )
         present = Signal()
         opens = Signal(reset_less=True)
-        code = Signal(control.code_bits, name="unit_code", reset_less=True)
+        code = Signal(control.code_bits, name="unit_constraint", reset_less=True)
         shifts = Signal(reset_less=True)
         m.d.comb += slot.arrived.eq(present)
         m.d.sync += [
@@ -409,7 +412,7 @@ class _Slot:
             f" {control.comments['needs']}.",
         )
         self.code = commented(
-            Signal(control.code_bits, name="code", reset_less=True),
+            Signal(control.code_bits, name="constraint", reset_less=True),
             control.comments["code"]
             if control.reads_lead
             else "The number of the state among those that need equally many units.",
@@ -424,7 +427,8 @@ class _Slot:
         self.gathered = (
             commented(
                 Signal(width - control.trail_bits, reset_less=True, name="gathered"),
-                "The payload bits of the open sequence so far.",
+                "The payload bits of the open sequence so far. Those that the next unit is compared with are loaded"
+                " with the slot, the others with each unit: they are read only if the sequence goes on.",
             )
             if separate
             else self.code_point

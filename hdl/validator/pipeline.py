@@ -32,7 +32,7 @@ class TapPipeline(Pipeline):
 
     def __init__(self, valid: Value, last: Value) -> None:
         super().__init__()
-        self.valid, self.last = Staged(valid, 0, resets=True), Staged(last, 0)
+        self.valid, self.last = Staged(valid, 0, "valid", resets=True), Staged(last, 0, "last")
         self._before: dict[tuple[Staged, bool], Staged] = {}
         self._clears: dict[int, Signal] = {}
 

@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 from amaranth.hdl import Cat, Const, Signal, Value
 
+from utf8fpga.hdl.commented import commented
 from utf8fpga.hdl.pipeline import ZERO, Staged
 from utf8fpga.hdl.validator.pipeline import TapPipeline, hop, majority, parity
 
@@ -71,7 +72,9 @@ def tally_of(
         given = amount[place] if place < len(amount) else ZERO
         shift = ZERO if offset is None else offset[min(place, len(offset) - 1)]
         stage = max(each.stage for each in (first, given, carry, shift, start_carry))
-        kept = Signal(name=f"{name}_{place}", reset_less=True)
+        kept = commented(
+            Signal(name=f"{name}_{place}", reset_less=True), f"Of the packet so far, the low bits of: {name}."
+        )
         before = Staged(kept & ~pipeline.at(first, stage), stage)
         parts = (before, given, carry)
         sum_ = parity(*(pipeline.at(each, stage) for each in parts))
@@ -95,23 +98,25 @@ def tally_of(
     counts = pipeline.apply(f"{name}_counts", Value.__and__, carry, pipeline.valid)
     for number, place in enumerate(range(low, bits, _GROUP)):
         size = min(_GROUP, bits - place)
-        group = Signal(size, name=f"{name}_group_{number}", reset_less=True)
+        group = commented(
+            Signal(size, name=f"{name}_group_{number}", reset_less=True), "It counts the carries out of the bits below."
+        )
         pipeline.add(group.eq(group + 1), enable=counts.value)
         # One cycle late: the first beat of the next packet has no carry.
         pipeline.add(group.eq(0), enable=pipeline.clears(counts.stage + 1))
         value = Staged(group, counts.stage + 1)
-        total += [Staged(bit, value.stage) for bit in group]
+        total += [Staged(bit, value.stage, f"{name}_{place + at}") for at, bit in enumerate(group)]
         is_full = Signal(name=f"{name}_full_{number}", reset_less=True)
         pipeline.add(is_full.eq(group.all()))
         if offset is not None:
             less = pipeline.apply(f"{name}_start_{number}", lambda value, borrow: value - borrow, value, borrow)
-            start += [Staged(bit, less.stage) for bit in less.value[:size]]
+            start += [Staged(bit, less.stage, f"{name}_start_{place + at}") for at, bit in enumerate(less.value[:size])]
             borrow = pipeline.apply(
                 f"{name}_borrow_{number}", lambda value, borrow: borrow & ~value.any(), value, borrow
             )
         # The group was full before this carry: it changed last several beats ago.
         counts = pipeline.apply(f"{name}_counts_{number}", Value.__and__, counts, Staged(is_full, counts.stage))
-    over = Signal(name=f"{name}_over", reset_less=True)
+    over = commented(Signal(name=f"{name}_over", reset_less=True), "The number does not fit its bits.")
     pipeline.add(over.eq(1), enable=counts.value)
     pipeline.add(over.eq(0), enable=pipeline.clears(counts.stage + 1))
     exceeds = hop(pipeline, Staged(over, counts.stage + 1))

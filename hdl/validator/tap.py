@@ -12,6 +12,7 @@ from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from utf8fpga.hdl.beats import beat_layout
+from utf8fpga.hdl.commented import commented
 from utf8fpga.hdl.minimise import Network
 from utf8fpga.hdl.pipeline import ZERO, Staged
 from utf8fpga.hdl.validator.flags import UnitFlags, flags_layout
@@ -133,6 +134,10 @@ class Lanes(NamedTuple):
         return self._replace(away=self.away + away)
 
 
+def _where(place: int) -> str:
+    return f"in lane {place}" if place >= 0 else f"{-place} before lane 0"
+
+
 class TapCircuit:
     """The registers of a tap.
 
@@ -186,7 +191,7 @@ class TapCircuit:
             value = self.pipeline.before(value, of_packet=of_packet)
         return value
 
-    def _each(self, name: str, function: Callable[..., Value], *values: Lanes) -> list[Staged]:
+    def _each(self, name: str, function: Callable[..., Value], *values: Lanes, comment: str = "") -> list[Staged]:
         """A function in each lane, of values of lanes at distances from it."""
         bits = [each.bit for each in values]
 
@@ -194,7 +199,12 @@ class TapCircuit:
             return function(*(word if bit is None else word[bit] for word, bit in zip(words, bits, strict=True)))
 
         return [
-            self.pipeline.apply(f"{name}_{lane}", of_bits, *(self.at(each.values, lane + each.away) for each in values))
+            self.pipeline.apply(
+                f"{name}_{lane}",
+                of_bits,
+                *(self.at(each.values, lane + each.away) for each in values),
+                comment=comment,
+            )
             for lane in range(self._lanes)
         ]
 
@@ -209,18 +219,31 @@ class TapCircuit:
                 unit,
                 present,
                 self.at(units, lane - 1),
+                comment="A unit that may continue a sequence, after one that may be before it.",
             )
             for lane, (unit, present) in enumerate(zip(units, keep, strict=True))
         ]
         # The unit before the first one of a packet is in another packet.
-        trail[0] = pipeline.apply("trail_of_packet", Value.__pos__, trail[0], clear=hop(pipeline, self._first))
-        self._lead = self._last_inputs("lead", control.lead_network, units)
+        trail[0] = pipeline.apply(
+            "trail_of_packet",
+            Value.__pos__,
+            trail[0],
+            clear=hop(pipeline, self._first),
+            comment="The same of lane 0, not in the first beat of a packet.",
+        )
+        self._lead = self._last_inputs(
+            "lead",
+            control.lead_network,
+            units,
+            comment="A term of: the unit is the first one of a sequence of several.",
+        )
         forbidden = self._forbidden()
         second = self._each(
             "second",
             lambda trail, forbidden, *lead: trail & control.lead_network.last.function(Cat(*lead)) & ~forbidden,
             *(Lanes(values) for values in (trail, forbidden)),
             *(bit.moved(-1) for bit in self._lead),
+            comment="The second unit of a sequence.",
         )
         # By the number of a unit in its sequence: the unit is that.
         members = {2: second}
@@ -232,6 +255,7 @@ class TapCircuit:
                 Lanes(trail),
                 Lanes(members[number - 1], -1),
                 Lanes(units, 1 - number),
+                comment=f"Unit {number} of a sequence.",
             )
         self.members = members
         self.starts = self._each(
@@ -239,6 +263,7 @@ class TapCircuit:
             lambda keep, *members: keep & ~Cat(*members).any(),
             Lanes(keep),
             *(Lanes(member) for member in members.values()),
+            comment="The first unit of an item, well-formed or not.",
         )
         # An item may start in this beat, or be as many units before it as a sequence may go on.
         self.reach = longest - 1
@@ -250,29 +275,42 @@ class TapCircuit:
         restricts, fits = self._control.restricts, self._control.fits
         if restricts.last.function.is_zero:
             return [ZERO] * self._lanes
-        leads = self._last_inputs("restricts", restricts, self.units)
+        leads = self._last_inputs(
+            "restricts",
+            restricts,
+            self.units,
+            comment="A term of: the unit is a lead that allows only some next units.",
+        )
         (fit,) = self._last_inputs(
-            "fits", fits, self.units, [self.at(self.units, lane - 1) for lane in range(self._lanes)]
+            "fits",
+            fits,
+            self.units,
+            [self.at(self.units, lane - 1) for lane in range(self._lanes)],
+            comment="A term of: the unit is one of those that such a lead before it allows.",
         )
         return self._each(
             "forbidden",
             lambda fit, *lead: restricts.last.function(Cat(*lead)) & ~fits.last.function(fit),
             fit,
             *(bit.moved(-1) for bit in leads),
+            comment="The lead before the unit does not allow it.",
         )
 
-    def _last_inputs(self, name: str, network: Network, *words: Sequence[Staged]) -> list[Lanes]:
+    def _last_inputs(self, name: str, network: Network, *words: Sequence[Staged], comment: str = "") -> list[Lanes]:
         """The inputs of the last gate of a network in each lane, with registers behind each inner gate.
 
         Args:
             name: the first part of the names of its registers.
             network: the network.
             words: by lane the parts of its input word, the lowest bits first.
+            comment: that of its registers.
         """
         signals = [Lanes(word, 0, bit) for word in words for bit in range(len(word[0].value))]
         for number, gate in enumerate(network.inner):
             inputs = [signals[each] for each in gate.inputs]
-            found = self._each(f"{name}_{number}", lambda *bits, gate=gate: gate.function(Cat(*bits)), *inputs)
+            found = self._each(
+                f"{name}_{number}", lambda *bits, gate=gate: gate.function(Cat(*bits)), *inputs, comment=comment
+            )
             signals.append(Lanes(found, 0, 0))
         return [signals[each] for each in network.last.inputs]
 
@@ -306,6 +344,7 @@ class TapCircuit:
             lambda unit, *members: Cat(single(unit), *complete(early_lengths, unit, members)).any(),
             unit,
             *(self.at(self.members[length], place + length - 1) for length in early_lengths),
+            comment=f"The unit {_where(place)} is a whole sequence, or the first one of a complete one.",
         )
         inside = ends or place < self._lanes - self.reach
         return self.pipeline.apply(
@@ -318,6 +357,7 @@ class TapCircuit:
             done,
             ZERO if inside else self.pipeline.last,
             *(self.at(self.members[length], place + length - 1) for length in late),
+            comment=f"An ill-formed item starts at the unit {_where(place)}.",
         )
 
     def _fields(self) -> dict[str, list[Staged]]:
@@ -356,8 +396,11 @@ class TapCircuit:
             return ()
         width = self._tap.parameters.table.unit_width
         unit, stage = self.at(self.units, place), self.bad[0].stage
+        name = getattr(unit.value, "name", "unit")
         return tuple(
-            self._is_definite(place) if bit == width else Staged(self.pipeline.at(unit, stage)[bit], stage)
+            self._is_definite(place)
+            if bit == width
+            else Staged(self.pipeline.at(unit, stage)[bit], stage, f"{name}_bit{bit}")
             for bit in self._control.kind_support
             if bit <= width
         )
@@ -377,6 +420,7 @@ class TapCircuit:
             self.at(self._trail, place + 1),
             self.at(self.members[2], place + 1),
             *lead,
+            comment=f"The item at the unit {_where(place)} is ill-formed whatever follows it.",
         )
 
     def _goes_on(self) -> Staged:
@@ -390,6 +434,7 @@ class TapCircuit:
                     lambda bad, *starts: bad & Cat(*starts).any(),
                     bad,
                     *(self.at(self.starts, number - self.reach + distance) for distance in range(1, self._longest)),
+                    comment="Another item starts after an ill-formed one.",
                 )
                 for number, bad in enumerate(self.bad)
             ],
@@ -407,7 +452,7 @@ class TapCircuit:
     def _verdict(self, found: Staged) -> tuple[Staged, Staged]:
         """Whether there was no error in the packet so far, and whether this beat has the first one."""
         pipeline, stage = self.pipeline, found.stage
-        seen = Signal(reset_less=True)
+        seen = commented(Signal(name="seen", reset_less=True), "There was an error in an earlier beat of the packet.")
         pipeline.add(seen.eq(1), enable=pipeline.at(pipeline.valid, stage) & found.value)
         pipeline.add(seen.eq(0), enable=pipeline.clears(stage))
         before = Staged(seen, stage)
@@ -420,7 +465,9 @@ class TapCircuit:
     def _captured(self, name: str, value: Staged, is_first: Staged) -> Staged:
         """A value of the first beat of a packet with an error."""
         stage = max(value.stage, is_first.stage)
-        kept = Signal(len(value.value), name=f"first_{name}", reset_less=True)
+        kept = commented(
+            Signal(len(value.value), name=f"first_{name}", reset_less=True), "Of the first beat with an error."
+        )
         self.pipeline.add(kept.eq(self.pipeline.at(value, stage)), enable=self.pipeline.at(is_first, stage))
         return Staged(kept, stage + 1)
 

@@ -10,6 +10,7 @@ from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from utf8fpga.hdl.beats import beat_layout
+from utf8fpga.hdl.commented import commented
 from utf8fpga.hdl.validator.logic import ValidatorControl
 from utf8fpga.hdl.validator.report import report_layout
 
@@ -46,8 +47,10 @@ class VerdictTap(wiring.Component):
         self.parameters, table = parameters, parameters.table
         self.control = ValidatorControl.of(table)
         self.control.check_two_classes()
-        self.needs = Signal(table.longest - 1)
-        self.failed = Signal()
+        self.needs = commented(
+            Signal(table.longest - 1, name="needs"), "Bit k: the open sequence needs more than k units."
+        )
+        self.failed = commented(Signal(name="failed"), "There was an error in this packet.")
         super().__init__(
             {
                 "payload": In(beat_layout(table.unit_width, 1)),
@@ -67,8 +70,8 @@ class VerdictTap(wiring.Component):
         # What is known of the unit by itself.
         arrived = Signal()
         ends = Signal(reset_less=True)
-        trail = Signal(reset_less=True)
-        begins = Signal(reset_less=True)
+        trail = commented(Signal(name="trail", reset_less=True), "The unit may continue a sequence.")
+        begins = commented(Signal(name="begins", reset_less=True), "It is neither that nor a whole sequence.")
         allows = {name: Signal(name=name, reset_less=True) for name in control.next_allowed}
         current = Signal(len(unit), reset_less=True)
         m.d.sync += [
