@@ -3,8 +3,10 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import asdict
+from importlib.resources import files
 from typing import Any, NamedTuple
 
 from utf8fpga.bench.design import Design, measured_core
@@ -101,6 +103,27 @@ def scaling_points(rows: Iterable[Scaling] = SCALING, cache: Cache | None = None
 def design_digest(parameters: CoreParameters) -> str:
     """The digest of a core's logic, which equals a figure's `design` while the figure is current."""
     return logic_digest(axi_rtlil(parameters.build()))
+
+
+def recorded_notes(parameters: CoreParameters) -> tuple[str, ...]:
+    """Lines for the header of the Verilog: the recorded area and clock of a core; none without current figures."""
+    points = [*SCALING, *CORES_MEASURED]
+    if parameters not in [*(each for _, each in SETTINGS), *(each.parameters for each in points)]:
+        return ()
+    design = design_digest(parameters)
+    lines: dict[str, str] = {}
+    tools: dict[str, str] = {}
+    for name in ("figures.json", "scaling.json", "cores.json"):
+        recorded = json.loads(files("utf8fpga.bench").joinpath("results", name).read_text(encoding="utf-8"))
+        for row in recorded["figures"]:
+            if row["design"] == design and row["speed"]:
+                tools |= recorded["tools"]
+                area, mhz, usable = row["area"], row["speed"]["mhz"], row["usable_mhz"]
+                limit = f" (limit of the clock network; fabric {mhz:.0f})" if usable < mhz else ""
+                size = f"{area['luts']} LUT4, {area['flip_flops']} flip-flops"
+                lines[row["device"]] = f"  {DEVICES[row['device']].title}: {size}, {usable:.0f} MHz{limit}"
+    used = ", ".join(f"{tool} {number}" for tool, number in tools.items() if tool != "matplotlib")
+    return (f"Measured with registers at all ports ({used}):", *lines.values()) if lines else ()
 
 
 def figures_as_dict(figures: Sequence[Figure], command: str) -> dict[str, Any]:

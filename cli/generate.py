@@ -11,6 +11,7 @@ from typing import Any
 import click
 from click.core import ParameterSource
 
+from utf8fpga.bench.tables import recorded_notes
 from utf8fpga.cli.core_options import core_command
 from utf8fpga.cli.options import output_option
 from utf8fpga.cli.output import CommandError, check_different, say, writing
@@ -29,7 +30,7 @@ from utf8fpga.hdl import (
     edge_words,
     fitted,
 )
-from utf8fpga.hdl.cores import command_words
+from utf8fpga.hdl.cores import command_words, parameters_of
 from utf8fpga.model import InvalidArgumentError
 
 _DEFAULT = ParameterSource.DEFAULT
@@ -119,6 +120,7 @@ def generate(
     command += [word for option, value in words.items() if value is not None for word in (option, value)]
     command += edge_words(core, options, checks=checks)
     files = {} if testbench is None else {testbench: axi_testbench(core, name, options=options, command=command)}
+    notes = (*recorded_notes(parameters_of(core)), *notes)
     how: Any = {"checks": checks, "ram_style": style, "attributes": attributes, "notes": notes}
     if sva is not None:
         files[sva] = axi_assertions(core, name, options=options, command=command)

@@ -14,7 +14,7 @@ from pathlib import Path
 import click
 
 from utf8fpga import __version__
-from utf8fpga.bench.tables import summary_table
+from utf8fpga.bench.tables import recorded_notes, summary_table
 from utf8fpga.cli.options import FOLDER
 from utf8fpga.cli.output import CommandError, progress, read_error, say, write_error, writing
 from utf8fpga.cli.record import FIGURES_FILE, PLOT_FILE, SCALING_FILE
@@ -47,7 +47,7 @@ def release(folder: str, checkout: str | None) -> None:
         raise write_error(repr(folder), error) from None
     with writing(str(path)) as file:
         with progress("writing Verilog", len(RELEASED)) as show:
-            files = release_files(figures, summary, show=show)
+            files = release_files(figures, summary, notes=recorded_notes, show=show)
         data = _archive({f"{name}/{each}": content for each, content in files.items()})
         file.write(data)
     click.echo(f"{hashlib.sha256(data).hexdigest()}  {path.name}")

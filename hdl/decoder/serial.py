@@ -248,7 +248,7 @@ class SerialDecoder(wiring.Component):
         )
         present = Signal()
         opens = Signal(reset_less=True)
-        code = Signal(control.code_bits, name="unit_constraint", reset_less=True)
+        code = Signal(control.code_bits, name="unit_restricts", reset_less=True)
         shifts = Signal(reset_less=True)
         m.d.comb += slot.arrived.eq(present)
         m.d.sync += [
@@ -412,7 +412,7 @@ class _Slot:
             f" {control.comments['needs']}.",
         )
         self.code = commented(
-            Signal(control.code_bits, name="constraint", reset_less=True),
+            Signal(control.code_bits, name="restricts", reset_less=True),
             control.comments["code"]
             if control.reads_lead
             else "The number of the state among those that need equally many units.",

@@ -23,12 +23,14 @@ class _Places:
     Attributes:
         bits: for each signal that is replaced the place of each of its bits; none: it is removed.
         elements: for each signal that consists of several alike their number.
-        directions: those of signals that become ports.
+        directions: those of signals that become ports, or are none any more.
+        outer: for such ports the places of their bits where the module is instantiated.
     """
 
     bits: dict[str, tuple[WireBit, ...]] = field(default_factory=dict)
     elements: Counter[str] = field(default_factory=Counter)
     directions: dict[str, str] = field(default_factory=dict)
+    outer: dict[str, tuple[WireBit, ...]] = field(default_factory=dict)
 
 
 def with_fields(modules: Mapping[str, Module]) -> dict[str, Module]:
@@ -101,8 +103,12 @@ def _member_ports(module: Module, members: Collection[str]) -> _Places:
         }:
             place = {bit: inner for bit, inner in place.items() if inner.wire not in incomplete}
         for port in dict.fromkeys(bit.wire for bit in place if isinstance(bit, WireBit)):
-            found.bits[port] = tuple(place[bit] for bit in _bits(port, signals[port].width))
+            # A register remains, since a member may consist of registers and other signals.
+            is_alias = direction == "input" or _UNNAMED_PORT.match(port)
+            places = found.bits if is_alias else found.outer
+            places[port] = tuple(place[bit] for bit in _bits(port, signals[port].width))
         found.directions.update((inner.wire, direction) for inner in place.values())
+        found.directions.update(dict.fromkeys(found.outer, ""))
     return found
 
 
@@ -177,7 +183,7 @@ def _fields(module: Module) -> _Places:
             for name in ends:
                 short = _INDEX.sub("", name).replace("__payload.", ".").replace("symbols.", "").replace(".", "_")
                 # Another signal, or a field of another one, may have this name.
-                while short in module.signals or owners.setdefault(short, base) != base:
+                while (short in module.signals and short != base) or owners.setdefault(short, base) != base:
                     short += "_field"
                 start = sizes.get(short, 0)
                 sizes[short] = start + module.signals[name].width
@@ -223,7 +229,7 @@ def _bits(name: str, width: int) -> tuple[WireBit, ...]:
 
 
 def _moved(modules: Mapping[str, Module], places: Mapping[str, _Places]) -> dict[str, Module]:
-    changed = {name for name, place in places.items() if place.bits}
+    changed = {name for name, place in places.items() if place.bits or place.outer}
     return {
         name: _Mover(module, places[name]).module(places)
         if name in changed or any(cell.kind in changed for cell in module.cells)
@@ -292,12 +298,13 @@ class _Mover:
 
     def _cell(self, cell: Cell, inside: _Places) -> Cell:
         """A cell; if it is an instance, with the ports that its module has."""
-        if not inside.bits:
+        inner = inside.bits | inside.outer
+        if not inner:
             return replace(cell, ports={port: self._bits(bits) for port, bits in cell.ports.items()})
         ports: dict[str, dict[int, Bit]] = {}
         for port, bits in cell.ports.items():
             outer = self._bits(bits)
             for index, bit in enumerate(outer):
-                new, at = inside.bits[port][index] if port in inside.bits else (port, index)
+                new, at = inner[port][index] if port in inner else (port, index)
                 ports.setdefault(new, {})[at] = bit
         return replace(cell, ports={port: tuple(bits[index] for index in sorted(bits)) for port, bits in ports.items()})

@@ -538,17 +538,9 @@ def _origins(
     Args:
         contents: the modules.
         bits: the bits.
-        whole: also through registers, and with the other bits of signals that have a name.
+        whole: also through registers, and with the other bits of signals that have a name or are at a port.
     """
-    outside: dict[tuple[str, Bit], tuple[str, Bit]] = {}
-    for name, parent in contents.items():
-        for cell in parent.instances:
-            signals = contents[cell.kind].signals
-            for port, outer in cell.ports.items():
-                for index, bit in enumerate(outer):
-                    ends = (cell.kind, WireBit(port, index)), (name, bit)
-                    source, target = ends if signals[port].direction == "output" else ends[::-1]
-                    outside[target] = source
+    outside, outputs = _connected(contents)
     found: set[tuple[str, Bit]] = set()
     extended: set[tuple[str, str]] = set()
     waiting = list(bits)
@@ -561,7 +553,28 @@ def _origins(
         waiting += [(name, source) for source in module.sources(bit, through_registers=whole)]
         if (name, bit) in outside:
             waiting.append(outside[name, bit])
+        if whole and (name, bit) in outputs:
+            waiting.append(outputs[name, bit])
         if whole and not is_anonymous(bit) and (name, bit.wire) not in extended:
             extended.add((name, bit.wire))
             waiting += [(name, WireBit(bit.wire, index)) for index in range(module.signals[bit.wire].width)]
     return found
+
+
+def _connected(
+    contents: Mapping[str, Contents],
+) -> tuple[dict[tuple[str, Bit], tuple[str, Bit]], dict[tuple[str, Bit], tuple[str, Bit]]]:
+    """For the bits that a port drives the bit at its other end; and the latter for bits of output ports."""
+    sources: dict[tuple[str, Bit], tuple[str, Bit]] = {}
+    outputs: dict[tuple[str, Bit], tuple[str, Bit]] = {}
+    for name, parent in contents.items():
+        for cell in parent.instances:
+            signals = contents[cell.kind].signals
+            for port, outer in cell.ports.items():
+                for index, bit in enumerate(outer):
+                    inner = cell.kind, WireBit(port, index)
+                    if signals[port].direction == "output":
+                        sources[name, bit], outputs[inner] = inner, (name, bit)
+                    else:
+                        sources[inner] = name, bit
+    return sources, outputs

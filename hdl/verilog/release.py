@@ -65,12 +65,13 @@ class Released:
     vectors: str
 
     @classmethod
-    def of(cls, parameters: CoreParameters) -> Released:
-        """The core with these parameters."""
+    def of(cls, parameters: CoreParameters, notes: Sequence[str]) -> Released:
+        """The core with these parameters; `notes` are lines for its header."""
         name = f"utf8_{parameters.name.replace('-', '_')}"
         core, command = parameters.build(), [*command_words(parameters), "--name", name]
         bench = axi_testbench(core, name, command=command)
-        return cls(parameters, name, core, axi_verilog(core, name, command=command), bench, bench_vectors(core))
+        verilog = axi_verilog(core, name, command=command, notes=notes)
+        return cls(parameters, name, core, verilog, bench, bench_vectors(core))
 
     @property
     def vectors_name(self) -> str:
@@ -135,13 +136,18 @@ class Released:
 
 
 def release_files(
-    figures: Mapping[str, bytes], summary: str | None, *, show: Callable[[int], object] = lambda _: None
+    figures: Mapping[str, bytes],
+    summary: str | None,
+    *,
+    notes: Callable[[CoreParameters], Sequence[str]],
+    show: Callable[[int], object] = lambda _: None,
 ) -> dict[str, bytes]:
     """The files of a release by path, the same byte for byte each time.
 
     Args:
         figures: files with the recorded figures, by name.
         summary: a table of these figures in Markdown; None: there are no figures.
+        notes: the lines for the header of a core.
         show: called with the number of cores that have been written.
 
     Raises:
@@ -150,7 +156,7 @@ def release_files(
     cores = []
     for number, parameters in enumerate(RELEASED):
         show(number)
-        cores.append(Released.of(parameters))
+        cores.append(Released.of(parameters, notes(parameters)))
     texts = {name: text for core in cores for name, text in core.files().items()}
     texts |= {name: render_vectors(form) for form, name in _VECTORS.items()}
     made = {f"{_FOLDER}/{name}": text.encode() for name, text in texts.items()}

@@ -130,7 +130,7 @@ def _parts(fragment: Fragment, path: str) -> dict[str, Part]:
     for origin in fragment.origins or ():
         if isinstance(origin, wiring.Component):
             text = (inspect.getdoc(origin) or "").replace("`", "")
-            text = re.sub(r"\*(\w+)\*", r"\1", text)
+            text = re.sub(r"\*(\w[\w ]*)\*", r"\1", text)
             # Members of streams are ports, whose names have no dots.
             text = re.sub(r"\b(input|output)\.(\w+)", r"\1_\2", text)
             doc = re.split(r"\n\s*\n(?:Args|Ports|Raises|Attributes):", text)[0]

@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 from amaranth.back import rtlil
 from amaranth.hdl import Cat, Module, Mux, Signal
-from amaranth.lib import data, memory
+from amaranth.lib import data, memory, wiring
+from amaranth.lib.wiring import In, Out
 
 from utf8fpga.formal.netlist import equal_verilog
 from utf8fpga.hdl import (
@@ -25,7 +26,7 @@ from utf8fpga.hdl import (
 )
 from utf8fpga.hdl.commented import named
 from utf8fpga.hdl.verilog.rtlil import read_rtlil
-from utf8fpga.hdl.verilog.text import modules_text
+from utf8fpga.hdl.verilog.text import Part, modules_text
 
 Build = Callable[[Module, Signal, Signal], Signal]
 """Adds logic with two inputs of 8 bits to a module, and returns the output."""
@@ -96,9 +97,51 @@ def dependent_bits(m: Module, a: Signal, b: Signal) -> Signal:
     return named(m, "result", Cat(carries))
 
 
+def replaced(m: Module, a: Signal, b: Signal) -> Signal:
+    """Bits that have a common condition without which they are those of a constant; others in front and behind."""
+    completed, constant = b[0], 0xD3
+    value = Cat(a[bit] & completed if not constant >> bit & 1 else a[bit] | ~completed for bit in range(8))
+    return named(m, "result", Cat(b[7], value, b[6] & b[5]))
+
+
+def reductions(m: Module, a: Signal, b: Signal) -> Signal:
+    ranges = Cat(
+        a[6] | (a[5] | (a[4] | b[0])),
+        ~a[1] & (~a[2] & (~a[3] & b[1])),
+        a[0] & (a[1] & a[3]),
+        ~(~b[7] | (~b[6] | ~b[5])),
+        (b[0] | a[2]) | ((b[1] | a[1]) & (a[0] | (a[1] | (a[2] | a[3])))),
+    )
+    return named(m, "result", ranges)
+
+
+class Inner(wiring.Component):
+    """A component whose ports are parts of its members outside."""
+
+    def __init__(self) -> None:
+        super().__init__({"sums": In(data.ArrayLayout(4, 2)), "halves": Out(8), "ready": Out(1)})
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        m.d.comb += [
+            self.ready.eq(self.sums[0] == self.sums[1]),
+            self.halves.eq(Cat(self.sums[1] ^ 5, self.sums[0] ^ 3)),
+        ]
+        return m
+
+
+def members(m: Module, a: Signal, b: Signal) -> Signal:
+    m.submodules.inner = inner = Inner()
+    m.d.comb += [inner.sums[0].eq(a[:4] + b[:4]), inner.sums[1].eq(a[4:])]
+    return named(m, "result", Cat(inner.halves[:4], inner.ready, inner.halves[4:]))
+
+
 BUILDS = {
     each.__name__: each
-    for each in (conditions, arithmetic, rows, lanes, fields, fields_with_the_same_name, dependent_bits)
+    for each in (
+        *(conditions, arithmetic, rows, lanes, fields, fields_with_the_same_name, dependent_bits),
+        *(replaced, reductions, members),
+    )
 }
 
 
@@ -111,7 +154,8 @@ def written(build: Build) -> tuple[str, str]:
     design = rtlil.convert(m, name="top", ports=[a, b, output], emit_src=False)
     modules = read_rtlil(design)
     ports = [name for name, signal in modules["top"].signals.items() if signal.direction]
-    return design, modules_text(modules, ports, {})
+    parts = {"top.inner": Part("Inner part.", ["sums", "halves", "ready"])}
+    return design, modules_text(modules, ports, parts)
 
 
 @pytest.mark.parametrize("build", BUILDS.values(), ids=BUILDS)
@@ -125,6 +169,24 @@ def test_registers_of_lanes_are_assigned_in_one_loop() -> None:
     assert "reg [7:0] found;" in verilog
     assert "found[2*i +: 2] <= a[i] ? a[2*i +: 2] : b[2*i +: 2] & {2{a[i]}};" in verilog
     assert verilog.count("found[") == 1
+
+
+def test_a_constant_without_which_bits_have_a_value_is_one_operand() -> None:
+    _, verilog = written(replaced)
+    assert "b[0] ? a : 8'hd3" in verilog
+
+
+def test_operations_on_adjacent_bits_are_reductions() -> None:
+    _, verilog = written(reductions)
+    for text in ("|a[6:4] | b[0]", "~|a[3:1] & b[1]", "a[0] & (a[1] & a[3])", "&b[7:5]", "& |a[3:0])"):
+        assert text in " ".join(verilog.split()), text
+
+
+def test_ports_are_the_members_of_the_component() -> None:
+    _, verilog = written(members)
+    ports = "\n".join(["input wire [7:0] sums,", "  output wire [7:0] halves,", "  output wire ready", ");"])
+    assert f"// Inner part.\nmodule top_inner (\n  {ports}" in verilog
+    assert "    .sums({a[7:4], a[3:0] + b[3:0]}),\n" in verilog
 
 
 def test_a_reset_comes_first() -> None:

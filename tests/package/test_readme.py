@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 from support.builds import Built
+from support.command import utf8fpga
 
 from utf8fpga.bench import tables
 from utf8fpga.bench.design import measured_core
@@ -184,6 +185,27 @@ def same_tools_as_the_demo() -> None:
     found = tool_versions([DEVICES["hx8k"]]) | {"amaranth-boards": version("amaranth-boards")}
     if set(shown.split(", ")) != {f"{name} {number}" for name, number in found.items()}:
         pytest.skip(f"the demo is of {shown}, installed is {found}")
+
+
+@pytest.mark.parametrize("command", ["", "--pipeline 2", "--no-replacement"])
+def test_the_header_of_the_verilog_has_the_recorded_figures(command: str) -> None:
+    title = {"": "smallest", "--pipeline 2": "pipelined", "--no-replacement": "smallest, no U+FFFD in the data"}[
+        command
+    ]
+    printed = utf8fpga("generate", *command.split()).stdout.decode()
+    for device in DEVICES.values():
+        row = BY_NAME[title, device.name]
+        size = f"{row['area']['luts']} LUT4, {row['area']['flip_flops']} flip-flops"
+        assert f"//   {device.title}: {size}, {row['usable_mhz']:.0f} MHz" in printed
+    assert (command == "--pipeline 2") == (" MHz (limit of the clock network; fabric 277)\n" in printed)
+
+
+def test_the_header_has_no_figures_of_a_core_that_is_not_measured_or_has_changed(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    assert tables.recorded_notes(DecoderParameters(kind=True)) == ()
+    monkeypatch.setattr(tables, "design_digest", lambda parameters: "of another design")
+    assert tables.recorded_notes(DecoderParameters()) == ()
 
 
 @pytest.mark.usefixtures("same_tools_as_the_demo")
