@@ -24,12 +24,14 @@ class _Places:
         bits: for each signal that is replaced the place of each of its bits; none: it is removed.
         elements: for each signal that consists of several alike their number.
         directions: those of signals that become ports, or are none any more.
+        names: the names of the values of signals, see `Signal`.
         outer: for such ports the places of their bits where the module is instantiated.
     """
 
     bits: dict[str, tuple[WireBit, ...]] = field(default_factory=dict)
     elements: Counter[str] = field(default_factory=Counter)
     directions: dict[str, str] = field(default_factory=dict)
+    names: dict[str, Mapping[Bits, str]] = field(default_factory=dict)
     outer: dict[str, tuple[WireBit, ...]] = field(default_factory=dict)
 
 
@@ -189,6 +191,7 @@ def _fields(module: Module) -> _Places:
                 sizes[short] = start + module.signals[name].width
                 bits += [WireBit(short, index) for index in range(start, sizes[short])]
                 found.elements[short] += 1
+                found.names[short] = module.signals[name].names
             found.bits[base] = tuple(bits)
             found.bits.update(dict.fromkeys(names, ()))
     return found
@@ -269,7 +272,12 @@ class _Mover:
                 continue
             for index, (new, at) in enumerate(place):
                 before = found.get(new) or Signal(
-                    0, signal.direction, "", signal.doc, self._places.elements.get(new, 1)
+                    0,
+                    signal.direction,
+                    "",
+                    signal.doc,
+                    self._places.elements.get(new, 1),
+                    self._places.names.get(new, {}),
                 )
                 init = before.init.ljust(before.width, "x")
                 init = init[:at].ljust(at, "x") + (signal.init[index] if signal.init else "") + init[at + 1 :]

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple, TypeAlias
 
@@ -34,6 +34,7 @@ class Signal:
         init: its initial value, the lowest bit first; empty: none.
         doc: what it means, from the Amaranth source.
         elements: the number of signals that it consists of.
+        names: the names of its values, the lowest bit of which is first, if they have any.
     """
 
     width: int
@@ -41,6 +42,7 @@ class Signal:
     init: str = ""
     doc: str = ""
     elements: int = 1
+    names: Mapping[Bits, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -134,7 +136,13 @@ class _Reader:
                 direction = next((each for each in tokens if each in ("input", "output")), "")
                 init = attributes.get("init", "").partition("'")[2][::-1]
                 doc = ast.literal_eval(attributes["doc"]) if "doc" in attributes else ""
-                module.signals[_plain(tokens[-1])] = Signal(int(tokens[1]), direction, init, doc)
+                base = ast.literal_eval(attributes.get("enum_base_type", "''"))
+                names: dict[Bits, str] = {
+                    tuple(reversed(attribute.removeprefix("enum_value_"))): f"{base}_{ast.literal_eval(value)}".upper()
+                    for attribute, value in attributes.items()
+                    if attribute.startswith("enum_value_")
+                }
+                module.signals[_plain(tokens[-1])] = Signal(int(tokens[1]), direction, init, doc, names=names)
             elif word == "memory":
                 module.memories[_plain(tokens[-1])] = int(tokens[1]), int(tokens[3])
             elif word == "cell":

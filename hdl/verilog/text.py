@@ -6,6 +6,7 @@ from __future__ import annotations
 import re
 import textwrap
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from itertools import groupby
 from typing import Any, NamedTuple
 
@@ -142,6 +143,7 @@ class _ModuleText:
         self._loop, self._index = self._names.take("lane"), self._names.take("i")
         self._loops, self._indices = False, list[str]()
         self._read: set[Bit] = set()
+        self._constants: dict[str, str] = {}
 
     def named(self, signal: str) -> str:
         """The name of a signal in Verilog."""
@@ -167,6 +169,7 @@ class _ModuleText:
             self._indices
         )
         lines = [
+            *(f"  localparam {declared};" for declared in self._constants.values()),
             *self._registers(),
             *memories,
             *variables,
@@ -209,7 +212,11 @@ class _ModuleText:
 
     def _slice(self, place: _Reference) -> str:
         name, memories = self.named(place.wire), self._contents.module.memories
-        if place.wire in memories or (place.first == 0 and place.last == self._signals[place.wire].width - 1):
+        if (
+            place.wire in memories
+            or place.wire in self._constants
+            or (place.first == 0 and place.last == self._signals[place.wire].width - 1)
+        ):
             return name
         return f"{name}[{place.first}]" if place.first == place.last else f"{name}[{place.last}:{place.first}]"
 
@@ -354,7 +361,7 @@ class _ModuleText:
             if any(piece.number for piece in loops) or (loops and any(size_of(part) > 1 for part in whole.operands)):
                 yield from loops
             else:
-                yield _Piece(self._target(run), self._text(whole))
+                yield _Piece(self._target(run), self._text(self._named_values(run, whole)))
 
     def _loops_of(self, run: Bits, value: Callable[[Bits], Expression], variable: str) -> Iterator[_Piece]:
         assert isinstance(run[0], WireBit)
@@ -377,6 +384,19 @@ class _ModuleText:
                 yield _Piece(target, written)
                 start += 1
 
+    def _named_values(self, bits: Bits, value: Expression) -> Expression:
+        """The value of bits, in which those values of their signal that have a name are named constants."""
+        names = self._signals[bits[0].wire].names if isinstance(bits[0], WireBit) else {}
+        if value.operator == "?":
+            choice, *arms = value.operands
+            return replace(value, operands=(choice, *(self._named_values(bits, arm) for arm in arms)))
+        if value.operator or value.bits not in names:
+            return value
+        name = names[value.bits]
+        if name not in self._constants:
+            self._constants[name] = f"{_range(value.width)}{self.named(name)} = {self._text(value)}"
+        return leaf(WireBit(name, index) for index in range(value.width))
+
     def _form(self, bits: Bits, value: Callable[[Bits], Expression]) -> _Form:
         """The text of an assignment without its wires, and these."""
         found: list[_Reference] = []
@@ -385,7 +405,7 @@ class _ModuleText:
             found.append(_Reference(*place))
             return "\0"
 
-        expression = value(bits)
+        expression = self._named_values(bits, value(bits))
         self._note(expression)
         return _Form(f"{text(leaf(bits), refer)}\1{text(reduced(expression), refer)}", found)
 

@@ -189,6 +189,12 @@ def test_ports_are_the_members_of_the_component() -> None:
     assert "    .sums({a[7:4], a[3:0] + b[3:0]}),\n" in verilog
 
 
+def test_values_of_an_enumeration_are_named_constants() -> None:
+    verilog = axi_verilog(DecoderParameters(kind=True).build())
+    assert "  localparam [2:0] KIND_NONE = 3'h0;\n" in verilog
+    assert "kind <= completed ? KIND_NONE : " in verilog
+
+
 def test_a_reset_comes_first() -> None:
     _, verilog = written(conditions)
     assert "    if (rst) begin\n      state <= 4'h3;\n    end else " in verilog
