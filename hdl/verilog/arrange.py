@@ -264,27 +264,26 @@ class _Mover:
         return Assignment(tuple(target for target, _ in kept), tuple(value for _, value in kept))
 
     def _signals(self) -> dict[str, Signal]:
-        found: dict[str, Signal] = {}
-        for name, signal in self._module.signals.items():
-            place = self._places.bits.get(name)
-            if place is None:
-                found[name] = signal
-                continue
+        places = self._places
+        # Those that remain are first, since others may be merged with them.
+        found = {name: signal for name, signal in self._module.signals.items() if name not in places.bits}
+        for name, place in places.bits.items():
+            signal = self._module.signals[name]
             for index, (new, at) in enumerate(place):
                 before = found.get(new) or Signal(
-                    0,
-                    signal.direction,
-                    "",
-                    signal.doc,
-                    self._places.elements.get(new, 1),
-                    self._places.names.get(new, {}),
+                    0, signal.direction, elements=places.elements.get(new, 1), names=places.names.get(new, {})
                 )
-                init = before.init.ljust(before.width, "x")
-                init = init[:at].ljust(at, "x") + (signal.init[index] if signal.init else "") + init[at + 1 :]
-                found[new] = replace(before, width=max(before.width, at + 1), init=init if signal.init else before.init)
+                init = before.init
+                if signal.init:
+                    init = init.ljust(at, "x")[:at] + signal.init[index] + init[at + 1 :]
+                found[new] = replace(before, width=max(before.width, at + 1), init=init, doc=before.doc or signal.doc)
+        order = dict.fromkeys(
+            new
+            for name in self._module.signals
+            for new in ([bit.wire for bit in places.bits[name]] if name in places.bits else [name])
+        )
         return {
-            name: replace(signal, direction=self._places.directions.get(name, signal.direction))
-            for name, signal in found.items()
+            name: replace(found[name], direction=places.directions.get(name, found[name].direction)) for name in order
         }
 
     def _bits(self, bits: Bits) -> Bits:

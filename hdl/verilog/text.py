@@ -155,7 +155,8 @@ class _ModuleText:
     def body(self) -> str:
         """The text behind the name."""
         header = ",\n".join(
-            "".join(f'  (* {key} = "{value}" *)\n' for key, value in self._attributes.get(name, {}).items())
+            _comment(signal.doc, "  ")
+            + "".join(f'  (* {key} = "{value}" *)\n' for key, value in self._attributes.get(name, {}).items())
             + f"  {signal.direction} {self._declared(name)}"
             for name, signal in self.ports.items()
         )
