@@ -62,7 +62,7 @@ def axi_ip_xact(
         ),
         _node("fileSets", files),
         # Comments cannot contain the hyphens of options.
-        *_texts(description=f"{' '.join(parameters.title.split())}. Written by: {written}"),
+        *_texts(description=f"{' '.join(parameters.description())} Command: {written}"),
         **{"xmlns:ipxact": _NAMESPACE},
     )
     ElementTree.indent(component)

@@ -74,9 +74,13 @@ def test_ghdl_reads_a_component_and_an_entity_that_connects_its_ports(written: t
     assert (instance["type"], instance["connections"]) == ("core", outside)
 
 
-def test_ports_in_vhdl_have_the_specified_order_and_types(written: tuple[Path, Ports]) -> None:
+def test_vhdl_has_the_header_of_the_verilog_and_ports_with_the_specified_types(written: tuple[Path, Ports]) -> None:
     folder, ports = written
-    component, entity = (folder / "core.vhd").read_text(encoding="utf-8").split("end component;")
+    vhdl = (folder / "core.vhd").read_text(encoding="utf-8")
+    core, meanings, timing, *_ = (folder / "core.v").read_text(encoding="utf-8").replace("//", "--").split("--\n")
+    assert vhdl.startswith(core)
+    assert f"{meanings}--\n{timing}--\n" in vhdl
+    component, entity = vhdl.split("end component;")
     for text, vectors in ((component, ()), (entity, ("tdata", "tkeep", "tuser"))):
         assert re.findall(r"^ +(\w+) : (?:in|out) (\w+(?:\(.*\))?);?$", text, re.MULTILINE) == [
             (name, f"std_logic_vector({width - 1} downto 0)" if width > 1 or name.endswith(vectors) else "std_logic")
@@ -131,6 +135,12 @@ def test_ip_xact_conforms_to_the_schema_and_maps_the_ports(written: tuple[Path, 
     assert [folder / "ip" / name for name in texts(component, ".//ipxact:file/ipxact:name")] == [
         folder / "ip/../core.v"
     ]
+
+
+def test_ip_xact_of_verilog_on_standard_output_names_the_file_as_the_module(tmp_path: Path) -> None:
+    file = tmp_path / "core.xml"
+    assert utf8fpga("generate", "--ip-xact", file).returncode == 0
+    assert "<ipxact:name>utf8_decoder.v</ipxact:name>" in file.read_text(encoding="utf-8")
 
 
 @pytest.mark.skipif(shutil.which("sta") is None, reason="OpenSTA (opensta) is not installed")
