@@ -3,9 +3,12 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import replace
+from functools import partial
+from pathlib import Path
 from typing import Any
 
 import click
@@ -14,7 +17,7 @@ from click.core import ParameterSource
 from utf8fpga.bench.tables import recorded_notes
 from utf8fpga.cli.core_options import core_command
 from utf8fpga.cli.options import output_option
-from utf8fpga.cli.output import CommandError, check_different, say, writing
+from utf8fpga.cli.output import CommandError, check_different, is_standard_output, say, writing
 from utf8fpga.hdl import (
     FAMILIES,
     FLAGS,
@@ -22,8 +25,11 @@ from utf8fpga.hdl import (
     CoreParameters,
     PortOptions,
     axi_assertions,
+    axi_constraints,
+    axi_ip_xact,
     axi_testbench,
     axi_verilog,
+    axi_vhdl,
     bench_vectors,
     check_module_name,
     check_ram_style,
@@ -83,6 +89,13 @@ _DEFAULT = ParameterSource.DEFAULT
     metavar="FILE",
     help="Also write the contract of the ports as SystemVerilog assertions.",
 )
+@click.option(
+    "--vhdl",
+    metavar="FILE",
+    help="Also write a VHDL package with the component declaration of the module, and an entity around it.",
+)
+@click.option("--ip-xact", metavar="FILE", help="Also write a description in IP-XACT (IEEE 1685-2014).")
+@click.option("--constraints", metavar="FILE", help="Also write an example of timing constraints, as SDC and XDC.")
 @output_option
 @click.pass_context
 def generate(
@@ -101,10 +114,21 @@ def generate(
     testbench: str | None,
     vectors: str | None,
     sva: str | None,
+    vhdl: str | None,
+    ip_xact: str | None,
+    constraints: str | None,
     output: str,
 ) -> None:
     """Write the core as one self-contained Verilog-2005 file with AXI4-Stream ports."""
-    check_different({"--output": output, "--testbench": testbench, "--vectors": vectors, "--sva": sva})
+    others: dict[str, tuple[str | None, Callable[..., str]]] = {
+        "--testbench": (testbench, axi_testbench),
+        "--vectors": (vectors, lambda core, *_, **__: bench_vectors(core)),
+        "--sva": (sva, axi_assertions),
+        "--vhdl": (vhdl, axi_vhdl),
+        "--ip-xact": (ip_xact, partial(axi_ip_xact, verilog=_path_from(ip_xact, output))),
+        "--constraints": (constraints, axi_constraints),
+    }
+    check_different({"--output": output, **{option: path for option, (path, _) in others.items()}})
     _check("--name", check_module_name, name)
     _check("--ram-style", check_ram_style, ram_style)
     command, notes, style = command_words(parameters), tuple[str, ...](), ram_style
@@ -119,18 +143,25 @@ def generate(
     words = {"--name": name, "--device": device, "--ram-style": ram_style, "--attributes": attributes}
     command += [word for option, value in words.items() if value is not None for word in (option, value)]
     command += edge_words(core, options, checks=checks)
-    files = {} if testbench is None else {testbench: axi_testbench(core, name, options=options, command=command)}
+    files = [
+        (path, write(core, name, options=options, command=command))
+        for path, write in others.values()
+        if path is not None
+    ]
     notes = (*recorded_notes(parameters_of(core)), *notes)
     how: Any = {"checks": checks, "ram_style": style, "attributes": attributes, "notes": notes}
-    if sva is not None:
-        files[sva] = axi_assertions(core, name, options=options, command=command)
-    if vectors is not None:
-        files[vectors] = bench_vectors(core)
-    files[output] = axi_verilog(core, name, options=options, command=command, **how)
+    files.append((output, axi_verilog(core, name, options=options, command=command, **how)))
     # None is replaced unless all can be written.
     with ExitStack() as stack:
-        for file, content in [(stack.enter_context(writing(path)), content) for path, content in files.items()]:
+        for file, content in [(stack.enter_context(writing(path)), content) for path, content in files]:
             file.write(content.encode())
+
+
+def _path_from(description: str | None, verilog: str) -> str | None:
+    """The path of the Verilog file from the folder of its description; None: it is standard output."""
+    if description is None or is_standard_output(verilog):
+        return None
+    return Path(os.path.relpath(verilog, Path(description).parent)).as_posix()
 
 
 def _with_fields(parameters: CoreParameters, **fields: bool) -> CoreParameters:

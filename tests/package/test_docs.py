@@ -259,8 +259,9 @@ def prepare(folder: Path, lines: list[str]) -> None:
     """Write what command lines read to a folder; skip the test if what they require is not installed."""
     if any("theirs.v" in line for line in lines):
         write_theirs(folder)
-    if any(re.search("iverilog|cocotb|fusesoc", line) for line in lines) and not shutil.which("iverilog"):
-        pytest.skip("Icarus Verilog (iverilog) is not installed")
+    for program, words in (("iverilog", "iverilog|cocotb|fusesoc"), ("ghdl", "ghdl")):
+        if any(re.search(words, line) for line in lines) and not shutil.which(program):
+            pytest.skip(f"{program} is not installed")
     for words, module in EXTRAS.items():
         if any(words in line for line in lines):
             pytest.importorskip(module, reason=f"{module} is not installed")
