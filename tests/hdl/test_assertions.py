@@ -51,6 +51,7 @@ def holds(command: str, directory: Path) -> bool:
         ("encoder", 9),
         ("encoder --to utf-16-be --lanes 2 --items --sparse", 5),
         ("transcoder --to utf-16-le", 9),
+        ("transcoder --narrow", 8),
         ("validator --pass-through --report verdict", 6),
         ("validator --report offset --counters 4", 10),
         ("remover --lanes 1", 12),

@@ -44,6 +44,7 @@ targets:
     [
         ("encoder", "to: utf-8, registered: true", 12),
         ("transcoder", "to: utf-16-be, lanes: 2, reset_low: true", 151),
+        ("transcoder", "to: utf-8, narrow: true", 151),
         ("validator", "lanes: 2, report: offset", 149),
         ("validator", "pass_through: true, report: verdict", 149),
         ("remover", "lanes: 2, user: 1", 40),

@@ -185,12 +185,13 @@ def units_of(data: bytes, size: int, bits: int) -> list[int]:
     ("parameters", "symbols", "expected"),
     [
         (TranscoderParameters(to="utf-16-le"), list(TEXT), units_of(UTF_16, 2, 16)),
+        (TranscoderParameters(narrow=True), list(TEXT), units_of(REPLACED.encode(), 1, 8)),
         (EncoderParameters(narrow=True), [0x61, 0x20AC, 0xD800], units_of("a€\ufffd".encode(), 1, 8)),
         (ValidatorParameters(), list(TEXT), [len(TEXT) | len(REPLACED) << 32]),
         (ValidatorParameters(pass_through=True, report="verdict"), list(TEXT), units_of(TEXT, 1, 8)),
         (RemoverParameters(lanes=1, width=32, user=1), [1, 0xFFFFFFFF], units_of(b"\1\0\0\0\xff\xff\xff\xff", 4, 32)),
     ],
-    ids=["transcoder", "encoder", "tap", "pass-through", "remover"],
+    ids=["transcoder", "sanitizer", "encoder", "tap", "pass-through", "remover"],
 )
 def test_every_core_is_a_module(
     parameters: CoreParameters, symbols: list[int], expected: list[int], platform: Any, tmp_path: Path

@@ -235,6 +235,7 @@ TEXT = "aé汉😀".encode()
 ILL_FORMED = b"n\xc3\xe2\x82\xff\xf0\x9f"
 PACKETS = [TEXT, b"", ILL_FORMED]
 UTF_16_UNITS = sum(len(each.decode("utf-8", "replace").encode("utf-16-be")) // 2 for each in PACKETS)
+SANITIZED_BYTES = sum(len(each.decode("utf-8", "replace").encode()) for each in PACKETS)
 WORDS = [[ord(each) for each in TEXT.decode()], [], [0x41, 0xD800]]
 UTF_8_BYTES = len(TEXT) + len("A\ufffd".encode())
 SYMBOLS = [[0x12345, 0xFFFFF, 0], [], [1, 2, 3, 4, 5]]
@@ -245,6 +246,7 @@ SYMBOLS = [[0x12345, 0xFFFFF, 0], [], [1, 2, 3, 4, 5]]
     ("parameters", "packets", "count"),
     [
         (TranscoderParameters(to="utf-16-be", lanes=2), PACKETS, UTF_16_UNITS),
+        (TranscoderParameters(narrow=True), PACKETS, SANITIZED_BYTES),
         (EncoderParameters(lanes=2), WORDS, UTF_8_BYTES),
         (ValidatorParameters(lanes=2), PACKETS, len(PACKETS)),
         (ValidatorParameters(pass_through=True, report="offset"), PACKETS, sum(map(len, PACKETS))),
