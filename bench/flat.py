@@ -10,7 +10,7 @@ from utf8fpga.hdl.toolchain import run_tool
 
 
 def flat_verilog(rtlil: str, top: str) -> str:
-    """A design as one module, of which synthesis results do not depend on names and order of components.
+    """A design as one module with numbered wires, so that results depend on no name but those of the ports.
 
     Args:
         rtlil: the design in Yosys's RTLIL.
@@ -19,7 +19,7 @@ def flat_verilog(rtlil: str, top: str) -> str:
     with tempfile.TemporaryDirectory(prefix="utf8fpga-") as folder:
         directory = Path(folder)
         (directory / "top.il").write_text(rtlil, encoding="utf-8")
-        script = f"hierarchy -top {top}; proc; flatten -separator _; opt_clean; write_verilog -noattr top.v"
+        script = f"hierarchy -top {top}; proc; flatten -separator _; opt_clean; rename -hide; rename -enumerate; write_verilog -noattr top.v"
         run_tool("yosys", ["-q", "-p", f"read_rtlil top.il; {script}"], directory=directory)
         text = (directory / "top.v").read_text(encoding="utf-8")
     # The header that Yosys writes, with the build of Yosys, is omitted.

@@ -197,7 +197,7 @@ def test_the_header_of_the_verilog_has_the_recorded_figures(command: str) -> Non
         row = BY_NAME[title, device.name]
         size = f"{row['area']['luts']} LUT4, {row['area']['flip_flops']} flip-flops"
         assert f"//   {device.title}: {size}, {row['usable_mhz']:.0f} MHz" in printed
-    assert (command == "--pipeline 2") == (" MHz (limit of the clock network; fabric 277)\n" in printed)
+    assert (command == "--pipeline 2") == ("(limit of the clock network; fabric " in printed)
 
 
 def test_the_header_has_no_figures_of_a_core_that_is_not_measured_or_has_changed(
