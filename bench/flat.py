@@ -19,8 +19,10 @@ def flat_verilog(rtlil: str, top: str) -> str:
     with tempfile.TemporaryDirectory(prefix="utf8fpga-") as folder:
         directory = Path(folder)
         (directory / "top.il").write_text(rtlil, encoding="utf-8")
-        script = f"hierarchy -top {top}; proc; flatten -separator _; opt_clean; rename -hide; rename -enumerate; write_verilog -noattr top.v"
-        run_tool("yosys", ["-q", "-p", f"read_rtlil top.il; {script}"], directory=directory)
+        script = f"hierarchy -top {top}; proc; flatten -separator _; opt_clean; rename -hide; rename -enumerate"
+        run_tool(
+            "yosys", ["-q", "-p", f"read_rtlil top.il; {script}; write_verilog -noattr top.v"], directory=directory
+        )
         text = (directory / "top.v").read_text(encoding="utf-8")
     # The header that Yosys writes, with the build of Yosys, is omitted.
     return text[text.index("module ") :]

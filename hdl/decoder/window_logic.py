@@ -368,7 +368,11 @@ class Window:
         if key not in stage.history:
             current = self._before(value, lane, beats - 1) if beats else stage.values[value][lane]
             name = f"{stage.name}_before{beats + 1}_{value.name}_{lane}"
-            kept = stage.history[key] = Signal(len(current), name=name, reset_less=True)
+            kept = commented(
+                Signal(len(current), name=name, reset_less=True),
+                f"Of the beat before, lane {lane}" + ("." if value is self.unit else "; 0 at the start of a packet."),
+            )
+            stage.history[key] = kept
             if self.pauses is None:
                 of_packet = current if value is self.unit else current & ~stage.last.replicate(len(current))
                 self.pipeline.add(kept.eq(of_packet), enable=stage.valid)
@@ -475,8 +479,8 @@ class Window:
 
     def _join_three(self) -> None:
         self._thirds = {n: self._place("third", n, partial(self._third, n)) for n in self._longer}
-        self._in_pair = self.each("in_pair", partial(_any, self._seconds.values()), "Second unit of a sequence.")
-        self._in_three = self.each("in_three", self._is_in_three, "Third unit of a sequence.")
+        self._in_pair = self.each("is_second", partial(_any, self._seconds.values()), "Second unit of a sequence.")
+        self._in_three = self.each("is_third", self._is_in_three, "Third unit of a sequence.")
         self._done = self.each("done", self._is_done, "A whole sequence, or the end of one of two or three units.")
         self._opens = self.each("opens", partial(_any, self._firsts.values()), "Lead of a sequence.")
         places = [*self._firsts.values(), *self._seconds.values(), *self._thirds.values()]

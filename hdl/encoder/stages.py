@@ -11,7 +11,7 @@ from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from utf8fpga.hdl.beats import beat_layout
-from utf8fpga.hdl.commented import Namer, named, unnamed
+from utf8fpga.hdl.commented import Namer, commented, named, unnamed
 from utf8fpga.hdl.encoder.logic import REPLACED, EncoderLogic, chosen
 from utf8fpga.hdl.fan_out import FanOut
 from utf8fpga.hdl.payloads import unit_layout
@@ -89,6 +89,7 @@ class EncoderStages(wiring.Component):
             }
         )
         code_point, _, classes = symbol_classes(logic, self.input.payload.symbols[0])
+        self._class_keys = tuple(classes)
         # Other bits are not needed once the classes are known.
         self._used = [bit for bit in range(len(code_point)) if logic.used_bits >> bit & 1]
         lane = data.StructLayout(
@@ -109,8 +110,13 @@ class EncoderStages(wiring.Component):
     def elaborate(self, platform: object) -> Module:
         m = Module()
         collision = Signal()
-        taken, shown = (Signal(self._stage, name=name, reset_less=True) for name in ("taken", "shown"))
-        taken_valid, shown_valid = (Signal(name=f"{name}_valid") for name in ("taken", "shown"))
+        which = ", ".join("U+FFFD" if each is REPLACED else f"{self.logic.units_of(each)}" for each in self._class_keys)
+        comment = f"A beat with the class of each code point, one bit for each number of units: {which}."
+        taken, shown = (
+            Signal(self._stage, name=name, reset_less=True, attrs={"doc": comment})
+            for name in ("classified", "encoded")
+        )
+        taken_valid, shown_valid = (Signal(name=f"{name}_valid") for name in ("classified", "encoded"))
         advance = self.run & ~collision.replicate(len(self.run))
         beat, valid = self.input.payload, self.input.valid
         if not self.pauses:
@@ -238,7 +244,7 @@ class EncoderStages(wiring.Component):
     def _held(m: Module, name: str, bits: Sequence[Value], run: Value | None = None) -> list[Value]:
         """The bits from registers, but constants as they are: Yosys stops at the initial value of such a register."""
         varying = [bit for bit in bits if not isinstance(bit, Const)]
-        held = Signal(len(varying), name=name, reset_less=True)
+        held = commented(Signal(len(varying), name=name, reset_less=True), "The bits of a unit that are not constant.")
         with m.If(Const(1, 1) if run is None else run):
             m.d.sync += held.eq(Cat(varying))
         registers = iter(held)

@@ -235,7 +235,7 @@ class TapCircuit:
             "lead",
             control.lead_network,
             units,
-            comment="A term of: the unit is the first one of a sequence of several.",
+            comment="A term, or its complement, of: the unit is the first one of a sequence of several.",
         )
         forbidden = self._forbidden()
         second = self._each(
@@ -279,14 +279,14 @@ class TapCircuit:
             "restricts",
             restricts,
             self.units,
-            comment="A term of: the unit is a lead that allows only some next units.",
+            comment="A term, or its complement, of: the unit is a lead that allows only some next units.",
         )
         (fit,) = self._last_inputs(
             "fits",
             fits,
             self.units,
             [self.at(self.units, lane - 1) for lane in range(self._lanes)],
-            comment="A term of: the unit is one of those that such a lead before it allows.",
+            comment="A term, or its complement, of: the unit is one of those that such a lead before it allows.",
         )
         return self._each(
             "forbidden",
@@ -420,7 +420,7 @@ class TapCircuit:
             self.at(self._trail, place + 1),
             self.at(self.members[2], place + 1),
             *lead,
-            comment=f"The item at the unit {_where(place)} is ill-formed whatever follows it.",
+            comment=f"Bit k: the item that starts {self.reach} units before lane k is ill-formed whatever follows it.",
         )
 
     def _goes_on(self) -> Staged:
@@ -466,7 +466,7 @@ class TapCircuit:
         """A value of the first beat of a packet with an error."""
         stage = max(value.stage, is_first.stage)
         kept = commented(
-            Signal(len(value.value), name=f"first_{name}", reset_less=True), "Of the first beat with an error."
+            Signal(len(value.value), name=f"first_{name}", reset_less=True), f"{name} of the first beat with an error."
         )
         self.pipeline.add(kept.eq(self.pipeline.at(value, stage)), enable=self.pipeline.at(is_first, stage))
         return Staged(kept, stage + 1)

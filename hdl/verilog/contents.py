@@ -369,13 +369,18 @@ class Contents:
         if kind in BY_BIT:
             return of_bit(BY_BIT[kind], *(self.bit(ports[port][index]) for port in ("A", "B") if port in ports))
         if kind in REDUCTIONS:
-            if not ports["A"]:
-                return leaf("1" if kind == "$reduce_and" else "0")
-            operand = self.value(ports["A"])
-            return operand if operand.width == 1 else Expression(REDUCTIONS[kind], (operand,))
+            return self._reduction(kind, ports["A"])
         if kind in ("$add", "$sub", "$shr", "$memrd_v2"):
             return self._of_vector(cell, index)
         return self._comparison(cell)
+
+    def _reduction(self, kind: str, bits: Bits) -> Expression:
+        """A reduction of a vector, without bits that do not change it."""
+        neutral = "1" if kind == "$reduce_and" else "0"
+        operand = self.value([bit for bit in bits if self.bit(bit) != leaf(neutral)])
+        if not operand.width:
+            return leaf(neutral)
+        return operand if operand.width == 1 else Expression(REDUCTIONS[kind], (operand,))
 
     def _of_vector(self, cell: Cell, index: int) -> Expression:
         """A bit of the result of an operation on vectors."""

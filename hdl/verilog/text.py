@@ -185,11 +185,14 @@ class _ModuleText:
     def _registers(self) -> Iterator[str]:
         """Declarations of registers: one line for all of one width that need no comment."""
         found: dict[str, list[str]] = {}
+        before = ""
         for name, signal in self._signals.items():
             if name in self._registered & self._live and name not in self.ports:
                 if signal.doc:
-                    yield from _comment(signal.doc, "  ").splitlines()
+                    # One comment for all adjacent registers that it is for.
+                    yield from _comment(signal.doc if signal.doc != before else "", "  ").splitlines()
                     yield f"  {self._declared(name)};"
+                    before = signal.doc
                 else:
                     found.setdefault(_range(signal.width), []).append(self.named(name))
         yield from (f"  reg {width}{', '.join(names)};" for width, names in found.items())
@@ -290,7 +293,7 @@ class _ModuleText:
                 outer = self._target(bits) if signal.direction == "output" else self._text(self._contents.value(bits))
                 connected.append(f"    .{inner.named(port)}({outer})")
             if any(signal.direction == "output" for signal in inner.ports.values()):
-                yield f"  {inner.name} {self._names.take(plain_identifier(cell.name))} ("
+                yield f"  {inner.name} {self._names.take(plain_identifier(without_number(cell.name)))} ("
                 yield from (f"{each}," for each in connected[:-1])
                 yield connected[-1]
                 yield "  );"
