@@ -82,36 +82,41 @@ def without_number(name: str) -> str:
 
 
 def _member_ports(module: Module, members: Collection[str]) -> _Places:
-    contents, signals = Contents(module, {}), module.signals
     found = _Places()
     for direction in ("input", "output"):
-        # Bits of ports by the bits that they are the same as.
-        ports: dict[Bit, WireBit] = {}
-        for name, signal in signals.items():
-            if signal.direction == direction and name not in members:
-                ports.update((contents.source(bit), bit) for bit in _bits(name, signal.width))
-        place: dict[Bit, WireBit] = {}
-        for name in filter(signals.__contains__, members):
-            same = [ports.get(contents.source(bit)) for bit in _bits(name, signals[name].width)]
-            if not signals[name].direction and len({*same, *place, None}) == len(same) + len(place) + 1:
-                place.update((bit, WireBit(name, index)) for index, bit in enumerate(same) if bit)
-        # All bits of a port are those of members, or none.
-        while incomplete := {
-            place[bit].wire
-            for port in {bit.wire for bit in place if isinstance(bit, WireBit)}
-            if not place.keys() >= set(_bits(port, signals[port].width))
-            for bit in _bits(port, signals[port].width)
-            if bit in place
-        }:
-            place = {bit: inner for bit, inner in place.items() if inner.wire not in incomplete}
-        for port in dict.fromkeys(bit.wire for bit in place if isinstance(bit, WireBit)):
+        place = _whole_ports(module, _in_members(module, members, direction))
+        for port in dict.fromkeys(bit.wire for bit in place):
             # A register remains, since a member may consist of registers and other signals.
             is_alias = direction == "input" or _UNNAMED_PORT.match(port)
             places = found.bits if is_alias else found.outer
-            places[port] = tuple(place[bit] for bit in _bits(port, signals[port].width))
+            places[port] = tuple(place[bit] for bit in _bits(port, module.signals[port].width))
         found.directions.update((inner.wire, direction) for inner in place.values())
         found.directions.update(dict.fromkeys(found.outer, ""))
     return found
+
+
+def _in_members(module: Module, members: Collection[str], direction: str) -> dict[WireBit, WireBit]:
+    """The bits of ports in members that are no ports but consist of some, each of one bit."""
+    contents, signals = Contents(module, {}), module.signals
+    same: dict[Bit, WireBit] = {}
+    for name, signal in signals.items():
+        if signal.direction == direction and name not in members:
+            same.update((contents.source(bit), bit) for bit in _bits(name, signal.width))
+    found: dict[WireBit, WireBit] = {}
+    for name in filter(signals.__contains__, members):
+        bits = _bits(name, signals[name].width)
+        ports = [port for bit in bits if (port := same.get(contents.source(bit)))]
+        if not signals[name].direction and len(ports) == len(bits) and len({*ports, *found}) == len(ports) + len(found):
+            found.update(zip(ports, bits, strict=True))
+    return found
+
+
+def _whole_ports(module: Module, place: dict[WireBit, WireBit]) -> dict[WireBit, WireBit]:
+    """The places of bits in members, without the members in which there is only a part of a port."""
+    parts = {bit.wire for bit in place if not place.keys() >= set(_bits(bit.wire, module.signals[bit.wire].width))}
+    incomplete = {inner.wire for bit, inner in place.items() if bit.wire in parts}
+    kept = {bit: inner for bit, inner in place.items() if inner.wire not in incomplete}
+    return _whole_ports(module, kept) if incomplete else place
 
 
 def without_aliases(modules: Mapping[str, Module]) -> dict[str, Module]:

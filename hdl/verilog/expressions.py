@@ -108,18 +108,13 @@ def _unified(bits: Sequence[Expression]) -> Expression | None:
             each == Expression("[]", first.operands, index=first.index + at) for at, each in enumerate(bits)
         )
         return _sliced(first.operands[0], first.index, len(bits)) if all(are_adjacent) else None
-    if first.operator not in BY_BIT.values():
-        return None
     columns = list(zip(*(each.operands for each in bits), strict=True))
-    choices = columns[:1] if first.operator == "?" else []
-    if any(set(column) != {column[0]} for column in choices):
-        return None
-    if choices:
-        return Expression("?", (first.operands[0], *(joined(column) for column in columns[1:])), width=len(bits))
-    operands = [_unified(column) for column in columns]
-    if None in operands:
-        return None
-    return Expression(first.operator, tuple(each for each in operands if each), width=len(bits))
+    if first.operator == "?":
+        # The values need not be alike.
+        values = (first.operands[0], *map(joined, columns[1:])) if len(set(columns[0])) == 1 else ()
+        return Expression("?", values, width=len(bits)) if values else None
+    operands = [_unified(column) for column in columns] if first.operator in BY_BIT.values() else [None]
+    return None if None in operands else Expression(first.operator, tuple(filter(None, operands)), width=len(bits))
 
 
 def _selected(bits: Sequence[Expression], start: int) -> tuple[int, Expression]:
