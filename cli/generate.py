@@ -36,10 +36,13 @@ from utf8fpga.hdl import (
     edge_words,
     fitted,
 )
+from utf8fpga.hdl.axi_stream import MAX_SIDEBAND_BITS
 from utf8fpga.hdl.cores import command_words, parameters_of
+from utf8fpga.hdl.statistics import BUSES
 from utf8fpga.model import InvalidArgumentError
 
 _DEFAULT = ParameterSource.DEFAULT
+_BITS = click.IntRange(0, MAX_SIDEBAND_BITS)
 
 
 @core_command()
@@ -68,6 +71,16 @@ _DEFAULT = ParameterSource.DEFAULT
     "--registered", is_flag=True, help="Registers at the output, so that no path leads from one stream to the other."
 )
 @click.option("--reset-low", is_flag=True, help="Reset port rst_n, active low, in place of rst.")
+@click.option("--tid", type=_BITS, metavar="BITS", help="Bits of tid, which accompany each packet. Default: no tid.")
+@click.option("--tdest", type=_BITS, metavar="BITS", help="Bits of tdest, which accompany each packet.")
+@click.option(
+    "--tuser", type=_BITS, metavar="BITS", help="Bits of tuser that accompany each packet, above those of symbols."
+)
+@click.option(
+    "--statistics",
+    type=click.Choice(list(BUSES)),
+    help="Registers on this bus that count packets, symbols and errors, and an interrupt.",
+)
 @click.option("--checks", is_flag=True, help="Report violations of the contract at the input in simulation.")
 @click.option(
     "--attributes",
@@ -109,6 +122,10 @@ def generate(
     flags: str,
     registered: bool,
     reset_low: bool,
+    tid: int | None,
+    tdest: int | None,
+    tuser: int | None,
+    statistics: str | None,
     checks: bool,
     attributes: str | None,
     testbench: str | None,
@@ -139,7 +156,9 @@ def generate(
         for note in notes:
             say(note)
     core = _with_fields(parameters, kind=kind, length=length).build()
-    options = PortOptions(flags=flags, registered=registered, reset_low=reset_low)
+    additions: Any = {"tid": tid, "tdest": tdest, "tuser": tuser, "statistics": statistics}
+    additions = {name: value for name, value in additions.items() if value is not None}
+    options = PortOptions(flags=flags, registered=registered, reset_low=reset_low, **additions)
     words = {"--name": name, "--device": device, "--ram-style": ram_style, "--attributes": attributes}
     command += [word for option, value in words.items() if value is not None for word in (option, value)]
     command += edge_words(core, options, checks=checks)

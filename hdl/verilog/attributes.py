@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Mapping
 from types import MappingProxyType
 
@@ -11,25 +12,28 @@ PortAttributes = Mapping[str, Mapping[str, str]]
 
 
 def _vivado(ports: Iterable[str]) -> PortAttributes:
-    """Those of Vivado's block designs: two AXI4-Stream interfaces, a clock and a reset.
+    """Those of Vivado's block designs: AXI4-Stream interfaces, a clock, a reset, AXI4-Lite and an interrupt.
 
     >>> _vivado(["s_axis_tdata"])
     {'s_axis_tdata': {'X_INTERFACE_INFO': 'xilinx.com:interface:axis:1.0 S_AXIS TDATA'}}
     """
     names = list(ports)
-    streams = list(dict.fromkeys(name.rpartition("_")[0].upper() for name in names if "_axis_t" in name))
+    buses = list(dict.fromkeys(name.rpartition("_")[0].upper() for name in names if re.search("_axis_t|_axil_", name)))
     (reset,) = [name for name in names if name.startswith("rst")] or ["rst"]
     found = {}
     for name in names:
         bus, _, signal = name.rpartition("_")
         if name == "clk":
-            associated = f"ASSOCIATED_BUSIF {':'.join(streams)}, ASSOCIATED_RESET {reset}"
+            associated = f"ASSOCIATED_BUSIF {':'.join(buses)}, ASSOCIATED_RESET {reset}"
             found[name] = _interface("signal:clock:1.0 clk CLK", associated)
         elif name == reset:
             polarity = "ACTIVE_LOW" if name.endswith("_n") else "ACTIVE_HIGH"
             found[name] = _interface(f"signal:reset:1.0 {name} RST", f"POLARITY {polarity}")
-        elif bus.upper() in streams:
-            found[name] = _interface(f"interface:axis:1.0 {bus.upper()} {signal.upper()}")
+        elif bus.upper() in buses:
+            kind = "aximm" if bus.endswith("axil") else "axis"
+            found[name] = _interface(f"interface:{kind}:1.0 {bus.upper()} {signal.upper()}")
+        elif name == "irq":
+            found[name] = _interface("signal:interrupt:1.0 irq INTERRUPT", "SENSITIVITY LEVEL_HIGH")
     return found
 
 

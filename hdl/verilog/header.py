@@ -13,6 +13,7 @@ from utf8fpga.hdl.axi_stream import PortOptions, SymbolPorts
 from utf8fpga.hdl.beats import lanes_of
 from utf8fpga.hdl.core import Core, CoreParameters
 from utf8fpga.hdl.cores import parameters_of
+from utf8fpga.hdl.statistics import BUSES, REGISTERS
 from utf8fpga.model import ErrorKind
 from utf8fpga.model.properties import CharacterProperty, code_points_of
 
@@ -93,6 +94,20 @@ def _port_lines(core: Core, options: PortOptions) -> Iterator[str]:
     if hasattr(core, "report"):
         yield "The report is valid with this beat:"
         yield from _report_lines(core.report)
+    for signal, bits in options.sideband.items():
+        for side, ports, when in (("s", source, "its first beat, null beats apart"), ("m", made, "each beat of it")):
+            place = ", above those of symbols" if signal == "tuser" and ports.users else ""
+            yield f"{side}_axis_{signal}".ljust(16) + f"{_several(bits, 'bit')} of the packet{place}, beside {when}"
+    if options.statistics:
+        yield from _statistics_lines(options.statistics)
+
+
+def _statistics_lines(bus: str) -> Iterator[str]:
+    first, *others = BUSES[bus]
+    yield f"{first} to {others[-1]}".ljust(32) + f"{bus}, with registers of 32 bits:"
+    for number, register in enumerate(REGISTERS):
+        yield from _wrapped(f"{4 * number:02X} {register.name}, {register.access}: {register.meaning}", 16)
+    yield "irq".ljust(16) + "1 while bit 0 of STATUS and bit 0 of CONTROL are 1"
 
 
 _REPORT_MEANINGS = {

@@ -17,7 +17,7 @@ from utf8fpga.hdl.decoder.parameters import DecoderParameters
 from utf8fpga.hdl.verilog.bench_vectors import bench_vectors, data_bits, report_fields
 from utf8fpga.hdl.verilog.identifiers import check_module_name
 from utf8fpga.hdl.verilog.writer import module_name
-from utf8fpga.model import TABLE_3_7, Practice
+from utf8fpga.model import TABLE_3_7, InvalidArgumentError, Practice
 
 
 def axi_testbench(
@@ -39,12 +39,16 @@ def axi_testbench(
         command: the arguments of ``utf8fpga generate`` that its comment states; default: those that select the core.
 
     Raises:
-        InvalidArgumentError: `name` is not valid.
+        InvalidArgumentError: `name` is not valid, or the options have ports beside the streams, or for a packet.
     """
     parameters = parameters_of(core)
     name = module_name(core) if name is None else name
     check_module_name(name)
     options, is_tap = options or PortOptions(), hasattr(core, "tap")
+    for option, value in options.additions.items():
+        raise InvalidArgumentError(
+            f"the test bench does not drive the ports of {option} {value}: leave out one of them"
+        )
     ports = axi_signature(core, options).members
     given, made = SymbolPorts.of(core.input), None if is_tap else SymbolPorts.of(core.output, options.flags)
     words, report = command_words(parameters) if command is None else command, report_fields(core)

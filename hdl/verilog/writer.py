@@ -149,4 +149,5 @@ def edge_words(core: Core, options: PortOptions, *, checks: bool = False) -> lis
         "--checks": checks,
     }
     place = [] if options.flags == "item" else ["--flags", options.flags]
-    return [*(flag for flag, is_set in flags.items() if is_set), *place]
+    additions = [word for name, value in options.additions.items() for word in (f"--{name}", str(value))]
+    return [*(flag for flag, is_set in flags.items() if is_set), *place, *additions]
