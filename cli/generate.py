@@ -167,7 +167,8 @@ def generate(
         for path, write in others.values()
         if path is not None
     ]
-    notes = (*recorded_notes(parameters_of(core)), *notes)
+    if not options.additions:
+        notes = (*recorded_notes(parameters_of(core)), *notes)
     how: Any = {"checks": checks, "ram_style": style, "attributes": attributes, "notes": notes}
     files.append((output, axi_verilog(core, name, options=options, command=command, **how)))
     # None is replaced unless all can be written.

@@ -26,7 +26,9 @@ BOUNDED = "sat -verify -prove-asserts -set-assumes -tempinduct -tempinduct-baseo
 
 def generate(options: str, directory: Path) -> None:
     """Write the core, its contract, its test bench and vectors."""
-    names = {"-o": "core.v", "--sva": "core.sv", "--testbench": "core_bench.v", "--vectors": "vectors.hex"}
+    names = {"-o": "core.v", "--sva": "core.sv"}
+    if "--tid" not in options:
+        names |= {"--testbench": "core_bench.v", "--vectors": "vectors.hex"}
     files = [word for option, name in names.items() for word in (option, str(directory / name))]
     done = utf8fpga("generate", *options.split(), "--name", "core", *files)
     assert done.returncode == 0, done.stderr
@@ -55,6 +57,7 @@ def holds(command: str, directory: Path) -> bool:
         ("validator --pass-through --report verdict", 6),
         ("validator --report offset --counters 4", 10),
         ("remover --lanes 1", 12),
+        ("decoder --tid 2 --tdest 1 --tuser 3 --statistics axi-lite", 6),
     ],
 )
 def test_the_contract_holds_in_the_first_cycles(options: str, cycles: int, tmp_path: Path) -> None:

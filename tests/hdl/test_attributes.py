@@ -21,6 +21,7 @@ CORES = {
     "memory": ["--lanes", "4", "--sparse", "--device", "xilinx"],
     "packed": ["--lanes", "4"],
     "remover": ["remover", "--lanes", "2", "--user", "3"],
+    "additions": ["--tid", "3", "--statistics", "axi-lite"],
 }
 
 
@@ -30,7 +31,7 @@ def generated(words: list[str]) -> str:
     return done.stdout.decode()
 
 
-@pytest.mark.parametrize("name", tiered({name: name for name in CORES}, ["serial", "sparse", "remover"]))
+@pytest.mark.parametrize("name", tiered({name: name for name in CORES}, ["serial", "sparse", "remover", "additions"]))
 def test_vivado_finds_two_streams_a_clock_and_a_reset(name: str, tmp_path: Path) -> None:
     text = generated([*CORES[name], "--attributes", "vivado"])
     (tmp_path / "top.v").write_text(text, encoding="utf-8")
@@ -38,12 +39,13 @@ def test_vivado_finds_two_streams_a_clock_and_a_reset(name: str, tmp_path: Path)
     script = f"read_verilog top.v; hierarchy -top {top}; proc; write_json top.json"
     run_tool("yosys", ["-q", "-p", script], directory=tmp_path)
     module: dict[str, Any] = json.loads((tmp_path / "top.json").read_text(encoding="utf-8"))["modules"][top]
+    buses = "S_AXIS:M_AXIS:S_AXIL" if name == "additions" else "S_AXIS:M_AXIS"
     # UG994, "Inferring Control Signals in a RTL Module" and "HDL Parameters for Interface Inference".
     reset, polarity = ("rst_n", "ACTIVE_LOW") if "--reset-low" in CORES[name] else ("rst", "ACTIVE_HIGH")
     expected = {
         "clk": {
             "X_INTERFACE_INFO": "xilinx.com:signal:clock:1.0 clk CLK",
-            "X_INTERFACE_PARAMETER": f"ASSOCIATED_BUSIF S_AXIS:M_AXIS, ASSOCIATED_RESET {reset}",
+            "X_INTERFACE_PARAMETER": f"ASSOCIATED_BUSIF {buses}, ASSOCIATED_RESET {reset}",
         },
         reset: {
             "X_INTERFACE_INFO": f"xilinx.com:signal:reset:1.0 {reset} RST",
@@ -51,9 +53,16 @@ def test_vivado_finds_two_streams_a_clock_and_a_reset(name: str, tmp_path: Path)
         },
     }
     for port in module["ports"]:
-        if found := re.fullmatch("([sm]_axis)_(tdata|tkeep|tuser|tlast|tvalid|tready)", port):
+        if found := re.fullmatch("([sm]_axis)_(tdata|tkeep|tuser|tid|tlast|tvalid|tready)", port):
             stream, signal = (word.upper() for word in found.groups())
             expected[port] = {"X_INTERFACE_INFO": f"xilinx.com:interface:axis:1.0 {stream} {signal}"}
+        if found := re.fullmatch("s_axil_((aw|ar|w|r|b)(addr|data|strb|resp|valid|ready))", port):
+            expected[port] = {"X_INTERFACE_INFO": f"xilinx.com:interface:aximm:1.0 S_AXIL {found[1].upper()}"}
+        if port == "irq":
+            expected[port] = {
+                "X_INTERFACE_INFO": "xilinx.com:signal:interrupt:1.0 irq INTERRUPT",
+                "X_INTERFACE_PARAMETER": "SENSITIVITY LEVEL_HIGH",
+            }
     assert set(expected) == set(module["ports"])
     given = {port: module["netnames"][port]["attributes"] for port in module["ports"]}
     assert {

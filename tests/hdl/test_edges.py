@@ -205,7 +205,7 @@ def test_the_contract_is_kept_without_a_report(options: dict[str, int], tmp_path
         "--lanes 3 --checks --flags word --kind",
         "--lanes 4 --sparse --checks --flags byte --length --reset-low",
         "--lanes 1 --checks --tid 3 --tuser 2 --statistics axi-lite",
-        "--lanes 3 --tdest 64 --statistics wishbone",
+        "--lanes 2 --sparse --tdest 64 --statistics wishbone",
     ],
 )
 def test_no_warnings_with_options_at_the_edges(options: str, tmp_path: Path) -> None:

@@ -179,3 +179,8 @@ def test_wrong_widths_and_cores_without_an_output_stream() -> None:
     done = utf8fpga("generate", "validator", "--tid", "4")
     assert (done.returncode, done.stdout) == (2, b"")
     assert b"tid 4 is for cores with an output stream, which a tap does not have" in done.stderr
+
+
+def test_the_header_has_the_figures_of_the_core_only_without_additions() -> None:
+    for words, is_stated in (([], True), (["--tid", "1"], False), (["--statistics", "wishbone"], False)):
+        assert (b"\n// Measured " in utf8fpga("generate", "--lanes", "1", *words).stdout) == is_stated
