@@ -375,10 +375,10 @@ class AxiStreamCore(wiring.Component):
         given, made = (
             Cat(getattr(self, f"{side}_axis_{name}")[-bits:] for name, bits in fields.items()) for side in "sm"
         )
-        is_effective = Value.cast(source.payload.keep).any() | source.payload.last
         m.d.comb += [
             queue.entry.eq(given),
-            queue.accepts.eq(source.valid & source.ready & is_effective),
+            queue.accepts.eq(source.valid & source.ready),
+            queue.keep.eq(Value.cast(source.payload.keep).any()),
             queue.last.eq(source.payload.last),
             queue.leaves.eq(output.valid & output.ready & output.payload.last),
             made.eq(queue.output),

@@ -114,17 +114,21 @@ class Statistics(wiring.Component):
         counters = [Signal(32, name=each.name.lower()) for each in REGISTERS[: len(amounts)]]
         status = Signal()
         enable = Signal()
+        clear = Signal()
         m.d.comb += self.irq.eq(status & enable)
         with m.Switch(access.read_address):
             for number, value in enumerate([*counters, status, enable]):
                 with m.Case(number):
                     m.d.comb += access.value.eq(value)
 
-        m.d.sync += [counter.eq(counter + amount) for counter, amount in zip(counters, amounts, strict=True)]
+        m.d.sync += [
+            *(counter.eq(counter + amount) for counter, amount in zip(counters, amounts, strict=True)),
+            clear.eq(access.write & (access.write_address == _CONTROL) & access.data[1]),
+        ]
+        with m.If(clear):
+            m.d.sync += [counter.eq(0) for counter in counters]
         with m.If(access.write & (access.write_address == _CONTROL)):
             m.d.sync += enable.eq(access.data[0])
-            with m.If(access.data[1]):
-                m.d.sync += [counter.eq(0) for counter in counters]
         # A symbol that is counted in the cycle of the write is not lost.
         with m.If(amounts[-1].any()):
             m.d.sync += status.eq(1)
