@@ -3,11 +3,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import NamedTuple
 
-from amaranth.hdl import Module, Signal
+from amaranth.hdl import Module, Signal, Value
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
@@ -139,17 +139,19 @@ class Statistics(wiring.Component):
     def _amounts(self, m: Module) -> list[Signal]:
         """For each counter a register with what it increases by."""
         lanes = len(self.keep)
-        kept, wrong, ends = (Signal(size, name=name) for name, size in (("kept", lanes), ("wrong", lanes), ("ends", 1)))
-        leaves = self.leaves.replicate(lanes)
-        m.d.sync += [
-            kept.eq(self.keep & leaves),
-            wrong.eq(self.error & leaves),
-            ends.eq(self.last & self.leaves),
-        ]
-        kept, wrong = _number(m, "kept", kept), _number(m, "wrong", wrong)
+        # Registers near the output; what was not transferred is masked behind them.
+        keep, error, last, left = (
+            Signal(len(port), name=f"output_{name}")
+            for name, port in (("keep", self.keep), ("error", self.error), ("last", self.last), ("leaves", self.leaves))
+        )
+        m.d.sync += [keep.eq(self.keep), error.eq(self.error), last.eq(self.last), left.eq(self.leaves)]
+        kept = _number(m, "kept", [bit & left for bit in keep])
+        wrong = _number(m, "wrong", [bit & left for bit in error])
+        ends: Value = last & left
         for step in range((lanes - 1).bit_length()):
-            earlier, ends = ends, Signal(name=f"ends_{step + 1}")
-            m.d.sync += ends.eq(earlier)
+            register = Signal(name=f"ends_{step + 1}")
+            m.d.sync += register.eq(ends)
+            ends = register
         failed = Signal()
         fails = failed | wrong.any()
         amounts = {"packets": ends, "ill_formed": fails & ends, "symbols": kept, "errors": wrong}
@@ -201,12 +203,14 @@ class _Access:
         self.value = Signal(32)
 
 
-def _number(m: Module, name: str, bits: Signal) -> Signal:
+def _number(m: Module, name: str, bits: Sequence[Value]) -> Value:
     """The number of ones, by a tree of adders with registers behind each."""
     parts, step = list(bits), 0
     while len(parts) > 1:
         step += 1
-        sums = [Signal(step + 1, name=f"{name}_{step}_{number}") for number in range((len(parts) + 1) // 2)]
+        sums: list[Value] = [
+            Signal(step + 1, name=f"{name}_{step}_{number}") for number in range((len(parts) + 1) // 2)
+        ]
         m.d.sync += [each.eq(sum(parts[2 * number : 2 * number + 2])) for number, each in enumerate(sums)]
         parts = sums
     return parts[0]
