@@ -25,6 +25,7 @@ CORES = [
     "validator --report offset --counters 4 --lanes 2",
     "validator --pass-through",
     "remover --lanes 2 --user 3",
+    "decoder --tid 1 --tdest 2 --tuser 3 --statistics axi-lite",
 ]
 
 Ports = list[tuple[str, str, int]]
