@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
-from functools import cached_property, partial, reduce
+from functools import cached_property
 from itertools import count
 
 from utf8fpga.hdl.verilog.expressions import (
@@ -314,12 +314,13 @@ class Contents:
         """Whether a selector has one of some patterns, in which a dash is any value."""
         found = leaf("0")
         for pattern in patterns:
-            bits = [
-                of_bit("~", self.bit(bit)) if value == "0" else self.bit(bit)
-                for bit, value in zip(selector, reversed(pattern), strict=True)
-                if value != "-"
-            ]
-            found = of_bit("|", found, reduce(partial(of_bit, "&"), bits))
+            pairs = [pair for pair in zip(selector, reversed(pattern), strict=True) if pair[1] != "-"]
+            bits, values = zip(*pairs, strict=True)
+            if len(values) > 1:
+                matches = Expression("==", (self.value(bits), leaf(values)))
+            else:
+                matches = self.bit(bits[0]) if values == ("1",) else of_bit("~", self.bit(bits[0]))
+            found = of_bit("|", found, matches)
         return found
 
     def bit(self, bit: Bit) -> Expression:

@@ -311,7 +311,7 @@ def text(expression: Expression, refer: Reference) -> str:
 
 def _operand(expression: Expression, refer: Reference, level: int) -> str:
     inner = _PRECEDENCE.get(expression.operator, 10)
-    if level == 9 and inner > 4:
+    if level == 9 and inner > 6:
         level = 0
     written = text(expression, refer)
     return f"({written})" if inner < level else written
