@@ -105,12 +105,13 @@ def design_digest(parameters: CoreParameters) -> str:
     return logic_digest(axi_rtlil(parameters.build()))
 
 
-def recorded_notes(parameters: CoreParameters) -> tuple[str, ...]:
-    """Lines for the header of the Verilog: the recorded area and clock of a core; none without current figures."""
-    points = [*SCALING, *CORES_MEASURED]
-    if parameters not in [*(each for _, each in SETTINGS), *(each.parameters for each in points)]:
-        return ()
-    design = design_digest(parameters)
+def recorded_notes(circuit: str) -> tuple[str, ...]:
+    """Lines for the header of the Verilog: area and clock that are recorded for a circuit; none without any.
+
+    Args:
+        circuit: the core and its ports, in RTLIL.
+    """
+    design = logic_digest(circuit)
     lines: dict[str, str] = {}
     tools: dict[str, str] = {}
     for name in ("figures.json", "scaling.json", "cores.json"):

@@ -37,7 +37,7 @@ from utf8fpga.hdl import (
     fitted,
 )
 from utf8fpga.hdl.axi_stream import MAX_SIDEBAND_BITS
-from utf8fpga.hdl.cores import command_words, parameters_of
+from utf8fpga.hdl.cores import command_words
 from utf8fpga.hdl.statistics import BUSES
 from utf8fpga.model import InvalidArgumentError
 
@@ -167,9 +167,8 @@ def generate(
         for path, write in others.values()
         if path is not None
     ]
-    if not options.additions:
-        notes = (*recorded_notes(parameters_of(core)), *notes)
-    how: Any = {"checks": checks, "ram_style": style, "attributes": attributes, "notes": notes}
+    how: Any = {"checks": checks, "ram_style": style, "attributes": attributes}
+    how["notes"] = lambda circuit: (*recorded_notes(circuit), *notes)
     files.append((output, axi_verilog(core, name, options=options, command=command, **how)))
     # None is replaced unless all can be written.
     with ExitStack() as stack:

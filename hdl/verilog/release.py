@@ -65,8 +65,8 @@ class Released:
     vectors: str
 
     @classmethod
-    def of(cls, parameters: CoreParameters, notes: Sequence[str]) -> Released:
-        """The core with these parameters; `notes` are lines for its header."""
+    def of(cls, parameters: CoreParameters, notes: Callable[[str], Sequence[str]]) -> Released:
+        """The core with these parameters; `notes` makes lines for its header, see `axi_verilog`."""
         name = f"utf8_{parameters.name.replace('-', '_')}"
         core, command = parameters.build(), [*command_words(parameters), "--name", name]
         bench = axi_testbench(core, name, command=command)
@@ -139,7 +139,7 @@ def release_files(
     figures: Mapping[str, bytes],
     summary: str | None,
     *,
-    notes: Callable[[CoreParameters], Sequence[str]],
+    notes: Callable[[str], Sequence[str]],
     show: Callable[[int], object] = lambda _: None,
 ) -> dict[str, bytes]:
     """The files of a release by path, the same byte for byte each time.
@@ -147,7 +147,7 @@ def release_files(
     Args:
         figures: files with the recorded figures, by name.
         summary: a table of these figures in Markdown; None: there are no figures.
-        notes: the lines for the header of a core.
+        notes: makes lines for the header of a core, see `axi_verilog`.
         show: called with the number of cores that have been written.
 
     Raises:
@@ -156,7 +156,7 @@ def release_files(
     cores = []
     for number, parameters in enumerate(RELEASED):
         show(number)
-        cores.append(Released.of(parameters, notes(parameters)))
+        cores.append(Released.of(parameters, notes))
     texts = {name: text for core in cores for name, text in core.files().items()}
     texts |= {name: render_vectors(form) for form, name in _VECTORS.items()}
     made = {f"{_FOLDER}/{name}": text.encode() for name, text in texts.items()}

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from amaranth.back import rtlil
 from amaranth.hdl import Fragment
@@ -64,7 +64,7 @@ def axi_verilog(
     ram_style: str | None = None,
     attributes: str | None = None,
     command: Sequence[str] | None = None,
-    notes: Sequence[str] = (),
+    notes: Callable[[str], Sequence[str]] = lambda circuit: (),
 ) -> str:
     """`AxiStreamCore` as one self-contained Verilog-2005 file, the same byte for byte each time.
 
@@ -79,7 +79,7 @@ def axi_verilog(
         attributes: the tool for which ports have attributes, one of `PORT_ATTRIBUTES`; default: none.
         command: the arguments of ``utf8fpga generate`` that the header states; default: those that select the core, and
             the other arguments of this function.
-        notes: further lines of the header.
+        notes: further lines of the header, from the circuit in RTLIL; default: none.
 
     Raises:
         InvalidArgumentError: `name` or `ram_style` is not valid, see `check_module_name` and `check_ram_style`; or a
@@ -119,7 +119,7 @@ def axi_verilog(
         attributes=PORT_ATTRIBUTES[attributes](ports) if attributes is not None else None,
         checks=text,
     )
-    return header(core, name, ports, combinational_paths(modules), command, notes, options) + _WAIVER + written
+    return header(core, name, ports, combinational_paths(modules), command, notes(circuit), options) + _WAIVER + written
 
 
 def _parts(fragment: Fragment, path: str) -> dict[str, Part]:
