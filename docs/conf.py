@@ -22,7 +22,10 @@ extensions = [
     "sphinx.ext.autodoc",
     "sphinx.ext.napoleon",
     "sphinx_click",
-    "data_docstrings",
+    "sphinx_copybutton",
+    "attribute_docstrings",
+    "command_line",
+    "page_head",
     "repository_links",
     "try_page",
 ]
@@ -44,10 +47,16 @@ autodoc_preserve_defaults = True
 napoleon_numpy_docstring = False
 napoleon_custom_sections = [("Attributes", "params_style"), ("Ports", "params_style"), ("Fields", "params_style")]
 
+# Buttons that copy code: of a session only what is typed.
+copybutton_prompt_text = r">>> |\.\.\. |\$ "
+copybutton_prompt_is_regexp = True
+
 html_theme = "furo"
 html_title = f"{project} {release}"
 html_static_path = ["_static"]
 html_css_files = ["site.css"]
+html_favicon = "_static/favicon.svg"
+html_search_scorer = str(_DOCS / "extensions" / "search_scorer.js")
 html_show_copyright = False
 # The build is the same byte for byte: no dates.
 html_last_updated_fmt = None
