@@ -120,23 +120,26 @@ def practices() -> list[dict[str, Any]]:
     ]
 
 
-_NAMED = (
-    *((0x20, 0x7E), (0xA0, 0x52F), (0x531, 0x58F), (0x591, 0x5F4), (0x600, 0x6FF), (0x900, 0x9FF), (0xB80, 0xBFF)),
-    *((0xE01, 0xE5B), (0x10A0, 0x10FF), (0x1200, 0x137F), (0x1E00, 0x27FF), (0x2900, 0x297F), (0x3000, 0x30FF)),
-    *((0xFB00, 0xFB06), (0xFE00, 0xFE0F), (0xFEFF, 0xFEFF), (0xFF01, 0xFFEF), (0xFFF9, 0xFFFD), (0x10330, 0x1034A)),
-    *((0x1D400, 0x1D7FF), (0x1F1E6, 0x1F1FF), (0x1F300, 0x1F64F), (0x1F680, 0x1F6FF), (0x1F900, 0x1F9FF)),
-)
+_NAMED = """
+    0020..007E 00A0..052F 0531..058F 0591..05F4 0600..06FF 0900..09FF 0B80..0BFF 0E01..0E5B 10A0..10FF
+    1200..137F 1E00..27FF 2900..297F 3000..30FF FB00..FB06 FE00..FE0F FEFF..FEFF FF01..FFEF FFF9..FFFD
+    10330..1034A 1D400..1D7FF 1F1E6..1F1FF 1F300..1F64F 1F680..1F6FF 1F900..1F9FF
+"""
 """The characters whose names the page has: those of the demo's texts and of what is most often typed."""
 
 _SYLLABLES = (0xAC00, 0xD7A3)
 _IDEOGRAPH = "CJK UNIFIED IDEOGRAPH-"
 
 
+def _number(digits: str) -> int:
+    return int(digits, 16)
+
+
 def names() -> list[dict[str, Any]]:
     """The names of characters, as lists, and as rules for ideographs and for Hangul syllables."""
     lists = [
         {"first": first, "names": "|".join(unicodedata.name(chr(point), "") for point in range(first, last + 1))}
-        for first, last in _NAMED
+        for first, last in (map(_number, span.split("..")) for span in _NAMED.split())
     ]
     return [*lists, *_ideographs(), _syllables()]
 
