@@ -190,11 +190,10 @@ def test_a_long_text_is_decoded_in_slices(page: TryPage) -> None:
     page.open("hex=41")
     text = "Grüße, 世界! 😀\n" * 40_000
     paste = """new Promise((done) => {
-      let last = performance.now();
-      globalThis.pause = 0;
-      setInterval(() => { pause = Math.max(pause, performance.now() - last); last = performance.now(); }, 1);
+      globalThis.answers = 0;
       setTimeout(done, 20);
     }).then(() => {
+      setInterval(() => { answers += document.getElementById("try-count").textContent === "…"; }, 1);
       const clipboardData = new DataTransfer();
       clipboardData.setData("text/plain", "Grüße, 世界! 😀\\n".repeat(40_000));
       const box = document.getElementById("try-text");
@@ -207,8 +206,8 @@ def test_a_long_text_is_decoded_in_slices(page: TryPage) -> None:
     size = len(text.encode())
     assert page.text("count") == f"{size:,} bytes, {len(text):,} items, 0 ill-formed."
     assert page.text("browser").endswith("gives the same text: yes.")
-    # The decoder alone takes a second; how long each of its slices is depends on the machine.
-    assert page.tab("pause") < 1000
+    # How often the page answers meanwhile depends on the machine; without slices it does not.
+    assert page.tab("answers") >= 3
     assert page.value("text").endswith(" …")
     page.tab("document.getElementById('try-clear').click()")
     page.wait()

@@ -136,8 +136,7 @@ globalThis.utf8fpga ??= {};
     };
     for (let offset = 0; offset < bytes.length; offset += 1) {
       const byte = bytes[offset];
-      if (state !== START && next(table, state, byte) === null)
-        yield step(offset, byte, null, illFormed(offset, byte));
+      if (state !== START && next(table, state, byte) === null) yield step(offset, byte, null, illFormed(offset, byte));
       const to = next(table, state, byte);
       if (to === null) yield step(offset, byte, null, illFormed(offset + 1, null));
       else yield step(offset, byte, to, to === START ? wellFormed(offset + 1) : null);

@@ -43,7 +43,7 @@
   const newest = {};
   async function inSlices(kind, work) {
     const mine = (newest[kind] = {});
-    for (let end = performance.now() + SLICE_MILLISECONDS; ; ) {
+    for (let end = performance.now() + SLICE_MILLISECONDS; ;) {
       for (let count = 0; count < SLICE_STEPS; count += 1) {
         const { done, value } = work.next();
         if (done) return value;
@@ -196,8 +196,7 @@
     if (step.to === null) {
       return `${byte}: does not continue ${open}, which is one ill-formed item, ${words(item.error)}; ${hex(step.byte)} is looked at again.`;
     }
-    if (item)
-      return `${byte}: completes ${spell(state.bytes.slice(step.begin, step.offset + 1))}, ${spoken(item)}.`;
+    if (item) return `${byte}: completes ${spell(state.bytes.slice(step.begin, step.offset + 1))}, ${spoken(item)}.`;
     return `${byte}: from ${where(step.from)} to ${where(step.to)}.`;
   }
 
@@ -419,8 +418,7 @@
   function markEnds() {
     const wave = at("wave");
     at("earlier").disabled = state.column === 0 && wave.scrollLeft <= 0;
-    at("later").disabled =
-      state.column + DRAWN_COLUMNS >= state.columns.length && wave.scrollLeft >= roomOf(wave);
+    at("later").disabled = state.column + DRAWN_COLUMNS >= state.columns.length && wave.scrollLeft >= roomOf(wave);
     wave.querySelector(".labels").setAttribute("transform", `translate(${wave.scrollLeft} 0)`);
   }
 

@@ -67,7 +67,9 @@ globalThis.utf8fpga ??= {};
   ];
   const listOf = (entry) => (entry.list ??= entry.names.split("|"));
   function characterName(names, point) {
-    const entry = names.find((each) => each.first <= point && point <= (each.last ?? each.first + listOf(each).length - 1));
+    const entry = names.find(
+      (each) => each.first <= point && point <= (each.last ?? each.first + listOf(each).length - 1),
+    );
     let found = "";
     if (entry?.names !== undefined) found = listOf(entry)[point - entry.first];
     else if (entry?.parts) {

@@ -154,7 +154,9 @@ globalThis.utf8fpga ??= {};
     const folds = columns.map((column, at) => {
       if (typeof column === "number") return "";
       const middle = (xs[at] + xs[at + 1]) / 2;
-      const dots = rows.map((_, number) => `<text x="${middle}" y="${baseline(number) - 4}" text-anchor="middle">⋯</text>`);
+      const dots = rows.map(
+        (_, number) => `<text x="${middle}" y="${baseline(number) - 4}" text-anchor="middle">⋯</text>`,
+      );
       const frame = `<rect class="fold" x="${xs[at]}" y="0" width="${GAP}" height="${height}"/>`;
       return `${frame}<text class="tick" x="${middle}" y="16" text-anchor="middle">${column.first}–${column.last}</text>${dots.join("")}`;
     });
