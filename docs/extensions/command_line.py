@@ -107,11 +107,13 @@ class CommandsDirective(SphinxDirective):
         for heading, names in groups.items():
             lines += [f".. rubric:: {heading}", "   :heading-level: 2", ""]
             for name in names:
-                lines += [
-                    f":doc:`{_PROGRAM} {name} </commands/{name}>`",
-                    f"   {_command(name).get_short_help_str(120)}",
-                    "",
-                ]
+                # On a manual page an address would follow the link.
+                for tag, link in (
+                    ("html", f":doc:`{_PROGRAM} {name} </commands/{name}>`"),
+                    ("man", f"{_PROGRAM} {name}"),
+                ):
+                    summary = _command(name).get_short_help_str(120)
+                    lines += [f".. only:: {tag}", "", f"   {link}", f"      {summary}", ""]
         pages = [f"   /commands/{name}" for names in groups.values() for name in names]
         lines += [".. toctree::", "   :hidden:", "", *pages]
         return self.parse_text_to_nodes("\n".join(lines))

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,9 @@ from typing import Any
 import pytest
 from support.browser import Tab, opened
 from support.oracle import items_of
+
+from utf8fpga.hdl import DecoderParameters, command_words
+from utf8fpga.model import RFC_2279
 
 READY = "document.getElementById('try-count').textContent !== '…'"
 POINTS = "[...document.querySelectorAll('.try-point')].map((each) => each.textContent)"
@@ -110,7 +114,8 @@ def test_the_circuit_follows_the_table(page: TryPage) -> None:
     page.open("hex=FDBFBFBFBFBF&table=UTF-8%20of%20RFC%202279")
     assert page.tab(POINTS) == ["U+7FFFFFFF"]
     assert f"1 item; {EQUAL}" in page.text("result")
-    assert page.text("netlist").endswith("utf8fpga generate --table 'UTF-8 of RFC 2279'.")
+    parameters = DecoderParameters(table=RFC_2279)
+    assert page.text("netlist").endswith(f"utf8fpga generate {shlex.join(command_words(parameters))}.")
 
 
 @pytest.mark.parametrize("width", [1280, 390])

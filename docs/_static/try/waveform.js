@@ -71,18 +71,17 @@ globalThis.utf8fpga ??= {};
 
   // The columns of a diagram: cycles, and {first, last} in place of several cycles without a transfer and without output,
   // so that what a pipeline outputs stands beside what it was sent.
-  const EDGE = 1;
   const FOLDED = 3;
+  const isCycle = (column) => typeof column === "number";
   function columnsOf({ cycles }) {
     const isQuiet = (cycle) => !cycle.rst && !(cycle.beat && cycle.s_axis_tready) && !cycle.m_axis_tvalid;
     const columns = [];
     for (let at = 0; at < cycles.length; at += 1) {
       let end = at;
       while (end < cycles.length && isQuiet(cycles[end])) end += 1;
-      const [first, last] = [at + EDGE, end - 1 - EDGE];
-      if (last - first + 1 >= FOLDED) {
-        columns.push(at, { first, last });
-        at = last;
+      if (end - at >= FOLDED) {
+        columns.push({ first: at, last: end - 1 });
+        at = end - 1;
       } else columns.push(at);
     }
     return columns;
@@ -91,7 +90,7 @@ globalThis.utf8fpga ??= {};
   // `xs`: where each column begins, and the end of the last one.
   function clockOf(columns, xs) {
     const cycle = (column, at) =>
-      typeof column === "number" ? `V${-HIGH}H${(xs[at] + xs[at + 1]) / 2}V0H${xs[at + 1]}` : `H${xs[at + 1]}`;
+      isCycle(column) ? `V${-HIGH}H${(xs[at] + xs[at + 1]) / 2}V0H${xs[at + 1]}` : `H${xs[at + 1]}`;
     return `M${xs[0]} 0${columns.map(cycle).join("")}`;
   }
 
@@ -101,8 +100,8 @@ globalThis.utf8fpga ??= {};
     return `M${xs[0]} ${level(values[0])}${parts.join("")}`;
   }
 
-  // A bus: a box for each beat, which ends with its transfer, with the text in its first cycle.
-  function busOf(texts, waits, xs) {
+  // A bus: a box for each beat, which ends with its transfer, with the text in the first cycle that has a column.
+  function busOf(texts, waits, columns, xs) {
     const parts = [];
     let from = 0;
     texts.forEach((text, at) => {
@@ -112,7 +111,11 @@ globalThis.utf8fpga ??= {};
         parts.push(`<path class="undefined" d="M${left} ${-HIGH / 2}H${right}"/>`);
       } else {
         const edge = `M${left} ${-HIGH / 2}l${SLANT} ${-HIGH / 2}H${right - SLANT}l${SLANT} ${HIGH / 2}`;
-        const middle = (left + xs[from + 1]) / 2;
+        const place = Math.max(
+          columns.findIndex((column, number) => number >= from && number <= at && isCycle(column)),
+          from,
+        );
+        const middle = (xs[place] + xs[place + 1]) / 2;
         parts.push(
           `<path class="bus" d="${edge}l${-SLANT} ${HIGH / 2}H${left + SLANT}z"/>`,
           `<text x="${middle}" y="-4" text-anchor="middle">${text}</text>`,
@@ -143,16 +146,16 @@ globalThis.utf8fpga ??= {};
     const step = Math.ceil(longest * CHARACTER + 2 * SLANT + 4);
     const left = Math.ceil(Math.max(...rows.map(({ label }) => label.length)) * CHARACTER) + 8;
     const xs = [left];
-    for (const column of columns) xs.push(xs.at(-1) + (typeof column === "number" ? step : GAP));
+    for (const column of columns) xs.push(xs.at(-1) + (isCycle(column) ? step : GAP));
     const [width, height] = [xs.at(-1) + 8, (rows.length + 1) * ROW + 4];
     const baseline = (number) => (number + 2) * ROW - 6;
     const ticks = cycles.map((_, at) => {
       const line = `<path class="tick" d="M${xs[at]} ${ROW - 4}V${height}"/>`;
-      if (typeof columns[at] !== "number") return line;
+      if (!isCycle(columns[at])) return line;
       return `${line}<text class="tick" data-cycle="${columns[at]}" x="${xs[at] + 3}" y="16">${columns[at]}</text>`;
     });
     const folds = columns.map((column, at) => {
-      if (typeof column === "number") return "";
+      if (isCycle(column)) return "";
       const middle = (xs[at] + xs[at + 1]) / 2;
       const dots = rows.map(
         (_, number) => `<text x="${middle}" y="${baseline(number) - 4}" text-anchor="middle">⋯</text>`,
@@ -164,7 +167,7 @@ globalThis.utf8fpga ??= {};
       let drawn;
       if (isClock) drawn = `<path d="${clockOf(columns, xs)}"/>`;
       else if (value) drawn = `<path d="${wireOf(cycles.map(value), xs)}"/>`;
-      else drawn = busOf(cycles.map(text), cycles.map(waits), xs);
+      else drawn = busOf(cycles.map(text), cycles.map(waits), columns, xs);
       return `<g transform="translate(0 ${baseline(number)})">${drawn}</g>`;
     });
     const labels = rows.map(({ label }, number) => `<text x="0" y="${baseline(number) - 4}">${label}</text>`);
