@@ -66,6 +66,14 @@ def test_wide_tables_are_scrolled_and_have_rows_of_one_line(tab: Tab, site: Path
         assert overflow == "auto" or width <= room
 
 
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_drawings_have_the_colours_of_the_selected_theme(tab: Tab, site: Path, theme: str) -> None:
+    # A browser selects the colours of a drawing by this property of the element.
+    tab.open((site / "performance.html").as_uri())
+    tab(f"document.body.dataset.theme = {theme!r}")
+    assert tab("getComputedStyle(document.querySelector('article img')).colorScheme") == theme
+
+
 def test_folded_options_open_for_a_link_to_one_of_them(tab: Tab, site: Path) -> None:
     tab.resize(1280)
     option = "cmdoption-utf8fpga-simulate-encoder-lanes"
