@@ -47,6 +47,14 @@ class CommandError(UserError):
         self.exit_status = status
 
 
+def did_you_mean(word: str, known: Iterable[str]) -> str:
+    """The end of a message about an unknown word: the known words that resemble it, or nothing."""
+    from difflib import get_close_matches
+
+    near = get_close_matches(word.lower(), known, cutoff=0.7)
+    return f"; did you mean {' or '.join(near)}?" if near else ""
+
+
 def say(text: str) -> None:
     """Print a message to standard error; if that cannot be written, discard it and all later ones."""
     try:
