@@ -13,9 +13,9 @@ from utf8fpga.hdl.decoder.parallel import ParallelDecoder
 from utf8fpga.hdl.decoder.parameters import (
     ARCHITECTURES,
     MAX_LANES,
-    Decoder,
     DecoderParameters,
     Word,
+    decoder_core,
 )
 from utf8fpga.hdl.decoder.pipeline import BUFFERS, PARALLEL_PIPELINES
 from utf8fpga.hdl.decoder.practice import MARK_PRACTICES, MERGING_PRACTICES, PracticeDecoder
@@ -66,7 +66,6 @@ __all__ = [
     "CompactDecoder",
     "Core",
     "CoreParameters",
-    "Decoder",
     "DecoderParameters",
     "DirectPackedDecoder",
     "Encoder",
@@ -101,6 +100,7 @@ __all__ = [
     "check_module_name",
     "check_ram_style",
     "command_words",
+    "decoder_core",
     "edge_words",
     "fitted",
     "item_layout",

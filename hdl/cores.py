@@ -30,8 +30,8 @@ def parameters_of(circuit: Any) -> CoreParameters:
     Raises:
         InvalidArgumentError: it is not a core of a kind in `CORES`.
 
-    >>> from utf8fpga.hdl.decoder.parameters import Decoder
-    >>> parameters_of(Decoder(lanes=4, packed=False, buffer="registers")).arguments()
+    >>> from utf8fpga.hdl.decoder.parameters import decoder_core
+    >>> parameters_of(decoder_core(lanes=4, packed=False, buffer="registers")).arguments()
     ['--lanes', '4', '--sparse', '--buffer', 'registers']
     """
     found = getattr(circuit, "parameters", None)
