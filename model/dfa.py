@@ -112,6 +112,12 @@ class DFA:
         """
         return self.states[state].transitions[self.class_of(unit)]
 
+    def _repr_svg_(self) -> str:
+        """The drawing, in a notebook."""
+        from utf8fpga.model.render import render
+
+        return render(self.table, "svg")
+
 
 def _first(piece: tuple[Range, int]) -> int:
     return piece[0].first

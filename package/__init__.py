@@ -30,6 +30,7 @@ from utf8fpga.model import (
     Composition,
     ConversionError,
     Decoder,
+    Display,
     EncodingScheme,
     EncodingTable,
     ErrorKind,
@@ -50,6 +51,7 @@ from utf8fpga.model import (
     encode_units,
     is_well_formed,
     partition,
+    show,
     validate,
 )
 
@@ -74,6 +76,7 @@ __all__ = [
     "Composition",
     "ConversionError",
     "Decoder",
+    "Display",
     "EncodingScheme",
     "EncodingTable",
     "ErrorKind",
@@ -95,5 +98,6 @@ __all__ = [
     "encode_units",
     "is_well_formed",
     "partition",
+    "show",
     "validate",
 ]
