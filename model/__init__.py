@@ -8,6 +8,7 @@
 
 from __future__ import annotations
 
+from utf8fpga.model.codecs import register_codecs
 from utf8fpga.model.conversion import (
     SCHEMES,
     UTF_16BE,
@@ -111,6 +112,7 @@ __all__ = [
     "hopwood",
     "is_well_formed",
     "partition",
+    "register_codecs",
     "show",
     "spell",
     "table_3_1b",

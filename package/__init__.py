@@ -51,6 +51,7 @@ from utf8fpga.model import (
     encode_units,
     is_well_formed,
     partition,
+    register_codecs,
     show,
     validate,
 )
@@ -98,6 +99,7 @@ __all__ = [
     "encode_units",
     "is_well_formed",
     "partition",
+    "register_codecs",
     "show",
     "validate",
 ]
