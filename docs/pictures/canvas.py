@@ -107,9 +107,9 @@ class Picture:
         )
         still = "@media(prefers-reduced-motion:reduce){g{animation:none!important}}" if uses else ""
         style = (
-            f"text{{font-family:{_SANS}}}.mono{{font-family:{_MONO}}}.bold{{font-weight:700}}"
+            f"text{{font-family:{_SANS};fill:{_LIGHT['ink']}}}.mono{{font-family:{_MONO}}}.bold{{font-weight:700}}"
             f"rect,path{{stroke-width:1.5}}.thick{{stroke-width:3}}"
-            f"{_rules(_LIGHT)}@media(prefers-color-scheme:dark){{{_rules(_DARK)}}}{moves}{uses}{still}"
+            f"{_rules(_LIGHT)}@media(prefers-color-scheme:dark){{text{{fill:{_DARK['ink']}}}{_rules(_DARK)}}}{moves}{uses}{still}"
         )
         head = (
             '<defs><marker id="head" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="7" markerHeight="7" '
