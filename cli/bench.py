@@ -27,7 +27,6 @@ from utf8fpga.cli.options import FILE, FOLDER, MODULE, completion, json_option
 from utf8fpga.cli.output import (
     CommandError,
     check_writable,
-    counted,
     did_you_mean,
     is_standard_output,
     job_progress,
@@ -48,6 +47,7 @@ from utf8fpga.cli.scheduling import chosen_executor, dask_option
 from utf8fpga.hdl import CORES, DecoderParameters
 from utf8fpga.hdl.cache import Cache
 from utf8fpga.hdl.toolchain import present_version
+from utf8fpga.model.render import counted
 
 MAX_SEEDS = 100
 """Upper bound on the seeds of one run."""

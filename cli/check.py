@@ -11,12 +11,12 @@ from typing import Any
 import click
 
 from utf8fpga.cli.options import FILE, MODULE, json_option, practice_option
-from utf8fpga.cli.output import CommandError, coloured, counted, progress
+from utf8fpga.cli.output import CommandError, coloured, progress
 from utf8fpga.formal.foreign import PROVED, ForeignProof, prove_foreign, require_provable
 from utf8fpga.hdl.foreign_core import ForeignCore
 from utf8fpga.hdl.foreign_ports import OWN_PORTS, CheckedPorts, read_checked_ports
 from utf8fpga.model import Practice
-from utf8fpga.model.render import columns
+from utf8fpga.model.render import columns, counted
 from utf8fpga.model.table import spell
 from utf8fpga.sim.causes import STEPS, Failure, Report, Row, Throughput, check_foreign_core
 

@@ -42,7 +42,7 @@ class Choice:
 
 
 _SECTIONS = {
-    "Core": (),
+    "Core": ("core",),
     "Options": (),
     "Ports": (
         *("name", "kind", "length", "flags", "registered", "reset_low", "tid", "tdest", "tuser", "statistics"),
@@ -77,9 +77,11 @@ class _SectionedCommand(click.Command):
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         sections: dict[str, list[tuple[str, str]]] = {heading: [] for heading in _SECTIONS}
         for each in self.get_params(ctx):
-            if record := each.get_help_record(ctx):
+            # The usage has the arguments.
+            if isinstance(each, click.Option) and (record := each.get_help_record(ctx)):
                 default = "Core" if each.name in self.fields else "Options"
-                sections[_SECTION_OF.get(each.name or "", default)].append(record)
+                words = record[0].replace("INTEGER RANGE", "N").replace("FLOAT RANGE", "NUMBER")
+                sections[_SECTION_OF.get(each.name or "", default)].append((words, record[1]))
         for heading, records in sections.items():
             if records:
                 with formatter.section(heading):
@@ -290,7 +292,7 @@ def _click_option(name: str, how: Option, *, several: bool) -> Callable[[_Comman
     elif how.range and several:
         details |= {"callback": functools.partial(_numbers, limits=how.range), "metavar": "LIST"}
     elif how.range:
-        details |= {"type": click.IntRange(*how.range), "metavar": how.metavar or "N"}
+        details |= {"type": click.IntRange(*how.range), "metavar": how.metavar}
     return click.option(option_word(name), name, **details)
 
 

@@ -11,7 +11,6 @@ from utf8fpga.cli.options import FILE, from_hex, hex_option, output_option, prac
 from utf8fpga.cli.output import (
     CommandError,
     beginning,
-    counted,
     file_size,
     is_standard_output,
     progress,
@@ -20,6 +19,7 @@ from utf8fpga.cli.output import (
 )
 from utf8fpga.cli.show import PlainOutput, Tally, item_table
 from utf8fpga.model.practices import IncrementalDecoder, Practice
+from utf8fpga.model.render import counted
 
 if TYPE_CHECKING:
     from utf8fpga.cli.bulk import ArrayOutput

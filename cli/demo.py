@@ -15,11 +15,11 @@ from utf8fpga.boards.forms import Expected
 from utf8fpga.boards.host import Conversation
 from utf8fpga.boards.virtual import DirectPort, VirtualBoard
 from utf8fpga.cli.options import FOLDER
-from utf8fpga.cli.output import CommandError, counted, pip_install, progress, say
+from utf8fpga.cli.output import CommandError, pip_install, progress, say
 from utf8fpga.cli.show import Tally
 from utf8fpga.hdl import PIPELINES, Decoder, DecoderParameters
 from utf8fpga.model import DFA, TABLE_3_7, decode
-from utf8fpga.model.render import table_text
+from utf8fpga.model.render import counted, table_text
 from utf8fpga.sim import Simulation, compare
 from utf8fpga.sim.engines import has_compiler
 

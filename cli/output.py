@@ -69,15 +69,6 @@ def pip_install(message: str) -> str:
     return message if is_own else message.replace("pip install", f"{shlex.quote(sys.executable)} -m pip install")
 
 
-def counted(number: int, noun: str) -> str:
-    """A number with its noun.
-
-    >>> counted(1, "item"), counted(2, "item")
-    ('1 item', '2 items')
-    """
-    return f"{number} {noun}{'s' * (number != 1)}"
-
-
 def coloured(text: str, colour: str, stream: TextIO | None = None) -> str:
     """A text in a colour, if a stream shows colours; default: standard output.
 

@@ -13,7 +13,7 @@ import click
 
 from utf8fpga.cli.core_options import core_command
 from utf8fpga.cli.options import FOLDER, MAX_SEED, SEED, completion, json_option
-from utf8fpga.cli.output import CommandError, coloured, counted, did_you_mean, progress, say
+from utf8fpga.cli.output import CommandError, coloured, did_you_mean, progress, say
 from utf8fpga.cli.process import ignore_unused_circuits
 from utf8fpga.cli.scheduling import chosen_executor, dask_option
 from utf8fpga.formal.catalogue import CONFIGURATIONS, PROPERTIES, Configuration
@@ -22,7 +22,7 @@ from utf8fpga.formal.report import Result
 from utf8fpga.formal.runner import prove_all
 from utf8fpga.hdl import CoreParameters, DecoderParameters
 from utf8fpga.hdl.jobs import JobExecutor
-from utf8fpga.model.render import aligned, columns
+from utf8fpga.model.render import aligned, columns, counted
 
 MUTATED = (
     *("serial-0", "serial-1", "serial-2", "serial-0-full"),

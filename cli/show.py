@@ -11,11 +11,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
-from utf8fpga.cli.output import coloured, counted
+from utf8fpga.cli.output import coloured
 from utf8fpga.model import ErrorKind, IncrementalDecoder, Item, Practice
 from utf8fpga.model.golden import BulkSymbols
 from utf8fpga.model.properties import CharacterProperty, FlaggedItem
-from utf8fpga.model.render import columns
+from utf8fpga.model.render import columns, counted
 from utf8fpga.model.table import spell
 
 if TYPE_CHECKING:

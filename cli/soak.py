@@ -10,9 +10,10 @@ from contextlib import nullcontext
 from dataclasses import asdict
 from importlib import resources
 
-from utf8fpga.cli.output import CommandError, coloured, counted, progress
+from utf8fpga.cli.output import CommandError, coloured, progress
 from utf8fpga.cli.scheduling import chosen_executor
 from utf8fpga.hdl import CoreParameters, command_words
+from utf8fpga.model.render import counted
 from utf8fpga.sim import Netlist, Simulation
 from utf8fpga.sim.engines import has_compiler
 

@@ -21,10 +21,11 @@ from utf8fpga.boards.host import Conversation, Port, SerialPort, find_port
 from utf8fpga.boards.protocol import ENQ, EOT, Mark
 from utf8fpga.cli.board_options import board_core_command, form_option
 from utf8fpga.cli.options import FILE, output_option
-from utf8fpga.cli.output import CommandError, coloured, counted, file_size, progress, read_chunks, say, writing
+from utf8fpga.cli.output import CommandError, coloured, file_size, progress, read_chunks, say, writing
 from utf8fpga.cli.show import described
 from utf8fpga.hdl import CoreParameters
 from utf8fpga.model import InvalidArgumentError, ValidatorReport
+from utf8fpga.model.render import counted
 
 if TYPE_CHECKING:
     from rich.console import Console

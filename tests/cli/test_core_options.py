@@ -14,6 +14,7 @@ from support.command import utf8fpga
 
 from utf8fpga.cli.main import cli
 from utf8fpga.hdl import CORES, DecoderParameters
+from utf8fpga.model.encodings import encoding_word
 
 TAKING_A_CORE = ["generate", "simulate", "prove", "build", "bench"]
 WORDS = {"simulate": ["--hex", "41"], "build": ["icebreaker"]}
@@ -31,7 +32,7 @@ def test_every_command_has_all_options_of_the_core(command: str) -> None:
     found = options(command)
     for name, how in DecoderParameters.options().items():
         word = next(flag for flag in how.flags if flag) if how.flags else f"--{name}"
-        assert found[word] == how.help
+        assert found[word].removesuffix(f" One of {', '.join(map(encoding_word, how.choices))}.") == how.help
 
 
 @pytest.mark.parametrize("command", TAKING_A_CORE)
@@ -74,8 +75,8 @@ def test_simulation_with_gaps(words: str, first: str) -> None:
     done = utf8fpga("simulate", *shlex.split(words))
     lines = done.stdout.decode().splitlines()
     assert (done.returncode, done.stderr) == (0, b"")
-    assert lines[0] == first
-    assert lines[1].startswith("the simulated ")
+    assert lines[-2] == first
+    assert lines[-1].startswith("the simulated ")
 
 
 def test_output_of_wide_symbols_is_little_endian() -> None:

@@ -60,7 +60,8 @@ def counts(items: Sequence[Item]) -> list[str]:
     kinds = sorted(item.error for item in items if item.error is not None)
     causes = [f"  {kinds.count(kind)} {kind.name}" for kind in dict.fromkeys(kinds)]
     size = sum(item.length for item in items)
-    return [f"{size} bytes, {len(items)} items, {len(kinds)} ill-formed", *causes]
+    nouns = ["byte" if size == 1 else "bytes", "item" if len(items) == 1 else "items"]
+    return [f"{size} {nouns[0]}, {len(items)} {nouns[1]}, {len(kinds)} ill-formed", *causes]
 
 
 def written(output: PlainOutput, chunks: Iterable[bytes]) -> bytes:
