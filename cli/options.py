@@ -55,12 +55,25 @@ class Word(_Choice):
         return known[word]
 
 
+class _ListingOption(click.Option):
+    """An option whose help text lists the words; the reference lists those of every option."""
+
+    def get_help_record(self, ctx: click.Context) -> tuple[str, str] | None:
+        text = self.help
+        words = self.type.choices if isinstance(self.type, Word) else ()
+        self.help = f"{text} One of {', '.join(words)}."
+        try:
+            return super().get_help_record(ctx)
+        finally:
+            self.help = text
+
+
 def one_of(words: Iterable[str], text: str) -> dict[str, Any]:
     """The arguments of `click.option` for a value that is one of some words; if they are many, the help lists them."""
     choices = list(words)
     if len("|".join(choices)) <= _LONGEST_CHOICE:
         return {"type": Word(choices), "help": text}
-    return {"type": Word(choices), "metavar": "NAME", "help": f"{text} One of {', '.join(choices)}."}
+    return {"cls": _ListingOption, "type": Word(choices), "metavar": "NAME", "help": text}
 
 
 _LONGEST_CHOICE = 48

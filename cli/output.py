@@ -55,7 +55,7 @@ def did_you_mean(word: str, known: Iterable[str]) -> str:
     """The end of a message about an unknown word: the known words that resemble it, or nothing."""
     from difflib import get_close_matches
 
-    near = get_close_matches(word.lower(), known, cutoff=0.7)
+    near = get_close_matches(word.lower(), known, n=2, cutoff=0.7)
     return f"; did you mean {' or '.join(near)}?" if near else ""
 
 

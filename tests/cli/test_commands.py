@@ -466,7 +466,7 @@ Invalid value for '--practice': 'start-of-a-sequence' is not one of 'maximal-sub
 'whole-subsequence', 'malformed-sequence', 'first-error'
     table UTF-7 | \
 unknown table 'UTF-7' (known: utf-8, utf-16, utf-32, utf-8-of-rfc-2279, generalised-utf-8, cesu-8-code-units, \
-modified-utf-8-code-units); did you mean utf-8 or utf-32 or utf-16?
+modified-utf-8-code-units); did you mean utf-8 or utf-32?
     table UTF-16 --format c | UTF-16 has units of 16 bits: the C header is for tables of bytes
     generate --name 2nd | --name '2nd' is not a Verilog identifier: use letters, digits and _, not a digit first
     generate --name logic | --name 'logic' is a keyword of Verilog or SystemVerilog: choose another module name
@@ -519,7 +519,7 @@ board arty-a7-35 has family 'xilinx', which is not one of ice40, ecp5, machxo2, 
 unknown board 'icebraker'; did you mean icebreaker or icebreaker-bitsy? (utf8fpga boards lists them)
     bench --device hx9k | unknown device 'hx9k' (known: hx8k, up5k, ecp5-85k, ecp5-85k-8); did you mean hx8k?
     bench --device zzz | unknown device 'zzz' (known: hx8k, up5k, ecp5-85k, ecp5-85k-8)
-    generate encodr --lanes 2 | there is no core 'encodr'; did you mean encoder?
+    generate encodr --lanes 2 | there is no core 'encodr'; did you mean encoder or decoder?
     simulate transcodr text | there is no core 'transcodr'; did you mean transcoder?
     build icebreaker --core transcodr | \
 Invalid value for '--core': 'transcodr' is not one of 'decoder', 'transcoder', 'sanitizer', 'validator'; \
