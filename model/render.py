@@ -13,6 +13,15 @@ from utf8fpga.model.exceptions import InvalidArgumentError
 from utf8fpga.model.table import EncodingTable, Range, checked_table, joined
 
 
+def counted(number: int, noun: str) -> str:
+    """A number with its noun.
+
+    >>> counted(1, "item"), counted(2, "item")
+    ('1 item', '2 items')
+    """
+    return f"{number} {noun}{'s' * (number != 1)}"
+
+
 def aligned(row: Sequence[str], widths: Sequence[int]) -> str:
     """A line of cells, each padded to at least its width."""
     return "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()

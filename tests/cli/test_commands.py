@@ -146,10 +146,11 @@ def test_decode_with_every_practice(damaged: Path) -> None:
 
 
 def test_table_by_name_and_the_list_of_names() -> None:
-    names = [line.split("  ")[0] for line in utf8fpga("table", "--list").stdout.decode().splitlines()[1:]]
-    assert {"UTF-8", "UTF-16", "UTF-32"} <= set(names)
-    for name in names:
-        assert utf8fpga("table", name).stdout.decode().startswith(f"{name}: ")
+    lines = [re.split("  +", line) for line in utf8fpga("table", "--list").stdout.decode().splitlines()[1:]]
+    assert ["utf-8-of-rfc-2279", "UTF-8 of RFC 2279"] in [line[:2] for line in lines]
+    for word, name, _ in lines:
+        assert utf8fpga("table", word).stdout == utf8fpga("table", name).stdout != b""
+        assert utf8fpga("table", word).stdout.decode().startswith(f"{name}: ")
 
 
 def test_table_compares_the_documents(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -321,8 +322,8 @@ def test_simulate_without_numpy(tmp_path: Path) -> None:
     command = [sys.executable, "-c", WITHOUT_NUMPY, "simulate"]
     done = run([*command, str(path), "--engine", "compiled"], capture_output=True)
     assert done.stdout == utf8fpga("simulate", path).stdout
-    done = run([*command, "--soak", "1s"], capture_output=True)
-    assert_rejected(done, "--soak requires NumPy: pip install 'utf8fpga[arrays]'", status=1)
+    done = run([*command, "--soak", "1s"], capture_output=True, env=os.environ | {"PATH": ""})
+    assert_rejected(done, f"--soak requires NumPy: {sys.executable} -m pip install 'utf8fpga[arrays]'", status=1)
 
 
 def test_limits_of_a_soak() -> None:
@@ -464,14 +465,14 @@ INCORRECT_USE = """
 Invalid value for '--practice': 'start-of-a-sequence' is not one of 'maximal-subparts', 'each-unit', \
 'whole-subsequence', 'malformed-sequence', 'first-error'
     table UTF-7 | \
-unknown table 'UTF-7' (known: UTF-8, UTF-16, UTF-32, UTF-8 of RFC 2279, generalised UTF-8, CESU-8 code units, \
-Modified UTF-8 code units)
+unknown table 'UTF-7' (known: utf-8, utf-16, utf-32, utf-8-of-rfc-2279, generalised-utf-8, cesu-8-code-units, \
+modified-utf-8-code-units); did you mean utf-8 or utf-32?
     table UTF-16 --format c | UTF-16 has units of 16 bits: the C header is for tables of bytes
     generate --name 2nd | --name '2nd' is not a Verilog identifier: use letters, digits and _, not a digit first
     generate --name logic | --name 'logic' is a keyword of Verilog or SystemVerilog: choose another module name
     generate --ram-style distributed | \
 --ram-style 'distributed' is not an attribute and its value, such as ram_style=distributed or ramstyle=MLAB
-    table CESU-8 | CESU-8 is a composition and has no table of its own: its tables are 'UTF-16' and 'CESU-8 code units'
+    table CESU-8 | CESU-8 is a composition and has no table of its own: its tables are utf-16 and cesu-8-code-units
     generate --refresh 99999999999999999999 | \
 Invalid value for '--refresh': 99999999999999999999 is not in the range 1<=x<=281474976710655
     decode '' | Invalid value for '[FILE]': '' is not the name of a file
@@ -516,7 +517,21 @@ board arty-a7-35 has family 'xilinx', which is not one of ice40, ecp5, machxo2, 
     boards build --host-tools bin | --host-tools 'bin' is a folder on a host: give --host too
     build icebraker | \
 unknown board 'icebraker'; did you mean icebreaker or icebreaker-bitsy? (utf8fpga boards lists them)
-    bench --device hx9k | unknown device 'hx9k' (known: hx8k, up5k, ecp5-85k, ecp5-85k-8)
+    bench --device hx9k | unknown device 'hx9k' (known: hx8k, up5k, ecp5-85k, ecp5-85k-8); did you mean hx8k?
+    bench --device zzz | unknown device 'zzz' (known: hx8k, up5k, ecp5-85k, ecp5-85k-8)
+    generate encodr --lanes 2 | there is no core 'encodr'; did you mean encoder or decoder?
+    simulate transcodr text | there is no core 'transcodr'; did you mean transcoder?
+    build icebreaker --core transcodr | \
+Invalid value for '--core': 'transcodr' is not one of 'decoder', 'transcoder', 'sanitizer', 'validator'; \
+did you mean transcoder?
+    generate transcoder --to utf16-le | \
+Invalid value for '--to': 'utf16-le' is not one of 'utf-8', 'utf-16-le', 'utf-16-be', 'utf-32-le', 'utf-32-be', \
+'utf-8-of-rfc-2279', 'generalised-utf-8', 'cesu-8', 'modified-utf-8'; did you mean utf-16-le or utf-16-be?
+    generate --properties surogate | \
+--properties 'surogate' is not one of control, private-use, noncharacter, surrogate, beyond-bmp, whitespace, \
+line-break, all; did you mean surrogate?
+    decode text --hex 41 | give either FILE or --hex BYTES, not 'text' and --hex '41'
+    decode --hex 4 | --hex '4' is not bytes in hexadecimal: write them as 'C2 41'
     simulate text --json -o - | --json and -o - both write to standard output: leave out one of them
     simulate text --json -o /dev/stdout | --json and -o /dev/stdout both write to standard output: leave out one of them
     simulate text --vcd - | --vcd '-' is standard output, to which the result is written: name a file
