@@ -112,6 +112,11 @@ class DFA:
         """
         return self.states[state].transitions[self.class_of(unit)]
 
+    def __str__(self) -> str:
+        from utf8fpga.model.render import dfa_text
+
+        return "\n".join(dfa_text(self))
+
     def _repr_svg_(self) -> str:
         """The drawing, in a notebook."""
         from utf8fpga.model.render import render

@@ -18,7 +18,8 @@ import utf8fpga
 from utf8fpga import model
 from utf8fpga.cli.main import GROUPS
 
-PROJECT = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+CHECKOUT = Path(__file__).parents[2]
+PROJECT = tomllib.loads((CHECKOUT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 ISOLATED = """
 import sys
 
@@ -68,6 +69,19 @@ def test_commands_of_software_need_the_base_alone(command: str) -> None:
     assert (done.returncode, done.stderr) == (0, b"")
     lines = [done.stdout] if command != "decode" else done.stdout.splitlines()
     assert all(map(json.loads, lines))
+
+
+def test_the_notebook_needs_the_base_alone() -> None:
+    code = """
+import json
+names = {}
+for cell in json.load(sys.stdin)["cells"]:
+    if cell["cell_type"] == "code":
+        exec("".join(cell["source"]), names)
+"""
+    done = isolated(code, data=(CHECKOUT / "examples" / "notebook.ipynb").read_bytes())
+    assert done.stderr == b""
+    assert done.stdout.decode().splitlines()[-1] == "amaranth is not installed: pip install 'utf8fpga[hdl]'"
 
 
 @pytest.mark.parametrize("words", [["-h"], ["--version"], []])
