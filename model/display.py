@@ -74,10 +74,11 @@ class Display:
         for left, spans in self._lines():
             cells = [f"<td><code>{text}</code></td>" for text in left]
             for span in filter(None, spans):
-                style = "text-align:left" + ";background:#b3261e;color:#fff" * span.is_ill_formed
+                # The border separates adjacent ill-formed items.
+                style = "text-align:left" + ";background:#b3261e;color:#fff;border:1px solid #fff" * span.is_ill_formed
                 cells.append(f'<td rowspan="{span.length}" style="{style}">{escape(span.text)}</td>')
             lines.append(f"<tr>{''.join(cells)}</tr>\n")
-        heading = "".join(f'<th scope="col">{name}</th>' for name in self.heading)
+        heading = "".join(f'<th scope="col" style="text-align:left">{name}</th>' for name in self.heading)
         more = f"<p>and {self.hidden} more code units</p>\n" if self.hidden else ""
         return f"<table>\n<thead><tr>{heading}</tr></thead>\n<tbody>\n{''.join(lines)}</tbody>\n</table>\n{more}"
 

@@ -53,8 +53,9 @@ def table_text(table: EncodingTable) -> list[str]:
 def table_html(table: EncodingTable) -> str:
     """The rows of a table for a notebook, whose colours it keeps."""
     heading, rows = _table_cells(table)
-    head = "".join(f'<th scope="col">{name}</th>' for name in heading)
-    cells = ["".join(f"<td><code>{cell}</code></td>" if cell else "<td></td>" for cell in row) for row in rows]
+    left = 'style="text-align:left"'
+    head = "".join(f'<th scope="col" {left}>{name}</th>' for name in heading)
+    cells = ["".join(f"<td {left}>{cell and f'<code>{cell}</code>'}</td>" for cell in row) for row in rows]
     lines = "".join(f"<tr>{line}</tr>\n" for line in cells)
     caption = f"<caption>{escape(table.name)}: {escape(table.source)}</caption>"
     return f"<table>\n{caption}\n<thead><tr>{head}</tr></thead>\n<tbody>\n{lines}</tbody>\n</table>\n"

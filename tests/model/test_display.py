@@ -104,5 +104,7 @@ def test_a_notebook_shows_the_drawing_of_a_dfa_with_its_title() -> None:
     space = "{http://www.w3.org/2000/svg}"
     assert root[0].tag == f"{space}title"
     assert (root[0].text, root.attrib["role"]) == ("The minimal DFA of UTF-16", "img")
+    # As wide as the cell: a fixed width would be cut off.
+    assert (root.attrib["width"], root.attrib.get("height")) == ("100%", None)
     # A background of its own makes it readable on a dark page.
     assert root.find(f"{space}rect").attrib["fill"] == "white"
