@@ -6,7 +6,7 @@ from __future__ import annotations
 from utf8fpga.hdl.axi_stream import FLAGS, AxiStreamCore, PortOptions, axi_signature
 from utf8fpga.hdl.beats import beat_layout
 from utf8fpga.hdl.core import Core, CoreParameters, Option
-from utf8fpga.hdl.cores import CORES, command_words, parameters_of
+from utf8fpga.hdl.cores import CORES, OutputSymbol, command_words, parameters_of
 from utf8fpga.hdl.decoder.direct import DirectPackedDecoder
 from utf8fpga.hdl.decoder.packed import CompactDecoder, PackedDecoder
 from utf8fpga.hdl.decoder.parallel import ParallelDecoder
@@ -72,6 +72,7 @@ __all__ = [
     "EncoderParameters",
     "Kind",
     "Option",
+    "OutputSymbol",
     "PackedDecoder",
     "Packer",
     "ParallelDecoder",

@@ -5,15 +5,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import Any
+from typing import TypeAlias
 
 from utf8fpga.hdl.core import CoreParameters
-from utf8fpga.hdl.decoder.parameters import DecoderParameters
+from utf8fpga.hdl.decoder.parameters import DecoderParameters, FlaggedWord, Word
 from utf8fpga.hdl.encoder.parameters import EncoderParameters
+from utf8fpga.hdl.payloads import OutputUnit
 from utf8fpga.hdl.remover import RemoverParameters
 from utf8fpga.hdl.transcoder.parameters import TranscoderParameters
 from utf8fpga.hdl.validator.parameters import ValidatorParameters
-from utf8fpga.model import InvalidArgumentError
+from utf8fpga.model import InvalidArgumentError, Item, ValidatorReport
+from utf8fpga.model.properties import FlaggedItem
 
 CORES: Mapping[str, type[CoreParameters]] = MappingProxyType(
     {
@@ -24,7 +26,12 @@ CORES: Mapping[str, type[CoreParameters]] = MappingProxyType(
 """The class of the parameters of each kind of core, by name; the first is the default."""
 
 
-def parameters_of(circuit: Any) -> CoreParameters:
+OutputSymbol: TypeAlias = Item | FlaggedItem | Word | FlaggedWord | OutputUnit | ValidatorReport | int
+"""An output symbol in a simulation: a decoder has the first four, an encoder and a transcoder units, a validator units
+or reports, a remover numbers."""
+
+
+def parameters_of(circuit: object) -> CoreParameters:
     """The parameters that a core was built from.
 
     Raises:
