@@ -129,6 +129,9 @@ class CoreCommand(click.Command):
 
     def _check_spelling(self, word: str) -> None:
         """Check that the first argument is not a misspelt core, which it is not if there is a file of this name."""
+        if not word.startswith("-") and not any(isinstance(each, click.Argument) for each in self.params):
+            near = did_you_mean(word, self._commands)
+            raise CommandError(f"there is no core {word!r} (known: {', '.join(self._commands)}){near}")
         if word.isalpha() and not os.path.exists(word) and (near := did_you_mean(word, self._commands)):
             raise CommandError(f"there is no core {word!r}{near}")
 

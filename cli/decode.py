@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import sys
+from contextlib import nullcontext
 from typing import TYPE_CHECKING
 
 import click
@@ -15,6 +17,7 @@ from utf8fpga.cli.output import (
     is_standard_output,
     progress,
     read_chunks,
+    say,
     writing,
 )
 from utf8fpga.cli.show import PlainOutput, Tally, item_table
@@ -60,7 +63,11 @@ def _decode_hex(units: bytes, output: str, practice: Practice) -> Tally:
 def _decode(file: str, digits: str | None, output: str, form: str, practice: Practice) -> Tally:
     """Write a text in a form, while it is read."""
     size = None if digits is not None else file_size(file)
-    with writing(output) as out, progress("decoding", size, rate=True) as done:
+    is_typed = file == "-" and digits is None and sys.stdin.isatty()
+    if is_typed:
+        say("type or paste a text; Ctrl-D at the beginning of a line ends it")
+    bar = nullcontext(lambda _: None) if is_typed else progress("decoding", size, rate=True)
+    with writing(output) as out, bar as done:
         chunks = read_chunks(file) if digits is None else iter([from_hex(digits)])
         is_long = size is None or size > _SHORT
         # Nothing is read after the first error where only that counts.

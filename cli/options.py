@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
@@ -128,6 +129,7 @@ hex_option = click.option(
 def from_hex(digits: str) -> bytes:
     """The bytes that the value of `hex_option` denotes."""
     try:
-        return bytes.fromhex(digits)
+        # As the notations of C, Python and Rust, too.
+        return bytes.fromhex(re.sub(r"0[xX]|\\x|,", " ", digits))
     except ValueError:
         raise CommandError(f"--hex {digits!r} is not bytes in hexadecimal: write them as 'C2 41'") from None

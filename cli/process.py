@@ -140,8 +140,7 @@ def ignore_unused_circuits() -> None:
 def _report(error: Exception) -> int:
     """Report an error and return the exit status."""
     if isinstance(error, BrokenPipeError):
-        say("utf8fpga: standard output was closed")
-        return 141
+        return 141  # Silently, as other programs do that a pipe into head ends.
     if isinstance(error, click.ClickException):
         _say_error(" ".join(error.format_message().rstrip(".").splitlines()))
         return error.exit_code

@@ -67,6 +67,21 @@ def test_text_in_hexadecimal_is_a_table_of_its_items() -> None:
     assert done.stdout.decode() == f"{TABLE}the simulated decoder gave exactly the model's items\n"
 
 
+@pytest.mark.parametrize("digits", ["C3A941", "c3 a9 41", "0xC3 0xA9 0x41", r"\xc3\xa9\x41", "0xC3, 0xA9, 0x41"])
+def test_notations_of_bytes(digits: str) -> None:
+    assert in_pipe("decode", "--hex", digits).stdout == in_pipe("decode", "--hex", "C3 A9 41").stdout
+
+
+def test_text_that_is_typed_needs_no_file() -> None:
+    primary, secondary = pty.openpty()
+    with started([*COMMAND, "decode"], stdin=secondary, stdout=subprocess.PIPE, stderr=secondary) as process:
+        assert b"Ctrl-D" in os.read(primary, 1000)
+        os.write(primary, b"h\xc3\xa9\n\x04")
+        assert process.communicate() == ("hé\n".encode(), None)
+    os.close(primary)
+    os.close(secondary)
+
+
 def test_forms_of_a_text_in_hexadecimal(tmp_path: Path) -> None:
     (tmp_path / "text").write_bytes(b"A\xff")
     for form in ("--json", "--summary"):
