@@ -1,10 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """The replacement practices and encodings of the model as codecs of Python, for `open` and `bytes.decode`.
 
-| codec | encoding |
-| --- | --- |
-| ``utf-8-`` and a practice, such as ``utf-8-each-unit`` | UTF-8; an ill-formed item of that practice is an error |
-| ``generalised-utf-8``, ``cesu-8``, ``modified-utf-8`` | the encoding of that name; a maximal subpart is an error |
+- ``utf-8-`` and a practice, such as ``utf-8-each-unit``: UTF-8, where an ill-formed item of that practice is an error
+- ``generalised-utf-8``, ``cesu-8``, ``modified-utf-8``: these encodings, where a maximal subpart is an error
 
 With ``errors="replace"`` each error is one U+FFFD, so ``utf-8-maximal-subparts`` gives the same text as Python's
 ``utf-8``. It is the model in Python, slower by orders of magnitude; the reason in its `UnicodeDecodeError` is the
