@@ -29,7 +29,8 @@ CORES: Mapping[str, type[CoreParameters]] = MappingProxyType(
 OutputSymbol: TypeAlias = Item | FlaggedItem | Word | FlaggedWord | OutputUnit | ValidatorReport | int
 """An output symbol in a simulation.
 
-A decoder has an `Item`, or without its cause or its length a `Word`; with properties it is flagged. and a transcoder have an `OutputUnit`, a validator that or a `ValidatorReport`, a remover a number.
+A decoder has an `Item`, or without its cause or its length a `Word`; each with its properties, if it has flags. An
+encoder and a transcoder have an `OutputUnit`, a validator that or a `ValidatorReport`, a remover a number.
 """
 
 
