@@ -3,6 +3,11 @@
 
 from __future__ import annotations
 
+try:
+    import amaranth  # noqa: F401
+except ModuleNotFoundError:
+    raise ModuleNotFoundError("amaranth is not installed: pip install 'utf8fpga[hdl]'", name="amaranth") from None
+
 from utf8fpga.hdl.axi_stream import FLAGS, AxiStreamCore, PortOptions, axi_signature
 from utf8fpga.hdl.beats import beat_layout
 from utf8fpga.hdl.core import Core, CoreParameters, Option

@@ -102,6 +102,12 @@ def test_other_commands_name_the_extra(command: str) -> None:
         assert (done.returncode, done.stdout) == (2, b"")
 
 
+def test_importing_the_hardware_names_the_extra() -> None:
+    for module in ("hdl", "hdl.core", "sim"):
+        last = isolated(f"import utf8fpga.{module}").stderr.decode().splitlines()[-1]
+        assert last == "ModuleNotFoundError: amaranth is not installed: pip install 'utf8fpga[hdl]'"
+
+
 def test_a_module_of_the_package_that_is_missing_is_a_defect() -> None:
     code = "sys.modules['utf8fpga.cli.generate'] = None; " + MAIN
     done = isolated(code, "generate", modules=["click"])
