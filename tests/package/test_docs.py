@@ -85,6 +85,8 @@ utf8fpga bench
 utf8fpga bench --record .
 # it writes to a checkout; test_readme.py compares the page
 utf8fpga bench --engines --record .
+# it writes to a checkout; test_pictures.py draws again
+python docs/pictures/draw.py
 # it writes to a checkout; test_readme.py records into a copy
 utf8fpga bench --software --record .
 # it takes ten minutes; test_commands.py sends less
