@@ -470,8 +470,8 @@ def test_toml_blocks_describe_a_core(block: Block, tmp_path: Path) -> None:
 @requires_compiler
 def test_check_of_the_page_prints_its_output(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    (ports,) = blocks_in("toml", "verilog.md")
-    (printed,) = (block for block in blocks_in("text", "verilog.md") if block.text.startswith("ill-formed, but"))
+    (ports,) = blocks_in("toml", "foreign-cores.md")
+    (printed,) = (block for block in blocks_in("text", "foreign-cores.md") if block.text.startswith("ill-formed, but"))
     Path("ports.toml").write_text(ports.text, encoding="utf-8")
     shutil.copy(FOLDER / "surrogates.v", "surrogates.v")
     (line,) = (span for span in INLINE if span.startswith("utf8fpga check surrogates.v"))
