@@ -520,9 +520,9 @@ def test_commands_print_the_messages_of_the_page(
 
 
 def test_messages_of_the_page_are_in_the_source() -> None:
-    folders = [CHECKOUT / name for name in ("boards", "cli", "hdl", "sim")]
-    source = "".join(path.read_text(encoding="utf-8") for folder in folders for path in folder.rglob("*.py"))
-    source = re.sub(r'"\s*\n\s*f?"', "", source)
+    files = [file for name in ("boards", "cli", "hdl", "sim") for file in (CHECKOUT / name).rglob("*.py")]
+    texts = [file.read_text(encoding="utf-8") for file in [*files, CHECKOUT / "hdl" / "verilog" / "testbench.v"]]
+    source = re.sub(r'"\s*\n\s*f?"', "", "".join(texts))
     for message in [line for command, line in messages() if not command.startswith("$ ")]:
         # Without what another tool printed, and without values, such as numbers, paths and variables.
         own = message.removeprefix("utf8fpga: ").partition("ERROR: ")[0]
