@@ -78,6 +78,7 @@ def test_text_that_is_typed_needs_no_file() -> None:
         assert b"Ctrl-D" in os.read(primary, 1000)
         os.write(primary, b"h\xc3\xa9\n\x04")
         assert process.communicate() == ("hé\n".encode(), None)
+        assert b"decoding" not in os.read(primary, 1000), "a bar would overwrite the text"
     os.close(primary)
     os.close(secondary)
 
