@@ -17,10 +17,11 @@ from types import NoneType, UnionType
 from typing import Any, ClassVar, Protocol, get_args, get_type_hints
 
 from amaranth.hdl import Elaboratable
+from amaranth.lib import stream
 from amaranth.lib.wiring import Signature
 
 from utf8fpga.model import EncodingTable, InvalidArgumentError, forms
-from utf8fpga.model.encodings import Encoding
+from utf8fpga.model.encodings import Encoding, encoding_word
 from utf8fpga.model.golden import BulkGolden, Golden
 from utf8fpga.model.table import checked_table
 
@@ -35,8 +36,8 @@ class Core(Protocol):
     """
 
     parameters: CoreParameters
-    input: Any
-    output: Any
+    input: stream.Interface
+    output: stream.Interface
     signature: Signature
 
     @property
@@ -175,7 +176,8 @@ class CoreParameters:
             if how.flags:
                 words.append(how.flags[0] if value else how.flags[1])
             else:
-                words += [option_word(name), written(value)]
+                word = written(value)
+                words += [option_word(name), encoding_word(word) if isinstance(value, EncodingTable) else word]
         return words
 
     def words(self, without: Collection[str] = ()) -> list[str]:
@@ -213,8 +215,8 @@ class CoreParameters:
             given.insert(0, f"table={spelled(table)}")
         return f"{type(self).__name__}({', '.join(given)}).build()"
 
-    def build(self) -> Any:
-        """The circuit, a `Core`."""
+    def build(self) -> Core:
+        """The circuit."""
         raise NotImplementedError
 
     def preferences_without_memory(self) -> dict[str, Any]:
@@ -231,7 +233,7 @@ class CoreParameters:
         """The noun for an output symbol."""
         return "symbol"
 
-    def growth(self, circuit: Any) -> int:
+    def growth(self, circuit: Core) -> int:
         """The cycles that an input beat of the circuit takes on average on the worst input; 1 if on any input."""
         return 1
 
@@ -340,7 +342,7 @@ class CoreParameters:
         """
         return ()
 
-    def counted(self, circuit: Any) -> Any:
+    def counted(self, circuit: Core) -> stream.Interface | None:
         """The stream in the circuit whose symbols a board counts; None: it counts those of the output."""
         return None
 

@@ -20,6 +20,7 @@ import sysconfig
 import tomllib
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
 from xml.etree import ElementTree
@@ -36,7 +37,7 @@ from support.processes import run
 
 from utf8fpga.bench.design import Design, foreign_core, read_ports
 from utf8fpga.cli.main import COMMANDS, cli
-from utf8fpga.hdl import CORES, Decoder, axi_signature, axi_verilog
+from utf8fpga.hdl import CORES, axi_signature, axi_verilog, decoder_core
 from utf8fpga.hdl.core import option_word
 from utf8fpga.hdl.toolchain import run_tool
 from utf8fpga.model import DFA, TABLE_3_7
@@ -85,6 +86,8 @@ utf8fpga bench
 utf8fpga bench --record .
 # it writes to a checkout; test_readme.py compares the page
 utf8fpga bench --engines --record .
+# it writes to a checkout; test_pictures.py draws again
+python docs/pictures/draw.py
 # it writes to a checkout; test_readme.py records into a copy
 utf8fpga bench --software --record .
 # it takes ten minutes; test_commands.py sends less
@@ -115,6 +118,7 @@ MARKERS = {
     "utf8fpga check decoder.v": "slow",
     "utf8fpga check decoder.v --prove": "proof",
     "utf8fpga prove": "proof",
+    "utf8fpga simulate --soak": "slow",
     'utf8fpga simulate --hex "C3 A9 FF" --engine netlist': "slow",
     "LANES=16 python examples/cocotb/run.py": "slow",
     "SIM=verilator LANES=1 python examples/cocotb/run.py": "build",
@@ -427,7 +431,7 @@ def test_every_diagram_is_drawn_by_a_block() -> None:
 
 def top_module(instance: str, lanes: int) -> str:
     """A module around an instance of the decoder, which declares the signals that the instance connects."""
-    members = axi_signature(Decoder(lanes=lanes)).members
+    members = axi_signature(decoder_core(lanes=lanes)).members
     signals = dict(re.findall(r"\.(\w+)\((\w+)\)", instance))
     assert set(signals) == set(members), "not exactly the ports of the module"
     wires = [f"  wire [{members[port].shape - 1}:0] {signal};" for port, signal in signals.items()]
@@ -437,7 +441,7 @@ def top_module(instance: str, lanes: int) -> str:
 @pytest.mark.parametrize("block", blocks_in("verilog"), ids=lambda block: block.name)
 def test_verilog_blocks_elaborate_with_the_generated_module(block: Block, tmp_path: Path) -> None:
     lanes = 4
-    (tmp_path / "utf8_decoder.v").write_text(axi_verilog(Decoder(lanes=lanes)), encoding="utf-8")
+    (tmp_path / "utf8_decoder.v").write_text(axi_verilog(decoder_core(lanes=lanes)), encoding="utf-8")
     (tmp_path / "top.v").write_text(top_module(block.text, lanes), encoding="utf-8")
     script = "read_verilog utf8_decoder.v top.v; hierarchy -check -top top"
     printed = run_tool("yosys", ["-q", "-p", script], directory=tmp_path)
@@ -468,8 +472,8 @@ def test_toml_blocks_describe_a_core(block: Block, tmp_path: Path) -> None:
 @requires_compiler
 def test_check_of_the_page_prints_its_output(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    (ports,) = blocks_in("toml", "verilog.md")
-    (printed,) = (block for block in blocks_in("text", "verilog.md") if block.text.startswith("ill-formed, but"))
+    (ports,) = blocks_in("toml", "foreign-cores.md")
+    (printed,) = (block for block in blocks_in("text", "foreign-cores.md") if block.text.startswith("ill-formed, but"))
     Path("ports.toml").write_text(ports.text, encoding="utf-8")
     shutil.copy(FOLDER / "surrogates.v", "surrogates.v")
     (line,) = (span for span in INLINE if span.startswith("utf8fpga check surrogates.v"))
@@ -495,6 +499,64 @@ def test_generated_blocks_are_compared_with_their_output() -> None:
     for page in PAGES:
         names = re.findall(r"<!-- (\w+): begin -->", page.read_text(encoding="utf-8"))
         assert tuple(names) == tuple(sorted(compared.get(page.relative_to(CHECKOUT), ()), key=names.index))
+
+
+# Messages.
+
+
+def messages() -> list[tuple[str, str]]:
+    """The lines of the messages in docs/troubleshooting.md, each with the command before it, if it has one."""
+    lines = [line for block in blocks_in("text", "troubleshooting.md") for line in block.text.splitlines()]
+    return [(before, line) for before, line in pairwise(["", *lines]) if not line.startswith("$ ")]
+
+
+@pytest.mark.parametrize(("command", "message"), [pair for pair in messages() if pair[0].startswith("$ ")])
+def test_commands_print_the_messages_of_the_page(
+    command: str, message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    done = utf8fpga(*shlex.split(command)[2:])
+    assert (done.returncode, done.stdout.decode(), done.stderr.decode()) == (2, "", f"{message}\n")
+
+
+def test_messages_of_the_page_are_in_the_source() -> None:
+    files = [file for name in ("boards", "cli", "hdl", "sim") for file in (CHECKOUT / name).rglob("*.py")]
+    texts = [file.read_text(encoding="utf-8") for file in [*files, CHECKOUT / "hdl" / "verilog" / "testbench.v"]]
+    source = re.sub(r'"\s*\n\s*f?"', "", "".join(texts))
+    for message in [line for command, line in messages() if not command.startswith("$ ")]:
+        # Without what another tool printed, and without values, such as numbers, paths and variables.
+        own = message.removeprefix("utf8fpga: ").partition("ERROR: ")[0]
+        parts = [part.split() for part in re.split(r"'.*?'|\S*[\d/]\S*|\b[A-Z]{4,}\b|[:,;] ", own)]
+        phrases = [part for part in parts if len(part) > 1]
+        assert phrases, message
+        for words in phrases:
+            # The name of a tool may be the first or the last word.
+            variants = [words, *([words[1:], words[:-1]] if len(words) > 2 else [])]
+            assert any(" ".join(each) in source for each in variants), message
+
+
+# Language.
+
+
+LONGER = {"README.md", "boards.md", "contributing.md"}
+"""Pages with longer sentences than the others."""
+
+MAX_WORDS = 30
+MAX_COLUMNS = 7
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_sentences_are_short_and_tables_narrow(page: Path) -> None:
+    text = re.sub(r"<!-- (\w+): begin -->.*?<!-- \1: end -->", "", without_fences(page), flags=re.DOTALL)
+    wide = [line for line in text.splitlines() if line.startswith("|") and line.count("|") > MAX_COLUMNS + 1]
+    assert not wide
+    # A code span is a word, and the address of a link none.
+    text = re.sub(r"\]\([^)]*\)", "]", re.sub(r"`[^`]*`", "x", text))
+    paragraphs = re.split(r"\n\s*\n|\n(?=\s*(?:- |\d+\. |\||#))", text)
+    sentences = [s for each in paragraphs if not each.lstrip().startswith("|") for s in re.split(r"[.?!]\S*\s", each)]
+    long = [sentence for sentence in sentences if len(re.findall(r"\S*\w\S*", sentence)) > MAX_WORDS]
+    assert not long or page.name in LONGER
+    assert long or page.name not in LONGER, "remove it from LONGER"
 
 
 # Links.

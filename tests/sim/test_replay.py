@@ -16,7 +16,7 @@ from support.faults import wrap
 from support.tiers import tiered
 
 from utf8fpga.cli.main import main
-from utf8fpga.hdl import Decoder, DecoderParameters, PackedDecoder, ParallelDecoder, SerialDecoder, parameters_of
+from utf8fpga.hdl import DecoderParameters, PackedDecoder, ParallelDecoder, SerialDecoder, decoder_core, parameters_of
 from utf8fpga.hdl.decoder import parameters as decoders
 from utf8fpga.hdl.decoder.practice import MARK_PRACTICES, MERGING_PRACTICES, PracticeDecoder
 from utf8fpga.model import EncodingTable, decode
@@ -40,7 +40,7 @@ CLASSES = (SerialDecoder, PracticeDecoder, ParallelDecoder, PackedDecoder)
 
 
 def build(choice: dict[str, Any]) -> Any:
-    return Decoder(**choice, kind=True, length=choice.get("practice") not in MERGING_PRACTICES)
+    return decoder_core(**choice, kind=True, length=choice.get("practice") not in MERGING_PRACTICES)
 
 
 def parameters(decoder: Any) -> Any:
@@ -266,7 +266,8 @@ def test_the_command_simulates_every_practice(practice: Practice, capsys: pytest
     assert (status, said) == (0, "")
     marks = {"maximal-subparts": 4, "each-unit": 6, "whole-subsequence": 2, "malformed-sequence": 4, "first-error": 1}
     well_formed = practice != Practice.FIRST_ERROR
-    assert f"{marks[practice] + well_formed} items, {marks[practice]} ill-formed" in printed
+    items = marks[practice] + well_formed
+    assert f"{items} item{'s' if items > 1 else ''}, {marks[practice]} ill-formed" in printed
 
 
 # Symbols that come too early.
