@@ -7,7 +7,7 @@ The description is that of sphinx-click, with one section for each core that the
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Any
 
 import click
@@ -102,9 +102,8 @@ class CommandsDirective(SphinxDirective):
 
     def run(self) -> list[nodes.Node]:
         """A list for each group."""
-        groups: Mapping[str, Any] = getattr(main, "GROUPS", {"Commands": main.COMMANDS})
         lines = []
-        for heading, names in groups.items():
+        for heading, names in main.GROUPS.items():
             lines += [f".. rubric:: {heading}", "   :heading-level: 2", ""]
             for name in names:
                 # On a manual page an address would follow the link.
@@ -114,7 +113,7 @@ class CommandsDirective(SphinxDirective):
                 ):
                     summary = _command(name).get_short_help_str(120)
                     lines += [f".. only:: {tag}", "", f"   {link}", f"      {summary}", ""]
-        pages = [f"   /commands/{name}" for names in groups.values() for name in names]
+        pages = [f"   /commands/{name}" for names in main.GROUPS.values() for name in names]
         lines += [".. toctree::", "   :hidden:", "", *pages]
         return self.parse_text_to_nodes("\n".join(lines))
 
