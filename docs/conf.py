@@ -62,5 +62,5 @@ html_show_copyright = False
 html_last_updated_fmt = None
 
 # The manual page of the command: `sphinx-build -b man docs build/man`.
-man_pages = [("commands", project, _PROJECT["description"], [], 1)]
+man_pages: list[tuple[str, str, str, list[str], int]] = [("commands", project, _PROJECT["description"], [], 1)]
 today = release  # In place of a date, so that it is the same byte for byte.
