@@ -538,9 +538,6 @@ def test_messages_of_the_page_are_in_the_source() -> None:
 # Language.
 
 
-LONGER = {"README.md", "boards.md", "contributing.md"}
-"""Pages with longer sentences than the others."""
-
 MAX_WORDS = 30
 MAX_COLUMNS = 7
 
@@ -555,8 +552,7 @@ def test_sentences_are_short_and_tables_narrow(page: Path) -> None:
     paragraphs = re.split(r"\n\s*\n|\n(?=\s*(?:- |\d+\. |\||#))", text)
     sentences = [s for each in paragraphs if not each.lstrip().startswith("|") for s in re.split(r"[.?!]\S*\s", each)]
     long = [sentence for sentence in sentences if len(re.findall(r"\S*\w\S*", sentence)) > MAX_WORDS]
-    assert not long or page.name in LONGER
-    assert long or page.name not in LONGER, "remove it from LONGER"
+    assert not long
 
 
 # Links.
