@@ -221,8 +221,9 @@ def test_the_claim_and_the_comparison_of_the_readme_have_the_recorded_figures() 
     rates = [f"{row['gigabytes_per_second']:.2f}" for row in (small, wide)]
     cells = [row["area"]["cells"] for row in (small, wide)]
     share = f"{cells[1] / LOGIC_CELLS_OF_ECP5_85F:.0%}".replace("%", " %")
-    claim = f"{rates[1]} GB/s in {share} of an ECP5-85F, or a byte per cycle in {cells[0]} logic cells of an iCE40"
-    assert claim in " ".join(README.split("\n\n")[1].split())
+    claim = " ".join(README.split("\n\n")[1].split())
+    assert f"{rates[1]} GB/s in {share} of an ECP5-85F" in claim
+    assert f"a byte per cycle in {cells[0]} logic cells of an iCE40" in claim
 
     table = README[README.index("| decoder | ill-formed bytes |") :].partition("\n\n")[0]
     rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in table.splitlines()[2:]]
