@@ -389,13 +389,14 @@ def test_the_tutorial_shows_what_its_commands_print(blocks: list[Block], run_lin
             lines = [line.replace(port, virtual) for line in lines]
         if any(line.startswith("utf8fpga talk") for line in lines) and not has_compiler():
             pytest.skip("there is no C compiler")
-        printed, shown = run_lines(lines).printed, output_of(block)
+        ran, shown = run_lines(lines), output_of(block)
+        assert_diagrams_are_current(ran.folder)
         if shown is None:
-            assert not printed, f"{block.name}: its output is not shown"
-        elif "\ntools  " in shown and (tools := re.findall("^tools .*", shown, re.MULTILINE)[0]) not in printed:
+            assert not ran.printed, f"{block.name}: its output is not shown"
+        elif "\ntools  " in shown and (tools := re.findall("^tools .*", shown, re.MULTILINE)[0]) not in ran.printed:
             pytest.skip(f"the page is of other {tools}")
         else:
-            assert without_times(printed) == without_times(shown), block.name
+            assert without_times(ran.printed) == without_times(shown), block.name
 
 
 def test_each_output_in_the_tutorial_is_compared() -> None:
