@@ -261,6 +261,11 @@ def test_both_commands_of_the_readme_are_one_line_without_prerequisites() -> Non
     assert [line.rsplit("/", 1)[-1] for line in lines] == ["utf8fpga demo", "pytest -n auto"]
 
 
+@pytest.mark.smoke
+def test_the_readme_is_short() -> None:
+    assert len(README.splitlines()) <= 120
+
+
 def test_texts_of_the_demo_have_every_cause_and_every_length() -> None:
     folder = CHECKOUT / "package" / "texts"
     causes = {item.error for item in decode((folder / "torture.txt").read_bytes())}
