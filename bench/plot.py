@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from utf8fpga.bench.jobs import DEVICES
 from utf8fpga.hdl.toolchain import ToolError
+from utf8fpga.model.render import DARK_STYLE
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -49,6 +50,7 @@ _DEVICE_STYLES: tuple[Any, ...] = (
 )
 """How the lines of each device in `DEVICES` are drawn; colour and marker are those of the core."""
 _QUIET = "#777777"
+_TITLE = "Throughput at the usable clock, and area per lane, over the number of lanes"
 
 
 def drawn_digest(figures: dict[str, Any], software: dict[str, Any] | None = None) -> str:
@@ -87,9 +89,10 @@ def scaling_plot(figures: dict[str, Any], software: dict[str, Any] | None = None
         figure = draw_scaling(figures, software)
         file = io.BytesIO()
         metadata = {"Date": None, "Creator": "utf8fpga bench", "Description": drawn_digest(figures, software)}
-        figure.savefig(file, format="svg", metadata=metadata)
+        figure.savefig(file, format="svg", metadata=metadata | {"Title": _TITLE})
     # matplotlib leaves trailing spaces in some lines.
-    return b"\n".join(line.rstrip() for line in file.getvalue().splitlines()) + b"\n"
+    lines = [line.rstrip() for line in file.getvalue().splitlines()]
+    return b"\n".join(lines).replace(b"</style>", f"{DARK_STYLE}</style>".encode(), 1) + b"\n"
 
 
 def draw_scaling(figures: dict[str, Any], software: dict[str, Any] | None = None) -> Figure:

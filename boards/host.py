@@ -18,6 +18,7 @@ from utf8fpga.boards.forms import answer_in, parser_of
 from utf8fpga.boards.protocol import ENQ, EOT, WINDOW, escaped
 from utf8fpga.hdl.toolchain import ToolError
 from utf8fpga.model import InvalidArgumentError, UserError
+from utf8fpga.model.render import counted
 
 _SLICE = WINDOW // 4 - 1
 """The bytes of a text in front of each request, of which several are on the way at once."""
@@ -190,7 +191,8 @@ class Conversation:
         """Send a request in place of one that may have been lost on the line."""
         if self._asked_again:
             raise TalkError(
-                f"{self._port.name}: no answer within {self._seconds:g} s after {self._sent} bytes: check the cable"
+                f"{self._port.name}: no answer within {self._seconds:g} s after {counted(self._sent, 'byte')}: "
+                "check the cable"
             )
         # The board is idle, so that the answer to this request is one to all.
         self._port.write(bytes([ENQ]))

@@ -23,8 +23,15 @@ from utf8fpga.bench.plot import plot_tools, scaling_plot
 from utf8fpga.bench.sweep import Figure, Point, sweep
 from utf8fpga.cli.core_options import Choice, core_command
 from utf8fpga.cli.demo import TEXTS, demo_text
-from utf8fpga.cli.options import FILE, FOLDER, MODULE, json_option
-from utf8fpga.cli.output import CommandError, check_writable, is_standard_output, job_progress, write_bytes
+from utf8fpga.cli.options import FILE, FOLDER, MODULE, completion, json_option
+from utf8fpga.cli.output import (
+    CommandError,
+    check_writable,
+    did_you_mean,
+    is_standard_output,
+    job_progress,
+    write_bytes,
+)
 from utf8fpga.cli.process import ignore_unused_circuits, processor
 from utf8fpga.cli.record import (
     CORES_FILE,
@@ -40,6 +47,7 @@ from utf8fpga.cli.scheduling import chosen_executor, dask_option
 from utf8fpga.hdl import CORES, DecoderParameters
 from utf8fpga.hdl.cache import Cache
 from utf8fpga.hdl.toolchain import present_version
+from utf8fpga.model.render import counted
 
 MAX_SEEDS = 100
 """Upper bound on the seeds of one run."""
@@ -82,7 +90,14 @@ def _seeds(_context: click.Context, _option: click.Parameter, value: str) -> tup
 
 
 @core_command(several=("lanes", "architecture"))
-@click.option("--device", "devices", multiple=True, metavar="NAME", help=f"{', '.join(DEVICES)}; default: all.")
+@click.option(
+    "--device",
+    "devices",
+    multiple=True,
+    metavar="NAME",
+    shell_complete=completion(lambda: DEVICES),
+    help=f"{', '.join(DEVICES)}; default: all.",
+)
 @click.option(
     "--seeds",
     default=SEEDS,
@@ -214,7 +229,8 @@ def _measure(bench: _Bench) -> None:
 
 def _devices(bench: _Bench) -> list[Device]:
     if unknown := [name for name in bench.devices if name not in DEVICES]:
-        raise CommandError(f"unknown device {unknown[0]!r} (known: {', '.join(DEVICES)})")
+        near = did_you_mean(unknown[0], DEVICES)
+        raise CommandError(f"unknown device {unknown[0]!r} (known: {', '.join(DEVICES)}){near}")
     return [DEVICES[name] for name in dict.fromkeys(bench.devices)] or list(DEVICES.values())
 
 
@@ -273,7 +289,7 @@ def _raise_on_failures(figures: dict[str, Any]) -> None:
     if failed:
         row = failed[0]
         raise CommandError(
-            f"{len(failed)} of {len(figures['figures'])} points failed, "
+            f"{len(failed)} of {counted(len(figures['figures']), 'point')} failed, "
             f"the first {row['title']} on {row['device']}: {row['error']}",
             status=1,
         )

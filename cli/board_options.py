@@ -11,7 +11,7 @@ import click
 from utf8fpga.boards.forms import BOARD_CORES, FORMS
 from utf8fpga.boards.ssh_build import Host
 from utf8fpga.cli.core_options import SANITIZER, core_command
-from utf8fpga.cli.options import FOLDER, HOST
+from utf8fpga.cli.options import FOLDER, HOST, one_of
 from utf8fpga.cli.output import CommandError
 
 # The sanitizer is a transcoder, after which it is listed.
@@ -25,8 +25,10 @@ def board_core_command() -> Callable[[Callable[..., Any]], click.Command]:
 
 form_option: Callable[[Any], Any] = click.option(
     "--form",
-    type=click.Choice(list(FORMS)),
-    help="Form of the output; default: that of the core, words for a decoder. That of another core selects the core.",
+    **one_of(
+        FORMS,
+        "Form of the output; default: that of the core, words for a decoder. That of another core selects the core.",
+    ),
 )
 
 

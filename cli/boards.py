@@ -16,11 +16,11 @@ from utf8fpga.boards.build import facts_of, obstacle
 from utf8fpga.boards.catalog import BOARDS, find_board
 from utf8fpga.boards.several import build_boards, table_of
 from utf8fpga.cli.board_options import board_core_command, form_option, host_of, host_options
-from utf8fpga.cli.options import FILE, FOLDER, json_option
+from utf8fpga.cli.options import FILE, FOLDER, completion, json_option
 from utf8fpga.cli.output import CommandError, job_progress, say, write_bytes
 from utf8fpga.cli.scheduling import chosen_executor, dask_option
 from utf8fpga.hdl import CoreParameters
-from utf8fpga.model.render import columns
+from utf8fpga.model.render import columns, counted
 
 
 @click.group(invoke_without_command=True)
@@ -45,7 +45,7 @@ def boards(context: click.Context, as_json: bool) -> None:
 
 
 @board_core_command()
-@click.argument("names", nargs=-1, metavar="[BOARD]...")
+@click.argument("names", nargs=-1, metavar="[BOARD]...", shell_complete=completion(lambda: BOARDS))
 @click.option("--directory", type=FOLDER, default="build", show_default=True, help="Folder for the files.")
 @form_option
 @click.option("--jobs", type=click.IntRange(min=1), help="Builds at once; default: one per processor.")
@@ -99,16 +99,17 @@ def build(
     for error in failed:
         say(error)
     if failed:
-        raise CommandError(f"{len(failed)} of {len(found)} boards failed", status=1)
+        raise CommandError(f"{len(failed)} of {counted(len(found), 'board')} failed", status=1)
 
 
+build.short_help = "Build the bitstreams of all boards, or of some."
 boards.add_command(build)
 
 _PROBABILITY = click.FloatRange(0, 1)
 
 
 @board_core_command()
-@click.argument("board")
+@click.argument("board", shell_complete=completion(lambda: BOARDS))
 @click.option("--baud", type=click.FloatRange(min=1), default=1e6, show_default=True, help="Bits per second.")
 @form_option
 @click.option("--link", type=FILE, help="Also make a symbolic link of this name to the port.")
@@ -118,7 +119,7 @@ _PROBABILITY = click.FloatRange(0, 1)
 @click.option("--breaks", type=_PROBABILITY, default=0.0, help="Probability of a break condition after a byte.")
 @click.option("--drift", type=click.FloatRange(-0.5, 0.5), default=0.0, help="Relative error of the host's bit time.")
 @click.option("--disconnect", type=click.IntRange(min=0), help="Unplug the cable after this number of bytes.")
-@click.option("--seed", type=click.IntRange(min=0), default=0, help="Seed of these faults.")
+@click.option("--seed", type=click.IntRange(min=0), default=0, help="Seed of the faults of the line.")
 def run(
     board: str,
     parameters: CoreParameters,
@@ -145,6 +146,7 @@ def run(
         say(f"{port.name}: disconnected")
 
 
+run.short_help = "Simulate a board behind a pseudo-terminal."
 boards.add_command(run)
 
 

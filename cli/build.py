@@ -13,16 +13,16 @@ from typing import Any
 import click
 
 from utf8fpga.boards.build import DIVISORS, FAMILIES, build_board
-from utf8fpga.boards.catalog import SIGNALS, Board, find_board
+from utf8fpga.boards.catalog import BOARDS, SIGNALS, Board, find_board
 from utf8fpga.boards.programming import program_board
 from utf8fpga.cli.board_options import board_core_command, form_option, host_of, host_options
-from utf8fpga.cli.options import FOLDER, SEED, json_option
+from utf8fpga.cli.options import FOLDER, SEED, Word, completion, json_option
 from utf8fpga.cli.output import CommandError, say
 from utf8fpga.hdl import CoreParameters
 
 
 @board_core_command()
-@click.argument("board")
+@click.argument("board", shell_complete=completion(lambda: BOARDS))
 @click.option("--directory", type=FOLDER, default="build", show_default=True, help="Folder for the files.")
 @click.option(
     "--baud",
@@ -31,11 +31,9 @@ from utf8fpga.hdl import CoreParameters
 )
 @form_option
 @click.option("--uart", metavar="RX,TX", help="Pins of the UART: names such as A1, or connector pins such as pmod_0:1.")
-@click.option(
-    "--divide", type=click.Choice([str(n) for n in DIVISORS]), help="Divide the clock; default: if necessary."
-)
+@click.option("--divide", type=Word([str(n) for n in DIVISORS]), help="Divide the clock; default: if necessary.")
 @click.option("--platform", metavar="MODULE:CLASS", help="Amaranth platform of a board that is not in the list.")
-@click.option("--family", type=click.Choice(FAMILIES), help="Its FPGA family.")
+@click.option("--family", type=Word(FAMILIES), help="Its FPGA family.")
 @click.option("--leds", metavar="LIST", help="Signals of its LEDs 0, 1, 2; default: activity,error,overflow.")
 @click.option("--program", is_flag=True, help="Load the bitstream into the board.")
 @click.option("--seed", type=SEED, default=1, show_default=True, help="Seed of place and route.")

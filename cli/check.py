@@ -11,12 +11,12 @@ from typing import Any
 import click
 
 from utf8fpga.cli.options import FILE, MODULE, json_option, practice_option
-from utf8fpga.cli.output import CommandError, progress
+from utf8fpga.cli.output import CommandError, coloured, progress
 from utf8fpga.formal.foreign import PROVED, ForeignProof, prove_foreign, require_provable
 from utf8fpga.hdl.foreign_core import ForeignCore
 from utf8fpga.hdl.foreign_ports import OWN_PORTS, CheckedPorts, read_checked_ports
 from utf8fpga.model import Practice
-from utf8fpga.model.render import columns
+from utf8fpga.model.render import columns, counted
 from utf8fpga.model.table import spell
 from utf8fpga.sim.causes import STEPS, Failure, Report, Row, Throughput, check_foreign_core
 
@@ -76,7 +76,8 @@ def check(
     if open_proofs := [each.wanted for each in proofs if each.proved is None]:
         raise CommandError(f"not decided in {seconds} s: {', '.join(open_proofs)}; raise --seconds", status=1)
     if not as_json:
-        print(f"{core.name} gave exactly the model's output in {report.runs} runs")
+        verdict = f"{core.name} gave exactly the model's output in {counted(report.runs, 'run')}"
+        print(coloured(verdict, "green"))
 
 
 def _lines(report: Report) -> list[str]:
@@ -119,7 +120,8 @@ def _cells(row: Row) -> list[str]:
 def _input(failure: Failure) -> str:
     """The input of a failure in one line of limited length."""
     text = failure.input
-    return text if len(text) <= _WIDEST else f"{text[: _WIDEST - 4]} ... ({sum(map(len, failure.texts))} bytes)"
+    size = counted(sum(map(len, failure.texts)), "byte")
+    return text if len(text) <= _WIDEST else f"{text[: _WIDEST - 4]} ... ({size})"
 
 
 _WIDEST = 60
@@ -132,7 +134,7 @@ _MOST_WORDS = 6
 def _abridged(words: Sequence[str]) -> str:
     if len(words) <= _MOST_WORDS:
         return " ".join(words) or "nothing"
-    return f"{' '.join(words[:_MOST_WORDS])} ... ({len(words)} words)"
+    return f"{' '.join(words[:_MOST_WORDS])} ... ({counted(len(words), 'word')})"
 
 
 def _throughput_lines(report: Report) -> list[str]:

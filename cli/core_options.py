@@ -4,20 +4,26 @@
 from __future__ import annotations
 
 import functools
+import os
 import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from inspect import cleandoc
 from itertools import product
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from utf8fpga.cli.output import CommandError
+from utf8fpga.cli.options import CORE_NAMES, TABLES, Word, core_names, one_of
+from utf8fpga.cli.output import CommandError, did_you_mean
 from utf8fpga.hdl import CORES, CoreParameters, DecoderParameters, Option
 from utf8fpga.hdl.core import option_word
 from utf8fpga.hdl.cores import is_default
-from utf8fpga.model import CATALOGUE, InvalidArgumentError
+from utf8fpga.model import InvalidArgumentError
+from utf8fpga.model.encodings import encoding_word
+
+if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
 
 _Command = Callable[..., Any]
 
@@ -33,6 +39,59 @@ class Choice:
 
     cores: tuple[Any, ...] = ()
     words: tuple[str, ...] = ()
+
+
+_SECTIONS = {
+    "Core": ("core",),
+    "Options": (),
+    "Ports": (
+        *("name", "kind", "length", "flags", "registered", "reset_low", "tid", "tdest", "tuser", "statistics"),
+        *("checks", "attributes"),
+    ),
+    "Streams": ("input_pauses", "output_pauses", "null_beats", "gaps", "separate_end"),
+    "Faults of the line": ("noise", "framing", "breaks", "drift", "disconnect"),
+    "Files": (
+        *("output", "testbench", "vectors", "sva", "vhdl", "ip_xact", "constraints", "vcd", "wave", "wave_cycles"),
+        *("plot", "record", "markdown", "directory", "cache", "link"),
+    ),
+    "Another board": ("platform", "family", "leds"),
+    "Advanced": (
+        *("architecture", "pipeline", "buffer", "replacement", "refresh", "compact_input", "counters", "limit"),
+        *("ram_style", "routed", "dask", "host", "host_tools", "divide"),
+    ),
+}
+"""The sections of a help text with the names of their parameters. Other fields of a core are in the first one."""
+
+_SECTION_OF = {name: heading for heading, names in _SECTIONS.items() for name in names}
+
+
+class _SectionedCommand(click.Command):
+    """A command of one core, whose help has the options in sections.
+
+    Attributes:
+        fields: the names of the core's options.
+    """
+
+    fields: Collection[str] = ()
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        sections: dict[str, list[tuple[str, str]]] = {heading: [] for heading in _SECTIONS}
+        for each in self.get_params(ctx):
+            # The usage has the arguments.
+            if isinstance(each, click.Option) and (record := each.get_help_record(ctx)):
+                default = "Core" if each.name in self.fields else "Options"
+                words = record[0].replace("INTEGER RANGE", "N").replace("FLOAT RANGE", "NUMBER")
+                sections[_SECTION_OF.get(each.name or "", default)].append((words, record[1]))
+        for heading, records in sections.items():
+            if records:
+                with formatter.section(heading):
+                    formatter.write_dl(records)
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        from click.shell_completion import CompletionItem
+
+        names = [name for name in core_names(ctx, None) if name.startswith(incomplete)]
+        return [*map(CompletionItem, names), *super().shell_complete(ctx, incomplete)]
 
 
 class CoreCommand(click.Command):
@@ -62,7 +121,19 @@ class CoreCommand(click.Command):
             core, rest = args[0], args[1:]
             if core not in self._commands:
                 raise CommandError(f"the core must be one of {', '.join(self._commands)}, not {core}")
-        return self._commands[core or next(iter(self._commands))].make_context(info_name, rest, parent, **extra)
+        elif core is None and args and not extra.get("resilient_parsing"):
+            self._check_spelling(args[0])
+        context = self._commands[core or next(iter(self._commands))].make_context(info_name, rest, parent, **extra)
+        context.meta[CORE_NAMES] = () if args or self._has_option else tuple(self._commands)
+        return context
+
+    def _check_spelling(self, word: str) -> None:
+        """Check that the first argument is not a misspelt core, which it is not if there is a file of this name."""
+        if not word.startswith("-") and not any(isinstance(each, click.Argument) for each in self.params):
+            near = did_you_mean(word, self._commands)
+            raise CommandError(f"there is no core {word!r} (known: {', '.join(self._commands)}){near}")
+        if word.isalpha() and not os.path.exists(word) and (near := did_you_mean(word, self._commands)):
+            raise CommandError(f"there is no core {word!r}{near}")
 
     def _named_by_option(self, args: list[str]) -> tuple[str | None, list[str]]:
         """The core that the option names, and the other arguments; None where it names none that is known."""
@@ -106,16 +177,18 @@ def core_command(
         if cores:
             command = click.option(
                 _CORE_OPTION,
-                type=click.Choice(list(cores)),
+                type=Word(list(cores)),
                 expose_value=False,
                 help="The core; its options follow from it. Default: decoder.",
             )(command)
         commands = {}
         for name in cores or CORES:
             kind, without = (CORES["transcoder"], _ENCODINGS) if name == SANITIZER else (CORES[name], ())
-            found = click.command()(_with_options(kind, command, several, optional, without))
+            found = click.command(cls=_SectionedCommand)(_with_options(kind, command, several, optional, without))
+            found.fields = kind.options().keys()
             found.help = (
-                f"{cleandoc(found.help or '')}\n\nThe first argument may name the core: {', '.join(cores or CORES)}."
+                f"{cleandoc(found.help or '')}\n\nThe first argument may name the core, which determines the options: "
+                f"{', '.join(cores or CORES)}; default: {next(iter(cores or CORES))}."
             )
             commands[name] = found
         return CoreCommand(commands, bool(cores))
@@ -172,7 +245,7 @@ def parsed(words: Sequence[str], kind: type[CoreParameters] = DecoderParameters)
 
 
 def _one(kind: type[CoreParameters], values: dict[str, Any]) -> CoreParameters:
-    return kind(**{name: CATALOGUE[value] if name == "table" else value for name, value in values.items()})
+    return kind(**{name: TABLES[value] if name == "table" else value for name, value in values.items()})
 
 
 def _several(kind: type[CoreParameters], values: dict[str, Any], several: Collection[str]) -> Choice:
@@ -217,7 +290,8 @@ def _click_option(name: str, how: Option, *, several: bool) -> Callable[[_Comman
     if how.several:
         details |= {"callback": functools.partial(_choices, names=how.choices), "metavar": "LIST"}
     elif how.choices:
-        details |= {"type": click.Choice(list(how.choices)), "multiple": several}
+        words = [encoding_word(word) for word in how.choices] if name == "table" else list(how.choices)
+        details |= {**one_of(words, how.help), "multiple": several}
     elif how.range and several:
         details |= {"callback": functools.partial(_numbers, limits=how.range), "metavar": "LIST"}
     elif how.range:
@@ -233,7 +307,10 @@ def _choices(
         return None
     found = tuple(names) if value == "all" else tuple(value.split(","))
     if unknown := [name for name in found if name not in names]:
-        raise CommandError(f"{option_word(option.name or '')} {unknown[0]!r} is not one of {', '.join(names)}, all")
+        near = did_you_mean(unknown[0], names)
+        raise CommandError(
+            f"{option_word(option.name or '')} {unknown[0]!r} is not one of {', '.join(names)}, all{near}"
+        )
     return found
 
 

@@ -3,32 +3,79 @@
 
 from __future__ import annotations
 
+import sys
+from contextlib import nullcontext
 from typing import TYPE_CHECKING
 
 import click
 
-from utf8fpga.cli.options import FILE, output_option, practice_option
-from utf8fpga.cli.output import CommandError, file_size, progress, read_chunks, writing
-from utf8fpga.cli.show import PlainOutput
-from utf8fpga.model.practices import Practice
+from utf8fpga.cli.options import FILE, from_hex, hex_option, output_option, practice_option
+from utf8fpga.cli.output import (
+    CommandError,
+    beginning,
+    file_size,
+    is_standard_output,
+    progress,
+    read_chunks,
+    say,
+    writing,
+)
+from utf8fpga.cli.show import PlainOutput, Tally, item_table
+from utf8fpga.model.practices import IncrementalDecoder, Practice
+from utf8fpga.model.render import counted
 
 if TYPE_CHECKING:
     from utf8fpga.cli.bulk import ArrayOutput
 
 
 @click.command()
-@click.argument("file", type=FILE, default="-")
+@click.argument("file", type=FILE, required=False)
+@hex_option
 @output_option
 @click.option("--json", "form", flag_value="json", help="Write one JSON object per line for each item.")
 @click.option("--summary", "form", flag_value="summary", help="Write each ill-formed span with its cause, and counts.")
 @practice_option
 @click.option("--strict", is_flag=True, help="Exit status 1 if the text is ill-formed.")
-def decode(file: str, output: str, form: str | None, practice: str, strict: bool) -> None:
+def decode(file: str | None, digits: str | None, output: str, form: str | None, practice: str, strict: bool) -> None:
     """Decode FILE with the golden model: as text with U+FFFD, as JSON lines, or as a summary."""
-    decoded = output_for(file_size(file), form or "text", Practice(practice))
-    with writing(output) as out, progress("decoding", file_size(file)) as done:
+    if file is not None and digits is not None:
+        raise CommandError(f"give either FILE or --hex BYTES, not {file!r} and --hex {digits!r}")
+    if digits is not None and form is None:
+        tally = _decode_hex(from_hex(digits), output, Practice(practice))
+    else:
+        tally = _decode(file or "-", digits, output, form or "text", Practice(practice))
+    if strict and tally.ill_formed:
+        text = file or digits or "-"
+        raise CommandError(f"{text!r} is ill-formed: {tally.ill_formed} of {counted(tally.items, 'item')}", status=1)
+
+
+def _decode_hex(units: bytes, output: str, practice: Practice) -> Tally:
+    """Write a table of the items of a short text."""
+    items = IncrementalDecoder(practice).decode(units, final=True)
+    tally = Tally()
+    tally.add(items)
+    with writing(output) as out:
+        text = "".join(f"{line}\n" for line in [*item_table(items, units), *tally.lines()])
+        out.write((text if is_standard_output(output) else click.unstyle(text)).encode())
+    return tally
+
+
+def _decode(file: str, digits: str | None, output: str, form: str, practice: Practice) -> Tally:
+    """Write a text in a form, while it is read."""
+    size = None if digits is not None else file_size(file)
+    is_typed = file == "-" and digits is None and sys.stdin.isatty()
+    if is_typed:
+        say("type or paste a text; Ctrl-D at the beginning of a line ends it")
+    bar = nullcontext(lambda _: None) if is_typed else progress("decoding", size, rate=True)
+    with writing(output) as out, bar as done:
+        chunks = read_chunks(file) if digits is None else iter([from_hex(digits)])
+        is_long = size is None or size > _SHORT
+        # Nothing is read after the first error where only that counts.
+        if size is None and practice is not Practice.FIRST_ERROR:
+            is_long, chunks = beginning(chunks, _SHORT)
+        decoded = output_for(form, practice, is_long=is_long)
         read = 0
-        for chunk in read_chunks(file):
+        for chunk in chunks:
             out.writelines(decoded.pieces(chunk))
             read += len(chunk)
             done(read)
@@ -37,15 +84,12 @@ def decode(file: str, output: str, form: str | None, practice: str, strict: bool
         out.writelines(decoded.pieces(b"", final=True))
         if form == "summary":
             out.write("".join(f"{line}\n" for line in decoded.tally.lines()).encode())
-    if strict and decoded.tally.ill_formed:
-        raise CommandError(
-            f"{file!r} is ill-formed: {decoded.tally.ill_formed} of {decoded.tally.items} items", status=1
-        )
+    return decoded.tally
 
 
-def output_for(size: int | None, form: str, practice: Practice) -> PlainOutput | ArrayOutput:
+def output_for(form: str, practice: Practice, *, is_long: bool) -> PlainOutput | ArrayOutput:
     """The array decoder if NumPy is installed and the text is long enough to outweigh the time to load it."""
-    if size is None or size > _SHORT:
+    if is_long:
         try:
             from utf8fpga.cli.bulk import ArrayOutput
         except ModuleNotFoundError as missing:

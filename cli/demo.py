@@ -15,11 +15,11 @@ from utf8fpga.boards.forms import Expected
 from utf8fpga.boards.host import Conversation
 from utf8fpga.boards.virtual import DirectPort, VirtualBoard
 from utf8fpga.cli.options import FOLDER
-from utf8fpga.cli.output import CommandError, progress, say
+from utf8fpga.cli.output import CommandError, pip_install, progress, say
 from utf8fpga.cli.show import Tally
 from utf8fpga.hdl import PIPELINES, Decoder, DecoderParameters
 from utf8fpga.model import DFA, TABLE_3_7, decode
-from utf8fpga.model.render import table_text
+from utf8fpga.model.render import counted, table_text
 from utf8fpga.sim import Simulation, compare
 from utf8fpga.sim.engines import has_compiler
 
@@ -68,7 +68,7 @@ def run_demo(directory: Path) -> None:
                 if mismatch := compare(simulation, text, on_unit=done):
                     raise CommandError(str(mismatch), status=1)
             items = len(list(decode(text)))
-            print(f"pipeline {pipeline}, {name}: {len(text)} bytes, {items} items, all equal")
+            print(f"pipeline {pipeline}, {name}: {counted(len(text), 'byte')}, {counted(items, 'item')}, all equal")
 
     _title(f"5. A bitstream for the board {BOARD}")
     with progress("synthesis, place and route", None):
@@ -87,7 +87,7 @@ def show_virtual_board(text: bytes) -> None:
         text: the text.
     """
     if not has_compiler():
-        print("Skipped, since there is no C compiler: pip install 'utf8fpga[compiled]'")
+        print(pip_install("Skipped, since there is no C compiler: pip install 'utf8fpga[compiled]'"))
         return
     core = DecoderParameters()
     with progress("sending", len(text)) as done:
@@ -102,7 +102,7 @@ def show_virtual_board(text: bytes) -> None:
         raise CommandError(f"the virtual {BOARD} differs from the model", status=1)
     first = {event.kind: line_of(event) for event in reversed(found) if event.kind is not None}
     print("\n".join(first[kind] for kind in sorted(first)))
-    print(f"\n{len(text)} bytes, {len(found)} items, all equal")
+    print(f"\n{counted(len(text), 'byte')}, {counted(len(found), 'item')}, all equal")
 
 
 _PART = 256

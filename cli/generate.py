@@ -16,7 +16,7 @@ from click.core import ParameterSource
 
 from utf8fpga.bench.tables import recorded_notes
 from utf8fpga.cli.core_options import core_command
-from utf8fpga.cli.options import output_option
+from utf8fpga.cli.options import FILE, Word, one_of, output_option
 from utf8fpga.cli.output import CommandError, check_different, is_standard_output, say, writing
 from utf8fpga.hdl import (
     FAMILIES,
@@ -49,8 +49,10 @@ _BITS = click.IntRange(0, MAX_SIDEBAND_BITS)
 @click.option("--name", help="Name of the top module; default: utf8_CORE, such as utf8_decoder.")
 @click.option(
     "--device",
-    type=click.Choice(list(FAMILIES)),
-    help="Family of devices for which options that are not given have other defaults; what was selected is printed.",
+    **one_of(
+        FAMILIES,
+        "Family of devices for which options that are not given have other defaults; what was selected is printed.",
+    ),
 )
 @click.option(
     "--ram-style",
@@ -61,7 +63,7 @@ _BITS = click.IntRange(0, MAX_SIDEBAND_BITS)
 @click.option("--length", is_flag=True, help="Also output the number of bytes of each item, in m_axis_tuser.")
 @click.option(
     "--flags",
-    type=click.Choice(FLAGS),
+    type=Word(FLAGS),
     default="item",
     show_default=True,
     help="Place of the error flag: a bit of m_axis_tuser for each item, bit 31 of each word, or a bit of m_axis_tuser"
@@ -78,37 +80,37 @@ _BITS = click.IntRange(0, MAX_SIDEBAND_BITS)
 )
 @click.option(
     "--statistics",
-    type=click.Choice(list(BUSES)),
+    type=Word(list(BUSES)),
     help="Registers on this bus that count packets, symbols and errors, and an interrupt.",
 )
 @click.option("--checks", is_flag=True, help="Report violations of the contract at the input in simulation.")
 @click.option(
     "--attributes",
-    type=click.Choice(list(PORT_ATTRIBUTES)),
+    type=Word(list(PORT_ATTRIBUTES)),
     help="Attributes of the ports, from which a tool takes the interfaces. Default: none.",
 )
 @click.option(
     "--testbench",
-    metavar="FILE",
+    type=FILE,
     help="Also write a test bench in Verilog; it reads the file of --vectors.",
 )
 @click.option(
     "--vectors",
-    metavar="FILE",
+    type=FILE,
     help="Also write the vectors of the test bench, which for decoders of UTF-8 are those of the command vectors.",
 )
 @click.option(
     "--sva",
-    metavar="FILE",
+    type=FILE,
     help="Also write the contract of the ports as SystemVerilog assertions.",
 )
 @click.option(
     "--vhdl",
-    metavar="FILE",
+    type=FILE,
     help="Also write a VHDL package with the component declaration of the module, and an entity around it.",
 )
-@click.option("--ip-xact", metavar="FILE", help="Also write a description in IP-XACT (IEEE 1685-2014).")
-@click.option("--constraints", metavar="FILE", help="Also write an example of timing constraints, as SDC and XDC.")
+@click.option("--ip-xact", type=FILE, help="Also write a description in IP-XACT (IEEE 1685-2014).")
+@click.option("--constraints", type=FILE, help="Also write an example of timing constraints, as SDC and XDC.")
 @output_option
 @click.pass_context
 def generate(

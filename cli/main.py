@@ -4,24 +4,54 @@
 from __future__ import annotations
 
 import importlib
+import os
 import sys
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import click
 
 from utf8fpga import __version__
-from utf8fpga.cli.output import CommandError
+from utf8fpga.cli.output import CommandError, did_you_mean
 from utf8fpga.cli.process import run
+from utf8fpga.model.exceptions import UserError
 
-COMMANDS = (
-    *("demo", "decode", "table", "vectors", "generate", "simulate", "check", "prove", "build", "boards", "bench"),
-    *("talk", "release"),
-)
-"""The commands, in the order of the help text; `utf8fpga.cli.NAME` has the command `NAME`."""
+if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
+
+GROUPS = {
+    "First steps": {
+        "demo": "Show all steps, from the table to a virtual board.",
+    },
+    "Software": {
+        "decode": "Decode a text with the golden model.",
+        "table": "Write an encoding table and its DFA.",
+        "vectors": "Write named test vectors by cause.",
+    },
+    "Hardware": {
+        "generate": "Write a core as Verilog.",
+        "simulate": "Simulate a core and compare it with the model.",
+        "prove": "Prove that a core is correct on every input.",
+        "check": "Compare any UTF-8 core in Verilog with the model.",
+        "bench": "Measure area, clock frequency and throughput.",
+        "release": "Write the archive that is published with a version.",
+    },
+    "Boards": {
+        "boards": "List the boards, build for all of them, or simulate one.",
+        "build": "Build the bitstream for a board.",
+        "talk": "Send a text to a board and show what comes back.",
+    },
+}
+"""The groups of the help text, with a summary of each command; `utf8fpga.cli.NAME` has the command `NAME`."""
+
+COMMANDS = tuple(name for commands in GROUPS.values() for name in commands)
+"""The commands, in the order of the help text."""
+
+_COMPLETION = "_UTF8FPGA_COMPLETE"
 
 
 class _Commands(click.Group):
-    """A group that imports a command's module when the command is used, which makes the start faster."""
+    """A group that imports a command's module when the command is used; its help and completion need no module."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(COMMANDS)
@@ -32,11 +62,37 @@ class _Commands(click.Group):
         command: click.Command = getattr(importlib.import_module(f"utf8fpga.cli.{cmd_name}"), cmd_name)
         return command
 
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        if args[0] not in COMMANDS and not args[0].startswith("-") and not ctx.resilient_parsing:
+            near = did_you_mean(args[0], COMMANDS)
+            raise CommandError(f"there is no command {args[0]!r}{near or '; utf8fpga -h lists them'}")
+        return super().resolve_command(ctx, args)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        for heading, commands in GROUPS.items():
+            with formatter.section(heading):
+                # As wide as the longest name, so that the summaries of all groups are aligned.
+                formatter.write_dl([(name.ljust(max(map(len, COMMANDS))), text) for name, text in commands.items()])
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        from click.shell_completion import CompletionItem
+
+        summaries = [item for commands in GROUPS.values() for item in commands.items()]
+        found = [CompletionItem(name, help=text) for name, text in summaries if name.startswith(incomplete)]
+        return [*found, *click.Command.shell_complete(self, ctx, incomplete)]
+
 
 @click.group(
     cls=_Commands,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
     invoke_without_command=True,
+    epilog=f"""\b
+Completion, in the start file of the shell:
+  bash  eval "$({_COMPLETION}=bash_source utf8fpga)"
+  zsh   eval "$({_COMPLETION}=zsh_source utf8fpga)"
+  fish  {_COMPLETION}=fish_source utf8fpga | source""",
 )
 @click.version_option(__version__, message="%(prog)s %(version)s")
 @click.pass_context
@@ -46,7 +102,7 @@ def cli(context: click.Context) -> None:
     FILE may be - for standard input or output.
     """
     if context.invoked_subcommand is None:
-        raise CommandError(f"no command given: use one of {', '.join(COMMANDS)}; -h describes them")
+        click.echo(context.get_help())
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -61,8 +117,20 @@ def main(arguments: Sequence[str] | None = None) -> None:
     words = list(sys.argv[1:] if arguments is None else arguments)
 
     def command() -> None:
+        if instruction := os.environ.get(_COMPLETION):
+            raise click.exceptions.Exit(_complete(instruction))
         # `click`'s own `main` would write an empty line before it reports an interrupt.
         with cli.make_context("utf8fpga", words) as context:
             cli.invoke(context)
 
     sys.exit(run(command))
+
+
+def _complete(instruction: str) -> int:
+    """Print what completes a command line, or the script that a shell runs for it; the exit status."""
+    from click.shell_completion import shell_complete
+
+    try:
+        return shell_complete(cli, {}, "utf8fpga", _COMPLETION, instruction)
+    except UserError:
+        return 0  # Nothing completes a command line with an error.

@@ -3,15 +3,82 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+import re
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Any
 
 import click
 
+from utf8fpga.cli.output import CommandError, did_you_mean
+from utf8fpga.model import CATALOGUE
+from utf8fpga.model.encodings import encoding_word
 from utf8fpga.model.practices import Practice
+
+if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
+
+    _Choice = click.Choice[str]
+else:
+    _Choice = click.Choice  # It has no type parameter before click 8.2.
 
 MAX_SEED = (1 << 31) - 1
 """The largest seed that all tools accept."""
+
+TABLES = {encoding_word(name): table for name, table in CATALOGUE.items()}
+"""Every table by its word of the command line."""
+
+CORE_NAMES = "utf8fpga.core_names"
+"""The key in `click.Context.meta` of the core names that may be the next word, for completion."""
+
+
+def completion(names: Callable[[], Iterable[str]]) -> Callable[[click.Context, click.Parameter, str], list[str]]:
+    """The value of ``shell_complete`` of a parameter whose values are names."""
+
+    def complete(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[str]:
+        return [name for name in (*core_names(context, parameter), *names()) if name.startswith(incomplete)]
+
+    return complete
+
+
+def core_names(context: click.Context, parameter: click.Parameter | None) -> Iterable[str]:
+    """The names of cores that may be the next word in place of a parameter."""
+    return () if isinstance(parameter, click.Option) else context.meta.get(CORE_NAMES, ())
+
+
+class Word(_Choice):
+    """One of some words. The name of an encoding may also be that of the documents, such as UTF-8 of RFC 2279."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        known = {str(choice): choice for choice in self.choices}
+        word = value if value in known else encoding_word(str(value))
+        if word not in known:
+            self.fail(f"{value!r} is not one of {', '.join(map(repr, known))}{did_you_mean(word, known)}", param, ctx)
+        return known[word]
+
+
+class _ListingOption(click.Option):
+    """An option whose help text lists the words; the reference lists those of every option."""
+
+    def get_help_record(self, ctx: click.Context) -> tuple[str, str] | None:
+        text = self.help
+        words = self.type.choices if isinstance(self.type, Word) else ()
+        self.help = f"{text} One of {', '.join(words)}."
+        try:
+            return super().get_help_record(ctx)
+        finally:
+            self.help = text
+
+
+def one_of(words: Iterable[str], text: str) -> dict[str, Any]:
+    """The arguments of `click.option` for a value that is one of some words; if they are many, the help lists them."""
+    choices = list(words)
+    if len("|".join(choices)) <= _LONGEST_CHOICE:
+        return {"type": Word(choices), "help": text}
+    return {"cls": _ListingOption, "type": Word(choices), "metavar": "NAME", "help": text}
+
+
+_LONGEST_CHOICE = 48
+"""Upper bound on the characters of the words in front of a help text."""
 
 
 class _Name(click.types.StringParamType):
@@ -30,6 +97,14 @@ class _Name(click.types.StringParamType):
             self.fail(f"'' is not the name of {self._what}", param, ctx)
         return value
 
+    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+        from click.shell_completion import CompletionItem
+
+        kinds = {"FILE": ["file"], "DIR": ["dir"]}.get(self.name, [])
+        names = [CompletionItem(incomplete, type=kind) for kind in kinds]
+        # Below the kind, which in bash removes the words above it.
+        return names + [CompletionItem(name) for name in core_names(ctx, param) if name.startswith(incomplete)]
+
 
 FILE, FOLDER, MODULE = _Name("a file", "FILE"), _Name("a folder", "DIR"), _Name("a module", "NAME")
 HOST, SCHEDULER = _Name("a host", "[USER@]HOST[:PORT]"), _Name("a scheduler", "ADDRESS")
@@ -38,12 +113,23 @@ SEED = click.IntRange(0, MAX_SEED)
 
 practice_option: Callable[[Any], Any] = click.option(
     "--practice",
-    type=click.Choice([practice.value for practice in Practice]),
     default=Practice.MAXIMAL_SUBPARTS.value,
     show_default=True,
-    help="Which ill-formed bytes are replaced by one U+FFFD.",
+    **one_of(Practice, "Which ill-formed bytes are replaced by one U+FFFD."),
 )
 output_option = click.option(
     "-o", "--output", type=FILE, default="-", help="File for the result; default: standard output."
 )
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+hex_option = click.option(
+    "--hex", "digits", metavar="BYTES", help="Bytes in hexadecimal instead of a file, such as 'C2 41'; shows the items."
+)
+
+
+def from_hex(digits: str) -> bytes:
+    """The bytes that the value of `hex_option` denotes."""
+    try:
+        # As the notations of C, Python and Rust, too.
+        return bytes.fromhex(re.sub(r"0[xX]|\\x|,", " ", digits))
+    except ValueError:
+        raise CommandError(f"--hex {digits!r} is not bytes in hexadecimal: write them as 'C2 41'") from None

@@ -7,14 +7,18 @@ import errno
 import os
 import re
 import secrets
+import shlex
+import shutil
 import stat
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
-from itertools import combinations
+from itertools import chain, combinations
 from pathlib import Path
 from types import ModuleType
-from typing import TYPE_CHECKING, BinaryIO
+from typing import TYPE_CHECKING, BinaryIO, TextIO
+
+import click
 
 from utf8fpga.model import UserError
 
@@ -47,6 +51,34 @@ class CommandError(UserError):
         self.exit_status = status
 
 
+def did_you_mean(word: str, known: Iterable[str]) -> str:
+    """The end of a message about an unknown word: the known words that resemble it, or nothing."""
+    from difflib import get_close_matches
+
+    near = get_close_matches(word.lower(), known, n=2, cutoff=0.7)
+    return f"; did you mean {' or '.join(near)}?" if near else ""
+
+
+def pip_install(message: str) -> str:
+    """A message in which the command of pip is that of this Python, whatever the shell finds as pip.
+
+    ``pip install 'utf8fpga[arrays]'`` needs no release of utf8fpga: pip adds the extra to the one that is installed.
+    """
+    found = shutil.which("pip")
+    is_own = found is not None and Path(found).parent == Path(sys.executable).parent
+    return message if is_own else message.replace("pip install", f"{shlex.quote(sys.executable)} -m pip install")
+
+
+def coloured(text: str, colour: str, stream: TextIO | None = None) -> str:
+    """A text in a colour, if a stream shows colours; default: standard output.
+
+    The variable NO_COLOR prevents colours; otherwise FORCE_COLOR requires them, or else a terminal has them.
+    """
+    stream = stream or sys.stdout
+    is_shown = os.environ.get("FORCE_COLOR") or (stream.isatty() and os.environ.get("TERM") != "dumb")
+    return click.style(text, fg=colour) if is_shown and not os.environ.get("NO_COLOR") else text
+
+
 def say(text: str) -> None:
     """Print a message to standard error; if that cannot be written, discard it and all later ones."""
     try:
@@ -60,6 +92,12 @@ def read_error(path: str, error: OSError) -> CommandError:
     """The error for a file, or standard input for ``-``, that cannot be read."""
     closed = path == "-" and error.errno == errno.EBADF
     return CommandError(f"cannot read {path!r}: {'standard input is closed' if closed else error.strerror}")
+
+
+def wrote(path: str) -> None:
+    """Name a file that has been written, on a terminal."""
+    if sys.stderr.isatty():
+        say(f"wrote {path}")
 
 
 def write_error(what: str, error: OSError, *, status: int | None = None) -> CommandError:
@@ -78,9 +116,23 @@ def read_chunks(path: str) -> Iterator[bytes]:
         raise read_error(path, error) from None
 
 
+def beginning(chunks: Iterator[bytes], size: int) -> tuple[bool, Iterator[bytes]]:
+    """Whether a text has more than `size` bytes; and all its chunks."""
+    start: list[bytes] = []
+    length = 0
+    while length <= size and (chunk := next(chunks, None)) is not None:
+        start.append(chunk)
+        length += len(chunk)
+    return length > size, chain(start, chunks)
+
+
 def file_size(path: str) -> int | None:
-    """The size of a regular file in bytes; None for any other file."""
-    return os.path.getsize(path) if os.path.isfile(path) else None
+    """The size of a regular file in bytes, also as standard input, ``-``; None for any other file."""
+    try:
+        found = os.stat(sys.stdin.fileno() if path == "-" else path)
+    except OSError:
+        return None
+    return found.st_size if stat.S_ISREG(found.st_mode) else None
 
 
 def is_standard_output(path: str | None) -> bool:
@@ -159,6 +211,7 @@ def _new_file(path: str) -> Iterator[Path]:
         if mode is not None:
             beside.chmod(stat.S_IMODE(mode))
         beside.replace(target)
+        wrote(path)
     finally:
         beside.unlink(missing_ok=True)
 

@@ -19,7 +19,16 @@ from typing import Any
 
 import click
 
-from utf8fpga.cli.output import NO_ROOM, CommandError, errors_named, say, spinner, write_error
+from utf8fpga.cli.output import (
+    NO_ROOM,
+    CommandError,
+    coloured,
+    errors_named,
+    pip_install,
+    say,
+    spinner,
+    write_error,
+)
 from utf8fpga.model import UserError
 
 DEFECT = 70
@@ -131,17 +140,20 @@ def ignore_unused_circuits() -> None:
 def _report(error: Exception) -> int:
     """Report an error and return the exit status."""
     if isinstance(error, BrokenPipeError):
-        say("utf8fpga: standard output was closed")
-        return 141
+        return 141  # Silently, as other programs do that a pipe into head ends.
     if isinstance(error, click.ClickException):
-        say(f"utf8fpga: {' '.join(error.format_message().rstrip('.').splitlines())}")
+        _say_error(" ".join(error.format_message().rstrip(".").splitlines()))
         return error.exit_code
     if (known := error if isinstance(error, UserError) else _environment_error(error)) is not None:
-        say(f"utf8fpga: {known}")
+        _say_error(pip_install(str(known)))
         return known.exit_status
     text = "".join(traceback.format_exception(error))
     say(f"{text}utf8fpga: this is a defect of utf8fpga: please report it with the lines above")
     return DEFECT
+
+
+def _say_error(message: str) -> None:
+    say(f"{coloured('utf8fpga:', 'red', sys.stderr)} {message}")
 
 
 def _prepare() -> None:

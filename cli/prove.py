@@ -12,8 +12,8 @@ from typing import Any
 import click
 
 from utf8fpga.cli.core_options import core_command
-from utf8fpga.cli.options import FOLDER, MAX_SEED, SEED, json_option
-from utf8fpga.cli.output import CommandError, progress, say
+from utf8fpga.cli.options import FOLDER, MAX_SEED, SEED, completion, json_option
+from utf8fpga.cli.output import CommandError, coloured, did_you_mean, progress, say
 from utf8fpga.cli.process import ignore_unused_circuits
 from utf8fpga.cli.scheduling import chosen_executor, dask_option
 from utf8fpga.formal.catalogue import CONFIGURATIONS, PROPERTIES, Configuration
@@ -22,7 +22,7 @@ from utf8fpga.formal.report import Result
 from utf8fpga.formal.runner import prove_all
 from utf8fpga.hdl import CoreParameters, DecoderParameters
 from utf8fpga.hdl.jobs import JobExecutor
-from utf8fpga.model.render import aligned, columns
+from utf8fpga.model.render import aligned, columns, counted
 
 MUTATED = (
     *("serial-0", "serial-1", "serial-2", "serial-0-full"),
@@ -32,10 +32,15 @@ MUTATED = (
 
 
 @core_command(optional=True)
-@click.argument("names", nargs=-1, metavar="[CONFIG]...")
+@click.argument("names", nargs=-1, metavar="[CONFIG]...", shell_complete=completion(lambda: CONFIGURATIONS))
 @click.option("--list", "listed", is_flag=True, help="List the configurations and the properties.")
 @click.option(
-    "--property", "wanted", multiple=True, metavar="NAME", help="Only this property; may be given several times."
+    "--property",
+    "wanted",
+    multiple=True,
+    metavar="NAME",
+    shell_complete=completion(lambda: PROPERTIES),
+    help="Only this property; may be given several times.",
 )
 @click.option("--jobs", type=click.IntRange(min=1), help="Concurrent proofs; default: one per processor.")
 @dask_option
@@ -124,7 +129,8 @@ def run_proofs(
         as_json: print JSON.
     """
     if unknown := [name for name in wanted if name not in PROPERTIES]:
-        raise CommandError(f"unknown property {unknown[0]!r} (known: {', '.join(PROPERTIES)})")
+        near = did_you_mean(unknown[0], PROPERTIES)
+        raise CommandError(f"unknown property {unknown[0]!r} (known: {', '.join(PROPERTIES)}){near}")
     properties = list(wanted) or list(PROPERTIES)
     ignore_unused_circuits()
     results = []
@@ -170,7 +176,8 @@ def _widths(names: Sequence[str], properties: Sequence[str]) -> list[int]:
 
 def _cells(result: Result) -> tuple[str, ...]:
     depth = str(result.depth or "-")
-    return (result.configuration, result.wanted, result.method, depth, f"{result.seconds:.1f}", result.verdict)
+    verdict = coloured(result.verdict, "green" if result.proved else "red")
+    return (result.configuration, result.wanted, result.method, depth, f"{result.seconds:.1f}", verdict)
 
 
 def _write_counterexample(result: Result, directory: Path, *, traces: bool) -> None:
@@ -229,7 +236,9 @@ def _report_core(score: Score, *, as_json: bool) -> None:
     for mutant in score.having(Outcome.TIMING, Outcome.SURVIVED, Outcome.UNDECIDED):
         say(f"{mutant.outcome}: {mutant.name}{mutant.reason and ', '}{mutant.reason}")
     if survivors := score.having(Outcome.SURVIVED):
-        raise CommandError(f"{len(survivors)} of {len(score.mutants)} mutants survive: see the list above", status=1)
+        raise CommandError(
+            f"{len(survivors)} of {counted(len(score.mutants), 'mutant')} survive: see the list above", status=1
+        )
 
 
 def _report_proofs(scores: Sequence[Score], *, as_json: bool) -> None:
@@ -249,11 +258,11 @@ def _report_proofs(scores: Sequence[Score], *, as_json: bool) -> None:
         for mutant in score.survivors:
             noticed = f"proof {mutant.proof or 'none'}, simulation {mutant.simulation or 'none'}"
             say("\n".join([f"{score.core}: {mutant.name}: {noticed}", *(f"  {x}" for x in mutant.apart)]))
-    counted, by_simulation = (sum(map(each, scores)) for each in (lambda x: len(x.counted), lambda x: x.by_simulation))
+    total, by_simulation = (sum(map(each, scores)) for each in (lambda x: len(x.counted), lambda x: x.by_simulation))
     by_proof = sum(score.by_proof for score in scores)
-    say(f"{counted} mutants: {by_proof} refuted by proof, {by_simulation} detected by simulation")
+    say(f"{counted(total, 'mutant')}: {by_proof} refuted by proof, {by_simulation} detected by simulation")
     missed = any(score.monitored and score.by_proof < len(score.counted) for score in scores)
-    if missed or by_simulation < 0.99 * counted:
+    if missed or by_simulation < 0.99 * total:
         raise CommandError("mutants were not detected, or reported by mistake: see the list above", status=1)
 
 
@@ -275,7 +284,8 @@ def _as_dict(score: Score) -> dict[str, Any]:
 def _chosen(names: Sequence[str], parameters: CoreParameters | None, default: Sequence[str]) -> list[Configuration]:
     """The configurations that are named, or the one that the options select, or else the default ones."""
     if unknown := [name for name in names if name not in CONFIGURATIONS]:
-        raise CommandError(f"unknown configuration {unknown[0]!r} (known: {', '.join(CONFIGURATIONS)})")
+        near = did_you_mean(unknown[0], CONFIGURATIONS)
+        raise CommandError(f"unknown configuration {unknown[0]!r} (known: {', '.join(CONFIGURATIONS)}){near}")
     if parameters is not None and names:
         raise CommandError(f"configuration {names[0]!r} is a whole decoder: leave out the options that choose one")
     if parameters is not None:

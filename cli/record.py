@@ -44,7 +44,7 @@ ENGINES_FILE = Path("bench", "results", "engines.json")
 SOFTWARE_FILE = Path("bench", "results", "software.json")
 """The file with the throughput of software decoders, which the plots show, too."""
 
-VERIFICATION_FILE = Path("docs", "verification.md")
+VERIFICATION_FILE = Path("docs", "verification-internals.md")
 """The page with the speeds of the simulation engines."""
 
 BOARDS_FILE = Path("docs", "boards.md")

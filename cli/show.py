@@ -4,14 +4,22 @@
 from __future__ import annotations
 
 import json
+import sys
+import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from operator import itemgetter
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from utf8fpga.cli.output import coloured
 from utf8fpga.model import ErrorKind, IncrementalDecoder, Item, Practice
 from utf8fpga.model.golden import BulkSymbols
 from utf8fpga.model.properties import CharacterProperty, FlaggedItem
+from utf8fpga.model.render import columns, counted
+from utf8fpga.model.table import spell
+
+if TYPE_CHECKING:
+    from utf8fpga.hdl import CoreParameters
 
 
 class Tally:
@@ -44,7 +52,36 @@ class Tally:
     def lines(self) -> list[str]:
         """The counts as lines of text."""
         causes = [f"  {number} {kind.name}" for kind, number in self.causes.items() if number]
-        return [f"{self.units} bytes, {self.items} items, {self.ill_formed} ill-formed", *causes]
+        return [f"{counted(self.units, 'byte')}, {counted(self.items, 'item')}, {self.ill_formed} ill-formed", *causes]
+
+
+def described(code_point: int) -> str:
+    """The character of a code point, if it is printable, and its name."""
+    character = chr(code_point) if code_point <= sys.maxunicode else ""
+    is_printable = bool(character) and unicodedata.category(character)[0] not in "CZM"
+    return f"{character if is_printable else ' '}  {unicodedata.name(character, '') if character else ''}"
+
+
+def item_table(items: Iterable[Item | FlaggedItem], units: Sequence[int], width: int = 8) -> list[str]:
+    """Items as lines of a table, with the code units of the text."""
+    rows = []
+    for item in items:
+        offset, length, point, error = item[:4]
+        last = described(point) if error is None else coloured(error.name, "red")
+        flags = f" ({', '.join(item.properties)})" if isinstance(item, FlaggedItem) and item.properties else ""
+        spelled = spell(units[offset : offset + length], width)
+        rows.append([str(offset), spelled, f"U+{point:04X}", last + flags])
+    return columns(rows, ["offset", "bytes" if width == 8 else "code units", "code point", "character or cause"])
+
+
+def symbol_table(symbols: Iterable[Any], core: CoreParameters, units: Sequence[int]) -> list[str]:
+    """Output symbols of a core as lines of a table, with the input symbols that each belongs to."""
+    rows, offset = [], 0
+    for symbol in symbols:
+        belonging = units[offset : offset + symbol.length]
+        rows.append([str(offset), " ".join(map(core.input_label, belonging)), core.label(core.comparable(symbol))])
+        offset += symbol.length
+    return columns(rows, ["offset", f"{core.input_noun}s", "output"])
 
 
 def json_line(item: Item | FlaggedItem) -> str:
@@ -93,7 +130,7 @@ class SymbolTally(Tally):
     def lines(self) -> list[str]:
         """The counts as lines of text."""
         if self._outputs:
-            return [f"{self.units} symbols in, {self._outputs} symbols out"]
+            return [f"{counted(self.units, 'symbol')} in, {counted(self._outputs, 'symbol')} out"]
         counts = ((each, self._properties[each]) for each in CharacterProperty)
         return [*super().lines(), *(f"  {number} {each}" for each, number in counts if number)]
 

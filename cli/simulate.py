@@ -9,17 +9,18 @@ import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, nullcontext, suppress
 from dataclasses import dataclass, field
-from itertools import chain
 from pathlib import Path
 from typing import Any, BinaryIO
 
 import click
 
 from utf8fpga.cli.core_options import core_command
-from utf8fpga.cli.options import FILE, SEED, json_option
+from utf8fpga.cli.options import FILE, SEED, Word, from_hex, hex_option, json_option
 from utf8fpga.cli.output import (
     CommandError,
+    beginning,
     check_different,
+    coloured,
     file_size,
     is_special,
     is_standard_output,
@@ -28,9 +29,10 @@ from utf8fpga.cli.output import (
     say,
     write_error,
     writing,
+    wrote,
 )
 from utf8fpga.cli.scheduling import dask_option
-from utf8fpga.cli.show import SymbolTally, symbol_json
+from utf8fpga.cli.show import SymbolTally, item_table, symbol_json, symbol_table
 from utf8fpga.cli.soak import soak_core, soak_limit
 from utf8fpga.hdl import CoreParameters
 from utf8fpga.hdl.core import option_word
@@ -74,17 +76,17 @@ def _pattern_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
 @core_command()
 @click.argument("files", type=FILE, nargs=-1, metavar="[FILE]...")
-@click.option("--hex", "digits", metavar="BYTES", help="Bytes in hexadecimal instead of a file, such as 'C2 41'.")
+@hex_option
 @_pattern_options
 @click.option("--separate-end", is_flag=True, help="Send last in a beat without bytes, if the beat before is full.")
 @click.option(
     "--engine",
-    type=click.Choice(ENGINES),
+    type=Word(ENGINES),
     help="python: Amaranth's simulator. compiled: machine code, built once for each core, which requires a C compiler."
     " netlist: the same for the core after synthesis. Default: compiled for long inputs if there is a compiler,"
     " otherwise python.",
 )
-@click.option("--family", type=click.Choice(FAMILIES), help=f"FPGA of --engine netlist; default: {FAMILIES[0]}.")
+@click.option("--family", type=Word(FAMILIES), help=f"FPGA of --engine netlist; default: {FAMILIES[0]}.")
 @click.option("--routed", is_flag=True, help="With --engine netlist: after placement and routing on an iCE40.")
 @click.option(
     "--soak",
@@ -150,8 +152,8 @@ def simulate(
         comparison.waveform = stack.enter_context(recording)
         comparison.run(files, digits)
     if not as_json and output != "-":
-        noun = comparison.tally.noun
-        print("\n".join([*comparison.tally.lines(), f"the simulated {core.core} gave exactly the model's {noun}s"]))
+        verdict = f"the simulated {core.core} gave exactly the model's {comparison.tally.noun}s"
+        print("\n".join([*comparison.table(digits), *comparison.tally.lines(), coloured(verdict, "green")]))
 
 
 def _netlist(engine: str | None, family: str | None, routed: bool) -> Netlist:
@@ -212,6 +214,8 @@ class _Comparison:
     as_json: bool
     output: BinaryIO | None = None
     waveform: Path | None = None
+    _shown: list[Any] | None = None
+    """The symbols for `table`, of a text in hexadecimal."""
     tally: SymbolTally = field(default_factory=SymbolTally)
     _before: int = 0
     """The input symbols of the texts before."""
@@ -220,7 +224,8 @@ class _Comparison:
 
     def run(self, files: Sequence[str], digits: str | None) -> None:
         """Compare the contents of files, or bytes in hexadecimal."""
-        texts = [iter([_from_hex(digits)])] if digits is not None else map(read_chunks, files)
+        texts = [iter([from_hex(digits)])] if digits is not None else map(read_chunks, files)
+        self._shown = None if digits is None else []
         sizes = [file_size(file) for file in files]
         total = sum(size or 0 for size in sizes) if files and None not in sizes else None
         with progress("simulating", total, rate=True) as self._done:
@@ -228,12 +233,22 @@ class _Comparison:
                 if mismatch := self._compare(chunks):
                     raise CommandError(str(mismatch), status=1)
 
+    def table(self, digits: str | None) -> list[str]:
+        """The output symbols for bytes in hexadecimal as lines; none for files."""
+        if digits is None or self._shown is None:
+            return []
+        core = self.simulation.core
+        units = list(symbols_from(iter([from_hex(digits)]), symbol_width(core)))
+        if self.tally.noun == "item":
+            return item_table(self._shown, units, symbol_width(core))
+        return symbol_table(self._shown, self.simulation.parameters, units)
+
     def _compare(self, chunks: Iterator[bytes]) -> Mismatch | None:
         self._before, engine = self.tally.units, self.engine
         if engine is None and self.waveform is None:
             engine, chunks = _engine_for(self.simulation.parameters, chunks)
         fast = self.simulation.on(engine or ENGINES[0])
-        is_plain = not (self.output or self.as_json or any(self.streams["gaps"]))
+        is_plain = not (self.output or self.as_json or self._shown is not None or any(self.streams["gaps"]))
         if fast.engine != "python" and is_plain and (compare_bulk := _bulk(fast)):
             streams = {name: value for name, value in self.streams.items() if name != "gaps"}
             return compare_bulk(fast, chunks, **streams, on_part=self._on_part)
@@ -253,6 +268,8 @@ class _Comparison:
 
     def _on_symbol(self, symbol: Any) -> None:
         self.tally.add_symbol(symbol)
+        if self._shown is not None:
+            self._shown.append(symbol)
         if self.output:
             self.output.write(self.simulation.parameters.as_bytes([symbol]))
         if self.as_json:
@@ -270,15 +287,8 @@ _STEP = 1 << 10
 
 def _engine_for(parameters: CoreParameters, chunks: Iterator[bytes]) -> tuple[str, Iterator[bytes]]:
     """The engine that simulates a text in less time, including the time to build its model; and the text."""
-    start: list[bytes] = []
-    size = 0
-    while size <= max(_LONG, _LONG_PER_LANE * getattr(parameters, "lanes", 1)):
-        chunk = next(chunks, None)
-        if chunk is None:
-            return "python", iter(start)
-        start.append(chunk)
-        size += len(chunk)
-    return "compiled" if has_compiler() else "python", chain(start, chunks)
+    is_long, chunks = beginning(chunks, max(_LONG, _LONG_PER_LANE * getattr(parameters, "lanes", 1)))
+    return "compiled" if is_long and has_compiler() else "python", chunks
 
 
 _LONG, _LONG_PER_LANE = 1 << 14, 1 << 13
@@ -294,13 +304,6 @@ def _bulk(simulation: Simulation) -> Callable[..., Mismatch | None] | None:
             raise
         return None
     return compare_bulk if bulk_golden(simulation) else None
-
-
-def _from_hex(digits: str) -> bytes:
-    try:
-        return bytes.fromhex(digits)
-    except ValueError:
-        raise CommandError(f"--hex {digits!r} is not bytes in hexadecimal: write them as 'C2 41'") from None
 
 
 @contextmanager
@@ -339,5 +342,7 @@ def _write_save_file(waveform: Path, vcd: str) -> None:
         is_new = write_save_file(waveform, save, dump=vcd)
     except OSError as error:
         raise write_error(repr(str(save)), error) from None
-    if not is_new:
+    if is_new:
+        wrote(str(save))
+    else:
         say(f"{save} has been saved by another program and is kept: delete it to get a new one")

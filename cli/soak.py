@@ -10,9 +10,10 @@ from contextlib import nullcontext
 from dataclasses import asdict
 from importlib import resources
 
-from utf8fpga.cli.output import CommandError, progress
+from utf8fpga.cli.output import CommandError, coloured, progress
 from utf8fpga.cli.scheduling import chosen_executor
 from utf8fpga.hdl import CoreParameters, command_words
+from utf8fpga.model.render import counted
 from utf8fpga.sim import Netlist, Simulation
 from utf8fpga.sim.engines import has_compiler
 
@@ -65,7 +66,10 @@ def soak_core(
     corpus = b"".join(resources.files("utf8fpga").joinpath("texts", each).read_bytes() for each in _TEXTS)
     with (
         chosen_executor(None, dask) if dask else nullcontext() as executor,
-        progress("simulating", symbols, rate=True) as done,
+        # The bar shows the limit: a time, or an amount.
+        progress(
+            "simulating, seconds" if seconds else "simulating", symbols or round(seconds or 0), rate=not seconds
+        ) as done,
     ):
         totals, mismatch = soak(
             simulation,
@@ -73,7 +77,7 @@ def soak_core(
             seconds=seconds,
             symbols=symbols,
             corpus=corpus,
-            on_round=lambda totals: done(totals.symbols),
+            on_round=lambda totals: done(int(totals.seconds) if seconds else totals.symbols),
             executor=executor,
         )
     if as_json:
@@ -81,8 +85,9 @@ def soak_core(
     else:
         rate = totals.symbols / max(totals.seconds, 1e-9)
         print(
-            f"{totals.symbols} {parameters.input_noun}s in {totals.packets} packets, {totals.cycles} cycles,"
-            f" {totals.rounds} rounds with seeds from {seed}, {totals.seconds:.1f} s, {_rate(rate)} per second"
+            f"{counted(totals.symbols, parameters.input_noun)} in {counted(totals.packets, 'packet')},"
+            f" {counted(totals.cycles, 'cycle')}, {counted(totals.rounds, 'round')} with seeds from {seed},"
+            f" {totals.seconds:.1f} s, {_rate(rate)} per second"
         )
     if mismatch:
         last = str(seed + totals.rounds - 1)
@@ -90,7 +95,7 @@ def soak_core(
         again = shlex.join(["utf8fpga", "simulate", *words, "--soak", "1s", "--seed", last])
         raise CommandError(f"{mismatch}\n  its round: {again}", status=1)
     if not as_json:
-        print(f"the simulated {parameters.core} gave exactly the model's {parameters.output_noun}s")
+        print(coloured(f"the simulated {parameters.core} gave exactly the model's {parameters.output_noun}s", "green"))
 
 
 _TEXTS = ("multilingual.txt", "torture.txt")

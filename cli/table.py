@@ -5,17 +5,17 @@ from __future__ import annotations
 
 import click
 
-from utf8fpga.cli.options import output_option
-from utf8fpga.cli.output import CommandError, write_bytes
-from utf8fpga.model import TABLE_3_7
-from utf8fpga.model.forms import CATALOGUE, COMPOSITIONS
+from utf8fpga.cli.options import TABLES, Word, completion, output_option
+from utf8fpga.cli.output import CommandError, did_you_mean, write_bytes
+from utf8fpga.model.encodings import encoding_word
+from utf8fpga.model.forms import COMPOSITIONS
 from utf8fpga.model.properties import CharacterProperty, code_points_of, unicode_version
 from utf8fpga.model.render import FORMATS, columns, render
 
 
 @click.command()
-@click.argument("name", default=TABLE_3_7.name)
-@click.option("--format", "form", type=click.Choice(list(FORMATS)), default="text", show_default=True)
+@click.argument("name", default=next(iter(TABLES)), shell_complete=completion(lambda: TABLES))
+@click.option("--format", "form", type=Word(list(FORMATS)), default="text", show_default=True)
 @click.option("--list", "names", is_flag=True, help="List the names.")
 @click.option("--documents", is_flag=True, help="Compare the older documents' rules with Table 3-7.")
 @click.option("--properties", is_flag=True, help="List the properties of decoders with their code points.")
@@ -23,11 +23,12 @@ from utf8fpga.model.render import FORMATS, columns, render
 def table(name: str, form: str, names: bool, documents: bool, properties: bool, output: str) -> None:
     """Write an encoding table and its minimal DFA as text, as a drawing, or as a C header.
 
-    NAME is the name of the encoding form; default: UTF-8 (Table 3-7).
+    NAME is the name of the encoding form, as --list shows it; default: utf-8 (Table 3-7).
     """
+    word = encoding_word(name)
     if names:
-        rows = [[each.name, each.source] for each in CATALOGUE.values()]
-        text = "\n".join(columns(rows, ["name", "source"])) + "\n"
+        rows = [[each, found.name, found.source] for each, found in TABLES.items()]
+        text = "\n".join(columns(rows, ["name", "encoding form", "source"])) + "\n"
     elif properties:
         rows = [[each.value, " ".join(map(str, code_points_of(each)))] for each in CharacterProperty]
         heads = ["property", f"code points, by the Unicode data {unicode_version()} of this Python"]
@@ -36,11 +37,11 @@ def table(name: str, form: str, names: bool, documents: bool, properties: bool, 
         from utf8fpga.model.history.differences import comparison_text
 
         text = "\n".join(comparison_text()) + "\n"
-    elif name in COMPOSITIONS:
-        parts = f"{COMPOSITIONS[name].form.name!r} and {COMPOSITIONS[name].unit_table.name!r}"
+    elif composition := {encoding_word(each): whole for each, whole in COMPOSITIONS.items()}.get(word):
+        parts = " and ".join(encoding_word(part.name) for part in (composition.form, composition.unit_table))
         raise CommandError(f"{name} is a composition and has no table of its own: its tables are {parts}")
-    elif name not in CATALOGUE:
-        raise CommandError(f"unknown table {name!r} (known: {', '.join(CATALOGUE)})")
+    elif word not in TABLES:
+        raise CommandError(f"unknown table {name!r} (known: {', '.join(TABLES)}){did_you_mean(word, TABLES)}")
     else:
-        text = render(CATALOGUE[name], form)
+        text = render(TABLES[word], form)
     write_bytes(output, text.encode())

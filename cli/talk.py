@@ -21,9 +21,11 @@ from utf8fpga.boards.host import Conversation, Port, SerialPort, find_port
 from utf8fpga.boards.protocol import ENQ, EOT, Mark
 from utf8fpga.cli.board_options import board_core_command, form_option
 from utf8fpga.cli.options import FILE, output_option
-from utf8fpga.cli.output import CommandError, file_size, progress, read_chunks, say, writing
+from utf8fpga.cli.output import CommandError, coloured, file_size, progress, read_chunks, say, writing
+from utf8fpga.cli.show import described
 from utf8fpga.hdl import CoreParameters
 from utf8fpga.model import InvalidArgumentError, ValidatorReport
+from utf8fpga.model.render import counted
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -108,11 +110,11 @@ def _send_file(
         transfer.run(file, stack.enter_context(progress("sending", file_size(file), rate=True)))
     transfer.judge()
     seconds = time.monotonic() - began
-    noun = "items" if conversation.form != "report" else "report" if transfer.items == 1 else "reports"
-    counts = f"{transfer.sent} bytes, {transfer.items} {noun}, {transfer.ill_formed} ill-formed"
+    noun = "report" if conversation.form == "report" else "item"
+    counts = f"{counted(transfer.sent, 'byte')}, {counted(transfer.items, noun)}, {transfer.ill_formed} ill-formed"
     rate = f"{seconds:.1f} s, {transfer.sent / seconds / 1000:.1f} kB/s"
     if check:
-        click.echo(f"{counts}, all equal to the model; {rate}")
+        click.echo(f"{counts}, {coloured('all equal to the model', 'green')}; {rate}")
     elif sys.stderr.isatty():
         say(f"{counts}; {rate}")
 
@@ -189,14 +191,15 @@ class _Transfer:
         """Check that nothing was lost, and that nothing is missing."""
         if self._lost:
             raise CommandError(
-                f"the board lost bytes, at {len(self._lost)} places, the first after {self._lost[0]} items: "
+                f"the board lost bytes, at {counted(len(self._lost), 'place')}, the first after "
+                f"{counted(self._lost[0], 'item')}: "
                 "noise on the line",
                 status=1,
             )
         if self._checker:
             self._checker.finish()
-            if (counted := self._counted.units) != self.sent:
-                raise CommandError(f"the board counted {counted} bytes of {self.sent}", status=1)
+            if (units := self._counted.units) != self.sent:
+                raise CommandError(f"the board counted {counted(units, 'byte')} of {self.sent}", status=1)
 
 
 _PART = 256
@@ -313,10 +316,7 @@ def _print(console: Console, event: Event) -> None:
     elif event.error:
         console.print(line_of(event), style="bold red", markup=False)
     else:
-        character = chr(event.code_point) if event.code_point <= sys.maxunicode else ""
-        is_printable = unicodedata.category(character)[0] not in "CZM" if character else False
-        name = unicodedata.name(character, "") if character else ""
-        console.print(f"{line_of(event):8} {character if is_printable else ' '}  {name}", style="green", markup=False)
+        console.print(f"{line_of(event):8} {described(event.code_point)}", style="green", markup=False)
 
 
 @contextmanager

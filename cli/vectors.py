@@ -5,14 +5,14 @@ from __future__ import annotations
 
 import click
 
-from utf8fpga.cli.options import output_option, practice_option
+from utf8fpga.cli.options import Word, output_option, practice_option
 from utf8fpga.cli.output import write_bytes
 from utf8fpga.model.practices import Practice
 from utf8fpga.model.vectors import VECTOR_FORMATS, render_vectors
 
 
 @click.command()
-@click.option("--format", "form", type=click.Choice(list(VECTOR_FORMATS)), default="json", show_default=True)
+@click.option("--format", "form", type=Word(list(VECTOR_FORMATS)), default="json", show_default=True)
 @practice_option
 @output_option
 def vectors(form: str, practice: str, output: str) -> None:

@@ -51,3 +51,7 @@ html_css_files = ["site.css"]
 html_show_copyright = False
 # The build is the same byte for byte: no dates.
 html_last_updated_fmt = None
+
+# The manual page of the command: `sphinx-build -b man docs build/man`.
+man_pages = [("commands", project, _PROJECT["description"], [], 1)]
+today = release  # In place of a date, so that it is the same byte for byte.

@@ -16,6 +16,7 @@ import utf8fpga.model as model
 from utf8fpga.formal.properties import Property
 from utf8fpga.hdl import CORES, CoreParameters, Word, parameters_of
 from utf8fpga.model import EncodingTable, forms
+from utf8fpga.model.render import counted
 from utf8fpga.model.table import spell
 from utf8fpga.sim.beats import ContractError, beat_of, symbol_width
 from utf8fpga.sim.simulation import Simulation
@@ -147,7 +148,7 @@ class Counterexample:
     def lines(self) -> list[str]:
         """The counterexample as text, in lines."""
         title = "reached" if self.wanted is Property.COVER else "fails"
-        lines = [f"{self.configuration}: {self.wanted} {title} in {len(self.cycles) - 1} cycles"]
+        lines = [f"{self.configuration}: {self.wanted} {title} in {counted(len(self.cycles) - 1, 'cycle')}"]
         for number, text in enumerate(self.texts):
             lines.append(f"  text {number + 1}    {spell(text, self.unit_width) or '(empty)'}")
             for name, items in (("expected", self.expected), ("given", self.given)):

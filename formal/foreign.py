@@ -17,6 +17,7 @@ from utf8fpga.hdl import DecoderParameters, beat_layout
 from utf8fpga.hdl.foreign_core import PARTIAL, ForeignCore
 from utf8fpga.hdl.foreign_ports import CheckedPorts
 from utf8fpga.model import TABLE_3_7, InvalidArgumentError
+from utf8fpga.model.render import counted
 
 PROVED = (Property.EQUIVALENCE, Property.STEADY)
 """The properties that are proved."""
@@ -108,8 +109,8 @@ def prove_foreign(core: ForeignCore, wanted: Property, *, seconds: int = 600) ->
         raise InvalidArgumentError(f"{core.name} has no reset, from which a proof starts: leave out --prove")
     if core.lanes != core.words:
         raise InvalidArgumentError(
-            f"{core.name} has {core.lanes} bytes and {core.words} words per beat, but a proof requires "
-            "as many words as bytes: leave out --prove"
+            f"{core.name} has {counted(core.lanes, 'byte')} and {counted(core.words, 'word')} per beat, but a proof "
+            "requires as many words as bytes: leave out --prove"
         )
     started = time.monotonic()
     harness = Harness(lambda: _ForeignDecoder(core), wanted, full="keep" not in core.ports.input)

@@ -20,7 +20,7 @@ from amaranth.hdl import Elaboratable
 from amaranth.lib.wiring import Signature
 
 from utf8fpga.model import EncodingTable, InvalidArgumentError, forms
-from utf8fpga.model.encodings import Encoding
+from utf8fpga.model.encodings import Encoding, encoding_word
 from utf8fpga.model.golden import BulkGolden, Golden
 from utf8fpga.model.table import checked_table
 
@@ -175,7 +175,8 @@ class CoreParameters:
             if how.flags:
                 words.append(how.flags[0] if value else how.flags[1])
             else:
-                words += [option_word(name), written(value)]
+                word = written(value)
+                words += [option_word(name), encoding_word(word) if isinstance(value, EncodingTable) else word]
         return words
 
     def words(self, without: Collection[str] = ()) -> list[str]:

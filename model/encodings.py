@@ -64,12 +64,21 @@ class Encoding:
         return b"".join(unit.to_bytes(self.unit_bytes, self.byte_order) for unit in units)
 
 
+def encoding_word(name: str) -> str:
+    """The name of an encoding or of a table as one word of the command line.
+
+    >>> encoding_word("UTF-8 of RFC 2279")
+    'utf-8-of-rfc-2279'
+    """
+    return re.sub(r"[^a-z0-9]+", "-", name.lower())
+
+
 def _all() -> dict[str, Encoding]:
     found: list[Encoding] = []
     parts = [form.unit_table for form in COMPOSITIONS.values()]
     forms: list[EncodingTable | Composition] = [table for table in CATALOGUE.values() if table not in parts]
     for form in [*forms, *COMPOSITIONS.values()]:
-        name = re.sub(r"[^a-z0-9]+", "-", form.name.lower())
+        name = encoding_word(form.name)
         has_orders = form in (UTF_16, UTF_32)
         both = [Encoding(f"{name}-le", form), Encoding(f"{name}-be", form, "big")]
         found += both if has_orders else [Encoding(name, form)]

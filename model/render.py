@@ -13,6 +13,15 @@ from utf8fpga.model.exceptions import InvalidArgumentError
 from utf8fpga.model.table import EncodingTable, Range, checked_table, joined
 
 
+def counted(number: int, noun: str) -> str:
+    """A number with its noun.
+
+    >>> counted(1, "item"), counted(2, "item")
+    ('1 item', '2 items')
+    """
+    return f"{number} {noun}{'s' * (number != 1)}"
+
+
 def aligned(row: Sequence[str], widths: Sequence[int]) -> str:
     """A line of cells, each padded to at least its width."""
     return "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
@@ -120,6 +129,12 @@ def _as_dot(table: EncodingTable) -> str:
     return "\n".join([*lines, "}"]) + "\n"
 
 
+DARK_STYLE = "@media(prefers-color-scheme:dark){svg:root{filter:invert(.92) hue-rotate(180deg)}}"
+"""The style of a drawing on white, for readers who prefer dark pages: light and dark change places, hues stay.
+
+It has no effect on a drawing that is part of a page.
+"""
+
 _CELL = 8.4
 """Width in pixels of a monospace character with a height of 14 pixels."""
 _BOX_HEIGHT, _ROW, _GAP = 34, 62, 120
@@ -161,6 +176,7 @@ def _as_svg(table: EncodingTable) -> str:
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 -16 {size[0]} {size[1]}" '
         f'width="{size[0]}" height="{size[1]}" font-family="monospace" font-size="14">\n'
+        f"<title>The minimal DFA of {escape(table.name)}</title>\n<style>{DARK_STYLE}</style>\n"
         '<defs><marker id="tip" viewBox="0 0 8 8" refX="8" refY="4" markerWidth="8" markerHeight="8" orient="auto">'
         '<path d="M0 0L8 4L0 8z" fill="#456"/></marker></defs>\n'
         f'<rect x="0" y="-16" width="100%" height="100%" fill="white"/>\n{"".join(parts)}</svg>\n'

@@ -17,6 +17,7 @@ from utf8fpga.hdl import Core, CoreParameters, parameters_of
 from utf8fpga.hdl.beats import lanes_of, symbol_shape
 from utf8fpga.hdl.toolchain import ToolError
 from utf8fpga.model import InvalidArgumentError
+from utf8fpga.model.render import DARK_STYLE
 from utf8fpga.sim.waveform import samples
 
 DIAGRAM_CYCLES = range(24)
@@ -69,7 +70,8 @@ def write_diagram(
         DiagramError: WaveDrom is not installed, or the simulation ended before the first one of the cycles.
     """
     render = renderer()
-    diagram = timing_diagram(samples(waveform), core, parameters or parameters_of(core), cycles)
+    parameters = parameters or parameters_of(core)
+    diagram = timing_diagram(samples(waveform), core, parameters, cycles)
     source = json.dumps(diagram)
     drawing = render(source)
     # Most of the file would be definitions of shapes that the diagram does not have.
@@ -78,7 +80,8 @@ def write_diagram(
     definitions[:] = [shape for shape in definitions if shape.attribs.get("id") in used]
     # A background, since lines and labels are black.
     drawing.elements.insert(0, drawing.rect(size=("100%", "100%"), fill="white"))
-    drawing.set_desc(desc=source)
+    drawing.elements.insert(0, drawing.style(DARK_STYLE))
+    drawing.set_desc(title=f"Timing diagram: {parameters.title}", desc=source)
     svg.write_text(drawing.tostring() + "\n", encoding="utf-8")
 
 

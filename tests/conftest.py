@@ -26,6 +26,9 @@ import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis.database import InMemoryExampleDatabase
 
+# It would require colours in what the tests compare.
+os.environ.pop("FORCE_COLOR", None)
+
 # The tests' helpers are in this folder. The tests are not a package, so that the installed package is tested.
 sys.path.insert(0, str(Path(__file__).parent))
 

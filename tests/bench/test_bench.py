@@ -777,7 +777,9 @@ def test_plot_file_has_the_digest_and_is_reproducible() -> None:
     given = json.dumps(OVER_LANES).encode()
     done = run([sys.executable, "-c", code], input=given, stdout=subprocess.PIPE, env=environment, check=True)
     first, second = scaling_plot(OVER_LANES).decode(), done.stdout.decode()
-    ElementTree.fromstring(first)
+    root = ElementTree.fromstring(first)
+    assert (root.findtext("{http://www.w3.org/2000/svg}title") or "").startswith("Throughput at the usable clock")
+    assert "prefers-color-scheme:dark" in first
     assert f"<dc:description>{drawn_digest(OVER_LANES)}</dc:description>" in first
     assert "<dc:date>" not in first
     # Only the last digits of coordinates may differ.

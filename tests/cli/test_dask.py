@@ -94,6 +94,6 @@ def test_unreachable_cluster(command: str, tmp_path: Path, monkeypatch: pytest.M
 
 def test_missing_dask(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "distributed", None)
-    done = utf8fpga("prove", "serial-0", "--dask", "x:1")
-    message = b"utf8fpga: distributed is not installed: pip install 'utf8fpga[dask]'\n"
+    done = utf8fpga("prove", "serial-0", "--dask", "x:1", env=os.environ | {"PATH": ""})
+    message = f"utf8fpga: distributed is not installed: {sys.executable} -m pip install 'utf8fpga[dask]'\n".encode()
     assert (done.stderr, done.stdout, done.returncode) == (message, b"", 1)

@@ -84,7 +84,7 @@ def test_files_are_those_that_the_commands_write(tmp_path: Path) -> None:
     assert {path.name for path in (folder / "verilog").iterdir()} == names | descriptions
     for name in names:
         assert (folder / "verilog" / name).read_bytes() == (written / name).read_bytes(), name
-    # `m_axis_tready` to `s_axis_tready`, as docs/verilog.md says of serial decoders with registered output.
+    # `m_axis_tready` to `s_axis_tready`, as docs/verilog-reference.md says of serial decoders with registered output.
     assert (
         "| `utf8_decoder_pipeline_1` | serial, 1 lane, pipeline 1 | 2 | 0 | m_axis_tready -> s_axis_tready |" in readme
     )

@@ -73,4 +73,4 @@ def test_the_circuit_follows_the_table(site: Path, tmp_path: Path) -> None:
     page = opened(site, tmp_path, "hex=FDBFBFBFBFBF&table=UTF-8%20of%20RFC%202279")
     assert re.findall('<span class="try-point">(.*?)</span>', page) == ["U+7FFFFFFF"]
     assert f"1 item; {EQUAL}" in text_of(page, "result").replace("items", "item")
-    assert text_of(page, "netlist").endswith("utf8fpga generate --table 'UTF-8 of RFC 2279'.")
+    assert text_of(page, "netlist").endswith("utf8fpga generate --table utf-8-of-rfc-2279.")

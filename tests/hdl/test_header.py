@@ -223,7 +223,7 @@ PATHS = {
     "transcoder-utf-32": {"s_axis_tready": "s_axis_tdata, s_axis_tkeep, m_axis_tready"},
     "transcoder-4": {},
 }
-"""The paths that docs/verilog.md states, per output."""
+"""The paths that docs/verilog-reference.md states, per output."""
 
 TRACED: dict[str, dict[str, Any]] = {
     **DECODERS,
@@ -254,7 +254,7 @@ BYTES = re.compile(r"\b([C-F][0-9A-F])(?:\.\.([C-F][0-9A-F]))?\b")
 
 
 def test_the_causes_of_single_bytes_are_the_documented_ones() -> None:
-    page = (Path(__file__).parents[2] / "docs" / "verilog.md").read_text(encoding="utf-8")
+    page = (Path(__file__).parents[2] / "docs" / "verilog-reference.md").read_text(encoding="utf-8")
     row = next(line for line in page.splitlines() if "`--kind`" in line and line.startswith("| 3 to 1"))
     documented = {
         int(number): [range(int(first, 16), int(last or first, 16) + 1) for first, last in BYTES.findall(text)]

@@ -307,7 +307,7 @@ def test_axi_lite_answers_each_request_of_a_master_that_does_not_wait_for_respon
 
 
 def test_the_table_of_the_documentation_is_that_of_the_circuit() -> None:
-    page = (Path(__file__).parents[2] / "docs" / "verilog.md").read_text(encoding="utf-8")
+    page = (Path(__file__).parents[2] / "docs" / "verilog-reference.md").read_text(encoding="utf-8")
     rows = re.findall(r"^\| `([0-9A-F]{2})` \| `(\w+)` \| (.*?) \| (.*?) \|$", page, re.MULTILINE)
     assert rows == [(f"{4 * number:02X}", *register) for number, register in enumerate(REGISTERS)]
 

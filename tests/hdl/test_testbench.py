@@ -76,7 +76,7 @@ def test_vectors_of_a_decoder_are_those_of_its_practice() -> None:
 
 
 def entries_of(units: Iterable[tuple[int, bool]]) -> list[tuple[int, int]]:
-    """Tags and data of an output packet of units with error flags, as `docs/verilog.md` describes them."""
+    """Tags and data of an output packet of units with error flags, as `docs/verilog-reference.md` describes them."""
     found = [[10 if error else 8, unit] for unit, error in units]
     if found:
         found[-1][0] += 1

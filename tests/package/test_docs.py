@@ -20,6 +20,7 @@ import sysconfig
 import tomllib
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
 from xml.etree import ElementTree
@@ -89,6 +90,8 @@ utf8fpga bench
 utf8fpga bench --record .
 # it writes to a checkout; test_readme.py compares the page
 utf8fpga bench --engines --record .
+# it writes to a checkout; test_pictures.py draws again
+python docs/pictures/draw.py
 # it writes to a checkout; test_readme.py records into a copy
 utf8fpga bench --software --record .
 # it takes ten minutes; test_commands.py sends less
@@ -119,6 +122,7 @@ MARKERS = {
     "utf8fpga check decoder.v": "slow",
     "utf8fpga check decoder.v --prove": "proof",
     "utf8fpga prove": "proof",
+    "utf8fpga simulate --soak": "slow",
     'utf8fpga simulate --hex "C3 A9 FF" --engine netlist': "slow",
     "LANES=16 python examples/cocotb/run.py": "slow",
     "SIM=verilator LANES=1 python examples/cocotb/run.py": "build",
@@ -540,8 +544,8 @@ def test_toml_blocks_describe_a_core(block: Block, tmp_path: Path) -> None:
 @requires_compiler
 def test_check_of_the_page_prints_its_output(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    (ports,) = blocks_in("toml", "verilog.md")
-    (printed,) = (block for block in blocks_in("text", "verilog.md") if block.text.startswith("ill-formed, but"))
+    (ports,) = blocks_in("toml", "foreign-cores.md")
+    (printed,) = (block for block in blocks_in("text", "foreign-cores.md") if block.text.startswith("ill-formed, but"))
     Path("ports.toml").write_text(ports.text, encoding="utf-8")
     shutil.copy(FOLDER / "surrogates.v", "surrogates.v")
     (line,) = (span for span in INLINE if span.startswith("utf8fpga check surrogates.v"))
@@ -567,6 +571,64 @@ def test_generated_blocks_are_compared_with_their_output() -> None:
     for page in PAGES:
         names = re.findall(r"<!-- (\w+): begin -->", page.read_text(encoding="utf-8"))
         assert tuple(names) == tuple(sorted(compared.get(page.relative_to(CHECKOUT), ()), key=names.index))
+
+
+# Messages.
+
+
+def messages() -> list[tuple[str, str]]:
+    """The lines of the messages in docs/troubleshooting.md, each with the command before it, if it has one."""
+    lines = [line for block in blocks_in("text", "troubleshooting.md") for line in block.text.splitlines()]
+    return [(before, line) for before, line in pairwise(["", *lines]) if not line.startswith("$ ")]
+
+
+@pytest.mark.parametrize(("command", "message"), [pair for pair in messages() if pair[0].startswith("$ ")])
+def test_commands_print_the_messages_of_the_page(
+    command: str, message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    done = utf8fpga(*shlex.split(command)[2:])
+    assert (done.returncode, done.stdout.decode(), done.stderr.decode()) == (2, "", f"{message}\n")
+
+
+def test_messages_of_the_page_are_in_the_source() -> None:
+    files = [file for name in ("boards", "cli", "hdl", "sim") for file in (CHECKOUT / name).rglob("*.py")]
+    texts = [file.read_text(encoding="utf-8") for file in [*files, CHECKOUT / "hdl" / "verilog" / "testbench.v"]]
+    source = re.sub(r'"\s*\n\s*f?"', "", "".join(texts))
+    for message in [line for command, line in messages() if not command.startswith("$ ")]:
+        # Without what another tool printed, and without values, such as numbers, paths and variables.
+        own = message.removeprefix("utf8fpga: ").partition("ERROR: ")[0]
+        parts = [part.split() for part in re.split(r"'.*?'|\S*[\d/]\S*|\b[A-Z]{4,}\b|[:,;] ", own)]
+        phrases = [part for part in parts if len(part) > 1]
+        assert phrases, message
+        for words in phrases:
+            # The name of a tool may be the first or the last word.
+            variants = [words, *([words[1:], words[:-1]] if len(words) > 2 else [])]
+            assert any(" ".join(each) in source for each in variants), message
+
+
+# Language.
+
+
+LONGER = {"README.md", "boards.md", "contributing.md"}
+"""Pages with longer sentences than the others."""
+
+MAX_WORDS = 30
+MAX_COLUMNS = 7
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_sentences_are_short_and_tables_narrow(page: Path) -> None:
+    text = re.sub(r"<!-- (\w+): begin -->.*?<!-- \1: end -->", "", without_fences(page), flags=re.DOTALL)
+    wide = [line for line in text.splitlines() if line.startswith("|") and line.count("|") > MAX_COLUMNS + 1]
+    assert not wide
+    # A code span is a word, and the address of a link none.
+    text = re.sub(r"\]\([^)]*\)", "]", re.sub(r"`[^`]*`", "x", text))
+    paragraphs = re.split(r"\n\s*\n|\n(?=\s*(?:- |\d+\. |\||#))", text)
+    sentences = [s for each in paragraphs if not each.lstrip().startswith("|") for s in re.split(r"[.?!]\S*\s", each)]
+    long = [sentence for sentence in sentences if len(re.findall(r"\S*\w\S*", sentence)) > MAX_WORDS]
+    assert not long or page.name in LONGER
+    assert long or page.name not in LONGER, "remove it from LONGER"
 
 
 # Links.

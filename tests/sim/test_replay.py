@@ -266,7 +266,8 @@ def test_the_command_simulates_every_practice(practice: Practice, capsys: pytest
     assert (status, said) == (0, "")
     marks = {"maximal-subparts": 4, "each-unit": 6, "whole-subsequence": 2, "malformed-sequence": 4, "first-error": 1}
     well_formed = practice != Practice.FIRST_ERROR
-    assert f"{marks[practice] + well_formed} items, {marks[practice]} ill-formed" in printed
+    items = marks[practice] + well_formed
+    assert f"{items} item{'s' if items > 1 else ''}, {marks[practice]} ill-formed" in printed
 
 
 # Symbols that come too early.

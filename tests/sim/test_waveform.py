@@ -297,9 +297,11 @@ def test_a_diagram_has_its_data_and_a_background(tmp_path: Path) -> None:
     picture = ElementTree.parse(tmp_path / "w.svg")
     space = "{http://www.w3.org/2000/svg}"
     assert json.loads(picture.findtext(f"{space}desc") or "")["signal"][0] == {"name": "clk", "wave": "P."}
+    assert picture.findtext(f"{space}title") == "Timing diagram: serial, 1 lane, pipeline 0"
     background = picture.find(f"{space}rect")
     assert (background.get("width"), background.get("fill")) == ("100%", "white")
     # Each shape that is used is defined, and no other one.
     text = (tmp_path / "w.svg").read_text(encoding="utf-8")
+    assert "prefers-color-scheme:dark" in text
     defined = {each.get("id") for each in picture.findall(f"{space}defs/*")}
     assert defined == set(re.findall(r'href="#([^"]+)"', text))

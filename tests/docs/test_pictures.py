@@ -1,0 +1,153 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The pictures of README and docs: current, true, and readable by anyone; and the page that they explain."""
+
+from __future__ import annotations
+
+import importlib
+import re
+from collections.abc import Iterator
+from itertools import pairwise
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+from xml.etree import ElementTree
+
+import pytest
+from support.command import utf8fpga
+from support.site import DOCS
+
+from utf8fpga.hdl import Decoder, axi_verilog
+
+CHECKOUT = DOCS.parent
+FOLDER = DOCS / "pictures"
+PICTURES = sorted(path.stem for path in FOLDER.glob("*.svg"))
+WRITTEN = [CHECKOUT / "model", CHECKOUT / "bench" / "results", DOCS / "waves", FOLDER]
+SPACE = "{http://www.w3.org/2000/svg}"
+MOST = 40_000
+"""Bytes of a picture, so that a page with all of them is not slow."""
+
+
+@pytest.fixture
+def draw() -> Iterator[ModuleType]:
+    """The script, as if it were run."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.syspath_prepend(str(FOLDER))
+        yield importlib.import_module("draw")
+
+
+def elements(name: str, tag: str) -> list[Any]:
+    return list(ElementTree.parse(FOLDER / f"{name}.svg").iter(SPACE + tag))
+
+
+def texts(name: str) -> list[str]:
+    return [each.text or "" for each in elements(name, "text")]
+
+
+def code_points(text: str) -> list[str]:
+    return [f"U+{ord(character):04X}" for character in text]
+
+
+def test_every_picture_is_drawn_again_byte_for_byte(draw: ModuleType) -> None:
+    assert sorted(draw.PICTURES) == PICTURES
+    for name, picture in draw.PICTURES.items():
+        recorded = (FOLDER / f"{name}.svg").read_bytes()
+        assert str(picture()).encode() == recorded, f"{name} is stale: python docs/pictures/draw.py {name}"
+
+
+@pytest.mark.parametrize("path", [path for folder in WRITTEN for path in sorted(folder.glob("*.svg"))], ids=str)
+def test_every_drawing_has_a_title_and_colours_for_dark_pages(path: Path) -> None:
+    root, text = ElementTree.parse(path).getroot(), path.read_text(encoding="utf-8")
+    assert root.findtext(f"{SPACE}title")
+    assert "@media(prefers-color-scheme:dark){" in text
+    assert not re.search(r"<script|@import|@font-face|(href|url)[=(][\"']?\w+:", text)
+
+
+@pytest.mark.parametrize("name", PICTURES)
+def test_a_picture_is_small_described_and_still_where_motion_is_not_wanted(name: str) -> None:
+    text = (FOLDER / f"{name}.svg").read_text(encoding="utf-8")
+    assert len(text.encode()) < MOST
+    assert all(each.text for tag in ("title", "desc") for each in elements(name, tag))
+    assert ("@keyframes" in text) == ("prefers-reduced-motion:reduce" in text)
+    # At 390 pixels a text of size 16 has ten.
+    assert min(int(each.get("font-size")) for each in elements(name, "text")) >= 16
+
+
+def test_the_decoder_outputs_what_cpython_decodes(draw: ModuleType) -> None:
+    decoded = draw.DAMAGED.decode("utf-8", "replace")
+    assert [each for each in texts("decoder") if each.startswith("U+")] == code_points(decoded)
+    assert [each for each in texts("decoder") if re.fullmatch("[0-9A-F]{2}", each)] == [
+        f"{byte:02X}" for byte in draw.DAMAGED
+    ]
+    # Read off the bytes: E1 80 before A; C0, which starts no sequence; AF after it.
+    assert "truncated overlong unexpected continuation" in " ".join(
+        each for each in texts("decoder") if each in "truncated overlong unexpected continuation"
+    )
+
+
+def test_the_automaton_accepts_the_first_bytes_that_cpython_accepts() -> None:
+    labels = re.findall(r"[0-9A-F]{2}(?:\.\.[0-9A-F]{2})?", " ".join(texts("automaton")))
+    boxes = sorted(each for each in texts("automaton") if each in ("80..BF", "80..8F", "80..9F", "90..BF", "A0..BF"))
+    for box in boxes:
+        labels.remove(box)
+    starts = {byte for label in labels for byte in range(int(label[:2], 16), int(label[-2:], 16) + 1)}
+    assert starts == {*range(128)} | {byte for byte in range(256) if continuations(byte)}
+    # A box before one, before two and before three bytes has the same range.
+    following = {continuations(byte) for byte in starts} - {frozenset()}
+    assert {frozenset(range(int(box[:2], 16), int(box[-2:], 16) + 1)) for box in boxes} == following
+    assert len(boxes) == 7
+
+
+def continuations(lead: int) -> frozenset[int]:
+    """The bytes that CPython accepts after a byte; none after a complete sequence, and none after an ill-formed one."""
+    return frozenset(byte for byte in range(256) if len(bytes([lead, byte]).decode("utf-8", "replace")) == 1)
+
+
+def test_the_window_has_the_items_that_end_in_its_lanes() -> None:
+    # "A" is in the beat before; the second byte of lane 1 and 2 is broken by the "A" at the end.
+    expected = code_points(b"\xf0\x9f\x98\x80\xe1\x80A".decode("utf-8", "replace"))
+    shown = [each for each in texts("window") if each.startswith("U+") or each == "none"]
+    assert shown == [expected[0], "none", *expected[1:]]
+
+
+def test_the_network_moves_each_word_behind_those_before_it(draw: ModuleType) -> None:
+    lanes, text = 8, draw.NETWORK_TEXT
+    before = text[:lanes].decode()
+    words = text[lanes:].decode("utf-8", "replace")
+    passage = draw.Passage.of(text, lanes)
+    assert passage.base == len(before)
+    for number, (lane, route) in enumerate(passage.routes.items()):
+        assert passage.beat[lane].code_point == ord(words[number])
+        assert route[-1] == (len(before) + number) % lanes
+        assert all(abs(here - there) in (0, 1 << step) for step, (here, there) in enumerate(pairwise(route)))
+    assert len(passage.routes) == len(words)
+    # No two words are in one lane, at any step.
+    assert all(len(set(level)) == len(words) for level in zip(*passage.routes.values(), strict=True))
+    rows = [item.code_point for row in passage.rows for item in row if item]
+    assert rows == [ord(character) for character in before + words]
+    assert all(item for item in passage.rows[0])
+    described = " ".join(each.text for each in elements("network", "desc"))
+    assert [route[-1] for route in passage.routes.values()] == [
+        int(found) for found in re.findall(r"lanes [\d, ]*(\d)\.", described)
+    ]
+
+
+def test_the_page_has_the_table_and_the_lines_of_the_verilog_as_they_are_generated() -> None:
+    page = (DOCS / "how-it-works.md").read_text(encoding="utf-8")
+    table, *extracts = re.findall(r"```text\n(.*?)```", page, re.DOTALL)
+    assert table in utf8fpga("table").stdout.decode()
+    verilog = axi_verilog(Decoder())
+    assert len(extracts) == 2
+    assert all(each in verilog for each in extracts)
+
+
+def test_the_sentences_of_the_page_are_short() -> None:
+    page = (DOCS / "how-it-works.md").read_text(encoding="utf-8")
+    prose = re.sub(r"```.*?```|!\[.*?\]\(.*?\)|^#.*?$", "\n\n", page, flags=re.DOTALL | re.MULTILINE)
+    sentences = [each for part in re.split(r"\n\n|\n[-\d]", prose) for each in re.split(r"[.:?;](?:\*\*)?\s", part)]
+    assert len(sentences) > 60
+    assert not [each for each in sentences if len(each.split()) > 30]
+
+
+def test_every_picture_is_on_the_page() -> None:
+    page = (DOCS / "how-it-works.md").read_text(encoding="utf-8")
+    assert sorted(re.findall(r"\]\(pictures/(\w+)\.svg\)", page)) == PICTURES
