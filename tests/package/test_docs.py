@@ -610,7 +610,7 @@ def test_messages_of_the_page_are_in_the_source() -> None:
 # Language.
 
 
-LONGER = {"README.md", "boards.md", "contributing.md"}
+LONGER = {"contributing.md"}
 """Pages with longer sentences than the others."""
 
 MAX_WORDS = 30
