@@ -17,7 +17,7 @@ from utf8fpga.boards.virtual import DirectPort, VirtualBoard
 from utf8fpga.cli.options import FOLDER
 from utf8fpga.cli.output import CommandError, pip_install, progress, say
 from utf8fpga.cli.show import Tally
-from utf8fpga.hdl import PIPELINES, Decoder, DecoderParameters
+from utf8fpga.hdl import PIPELINES, DecoderParameters, decoder_core
 from utf8fpga.model import DFA, TABLE_3_7, decode
 from utf8fpga.model.render import counted, table_text
 from utf8fpga.sim import Simulation, compare
@@ -61,7 +61,7 @@ def run_demo(directory: Path) -> None:
 
     _title("4. The decoder in simulated hardware, against the model on every byte")
     for pipeline in PIPELINES:
-        simulation = Simulation(Decoder(pipeline=pipeline, kind=True, length=True))
+        simulation = Simulation(decoder_core(pipeline=pipeline, kind=True, length=True))
         for name in TEXTS:
             text = demo_text(name)
             with progress(f"simulating {name}, pipeline {pipeline}", len(text)) as done:

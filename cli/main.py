@@ -59,7 +59,14 @@ class _Commands(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in COMMANDS:
             return None
-        command: click.Command = getattr(importlib.import_module(f"utf8fpga.cli.{cmd_name}"), cmd_name)
+        try:
+            module = importlib.import_module(f"utf8fpga.cli.{cmd_name}")
+        except ModuleNotFoundError as missing:
+            if missing.name is None or missing.name.startswith("utf8fpga"):
+                raise
+            extra = "boards" if cmd_name in ("demo", *GROUPS["Boards"]) else "hdl"
+            raise CommandError(f"{cmd_name} requires {missing.name}: pip install 'utf8fpga[{extra}]'") from None
+        command: click.Command = getattr(module, cmd_name)
         return command
 
     def resolve_command(

@@ -241,14 +241,17 @@ _displays: list[Progress] = []
 
 @contextmanager
 def _displayed(columns: Callable[[ModuleType], Iterable[ProgressColumn]]) -> Iterator[Progress | None]:
-    """A progress bar that is removed from the terminal at the end; None if standard error is no terminal."""
+    """A progress bar that is removed from the terminal at the end; None without a terminal, or without rich."""
     if not sys.stderr.isatty():
         yield None
         return
-    # Importing rich takes as long as the rest of a short command.
-    from rich import progress
-    from rich.console import Console
-
+    try:
+        # Importing rich takes as long as the rest of a short command.
+        from rich import progress
+        from rich.console import Console
+    except ModuleNotFoundError:
+        yield None  # It is part of the extra hdl.
+        return
     console = Console(stderr=True, force_terminal=True)  # Whatever variables such as FORCE_COLOR say.
     redirect = sys.stdout.isatty()
     with progress.Progress(*columns(progress), console=console, transient=True, redirect_stdout=redirect) as bar:

@@ -276,7 +276,7 @@ def _refreshed(pipeline: int) -> Configuration:
         f"serial-{pipeline}-refresh",
         TABLE_3_7,
         partial(_refreshed_from, pipeline=pipeline, most=most),
-        f"RefreshedDecoder(Decoder(pipeline={pipeline}), Refresh(2, still={most}, most={most}))",
+        f"RefreshedDecoder(decoder_core(pipeline={pipeline}), Refresh(2, still={most}, most={most}))",
     )
 
 

@@ -3,19 +3,24 @@
 
 from __future__ import annotations
 
+try:
+    import amaranth  # noqa: F401
+except ModuleNotFoundError:
+    raise ModuleNotFoundError("amaranth is not installed: pip install 'utf8fpga[hdl]'", name="amaranth") from None
+
 from utf8fpga.hdl.axi_stream import FLAGS, AxiStreamCore, PortOptions, axi_signature
 from utf8fpga.hdl.beats import beat_layout
 from utf8fpga.hdl.core import Core, CoreParameters, Option
-from utf8fpga.hdl.cores import CORES, command_words, parameters_of
+from utf8fpga.hdl.cores import CORES, OutputSymbol, command_words, parameters_of
 from utf8fpga.hdl.decoder.direct import DirectPackedDecoder
 from utf8fpga.hdl.decoder.packed import CompactDecoder, PackedDecoder
 from utf8fpga.hdl.decoder.parallel import ParallelDecoder
 from utf8fpga.hdl.decoder.parameters import (
     ARCHITECTURES,
     MAX_LANES,
-    Decoder,
     DecoderParameters,
     Word,
+    decoder_core,
 )
 from utf8fpga.hdl.decoder.pipeline import BUFFERS, PARALLEL_PIPELINES
 from utf8fpga.hdl.decoder.practice import MARK_PRACTICES, MERGING_PRACTICES, PracticeDecoder
@@ -66,13 +71,13 @@ __all__ = [
     "CompactDecoder",
     "Core",
     "CoreParameters",
-    "Decoder",
     "DecoderParameters",
     "DirectPackedDecoder",
     "Encoder",
     "EncoderParameters",
     "Kind",
     "Option",
+    "OutputSymbol",
     "PackedDecoder",
     "Packer",
     "ParallelDecoder",
@@ -101,6 +106,7 @@ __all__ = [
     "check_module_name",
     "check_ram_style",
     "command_words",
+    "decoder_core",
     "edge_words",
     "fitted",
     "item_layout",

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple, Protocol
 
 from amaranth.hdl import Module, Value
-from amaranth.lib import wiring
+from amaranth.lib import stream, wiring
 
 from utf8fpga.hdl.beats import is_effective, lanes_of
 
@@ -19,8 +19,8 @@ class Stage(Protocol):
     that cannot accept a beat per cycle on average has `is_narrow`, which is true.
     """
 
-    input: Any
-    output: Any
+    input: stream.Interface
+    output: stream.Interface
 
     @property
     def latency(self) -> int: ...
@@ -43,7 +43,7 @@ class Join(NamedTuple):
     symbol: Callable[[Any, Any], list[Any]] | None = None
     drops_null_beats: bool = False
 
-    def connect(self, m: Module, source: Any, target: Any) -> None:
+    def connect(self, m: Module, source: stream.Interface, target: stream.Interface) -> None:
         """Make the connection in a module."""
         if self == Join():
             wiring.connect(m, source, target)
@@ -141,7 +141,7 @@ class Chain(wiring.Component):
         return m
 
     @property
-    def connections(self) -> list[tuple[str, Any, Any]]:
+    def connections(self) -> list[tuple[str, stream.Interface, stream.Interface]]:
         """For each join its name, and the two streams, as they are seen from inside."""
         stages = self.stages.values()
         sources = [wiring.flipped(self.input), *(stage.output for stage in stages)]

@@ -17,6 +17,7 @@ from types import NoneType, UnionType
 from typing import Any, ClassVar, Protocol, get_args, get_type_hints
 
 from amaranth.hdl import Elaboratable
+from amaranth.lib import stream
 from amaranth.lib.wiring import Signature
 
 from utf8fpga.model import EncodingTable, InvalidArgumentError, forms
@@ -35,8 +36,8 @@ class Core(Protocol):
     """
 
     parameters: CoreParameters
-    input: Any
-    output: Any
+    input: stream.Interface
+    output: stream.Interface
     signature: Signature
 
     @property
@@ -214,8 +215,8 @@ class CoreParameters:
             given.insert(0, f"table={spelled(table)}")
         return f"{type(self).__name__}({', '.join(given)}).build()"
 
-    def build(self) -> Any:
-        """The circuit, a `Core`."""
+    def build(self) -> Core:
+        """The circuit."""
         raise NotImplementedError
 
     def preferences_without_memory(self) -> dict[str, Any]:
@@ -232,7 +233,7 @@ class CoreParameters:
         """The noun for an output symbol."""
         return "symbol"
 
-    def growth(self, circuit: Any) -> int:
+    def growth(self, circuit: Core) -> int:
         """The cycles that an input beat of the circuit takes on average on the worst input; 1 if on any input."""
         return 1
 
@@ -341,7 +342,7 @@ class CoreParameters:
         """
         return ()
 
-    def counted(self, circuit: Any) -> Any:
+    def counted(self, circuit: Core) -> stream.Interface | None:
         """The stream in the circuit whose symbols a board counts; None: it counts those of the output."""
         return None
 

@@ -5,15 +5,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import Any
+from typing import TypeAlias
 
 from utf8fpga.hdl.core import CoreParameters
-from utf8fpga.hdl.decoder.parameters import DecoderParameters
+from utf8fpga.hdl.decoder.parameters import DecoderParameters, FlaggedWord, Word
 from utf8fpga.hdl.encoder.parameters import EncoderParameters
+from utf8fpga.hdl.payloads import OutputUnit
 from utf8fpga.hdl.remover import RemoverParameters
 from utf8fpga.hdl.transcoder.parameters import TranscoderParameters
 from utf8fpga.hdl.validator.parameters import ValidatorParameters
-from utf8fpga.model import InvalidArgumentError
+from utf8fpga.model import InvalidArgumentError, Item, ValidatorReport
+from utf8fpga.model.properties import FlaggedItem
 
 CORES: Mapping[str, type[CoreParameters]] = MappingProxyType(
     {
@@ -24,14 +26,22 @@ CORES: Mapping[str, type[CoreParameters]] = MappingProxyType(
 """The class of the parameters of each kind of core, by name; the first is the default."""
 
 
-def parameters_of(circuit: Any) -> CoreParameters:
+OutputSymbol: TypeAlias = Item | FlaggedItem | Word | FlaggedWord | OutputUnit | ValidatorReport | int
+"""An output symbol in a simulation.
+
+A decoder has an `Item`, or without its cause or its length a `Word`; each with its properties, if it has flags. An
+encoder and a transcoder have an `OutputUnit`, a validator that or a `ValidatorReport`, a remover a number.
+"""
+
+
+def parameters_of(circuit: object) -> CoreParameters:
     """The parameters that a core was built from.
 
     Raises:
         InvalidArgumentError: it is not a core of a kind in `CORES`.
 
-    >>> from utf8fpga.hdl.decoder.parameters import Decoder
-    >>> parameters_of(Decoder(lanes=4, packed=False, buffer="registers")).arguments()
+    >>> from utf8fpga.hdl.decoder.parameters import decoder_core
+    >>> parameters_of(decoder_core(lanes=4, packed=False, buffer="registers")).arguments()
     ['--lanes', '4', '--sparse', '--buffer', 'registers']
     """
     found = getattr(circuit, "parameters", None)

@@ -23,7 +23,7 @@ from utf8fpga.hdl.tool_cache import compiled_form, is_yowasp
 from utf8fpga.model import UserError
 
 _EXTRA = {
-    "yosys": "",
+    "yosys": "[hdl]",
     "nextpnr-ice40": "[boards]",
     "icepack": "[boards]",
     "nextpnr-ecp5": "[boards]",

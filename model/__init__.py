@@ -8,6 +8,7 @@
 
 from __future__ import annotations
 
+from utf8fpga.model.codecs import register_codecs
 from utf8fpga.model.conversion import (
     SCHEMES,
     UTF_16BE,
@@ -20,6 +21,7 @@ from utf8fpga.model.conversion import (
 )
 from utf8fpga.model.decoder import REPLACEMENT_CHARACTER, Decoder, Item, decode, encode, encode_units, is_well_formed
 from utf8fpga.model.dfa import DFA, REJECT, START, State, UnitClass
+from utf8fpga.model.display import Display, show
 from utf8fpga.model.errors import ErrorKind, cause
 from utf8fpga.model.exceptions import InvalidArgumentError, UserError
 from utf8fpga.model.forms import (
@@ -81,6 +83,7 @@ __all__ = [
     "Conversion",
     "ConversionError",
     "Decoder",
+    "Display",
     "EncodingScheme",
     "EncodingTable",
     "ErrorKind",
@@ -109,6 +112,8 @@ __all__ = [
     "hopwood",
     "is_well_formed",
     "partition",
+    "register_codecs",
+    "show",
     "spell",
     "table_3_1b",
     "validate",

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_right
 from collections.abc import Callable, Hashable, Iterable
 from dataclasses import dataclass
@@ -111,6 +112,17 @@ class DFA:
             ValueError: the unit does not fit the table's width.
         """
         return self.states[state].transitions[self.class_of(unit)]
+
+    def __str__(self) -> str:
+        from utf8fpga.model.render import dfa_text
+
+        return "\n".join(dfa_text(self))
+
+    def _repr_svg_(self) -> str:
+        """The drawing, in a notebook as wide as its cell."""
+        from utf8fpga.model.render import render
+
+        return re.sub(r' width="\d+" height="\d+"', ' width="100%"', render(self.table, "svg"), count=1)
 
 
 def _first(piece: tuple[Range, int]) -> int:

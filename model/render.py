@@ -50,6 +50,17 @@ def table_text(table: EncodingTable) -> list[str]:
     return columns(rows, heading)
 
 
+def table_html(table: EncodingTable) -> str:
+    """The rows of a table for a notebook, whose colours it keeps."""
+    heading, rows = _table_cells(table)
+    left = 'style="text-align:left"'
+    head = "".join(f'<th scope="col" {left}>{name}</th>' for name in heading)
+    cells = ["".join(f"<td {left}>{cell and f'<code>{cell}</code>'}</td>" for cell in row) for row in rows]
+    lines = "".join(f"<tr>{line}</tr>\n" for line in cells)
+    caption = f"<caption>{escape(table.name)}: {escape(table.source)}</caption>"
+    return f"<table>\n{caption}\n<thead><tr>{head}</tr></thead>\n<tbody>\n{lines}</tbody>\n</table>\n"
+
+
 def _transition_cells(dfa: DFA) -> tuple[list[str], list[list[str]]]:
     names = {REJECT: "", START: "done"}
     rows = [[str(n), *(names.get(to, str(to)) for to in state.transitions)] for n, state in enumerate(dfa.states)]
@@ -175,7 +186,7 @@ def _as_svg(table: EncodingTable) -> str:
     size = f"{done[0] + width + 16:.0f}", f"{len(order) * _ROW + 94:.0f}"
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 -16 {size[0]} {size[1]}" '
-        f'width="{size[0]}" height="{size[1]}" font-family="monospace" font-size="14">\n'
+        f'width="{size[0]}" height="{size[1]}" font-family="monospace" font-size="14" role="img">\n'
         f"<title>The minimal DFA of {escape(table.name)}</title>\n<style>{DARK_STYLE}</style>\n"
         '<defs><marker id="tip" viewBox="0 0 8 8" refX="8" refY="4" markerWidth="8" markerHeight="8" orient="auto">'
         '<path d="M0 0L8 4L0 8z" fill="#456"/></marker></defs>\n'

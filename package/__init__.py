@@ -1,4 +1,105 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""utf8fpga: a UTF-8 decoder in hardware, and the Python library that specifies its behaviour."""
+"""utf8fpga: a UTF-8 decoder in hardware, and the Python library that specifies its behaviour.
+
+The names here are those of the model for decoding, encoding and tables; `utf8fpga.model` has all of them. They need the
+standard library alone; `utf8fpga.hdl` and the packages that use it need the extra ``hdl``.
+
+>>> import utf8fpga
+>>> [str(item) for item in utf8fpga.decode(b"A\\xed\\xa0\\x80")][:2]
+['0+1 U+0041', '1+1 U+FFFD SURROGATE']
+"""
+
+from __future__ import annotations
+
+from utf8fpga.model import (
+    CATALOGUE,
+    CESU_8,
+    COMPOSITIONS,
+    DFA,
+    GENERALISED_UTF_8,
+    MODIFIED_UTF_8,
+    REPLACEMENT_CHARACTER,
+    RFC_2279,
+    TABLE_3_7,
+    UTF_16,
+    UTF_16BE,
+    UTF_16LE,
+    UTF_32,
+    UTF_32BE,
+    UTF_32LE,
+    Composition,
+    ConversionError,
+    Decoder,
+    Display,
+    EncodingScheme,
+    EncodingTable,
+    ErrorKind,
+    IncrementalDecoder,
+    InvalidArgumentError,
+    Item,
+    Practice,
+    Range,
+    Row,
+    Subsequence,
+    TableError,
+    UserError,
+    ValidatorReport,
+    convert,
+    decode,
+    decode_with,
+    encode,
+    encode_units,
+    is_well_formed,
+    partition,
+    register_codecs,
+    show,
+    validate,
+)
 
 __version__ = "0.1.0"
+
+__all__ = [
+    "CATALOGUE",
+    "CESU_8",
+    "COMPOSITIONS",
+    "DFA",
+    "GENERALISED_UTF_8",
+    "MODIFIED_UTF_8",
+    "REPLACEMENT_CHARACTER",
+    "RFC_2279",
+    "TABLE_3_7",
+    "UTF_16",
+    "UTF_16BE",
+    "UTF_16LE",
+    "UTF_32",
+    "UTF_32BE",
+    "UTF_32LE",
+    "Composition",
+    "ConversionError",
+    "Decoder",
+    "Display",
+    "EncodingScheme",
+    "EncodingTable",
+    "ErrorKind",
+    "IncrementalDecoder",
+    "InvalidArgumentError",
+    "Item",
+    "Practice",
+    "Range",
+    "Row",
+    "Subsequence",
+    "TableError",
+    "UserError",
+    "ValidatorReport",
+    "__version__",
+    "convert",
+    "decode",
+    "decode_with",
+    "encode",
+    "encode_units",
+    "is_well_formed",
+    "partition",
+    "register_codecs",
+    "show",
+    "validate",
+]

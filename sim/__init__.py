@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import utf8fpga.hdl  # noqa: F401 - it names the extra if Amaranth is missing
 from utf8fpga.sim.beats import ContractError
 from utf8fpga.sim.check import Mismatch, compare
 from utf8fpga.sim.diagram import DiagramError, write_diagram

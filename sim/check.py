@@ -12,7 +12,7 @@ from pathlib import Path
 from time import monotonic
 from typing import Any
 
-from utf8fpga.hdl import command_words
+from utf8fpga.hdl import OutputSymbol, command_words
 from utf8fpga.model import Item
 from utf8fpga.model.properties import FlaggedItem
 from utf8fpga.model.table import spell
@@ -83,8 +83,8 @@ class Mismatch:
 
     units: tuple[int, ...]
     offset: int
-    expected: Any
-    simulated: Any
+    expected: OutputSymbol | None
+    simulated: OutputSymbol | None
     reason: str = ""
     unit_width: int = 8
     replay: tuple[str, ...] = ()
@@ -116,7 +116,7 @@ def compare(
     gaps: Sequence[bool] = _NO_PAUSES,
     vcd: Path | None = None,
     engine: str | None = None,
-    on_item: Callable[[Any], None] | None = None,
+    on_item: Callable[[OutputSymbol], None] | None = None,
     on_unit: Callable[[int], None] | None = None,
 ) -> Mismatch | None:
     """Simulate a core on one text of any length and compare each symbol with its golden function.
@@ -218,7 +218,7 @@ _FEW = (1, 2, 3, 4, 8, 16)
 
 
 class _DifferenceError(Exception):
-    def __init__(self, expected: Any, simulated: Any) -> None:
+    def __init__(self, expected: OutputSymbol | None, simulated: OutputSymbol | None) -> None:
         super().__init__()
         self.expected = expected
         self.simulated = simulated
@@ -231,7 +231,7 @@ class _Comparison:
     simulation: Simulation
     units: Iterable[int]
     options: StreamOptions
-    on_item: Callable[[Any], None] | None = None
+    on_item: Callable[[OutputSymbol], None] | None = None
     on_unit: Callable[[int], None] | None = None
 
     recent: deque[int] = field(init=False)
@@ -243,8 +243,8 @@ class _Comparison:
     def __post_init__(self) -> None:
         self.parameters = self.simulation.parameters
         self.golden = self.parameters.golden()
-        self.expected: deque[Any] = deque()
-        self.early: deque[Any] = deque()
+        self.expected: deque[Item | FlaggedItem] = deque()
+        self.early: deque[OutputSymbol] = deque()
         self.recent = deque(maxlen=4 * (_REPLAY_UNITS + self.simulation.core.lanes))
 
     def first_difference(self, vcd: Path | None = None) -> Mismatch | None:
@@ -283,7 +283,7 @@ class _Comparison:
         self.expected.extend(self.golden.process(units, final=last))
         self.match()
 
-    def take(self, item: Any, last: bool, _valid_since: int) -> None:
+    def take(self, item: OutputSymbol | None, last: bool, _valid_since: int) -> None:
         if item is not None:
             self.early.append(item)
             self.match()
@@ -308,8 +308,8 @@ def described(
     units: tuple[int, ...],
     options: StreamOptions,
     offset: int,
-    expected: Any,
-    simulated: Any,
+    expected: OutputSymbol | None,
+    simulated: OutputSymbol | None,
     reason: str = "",
 ) -> Mismatch:
     """A `Mismatch` with its replay command, if there is one."""

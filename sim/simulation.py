@@ -9,8 +9,9 @@ from itertools import cycle
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
-from utf8fpga.hdl import Core, CoreParameters, DecoderParameters, parameters_of
-from utf8fpga.model import InvalidArgumentError
+from utf8fpga.hdl import Core, CoreParameters, DecoderParameters, OutputSymbol, parameters_of
+from utf8fpga.model import InvalidArgumentError, Item
+from utf8fpga.model.properties import FlaggedItem
 from utf8fpga.sim.beats import (
     Beat,
     Receiver,
@@ -41,7 +42,7 @@ class Run:
         cycles: the length of the run in cycles.
     """
 
-    texts: list[list[Any]] = field(default_factory=list)
+    texts: list[list[OutputSymbol]] = field(default_factory=list)
     accepted: list[int] = field(default_factory=list)
     valid_since: list[int] = field(default_factory=list)
     cycles: int = 0
@@ -125,7 +126,7 @@ class Simulation:
             self._engines[name] = create_engine(name, self.core, self.parameters, self.netlist)
         return self._engines[name]
 
-    def expected(self, text: Iterable[int]) -> list[Any]:
+    def expected(self, text: Iterable[int]) -> list[OutputSymbol]:
         """The symbols of the golden function for `text`, in the form of this core's symbols."""
         return [self.parameters.comparable(symbol) for symbol in self.parameters.golden().process(text, final=True)]
 
@@ -171,7 +172,7 @@ class Simulation:
         result = Run()
         result.texts.append([])
 
-        def take(symbol: Any, last: bool, valid_since: int) -> None:
+        def take(symbol: OutputSymbol | None, last: bool, valid_since: int) -> None:
             if symbol is not None:
                 result.texts[-1].append(symbol)
                 result.valid_since.append(valid_since)
@@ -281,7 +282,7 @@ def simulate(
     engine: str = ENGINES[0],
     netlist: Netlist = _NETLIST,
     **parameters: Any,
-) -> list[list[Any]]:
+) -> list[list[Item | FlaggedItem]]:
     """Simulate a UTF-8 decoder on one text or several.
 
     A bytes-like object is one text; any other iterable consists of texts. See `Simulation.run` for the other arguments
@@ -313,7 +314,7 @@ def simulate(
     simulation = Simulation(
         DecoderParameters(kind=True, length=True, **parameters).build(), engine=engine, netlist=netlist
     )
-    return simulation.run(
+    result = simulation.run(
         several,
         input_pauses=input_pauses,
         output_pauses=output_pauses,
@@ -321,4 +322,5 @@ def simulate(
         null_beats=null_beats,
         gaps=gaps,
         vcd=vcd,
-    ).texts
+    )
+    return cast("list[list[Item | FlaggedItem]]", result.texts)

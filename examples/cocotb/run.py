@@ -14,7 +14,7 @@ from pathlib import Path
 
 from cocotb_tools.runner import get_results, get_runner
 
-from utf8fpga.hdl import Decoder, axi_verilog
+from utf8fpga.hdl import axi_verilog, decoder_core
 
 HERE = Path(__file__).resolve().parent
 
@@ -39,7 +39,7 @@ def main() -> int:
     build = Path(os.environ.get("BUILD", HERE / "build"))
     build.mkdir(parents=True, exist_ok=True)
     verilog = build / "utf8_decoder.v"
-    verilog.write_text(axi_verilog(Decoder(lanes=lanes)))
+    verilog.write_text(axi_verilog(decoder_core(lanes=lanes)))
     runner = get_runner(simulator)
     runner.build(sources=[verilog], hdl_toplevel="utf8_decoder", build_dir=build, timescale=("1ns", "1ps"))
     results = runner.test(

@@ -3,9 +3,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple, ParamSpec
 
 from amaranth.lib import data
 from amaranth.lib.wiring import In, Out
@@ -111,7 +111,9 @@ class DecoderParameters(CoreParameters):
     core: ClassVar[str] = "decoder"
     input_noun: ClassVar[str] = "code unit"
 
-    table: EncodingTable = field(default=TABLE_3_7, metadata=option("The encoding form.", choices=_TABLES))
+    table: EncodingTable = field(
+        default=TABLE_3_7, kw_only=False, metadata=option("The encoding form.", choices=_TABLES)
+    )
     lanes: int = field(default=1, metadata=option("Code units per beat.", range=(1, MAX_LANES)))
     architecture: str | None = field(
         default=None,
@@ -417,16 +419,25 @@ class DecoderParameters(CoreParameters):
         return ("words", "lines", "utf-8")
 
 
-def Decoder(  # noqa: N802 - used in place of the class of a decoder
-    table: EncodingTable = TABLE_3_7, **parameters: Any
-) -> Core:
+_Arguments = ParamSpec("_Arguments")
+
+
+def _with_arguments_of(
+    _kind: Callable[_Arguments, object],
+) -> Callable[[Callable[..., Core]], Callable[_Arguments, Core]]:
+    """Gives a function the types of a class's arguments, for type checkers and editors."""
+    return lambda function: function
+
+
+@_with_arguments_of(DecoderParameters)
+def decoder_core(table: EncodingTable = TABLE_3_7, **parameters: Any) -> Core:
     """The decoder for a table and the other fields of `DecoderParameters`.
 
     Raises:
         InvalidArgumentError: a value is out of its range, or the combination of values is invalid.
         TableError: the architecture does not support the table.
 
-    >>> type(Decoder()).__name__, type(Decoder(lanes=8)).__name__, type(Decoder(lanes=8, packed=False)).__name__
-    ('SerialDecoder', 'DirectPackedDecoder', 'ParallelDecoder')
+    >>> [type(decoder_core(lanes=lanes)).__name__ for lanes in (1, 2, 8)]
+    ['SerialDecoder', 'PackedDecoder', 'DirectPackedDecoder']
     """
     return DecoderParameters(table=table, **parameters).build()

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 from itertools import pairwise
-from typing import Any
 
 from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import data, stream, wiring
@@ -167,12 +166,12 @@ class Packer(wiring.Component):
         self.was_read = Signal(name="was_read", reset_less=True)
 
     @property
-    def input(self) -> Any:
+    def input(self) -> stream.Interface:
         """`sparse`, as the input of a stage of a `Chain`."""
         return self.sparse
 
     @property
-    def output(self) -> Any:
+    def output(self) -> stream.Interface:
         """`packed`, as the output of a stage of a `Chain`."""
         return self.packed
 

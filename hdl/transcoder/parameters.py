@@ -6,6 +6,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
+from amaranth.lib import stream
+
 from utf8fpga.hdl.core import option
 from utf8fpga.hdl.decoder.parameters import MAX_LANES, DecoderParameters
 from utf8fpga.hdl.encoder.parameters import UnitParameters
@@ -160,6 +162,6 @@ class TranscoderParameters(UnitParameters):
             raise InvalidArgumentError(f"{self.given.form.name} has code units of {width} bits: a UART transfers 8")
         return (self.to,)
 
-    def counted(self, circuit: Transcoder) -> Any:
+    def counted(self, circuit: Any) -> stream.Interface:
         """The items, which may have several code units at the output."""
         return circuit.decoder.output

@@ -114,11 +114,11 @@ TABLES_ONLY = {
     "decode_array": lambda table: decode_array(b"A", table),
     "render": render,
     "bit_distribution": bit_distribution,
-    "serial": lambda table: hdl.Decoder(table, pipeline=1),
-    "practice": lambda table: hdl.Decoder(table, practice=Practice.EACH_UNIT),
-    "parallel": lambda table: hdl.Decoder(table, lanes=4, packed=False),
-    "packed": lambda table: hdl.Decoder(table, lanes=4, buffer="memory"),
-    "any lanes": hdl.Decoder,
+    "serial": lambda table: hdl.decoder_core(table, pipeline=1),
+    "practice": lambda table: hdl.decoder_core(table, practice=Practice.EACH_UNIT),
+    "parallel": lambda table: hdl.decoder_core(table, lanes=4, packed=False),
+    "packed": lambda table: hdl.decoder_core(table, lanes=4, buffer="memory"),
+    "any lanes": hdl.decoder_core,
     "UART": lambda table: UartCore(12e6, 1e6, DecoderParameters(table=table)),
 }
 

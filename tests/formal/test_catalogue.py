@@ -29,7 +29,7 @@ from utf8fpga.formal.netlist import FAMILIES, equal_netlist
 from utf8fpga.formal.properties import JUDGES, Property, cover_targets
 from utf8fpga.formal.reference_dfa import Reference
 from utf8fpga.formal.runner import harness_aig, prove
-from utf8fpga.hdl import Decoder, DecoderParameters, SerialDecoder, axi_rtlil
+from utf8fpga.hdl import DecoderParameters, SerialDecoder, axi_rtlil, decoder_core
 from utf8fpga.hdl.decoder.serial_logic import SerialControl
 from utf8fpga.model import TABLE_3_7, EncodingTable, ErrorKind, decode
 from utf8fpga.model.forms import RFC_2279
@@ -71,7 +71,7 @@ def test_proved_with_the_marker_proof(name: str, wanted: str) -> None:
 
 
 def test_covers_are_every_cause_and_every_state() -> None:
-    targets = cover_targets(Decoder())
+    targets = cover_targets(decoder_core())
     assert {kind.name for kind in ErrorKind} <= set(targets)
     assert sum(target.startswith("state ") for target in targets) == 7
 
@@ -142,7 +142,7 @@ class Broken(SerialDecoder):
 
     def __init__(self, damage: Callable[[Module, SerialDecoder, SerialDecoder], None], **options: Any) -> None:
         super().__init__(DecoderParameters(**options))
-        self._damage, self._inner = damage, Decoder(**options)
+        self._damage, self._inner = damage, decoder_core(**options)
 
     def elaborate(self, platform: object) -> Module:
         inner = self._inner
@@ -230,7 +230,7 @@ def unflagged(m: Module, outer: SerialDecoder, inner: SerialDecoder) -> None:
     m.d.comb += outer.output.payload.symbols[0].line_break.eq(symbol.line_break & (symbol.code_point != 0x2029))
 
 
-CALL = "Decoder(TABLE_3_7, pipeline=0)"
+CALL = "decoder_core(TABLE_3_7, pipeline=0)"
 
 
 def broken(damage: Callable[[Module, SerialDecoder, SerialDecoder], None], **options: Any) -> Configuration:
@@ -313,7 +313,7 @@ def test_one_wrong_row_gives_a_counterexample() -> None:
 
 @pytest.mark.parametrize("family", tiered({name: name for name in FAMILIES}, ["ecp5"], tier=pytest.mark.proof))
 def test_one_changed_cell_of_a_netlist_is_detected(family: str) -> None:
-    design = axi_rtlil(Decoder())
+    design = axi_rtlil(decoder_core())
     change = "cd gate; mutate -list 1 -seed 2 -mode inv -o change.ys; script change.ys; cd ..;"
     assert equal_netlist(design, family, change=change).proved is False
 
@@ -322,7 +322,7 @@ def test_one_changed_cell_of_a_netlist_is_detected(family: str) -> None:
 @pytest.mark.parametrize("family", FAMILIES)
 def test_an_unconnected_bit_of_a_netlist_is_arbitrary(family: str) -> None:
     """The bit is 0 in the design, and an unconnected one would often be 0 as well."""
-    design = axi_rtlil(Decoder())
+    design = axi_rtlil(decoder_core())
     change = "cd gate; connect -set m_axis_tdata[31] 1'x; cd ..;"
     assert equal_netlist(design, family, change=change).proved is False
 
@@ -332,7 +332,7 @@ def test_an_unconnected_bit_of_a_netlist_is_arbitrary(family: str) -> None:
 def test_another_clock_in_a_netlist_is_detected(family: str, change: str) -> None:
     """The engine has only one clock."""
     change = f"cd gate; rename -enumerate -pattern F% t:$dff; {change}; cd ..;"
-    assert equal_netlist(axi_rtlil(Decoder()), family, change=change).proved is False
+    assert equal_netlist(axi_rtlil(decoder_core()), family, change=change).proved is False
 
 
 # Decoders with a buffer have stricter rules.
@@ -393,7 +393,7 @@ def test_each_result_is_printed_when_it_is_known(
     monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
     """The next configuration cannot be built."""
-    impossible = Configuration("impossible", TABLE_3_7, partial(Decoder, pipeline=9), CALL)
+    impossible = Configuration("impossible", TABLE_3_7, partial(decoder_core, pipeline=9), CALL)
     monkeypatch.setitem(CONFIGURATIONS, "impossible", impossible)
     assert run("serial-0", "impossible", "--property", "stall", "--jobs", "1") == 2
     captured = capfd.readouterr()

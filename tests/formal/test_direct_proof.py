@@ -16,7 +16,7 @@ from utf8fpga.formal.packer_proof import prove_packer
 from utf8fpga.formal.parallel_proof import HALVES, prove_direct
 from utf8fpga.formal.properties import Property
 from utf8fpga.formal.runner import prove
-from utf8fpga.hdl import Decoder, DirectPackedDecoder
+from utf8fpga.hdl import DirectPackedDecoder, decoder_core
 from utf8fpga.hdl.decoder.window import HeldWindow, ItemWindow
 from utf8fpga.hdl.decoder.window_logic import Lanes, Window
 from utf8fpga.hdl.packer import packer as packer_module
@@ -26,7 +26,7 @@ from utf8fpga.model.forms import GENERALISED_UTF_8
 
 def failed_questions(wanted: str, **options: Any) -> list[str]:
     """The questions about the window that fail for the decoder with these parameters and 4 lanes."""
-    found = prove_direct(lambda: Decoder(lanes=4, **options), TABLE_3_7, Property(wanted), seconds=1200)
+    found = prove_direct(lambda: decoder_core(lanes=4, **options), TABLE_3_7, Property(wanted), seconds=1200)
     assert found.asked
     assert not found.undecided
     return found.failed
@@ -134,14 +134,16 @@ def test_a_window_with_a_replaced_part_is_rejected(
 
 
 def test_a_latency_that_is_too_low_is_rejected(monkeypatch: pytest.MonkeyPatch) -> None:
-    latency = Decoder(lanes=4).latency
+    latency = decoder_core(lanes=4).latency
     monkeypatch.setattr(DirectPackedDecoder, "latency", latency - 1)
     assert failed_questions("latency") == [f"5 + 15 cycles, not {latency - 1}"]
 
 
 @pytest.mark.proof
 def test_a_decoder_of_another_table_is_rejected() -> None:
-    found = prove_direct(lambda: Decoder(GENERALISED_UTF_8, lanes=4), TABLE_3_7, Property.EQUIVALENCE, seconds=1200)
+    found = prove_direct(
+        lambda: decoder_core(GENERALISED_UTF_8, lanes=4), TABLE_3_7, Property.EQUIVALENCE, seconds=1200
+    )
     assert found.failed
 
 

@@ -12,7 +12,7 @@ from support.tiers import tiered
 
 from utf8fpga.formal.foreign import PROVED, prove_foreign, require_provable
 from utf8fpga.formal.properties import Property
-from utf8fpga.hdl import Decoder, axi_verilog
+from utf8fpga.hdl import axi_verilog, decoder_core
 from utf8fpga.hdl.foreign_core import ForeignCore
 from utf8fpga.hdl.foreign_ports import read_checked_ports
 from utf8fpga.model import InvalidArgumentError
@@ -34,7 +34,7 @@ def test_correct_core_with_other_ports_is_proved(tmp_path: Path) -> None:
 
 
 def test_generated_verilog_is_proved(tmp_path: Path) -> None:
-    (tmp_path / "d.v").write_text(axi_verilog(Decoder(lanes=1)), encoding="utf-8")
+    (tmp_path / "d.v").write_text(axi_verilog(decoder_core(lanes=1)), encoding="utf-8")
     core = ForeignCore([tmp_path / "d.v"])
     assert [prove_foreign(core, wanted).proved for wanted in PROVED] == [True, True]
 
@@ -52,7 +52,7 @@ endmodule
 
 
 def test_bits_above_the_code_point_are_compared(tmp_path: Path) -> None:
-    (tmp_path / "wide.v").write_text(axi_verilog(Decoder(lanes=1)) + WIDE, encoding="utf-8")
+    (tmp_path / "wide.v").write_text(axi_verilog(decoder_core(lanes=1)) + WIDE, encoding="utf-8")
     proof = prove_foreign(ForeignCore([tmp_path / "wide.v"], "wide"), Property.EQUIVALENCE)
     assert proof.proved is False
     assert b"A" in b"".join(proof.texts)

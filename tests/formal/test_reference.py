@@ -16,7 +16,7 @@ from support.benches import run_benches
 
 from utf8fpga.formal.decoder_reference import reference_of
 from utf8fpga.formal.reference import FiniteReference
-from utf8fpga.hdl import Decoder
+from utf8fpga.hdl import decoder_core
 from utf8fpga.hdl.beats import beat_layout
 from utf8fpga.hdl.core import CoreParameters
 from utf8fpga.model import InvalidArgumentError
@@ -138,6 +138,6 @@ def test_wide_symbols_are_rejected() -> None:
 
 
 def test_a_decoder_has_a_reference_of_its_own() -> None:
-    reference = reference_of(Decoder())
+    reference = reference_of(decoder_core())
     assert reference.forgets == 4
     assert "TRUNCATED" in reference.covers

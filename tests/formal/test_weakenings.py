@@ -53,7 +53,6 @@ from utf8fpga.formal.transcoder_proof import is_same_decoder
 from utf8fpga.formal.wide_proof import EncoderJoints, prove_joints, prove_units
 from utf8fpga.hdl import (
     CoreParameters,
-    Decoder,
     DecoderParameters,
     Encoder,
     EncoderParameters,
@@ -64,6 +63,7 @@ from utf8fpga.hdl import (
     RemoverParameters,
     TranscoderParameters,
     axi_verilog,
+    decoder_core,
 )
 from utf8fpga.hdl.beats import beat_layout
 from utf8fpga.hdl.decoder.window import BeatWindow
@@ -805,7 +805,7 @@ def foreign(_: pytest.MonkeyPatch) -> bool | None:
         "reg odd = 0, spoilt = 0; always @(posedge clk) begin odd <= ~odd; spoilt <= spoilt & (odd | spoilt); end"
         " wire core_valid; assign m_axis_tvalid = core_valid & ~(spoilt & odd);\n"
     )
-    text = axi_verilog(Decoder(lanes=1))
+    text = axi_verilog(decoder_core(lanes=1))
     assert text.count(valid) == text.count(instance) == 1
     with TemporaryDirectory() as folder:
         (file := Path(folder) / "core.v").write_text(

@@ -15,7 +15,15 @@ from support.lint import requires_linters, warnings_of
 from support.processes import run
 from support.tiers import tiered
 
-from utf8fpga.hdl import FLAGS, AxiStreamCore, Decoder, DecoderParameters, PortOptions, RemoverParameters, axi_verilog
+from utf8fpga.hdl import (
+    FLAGS,
+    AxiStreamCore,
+    DecoderParameters,
+    PortOptions,
+    RemoverParameters,
+    axi_verilog,
+    decoder_core,
+)
 from utf8fpga.model import InvalidArgumentError, Item, decode
 
 TEXTS = [
@@ -121,7 +129,7 @@ def test_registers_at_the_output_leave_no_path_between_the_streams(pipeline: int
 
 @requires_icarus
 def test_registers_at_the_output_keep_the_throughput(tmp_path: Path) -> None:
-    verilog = axi_verilog(Decoder(), options=PortOptions(registered=True))
+    verilog = axi_verilog(decoder_core(), options=PortOptions(registered=True))
     text = b"x" * 500
     bench = f"""
     module bench; reg clk = 0, rst = 1; integer taken = 0, cycle; wire ready, valid;
@@ -179,7 +187,7 @@ VIOLATIONS = {
 @requires_icarus
 @pytest.mark.parametrize(("lanes", "beats", "message"), VIOLATIONS.values(), ids=VIOLATIONS)
 def test_each_violation_is_reported(lanes: int, beats: str, message: str, tmp_path: Path) -> None:
-    verilog = axi_verilog(Decoder(lanes=lanes), checks=True)
+    verilog = axi_verilog(decoder_core(lanes=lanes), checks=True)
     (tmp_path / "dut.v").write_text(verilog + violating_bench(lanes, f"{beats} @(posedge clk); #1 ;"), encoding="utf-8")
     for define, wanted in (([], True), (["-DSYNTHESIS"], False)):
         run(["iverilog", "-g2005", *define, "-s", "bench", "-o", "bench.vvp", "dut.v"], cwd=tmp_path, check=True)

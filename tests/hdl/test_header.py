@@ -18,7 +18,6 @@ from support.verilog_ports import declared_ports, header_of, text_of
 from utf8fpga.hdl import (
     Core,
     CoreParameters,
-    Decoder,
     DecoderParameters,
     EncoderParameters,
     PortOptions,
@@ -26,6 +25,7 @@ from utf8fpga.hdl import (
     TranscoderParameters,
     ValidatorParameters,
     axi_verilog,
+    decoder_core,
 )
 from utf8fpga.hdl.cores import CORES
 from utf8fpga.hdl.toolchain import run_tool
@@ -59,7 +59,7 @@ _LONGER = ("whole-subsequence", "parallel-2-pipeline-0", "parallel-5-pipeline-3"
     ],
 )
 def decoder(request: pytest.FixtureRequest) -> Core:
-    return Decoder(**request.param)
+    return decoder_core(**request.param)
 
 
 def header(core: Core) -> str:
@@ -244,7 +244,7 @@ CONVERTERS: dict[str, CoreParameters] = {
 
 @pytest.mark.parametrize("name", PATHS)
 def test_the_combinational_paths_are_the_documented_ones(name: str) -> None:
-    verilog = axi_verilog(CONVERTERS[name].build() if name in CONVERTERS else Decoder(**TRACED[name]))
+    verilog = axi_verilog(CONVERTERS[name].build() if name in CONVERTERS else decoder_core(**TRACED[name]))
     lines = re.findall(r"^//   (.+) -> (.+)$", verilog, re.MULTILINE)
     assert {output: inputs for inputs, outputs in lines for output in outputs.split(", ")} == PATHS[name]
     assert ("// Combinational paths from input ports to output ports: none.\n" in verilog) == (not PATHS[name])
@@ -268,7 +268,7 @@ def test_the_causes_of_single_bytes_are_the_documented_ones() -> None:
 
 
 def test_the_instantiation_template_is_valid_with_all_ports(tmp_path: Path) -> None:
-    verilog = axi_verilog(Decoder(), "my_decoder")
+    verilog = axi_verilog(decoder_core(), "my_decoder")
     found = re.search(r"^// Instantiation template:\n((?://   .*\n)+)", verilog, re.MULTILINE)
     assert found
     template = found[1].replace("//   ", "")
@@ -280,7 +280,7 @@ def test_the_instantiation_template_is_valid_with_all_ports(tmp_path: Path) -> N
 
 
 def test_the_header_states_command_parameters_source_version_and_licence() -> None:
-    text = header_of(axi_verilog(Decoder(lanes=2, packed=False), "my_decoder"))
+    text = header_of(axi_verilog(decoder_core(lanes=2, packed=False), "my_decoder"))
     for sentence in (
         "Command: utf8fpga generate --lanes 2 --sparse --name my_decoder Parameters: table ",
         " lanes 2, architecture parallel, pipeline 5, packed False, buffer registers, ",
@@ -291,4 +291,4 @@ def test_the_header_states_command_parameters_source_version_and_licence() -> No
     ):
         assert sentence in text, text
     assert "Copyright (c) 2026, the utf8fpga authors" in (Path(__file__).parents[2] / "LICENSE").read_text()
-    assert "low only while an output beat waits for m_axis_tready." in header_of(axi_verilog(Decoder()))
+    assert "low only while an output beat waits for m_axis_tready." in header_of(axi_verilog(decoder_core()))

@@ -10,7 +10,7 @@ import pytest
 from support.icarus import requires_icarus, run_verilog, split_texts
 from support.tiers import tiered
 
-from utf8fpga.hdl import Decoder, axi_verilog
+from utf8fpga.hdl import axi_verilog, decoder_core
 from utf8fpga.model.practices import Practice
 from utf8fpga.sim import Simulation
 from utf8fpga.sim.boundaries import boundary_units
@@ -29,7 +29,7 @@ VERILOG: dict[str, dict[str, Any]] = {
 @pytest.mark.parametrize("refresh", [None, 200])
 @pytest.mark.parametrize("choice", tiered(VERILOG, 2))
 def test_verilog_drops_null_beats(choice: dict[str, Any], refresh: int | None, tmp_path: Any) -> None:
-    decoder = Decoder(**choice, refresh=refresh)
+    decoder = decoder_core(**choice, refresh=refresh)
     rng = random.Random(9)
     pieces = [bytes(rng.choices(boundary_units(), k=rng.randrange(12))) for _ in range(200)]
     words = run_verilog(
@@ -50,4 +50,4 @@ def test_verilog_drops_null_beats(choice: dict[str, Any], refresh: int | None, t
 
 def test_the_header_says_what_a_null_beat_does() -> None:
     for choice in ({}, {"lanes": 2, "packed": True}):
-        assert "a beat with neither a code unit nor s_axis_tlast has no effect" in axi_verilog(Decoder(**choice))
+        assert "a beat with neither a code unit nor s_axis_tlast has no effect" in axi_verilog(decoder_core(**choice))

@@ -24,13 +24,13 @@ from support.verilog_ports import declared_ports
 
 from utf8fpga.hdl import (
     PARALLEL_PIPELINES,
-    Decoder,
     DecoderParameters,
     DirectPackedDecoder,
     PackedDecoder,
     ParallelDecoder,
     SerialDecoder,
     axi_verilog,
+    decoder_core,
 )
 from utf8fpga.model import TABLE_3_7, EncodingTable, Item, TableError
 from utf8fpga.model.forms import CESU_8_CODE_UNITS, GENERALISED_UTF_8, MODIFIED_UTF_8_CODE_UNITS, RFC_2279
@@ -43,7 +43,7 @@ LANES = (*range(1, 18), 32, 64)
 
 
 def parallel(**parameters: Any) -> ParallelDecoder | PackedDecoder | DirectPackedDecoder:
-    decoder = Decoder(architecture="parallel", **{"packed": False, **parameters})
+    decoder = decoder_core(architecture="parallel", **{"packed": False, **parameters})
     assert not isinstance(decoder, SerialDecoder)
     return decoder
 
@@ -349,7 +349,7 @@ WITHOUT_BUFFER = {4: (), 5: pytest.mark.slow, 7: pytest.mark.slow, 8: pytest.mar
 @pytest.mark.parametrize("lanes", [pytest.param(lanes, marks=marks) for lanes, marks in WITHOUT_BUFFER.items()])
 def test_a_packer_has_room_for_all_beats_of_a_window_without_a_buffer(lanes: int) -> None:
     """Each beat ends with an open sequence and is full of items, so all that are in flight need a row of their own."""
-    decoder = Decoder(lanes=lanes)
+    decoder = decoder_core(lanes=lanes)
     assert isinstance(decoder, DirectPackedDecoder)
     assert decoder.packer.depth == 16
     text, silent = (b"A" * (lanes - 1) + b"\xc2") * 60, 90
@@ -365,16 +365,16 @@ def test_a_packer_has_room_for_all_beats_of_a_window_without_a_buffer(lanes: int
 
 
 def test_decoder_picks_the_architecture() -> None:
-    assert type(Decoder()) is SerialDecoder
-    assert type(Decoder(packed=True)) is SerialDecoder
-    assert type(Decoder(architecture="parallel")) is ParallelDecoder
-    assert type(Decoder(lanes=4)) is type(Decoder(lanes=16)) is DirectPackedDecoder
-    assert type(Decoder(lanes=2)) is type(Decoder(lanes=2, packed=True)) is PackedDecoder
-    assert type(Decoder(lanes=2, packed=False)) is ParallelDecoder
+    assert type(decoder_core()) is SerialDecoder
+    assert type(decoder_core(packed=True)) is SerialDecoder
+    assert type(decoder_core(architecture="parallel")) is ParallelDecoder
+    assert type(decoder_core(lanes=4)) is type(decoder_core(lanes=16)) is DirectPackedDecoder
+    assert type(decoder_core(lanes=2)) is type(decoder_core(lanes=2, packed=True)) is PackedDecoder
+    assert type(decoder_core(lanes=2, packed=False)) is ParallelDecoder
     buffers = {"memory": [{"lanes": 4, "packed": False}, {"lanes": 9}], "packer": [{"lanes": 4}]}
     for buffer, choices in {**buffers, "registers": [{"table": RFC_2279, "lanes": 4}]}.items():
         assert [DecoderParameters(**choice).buffer for choice in choices] == [buffer] * len(choices)
-    assert Decoder(TABLE_3_7, lanes=256).lanes == 256
+    assert decoder_core(TABLE_3_7, lanes=256).lanes == 256
 
 
 # The generated Verilog.

@@ -29,11 +29,11 @@ from utf8fpga.hdl import (
     MOST,
     PIPELINES,
     STILL,
-    Decoder,
     Refresh,
     RefreshedDecoder,
     axi_rtlil,
     axi_verilog,
+    decoder_core,
 )
 from utf8fpga.hdl.memory_buffer import CAPACITY
 from utf8fpga.model import decode
@@ -72,7 +72,7 @@ def test_no_parallel_decoder_drains_later_or_holds_more_beats_than_the_bounds(la
         sparse = sparse_decoder(lanes=lanes, pipeline=pipeline, buffer=buffer)
         assert max(sparse.drain_cycles, sparse.reset_cycles) < STILL
         if lanes > 1:
-            packed = Decoder(lanes=lanes, pipeline=pipeline, buffer=buffer)
+            packed = decoder_core(lanes=lanes, pipeline=pipeline, buffer=buffer)
             packer = packed.packer
             RefreshedDecoder(packed, Refresh.of(packed, 1))  # which checks the bound
             # Each beat that the packer accepts begins at most one row.
@@ -82,8 +82,8 @@ def test_no_parallel_decoder_drains_later_or_holds_more_beats_than_the_bounds(la
 @pytest.mark.parametrize("pipeline", PIPELINES)
 def test_no_serial_decoder_drains_later_than_the_bounds(pipeline: int) -> None:
     for practice in MARK_PRACTICES:
-        made = Decoder(practice=practice, pipeline=pipeline)
-        assert max(made.drain_cycles, Decoder(pipeline=pipeline).drain_cycles) < min(STILL, MOST)
+        made = decoder_core(practice=practice, pipeline=pipeline)
+        assert max(made.drain_cycles, decoder_core(pipeline=pipeline).drain_cycles) < min(STILL, MOST)
 
 
 def test_a_reset_before_the_decoder_has_drained_is_rejected() -> None:
@@ -291,18 +291,18 @@ def test_the_generated_wiring_is_the_proved_wiring(
     monkeypatch: pytest.MonkeyPatch, fault: Fault, question: str
 ) -> None:
     """A fault in it changes the generated design and is rejected by the proof."""
-    generated = axi_rtlil(Decoder(refresh=16))
+    generated = axi_rtlil(decoder_core(refresh=16))
     inject(monkeypatch, RefreshedDecoder, fault)
-    assert axi_rtlil(Decoder(refresh=16)) != generated
+    assert axi_rtlil(decoder_core(refresh=16)) != generated
     assert prove_refresh(Refresh(16), asked=[question])[question].proved is False
 
 
 def test_a_fault_without_effect_leaves_the_design_identical(monkeypatch: pytest.MonkeyPatch) -> None:
     """So the injection itself is not the reason for which a design is rejected."""
-    generated = axi_rtlil(Decoder(refresh=16))
+    generated = axi_rtlil(decoder_core(refresh=16))
     for component in (Refresh, RefreshedDecoder):
         inject(monkeypatch, component, no_fault, combinational(lambda _: []), registered(lambda _: []))
-    assert axi_rtlil(Decoder(refresh=16)) == generated
+    assert axi_rtlil(decoder_core(refresh=16)) == generated
 
 
 # With a decoder.
@@ -312,7 +312,7 @@ def test_a_fault_without_effect_leaves_the_design_identical(monkeypatch: pytest.
 @pytest.mark.parametrize(("lanes", "packed"), [(1, False), (2, False), (4, True)])
 def test_every_packet_is_decoded_in_simulation(lanes: int, packed: bool) -> None:
     """Back-to-back packets, with a reset after each."""
-    decoder = Decoder(lanes=lanes, packed=packed, kind=True, length=True)
+    decoder = decoder_core(lanes=lanes, packed=packed, kind=True, length=True)
     simulation = Simulation(RefreshedDecoder(decoder, Refresh(1)))
     run = simulation.run(TEXTS, input_pauses=[False] * 5 + [True], output_pauses=[False] * 3 + [True])
     assert run.texts == [list(decode(text)) for text in TEXTS]
@@ -345,7 +345,7 @@ class Registered(wiring.Component):
 @pytest.mark.parametrize("pipeline", PIPELINES)
 def test_registers_around_a_refreshed_decoder_see_the_same_clock_edges(pipeline: int) -> None:
     """Each character is delayed by as many cycles as there are registers on its path."""
-    refreshed = RefreshedDecoder(Decoder(pipeline=pipeline), Refresh(100))
+    refreshed = RefreshedDecoder(decoder_core(pipeline=pipeline), Refresh(100))
     design, given = Registered(refreshed), []
 
     async def bench(ctx: Any) -> None:
@@ -361,7 +361,7 @@ def test_registers_around_a_refreshed_decoder_see_the_same_clock_edges(pipeline:
 
 @lru_cache(maxsize=8)
 def verilog_of(lanes: int, packed: bool, every: int) -> str:
-    return axi_verilog(Decoder(lanes=lanes, packed=packed, refresh=every))
+    return axi_verilog(decoder_core(lanes=lanes, packed=packed, refresh=every))
 
 
 SHAPES = [(1, False), (4, False), (4, True)]
@@ -410,7 +410,7 @@ class Upset:
     def __init__(self, lanes: int, packed: bool, refresh: int | None, *, everything: bool, runs: int = RUNS) -> None:
         self.runs = runs
         self.rng = rng = random.Random(f"{lanes} {packed} {refresh} {everything}")
-        made = Decoder(lanes=lanes, packed=packed, refresh=refresh)
+        made = decoder_core(lanes=lanes, packed=packed, refresh=refresh)
         self.aig = aig = aig_of(axi_rtlil(made), top="utf8_decoder")
         self.step = aig.stepper(range(len(aig.outputs)))
         self.lanes = lanes

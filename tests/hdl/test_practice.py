@@ -12,7 +12,7 @@ from support.engines import ENGINE
 from support.icarus import requires_icarus, run_verilog, split_texts
 from support.tiers import tiered
 
-from utf8fpga.hdl import MARK_PRACTICES, PIPELINES, Decoder, PracticeDecoder, axi_verilog
+from utf8fpga.hdl import MARK_PRACTICES, PIPELINES, PracticeDecoder, axi_verilog, decoder_core
 from utf8fpga.model.practices import Practice, decode_with
 from utf8fpga.sim import Simulation
 from utf8fpga.sim.boundaries import boundary_units
@@ -21,7 +21,7 @@ MERGING = (Practice.WHOLE_SUBSEQUENCE, Practice.MALFORMED_SEQUENCE)
 
 
 def build(practice: Practice, pipeline: int) -> PracticeDecoder:
-    return Decoder(practice=practice, pipeline=pipeline, kind=True, length=practice not in MERGING)
+    return decoder_core(practice=practice, pipeline=pipeline, kind=True, length=practice not in MERGING)
 
 
 BUILDS = {
@@ -65,7 +65,7 @@ def test_verilog(practice: Practice, tmp_path: Path) -> None:
     rng = random.Random(5)
     pieces = [bytes(pair) for pair in product(boundary_units(), repeat=2)]
     pieces += [bytes(rng.choices(boundary_units(), k=rng.randrange(9))) for _ in range(1500)]
-    verilog = axi_verilog(Decoder(practice=practice, pipeline=rng.randrange(3)))
+    verilog = axi_verilog(decoder_core(practice=practice, pipeline=rng.randrange(3)))
     found = split_texts(
         run_verilog(verilog, pieces, tmp_path, separate_ends=[False, True, False], busy_in=20, busy_out=40)
     )
@@ -74,7 +74,7 @@ def test_verilog(practice: Practice, tmp_path: Path) -> None:
 
 
 def test_malformed_sequences_of_up_to_six_bytes() -> None:
-    simulation = Simulation(Decoder(practice=Practice.MALFORMED_SEQUENCE))
+    simulation = Simulation(decoder_core(practice=Practice.MALFORMED_SEQUENCE))
     pieces = ["FC 80 80 80 80 80", "F8 80 80 80 80", "F7 BF BF BF", "F0 80 80 80", "ED A0 80", "C0 80", "FE FF"]
     for piece, marks in zip(pieces, [1, 1, 1, 1, 1, 1, 2], strict=True):
         for text in (bytes.fromhex(piece), bytes.fromhex(piece) + b"\x80", b"A" + bytes.fromhex(piece) * 2 + b"Z"):

@@ -20,7 +20,7 @@ from support.engines import ENGINE, requires_compiler
 from support.tiers import tiered
 from support.verilog_ports import declared_ports, header_of
 
-from utf8fpga.hdl import Decoder, DecoderParameters, axi_verilog, parameters_of
+from utf8fpga.hdl import DecoderParameters, axi_verilog, decoder_core, parameters_of
 from utf8fpga.hdl.cover import cover
 from utf8fpga.hdl.decoder.property_logic import PropertyLogic
 from utf8fpga.model import (
@@ -262,7 +262,7 @@ def test_parameters_are_those_of_the_command_line_and_of_the_circuit() -> None:
     assert parameters_of(parameters.build()) == parameters
     assert "properties=('control', 'line-break')" in parameters.expression()
     assert parameters == DecoderParameters(properties="control,line-break", lanes=4)
-    assert parameters.build().latency == Decoder(lanes=4).latency
+    assert parameters.build().latency == decoder_core(lanes=4).latency
     with pytest.raises(InvalidArgumentError, match=r"^property 'tab' is not one of "):
         DecoderParameters(properties="tab")
 

@@ -12,7 +12,7 @@ from support.benches import run_benches
 from support.engines import ENGINE
 from support.tiers import tiered
 
-from utf8fpga.hdl import MARK_PRACTICES, MERGING_PRACTICES, PIPELINES, Decoder
+from utf8fpga.hdl import MARK_PRACTICES, MERGING_PRACTICES, PIPELINES, decoder_core
 from utf8fpga.model import EncodingTable, ErrorKind, TableError
 from utf8fpga.model.forms import CESU_8_CODE_UNITS, GENERALISED_UTF_8, MODIFIED_UTF_8_CODE_UNITS, RFC_2279
 from utf8fpga.sim import Simulation
@@ -58,12 +58,12 @@ LATER_CONSTRAINT = EncodingTable.parse(
 
 @pytest.fixture(scope="module", params=tiered(CONFIGURATIONS, IN_EVERY_RUN))
 def simulation(request: pytest.FixtureRequest) -> Simulation:
-    return Simulation(Decoder(**request.param), engine=ENGINE)
+    return Simulation(decoder_core(**request.param), engine=ENGINE)
 
 
 @pytest.fixture(scope="module", params=PIPELINES, ids=lambda pipeline: f"pipeline{pipeline}")
 def full(request: pytest.FixtureRequest) -> Simulation:
-    return Simulation(Decoder(pipeline=request.param, **FULL), engine=ENGINE)
+    return Simulation(decoder_core(pipeline=request.param, **FULL), engine=ENGINE)
 
 
 @pytest.mark.smoke
@@ -91,7 +91,7 @@ def class_members() -> list[int]:
 @pytest.mark.smoke
 @pytest.mark.parametrize("pipeline", PIPELINES)
 def test_all_triples_of_classes_against_cpython(pipeline: int) -> None:
-    simulation = Simulation(Decoder(pipeline=pipeline), engine=ENGINE)
+    simulation = Simulation(decoder_core(pipeline=pipeline), engine=ENGINE)
     triples = [bytes(triple) for triple in product(class_members(), repeat=3)]
     for triple, items in zip(triples, simulation.run(triples).texts, strict=True):
         assert "".join(chr(item.code_point) for item in items) == triple.decode("utf-8", "replace"), triple.hex(" ")
@@ -139,7 +139,7 @@ def test_reset_in_any_cycle_of_a_packet(full: Simulation) -> None:
     # The reset of the domain, not a `ResetInserter`: the decoder uses it in its logic, too.
     m = Module()
     m.domains.sync = domain = ClockDomain()
-    m.submodules.decoder = decoder = Decoder(pipeline=full.core.pipeline, **FULL)
+    m.submodules.decoder = decoder = decoder_core(pipeline=full.core.pipeline, **FULL)
     reset = domain.rst
     found: list[tuple[int, int]] = []
 
@@ -188,7 +188,7 @@ OTHER_TABLES = {table.name: table for table in (*FORMS, LATER_CONSTRAINT, NO_TRA
 )
 def other(request: pytest.FixtureRequest) -> Simulation:
     name, pipeline = request.param
-    return Simulation(Decoder(OTHER_TABLES[name], pipeline=pipeline, **FULL), engine=ENGINE)
+    return Simulation(decoder_core(OTHER_TABLES[name], pipeline=pipeline, **FULL), engine=ENGINE)
 
 
 @given(data=st.data(), patterns=stream_patterns())
@@ -204,14 +204,14 @@ def test_other_tables_equal_their_models(
 def test_units_that_are_too_wide_are_rejected() -> None:
     utf_32 = EncodingTable.parse("UTF-32", "0..D7FF 0..D7FF\nE000..10FFFF E000..10FFFF", source="D90", unit_width=32)
     with pytest.raises(TableError, match=r"^UTF-32: a serial decoder accepts units of up to 17 bits, not 32$"):
-        Decoder(utf_32)
+        decoder_core(utf_32)
 
 
 def test_a_table_of_single_units_is_rejected() -> None:
     ascii_ = EncodingTable.parse("ASCII", "00..7F 00..7F", source="X3.4")
     message = "ASCII: a serial decoder requires sequences of several units, but all have one"
     with pytest.raises(TableError, match=f"^{message}$"):
-        Decoder(ascii_)
+        decoder_core(ascii_)
 
 
 def test_a_cause_that_does_not_follow_from_the_state_is_rejected() -> None:
@@ -222,8 +222,8 @@ def test_a_cause_that_does_not_follow_from_the_state_is_rejected() -> None:
         "two causes: E5 before 80 is SURROGATE, but another sequence in the same state is OVERLONG: leave out kind"
     )
     with pytest.raises(TableError, match=f"^{message}$"):
-        Decoder(ambiguous, kind=True)
-    assert Simulation(Decoder(ambiguous)).run([b"\xe5\x80\xe5\xa0\x80"]).texts == [
+        decoder_core(ambiguous, kind=True)
+    assert Simulation(decoder_core(ambiguous)).run([b"\xe5\x80\xe5\xa0\x80"]).texts == [
         [(0xFFFD, True), (0xFFFD, True), (0x5800, False)]
     ]
 
@@ -236,4 +236,4 @@ def test_an_offset_within_the_last_unit_is_rejected() -> None:
         " 10001 added"
     )
     with pytest.raises(TableError, match=f"^{message}$"):
-        Decoder(utf_16)
+        decoder_core(utf_16)

@@ -13,7 +13,7 @@ import pytest
 from support.decoders import sparse_decoder
 
 from utf8fpga.formal.reference_dfa import causes
-from utf8fpga.hdl import PIPELINES, Decoder, ParallelDecoder, SerialDecoder
+from utf8fpga.hdl import PIPELINES, ParallelDecoder, SerialDecoder, decoder_core
 from utf8fpga.model import DFA, REJECT, START, EncodingTable, ErrorKind, TableError, cause
 from utf8fpga.model.table import BitPattern, Range, Row
 from utf8fpga.sim import Simulation
@@ -136,7 +136,7 @@ def drawn_table(seed: int, width: int = 4) -> EncodingTable:
     while True:
         try:
             table = EncodingTable(f"drawn from seed {seed}", "made for this test", width, tuple(drawn_rows(rng, width)))
-            Decoder(table)
+            decoder_core(table)
         except TableError:
             continue
         return table
@@ -152,7 +152,7 @@ def reason(call: Callable[[], object]) -> str:
 
 
 def refuses_kinds(table: EncodingTable) -> bool:
-    found = reason(lambda: Decoder(table, kind=True))
+    found = reason(lambda: decoder_core(table, kind=True))
     assert not found or re.search(r" is [A-Z_]+, but another sequence in the same state is [A-Z_]+: leave out ", found)
     return bool(found)
 
@@ -176,7 +176,7 @@ def test_the_message_names_two_sequences_with_different_causes() -> None:
         "but another sequence in the same state is SURROGATE: leave out kind"
     )
     with pytest.raises(TableError, match=f"^{message}$"):
-        Decoder(GAPS, kind=True)
+        decoder_core(GAPS, kind=True)
     assert cause(GAPS, [0x18, 0x17], 0x16) is ErrorKind.OUT_OF_RANGE
     assert cause(GAPS, [0x18, 0x12], 0x16) is ErrorKind.SURROGATE
 
@@ -194,7 +194,7 @@ def test_kinds_are_rejected_exactly_if_they_do_not_follow_from_the_state() -> No
 @pytest.mark.parametrize("pipeline", PIPELINES)
 def test_a_state_that_the_smallest_units_do_not_lead_to(pipeline: int) -> None:
     assert is_told_by_state(ASIDE)
-    simulation = Simulation(Decoder(ASIDE, pipeline=pipeline, **FULL))
+    simulation = Simulation(decoder_core(ASIDE, pipeline=pipeline, **FULL))
     texts = every_end(ASIDE)
     assert simulation.run(texts).texts == [simulation.expected(text) for text in texts]
 
@@ -219,7 +219,7 @@ def test_every_end_of_every_sequence_of_a_drawn_table(which: tuple[int, int]) ->
     options = {**SERIAL, **PARALLEL}[which]
     assert len(table.rows) >= 4
     assert is_told_by_state(table) == bool(options)
-    decoders: list[SerialDecoder | ParallelDecoder] = [Decoder(table, pipeline=seed % 3, **options)]
+    decoders: list[SerialDecoder | ParallelDecoder] = [decoder_core(table, pipeline=seed % 3, **options)]
     wide = partial(sparse_decoder, table, lanes=1 + seed % 4, pipeline=seed % 7, **options)
     if which in PARALLEL:
         decoders.append(wide())
@@ -237,7 +237,7 @@ def test_units_that_start_and_continue_sequences_are_rejected() -> None:
         "both: a serial decoder is for self-synchronising tables, but 11 starts one sequence and continues another"
     )
     with pytest.raises(TableError, match=f"^{message}$"):
-        Decoder(table)
+        decoder_core(table)
     with pytest.raises(TableError, match=f"^{message}$"):
         sparse_decoder(table, lanes=2)
 

@@ -27,7 +27,8 @@ def test_an_environment_that_names_no_program(monkeypatch: pytest.MonkeyPatch) -
 
 
 @pytest.mark.parametrize(
-    ("tool", "package"), [("yosys", "utf8fpga"), ("icepack", "utf8fpga[boards]"), ("nextpnr-ecp5", "utf8fpga[boards]")]
+    ("tool", "package"),
+    [("yosys", "utf8fpga[hdl]"), ("icepack", "utf8fpga[boards]"), ("nextpnr-ecp5", "utf8fpga[boards]")],
 )
 def test_a_missing_tool(tool: str, package: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))

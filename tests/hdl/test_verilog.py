@@ -23,7 +23,7 @@ from support.processes import run
 from support.tiers import tiered
 from support.verilog_ports import declared_ports
 
-from utf8fpga.hdl import PIPELINES, AxiStreamCore, Decoder, axi_verilog
+from utf8fpga.hdl import PIPELINES, AxiStreamCore, axi_verilog, decoder_core
 from utf8fpga.hdl.beats import beat_layout
 from utf8fpga.hdl.toolchain import run_tool
 from utf8fpga.sim.boundaries import boundary_units
@@ -48,7 +48,7 @@ PORTS = {
 
 @cache
 def verilog_of(pipeline: int) -> str:
-    return axi_verilog(Decoder(pipeline=pipeline))
+    return axi_verilog(decoder_core(pipeline=pipeline))
 
 
 @pytest.fixture(scope="module", params=PIPELINES, ids=lambda pipeline: f"pipeline{pipeline}")
@@ -75,7 +75,8 @@ def test_plain_identifiers_without_attributes_and_directives(verilog: str) -> No
 @pytest.mark.smoke
 def test_the_verilog_is_deterministic(verilog: str, request: pytest.FixtureRequest) -> None:
     pipeline = request.node.callspec.params["verilog"]
-    script = f"from utf8fpga.hdl import Decoder, axi_verilog; print(axi_verilog(Decoder(pipeline={pipeline})), end='')"
+    call = f"axi_verilog(decoder_core(pipeline={pipeline}))"
+    script = f"from utf8fpga.hdl import axi_verilog, decoder_core; print({call}, end='')"
     for number in ("1", "2"):
         environment = os.environ | {"PYTHONHASHSEED": number}
         again = run([sys.executable, "-c", script], env=environment, capture_output=True, text=True, check=True)
@@ -89,21 +90,21 @@ def test_no_path_or_date_of_the_machine_that_wrote_it(verilog: str) -> None:
 
 
 def test_the_name_of_the_module() -> None:
-    assert "module my_decoder2 (" in axi_verilog(Decoder(), "my_decoder2")
+    assert "module my_decoder2 (" in axi_verilog(decoder_core(), "my_decoder2")
 
 
 @pytest.mark.parametrize("name", ["", "2nd", "a b", "a-b", "naïve", "a;b", "$x"])
 def test_a_name_that_is_no_identifier_is_rejected(name: str) -> None:
     message = f"{name!r} is not a Verilog identifier: use letters, digits and _, not a digit first"
     with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
-        axi_verilog(Decoder(), name)
+        axi_verilog(decoder_core(), name)
 
 
 @pytest.mark.parametrize("name", ["module", "reg", "endmodule"])
 def test_a_name_that_is_a_keyword_is_rejected(name: str) -> None:
     message = f"{name!r} is a keyword of Verilog or SystemVerilog: choose another module name"
     with pytest.raises(ValueError, match=f"^{message}$"):
-        axi_verilog(Decoder(), name)
+        axi_verilog(decoder_core(), name)
 
 
 def test_yosys_reads_it_as_verilog_2005(verilog: str, tmp_path: Path) -> None:
@@ -197,7 +198,7 @@ def test_the_module_has_its_own_clock_domain_within_a_larger_design() -> None:
     m = Module()
     count, other = Signal(8), Signal()
     m.d.sync += count.eq(count + 1)
-    m.submodules.decoder = decoder = AxiStreamCore(Decoder())
+    m.submodules.decoder = decoder = AxiStreamCore(decoder_core())
     m.d.comb += decoder.clk.eq(other)
     clocks: dict[str, set[str]] = {}
     for line in rtlil.convert(m, ports=[count, other], emit_src=False).splitlines():
@@ -210,7 +211,7 @@ def test_the_module_has_its_own_clock_domain_within_a_larger_design() -> None:
 
 def test_a_symbol_may_have_no_other_fields_than_those_of_the_ports() -> None:
     layout = beat_layout(data.StructLayout({"code_point": 21, "error": 1, "announced": 3}), 1)
-    core = SimpleNamespace(lanes=1, input=Decoder().input, output=stream.Interface(stream.Signature(layout)))
+    core = SimpleNamespace(lanes=1, input=decoder_core().input, output=stream.Interface(stream.Signature(layout)))
     with pytest.raises(ValueError, match=r"^AXI4-Stream ports have .* for each symbol, but none for announced$"):
         AxiStreamCore(core)
 

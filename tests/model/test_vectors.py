@@ -12,7 +12,7 @@ from support.icarus import requires_icarus
 from support.processes import run
 from support.tiers import tiered
 
-from utf8fpga.hdl import PIPELINES, Decoder, axi_verilog
+from utf8fpga.hdl import PIPELINES, axi_verilog, decoder_core
 from utf8fpga.model import ErrorKind
 from utf8fpga.model.practices import Practice, decode_with
 from utf8fpga.model.vectors import render_vectors, vectors
@@ -144,7 +144,7 @@ endmodule
 )
 def test_readmemh_file_in_a_verilog_test_bench(pipeline: int, practice: Practice, tmp_path: Path) -> None:
     (tmp_path / "vectors.hex").write_text(render_vectors("readmemh", practice))
-    (tmp_path / "dut.v").write_text(axi_verilog(Decoder(practice=practice, pipeline=pipeline)))
+    (tmp_path / "dut.v").write_text(axi_verilog(decoder_core(practice=practice, pipeline=pipeline)))
     # The test bench skips the stimulus between expected words, during which it must not be ready.
     (tmp_path / "bench.v").write_text(BENCH.replace("1'b1", "wanted >= 8"))
     run(["iverilog", "-g2005", "-o", "bench.vvp", "dut.v", "bench.v"], cwd=tmp_path, check=True)

@@ -37,7 +37,7 @@ from support.processes import run
 
 from utf8fpga.bench.design import Design, foreign_core, read_ports
 from utf8fpga.cli.main import COMMANDS, cli
-from utf8fpga.hdl import CORES, Decoder, axi_signature, axi_verilog
+from utf8fpga.hdl import CORES, axi_signature, axi_verilog, decoder_core
 from utf8fpga.hdl.core import option_word
 from utf8fpga.hdl.toolchain import run_tool
 from utf8fpga.model import DFA, TABLE_3_7
@@ -503,7 +503,7 @@ def test_every_diagram_is_drawn_by_a_block() -> None:
 
 def top_module(instance: str, lanes: int) -> str:
     """A module around an instance of the decoder, which declares the signals that the instance connects."""
-    members = axi_signature(Decoder(lanes=lanes)).members
+    members = axi_signature(decoder_core(lanes=lanes)).members
     signals = dict(re.findall(r"\.(\w+)\((\w+)\)", instance))
     assert set(signals) == set(members), "not exactly the ports of the module"
     wires = [f"  wire [{members[port].shape - 1}:0] {signal};" for port, signal in signals.items()]
@@ -513,7 +513,7 @@ def top_module(instance: str, lanes: int) -> str:
 @pytest.mark.parametrize("block", blocks_in("verilog"), ids=lambda block: block.name)
 def test_verilog_blocks_elaborate_with_the_generated_module(block: Block, tmp_path: Path) -> None:
     lanes = 4
-    (tmp_path / "utf8_decoder.v").write_text(axi_verilog(Decoder(lanes=lanes)), encoding="utf-8")
+    (tmp_path / "utf8_decoder.v").write_text(axi_verilog(decoder_core(lanes=lanes)), encoding="utf-8")
     (tmp_path / "top.v").write_text(top_module(block.text, lanes), encoding="utf-8")
     script = "read_verilog utf8_decoder.v top.v; hierarchy -check -top top"
     printed = run_tool("yosys", ["-q", "-p", script], directory=tmp_path)

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-FOLDERS = ("model", "hdl", "sim", "formal", "bench", "boards", "cli")
+FOLDERS = ("model", "hdl", "sim", "formal", "bench", "boards", "cli", "package")
 FILES = [
     path for folder in FOLDERS for path in sorted((ROOT / folder).rglob("*.py")) if ">>> " in path.read_text("utf-8")
 ]
@@ -20,7 +20,7 @@ FILES = [
 @pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(ROOT)))
 def test_examples(path: Path) -> None:
     words = path.relative_to(ROOT).with_suffix("").parts
-    module = importlib.import_module(".".join(["utf8fpga", *words]).removesuffix(".__init__"))
+    module = importlib.import_module(".".join(["utf8fpga", *words]).replace(".package", "").removesuffix(".__init__"))
     found = doctest.testmod(module)
     assert found.attempted
     assert not found.failed

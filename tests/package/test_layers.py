@@ -20,7 +20,7 @@ MAY_IMPORT = {
     "bench": ["model", "hdl"],
     "boards": ["model", "hdl", "sim"],
     "cli": ["model", "hdl", "sim", "formal", "bench", "boards", "package"],
-    "package": ["cli", "hdl"],
+    "package": ["model", "cli", "hdl"],
     "docs": ["model", "hdl", "sim", "formal", "bench", "boards", "cli", "package"],
 }
 """For each folder the other folders that it may import."""
@@ -62,7 +62,7 @@ def test_imports_follow_the_layers() -> None:
 
 
 def test_model_needs_only_the_standard_library() -> None:
-    known = {*sys.stdlib_module_names, "utf8fpga"}
+    known = {*sys.stdlib_module_names, "utf8fpga", "_typeshed"}  # The last one is of type checkers only.
     sources = [path for path in SOURCES if relative(path).startswith("model/")]
     outside = {(path.name, module.split(".")[0]) for path in sources for module in imported_modules(path)}
     # NumPy is optional, so no other module of the model may import the arrays.
@@ -75,6 +75,8 @@ def test_model_needs_only_the_standard_library() -> None:
 def test_no_byte_range_of_table_3_7_outside_the_model(folder: str) -> None:
     bounds = {0xC2, 0xDF, 0xE0, 0xEC, 0xED, 0xEE, 0xEF, 0xF0, 0xF1, 0xF3, 0xF4, 0xA0, 0xBF, 0x9F, 0x8F, 0x90}
     for path in (CHECKOUT / folder).glob("**/*.py"):
+        if path.parent == CHECKOUT / "docs" / "pictures":
+            continue  # Its numbers are coordinates.
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             if isinstance(node, ast.Constant) and type(node.value) is int:
                 assert node.value not in bounds, f"{path}:{node.lineno}: {node.value:#x}"

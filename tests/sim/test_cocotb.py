@@ -100,7 +100,7 @@ def run_tests(tests: str, folder: Path, *, verilog: str | None = None, **environ
     """
     runner = (CHECKOUT / "examples" / "cocotb" / "run.py").read_text(encoding="utf-8")
     if verilog is not None:
-        runner = runner.replace("axi_verilog(Decoder(lanes=lanes))", f"Path({verilog!r}).read_text()")
+        runner = runner.replace("axi_verilog(decoder_core(lanes=lanes))", f"Path({verilog!r}).read_text()")
     (folder / "run.py").write_text(runner, encoding="utf-8")
     (folder / "test_decoder.py").write_text(tests, encoding="utf-8")
     path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])

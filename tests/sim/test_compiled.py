@@ -27,7 +27,7 @@ from support.oracle import refusal
 from support.processes import run, started, wait_until
 from support.tiers import tiered
 
-from utf8fpga.hdl import CORES, CoreParameters, Decoder, DecoderParameters, SerialDecoder
+from utf8fpga.hdl import CORES, CoreParameters, DecoderParameters, SerialDecoder, decoder_core
 from utf8fpga.hdl.decoder.parameters import Word
 from utf8fpga.hdl.toolchain import ToolError
 from utf8fpga.model import CATALOGUE, TABLE_3_7, EncodingTable, InvalidArgumentError, decode
@@ -274,7 +274,7 @@ def test_a_memory_has_no_row_beyond_the_last(engine: str) -> None:
 
 @pytest.mark.parametrize("engine", ["python", "compiled"])
 def test_the_input_may_pause_for_longer_than_a_core_may_be_stuck(engine: str) -> None:
-    simulation = Simulation(Decoder(), engine=engine)
+    simulation = Simulation(decoder_core(), engine=engine)
     pause = [True] * (3 * patience_of(simulation.core))
     assert simulation.run([b"AB"], input_pauses=[False, *pause]).texts == [simulation.expected(b"AB")]
 
@@ -477,28 +477,28 @@ def build_fails(*arguments: object) -> Path:
 
 @pytest.mark.usefixtures("forget")
 def test_model_is_built_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert works(CompiledModel(Decoder(), cache=tmp_path))
+    assert works(CompiledModel(decoder_core(), cache=tmp_path))
     monkeypatch.setattr(native, "build", build_fails)
-    assert works(CompiledModel(Decoder(), cache=tmp_path))
+    assert works(CompiledModel(decoder_core(), cache=tmp_path))
     monkeypatch.setattr(native, "loaded", {})
-    assert works(CompiledModel(Decoder(), cache=tmp_path))
+    assert works(CompiledModel(decoder_core(), cache=tmp_path))
     with pytest.raises(AssertionError, match="the model is built again"):
-        CompiledModel(Decoder(kind=True), cache=tmp_path)
+        CompiledModel(decoder_core(kind=True), cache=tmp_path)
     assert len([each for each in tmp_path.iterdir() if each.name != "zig"]) == 1
 
 
 @pytest.mark.usefixtures("forget")
 def test_cache_that_cannot_be_written_is_not_used(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
-    assert works(CompiledModel(Decoder(), cache=tmp_path / "file" / "cache"))
+    assert works(CompiledModel(decoder_core(), cache=tmp_path / "file" / "cache"))
 
 
 PROGRAM = """
 import sys
 from pathlib import Path
-from utf8fpga.hdl import Decoder
+from utf8fpga.hdl import decoder_core
 from utf8fpga.sim.engines.compiled import CompiledModel
-CompiledModel(Decoder(), cache=Path(sys.argv[1]))
+CompiledModel(decoder_core(), cache=Path(sys.argv[1]))
 print("built")
 """
 
@@ -517,7 +517,7 @@ def replace_by_folder(library: Path) -> None:
 
 @pytest.mark.usefixtures("forget")
 def test_a_damaged_library_is_built_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    CompiledModel(Decoder(), cache=tmp_path)
+    CompiledModel(decoder_core(), cache=tmp_path)
     (library,) = tmp_path.glob("*.so")
     intact = library.read_bytes()
     built = []
@@ -530,7 +530,7 @@ def test_a_damaged_library_is_built_again(tmp_path: Path, monkeypatch: pytest.Mo
     for number, damage in enumerate(damages):
         damage(library)
         monkeypatch.setattr(native, "loaded", {})
-        assert works(CompiledModel(Decoder(), cache=tmp_path))
+        assert works(CompiledModel(decoder_core(), cache=tmp_path))
         assert len(built) == number + 1
         assert [path.read_bytes() for path in tmp_path.glob("*.so")] == [intact], "compilers are deterministic"
 
@@ -587,7 +587,7 @@ def test_missing_compiler_is_named_with_the_remedy(tmp_path: Path, monkeypatch: 
     monkeypatch.delenv("CC", raising=False)
     monkeypatch.setattr(native, "COMPILERS", ())
     monkeypatch.setattr(native.importlib.util, "find_spec", lambda name: None)
-    assert refusal(ToolError, CompiledModel, Decoder(), cache=tmp_path) == (
+    assert refusal(ToolError, CompiledModel, decoder_core(), cache=tmp_path) == (
         "no C compiler is installed: pip install 'utf8fpga[compiled]', or install gcc or clang"
     )
 
@@ -596,10 +596,10 @@ def test_missing_compiler_is_named_with_the_remedy(tmp_path: Path, monkeypatch: 
 def test_compiler_that_fails_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CC", "no-such-program -m32")
     with pytest.raises(ToolError, match=r"^CC names 'no-such-program', which is not a program$"):
-        CompiledModel(Decoder(), cache=tmp_path)
+        CompiledModel(decoder_core(), cache=tmp_path)
     monkeypatch.setenv("CC", "false")
     with pytest.raises(ToolError, match=r"^the C compiler failed with status 1: it printed nothing$"):
-        CompiledModel(Decoder(), cache=tmp_path)
+        CompiledModel(decoder_core(), cache=tmp_path)
     assert list(tmp_path.iterdir()) == []
 
 
@@ -609,7 +609,7 @@ def test_model_compiled_by_zig(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     pytest.importorskip("ziglang", reason="the extra 'compiled' is not installed")
     monkeypatch.delenv("CC", raising=False)
     monkeypatch.setattr(native, "COMPILERS", ())
-    assert works(CompiledModel(Decoder(), cache=tmp_path))
+    assert works(CompiledModel(decoder_core(), cache=tmp_path))
 
 
 @pytest.mark.benchmark

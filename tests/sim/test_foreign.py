@@ -17,7 +17,7 @@ from support.oracle import refusal
 from support.tiers import tiered
 
 from utf8fpga.bench.design import foreign_core
-from utf8fpga.hdl import Decoder, axi_verilog
+from utf8fpga.hdl import axi_verilog, decoder_core
 from utf8fpga.hdl.foreign import CoreError, read_module
 from utf8fpga.hdl.foreign_core import ForeignCore
 from utf8fpga.hdl.foreign_ports import CheckedPorts, read_checked_ports
@@ -507,7 +507,7 @@ def test_another_practice_is_selectable() -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("lanes", [1, 4])
 def test_generated_verilog_passes(lanes: int, tmp_path: Path) -> None:
-    (tmp_path / "d.v").write_text(axi_verilog(Decoder(lanes=lanes)), encoding="utf-8")
+    (tmp_path / "d.v").write_text(axi_verilog(decoder_core(lanes=lanes)), encoding="utf-8")
     report = check_foreign_core(ForeignCore([tmp_path / "d.v"]))
     assert report.failed == ()
     assert all(not row.not_checked for row in report.rows)

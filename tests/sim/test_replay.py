@@ -16,7 +16,7 @@ from support.faults import wrap
 from support.tiers import tiered
 
 from utf8fpga.cli.main import main
-from utf8fpga.hdl import Decoder, DecoderParameters, PackedDecoder, ParallelDecoder, SerialDecoder, parameters_of
+from utf8fpga.hdl import DecoderParameters, PackedDecoder, ParallelDecoder, SerialDecoder, decoder_core, parameters_of
 from utf8fpga.hdl.decoder import parameters as decoders
 from utf8fpga.hdl.decoder.practice import MARK_PRACTICES, MERGING_PRACTICES, PracticeDecoder
 from utf8fpga.model import EncodingTable, decode
@@ -40,7 +40,7 @@ CLASSES = (SerialDecoder, PracticeDecoder, ParallelDecoder, PackedDecoder)
 
 
 def build(choice: dict[str, Any]) -> Any:
-    return Decoder(**choice, kind=True, length=choice.get("practice") not in MERGING_PRACTICES)
+    return decoder_core(**choice, kind=True, length=choice.get("practice") not in MERGING_PRACTICES)
 
 
 def parameters(decoder: Any) -> Any:

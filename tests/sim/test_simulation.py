@@ -19,7 +19,7 @@ from support.faulty_cores import VIOLATIONS, FaultyCore, PortFault, valid_is_nev
 from support.oracle import refusal
 from support.tiers import tiered
 
-from utf8fpga.hdl import Decoder, DecoderParameters
+from utf8fpga.hdl import DecoderParameters, decoder_core
 from utf8fpga.hdl.decoder.window_logic import Window
 from utf8fpga.model import TABLE_3_7, EncodingTable, InvalidArgumentError, Item, decode
 from utf8fpga.sim import ContractError, Simulation, compare, simulate
@@ -107,7 +107,7 @@ def test_null_beats_follow_the_pattern() -> None:
     ("lanes", "table"), [(1, TABLE_3_7), (4, TABLE_3_7), (2, LOW_TRAILS)], ids=["serial", "parallel", "other table"]
 )
 def test_lanes_without_a_unit_would_continue_a_sequence(lanes: int, table: EncodingTable) -> None:
-    decoder = Decoder(table, lanes=lanes)
+    decoder = decoder_core(table, lanes=lanes)
     lead = max(table.rows, key=lambda row: len(row.units)).units[:-1]
     given = tuple(allowed.last for allowed in lead)[-lanes + 1 :] if lanes > 1 else ()
     payload = decoder.input.payload.shape().from_bits(beat_payload(decoder, (given, True)))
@@ -151,7 +151,7 @@ def mutants() -> dict[str, EncodingTable]:
 @pytest.mark.parametrize("pipeline", [0, 2])
 @pytest.mark.parametrize("table", tiered(mutants(), 2))
 def test_decoder_of_another_table_is_detected(table: EncodingTable, pipeline: int) -> None:
-    decoder = Decoder(table, pipeline=pipeline)
+    decoder = decoder_core(table, pipeline=pipeline)
     decoder.parameters = replace(decoder.parameters, table=TABLE_3_7)
     pairs = [bytes([a, b]) for a in boundary_units() for b in boundary_units()]
     run = Simulation(decoder).run([pair + b"\x80\x80" for pair in pairs])

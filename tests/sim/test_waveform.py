@@ -22,7 +22,7 @@ from support.faults import wrap
 from support.processes import run
 from vcd.reader import TokenKind, tokenize
 
-from utf8fpga.hdl import Decoder, DecoderParameters, SerialDecoder
+from utf8fpga.hdl import DecoderParameters, SerialDecoder, decoder_core
 from utf8fpga.model import ErrorKind, decode
 from utf8fpga.sim import ContractError, DiagramError, Simulation, write_diagram, write_save_file
 from utf8fpga.sim.diagram import timing_diagram
@@ -173,7 +173,7 @@ class NeverReady(SerialDecoder):
     """A decoder that accepts nothing."""
 
     def elaborate(self, platform: object) -> Module:
-        inner = Decoder(**FULL)
+        inner = decoder_core(**FULL)
         m = wrap(inner, self)
         m.d.comb += [self.input.ready.eq(0), inner.input.valid.eq(0)]
         return m
@@ -263,7 +263,7 @@ def test_cycles_after_the_end_are_rejected(tmp_path: Path) -> None:
 
 def test_diagram_without_wavedrom_names_the_remedy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "wavedrom", None)
-    simulation = Simulation(Decoder())
+    simulation = Simulation(decoder_core())
     with pytest.raises(DiagramError, match=r"^wavedrom is not installed: pip install 'utf8fpga\[diagrams\]'$"):
         write_diagram(tmp_path / "w.vcd", tmp_path / "w.svg", simulation.core)
 
@@ -291,7 +291,7 @@ def test_files_are_the_same_in_each_process(tmp_path: Path) -> None:
 
 def test_a_diagram_has_its_data_and_a_background(tmp_path: Path) -> None:
     pytest.importorskip("wavedrom", reason="wavedrom is not installed")
-    simulation = Simulation(Decoder(**FULL))
+    simulation = Simulation(decoder_core(**FULL))
     simulation.run([b"A"], vcd=tmp_path / "w.vcd")
     write_diagram(tmp_path / "w.vcd", tmp_path / "w.svg", simulation.core)
     picture = ElementTree.parse(tmp_path / "w.svg")

