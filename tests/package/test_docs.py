@@ -62,6 +62,8 @@ python3 -m venv .venv && . .venv/bin/activate
 pip install '.[boards,compiled,diagrams,serial]'
 pip install '.[boards,compiled,serial]'
 pip install '.[boards,gowin,machxo2,nexus,gatemate]'
+# it installs hooks into a checkout
+pip install pre-commit && pre-commit install
 # the test run itself; .ci/run runs these checks
 .venv/bin/pytest -n auto && .venv/bin/ruff check . && .venv/bin/ruff format --check . && .venv/bin/mypy
 # CI itself
