@@ -53,6 +53,7 @@ python3 -m venv .venv && .venv/bin/pip install '.[boards]' && .venv/bin/utf8fpga
 # it installs packages from the network; .ci/run installs them
 python3 -m venv .venv && .venv/bin/pip install '.[test]' && .venv/bin/pytest -n auto
 python3 -m venv .venv && .venv/bin/pip install -e '.[dev]' --config-settings editable_mode=strict
+pip install .
 pip install '.[diagrams]'
 pip install '.[proofs]'
 pip install '.[docs]'
