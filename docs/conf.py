@@ -22,7 +22,10 @@ extensions = [
     "sphinx.ext.autodoc",
     "sphinx.ext.napoleon",
     "sphinx_click",
-    "data_docstrings",
+    "sphinx_copybutton",
+    "attribute_docstrings",
+    "command_line",
+    "page_head",
     "repository_links",
     "try_page",
 ]
@@ -44,14 +47,20 @@ autodoc_preserve_defaults = True
 napoleon_numpy_docstring = False
 napoleon_custom_sections = [("Attributes", "params_style"), ("Ports", "params_style"), ("Fields", "params_style")]
 
+# Buttons that copy code: of a session only what is typed.
+copybutton_prompt_text = r">>> |\.\.\. |\$ "
+copybutton_prompt_is_regexp = True
+
 html_theme = "furo"
 html_title = f"{project} {release}"
 html_static_path = ["_static"]
 html_css_files = ["site.css"]
+html_favicon = "_static/favicon.svg"
+html_search_scorer = str(_DOCS / "extensions" / "search_scorer.js")
 html_show_copyright = False
 # The build is the same byte for byte: no dates.
 html_last_updated_fmt = None
 
 # The manual page of the command: `sphinx-build -b man docs build/man`.
-man_pages = [("commands", project, _PROJECT["description"], [], 1)]
+man_pages: list[tuple[str, str, str, list[str], int]] = [("commands", project, _PROJECT["description"], [], 1)]
 today = release  # In place of a date, so that it is the same byte for byte.

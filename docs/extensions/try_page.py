@@ -12,7 +12,7 @@ from try_data import circuits, script
 __all__ = ["PAGE", "SCRIPTS", "setup"]
 
 PAGE = "try"
-SCRIPTS = ("data.js", "decoder.js", "text.js", "circuit.js", "stream.js", "waveform.js", "page.js")
+SCRIPTS = ("data.js", "decoder.js", "practices.js", "text.js", "circuit.js", "stream.js", "waveform.js", "page.js")
 """The scripts in the order in which they are loaded; each uses those before it."""
 
 

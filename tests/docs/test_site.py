@@ -4,12 +4,14 @@
 from __future__ import annotations
 
 import importlib
+import posixpath
 import re
 import zlib
 from collections.abc import Iterator
 from html.parser import HTMLParser
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
+from xml.etree import ElementTree
 
 import click
 import pytest
@@ -20,6 +22,9 @@ from utf8fpga.cli.main import COMMANDS, cli
 from utf8fpga.hdl import CORES
 
 CHECKOUT = DOCS.parent
+
+MADE = {"genindex.html", "py-modindex.html", "search.html"}
+"""The pages that Sphinx makes without a source; the index of modules only if there are descriptions of modules."""
 
 
 class Elements(HTMLParser):
@@ -44,7 +49,8 @@ class Elements(HTMLParser):
 
 @pytest.fixture(scope="module")
 def pages(site: Path) -> dict[str, Elements]:
-    return {path.name: Elements(path) for path in site.glob("*.html")}
+    """The pages by their paths in the site."""
+    return {path.relative_to(site).as_posix(): Elements(path) for path in site.rglob("*.html")}
 
 
 def test_the_command_is_in_the_docs() -> None:
@@ -52,10 +58,9 @@ def test_the_command_is_in_the_docs() -> None:
 
 
 def test_every_source_is_a_page_with_the_licence_line(pages: dict[str, Elements]) -> None:
-    sources = [*DOCS.glob("*.md"), *DOCS.glob("*.rst")]
-    made = {"genindex.html", "search.html"}
-    assert set(pages) - made == {f"{path.stem}.html" for path in sources}
-    for path in DOCS.glob("*.rst"):
+    sources = [*DOCS.rglob("*.md"), *DOCS.rglob("*.rst")]
+    assert set(pages) - MADE == {path.relative_to(DOCS).with_suffix(".html").as_posix() for path in sources}
+    for path in DOCS.rglob("*.rst"):
         assert path.read_text(encoding="utf-8").startswith(".. SPDX-License-Identifier: BSD-2-Clause\n")
 
 
@@ -93,7 +98,8 @@ def test_every_link_within_the_site_has_a_target(site: Path, pages: dict[str, El
             if address.scheme:
                 assert address.scheme in ("https", "http"), link
                 continue
-            target = unquote(address.path) or name
+            target = posixpath.normpath(posixpath.join(posixpath.dirname(name), unquote(address.path)))
+            target = target if address.path else name
             assert (site / target).is_file(), f"{name}: {link}"
             if address.fragment and target in identifiers:
                 assert unquote(address.fragment) in identifiers[target], f"{name}: {link}"
@@ -119,8 +125,63 @@ def test_constants_of_the_reference_have_their_own_docstrings(pages: dict[str, E
     assert "Built-in immutable sequence" not in text
 
 
+def test_docstrings_are_not_torn_at_a_colon(pages: dict[str, Elements]) -> None:
+    for name in ("python.html", "hardware.html"):
+        text = " ".join(pages[name].text.split())
+        # Types are annotations: a docstring of an attribute that is divided into a type and a text has a field "Type".
+        assert len(text) > 10_000
+        assert " Type: " not in text, name
+        assert "Alias for field number" not in text, name
+    text = " ".join(pages["python.html"].text.split())
+    # Beginnings with a colon, as they are in model/errors.py and model/practices.py.
+    assert "while no sequence is open (in UTF-8: 80..BF)." in text
+    assert "The wording of L2/08-150: one mark for a unit" in text
+    # The fields of named tuples are described once, with their class.
+    assert text.count("its start, in code units from the start of the text.") == 2
+
+
+def test_every_page_has_a_title_and_a_description(pages: dict[str, Elements]) -> None:
+    described = {name: page for name, page in pages.items() if name not in MADE}
+    found = {}
+    for name, page in described.items():
+        metas = {
+            each.get("name") or each.get("property"): each["content"]
+            for tag, each in page.elements
+            if tag == "meta" and "content" in each
+        }
+        assert metas["description"] == metas["og:description"], name
+        assert 20 < len(metas["description"]) <= 200, name
+        assert metas["og:title"].endswith(" - utf8fpga"), name
+        found[name] = metas["description"]
+    decode = cli.get_command(click.Context(cli), "decode")
+    assert decode is not None
+    assert found["commands/decode.html"].startswith(" ".join((decode.help or "").split())[:40])
+    assert len(set(found.values())) == len(found), "each page has its own"
+
+
+def test_the_site_has_an_icon_and_buttons_that_copy(site: Path, pages: dict[str, Elements]) -> None:
+    for name, page in pages.items():
+        icons = [each["href"] for tag, each in page.elements if tag == "link" and "icon" in each.get("rel", "")]
+        assert [posixpath.basename(icon) for icon in icons] == ["favicon.svg"], name
+        assert any("copybutton.js" in each for each in page.all("src", "script")), name
+    assert ElementTree.parse(site / "_static" / "favicon.svg").getroot().tag.endswith("svg")
+
+
+def test_places_that_publish_the_site_build_it_with_the_command() -> None:
+    workflow = (CHECKOUT / ".github" / "workflows" / "pages.yml").read_text(encoding="utf-8")
+    assert f"- run: {COMMAND.replace('SITE', 'build/site')}\n" in workflow
+    assert "path: build/site" in workflow
+    read_the_docs = (CHECKOUT / ".readthedocs.yaml").read_text(encoding="utf-8")
+    assert "fail_on_warning: true" in read_the_docs
+    assert (CHECKOUT / re.findall("configuration: (.*)", read_the_docs)[0]).is_file()
+    assert "extra_requirements: [docs]" in read_the_docs
+
+
 def test_every_command_and_option_is_in_the_reference(pages: dict[str, Elements]) -> None:
-    identifiers = {re.sub("-+", "-", each) for each in pages["commands.html"].all("id")}
+    identifiers = {
+        command: {re.sub("-+", "-", each) for each in pages[f"commands/{command}.html"].all("id")}
+        for command in COMMANDS
+    }
     context = click.Context(cli)
     paths = [*COMMANDS, "boards build", "boards run"]
     paths += [
@@ -133,13 +194,21 @@ def test_every_command_and_option_is_in_the_reference(pages: dict[str, Elements]
             found = found.get_command(context, words.pop(0)) or found
         # The command line itself selects the core.
         prefix = f"utf8fpga-{path.replace(' ', '-')}".replace("---", "-")
-        assert prefix in identifiers
+        found_there = identifiers[path.split()[0]]
+        assert prefix in found_there
         chosen = found.make_context(path, [*words, "x"], resilient_parsing=True).command
         options = [option for option in chosen.params if isinstance(option, click.Option)]
-        assert not {f"cmdoption-{prefix}-{each.opts[0].lstrip('-')}" for each in options} - identifiers, path
-    text = " ".join(pages["commands.html"].text.split())
-    assert "utf8fpga simulate encoder [OPTIONS] [FILE]" in text
-    assert "build --core sanitizer" in text
+        assert not {f"cmdoption-{prefix}-{each.opts[0].lstrip('-')}" for each in options} - found_there, path
+    assert "utf8fpga simulate encoder [OPTIONS] [FILE]" in " ".join(pages["commands/simulate.html"].text.split())
+    assert "build --core sanitizer" in " ".join(pages["commands/build.html"].text.split())
+    links = set(pages["commands.html"].all("href", "a"))
+    assert {f"commands/{name}.html" for name in COMMANDS} <= links
+
+
+def test_only_the_options_of_the_first_core_are_unfolded(site: Path) -> None:
+    for name, count in {"decode": 0, "simulate": len(CORES) - 1, "boards": 2 * 3}.items():
+        text = (site / "commands" / f"{name}.html").read_text(encoding="utf-8")
+        assert text.count("<details class='options'>") == text.count("</details>") == count, name
 
 
 def test_hyphens_and_quotes_are_as_they_are_written(pages: dict[str, Elements]) -> None:

@@ -36,6 +36,7 @@ const run = (number, bytes, options) => utf8fpga.simulate(circuits[number], byte
 const transferred = (trace) => trace.cycles
   .filter(({ rst, m_axis_tvalid, m_axis_tready }) => !rst && m_axis_tvalid && m_axis_tready)
   .map((cycle) => [utf8fpga.wordsOf(trace, cycle).filter(Boolean), cycle.m_axis_tlast]);
+const drawn = (trace) => utf8fpga.waveform(trace, utf8fpga.columnsOf(trace));
 const differenceOf = (trace, bytes) =>
   utf8fpga.compare(trace, bytes, utf8fpga.decode(utf8fpga.data.tables[0], bytes)).difference;
 const compared = (number, bytes, options, change = (items) => items) => {
@@ -179,8 +180,8 @@ def test_every_wrong_gate_of_a_sample_is_a_difference(page: Page) -> None:
     assert sum(each is not None for each in found) >= 0.9 * len(found)
 
 
-def texts_of_waveform(page: Page, text: bytes, **options: float) -> list[str]:
-    drawn = page("utf8fpga.waveform(run(0, bytes, options), 0, 500)", bytes=list(text), options=options)
+def texts_of_waveform(page: Page, text: bytes, number: int = 0, **options: float) -> list[str]:
+    drawn = page("drawn(run(number, bytes, options))", number=number, bytes=list(text), options=options)
     return ["".join(each.itertext()) for each in ElementTree.fromstring(drawn).findall(".//{*}text")]
 
 
@@ -199,3 +200,44 @@ def test_the_waveform_shows_the_ports_and_their_values(page: Page) -> None:
     assert [each for each in texts if each in labels] == labels
     assert [each for each in texts if each in ("E1", "80", "41")] == ["E1", "80", "41"]
     assert [each for each in texts if each.startswith("U+")] == ["U+FFFD", "U+0041"]
+
+
+@pytest.mark.parametrize("options", [{}, {"pauses": 0.7}, {"stalls": 0.7}, {"pauses": 0.9, "stalls": 0.9}])
+def test_columns_are_all_cycles_and_leave_out_those_without_a_transfer(page: Page, options: dict[str, float]) -> None:
+    for number in (SMALLEST, PACKED):
+        page.define(f"var folded = run({number}, {list(TORTURE[:60])}, {options})")
+        cycles = page("folded.cycles.map((c) => [c.rst, c.s_axis_tvalid && c.s_axis_tready, c.m_axis_tvalid])")
+        shown: list[int] = []
+        for column in page("utf8fpga.columnsOf(folded)"):
+            if isinstance(column, dict):
+                left_out = list(range(column["first"], column["last"] + 1))
+                assert len(left_out) >= 3
+                assert not any(any(cycles[at]) for at in left_out)
+                shown += left_out
+            else:
+                shown.append(column)
+        assert shown == list(range(len(cycles)))
+
+
+def test_the_waveform_of_a_pipeline_shows_its_output_beside_its_input(page: Page) -> None:
+    text = b"\xe1\x80A\xf0\x9f\x98\x80\xc3\xa9\xed\xa0\x80"
+    texts = texts_of_waveform(page, text, PACKED)
+    points = [f"U+{point:04X}" for point, _ in expected(text)]
+    assert sorted(each for each in texts if each.startswith("U+")) == sorted(points)
+    # From reset to the first output it is 34 cycles, for which there are fewer columns than fit into a window.
+    first = page("utf8fpga.firstTransfer(run(2, bytes, {}), 'm_axis')", bytes=list(text))
+    assert first > 30
+    assert page("utf8fpga.columnsOf(run(2, bytes, {})).indexOf(34)", bytes=list(text)) < 12
+    drawn = page("drawn(run(2, bytes, {}))", bytes=list(text))
+    label = "Timing diagram, cycles 0 to 35: 3 beats transferred at the input, 2 at the output"
+    assert ElementTree.fromstring(drawn).attrib["aria-label"] == label
+
+
+@pytest.mark.parametrize("number", [SMALLEST, PIPELINED, PACKED], ids=list(DATA.CIRCUITS))
+def test_an_item_is_output_within_the_specified_latency(page: Page, number: int) -> None:
+    latency = page("circuits[number].latency", number=number)
+    assert latency == DecoderParameters(**list(DATA.CIRCUITS.values())[number]).build().latency
+    # One beat with the whole packet: it determines the item.
+    first = "utf8fpga.firstTransfer(run(number, [65], {}), stream)"
+    sent, received = (page(first, number=number, stream=stream) for stream in ("s_axis", "m_axis"))
+    assert 0 < received - sent <= latency

@@ -7,8 +7,10 @@ import ast
 import re
 import unicodedata
 from collections.abc import Iterator, Sequence
+from importlib import resources
 from itertools import product
 from typing import Any
+from urllib.parse import quote_from_bytes
 
 import pytest
 from hypothesis import given
@@ -16,7 +18,7 @@ from hypothesis import strategies as st
 from support.javascript import FOLDER, Page, extension
 from support.oracle import BOUNDARY, Expected, items_of, plain
 
-from utf8fpga.model import CATALOGUE, DFA, TABLE_3_7, decode
+from utf8fpga.model import CATALOGUE, DFA, TABLE_3_7, Practice, decode, decode_with
 from utf8fpga.model.table import starts
 from utf8fpga.model.vectors import vectors
 
@@ -125,11 +127,12 @@ def test_typed_text_is_encoded_as_by_cpython(page: Page, text: str) -> None:
     assert bytes(lone) == "a\ufffdb".encode()
 
 
-@given(damaged, st.sampled_from([" ", "", ", ", "\n", "; ", " 0x", "\\x"]))
+@given(damaged, st.sampled_from([" ", "", ", ", "\n", "; ", " 0x", "\\x", "%"]))
 def test_hexadecimal_digits_are_read_with_any_separator(page: Page, text: bytes, separator: str) -> None:
     written = separator.join(f"{unit:02x}" for unit in text)
     assert page("utf8fpga.parseHex(text)", text=written) == {"bytes": list(text)}
     assert page("utf8fpga.spell(text)", text=list(text)) == text.hex(" ").upper()
+    assert page("utf8fpga.parseHex(text)", text=quote_from_bytes(b"\xc3\xa9\xe1")) == {"bytes": [0xC3, 0xA9, 0xE1]}
     assert page("utf8fpga.parseHex('9 a 0xB, 41')") == {"bytes": [9, 10, 11, 65]}
 
 
@@ -138,6 +141,7 @@ def test_hexadecimal_digits_are_read_with_any_separator(page: Page, text: bytes,
     [
         ("E1 8G", '"G" is not a hexadecimal digit: write bytes as two digits each.'),
         ("E1 \U0001f600", '"\U0001f600" is not a hexadecimal digit: write bytes as two digits each.'),
+        ("caf%C3%A9", '"caf" has an odd number of digits: write bytes as two digits each.'),
         ("E1 804", '"804" has an odd number of digits: write bytes as two digits each.'),
     ],
 )
@@ -151,6 +155,67 @@ def test_a_link_has_all_fields(page: Page, fields: dict[str, str]) -> None:
     assert link.isascii()
     assert page("utf8fpga.fieldsOf('#' + link)", link=link) == fields
     assert page("utf8fpga.fieldsOf('#a=%E1&b&=c&d=1=2')") == {"b": "", "d": "1"}, "what is no link is ignored"
+
+
+# Practices and names.
+
+
+@pytest.mark.parametrize("practice", list(Practice))
+@given(damaged)
+def test_practices_have_the_items_of_the_model(page: Page, practice: Practice, text: bytes) -> None:
+    number = list(extension("try_data").PRACTICES).index(practice)
+    expression = "utf8fpga.practised(utf8fpga.data.practices[number], all(0, [text])[0], text)"
+    found = page(expression, number=number, text=list(text))
+    items = [(item["offset"], item["length"], item["codePoint"], item["error"]) for item in found]
+    assert items == plain(decode_with(text, practice))
+
+
+def test_marks_of_the_example_in_the_model_documentation(page: Page) -> None:
+    # Kuhn: F0 80 80 is one malformed sequence, as is E1 80 at the end; each unit is five marks.
+    expression = "utf8fpga.data.practices.map((each) => utf8fpga.practised(each, all(0, [text])[0], text))"
+    found = page(expression, text=list(b"\xf0\x80\x80A\xe1\x80"))
+    assert [sum(item["error"] is not None for item in items) for items in found] == [4, 4, 5, 2, 2, 1]
+
+
+def test_every_practice_is_on_the_page() -> None:
+    assert list(extension("try_data").PRACTICES) == list(Practice)
+
+
+@pytest.mark.parametrize(
+    ("character", "name"),
+    [
+        # From UnicodeData.txt, chapter 4.8 and section 3.12.
+        ("A", "LATIN CAPITAL LETTER A"),
+        ("\u20ac", "EURO SIGN"),
+        ("\u4e16", "CJK UNIFIED IDEOGRAPH-4E16"),
+        ("\U00020000", "CJK UNIFIED IDEOGRAPH-20000"),
+        ("\ud4db", "HANGUL SYLLABLE PWILH"),
+        ("\U0001f600", "GRINNING FACE"),
+        ("\ufffd", "REPLACEMENT CHARACTER"),
+        ("\n", "control character"),
+        ("\ue000", "private use"),
+        ("\uffff", "not assigned"),
+        ("\u1820", ""),
+    ],
+)
+def test_names_of_characters(page: Page, character: str, name: str) -> None:
+    assert page("utf8fpga.characterName(utf8fpga.data.names, point)", point=ord(character)) == name
+
+
+@given(st.lists(CHARACTERS, min_size=1, max_size=50))
+def test_names_are_those_of_python(page: Page, text: list[str]) -> None:
+    found = page(
+        "points.map((point) => utf8fpga.characterName(utf8fpga.data.names, point))", points=list(map(ord, text))
+    )
+    for character, name in zip(text, found, strict=True):
+        assert name in ("", "control character", "private use", "not assigned", unicodedata.name(character, None))
+
+
+def test_characters_of_the_demos_have_names(page: Page) -> None:
+    texts = [resources.files("utf8fpga").joinpath("texts", f"{name}.txt") for name in ("torture", "multilingual")]
+    points = sorted({ord(character) for text in texts for character in text.read_bytes().decode("utf-8", "ignore")})
+    found = page("points.map((point) => utf8fpga.characterName(utf8fpga.data.names, point))", points=points)
+    assert sum(map(bool, found)) > 0.9 * len(points)
 
 
 # The data and the files.
@@ -167,6 +232,15 @@ def test_examples_have_the_well_known_sequences_and_the_texts_of_the_demo() -> N
     assert len(found) == len(examples)
     assert {"E08080", "EDA080", "F4908080", "C0AFE080BFF0818241"} <= set(found.values())
     assert {"torture.txt", "multilingual.txt"} <= set(found)
+    # Those that a visitor sees first have titles for people.
+    titles = [example["name"] for example in examples if example["group"] == "start here"]
+    assert examples[0]["group"] == "start here"
+    assert len(titles) == 8
+    assert not [title for title in titles if "_" in title]
+
+
+def test_the_data_are_no_larger_than_a_picture() -> None:
+    assert len(extension("try_data").script([])) < 300_000
 
 
 @pytest.mark.parametrize("path", sorted(FOLDER.glob("*.js")), ids=lambda path: path.name)

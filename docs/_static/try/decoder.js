@@ -13,19 +13,24 @@ globalThis.utf8fpga ??= {};
   const product = (numbers) => numbers.reduce((left, right) => left * right, 1);
   const count = ([first, last]) => last - first + 1;
 
-  // For each byte the number of its class.
-  const classes = new WeakMap();
-  function classOf(table, byte) {
-    if (!classes.has(table)) {
-      const found = new Uint8Array(256);
-      table.classes.forEach((ranges, number) => ranges.forEach(([first, last]) => found.fill(number, first, last + 1)));
-      classes.set(table, found);
-    }
-    return classes.get(table)[byte];
+  // What `make` derives from a table, once for each.
+  function derived(make) {
+    const found = new WeakMap();
+    return (table) => {
+      if (!found.has(table)) found.set(table, make(table));
+      return found.get(table);
+    };
   }
 
+  // For each byte the number of its class.
+  const classesOf = derived((table) => {
+    const found = new Uint8Array(256);
+    table.classes.forEach((ranges, number) => ranges.forEach(([first, last]) => found.fill(number, first, last + 1)));
+    return found;
+  });
+
   // The next state; null where the byte does not continue the open sequence.
-  const next = (table, state, byte) => table.states[state].transitions[classOf(table, byte)];
+  const next = (table, state, byte) => table.states[state].transitions[classesOf(table)[byte]];
 
   // The numbers of the rows whose sequences start with some bytes.
   function rowsFor(table, prefix) {
@@ -33,14 +38,30 @@ globalThis.utf8fpga ??= {};
     return table.rows.flatMap((row, number) => (fits(row) ? [number] : []));
   }
 
-  function codePoint(table, sequence) {
-    const number = rowsFor(table, sequence).find((each) => table.rows[each].units.length === sequence.length);
-    const { units, code_points: points } = table.rows[number];
-    return sequence.reduce((index, byte, at) => index * count(units[at]) + byte - units[at][0], 0) + points[0];
+  // The code point of a well-formed sequence in the bytes from `begin` to `end`.
+  function codePoint(table, bytes, begin, end) {
+    const fits = ({ units }) => {
+      if (units.length !== end - begin) return false;
+      for (let at = 0; at < units.length; at += 1) if (!within(units[at], bytes[begin + at])) return false;
+      return true;
+    };
+    const { units, code_points: points } = table.rows.find(fits);
+    let index = 0;
+    for (let at = 0; at < units.length; at += 1) {
+      index = index * count(units[at]) + bytes[begin + at] - units[at][0];
+    }
+    return index + points[0];
   }
 
-  // The bytes of a code point; null if no row has it.
+  // The bytes of a code point; null if no row has it. A text has few different ones.
+  const encodedOf = derived(() => new Map());
   function encode(table, point) {
+    const known = encodedOf(table);
+    if (!known.has(point)) known.set(point, sequenceOf(table, point));
+    return known.get(point);
+  }
+
+  function sequenceOf(table, point) {
     const row = table.rows.find(({ code_points: points }) => within(points, point));
     if (!row) return null;
     let index = point - row.code_points[0];
@@ -90,15 +111,15 @@ globalThis.utf8fpga ??= {};
   // The walk through the DFA. A step looks at one byte: {offset, byte, from, to, begin, item}, where `begin` is the
   // offset of the open sequence and `item` the one that the step completes, or null. A byte that does not continue the
   // open sequence has two steps: one to null, which completes the ill-formed item, and another one from the start. At
-  // the end of the text an open sequence has a step with byte null.
-  function walk(table, bytes) {
-    const steps = [];
+  // the end of the text an open sequence has a step with byte null. It is a generator: of a long text the page takes
+  // some steps at a time.
+  function* stepsOf(table, bytes) {
     let state = START;
     let begin = 0;
     const wellFormed = (end) => ({
       offset: begin,
       length: end - begin,
-      codePoint: codePoint(table, Array.from(bytes.slice(begin, end))),
+      codePoint: codePoint(table, bytes, begin, end),
       error: null,
     });
     const illFormed = (end, following) => ({
@@ -108,23 +129,25 @@ globalThis.utf8fpga ??= {};
       error: cause(table, Array.from(bytes.slice(begin, end)), following),
     });
     const step = (offset, byte, to, item) => {
-      steps.push({ offset, byte, from: state, to, begin, item });
+      const taken = { offset, byte, from: state, to, begin, item };
       state = to ?? START;
       if (item) begin = item.offset + item.length;
+      return taken;
     };
     for (let offset = 0; offset < bytes.length; offset += 1) {
       const byte = bytes[offset];
-      if (state !== START && next(table, state, byte) === null) step(offset, byte, null, illFormed(offset, byte));
+      if (state !== START && next(table, state, byte) === null) yield step(offset, byte, null, illFormed(offset, byte));
       const to = next(table, state, byte);
-      if (to === null) step(offset, byte, null, illFormed(offset + 1, null));
-      else step(offset, byte, to, to === START ? wellFormed(offset + 1) : null);
+      if (to === null) yield step(offset, byte, null, illFormed(offset + 1, null));
+      else yield step(offset, byte, to, to === START ? wellFormed(offset + 1) : null);
     }
-    if (state !== START) step(bytes.length, null, null, illFormed(bytes.length, null));
-    return steps;
+    if (state !== START) yield step(bytes.length, null, null, illFormed(bytes.length, null));
   }
+
+  const walk = (table, bytes) => [...stepsOf(table, bytes)];
 
   // The items of a text: {offset, length, codePoint, error}, where `error` is null or the name of the cause.
   const decode = (table, bytes) => walk(table, bytes).flatMap(({ item }) => item ?? []);
 
-  Object.assign(utf8fpga, { START, REPLACEMENT_CHARACTER, rowsFor, encode, cause, walk, decode });
+  Object.assign(utf8fpga, { START, REPLACEMENT_CHARACTER, within, rowsFor, encode, cause, stepsOf, walk, decode });
 })();

@@ -3,16 +3,23 @@
 "use strict";
 
 (() => {
-  const { START, compare, decode, encodeText, fieldsOf, hex, linkOf, literal, name, parseHex } = utf8fpga;
-  const { rowsFor, simulate, spell, textOf, walk, waveform, Circuit, character, data } = utf8fpga;
+  const { START, compare, decode, encoding, fieldsOf, hex, linkOf, literal, name, parseHex, practised } = utf8fpga;
+  const { characterName, columnsOf, firstTransfer, rowsFor, simulation, spell, stepsOf, textOf, waveform } = utf8fpga;
+  const { Circuit, character, data } = utf8fpga;
 
   // Upper bounds, so that a long text does not make the page slow.
   const DRAWN_BYTES = 400;
+  const NAMED_ITEMS = 16;
+  const DIVIDED_BYTES = 24;
+  const BOXED = 20000; // Bytes or characters in a box that shows what was typed into the other one.
   const SIMULATED_BYTES = 1100;
-  const DRAWN_CYCLES = 48;
+  const DRAWN_COLUMNS = 48;
   const LINKED_BYTES = 500;
   const SHOWN_CHARACTERS = 2000;
   const PLAY_MILLISECONDS = 700;
+  const SLICE_MILLISECONDS = 12;
+  const SLICE_STEPS = 256;
+  const TURN = 0.6; // The part of the diagram's width by which "earlier" and "later" scroll.
   const SCROLL_MARGIN = 12;
   const READABLE = 0.62; // The scale of the DFA at which its text is as small as is readable.
 
@@ -20,14 +27,34 @@
   const state = {
     table: data.tables[0],
     bytes: [],
-    items: [],
+    isInvalid: false,
+    items: [], // Those within the first DRAWN_BYTES.
     steps: [],
     step: 0,
     trace: null,
-    cycle: 0,
+    columns: [],
+    column: 0,
     seed: 1,
     timer: null,
   };
+
+  // The result of a generator, some steps at a time, so that the page answers meanwhile. A newer work of the same kind
+  // ends an older one, whose result is undefined.
+  const newest = {};
+  async function inSlices(kind, work) {
+    const mine = (newest[kind] = {});
+    for (let end = performance.now() + SLICE_MILLISECONDS; ;) {
+      for (let count = 0; count < SLICE_STEPS; count += 1) {
+        const { done, value } = work.next();
+        if (done) return value;
+      }
+      if (performance.now() > end) {
+        await new Promise((resolve) => setTimeout(resolve));
+        if (newest[kind] !== mine) return undefined;
+        end = performance.now() + SLICE_MILLISECONDS;
+      }
+    }
+  }
 
   function element(kind, properties = {}, children = []) {
     const made = Object.assign(document.createElement(kind), properties);
@@ -47,55 +74,117 @@
     return /^[\p{C}\p{Z}]?$/u.test(text) ? "\u00a0" : text;
   }
 
+  const nameOf = ({ codePoint, error }) => (error ? "" : characterName(data.names, codePoint));
+  const spoken = (item) =>
+    item.error ? `ill-formed, ${words(item.error)}` : `${name(item.codePoint)} ${nameOf(item)}`.trim();
+
+  function byteOf(item, place) {
+    const offset = item.offset + place;
+    const digits = hex(state.bytes[offset]);
+    const chip = element("button", { type: "button", className: "try-byte", textContent: digits, tabIndex: -1 });
+    chip.dataset.offset = offset;
+    chip.setAttribute("aria-label", `byte ${offset}, ${digits}, ${spoken(item)}`);
+    return chip;
+  }
+
   function drawItems() {
-    const { bytes, items } = state;
-    const last = items.findIndex(({ offset, length }) => offset + length > DRAWN_BYTES);
-    const drawn = last < 0 ? items : items.slice(0, last);
-    const boxes = drawn.map((item, number) => {
-      const chips = bytes.slice(item.offset, item.offset + item.length).map((byte, place) => {
-        const chip = element("span", { className: "try-byte", textContent: hex(byte) });
-        chip.dataset.offset = item.offset + place;
-        return chip;
-      });
+    const { items } = state;
+    const boxes = items.map((item, number) => {
+      const chips = Array.from({ length: item.length }, (_, place) => byteOf(item, place));
       const parts = [
         element("span", { className: "try-bytes" }, chips),
         element("span", { className: "try-character", textContent: shown(item) }),
         element("span", { className: "try-point", textContent: name(item.codePoint) }),
       ];
       if (item.error) parts.push(element("span", { className: "try-cause", textContent: words(item.error) }));
+      else if (items.length <= NAMED_ITEMS) {
+        parts.push(element("span", { className: "try-name", textContent: nameOf(item).toLowerCase() }));
+      }
       const kind = item.error ? "try-ill" : `try-well-${number % 2}`;
-      return element("li", { className: `try-item ${kind}` }, parts);
+      return element("li", { className: `try-item ${kind}`, title: spoken(item) }, parts);
     });
     at("items").replaceChildren(...boxes);
-    const ill = items.filter(({ error }) => error).length;
-    const rest = items.length - drawn.length;
-    at("count").textContent = `${plural(bytes.length, "byte")}, ${plural(items.length, "item")}, ${ill} ill-formed.`;
-    at("cut").textContent = rest
-      ? `${plural(rest, "more item")} not drawn: the boxes end after ${DRAWN_BYTES} bytes.`
-      : "";
   }
 
-  function drawPython() {
+  // The marks of each practice, and how the bytes around the first one are divided.
+  function drawPractices() {
+    const { items } = state;
+    const first = items.findIndex(({ error }) => error);
+    at("practices").hidden = first < 0;
+    at("agreed").textContent = first < 0 && items.length ? "No item is ill-formed: all practices agree." : "";
+    if (first < 0) return;
     const isUnicode = state.table === data.tables[0];
-    const text = textOf(state.items);
+    const end = items.at(-1).offset + items.at(-1).length;
+    const bytes = state.bytes.slice(0, end);
+    const browser = isUnicode ? browserText(bytes) : null;
+    const from = items[Math.max(first - 1, 0)].offset;
+    const rows = data.practices.map((practice) => {
+      const found = practised(practice, items, bytes);
+      const drawn = found.filter(({ offset, length }) => from <= offset && offset + length <= from + DIVIDED_BYTES);
+      const groups = drawn.map((item) =>
+        element("span", {
+          className: item.error ? "try-mark" : "",
+          textContent: spell(bytes.slice(item.offset, item.offset + item.length)),
+        }),
+      );
+      const marks = found.filter(({ error }) => error).length;
+      const isSame = browser === null ? "" : textOf(found) === browser ? "yes" : "no";
+      return element("tr", {}, [
+        element("th", { scope: "row" }, [element("code", { textContent: practice.name })]),
+        element("td", { textContent: practice.unit }),
+        element("td", { textContent: marks }),
+        element("td", { className: "try-division" }, groups),
+        element("td", { textContent: isSame }),
+      ]);
+    });
+    at("practices").tBodies[0].replaceChildren(...rows);
+  }
+
+  const browserText = (bytes) => new TextDecoder("utf-8", { ignoreBOM: true }).decode(new Uint8Array(bytes));
+
+  function drawPython(text) {
     at("python").replaceChildren();
     at("browser").textContent = "";
-    if (!isUnicode) return;
+    if (state.table !== data.tables[0]) return;
     const isLong = text.length > SHOWN_CHARACTERS;
     const beginning = isLong ? textOf(decode(state.table, state.bytes.slice(0, SHOWN_CHARACTERS))) : text;
     const given = isLong ? "data" : `bytes.fromhex("${spell(state.bytes)}")`;
     const code = `>>> ${given}.decode("utf-8", "replace")\n${literal(beginning)}${isLong ? " …" : ""}`;
     at("python").append(element("pre", { textContent: code }));
-    const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
-    const isEqual = decoder.decode(new Uint8Array(state.bytes)) === text;
+    const isEqual = browserText(state.bytes) === text;
     at("browser").textContent =
       `The decoder of this browser, TextDecoder, gives the same text: ${isEqual ? "yes" : "no"}.`;
+  }
+
+  // The number of items and of ill-formed ones, and the text, of any number of bytes.
+  function* totalsOf(table, bytes) {
+    let [count, ill, text] = [0, 0, ""];
+    for (const { item } of stepsOf(table, bytes)) {
+      if (item) {
+        count += 1;
+        ill += Number(item.error !== null);
+        text += character(item.codePoint);
+      }
+      yield;
+    }
+    return { count, ill, text };
+  }
+
+  function drawTotals({ count, ill, text }) {
+    const rest = count - state.items.length;
+    at("count").textContent =
+      `${plural(state.bytes.length, "byte")}, ${plural(count, "item")}, ${ill.toLocaleString("en")} ill-formed.`;
+    at("cut").textContent = rest
+      ? `${plural(rest, "more item")} not drawn: the boxes end after ${DRAWN_BYTES} bytes.`
+      : "";
+    drawPython(text);
   }
 
   // The walk.
 
   function describe(step) {
-    if (!step) return state.bytes.length ? "" : "The text is empty: no byte, no item.";
+    if (state.isInvalid) return "There are no bytes to decode: see the message above.";
+    if (!step) return "The text is empty: no byte, no item.";
     const { states } = state.table;
     const where = (number) => (number === START ? "the start" : `the state that awaits ${states[number].awaits}`);
     const open = spell(state.bytes.slice(step.begin, step.offset));
@@ -107,8 +196,7 @@
     if (step.to === null) {
       return `${byte}: does not continue ${open}, which is one ill-formed item, ${words(item.error)}; ${hex(step.byte)} is looked at again.`;
     }
-    if (item)
-      return `${byte}: completes ${spell(state.bytes.slice(step.begin, step.offset + 1))}, ${name(item.codePoint)}.`;
+    if (item) return `${byte}: completes ${spell(state.bytes.slice(step.begin, step.offset + 1))}, ${spoken(item)}.`;
     return `${byte}: from ${where(step.from)} to ${where(step.to)}.`;
   }
 
@@ -145,7 +233,7 @@
     const rows = [...at("rows").tBodies[0].rows];
     const isBroken = step && step.to === null && step.from !== START;
     const end = step ? step.offset + (step.byte === null || isBroken ? 0 : 1) : 0;
-    const prefix = step ? state.bytes.slice(step.begin, end) : [];
+    const prefix = step ? Array.from(state.bytes.slice(step.begin, end)) : [];
     const found = prefix.length ? rowsFor(state.table, prefix) : [];
     rows.forEach((row, number) => {
       const isFound = found.includes(number);
@@ -189,13 +277,46 @@
     at("step").textContent = describe(step);
     at("previous").disabled = at("first").disabled = state.step === 0;
     at("next").disabled = at("play").disabled = state.step >= count - 1;
-    at("items")
-      .querySelectorAll(".try-current")
-      .forEach((chip) => chip.classList.remove("try-current"));
-    if (step) at("items").querySelector(`[data-offset="${step.offset}"]`)?.classList.add("try-current");
+    for (const chip of at("items").querySelectorAll(".try-current")) {
+      chip.classList.remove("try-current");
+      chip.removeAttribute("aria-current");
+      chip.tabIndex = -1;
+    }
+    const chip = chipOf(step?.offset) ?? at("items").querySelector(".try-byte:last-child");
+    if (chip) chip.tabIndex = 0;
+    if (step && chip?.dataset.offset === String(step.offset)) {
+      chip.classList.add("try-current");
+      chip.setAttribute("aria-current", "true");
+    }
     markRows(step);
     markDrawing(step);
     showState();
+  }
+
+  const chipOf = (offset) => at("items").querySelector(`[data-offset="${offset}"]`);
+
+  // The last step that looks at a byte: for one that breaks a sequence, from the start.
+  const goToByte = (offset) => go(state.steps.findLastIndex((step) => step.offset === offset && step.byte !== null));
+
+  // The keys in the list of items: to the byte beside, to the first byte of the item beside, to the ends.
+  function moveInItems(event) {
+    const offset = Number(event.target.dataset.offset);
+    const number = state.items.findIndex((item) => item.offset <= offset && offset < item.offset + item.length);
+    const last = state.items.at(-1);
+    const targets = {
+      ArrowLeft: offset - 1,
+      ArrowRight: offset + 1,
+      ArrowUp: state.items[number - 1]?.offset,
+      ArrowDown: state.items[number + 1]?.offset,
+      Home: 0,
+      End: last && last.offset + last.length - 1,
+    };
+    const chip = chipOf(targets[event.key]);
+    if (!(event.key in targets) || Number.isNaN(offset)) return;
+    event.preventDefault();
+    if (!chip) return;
+    goToByte(Number(chip.dataset.offset));
+    chip.focus();
   }
 
   function go(number) {
@@ -231,53 +352,106 @@
     at("circuit").selectedIndex = Math.min(number, found.length - 1);
   }
 
-  function runCircuit() {
+  async function runCircuit() {
     const chosen = circuit();
     const share = (id) => Number(at(id).value) / 100;
     at("pauses-shown").value = `${at("pauses").value} %`;
     at("stalls-shown").value = `${at("stalls").value} %`;
     at("again").disabled = share("pauses") + share("stalls") === 0;
-    const bytes = state.bytes.slice(0, SIMULATED_BYTES);
-    const limit = 100 + 40 * SIMULATED_BYTES;
-    state.trace = simulate(chosen, bytes, {
-      pauses: share("pauses"),
-      stalls: share("stalls"),
-      seed: state.seed,
-      limit,
-    });
-    const { cycles, beats, words: count, difference } = compare(state.trace, bytes, decode(state.table, bytes));
-    const verdict = difference === null ? "yes" : `no: ${difference}`;
-    const cut = bytes.length < state.bytes.length ? ` Simulated are the first ${plural(bytes.length, "byte")}.` : "";
-    at("result").textContent =
-      `${plural(cycles, "cycle")}, ${plural(beats, "beat")}, ${plural(count, "item")}; equal to the table's decoder: ${verdict}.${cut}`;
-    at("result").classList.toggle("try-error", difference !== null);
     const gates = `${plural(chosen.gate_count, "and-gate")} and ${plural(chosen.latches.length, "flip-flop")}`;
     at("netlist").replaceChildren(
       `${gates} in the netlist of module ${chosen.top}, written by `,
       element("code", { textContent: chosen.command }),
       ".",
     );
-    state.cycle = 0;
+    const bytes = state.bytes.slice(0, SIMULATED_BYTES);
+    const options = { pauses: share("pauses"), stalls: share("stalls"), seed: state.seed };
+    const work = simulation(chosen, bytes, { ...options, limit: 100 + 40 * SIMULATED_BYTES });
+    at("figure").setAttribute("aria-busy", "true");
+    const trace = state.isInvalid ? null : await inSlices("circuit", work);
+    if (trace === undefined) return; // There is newer input.
+    at("figure").setAttribute("aria-busy", "false");
+    state.trace = trace;
+    at("figure").hidden = trace === null;
+    at("result").textContent = at("latency").textContent = "";
+    if (trace === null) return;
+    const { cycles, beats, words: count, difference } = compare(trace, bytes, decode(state.table, bytes));
+    const verdict = difference === null ? "yes" : `no: ${difference}`;
+    const cut = bytes.length < state.bytes.length ? ` Simulated are the first ${plural(bytes.length, "byte")}.` : "";
+    at("result").textContent =
+      `${plural(cycles, "cycle")}, ${plural(beats, "beat")}, ${plural(count, "item")}; equal to the table's decoder: ${verdict}.${cut}`;
+    at("result").classList.toggle("try-error", difference !== null);
+    const [input, output] = [firstTransfer(trace, "s_axis"), firstTransfer(trace, "m_axis")];
+    at("latency").textContent =
+      `The first beat is transferred at the input in cycle ${input}, at the output in cycle ${output}: ${plural(output - input, "cycle")} later. ` +
+      `Specified is a latency of at most ${plural(chosen.latency, "cycle")} without stalls, from the beat that determines an item.`;
+    state.columns = columnsOf(trace);
+    showOutput();
+  }
+
+  // The window of the diagram with the first beat of the output, scrolled to it if it is not visible.
+  function showOutput() {
+    const first = Math.max(
+      state.trace.cycles.findIndex(({ rst, m_axis_tvalid: valid }) => !rst && valid),
+      0,
+    );
+    state.column = DRAWN_COLUMNS * Math.floor(state.columns.indexOf(first) / DRAWN_COLUMNS);
     drawWave();
+    const wave = at("wave");
+    const [cover, tick] = [wave.querySelector(".labels rect"), wave.querySelector(`[data-cycle="${first}"]`)];
+    const [covered, x] = [cover.width.baseVal.value, tick.x.baseVal[0].value];
+    if (x + covered > wave.clientWidth) wave.scrollLeft = x - covered - SCROLL_MARGIN;
+    markEnds();
   }
 
   function drawWave() {
-    const count = state.trace.cycles.length;
-    const end = Math.min(state.cycle + DRAWN_CYCLES, count);
-    at("wave").innerHTML = waveform(state.trace, state.cycle, DRAWN_CYCLES);
+    const columns = state.columns.slice(state.column, state.column + DRAWN_COLUMNS);
+    const [first, last] = [columns[0].first ?? columns[0], columns.at(-1).last ?? columns.at(-1)];
+    at("wave").innerHTML = waveform(state.trace, columns);
     at("wave").scrollLeft = 0;
-    at("window").textContent = `cycles ${state.cycle} to ${end - 1} of ${count}`;
-    at("earlier").disabled = state.cycle === 0;
-    at("later").disabled = end === count;
+    at("window").textContent = `cycles ${first} to ${last} of ${state.trace.cycles.length}`;
+    markEnds();
+  }
+
+  const roomOf = ({ scrollWidth, clientWidth }) => scrollWidth - clientWidth - 1;
+
+  function markEnds() {
+    const wave = at("wave");
+    at("earlier").disabled = state.column === 0 && wave.scrollLeft <= 0;
+    at("later").disabled = state.column + DRAWN_COLUMNS >= state.columns.length && wave.scrollLeft >= roomOf(wave);
+    wave.querySelector(".labels").setAttribute("transform", `translate(${wave.scrollLeft} 0)`);
+  }
+
+  // Scroll the diagram, and at its end draw the columns beside. `direction`: -1 or 1.
+  function turn(direction) {
+    const wave = at("wave");
+    if (direction > 0 ? wave.scrollLeft < roomOf(wave) : wave.scrollLeft > 0) {
+      wave.scrollLeft += direction * TURN * wave.clientWidth;
+    } else {
+      state.column += direction * DRAWN_COLUMNS;
+      drawWave();
+      if (direction < 0) wave.scrollLeft = wave.scrollWidth;
+    }
+    markEnds();
   }
 
   // The input.
 
+  // The steps for the first bytes.
+  function* firstSteps() {
+    for (const step of stepsOf(state.table, state.bytes)) {
+      const isBreak = step.to === null && step.from !== START;
+      if (step.offset > DRAWN_BYTES || (step.offset === DRAWN_BYTES && !isBreak)) return;
+      yield step;
+    }
+  }
+
   function refresh() {
-    state.steps = walk(state.table, state.bytes.slice(0, DRAWN_BYTES));
+    state.steps = [...firstSteps()];
+    state.items = state.steps.flatMap(({ item }) => item ?? []);
     play(false);
     drawItems();
-    drawPython();
+    drawPractices();
     go(0);
     runCircuit();
     drawLink();
@@ -285,13 +459,14 @@
 
   function drawLink() {
     const isShort = state.bytes.length <= LINKED_BYTES;
-    at("link").hidden = !isShort;
+    at("link").hidden = !isShort || state.isInvalid;
     at("unlinked").hidden = isShort;
+    if (state.isInvalid) return;
     const isDefault = (id) => at(id).selectedIndex <= 0;
     const link = !isShort
       ? ""
       : linkOf({
-          hex: state.bytes.map((byte) => hex(byte)).join("") || "-",
+          hex: spell(state.bytes).replaceAll(" ", "") || "-",
           table: state.table === data.tables[0] ? "" : state.table.name,
           circuit: isDefault("circuit") ? "" : at("circuit").value,
           pauses: at("pauses").value === "0" ? "" : at("pauses").value,
@@ -308,29 +483,59 @@
   }
 
   // What was not typed follows from the bytes; a box that shows what cannot be typed is not changed.
-  function take(bytes, { fromText = false, fromHex = false } = {}) {
+  async function take(bytes, { fromText = false, fromHex = false } = {}) {
     state.bytes = bytes;
+    state.isInvalid = false;
     at("error").textContent = "";
     at("hex").removeAttribute("aria-invalid");
-    if (!fromHex) at("hex").value = spell(bytes);
-    state.items = decode(state.table, bytes);
-    if (!fromText) at("text").value = textOf(state.items);
+    at("count").textContent = "…";
+    if (!fromHex) fill("hex", spell(bytes.slice(0, BOXED)), bytes.length > BOXED);
+    refresh();
+    const totals = await inSlices("input", totalsOf(state.table, bytes));
+    if (!totals) return; // There is newer input.
+    drawTotals(totals);
+    if (!fromText) fill("text", totals.text.slice(0, BOXED), totals.text.length > BOXED);
+  }
+
+  // A box with the beginning of a long text is not for typing.
+  function fill(id, text, isCut) {
+    at(id).value = isCut ? `${text} …` : text;
+    at(id).readOnly = isCut;
+    at("shortened").hidden = !at("hex").readOnly && !at("text").readOnly;
+  }
+
+  // Nothing is shown for bytes that are not valid.
+  function showError(message) {
+    newest.input = newest.circuit = null;
+    Object.assign(state, { bytes: [], isInvalid: true });
+    at("error").textContent = message;
+    at("hex").setAttribute("aria-invalid", "true");
+    fill("text", "", false);
+    for (const id of ["count", "cut", "browser", "python"]) at(id).textContent = "";
     refresh();
   }
 
-  function showError(message) {
-    at("error").textContent = message;
-    at("hex").setAttribute("aria-invalid", "true");
-  }
-
-  function takeHex() {
-    const { bytes, error } = parseHex(at("hex").value);
+  function takeHex(text = at("hex").value) {
+    const { bytes, error } = parseHex(text);
     if (error) showError(error);
     else take(bytes, { fromHex: true });
   }
 
-  function takeText() {
-    take(encodeText(state.table, at("text").value), { fromText: true });
+  async function takeText(text = at("text").value) {
+    at("count").textContent = "…";
+    const bytes = await inSlices("input", encoding(state.table, text));
+    if (bytes) take(bytes, { fromText: true });
+  }
+
+  // A box in which a long text was laid out would not answer for a second: it receives the beginning.
+  function paste(id, takeAll, event) {
+    const pasted = event.clipboardData.getData("text/plain");
+    if (pasted.length <= BOXED) return;
+    event.preventDefault();
+    const { value, selectionStart, selectionEnd } = at(id);
+    const whole = value.slice(0, selectionStart) + pasted + value.slice(selectionEnd);
+    takeAll(whole);
+    fill(id, whole.slice(0, BOXED), true);
   }
 
   function takeTable(number) {
@@ -342,7 +547,7 @@
 
   function takeLink() {
     const fields = fieldsOf(location.hash);
-    if (!("hex" in fields)) return false;
+    if (!["hex", "table", "circuit"].some((field) => field in fields)) return false;
     takeTable(
       Math.max(
         data.tables.findIndex(({ name: title }) => title === fields.table),
@@ -356,12 +561,12 @@
     at("pauses").value = fields.pauses ?? "0";
     at("stalls").value = fields.stalls ?? "0";
     state.seed = Number(fields.seed ?? 1) || 1;
-    const { bytes, error } = parseHex(fields.hex.replace("-", ""));
-    take(bytes ?? []);
+    const digits = (fields.hex ?? data.start).replace("-", "");
+    const { bytes, error } = parseHex(digits);
     if (error) {
-      at("hex").value = fields.hex;
+      at("hex").value = digits;
       showError(error);
-    }
+    } else take(bytes);
     return true;
   }
 
@@ -375,15 +580,24 @@
   }
 
   function listen() {
-    at("text").addEventListener("input", takeText);
-    at("hex").addEventListener("input", takeHex);
+    at("text").addEventListener("input", () => takeText());
+    at("hex").addEventListener("input", () => takeHex());
+    at("text").addEventListener("paste", (event) => paste("text", takeText, event));
+    at("hex").addEventListener("paste", (event) => paste("hex", takeHex, event));
+    at("clear").addEventListener("click", () => {
+      fill("hex", "", false);
+      fill("text", "", false);
+      take([]);
+      at("text").focus();
+    });
     at("example").addEventListener("change", () => {
       const chosen = data.examples[at("example").value];
       if (chosen) take(parseHex(chosen.hex).bytes);
     });
     at("table").addEventListener("change", () => {
       takeTable(at("table").selectedIndex);
-      take(state.bytes);
+      if (state.isInvalid) takeHex();
+      else take(state.bytes);
     });
     const again = () => (runCircuit(), drawLink());
     for (const id of ["circuit", "pauses", "stalls"]) at(id).addEventListener("input", again);
@@ -395,8 +609,9 @@
     at("previous").addEventListener("click", () => go(state.step - 1));
     at("next").addEventListener("click", () => go(state.step + 1));
     at("play").addEventListener("click", () => play(state.timer === null));
-    at("earlier").addEventListener("click", () => ((state.cycle -= DRAWN_CYCLES), drawWave()));
-    at("later").addEventListener("click", () => ((state.cycle += DRAWN_CYCLES), drawWave()));
+    at("earlier").addEventListener("click", () => turn(-1));
+    at("later").addEventListener("click", () => turn(1));
+    at("output").addEventListener("click", showOutput);
     at("walk").addEventListener("keydown", (event) => {
       const steps = { ArrowLeft: state.step - 1, ArrowRight: state.step + 1, Home: 0, End: state.steps.length - 1 };
       if (!(event.key in steps)) return;
@@ -404,15 +619,11 @@
       go(steps[event.key]);
     });
     at("items").addEventListener("click", (event) => {
-      const offset = event.target.dataset.offset;
-      if (offset === undefined) return;
-      go(state.steps.findLastIndex((step) => step.offset === Number(offset)));
+      const { offset } = event.target.dataset;
+      if (offset !== undefined) goToByte(Number(offset));
     });
-    at("wave").addEventListener("scroll", () => {
-      at("wave")
-        .querySelector(".labels")
-        .setAttribute("transform", `translate(${at("wave").scrollLeft} 0)`);
-    });
+    at("items").addEventListener("keydown", moveInItems);
+    at("wave").addEventListener("scroll", markEnds);
     addEventListener("hashchange", takeLink);
   }
 

@@ -32,8 +32,9 @@ globalThis.utf8fpga ??= {};
 
   // The cycles of one packet, from a reset to the beat with m_axis_tlast: objects with the value of each port.
   // `pauses` and `stalls` are the shares of cycles, 0 to 1, in which a source with a beat does not start to send it and
-  // in which m_axis_tready is deasserted. Where the input is undefined it has arbitrary values.
-  function simulate(circuit, bytes, { pauses = 0, stalls = 0, seed = 1, limit = 5000 } = {}) {
+  // in which m_axis_tready is deasserted. Where the input is undefined it has arbitrary values. It is a generator with a
+  // step for each cycle, which returns the trace.
+  function* simulation(circuit, bytes, { pauses = 0, stalls = 0, seed = 1, limit = 5000 } = {}) {
     const draw = chance(seed);
     const arbitrary = (bits) => BigInt(Math.floor(draw() * 2 ** 32)) & ones(bits);
     const { lanes } = circuit;
@@ -75,9 +76,17 @@ globalThis.utf8fpga ??= {};
       }
       isDone = !rst && cycle.m_axis_tvalid && cycle.m_axis_tready && cycle.m_axis_tlast;
       circuit.clock();
+      yield;
     }
     const size = circuit.output_bits.m_axis_tkeep.length / lanes;
     return { lanes, size, cycles, isDone, accepted: sent };
+  }
+
+  const simulate = (circuit, bytes, options) => utf8fpga.resultOf(simulation(circuit, bytes, options));
+
+  // The number of the first cycle in which a stream, "s_axis" or "m_axis", transfers a beat; -1 if there is none.
+  function firstTransfer({ cycles }, stream) {
+    return cycles.findIndex((cycle) => !cycle.rst && cycle[`${stream}_tvalid`] && cycle[`${stream}_tready`]);
   }
 
   // The words of an output beat: {codePoint, isError}, or null in a lane without a word. A word has `size` bytes.
@@ -117,5 +126,5 @@ globalThis.utf8fpga ??= {};
     return { cycles: cycles.length, beats: accepted, words: words.length, difference };
   }
 
-  Object.assign(utf8fpga, { simulate, wordsOf, compare });
+  Object.assign(utf8fpga, { simulation, simulate, firstTransfer, wordsOf, compare });
 })();

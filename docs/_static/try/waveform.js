@@ -10,6 +10,7 @@ globalThis.utf8fpga ??= {};
   const HIGH = 16;
   const SLANT = 4;
   const CHARACTER = 7.3;
+  const GAP = 64; // The width of a column in place of several cycles.
 
   const binary = (value, bits) => value.toString(2).padStart(bits, "0");
 
@@ -68,29 +69,53 @@ globalThis.utf8fpga ??= {};
     ];
   }
 
-  function clockOf(count, left, step) {
-    const cycle = (at) => `V${-HIGH}H${left + (at + 0.5) * step}V0H${left + (at + 1) * step}`;
-    return `M${left} 0${Array.from({ length: count }, (_, at) => cycle(at)).join("")}`;
+  // The columns of a diagram: cycles, and {first, last} in place of several cycles without a transfer and without output,
+  // so that what a pipeline outputs stands beside what it was sent.
+  const FOLDED = 3;
+  const isCycle = (column) => typeof column === "number";
+  function columnsOf({ cycles }) {
+    const isQuiet = (cycle) => !cycle.rst && !(cycle.beat && cycle.s_axis_tready) && !cycle.m_axis_tvalid;
+    const columns = [];
+    for (let at = 0; at < cycles.length; at += 1) {
+      let end = at;
+      while (end < cycles.length && isQuiet(cycles[end])) end += 1;
+      if (end - at >= FOLDED) {
+        columns.push({ first: at, last: end - 1 });
+        at = end - 1;
+      } else columns.push(at);
+    }
+    return columns;
   }
 
-  function wireOf(values, left, step) {
+  // `xs`: where each column begins, and the end of the last one.
+  function clockOf(columns, xs) {
+    const cycle = (column, at) =>
+      isCycle(column) ? `V${-HIGH}H${(xs[at] + xs[at + 1]) / 2}V0H${xs[at + 1]}` : `H${xs[at + 1]}`;
+    return `M${xs[0]} 0${columns.map(cycle).join("")}`;
+  }
+
+  function wireOf(values, xs) {
     const level = (value) => (value ? -HIGH : 0);
-    const parts = values.map((value, at) => `V${level(value)}H${left + (at + 1) * step}`);
-    return `M${left} ${level(values[0])}${parts.join("")}`;
+    const parts = values.map((value, at) => `V${level(value)}H${xs[at + 1]}`);
+    return `M${xs[0]} ${level(values[0])}${parts.join("")}`;
   }
 
-  // A bus: a box for each beat, which ends with its transfer, with the text in its first cycle.
-  function busOf(texts, waits, start, step) {
+  // A bus: a box for each beat, which ends with its transfer, with the text in the first cycle that has a column.
+  function busOf(texts, waits, columns, xs) {
     const parts = [];
     let from = 0;
     texts.forEach((text, at) => {
       if (at + 1 < texts.length && texts[at + 1] === text && (text === null || waits[at])) return;
-      const [left, right] = [start + from * step, start + (at + 1) * step];
+      const [left, right] = [xs[from], xs[at + 1]];
       if (text === null) {
         parts.push(`<path class="undefined" d="M${left} ${-HIGH / 2}H${right}"/>`);
       } else {
         const edge = `M${left} ${-HIGH / 2}l${SLANT} ${-HIGH / 2}H${right - SLANT}l${SLANT} ${HIGH / 2}`;
-        const middle = left + step / 2;
+        const place = Math.max(
+          columns.findIndex((column, number) => number >= from && number <= at && isCycle(column)),
+          from,
+        );
+        const middle = (xs[place] + xs[place + 1]) / 2;
         parts.push(
           `<path class="bus" d="${edge}l${-SLANT} ${HIGH / 2}H${left + SLANT}z"/>`,
           `<text x="${middle}" y="-4" text-anchor="middle">${text}</text>`,
@@ -101,32 +126,56 @@ globalThis.utf8fpga ??= {};
     return parts.join("");
   }
 
-  // The diagram of the cycles from `first` on, `count` of them. The labels are a group of their own, which can be moved
-  // when the diagram is scrolled.
-  function waveform(trace, first, count) {
-    const cycles = trace.cycles.slice(first, first + count);
+  // A sentence for those who do not see the diagram.
+  function summary(trace, first, last) {
+    const count = (stream) =>
+      trace.cycles
+        .slice(first, last + 1)
+        .filter((cycle) => !cycle.rst && cycle[`${stream}_tvalid`] && cycle[`${stream}_tready`]).length;
+    return `Timing diagram, cycles ${first} to ${last}: ${count("s_axis")} beats transferred at the input, ${count("m_axis")} at the output`;
+  }
+
+  const firstOf = (column) => column.first ?? column;
+  const lastOf = (column) => column.last ?? column;
+
+  // The diagram of some columns. The labels are a group of their own, which can be moved when the diagram is scrolled.
+  function waveform(trace, columns) {
+    const cycles = columns.map((column) => trace.cycles[firstOf(column)]);
     const rows = rowsOf(trace);
     const longest = Math.max(4, ...rows.map(({ width = 0 }) => width));
     const step = Math.ceil(longest * CHARACTER + 2 * SLANT + 4);
     const left = Math.ceil(Math.max(...rows.map(({ label }) => label.length)) * CHARACTER) + 8;
-    const [width, height] = [left + cycles.length * step + 8, (rows.length + 1) * ROW + 4];
+    const xs = [left];
+    for (const column of columns) xs.push(xs.at(-1) + (isCycle(column) ? step : GAP));
+    const [width, height] = [xs.at(-1) + 8, (rows.length + 1) * ROW + 4];
     const baseline = (number) => (number + 2) * ROW - 6;
     const ticks = cycles.map((_, at) => {
-      const x = left + at * step;
-      return `<path class="tick" d="M${x} ${ROW - 4}V${height}"/><text class="tick" x="${x + 3}" y="16">${first + at}</text>`;
+      const line = `<path class="tick" d="M${xs[at]} ${ROW - 4}V${height}"/>`;
+      if (!isCycle(columns[at])) return line;
+      return `${line}<text class="tick" data-cycle="${columns[at]}" x="${xs[at] + 3}" y="16">${columns[at]}</text>`;
+    });
+    const folds = columns.map((column, at) => {
+      if (isCycle(column)) return "";
+      const middle = (xs[at] + xs[at + 1]) / 2;
+      const dots = rows.map(
+        (_, number) => `<text x="${middle}" y="${baseline(number) - 4}" text-anchor="middle">⋯</text>`,
+      );
+      const frame = `<rect class="fold" x="${xs[at]}" y="0" width="${GAP}" height="${height}"/>`;
+      return `${frame}<text class="tick" x="${middle}" y="16" text-anchor="middle">${column.first}–${column.last}</text>${dots.join("")}`;
     });
     const lines = rows.map(({ isClock, value, text, waits }, number) => {
       let drawn;
-      if (isClock) drawn = `<path d="${clockOf(cycles.length, left, step)}"/>`;
-      else if (value) drawn = `<path d="${wireOf(cycles.map(value), left, step)}"/>`;
-      else drawn = busOf(cycles.map(text), cycles.map(waits), left, step);
+      if (isClock) drawn = `<path d="${clockOf(columns, xs)}"/>`;
+      else if (value) drawn = `<path d="${wireOf(cycles.map(value), xs)}"/>`;
+      else drawn = busOf(cycles.map(text), cycles.map(waits), columns, xs);
       return `<g transform="translate(0 ${baseline(number)})">${drawn}</g>`;
     });
     const labels = rows.map(({ label }, number) => `<text x="0" y="${baseline(number) - 4}">${label}</text>`);
     const cover = `<rect width="${left - 4}" height="${height}"/>`;
     const size = `viewBox="0 0 ${width} ${height}" width="${width}" height="${height}"`;
-    return `<svg xmlns="http://www.w3.org/2000/svg" ${size} role="img">${ticks.join("")}${lines.join("")}<g class="labels">${cover}${labels.join("")}</g></svg>`;
+    const label = `aria-label="${summary(trace, firstOf(columns[0]), lastOf(columns.at(-1)))}"`;
+    return `<svg xmlns="http://www.w3.org/2000/svg" ${size} role="img" ${label}>${[...ticks, ...lines, ...folds].join("")}<g class="labels">${cover}${labels.join("")}</g></svg>`;
   }
 
-  utf8fpga.waveform = waveform;
+  Object.assign(utf8fpga, { columnsOf, waveform });
 })();

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// The order of the search's results: headings and pages, classes and functions of that name, then their members, of which
+// a dozen may have the same name.
+"use strict";
+
+var Scorer = {
+  score: ([, , , description, score, , kind]) => {
+    if (kind === "title") return score + 40;
+    if (kind === "text") return score + 10;
+    if (kind === "index") return 1;
+    return /(attribute|property|method|option)/.test(description) ? score / 10 : score;
+  },
+  objNameMatch: 50,
+  objPartialMatch: 6,
+  objPrio: {},
+  objPrioDefault: 0,
+  title: 15,
+  partialTitle: 7,
+  term: 5,
+  partialTerm: 2,
+};

@@ -1,0 +1,102 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The site in Chromium: its search, narrow windows, wide tables, paper."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from support.browser import Tab, opened
+
+
+@pytest.fixture(scope="module")
+def tab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Tab]:
+    with opened(tmp_path_factory.mktemp("browser")) as tab:
+        yield tab
+
+
+def results(tab: Tab, site: Path, query: str) -> list[str]:
+    """The targets of the search's results, in order."""
+    tab.resize(1280)
+    tab.open(f"{(site / 'search.html').as_uri()}?q={query}")
+    found: Any = tab("""new Promise((done) => (function poll() {
+      if (!document.querySelector(".search-summary")?.textContent.includes("finished")) return setTimeout(poll, 10);
+      done([...document.querySelectorAll("ul.search > li > a")].map((each) => each.getAttribute("href")));
+    })())""")
+    return [str(each) for each in found]
+
+
+def test_the_search_finds_pages_before_properties(tab: Tab, site: Path) -> None:
+    found = results(tab, site, "latency")
+    members = [number for number, link in enumerate(found) if "#utf8fpga." in link]
+    pages = [number for number, link in enumerate(found) if "#utf8fpga." not in link]
+    assert len(members) > 5
+    assert max(pages[:5]) < min(members)
+    assert any(link.endswith("#latency") for link in found[:3])
+
+
+@pytest.mark.parametrize("name", ["model.arrays.decode_array", "hdl.DecoderParameters", "model.Practice"])
+def test_the_search_finds_a_class_or_a_function_before_pages_that_mention_it(tab: Tab, site: Path, name: str) -> None:
+    found = results(tab, site, name.rpartition(".")[2])
+    # Only headings with that word may stand before it.
+    place = next(number for number, link in enumerate(found) if link.endswith(f"#utf8fpga.{name}"))
+    assert place <= 3
+    assert all("#" in link for link in found[:place])
+
+
+def test_no_page_is_wider_than_the_window(tab: Tab, site: Path) -> None:
+    for path in sorted(site.rglob("*.html")):
+        tab.open(path.as_uri())
+        for width in (1280, 390):
+            tab.resize(width)
+            assert tab("document.documentElement.scrollWidth") <= width, path.name
+
+
+def test_wide_tables_are_scrolled_and_have_rows_of_one_line(tab: Tab, site: Path) -> None:
+    tab.resize(1280)
+    tab.open((site / "performance.html").as_uri())
+    tables = tab("""[...document.querySelectorAll("table.docutils")].map((table) => [
+      table.rows[0].cells.length, table.rows[1].offsetHeight, table.parentElement.clientWidth, table.scrollWidth,
+      getComputedStyle(table.parentElement).overflowX])""")
+    wide = [each for each in tables if each[0] >= 8]
+    for _, height, room, width, overflow in wide:
+        assert height < 40
+        assert overflow == "auto" or width <= room
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_drawings_have_the_colours_of_the_selected_theme(tab: Tab, site: Path, theme: str) -> None:
+    # A browser selects the colours of a drawing by this property of the element.
+    tab.open((site / "performance.html").as_uri())
+    tab(f"document.body.dataset.theme = {theme!r}")
+    assert tab("getComputedStyle(document.querySelector('article img')).colorScheme") == theme
+
+
+def test_folded_options_open_for_a_link_to_one_of_them(tab: Tab, site: Path) -> None:
+    tab.resize(1280)
+    option = "cmdoption-utf8fpga-simulate-encoder-lanes"
+    address = (site / "commands" / "simulate.html").as_uri()
+    is_open = f"document.getElementById('{option}').closest('details').open"
+    tab.open(address)
+    assert not tab(is_open)
+    tab.open(f"{address}#{option}")
+    assert tab(is_open)
+
+
+def test_on_paper_there_is_no_navigation_and_nothing_is_cut(tab: Tab, site: Path) -> None:
+    tab.resize(800)
+    tab.command("Emulation.setEmulatedMedia", media="print")
+    try:
+        tab.open((site / "commands" / "simulate.html").as_uri())
+        hidden = (
+            "['.sidebar-drawer', '.toc-drawer', '.mobile-header', '.skip-to-content', '.related-pages', '.copybtn']"
+        )
+        visible = tab(f"{hidden}.filter((each) => document.querySelector(each)?.getClientRects().length)")
+        assert visible == []
+        tab.open((site / "verilog.html").as_uri())
+        cut = "[...document.querySelectorAll('pre')].filter((each) => each.scrollWidth > each.clientWidth + 1).length"
+        assert tab(cut) == 0
+    finally:
+        tab.command("Emulation.setEmulatedMedia", media="")
