@@ -100,14 +100,14 @@ def _received(board: Board, outcome: tuple[BuildReport | str, str, _Files], dire
 
 def table_of(reports: Sequence[BuildReport]) -> str:
     """A table in Markdown with a row for each report."""
-    heading = ["board", "device", "UART", "clock in MHz", "reached", "logic cells", "block RAMs", "bitstream (SHA-256)"]
+    heading = ["board", "device", "UART", "MHz (reached)", "logic cells", "block RAMs", "bitstream (SHA-256)"]
     rows = [
         [
             report.board,
             BOARDS[report.board].device if report.board in BOARDS else report.device,
             report.uart or "its own",
-            f"{report.required_mhz:.10g}" + (f" (divided by {report.divide})" if report.divide > 1 else ""),
-            f"{report.fmax_mhz:.1f}",
+            f"{report.required_mhz:.10g}{f', divided by {report.divide}' if report.divide > 1 else ''}"
+            f" ({report.fmax_mhz:.1f})",
             f"{report.logic_cells} of {report.logic_cells_available}",
             f"{report.block_rams} of {report.block_rams_available}",
             f"`{report.sha256[:12]}`",

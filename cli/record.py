@@ -170,12 +170,12 @@ def scaling_block(figures: dict[str, Any], plot: Path = PLOT_FILE) -> str:
 
 
 def demo_block() -> str:
-    """The demo's output from the step "golden model" on, without the run time, as a Markdown block."""
+    """The demo's output of the last step, the virtual board, without the run time, as a Markdown block."""
     printed = io.StringIO()
     with tempfile.TemporaryDirectory(prefix="utf8fpga-") as folder, chdir(folder), redirect_stdout(printed):
         run_demo(Path("build"))
     shown = printed.getvalue()
-    shown = shown[shown.index("3. The golden model") : shown.rindex("\nThe demo took")].rstrip()
+    shown = shown[shown.index("6. A virtual") : shown.rindex("\nThe demo took")].rstrip()
     return f"```text\n{shown}\n```"
 
 

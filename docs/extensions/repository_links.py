@@ -6,6 +6,8 @@ They are relative, so that they work where the repository is browsed. In the sit
 - to the page that includes the file, by the configuration value ``repository_pages``;
 - otherwise to the file at ``repository_url``, the address in `pyproject.toml`;
 - without such an address, nowhere: only its text remains.
+
+A page that includes such a file has its links and images, which are relative to the root of the repository.
 """
 
 from __future__ import annotations
@@ -33,6 +35,13 @@ class RepositoryLinks(SphinxTransform):
             for link in list(self.document.findall(kind)):
                 if path := self._path(link):
                     link.replace_self(self._target(path, link))
+        if self._is_included:
+            for image in self.document.findall(nodes.image):
+                image["uri"] = os.path.relpath(image["uri"], os.path.basename(self.app.srcdir))
+
+    @property
+    def _is_included(self) -> bool:
+        return self.env.docname in self.config.repository_pages.values()
 
     def _path(self, link: nodes.Element) -> str | None:
         """The path in the repository of the file that a link leads to; None if that is a page, or no file."""
@@ -47,11 +56,15 @@ class RepositoryLinks(SphinxTransform):
                 return None
         else:
             target = link["reftarget"]
+            if self._is_included:
+                base = root
         path = os.path.normpath(os.path.join(base, target))
         return os.path.relpath(path, root).replace(os.sep, "/") if os.path.exists(path) else None
 
     def _target(self, path: str, link: nodes.Element) -> nodes.Node:
-        if page := self.config.repository_pages.get(path):
+        folder = os.path.basename(self.app.srcdir)
+        page = self.config.repository_pages.get(path) or os.path.relpath(os.path.splitext(path)[0], folder)
+        if page in self.env.found_docs:
             return addnodes.pending_xref(
                 "",
                 *link.children,

@@ -666,8 +666,8 @@ def test_the_table_of_builds(tmp_path: Path) -> None:
     found = build_boards([BOARDS["icebreaker"], BOARDS["upduino-v3"]], tmp_path, ThreadPoolExecutor(1))
     digest = hashlib.sha256(b"1\n").hexdigest()[:12]
     assert table_of([report for report in found.values() if isinstance(report, BuildReport)]).splitlines()[2:] == [
-        f"| icebreaker | iCE40 UP5K | its own | 12 | 50.0 | 1 of 2 | 1 of 2 | `{digest}` |",
-        f"| upduino-v3 | iCE40 UP5K | j_0:7,j_0:8 | 12 (divided by 4) | 50.0 | 1 of 2 | 1 of 2 | `{digest}` |",
+        f"| icebreaker | iCE40 UP5K | its own | 12 (50.0) | 1 of 2 | 1 of 2 | `{digest}` |",
+        f"| upduino-v3 | iCE40 UP5K | j_0:7,j_0:8 | 12, divided by 4 (50.0) | 1 of 2 | 1 of 2 | `{digest}` |",
     ]
 
 

@@ -69,7 +69,9 @@ def test_the_index_is_the_first_screen_of_the_readme(pages: dict[str, Elements])
     shown = " ".join(pages["index.html"].text.split())
     for block in re.findall(r"```\w+\n(.*?)```", readme, re.DOTALL):
         assert " ".join(block.split()) in shown
-    assert " ".join(readme.partition("\n\n")[2].partition("\n\n")[0].split()) in shown
+    assert "_images/decoder.svg" in pages["index.html"].all("src")
+    assert {"tutorial.html", "verilog.html"} <= set(pages["index.html"].all("href", "a"))
+    assert " ".join(readme.partition("\n\n")[2].partition("\n\n")[0].replace("**", "").split()) in shown
     assert "1 to 256" not in (DOCS / "index.rst").read_text(encoding="utf-8"), "included, not copied"
 
 

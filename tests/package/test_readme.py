@@ -8,7 +8,6 @@ import re
 import shutil
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -178,15 +177,6 @@ def test_repeated_measurement_gives_the_recorded_figures(name: tuple[str, str]) 
     assert again["speed"]["by_seed"].items() <= row["speed"]["by_seed"].items()
 
 
-@pytest.fixture
-def same_tools_as_the_demo() -> None:
-    """Skips the test if the versions in the README's output of the demo are not installed."""
-    [shown] = re.findall(r"^tools +(.*); decoder, seed 1$", README, re.MULTILINE)
-    found = tool_versions([DEVICES["hx8k"]]) | {"amaranth-boards": version("amaranth-boards")}
-    if set(shown.split(", ")) != {f"{name} {number}" for name, number in found.items()}:
-        pytest.skip(f"the demo is of {shown}, installed is {found}")
-
-
 @pytest.mark.parametrize("command", ["", "--pipeline 2", "--no-replacement"])
 def test_the_header_of_the_verilog_has_the_recorded_figures(command: str) -> None:
     title = {"": "smallest", "--pipeline 2": "pipelined", "--no-replacement": "smallest, no U+FFFD in the data"}[
@@ -207,16 +197,40 @@ def test_the_header_has_no_figures_of_a_core_that_is_not_measured_or_has_changed
     assert tables.recorded_notes(circuit.replace("cell $or ", "cell $xor ", 1)) == ()
 
 
-@pytest.mark.usefixtures("same_tools_as_the_demo")
-def test_the_readme_shows_the_report_of_the_build(shared_build: Callable[[str], Built]) -> None:
+def test_the_tutorial_shows_the_report_of_the_build(shared_build: Callable[[str], Built]) -> None:
     built = shared_build("icebreaker")
-    assert str(built.report).replace(str(built.directory), "build") in README
+    report, page = str(built.report), (CHECKOUT / "docs" / "tutorial.md").read_text(encoding="utf-8")
+    if (tools := re.findall("^tools .*", report, re.MULTILINE)[0]) not in page:
+        pytest.skip(f"the page is of other versions than {tools}")
+    assert report.replace(str(built.directory), "build") in page
 
 
 @pytest.mark.build
-@pytest.mark.usefixtures("same_tools_as_the_demo")
 def test_the_readme_shows_the_demo() -> None:
     assert record.with_block(README, "demo", record.demo_block()) == README
+
+
+LOGIC_CELLS_OF_ECP5_85F = 83640
+"""As nextpnr-ecp5 reports."""
+
+
+@pytest.mark.smoke
+def test_the_claim_and_the_comparison_of_the_readme_have_the_recorded_figures() -> None:
+    small = BY_NAME["smallest", "hx8k"]
+    (wide,) = (row for row in OVER_LANES["figures"] if (row["device"], row["lanes"]) == ("ecp5-85k", 64))
+    rates = [f"{row['gigabytes_per_second']:.2f}" for row in (small, wide)]
+    cells = [row["area"]["cells"] for row in (small, wide)]
+    share = f"{cells[1] / LOGIC_CELLS_OF_ECP5_85F:.0%}".replace("%", " %")
+    claim = " ".join(README.split("\n\n")[1].split())
+    assert f"{rates[1]} GB/s in {share} of an ECP5-85F" in claim
+    assert f"a byte per cycle in {cells[0]} logic cells of an iCE40" in claim
+
+    table = README[README.index("| decoder | ill-formed bytes |") :].partition("\n\n")[0]
+    rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in table.splitlines()[2:]]
+    ours = [row[3:6] for row in rows if row[0].startswith("utf8fpga")]
+    assert ours == [["1", rates[0], f"{cells[0]}"], ["64", rates[1], f"{cells[1]}"]]
+    slowest = min(row["codec"] for row in SOFTWARE["software"])
+    assert [row[4] for row in rows if row[0].startswith("CPython")] == [f"{slowest / 1e9:.2f}"]
 
 
 def test_recorded_software_is_in_the_docs_and_in_the_plots(tmp_path: Path) -> None:
@@ -245,6 +259,11 @@ def test_readme_without_markers_is_rejected() -> None:
 def test_both_commands_of_the_readme_are_one_line_without_prerequisites() -> None:
     lines = [line for line in README.splitlines() if line.startswith("python3 -m venv ")]
     assert [line.rsplit("/", 1)[-1] for line in lines] == ["utf8fpga demo", "pytest -n auto"]
+
+
+@pytest.mark.smoke
+def test_the_readme_is_short() -> None:
+    assert len(README.splitlines()) <= 120
 
 
 def test_texts_of_the_demo_have_every_cause_and_every_length() -> None:
