@@ -63,10 +63,13 @@ class Picture:
         title: what it shows.
         description: the same for readers who do not see it.
         seconds: the length of the animation, which repeats.
+        scale: pixels per unit on a wide screen.
     """
 
-    def __init__(self, width: int, height: int, title: str, description: str, seconds: float = 0) -> None:
-        self.width, self.height, self.seconds = width, height, seconds
+    def __init__(
+        self, width: int, height: int, title: str, description: str, seconds: float = 0, scale: float = 1
+    ) -> None:
+        self.width, self.height, self.seconds, self.scale = width, height, seconds, scale
         self._head = f"<title>{escape(title)}</title>\n<desc>{escape(description)}</desc>\n"
         self._parts: list[str] = []
         self._animations: dict[str, str] = {}
@@ -109,14 +112,16 @@ class Picture:
         style = (
             f"text{{font-family:{_SANS};fill:{_LIGHT['ink']}}}.mono{{font-family:{_MONO}}}.bold{{font-weight:700}}"
             f"rect,path{{stroke-width:1.5}}.thick{{stroke-width:3}}"
-            f"{_rules(_LIGHT)}@media(prefers-color-scheme:dark){{text{{fill:{_DARK['ink']}}}{_rules(_DARK)}}}{moves}{uses}{still}"
+            f"{_rules(_LIGHT)}@media(prefers-color-scheme:dark){{text{{fill:{_DARK['ink']}}}{_rules(_DARK)}}}"
+            f"{moves}{uses}{still}"
         )
         head = (
             '<defs><marker id="head" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="7" markerHeight="7" '
             'orient="auto"><path class="quiet" d="M0 0L8 4L0 8z"/></marker></defs>'
         )
+        size = f'width="{self.width * self.scale:g}" height="{self.height * self.scale:g}"'
         return (
-            f'<svg xmlns="http://www.w3.org/2000/svg" width="{self.width}" height="{self.height}" '
+            f'<svg xmlns="http://www.w3.org/2000/svg" {size} '
             f'viewBox="0 0 {self.width} {self.height}" role="img">\n{self._head}<style>{style}</style>\n{head}\n'
             + "\n".join(self._parts)
             + "\n</svg>\n"

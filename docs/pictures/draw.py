@@ -54,6 +54,7 @@ def decoder() -> Picture:
         f"{_listed(map(str, run.accepted))}; the items leave it in the cycles "
         f"{_listed(str(cycle) for cycle, _ in rows)}: {_listed(map(_described, items))}.",
         end,
+        scale=0.75,  # The README's first screen has more to show.
     )
     left, inner, step = 32, 576, 36
 
