@@ -224,7 +224,7 @@ def test_{stem}() -> None:
 def _imports(call: str) -> str:
     """The lines that import `Simulation` and the names in an expression."""
     names: dict[str, set[str]] = {"utf8fpga.sim": {"Simulation"}}
-    for name in set(re.findall(r"[A-Z][A-Za-z_0-9]+", call)) - {"True", "False"}:
+    for name in set(re.findall(r"[A-Z]\w+|\bdecoder_core\b", call)) - {"True", "False"}:
         homes = [home.__name__ for home in (hdl, model, forms) if name in home.__all__]
         homes += [kind.__module__ for kind in CORES.values() if kind.__name__ == name]
         names.setdefault(homes[0], set()).add(name)

@@ -95,6 +95,8 @@ utf8fpga bench --record .
 utf8fpga bench --engines --record .
 # it writes to a checkout; test_pictures.py draws again
 python docs/pictures/draw.py
+# it writes to a checkout; test_notebook.py compares the outputs
+python tests/support/notebook.py examples/notebook.ipynb
 # it writes to a checkout; test_readme.py records into a copy
 utf8fpga bench --software --record .
 # it takes ten minutes; test_commands.py sends less
