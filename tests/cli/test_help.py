@@ -170,6 +170,7 @@ def test_bash_completes_after_the_line_of_the_help(tmp_path: Path) -> None:
 MANUAL = "sphinx-build -b man docs build/man"
 
 
+@pytest.mark.slow
 def test_manual_page_has_all_commands_and_no_date(tmp_path: Path) -> None:
     for name in ("sphinx", "myst_parser", "sphinx_click"):
         pytest.importorskip(name, reason=f"{name} is not installed")
