@@ -2,7 +2,7 @@
 """The replacement practices and encodings of the model as codecs of Python, for `open` and `bytes.decode`.
 
 - ``utf-8-`` and a practice, such as ``utf-8-each-unit``: UTF-8, where an ill-formed item of that practice is an error
-- ``generalised-utf-8``, ``cesu-8``, ``modified-utf-8``: these encodings, where a maximal subpart is an error
+- ``generalised-utf-8`` (also with ``z``), ``cesu-8``, ``modified-utf-8``: these encodings, where a maximal subpart is an error
 
 With ``errors="replace"`` each error is one U+FFFD, so ``utf-8-maximal-subparts`` gives the same text as Python's
 ``utf-8``. It is the model in Python, slower by orders of magnitude; the reason in its `UnicodeDecodeError` is the
@@ -121,7 +121,8 @@ def python_codecs() -> Mapping[str, codecs.CodecInfo]:
 
 
 def _search(name: str) -> codecs.CodecInfo | None:
-    return python_codecs().get(name.replace("_", "-"))
+    # WTF-8's document spells it with a z.
+    return python_codecs().get(name.replace("_", "-").replace("generalized", "generalised"))
 
 
 def _each_unit(error: UnicodeError) -> tuple[str, int]:
