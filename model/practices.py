@@ -96,7 +96,8 @@ def decode_with(data: Iterable[int], practice: Practice | str, table: EncodingTa
     FFFD 0041 FFFD
     FFFD
     """
-    marks = _PRACTICES[Practice(practice)](checked_for(practice, table))
+    chosen = Practice(practice)
+    marks = _PRACTICES[chosen](checked_for(chosen, table))
     return marks.items(code_units(data, table, 0), final=True)
 
 

@@ -201,7 +201,8 @@ _GREY = "#767a82"
 
 def notebook_drawing(table: EncodingTable) -> str:
     """The drawing in grey without a background, for light and dark pages, and as wide as the cell of a notebook."""
-    text = re.sub(r' width="\d+" height="\d+"', f' width="100%" fill="{_GREY}" stroke-width="1.5"', _as_svg(table), count=1)
+    style = f' width="100%" fill="{_GREY}" stroke-width="1.5"'
+    text = re.sub(r' width="\d+" height="\d+"', style, _as_svg(table), count=1)
     text = re.sub(r'<rect [^>]* fill="white"/>\n', "", text).replace(f"<style>{DARK_STYLE}</style>\n", "")
     return re.sub("#456|#234", _GREY, text).replace("#eef2f8", "none")
 
