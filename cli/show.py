@@ -11,8 +11,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
-from utf8fpga.cli.output import coloured
-from utf8fpga.model import ErrorKind, IncrementalDecoder, Item, Practice
+from utf8fpga.cli.output import CommandError, coloured
+from utf8fpga.model import TABLE_3_7, Composition, EncodingTable, ErrorKind, IncrementalDecoder, Item, Practice
+from utf8fpga.model.decoder import ComposedDecoder
 from utf8fpga.model.golden import BulkSymbols
 from utf8fpga.model.properties import CharacterProperty, FlaggedItem
 from utf8fpga.model.render import columns, counted
@@ -145,20 +146,30 @@ def symbol_json(symbol: Any) -> str:
     return json.dumps(fields)
 
 
+def decoder_of(practice: Practice, table: EncodingTable | Composition) -> IncrementalDecoder | ComposedDecoder:
+    """The decoder of a text in chunks."""
+    if not isinstance(table, Composition):
+        return IncrementalDecoder(practice, table)
+    if practice is not Practice.MAXIMAL_SUBPARTS:
+        raise CommandError(f"--practice {practice} is for tables only, and {table.name} is a composition: leave it out")
+    return ComposedDecoder(table)
+
+
 class PlainOutput:
     """The output of the command `decode` for a text in chunks.
 
     Args:
         form: ``text``, ``json`` or ``summary``. The counts at the end of a summary are in `tally`.
         practice: the replacement practice.
+        table: the encoding of the text, whose code points are scalar values; default: UTF-8.
 
     Attributes:
         tally: the counts of the items so far.
     """
 
-    def __init__(self, form: str, practice: Practice) -> None:
+    def __init__(self, form: str, practice: Practice, table: EncodingTable | Composition = TABLE_3_7) -> None:
         self.tally = Tally()
-        self._decoder = IncrementalDecoder(practice)
+        self._decoder = decoder_of(practice, table)
         self._form = {"text": self._text, "json": self._json, "summary": self._spans}[form]
         self._units = bytearray()
         """For a summary: the bytes after the last item."""

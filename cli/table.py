@@ -31,8 +31,8 @@ def table(name: str, form: str, names: bool, documents: bool, properties: bool, 
         text = "\n".join(columns(rows, ["name", "encoding form", "source"])) + "\n"
     elif properties:
         rows = [[each.value, " ".join(map(str, code_points_of(each)))] for each in CharacterProperty]
-        heads = ["property", f"code points, by the Unicode data {unicode_version()} of this Python"]
-        text = "\n".join(columns(rows, heads)) + "\n"
+        source = f"From the Unicode data {unicode_version()} of this Python, but for noncharacter and beyond-bmp."
+        text = "\n".join([*columns(rows, ["property", "code points"]), "", source]) + "\n"
     elif documents:
         from utf8fpga.model.history.differences import comparison_text
 

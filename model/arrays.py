@@ -217,13 +217,12 @@ class IncrementalArrayDecoder:
     Memory depends on the size of the chunks, not on the length of the text.
 
     Args:
-        practice: the replacement practice; default: `MAXIMAL_SUBPARTS`.
+        practice: the replacement practice, or its name; default: `MAXIMAL_SUBPARTS`.
         table: the encoding form, within the limits of `ArrayDecoder`; default: UTF-8.
 
     Raises:
         TableError: the table is outside these limits.
-        ValueError: `practice` is not a `Practice`; or it is `MALFORMED_SEQUENCE` and the code units
-            are not bytes.
+        ValueError: `practice` is unknown; or it is `MALFORMED_SEQUENCE` and the code units are not bytes.
 
     >>> decoder = IncrementalArrayDecoder(Practice.WHOLE_SUBSEQUENCE)
     >>> len(decoder.decode(b"\\xf0\\x80"))
@@ -232,7 +231,7 @@ class IncrementalArrayDecoder:
     [3, 1]
     """
 
-    def __init__(self, practice: Practice = Practice.MAXIMAL_SUBPARTS, table: EncodingTable = TABLE_3_7) -> None:
+    def __init__(self, practice: Practice | str = Practice.MAXIMAL_SUBPARTS, table: EncodingTable = TABLE_3_7) -> None:
         self.practice = Practice(practice)
         self.table = checked_for(self.practice, table)
         self.reset()

@@ -7,7 +7,7 @@
 With ``errors="replace"`` each error is one U+FFFD, so ``utf-8-maximal-subparts`` gives the same text as Python's
 ``utf-8``. It is the model in Python, slower by orders of magnitude; the reason in its `UnicodeDecodeError` is the
 cause, an `ErrorKind` in words. The practice ``first-error`` has no codec: it is what ``errors="strict"`` does. Nor has
-the UTF-8 of RFC 2279, most of whose code points are no characters of Python.
+the UTF-8 of RFC 2279, most of whose code points are no characters of Python. ``generalized-utf-8`` is another spelling.
 
 The error handler ``utf8fpga.each-unit`` gives Python's ``utf-8`` the practice ``each-unit`` at its own speed. The other
 practices are no error handlers, since a handler cannot know the bytes after the chunk that it is called for.
@@ -121,7 +121,8 @@ def python_codecs() -> Mapping[str, codecs.CodecInfo]:
 
 
 def _search(name: str) -> codecs.CodecInfo | None:
-    return python_codecs().get(name.replace("_", "-"))
+    # The specification of WTF-8 spells it with a z.
+    return python_codecs().get(name.replace("_", "-").replace("generalized", "generalised"))
 
 
 def _each_unit(error: UnicodeError) -> tuple[str, int]:

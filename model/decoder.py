@@ -28,6 +28,8 @@ LAST_OFFSET = (1 << 63) - 1
 class Item(NamedTuple):
     """One scalar value or one maximal subpart of an ill-formed subsequence.
 
+    As text it is ``offset+length``, the code point and, where ill-formed, the cause: ``0+2 U+FFFD TRUNCATED``.
+
     Attributes:
         offset: its start, in code units from the start of the text.
         length: its number of code units, 1 to the longest sequence of the table.
@@ -46,7 +48,9 @@ class Item(NamedTuple):
 
 
 class Decoder:
-    """An incremental decoder with the interface of `codecs.IncrementalDecoder`.
+    """An incremental decoder with the interface of `codecs.IncrementalDecoder`, for maximal subparts.
+
+    `IncrementalDecoder` applies any practice, but has no `getstate` and `setstate`.
 
     Each item is returned as soon as the units received determine it. A unit that does not continue
     the open sequence ends it: the units consumed so far are one ill-formed item (the maximal

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import re
 from bisect import bisect_right
 from collections.abc import Callable, Hashable, Iterable
 from dataclasses import dataclass
@@ -119,10 +118,9 @@ class DFA:
         return "\n".join(dfa_text(self))
 
     def _repr_svg_(self) -> str:
-        """The drawing, in a notebook as wide as its cell."""
-        from utf8fpga.model.render import render
+        from utf8fpga.model.render import notebook_drawing
 
-        return re.sub(r' width="\d+" height="\d+"', ' width="100%"', render(self.table, "svg"), count=1)
+        return notebook_drawing(self.table)
 
 
 def _first(piece: tuple[Range, int]) -> int:

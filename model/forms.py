@@ -150,7 +150,11 @@ MODIFIED_UTF_8_CODE_UNITS = EncodingTable.parse(
 """The sequences of Java for a single `char`, including unpaired surrogates, which a Java string may contain."""
 
 MODIFIED_UTF_8 = Composition("Modified UTF-8", "Java SE, java.io.DataInput", UTF_16, MODIFIED_UTF_8_CODE_UNITS)
-"""A Java string that is well-formed UTF-16, as `DataOutput.writeUTF` writes it after the length."""
+"""A Java string that is well-formed UTF-16, as `DataOutput.writeUTF` writes it after the length.
+
+It is stricter than `DataInput.readUTF`, which also accepts the byte 00, unpaired surrogates, and overlong sequences
+such as C1 81.
+"""
 
 _TABLES = (TABLE_3_7, UTF_16, UTF_32, RFC_2279, GENERALISED_UTF_8, CESU_8_CODE_UNITS, MODIFIED_UTF_8_CODE_UNITS)
 CATALOGUE: Mapping[str, EncodingTable] = MappingProxyType({table.name: table for table in _TABLES})

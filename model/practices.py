@@ -66,7 +66,7 @@ class Practice(StrEnum):
         raise InvalidArgumentError(f"{value!r} is not one of {', '.join(cls)}")
 
 
-def decode_with(data: Iterable[int], practice: Practice, table: EncodingTable = TABLE_3_7) -> Iterator[Item]:
+def decode_with(data: Iterable[int], practice: Practice | str, table: EncodingTable = TABLE_3_7) -> Iterator[Item]:
     """Decode a whole text with a replacement practice.
 
     `data` is read on demand, so it may be a stream. A mark that merges maximal subparts may be
@@ -76,7 +76,7 @@ def decode_with(data: Iterable[int], practice: Practice, table: EncodingTable = 
 
     Args:
         data: the code units of one text; for UTF-8 any bytes-like object.
-        practice: the replacement practice.
+        practice: the replacement practice, or its name such as ``each-unit``.
         table: the encoding form; default: UTF-8.
 
     Returns:
@@ -84,7 +84,7 @@ def decode_with(data: Iterable[int], practice: Practice, table: EncodingTable = 
 
     Raises:
         TypeError: `data` is a string or not iterable.
-        ValueError: `practice` is not a `Practice`; a code unit is outside the table's width; or
+        ValueError: `practice` is unknown; a code unit is outside the table's width; or
             `practice` is `MALFORMED_SEQUENCE` and the code units are not bytes.
 
     >>> for practice in Practice:
@@ -96,25 +96,27 @@ def decode_with(data: Iterable[int], practice: Practice, table: EncodingTable = 
     FFFD 0041 FFFD
     FFFD
     """
-    marks = _PRACTICES[Practice(practice)](checked_for(practice, table))
+    chosen = Practice(practice)
+    marks = _PRACTICES[chosen](checked_for(chosen, table))
     return marks.items(code_units(data, table, 0), final=True)
 
 
 class IncrementalDecoder:
-    """A `Decoder` for any practice: `decode_with` for a text in chunks.
+    """`decode_with` for a text in chunks.
+
+    It is a `Decoder` for any practice, but without `Decoder.getstate` and `Decoder.setstate`.
 
     For any division of the text into chunks the items are those of `decode_with`. Each is returned with
     the first chunk whose units determine it; a mark that later units may extend is not yet determined.
     With `FIRST_ERROR` no item follows the first mark until the end of the text.
 
     Args:
-        practice: the replacement practice; default: `MAXIMAL_SUBPARTS`.
+        practice: the replacement practice, or its name; default: `MAXIMAL_SUBPARTS`.
         table: the encoding form; default: UTF-8.
 
     Raises:
         TypeError: `table` is not an `EncodingTable`.
-        ValueError: `practice` is not a `Practice`; or it is `MALFORMED_SEQUENCE` and the code units
-            are not bytes.
+        ValueError: `practice` is unknown; or it is `MALFORMED_SEQUENCE` and the code units are not bytes.
 
     >>> decoder = IncrementalDecoder(Practice.WHOLE_SUBSEQUENCE)
     >>> decoder.decode(b"\\xf0\\x80")
@@ -123,7 +125,7 @@ class IncrementalDecoder:
     ['0+3 U+FFFD OVERLONG', '3+1 U+0041']
     """
 
-    def __init__(self, practice: Practice = Practice.MAXIMAL_SUBPARTS, table: EncodingTable = TABLE_3_7) -> None:
+    def __init__(self, practice: Practice | str = Practice.MAXIMAL_SUBPARTS, table: EncodingTable = TABLE_3_7) -> None:
         self.practice = Practice(practice)
         self.table = checked_for(self.practice, table)
         self.reset()

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from html import escape
@@ -192,6 +193,18 @@ def _as_svg(table: EncodingTable) -> str:
         '<path d="M0 0L8 4L0 8z" fill="#456"/></marker></defs>\n'
         f'<rect x="0" y="-16" width="100%" height="100%" fill="white"/>\n{"".join(parts)}</svg>\n'
     )
+
+
+_GREY = "#767a82"
+"""Its contrast is at least 4 on white, and on the dark pages of JupyterLab."""
+
+
+def notebook_drawing(table: EncodingTable) -> str:
+    """The drawing in grey without a background, for light and dark pages, and as wide as the cell of a notebook."""
+    style = f' width="100%" fill="{_GREY}" stroke-width="1.5"'
+    text = re.sub(r' width="\d+" height="\d+"', style, _as_svg(table), count=1)
+    text = re.sub(r'<rect [^>]* fill="white"/>\n', "", text).replace(f"<style>{DARK_STYLE}</style>\n", "")
+    return re.sub("#456|#234", _GREY, text).replace("#eef2f8", "none")
 
 
 _Point = tuple[float, float]

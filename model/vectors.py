@@ -45,7 +45,7 @@ class Vector(NamedTuple):
     name: str
     units: bytes
 
-    def expected(self, practice: Practice) -> list[Item]:
+    def expected(self, practice: Practice | str) -> list[Item]:
         """The items of the golden decoder with a replacement practice."""
         return list(decode_with(self.units, practice))
 
@@ -203,17 +203,17 @@ VECTOR_FORMATS: dict[str, Callable[[Practice], str]] = {"json": _as_json, "hex":
 """The formats of `render_vectors`, by name."""
 
 
-def render_vectors(form: str = "json", practice: Practice = Practice.MAXIMAL_SUBPARTS) -> str:
+def render_vectors(form: str = "json", practice: Practice | str = Practice.MAXIMAL_SUBPARTS) -> str:
     """All `vectors` with the expected items, as the contents of a file.
 
     Args:
         form: ``json`` and ``hex`` contain every practice; ``readmemh``, for Verilog's
             ``$readmemh``, contains one.
-        practice: the replacement practice of ``readmemh``; ignored by the others.
+        practice: the replacement practice of ``readmemh``, or its name; without effect on the others.
 
     Raises:
-        ValueError: `form` is not in `VECTOR_FORMATS`.
+        ValueError: `form` is not in `VECTOR_FORMATS`, or `practice` is unknown.
     """
     if form not in VECTOR_FORMATS:
         raise InvalidArgumentError(f"format {form!r} is not one of {', '.join(VECTOR_FORMATS)}")
-    return VECTOR_FORMATS[form](practice)
+    return VECTOR_FORMATS[form](Practice(practice))

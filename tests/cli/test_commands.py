@@ -17,6 +17,7 @@ from pathlib import Path
 
 import pytest
 from support.builds import stand_in_tools
+from support.codecs_oracle import encoded_by_cpython
 from support.command import utf8fpga
 from support.engines import requires_compiler
 from support.processes import run, started
@@ -143,6 +144,22 @@ def test_decode_with_every_practice(damaged: Path) -> None:
     assert texts["first-error"] == "héllo 😀 �"
     spans = utf8fpga("decode", "--summary", "--practice", "malformed-sequence", damaged).stdout.decode().splitlines()
     assert spans[:3] == ["offset 12: FF INVALID_BYTE", "offset 14: ED A0 80 SURROGATE", "offset 18: E2 82 INCOMPLETE"]
+
+
+@pytest.mark.parametrize("name", ["cesu-8", "modified-utf-8"])
+def test_decode_with_a_table(name: str, tmp_path: Path) -> None:
+    # Longer than what is decoded at once, so that pairs of surrogates are split.
+    text = "A\0é€😀" * 12_000
+    path = tmp_path / "text"
+    path.write_bytes(encoded_by_cpython(text, name))
+    assert utf8fpga("decode", "--table", name, "--strict", path).stdout == text.encode()
+    # A surrogate pair, and one that the end cuts off.
+    items = utf8fpga("decode", "--table", name, "--hex", "ED A0 BD ED B8 80 ED A0 BD").stdout.decode().splitlines()
+    assert [line.split()[:7] for line in items[1:2]] == [["0", "ED", "A0", "BD", "ED", "B8", "80"]]
+    assert items[2].split() == ["6", "ED", "A0", "BD", "U+FFFD", "INCOMPLETE"]
+    done = utf8fpga("decode", "--table", name, "--practice", "each-unit", path)
+    title = {"cesu-8": "CESU-8", "modified-utf-8": "Modified UTF-8"}[name]
+    assert_rejected(done, f"--practice each-unit is for tables only, and {title} is a composition: leave it out")
 
 
 def test_table_by_name_and_the_list_of_names() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import codecs
 import io
+import re
 from collections.abc import Iterator
 from itertools import pairwise, product
 from pathlib import Path
@@ -168,11 +169,20 @@ def test_error_handlers_may_continue_elsewhere() -> None:
             b"\xff".decode(name, "test.outside")
 
 
+def test_the_page_lists_the_codecs() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "model.md").read_text(encoding="utf-8")
+    section = page.partition("\n## Streams and files\n")[2].partition("\n## ")[0]
+    listed = [line for line in re.split(r"\n(?=- )|\n\n", section) if line.startswith("- ")]
+    assert re.findall(r"`([a-z]\w*-[\w-]+)`", " ".join(listed)) == [*PRACTICES, *OTHERS]
+
+
 def test_names_are_those_of_the_practices_and_the_catalogue() -> None:
     assert [*python_codecs()] == [*PRACTICES, *OTHERS]
     names = {name.lower().replace(" ", "-") for name in (*CATALOGUE, *COMPOSITIONS)}
     assert set(OTHERS) <= names
     assert codecs.lookup("UTF-8 each unit").name == codecs.lookup("utf_8_each_unit").name == "utf-8-each-unit"
+    # The spelling of the specification of WTF-8.
+    assert codecs.lookup("Generalized UTF-8").name == "generalised-utf-8"
     for name in ("utf-8-first-error", "utf-8-of-rfc-2279", "utf8fpga"):
         with pytest.raises(LookupError):
             codecs.lookup(name)

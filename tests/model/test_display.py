@@ -106,5 +106,22 @@ def test_a_notebook_shows_the_drawing_of_a_dfa_with_its_title() -> None:
     assert (root[0].text, root.attrib["role"]) == ("The minimal DFA of UTF-16", "img")
     # As wide as the cell: a fixed width would be cut off.
     assert (root.attrib["width"], root.attrib.get("height")) == ("100%", None)
-    # A background of its own makes it readable on a dark page.
-    assert root.find(f"{space}rect").attrib["fill"] == "white"
+    # Readable on the pages of both themes of JupyterLab, which it does not cover.
+    assert root.find(f"{space}rect") is root.find(f"{space}style") is None
+    colours = {each.attrib[key] for each in root.iter() for key in ("fill", "stroke") if key in each.attrib}
+    assert colours > {"none"}
+    for colour in colours - {"none"}:
+        for page in ("#ffffff", "#111111"):
+            assert contrast(colour, page) >= 4
+
+
+def contrast(one: str, other: str) -> float:
+    """The contrast ratio of WCAG 2."""
+
+    def luminance(colour: str) -> float:
+        parts = [part / 255 for part in bytes.fromhex(colour[1:])]
+        linear = [part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts]
+        return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+    darker, lighter = sorted(luminance(colour) + 0.05 for colour in (one, other))
+    return lighter / darker

@@ -389,8 +389,9 @@ def test_speed_of_every_practice_relative_to_maximal_subparts(practice: Practice
 
 def test_malformed_sequence_practice_requires_bytes() -> None:
     wanted = "UTF-16 has code units of 16 bits: malformed sequences are of bytes"
-    assert refusal(ValueError, decode_with, [0x41], Practice.MALFORMED_SEQUENCE, UTF_16) == wanted
-    assert refusal(ValueError, IncrementalDecoder, Practice.MALFORMED_SEQUENCE, UTF_16) == wanted
+    for practice in (Practice.MALFORMED_SEQUENCE, "malformed-sequence"):
+        assert refusal(ValueError, decode_with, [0x41], practice, UTF_16) == wanted
+        assert refusal(ValueError, IncrementalDecoder, practice, UTF_16) == wanted
 
 
 @by_practice

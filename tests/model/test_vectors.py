@@ -80,6 +80,8 @@ def test_hex_has_one_block_for_each_vector() -> None:
 
 
 def test_unknown_format_is_rejected() -> None:
+    with pytest.raises(ValueError, match=r"^'each' is not one of maximal-subparts, start-of-a-sequence, each-unit, "):
+        render_vectors("json", "each")
     with pytest.raises(ValueError, match=r"^format 'csv' is not one of json, hex, readmemh$"):
         render_vectors("csv")
 
