@@ -191,6 +191,26 @@ def test_practices_stand_beside_the_decoder_of_the_browser(page: TryPage) -> Non
     assert rows[4][2] == "F0 80 80 | 41 | E1 80"
 
 
+@pytest.mark.parametrize("width", [1280, 800, 390])
+def test_the_dfa_fits_or_begins_at_its_start(page: TryPage, width: int) -> None:
+    page.tab.resize(width)
+    page.open("hex=41")
+    sizes = "({scrollWidth, clientWidth, scrollLeft}) => [scrollWidth - clientWidth, scrollLeft]"
+    room, left = page.tab(f"({sizes})(document.getElementById('try-dfa'))")
+    assert (room > 0, left) == (width == 390, 0)
+
+
+@pytest.mark.parametrize("width", [1280, 390])
+def test_counts_and_divisions_are_visible(page: TryPage, width: int) -> None:
+    page.tab.resize(width)
+    page.open()
+    right, edge = page.tab("""(() => {
+      const box = (selector) => document.querySelector(selector).getBoundingClientRect();
+      return [box("#try-practices td.try-division").right, box("article").right];
+    })()""")
+    assert right <= edge
+
+
 def test_a_long_text_is_decoded_in_slices(page: TryPage) -> None:
     page.open("hex=41")
     text = "Grüße, 世界! 😀\n" * 40_000
