@@ -31,7 +31,7 @@ class Practice(StrEnum):
     """
 
     MAXIMAL_SUBPARTS = "maximal-subparts"
-    """One mark for each maximal subpart (D93b), the W3C Encoding practice; `decode` implements it."""
+    """One mark for each maximal subpart (D93b), that of the WHATWG Encoding Standard; `decode` implements it."""
     START_OF_A_SEQUENCE = "start-of-a-sequence"
     """The wording of L2/08-150: one mark for a unit that cannot start a minimal well-formed
     subsequence, else one for the longest prefix of some such subsequence. These are the marks of

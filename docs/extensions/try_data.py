@@ -100,7 +100,7 @@ _GROUPS: dict[str, tuple[str, ...]] = {
 
 
 PRACTICES: dict[Practice, str] = {
-    Practice.MAXIMAL_SUBPARTS: "maximal subpart (D93b); the cores, W3C, Python",
+    Practice.MAXIMAL_SUBPARTS: "maximal subpart (D93b); the cores, WHATWG Encoding, CPython",
     Practice.START_OF_A_SEQUENCE: "start of a sequence (L2/08-150): the same marks",
     Practice.EACH_UNIT: "byte",
     Practice.WHOLE_SUBSEQUENCE: "run of ill-formed bytes",

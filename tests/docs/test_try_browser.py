@@ -132,7 +132,7 @@ def test_the_output_of_a_pipeline_is_visible(page: TryPage, width: int, options:
       return [box.left, box.right, wave.right, labels.right];
     }})()""")
     assert labels <= left < right <= edge
-    assert "at the output in cycle" in page.text("latency")
+    assert "Specified is a latency of at most 20 cycles while" in page.text("latency")
     # All cycles can be reached.
     for name in ("later", "earlier"):
         button = f"document.getElementById('try-{name}')"
@@ -178,8 +178,8 @@ def test_practices_stand_beside_the_decoder_of_the_browser(page: TryPage) -> Non
     text_of = "[...cell.children].map((each) => each.textContent).join(' | ') || cell.textContent"
     rows = "[...document.querySelectorAll('#try-practices tbody tr')]"
     rows = page.tab(f"{rows}.map((row) => [...row.cells].map((cell) => {text_of}))")
-    # The Encoding Standard of W3C, which TextDecoder implements, has one U+FFFD for each maximal subpart.
-    assert [(row[0], row[2], row[4]) for row in rows] == [
+    # The Encoding Standard of WHATWG, which TextDecoder implements, has one U+FFFD for each maximal subpart.
+    assert [(row[0], row[1], row[3]) for row in rows] == [
         ("maximal-subparts", "4", "yes"),
         ("start-of-a-sequence", "4", "yes"),
         ("each-unit", "5", "no"),
@@ -187,8 +187,28 @@ def test_practices_stand_beside_the_decoder_of_the_browser(page: TryPage) -> Non
         ("malformed-sequence", "2", "no"),
         ("first-error", "1", "no"),
     ]
-    assert rows[0][3] == "F0 | 80 | 80 | 41 | E1 80"
-    assert rows[4][3] == "F0 80 80 | 41 | E1 80"
+    assert rows[0][2] == "F0 | 80 | 80 | 41 | E1 80"
+    assert rows[4][2] == "F0 80 80 | 41 | E1 80"
+
+
+@pytest.mark.parametrize("width", [1280, 800, 390])
+def test_the_dfa_fits_or_begins_at_its_start(page: TryPage, width: int) -> None:
+    page.tab.resize(width)
+    page.open("hex=41")
+    sizes = "({scrollWidth, clientWidth, scrollLeft}) => [scrollWidth - clientWidth, scrollLeft]"
+    room, left = page.tab(f"({sizes})(document.getElementById('try-dfa'))")
+    assert (room > 0, left) == (width == 390, 0)
+
+
+@pytest.mark.parametrize("width", [1280, 390])
+def test_counts_and_divisions_are_visible(page: TryPage, width: int) -> None:
+    page.tab.resize(width)
+    page.open()
+    right, edge = page.tab("""(() => {
+      const box = (selector) => document.querySelector(selector).getBoundingClientRect();
+      return [box("#try-practices td.try-division").right, box("article").right];
+    })()""")
+    assert right <= edge
 
 
 def test_a_long_text_is_decoded_in_slices(page: TryPage) -> None:

@@ -39,11 +39,13 @@ const transferred = (trace) => trace.cycles
 const drawn = (trace) => utf8fpga.waveform(trace, utf8fpga.columnsOf(trace));
 const differenceOf = (trace, bytes) =>
   utf8fpga.compare(trace, bytes, utf8fpga.decode(utf8fpga.data.tables[0], bytes)).difference;
+const stepsOf = (circuit, bytes) => utf8fpga.walk(tableOf(circuit), bytes);
 const compared = (number, bytes, options, change = (items) => items) => {
   const items = utf8fpga.decode(tableOf(circuits[number]), bytes);
   return utf8fpga.compare(run(number, bytes, options), bytes, change(items));
 };
 """
+FIRST_LATENCY = "utf8fpga.firstLatency(run(number, bytes, options), stepsOf(circuits[number], bytes))"
 
 
 @pytest.fixture(scope="module")
@@ -225,7 +227,7 @@ def test_the_waveform_of_a_pipeline_shows_its_output_beside_its_input(page: Page
     points = [f"U+{point:04X}" for point, _ in expected(text)]
     assert sorted(each for each in texts if each.startswith("U+")) == sorted(points)
     # From reset to the first output it is 34 cycles, for which there are fewer columns than fit into a window.
-    first = page("utf8fpga.firstTransfer(run(2, bytes, {}), 'm_axis')", bytes=list(text))
+    first = page("utf8fpga.transfers(run(2, bytes, {}), 'm_axis')[0]", bytes=list(text))
     assert first > 30
     assert page("utf8fpga.columnsOf(run(2, bytes, {})).indexOf(34)", bytes=list(text)) < 12
     drawn = page("drawn(run(2, bytes, {}))", bytes=list(text))
@@ -238,6 +240,47 @@ def test_an_item_is_output_within_the_specified_latency(page: Page, number: int)
     latency = page("circuits[number].latency", number=number)
     assert latency == DecoderParameters(**list(DATA.CIRCUITS.values())[number]).build().latency
     # One beat with the whole packet: it determines the item.
-    first = "utf8fpga.firstTransfer(run(number, [65], {}), stream)"
+    first = "utf8fpga.transfers(run(number, [65], {}), stream)[0]"
     sent, received = (page(first, number=number, stream=stream) for stream in ("s_axis", "m_axis"))
     assert 0 < received - sent <= latency
+
+
+@pytest.mark.parametrize("number", [SMALLEST, PIPELINED, PACKED], ids=list(DATA.CIRCUITS))
+@given(
+    st.lists(st.sampled_from(BOUNDARY), max_size=24).map(bytes),
+    st.sampled_from([0, 0.5, 0.9]),
+    st.sampled_from([0, 0.5]),
+    st.integers(0, 1000),
+)
+def test_the_latency_of_the_first_output_is_within_the_specified_one(
+    page: Page, number: int, text: bytes, pauses: float, stalls: float, seed: int
+) -> None:
+    options = {"pauses": pauses, "stalls": stalls, "seed": seed}
+    found = page(FIRST_LATENCY, number=number, bytes=list(text), options=options)
+    assert found["sent"] <= found["received"]
+    if not stalls:
+        assert found["received"] - found["sent"] <= page("circuits[number].latency", number=number)
+
+
+@pytest.mark.parametrize(
+    ("number", "text", "sent", "latencies"),
+    [
+        # Cycle 0 is the reset; each later one transfers a byte. 41 breaks E1 80, and C3 A9 ends with A9.
+        (SMALLEST, b"\xe1\x80AA", 3, {0, 1}),
+        (PIPELINED, b"\xe1\x80AA", 3, {2, 3}),
+        (SMALLEST, b"\xc3\xa9A", 2, {0, 1}),
+        (SMALLEST, b"\xe1\x80", 2, {0, 1}),
+        (SMALLEST, b"", 1, {0, 1}),
+        # Cycle 13 is the first one with a beat. Four items fill a beat; the fourth ends in the fourth beat.
+        (PACKED, b"A" + b"\xf0\x9f\x98\x80" * 3 + b"AAA", 16, set(range(16, 21))),
+        # The fourth item ends in the first beat, and in a beat that ends inside a sequence.
+        (PACKED, b"AAAAA", 13, set(range(16, 21))),
+        (PACKED, b"AAA\xc3\xa9\xc3\xa9\xc3\xa9", 15, set(range(16, 21))),
+    ],
+)
+def test_the_first_output_needs_the_bytes_that_determine_it(
+    page: Page, number: int, text: bytes, sent: int, latencies: set[int]
+) -> None:
+    found = page(FIRST_LATENCY, number=number, bytes=list(text), options={})
+    assert found["sent"] == sent
+    assert found["received"] - sent in latencies

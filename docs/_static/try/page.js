@@ -4,7 +4,7 @@
 
 (() => {
   const { START, compare, decode, encoding, fieldsOf, hex, linkOf, literal, name, parseHex, practised } = utf8fpga;
-  const { characterName, columnsOf, firstTransfer, rowsFor, simulation, spell, stepsOf, textOf, waveform } = utf8fpga;
+  const { characterName, columnsOf, firstLatency, rowsFor, simulation, spell, stepsOf, textOf, walk, waveform } = utf8fpga;
   const { Circuit, character, data } = utf8fpga;
 
   // Upper bounds, so that a long text does not make the page slow.
@@ -22,6 +22,7 @@
   const TURN = 0.6; // The part of the diagram's width by which "earlier" and "later" scroll.
   const SCROLL_MARGIN = 12;
   const READABLE = 0.62; // The scale of the DFA at which its text is as small as is readable.
+  const WIDE = 2000; // The width from which the DFA is scrolled in any window.
 
   const at = (id) => document.getElementById(`try-${id}`);
   const state = {
@@ -131,10 +132,10 @@
       const isSame = browser === null ? "" : textOf(found) === browser ? "yes" : "no";
       return element("tr", {}, [
         element("th", { scope: "row" }, [element("code", { textContent: practice.name })]),
-        element("td", { textContent: practice.unit }),
         element("td", { textContent: marks }),
         element("td", { className: "try-division" }, groups),
         element("td", { textContent: isSame }),
+        element("td", { textContent: practice.unit }),
       ]);
     });
     at("practices").tBodies[0].replaceChildren(...rows);
@@ -153,7 +154,8 @@
     at("python").append(element("pre", { textContent: code }));
     const isEqual = browserText(state.bytes) === text;
     at("browser").textContent =
-      `The decoder of this browser, TextDecoder, gives the same text: ${isEqual ? "yes" : "no"}.`;
+      "The decoder of this browser, TextDecoder with ignoreBOM (otherwise it removes a byte order mark at the start, which " +
+      `the cores pass on), gives the same text: ${isEqual ? "yes" : "no"}.`;
   }
 
   // The number of items and of ill-formed ones, and the text, of any number of bytes.
@@ -204,7 +206,8 @@
     const { table } = state;
     at("dfa").innerHTML = table.svg;
     const drawing = at("dfa").firstElementChild;
-    drawing.style.minWidth = `${READABLE * drawing.width.baseVal.value}px`;
+    drawing.style.setProperty("--try-readable", `${READABLE * drawing.width.baseVal.value}px`);
+    drawing.classList.toggle("try-wide", drawing.width.baseVal.value > WIDE);
     drawing.setAttribute("role", "img");
     drawing.setAttribute("aria-label", `The minimal DFA of ${table.name}`);
     const span = ([first, last], digits) =>
@@ -375,16 +378,21 @@
     at("figure").hidden = trace === null;
     at("result").textContent = at("latency").textContent = "";
     if (trace === null) return;
-    const { cycles, beats, words: count, difference } = compare(trace, bytes, decode(state.table, bytes));
+    const steps = walk(state.table, bytes);
+    const items = steps.flatMap(({ item }) => item ?? []);
+    const { cycles, beats, words: count, difference } = compare(trace, bytes, items);
     const verdict = difference === null ? "yes" : `no: ${difference}`;
     const cut = bytes.length < state.bytes.length ? ` Simulated are the first ${plural(bytes.length, "byte")}.` : "";
     at("result").textContent =
       `${plural(cycles, "cycle")}, ${plural(beats, "beat")}, ${plural(count, "item")}; equal to the table's decoder: ${verdict}.${cut}`;
     at("result").classList.toggle("try-error", difference !== null);
-    const [input, output] = [firstTransfer(trace, "s_axis"), firstTransfer(trace, "m_axis")];
-    at("latency").textContent =
-      `The first beat is transferred at the input in cycle ${input}, at the output in cycle ${output}: ${plural(output - input, "cycle")} later. ` +
-      `Specified is a latency of at most ${plural(chosen.latency, "cycle")} without stalls, from the beat that determines an item.`;
+    const latency = firstLatency(trace, steps);
+    if (latency) {
+      const { sent, received } = latency;
+      at("latency").textContent =
+        `The first output beat is transferred in cycle ${received}, the last input beat that it needs in cycle ${sent}: a latency of ${plural(received - sent, "cycle")}. ` +
+        `Specified is a latency of at most ${plural(chosen.latency, "cycle")} while the output is not stalled.`;
+    }
     state.columns = columnsOf(trace);
     showOutput();
   }
@@ -453,6 +461,7 @@
     drawItems();
     drawPractices();
     go(0);
+    at("dfa").scrollLeft = 0; // The start is at the left.
     runCircuit();
     drawLink();
   }

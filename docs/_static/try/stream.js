@@ -84,9 +84,10 @@ globalThis.utf8fpga ??= {};
 
   const simulate = (circuit, bytes, options) => utf8fpga.resultOf(simulation(circuit, bytes, options));
 
-  // The number of the first cycle in which a stream, "s_axis" or "m_axis", transfers a beat; -1 if there is none.
-  function firstTransfer({ cycles }, stream) {
-    return cycles.findIndex((cycle) => !cycle.rst && cycle[`${stream}_tvalid`] && cycle[`${stream}_tready`]);
+  // The numbers of the cycles in which a stream, "s_axis" or "m_axis", transfers a beat.
+  function transfers({ cycles }, stream) {
+    const isTransfer = (cycle) => !cycle.rst && cycle[`${stream}_tvalid`] && cycle[`${stream}_tready`];
+    return cycles.flatMap((cycle, number) => (isTransfer(cycle) ? [number] : []));
   }
 
   // The words of an output beat: {codePoint, isError}, or null in a lane without a word. A word has `size` bytes.
@@ -97,6 +98,23 @@ globalThis.utf8fpga ??= {};
       const codePoint = Number((cycle.m_axis_tdata >> BigInt(8 * size * lane)) & ones(8 * size));
       return { codePoint, isError: ((cycle.m_axis_tuser >> BigInt(lane)) & 1n) === 1n };
     });
+  }
+
+  // The cycles in which the first output beat is transferred, `received`, and the last input beat that it needs, `sent`:
+  // that with the last byte of its last item, or, if this one ends inside a sequence, the next. `steps`: see stepsOf.
+  // Undefined if there is no output.
+  function firstLatency(trace, steps) {
+    const { lanes, cycles } = trace;
+    const [received] = transfers(trace, "m_axis");
+    if (received === undefined) return undefined;
+    const sent = transfers(trace, "s_axis");
+    const count = wordsOf(trace, cycles[received]).filter(Boolean).length;
+    const item = steps.flatMap((step) => step.item ?? [])[count - 1];
+    if (!item) return { sent: sent[0], received };
+    const beat = Math.floor((item.offset + item.length - 1) / lanes);
+    const end = lanes * (beat + 1) - 1;
+    const isOpen = steps.some(({ offset, to }) => offset === end && to !== null && to !== utf8fpga.START);
+    return { sent: sent[Math.min(beat + isOpen, sent.length - 1)], received };
   }
 
   // What was transferred, compared with the items: {cycles, beats, words, difference}; null where all is equal.
@@ -126,5 +144,5 @@ globalThis.utf8fpga ??= {};
     return { cycles: cycles.length, beats: accepted, words: words.length, difference };
   }
 
-  Object.assign(utf8fpga, { simulation, simulate, firstTransfer, wordsOf, compare });
+  Object.assign(utf8fpga, { simulation, simulate, transfers, firstLatency, wordsOf, compare });
 })();
