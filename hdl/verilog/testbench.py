@@ -58,8 +58,7 @@ def axi_testbench(
     verilog, testbench = _shown(verilog, f"{name}.v"), _shown(testbench, f"{name}_bench.v")
     vectors = _shown(vectors, "vectors.hex")
     vectors_command = shlex.join(
-        _vectors_command(parameters, vectors)
-        or ["utf8fpga", "generate", *words, "-o", verilog, "--vectors", vectors]
+        _vectors_command(parameters, vectors) or ["utf8fpga", "generate", *words, "-o", verilog, "--vectors", vectors]
     )
     lanes, width = lanes_of(core.input), data_bits(core)
     report_bits = 1 if report is None else report.size
