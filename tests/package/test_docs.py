@@ -54,6 +54,7 @@ python3 -m venv .venv && .venv/bin/pip install '.[boards]' && .venv/bin/utf8fpga
 python3 -m venv .venv && .venv/bin/pip install '.[test]' && .venv/bin/pytest -n auto
 python3 -m venv .venv && .venv/bin/pip install -e '.[dev]' --config-settings editable_mode=strict
 pip install .
+pip install '.[hdl]'
 pip install '.[diagrams]'
 pip install '.[proofs]'
 pip install '.[docs]'
