@@ -105,6 +105,11 @@ def design_digest(parameters: CoreParameters) -> str:
     return logic_digest(axi_rtlil(parameters.build()))
 
 
+_CELLS = (
+    "cells are look-up tables with logic, memory or carry, on iCE40 also flip-flops alone; LUT4 are those with logic:"
+)
+
+
 def recorded_notes(circuit: str) -> tuple[str, ...]:
     """Lines for the header of the Verilog: area and clock that are recorded for a circuit; none without any.
 
@@ -121,10 +126,10 @@ def recorded_notes(circuit: str) -> tuple[str, ...]:
                 tools |= recorded["tools"]
                 area, mhz, usable = row["area"], row["speed"]["mhz"], row["usable_mhz"]
                 limit = f" (limit of the clock network; fabric {mhz:.0f})" if usable < mhz else ""
-                size = f"{area['luts']} LUT4, {area['flip_flops']} flip-flops"
+                size = f"{area['cells']} cells, {area['luts']} LUT4, {area['flip_flops']} flip-flops"
                 lines[row["device"]] = f"  {DEVICES[row['device']].title}: {size}, {usable:.0f} MHz{limit}"
     used = ", ".join(f"{tool} {number}" for tool, number in tools.items() if tool != "matplotlib")
-    return (f"Measured with registers at all ports ({used}):", *lines.values()) if lines else ()
+    return (f"Measured with registers at all ports ({used});", _CELLS, *lines.values()) if lines else ()
 
 
 def figures_as_dict(figures: Sequence[Figure], command: str) -> dict[str, Any]:

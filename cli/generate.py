@@ -139,8 +139,10 @@ def generate(
     output: str,
 ) -> None:
     """Write the core as one self-contained Verilog-2005 file with AXI4-Stream ports."""
+    paths = {"verilog": output, "testbench": testbench, "vectors": vectors}
+    named: Any = {file: None if is_standard_output(path) else path for file, path in paths.items()}
     others: dict[str, tuple[str | None, Callable[..., str]]] = {
-        "--testbench": (testbench, axi_testbench),
+        "--testbench": (testbench, partial(axi_testbench, **named)),
         "--vectors": (vectors, lambda core, *_, **__: bench_vectors(core)),
         "--sva": (sva, axi_assertions),
         "--vhdl": (vhdl, axi_vhdl),

@@ -36,7 +36,7 @@
     held <= payload;
     stalled <= reset || s_axis_tready || output_waits ? 16'd0 : stalled + 16'd1;
     quiet <= reset || received || output_waits ? 16'd0 : quiet < DRAIN ? quiet + 16'd1 : quiet;
-    packets <= reset ? 16'd0 : packets + input_end - output_end;
+    packets <= reset ? 16'd0 : packets + {15'd0, input_end} - {15'd0, output_end};
     if (started && !reset && waited) begin : output_waits_until_it_is_transferred
       assert (m_axis_tvalid);
       assert (held === payload);

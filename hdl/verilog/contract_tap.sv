@@ -1,9 +1,9 @@
   // A report is valid for one cycle, this number of cycles after the last beat of its packet.
   localparam LATENCY = $latency;
-  reg [LATENCY-1:0] ended = 0;
+  reg [LATENCY:0] ended = 0;  // bit k: k + 1 cycles ago
 
   always @(posedge clk) begin
-    ended <= reset ? {LATENCY{1'b0}} : {ended, received && s_axis_tlast};
+    ended <= reset ? {LATENCY+1{1'b0}} : {ended[LATENCY-1:0], received && s_axis_tlast};
     if (started && !reset) begin : one_report_after_each_packet
       assert (report_tvalid == ended[LATENCY-1]);
     end

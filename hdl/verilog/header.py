@@ -13,8 +13,10 @@ from utf8fpga.hdl.axi_stream import PortOptions, SymbolPorts
 from utf8fpga.hdl.beats import lanes_of
 from utf8fpga.hdl.core import Core, CoreParameters
 from utf8fpga.hdl.cores import parameters_of
+from utf8fpga.hdl.decoder.parameters import DecoderParameters
+from utf8fpga.hdl.encoder.parameters import UnitParameters
 from utf8fpga.hdl.statistics import BUSES, REGISTERS
-from utf8fpga.model import ErrorKind
+from utf8fpga.model import ErrorKind, Practice
 from utf8fpga.model.properties import CharacterProperty, code_points_of
 
 
@@ -64,6 +66,15 @@ def header(
     return "".join(f"// {line}".rstrip() + "\n" for line in lines)
 
 
+_FIRST = ", the first in the low bits"
+
+
+def _clock_lines(options: PortOptions, column: int) -> Iterator[str]:
+    active = "low" if options.reset_low else "high"
+    yield f"clk, {options.reset}".ljust(column) + f"rising edge; synchronous, active {active}"
+    yield " " * column + "one clock for all ports; no synchronisers inside"
+
+
 def _port_lines(core: Core, options: PortOptions) -> Iterator[str]:
     parameters, made, source = (
         parameters_of(core),
@@ -73,10 +84,8 @@ def _port_lines(core: Core, options: PortOptions) -> Iterator[str]:
     lanes, outputs = lanes_of(core.input), lanes_of(core.output)
     given, wanted = parameters.input_noun, parameters.output_noun
     order = "contiguous from word 0" if core.packed else "in order, with gaps"
-    yield (
-        f"clk, {options.reset}".ljust(16) + f"rising edge; synchronous, active {'low' if options.reset_low else 'high'}"
-    )
-    yield f"s_axis_tdata    {_several(lanes, given)}, the first in the low bits"
+    yield from _clock_lines(options, 16)
+    yield f"s_axis_tdata    {_several(lanes, given)}{_FIRST * (lanes > 1)}"
     if source.bits < 8 * source.size:
         yield f"                {8 * source.size} bits each, of which those above the low {source.bits} are ignored"
     yield from _keep_lines(parameters, source)
@@ -86,7 +95,10 @@ def _port_lines(core: Core, options: PortOptions) -> Iterator[str]:
     yield f"m_axis_tdata    {_several(outputs, wanted)}, {8 * made.size} bits each" + (
         f"; {order}" if outputs > 1 else ""
     )
-    yield f"m_axis_tkeep    {'1' * made.size} for each {wanted} that is present"
+    is_partial = core.packed and outputs > 1 and isinstance(parameters, DecoderParameters | UnitParameters)
+    yield f"m_axis_tkeep    {'1' * made.size} for each {wanted} that is present{';' * is_partial}"
+    if is_partial:
+        yield f"                fewer than all {wanted}s also without m_axis_tlast, as before a pause of the input"
     if made.flags == "word":
         yield f"                bit {8 * made.size - 1} of each: {_meaning('error', wanted)}"
     yield from _user_lines(made, wanted)
@@ -122,11 +134,9 @@ _REPORT_MEANINGS = {
 
 def _tap_port_lines(tap: Any, options: PortOptions) -> Iterator[str]:
     lanes = len(tap.payload.keep)
-    yield (
-        f"clk, {options.reset}".ljust(24) + f"rising edge; synchronous, active {'low' if options.reset_low else 'high'}"
-    )
+    yield from _clock_lines(options, 24)
     yield "All ports of the stream are inputs: it is only watched."
-    yield f"s_axis_tdata            {_several(lanes, 'code unit')}, the first in the low bits"
+    yield f"s_axis_tdata            {_several(lanes, 'code unit')}{_FIRST * (lanes > 1)}"
     yield "s_axis_tkeep            1 for each code unit that is present, contiguous from bit 0;"
     yield "                        fewer than all only with s_axis_tlast;"
     yield "                        a beat with neither a code unit nor s_axis_tlast has no effect"
@@ -230,13 +240,19 @@ def _timing_lines(core: Core, options: PortOptions, parameters: CoreParameters) 
         fills = ", and from the one that fills or ends each beat with it,"
     yield from _wrapped(
         f"Latency: at most {_several(latency, 'cycle')} from the beat that determines a symbol{fills} to the symbol,"
-        f" while m_axis_tready is high; at most {drain_cycles} after beats have waited, and in as many cycles after"
-        f" {options.reset}."
+        " while m_axis_tready is high"
+        + (
+            f"; at most {drain_cycles} after an output beat has waited, until no symbol is in flight, and in the first"
+            f" {_several(drain_cycles, 'cycle')} after {options.reset}."
+            if drain_cycles > latency
+            else "."
+        )
     )
     stalls = "only while an output beat waits for m_axis_tready."
     if stall_cycles:
         most = _several(stall_cycles, "cycle")
-        stalls = f"for at most {most} in a row while no output beat waits for m_axis_tready."
+        stalls = f"for at most {most} in a row while no output beat waits for m_axis_tready"
+        stalls += f", and only after {options.reset} or after a beat has waited." if _only_stalled(parameters) else "."
     rate = "one beat per cycle, whatever the input"
     if (growth := parameters.growth(core)) > 1:
         rate = (
@@ -244,12 +260,23 @@ def _timing_lines(core: Core, options: PortOptions, parameters: CoreParameters) 
             f" beat in {growth} cycles on the worst input"
         )
     yield from _wrapped(f"Throughput: {rate}; s_axis_tready is low {stalls}")
-    when = "in its first cycle, and is low in the others" if reset_cycles else "during it"
+    when = f"in the first cycle of {options.reset}, and is low in its others"
+    when = when if reset_cycles else f"during {options.reset}"
     low = f"low for {_several(reset_cycles, 'cycle')}" if reset_cycles else "high at once"
     yield from _wrapped(
         f"Reset: one cycle of {options.reset} is enough, whatever the registers hold; symbols of earlier beats are"
         f" discarded. s_axis_tready may be high {when}; a beat that is transferred then is lost."
         f" After {options.reset}, s_axis_tready is {low}."
+    )
+
+
+def _only_stalled(parameters: CoreParameters) -> bool:
+    """Whether the input stalls only after a reset or a stall of the output: a decoder that neither resets itself nor
+    resends units."""
+    return (
+        isinstance(parameters, DecoderParameters)
+        and parameters.refresh is None
+        and parameters.practice is not Practice.EACH_UNIT
     )
 
 

@@ -55,6 +55,7 @@ class Released:
         verilog: the text of its Verilog.
         bench: that of its test bench.
         vectors: that of the vectors of the bench.
+        vectors_name: the name of their file, which the decoders share.
     """
 
     parameters: CoreParameters
@@ -63,20 +64,18 @@ class Released:
     verilog: str
     bench: str
     vectors: str
+    vectors_name: str
 
     @classmethod
     def of(cls, parameters: CoreParameters, notes: Callable[[str], Sequence[str]]) -> Released:
         """The core with these parameters; `notes` makes lines for its header, see `axi_verilog`."""
         name = f"utf8_{parameters.name.replace('-', '_')}"
         core, command = parameters.build(), [*command_words(parameters), "--name", name]
-        bench = axi_testbench(core, name, command=command)
         verilog = axi_verilog(core, name, command=command, notes=notes)
-        return cls(parameters, name, core, verilog, bench, bench_vectors(core))
-
-    @property
-    def vectors_name(self) -> str:
-        """The name of the file of vectors, which the decoders share."""
-        return _VECTORS["readmemh"] if self.vectors == render_vectors("readmemh") else f"{self.name}.hex"
+        vectors = bench_vectors(core)
+        vectors_name = _VECTORS["readmemh"] if vectors == render_vectors("readmemh") else f"{name}.hex"
+        bench = axi_testbench(core, name, command=command, vectors=vectors_name)
+        return cls(parameters, name, core, verilog, bench, vectors, vectors_name)
 
     @property
     def command(self) -> str:
@@ -116,7 +115,7 @@ class Released:
             "    file_type: verilogSource",
             "    files:",
             f"      - {self.name}_bench.v",
-            f"      - {self.vectors_name}: {{file_type: user, copyto: vectors.hex}}",
+            f"      - {self.vectors_name}: {{file_type: user, copyto: {self.vectors_name}}}",
             "",
             "targets:",
             "  default: {filesets: [rtl]}",

@@ -26,6 +26,9 @@ def axi_testbench(
     *,
     options: PortOptions | None = None,
     command: Sequence[str] | None = None,
+    verilog: str | None = None,
+    testbench: str | None = None,
+    vectors: str | None = None,
 ) -> str:
     """A test bench in Verilog-2005 for the module that `axi_verilog` writes.
 
@@ -37,6 +40,8 @@ def axi_testbench(
         name: the name of the core's module; default: see `module_name`. That of the bench is this with ``_bench``.
         options: the options of the ports; default: none.
         command: the arguments of ``utf8fpga generate`` that its comment states; default: those that select the core.
+        verilog, testbench, vectors: the names of the files of the core, of the bench and of the vectors, which its
+            comment states and from the last of which it reads; default: ``NAME.v``, ``NAME_bench.v``, ``vectors.hex``.
 
     Raises:
         InvalidArgumentError: `name` is not valid, or the options have ports beside the streams, or for a packet.
@@ -50,17 +55,25 @@ def axi_testbench(
     ports = axi_signature(core, options).members
     given, made = SymbolPorts.of(core.input), None if is_tap else SymbolPorts.of(core.output, options.flags)
     words, report = command_words(parameters) if command is None else command, report_fields(core)
-    written = shlex.join(["utf8fpga", "generate", *words])
-    lanes = lanes_of(core.input)
+    verilog, testbench = _shown(verilog, f"{name}.v"), _shown(testbench, f"{name}_bench.v")
+    vectors = _shown(vectors, "vectors.hex")
+    vectors_command = shlex.join(
+        _vectors_command(parameters, vectors) or ["utf8fpga", "generate", *words, "-o", verilog, "--vectors", vectors]
+    )
+    lanes, width = lanes_of(core.input), data_bits(core)
+    report_bits = 1 if report is None else report.size
     text = files("utf8fpga.hdl.verilog").joinpath("testbench.v").read_text(encoding="utf-8")
     return Template(text).substitute(
         product=f"a {parameters.core} with {lanes} {parameters.input_noun}{'s' if lanes > 1 else ''} per cycle",
-        command=written,
-        vectors=_vectors_command(parameters) or f"{written} -o {name}.v --vectors vectors.hex",
+        command=shlex.join(["utf8fpga", "generate", *words]),
+        files=shlex.join([verilog, testbench]),
+        vectors=vectors_command,
+        vectors_shown=_in_string(vectors_command).replace("%", "%%"),
+        vectors_file=_in_string(vectors),
         name=name,
         noun="word" if isinstance(parameters, DecoderParameters) else parameters.output_noun,
         entries=sum(not line.startswith("//") for line in bench_vectors(core).splitlines()),
-        width=data_bits(core),
+        width=width,
         lanes=lanes,
         size=given.size,
         bits=given.bits,
@@ -72,24 +85,35 @@ def axi_testbench(
         out_lanes=1 if is_tap else lanes_of(core.output),
         out_size=1 if made is None else made.size,
         out_user=max(1, 0 if made is None else made.user_size * lanes_of(core.output)),
-        report_bits=1 if report is None else report.size,
+        report_bits=report_bits,
+        reported=_extended("report", report_bits, width),
         reset_port=f".{options.reset}({'!' if options.reset_low else ''}rst)",
         connections=",\n".join(f"    .{port}({wire})" for port, wire in _connections(ports, report)),
         absent="".join(f"  assign {wire};\n" for wire in _absent(ports)),
         valid="report_tvalid" if is_tap else "m_axis_tvalid",
         error="1'b0" if made is None else _error(made),
-        data="1'b0" if made is None else _data(made),
+        data="{WIDTH{1'b0}}" if made is None else _data(made, width),
         replacement=int(getattr(parameters, "replacement", True)),
     )
 
 
-def _vectors_command(parameters: Any) -> str | None:
+def _shown(path: str | None, default: str) -> str:
+    """The name of a file for a comment; the default without a name, or with one that is no text of one line."""
+    return path if path is not None and path.isprintable() else default
+
+
+def _in_string(text: str) -> str:
+    """The text within a string of Verilog."""
+    return text.replace("\\", "\\\\").replace('"', '\\"')
+
+
+def _vectors_command(parameters: Any, path: str) -> list[str] | None:
     """The command that writes the vectors of a decoder of UTF-8, which are those of its practice; else None."""
     if not isinstance(parameters, DecoderParameters) or parameters.table is not TABLE_3_7:
         return None
     practice = parameters.practice
-    other = "" if practice is Practice.MAXIMAL_SUBPARTS else f" --practice {practice.value}"
-    return f"utf8fpga vectors --format readmemh{other} -o vectors.hex"
+    other = [] if practice is Practice.MAXIMAL_SUBPARTS else ["--practice", practice.value]
+    return ["utf8fpga", "vectors", "--format", "readmemh", *other, "-o", path]
 
 
 def _connections(ports: Any, report: Any) -> Iterator[tuple[str, str]]:
@@ -124,9 +148,17 @@ def _error(made: SymbolPorts) -> str:
     return f"m_user[{made.user_size}*number]" if made.users and made.users[0][0] == "error" else "1'b0"
 
 
-def _data(made: SymbolPorts) -> str:
+def _data(made: SymbolPorts, width: int) -> str:
     """The data of a symbol at the output, with the user bits of a remover above it."""
     bits, user = 8 * made.size, made.user_size
     if made.users and made.users[0][0] == "user":
-        return f"{{m_user[{user}*lane +: {user}], m_data[{bits}*lane +: {made.bits}]}}"
-    return f"m_data[{bits}*lane +: {bits - (made.flags == 'word')}]"
+        data = f"m_user[{user}*lane +: {user}], m_data[{bits}*lane +: {made.bits}]"
+        return _extended(data, user + made.bits, width)
+    bits = min(bits - (made.flags == "word"), width)
+    return _extended(f"m_data[{8 * made.size}*lane +: {bits}]", bits, width)
+
+
+def _extended(parts: str, bits: int, width: int) -> str:
+    """The concatenation of parts of so many bits, with zeros above them up to the width."""
+    zeros = f"{width - bits}'b0, " if bits < width else ""
+    return f"{{{zeros}{parts}}}"

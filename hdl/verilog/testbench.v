@@ -4,8 +4,9 @@
 // Command: $command
 //
 // The vectors:    $vectors
-// With Icarus:    iverilog -g2005 -s ${name}_bench -o bench.vvp $name.v ${name}_bench.v && vvp -n bench.vvp
-// With Verilator: verilator --binary --timing -CFLAGS -std=c++20 --top ${name}_bench $name.v ${name}_bench.v
+// With Icarus:    iverilog -g2005 -s ${name}_bench -o bench.vvp $files && vvp -N bench.vvp
+// With Verilator: verilator --binary --timing -CFLAGS -std=c++20 --top ${name}_bench $files && obj_dir/V${name}_bench
+// A failure ends with $$stop: the exit status is not 0 with Verilator and with vvp -N; with vvp -n it is 0.
 // A simulation may set +vectors=FILE, +seed=NUMBER, +pause_in=PERCENT and +pause_out=PERCENT.
 
 module ${name}_bench;
@@ -22,7 +23,8 @@ module ${name}_bench;
   // 1 if it is the last one; C is an end without a symbol, D a report of a tap, E a report beside the last beat. F is the
   // end of the file.
   reg [WIDTH+3:0] entries [0:ENTRIES-1];
-  reg [8*127:0] file;
+  reg [WIDTH+3+8*SIZE:0] entry;  // that is sent, with room for the bits of tdata above its data
+  reg [8*128-1:0] file;
 
   reg clk = 1'b0;
   reg rst = 1'b1;
@@ -68,8 +70,9 @@ $absent  assign shown = {m_last, m_keep, m_user, m_data, m_last ? report : {$rep
   task stop;  // with what is wrong, at the entry that is expected
     begin
       $$display("  cycle %0d, packet %0d (from 0), entry %0d of the vectors", cycle, packets, at);
-      $$finish;
       over = 1'b1;
+      $$stop;
+      $$finish;  // if a user continues
     end
   endtask
 
@@ -84,10 +87,11 @@ $absent  assign shown = {m_last, m_keep, m_user, m_data, m_last ? report : {$rep
           is_present = !s_last && !entries[from][WIDTH+3];
           if (GAPS) is_present = is_present && $$unsigned($$random(seed)) % 4 != 0;
           if (is_present) begin
-            s_data[8*SIZE*lane +: 8*SIZE] = entries[from];
-            s_user[USER*lane +: USER] = entries[from][$bits +: USER];
-            s_keep[SIZE*lane +: SIZE] = {SIZE{entries[from][WIDTH]}};
-            s_last = entries[from][WIDTH+1];
+            entry = {{8*SIZE{1'b0}}, entries[from]};
+            s_data[8*SIZE*lane +: 8*SIZE] = entry[8*SIZE-1:0];
+            s_user[USER*lane +: USER] = entry[$bits +: USER];
+            s_keep[SIZE*lane +: SIZE] = {SIZE{entry[WIDTH]}};
+            s_last = entry[WIDTH+1];
             from = from + 1;
           end else s_data[8*SIZE*lane +: 8*SIZE] = {SIZE{cycle[7:0]}};  // without keep: ignored
         end
@@ -105,8 +109,8 @@ $absent  assign shown = {m_last, m_keep, m_user, m_data, m_last ? report : {$rep
                  entries[at][WIDTH +: 4], entries[at][WIDTH-1:0]);
         stop;
       end
-      packets = packets + (tag[0] || tag == 4'hC);
-      words = words + (tag != 4'hC && tag != 4'hE);
+      if (tag[0] || tag == 4'hC) packets = packets + 1;
+      if (tag != 4'hC && tag != 4'hE) words = words + 1;
       at = at + 1;
     end
   endtask
@@ -135,7 +139,7 @@ $absent  assign shown = {m_last, m_keep, m_user, m_data, m_last ? report : {$rep
           stop;
         end
       end
-      if (REPORTS && m_last) expect_entry(4'hE, report, 1'b1);
+      if (REPORTS && m_last) expect_entry(4'hE, $reported, 1'b1);
     end
   endtask
 
@@ -146,11 +150,12 @@ $absent  assign shown = {m_last, m_keep, m_user, m_data, m_last ? report : {$rep
     entries[0] = {4'hF, {WIDTH{1'b0}}};
     entries[ENTRIES-1] = {4'hF, {WIDTH{1'b0}}};
     if ($$value$$plusargs("vectors=%s", file)) $$readmemh(file, entries);
-    else $$readmemh("vectors.hex", entries);
+    else $$readmemh("$vectors_file", entries);
     at = 0;
     if (entries[0][WIDTH +: 4] == 4'hF) begin
-      $$display("FAIL: no vectors; write them with: $vectors");
+      $$display("FAIL: no vectors; write them with: $vectors_shown");
       over = 1'b1;
+      $$stop;
       $$finish;
     end
     repeat (3) @(posedge clk);
@@ -171,7 +176,7 @@ $absent  assign shown = {m_last, m_keep, m_user, m_data, m_last ? report : {$rep
       received = m_valid && (TAP || m_ready);
       stalled = m_valid && !received;
       if (!over && received) begin
-        if (TAP) expect_entry(4'hD, report, 1'b1);
+        if (TAP) expect_entry(4'hD, $reported, 1'b1);
         else compare;
       end
       taken = s_valid && s_ready;

@@ -181,7 +181,7 @@ def test_verilator_checks_each_instance(tmp_path: Path) -> None:
         "PATH": f"{folder / 'bin'}:{os.environ['PATH']}",
     }
     files = ["core.v", "core.sv", "core_bench.v"]
-    options = ["--binary", "--timing", "--assert", "-CFLAGS", "-std=c++20 -O0", "--top", "core_bench", "-Wno-fatal"]
+    options = ["--binary", "--timing", "--assert", "-CFLAGS", "-std=c++20 -O0", "--top", "core_bench"]
     run(["verilator", *options, *files], cwd=tmp_path, env=environment, capture_output=True, check=True)
     done = run([str(tmp_path / "obj_dir" / "Vcore_bench")], cwd=tmp_path, capture_output=True, text=True, check=False)
     assert done.stdout.startswith("PASS: ")

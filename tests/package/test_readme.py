@@ -185,7 +185,7 @@ def test_the_header_of_the_verilog_has_the_recorded_figures(command: str) -> Non
     printed = utf8fpga("generate", *command.split()).stdout.decode()
     for device in DEVICES.values():
         row = BY_NAME[title, device.name]
-        size = f"{row['area']['luts']} LUT4, {row['area']['flip_flops']} flip-flops"
+        size = f"{row['area']['cells']} cells, {row['area']['luts']} LUT4, {row['area']['flip_flops']} flip-flops"
         assert f"//   {device.title}: {size}, {row['usable_mhz']:.0f} MHz" in printed
     assert (command == "--pipeline 2") == ("(limit of the clock network; fabric " in printed)
 

