@@ -57,7 +57,7 @@ def test_inverted_verdict_is_that_of_a_faulty_validator(tmp_path: Path) -> None:
     done = utf8fpga("check", FOLDER / "validator.v", "--ports", ports, "--json")
     assert done.returncode == 1
     rows = {row["cause"]: row for row in json.loads(done.stdout)["causes"]}
-    assert all(rows[cause]["differ"] for cause in ("well-formed, 1 byte", "SURROGATE"))
+    assert rows["well-formed, 1 byte"]["differ"] >= 128  # each ASCII byte
 
 
 def test_transcoder_of_another_form_differs(tmp_path: Path) -> None:
