@@ -125,7 +125,7 @@ _PROBABILITY = click.FloatRange(0, 1)
 
 @board_core_command()
 @click.argument("board", shell_complete=completion(lambda: BOARDS))
-@click.option("--baud", type=click.FloatRange(min=1), default=1e6, show_default="1000000", help="Bits per second.")
+@click.option("--baud", type=click.FloatRange(min=1), default=1_000_000, show_default=True, help="Bits per second.")
 @form_option
 @click.option("--link", type=FILE, help="Also make a symbolic link of this name to the port.")
 @click.option("--rtl", is_flag=True, help="Simulate the circuit before synthesis, which is compiled faster.")

@@ -82,7 +82,7 @@ class _SectionedCommand(click.Command):
             if isinstance(each, click.Option) and (record := each.get_help_record(ctx)):
                 default = "Core" if each.name in self.fields else "Options"
                 words = record[0].replace("INTEGER RANGE", "N").replace("FLOAT RANGE", "NUMBER")
-                if each.name == "help":
+                if "--help" in each.opts:
                     help_record = (words, record[1])
                     continue
                 sections[_SECTION_OF.get(each.name or "", default)].append((words, record[1]))
