@@ -597,7 +597,8 @@ INVALID_CORES = {
 def test_unsupported_core_is_rejected(ports: str, message: str, tmp_path: Path) -> None:
     path = tmp_path / "m.v"
     path.write_text(f"module m({ports}); endmodule")
-    assert refusal(CoreError, foreign_core, [path], "m").startswith(f"{path}{'' if message[0] == ':' else ': '}{message}")
+    expected = f"{path}{message}" if message.startswith(":") else f"{path}: {message}"
+    assert refusal(CoreError, foreign_core, [path], "m").startswith(expected)
 
 
 @pytest.mark.build

@@ -521,7 +521,7 @@ unknown board 'icebraker'; did you mean icebreaker or icebreaker-bitsy? (utf8fpg
 boards has the commands build and run, not 'icebreakr'; did you mean utf8fpga build icebreaker?
     boards icebreaker | \
 boards has the commands build and run, not 'icebreaker'; did you mean utf8fpga build icebreaker?
-    boards rum | boards has the commands build and run, not 'rum'; did you mean run?
+    boards biuld | boards has the commands build and run, not 'biuld'; did you mean build?
     prove serial0 | \
 unknown configuration 'serial0'; did you mean serial-0 or serial-2? utf8fpga prove --list prints them
     prove zzz | unknown configuration 'zzz'; utf8fpga prove --list prints them
