@@ -160,8 +160,8 @@ class CheckedPorts:
             transcoder those of a code unit.
         input: by role ``byte``, ``valid``, ``ready``, ``last``, ``keep`` (a bit per byte) the name of a port.
         output: by role ``code_point``, ``valid``, ``ready``, ``last``, ``keep`` (the same number of bits for each
-            word), ``error`` (a bit per word; of a validator any bit), ``resend`` the name of a port. Default for ``resend``: `error`, except
-            at the first byte of a sequence.
+            word), ``error`` (a bit per word; of a validator any number), ``resend`` the name of a port. Default for
+            ``resend``: `error`, except at the first byte of a sequence.
     """
 
     clock: str | None = None
