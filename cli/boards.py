@@ -17,13 +17,28 @@ from utf8fpga.boards.catalog import BOARDS, find_board
 from utf8fpga.boards.several import build_boards, table_of
 from utf8fpga.cli.board_options import board_core_command, form_option, host_of, host_options
 from utf8fpga.cli.options import FILE, FOLDER, completion, json_option
-from utf8fpga.cli.output import CommandError, job_progress, say, write_bytes
+from utf8fpga.cli.output import CommandError, did_you_mean, job_progress, near, say, write_bytes
 from utf8fpga.cli.scheduling import chosen_executor, dask_option
 from utf8fpga.hdl import CoreParameters
 from utf8fpga.model.render import columns, counted
 
 
-@click.group(invoke_without_command=True)
+class _Boards(click.Group):
+    """A group that knows what is meant by the name of a board after it."""
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        name = args[0]
+        if name not in self.commands and not name.startswith("-") and not ctx.resilient_parsing:
+            said = f"boards has the commands {' and '.join(self.commands)}, not {name!r}"
+            board = name if name in BOARDS else next(iter(near(name, BOARDS)), None)
+            meant = f"; did you mean utf8fpga build {board}?" if board else did_you_mean(name, self.commands)
+            raise CommandError(f"{said}{meant}")
+        return super().resolve_command(ctx, args)
+
+
+@click.group(cls=_Boards, invoke_without_command=True)
 @json_option
 @click.pass_context
 def boards(context: click.Context, as_json: bool) -> None:
@@ -110,7 +125,7 @@ _PROBABILITY = click.FloatRange(0, 1)
 
 @board_core_command()
 @click.argument("board", shell_complete=completion(lambda: BOARDS))
-@click.option("--baud", type=click.FloatRange(min=1), default=1e6, show_default=True, help="Bits per second.")
+@click.option("--baud", type=click.FloatRange(min=1), default=1_000_000, show_default=True, help="Bits per second.")
 @form_option
 @click.option("--link", type=FILE, help="Also make a symbolic link of this name to the port.")
 @click.option("--rtl", is_flag=True, help="Simulate the circuit before synthesis, which is compiled faster.")

@@ -27,7 +27,8 @@ from utf8fpga.sim.causes import STEPS, Failure, Report, Row, Throughput, check_f
 @click.option(
     "--ports",
     type=FILE,
-    help="A description of the ports in TOML or JSON; default: the names of the ports of generate.",
+    help="A description of the ports in TOML or JSON; default: the names of this project's decoder, or of"
+    " its core of the kind that the description names.",
 )
 @practice_option
 @click.option(
@@ -53,11 +54,11 @@ def check(
     model.
     """
     described = read_checked_ports(Path(ports)) if ports else OWN_PORTS
-    if prove:
-        require_provable(described)
-        if Practice(practice) is not Practice.MAXIMAL_SUBPARTS:
-            raise CommandError(f"a proof is possible for --practice {Practice.MAXIMAL_SUBPARTS}, not {practice}")
+    if prove and Practice(practice) is not Practice.MAXIMAL_SUBPARTS:
+        raise CommandError(f"a proof is possible for --practice {Practice.MAXIMAL_SUBPARTS}, not {practice}")
     core = ForeignCore([Path(file) for file in files], top, described, Practice(practice))
+    if prove:
+        require_provable(core.ports)
     with progress("checking", STEPS + len(PROVED) * prove) as done:
         report = check_foreign_core(core, Practice(practice), done)
         proofs = []
@@ -65,7 +66,7 @@ def check(
             proofs.append(prove_foreign(core, wanted, seconds=seconds))
             done(number)
     if as_json:
-        print(json.dumps(_report_dict(report, described) | _proofs_dict(proofs), indent=1))
+        print(json.dumps(_report_dict(report, core.ports) | _proofs_dict(proofs), indent=1))
     else:
         print("\n".join([*_lines(report), *map(_proof_line, proofs)]))
     wrong = [row.cause for row in report.failed] + [
@@ -142,7 +143,8 @@ def _throughput_lines(report: Report) -> list[str]:
         return ["throughput: not measured, since no long text was accepted"]
     ends = [("best", report.best), ("worst", report.worst)]
     return [
-        f"{name} throughput: {found.cycles_per_byte:g} cycles per byte ({spell(found.text, 8)} repeated, {found.cause})"
+        f"{name} throughput: {found.cycles_per_byte:g} {'cycle' if found.cycles_per_byte == 1 else 'cycles'} per byte"
+        f" ({spell(found.text, 8)} repeated, {found.cause})"
         for name, found in ends
     ]
 

@@ -42,7 +42,7 @@ class Choice:
 
 
 _SECTIONS = {
-    "Core": ("core",),
+    "Core": ("core", "device"),
     "Options": (),
     "Ports": (
         *("name", "kind", "length", "flags", "registered", "reset_low", "tid", "tdest", "tuser", "statistics"),
@@ -76,12 +76,19 @@ class _SectionedCommand(click.Command):
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         sections: dict[str, list[tuple[str, str]]] = {heading: [] for heading in _SECTIONS}
+        help_record = None
         for each in self.get_params(ctx):
             # The usage has the arguments.
             if isinstance(each, click.Option) and (record := each.get_help_record(ctx)):
                 default = "Core" if each.name in self.fields else "Options"
                 words = record[0].replace("INTEGER RANGE", "N").replace("FLOAT RANGE", "NUMBER")
+                if "--help" in each.opts:
+                    help_record = (words, record[1])
+                    continue
                 sections[_SECTION_OF.get(each.name or "", default)].append((words, record[1]))
+        if help_record:
+            # In the last section that has an option.
+            next(filter(None, reversed(sections.values())), sections["Options"]).append(help_record)
         for heading, records in sections.items():
             if records:
                 with formatter.section(heading):
@@ -123,9 +130,27 @@ class CoreCommand(click.Command):
                 raise CommandError(f"the core must be one of {', '.join(self._commands)}, not {core}")
         elif core is None and args and not extra.get("resilient_parsing"):
             self._check_spelling(args[0])
-        context = self._commands[core or next(iter(self._commands))].make_context(info_name, rest, parent, **extra)
+        try:
+            context = self._commands[core or next(iter(self._commands))].make_context(info_name, rest, parent, **extra)
+        except click.NoSuchOption as error:
+            raise self._elsewhere(error, info_name) or error from None
         context.meta[CORE_NAMES] = () if args or self._has_option else tuple(self._commands)
         return context
+
+    def _elsewhere(self, error: click.NoSuchOption, info_name: str | None) -> CommandError | None:
+        """The error for an option of other cores only; None if no core has it."""
+        option = error.option_name
+        cores = [
+            core
+            for core, command in self._commands.items()
+            if any(option in (*each.opts, *each.secondary_opts) for each in command.params)
+        ]
+        if not cores:
+            return None
+        core = f"{_CORE_OPTION} {cores[0]}" if self._has_option else cores[0]
+        noun = "core" if len(cores) == 1 else "cores"
+        said = f"{option} is an option of the {noun} {' and '.join(cores)}"
+        return CommandError(f"{said}: {info_name} {core} {option} ...")
 
     def _check_spelling(self, word: str) -> None:
         """Check that the first argument is not a misspelt core, which it is not if there is a file of this name."""

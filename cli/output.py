@@ -53,10 +53,15 @@ class CommandError(UserError):
 
 def did_you_mean(word: str, known: Iterable[str]) -> str:
     """The end of a message about an unknown word: the known words that resemble it, or nothing."""
+    found = near(word, known)
+    return f"; did you mean {' or '.join(found)}?" if found else ""
+
+
+def near(word: str, known: Iterable[str]) -> list[str]:
+    """At most two known words that resemble a word, the most similar one first."""
     from difflib import get_close_matches
 
-    near = get_close_matches(word.lower(), known, n=2, cutoff=0.7)
-    return f"; did you mean {' or '.join(near)}?" if near else ""
+    return get_close_matches(word.lower(), known, n=2, cutoff=0.7)
 
 
 def pip_install(message: str) -> str:

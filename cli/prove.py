@@ -285,7 +285,7 @@ def _chosen(names: Sequence[str], parameters: CoreParameters | None, default: Se
     """The configurations that are named, or the one that the options select, or else the default ones."""
     if unknown := [name for name in names if name not in CONFIGURATIONS]:
         near = did_you_mean(unknown[0], CONFIGURATIONS)
-        raise CommandError(f"unknown configuration {unknown[0]!r} (known: {', '.join(CONFIGURATIONS)}){near}")
+        raise CommandError(f"unknown configuration {unknown[0]!r}{near or ';'} utf8fpga prove --list prints them")
     if parameters is not None and names:
         raise CommandError(f"configuration {names[0]!r} is a whole decoder: leave out the options that choose one")
     if parameters is not None:

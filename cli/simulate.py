@@ -50,6 +50,12 @@ def _pattern(_context: click.Context, option: click.Parameter, value: str) -> li
     return [bit == "1" for bit in value]
 
 
+def _svg(_context: click.Context, _option: click.Parameter, value: str | None) -> str | None:
+    if value is not None and Path(value).suffix.lower() != ".svg" and not is_standard_output(value):
+        raise CommandError(f"--wave {value!r} is drawn as SVG: name a file that ends in .svg")
+    return value
+
+
 def _cycles(_context: click.Context, _option: click.Parameter, value: str | None) -> range | None:
     if value is None:
         return None
@@ -97,7 +103,7 @@ def _pattern_options(command: Callable[..., Any]) -> Callable[..., Any]:
 @click.option("--seed", type=SEED, help="The first seed of --soak; default: 0.")
 @dask_option
 @click.option("--vcd", type=FILE, help="Write a waveform, and beside it a save file for GTKWave.")
-@click.option("--wave", type=FILE, help="Draw a timing diagram of both streams as SVG.")
+@click.option("--wave", type=FILE, callback=_svg, help="Draw a timing diagram of both streams as SVG.")
 @click.option(
     "--wave-cycles",
     callback=_cycles,

@@ -40,11 +40,11 @@ _END, _REQUEST = EOT, ENQ
 @click.argument("port")
 @click.argument("file", type=FILE, required=False)
 @output_option
-@click.option("--baud", type=click.FloatRange(min=1), default=1e6, show_default=True, help="Bits per second.")
+@click.option("--baud", type=click.FloatRange(min=1), default=1_000_000, show_default=True, help="Bits per second.")
 @click.option(
     "--timeout",
     type=click.FloatRange(min=0, min_open=True),
-    default=2.0,
+    default=2,
     show_default=True,
     help="Seconds without a byte from the board after which it does not answer.",
 )

@@ -169,7 +169,9 @@ def read_module(files: Sequence[Path], top: str | None = None, *, flat: bool = F
                 raise
             if "No top module found" in str(error):
                 raise CoreError(f"{where}: {_NO_TOP}") from None
-            raise CoreError(f"{where}: {str(error).partition(': ')[2]}") from None
+            names = {name: printable(path) for (name, _), path in zip(sources, files, strict=True)}
+            said = re.sub(r"\bcore\d*\.\w+", lambda found: names.get(found[0], found[0]), str(error).partition(": ")[2])
+            raise CoreError(said if said.startswith(tuple(names.values())) else f"{where}: {said}") from None
         modules: dict[str, Any] = json.loads((directory / "ports.json").read_text(encoding="utf-8"))["modules"]
         rtlil = (directory / "flat.il").read_text(encoding="utf-8") if flat else ""
     tops = [name for name, module in modules.items() if int(module["attributes"].get("top", "0"), 2)]

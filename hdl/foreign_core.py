@@ -42,6 +42,7 @@ class _Part(NamedTuple):
     port: str
     low: int
     width: int
+    inverted: bool
 
 
 class _ForeignDecoderParameters(DecoderParameters):
@@ -72,7 +73,7 @@ class ForeignCore(wiring.Component):
 
     Attributes:
         name: the name of the module.
-        ports: the description.
+        ports: the description, with all names.
         has_reset: whether it has a reset.
         words: words per output beat.
         module: the module that this circuit instantiates by the name ``foreign``.
@@ -94,6 +95,7 @@ class ForeignCore(wiring.Component):
         practice: Practice = Practice.MAXIMAL_SUBPARTS,
     ) -> None:
         self.module = module = read_module(files, top, flat=True)
+        self._is_own, ports = ports.is_own, ports.named(module.outputs)
         self._tied = tied = module.tie_off(ports.clock, ports.reset, ports.reset_active, ports.constants)
         _check_registers(module, tied.clock)
         self.name, self.ports, self.has_reset, self._practice = module.name, ports, tied.reset is not None, practice
@@ -172,8 +174,9 @@ class ForeignCore(wiring.Component):
         if (text := self._named(role)) is None:
             return width or 1
         outputs = self.module.outputs
-        found = re.fullmatch(r"(.*)\[([0-9]{1,6})(?::([0-9]{1,6}))?\]", text) if text not in outputs else None
-        name = found[1] if found else text
+        plain = text if text in outputs else text.removeprefix("~")
+        found = re.fullmatch(r"(.*)\[([0-9]{1,6})(?::([0-9]{1,6}))?\]", plain) if plain not in outputs else None
+        name = found[1] if found else plain
         if name not in outputs:
             raise self._absent("output", name, role, outputs)
         low, high = 0, outputs[name] - 1
@@ -182,12 +185,12 @@ class ForeignCore(wiring.Component):
             if not low <= high < outputs[name]:
                 raise self._error(f"{role} {text!r} is not a part of the {outputs[name]} bits of {name!r}")
         self._check_width(role, text, high - low + 1, width)
-        self._parts[role] = _Part(name, low, high - low + 1)
+        self._parts[role] = _Part(name, low, high - low + 1, text != plain)
         return high - low + 1
 
     def _absent(self, flow: str, name: str, role: str, known: Mapping[str, int]) -> CoreError:
         others = ", ".join(known) or "none"
-        hint = ": describe its ports with --ports" if self.ports is OWN_PORTS else ""
+        hint = ": describe its ports with --ports" if self._is_own else ""
         return self._error(f"{self.name} has no {flow} {name!r} for {role} ({flow}s: {others}){hint}")
 
     def _check_width(self, role: str, name: str, found: int, width: int | None) -> None:
@@ -213,7 +216,7 @@ class ForeignCore(wiring.Component):
             words = width // bits
             if words > 1 and "keep" not in ports.output:
                 raise self._error(f"output.code_point {name!r} has {words} words: name the port output.keep, too")
-        self._out_of("output.error", words)
+        self._out_of("output.error", None if ports.kind == "validator" else words)
         keep = self._out_of("output.keep", None)
         if keep % words:
             raise self._error(f"output.keep {ports.output['keep']!r} has {keep} bits, not the same number per word")
@@ -225,8 +228,10 @@ class ForeignCore(wiring.Component):
         wires = {name: Signal(width) for name, width in self.module.outputs.items()}
 
         def read(role: str, default: Any = 0) -> Value:
-            part = self._parts.get(role)
-            return wires[part.port][part.low : part.low + part.width] if part else Value.cast(default)
+            if (part := self._parts.get(role)) is None:
+                return Value.cast(default)
+            value = wires[part.port][part.low : part.low + part.width]
+            return ~value if part.inverted else value
 
         pins: dict[str, Any] = {f"o_{name}": wire for name, wire in wires.items()}
         pins[f"i_{tied.clock}"] = ClockSignal()
@@ -317,6 +322,8 @@ class ForeignCore(wiring.Component):
         kept = [part.any() for part in (keep.word_select(word, len(keep) // words) for word in range(words))]
         is_part = Cat(kept[word] & ~keep.word_select(word, len(keep) // words).all() for word in range(words)).any()
         valid = read("output.valid")
+        if self.ports.kind == "validator":
+            error = error.any()
         if self.ports.kind == "validator" and "valid" not in self.ports.output:
             # One assertion of the level in a text counts.
             has_begun, is_counted = Signal(), Signal()

@@ -6,8 +6,8 @@ from __future__ import annotations
 import json
 import math
 import tomllib
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, fields
+from collections.abc import Container, Iterator, Mapping
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -133,7 +133,8 @@ class CheckedPorts:
     """What a description of a foreign core's ports states for its check.
 
     The tables `input` and `output` name a port for each role. A port of the output may be a part, such as
-    ``m_tdata[20:0]``. Several bytes and several words are in order, the first in the low bits.
+    ``m_tdata[20:0]``, and inverted, such as ``~well_formed``. Several bytes and several words are in order, the first
+    in the low bits. If neither table names a port, the ports are those of this project's core of that kind.
 
     Attributes:
         clock: the clock, rising edge; default: by its name, and likewise the reset.
@@ -159,8 +160,8 @@ class CheckedPorts:
             transcoder those of a code unit.
         input: by role ``byte``, ``valid``, ``ready``, ``last``, ``keep`` (a bit per byte) the name of a port.
         output: by role ``code_point``, ``valid``, ``ready``, ``last``, ``keep`` (the same number of bits for each
-            word), ``error`` (a bit per word), ``resend`` the name of a port. Default for ``resend``: `error`, except
-            at the first byte of a sequence.
+            word), ``error`` (a bit per word; of a validator any number), ``resend`` the name of a port. Default for
+            ``resend``: `error`, except at the first byte of a sequence.
     """
 
     clock: str | None = None
@@ -189,8 +190,45 @@ class CheckedPorts:
         """`end`, or its default."""
         return self.end or ("last" if "last" in self.input else "none")
 
+    @property
+    def is_own(self) -> bool:
+        """Whether the ports are those of this project's core."""
+        return self == CheckedPorts(
+            clock=self.clock,
+            reset=self.reset,
+            reset_active=self.reset_active,
+            constants=self.constants,
+            kind=self.kind,
+            form=self.form,
+        )
+
+    def named(self, outputs: Container[str]) -> CheckedPorts:
+        """The description with the names of this project, if it has none.
+
+        Args:
+            outputs: the names of the core's outputs, by which the forms of a validator are distinguished.
+        """
+        if not self.is_own:
+            return self
+        if self.kind != "validator":
+            return replace(self, input=_OWN_INPUT, output=_OWN_OUTPUT)
+        if _REPORT_VALID not in outputs:  # the pass-through
+            made = {role: name for role, name in _OWN_OUTPUT.items() if role not in ("code_point", "keep")}
+            return replace(self, input=_OWN_INPUT, output=made)
+        # The tap has the handshake of a stream as inputs.
+        given = dict(_OWN_INPUT)
+        return replace(
+            self,
+            protocol="strobe",
+            constants={given.pop("ready"): 1, **self.constants},
+            input=given,
+            output={"error": "~report_well_formed", "valid": _REPORT_VALID, "last": _REPORT_VALID},
+        )
+
     def fault(self) -> str | None:
         """What is missing in the description, or contradictory; None if it is usable."""
+        if self.is_own:
+            return None
         return next((text for wrong, text in self._faults() if wrong), None)
 
     def _faults(self) -> Iterator[tuple[bool, str]]:
@@ -223,26 +261,25 @@ class CheckedPorts:
             yield self.protocol == "axi-stream", "marks = 'separate' is that of protocol = 'strobe' or 'resend'"
 
 
-OWN_PORTS = CheckedPorts(
-    clock="clk",
-    reset="rst",
-    reset_active="high",
-    input={
-        "byte": "s_axis_tdata",
-        "keep": "s_axis_tkeep",
-        "last": "s_axis_tlast",
-        "valid": "s_axis_tvalid",
-        "ready": "s_axis_tready",
-    },
-    output={
-        "code_point": "m_axis_tdata",
-        "keep": "m_axis_tkeep",
-        "error": "m_axis_tuser",
-        "last": "m_axis_tlast",
-        "valid": "m_axis_tvalid",
-        "ready": "m_axis_tready",
-    },
-)
+_OWN_INPUT = {
+    "byte": "s_axis_tdata",
+    "keep": "s_axis_tkeep",
+    "last": "s_axis_tlast",
+    "valid": "s_axis_tvalid",
+    "ready": "s_axis_tready",
+}
+_OWN_OUTPUT = {
+    "code_point": "m_axis_tdata",
+    "keep": "m_axis_tkeep",
+    "error": "m_axis_tuser",
+    "last": "m_axis_tlast",
+    "valid": "m_axis_tvalid",
+    "ready": "m_axis_tready",
+}
+_REPORT_VALID = "report_tvalid"
+"""The ports of the Verilog that `hdl.axi_verilog` writes; this one only a tap has."""
+
+OWN_PORTS = CheckedPorts()
 """The ports of the Verilog that `hdl.axi_verilog` writes for a decoder."""
 
 

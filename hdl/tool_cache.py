@@ -71,9 +71,9 @@ def compiled_form(program: str, compile_into: Callable[[Path], None], *, thoroug
         lock = FileLock(place.parent / f"{name}.lock")
         try:
             lock.acquire(timeout=0)
-            message = "%s compiles itself at its first start, about a minute"
+            message = "%s compiles itself at its first start, up to a minute"
         except Timeout:
-            message = "another process starts %s for the first time, about a minute: waiting"
+            message = "another process starts %s for the first time, up to a minute: waiting"
         _logger.info(message, tool, extra={"first_start": "begin"})
         try:
             with lock:

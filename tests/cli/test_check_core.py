@@ -25,10 +25,56 @@ def test_correct_core() -> None:
     assert lines[0].split() == ["cause", "runs", "differ", "shortest", "input"]
     assert "resynchronisation        0               (a validator has one verdict per text)" in lines
     assert lines[-3:-1] == [
-        "best throughput: 1 cycles per byte (00 repeated, well-formed, 1 byte)",
-        "worst throughput: 1 cycles per byte (00 repeated, well-formed, 1 byte)",
+        "best throughput: 1 cycle per byte (00 repeated, well-formed, 1 byte)",
+        "worst throughput: 1 cycle per byte (00 repeated, well-formed, 1 byte)",
     ]
     assert lines[-1].startswith("validator gave exactly the model's output in ")
+
+
+OWN = {
+    "tap": ('kind = "validator"', "validator --lanes 4 --report verdict"),
+    "pass-through": ('kind = "validator"', "validator --lanes 2 --pass-through --reset-low"),
+    "transcoder": ('kind = "transcoder"\nform = "utf-16"', "transcoder --to utf-16-le --lanes 2"),
+}
+"""By kind of this project's cores a description without a name, and the words after `generate`."""
+
+
+@pytest.mark.parametrize(("description", "words"), OWN.values(), ids=OWN)
+def test_description_with_the_kind_only_is_that_of_this_projects_cores(
+    description: str, words: str, tmp_path: Path
+) -> None:
+    core, ports = tmp_path / "core.v", tmp_path / "ports.toml"
+    ports.write_text(description)
+    assert utf8fpga("generate", *words.split(), "-o", core).returncode == 0
+    done = utf8fpga("check", core, "--ports", ports)
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert b"gave exactly the model's output in " in done.stdout
+
+
+def test_inverted_verdict_is_that_of_a_faulty_validator(tmp_path: Path) -> None:
+    ports = tmp_path / "ports.toml"
+    ports.write_text((FOLDER / CORES["validator"]).read_text().replace('"m_wrong"', '"~m_wrong"'))
+    done = utf8fpga("check", FOLDER / "validator.v", "--ports", ports, "--json")
+    assert done.returncode == 1
+    rows = {row["cause"]: row for row in json.loads(done.stdout)["causes"]}
+    assert rows["well-formed, 1 byte"]["differ"] >= 128  # each ASCII byte
+
+
+def test_transcoder_of_another_form_differs(tmp_path: Path) -> None:
+    core, ports = tmp_path / "core.v", tmp_path / "ports.toml"
+    ports.write_text('kind = "transcoder"')
+    assert utf8fpga("generate", "transcoder", "--to", "utf-16-be", "-o", core).returncode == 0
+    assert utf8fpga("check", core, "--ports", ports).returncode == 1
+
+
+def test_errors_of_the_verilog_have_the_names_of_its_files(tmp_path: Path) -> None:
+    correct, wrong = tmp_path / "correct.v", tmp_path / "wrong.v"
+    correct.write_text("module correct(input a, output b); assign b = a; endmodule\n")
+    wrong.write_text("module wrong(input clk,\n output q);\n assign q = ;\nendmodule\n")
+    for files in ([wrong], [correct, wrong]):
+        done = utf8fpga("check", *files)
+        assert (done.returncode, done.stdout) == (2, b"")
+        assert done.stderr.decode().startswith(f"utf8fpga: {wrong}:3: ERROR: syntax error")
 
 
 @pytest.mark.smoke

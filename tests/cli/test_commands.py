@@ -534,6 +534,18 @@ board arty-a7-35 has family 'xilinx', which is not one of ice40, ecp5, machxo2, 
     boards build --host-tools bin | --host-tools 'bin' is a folder on a host: give --host too
     build icebraker | \
 unknown board 'icebraker'; did you mean icebreaker or icebreaker-bitsy? (utf8fpga boards lists them)
+    boards icebreakr | \
+boards has the commands build and run, not 'icebreakr'; did you mean utf8fpga build icebreaker?
+    boards icebreaker | \
+boards has the commands build and run, not 'icebreaker'; did you mean utf8fpga build icebreaker?
+    boards biuld | boards has the commands build and run, not 'biuld'; did you mean build?
+    prove serial0 | \
+unknown configuration 'serial0'; did you mean serial-0 or serial-2? utf8fpga prove --list prints them
+    prove zzz | unknown configuration 'zzz'; utf8fpga prove --list prints them
+    simulate --hex 41 --wave x.png | --wave 'x.png' is drawn as SVG: name a file that ends in .svg
+    generate --bom remove | --bom is an option of the core transcoder: generate transcoder --bom ...
+    build icebreaker --to utf-8 | \
+--to is an option of the core transcoder: build --core transcoder --to ...
     bench --device hx9k | unknown device 'hx9k' (known: hx8k, up5k, ecp5-85k, ecp5-85k-8); did you mean hx8k?
     bench --device zzz | unknown device 'zzz' (known: hx8k, up5k, ecp5-85k, ecp5-85k-8)
     generate encodr --lanes 2 | \
@@ -557,7 +569,7 @@ line-break, all; did you mean surrogate?
     simulate text --wave /dev/stdout | \
 --wave '/dev/stdout' is standard output, to which the result is written: name a file
     simulate text -o out --vcd ./out | -o and --vcd are the same file './out': specify two files
-    simulate text --vcd w --wave ./w | --vcd and --wave are the same file './w': specify two files
+    simulate text --vcd w.svg --wave ./w.svg | --vcd and --wave are the same file './w.svg': specify two files
     bench --plot - --cache cache | --plot - is standard output, to which the figures are written: name a file
     simulate --lanes 2 --hex 41 --gaps 01 | \
 --gaps 01 is for cores that accept gaps: leave it out, or use --compact-input

@@ -47,7 +47,7 @@ def test_progress_is_shown_on_a_terminal_only(kind: type[io.StringIO], monkeypat
 def test_a_first_start_is_a_spinner_or_one_line(kind: type[io.StringIO], monkeypatch: pytest.MonkeyPatch) -> None:
     stream = redirected(kind, monkeypatch)
     during = []
-    message = "yosys compiles itself at its first start, about a minute"
+    message = "yosys compiles itself at its first start, up to a minute"
 
     def starts() -> None:
         logger = logging.getLogger("utf8fpga.hdl.tool_cache")

@@ -44,8 +44,8 @@ print("{prints}")
 """
 """A tool with the first start of YoWASP's: it maps what it has stored, and stores it in place."""
 
-FIRST = "icepack compiles itself at its first start, about a minute"
-WAITS = "another process starts icepack for the first time, about a minute: waiting"
+FIRST = "icepack compiles itself at its first start, up to a minute"
+WAITS = "another process starts icepack for the first time, up to a minute: waiting"
 END = "icepack has been started"
 
 
@@ -280,7 +280,7 @@ def test_a_command_reports_a_first_start_in_a_pipe(tmp_path: Path) -> None:
         [sys.executable, "-m", "utf8fpga", *command], capture_output=True, text=True, env=os.environ | environment
     )
     said = [line for line in done.stderr.splitlines() if "start" in line]
-    assert said == ["utf8fpga: yosys compiles itself at its first start, about a minute"]
+    assert said == ["utf8fpga: yosys compiles itself at its first start, up to a minute"]
     assert done.returncode == 1
 
 
