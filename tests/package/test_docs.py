@@ -128,6 +128,7 @@ MARKERS = {
     "utf8fpga release": "slow",
     "utf8fpga check decoder.v": "slow",
     "utf8fpga check decoder.v --prove": "proof",
+    "utf8fpga check validator.v": "slow",
     "utf8fpga prove": "proof",
     "utf8fpga simulate --soak": "slow",
     'utf8fpga simulate --hex "C3 A9 FF" --engine netlist': "slow",
