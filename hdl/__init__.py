@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 try:
-    import amaranth  # noqa: F401
+    import amaranth  # noqa: F401  (whether it is installed)
 except ModuleNotFoundError:
     raise ModuleNotFoundError("amaranth is not installed: pip install 'utf8fpga[hdl]'", name="amaranth") from None
 

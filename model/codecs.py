@@ -66,9 +66,7 @@ class _Coding:
                     break  # The error handler continues elsewhere.
             else:
                 return "".join(parts), end
-            start = after + len(content) * (after < 0)
-            if not 0 <= start <= len(content):
-                raise IndexError(f"position {after} from error handler out of bounds")
+            start = _position(after, len(content))
 
     def encode(self, text: str, errors: str = "strict") -> tuple[bytes, int]:
         """The bytes of a text, and the number of its characters."""
@@ -79,7 +77,8 @@ class _Coding:
                 at += 1
             except InvalidArgumentError:
                 found = UnicodeEncodeError(self.name, text, at, at + 1, "character has no sequence")
-                replacement, at = codecs.lookup_error(errors)(found)
+                replacement, after = codecs.lookup_error(errors)(found)
+                at = _position(after, len(text))
                 parts.append(self.encode(replacement)[0] if isinstance(replacement, str) else replacement)
         return b"".join(parts), len(text)
 
@@ -105,6 +104,14 @@ class _Coding:
                 return coding.encode(input, errors)
 
         return codecs.CodecInfo(self.encode, self.decode, Reader, Writer, Encoder, BufferedDecoder, self.name)
+
+
+def _position(given: int, length: int) -> int:
+    """The position at which an error handler continues; negative ones are from the end."""
+    position = given + length * (given < 0)
+    if not 0 <= position <= length:
+        raise IndexError(f"position {given} from error handler out of bounds")
+    return position
 
 
 @cache

@@ -167,6 +167,9 @@ def test_error_handlers_may_continue_elsewhere() -> None:
     for name in ("utf-8", "utf-8-maximal-subparts"):
         with pytest.raises(IndexError, match="position 99 from error handler out of bounds"):
             b"\xff".decode(name, "test.outside")
+        with pytest.raises(IndexError, match="position 99 from error handler out of bounds"):
+            "\ud800".encode(name, "test.outside")
+    assert "\ud800AZ".encode("utf-8-maximal-subparts", "test.last") == "\ud800AZ".encode("utf-8", "test.last")
 
 
 def test_the_page_lists_the_codecs() -> None:
